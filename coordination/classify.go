@@ -1,0 +1,121 @@
+package coordination
+
+import (
+	"math"
+	"slices"
+)
+
+// Scan is the part of classification that needs only the event's text. It is a plain value: make it on any goroutine,
+// classify when the event's turn has come.
+type Scan struct {
+	hits   termSet
+	scores [categoryCount]int16
+}
+
+// ScanText finds the words that tell what an event is about.
+func ScanText(rules Rules, r *Record) Scan {
+	if rules == RulesV2 {
+		return scanConcepts(r)
+	}
+	return scanKeywords(r)
+}
+
+// Class is what an event is: whom it is for, between what sessions it passed, and what it is about.
+type Class struct {
+	Role        Role
+	RoleGuessed bool // no valid role was claimed
+	From, To    SessionType
+	Category    Category
+	Secondary   []Category // further categories with a fair share, strongest first; always empty under RulesV1
+	SubTags     []string   // never nil
+	Confidence  float64    // 0 to 1, two decimals
+	Source      Source
+	Version     string // the rules that Category comes from
+	Intent      string // collabIntent
+}
+
+const (
+	fallbackConfidence = 0.2
+	maxConfidence      = 0.95
+	maxSecondary       = 3
+	tagsPerEvent       = 3
+)
+
+// Classify says what an event is. scan must come from ScanText with the same rules and record; roster is the team of
+// the time, nil meaning DefaultRoster.
+func Classify(rules Rules, r *Record, scan Scan, roster *Roster) Class {
+	c := Class{Intent: r.CollabIntent, Version: string(rules)}
+	c.From, c.To = sessionTypes(rules, r, roster)
+	c.Role, c.RoleGuessed = roleOf(rules, r, c.From, c.To)
+
+	best, second := scan.ranking()
+	manual := Category(r.CollabCategory).Valid()
+	if r.CategoryVersion != "" && (manual || rules == RulesV1) {
+		c.Version = r.CategoryVersion
+	}
+	switch {
+	case manual:
+		c.Category, c.Confidence, c.Source = Category(r.CollabCategory), 1, SourceManual
+		c.SubTags = slices.Clone(r.SubTags)
+	case scan.scores[best] == 0:
+		c.Category, c.Confidence, c.Source = fallbackCategory(c.Role), fallbackConfidence, SourceFallback
+	default:
+		c.Category = categories[best].Category
+		c.Confidence = confidence(int(scan.scores[best]), int(second))
+		if rules == RulesV2 {
+			c.Source, c.SubTags = scan.conceptTags(best)
+		} else {
+			c.Source, c.SubTags = SourceRule, scan.keywordTags(best)
+		}
+	}
+	if rules == RulesV2 {
+		c.Secondary = scan.secondary(c.Category)
+	}
+	if c.SubTags == nil {
+		c.SubTags = []string{}
+	}
+	return c
+}
+
+// ranking is the row with the highest score, the earlier one of equals, and the second highest score.
+func (s *Scan) ranking() (best int, second int16) {
+	for row := 1; row < categoryCount; row++ {
+		switch score := s.scores[row]; {
+		case score > s.scores[best]:
+			best, second = row, s.scores[best]
+		case score > second:
+			second = score
+		}
+	}
+	return best, second
+}
+
+func confidence(score, second int) float64 {
+	c := min(maxConfidence, 0.5+0.08*float64(score)+0.05*float64(score-second))
+	return math.Round(c*100) / 100
+}
+
+// secondary lists the categories beside the primary one that have a typical word at least and half of the highest
+// score.
+func (s *Scan) secondary(primary Category) []Category {
+	var highest int16
+	for _, score := range s.scores {
+		highest = max(highest, score)
+	}
+	least := max(typical, (highest+1)/2)
+	if highest < least {
+		return nil
+	}
+	var rows []int
+	for row, score := range s.scores {
+		if score >= least && categories[row].Category != primary {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return int(s.scores[b]) - int(s.scores[a]) })
+	var secondary []Category
+	for _, row := range rows[:min(len(rows), maxSecondary)] {
+		secondary = append(secondary, categories[row].Category)
+	}
+	return secondary
+}

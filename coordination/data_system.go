@@ -1,0 +1,180 @@
+package coordination
+
+// Session is the data of session.created, session.reset and session.deleted.
+type Session struct {
+	Context
+	SessionKey       string `json:"sessionKey"`
+	ParentSessionKey string `json:"parentSessionKey,omitempty"`
+	SessionID        string `json:"sessionId,omitempty"`
+	Reason           string `json:"reason,omitempty"`
+}
+
+// SessionMessage is the data of session.message.
+type SessionMessage struct {
+	Context
+	SessionKey string `json:"sessionKey"`
+	MessageID  string `json:"messageId,omitempty"`
+	RunID      string `json:"runId,omitempty"`
+	Author     string `json:"author"` // user, assistant, tool, system
+	Text       string `json:"text"`
+	Provenance string `json:"provenance,omitempty"` // external_user, inter_session, internal_system
+	FromAgent  string `json:"fromAgent,omitempty"`
+}
+
+// Run is the data of the run types.
+type Run struct {
+	Context
+	RunID          string `json:"runId"`
+	SessionKey     string `json:"sessionKey"`
+	Lane           string `json:"lane,omitempty"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
+	ConfigHash     string `json:"configHash,omitempty"`
+	Model          string `json:"model,omitempty"`
+	Attempt        int    `json:"attempt,omitempty"`
+	StartedAtMs    int64  `json:"startedAtMs,omitempty"`
+	EndedAtMs      int64  `json:"endedAtMs,omitempty"`
+	Text           string `json:"text,omitempty"`
+	InputTokens    int64  `json:"inputTokens,omitempty"`
+	OutputTokens   int64  `json:"outputTokens,omitempty"`
+	Reason         string `json:"reason,omitempty"`
+	Error          string `json:"error,omitempty"`
+}
+
+// DiscordInbound is the data of the discord.inbound types: one agent's decision about one message.
+type DiscordInbound struct {
+	Context
+	MessageID       string   `json:"messageId"`
+	ChannelID       string   `json:"channelId"`
+	ThreadID        string   `json:"threadId,omitempty"`
+	GuildID         string   `json:"guildId,omitempty"`
+	AuthorID        string   `json:"authorId"`
+	AuthorAgent     string   `json:"authorAgent,omitempty"`
+	Decision        string   `json:"decision"` // handler, observer, dropped
+	Reason          string   `json:"reason"`
+	Order           string   `json:"order,omitempty"` // primary, secondary
+	Text            string   `json:"text,omitempty"`  // handled messages only
+	Summary         string   `json:"summary,omitempty"`
+	MentionedAgents []string `json:"mentionedAgents,omitempty"`
+}
+
+// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown.
+type DiscordOutbound struct {
+	Context
+	ChannelID string `json:"channelId"`
+	ThreadID  string `json:"threadId,omitempty"`
+	MessageID string `json:"messageId,omitempty"`
+	AccountID string `json:"accountId,omitempty"`
+	Nonce     string `json:"nonce,omitempty"`
+	Purpose   string `json:"purpose,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"`
+	ErrorCode string `json:"errorCode,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// IdentityBot is the data of the identity types.
+type IdentityBot struct {
+	Context
+	AgentID   string `json:"agentId"`
+	AccountID string `json:"accountId"`
+	BotUserID string `json:"botUserId"`
+}
+
+// Thread is the data of thread.created, thread.suspended and thread.released.
+type Thread struct {
+	Context
+	ThreadID  string `json:"threadId"`
+	ChannelID string `json:"channelId,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Kind      string `json:"kind,omitempty"` // collab, report
+	FromAgent string `json:"fromAgent,omitempty"`
+	ToAgent   string `json:"toAgent,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	UntilMs   int64  `json:"untilMs,omitempty"`
+}
+
+// ThreadParticipant is the data of the thread.participant types.
+type ThreadParticipant struct {
+	Context
+	ThreadID  string `json:"threadId"`
+	AgentID   string `json:"agentId"`
+	BotUserID string `json:"botUserId,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// KindUtility is the ConfigAgent.Kind of agents that only work for others.
+const KindUtility = "utility"
+
+// ConfigAgent is an agent as configured.
+type ConfigAgent struct {
+	ID      string `json:"id"`
+	Name    string `json:"name,omitempty"`
+	Kind    string `json:"kind,omitempty"`
+	Utility bool   `json:"utility,omitempty"`
+}
+
+// ConfigApplied is the data of config.applied. Mentions maps Discord user ids to display names.
+type ConfigApplied struct {
+	Context
+	Hash     string            `json:"hash"`
+	Source   string            `json:"source"`
+	Agents   []ConfigAgent     `json:"agents"`
+	Mentions map[string]string `json:"mentions,omitempty"`
+}
+
+// ImportRejected is the data of import.rejected. Text is the beginning of the line, Bytes its whole length.
+type ImportRejected struct {
+	Context
+	File   string `json:"file"`
+	Line   int64  `json:"line"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// ImportCompleted is the data of import.completed.
+type ImportCompleted struct {
+	Context
+	File     string `json:"file"`
+	Bytes    int64  `json:"bytes"`
+	Lines    int64  `json:"lines"`
+	Accepted int64  `json:"accepted"`
+	Rejected int64  `json:"rejected"`
+}
+
+// Projection is the data of the projection types.
+type Projection struct {
+	Context
+	Name    string `json:"name"`
+	Version int    `json:"version,omitempty"`
+	Seq     int64  `json:"seq"`
+	EventID string `json:"eventId,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// WorkSessionCategory is the data of the work_session types. Category is "" when it was cleared.
+type WorkSessionCategory struct {
+	Context
+	Category  Category `json:"category,omitempty"`
+	UpdatedBy string   `json:"updatedBy,omitempty"`
+	UpdatedAt string   `json:"updatedAt,omitempty"`
+}
+
+// FileChanged is the data of file.changed. Path is relative to the state directory.
+type FileChanged struct {
+	Context
+	Path   string `json:"path"`
+	Change string `json:"change"` // add, change, unlink
+	Bytes  int64  `json:"bytes,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Gateway is the data of the gateway types.
+type Gateway struct {
+	Context
+	Address  string         `json:"address,omitempty"`
+	Version  string         `json:"version,omitempty"`
+	UptimeMs int64          `json:"uptimeMs,omitempty"`
+	Lanes    map[string]int `json:"lanes,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
+}

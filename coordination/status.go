@@ -1,0 +1,40 @@
+package coordination
+
+import "strings"
+
+// Status is how alive a work session is.
+type Status string
+
+const (
+	StatusActive   Status = "ACTIVE"
+	StatusQuiet    Status = "QUIET"
+	StatusArchived Status = "ARCHIVED"
+)
+
+// ArchiveAfterMs is the silence after which a work session is archived.
+const ArchiveAfterMs = 24 * 60 * 60 * 1000
+
+// Terminal says whether an event, being the latest of its work session, is one after which nothing more is expected.
+// Tasks that are completed or cancelled are terminal by type under both sets of rules: their events carry no status.
+func Terminal(_ Rules, r *Record) bool {
+	switch r.Type {
+	case TypeA2AComplete, TypeContinuationComplete, TypeContinuationCompleted,
+		TypeTaskCompleted, TypeTaskForceCompleted, TypeTaskCancelled:
+		return true
+	case TypeA2ASpawnResult:
+		return r.Facts.Status == SpawnError
+	}
+	return strings.HasPrefix(r.Type, "task.") && terminalTaskState(firstText(r.Facts.Status, r.Status))
+}
+
+// SessionStatus is a work session's status at nowMs. lastMs and latestTerminal are of the latest of all its events;
+// open says whether a conversation, child run or task of it is still open.
+func SessionStatus(nowMs, lastMs float64, latestTerminal, open bool) Status {
+	switch {
+	case nowMs-lastMs > ArchiveAfterMs:
+		return StatusArchived
+	case latestTerminal && !open:
+		return StatusQuiet
+	}
+	return StatusActive
+}

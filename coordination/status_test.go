@@ -1,0 +1,144 @@
+package coordination
+
+import "testing"
+
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		typ, data string
+		want      bool
+	}{
+		{"a2a.complete", `{}`, true},
+		{"a2a.spawn_result", `{"status":"error"}`, true},
+		{"a2a.spawn_result", `{"status":"accepted"}`, false},
+		{"continuation.complete", `{}`, true},
+		{"continuation.completed", `{}`, true},
+		{"continuation.sent", `{}`, false},
+		{"task.completed", `{}`, true},
+		{"task.force_completed", `{}`, true},
+		{"task.cancelled", `{}`, true},
+		{"task.updated", `{"status":"abandoned"}`, true},
+		{"task.updated", `{"status":"failed"}`, true},
+		{"task.updated", `{"status":"Completed"}`, false},
+		{"task.updated", `{"status":"blocked"}`, false},
+		{"task.updated", `{}`, false},
+		{"a2a.response", `{"status":"completed"}`, false},
+		{"plan.rejected", `{"status":"failed"}`, false},
+	} {
+		for _, rules := range []Rules{RulesV1, RulesV2} {
+			r := read(t, rules, tt.typ, "eden", tt.data)
+			if Terminal(rules, &r) != tt.want {
+				t.Errorf("%s %s %s: terminal is %v", rules, tt.typ, tt.data, !tt.want)
+			}
+		}
+	}
+	beside := ReadRecord(RulesV1, "task.updated", "eden", 1, 1, []byte(`{}`), []byte(`{"status":"cancelled","ts":1}`))
+	if !Terminal(RulesV1, &beside) {
+		t.Error("the status beside data is not looked at")
+	}
+	both := ReadRecord(RulesV1, "task.updated", "eden", 1, 1, []byte(`{"status":"blocked"}`), []byte(`{"status":"cancelled","ts":1}`))
+	if Terminal(RulesV1, &both) {
+		t.Error("the status beside data wins over the one in it")
+	}
+}
+
+func TestSessionStatus(t *testing.T) {
+	t.Parallel()
+
+	const day = ArchiveAfterMs
+	for _, tt := range []struct {
+		name           string
+		age            float64
+		terminal, open bool
+		want           Status
+	}{
+		{"fresh", 0, false, false, StatusActive},
+		{"ended", 0, true, false, StatusQuiet},
+		{"ended, another thread open", 0, true, true, StatusActive},
+		{"not ended, nothing open", 0, false, false, StatusActive},
+		{"exactly a day", day, true, false, StatusQuiet},
+		{"more than a day", day + 0.5, true, false, StatusArchived},
+		{"more than a day, open", day + 1, false, true, StatusArchived},
+		{"in the future", -1, false, false, StatusActive},
+	} {
+		if got := SessionStatus(1e12, 1e12-tt.age, tt.terminal, tt.open); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestThreadStep(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name, typ, data string
+		want            Step
+	}{
+		{"send", "a2a.send", `{"message":"[outcome] blocked: quoted"}`, Step{true, true, OutcomeWaiting, ""}},
+		{"spawn", "a2a.spawn", `{}`, Step{true, true, OutcomeWaiting, ""}},
+		{"spawn accepted", "a2a.spawn_result", `{"status":"accepted"}`, Step{true, true, OutcomeWaiting, ""}},
+		{"spawn failed", "a2a.spawn_result", `{"status":"error","error":"gateway closed"}`, Step{true, false, OutcomeBlocked, "gateway closed"}},
+		{"answer", "a2a.response", `{"message":"네"}`, Step{true, true, OutcomeActive, ""}},
+		{"blocked by outcome", "a2a.response", `{"outcome":"blocked","waitError":"LLM request rejected"}`, Step{true, true, OutcomeBlocked, "LLM request rejected"}},
+		{"blocked by text", "a2a.response", `{"message":"[outcome] blocked: 응답을 받지 못했습니다 (실행 오류)"}`, Step{true, true, OutcomeBlocked, "실행 오류"}},
+		{"no reply by outcome", "a2a.response", `{"outcome":"no_reply","waitStatus":"timeout","message":"[outcome] blocked: 응답을 받지 못했습니다 (대기 시간 300초 초과)"}`, Step{true, true, OutcomeNoReply, "대기 시간 300초 초과"}},
+		{"no reply by text", "a2a.response", `{"replyPreview":"[outcome] no_reply: 응답을 받지 못했습니다"}`, Step{true, true, OutcomeNoReply, ""}},
+		{"no reply, wait status only", "a2a.response", `{"outcome":"no_reply","waitStatus":"not_found"}`, Step{true, true, OutcomeNoReply, reasonNotFound}},
+		{"complete", "a2a.complete", `{"announced":true}`, Step{true, false, OutcomeDone, ""}},
+		{"complete, no permit", "a2a.complete", `{"concurrencyBlocked":true}`, Step{true, false, OutcomeBlocked, reasonBusy}},
+		{"complete, failed", "a2a.complete", `{"outcome":"failed","error":"panic"}`, Step{true, false, OutcomeBlocked, "panic"}},
+		{"complete, no reply", "a2a.complete", `{"outcome":"no_reply","waitStatus":"timeout"}`, Step{true, false, OutcomeNoReply, reasonTimeout}},
+		{"complete, wait status alone", "a2a.complete", `{"waitStatus":"timeout"}`, Step{true, false, OutcomeDone, ""}},
+		{"a secret in the reason", "a2a.response", `{"outcome":"blocked","waitError":"401 for sk-abcdefghijklmnop1234"}`, Step{true, true, OutcomeBlocked, "401 for ***"}},
+		{"retry", "a2a.retry", `{}`, Step{}},
+		{"task", "task.started", `{}`, Step{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := read(t, RulesV2, tt.typ, "eden", tt.data)
+			if got := ThreadStep(&r); got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTaskStateOf(t *testing.T) {
+	t.Parallel()
+
+	in := func(state string) TaskStep { return TaskStep{Affects: true, State: state} }
+	guess := TaskStep{Affects: true, State: StateInProgress, OnlyIfUnknown: true}
+	for _, tt := range []struct {
+		typ, data string
+		want      TaskStep
+	}{
+		{"task.started", `{"requiresApproval":false}`, in(StateInProgress)},
+		{"task.started", `{"requiresApproval":true}`, in(StatePendingApproval)},
+		{"task.approved", `{}`, in(StateInProgress)},
+		{"task.resumed", `{}`, in(StateInProgress)},
+		{"task.backlog_picked", `{}`, in(StateInProgress)},
+		{"backlog.auto_picked", `{}`, in(StateInProgress)},
+		{"task.blocked", `{"reason":"x"}`, in(StateBlocked)},
+		{"task.backlog_added", `{}`, in(StateBacklog)},
+		{"task.completed", `{}`, in(StateCompleted)},
+		{"task.completed", `{"status":"abandoned"}`, in(StateAbandoned)},
+		{"task.completed", `{"status":"in_progress"}`, in(StateCompleted)},
+		{"task.force_completed", `{}`, in(StateCompleted)},
+		{"task.cancelled", `{}`, in(StateCancelled)},
+		{"task.updated", `{"status":"failed"}`, in(StateFailed)},
+		{"task.updated", `{"status":"interrupted"}`, in(StateInterrupted)},
+		{"task.updated", `{"status":"thinking"}`, guess},
+		{"task.updated", `{"progressCount":3}`, guess},
+		{"task.stop_guard_blocked", `{}`, guess},
+		{"zombie.abandoned", `{"action":"moved_to_backlog"}`, in(StateBacklog)},
+		{"zombie.abandoned", `{"action":"escalated"}`, in(StateInterrupted)},
+		{"continuation.sent", `{"status":"completed"}`, TaskStep{}},
+		{"a2a.send", `{"taskId":"t1"}`, TaskStep{}},
+	} {
+		r := read(t, RulesV2, tt.typ, "eden", tt.data)
+		if got := TaskStateOf(&r); got != tt.want {
+			t.Errorf("%s %s: %+v, want %+v", tt.typ, tt.data, got, tt.want)
+		}
+	}
+}

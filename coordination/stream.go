@@ -1,0 +1,62 @@
+package coordination
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxStreamID is how many bytes an id in a stream's name may have.
+const maxStreamID = 128
+
+// LogStream is the stream of events that belong to no aggregate.
+const LogStream = "log"
+
+// StreamOf names the aggregate whose history an event continues: conversation/<id>, job/<id>, task/<id>, plan/<id>,
+// thread/<id>, agent/<id> or "log". An event that does not name its own aggregate, or names it with an id that is too
+// long or holds other than letters, digits and ._:- goes to the next one that fits.
+func StreamOf(r *Record) string {
+	conversation := streamID{"conversation/", r.ConversationID}
+	task := streamID{"task/", r.TaskID}
+	thread := streamID{"thread/", r.ThreadID}
+	agent := streamID{"agent/", strings.ToLower(firstText(r.AgentID, r.From()))}
+
+	switch family, _, _ := strings.Cut(r.Type, "."); family {
+	case "a2a":
+		if strings.HasPrefix(r.Type, "a2a.job.") {
+			return firstStream(streamID{"job/", r.JobID}, conversation, task, agent)
+		}
+		return firstStream(conversation, thread, task, agent)
+	case "task", "zombie", "unblock", "backlog", "milestone", "delegation":
+		return firstStream(task, agent)
+	case "plan":
+		return firstStream(streamID{"plan/", r.PlanID}, task, agent)
+	case "thread", "discord", "collab":
+		return firstStream(thread, agent)
+	case "continuation", "resume_reminder", "session", "run", "identity":
+		return firstStream(agent)
+	}
+	return LogStream
+}
+
+type streamID struct{ family, id string }
+
+func firstStream(candidates ...streamID) string {
+	for _, c := range candidates {
+		if isStreamID(c.id) {
+			return c.family + c.id
+		}
+	}
+	return LogStream
+}
+
+func isStreamID(id string) bool {
+	if id == "" || len(id) > maxStreamID {
+		return false
+	}
+	for _, r := range id {
+		if r == unicode.ReplacementChar || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:-", r) {
+			return false
+		}
+	}
+	return true
+}

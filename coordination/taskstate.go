@@ -1,0 +1,98 @@
+package coordination
+
+import "strings"
+
+// States of a task.
+const (
+	StatePending         = "pending"
+	StatePendingApproval = "pending_approval"
+	StateInProgress      = "in_progress"
+	StateBlocked         = "blocked"
+	StateBacklog         = "backlog"
+	StateCompleted       = "completed"
+	StateCancelled       = "cancelled"
+	StateAbandoned       = "abandoned"
+	StateInterrupted     = "interrupted"
+	StateFailed          = "failed"
+)
+
+// TaskStep is what one event does to the state of its task.
+type TaskStep struct {
+	Affects bool
+	State   string
+	// OnlyIfUnknown marks a guess: State is to be taken for a task of which no state is known yet, and to be left alone
+	// otherwise. Progress on a blocked task does not unblock it.
+	OnlyIfUnknown bool
+}
+
+// TaskStateOf says what state of its task an event implies; events are folded by time, then seq.
+//
+//	task.started                                     in_progress, or pending_approval with requiresApproval
+//	task.approved, .resumed, .backlog_picked         in_progress
+//	backlog.auto_picked                              in_progress
+//	task.blocked                                     blocked
+//	task.backlog_added                               backlog
+//	task.completed, .force_completed                 completed; an explicit terminal status says more
+//	task.cancelled                                   cancelled; likewise
+//	zombie.abandoned                                 backlog, or interrupted when it was escalated
+//	task.updated and every other task event          the explicit status if it is a state, else in_progress if unknown
+//
+// The explicit status is data.status, else the one beside data. Whether an event is about the task of interest is the
+// caller's business: TaskID says which it is.
+func TaskStateOf(r *Record) TaskStep {
+	explicit := firstText(r.Facts.Status, r.Status)
+	switch r.Type {
+	case TypeTaskStarted:
+		if r.RequiresApproval {
+			return taskIn(StatePendingApproval)
+		}
+		return taskIn(StateInProgress)
+	case TypeTaskApproved, TypeTaskResumed, TypeTaskBacklogPicked, TypeBacklogAutoPicked:
+		return taskIn(StateInProgress)
+	case TypeTaskBlocked:
+		return taskIn(StateBlocked)
+	case TypeTaskBacklogAdded:
+		return taskIn(StateBacklog)
+	case TypeTaskCompleted, TypeTaskForceCompleted:
+		return taskEnded(explicit, StateCompleted)
+	case TypeTaskCancelled:
+		return taskEnded(explicit, StateCancelled)
+	case TypeZombieAbandoned:
+		if r.Action == ZombieEscalated {
+			return taskIn(StateInterrupted)
+		}
+		return taskIn(StateBacklog)
+	}
+	switch {
+	case !strings.HasPrefix(r.Type, "task."):
+		return TaskStep{}
+	case isTaskState(explicit):
+		return taskIn(explicit)
+	}
+	return TaskStep{Affects: true, State: StateInProgress, OnlyIfUnknown: true}
+}
+
+func taskIn(state string) TaskStep { return TaskStep{Affects: true, State: state} }
+
+func taskEnded(explicit, usual string) TaskStep {
+	if terminalTaskState(explicit) {
+		return taskIn(explicit)
+	}
+	return taskIn(usual)
+}
+
+func terminalTaskState(state string) bool {
+	switch state {
+	case StateCompleted, StateCancelled, StateAbandoned, StateFailed:
+		return true
+	}
+	return false
+}
+
+func isTaskState(state string) bool {
+	switch state {
+	case StatePending, StatePendingApproval, StateInProgress, StateBlocked, StateBacklog, StateInterrupted:
+		return true
+	}
+	return terminalTaskState(state)
+}

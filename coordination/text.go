@@ -1,0 +1,217 @@
+package coordination
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Display is a message as people should read it.
+type Display struct {
+	Text   string  // Markdown kept
+	State  Outcome // "" unless the message reports an outcome
+	Reason string  // why, when State is blocked or no_reply and the message says so
+}
+
+// Clean makes a message readable: Discord mentions become names, or "@…" and the last four digits where the name is
+// unknown; an outcome prefix becomes State and Reason; secrets are masked. A nil roster knows no names.
+func Clean(text string, roster *Roster) Display {
+	var d Display
+	outcome, rest, found := cutOutcome(text)
+	if found {
+		text, d.State = rest, outcome
+		if outcome == OutcomeBlocked || outcome == OutcomeNoReply {
+			d.Reason = Mask(resolveMentions(outcomeReason(rest), roster))
+		}
+	}
+	d.Text = Mask(resolveMentions(TrimJS(text), roster))
+	return d
+}
+
+// cutOutcome splits "[outcome] blocked: why" into its outcome and its text.
+func cutOutcome(text string) (outcome Outcome, rest string, found bool) {
+	const tag = "[outcome]"
+	text = TrimJS(text)
+	if len(text) < len(tag) || !strings.EqualFold(text[:len(tag)], tag) {
+		return "", text, false
+	}
+	body := TrimJS(text[len(tag):])
+	word, rest, found := strings.Cut(body, ":")
+	switch strings.ToLower(TrimJS(word)) {
+	case "blocked", "failed", "error", "abandoned":
+		outcome = OutcomeBlocked
+	case "no_reply":
+		outcome = OutcomeNoReply
+	case "done", "ok", "completed", "success":
+		outcome = OutcomeDone
+	default:
+		return "", body, true
+	}
+	if rest = TrimJS(rest); rest == "" {
+		rest = outcomeSentence(outcome)
+	}
+	return outcome, rest, found || outcome != ""
+}
+
+func outcomeSentence(outcome Outcome) string {
+	switch outcome {
+	case OutcomeBlocked:
+		return "메시지가 전달되지 않았습니다"
+	case OutcomeNoReply:
+		return "응답을 받지 못했습니다"
+	}
+	return "완료되었습니다"
+}
+
+// outcomeReason is what stands in the parentheses at the end of an outcome's text, or the text itself where it has
+// none and is more than the usual sentence.
+func outcomeReason(text string) string {
+	const usual = "응답을 받지 못했습니다"
+	text = TrimJS(text)
+	if strings.HasSuffix(text, ")") {
+		if open := matchingParenthesis(text); open > 0 {
+			return TrimJS(text[open+1 : len(text)-1])
+		}
+	}
+	if strings.HasSuffix(strings.TrimSuffix(text, "."), usual) {
+		return ""
+	}
+	return text
+}
+
+// matchingParenthesis is where the parenthesis opens that the last byte closes, or -1.
+func matchingParenthesis(text string) int {
+	depth := 0
+	for i := len(text) - 1; i >= 0; i-- {
+		switch text[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// maxMention is how many bytes a mention may have, an emoji's name included.
+const maxMention = 80
+
+// resolveMentions replaces <@id>, <@!id>, <@&id> and <#id> by names, and <:emoji:id> by :emoji:.
+func resolveMentions(text string, roster *Roster) string {
+	open := strings.IndexByte(text, '<')
+	if open < 0 {
+		return text
+	}
+	var b strings.Builder
+	for open >= 0 {
+		b.WriteString(text[:open])
+		text = text[open:]
+		if end := strings.IndexByte(text[:min(len(text), maxMention)], '>'); end > 0 {
+			if name, ok := mentionText(text[1:end], roster); ok {
+				b.WriteString(name)
+				text = text[end+1:]
+				open = strings.IndexByte(text, '<')
+				continue
+			}
+		}
+		b.WriteByte('<')
+		text = text[1:]
+		open = strings.IndexByte(text, '<')
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+func mentionText(inside string, roster *Roster) (name string, ok bool) {
+	sign, id := "@", ""
+	switch {
+	case strings.HasPrefix(inside, "@!"), strings.HasPrefix(inside, "@&"):
+		id = inside[2:]
+	case strings.HasPrefix(inside, "@"):
+		id = inside[1:]
+	case strings.HasPrefix(inside, "#"):
+		sign, id = "#", inside[1:]
+	default:
+		emoji, number, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(inside, "a"), ":"), ":")
+		return ":" + emoji + ":", strings.Contains(inside, ":") && emoji != "" && isDigits(number) && !strings.ContainsFunc(emoji, unicode.IsSpace)
+	}
+	if !isDigits(id) {
+		return "", false
+	}
+	if name := roster.mention(id); name != "" {
+		return sign + name, true
+	}
+	return sign + "…" + id[max(0, len(id)-4):], true
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// collapseSpace trims text and makes one space of every run of white space.
+func collapseSpace(text string) string {
+	if isCollapsed(text) {
+		return text
+	}
+	return strings.Join(strings.FieldsFunc(text, isSpaceJS), " ")
+}
+
+// isCollapsed says whether text is sure to have no white space but single spaces inside. Hangul is; a text with
+// characters near the wider spaces is looked at more closely.
+func isCollapsed(text string) bool {
+	previous := byte(' ')
+	for i := range len(text) {
+		switch b := text[i]; {
+		case b == ' ' && previous == ' ', b < ' ', b == 0xC2, b >= 0xE1 && b <= 0xE3, b == 0xEF:
+			return false
+		default:
+			previous = b
+		}
+	}
+	return previous != ' ' || text == ""
+}
+
+// cut shortens text to at most limit characters, the dots that say so included, and does not part a character from the
+// marks that belong to it. Below four characters there are only dots.
+func cut(text string, limit int) string {
+	const dots = "..."
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	if limit <= len(dots) {
+		return dots[:max(0, limit)]
+	}
+	runes := []rune(text)
+	end := limit - len(dots)
+	for end > 0 && (joins(runes[end]) || runes[end-1] == zeroWidthJoiner || splitsFlag(runes, end)) {
+		end--
+	}
+	return strings.TrimRightFunc(string(runes[:end]), isSpaceJS) + dots
+}
+
+const zeroWidthJoiner = '\u200D'
+
+// joins says whether r belongs to the character before it.
+func joins(r rune) bool {
+	return r == zeroWidthJoiner || unicode.Is(unicode.M, r) || // combining marks, variation selectors
+		r >= 0x1F3FB && r <= 0x1F3FF || // skin tones
+		r >= 0x1160 && r <= 0x11FF || // conjoining Hangul vowels and finals
+		r >= 0xE0020 && r <= 0xE007F // flag tags
+}
+
+// splitsFlag says whether end stands between the two letters of a flag.
+func splitsFlag(runes []rune, end int) bool {
+	isLetter := func(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
+	letters := 0
+	for i := end - 1; i >= 0 && isLetter(runes[i]); i-- {
+		letters++
+	}
+	return isLetter(runes[end]) && letters%2 == 1
+}

@@ -1,0 +1,104 @@
+package coordination
+
+// Outcome is how a thread, one conversation or one child run, stands.
+type Outcome string
+
+const (
+	OutcomeActive  Outcome = "active"   // somebody spoke last and the exchange goes on
+	OutcomeWaiting Outcome = "waiting"  // a message is out, nobody has answered
+	OutcomeBlocked Outcome = "blocked"  // not delivered, or failed
+	OutcomeNoReply Outcome = "no_reply" // delivered, nobody answered
+	OutcomeDone    Outcome = "done"
+)
+
+// Step is what one event does to its thread.
+type Step struct {
+	Affects bool
+	Open    bool // the thread is not finished after this event
+	Outcome Outcome
+	Reason  string // why it is blocked or without reply, readable; else ""
+}
+
+// ThreadStep says what an event does to its thread; events are folded by time, then seq.
+//
+//	a2a.send, a2a.spawn, a2a.spawn_result accepted   open, waiting
+//	a2a.response                                     open; active, or blocked or no_reply when it says so
+//	a2a.complete                                     closed; done, blocked or no_reply when it says so
+//	a2a.spawn_result error                           closed, blocked
+//
+// A plain completion follows a blocked or unanswered response too, so a caller keeps the earlier blocked or no_reply
+// when OutcomeDone comes directly after it.
+func ThreadStep(r *Record) Step {
+	switch r.Type {
+	case TypeA2ASend, TypeA2ASpawn:
+		return Step{Affects: true, Open: true, Outcome: OutcomeWaiting}
+	case TypeA2ASpawnResult:
+		if r.Facts.Status == SpawnError {
+			return Step{Affects: true, Outcome: OutcomeBlocked, Reason: r.failureReason()}
+		}
+		return Step{Affects: true, Open: true, Outcome: OutcomeWaiting}
+	case TypeA2AResponse:
+		if outcome := r.failure(); outcome != "" {
+			return Step{Affects: true, Open: true, Outcome: outcome, Reason: r.failureReason()}
+		}
+		return Step{Affects: true, Open: true, Outcome: OutcomeActive}
+	case TypeA2AComplete:
+		if outcome := r.failure(); outcome != "" {
+			return Step{Affects: true, Outcome: outcome, Reason: r.failureReason()}
+		}
+		return Step{Affects: true, Outcome: OutcomeDone}
+	}
+	return Step{}
+}
+
+// failure is blocked or no_reply if the event says that the exchange failed, by its outcome or by its text.
+func (r *Record) failure() Outcome {
+	switch r.Facts.Outcome {
+	case OutcomeValueBlocked, OutcomeValueFailed, OutcomeValueAbandoned:
+		return OutcomeBlocked
+	case OutcomeValueNoReply:
+		return OutcomeNoReply
+	}
+	if r.ConcurrencyBlocked {
+		return OutcomeBlocked
+	}
+	outcome, _, _ := cutOutcome(firstText(r.Message, r.ReplyPreview))
+	if outcome == OutcomeDone {
+		return ""
+	}
+	return outcome
+}
+
+func (r *Record) failureReason() string {
+	if r.ConcurrencyBlocked && r.WaitError == "" && r.Error == "" {
+		return reasonBusy
+	}
+	if reason := firstText(r.WaitError, r.Error); reason != "" {
+		return Mask(reason)
+	}
+	outcome, rest, _ := cutOutcome(firstText(r.Message, r.ReplyPreview))
+	if outcome != "" {
+		if reason := outcomeReason(rest); reason != "" {
+			return Mask(reason)
+		}
+	}
+	switch r.WaitStatus {
+	case "":
+		return Mask(r.Reason)
+	case "timeout":
+		return reasonTimeout
+	case "error":
+		return reasonError
+	case "not_found":
+		return reasonNotFound
+	}
+	return Mask(r.WaitStatus)
+}
+
+// What failureReason says where the event has no words of its own.
+const (
+	reasonBusy     = "동시 처리 한도 초과"
+	reasonTimeout  = "대기 시간 초과"
+	reasonError    = "실행 오류"
+	reasonNotFound = "실행 상태를 찾을 수 없음"
+)

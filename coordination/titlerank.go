@@ -1,0 +1,29 @@
+package coordination
+
+import "strings"
+
+// TitleRank is the best priority that a title of this event could have, at a fraction of TitleOf's cost: who holds a better
+// title need not ask for this one.
+func TitleRank(r *Record) int {
+	switch {
+	case r.Label != "":
+		return titleLabel
+	case hasGoalTag(r.Message) || r.Message == "" && hasGoalTag(r.ReplyPreview):
+		return titleGoal
+	}
+	return titlePriority(r.Type)
+}
+
+func hasGoalTag(text string) bool {
+	for {
+		i := strings.IndexByte(text, '[')
+		if i < 0 {
+			return false
+		}
+		text = text[i:]
+		if len(text) >= len("[goal]") && strings.EqualFold(text[:len("[goal]")], "[goal]") {
+			return true
+		}
+		text = text[1:]
+	}
+}

@@ -1,0 +1,164 @@
+package eventstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Coded is what every error of the store tells a caller besides its text: a stable code for programs and a hint for operators.
+type Coded interface {
+	error
+	Code() string
+	Hint() string
+}
+
+var (
+	// ErrClosed is returned by every method of a store that has been closed or is draining.
+	ErrClosed = errors.New("event store is closed")
+	// ErrNotFound is returned when the event or stream asked for does not exist.
+	ErrNotFound = errors.New("not found")
+)
+
+// ConflictError is returned when a stream does not meet the expectation of an append. Nothing of that append was stored.
+type ConflictError struct {
+	Stream   string
+	Expected Expect
+	Actual   int64 // version of the stream; 0 when it has no event
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("stream %s: expected %s, is at version %d", clip(e.Stream), e.Expected, e.Actual)
+}
+func (e *ConflictError) Code() string { return "conflict" }
+func (e *ConflictError) Hint() string { return "read the stream again and decide anew" }
+
+// IDReuseError is returned when an id is already stored with another body.
+type IDReuseError struct {
+	ID  ID
+	Seq int64 // where the id is stored
+}
+
+func (e *IDReuseError) Error() string {
+	return fmt.Sprintf("event id %s is already stored at seq %d with another body", e.ID, e.Seq)
+}
+func (e *IDReuseError) Code() string { return "id_reuse" }
+func (e *IDReuseError) Hint() string { return "give the new event a new id" }
+
+// InvalidError is returned for input that can never be stored. It names the field, the value and the mend.
+type InvalidError struct {
+	Field string
+	Value string // shown clipped
+	Mend  string
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("%s: bad value %q: %s", e.Field, clip(e.Value), e.Mend)
+}
+func (e *InvalidError) Code() string { return "invalid" }
+func (e *InvalidError) Hint() string { return e.Mend }
+
+// BusyError is returned when the append queue is full. Nothing was stored; the caller may try again after RetryAfter.
+type BusyError struct {
+	Events     int // events waiting
+	Bytes      int64
+	RetryAfter time.Duration
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("append queue is full: %d events, %d bytes are waiting", e.Events, e.Bytes)
+}
+func (e *BusyError) Code() string { return "busy" }
+func (e *BusyError) Hint() string { return fmt.Sprintf("try again after %s", e.RetryAfter) }
+
+// DiskFullError is returned when the file system refuses to take more. Nothing of the append was stored; reads go on, and appends
+// succeed again once there is room.
+type DiskFullError struct {
+	Path string
+	Err  error
+}
+
+func (e *DiskFullError) Error() string { return fmt.Sprintf("write %s: disk full: %v", e.Path, e.Err) }
+func (e *DiskFullError) Unwrap() error { return e.Err }
+func (e *DiskFullError) Code() string  { return "disk_full" }
+func (e *DiskFullError) Hint() string {
+	return "free space on the volume; appends recover by themselves"
+}
+
+// LockedError is returned by open when another process serves or writes the same file.
+type LockedError struct {
+	Path  string
+	Owner string // what the lock file says of its holder; may be empty
+}
+
+func (e *LockedError) Error() string {
+	if e.Owner == "" {
+		return fmt.Sprintf("%s is in use by another openclawd", e.Path)
+	}
+	return fmt.Sprintf("%s is in use by another openclawd (%s)", e.Path, e.Owner)
+}
+func (e *LockedError) Code() string { return "locked" }
+func (e *LockedError) Hint() string {
+	return "stop that server, or use its API; reading commands work beside it"
+}
+
+// CorruptError is returned when the file is not a sound openclawd database.
+type CorruptError struct {
+	Path   string
+	Detail string
+	Mend   string
+	Err    error
+}
+
+func (e *CorruptError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Detail) }
+func (e *CorruptError) Unwrap() error { return e.Err }
+func (e *CorruptError) Code() string  { return "corrupt" }
+func (e *CorruptError) Hint() string  { return e.Mend }
+
+// SchemaError is returned when the file's schema is not one that this binary can work with.
+type SchemaError struct {
+	Path  string
+	Found int64 // version in the file
+	Known int64 // newest version that this binary knows
+}
+
+func (e *SchemaError) Error() string {
+	if e.Found > e.Known {
+		return fmt.Sprintf("%s has schema %d; this binary knows up to %d", e.Path, e.Found, e.Known)
+	}
+	return fmt.Sprintf("%s has schema %d; this binary needs %d", e.Path, e.Found, e.Known)
+}
+func (e *SchemaError) Code() string { return "schema" }
+func (e *SchemaError) Hint() string {
+	if e.Found > e.Known {
+		return "run the newer openclawd that wrote this file, or restore the backup that lies beside it (*.backup-*)"
+	}
+	return "run openclawd migrate up (a backup is made first)"
+}
+
+// RefusedError is returned when a decision table could not apply an event, so that the append was refused as a whole.
+type RefusedError struct {
+	Projection string
+	Type       string
+	Err        error
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("projection %s refused an event of type %s: %v", e.Projection, clip(e.Type), e.Err)
+}
+func (e *RefusedError) Unwrap() error { return e.Err }
+func (e *RefusedError) Code() string  { return "refused" }
+func (e *RefusedError) Hint() string  { return "nothing was stored; see the wrapped error" }
+
+func clip(s string) string {
+	const limit = 120
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}

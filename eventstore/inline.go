@@ -1,0 +1,41 @@
+package eventstore
+
+// Tx executes SQL inside the write transaction of a store. Statements are prepared once per connection and kept. A Tx is used by one
+// goroutine and only until the call that handed it out returns.
+type Tx interface {
+	// Exec runs one statement and returns the number of rows it changed. Arguments are int64, int, float64, bool, string, []byte or nil.
+	Exec(query string, args ...any) (int64, error)
+	// Query calls scan for every row. The row is valid only during the call.
+	Query(query string, args []any, scan func(Row) error) error
+}
+
+// Row gives the columns of a result row by position. A NULL reads as the zero value.
+type Row interface {
+	Int(i int) int64
+	Float(i int) float64
+	Text(i int) string
+	Blob(i int) []byte
+	Null(i int) bool
+}
+
+// Inline takes part in the transaction that stores events, so that what it derives from them commits with them. All methods but
+// Prepare are called by the store's one writing goroutine.
+//
+// A batch runs: for each request Begin, then Accept for each of its events, then Revert if the request is refused; once for the
+// batch Flush; then Committed or Aborted.
+type Inline interface {
+	// Prepare computes what depends on the event alone (Seq and hashes are not set yet). It runs on the appending goroutine.
+	Prepare(e *Event) any
+	Begin(tx Tx)
+	// Accept applies e to the decision tables. An error refuses the whole request.
+	Accept(tx Tx, e *Event, prepared any) error
+	// Revert undoes everything accepted since Begin.
+	Revert()
+	// Settle writes pending decision rows, so that SQL run in tx sees them.
+	Settle(tx Tx) error
+	// Flush applies the accepted events to the read models and writes all pending rows and checkpoints. An error fails the batch.
+	Flush(tx Tx) error
+	Committed()
+	// Aborted tells that nothing since the last Committed was stored: everything held in memory must be forgotten.
+	Aborted()
+}

@@ -1,0 +1,13 @@
+// Package ndjson reads and writes coordination-events.ndjson logs: one JSON object per line, {type, agentId, ts, data}.
+//
+// It promises:
+//
+//   - A line that the log's other readers understand becomes an event, however odd: unknown types, a missing agent, a time that is no
+//     time, data that is no object. What the four fields cannot reproduce is kept beside them (eventstore.NewEvent.Original).
+//   - A line that nobody understands is not lost either: it is counted by reason and can be stored as an event of its own.
+//   - Importing is repeatable. The id of an event follows from the text of its line and from how often that text came before, so the
+//     same logs, imported again, whole or split over other files, add nothing.
+//   - A full export restores the log exactly, with seq, times, salts and hashes, into a store that stands just before it.
+//
+// Nothing is held in memory but the batches under way, 16 bytes per distinct line and at most one line of MaxLineBytes.
+package ndjson

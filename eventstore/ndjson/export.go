@@ -1,0 +1,140 @@
+package ndjson
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Format is what a line of an export looks like.
+type Format string
+
+const (
+	// FormatOpenclaw is the log that Task-Monitor reads: {"type","agentId","ts","data"}, or the imported record with its data put back
+	// at its end. Payloads that are gone are null.
+	FormatOpenclaw Format = "openclaw"
+	// FormatFull is everything that a store knows of an event, so that an import can restore the log exactly.
+	FormatFull Format = "full"
+)
+
+// ParseFormat reads the name of a format. The error is an *eventstore.InvalidError.
+func ParseFormat(s string) (Format, error) {
+	switch f := Format(s); f {
+	case FormatOpenclaw, FormatFull:
+		return f, nil
+	}
+	return "", &eventstore.InvalidError{Field: "format", Value: s, Mend: "use openclaw or full"}
+}
+
+// ExportOptions choose what is exported. Their zero value is the whole log as FormatOpenclaw.
+type ExportOptions struct {
+	Format Format
+	// IDs puts the event's id at the end of a line of FormatOpenclaw. Without it only lines that were canonical when they were imported
+	// get the same id when the export is imported; with it, importing the export adds nothing to the log that it came from.
+	IDs       bool
+	From      int64 // first seq
+	UntilSeq  int64 // last seq; 0: the head of the log when the export begins
+	UntilTime int64 // last RecordedAt, ms since 1970; 0: no bound
+	// Internal names the types that FormatOpenclaw leaves out because they are our own book-keeping. Imported events of such a type
+	// (Actor import) are written all the same. nil leaves nothing out.
+	Internal func(typ string) bool
+}
+
+// Export writes a part of the log, one line per event in the order of Seq, and returns how many it wrote. The same log and options give
+// the same bytes. It holds one page of events and ends at the head of the log as it was when it began, so it ends.
+func Export(ctx context.Context, log eventstore.Reader, w io.Writer, o ExportOptions) (events int64, err error) {
+	const page = 500
+	if o.UntilSeq == 0 {
+		head, err := log.Head(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("export: %w", err)
+		}
+		o.UntilSeq = head.Seq
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	var line []byte
+	for after := max(o.From-1, 0); after < o.UntilSeq; {
+		found, err := log.Read(ctx, after, page)
+		if err != nil {
+			return events, fmt.Errorf("export after seq %d: %w", after, err)
+		}
+		for i := range found {
+			e := &found[i]
+			if e.Seq > o.UntilSeq || o.UntilTime != 0 && e.RecordedAt > o.UntilTime {
+				return events, out.Flush()
+			}
+			after = e.Seq
+			if o.leavesOut(e) {
+				continue
+			}
+			line = append(o.append(line[:0], e), '\n')
+			if _, err := out.Write(line); err != nil {
+				return events, fmt.Errorf("export seq %d: %w", e.Seq, err)
+			}
+			events++
+		}
+		if len(found) < page {
+			break
+		}
+	}
+	return events, out.Flush()
+}
+
+func (o *ExportOptions) leavesOut(e *eventstore.Event) bool {
+	return o.Format != FormatFull && o.Internal != nil && e.Actor != eventstore.ActorImport && o.Internal(e.Type)
+}
+
+func (o *ExportOptions) append(dst []byte, e *eventstore.Event) []byte {
+	if o.Format == FormatFull {
+		return appendExported(dst, e)
+	}
+	dst = appendRecord(dst, e)
+	if o.IDs {
+		dst = appendID(dst, e.ID)
+	}
+	return dst
+}
+
+// appendRecord appends the line that e was, or would have been, in a coordination log.
+func appendRecord(dst []byte, e *eventstore.Event) []byte {
+	if e.Original == nil {
+		dst = appendEnvelope(dst, e.Type, e.AgentID, e.TS)
+		return appendMember(dst, `"data":`, e.Data)
+	}
+	original := bytes.TrimSpace(e.Original)
+	dst = append(dst, oneLine(original)...)
+	if r := readRecord(original); !r.has(fieldData) {
+		dst = appendMember(dst, `"data":`, e.Data)
+	}
+	return dst
+}
+
+func appendEnvelope(dst []byte, typ, agentID string, ts int64) []byte {
+	dst = appendString(append(dst, `{"type":`...), typ)
+	dst = appendString(append(dst, `,"agentId":`...), agentID)
+	dst = strconv.AppendInt(append(dst, `,"ts":`...), ts, 10)
+	return append(dst, '}')
+}
+
+func appendID(object []byte, id eventstore.ID) []byte {
+	return appendMember(object, `"id":`, appendString(nil, id.String()))
+}
+
+// appendMember puts a member at the end of the object that dst ends with. No value is null.
+func appendMember(dst []byte, key string, value json.RawMessage) []byte {
+	if value == nil {
+		value = json.RawMessage("null")
+	}
+	dst = bytes.TrimRight(dst[:len(dst)-1], " \t")
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, key...)
+	return append(append(dst, oneLine(value)...), '}')
+}

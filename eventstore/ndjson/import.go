@@ -1,0 +1,143 @@
+package ndjson
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Defaults of the size of one append: enough to make its fsync cheap, little enough to leave room in the queue for others.
+const (
+	DefaultBatchEvents = 1000
+	DefaultBatchBytes  = 4 << 20
+)
+
+// Options say where an import stores events and what the log's vocabulary makes of them. Log and Stream are required.
+type Options struct {
+	Log eventstore.Store
+	// Restorer is used for full exports that continue the log. nil: their events are appended.
+	Restorer eventstore.Restorer
+	// Stream names the stream that an event belongs to. It is called from another goroutine than Import's, but never concurrently.
+	Stream func(typ, agentID string, data, original []byte) string
+	// Reject makes an event of a rejected line. nil: such lines are only counted. It is called like Stream; line counts from 1.
+	Reject func(file string, line int64, r Rejection) (typ string, data json.RawMessage)
+	// Progress is called after each append. It may be nil.
+	Progress func(Progress)
+	// BatchEvents and BatchBytes bound one append. A longer line makes an append of its own.
+	BatchEvents int
+	BatchBytes  int
+	Logger      *slog.Logger
+}
+
+// Importer brings coordination logs into an event store. The events keep the order of the lines.
+//
+// The id of an event is derived from its time, the text of its line (trimmed, as UTF-8), and how often that text was seen before by
+// this Importer: two equal lines are two events, and the same logs give the same ids whichever files they are spread over. To import a
+// set of logs, or to follow one, use a single Importer from the beginning. It remembers 64 bits of each text's hash; that two of ten
+// million texts share them has a chance of 3 in a million, and then only makes the later one count from 1.
+//
+// A line with an id of its own (our mirror writes them) or from a full export keeps it, unless the store knows the id for another
+// event: then it gets the derived one, and its Original names the id that it claimed.
+//
+// An Importer is used by one goroutine at a time.
+type Importer struct {
+	opts Options
+	seen map[uint64]uint32 // by the first 8 bytes of the text's SHA-256
+}
+
+// New returns an Importer that has seen nothing.
+func New(o Options) *Importer {
+	o.BatchEvents = cmp.Or(o.BatchEvents, DefaultBatchEvents)
+	o.BatchBytes = cmp.Or(o.BatchBytes, DefaultBatchBytes)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Importer{opts: o, seen: map[uint64]uint32{}}
+}
+
+// ImportFiles imports files in the order given, which should be oldest first, as Logs lists them. It stops at the first error and
+// reports what was stored until then, the broken file included.
+//
+// A log that is rotated between Logs and here is missed under its new name; importing once more finds it and adds only that.
+func (im *Importer) ImportFiles(ctx context.Context, paths []string) (Report, error) {
+	var report Report
+	for i, path := range paths {
+		file, err := im.importFile(ctx, path, Progress{File: i + 1, Files: len(paths)})
+		report.Files = append(report.Files, file)
+		if err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+func (im *Importer) importFile(ctx context.Context, path string, p Progress) (FileReport, error) {
+	p.Name = path
+	f, err := os.Open(path)
+	if err != nil {
+		return p.FileReport, fmt.Errorf("import: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil {
+		p.Size = info.Size()
+	}
+	return im.run(ctx, f, p)
+}
+
+// Import imports one log; name is what it is called in reports. A last line without a line feed is taken if it is whole, and left
+// alone otherwise (FileReport.Tail): the producer may be about to finish it.
+//
+// After an error, also ctx's, everything reported is stored. The same Importer may go on from FileReport.Bytes; only a new
+// one may begin anew.
+// Import returns only after r.Read has; close r to end a Read that blocks.
+func (im *Importer) Import(ctx context.Context, r io.Reader, name string) (FileReport, error) {
+	return im.run(ctx, r, Progress{FileReport: FileReport{Name: name}, File: 1, Files: 1})
+}
+
+// run reads, parses and hashes in one goroutine and stores in this one, so that both cores work.
+func (im *Importer) run(ctx context.Context, r io.Reader, p Progress) (FileReport, error) {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		batches = make(chan *batch, 2)
+		readErr error
+	)
+	go func() {
+		defer close(batches)
+		readErr = im.read(reading, r, p.Name, batches)
+	}()
+
+	var (
+		err      error
+		unstored []*batch
+	)
+	for b := range batches {
+		if err == nil {
+			err = im.store(ctx, b)
+		}
+		if err != nil {
+			stop()
+			unstored = append(unstored, b)
+			continue
+		}
+		p.add(b.report)
+		if im.opts.Progress != nil {
+			im.opts.Progress(Progress{FileReport: p.snapshot(), Size: p.Size, File: p.File, Files: p.Files})
+		}
+	}
+	for _, b := range unstored {
+		im.forget(b)
+	}
+	if err = cmp.Or(err, readErr); err != nil {
+		return p.FileReport, fmt.Errorf("import %s after line %d: %w", p.Name, p.Lines, err)
+	}
+	im.opts.Logger.InfoContext(ctx, "log imported", "file", p.Name, "lines", p.Lines, "new", p.New, "duplicates", p.Duplicates,
+		"rejected", p.RejectedLines(), "tail", p.Tail)
+	return p.FileReport, nil
+}

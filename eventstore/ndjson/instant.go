@@ -1,0 +1,80 @@
+package ndjson
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxInstant is the range of a JavaScript date, in ms on both sides of 1970.
+const maxInstant = 8_640_000_000_000_000
+
+// instant finds when a record happened, in ms since 1970: timestampMs, else ts, each a number or a numeric string, else timestamp, a
+// written date. Fractions are floored. A time of 0, or outside of what a JavaScript date can hold, counts as missing. Exact reports
+// that ts says the very same as an integer.
+func (r *record) instant() (ms int64, exact, ok bool) {
+	for _, f := range [...]field{fieldTimestampMs, fieldTS} {
+		value := r.value(f)
+		if ms, ok = milliseconds(value); ok {
+			n, err := strconv.ParseInt(string(value), 10, 64)
+			return ms, f == fieldTS && err == nil && n == ms, true
+		}
+	}
+	s, _ := unquote(r.value(fieldTimestamp))
+	ms, ok = parseDate(strings.TrimFunc(s, isSpace))
+	return ms, false, ok
+}
+
+// milliseconds reads a JSON number, or a string that holds one.
+func milliseconds(value []byte) (ms int64, ok bool) {
+	text := string(value)
+	if s, ok := unquote(value); ok {
+		text = strings.TrimFunc(s, isSpace)
+	}
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
+		return ms, usable(ms)
+	}
+	// ParseFloat knows more spellings than JSON: hexadecimal, infinities, a leading plus.
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.Abs(f) > maxInstant || !json.Valid([]byte(text)) {
+		return 0, false
+	}
+	ms = int64(math.Floor(f))
+	return ms, usable(ms)
+}
+
+// dateLayouts are the written dates that JavaScript reads and that occur in logs. Go reads fractions of a second after any of them.
+var dateLayouts = [...]string{
+	time.RFC3339,
+	"2006-01-02T15:04:05",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04",
+	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05 Z07:00",
+	"2006-01-02 15:04:05",
+	"2006-01-02 15:04",
+	"2006-01-02",
+	"2006-01",
+	"2006",
+	time.RFC1123,
+	time.RFC1123Z,
+	"Mon Jan 02 2006 15:04:05 GMT-0700",
+}
+
+// parseDate reads a written date. One without a zone is UTC: JavaScript takes a date-time for local, which would make the same log
+// mean another thing on another machine.
+func parseDate(s string) (ms int64, ok bool) {
+	if s == "" {
+		return 0, false
+	}
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UnixMilli(), usable(t.UnixMilli())
+		}
+	}
+	return 0, false
+}
+
+func usable(ms int64) bool { return ms != 0 && -maxInstant <= ms && ms <= maxInstant }

@@ -1,0 +1,161 @@
+package ndjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+const (
+	// MaxLineBytes is the longest line that is looked at: the largest event, and room for its envelope.
+	MaxLineBytes = eventstore.MaxDataBytes + 1<<20
+	// MaxDepth bounds the nesting of a record. SQLite's JSON functions give up at 1,000.
+	MaxDepth = 512
+)
+
+// Line is what a line of a log says.
+type Line struct {
+	Blank bool
+	Event eventstore.NewEvent
+	// Exported is set instead of Event for a line of a full export: the event as it was stored.
+	Exported *eventstore.Event
+}
+
+// ParseLine reads one line, with or without its line end. The result may share the memory of line.
+//
+// A line is an event if it is a JSON object whose "type" is a string that is not blank. Keys are case-sensitive, and the last of equal
+// ones counts. Invalid UTF-8 is read as U+FFFD, lone surrogate escapes stay as they are written. The event has Actor import and
+//
+//   - Type and AgentID trimmed; no AgentID if it is no string, holds a NUL or exceeds eventstore.MaxAgentBytes;
+//   - TS as [record.instant] finds it; none means the store's clock;
+//   - Data as it is written (without its line breaks), or {} if it is no object;
+//   - ID if the line has an "id" that is a UUID;
+//   - Original nil if {type, agentId, ts, data} say all that the line says, the honoured id aside; else the line's object, without
+//     data if that was an object, and without the honoured id.
+func ParseLine(line []byte) (Line, *Rejection) {
+	line = trimLine(line)
+	if len(line) == 0 {
+		return Line{Blank: true}, nil
+	}
+	parsed, reason := parse(decode(line))
+	if reason != "" {
+		return Line{}, reject(reason, line)
+	}
+	return parsed, nil
+}
+
+func trimLine(line []byte) []byte { return bytes.TrimFunc(line, isSpace) }
+
+// parse reads a line that is trimmed, not empty and valid UTF-8.
+func parse(text []byte) (Line, Reason) {
+	switch {
+	case len(text) > MaxLineBytes:
+		return Line{}, TooLong
+	case !json.Valid(text):
+		return Line{}, whyInvalid(text)
+	case text[0] != '{':
+		return Line{}, NotObject
+	}
+	r := readRecord(text)
+	if r.depth > MaxDepth {
+		return Line{}, TooDeep
+	}
+	if r.has(fieldSeq, fieldHash, fieldDataHash) {
+		if e, ok := readExported(text); ok {
+			return Line{Exported: e}, ""
+		}
+	}
+	e, reason := r.event()
+	return Line{Event: e}, reason
+}
+
+func whyInvalid(text []byte) Reason {
+	if bytes.IndexByte(text, 0) >= 0 {
+		return HasNUL
+	}
+	if _, depth := skipValue(text, 0); depth > MaxDepth {
+		return TooDeep // encoding/json stops at 10,000 levels, whatever follows
+	}
+	return NotJSON
+}
+
+// event applies the rules that ParseLine states.
+func (r *record) event() (eventstore.NewEvent, Reason) {
+	typ, exactType, _ := unquoteTrimmed(r.value(fieldType), trimType)
+	switch {
+	case typ == "":
+		return eventstore.NewEvent{}, NoType
+	case strings.IndexByte(typ, 0) >= 0:
+		return eventstore.NewEvent{}, TypeNUL
+	case len(typ) > eventstore.MaxTypeBytes:
+		return eventstore.NewEvent{}, TypeTooLong
+	}
+	agentID, exactAgent, _ := unquoteTrimmed(r.value(fieldAgentID), trimAgent)
+	if len(agentID) > eventstore.MaxAgentBytes || strings.IndexByte(agentID, 0) >= 0 {
+		agentID, exactAgent = "", false
+	}
+	ts, exactTS, hasTS := r.instant()
+
+	e := eventstore.NewEvent{ID: r.id(), Type: typ, AgentID: agentID, Actor: eventstore.ActorImport, Data: json.RawMessage("{}")}
+	if hasTS {
+		e = e.WithTS(ts)
+	}
+	hasData := isObject(r.value(fieldData))
+	if hasData {
+		e.Data = oneLine(r.value(fieldData))
+	}
+	named := 4
+	if !e.ID.IsZero() {
+		named++
+	}
+	if !(exactType && exactAgent && exactTS && hasData && len(r.members) == named) {
+		e.Original = r.without(hasData, !e.ID.IsZero())
+	}
+	if len(e.Data)+len(e.Original) > eventstore.MaxDataBytes {
+		return eventstore.NewEvent{}, TooLong
+	}
+	return e, ""
+}
+
+func trimAgent(s string) string { return strings.TrimFunc(s, isSpace) }
+
+// id is the record's own id, zero if it has none that could be an event's.
+func (r *record) id() eventstore.ID {
+	s, _ := unquote(r.value(fieldID))
+	id, err := eventstore.ParseID(s)
+	if err != nil {
+		return eventstore.ID{}
+	}
+	return id
+}
+
+// without gives the record again, on one line, without its data or the id that counts.
+func (r *record) without(data, id bool) json.RawMessage {
+	object := []byte{'{'}
+	for i, m := range r.members {
+		if data && m.field == fieldData || id && i+1 == r.last[fieldID] {
+			continue
+		}
+		if len(object) > 1 {
+			object = append(object, ',')
+		}
+		object = append(object, m.key...)
+		object = append(object, ':')
+		object = append(object, m.value...)
+	}
+	return oneLine(append(object, '}'))
+}
+
+// oneLine removes the line breaks of a valid JSON text, where they can only be insignificant space.
+func oneLine(text []byte) json.RawMessage {
+	if !hasLineBreak(text) {
+		return text
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		panic("ndjson: valid JSON that cannot be compacted: " + err.Error())
+	}
+	return b.Bytes()
+}

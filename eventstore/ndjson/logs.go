@@ -1,0 +1,76 @@
+package ndjson
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	logDir     = "logs"
+	logStem    = "coordination-events"
+	logSuffix  = ".ndjson"
+	monthStamp = "2006-01"
+	sizeStamp  = "2006-01-02T15-04-05.000Z"
+)
+
+// Logs lists the coordination logs of an OpenClaw state directory, oldest first, the live one last.
+//
+// Archives are ordered by when they were cut, which their names say: a size archive by its time, a month archive at the end of its
+// month, so that 2026-02 comes after the size archives of February. Only regular files with such a name count. A directory that does
+// not exist has no logs.
+func Logs(stateDir string) ([]string, error) {
+	dir := filepath.Join(stateDir, logDir)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list logs: %w", err)
+	}
+	type log struct {
+		path string
+		cut  int64
+	}
+	var logs []log
+	for _, e := range entries {
+		if cut, ok := cutTime(e.Name()); ok && e.Type().IsRegular() {
+			logs = append(logs, log{filepath.Join(dir, e.Name()), cut})
+		}
+	}
+	slices.SortFunc(logs, func(a, b log) int { return cmp.Or(cmp.Compare(a.cut, b.cut), strings.Compare(a.path, b.path)) })
+	paths := make([]string, len(logs))
+	for i, l := range logs {
+		paths[i] = l.path
+	}
+	return paths, nil
+}
+
+// cutTime tells when the log of that name was closed, in ms since 1970; the live one is not yet.
+func cutTime(name string) (ms int64, ok bool) {
+	stamp, isLog := strings.CutPrefix(name, logStem)
+	stamp, hasSuffix := strings.CutSuffix(stamp, logSuffix)
+	if !isLog || !hasSuffix {
+		return 0, false
+	}
+	if stamp == "" {
+		return math.MaxInt64, true
+	}
+	stamp, ok = strings.CutPrefix(stamp, "-")
+	if !ok {
+		return 0, false
+	}
+	if t, err := time.Parse(monthStamp, stamp); err == nil {
+		return t.AddDate(0, 1, 0).UnixMilli(), true
+	}
+	// The name has '-' for the '.' before the milliseconds, which Go cannot parse.
+	if dot := len("2006-01-02T15-04-05"); len(stamp) > dot && stamp[dot] == '-' {
+		t, err := time.Parse(sizeStamp, stamp[:dot]+"."+stamp[dot+1:])
+		return t.UnixMilli(), err == nil
+	}
+	return 0, false
+}

@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/migrations"
+)
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version int64  `json:"version"`
+	Name    string `json:"name"`
+	Applied bool   `json:"applied"`
+}
+
+// Migrations lists the steps that this binary knows and which of them the file has.
+func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
+	pool := db.read
+	found, err := schemaVersion(ctx, pool)
+	if err != nil {
+		return nil, db.translate("read", err)
+	}
+	p, err := provider(pool)
+	if err != nil {
+		return nil, err
+	}
+	var list []Migration
+	for _, s := range p.ListSources() {
+		list = append(list, Migration{Version: s.Version, Name: s.Path, Applied: s.Version <= found})
+	}
+	return list, nil
+}
+
+// migrate brings the file to the newest schema. Before the first step on a file that holds something, a backup is made beside it.
+func (db *DB) migrate(ctx context.Context) error {
+	found, err := schemaVersion(ctx, db.write)
+	if err != nil {
+		return db.translate("read", err)
+	}
+	known, err := newestSchema()
+	if err != nil {
+		return err
+	}
+	if found > known {
+		return &eventstore.SchemaError{Path: db.path, Found: found, Known: known}
+	}
+	if found == known {
+		return nil
+	}
+	if found > 0 {
+		if db.opts.NoMigrate {
+			return &eventstore.SchemaError{Path: db.path, Found: found, Known: known}
+		}
+		target := fmt.Sprintf("%s.backup-v%d-%s", db.path, found, db.opts.Now().UTC().Format("20060102T150405Z"))
+		if err := vacuumInto(ctx, db.write, target); err != nil {
+			return db.translate("back up before migration", err)
+		}
+		db.log.Info("backed up before migration", "file", target, "schema", found)
+	}
+	p, err := provider(db.write)
+	if err != nil {
+		return err
+	}
+	steps, err := p.Up(ctx)
+	if err != nil {
+		var partial *goose.PartialError
+		if errors.As(err, &partial) {
+			err = partial.Err
+		}
+		return fmt.Errorf("migrate %s from schema %d: %w", db.path, found, db.translate("migrate", err))
+	}
+	db.log.Info("migrated", "from", found, "to", known, "steps", len(steps))
+	return nil
+}
+
+func provider(pool *sql.DB) (*goose.Provider, error) {
+	p, err := goose.NewProvider(database.DialectSQLite3, pool, migrations.Files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return p, nil
+}
+
+func newestSchema() (int64, error) {
+	p, err := provider(new(sql.DB))
+	if err != nil {
+		return 0, err
+	}
+	all := p.ListSources()
+	return all[len(all)-1].Version, nil
+}
+
+// schemaVersion is 0 for a file without any of our tables.
+func schemaVersion(ctx context.Context, pool *sql.DB) (int64, error) {
+	var tables int
+	err := pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'").Scan(&tables)
+	if err != nil || tables == 0 {
+		return 0, err
+	}
+	var version int64
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied = 1").Scan(&version)
+	return version, err
+}
+
+// Backup writes a consistent, compact copy of the log to target, which must not exist. Appends go on meanwhile.
+func (db *DB) Backup(ctx context.Context, target string) error {
+	if err := vacuumInto(ctx, db.read, target); err != nil {
+		return db.translate("back up", err)
+	}
+	return nil
+}
+
+// vacuumInto copies the database to a file that must not exist and syncs it. VACUUM INTO is the only way to copy a live file safely.
+func vacuumInto(ctx context.Context, pool *sql.DB, target string) error {
+	if _, err := os.Stat(target); err == nil {
+		return fmt.Errorf("%s: %w", target, os.ErrExist)
+	}
+	if _, err := pool.ExecContext(ctx, "VACUUM INTO ?", target); err != nil {
+		return err
+	}
+	copied, err := os.OpenFile(target, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(copied.Sync(), copied.Close())
+}

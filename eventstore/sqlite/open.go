@@ -1,0 +1,316 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+	sqlite3 "modernc.org/sqlite"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// ApplicationID marks a SQLite file as ours ("ocld"), so that another program's database is never taken for a log.
+const ApplicationID = 0x6f636c64
+
+// Durability says what an acknowledged append has survived.
+type Durability string
+
+const (
+	// DurabilityFull syncs the disk before every acknowledgement.
+	DurabilityFull Durability = "full"
+	// DurabilityRelaxed survives the end of the process, but a power cut may take the last commits.
+	DurabilityRelaxed Durability = "relaxed"
+)
+
+// Options of Open. The zero value of a field means its default.
+type Options struct {
+	Path       string
+	ReadOnly   bool       // only reads; takes no lock and does not migrate, so it works beside a server
+	NoMigrate  bool       // refuse a file that is not at the newest schema instead of migrating it
+	Durability Durability // default: full
+	Owner      string     // shown to whoever finds the file locked, e.g. "serve on 127.0.0.1:3847"
+	Now        func() time.Time
+	Random     io.Reader // salts and ids; default crypto/rand
+	Logger     *slog.Logger
+
+	MaxPages int64 // refuse to grow past this many 4 KiB pages; 0: no limit
+}
+
+// DB is an open log. It implements eventstore.Store and eventstore.Restorer.
+type DB struct {
+	path   string
+	opts   Options
+	log    *slog.Logger
+	lock   *flock.Flock
+	read   *sql.DB
+	write  *sql.DB
+	ids    *eventstore.IDs
+	writer *writer
+
+	closed    atomic.Bool
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// OFD locks belong to an open file, not to the process, so that closing an unrelated handle cannot drop them. SQLite takes the choice
+// once per process, before its first lock.
+var (
+	lockOnce sync.Once
+	lockErr  error
+)
+
+func useOFDLocks() error {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	if _, err := sqlite3.OFDLocking(true); err != nil && !errors.Is(err, sqlite3.ErrOFDLockingUnavailable) {
+		return fmt.Errorf("turn on OFD locks: %w", err)
+	}
+	return nil
+}
+
+// Open opens the log at opts.Path, makes the file if there is none, migrates it and starts the writer.
+// Errors: *eventstore.LockedError, *eventstore.CorruptError, *eventstore.SchemaError, *eventstore.DiskFullError.
+func Open(ctx context.Context, opts Options) (*DB, error) {
+	if opts.Path == "" {
+		return nil, &eventstore.InvalidError{Field: "db", Value: "", Mend: "name a file"}
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Reader
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Durability == "" {
+		opts.Durability = DurabilityFull
+	}
+	path, err := filepath.Abs(opts.Path)
+	if err != nil {
+		return nil, fmt.Errorf("resolve %s: %w", opts.Path, err)
+	}
+	lockOnce.Do(func() { lockErr = useOFDLocks() })
+	if lockErr != nil {
+		return nil, lockErr
+	}
+	db := &DB{path: path, opts: opts, log: opts.Logger, ids: eventstore.NewIDs(opts.Now, opts.Random)}
+	if err := db.open(ctx); err != nil {
+		return nil, errors.Join(err, db.release())
+	}
+	return db, nil
+}
+
+func (db *DB) open(ctx context.Context) error {
+	exists, err := checkFile(db.path)
+	if err != nil {
+		return err
+	}
+	if db.opts.ReadOnly {
+		if !exists {
+			return fmt.Errorf("open %s: %w", db.path, os.ErrNotExist)
+		}
+		if err := db.openReaders(); err != nil {
+			return err
+		}
+		return db.checkSound(ctx, db.read)
+	}
+	if err := os.MkdirAll(filepath.Dir(db.path), 0o700); err != nil {
+		return fmt.Errorf("make directory of %s: %w", db.path, err)
+	}
+	if err := db.takeLock(); err != nil {
+		return err
+	}
+	sync := "FULL"
+	if db.opts.Durability == DurabilityRelaxed {
+		sync = "NORMAL"
+	}
+	db.write, err = sql.Open("sqlite", fileURL(db.path, url.Values{
+		"_txlock":       {"immediate"},
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {sync},
+		"_busy_timeout": {"5000"},
+		"_fk":           {"1"},
+		"_dqs":          {"0"},
+		"_defensive":    {"1"},
+		"_pragma": {"journal_size_limit(67108864)", "recursive_triggers(1)", "temp_store(MEMORY)", "trusted_schema(0)",
+			"wal_autocheckpoint(4000)", "cache_size(-16000)"},
+	}))
+	if err != nil {
+		return db.translate("open", err)
+	}
+	db.write.SetMaxOpenConns(1)
+	db.write.SetConnMaxLifetime(0)
+	if err := db.claim(ctx); err != nil {
+		return err
+	}
+	if err := db.migrate(ctx); err != nil {
+		return err
+	}
+	if err := db.openReaders(); err != nil {
+		return err
+	}
+	db.writer, err = startWriter(ctx, db)
+	return err
+}
+
+func (db *DB) openReaders() error {
+	var err error
+	db.read, err = sql.Open("sqlite", fileURL(db.path, url.Values{
+		"mode":          {"ro"},
+		"_query_only":   {"1"},
+		"_busy_timeout": {"5000"},
+		"_dqs":          {"0"},
+		"_defensive":    {"1"},
+		"_pragma":       {"temp_store(MEMORY)", "cache_size(-4000)", "trusted_schema(0)"},
+	}))
+	if err != nil {
+		return db.translate("open", err)
+	}
+	db.read.SetMaxOpenConns(max(4, runtime.NumCPU()))
+	db.read.SetMaxIdleConns(max(4, runtime.NumCPU()))
+	return nil
+}
+
+// Close drains the writer and closes the file. Appends that were accepted are stored first. It may be called more than once.
+func (db *DB) Close() error {
+	db.closeOnce.Do(func() {
+		db.closed.Store(true)
+		db.closeErr = db.release()
+	})
+	return db.closeErr
+}
+
+func (db *DB) release() error {
+	var errs []error
+	if db.writer != nil {
+		errs = append(errs, db.writer.stop())
+	}
+	if db.read != nil {
+		errs = append(errs, db.read.Close())
+	}
+	if db.write != nil {
+		errs = append(errs, db.write.Close())
+	}
+	if db.lock != nil {
+		errs = append(errs, db.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Path is the absolute path of the file.
+func (db *DB) Path() string { return db.path }
+
+// Durability is what an acknowledged append has survived.
+func (db *DB) Durability() Durability { return db.opts.Durability }
+
+// takeLock makes this process the only writer of the file. The lock file stays when the lock goes: removing it would race.
+func (db *DB) takeLock() error {
+	db.lock = flock.New(db.path + ".lock")
+	ok, err := db.lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", db.path, err)
+	}
+	if !ok {
+		owner, _ := os.ReadFile(db.path + ".lock")
+		return &eventstore.LockedError{Path: db.path, Owner: strings.TrimSpace(string(owner))}
+	}
+	owner := fmt.Sprintf("pid %d", os.Getpid())
+	if db.opts.Owner != "" {
+		owner += ", " + db.opts.Owner
+	}
+	if err := os.WriteFile(db.path+".lock", []byte(owner+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write lock file: %w", err)
+	}
+	return nil
+}
+
+// claim marks a fresh file as ours and refuses one that is not.
+func (db *DB) claim(ctx context.Context) error {
+	var id, objects int64
+	if err := db.write.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return db.translate("read", err)
+	}
+	if err := db.write.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
+		return db.translate("read", err)
+	}
+	switch {
+	case id == ApplicationID:
+	case objects == 0:
+		if _, err := db.write.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", ApplicationID)); err != nil {
+			return db.translate("mark", err)
+		}
+	default:
+		return foreignFile(db.path)
+	}
+	if db.opts.MaxPages > 0 {
+		if _, err := db.write.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", db.opts.MaxPages)); err != nil {
+			return db.translate("limit", err)
+		}
+	}
+	return nil
+}
+
+// checkSound refuses, for reading, what claim and migrate refuse for writing.
+func (db *DB) checkSound(ctx context.Context, pool *sql.DB) error {
+	var id int64
+	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return db.translate("read", err)
+	}
+	if id != ApplicationID {
+		return foreignFile(db.path)
+	}
+	found, err := schemaVersion(ctx, pool)
+	if err != nil {
+		return db.translate("read", err)
+	}
+	known, err := newestSchema()
+	if err != nil {
+		return err
+	}
+	if found != known {
+		return &eventstore.SchemaError{Path: db.path, Found: found, Known: known}
+	}
+	return nil
+}
+
+// checkFile looks at the path before SQLite does: it says whether there is a file and refuses what is no regular file. It opens
+// nothing.
+func checkFile(path string) (exists bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look at %s: %w", path, err)
+	case !info.Mode().IsRegular():
+		return false, &eventstore.InvalidError{Field: "db", Value: path, Mend: "name a regular file"}
+	}
+	return info.Size() > 0, nil
+}
+
+func foreignFile(path string) error {
+	return &eventstore.CorruptError{Path: path, Detail: "this SQLite database was not made by openclawd",
+		Mend: "name another file with --db; this one was left untouched"}
+}
+
+// fileURL always has the scheme: without it SQLite takes the query for a part of the name and opens the file for writing.
+func fileURL(path string, query url.Values) string {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}
+	return u.String()
+}

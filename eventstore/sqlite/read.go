@@ -1,0 +1,179 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// eventColumns is the one order in which events are read; scanRow and scanEvent follow it.
+const eventColumns = `e.seq, e.id, s.name, e.version, e.type, e.ver, e.agent_id, e.ts, e.recorded_at, e.correlation_id, e.causation_id,
+ e.actor, e.data, e.original, e.salt, e.data_hash, e.hash`
+
+const selectEvents = "SELECT " + eventColumns + " FROM events e JOIN streams s ON s.id = e.stream_id"
+
+// MaxPage is the most events that one read returns: a reader must not hold its snapshot for long, it pins the WAL.
+const MaxPage = 10_000
+
+func page(limit int) int { return max(0, min(limit, MaxPage)) }
+
+// Head implements eventstore.Reader.
+func (db *DB) Head(ctx context.Context) (eventstore.Head, error) {
+	if db.closed.Load() {
+		return eventstore.Head{}, eventstore.ErrClosed
+	}
+	if db.writer != nil {
+		return db.writer.head.get(), nil
+	}
+	var h eventstore.Head
+	var hash []byte
+	err := db.read.QueryRowContext(ctx, "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").Scan(&h.Seq, &hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return h, nil
+	}
+	copy(h.Hash[:], hash)
+	return h, db.translate("read", err)
+}
+
+// Read implements eventstore.Reader.
+func (db *DB) Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error) {
+	return db.events(ctx, selectEvents+" WHERE e.seq > ? ORDER BY e.seq LIMIT ?", after, page(limit))
+}
+
+// ReadStream implements eventstore.Reader.
+func (db *DB) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Event, error) {
+	return db.events(ctx, selectEvents+" WHERE s.name = ? AND e.version > ? ORDER BY e.version LIMIT ?", stream, after, page(limit))
+}
+
+// Event implements eventstore.Reader.
+func (db *DB) Event(ctx context.Context, seq int64) (eventstore.Event, error) {
+	return db.event(ctx, selectEvents+" WHERE e.seq = ?", seq)
+}
+
+// EventByID implements eventstore.Reader.
+func (db *DB) EventByID(ctx context.Context, id eventstore.ID) (eventstore.Event, error) {
+	return db.event(ctx, selectEvents+" WHERE e.id = ?", id[:])
+}
+
+// StreamVersion implements eventstore.Reader.
+func (db *DB) StreamVersion(ctx context.Context, stream string) (int64, error) {
+	var version int64
+	err := db.read.QueryRowContext(ctx,
+		"SELECT coalesce(max(version), 0) FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)", stream).Scan(&version)
+	return version, db.translate("read", err)
+}
+
+// Wait implements eventstore.Reader. Without a writer of its own, beside a server, it looks at the file again and again.
+func (db *DB) Wait(ctx context.Context, seq int64) (int64, error) {
+	if db.closed.Load() {
+		return 0, eventstore.ErrClosed
+	}
+	if db.writer != nil {
+		return db.writer.head.wait(ctx, seq)
+	}
+	const pause = 200 * time.Millisecond
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		head, err := db.Head(ctx)
+		if err != nil || head.Seq >= seq {
+			return head.Seq, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// View runs read in one read transaction, so that all its queries see the same state of log and projections. It must be short: the
+// snapshot pins the WAL.
+func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
+	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return db.translate("read", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return db.translate("read", read(tx))
+}
+
+// EventsIn reads events by their seqs within a view, in the order of seqs; unknown ones are left out.
+func (*DB) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
+	stmt, err := tx.PrepareContext(ctx, selectEvents+" WHERE e.seq = ?")
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Close()
+	events := make([]eventstore.Event, 0, len(seqs))
+	for _, seq := range seqs {
+		e, err := scanEvent(stmt.QueryRowContext(ctx, seq))
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+func (db *DB) event(ctx context.Context, query string, arg any) (eventstore.Event, error) {
+	events, err := db.events(ctx, query, arg)
+	if err != nil {
+		return eventstore.Event{}, err
+	}
+	if len(events) == 0 {
+		return eventstore.Event{}, fmt.Errorf("event %v: %w", arg, eventstore.ErrNotFound)
+	}
+	return events[0], nil
+}
+
+func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
+	rows, err := db.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, db.translate("read", err)
+	}
+	defer rows.Close()
+	var events []eventstore.Event
+	for rows.Next() {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return nil, db.translate("read", err)
+		}
+		events = append(events, e)
+	}
+	return events, db.translate("read", rows.Err())
+}
+
+func scanEvent(row interface{ Scan(...any) error }) (eventstore.Event, error) {
+	var e eventstore.Event
+	var id, dataHash, hash, data, original []byte
+	err := row.Scan(&e.Seq, &id, &e.Stream, &e.Version, &e.Type, &e.Ver, &e.AgentID, &e.TS, &e.RecordedAt, &e.CorrelationID,
+		&e.CausationID, &e.Actor, &data, &original, &e.Salt, &dataHash, &hash)
+	if err != nil {
+		return e, err
+	}
+	e.Data, e.Original = data, original
+	copy(e.ID[:], id)
+	copy(e.DataHash[:], dataHash)
+	copy(e.Hash[:], hash)
+	return e, nil
+}
+
+func scanRow(r eventstore.Row) eventstore.Event {
+	e := eventstore.Event{
+		Seq: r.Int(0), Stream: r.Text(2), Version: r.Int(3), Type: r.Text(4), Ver: int(r.Int(5)), AgentID: r.Text(6), TS: r.Int(7),
+		RecordedAt: r.Int(8), CorrelationID: r.Text(9), CausationID: r.Text(10), Actor: eventstore.Actor(r.Text(11)),
+		Data: r.Blob(12), Original: r.Blob(13), Salt: r.Blob(14),
+	}
+	copy(e.ID[:], r.Blob(1))
+	copy(e.DataHash[:], r.Blob(15))
+	copy(e.Hash[:], r.Blob(16))
+	return e
+}

@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	sqlite3 "modernc.org/sqlite"
+	sqlite3lib "modernc.org/sqlite/lib"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// translate gives the driver's errors the types that package eventstore promises.
+func (db *DB) translate(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if db.closed.Load() {
+		return eventstore.ErrClosed
+	}
+	var coded eventstore.Coded
+	if errors.As(err, &coded) {
+		return err
+	}
+	switch primaryCode(err) {
+	case sqlite3lib.SQLITE_FULL:
+		return &eventstore.DiskFullError{Path: db.path, Err: err}
+	case sqlite3lib.SQLITE_CORRUPT:
+		return &eventstore.CorruptError{Path: db.path, Detail: "the database is damaged: " + err.Error(), Err: err,
+			Mend: "stop openclawd, keep a copy of the file, its -wal and -shm, and restore the newest backup (openclawd export can still read what is sound)"}
+	case sqlite3lib.SQLITE_NOTADB:
+		return &eventstore.CorruptError{Path: db.path, Detail: "this is not a SQLite database", Err: err,
+			Mend: "name another file with --db, or restore a backup in its place"}
+	case sqlite3lib.SQLITE_IOERR:
+		if extendedCode(err) == sqlite3lib.SQLITE_IOERR_WRITE {
+			return &eventstore.DiskFullError{Path: db.path, Err: err}
+		}
+	}
+	return fmt.Errorf("%s %s: %w", doing, db.path, err)
+}
+
+// fatal reports whether err concerns the whole file, not the statement: such an error must fail the batch, never park a projection.
+func fatal(err error) bool {
+	switch primaryCode(err) {
+	case sqlite3lib.SQLITE_FULL, sqlite3lib.SQLITE_IOERR, sqlite3lib.SQLITE_CORRUPT, sqlite3lib.SQLITE_NOMEM, sqlite3lib.SQLITE_NOTADB,
+		sqlite3lib.SQLITE_READONLY, sqlite3lib.SQLITE_CANTOPEN, sqlite3lib.SQLITE_BUSY, sqlite3lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// Fatal reports whether an error met in a transaction concerns the whole file (full, damaged, unreadable) and not just a statement.
+func (*DB) Fatal(err error) bool { return fatal(err) }
+
+func primaryCode(err error) int { return extendedCode(err) & 0xff }
+
+func extendedCode(err error) int {
+	var e *sqlite3.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}

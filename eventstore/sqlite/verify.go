@@ -1,0 +1,118 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Proof is what Verify found to hold.
+type Proof struct {
+	Events     int64           `json:"events"`
+	Redacted   int64           `json:"redacted"`
+	Streams    int64           `json:"streams"`
+	Head       eventstore.Hash `json:"head"`
+	ChainOnly  bool            `json:"chainOnly"`
+	QuickCheck bool            `json:"quickCheck"` // SQLite's own structural check passed
+}
+
+// TamperError names the first event at which the log is not what was appended.
+type TamperError struct {
+	Path string
+	Seq  int64
+	What string
+}
+
+func (e *TamperError) Error() string { return fmt.Sprintf("%s: event %d: %s", e.Path, e.Seq, e.What) }
+func (e *TamperError) Code() string  { return "tampered" }
+func (e *TamperError) Hint() string {
+	return "the log was changed by something other than openclawd; restore a backup made before, and compare with openclawd events show"
+}
+
+// Verify reads the whole log and proves that it is gapless, that recorded times never go back, that every stream counts 1, 2, 3, that
+// every payload is the one that was hashed and that every hash links to the one before. Unless chainOnly, also that the append-only
+// triggers are there and that SQLite finds its structure sound. progress may be nil. The error is a *TamperError or *CorruptError.
+func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, total int64)) (Proof, error) {
+	proof := Proof{ChainOnly: chainOnly}
+	head, err := db.Head(ctx)
+	if err != nil {
+		return proof, err
+	}
+	versions := map[string]int64{}
+	var prev eventstore.Event
+	for {
+		events, err := db.Read(ctx, prev.Seq, 1000)
+		if err != nil {
+			return proof, err
+		}
+		for i := range events {
+			e := &events[i]
+			if err := checkLink(&prev, e); err != nil {
+				return proof, &TamperError{Path: db.path, Seq: e.Seq, What: err.Error()}
+			}
+			if versions[e.Stream]++; versions[e.Stream] != e.Version {
+				return proof, &TamperError{Path: db.path, Seq: e.Seq,
+					What: fmt.Sprintf("is version %d of %s, where %d comes next", e.Version, e.Stream, versions[e.Stream])}
+			}
+			proof.Events++
+			if e.Redacted() {
+				proof.Redacted++
+			}
+			prev = *e
+		}
+		if progress != nil {
+			progress(prev.Seq, head.Seq)
+		}
+		if len(events) < 1000 {
+			break
+		}
+	}
+	if prev.Seq < head.Seq {
+		return proof, &TamperError{Path: db.path, Seq: prev.Seq + 1, What: "is missing"}
+	}
+	proof.Streams, proof.Head = int64(len(versions)), prev.Hash
+	if chainOnly {
+		return proof, nil
+	}
+	if err := db.checkTriggers(ctx, prev.Seq); err != nil {
+		return proof, err
+	}
+	var verdict string
+	if err := db.read.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return proof, db.translate("check", err)
+	}
+	if verdict != "ok" {
+		return proof, &eventstore.CorruptError{Path: db.path, Detail: verdict, Mend: "restore the newest backup"}
+	}
+	proof.QuickCheck = true
+	return proof, nil
+}
+
+func (db *DB) checkTriggers(ctx context.Context, head int64) error {
+	var n int
+	err := db.read.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'events'
+ AND name IN ('events_are_never_deleted', 'events_are_only_blanked')`).Scan(&n)
+	if err != nil {
+		return db.translate("check", err)
+	}
+	if n != 2 {
+		return &TamperError{Path: db.path, Seq: head, What: "the append-only triggers are gone: something else had the file open for writing"}
+	}
+	return nil
+}
+
+// checkLink reports why e cannot be the event that follows prev. prev is the zero Event for the first.
+func checkLink(prev, e *eventstore.Event) error {
+	switch {
+	case e.Seq != prev.Seq+1:
+		return fmt.Errorf("comes after %d: events are missing", prev.Seq)
+	case e.RecordedAt < prev.RecordedAt:
+		return fmt.Errorf("was recorded at %d, before the event in front of it", e.RecordedAt)
+	case !e.Redacted() && eventstore.PayloadHash(e.Salt, e.Data, e.Original) != e.DataHash:
+		return fmt.Errorf("its payload is not the one that was appended")
+	case eventstore.ChainHash(prev.Hash, e) != e.Hash:
+		return fmt.Errorf("its hash does not link to the event in front of it: a column or an earlier event was changed")
+	}
+	return nil
+}

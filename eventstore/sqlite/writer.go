@@ -1,0 +1,377 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Bounds of the append queue and of one group commit.
+const (
+	queueEvents = 4096
+	queueBytes  = 16 << 20
+	batchEvents = 256
+	batchBytes  = 1 << 20
+	retryAfter  = 100 * time.Millisecond
+)
+
+// writer is the one goroutine that writes. It takes what is queued, stores it in one transaction and acknowledges after the commit.
+type writer struct {
+	db     *DB
+	conn   *sql.Conn
+	tx     *tx
+	inline atomic.Pointer[eventstore.Inline] // read by appending goroutines too, to prepare
+
+	mu      sync.Mutex
+	queue   []*request
+	events  int   // queued
+	bytes   int64 // queued
+	closed  bool
+	wake    chan struct{} // holds one token while there may be work
+	stopped chan struct{}
+
+	log logState // of the log as the running transaction sees it; only the goroutine touches it
+
+	head headSignal
+}
+
+// logState is what the next append builds on.
+type logState struct {
+	seq      int64
+	hash     eventstore.Hash
+	recorded int64
+	streams  map[string]stream // a cache; may be cleared at any time between requests
+}
+
+type stream struct{ id, version int64 }
+
+// maxStreams bounds the stream cache, about 10 MB.
+const maxStreams = 50_000
+
+// request is one unit of work for the writer. Exactly one of the three kinds is set.
+type request struct {
+	append    *appendRequest
+	restore   []eventstore.Event
+	job       func(eventstore.Tx) error // maintenance, in a transaction of its own
+	committed func()                    // follows the commit of job; may be nil
+
+	events int
+	bytes  int64
+	result eventstore.Result
+	err    error
+	done   chan struct{}
+}
+
+func startWriter(ctx context.Context, db *DB) (*writer, error) {
+	conn, err := db.write.Conn(ctx)
+	if err != nil {
+		return nil, db.translate("connect", err)
+	}
+	w := &writer{db: db, conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w.attach(nothingInline{})
+	w.log.streams = map[string]stream{}
+	ready := make(chan error, 1)
+	go func() {
+		defer close(w.stopped)
+		err := conn.Raw(func(dc any) error {
+			w.tx = newTx(dc.(driverConn))
+			if err := w.load(); err != nil {
+				ready <- db.translate("read", err)
+				return nil
+			}
+			w.head.set(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
+			ready <- nil
+			w.run()
+			return w.tx.forget()
+		})
+		if err != nil {
+			db.log.Error("writer ended", "err", err)
+		}
+	}()
+	if err := <-ready; err != nil {
+		<-w.stopped
+		return nil, errors.Join(err, conn.Close())
+	}
+	return w, nil
+}
+
+func (w *writer) attach(inline eventstore.Inline) { w.inline.Store(&inline) }
+
+func (w *writer) projections() eventstore.Inline { return *w.inline.Load() }
+
+// load reads the head of the log and checks the last links of the chain, so that a damaged end is refused at start.
+func (w *writer) load() error {
+	const tail = 64
+	var events []eventstore.Event
+	err := w.tx.Query(selectEvents+" WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM events) - ? ORDER BY e.seq", []any{tail + 1},
+		func(r eventstore.Row) error {
+			events = append(events, scanRow(r))
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		if i > 0 {
+			if err := checkLink(&events[i-1], &events[i]); err != nil {
+				return &eventstore.CorruptError{Path: w.db.path, Detail: err.Error(), Err: err,
+					Mend: "run openclawd verify for the extent, then restore the newest backup"}
+			}
+		}
+		e := &events[i]
+		w.log.seq, w.log.hash, w.log.recorded = e.Seq, e.Hash, e.RecordedAt
+	}
+	return nil
+}
+
+// stop refuses new requests, stores what is queued and ends the goroutine.
+func (w *writer) stop() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.signal()
+	<-w.stopped
+	w.head.close()
+	return w.conn.Close()
+}
+
+// submit queues r and waits until it is done. ctx counts only until r is queued: a queued request always runs to its end.
+func (w *writer) submit(ctx context.Context, r *request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.done = make(chan struct{})
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return eventstore.ErrClosed
+	}
+	if len(w.queue) > 0 && (w.events+r.events > queueEvents || w.bytes+r.bytes > queueBytes) {
+		busy := &eventstore.BusyError{Events: w.events, Bytes: w.bytes, RetryAfter: retryAfter}
+		w.mu.Unlock()
+		return busy
+	}
+	w.queue = append(w.queue, r)
+	w.events += r.events
+	w.bytes += r.bytes
+	w.mu.Unlock()
+	w.signal()
+	<-r.done
+	return r.err
+}
+
+func (w *writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *writer) run() {
+	for {
+		batch, closed := w.take()
+		if len(batch) > 0 {
+			w.store(batch)
+			continue
+		}
+		if closed {
+			return
+		}
+		<-w.wake
+	}
+}
+
+// take removes the next batch from the queue: what is there, up to the bounds; a maintenance job goes alone.
+func (w *writer) take() (batch []*request, closed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	events, bytes := 0, int64(0)
+	n := 0
+	for n < len(w.queue) {
+		r := w.queue[n]
+		alone := r.append == nil
+		if n > 0 && (alone || events+r.events > batchEvents || bytes+r.bytes > batchBytes) {
+			break
+		}
+		events += r.events
+		bytes += r.bytes
+		n++
+		if alone {
+			break
+		}
+	}
+	batch = append(batch, w.queue[:n]...)
+	rest := copy(w.queue, w.queue[n:])
+	clear(w.queue[rest:])
+	w.queue = w.queue[:rest]
+	w.events -= events
+	w.bytes -= bytes
+	return batch, w.closed
+}
+
+// store runs a batch and answers its requests.
+func (w *writer) store(batch []*request) {
+	if batch[0].job != nil {
+		r := batch[0]
+		r.err = w.db.translate("maintain", w.transact(func() error { return r.job(w.tx) }))
+		if r.err == nil && r.committed != nil {
+			r.committed()
+		}
+		close(r.done)
+		return
+	}
+	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
+	err := w.transact(func() error {
+		for _, r := range batch {
+			if err := w.apply(r); err != nil {
+				return err
+			}
+		}
+		return w.projections().Flush(w.tx)
+	})
+	if err != nil {
+		w.log.seq, w.log.hash, w.log.recorded = before.seq, before.hash, before.recorded
+		clear(w.log.streams)
+		w.projections().Aborted()
+		if len(batch) > 1 && !fatal(err) {
+			for _, r := range batch {
+				r.err = nil
+				w.store([]*request{r})
+			}
+			return
+		}
+		for _, r := range batch {
+			if r.err == nil {
+				r.err = w.db.translate("append to", err)
+			}
+			close(r.done)
+		}
+		return
+	}
+	w.projections().Committed()
+	if len(w.log.streams) > maxStreams {
+		clear(w.log.streams)
+	}
+	w.head.set(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
+	for _, r := range batch {
+		close(r.done)
+	}
+}
+
+// apply stores one request inside the running transaction. A refusal is kept in r.err; the error it returns fails the whole batch.
+func (w *writer) apply(r *request) error {
+	var err error
+	if r.append != nil {
+		r.result, err = w.append(r.append)
+	} else {
+		err = w.restore(r.restore)
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		r.err = refused.err
+		return nil
+	}
+	return err
+}
+
+// refusal carries an error that concerns one request only.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// transact runs f in a transaction. A panic in f becomes an error: the batch fails, the writer lives.
+func (w *writer) transact(f func() error) (err error) {
+	if _, err := w.tx.Exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a write transaction: %v", p)
+			w.db.log.Error("panic in a write transaction", "panic", p)
+		}
+		if err != nil {
+			// SQLite may have rolled back by itself (disk full), then there is nothing left to end.
+			_, _ = w.tx.Exec("ROLLBACK")
+		}
+	}()
+	if err := f(); err != nil {
+		return err
+	}
+	_, err = w.tx.Exec("COMMIT")
+	return err
+}
+
+// headSignal publishes the committed head and wakes those who wait for it.
+type headSignal struct {
+	mu      sync.Mutex
+	head    eventstore.Head
+	closed  bool
+	changed chan struct{}
+}
+
+func (h *headSignal) set(head eventstore.Head) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.head = head
+	if h.changed != nil {
+		close(h.changed)
+		h.changed = nil
+	}
+}
+
+func (h *headSignal) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.set(h.get())
+}
+
+func (h *headSignal) get() eventstore.Head {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.head
+}
+
+// wait blocks until the head is at least seq.
+func (h *headSignal) wait(ctx context.Context, seq int64) (int64, error) {
+	for {
+		h.mu.Lock()
+		if h.head.Seq >= seq {
+			defer h.mu.Unlock()
+			return h.head.Seq, nil
+		}
+		if h.closed {
+			h.mu.Unlock()
+			return 0, eventstore.ErrClosed
+		}
+		if h.changed == nil {
+			h.changed = make(chan struct{})
+		}
+		changed := h.changed
+		h.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// nothingInline is the Inline of a log without projections.
+type nothingInline struct{}
+
+func (nothingInline) Prepare(*eventstore.Event) any                      { return nil }
+func (nothingInline) Begin(eventstore.Tx)                                {}
+func (nothingInline) Accept(eventstore.Tx, *eventstore.Event, any) error { return nil }
+func (nothingInline) Revert()                                            {}
+func (nothingInline) Settle(eventstore.Tx) error                         { return nil }
+func (nothingInline) Flush(eventstore.Tx) error                          { return nil }
+func (nothingInline) Committed()                                         {}
+func (nothingInline) Aborted()                                           {}

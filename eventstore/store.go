@@ -1,0 +1,189 @@
+package eventstore
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// StreamAppend is the part of an append that concerns one stream. Without events it only guards: the expectation is checked.
+type StreamAppend struct {
+	Stream string
+	Expect Expect
+	Events []NewEvent
+}
+
+// Stored says where one event of an append lies.
+type Stored struct {
+	Seq       int64
+	Version   int64
+	ID        ID
+	Duplicate bool // it was there before; Seq and Version are the original ones
+}
+
+// Result lists the events of an append in the order in which they were given, stream after stream.
+type Result struct {
+	Events []Stored
+	Seq    int64 // head of the log right after this append
+}
+
+// Head is the newest position of the log.
+type Head struct {
+	Seq  int64 // 0: empty log
+	Hash Hash  // chain hash of that event; zero for an empty log
+}
+
+// Appender stores events.
+type Appender interface {
+	// Append stores all events of all streams, or none. It returns once they are on disk and every healthy projection reflects them.
+	// Events whose id is already stored with the same body are skipped and reported as duplicates; when all of them are, the
+	// expectations are not checked, so that a retry gets its first answer.
+	// Errors: *ConflictError, *IDReuseError, *InvalidError, *BusyError, *DiskFullError, *RefusedError, ErrClosed, or ctx's, which only
+	// ends the wait for a place in the queue: after that the append runs to its end.
+	Append(ctx context.Context, appends ...StreamAppend) (Result, error)
+}
+
+// Reader reads the log.
+type Reader interface {
+	Head(ctx context.Context) (Head, error)
+	// Read returns up to limit events with Seq > after, ascending. Fewer than limit events means that the end was reached.
+	Read(ctx context.Context, after int64, limit int) ([]Event, error)
+	// ReadStream is Read within one stream, by Version.
+	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]Event, error)
+	// Event returns one event, or ErrNotFound.
+	Event(ctx context.Context, seq int64) (Event, error)
+	// EventByID returns one event, or ErrNotFound.
+	EventByID(ctx context.Context, id ID) (Event, error)
+	// StreamVersion returns the version of a stream, 0 if it has no event.
+	StreamVersion(ctx context.Context, stream string) (int64, error)
+	// Wait blocks until the log's head is at least seq, and returns the head.
+	Wait(ctx context.Context, seq int64) (int64, error)
+}
+
+// Store is the whole log.
+type Store interface {
+	Appender
+	Reader
+}
+
+// Subscribe calls handle for every event after seq, in order, without gap or duplicate, first from the table and then as events
+// arrive, until ctx ends or handle fails. It reads on from its own cursor at the pace of handle, so a slow handler costs no memory
+// and blocks nobody.
+func Subscribe(ctx context.Context, log Reader, after int64, handle func(Event) error) error {
+	const page = 500
+	for {
+		events, err := log.Read(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := handle(e); err != nil {
+				return err
+			}
+			after = e.Seq
+		}
+		if len(events) < page {
+			if _, err := log.Wait(ctx, after+1); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Check reports the first thing about e that can never be stored.
+func (e *NewEvent) Check() error {
+	switch {
+	case strings.TrimSpace(e.Type) == "" || strings.TrimSpace(e.Type) != e.Type:
+		return &InvalidError{Field: "type", Value: e.Type, Mend: "give a name such as task.started, without surrounding space"}
+	case len(e.Type) > MaxTypeBytes:
+		return &InvalidError{Field: "type", Value: e.Type, Mend: "shorten it to 256 bytes"}
+	case e.Ver < 0:
+		return &InvalidError{Field: "ver", Value: "negative", Mend: "leave it out or count from 1"}
+	case e.Actor != "" && !e.Actor.Valid():
+		return &InvalidError{Field: "actor", Value: string(e.Actor), Mend: "use human, agent, system, schedule or import"}
+	case len(e.AgentID) > MaxAgentBytes:
+		return &InvalidError{Field: "agentId", Value: e.AgentID, Mend: "shorten it to 16 KiB"}
+	case len(e.CorrelationID) > MaxRefBytes:
+		return &InvalidError{Field: "correlationId", Value: e.CorrelationID, Mend: "shorten it to 1 KiB"}
+	case len(e.CausationID) > MaxRefBytes:
+		return &InvalidError{Field: "causationId", Value: e.CausationID, Mend: "shorten it to 1 KiB"}
+	case len(e.Data)+len(e.Original) > MaxDataBytes:
+		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), Mend: "keep data below 16 MiB; store large bodies outside the log"}
+	case !isObject(e.Data):
+		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), Mend: "give a JSON object in UTF-8"}
+	case depth(e.Data) > MaxDepth:
+		return &InvalidError{Field: "data", Value: string(e.Data[:64]), Mend: "nest objects and arrays at most 500 deep"}
+	case e.Original != nil && depth(e.Original) > MaxDepth:
+		return &InvalidError{Field: "original", Value: string(e.Original[:64]), Mend: "nest objects and arrays at most 500 deep"}
+	case e.Original != nil && !isObject(e.Original):
+		return &InvalidError{Field: "original", Value: string(e.Original[:min(len(e.Original), 64)]), Mend: "give a JSON object in UTF-8, or nothing"}
+	}
+	for _, f := range [...]struct{ name, value string }{
+		{"type", e.Type}, {"agentId", e.AgentID}, {"correlationId", e.CorrelationID}, {"causationId", e.CausationID}} {
+		if err := checkText(f.name, f.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check reports the first thing about the append that can never be stored.
+func (a *StreamAppend) Check() error {
+	if a.Stream == "" || len(a.Stream) > MaxStreamBytes {
+		return &InvalidError{Field: "stream", Value: a.Stream, Mend: "name a stream of 1 to 256 bytes, such as task/task_ab12"}
+	}
+	if err := checkText("stream", a.Stream); err != nil {
+		return err
+	}
+	for i := range a.Events {
+		if err := a.Events[i].Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkText refuses what a TEXT column cannot give back.
+func checkText(field, value string) error {
+	if !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 {
+		return &InvalidError{Field: field, Value: value, Mend: "use UTF-8 without NUL"}
+	}
+	return nil
+}
+
+func isObject(b json.RawMessage) bool {
+	i := 0
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i < len(b) && b[i] == '{' && utf8.Valid(b) && json.Valid(b)
+}
+
+// Restorer puts back events exactly as an export gave them: seq, times, salt and hashes included.
+type Restorer interface {
+	// Restore stores events that continue the log: the first must have Seq = head+1, and every DataHash and Hash must be right, or
+	// nothing is stored and a *CorruptError names the seq. Redacted events (Data nil) are restored as such.
+	Restore(ctx context.Context, events []Event) error
+}
+
+// depth is how deep objects and arrays are nested in a piece of JSON.
+func depth(b []byte) int {
+	deepest, now := 0, 0
+	inText := false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return deepest
+}

@@ -1,0 +1,127 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// thread is one row of threads.
+type thread struct {
+	id           int64
+	session      int64
+	key          string
+	conversation string
+	parent       string
+	from, to     string
+	start, last  float64
+	events       int64
+	stepTime     float64
+	stepSeq      int64
+	open         bool
+	outcome      coordination.Outcome
+	reason       string
+	tally        tally
+}
+
+type threadKey struct {
+	session int64
+	key     string
+}
+
+func newThreads(table string) *projections.Table[threadKey, thread] {
+	return projections.NewTable(projections.Columns[threadKey, thread]{
+		Table: table, Key: 1, Fixed: 4, Keep: 8_000,
+		Names: []string{"id", "session_id", "key", "conversation_id", "parent_id", "from_agent", "to_agent", "start_time", "last_time",
+			"event_count", "step_time", "step_seq", "open", "outcome", "reason", "category", "sub_tags", "votes"},
+		Lookup: "session_id = ? AND key = ?", LookUp: func(k threadKey) []any { return []any{k.session, k.key} },
+		Scan: func(r eventstore.Row, t *thread) error {
+			*t = thread{id: r.Int(0), session: r.Int(1), key: r.Text(2), conversation: r.Text(3), parent: r.Text(4), from: r.Text(5),
+				to: r.Text(6), start: r.Float(7), last: r.Float(8), events: r.Int(9), stepTime: r.Float(10), stepSeq: r.Int(11),
+				open: r.Int(12) != 0, outcome: coordination.Outcome(r.Text(13)), reason: r.Text(14)}
+			if err := json.Unmarshal([]byte(r.Text(17)), &t.tally); err != nil {
+				return fmt.Errorf("votes of thread %d: %w", t.id, err)
+			}
+			return nil
+		},
+		Args: func(args []any, t *thread) []any {
+			category, _, tags := t.tally.result()
+			return append(args, t.id, t.session, t.key, t.conversation, t.parent, t.from, t.to, t.start, t.last, t.events, t.stepTime,
+				t.stepSeq, t.open, string(t.outcome), t.reason, string(category), toJSON(tags), toJSON(&t.tally))
+		},
+	})
+}
+
+// thread folds the event into its thread and keeps the session's counts of open threads and outcomes.
+func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (*thread, error) {
+	r := &e.Record
+	key, kind := coordination.ThreadKey(r)
+	t, existed, err := p.threads.Edit(tx, threadKey{s.id, key})
+	if err != nil {
+		return nil, err
+	}
+	if !existed {
+		*t = thread{id: e.Seq, session: s.id, key: key, start: r.Time, last: r.Time}
+		t.from, t.to = parties(r)
+		if kind == coordination.ThreadConversation {
+			t.conversation = r.ConversationID
+		}
+		s.threads++
+	}
+	if r.Time < t.start {
+		t.start = r.Time
+		t.from, t.to = parties(r)
+	}
+	t.last = max(t.last, r.Time)
+	t.events++
+	if t.parent == "" && r.ParentConversationID != t.conversation {
+		t.parent = r.ParentConversationID
+	}
+	t.tally.add(&e.Class)
+
+	step := coordination.ThreadStep(r)
+	if !step.Affects || newer(t.stepTime, t.stepSeq, r.Time, e.Seq) {
+		return t, nil
+	}
+	wasOpen, was := t.open, t.outcome
+	t.take(step, r.Time, e.Seq)
+	s.countOutcome(was, -1)
+	s.countOutcome(t.outcome, +1)
+	s.openThreads += one(t.open) - one(wasOpen)
+	if t.reason != "" {
+		s.reason = t.reason
+	}
+	return t, nil
+}
+
+// take moves the thread on. The plain end of an exchange that was blocked or got no reply does not make it a success.
+func (t *thread) take(step coordination.Step, time float64, seq int64) {
+	t.stepTime, t.stepSeq, t.open = time, seq, step.Open
+	failed := t.outcome == coordination.OutcomeBlocked || t.outcome == coordination.OutcomeNoReply
+	if failed && step.Outcome == coordination.OutcomeDone {
+		return
+	}
+	t.outcome, t.reason = step.Outcome, step.Reason
+}
+
+// parties are the agents that an event names, "unknown" where it does not.
+func parties(r *coordination.Record) (from, to string) {
+	from, to = r.From(), r.To()
+	if from == "" {
+		from = coordination.UnknownAgent
+	}
+	if to == "" {
+		to = coordination.UnknownAgent
+	}
+	return from, to
+}
+
+func one(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,435 @@
+package projections
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Log is what the engine needs of the store.
+type Log interface {
+	eventstore.Reader
+	// Exclusive runs job in a write transaction of its own, between two appends, and committed, which may be nil, right after its commit.
+	Exclusive(ctx context.Context, job func(eventstore.Tx) error, committed func()) error
+	// Attach makes the engine take part in every append from now on; handover runs between the last append without it and the first with it.
+	Attach(ctx context.Context, inline eventstore.Inline, handover func(eventstore.Tx) error) error
+	View(ctx context.Context, read func(*sql.Tx) error) error
+	// Fatal tells an error that concerns the whole file from one that concerns a statement.
+	Fatal(err error) bool
+}
+
+// Options of Start.
+type Options struct {
+	Rules  coordination.Rules
+	Now    func() time.Time // stamps what is parked; no fold sees it
+	Logger *slog.Logger
+}
+
+// Engine runs projectors inside the store's write transaction. It implements eventstore.Inline.
+type Engine struct {
+	log    Log
+	opts   Options
+	units  []*unit
+	batch  []Event
+	marked int // length of batch at Begin
+
+	config, committed, atBegin *configuration
+
+	rebuilding sync.Mutex // one rebuild at a time
+}
+
+// configuration is what the log has said of the agents so far, and the form in which checkpoints keep it. It is immutable.
+type configuration struct {
+	roster *coordination.Roster
+	json   string
+}
+
+// unit is one projector at work.
+type unit struct {
+	def     Definition
+	project Projector
+	rows    []Rows
+	state   State
+	seq     int64 // checkpoint, as the running transaction has it
+	context string
+
+	before struct { // as of the last commit
+		state State
+		seq   int64
+		ctx   string
+	}
+}
+
+// State of a projection.
+type State string
+
+const (
+	Live       State = "live"       // every append is applied at once
+	Parked     State = "parked"     // an event could not be applied; tables stand at the checkpoint until a rebuild
+	Rebuilding State = "rebuilding" // tables are of another version and frozen until the rebuild swaps new ones in
+)
+
+// Start brings the projections of a log to life. Decision tables that are behind or of another version are rebuilt before it returns;
+// read models in that state are left frozen: Stale lists them and Rebuild mends them while the log goes on.
+func Start(ctx context.Context, log Log, defs []Definition, opts Options) (*Engine, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	g := &Engine{log: log, opts: opts}
+	for _, d := range defs {
+		g.units = append(g.units, newUnit(d))
+	}
+	if err := log.Attach(ctx, g, g.load); err != nil {
+		return nil, fmt.Errorf("start projections: %w", err)
+	}
+	var behind []string
+	for _, u := range g.units {
+		if u.def.Kind == Decision && u.state != Live {
+			behind = append(behind, u.def.Name)
+		}
+	}
+	if len(behind) > 0 {
+		if err := g.Rebuild(ctx, RebuildOptions{Names: behind}); err != nil {
+			return nil, fmt.Errorf("bring decision tables up to date: %w", err)
+		}
+	}
+	return g, nil
+}
+
+func newUnit(d Definition) *unit {
+	u := &unit{def: d, project: d.New(func(table string) string { return table })}
+	u.rows = u.project.Rows()
+	return u
+}
+
+// load reads where each projection stands. It runs in the transaction that attaches the engine.
+func (g *Engine) load(tx eventstore.Tx) error {
+	var head int64
+	if err := tx.Query("SELECT coalesce(max(seq), 0) FROM events", nil, func(r eventstore.Row) error {
+		head = r.Int(0)
+		return nil
+	}); err != nil {
+		return err
+	}
+	g.config = &configuration{coordination.DefaultRoster(), "{}"}
+	for _, u := range g.units {
+		found, version := false, ""
+		err := tx.Query("SELECT version, state, seq, context FROM projections WHERE name = ?", []any{u.def.Name}, func(r eventstore.Row) error {
+			found, version, u.state, u.seq, u.context = true, r.Text(0), State(r.Text(1)), r.Int(2), r.Text(3)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		switch {
+		case !found:
+			u.state, u.seq, u.context = Live, 0, "{}"
+			if head > 0 {
+				u.state = Rebuilding
+			}
+			_, err = tx.Exec("INSERT INTO projections (name, version, kind, state, seq, context) VALUES (?, ?, ?, ?, 0, '{}')",
+				u.def.Name, u.def.Version, string(u.def.Kind), string(u.state))
+		case u.state == Parked:
+		case version != u.def.Version || u.seq != head:
+			u.state = Rebuilding
+			_, err = tx.Exec("UPDATE projections SET state = ? WHERE name = ?", string(u.state), u.def.Name)
+		default:
+			u.state = Live
+			_, err = tx.Exec("UPDATE projections SET state = ? WHERE name = ?", string(u.state), u.def.Name)
+		}
+		if err != nil {
+			return err
+		}
+		if u.state == Live {
+			if g.config, err = parseConfiguration(u.context); err != nil {
+				return fmt.Errorf("context of projection %s: %w", u.def.Name, err)
+			}
+		}
+		u.saved()
+	}
+	if err := g.loadConfiguration(tx); err != nil {
+		return err
+	}
+	g.committed = g.config
+	return nil
+}
+
+// loadConfiguration takes the newest configuration from the log when no live projection holds it.
+func (g *Engine) loadConfiguration(tx eventstore.Tx) error {
+	for _, u := range g.units {
+		if u.state == Live {
+			return nil
+		}
+	}
+	return tx.Query("SELECT data FROM events WHERE type = ? AND data IS NOT NULL ORDER BY seq DESC LIMIT 1",
+		[]any{coordination.TypeConfigApplied}, func(r eventstore.Row) error {
+			g.config = g.config.after([]byte(r.Text(0)))
+			return nil
+		})
+}
+
+func parseConfiguration(context string) (*configuration, error) {
+	if context == "{}" {
+		return &configuration{coordination.DefaultRoster(), context}, nil
+	}
+	var applied coordination.ConfigApplied
+	if err := json.Unmarshal([]byte(context), &applied); err != nil {
+		return nil, err
+	}
+	return &configuration{applied.Roster(), context}, nil
+}
+
+// after returns the configuration after a config.applied event. Data that is no configuration changes nothing.
+func (c *configuration) after(data []byte) *configuration {
+	var applied coordination.ConfigApplied
+	if json.Unmarshal(data, &applied) != nil {
+		return c
+	}
+	kept, err := json.Marshal(applied)
+	if err != nil {
+		return c
+	}
+	return &configuration{applied.Roster(), string(kept)}
+}
+
+// prepared is what Prepare computes ahead.
+type prepared struct {
+	record coordination.Record
+	scan   coordination.Scan
+}
+
+// Prepare implements eventstore.Inline.
+func (g *Engine) Prepare(e *eventstore.Event) any { return prepare(g.opts.Rules, e) }
+
+func prepare(rules coordination.Rules, e *eventstore.Event) *prepared {
+	data := e.Data
+	if data == nil {
+		data = []byte("{}")
+	}
+	p := &prepared{record: coordination.ReadRecord(rules, e.Type, e.AgentID, e.TS, e.RecordedAt, data, e.Original)}
+	p.scan = coordination.ScanText(rules, &p.record)
+	return p
+}
+
+// classify finishes what Prepare began, with the configuration as it stands at e.
+func classify(rules coordination.Rules, e *eventstore.Event, p *prepared, roster *coordination.Roster) Event {
+	if p.record.TimeSource == coordination.TimeFromRecorded {
+		p.record.Time = float64(e.RecordedAt)
+	}
+	return Event{Event: e, Record: p.record, Class: coordination.Classify(rules, &p.record, p.scan, roster), Roster: roster}
+}
+
+// Begin implements eventstore.Inline.
+func (g *Engine) Begin(eventstore.Tx) {
+	g.marked, g.atBegin = len(g.batch), g.config
+	for _, u := range g.units {
+		if u.def.Kind == Decision {
+			for _, r := range u.rows {
+				r.Mark()
+			}
+		}
+	}
+}
+
+// Accept implements eventstore.Inline.
+func (g *Engine) Accept(tx eventstore.Tx, e *eventstore.Event, ahead any) error {
+	p, ok := ahead.(*prepared)
+	if !ok {
+		p = prepare(g.opts.Rules, e)
+	}
+	g.batch = append(g.batch, classify(g.opts.Rules, e, p, g.config.roster))
+	if e.Type == coordination.TypeConfigApplied && e.Data != nil {
+		g.config = g.config.after(e.Data)
+	}
+	event := &g.batch[len(g.batch)-1]
+	for _, u := range g.units {
+		if u.def.Kind == Decision && u.state == Live {
+			if err := u.apply(tx, event); err != nil {
+				return &eventstore.RefusedError{Projection: u.def.Name, Type: e.Type, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+// Revert implements eventstore.Inline.
+func (g *Engine) Revert() {
+	clear(g.batch[g.marked:])
+	g.batch = g.batch[:g.marked]
+	g.config = g.atBegin
+	for _, u := range g.units {
+		if u.def.Kind == Decision {
+			for _, r := range u.rows {
+				r.Undo()
+			}
+		}
+	}
+}
+
+// Settle implements eventstore.Inline.
+func (g *Engine) Settle(tx eventstore.Tx) error {
+	for _, u := range g.units {
+		if u.def.Kind == Decision && u.state == Live {
+			if err := u.flush(tx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Flush implements eventstore.Inline.
+func (g *Engine) Flush(tx eventstore.Tx) error {
+	if len(g.batch) == 0 {
+		return nil
+	}
+	head := g.batch[len(g.batch)-1].Seq
+	for _, u := range g.units {
+		if u.state != Live {
+			continue
+		}
+		if u.def.Kind == Decision {
+			if err := u.flush(tx); err != nil {
+				return err
+			}
+			if err := u.advance(tx, head, g.config.json); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := g.flushReadModel(tx, u, head); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flushReadModel applies the batch to a read model inside a savepoint. What it cannot apply parks it; only trouble with the file as a
+// whole is returned.
+func (g *Engine) flushReadModel(tx eventstore.Tx, u *unit, head int64) error {
+	if _, err := tx.Exec("SAVEPOINT read_model"); err != nil {
+		return err
+	}
+	failed := int64(0)
+	err := func() error {
+		for i := range g.batch {
+			if err := u.apply(tx, &g.batch[i]); err != nil {
+				failed = g.batch[i].Seq
+				return err
+			}
+		}
+		failed = head
+		if err := u.flush(tx); err != nil {
+			return err
+		}
+		return u.advance(tx, head, g.config.json)
+	}()
+	if err == nil {
+		_, err = tx.Exec("RELEASE read_model")
+		return err
+	}
+	if g.log.Fatal(err) {
+		return err
+	}
+	if _, err := tx.Exec("ROLLBACK TO read_model"); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("RELEASE read_model"); err != nil {
+		return err
+	}
+	return g.park(tx, u, failed, err)
+}
+
+func (g *Engine) park(tx eventstore.Tx, u *unit, seq int64, cause error) error {
+	u.forget()
+	u.state = Parked
+	g.opts.Logger.Error("projection parked", "projection", u.def.Name, "seq", seq, "err", cause)
+	_, err := tx.Exec("UPDATE projections SET state = ?, parked_seq = ?, parked_error = ?, parked_at = ? WHERE name = ?",
+		string(Parked), seq, cause.Error(), g.opts.Now().UnixMilli(), u.def.Name)
+	return err
+}
+
+// Committed implements eventstore.Inline.
+func (g *Engine) Committed() {
+	clear(g.batch)
+	g.batch = g.batch[:0]
+	g.committed = g.config
+	for _, u := range g.units {
+		u.saved()
+		for _, r := range u.rows {
+			r.Trim()
+		}
+	}
+}
+
+// Aborted implements eventstore.Inline.
+func (g *Engine) Aborted() {
+	clear(g.batch)
+	g.batch = g.batch[:0]
+	for _, u := range g.units {
+		u.forget()
+		u.state, u.seq, u.context = u.before.state, u.before.seq, u.before.ctx
+	}
+	g.config = g.committed
+}
+
+// apply folds one event. A panic is a failure like any other: a defect in a fold must not stop the log.
+func (u *unit) apply(tx eventstore.Tx, e *Event) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return u.project.Apply(tx, e)
+}
+
+func (u *unit) flush(tx eventstore.Tx) error {
+	for _, r := range u.rows {
+		if err := r.Flush(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unit) forget() {
+	for _, r := range u.rows {
+		r.Forget()
+	}
+}
+
+func (u *unit) saved() { u.before.state, u.before.seq, u.before.ctx = u.state, u.seq, u.context }
+
+// errMoved means that something else moved the checkpoint: a second engine on the same tables.
+var errMoved = errors.New("the checkpoint was moved by somebody else")
+
+// advance moves the checkpoint by compare-and-set.
+func (u *unit) advance(tx eventstore.Tx, to int64, context string) error {
+	var n int64
+	var err error
+	if context == u.context {
+		n, err = tx.Exec("UPDATE projections SET seq = ? WHERE name = ? AND seq = ? AND version = ?", to, u.def.Name, u.seq, u.def.Version)
+	} else {
+		n, err = tx.Exec("UPDATE projections SET seq = ?, context = ? WHERE name = ? AND seq = ? AND version = ?",
+			to, context, u.def.Name, u.seq, u.def.Version)
+	}
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return errMoved
+	}
+	u.seq, u.context = to, context
+	return nil
+}

@@ -1,0 +1,124 @@
+// Package index projects what the classifier says of each event: role, session types, category, effective time; and counts events by
+// role, type and category, in all and by the hour, so that no question about the log has to read all of it.
+package index
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// version of the fold. Count it up with every change of what it writes.
+const version = "1"
+
+// HourMs is the width of the counting buckets.
+const HourMs = 3_600_000
+
+// Definition describes the projection under the given classification rules.
+func Definition(rules coordination.Rules) projections.Definition {
+	return projections.Definition{
+		Name: "index", Version: version + "/" + string(rules), Kind: projections.ReadModel,
+		Tables: []string{"facets", "facet_hours", "event_index"},
+		New:    func(name func(string) string) projections.Projector { return newProjector(name) },
+	}
+}
+
+// facet is a combination of role, type and category.
+type facet struct {
+	id       int64
+	internal bool
+	n        int64
+	facetKey
+}
+
+type facetKey struct{ role, typ, category string }
+
+type hour struct {
+	hourKey
+	n, firstSeq int64
+}
+
+type hourKey struct{ hour, facet int64 }
+
+type projector struct {
+	facets *projections.Table[facetKey, facet]
+	hours  *projections.Table[hourKey, hour]
+	events *projections.Inserts
+}
+
+func newProjector(name func(string) string) *projector {
+	return &projector{
+		facets: projections.NewTable(projections.Columns[facetKey, facet]{
+			Table: name("facets"), Names: []string{"id", "internal", "role", "type", "category", "n"}, Key: 1, Fixed: 5, Keep: 5_000,
+			Lookup: "role = ? AND type = ? AND category = ?",
+			LookUp: func(k facetKey) []any { return []any{k.role, k.typ, k.category} },
+			Scan: func(r eventstore.Row, f *facet) error {
+				*f = facet{id: r.Int(0), internal: r.Int(1) != 0, facetKey: facetKey{r.Text(2), r.Text(3), r.Text(4)}, n: r.Int(5)}
+				return nil
+			},
+			Args: func(args []any, f *facet) []any {
+				return append(args, f.id, f.internal, f.role, f.typ, f.category, f.n)
+			},
+		}),
+		hours: projections.NewTable(projections.Columns[hourKey, hour]{
+			Table: name("facet_hours"), Names: []string{"hour", "facet_id", "n", "first_seq"}, Key: 2, Fixed: 2, Keep: 5_000,
+			Lookup: "hour = ? AND facet_id = ?",
+			LookUp: func(k hourKey) []any { return []any{k.hour, k.facet} },
+			Scan: func(r eventstore.Row, h *hour) error {
+				*h = hour{hourKey: hourKey{r.Int(0), r.Int(1)}, n: r.Int(2), firstSeq: r.Int(3)}
+				return nil
+			},
+			Args: func(args []any, h *hour) []any { return append(args, h.hour, h.facet, h.n, h.firstSeq) },
+		}),
+		events: projections.NewInserts(name("event_index"), "seq", "facet_id", "time", "time_source", "from_type", "to_type",
+			"role_guessed", "source", "confidence", "sub_tags", "secondary", "version"),
+	}
+}
+
+func (p *projector) Rows() []projections.Rows { return []projections.Rows{p.facets, p.hours, p.events} }
+
+func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
+	c := &e.Class
+	internal := coordination.Internal(e.Type) && e.Actor != eventstore.ActorImport
+	key := facetKey{string(c.Role), e.Type, string(c.Category)}
+	f, existed, err := p.facets.Edit(tx, key)
+	if err != nil {
+		return err
+	}
+	if !existed {
+		*f = facet{id: e.Seq, facetKey: key, internal: internal}
+	}
+	f.n++
+
+	at := hourKey{Hour(e.Record.Time), f.id}
+	h, existed, err := p.hours.Edit(tx, at)
+	if err != nil {
+		return err
+	}
+	if !existed {
+		*h = hour{hourKey: at, firstSeq: e.Seq}
+	}
+	h.n++
+
+	p.events.Add(e.Seq, f.id, e.Record.Time, e.Record.TimeSource, string(c.From), string(c.To), c.RoleGuessed, string(c.Source),
+		c.Confidence, jsonList(c.SubTags), jsonList(c.Secondary), c.Version)
+	return nil
+}
+
+// Hour is the bucket that a time in ms falls into.
+func Hour(ms float64) int64 { return int64(math.Floor(ms / HourMs)) }
+
+// jsonList writes a list of texts as JSON; an empty one is [], never null.
+func jsonList[T ~string](list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return "[]" // texts always marshal
+	}
+	return string(b)
+}

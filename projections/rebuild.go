@@ -1,0 +1,356 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// RebuildOptions of Rebuild.
+type RebuildOptions struct {
+	Names []string // empty: all
+	// Live keeps the writer's turns short, so that appends are not held up: small slices, indexes kept up from the start. Without it
+	// the rebuild takes long turns and builds indexes last, which is several times faster.
+	Live     bool
+	Progress func(done, total int64) // may be nil; called from another goroutine
+}
+
+const (
+	rebuildPage   = 2_000   // events per read
+	liveSlice     = 2_000   // events per turn of the writer when live
+	offlineSlice  = 100_000 // the same offline; rows are written once per slice
+	shadowPrefix  = "shadow_"
+	swapWhenAtAll = 500 // events left to fold in the transaction that swaps
+)
+
+// Rebuild folds the whole log anew into shadow tables while the old tables go on answering, and swaps them in one transaction. A
+// rebuild that ends early leaves nothing that matters: it can simply be started again.
+func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
+	g.rebuilding.Lock()
+	defer g.rebuilding.Unlock()
+	r := &rebuild{engine: g, opts: opts, config: &configuration{coordination.DefaultRoster(), "{}"}}
+	for _, name := range opts.Names {
+		if !slices.ContainsFunc(g.units, func(u *unit) bool { return u.def.Name == name }) {
+			return &UnknownError{Name: name, Known: g.Names()}
+		}
+	}
+	for _, u := range g.units {
+		if len(opts.Names) == 0 || slices.Contains(opts.Names, u.def.Name) {
+			s := &unit{def: u.def, project: u.def.New(func(table string) string { return shadowPrefix + table })}
+			s.rows = s.project.Rows()
+			r.old, r.shadows = append(r.old, u), append(r.shadows, s)
+		}
+	}
+	if err := g.log.Exclusive(ctx, r.createShadows, nil); err != nil {
+		return fmt.Errorf("make shadow tables: %w", err)
+	}
+	if err := r.fold(ctx); err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	if !opts.Live {
+		if err := g.log.Exclusive(ctx, r.createIndexes, nil); err != nil {
+			return fmt.Errorf("build indexes: %w", err)
+		}
+	}
+	if err := g.log.Exclusive(ctx, r.swap, r.swapped); err != nil {
+		return fmt.Errorf("swap in rebuilt tables: %w", err)
+	}
+	return nil
+}
+
+// Names lists the projections in the order in which they are applied.
+func (g *Engine) Names() []string {
+	var names []string
+	for _, u := range g.units {
+		names = append(names, u.def.Name)
+	}
+	return names
+}
+
+// Stale lists the read models that need a rebuild: parked, or of another version than this code.
+func (g *Engine) Stale(ctx context.Context) ([]string, error) {
+	var names []string
+	err := g.log.Exclusive(ctx, func(eventstore.Tx) error {
+		for _, u := range g.units {
+			if u.state != Live {
+				names = append(names, u.def.Name)
+			}
+		}
+		return nil
+	}, nil)
+	return names, err
+}
+
+// UnknownError names a projection that does not exist.
+type UnknownError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("no projection is called %q", e.Name) }
+func (e *UnknownError) Code() string  { return "unknown_projection" }
+func (e *UnknownError) Hint() string  { return "choose from: " + strings.Join(e.Known, ", ") }
+
+// rebuild is one run of Rebuild.
+type rebuild struct {
+	engine  *Engine
+	opts    RebuildOptions
+	old     []*unit
+	shadows []*unit
+	config  *configuration
+	cursor  int64    // folded up to here
+	indexes []string // DDL still to run
+}
+
+// page is a run of events, prepared ahead of their turn.
+type page struct {
+	events   []eventstore.Event
+	prepared []*prepared
+	err      error
+}
+
+// fold reads and prepares pages on one goroutine while the writer folds them, until few enough are left for the swap to take.
+func (r *rebuild) fold(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	pages := make(chan page, 4)
+	go func() {
+		defer close(pages)
+		for after := int64(0); ; {
+			events, err := r.engine.log.Read(ctx, after, rebuildPage)
+			p := page{events: events, prepared: make([]*prepared, len(events)), err: err}
+			for i := range events {
+				p.prepared[i] = prepare(r.engine.opts.Rules, &events[i])
+			}
+			select {
+			case pages <- p:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil || len(events) < min(rebuildPage, swapWhenAtAll) {
+				return
+			}
+			after = events[len(events)-1].Seq
+		}
+	}()
+	slice := offlineSlice
+	if r.opts.Live {
+		slice = liveSlice
+	}
+	for {
+		p, open := <-pages // before the writer is ours: appends go on while we wait
+		if !open {
+			return ctx.Err()
+		}
+		err := r.engine.log.Exclusive(ctx, func(tx eventstore.Tx) error {
+			for n := 0; open && n < slice; p, open = <-pages {
+				if p.err != nil {
+					return p.err
+				}
+				for i := range p.events {
+					if err := r.apply(tx, &p.events[i], p.prepared[i]); err != nil {
+						return err
+					}
+				}
+				n += len(p.events)
+			}
+			return r.flush(tx)
+		}, nil)
+		if err != nil {
+			return err
+		}
+		r.trim()
+		if r.opts.Progress != nil {
+			if head, err := r.engine.log.Head(ctx); err == nil {
+				r.opts.Progress(r.cursor, head.Seq)
+			}
+		}
+	}
+}
+
+func (r *rebuild) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) error {
+	event := classify(r.engine.opts.Rules, e, p, r.config.roster)
+	if e.Type == coordination.TypeConfigApplied && e.Data != nil {
+		r.config = r.config.after(e.Data)
+	}
+	for _, u := range r.shadows {
+		if err := u.apply(tx, &event); err != nil {
+			return &ApplyError{Projection: u.def.Name, Seq: e.Seq, Type: e.Type, Err: err}
+		}
+	}
+	r.cursor = e.Seq
+	return nil
+}
+
+// ApplyError names the event that a projector could not fold during a rebuild. The old tables stay.
+type ApplyError struct {
+	Projection string
+	Seq        int64
+	Type       string
+	Err        error
+}
+
+func (e *ApplyError) Error() string {
+	return fmt.Sprintf("projection %s cannot apply event %d (%s): %v", e.Projection, e.Seq, e.Type, e.Err)
+}
+func (e *ApplyError) Unwrap() error { return e.Err }
+func (e *ApplyError) Code() string  { return "apply_failed" }
+func (e *ApplyError) Hint() string {
+	return "this is a defect in openclawd: report the event (openclawd events show SEQ); the old tables still answer"
+}
+
+func (r *rebuild) flush(tx eventstore.Tx) error {
+	for _, u := range r.shadows {
+		if err := u.flush(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rebuild) trim() {
+	for _, u := range r.shadows {
+		for _, rows := range u.rows {
+			rows.Trim()
+		}
+	}
+}
+
+// createShadows makes an empty copy of every table under its shadow name, from the table's own DDL.
+func (r *rebuild) createShadows(tx eventstore.Tx) error {
+	for _, u := range r.shadows {
+		for _, table := range u.def.Tables {
+			if _, err := tx.Exec("DROP TABLE IF EXISTS " + shadowPrefix + table); err != nil {
+				return err
+			}
+			ddl, indexes, err := describe(tx, table)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(renamed(ddl, table, shadowPrefix+table)); err != nil {
+				return err
+			}
+			for _, index := range indexes {
+				ddl := renamed(index.ddl, index.name, otherName(index.name))
+				head, columns, _ := strings.Cut(ddl, " ON ")
+				ddl = head + " ON " + renamed(columns, table, shadowPrefix+table)
+				if !r.opts.Live {
+					r.indexes = append(r.indexes, ddl)
+				} else if _, err := tx.Exec(ddl); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (r *rebuild) createIndexes(tx eventstore.Tx) error {
+	for _, ddl := range r.indexes {
+		if _, err := tx.Exec(ddl); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// swap folds what has arrived meanwhile, puts the shadow tables in the place of the old ones and makes the projections live, all in one
+// transaction.
+func (r *rebuild) swap(tx eventstore.Tx) (err error) {
+	var events []eventstore.Event
+	for {
+		// The writer is ours now, so the log stands still: what a reader sees is all there is.
+		if events, err = r.engine.log.Read(context.Background(), r.cursor, rebuildPage); err != nil {
+			return err
+		}
+		for i := range events {
+			if err := r.apply(tx, &events[i], prepare(r.engine.opts.Rules, &events[i])); err != nil {
+				return err
+			}
+		}
+		if len(events) < rebuildPage {
+			break
+		}
+	}
+	if err := r.flush(tx); err != nil {
+		return err
+	}
+	// The views name the tables; with the legacy rename they go on naming the new ones.
+	if _, err := tx.Exec("PRAGMA legacy_alter_table = ON"); err != nil {
+		return err
+	}
+	defer func() {
+		_, off := tx.Exec("PRAGMA legacy_alter_table = OFF")
+		err = errors.Join(err, off)
+	}()
+	for _, u := range r.shadows {
+		for _, table := range u.def.Tables {
+			if _, err := tx.Exec("DROP TABLE " + table); err != nil {
+				return err
+			}
+			if _, err := tx.Exec("ALTER TABLE " + shadowPrefix + table + " RENAME TO " + table); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(`UPDATE projections SET version = ?, kind = ?, state = ?, seq = ?, context = ?, parked_seq = NULL, parked_error = NULL,
+ parked_at = NULL WHERE name = ?`, u.def.Version, string(u.def.Kind), string(Live), r.cursor, r.config.json, u.def.Name)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// swapped follows the commit of swap, before the next append: the projections live on, on the new tables.
+func (r *rebuild) swapped() {
+	for _, u := range r.old {
+		*u = *newUnit(u.def)
+		u.state, u.seq, u.context = Live, r.cursor, r.config.json
+		u.saved()
+	}
+	r.engine.config, r.engine.committed = r.config, r.config
+}
+
+type index struct{ name, ddl string }
+
+// describe returns the DDL of a table and of its own indexes.
+func describe(tx eventstore.Tx, table string) (ddl string, indexes []index, err error) {
+	err = tx.Query("SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY type DESC, name", []any{table},
+		func(row eventstore.Row) error {
+			switch row.Text(0) {
+			case "table":
+				ddl = row.Text(2)
+			case "index":
+				indexes = append(indexes, index{row.Text(1), row.Text(2)})
+			}
+			return nil
+		})
+	if err == nil && ddl == "" {
+		err = fmt.Errorf("there is no table %s", table)
+	}
+	return ddl, indexes, err
+}
+
+// renamed replaces the first mention of a name in a piece of DDL, quoted or not.
+func renamed(ddl, from, to string) string {
+	for _, quoted := range []string{`"` + from + `"`, from} {
+		if i := strings.Index(ddl, quoted); i >= 0 {
+			return ddl[:i] + to + ddl[i+len(quoted):]
+		}
+	}
+	return ddl
+}
+
+// otherName is the name of an index on the tables of the next rebuild. Index names are unique in a file and cannot be changed, so the
+// two generations take turns.
+func otherName(name string) string {
+	if base, ok := strings.CutSuffix(name, "_b"); ok {
+		return base
+	}
+	return name + "_b"
+}
