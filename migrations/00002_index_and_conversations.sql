@@ -28,20 +28,33 @@ CREATE TABLE event_index (
   role_guessed INTEGER NOT NULL, -- 1: the event did not say its role
   source       TEXT NOT NULL,    -- of the category: manual, rule, heuristic, fallback
   confidence   REAL NOT NULL,    -- 0..1
-  sub_tags     TEXT NOT NULL CHECK (json_valid(sub_tags)),
-  secondary    TEXT NOT NULL CHECK (json_valid(secondary)),
+  sub_tags     TEXT NOT NULL,
+  secondary    TEXT NOT NULL,
   version      TEXT NOT NULL     -- categoryVersion
 ) STRICT;
-CREATE INDEX event_index_by_facet ON event_index (facet_id, seq);
 
--- Projection "conversation": work sessions, their threads, who took part.
+-- Which events have a facet, newest first: for each run of 1,024 seqs and each facet in it, one bit per seq. An index entry per event
+-- would dirty a page per facet at every commit; these rows of the newest block lie together.
+CREATE TABLE facet_blocks (
+  block    INTEGER NOT NULL, -- seq / 1024
+  facet_id INTEGER NOT NULL,
+  bits     BLOB NOT NULL,    -- 128 bytes; bit seq % 1024, lowest bit of the first byte first
+  PRIMARY KEY (block, facet_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX facet_blocks_by_facet ON facet_blocks (facet_id, block);
+
+-- Projection "conversation": work sessions, their threads, who took part. What changes with every event is in work_sessions, in narrow
+-- rows, so that those of one commit share few pages; what people read about a session is in session_profiles.
 CREATE TABLE work_sessions (
-  id              INTEGER PRIMARY KEY, -- seq of its first event
+  id              INTEGER PRIMARY KEY,  -- seq of its first event
   name            TEXT NOT NULL UNIQUE, -- workSessionId
+  base_time       REAL NOT NULL,       -- time of that event; times in kinds are relative to it
   start_time      REAL NOT NULL,
   last_time       REAL NOT NULL,
   latest_seq      INTEGER NOT NULL,    -- the event of last_time; the later one of equals
   latest_terminal INTEGER NOT NULL,
+  message_time    REAL NOT NULL,       -- of the newest event that says something
+  message_seq     INTEGER NOT NULL,    -- 0: none does
   event_count     INTEGER NOT NULL,
   conversation_n  INTEGER NOT NULL,    -- events by role
   delegation_n    INTEGER NOT NULL,
@@ -57,21 +70,20 @@ CREATE TABLE work_sessions (
   no_reply_n      INTEGER NOT NULL,
   done_n          INTEGER NOT NULL,
   category        TEXT NOT NULL,       -- by vote
-  secondary       TEXT NOT NULL CHECK (json_valid(secondary)),
-  sub_tags        TEXT NOT NULL CHECK (json_valid(sub_tags)),
-  votes           TEXT NOT NULL CHECK (json_valid(votes)),
-  kinds           TEXT NOT NULL CHECK (json_valid(kinds)), -- [kind id, events, first time, last time] each
-  signature       TEXT NOT NULL,       -- its kind ids
-  participants    TEXT NOT NULL CHECK (json_valid(participants)),
-  title           TEXT NOT NULL,
-  title_rank      INTEGER NOT NULL,
-  title_time      REAL NOT NULL,
-  last_message    TEXT NOT NULL CHECK (json_valid(last_message)),
-  reason          TEXT NOT NULL,       -- why it is blocked or without reply, readable
-  previous        TEXT NOT NULL        -- previousWorkSessionId, or ''
+  votes           TEXT NOT NULL, -- [fallback category, [category, weight, tag, n, tag, n, ...], ...]
+  kinds           TEXT NOT NULL  -- [[kind id, events, first time - base_time, last time - base_time], ...]
 ) STRICT;
-CREATE INDEX work_sessions_by_category ON work_sessions (category, last_time);
-CREATE INDEX work_sessions_by_previous ON work_sessions (previous) WHERE previous <> '';
+
+CREATE TABLE session_profiles (
+  id           INTEGER PRIMARY KEY, -- work_sessions.id
+  title        TEXT NOT NULL,
+  title_rank   INTEGER NOT NULL,    -- of the event that the title is from: -1 is best
+  title_time   REAL NOT NULL,
+  participants TEXT NOT NULL, -- [{agent, name, type}, ...]
+  reason       TEXT NOT NULL,       -- why a thread of it was last blocked or without reply, readable
+  previous     TEXT NOT NULL        -- previousWorkSessionId, or ''
+) STRICT;
+CREATE INDEX session_profiles_by_previous ON session_profiles (previous) WHERE previous <> '';
 
 CREATE TABLE session_kinds (
   id       INTEGER PRIMARY KEY, -- seq of the first event with this combination
@@ -81,15 +93,27 @@ CREATE TABLE session_kinds (
   UNIQUE (role, type)
 ) STRICT;
 
-CREATE TABLE session_lists ( -- the newest sessions by kind of event
-  kind_id    INTEGER NOT NULL,
-  last_time  REAL NOT NULL,
+-- The newest sessions by kind of event, and by category. A list is a session_kinds.id, or -1 - position of a category (engineering_build
+-- is -1, infra_ops -2, ...). A session stands in a list at the slot, last time / 600,000 ms rounded down, of its last event of that
+-- kind; in a category's at the slot of its last event. The exact order within a slot is in the sessions' own rows. All of a session's
+-- lists at one slot share a row, so that what one commit changes lies together.
+CREATE TABLE session_slots (
+  slot       INTEGER NOT NULL,
   session_id INTEGER NOT NULL,
-  PRIMARY KEY (kind_id, last_time, session_id)
+  lists      TEXT NOT NULL, -- [list, ...]
+  PRIMARY KEY (slot, session_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE session_census ( -- how many sessions hold just these kinds, by category
-  signature TEXT NOT NULL,
+CREATE TABLE list_slots (
+  slot INTEGER NOT NULL,
+  list INTEGER NOT NULL,
+  n    INTEGER NOT NULL, -- sessions that stand in the list at this slot
+  PRIMARY KEY (slot, list)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX list_slots_by_list ON list_slots (list, slot);
+
+CREATE TABLE session_census ( -- how many sessions hold just these kinds of events, by category
+  signature TEXT NOT NULL,    -- kind ids, ascending, with commas
   category  TEXT NOT NULL,
   n         INTEGER NOT NULL,
   PRIMARY KEY (signature, category)
@@ -122,27 +146,24 @@ CREATE TABLE session_events (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE threads (
-  id              INTEGER PRIMARY KEY, -- seq of its first event
-  session_id      INTEGER NOT NULL,
-  key             TEXT NOT NULL,       -- conv:<id>, pair:<a>_<b>, event:<type>:<bucket>
-  conversation_id TEXT NOT NULL,       -- '' for the other two kinds
-  parent_id       TEXT NOT NULL,       -- parentConversationId, or ''
-  from_agent      TEXT NOT NULL,       -- of the earliest event; 'unknown' where missing
-  to_agent        TEXT NOT NULL,
-  start_time      REAL NOT NULL,
-  last_time       REAL NOT NULL,
-  event_count     INTEGER NOT NULL,
-  step_time       REAL NOT NULL,       -- the newest event that moved the outcome
-  step_seq        INTEGER NOT NULL,    -- 0: none has
-  open            INTEGER NOT NULL,
-  outcome         TEXT NOT NULL,       -- active, waiting, blocked, no_reply, done; '' for threads without a conversation
-  reason          TEXT NOT NULL,
-  category        TEXT NOT NULL,
-  sub_tags        TEXT NOT NULL CHECK (json_valid(sub_tags)),
-  votes           TEXT NOT NULL CHECK (json_valid(votes)),
+  id          INTEGER PRIMARY KEY, -- seq of its first event
+  session_id  INTEGER NOT NULL,
+  key         TEXT NOT NULL,       -- conv:<conversationId>, pair:<a>_<b>, event:<type>:<bucket>
+  parent_id   TEXT NOT NULL,       -- parentConversationId, or ''
+  from_agent  TEXT NOT NULL,       -- of the earliest event; 'unknown' where missing
+  to_agent    TEXT NOT NULL,
+  start_time  REAL NOT NULL,
+  last_time   REAL NOT NULL,
+  event_count INTEGER NOT NULL,
+  step_time   REAL NOT NULL,       -- the newest event that moved the outcome
+  step_seq    INTEGER NOT NULL,    -- 0: none has
+  open        INTEGER NOT NULL,
+  outcome     TEXT NOT NULL,       -- active, waiting, blocked, no_reply, done; '' for threads without a conversation
+  reason      TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  votes       TEXT NOT NULL, -- as in work_sessions
   UNIQUE (session_id, key)
 ) STRICT;
-CREATE INDEX threads_by_conversation ON threads (conversation_id) WHERE conversation_id <> '';
 CREATE INDEX threads_by_trouble ON threads (outcome, last_time) WHERE outcome IN ('blocked', 'no_reply');
 
 -- Projection "route": the conversation that a pair of agents is having within a work session. A decision table.
@@ -163,9 +184,12 @@ DROP TABLE session_events;
 DROP TABLE session_tasks;
 DROP TABLE session_tags;
 DROP TABLE session_census;
-DROP TABLE session_lists;
+DROP TABLE list_slots;
+DROP TABLE session_slots;
 DROP TABLE session_kinds;
+DROP TABLE session_profiles;
 DROP TABLE work_sessions;
+DROP TABLE facet_blocks;
 DROP TABLE event_index;
 DROP TABLE facet_hours;
 DROP TABLE facets;

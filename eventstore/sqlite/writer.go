@@ -19,6 +19,7 @@ const (
 	batchEvents = 256
 	batchBytes  = 1 << 20
 	retryAfter  = 100 * time.Millisecond
+	gatherPause = 300 * time.Microsecond
 )
 
 // writer is the one goroutine that writes. It takes what is queued, stores it in one transaction and acknowledges after the commit.
@@ -34,6 +35,7 @@ type writer struct {
 	bytes   int64 // queued
 	closed  bool
 	wake    chan struct{} // holds one token while there may be work
+	gather  int           // while positive, wake is signalled only when so many requests are queued
 	stopped chan struct{}
 
 	log logState // of the log as the running transaction sees it; only the goroutine touches it
@@ -160,8 +162,11 @@ func (w *writer) submit(ctx context.Context, r *request) error {
 	w.queue = append(w.queue, r)
 	w.events += r.events
 	w.bytes += r.bytes
+	enough := len(w.queue) >= w.gather
 	w.mu.Unlock()
-	w.signal()
+	if enough {
+		w.signal()
+	}
 	<-r.done
 	return r.err
 }
@@ -174,9 +179,15 @@ func (w *writer) signal() {
 }
 
 func (w *writer) run() {
+	pause := time.NewTimer(time.Hour)
+	defer pause.Stop()
+	acknowledged := 0
 	for {
+		if acknowledged > 1 {
+			w.await(acknowledged, pause)
+		}
 		batch, closed := w.take()
-		if len(batch) > 0 {
+		if acknowledged = len(batch); acknowledged > 0 {
 			w.store(batch)
 			continue
 		}
@@ -185,6 +196,28 @@ func (w *writer) run() {
 		}
 		<-w.wake
 	}
+}
+
+// await gives the appenders that were just acknowledged a moment to come back, so that they share the next commit instead of waiting
+// for the one after: with many of them that doubles the group. One appender alone is never kept waiting.
+func (w *writer) await(acknowledged int, pause *time.Timer) {
+	w.mu.Lock()
+	w.gather = len(w.queue) + acknowledged
+	w.mu.Unlock()
+	pause.Reset(gatherPause)
+	for waiting := true; waiting; {
+		select {
+		case <-w.wake:
+			w.mu.Lock()
+			waiting = len(w.queue) < w.gather && !w.closed
+			w.mu.Unlock()
+		case <-pause.C:
+			waiting = false
+		}
+	}
+	w.mu.Lock()
+	w.gather = 0
+	w.mu.Unlock()
 }
 
 // take removes the next batch from the queue: what is there, up to the bounds; a maintenance job goes alone.

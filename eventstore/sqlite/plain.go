@@ -1,0 +1,24 @@
+package sqlite
+
+import (
+	"database/sql"
+	"net/url"
+)
+
+// OpenPlain opens a SQLite file without our schema, writer or lock, with the same driver and durability as a log. It is the baseline
+// of benchmarks and the scratch of tests; a log is opened with Open.
+func OpenPlain(path string, connections int) (*sql.DB, error) {
+	lockOnce.Do(func() { lockErr = useOFDLocks() })
+	if lockErr != nil {
+		return nil, lockErr
+	}
+	db, err := sql.Open("sqlite", fileURL(path, url.Values{
+		"_txlock": {"immediate"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"}, "_busy_timeout": {"10000"},
+	}))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
