@@ -34,7 +34,9 @@ type Columns[K comparable, R any] struct {
 	LookUp func(k K) []any
 	Scan   func(row eventstore.Row, r *R) error
 	Args   func(args []any, r *R) []any
-	Keep   int // rows held between batches
+	// Empty reports that a row says nothing any more: it is deleted instead of written. May be nil.
+	Empty func(r *R) bool
+	Keep  int // rows held between batches
 }
 
 // Table is a write-behind cache of one table: a row is loaded on first touch, changed in memory, and written once per flush.
@@ -43,6 +45,7 @@ type Table[K comparable, R any] struct {
 	load    string
 	insert  string
 	update  string
+	remove  string
 	rows    map[K]*entry[R]
 	changed []*entry[R]
 	undo    []undoStep[R]
@@ -83,6 +86,9 @@ func NewTable[K comparable, R any](cols Columns[K, R]) *Table[K, R] {
 		load:   fmt.Sprintf("SELECT %s FROM %s WHERE %s", names, cols.Table, cols.Lookup),
 		insert: fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", cols.Table, names, strings.Repeat(", ?", len(cols.Names)-1)),
 		rows:   map[K]*entry[R]{},
+	}
+	if cols.Empty != nil {
+		t.remove = fmt.Sprintf("DELETE FROM %s WHERE %s", cols.Table, strings.Join(where, " AND "))
 	}
 	if len(set) > 0 {
 		t.update = fmt.Sprintf("UPDATE %s SET %s WHERE %s", cols.Table, strings.Join(set, ", "), strings.Join(where, " AND "))
@@ -149,24 +155,38 @@ func (t *Table[K, R]) Undo() {
 func (t *Table[K, R]) Flush(tx eventstore.Tx) error {
 	for _, e := range t.changed {
 		e.changed = false
-		if !e.exists {
-			continue // undone before it was ever written
-		}
-		query := t.update
-		if !e.stored {
-			query = t.insert
-		}
-		if query == "" {
-			continue
-		}
-		t.args = t.cols.Args(t.args[:0], &e.row)
-		if _, err := tx.Exec(query, t.args...); err != nil {
+		if err := t.write(tx, e); err != nil {
 			return fmt.Errorf("write to %s: %w", t.cols.Table, err)
 		}
-		e.stored = true
 	}
 	t.changed = t.changed[:0]
 	return nil
+}
+
+func (t *Table[K, R]) write(tx eventstore.Tx, e *entry[R]) error {
+	if !e.exists {
+		return nil // undone before it was ever written
+	}
+	t.args = t.cols.Args(t.args[:0], &e.row)
+	query := t.update
+	switch {
+	case t.cols.Empty != nil && t.cols.Empty(&e.row):
+		var none R
+		e.row, e.exists = none, false
+		if !e.stored {
+			return nil
+		}
+		e.stored = false
+		_, err := tx.Exec(t.remove, t.args[:t.cols.Key]...)
+		return err
+	case !e.stored:
+		query = t.insert
+	case query == "":
+		return nil
+	}
+	_, err := tx.Exec(query, t.args...)
+	e.stored = true
+	return err
 }
 
 func (t *Table[K, R]) Forget() {

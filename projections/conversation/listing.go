@@ -1,83 +1,95 @@
 package conversation
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// listing keeps the tables by which work sessions are found and counted: the newest by kind of event, by tag, and the census. Each row
-// of them says something about a session that may change, so at every flush what a session was is taken out and what it is put in.
+// SlotMs is the width of a slot of session_slots.
+const SlotMs = 600_000
+
+// Slot is the slot that a time in ms falls into.
+func Slot(ms float64) int64 { return int64(math.Floor(ms / SlotMs)) }
+
+// CategoryList is the list that holds the sessions of a category.
+func CategoryList(c coordination.Category) int64 { return categoryLists[c] }
+
+var categoryLists = func() map[coordination.Category]int64 {
+	lists := map[coordination.Category]int64{}
+	for i, c := range coordination.Categories() {
+		lists[c.Category] = int64(-1 - i)
+	}
+	return lists
+}()
+
+// listing keeps the tables by which work sessions are found and counted: the newest by kind of event and by category, those with a tag,
+// and the census. Each row of them says something about sessions that may change, so at every flush what a session was is taken out and
+// what it is put in.
 type listing struct {
+	slots   *projections.Table[slotKey, slot]
+	lists   *projections.Table[listKey, list]
 	census  *projections.Table[censusKey, census]
 	changed []*session
 
-	removeKind, addKind, removeTag, addTag string
+	removeTag, addTag string
 }
 
 // listed is what the listing tables hold of a session.
 type listed struct {
 	exists    bool
-	kinds     []kindCount
+	places    []place
 	tags      []string
 	signature string
 	category  coordination.Category
 }
 
-// census counts the sessions with the same kinds of events and the same category.
-type census struct {
-	censusKey
-	n int64
-}
+// place is where a session stands in one list.
+type place struct{ list, slot int64 }
 
-type censusKey struct{ signature, category string }
-
-func newCensus(table string) *projections.Table[censusKey, census] {
-	return projections.NewTable(projections.Columns[censusKey, census]{
-		Table: table, Names: []string{"signature", "category", "n"}, Key: 2, Fixed: 2, Keep: 5_000,
-		Lookup: "signature = ? AND category = ?", LookUp: func(k censusKey) []any { return []any{k.signature, k.category} },
-		Scan: func(r eventstore.Row, c *census) error {
-			*c = census{censusKey: censusKey{r.Text(0), r.Text(1)}, n: r.Int(2)}
-			return nil
-		},
-		Args: func(args []any, c *census) []any { return append(args, c.signature, c.category, c.n) },
-	})
-}
-
-func newListing(lists, tags string, table *projections.Table[censusKey, census]) *listing {
+func newListing(tags string, slots *projections.Table[slotKey, slot], lists *projections.Table[listKey, list],
+	census *projections.Table[censusKey, census]) *listing {
 	return &listing{
-		census:     table,
-		removeKind: fmt.Sprintf("DELETE FROM %s WHERE kind_id = ? AND last_time = ? AND session_id = ?", lists),
-		addKind:    fmt.Sprintf("INSERT INTO %s (kind_id, last_time, session_id) VALUES (?, ?, ?)", lists),
-		removeTag:  fmt.Sprintf("DELETE FROM %s WHERE tag = ? AND session_id = ?", tags),
-		addTag:     fmt.Sprintf("INSERT INTO %s (tag, session_id) VALUES (?, ?)", tags),
+		slots: slots, lists: lists, census: census,
+		removeTag: fmt.Sprintf("DELETE FROM %s WHERE tag = ? AND session_id = ?", tags),
+		addTag:    fmt.Sprintf("INSERT INTO %s (tag, session_id) VALUES (?, ?)", tags),
 	}
 }
 
-// touch notes what the tables hold of s, before s changes for the first time since the last flush.
+// listing is how s stands in the tables.
+func (s *session) listing() *listed {
+	now := &listed{exists: s.events > 0}
+	if !now.exists {
+		return now
+	}
+	now.category, now.tags, now.signature = s.tally.winner(), lower(s.tally.tags()), s.signature()
+	now.places = make([]place, 0, len(s.kinds)+1)
+	now.places = append(now.places, place{CategoryList(now.category), Slot(s.last)})
+	for _, k := range s.kinds {
+		now.places = append(now.places, place{k.kind, Slot(s.base + k.last)})
+	}
+	return now
+}
+
+// touch notes what the tables hold of s, before s changes for the first time since they were written.
 func (l *listing) touch(s *session) {
-	if s.listed != nil {
-		return
+	if s.listed == nil {
+		s.listed = s.listing()
+		l.changed = append(l.changed, s)
 	}
-	s.listed = &listed{exists: s.events > 0}
-	if s.listed.exists {
-		category, _, tags := s.tally.result()
-		s.listed.kinds = slices.Clone(s.kinds)
-		s.listed.tags = lower(tags)
-		s.listed.signature = s.signature()
-		s.listed.category = category
-	}
-	l.changed = append(l.changed, s)
 }
 
-// Flush implements projections.Rows.
+// Flush implements projections.Rows. The rows that it changes are flushed after it.
 func (l *listing) Flush(tx eventstore.Tx) error {
 	for _, s := range l.changed {
 		if err := l.relist(tx, s); err != nil {
-			return err
+			return fmt.Errorf("list session %d: %w", s.id, err)
 		}
 		s.listed = nil
 	}
@@ -87,64 +99,93 @@ func (l *listing) Flush(tx eventstore.Tx) error {
 }
 
 func (l *listing) relist(tx eventstore.Tx, s *session) error {
-	was := s.listed
-	for _, k := range s.kinds {
-		i := slices.IndexFunc(was.kinds, func(w kindCount) bool { return w.kind == k.kind })
-		if i >= 0 && was.kinds[i].last == k.last {
-			continue
-		}
-		if i >= 0 {
-			if _, err := tx.Exec(l.removeKind, k.kind, was.kinds[i].last, s.id); err != nil {
-				return fmt.Errorf("list session: %w", err)
+	was, is := s.listed, s.listing()
+	for _, p := range was.places {
+		if !slices.Contains(is.places, p) {
+			if err := l.leave(tx, s.id, p); err != nil {
+				return err
 			}
 		}
-		if _, err := tx.Exec(l.addKind, k.kind, k.last, s.id); err != nil {
-			return fmt.Errorf("list session: %w", err)
+	}
+	for _, p := range is.places {
+		if !slices.Contains(was.places, p) {
+			if err := l.enter(tx, s.id, p); err != nil {
+				return err
+			}
 		}
 	}
-	category, _, tags := s.tally.result()
-	if err := l.retag(tx, s.id, was.tags, lower(tags)); err != nil {
+	if err := l.retag(tx, s.id, was.tags, is.tags); err != nil {
 		return err
 	}
-	signature := s.signature()
-	if was.exists && was.signature == signature && was.category == category {
+	if was.exists && was.signature == is.signature && was.category == is.category {
 		return nil
 	}
 	if was.exists {
-		if err := l.counts(tx, was.signature, was.category, -1); err != nil {
+		if err := l.count(tx, was, -1); err != nil {
 			return err
 		}
 	}
-	return l.counts(tx, signature, category, +1)
+	return l.count(tx, is, +1)
+}
+
+func (l *listing) enter(tx eventstore.Tx, session int64, p place) error {
+	key := slotKey{p.slot, session}
+	row, _, err := l.slots.Edit(tx, key)
+	if err != nil {
+		return err
+	}
+	row.slotKey = key
+	if at, found := slices.BinarySearch(row.lists, p.list); !found {
+		row.lists = slices.Insert(row.lists, at, p.list)
+	}
+	return l.countList(tx, p, +1)
+}
+
+func (l *listing) leave(tx eventstore.Tx, session int64, p place) error {
+	row, _, err := l.slots.Edit(tx, slotKey{p.slot, session})
+	if err != nil {
+		return err
+	}
+	row.lists = slices.DeleteFunc(row.lists, func(list int64) bool { return list == p.list })
+	return l.countList(tx, p, -1)
+}
+
+func (l *listing) countList(tx eventstore.Tx, p place, by int64) error {
+	key := listKey{p.slot, p.list}
+	row, _, err := l.lists.Edit(tx, key)
+	if err == nil {
+		row.listKey = key
+		row.n += by
+	}
+	return err
 }
 
 func (l *listing) retag(tx eventstore.Tx, id int64, was, is []string) error {
 	for _, tag := range was {
 		if !slices.Contains(is, tag) {
 			if _, err := tx.Exec(l.removeTag, tag, id); err != nil {
-				return fmt.Errorf("untag session: %w", err)
+				return err
 			}
 		}
 	}
 	for i, tag := range is {
 		if !slices.Contains(was, tag) && !slices.Contains(is[:i], tag) {
 			if _, err := tx.Exec(l.addTag, tag, id); err != nil {
-				return fmt.Errorf("tag session: %w", err)
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-func (l *listing) counts(tx eventstore.Tx, signature string, category coordination.Category, by int64) error {
-	key := censusKey{signature, string(category)}
-	c, _, err := l.census.Edit(tx, key)
-	if err != nil {
-		return err
+func (l *listing) count(tx eventstore.Tx, as *listed, by int64) error {
+	key := censusKey{as.signature, string(as.category)}
+	row, _, err := l.census.Edit(tx, key)
+	if err == nil {
+		row.censusKey = key
+		row.n += by
 	}
-	c.censusKey = key
-	c.n += by
-	return nil
+	return err
 }
 
 // Mark and Undo serve decision tables only.
@@ -157,3 +198,75 @@ func (l *listing) Forget() {
 }
 
 func (l *listing) Trim() {}
+
+// slot is a row of session_slots: the lists in which a session stands at one slot.
+type slot struct {
+	slotKey
+	lists []int64 // ascending
+}
+
+type slotKey struct{ slot, session int64 }
+
+func newSlots(table string) *projections.Table[slotKey, slot] {
+	return projections.NewTable(projections.Columns[slotKey, slot]{
+		Table: table, Names: []string{"slot", "session_id", "lists"}, Key: 2, Fixed: 2, Keep: 8_000,
+		Empty:  func(r *slot) bool { return len(r.lists) == 0 },
+		Lookup: "slot = ? AND session_id = ?", LookUp: func(k slotKey) []any { return []any{k.slot, k.session} },
+		Scan: func(r eventstore.Row, s *slot) error {
+			s.slotKey = slotKey{r.Int(0), r.Int(1)}
+			return json.Unmarshal([]byte(r.Text(2)), &s.lists)
+		},
+		Args: func(args []any, s *slot) []any {
+			b := append(make([]byte, 0, 8*len(s.lists)+2), '[')
+			for i, list := range s.lists {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				b = strconv.AppendInt(b, list, 10)
+			}
+			return append(args, s.slot, s.session, string(append(b, ']')))
+		},
+	})
+}
+
+// list is a row of list_slots: how many sessions stand in a list at one slot.
+type list struct {
+	listKey
+	n int64
+}
+
+type listKey struct{ slot, list int64 }
+
+func newLists(table string) *projections.Table[listKey, list] {
+	return projections.NewTable(projections.Columns[listKey, list]{
+		Table: table, Names: []string{"slot", "list", "n"}, Key: 2, Fixed: 2, Keep: 5_000,
+		Empty:  func(r *list) bool { return r.n == 0 },
+		Lookup: "slot = ? AND list = ?", LookUp: func(k listKey) []any { return []any{k.slot, k.list} },
+		Scan: func(r eventstore.Row, l *list) error {
+			*l = list{listKey: listKey{r.Int(0), r.Int(1)}, n: r.Int(2)}
+			return nil
+		},
+		Args: func(args []any, l *list) []any { return append(args, l.slot, l.list, l.n) },
+	})
+}
+
+// census is a row of session_census: how many sessions have the same kinds of events and the same category.
+type census struct {
+	censusKey
+	n int64
+}
+
+type censusKey struct{ signature, category string }
+
+func newCensus(table string) *projections.Table[censusKey, census] {
+	return projections.NewTable(projections.Columns[censusKey, census]{
+		Table: table, Names: []string{"signature", "category", "n"}, Key: 2, Fixed: 2, Keep: 5_000,
+		Empty:  func(r *census) bool { return r.n == 0 },
+		Lookup: "signature = ? AND category = ?", LookUp: func(k censusKey) []any { return []any{k.signature, k.category} },
+		Scan: func(r eventstore.Row, c *census) error {
+			*c = census{censusKey: censusKey{r.Text(0), r.Text(1)}, n: r.Int(2)}
+			return nil
+		},
+		Args: func(args []any, c *census) []any { return append(args, c.signature, c.category, c.n) },
+	})
+}

@@ -3,7 +3,6 @@
 package conversation
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -18,7 +17,7 @@ const version = "1"
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
 		Name: "conversation", Version: version + "/" + string(rules), Kind: projections.ReadModel,
-		Tables: []string{"work_sessions", "session_kinds", "session_lists", "session_census", "session_tags", "session_tasks",
+		Tables: []string{"work_sessions", "session_profiles", "session_kinds", "session_slots", "list_slots", "session_census", "session_tags", "session_tasks",
 			"session_events", "threads"},
 		New: func(name func(string) string) projections.Projector { return newProjector(rules, name) },
 	}
@@ -27,31 +26,37 @@ func Definition(rules coordination.Rules) projections.Definition {
 type projector struct {
 	rules    coordination.Rules
 	sessions *projections.Table[string, session]
+	profiles *projections.Table[int64, profile]
 	kinds    *projections.Table[kindKey, kind]
 	threads  *projections.Table[threadKey, thread]
 	tasks    *projections.Table[taskKey, task]
+	slots    *projections.Table[slotKey, slot]
+	lists    *projections.Table[listKey, list]
 	census   *projections.Table[censusKey, census]
 	events   *projections.Inserts
-	lists    *listing
+	listing  *listing
 }
 
 func newProjector(rules coordination.Rules, name func(string) string) *projector {
 	p := &projector{
 		rules:    rules,
 		sessions: newSessions(name("work_sessions")),
+		profiles: newProfiles(name("session_profiles")),
 		kinds:    newKinds(name("session_kinds")),
 		threads:  newThreads(name("threads")),
 		tasks:    newTasks(name("session_tasks")),
+		slots:    newSlots(name("session_slots")),
+		lists:    newLists(name("list_slots")),
 		census:   newCensus(name("session_census")),
 		events:   projections.NewInserts(name("session_events"), "session_id", "seq", "thread_id", "kind_id", "time"),
 	}
-	p.lists = newListing(name("session_lists"), name("session_tags"), p.census)
+	p.listing = newListing(name("session_tags"), p.slots, p.lists, p.census)
 	return p
 }
 
 func (p *projector) Rows() []projections.Rows {
-	// The listing is flushed before the sessions: it compares what they were with what they are.
-	return []projections.Rows{p.lists, p.kinds, p.threads, p.tasks, p.census, p.events, p.sessions}
+	// The listing comes first: its flush changes rows of the three after it.
+	return []projections.Rows{p.listing, p.slots, p.lists, p.census, p.profiles, p.kinds, p.threads, p.tasks, p.events, p.sessions}
 }
 
 // Apply folds one event into its work session. Events without one leave no trace here.
@@ -67,7 +72,7 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	if !existed {
 		*s = newSession(e)
 	}
-	p.lists.touch(s)
+	p.listing.touch(s)
 
 	k, err := p.kind(tx, e)
 	if err != nil {
@@ -82,8 +87,10 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	}
 	s.count(e, k.id)
 	s.judge(p.rules, e)
-	s.vote(e)
-	s.describe(e)
+	s.tally.add(&e.Class)
+	if err := p.profile(tx, e, s, t.reason); err != nil {
+		return err
+	}
 	p.events.Add(s.id, e.Seq, t.id, k.id, r.Time)
 	return nil
 }
@@ -180,14 +187,6 @@ func (p *projector) task(tx eventstore.Tx, e *projections.Event, s *session) err
 // newer reports whether what is held, from an event at (time, seq), is newer than one at (atTime, atSeq). seq 0 holds nothing.
 func newer(time float64, seq int64, atTime float64, atSeq int64) bool {
 	return seq != 0 && (time > atTime || time == atTime && seq > atSeq)
-}
-
-// addTo appends text to list unless it is there or the list is full.
-func addTo(list []string, text string, limit int) []string {
-	if len(list) >= limit || slices.Contains(list, text) {
-		return list
-	}
-	return append(slices.Clip(list), text)
 }
 
 func lower(list []string) []string {

@@ -3,107 +3,202 @@ package conversation
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// What an event's category weighs in the vote of its session and thread. What agents say to each other decides; work on tasks and
-// sub-agents counts a little; an event in whose text nothing was found counts nothing.
+// What an event's category weighs in the vote of its session and thread, for each hundredth of confidence. What agents say to each
+// other decides; work on tasks and sub-agents counts a little; an event in whose text nothing was found counts nothing. Integers, so
+// that sums do not depend on rounding.
 const (
-	weightConversation = 1.0
-	weightOther        = 0.2
-	weightManual       = 3.0 // the producer named the category
+	weightConversation = 10
+	weightOther        = 2
+	weightManual       = 30 // the producer named the category
 )
 
-// maxTags bounds the tags that are shown, and those that are counted for each category.
+// maxTags bounds the tags that are shown, maxTalliedTags those that are counted for each category.
 const (
 	maxTags        = 5
 	maxTalliedTags = 12
 )
 
-// secondaryShare is the part of the winner's weight that makes another category a secondary one; at most maxSecondary are.
+// A category with this many hundredths of the winner's weight is a secondary one; at most maxSecondary are.
 const (
-	secondaryShare = 0.35
+	secondaryShare = 35
 	maxSecondary   = 3
 )
 
 // tally is a weighted vote on a category. The first event's fallback stands until somebody votes.
 type tally struct {
-	Fallback coordination.Category `json:"f,omitempty"`
-	Votes    []vote                `json:"v,omitempty"`
+	fallback coordination.Category
+	votes    []vote
 }
 
 type vote struct {
-	Category coordination.Category `json:"c"`
-	Weight   float64               `json:"w"`
-	Tags     []tagCount            `json:"t,omitempty"`
+	category coordination.Category
+	weight   int64
+	tags     []tagCount
 }
 
 type tagCount struct {
-	Tag string `json:"t"`
-	N   int    `json:"n"`
+	tag string
+	n   int64
 }
 
-// add counts the category of one event. Slices are replaced, not changed: a tally may be copied.
+// add counts the category of one event.
 func (t *tally) add(c *coordination.Class) {
-	if t.Fallback == "" {
-		t.Fallback = c.Category
+	if t.fallback == "" {
+		t.fallback = c.Category
 	}
 	if c.Source == coordination.SourceFallback {
 		return
 	}
-	weight := weightOther
-	if c.Role == coordination.RoleConversation {
+	weight := int64(weightOther)
+	switch {
+	case c.Source == coordination.SourceManual:
+		weight = weightManual
+	case c.Role == coordination.RoleConversation:
 		weight = weightConversation
 	}
-	if c.Source == coordination.SourceManual {
-		weight = weightManual
-	}
-	t.Votes = slices.Clone(t.Votes)
-	i := slices.IndexFunc(t.Votes, func(v vote) bool { return v.Category == c.Category })
+	i := slices.IndexFunc(t.votes, func(v vote) bool { return v.category == c.Category })
 	if i < 0 {
-		t.Votes = append(t.Votes, vote{Category: c.Category})
-		i = len(t.Votes) - 1
+		t.votes = append(t.votes, vote{category: c.Category})
+		i = len(t.votes) - 1
 	}
-	v := &t.Votes[i]
-	v.Weight += weight * c.Confidence
-	v.Tags = slices.Clone(v.Tags)
+	v := &t.votes[i]
+	v.weight += weight * int64(math.Round(c.Confidence*100))
 	for _, tag := range c.SubTags {
-		if j := slices.IndexFunc(v.Tags, func(n tagCount) bool { return n.Tag == tag }); j >= 0 {
-			v.Tags[j].N++
-		} else if len(v.Tags) < maxTalliedTags {
-			v.Tags = append(v.Tags, tagCount{tag, 1})
+		if j := slices.IndexFunc(v.tags, func(n tagCount) bool { return n.tag == tag }); j >= 0 {
+			v.tags[j].n++
+		} else if len(v.tags) < maxTalliedTags {
+			v.tags = append(v.tags, tagCount{tag, 1})
 		}
 	}
 }
 
-// result is the winner, the secondary categories and the tags that belong to the winner, the most frequent first. Ties go to the
-// category that was voted for first.
-func (t *tally) result() (primary coordination.Category, secondary []coordination.Category, tags []string) {
-	if len(t.Votes) == 0 {
-		if t.Fallback == "" {
-			return coordination.EngineeringBuild, nil, nil
-		}
-		return t.Fallback, nil, nil
-	}
-	ranked := slices.Clone(t.Votes)
-	slices.SortStableFunc(ranked, func(a, b vote) int { return cmp.Compare(b.Weight, a.Weight) })
-	for _, v := range ranked[1:] {
-		if len(secondary) < maxSecondary && v.Weight >= secondaryShare*ranked[0].Weight {
-			secondary = append(secondary, v.Category)
+// first is the index of the winning vote, or -1. Of equals the one that was first voted for wins.
+func (t *tally) first() int {
+	best := -1
+	for i := range t.votes {
+		if best < 0 || t.votes[i].weight > t.votes[best].weight {
+			best = i
 		}
 	}
-	counts := slices.Clone(ranked[0].Tags)
-	slices.SortStableFunc(counts, func(a, b tagCount) int { return cmp.Compare(b.N, a.N) })
+	return best
+}
+
+// winner is the category of the session or thread.
+func (t *tally) winner() coordination.Category {
+	if i := t.first(); i >= 0 {
+		return t.votes[i].category
+	}
+	if t.fallback != "" {
+		return t.fallback
+	}
+	return coordination.EngineeringBuild
+}
+
+// secondary lists the categories with a fair share beside the winner, strongest first.
+func (t *tally) secondary() []coordination.Category {
+	best := t.first()
+	if best < 0 {
+		return nil
+	}
+	ranked := slices.Delete(slices.Clone(t.votes), best, best+1)
+	slices.SortStableFunc(ranked, func(a, b vote) int { return cmp.Compare(b.weight, a.weight) })
+	var list []coordination.Category
+	for _, v := range ranked {
+		if len(list) < maxSecondary && 100*v.weight >= secondaryShare*t.votes[best].weight {
+			list = append(list, v.category)
+		}
+	}
+	return list
+}
+
+// tags lists the winner's tags, the most frequent first.
+func (t *tally) tags() []string {
+	best := t.first()
+	if best < 0 {
+		return nil
+	}
+	counts := slices.Clone(t.votes[best].tags)
+	slices.SortStableFunc(counts, func(a, b tagCount) int { return cmp.Compare(b.n, a.n) })
+	var list []string
 	for _, c := range counts[:min(len(counts), maxTags)] {
-		tags = append(tags, c.Tag)
+		list = append(list, c.tag)
 	}
-	return ranked[0].Category, secondary, tags
+	return list
 }
 
-// MarshalJSON keeps the stored form apart from the methods.
-func (t *tally) MarshalJSON() ([]byte, error) {
-	type plain tally
-	return json.Marshal((*plain)(t))
+// Categories reads the votes column of work_sessions or threads: the secondary categories and the sub-tags of the winner.
+func Categories(votes string) (secondary []coordination.Category, tags []string, err error) {
+	t, err := parseTally(votes)
+	return t.secondary(), t.tags(), err
 }
+
+// format writes [fallback, [category, weight, tag, n, tag, n, ...], ...].
+func (t *tally) format() string {
+	b := append(make([]byte, 0, 128), '[')
+	b = appendText(b, string(t.fallback))
+	for _, v := range t.votes {
+		b = append(b, ',', '[')
+		b = appendText(b, string(v.category))
+		b = append(b, ',')
+		b = strconv.AppendInt(b, v.weight, 10)
+		for _, c := range v.tags {
+			b = append(b, ',')
+			b = appendText(b, c.tag)
+			b = append(b, ',')
+			b = strconv.AppendInt(b, c.n, 10)
+		}
+		b = append(b, ']')
+	}
+	return string(append(b, ']'))
+}
+
+func appendText(b []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return append(b, '"', '"') // texts always marshal
+	}
+	return append(b, quoted...)
+}
+
+func parseTally(text string) (tally, error) {
+	var t tally
+	var parts []json.RawMessage
+	if err := json.Unmarshal([]byte(text), &parts); err != nil || len(parts) == 0 {
+		return t, fmt.Errorf("votes %.60q: %w", text, cmp.Or(err, errNoTally))
+	}
+	if err := json.Unmarshal(parts[0], &t.fallback); err != nil {
+		return t, err
+	}
+	for _, part := range parts[1:] {
+		var fields []json.RawMessage
+		if err := json.Unmarshal(part, &fields); err != nil || len(fields) < 2 {
+			return t, fmt.Errorf("vote %.60q: %w", part, cmp.Or(err, errNoTally))
+		}
+		var v vote
+		if err := cmp.Or(json.Unmarshal(fields[0], &v.category), json.Unmarshal(fields[1], &v.weight)); err != nil {
+			return t, err
+		}
+		for pair := range slices.Chunk(fields[2:], 2) {
+			var c tagCount
+			if len(pair) != 2 {
+				return t, errNoTally
+			}
+			if err := cmp.Or(json.Unmarshal(pair[0], &c.tag), json.Unmarshal(pair[1], &c.n)); err != nil {
+				return t, err
+			}
+			v.tags = append(v.tags, c)
+		}
+		t.votes = append(t.votes, v)
+	}
+	return t, nil
+}
+
+var errNoTally = fmt.Errorf("not a tally of votes")

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -11,20 +10,19 @@ import (
 
 // thread is one row of threads.
 type thread struct {
-	id           int64
-	session      int64
-	key          string
-	conversation string
-	parent       string
-	from, to     string
-	start, last  float64
-	events       int64
-	stepTime     float64
-	stepSeq      int64
-	open         bool
-	outcome      coordination.Outcome
-	reason       string
-	tally        tally
+	id          int64
+	session     int64
+	key         string
+	parent      string
+	from, to    string
+	start, last float64
+	events      int64
+	stepTime    float64
+	stepSeq     int64
+	open        bool
+	outcome     coordination.Outcome
+	reason      string
+	tally       tally
 }
 
 type threadKey struct {
@@ -34,23 +32,23 @@ type threadKey struct {
 
 func newThreads(table string) *projections.Table[threadKey, thread] {
 	return projections.NewTable(projections.Columns[threadKey, thread]{
-		Table: table, Key: 1, Fixed: 4, Keep: 8_000,
-		Names: []string{"id", "session_id", "key", "conversation_id", "parent_id", "from_agent", "to_agent", "start_time", "last_time",
-			"event_count", "step_time", "step_seq", "open", "outcome", "reason", "category", "sub_tags", "votes"},
+		Table: table, Key: 1, Fixed: 3, Keep: 8_000,
+		Names: []string{"id", "session_id", "key", "parent_id", "from_agent", "to_agent", "start_time", "last_time",
+			"event_count", "step_time", "step_seq", "open", "outcome", "reason", "category", "votes"},
 		Lookup: "session_id = ? AND key = ?", LookUp: func(k threadKey) []any { return []any{k.session, k.key} },
 		Scan: func(r eventstore.Row, t *thread) error {
-			*t = thread{id: r.Int(0), session: r.Int(1), key: r.Text(2), conversation: r.Text(3), parent: r.Text(4), from: r.Text(5),
-				to: r.Text(6), start: r.Float(7), last: r.Float(8), events: r.Int(9), stepTime: r.Float(10), stepSeq: r.Int(11),
-				open: r.Int(12) != 0, outcome: coordination.Outcome(r.Text(13)), reason: r.Text(14)}
-			if err := json.Unmarshal([]byte(r.Text(17)), &t.tally); err != nil {
+			*t = thread{id: r.Int(0), session: r.Int(1), key: r.Text(2), parent: r.Text(3), from: r.Text(4), to: r.Text(5),
+				start: r.Float(6), last: r.Float(7), events: r.Int(8), stepTime: r.Float(9), stepSeq: r.Int(10), open: r.Int(11) != 0,
+				outcome: coordination.Outcome(r.Text(12)), reason: r.Text(13)}
+			var err error
+			if t.tally, err = parseTally(r.Text(15)); err != nil {
 				return fmt.Errorf("votes of thread %d: %w", t.id, err)
 			}
 			return nil
 		},
 		Args: func(args []any, t *thread) []any {
-			category, _, tags := t.tally.result()
-			return append(args, t.id, t.session, t.key, t.conversation, t.parent, t.from, t.to, t.start, t.last, t.events, t.stepTime,
-				t.stepSeq, t.open, string(t.outcome), t.reason, string(category), toJSON(tags), toJSON(&t.tally))
+			return append(args, t.id, t.session, t.key, t.parent, t.from, t.to, t.start, t.last, t.events, t.stepTime, t.stepSeq, t.open,
+				string(t.outcome), t.reason, string(t.tally.winner()), t.tally.format())
 		},
 	})
 }
@@ -58,7 +56,7 @@ func newThreads(table string) *projections.Table[threadKey, thread] {
 // thread folds the event into its thread and keeps the session's counts of open threads and outcomes.
 func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (*thread, error) {
 	r := &e.Record
-	key, kind := coordination.ThreadKey(r)
+	key, _ := coordination.ThreadKey(r)
 	t, existed, err := p.threads.Edit(tx, threadKey{s.id, key})
 	if err != nil {
 		return nil, err
@@ -66,9 +64,6 @@ func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (
 	if !existed {
 		*t = thread{id: e.Seq, session: s.id, key: key, start: r.Time, last: r.Time}
 		t.from, t.to = parties(r)
-		if kind == coordination.ThreadConversation {
-			t.conversation = r.ConversationID
-		}
 		s.threads++
 	}
 	if r.Time < t.start {
@@ -77,7 +72,7 @@ func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (
 	}
 	t.last = max(t.last, r.Time)
 	t.events++
-	if t.parent == "" && r.ParentConversationID != t.conversation {
+	if t.parent == "" && r.ParentConversationID != r.ConversationID {
 		t.parent = r.ParentConversationID
 	}
 	t.tally.add(&e.Class)
@@ -91,9 +86,6 @@ func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (
 	s.countOutcome(was, -1)
 	s.countOutcome(t.outcome, +1)
 	s.openThreads += one(t.open) - one(wasOpen)
-	if t.reason != "" {
-		s.reason = t.reason
-	}
 	return t, nil
 }
 

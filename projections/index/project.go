@@ -21,7 +21,7 @@ const HourMs = 3_600_000
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
 		Name: "index", Version: version + "/" + string(rules), Kind: projections.ReadModel,
-		Tables: []string{"facets", "facet_hours", "event_index"},
+		Tables: []string{"facets", "facet_hours", "facet_blocks", "event_index"},
 		New:    func(name func(string) string) projections.Projector { return newProjector(name) },
 	}
 }
@@ -43,9 +43,21 @@ type hour struct {
 
 type hourKey struct{ hour, facet int64 }
 
+// BlockSize is how many seqs share a row of facet_blocks.
+const BlockSize = 1024
+
+// block says which events of a run of BlockSize seqs have a facet.
+type block struct {
+	blockKey
+	bits [BlockSize / 8]byte
+}
+
+type blockKey struct{ block, facet int64 }
+
 type projector struct {
 	facets *projections.Table[facetKey, facet]
 	hours  *projections.Table[hourKey, hour]
+	blocks *projections.Table[blockKey, block]
 	events *projections.Inserts
 }
 
@@ -73,12 +85,25 @@ func newProjector(name func(string) string) *projector {
 			},
 			Args: func(args []any, h *hour) []any { return append(args, h.hour, h.facet, h.n, h.firstSeq) },
 		}),
+		blocks: projections.NewTable(projections.Columns[blockKey, block]{
+			Table: name("facet_blocks"), Names: []string{"block", "facet_id", "bits"}, Key: 2, Fixed: 2, Keep: 500,
+			Lookup: "block = ? AND facet_id = ?",
+			LookUp: func(k blockKey) []any { return []any{k.block, k.facet} },
+			Scan: func(r eventstore.Row, b *block) error {
+				b.blockKey = blockKey{r.Int(0), r.Int(1)}
+				copy(b.bits[:], r.Blob(2))
+				return nil
+			},
+			Args: func(args []any, b *block) []any { return append(args, b.block, b.facet, b.bits[:]) },
+		}),
 		events: projections.NewInserts(name("event_index"), "seq", "facet_id", "time", "time_source", "from_type", "to_type",
 			"role_guessed", "source", "confidence", "sub_tags", "secondary", "version"),
 	}
 }
 
-func (p *projector) Rows() []projections.Rows { return []projections.Rows{p.facets, p.hours, p.events} }
+func (p *projector) Rows() []projections.Rows {
+	return []projections.Rows{p.facets, p.hours, p.blocks, p.events}
+}
 
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	c := &e.Class
@@ -102,6 +127,14 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 		*h = hour{hourKey: at, firstSeq: e.Seq}
 	}
 	h.n++
+
+	in := blockKey{e.Seq / BlockSize, f.id}
+	b, _, err := p.blocks.Edit(tx, in)
+	if err != nil {
+		return err
+	}
+	b.blockKey = in
+	b.bits[e.Seq%BlockSize/8] |= 1 << (e.Seq % 8)
 
 	p.events.Add(e.Seq, f.id, e.Record.Time, e.Record.TimeSource, string(c.From), string(c.To), c.RoleGuessed, string(c.Source),
 		c.Confidence, jsonList(c.SubTags), jsonList(c.Secondary), c.Version)
