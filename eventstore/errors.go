@@ -37,10 +37,13 @@ func (e *ConflictError) Hint() string { return "read the stream again and decide
 // IDReuseError is returned when an id is already stored with another body.
 type IDReuseError struct {
 	ID  ID
-	Seq int64 // where the id is stored
+	Seq int64 // where the id is stored; 0: the two bodies are in one append
 }
 
 func (e *IDReuseError) Error() string {
+	if e.Seq == 0 {
+		return fmt.Sprintf("event id %s is given twice in one append, with different bodies", e.ID)
+	}
 	return fmt.Sprintf("event id %s is already stored at seq %d with another body", e.ID, e.Seq)
 }
 func (e *IDReuseError) Code() string { return "id_reuse" }

@@ -93,21 +93,21 @@ CREATE TABLE session_kinds (
   UNIQUE (role, type)
 ) STRICT;
 
--- The newest sessions by kind of event, and by category. A list is a session_kinds.id, or -1 - position of a category (engineering_build
--- is -1, infra_ops -2, ...). A session stands in a list at the slot, last time / 600,000 ms rounded down, of its last event of that
--- kind; in a category's at the slot of its last event. The exact order within a slot is in the sessions' own rows. All of a session's
--- lists at one slot share a row, so that what one commit changes lies together.
+-- The newest sessions by kind of event, by category and by sub-tag. A list is '12' for session_kinds.id 12, '@infra_ops' for a category,
+-- '#배포' for a sub-tag in lower case. A session stands in a kind's list at the slot (time / 600,000 ms, rounded down) of its last event
+-- of that kind, in a category's or tag's list at the slot of its last event. The exact order within a slot is in the sessions' own
+-- rows. All of a session's lists at one slot share a row, so that what one commit changes lies together.
 CREATE TABLE session_slots (
   slot       INTEGER NOT NULL,
   session_id INTEGER NOT NULL,
-  lists      TEXT NOT NULL, -- [list, ...]
+  lists      TEXT NOT NULL, -- JSON: [list, ...]
   PRIMARY KEY (slot, session_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE list_slots (
   slot INTEGER NOT NULL,
-  list INTEGER NOT NULL,
-  n    INTEGER NOT NULL, -- sessions that stand in the list at this slot
+  list TEXT NOT NULL,
+  n    INTEGER NOT NULL, -- sessions that stand in the list at this slot; their sum is the length of the list
   PRIMARY KEY (slot, list)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX list_slots_by_list ON list_slots (list, slot);
@@ -117,12 +117,6 @@ CREATE TABLE session_census ( -- how many sessions hold just these kinds of even
   category  TEXT NOT NULL,
   n         INTEGER NOT NULL,
   PRIMARY KEY (signature, category)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE session_tags (
-  tag        TEXT NOT NULL, -- lower case
-  session_id INTEGER NOT NULL,
-  PRIMARY KEY (tag, session_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE session_tasks (
@@ -182,7 +176,6 @@ DROP TABLE routes;
 DROP TABLE threads;
 DROP TABLE session_events;
 DROP TABLE session_tasks;
-DROP TABLE session_tags;
 DROP TABLE session_census;
 DROP TABLE list_slots;
 DROP TABLE session_slots;

@@ -123,6 +123,14 @@ func (t *Table[K, R]) Edit(tx eventstore.Tx, k K) (row *R, existed bool, err err
 	return &e.row, existed, nil
 }
 
+// EditNew is Edit for a row that the caller knows not to be in the table: it is not looked for.
+func (t *Table[K, R]) EditNew(tx eventstore.Tx, k K) (row *R, existed bool, err error) {
+	if _, ok := t.rows[k]; !ok {
+		t.rows[k] = &entry[R]{round: t.round}
+	}
+	return t.Edit(tx, k)
+}
+
 func (t *Table[K, R]) entry(tx eventstore.Tx, k K) (*entry[R], error) {
 	if e, ok := t.rows[k]; ok {
 		e.round = t.round

@@ -9,5 +9,5 @@
 //     same logs, imported again, whole or split over other files, add nothing.
 //   - A full export restores the log exactly, with seq, times, salts and hashes, into a store that stands just before it.
 //
-// Nothing is held in memory but the batches under way, 16 bytes per distinct line and at most one line of MaxLineBytes.
+// An import holds the batches under way, at most one line of MaxLineBytes, and some 30 bytes per distinct line.
 package ndjson

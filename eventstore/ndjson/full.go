@@ -11,7 +11,8 @@ import (
 // exported is a line of a full export. Every member is always there; data, original and salt are null where the event has none.
 //
 // A payload is written as it is stored, byte by byte, because its hash covers the bytes. One that would break the line, or that begins
-// or ends with space, is therefore written as a JSON string that holds its text.
+// or ends with space, is therefore written as a JSON string that holds its text. (Of more than 8 MiB such a text may make a line above
+// MaxLineBytes, which cannot be imported. Producers write data on one line.)
 type exported struct {
 	Seq           int64            `json:"seq"`
 	ID            eventstore.ID    `json:"id"`

@@ -93,9 +93,8 @@ func (im *Importer) importFile(ctx context.Context, path string, p Progress) (Fi
 // Import imports one log; name is what it is called in reports. A last line without a line feed is taken if it is whole, and left
 // alone otherwise (FileReport.Tail): the producer may be about to finish it.
 //
-// After an error, also ctx's, everything reported is stored. The same Importer may go on from FileReport.Bytes; only a new
-// one may begin anew.
-// Import returns only after r.Read has; close r to end a Read that blocks.
+// After an error, also ctx's, everything reported is stored. The same Importer may go on from FileReport.Bytes; only a new one may
+// begin anew. Import returns only after r.Read has; close r to end a Read that blocks.
 func (im *Importer) Import(ctx context.Context, r io.Reader, name string) (FileReport, error) {
 	return im.run(ctx, r, Progress{FileReport: FileReport{Name: name}, File: 1, Files: 1})
 }

@@ -3,17 +3,14 @@ package ndjson
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-const (
-	// MaxLineBytes is the longest line that is looked at: the largest event, and room for its envelope.
-	MaxLineBytes = eventstore.MaxDataBytes + 1<<20
-	// MaxDepth bounds the nesting of a record. SQLite's JSON functions give up at 1,000.
-	MaxDepth = 512
-)
+// MaxLineBytes is the longest line that is looked at: the largest event, and room for its envelope.
+const MaxLineBytes = eventstore.MaxDataBytes + 1<<20
 
 // Line is what a line of a log says.
 type Line struct {
@@ -29,7 +26,8 @@ type Line struct {
 // ones counts. Invalid UTF-8 is read as U+FFFD, lone surrogate escapes stay as they are written. The event has Actor import and
 //
 //   - Type and AgentID trimmed; no AgentID if it is no string, holds a NUL or exceeds eventstore.MaxAgentBytes;
-//   - TS as [record.instant] finds it; none means the store's clock;
+//   - TS from timestampMs, else ts (each a number or a numeric string), else timestamp (a written date, UTC if it names no zone),
+//     fractions floored; none, which means the store's clock, if all are missing, 0 or unusable;
 //   - Data as it is written (without its line breaks), or {} if it is no object;
 //   - ID if the line has an "id" that is a UUID;
 //   - Original nil if {type, agentId, ts, data} say all that the line says, the honoured id aside; else the line's object, without
@@ -59,9 +57,6 @@ func parse(text []byte) (Line, Reason) {
 		return Line{}, NotObject
 	}
 	r := readRecord(text)
-	if r.depth > MaxDepth {
-		return Line{}, TooDeep
-	}
 	if r.has(fieldSeq, fieldHash, fieldDataHash) {
 		if e, ok := readExported(text); ok {
 			return Line{Exported: e}, ""
@@ -75,7 +70,7 @@ func whyInvalid(text []byte) Reason {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return HasNUL
 	}
-	if _, depth := skipValue(text, 0); depth > MaxDepth {
+	if _, depth := skipValue(text, 0); depth > eventstore.MaxDepth {
 		return TooDeep // encoding/json stops at 10,000 levels, whatever follows
 	}
 	return NotJSON
@@ -106,17 +101,30 @@ func (r *record) event() (eventstore.NewEvent, Reason) {
 	if hasData {
 		e.Data = oneLine(r.value(fieldData))
 	}
-	named := 4
+	needed := 4 // type, agentId, ts, data
 	if !e.ID.IsZero() {
-		named++
+		needed++
 	}
-	if !(exactType && exactAgent && exactTS && hasData && len(r.members) == named) {
+	if !(exactType && exactAgent && exactTS && hasData && len(r.members) == needed) {
 		e.Original = r.without(hasData, !e.ID.IsZero())
 	}
-	if len(e.Data)+len(e.Original) > eventstore.MaxDataBytes {
+	switch {
+	case len(e.Data)+len(e.Original) > eventstore.MaxDataBytes:
 		return eventstore.NewEvent{}, TooLong
+	case r.tooDeep(hasData, e.Original != nil):
+		return eventstore.NewEvent{}, TooDeep
 	}
 	return e, ""
+}
+
+// tooDeep reports whether a store would refuse the data, which is a document of its own, or the rest.
+func (r *record) tooDeep(hasData, keepsRest bool) bool {
+	if hasData && r.members[r.last[fieldData]-1].depth > eventstore.MaxDepth {
+		return true
+	}
+	return keepsRest && slices.ContainsFunc(r.members, func(m member) bool {
+		return m.depth >= eventstore.MaxDepth && !(hasData && m.field == fieldData)
+	})
 }
 
 func trimAgent(s string) string { return strings.TrimFunc(s, isSpace) }

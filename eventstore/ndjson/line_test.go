@@ -73,7 +73,8 @@ func TestParseLine(t *testing.T) {
 		"data array":   {`{"type":"x","agentId":"a","ts":5,"data":[{}]}`, said{Type: "x", AgentID: "a", TS: 5, Data: "{}", Original: `{"type":"x","agentId":"a","ts":5,"data":[{}]}`}},
 		"data null":    {`{"type":"x","agentId":"a","ts":5,"data":null}`, said{Type: "x", AgentID: "a", TS: 5, Data: "{}", Original: `{"type":"x","agentId":"a","ts":5,"data":null}`}},
 		"tricky text":  {`{"type":"x","agentId":"a","ts":5,"data":{"}":"{\\","b":["]\"",{"c":"\\\""}]}}`, said{Type: "x", AgentID: "a", TS: 5, Data: `{"}":"{\\","b":["]\"",{"c":"\\\""}]}`}},
-		"data deepest": {nested(ndjson.MaxDepth), said{Type: "x", AgentID: "a", TS: 5, Data: strings.Repeat(`{"d":`, ndjson.MaxDepth-2) + "{}" + strings.Repeat("}", ndjson.MaxDepth-2)}},
+		"rest deepest": {`{"type":"x","data":{},"rest":` + object(eventstore.MaxDepth-1) + `}`, said{Type: "x", NoTS: true, Data: "{}", Original: `{"type":"x","rest":` + object(eventstore.MaxDepth-1) + `}`}},
+		"data deepest": {lineOfDepth(eventstore.MaxDepth), said{Type: "x", AgentID: "a", TS: 5, Data: object(eventstore.MaxDepth)}},
 
 		"id":            {`{"type":"x","agentId":"a","ts":5,"data":{},"id":"` + uuid + `"}`, said{Type: "x", AgentID: "a", TS: 5, Data: "{}", ID: uuid}},
 		"id first":      {`{"id":"` + uuid + `","type":"x","ts":5,"data":{}}`, said{Type: "x", TS: 5, Data: "{}", ID: uuid, Original: `{"type":"x","ts":5}`}},
@@ -183,10 +184,11 @@ func TestParseLineRejects(t *testing.T) {
 		`{"Type":"x"}`:                        ndjson.NoType,
 		`{"type":"x","type":null}`:            ndjson.NoType,
 		`{"type":"x\u0000y"}`:                 ndjson.TypeNUL,
-		`{"type":"` + strings.Repeat("x", 257) + `"}`: ndjson.TypeTooLong,
-		nested(ndjson.MaxDepth + 1):                   ndjson.TooDeep,
-		nested(20_000):                                ndjson.TooDeep,
-		strings.Repeat("[", 20_000):                   ndjson.TooDeep,
+		`{"type":"` + strings.Repeat("x", 257) + `"}`:             ndjson.TypeTooLong,
+		lineOfDepth(eventstore.MaxDepth + 1):                      ndjson.TooDeep,
+		lineOfDepth(20_000):                                       ndjson.TooDeep,
+		`{"type":"x","rest":` + object(eventstore.MaxDepth) + `}`: ndjson.TooDeep,
+		strings.Repeat("[", 20_000):                               ndjson.TooDeep,
 	} {
 		got, rejection := ndjson.ParseLine([]byte(" " + line + "\r\n"))
 		if rejection == nil {
@@ -251,7 +253,11 @@ func TestParseLineSize(t *testing.T) {
 	}
 }
 
-// nested is a canonical line that is depth levels deep.
-func nested(depth int) string {
-	return `{"type":"x","agentId":"a","ts":5,"data":` + strings.Repeat(`{"d":`, depth-2) + "{}" + strings.Repeat("}", depth-2) + "}"
+// lineOfDepth is a canonical line with data that is nested so deep.
+func lineOfDepth(depth int) string {
+	return `{"type":"x","agentId":"a","ts":5,"data":` + object(depth) + "}"
+}
+
+func object(depth int) string {
+	return strings.Repeat(`{"d":`, depth-1) + "{}" + strings.Repeat("}", depth-1)
 }

@@ -60,17 +60,17 @@ func fieldOf(key []byte) field {
 type record struct {
 	members []member
 	last    [fieldCount]int // 1 + the index of the member that counts, which is the last of its name; 0: there is none
-	depth   int             // how deep the text is nested; a flat object is 1
 }
 
 type member struct {
 	field      field
 	key, value []byte // as they stand in the text; the key with its quotes
+	depth      int    // of the value: 0 for a scalar, 1 for {} and []
 }
 
 // readRecord takes apart a text that must be one valid JSON object.
 func readRecord(object []byte) record {
-	r := record{members: make([]member, 0, 8), depth: 1}
+	r := record{members: make([]member, 0, 8)}
 	for i := 1; ; {
 		for object[i] != '"' {
 			if object[i] == '}' {
@@ -84,12 +84,11 @@ func readRecord(object []byte) record {
 		for object[i] == ':' || isJSONSpace(object[i]) {
 			i++
 		}
-		end, depth := skipValue(object, i)
+		end, m.depth = skipValue(object, i)
 		m.value = object[i:end]
 		i = end
 		r.members = append(r.members, m)
 		r.last[m.field] = len(r.members)
-		r.depth = max(r.depth, depth+1)
 	}
 }
 

@@ -13,7 +13,7 @@ type Reason string
 const (
 	NotJSON     Reason = "not_json"
 	HasNUL      Reason = "nul"      // a NUL byte, which is no JSON either; torn writes leave them
-	TooDeep     Reason = "too_deep" // nested deeper than MaxDepth
+	TooDeep     Reason = "too_deep" // nested deeper than eventstore.MaxDepth
 	TooLong     Reason = "too_long" // above MaxLineBytes, or what has to be kept is above eventstore.MaxDataBytes
 	NotObject   Reason = "not_object"
 	NoType      Reason = "no_type" // type is missing, blank or no string

@@ -70,14 +70,14 @@ func (im *Importer) appendAll(ctx context.Context, items []item) (result eventst
 //
 //   - A derived id that is stored stands for the very line, whatever an older version of this package or a changed configuration made
 //     of it, or redaction left of it.
-//   - An id that the line brought along stands for the line if type and data agree. It may have been written by another producer's
-//     hand, so that its envelope differs. If they do not agree, the line made the id up, and the event gets the derived one.
+//   - An id that the line brought along stands for the line if type and data agree, whatever a formatter made of its envelope. If they
+//     do not, the line made the id up, and the event gets the derived one. An export does not make ids up: there the type is enough.
 func (im *Importer) settle(ctx context.Context, items []item, report *FileReport) ([]item, error) {
 	fresh := make([]item, 0, len(items))
 	here := make(map[eventstore.ID]*eventstore.NewEvent, len(items))
 	for _, it := range items {
 		holder, err := im.holder(ctx, it.event.ID, here)
-		if err == nil && holder != nil && it.event.ID != it.derived && !sameFact(holder, &it.event) {
+		if err == nil && holder != nil && it.event.ID != it.derived && !it.isKnownAs(holder) {
 			it.disown()
 			holder, err = im.holder(ctx, it.event.ID, here)
 		}
@@ -110,8 +110,9 @@ func (im *Importer) holder(ctx context.Context, id eventstore.ID, here map[event
 	return &e, nil
 }
 
-func sameFact(holder, e *eventstore.NewEvent) bool {
-	return holder.Type == e.Type && (holder.Data == nil || sameJSON(holder.Data, e.Data))
+// isKnownAs reports whether the event that has the item's own id is the item's.
+func (it *item) isKnownAs(holder *eventstore.NewEvent) bool {
+	return holder.Type == it.event.Type && (it.exported != nil || holder.Data == nil || sameJSON(holder.Data, it.event.Data))
 }
 
 func sameJSON(a, b []byte) bool {

@@ -217,15 +217,12 @@ func (w *writer) findDuplicates(a *appendRequest, stored []eventstore.Stored) (f
 		e := &a.events[i]
 		stored[i].ID = e.ID
 		if !e.madeID {
-			if first, ok := seen[e.ID]; ok {
+			if first, ok := seen[e.ID]; ok && !stored[first].Duplicate {
 				f := &a.events[first]
 				if f.Type != e.Type || eventstore.PayloadHash(f.Salt, e.Data, e.Original) != f.DataHash {
-					return 0, &refusal{&eventstore.IDReuseError{ID: e.ID, Seq: max(stored[first].Seq, 0)}}
+					return 0, &refusal{&eventstore.IDReuseError{ID: e.ID}}
 				}
-				stored[i] = stored[first]
-				if !stored[first].Duplicate {
-					stored[i] = eventstore.Stored{ID: e.ID, Duplicate: true, Seq: int64(-first - 1)}
-				}
+				stored[i] = eventstore.Stored{ID: e.ID, Duplicate: true, Seq: int64(-first - 1)}
 				continue
 			}
 			if seen == nil && len(a.events) > 1 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -18,48 +19,33 @@ const SlotMs = 600_000
 // Slot is the slot that a time in ms falls into.
 func Slot(ms float64) int64 { return int64(math.Floor(ms / SlotMs)) }
 
-// CategoryList is the list that holds the sessions of a category.
-func CategoryList(c coordination.Category) int64 { return categoryLists[c] }
+// KindList, CategoryList and TagList name the lists of session_slots.
+func KindList(kind int64) string                         { return strconv.FormatInt(kind, 10) }
+func CategoryList(category coordination.Category) string { return "@" + string(category) }
+func TagList(tag string) string                          { return "#" + strings.ToLower(tag) }
 
-var categoryLists = func() map[coordination.Category]int64 {
-	lists := map[coordination.Category]int64{}
-	for i, c := range coordination.Categories() {
-		lists[c.Category] = int64(-1 - i)
-	}
-	return lists
-}()
-
-// listing keeps the tables by which work sessions are found and counted: the newest by kind of event and by category, those with a tag,
-// and the census. Each row of them says something about sessions that may change, so at every flush what a session was is taken out and
-// what it is put in.
+// listing keeps the tables by which work sessions are found and counted: the newest by kind of event, category and tag, and the census.
+// Each row of them says something about sessions that may change, so at every flush what a session was is taken out and what it is put
+// in.
 type listing struct {
 	slots   *projections.Table[slotKey, slot]
 	lists   *projections.Table[listKey, list]
 	census  *projections.Table[censusKey, census]
 	changed []*session
-
-	removeTag, addTag string
 }
 
 // listed is what the listing tables hold of a session.
 type listed struct {
 	exists    bool
 	places    []place
-	tags      []string
 	signature string
 	category  coordination.Category
 }
 
 // place is where a session stands in one list.
-type place struct{ list, slot int64 }
-
-func newListing(tags string, slots *projections.Table[slotKey, slot], lists *projections.Table[listKey, list],
-	census *projections.Table[censusKey, census]) *listing {
-	return &listing{
-		slots: slots, lists: lists, census: census,
-		removeTag: fmt.Sprintf("DELETE FROM %s WHERE tag = ? AND session_id = ?", tags),
-		addTag:    fmt.Sprintf("INSERT INTO %s (tag, session_id) VALUES (?, ?)", tags),
-	}
+type place struct {
+	list string
+	slot int64
 }
 
 // listing is how s stands in the tables.
@@ -68,11 +54,17 @@ func (s *session) listing() *listed {
 	if !now.exists {
 		return now
 	}
-	now.category, now.tags, now.signature = s.tally.winner(), lower(s.tally.tags()), s.signature()
-	now.places = make([]place, 0, len(s.kinds)+1)
-	now.places = append(now.places, place{CategoryList(now.category), Slot(s.last)})
+	now.category, now.signature = s.tally.winner(), s.signature()
+	tags, last := s.tally.tags(), Slot(s.last)
+	now.places = make([]place, 0, 1+len(tags)+len(s.kinds))
+	now.places = append(now.places, place{CategoryList(now.category), last})
+	for _, tag := range tags {
+		if p := (place{TagList(tag), last}); !slices.Contains(now.places, p) {
+			now.places = append(now.places, p)
+		}
+	}
 	for _, k := range s.kinds {
-		now.places = append(now.places, place{k.kind, Slot(s.base + k.last)})
+		now.places = append(now.places, place{KindList(k.kind), Slot(s.base + k.last)})
 	}
 	return now
 }
@@ -109,13 +101,14 @@ func (l *listing) relist(tx eventstore.Tx, s *session) error {
 	}
 	for _, p := range is.places {
 		if !slices.Contains(was.places, p) {
-			if err := l.enter(tx, s.id, p); err != nil {
+			edit := l.slots.Edit
+			if !was.exists {
+				edit = l.slots.EditNew
+			}
+			if err := l.enter(tx, s.id, p, edit); err != nil {
 				return err
 			}
 		}
-	}
-	if err := l.retag(tx, s.id, was.tags, is.tags); err != nil {
-		return err
 	}
 	if was.exists && was.signature == is.signature && was.category == is.category {
 		return nil
@@ -128,9 +121,9 @@ func (l *listing) relist(tx eventstore.Tx, s *session) error {
 	return l.count(tx, is, +1)
 }
 
-func (l *listing) enter(tx eventstore.Tx, session int64, p place) error {
+func (l *listing) enter(tx eventstore.Tx, session int64, p place, edit func(eventstore.Tx, slotKey) (*slot, bool, error)) error {
 	key := slotKey{p.slot, session}
-	row, _, err := l.slots.Edit(tx, key)
+	row, _, err := edit(tx, key)
 	if err != nil {
 		return err
 	}
@@ -146,7 +139,7 @@ func (l *listing) leave(tx eventstore.Tx, session int64, p place) error {
 	if err != nil {
 		return err
 	}
-	row.lists = slices.DeleteFunc(row.lists, func(list int64) bool { return list == p.list })
+	row.lists = slices.DeleteFunc(row.lists, func(list string) bool { return list == p.list })
 	return l.countList(tx, p, -1)
 }
 
@@ -158,24 +151,6 @@ func (l *listing) countList(tx eventstore.Tx, p place, by int64) error {
 		row.n += by
 	}
 	return err
-}
-
-func (l *listing) retag(tx eventstore.Tx, id int64, was, is []string) error {
-	for _, tag := range was {
-		if !slices.Contains(is, tag) {
-			if _, err := tx.Exec(l.removeTag, tag, id); err != nil {
-				return err
-			}
-		}
-	}
-	for i, tag := range is {
-		if !slices.Contains(was, tag) && !slices.Contains(is[:i], tag) {
-			if _, err := tx.Exec(l.addTag, tag, id); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (l *listing) count(tx eventstore.Tx, as *listed, by int64) error {
@@ -202,7 +177,7 @@ func (l *listing) Trim() {}
 // slot is a row of session_slots: the lists in which a session stands at one slot.
 type slot struct {
 	slotKey
-	lists []int64 // ascending
+	lists []string // ascending
 }
 
 type slotKey struct{ slot, session int64 }
@@ -217,12 +192,12 @@ func newSlots(table string) *projections.Table[slotKey, slot] {
 			return json.Unmarshal([]byte(r.Text(2)), &s.lists)
 		},
 		Args: func(args []any, s *slot) []any {
-			b := append(make([]byte, 0, 8*len(s.lists)+2), '[')
+			b := append(make([]byte, 0, 16*len(s.lists)+2), '[')
 			for i, list := range s.lists {
 				if i > 0 {
 					b = append(b, ',')
 				}
-				b = strconv.AppendInt(b, list, 10)
+				b = appendText(b, list)
 			}
 			return append(args, s.slot, s.session, string(append(b, ']')))
 		},
@@ -235,7 +210,10 @@ type list struct {
 	n int64
 }
 
-type listKey struct{ slot, list int64 }
+type listKey struct {
+	slot int64
+	list string
+}
 
 func newLists(table string) *projections.Table[listKey, list] {
 	return projections.NewTable(projections.Columns[listKey, list]{
@@ -243,7 +221,7 @@ func newLists(table string) *projections.Table[listKey, list] {
 		Empty:  func(r *list) bool { return r.n == 0 },
 		Lookup: "slot = ? AND list = ?", LookUp: func(k listKey) []any { return []any{k.slot, k.list} },
 		Scan: func(r eventstore.Row, l *list) error {
-			*l = list{listKey: listKey{r.Int(0), r.Int(1)}, n: r.Int(2)}
+			*l = list{listKey: listKey{r.Int(0), r.Text(1)}, n: r.Int(2)}
 			return nil
 		},
 		Args: func(args []any, l *list) []any { return append(args, l.slot, l.list, l.n) },

@@ -36,9 +36,12 @@ const noTitle = 99
 
 // profile describes the session by one more event. The row is only written when it says something new.
 func (p *projector) profile(tx eventstore.Tx, e *projections.Event, s *session, reason string) error {
-	f, err := p.profiles.Get(tx, s.id)
-	if err != nil {
-		return err
+	var f *profile
+	if !s.isNew() {
+		var err error
+		if f, err = p.profiles.Get(tx, s.id); err != nil {
+			return err
+		}
 	}
 	now := profile{id: s.id, title: coordination.DefaultTitle, titleRank: noTitle}
 	if f != nil {
@@ -57,7 +60,11 @@ func (p *projector) profile(tx eventstore.Tx, e *projections.Event, s *session, 
 	if !changed {
 		return nil
 	}
-	f, _, err = p.profiles.Edit(tx, s.id)
+	edit := p.profiles.Edit
+	if f == nil {
+		edit = p.profiles.EditNew
+	}
+	f, _, err := edit(tx, s.id)
 	if err == nil {
 		*f = now
 	}

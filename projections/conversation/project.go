@@ -3,8 +3,6 @@
 package conversation
 
 import (
-	"strings"
-
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
@@ -17,7 +15,7 @@ const version = "1"
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
 		Name: "conversation", Version: version + "/" + string(rules), Kind: projections.ReadModel,
-		Tables: []string{"work_sessions", "session_profiles", "session_kinds", "session_slots", "list_slots", "session_census", "session_tags", "session_tasks",
+		Tables: []string{"work_sessions", "session_profiles", "session_kinds", "session_slots", "list_slots", "session_census", "session_tasks",
 			"session_events", "threads"},
 		New: func(name func(string) string) projections.Projector { return newProjector(rules, name) },
 	}
@@ -50,7 +48,7 @@ func newProjector(rules coordination.Rules, name func(string) string) *projector
 		census:   newCensus(name("session_census")),
 		events:   projections.NewInserts(name("session_events"), "session_id", "seq", "thread_id", "kind_id", "time"),
 	}
-	p.listing = newListing(name("session_tags"), p.slots, p.lists, p.census)
+	p.listing = &listing{slots: p.slots, lists: p.lists, census: p.census}
 	return p
 }
 
@@ -85,12 +83,12 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	if err := p.task(tx, e, s); err != nil {
 		return err
 	}
-	s.count(e, k.id)
-	s.judge(p.rules, e)
-	s.tally.add(&e.Class)
 	if err := p.profile(tx, e, s, t.reason); err != nil {
 		return err
 	}
+	s.count(e, k.id)
+	s.judge(p.rules, e)
+	s.tally.add(&e.Class)
 	p.events.Add(s.id, e.Seq, t.id, k.id, r.Time)
 	return nil
 }
@@ -165,7 +163,11 @@ func (p *projector) task(tx eventstore.Tx, e *projections.Event, s *session) err
 	if !step.Affects || r.TaskID == "" {
 		return nil
 	}
-	t, existed, err := p.tasks.Edit(tx, taskKey{s.id, r.TaskID})
+	edit := p.tasks.Edit
+	if s.isNew() {
+		edit = p.tasks.EditNew
+	}
+	t, existed, err := edit(tx, taskKey{s.id, r.TaskID})
 	if err != nil {
 		return err
 	}
@@ -187,12 +189,4 @@ func (p *projector) task(tx eventstore.Tx, e *projections.Event, s *session) err
 // newer reports whether what is held, from an event at (time, seq), is newer than one at (atTime, atSeq). seq 0 holds nothing.
 func newer(time float64, seq int64, atTime float64, atSeq int64) bool {
 	return seq != 0 && (time > atTime || time == atTime && seq > atSeq)
-}
-
-func lower(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = strings.ToLower(s)
-	}
-	return out
 }

@@ -52,6 +52,9 @@ func newSession(e *projections.Event) session {
 	return session{id: e.Seq, name: e.Record.WorkSessionID, base: at, start: at}
 }
 
+// isNew reports that the session has counted no event yet: no other table says anything of it.
+func (s *session) isNew() bool { return s.events == 0 }
+
 // count adds the event to the numbers of the session.
 func (s *session) count(e *projections.Event, kind int64) {
 	s.start = min(s.start, e.Record.Time)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/coordination"
 )
@@ -160,7 +162,13 @@ func (t *tally) format() string {
 	return string(append(b, ']'))
 }
 
+// appendText writes a JSON string.
 func appendText(b []byte, text string) []byte {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == utf8.RuneError || r > 0xff00 }) {
+		b = append(b, '"')
+		b = append(b, text...)
+		return append(b, '"')
+	}
 	quoted, err := json.Marshal(text)
 	if err != nil {
 		return append(b, '"', '"') // texts always marshal

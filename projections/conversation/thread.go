@@ -57,7 +57,11 @@ func newThreads(table string) *projections.Table[threadKey, thread] {
 func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (*thread, error) {
 	r := &e.Record
 	key, _ := coordination.ThreadKey(r)
-	t, existed, err := p.threads.Edit(tx, threadKey{s.id, key})
+	edit := p.threads.Edit
+	if s.isNew() {
+		edit = p.threads.EditNew
+	}
+	t, existed, err := edit(tx, threadKey{s.id, key})
 	if err != nil {
 		return nil, err
 	}

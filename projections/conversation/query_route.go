@@ -1,0 +1,38 @@
+package conversation
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Route is the conversation that two agents are having within a work session.
+type Route struct {
+	Key            string
+	ConversationID string
+	Time           float64 // of the event that last moved the route, ms since 1970
+	Seq            int64   // of that event
+	LastEventType  string
+	RunID          string // "" where no event has named one
+}
+
+const selectRoute = "SELECT conversation_id, time, seq, last_event_type, run_id FROM routes WHERE route_key = ?"
+
+// LookupRoute finds the route between two agents, in whichever direction. Its cost does not depend on the length of the log. ok is
+// false where they have not talked in the work session, and where one of the three is blank.
+func LookupRoute(ctx context.Context, tx *sql.Tx, workSessionID, a, b string) (r Route, ok bool, err error) {
+	if r.Key, ok = coordination.RouteKey(workSessionID, a, b); !ok {
+		return Route{}, false, nil
+	}
+	err = tx.QueryRowContext(ctx, selectRoute, r.Key).Scan(&r.ConversationID, &r.Time, &r.Seq, &r.LastEventType, &r.RunID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return Route{}, false, nil
+	case err != nil:
+		return Route{}, false, fmt.Errorf("look up route: %w", err)
+	}
+	return r, true, nil
+}

@@ -1,0 +1,222 @@
+package conversation
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// search finds the candidates of a query.
+type search struct {
+	tx    *sql.Tx
+	kinds *Kinds
+	query *Query
+}
+
+// newest ranks candidates from the newest on until the page cannot change any more.
+func (s *search) newest(ctx context.Context, page *ranking, counted counts) error {
+	w := walk{tx: s.tx, lists: s.kinds.lists(), from: math.MinInt64, to: math.MaxInt64}
+	byCategory := false
+	if len(s.query.Categories) > 0 {
+		inCategory := int64(0)
+		for _, c := range s.query.Categories {
+			inCategory += counted.all[c]
+		}
+		byCategory = s.kinds.all || inCategory < sum(counted.listed)
+	}
+	if byCategory {
+		w.lists = categoryLists(s.query.Categories)
+	}
+	// A category's list goes by all events of a session, which may be later than those that are listed.
+	if page.after != nil && (s.kinds.all || !byCategory) {
+		w.to = Slot(page.after.Last)
+	}
+	return s.each(ctx, &w, func(c *candidate) {
+		if s.query.passes(c) && allows(s.query.Categories, c.category) {
+			page.add(*c)
+		}
+	}, page.settled)
+}
+
+// gather ranks all candidates of a source and counts by category those that pass.
+func (s *search) gather(ctx context.Context, page *ranking, source func(context.Context, func(*candidate)) error) (map[string]int64, error) {
+	passed := map[string]int64{}
+	return passed, source(ctx, func(c *candidate) {
+		if !s.query.passes(c) {
+			return
+		}
+		passed[c.category]++
+		if allows(s.query.Categories, c.category) {
+			page.add(*c)
+		}
+	})
+}
+
+// takeOutRecent corrects the census by the sessions whose status is not asked for. What is not recent is archived, and that is.
+func (s *search) takeOutRecent(ctx context.Context, categories map[string]int64) error {
+	return s.recent(ctx, func(c *candidate) {
+		if !c.isListed || s.query.passes(c) {
+			return
+		}
+		if categories[c.category]--; categories[c.category] == 0 {
+			delete(categories, c.category)
+		}
+	})
+}
+
+// recent visits the sessions that are not archived, and maybe some that are.
+func (s *search) recent(ctx context.Context, visit func(*candidate)) error {
+	w := walk{tx: s.tx, lists: categoryLists(nil), from: Slot(s.query.Now - coordination.ArchiveAfterMs), to: math.MaxInt64}
+	return s.each(ctx, &w, visit, toTheEnd)
+}
+
+// timed visits the sessions whose last listed event is in the time asked for, and maybe more.
+func (s *search) timed(ctx context.Context, visit func(*candidate)) error {
+	w := walk{tx: s.tx, lists: s.kinds.lists(), from: math.MinInt64, to: math.MaxInt64}
+	if s.query.Since != nil {
+		w.from = Slot(*s.query.Since)
+	}
+	if s.query.Until != nil {
+		w.to = Slot(*s.query.Until)
+	}
+	return s.each(ctx, &w, visit, toTheEnd)
+}
+
+// tagged visits the sessions with the tag asked for.
+func (s *search) tagged(ctx context.Context, visit func(*candidate)) error {
+	w := walk{tx: s.tx, lists: []string{TagList(s.query.Tag)}, from: math.MinInt64, to: math.MaxInt64}
+	return s.each(ctx, &w, visit, toTheEnd)
+}
+
+func toTheEnd(float64) bool { return false }
+
+// candidatesAtOnce bounds what one statement is asked for.
+const candidatesAtOnce = 4_096
+
+// each visits the sessions of a walk once. It stops when settled is told a time that all sessions to come are below of, and agrees.
+func (s *search) each(ctx context.Context, w *walk, visit func(*candidate), settled func(below float64) bool) error {
+	seen := map[int64]bool{}
+	for {
+		ids, below, err := w.next(ctx)
+		if err != nil || below == nil {
+			return err
+		}
+		ids = slices.DeleteFunc(ids, func(id int64) bool { return seen[id] })
+		for _, id := range ids {
+			seen[id] = true
+		}
+		for some := range slices.Chunk(ids, candidatesAtOnce) {
+			if err := s.look(ctx, some, visit); err != nil {
+				return err
+			}
+		}
+		if settled(*below) {
+			return nil
+		}
+	}
+}
+
+const selectCandidates = `SELECT w.id, w.base_time, w.last_time, w.category, w.latest_terminal, w.open_threads + w.open_tasks > 0, w.kinds
+ FROM json_each(?) j CROSS JOIN work_sessions w ON w.id = j.value`
+
+// look reads what decides about sessions.
+func (s *search) look(ctx context.Context, ids []int64, visit func(*candidate)) error {
+	rows, err := s.tx.QueryContext(ctx, selectCandidates, jsonList(ids))
+	if err != nil {
+		return fmt.Errorf("read candidates: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c candidate
+		var base float64
+		var kinds string
+		if err := rows.Scan(&c.id, &base, &c.last, &c.category, &c.terminal, &c.open, &kinds); err != nil {
+			return fmt.Errorf("read candidate: %w", err)
+		}
+		if c.listed, c.isListed = c.last, s.kinds.all; !s.kinds.all {
+			held, err := parseKinds(kinds)
+			if err != nil {
+				return fmt.Errorf("kinds of session %d: %w", c.id, err)
+			}
+			x := s.kinds.extent(base, held)
+			c.listed, c.isListed = x.Last, x.Events > 0
+		}
+		visit(&c)
+	}
+	return rows.Err()
+}
+
+// walk goes through session_slots from the newest slot to the oldest, from one that is held by a list to the next.
+type walk struct {
+	tx       *sql.Tx
+	lists    []string
+	from, to int64 // slots, inclusive
+	width    int64 // of the last step
+}
+
+const (
+	selectNextSlot = `SELECT max((SELECT l.slot FROM list_slots l WHERE l.list = j.value AND l.slot <= ? ORDER BY l.slot DESC LIMIT 1))
+ FROM json_each(?) j`
+	selectSlots = "SELECT session_id, lists FROM session_slots WHERE slot >= ? AND slot <= ?"
+)
+
+// maxStep bounds how many slots one step takes: about a week.
+const maxStep = 1_024
+
+// next returns the sessions of some more slots; some may have been returned before. All that are left are below a time. A nil time is
+// the end.
+func (w *walk) next(ctx context.Context) (ids []int64, below *float64, err error) {
+	if w.to < w.from {
+		return nil, nil, nil
+	}
+	var high sql.NullInt64
+	if err := w.tx.QueryRowContext(ctx, selectNextSlot, w.to, jsonList(w.lists)).Scan(&high); err != nil {
+		return nil, nil, fmt.Errorf("find slot: %w", err)
+	}
+	if !high.Valid || high.Int64 < w.from {
+		return nil, nil, nil
+	}
+	w.width = min(max(2*w.width, 1), maxStep)
+	low := w.from
+	if high.Int64 >= math.MinInt64+w.width {
+		low = max(low, high.Int64-w.width+1)
+	}
+	if ids, err = w.read(ctx, low, high.Int64); err != nil {
+		return nil, nil, fmt.Errorf("read slots: %w", err)
+	}
+	ms := float64(low) * SlotMs
+	if w.to = low - 1; low == math.MinInt64 {
+		w.from, w.to = 0, -1
+	}
+	return ids, &ms, nil
+}
+
+func (w *walk) read(ctx context.Context, low, high int64) ([]int64, error) {
+	rows, err := w.tx.QueryContext(ctx, selectSlots, low, high)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		var text sql.RawBytes
+		if err := rows.Scan(&id, &text); err != nil {
+			return nil, err
+		}
+		var lists []string
+		if err := json.Unmarshal(text, &lists); err != nil {
+			return nil, fmt.Errorf("lists of session %d: %w", id, err)
+		}
+		if slices.ContainsFunc(lists, func(list string) bool { return slices.Contains(w.lists, list) }) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), rows.Err()
+}

@@ -1,0 +1,121 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Filter says which events are asked for. Its zero value asks for all but our own book-keeping.
+type Filter struct {
+	Roles, Types, Categories []string // none: any; a value that occurs nowhere matches nothing
+	Internal                 bool     // with our own book-keeping
+	Since, Until             *float64 // event time in ms since 1970, both inclusive; nil: unbounded
+}
+
+// Selection is what a filter matches: how many events there are, and where they are found. It holds for one read transaction.
+type Selection struct {
+	Total      int64            // events there are, whatever the filter but Internal
+	Matched    int64            // events that pass the filter
+	Categories map[string]int64 // events by category that pass all of the filter but its categories; none is left out
+
+	filter Filter
+	facets []int64 // that match
+	floor  int64   // no matching event has a lower seq
+}
+
+// part is what one facet gives to a selection.
+type part struct {
+	n     int64 // events
+	floor int64 // no event of it has a lower seq
+}
+
+const selectFacets = "SELECT id, internal, role, type, category, n FROM facets"
+
+// Select counts the events that pass a filter. Without a time it reads one row per combination of role, type and category. With one it
+// reads one more per such combination and hour, and the events of the hours in which the bounds lie.
+func Select(ctx context.Context, tx *sql.Tx, filter Filter) (*Selection, error) {
+	s := &Selection{Categories: map[string]int64{}, filter: filter, floor: math.MaxInt64}
+	facets, err := readFacets(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("select events: %w", err)
+	}
+	timed := filter.Since != nil || filter.Until != nil
+	var within map[int64]part
+	if timed {
+		if within, err = countWithin(ctx, tx, filter.since(), filter.until()); err != nil {
+			return nil, fmt.Errorf("count events by time: %w", err)
+		}
+	}
+	for _, f := range facets {
+		if f.internal && !filter.Internal {
+			continue
+		}
+		s.Total += f.n
+		found := part{n: f.n, floor: f.id}
+		if timed {
+			found = within[f.id]
+		}
+		if found.n == 0 || !allows(filter.Roles, f.role) || !allows(filter.Types, f.typ) {
+			continue
+		}
+		s.Categories[f.category] += found.n
+		if allows(filter.Categories, f.category) {
+			s.Matched += found.n
+			s.facets = append(s.facets, f.id)
+			s.floor = min(s.floor, found.floor)
+		}
+	}
+	return s, nil
+}
+
+func readFacets(ctx context.Context, tx *sql.Tx) ([]facet, error) {
+	rows, err := tx.QueryContext(ctx, selectFacets)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var facets []facet
+	for rows.Next() {
+		var f facet
+		if err := rows.Scan(&f.id, &f.internal, &f.role, &f.typ, &f.category, &f.n); err != nil {
+			return nil, err
+		}
+		facets = append(facets, f)
+	}
+	return facets, rows.Err()
+}
+
+func allows(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }
+
+func (f *Filter) since() float64 {
+	if f.Since == nil {
+		return -math.MaxFloat64
+	}
+	return *f.Since
+}
+
+func (f *Filter) until() float64 {
+	if f.Until == nil {
+		return math.MaxFloat64
+	}
+	return *f.Until
+}
+
+// CountType counts the events of a type, our own book-keeping included.
+func CountType(ctx context.Context, tx *sql.Tx, typ string) (n int64, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT coalesce(sum(n), 0) FROM facets WHERE type = ?", typ).Scan(&n)
+	return n, err
+}
+
+// jsonIDs makes a list of ids one SQL argument, to be taken apart by json_each.
+func jsonIDs(ids []int64) string {
+	b, err := json.Marshal(ids)
+	if err != nil {
+		return "[]" // integers always marshal
+	}
+	return string(b)
+}

@@ -1,0 +1,70 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Entry is what the index says of one event.
+type Entry struct {
+	Seq        int64
+	Role       coordination.Role
+	Category   coordination.Category
+	Time       float64 // ms since 1970
+	TimeSource string
+	From, To   coordination.SessionType
+	Source     coordination.Source
+	Confidence float64
+	SubTags    json.RawMessage // list of texts
+	Version    string
+}
+
+// CROSS JOIN fixes the order of the loops: one look-up per event.
+const selectEntries = `SELECT e.seq, f.role, f.category, e.time, e.time_source, e.from_type, e.to_type, e.source, e.confidence,
+ e.sub_tags, e.version
+ FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value CROSS JOIN facets f ON f.id = e.facet_id`
+
+// Entries reads the entries of events by their seqs. A seq that the index has not reached is not in the result.
+func Entries(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]*Entry, error) {
+	rows, err := tx.QueryContext(ctx, selectEntries, jsonIDs(seqs))
+	if err != nil {
+		return nil, fmt.Errorf("read index entries: %w", err)
+	}
+	defer rows.Close()
+	entries := make(map[int64]*Entry, len(seqs))
+	for rows.Next() {
+		var e Entry
+		var tags []byte
+		if err := rows.Scan(&e.Seq, &e.Role, &e.Category, &e.Time, &e.TimeSource, &e.From, &e.To, &e.Source, &e.Confidence, &tags,
+			&e.Version); err != nil {
+			return nil, fmt.Errorf("read index entry: %w", err)
+		}
+		e.SubTags = tags
+		entries[e.Seq] = &e
+	}
+	return entries, rows.Err()
+}
+
+const selectRoster = "SELECT context FROM projections WHERE name = 'index'"
+
+// Roster is the team that the configuration names as the index knows it, for showing names.
+func Roster(ctx context.Context, tx *sql.Tx) (*coordination.Roster, error) {
+	var text string
+	err := tx.QueryRowContext(ctx, selectRoster).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "{}" {
+		return coordination.DefaultRoster(), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read roster: %w", err)
+	}
+	var applied coordination.ConfigApplied
+	if err := json.Unmarshal([]byte(text), &applied); err != nil {
+		return nil, fmt.Errorf("roster in context of the index: %w", err)
+	}
+	return applied.Roster(), nil
+}
