@@ -59,4 +59,7 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
+// The module proxy lists these two but does not serve them; the tests of our libraries ask for them.
 exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
+
+exclude golang.org/x/exp v0.0.0-20261011100332-faecfb24eb49

@@ -44,6 +44,7 @@ type Engine struct {
 	config, committed, atBegin *configuration
 
 	rebuilding sync.Mutex // one rebuild at a time
+	pace       pace       // of it
 }
 
 // configuration is what the log has said of the agents so far, and the form in which checkpoints keep it. It is immutable.
@@ -86,7 +87,7 @@ func Start(ctx context.Context, log Log, defs []Definition, opts Options) (*Engi
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	g := &Engine{log: log, opts: opts}
+	g := &Engine{log: log, opts: opts, pace: usualPace}
 	for _, d := range defs {
 		g.units = append(g.units, newUnit(d))
 	}
@@ -222,10 +223,13 @@ func prepare(rules coordination.Rules, e *eventstore.Event) *prepared {
 	return p
 }
 
-// classify finishes what Prepare began, with the configuration as it stands at e.
+// classify finishes what Prepare began, with the configuration as it stands at e, and with the times that the store has given it since.
 func classify(rules coordination.Rules, e *eventstore.Event, p *prepared, roster *coordination.Roster) Event {
-	if p.record.TimeSource == coordination.TimeFromRecorded {
+	switch {
+	case p.record.TimeSource == coordination.TimeFromRecorded:
 		p.record.Time = float64(e.RecordedAt)
+	case e.Original == nil:
+		p.record.Time = float64(e.TS)
 	}
 	return Event{Event: e, Record: p.record, Class: coordination.Classify(rules, &p.record, p.scan, roster), Roster: roster}
 }

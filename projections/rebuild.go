@@ -20,13 +20,17 @@ type RebuildOptions struct {
 	Progress func(done, total int64) // may be nil; called from another goroutine
 }
 
-const (
-	rebuildPage   = 2_000   // events per read
-	liveSlice     = 2_000   // events per turn of the writer when live
-	offlineSlice  = 100_000 // the same offline; rows are written once per slice
-	shadowPrefix  = "shadow_"
-	swapWhenAtAll = 500 // events left to fold in the transaction that swaps
-)
+const shadowPrefix = "shadow_"
+
+// pace says in what portions a rebuild works, in events.
+type pace struct {
+	page    int // per read
+	live    int // per turn of the writer when live
+	offline int // the same offline; rows are written once per turn
+	rest    int // at most so many are left to the transaction that swaps, apart from what arrives meanwhile
+}
+
+var usualPace = pace{page: 2_000, live: 2_000, offline: 100_000, rest: 500}
 
 // Rebuild folds the whole log anew into shadow tables while the old tables go on answering, and swaps them in one transaction. A
 // rebuild that ends early leaves nothing that matters: it can simply be started again.
@@ -118,11 +122,12 @@ type page struct {
 func (r *rebuild) fold(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	pace := r.engine.pace
 	pages := make(chan page, 4)
 	go func() {
 		defer close(pages)
 		for after := int64(0); ; {
-			events, err := r.engine.log.Read(ctx, after, rebuildPage)
+			events, err := r.engine.log.Read(ctx, after, pace.page)
 			p := page{events: events, prepared: make([]*prepared, len(events)), err: err}
 			for i := range events {
 				p.prepared[i] = prepare(r.engine.opts.Rules, &events[i])
@@ -132,15 +137,15 @@ func (r *rebuild) fold(ctx context.Context) error {
 			case <-ctx.Done():
 				return
 			}
-			if err != nil || len(events) < min(rebuildPage, swapWhenAtAll) {
+			if err != nil || len(events) < min(pace.page, pace.rest) {
 				return
 			}
 			after = events[len(events)-1].Seq
 		}
 	}()
-	slice := offlineSlice
+	slice := pace.offline
 	if r.opts.Live {
-		slice = liveSlice
+		slice = pace.live
 	}
 	for {
 		p, open := <-pages // before the writer is ours: appends go on while we wait
@@ -148,7 +153,7 @@ func (r *rebuild) fold(ctx context.Context) error {
 			return ctx.Err()
 		}
 		err := r.engine.log.Exclusive(ctx, func(tx eventstore.Tx) error {
-			for n := 0; open && n < slice; p, open = <-pages {
+			for n := 0; open; {
 				if p.err != nil {
 					return p.err
 				}
@@ -157,7 +162,10 @@ func (r *rebuild) fold(ctx context.Context) error {
 						return err
 					}
 				}
-				n += len(p.events)
+				if n += len(p.events); n >= slice {
+					break
+				}
+				p, open = <-pages
 			}
 			return r.flush(tx)
 		}, nil)
@@ -174,6 +182,9 @@ func (r *rebuild) fold(ctx context.Context) error {
 }
 
 func (r *rebuild) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) error {
+	if e.Seq != r.cursor+1 {
+		return fmt.Errorf("event %d came where %d was due", e.Seq, r.cursor+1)
+	}
 	event := classify(r.engine.opts.Rules, e, p, r.config.roster)
 	if e.Type == coordination.TypeConfigApplied && e.Data != nil {
 		r.config = r.config.after(e.Data)
@@ -265,7 +276,7 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 	var events []eventstore.Event
 	for {
 		// The writer is ours now, so the log stands still: what a reader sees is all there is.
-		if events, err = r.engine.log.Read(context.Background(), r.cursor, rebuildPage); err != nil {
+		if events, err = r.engine.log.Read(context.Background(), r.cursor, r.engine.pace.page); err != nil {
 			return err
 		}
 		for i := range events {
@@ -273,7 +284,7 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 				return err
 			}
 		}
-		if len(events) < rebuildPage {
+		if len(events) < r.engine.pace.page {
 			break
 		}
 	}

@@ -73,12 +73,13 @@ type undoStep[R any] struct {
 func NewTable[K comparable, R any](cols Columns[K, R]) *Table[K, R] {
 	names := strings.Join(cols.Names, ", ")
 	var set, where []string
+	// Plain question marks: the driver looks numbered ones up by name at every call.
 	for i, n := range cols.Names {
 		switch {
 		case i < cols.Key:
-			where = append(where, fmt.Sprintf("%s = ?%d", n, i+1))
-		case i >= max(cols.Fixed, cols.Key):
-			set = append(set, fmt.Sprintf("%s = ?%d", n, i+1))
+			where = append(where, n+" = ?")
+		case i >= cols.Fixed:
+			set = append(set, n+" = ?")
 		}
 	}
 	t := &Table[K, R]{
@@ -176,7 +177,7 @@ func (t *Table[K, R]) write(tx eventstore.Tx, e *entry[R]) error {
 		return nil // undone before it was ever written
 	}
 	t.args = t.cols.Args(t.args[:0], &e.row)
-	query := t.update
+	query, args := t.update, t.args
 	switch {
 	case t.cols.Empty != nil && t.cols.Empty(&e.row):
 		var none R
@@ -191,8 +192,11 @@ func (t *Table[K, R]) write(tx eventstore.Tx, e *entry[R]) error {
 		query = t.insert
 	case query == "":
 		return nil
+	default:
+		t.args = append(t.args, t.args[:t.cols.Key]...)
+		args = t.args[t.cols.Fixed:]
 	}
-	_, err := tx.Exec(query, t.args...)
+	_, err := tx.Exec(query, args...)
 	e.stored = true
 	return err
 }

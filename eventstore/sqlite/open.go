@@ -60,6 +60,7 @@ type DB struct {
 	write  *sql.DB
 	ids    *eventstore.IDs
 	writer *writer
+	checks *checkpointer
 
 	closed    atomic.Bool
 	closeOnce sync.Once
@@ -136,6 +137,11 @@ func (db *DB) open(ctx context.Context) error {
 	if err := db.takeLock(); err != nil {
 		return err
 	}
+	if !exists {
+		if err := createPrivate(db.path); err != nil {
+			return err
+		}
+	}
 	sync := "FULL"
 	if db.opts.Durability == DurabilityRelaxed {
 		sync = "NORMAL"
@@ -149,7 +155,7 @@ func (db *DB) open(ctx context.Context) error {
 		"_dqs":          {"0"},
 		"_defensive":    {"1"},
 		"_pragma": {"journal_size_limit(67108864)", "recursive_triggers(1)", "temp_store(MEMORY)", "trusted_schema(0)",
-			"wal_autocheckpoint(4000)", "cache_size(-16000)"},
+			"wal_autocheckpoint(0)", "cache_size(-16000)"},
 	}))
 	if err != nil {
 		return db.translate("open", err)
@@ -163,6 +169,9 @@ func (db *DB) open(ctx context.Context) error {
 		return err
 	}
 	if err := db.openReaders(); err != nil {
+		return err
+	}
+	if db.checks, err = startCheckpointer(db); err != nil {
 		return err
 	}
 	db.writer, err = startWriter(ctx, db)
@@ -200,6 +209,9 @@ func (db *DB) release() error {
 	var errs []error
 	if db.writer != nil {
 		errs = append(errs, db.writer.stop())
+	}
+	if db.checks != nil {
+		errs = append(errs, db.checks.stop())
 	}
 	if db.read != nil {
 		errs = append(errs, db.read.Close())
@@ -302,6 +314,15 @@ func checkFile(path string) (exists bool, err error) {
 		return false, &eventstore.InvalidError{Field: "db", Value: path, Mend: "name a regular file"}
 	}
 	return info.Size() > 0, nil
+}
+
+// createPrivate makes the empty file before SQLite does, for its owner only: it will hold what agents say. WAL and shm take its mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", path, err)
+	}
+	return f.Close()
 }
 
 func foreignFile(path string) error {

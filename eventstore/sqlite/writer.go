@@ -253,8 +253,11 @@ func (w *writer) store(batch []*request) {
 	if batch[0].job != nil {
 		r := batch[0]
 		r.err = w.db.translate("maintain", w.transact(func() error { return r.job(w.tx) }))
-		if r.err == nil && r.committed != nil {
-			r.committed()
+		if r.err == nil {
+			w.db.checks.committed()
+			if r.committed != nil {
+				r.committed()
+			}
 		}
 		close(r.done)
 		return
@@ -288,6 +291,7 @@ func (w *writer) store(batch []*request) {
 		return
 	}
 	w.projections().Committed()
+	w.db.checks.committed()
 	if len(w.log.streams) > maxStreams {
 		clear(w.log.streams)
 	}

@@ -1,9 +1,9 @@
 package conversation
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -35,6 +35,9 @@ func (s *search) newest(ctx context.Context, page *ranking, counted counts) erro
 	// A category's list goes by all events of a session, which may be later than those that are listed.
 	if page.after != nil && (s.kinds.all || !byCategory) {
 		w.to = Slot(page.after.Last)
+	}
+	if slices.Equal(s.query.Statuses, []coordination.Status{coordination.StatusArchived}) {
+		w.to = min(w.to, s.archivedSlot())
 	}
 	return s.each(ctx, &w, func(c *candidate) {
 		if s.query.passes(c) && allows(s.query.Categories, c.category) {
@@ -71,9 +74,12 @@ func (s *search) takeOutRecent(ctx context.Context, categories map[string]int64)
 
 // recent visits the sessions that are not archived, and maybe some that are.
 func (s *search) recent(ctx context.Context, visit func(*candidate)) error {
-	w := walk{tx: s.tx, lists: categoryLists(nil), from: Slot(s.query.Now - coordination.ArchiveAfterMs), to: math.MaxInt64}
+	w := walk{tx: s.tx, lists: categoryLists(nil), from: s.archivedSlot(), to: math.MaxInt64}
 	return s.each(ctx, &w, visit, toTheEnd)
 }
+
+// archivedSlot is the slot in which the last of the archived sessions stand, and the first of the others.
+func (s *search) archivedSlot() int64 { return Slot(s.query.Now - coordination.ArchiveAfterMs) }
 
 // timed visits the sessions whose last listed event is in the time asked for, and maybe more.
 func (s *search) timed(ctx context.Context, visit func(*candidate)) error {
@@ -202,18 +208,19 @@ func (w *walk) read(ctx context.Context, low, high int64) ([]int64, error) {
 		return nil, err
 	}
 	defer rows.Close()
+	// Quoted as in the column, a name can be looked for without taking the JSON apart.
+	names := make([][]byte, len(w.lists))
+	for i, list := range w.lists {
+		names[i] = appendText(nil, list)
+	}
 	var ids []int64
 	for rows.Next() {
 		var id int64
-		var text sql.RawBytes
-		if err := rows.Scan(&id, &text); err != nil {
+		var lists sql.RawBytes
+		if err := rows.Scan(&id, &lists); err != nil {
 			return nil, err
 		}
-		var lists []string
-		if err := json.Unmarshal(text, &lists); err != nil {
-			return nil, fmt.Errorf("lists of session %d: %w", id, err)
-		}
-		if slices.ContainsFunc(lists, func(list string) bool { return slices.Contains(w.lists, list) }) {
+		if slices.ContainsFunc(names, func(name []byte) bool { return bytes.Contains(lists, name) }) {
 			ids = append(ids, id)
 		}
 	}

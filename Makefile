@@ -1,0 +1,69 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+GO ?= go
+# The tools that `make check` runs, by version; go fetches them as modules.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The race detector needs a C compiler; nothing else does.
+CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
+ifneq ($(CC_FOUND),)
+TEST_ENV := CGO_ENABLED=1
+TEST_FLAGS := -race
+else
+TEST_ENV := CGO_ENABLED=0
+endif
+
+.PHONY: help
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z][a-z/-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/openclawd
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd ./cmd/openclawd
+
+.PHONY: run
+run: build ## Serve sample data on 127.0.0.1:3847 (Ctrl-C ends it)
+	@exec ./bin/openclawd serve --sample
+
+.PHONY: test
+test: ## Run vet and all tests, with the race detector where there is a C compiler
+	$(GO) vet ./...
+	$(TEST_ENV) $(GO) test $(TEST_FLAGS) -shuffle=on -timeout 15m ./...
+
+.PHONY: bench
+bench: build ## Measure speed and memory, each against its own baseline
+	./bin/openclawd bench
+
+.PHONY: crash
+crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
+	CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(GO) test -run Crash -count=1 -timeout 60m -v ./...
+
+.PHONY: soak
+soak: ## Run the long tests, without the race detector
+	CGO_ENABLED=0 $(GO) test -tags soak -count=1 -timeout 120m ./...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a while (FUZZTIME=20s)
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "== $$package $$target"; \
+			CGO_ENABLED=0 $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $${FUZZTIME:-20s} $$package; \
+		done; \
+	done
+
+.PHONY: lint
+lint: ## Check format, vet, staticcheck and the laws of the repository
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+		if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) mod verify
+	CGO_ENABLED=0 $(GO) run $(STATICCHECK) ./...
+	CGO_ENABLED=0 $(GO) test -count=1 .
+
+.PHONY: check
+check: lint test ## Everything that has to pass before a change goes in
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/pronto-lab/openclawd/internal/buildinfo"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+// Bounds of one connection. Answers may be long; requests are short.
+const (
+	readHeaderTime = 10 * time.Second
+	readTime       = 30 * time.Second
+	writeTime      = time.Minute
+	idleTime       = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+)
+
+// serve answers requests on listener until ctx ends, and then those under way.
+func (p *Program) serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           p.api(),
+		ReadHeaderTimeout: readHeaderTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(p.opts.Logger.With("component", "http").Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	p.opts.Logger.Info("serving", "api", listener.Addr().String(), "db", p.opts.DB, "stateDir", p.opts.StateDir, "mode", p.mode(),
+		"classifier", p.opts.Rules)
+	if p.opts.Ready != nil {
+		p.opts.Ready(listener.Addr())
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	p.opts.Logger.Info("draining")
+	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer stop()
+	err := server.Shutdown(draining)
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.opts.Logger.Warn("requests cut off", "after", drainTime)
+		err = server.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return err
+}
+
+func (p *Program) api() http.Handler {
+	return monitor.New(monitor.Options{
+		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
+		Logger: p.opts.Logger.With("component", "monitor"),
+	}).Handler()
+}
+
+func (p *Program) mode() string {
+	if p.opts.Follow {
+		return "follow"
+	}
+	return "produce"
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Exit codes. 75 and 78 are EX_TEMPFAIL and EX_CONFIG of sysexits.h: a supervisor may try again after the one, never after the other.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+	exitLocked = 75
+	exitConfig = 78
+)
+
+func exitCode(err error) int {
+	var (
+		usage  *usageError
+		config *configError
+		locked *eventstore.LockedError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &locked):
+		return exitLocked
+	case errors.As(err, &config):
+		return exitConfig
+	}
+	return exitFailed
+}
+
+// report tells the user what went wrong and what to do about it.
+func (p *process) report(err error) {
+	failure := struct {
+		Error string `json:"error"`
+		Code  string `json:"code"`
+		Hint  string `json:"hint"`
+	}{err.Error(), "failed", ""}
+	var coded eventstore.Coded
+	switch {
+	case errors.As(err, &coded):
+		failure.Code, failure.Hint = coded.Code(), coded.Hint()
+	case errors.Is(err, context.Canceled):
+		failure.Code, failure.Hint = "interrupted", "what was finished is stored; the command can simply be run again"
+	case errors.Is(err, eventstore.ErrNotFound):
+		failure.Code, failure.Hint = "not_found", "openclawd events query lists what is there"
+	}
+	if p.wantsJSON() {
+		line, _ := json.Marshal(failure) // three texts always marshal
+		fmt.Fprintf(p.stderr, "%s\n", line)
+		return
+	}
+	fmt.Fprintf(p.stderr, "error: %s\n", failure.Error)
+	if failure.Hint != "" {
+		fmt.Fprintf(p.stderr, "hint: %s\n", failure.Hint)
+	}
+}
+
+// usageError says that the command line itself makes no sense.
+type usageError struct {
+	command string
+	err     error
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Code() string  { return "usage" }
+func (e *usageError) Hint() string  { return "see " + e.command + " --help" }
+
+// configError says that a setting has a value that it cannot have, wherever it was set.
+type configError struct {
+	setting string // flag or environment variable
+	value   string
+	mend    string
+	err     error // may be nil
+}
+
+func (e *configError) Error() string {
+	if e.err != nil {
+		return fmt.Sprintf("%s %q: %v", e.setting, e.value, e.err)
+	}
+	return fmt.Sprintf("%s: bad value %q", e.setting, e.value)
+}
+func (e *configError) Unwrap() error { return e.err }
+func (e *configError) Code() string  { return "config" }
+func (e *configError) Hint() string  { return e.mend }
+
+// flagError tells a flag that does not exist from one whose value is bad.
+func flagError(cmd *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		return &configError{setting: "--" + bad.GetFlag().Name, value: bad.GetValue(),
+			mend: fmt.Sprintf("give a value of type %s; see %s --help", bad.GetFlag().Value.Type(), cmd.CommandPath())}
+	}
+	return &usageError{command: cmd.CommandPath(), err: err}
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// querying holds the flags of events query.
+type querying struct {
+	db                               string
+	types, roles                     []string
+	agent, workSession, conversation string
+	grep, since, until               string
+	limit                            int
+	asJSON                           bool
+}
+
+const maxQueryLimit = 100_000
+
+func newEventsQuery(p *process) *cobra.Command {
+	var q querying
+	cmd := &cobra.Command{
+		Use:   "query",
+		Short: "List the newest events that match",
+		Long: `Lists the newest events that match every filter given, the newest last. Our own book-keeping (config.*, import.*, ...) is included.
+
+A time is RFC 3339, a date, milliseconds since 1970, or how long ago: 90m, 24h.`,
+		Example: `  openclawd events query --limit 5
+  openclawd events query --role conversation.main --since 24h --agent eden
+  openclawd events query --type a2a.send,a2a.response --work-session ws_3f0c... --json
+  openclawd events query --type import.rejected     # lines that were no events`,
+		Args: positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.queryEvents(cmd.Context(), q) },
+	}
+	addDB(cmd, &q.db)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&q.types, "type", nil, "`TYPE`s of events, e.g. a2a.send,task.started")
+	flags.StringSliceVar(&q.roles, "role", nil, "`ROLE`s, e.g. conversation.main")
+	flags.StringVar(&q.agent, "agent", "", "`ID` of an agent that the event comes from, goes to or happened to")
+	flags.StringVar(&q.workSession, "work-session", "", "`ID` of a work session")
+	flags.StringVar(&q.conversation, "conversation", "", "`ID` of a conversation")
+	flags.StringVar(&q.grep, "grep", "", "`TEXT` that the message holds, in any case")
+	flags.StringVar(&q.since, "since", "", "earliest `TIME`")
+	flags.StringVar(&q.until, "until", "", "latest `TIME`")
+	flags.IntVar(&q.limit, "limit", 20, "at most `N` events")
+	flags.BoolVar(&q.asJSON, jsonFlag, false, "answer in JSON")
+	return cmd
+}
+
+// queryAnswer is the answer in JSON.
+type queryAnswer struct {
+	Events []eventAnswer `json:"events"` // by seq
+	Seq    int64         `json:"seq"`    // head of the log
+}
+
+func (p *process) queryEvents(ctx context.Context, q querying) error {
+	filter, err := p.indexFilter(q)
+	if err != nil {
+		return err
+	}
+	log, err := p.openToRead(ctx, q.db)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	head, err := log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := q.find(ctx, log, filter)
+	if err != nil {
+		return err
+	}
+	if err := p.warnOfLag(ctx, log); err != nil {
+		return err
+	}
+	if q.asJSON {
+		answers := make([]eventAnswer, len(found.events))
+		for i := range found.events {
+			answers[i] = answer(&found.events[i], found.entries[found.events[i].Seq])
+		}
+		return writeJSON(p.stdout, queryAnswer{Events: answers, Seq: head.Seq})
+	}
+	return p.writeEvents(found, head.Seq)
+}
+
+// indexFilter is the part of a query that the index answers.
+func (p *process) indexFilter(q querying) (filter index.Filter, err error) {
+	if q.limit < 1 || q.limit > maxQueryLimit {
+		return filter, &configError{setting: "--limit", value: strconv.Itoa(q.limit), mend: fmt.Sprintf("give 1 to %d", maxQueryLimit)}
+	}
+	for _, role := range q.roles {
+		if !coordination.Role(role).Valid() {
+			return filter, &configError{setting: "--role", value: role, mend: fmt.Sprintf("use one of %v", coordination.Roles())}
+		}
+	}
+	filter = index.Filter{Internal: true, Roles: q.roles, Types: q.types}
+	if filter.Since, err = p.parseInstant("--since", q.since); err != nil {
+		return filter, err
+	}
+	filter.Until, err = p.parseInstant("--until", q.until)
+	return filter, err
+}
+
+// parseInstant reads a time in ms since 1970; nil for none.
+func (p *process) parseInstant(flag, s string) (*float64, error) {
+	if s == "" {
+		return nil, nil
+	}
+	if ago, err := time.ParseDuration(s); err == nil {
+		ms := float64(p.now().Add(-ago).UnixMilli())
+		return &ms, nil
+	}
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && len(s) > len("2026") {
+		instant := float64(ms)
+		return &instant, nil
+	}
+	ms, ok := coordination.ParseTime(s)
+	if !ok {
+		return nil, &configError{setting: flag, value: s, mend: "give a time such as 2026-02-20T12:00:00Z, 2026-02-20, 1771588800000 or 24h"}
+	}
+	return &ms, nil
+}
+
+// foundEvents are events, by seq, with what the index and the team say of them.
+type foundEvents struct {
+	events  []eventstore.Event
+	entries map[int64]*index.Entry
+	roster  *coordination.Roster
+}
+
+// find looks for the newest matching events, page by page towards the beginning of the log, each page in a transaction of its own: a
+// long one would keep a server from trimming its WAL.
+func (q *querying) find(ctx context.Context, log *sqlite.DB, filter index.Filter) (*foundEvents, error) {
+	page := 1000
+	if !q.looksInside() {
+		page = min(page, q.limit)
+	}
+	found := &foundEvents{entries: map[int64]*index.Entry{}}
+	for before := int64(math.MaxInt64); len(found.events) < q.limit; {
+		more := false
+		err := log.View(ctx, func(tx *sql.Tx) (err error) {
+			if found.roster == nil {
+				if found.roster, err = index.Roster(ctx, tx); err != nil {
+					return err
+				}
+			}
+			selection, err := index.Select(ctx, tx, filter)
+			if err != nil {
+				return err
+			}
+			seqs, err := selection.Newest(ctx, tx, before, page)
+			if err != nil || len(seqs) == 0 {
+				return err
+			}
+			more, before = len(seqs) == page, seqs[0]
+			events, err := log.EventsIn(ctx, tx, seqs)
+			if err != nil {
+				return err
+			}
+			return found.take(ctx, tx, q, events)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	slices.Reverse(found.events)
+	return found, nil
+}
+
+// take keeps what matches of a page, newest first.
+func (f *foundEvents) take(ctx context.Context, tx *sql.Tx, q *querying, page []eventstore.Event) error {
+	var kept []int64
+	for _, e := range slices.Backward(page) {
+		if len(f.events) == q.limit {
+			break
+		}
+		if q.matches(&e) {
+			f.events = append(f.events, e)
+			kept = append(kept, e.Seq)
+		}
+	}
+	entries, err := index.Entries(ctx, tx, kept)
+	for seq, entry := range entries {
+		f.entries[seq] = entry
+	}
+	return err
+}
+
+// looksInside reports whether a part of the query can only be answered by the events themselves.
+func (q *querying) looksInside() bool {
+	return q.agent != "" || q.workSession != "" || q.conversation != "" || q.grep != ""
+}
+
+func (q *querying) matches(e *eventstore.Event) bool {
+	if !q.looksInside() {
+		return true
+	}
+	r := recordOf(e)
+	return (q.agent == "" || slices.ContainsFunc([]string{r.AgentID, r.From(), r.To()}, func(id string) bool { return strings.EqualFold(id, q.agent) })) &&
+		(q.workSession == "" || r.WorkSessionID == q.workSession) &&
+		(q.conversation == "" || r.ConversationID == q.conversation) &&
+		(q.grep == "" || strings.Contains(strings.ToLower(coordination.MessageText(&r)), strings.ToLower(q.grep)))
+}
+
+// warnOfLag tells that the index does not know the newest events.
+func (p *process) warnOfLag(ctx context.Context, log *sqlite.DB) error {
+	list, err := statuses(ctx, log)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.Name == index.Definition(coordination.RulesV2).Name && s.Lag > 0 {
+			fmt.Fprintf(p.stderr, "warning: the index stands at event %d, %s behind the log; openclawd projections list says why\n",
+				s.Seq, count(s.Lag, "event"))
+		}
+	}
+	return nil
+}
+
+func (p *process) writeEvents(found *foundEvents, head int64) error {
+	const previewRunes = 60
+	if len(found.events) == 0 {
+		if head == 0 {
+			_, err := fmt.Fprintln(p.stdout, "the log is empty: openclawd import FILE... or openclawd serve --follow fills it")
+			return err
+		}
+		_, err := fmt.Fprintf(p.stdout, "none of %s matches\n", count(head, "event"))
+		return err
+	}
+	rows := make([][]string, len(found.events))
+	for i := range found.events {
+		e := &found.events[i]
+		r := recordOf(e)
+		row := []string{strconv.FormatInt(e.Seq, 10), formatMs(int64(r.Time)), e.Type, "", found.roster.Name(r.From()),
+			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.MessageText(&r), r.Label, r.Reason), found.roster, previewRunes)}
+		if entry := found.entries[e.Seq]; entry != nil {
+			row[3] = string(entry.Role)
+		}
+		rows[i] = row
+	}
+	return writeTable(p.stdout, []string{"SEQ", "TIME (UTC)", "TYPE", "ROLE", "FROM", "TO", "TEXT"}, rows)
+}

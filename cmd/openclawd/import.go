@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// importing holds the flags of import.
+type importing struct {
+	db, config, classifier string
+	asJSON                 bool
+}
+
+func newImport(p *process) *cobra.Command {
+	var im importing
+	cmd := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Bring coordination logs, or a full export, into the database",
+		Long: `Imports NDJSON logs in the order given, which should be oldest first. Importing the same lines again, whole or split over other files,
+adds nothing. A line that is no event never stops the import: it is counted, reported, and kept as an import.rejected event. A full
+export (openclawd export --format full) is restored exactly, hashes included, if the database stands just before it.
+
+Makes the database if there is none. A running server has the file: stop it first, or let it import the logs of its state directory.`,
+		Example: `  openclawd import ~/.openclaw/logs/coordination-events-2026-01.ndjson ~/.openclaw/logs/coordination-events.ndjson
+  openclawd import --config ~/.openclaw/openclaw.json --db team.db events.ndjson
+  openclawd import --db restored.db backup.ndjson`,
+		Args: positional(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error { return p.importFiles(cmd.Context(), im, files) },
+	}
+	addDB(cmd, &im.db)
+	addClassifier(cmd, &im.classifier)
+	cmd.Flags().StringVar(&im.config, "config", "", "openclaw.json `FILE` that names the team; leave it out when restoring a full export")
+	cmd.Flags().BoolVar(&im.asJSON, jsonFlag, false, "report in JSON")
+	return cmd
+}
+
+func (p *process) importFiles(ctx context.Context, im importing, files []string) error {
+	rules, err := parseClassifier(im.classifier)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := checkLog(file); err != nil {
+			return err
+		}
+	}
+	log, err := p.openToWrite(ctx, im.db, "import")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	engine, err := projections.Start(ctx, log, definitions(rules), projections.Options{Rules: rules, Now: p.now})
+	if err != nil {
+		return err
+	}
+	if err := p.mend(ctx, engine); err != nil {
+		return err
+	}
+	if im.config != "" {
+		team, err := readTeam(im.config)
+		if err != nil {
+			return err
+		}
+		if _, err := applyTeam(ctx, log, team); err != nil {
+			return err
+		}
+	}
+	report, err := p.importInto(ctx, log, files)
+	if err != nil {
+		return err
+	}
+	if im.asJSON {
+		err = writeJSON(p.stdout, report)
+	} else {
+		err = p.writeReport(&report)
+	}
+	return cmp.Or(err, log.Close())
+}
+
+// checkLog looks at a file before anything is done, so that a wrong name among many leaves no half of the work behind.
+func checkLog(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if info.IsDir() {
+		return fmt.Errorf("import: %s is a directory: name the log files in it", file)
+	}
+	return nil
+}
+
+// mend rebuilds what another version of openclawd, or another classifier, made, so that the import goes into living tables.
+func (p *process) mend(ctx context.Context, engine *projections.Engine) error {
+	stale, err := engine.Stale(ctx)
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	bar := p.eventProgress("rebuild")
+	defer bar.end()
+	return engine.Rebuild(ctx, projections.RebuildOptions{Names: stale, Progress: bar.tell})
+}
+
+func (p *process) importInto(ctx context.Context, log *sqlite.DB, files []string) (ndjson.Report, error) {
+	bar := p.byteProgress("import")
+	defer bar.end()
+	var size, done int64 // bytes of all files; of the files before the one under way
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			size += info.Size()
+		}
+	}
+	file := 1
+	importer := newImporter(log, slog.New(slog.DiscardHandler), func(at ndjson.Progress) {
+		if at.File != file {
+			if info, err := os.Stat(files[file-1]); err == nil {
+				done += info.Size()
+			}
+			file = at.File
+		}
+		bar.tell(done+at.Bytes, size)
+	})
+	return importer.ImportFiles(ctx, files)
+}
+
+func (p *process) writeReport(report *ndjson.Report) error {
+	row := func(name string, r *ndjson.FileReport) []string {
+		return []string{name, thousands(r.Lines), thousands(r.New), thousands(r.Duplicates), thousands(r.RejectedLines())}
+	}
+	var rows [][]string
+	for i := range report.Files {
+		rows = append(rows, row(filepath.Base(report.Files[i].Name), &report.Files[i]))
+	}
+	total := report.Total()
+	if len(report.Files) > 1 {
+		rows = append(rows, row("total", &total))
+	}
+	if err := writeTable(p.stdout, []string{"FILE", "LINES", "NEW", "DUPLICATES", "REJECTED"}, rows); err != nil {
+		return err
+	}
+	if total.RejectedLines() > 0 {
+		var reasons []string
+		for _, reason := range slices.Sorted(maps.Keys(total.Rejected)) {
+			reasons = append(reasons, fmt.Sprintf("%s %d", reason, total.Rejected[reason]))
+		}
+		fmt.Fprintf(p.stdout, "rejected: %s (openclawd events query --type import.rejected shows them)\n", strings.Join(reasons, ", "))
+	}
+	if total.Restored > 0 {
+		fmt.Fprintf(p.stdout, "restored exactly: %s\n", count(total.Restored, "event"))
+	}
+	if total.Lost > 0 {
+		fmt.Fprintf(p.stdout, "lost: %s without a payload, which only an empty database can take back\n", count(total.Lost, "redacted event"))
+	}
+	for i := range report.Files {
+		if f := &report.Files[i]; f.Tail > 0 {
+			fmt.Fprintf(p.stdout, "%s: an unfinished last line of %s was left alone\n", filepath.Base(f.Name), count(f.Tail, "byte"))
+		}
+	}
+	return nil
+}

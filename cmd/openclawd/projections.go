@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// definitions lists the projections that this binary runs, decision tables first.
+func definitions(rules coordination.Rules) []projections.Definition {
+	return []projections.Definition{conversation.Routes(rules), index.Definition(rules), conversation.Definition(rules)}
+}
+
+// projectionNames are what a shell can complete.
+func projectionNames() (names []string) {
+	for _, d := range definitions(coordination.RulesV2) {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+func newProjections(p *process) *cobra.Command {
+	return newGroup("projections", "List, rebuild and resume the tables made of the log",
+		newProjectionsList(p), newProjectionsRebuild(p), newProjectionsResume(p))
+}
+
+func newProjectionsList(p *process) *cobra.Command {
+	var (
+		db     string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "Say where each projection stands",
+		Example: "  openclawd projections list\n  openclawd projections list --json",
+		Args:    positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := p.openToRead(cmd.Context(), db)
+			if err != nil {
+				return err
+			}
+			defer log.Close()
+			list, err := statuses(cmd.Context(), log)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(p.stdout, list)
+			}
+			return p.writeStatuses(list)
+		},
+	}
+	addDB(cmd, &db)
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	return cmd
+}
+
+// statuses reads where the projections of a file stand. Without any it is an empty list, not nil.
+func statuses(ctx context.Context, log *sqlite.DB) ([]projections.Status, error) {
+	list := []projections.Status{}
+	err := log.View(ctx, func(tx *sql.Tx) error {
+		found, err := projections.List(ctx, tx)
+		list = append(list, found...)
+		return err
+	})
+	return list, err
+}
+
+func (p *process) writeStatuses(list []projections.Status) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "no projection has run on this file yet: openclawd serve or openclawd projections rebuild --all makes the tables")
+		return err
+	}
+	rows := make([][]string, len(list))
+	for i, s := range list {
+		rows[i] = []string{s.Name, string(s.Kind), s.Version, string(s.State), strconv.FormatInt(s.Seq, 10), strconv.FormatInt(s.Lag, 10)}
+	}
+	if err := writeTable(p.stdout, []string{"NAME", "KIND", "VERSION", "STATE", "SEQ", "LAG"}, rows); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.State == projections.Parked {
+			fmt.Fprintf(p.stdout, "%s is parked since %s at event %d: %s\n  mend: openclawd projections resume %s\n",
+				s.Name, formatMs(s.ParkedAt), s.ParkedSeq, s.ParkedError, s.Name)
+		}
+	}
+	return nil
+}
+
+func newProjectionsRebuild(p *process) *cobra.Command {
+	var (
+		r   rebuilding
+		all bool
+	)
+	cmd := &cobra.Command{
+		Use:   "rebuild NAME... | --all",
+		Short: "Make tables anew from the whole log",
+		Long: `Folds the whole log anew into new tables and swaps them in at once; the old ones answer until then. Interrupting it leaves the old
+ones in place. A running server has the file: stop it first. It rebuilds by itself what another version of openclawd made.`,
+		ValidArgs: projectionNames(),
+		Example:   "  openclawd projections rebuild --all\n  openclawd projections rebuild conversation --classifier v1",
+		Args: positional(func(_ *cobra.Command, names []string) error {
+			if all == (len(names) > 0) {
+				return errors.New("name projections, or give --all")
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, names []string) error { return p.rebuild(cmd.Context(), r, names) },
+	}
+	r.addFlags(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "rebuild every projection")
+	return cmd
+}
+
+func newProjectionsResume(p *process) *cobra.Command {
+	var r rebuilding
+	cmd := &cobra.Command{
+		Use:   "resume NAME",
+		Short: "Bring a parked projection back to life",
+		Long: `A projection that could not apply an event is parked, and the log goes on without it. Resuming means rebuilding it: no event is ever
+applied out of order.`,
+		ValidArgs: projectionNames(),
+		Example:   "  openclawd projections resume conversation",
+		Args:      positional(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			log, err := p.openToRead(cmd.Context(), r.db)
+			if err != nil {
+				return err
+			}
+			list, err := statuses(cmd.Context(), log)
+			if err := errors.Join(err, log.Close()); err != nil {
+				return err
+			}
+			at := slices.IndexFunc(list, func(s projections.Status) bool { return s.Name == names[0] })
+			if at >= 0 && list[at].State == projections.Live {
+				_, err := fmt.Fprintf(p.stdout, "%s is live: nothing to resume\n", names[0])
+				return err
+			}
+			return p.rebuild(cmd.Context(), r, names)
+		},
+	}
+	r.addFlags(cmd)
+	return cmd
+}
+
+// rebuilding holds the flags that rebuild and resume share.
+type rebuilding struct{ db, classifier string }
+
+func (r *rebuilding) addFlags(cmd *cobra.Command) {
+	addDB(cmd, &r.db)
+	addClassifier(cmd, &r.classifier)
+}
+
+// rebuild rebuilds the named projections, all if there is no name.
+func (p *process) rebuild(ctx context.Context, r rebuilding, names []string) error {
+	rules, err := parseClassifier(r.classifier)
+	if err != nil {
+		return err
+	}
+	log, err := p.openExisting(ctx, r.db, "projections rebuild")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	engine, err := projections.Start(ctx, log, definitions(rules), projections.Options{Rules: rules, Now: p.now})
+	if err != nil {
+		return err
+	}
+	bar := p.eventProgress("rebuild")
+	err = engine.Rebuild(ctx, projections.RebuildOptions{Names: names, Progress: bar.tell})
+	bar.end()
+	if err != nil {
+		return err
+	}
+	head, err := log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		names = engine.Names()
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintf(p.stdout, "rebuilt %s from %s\n", name, count(head.Seq, "event")); err != nil {
+			return err
+		}
+	}
+	return log.Close()
+}
+
+// addClassifier gives a command that makes tables the flag that chooses their rules.
+func addClassifier(cmd *cobra.Command, classifier *string) {
+	cmd.Flags().StringVar(classifier, "classifier", string(coordination.RulesV2),
+		"`RULES` for roles and categories: v2, or v1 as the reference Task-Monitor has them")
+}
+
+func parseClassifier(s string) (coordination.Rules, error) {
+	rules, err := coordination.ParseRules(s)
+	if err != nil {
+		return "", &configError{setting: "--classifier", value: s, mend: "use v1 or v2"}
+	}
+	return rules, nil
+}

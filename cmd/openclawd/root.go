@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// nearEnough is how many letters a mistyped command may differ in to be suggested.
+const nearEnough = 2
+
+// newRoot puts the commands together. A new one is a file with its constructor and a line here.
+func newRoot(p *process) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "openclawd",
+		Short: "The memory of a team of LLM agents: one event log, its tables, one API",
+		Long: `openclawd keeps every coordination event of a team of LLM agents in one SQLite file, turns the log into tables of work sessions,
+conversations and threads, and answers the Task-Monitor API from them.
+
+Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file, 78 a setting is wrong.`,
+		Example: `  openclawd serve --follow          # beside a running OpenClaw, on ~/.openclaw
+  openclawd serve --sample          # try it with sample data
+  openclawd events query --limit 5  # the newest events`,
+		Args:          subcommand,
+		RunE:          showHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: nearEnough,
+		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		newServe(p),
+		newImport(p),
+		newExport(p),
+		newEvents(p),
+		newProjections(p),
+		newVerify(p),
+		newMigrate(p),
+		newBench(p),
+		newVersion(p),
+		newCompletion(p),
+	)
+	return root
+}
+
+// newGroup makes a command that only holds others.
+func newGroup(name, short string, commands ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: name, Short: short, Args: subcommand, RunE: showHelp, SuggestionsMinimumDistance: nearEnough}
+	group.AddCommand(commands...)
+	return group
+}
+
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// subcommand refuses the arguments of a command that only holds others: one that gets here names none of them.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cause := fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		cause = fmt.Errorf("%w; did you mean %s?", cause, strings.Join(near, " or "))
+	}
+	return &usageError{command: cmd.CommandPath(), err: cause}
+}
+
+// positional gives the errors of cobra's own check of the arguments their type.
+func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &usageError{command: cmd.CommandPath(), err: err}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/pronto-lab/openclawd/testdata/sample"
+)
+
+// sampleHome is a temporary state directory with the sample data in it.
+type sampleHome struct{ dir string }
+
+// newSampleHome writes the sample data as if it had been taken now.
+func newSampleHome(now time.Time) (*sampleHome, error) {
+	dir, err := os.MkdirTemp("", "openclawd-sample-")
+	if err != nil {
+		return nil, fmt.Errorf("make sample: %w", err)
+	}
+	home := &sampleHome{dir}
+	if err := home.fill(now.Sub(sample.Taken)); err != nil {
+		return nil, fmt.Errorf("make sample: %w", errors.Join(err, home.remove()))
+	}
+	return home, nil
+}
+
+func (h *sampleHome) fill(shift time.Duration) error {
+	return fs.WalkDir(sample.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(h.dir, filepath.FromSlash(path))
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		text, err := fs.ReadFile(sample.Files, path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, moveTimes(text, shift), 0o600)
+	})
+}
+
+func (h *sampleHome) remove() error { return os.RemoveAll(h.dir) }
+
+// How the sample writes times: ISO 8601 in UTC, and milliseconds since 1970 with the 13 digits that they have had since 2001.
+var (
+	writtenTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z`)
+	millisTime  = regexp.MustCompile(`\b1\d{12}\b`)
+)
+
+// moveTimes moves every time in a file of the sample.
+func moveTimes(text []byte, shift time.Duration) []byte {
+	text = writtenTime.ReplaceAllFunc(text, func(written []byte) []byte {
+		t, err := time.Parse(time.RFC3339, string(written))
+		if err != nil {
+			return written // no time after all, e.g. month 13
+		}
+		return []byte(t.Add(shift).Format("2006-01-02T15:04:05.000Z"))
+	})
+	return millisTime.ReplaceAllFunc(text, func(digits []byte) []byte {
+		ms, err := strconv.ParseInt(string(digits), 10, 64)
+		if err != nil {
+			return digits
+		}
+		return strconv.AppendInt(nil, ms+shift.Milliseconds(), 10)
+	})
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/testdata/sample"
+)
+
+func TestMoveTimes(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"ts":1771588800000,"n":12}`:              `{"ts":1771592400000,"n":12}`,
+		`- **Created:** 2026-02-20T07:00:00Z`:      `- **Created:** 2026-02-20T08:00:00.000Z`,
+		`## [2026-02-19T23:30:00.250Z] 1월 작업`:      `## [2026-02-20T00:30:00.250Z] 1월 작업`,
+		`"topicId":"15000000123" <@1465892123>`:    `"topicId":"15000000123" <@1465892123>`,
+		`2026-13-40T07:00:00Z`:                     `2026-13-40T07:00:00Z`,
+		`ws_eb26c57d-21fa-4d32-1263-1771588800000`: `ws_eb26c57d-21fa-4d32-1263-1771592400000`, // why the sample has no such ids
+	} {
+		if diff := cmp.Diff(want, string(moveTimes([]byte(in), time.Hour))); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", in, diff)
+		}
+	}
+}
+
+func TestSampleHome(t *testing.T) {
+	t.Parallel()
+	now := sample.Taken.AddDate(0, 3, 0)
+	home, err := newSampleHome(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := 0
+	err = fs.WalkDir(os.DirFS(home.dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			written++
+		}
+		return err
+	})
+	if err != nil || written < 15 {
+		t.Errorf("%d files written: %v", written, err)
+	}
+	var state struct{ LastUpdatedMs int64 }
+	text, err := os.ReadFile(filepath.Join(home.dir, "team-state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &state); err != nil {
+		t.Fatal(err)
+	}
+	if age := now.UnixMilli() - state.LastUpdatedMs; age != time.Minute.Milliseconds() {
+		t.Errorf("the team state is %d ms old, want a minute", age)
+	}
+	if err := home.remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(home.dir); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", home.dir, err)
+	}
+}

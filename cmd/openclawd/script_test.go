@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/migrations"
+	"github.com/pronto-lab/openclawd/testdata/sample"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"openclawd": main})
+}
+
+// TestScripts runs the program as a user does: as a process, from a shell. The scripts have these commands beside testscript's own:
+//
+//	exits CODE COMMAND...      run a command that must exit with CODE
+//	server ARGS...             run openclawd serve ARGS until it listens, and set $API to its URL
+//	halt SIGNAL CODE           end that server and wait for its exit code; its output is then stdout and stderr
+//	get PATH                   GET $API$PATH; the body is stdout
+//	mask FILE                  write stdout to FILE with hashes and times of storage replaced
+//	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			env.Setenv("HOME", home)
+			env.Values[serverKey{}] = &server{}
+			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema,
+		},
+	})
+}
+
+// stateFiles is the sample without the Go file and the text that lie beside it.
+type stateFiles struct{}
+
+func (stateFiles) Open(name string) (fs.File, error) { return sample.Files.Open(name) }
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// server is the one server that a script may run at a time.
+type server struct {
+	cmd            *exec.Cmd
+	stdout, stderr strings.Builder
+	read           chan error // closed when stdout has ended
+}
+
+type serverKey struct{}
+
+func startServer(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value(serverKey{}).(*server)
+	if neg || s.cmd != nil {
+		ts.Fatalf("usage: server ARGS..., one at a time")
+	}
+	*s = server{cmd: exec.Command("openclawd", append([]string{"serve"}, args...)...), read: make(chan error, 1)}
+	s.cmd.Dir = ts.MkAbs(".")
+	s.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "OPENCLAW_STATE_DIR="+ts.Getenv("OPENCLAW_STATE_DIR"),
+		"TASK_MONITOR_PORT="+ts.Getenv("TASK_MONITOR_PORT"), "TMPDIR="+ts.Getenv("TMPDIR"))
+	s.cmd.Stderr = &s.stderr
+	out, err := s.cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(s.cmd.Start())
+	ts.Defer(func() {
+		if s.cmd != nil {
+			_ = s.cmd.Process.Kill()
+			_ = s.cmd.Wait()
+		}
+	})
+	listening := make(chan string, 1)
+	go func() {
+		defer close(s.read)
+		for lines := bufio.NewScanner(io.TeeReader(out, &s.stdout)); lines.Scan(); {
+			if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+				listening <- url
+			}
+		}
+	}()
+	select {
+	case url := <-listening:
+		ts.Setenv("API", url)
+	case <-s.read:
+		_ = s.cmd.Wait()
+		s.cmd = nil
+		ts.Fatalf("serve ended before it listened: %s", s.stderr.String())
+	}
+}
+
+func haltServer(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT}
+	s := ts.Value(serverKey{}).(*server)
+	if neg || s.cmd == nil || len(args) != 2 || signals[args[0]] == nil {
+		ts.Fatalf("usage: halt SIGTERM|SIGINT CODE")
+	}
+	ts.Check(s.cmd.Process.Signal(signals[args[0]]))
+	<-s.read
+	_ = s.cmd.Wait()
+	code := s.cmd.ProcessState.ExitCode()
+	s.cmd = nil
+	fmt.Fprint(ts.Stdout(), s.stdout.String())
+	fmt.Fprint(ts.Stderr(), s.stderr.String())
+	if strconv.Itoa(code) != args[1] {
+		ts.Fatalf("serve exited with %d, want %s", code, args[1])
+	}
+}
+
+func get(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: get PATH")
+	}
+	client := http.Client{Timeout: 30 * time.Second}
+	defer client.CloseIdleConnections()
+	response, err := client.Get(ts.Getenv("API") + args[0])
+	ts.Check(err)
+	defer response.Body.Close()
+	_, err = io.Copy(ts.Stdout(), response.Body)
+	ts.Check(err)
+	if response.StatusCode != http.StatusOK {
+		ts.Fatalf("GET %s: %s", args[0], response.Status)
+	}
+}
+
+// varying is what differs between two runs: salts make hashes differ, clocks the time of storage.
+var varying = regexp.MustCompile(`"(hash|dataHash|head|recordedAt)": ("[0-9a-f]{64}"|\d+)`)
+
+func mask(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: mask FILE")
+	}
+	text := varying.ReplaceAllString(ts.ReadFile("stdout"), `"$1": "*"`)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+func schema(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: schema VERSION FILE")
+	}
+	newest, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	names, err := fs.Glob(migrations.Files, "*.sql")
+	ts.Check(err)
+	sql := fmt.Sprintf(`PRAGMA application_id = %d;
+CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL,
+ tstamp TIMESTAMP DEFAULT (datetime('now')));
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
+`, sqlite.ApplicationID)
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		ts.Check(err)
+		if version > int64(newest) {
+			break
+		}
+		text, err := fs.ReadFile(migrations.Files, name)
+		ts.Check(err)
+		up, _, _ := strings.Cut(string(text), "-- +goose Down")
+		sql += up + fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, 1);\n", version)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(sql), 0o600))
+}

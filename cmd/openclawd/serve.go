@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Where the API is when nothing says otherwise: where Task-Hub looks for a Task-Monitor.
+const (
+	defaultHost = "127.0.0.1"
+	defaultPort = "3847"
+)
+
+// serving holds the flags of serve.
+type serving struct {
+	stateDir, db, api, classifier, clock string
+	logLevel, logFormat                  string
+	follow, sample                       bool
+}
+
+func newServe(p *process) *cobra.Command {
+	var s serving
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the Task-Monitor API from the event log",
+		Long: `Opens the log, brings its tables up to date, imports the coordination logs that lie in the state directory, and answers the
+Task-Monitor API. The logs are imported once: what is in the database already is recognised line by line. Up to 64 MiB are imported
+before the first answer; more is imported while the API answers.
+
+SIGTERM and SIGINT let requests finish and end with exit code 0. A second server on the same database is refused with exit code 75.
+
+Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT stand for --state-dir and --api; flags win.`,
+		Example: `  openclawd serve --follow                      # beside a running OpenClaw, on ~/.openclaw
+  openclawd serve --sample                      # sample data in a temporary directory
+  openclawd serve --state-dir ./team --api 127.0.0.1:0
+  openclawd serve --state-dir ./home --clock 2026-02-20T12:00:00Z --classifier v1   # replay under a frozen clock`,
+		Args: positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.serve(cmd.Context(), s) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw); need not exist")
+	addDB(cmd, &s.db)
+	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); loopback only")
+	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
+	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
+	addClassifier(cmd, &s.classifier)
+	flags.StringVar(&s.clock, "clock", "", "stop the clock at `TIME` (RFC 3339), to replay and to compare answers")
+	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
+	flags.StringVar(&s.logFormat, "log-format", "text", "`FORMAT`: text or json")
+	return cmd
+}
+
+func (p *process) serve(ctx context.Context, s serving) (err error) {
+	opts, err := p.options(s)
+	if err != nil {
+		return err
+	}
+	if s.sample {
+		home, err := newSampleHome(opts.Now())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, home.remove()) }()
+		opts.StateDir, opts.DB = home.dir, filepath.Join(home.dir, databaseName)
+	}
+	opts.Ready = func(api net.Addr) { p.announce(s, api) }
+	program := New(opts)
+	return errors.Join(program.Run(ctx), program.Close())
+}
+
+// announce says on standard output where the API is: "listening on URL", a line that scripts may rely on.
+func (p *process) announce(s serving, api net.Addr) {
+	fmt.Fprintf(p.stdout, "listening on http://%s\n", api)
+	if s.sample {
+		fmt.Fprintf(p.stdout, "try: curl -s '%s/api/work-sessions?limit=3'\n", api)
+	}
+}
+
+// options gathers what flags, environment and defaults say, and refuses what makes no sense.
+func (p *process) options(s serving) (Options, error) {
+	if s.sample && (s.stateDir != "" || s.db != "") {
+		return Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample brings its own --state-dir and --db")}
+	}
+	opts := Options{StateDir: s.stateDir, Follow: s.follow}
+	var errs [5]error
+	if opts.StateDir == "" && !s.sample {
+		opts.StateDir, errs[0] = p.stateDir()
+	}
+	opts.DB = cmp.Or(s.db, filepath.Join(opts.StateDir, databaseName))
+	opts.API, errs[1] = p.apiAddress(s.api)
+	opts.Rules, errs[2] = parseClassifier(s.classifier)
+	opts.Now, errs[3] = p.clock(s.clock)
+	opts.Logger, errs[4] = newLogger(p.stderr, s.logLevel, s.logFormat)
+	return opts, cmp.Or(errs[:]...)
+}
+
+// apiAddress checks that only this machine can reach the API: nobody has to show a token yet.
+func (p *process) apiAddress(flag string) (string, error) {
+	setting, address := "--api", flag
+	if address == "" {
+		setting = "TASK_MONITOR_HOST, TASK_MONITOR_PORT"
+		address = net.JoinHostPort(cmp.Or(p.getenv("TASK_MONITOR_HOST"), defaultHost), cmp.Or(p.getenv("TASK_MONITOR_PORT"), defaultPort))
+	}
+	tcp, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return "", &configError{setting: setting, value: address, err: err, mend: "give host:port, e.g. 127.0.0.1:3847"}
+	}
+	if !tcp.IP.IsLoopback() {
+		return "", &configError{setting: setting, value: address,
+			err:  errors.New("other machines could reach the API, and it asks nobody for a token"),
+			mend: "bind a loopback address such as 127.0.0.1:3847, and let a proxy that asks for credentials face the network"}
+	}
+	return address, nil
+}
+
+// clock is the process's, or one that stands still.
+func (p *process) clock(flag string) (func() time.Time, error) {
+	if flag == "" {
+		return p.now, nil
+	}
+	t, err := time.Parse(time.RFC3339, flag)
+	if err != nil {
+		return nil, &configError{setting: "--clock", value: flag, mend: "give a time such as 2026-02-20T12:00:00Z"}
+	}
+	return func() time.Time { return t }, nil
+}
+
+func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil || strings.ContainsAny(level, "+-") {
+		return nil, &configError{setting: "--log-level", value: level, mend: "use debug, info, warn or error"}
+	}
+	opts := &slog.HandlerOptions{Level: l}
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, opts)), nil
+	}
+	return nil, &configError{setting: "--log-format", value: format, mend: "use text or json"}
+}

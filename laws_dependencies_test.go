@@ -1,0 +1,142 @@
+package openclawd_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// room says what the packages of one part of the house may import from this module. What is not listed is forbidden, for the reason.
+type room struct {
+	name   string // longest match wins
+	may    []string
+	reason string
+}
+
+var house = []room{
+	{"", nil, "the root holds only laws"},
+	{"coordination", nil, "the vocabulary and the pure decisions stand at the bottom: everybody knows them, they know nobody"},
+	{"eventstore", nil, "the promises must not depend on a way of keeping them"},
+	{"eventstore/sqlite", []string{"eventstore", "migrations"}, "the log stores events; what they mean is not its business"},
+	{"eventstore/ndjson", []string{"eventstore"}, "a log format knows events, not what they mean nor where they are stored"},
+	{"eventstore/storetest", []string{"eventstore"}, "the conformance suite judges any store"},
+	{"migrations", nil, "SQL files know no code"},
+	{"internal", nil, "helpers for everybody depend on nobody"},
+	{"config", []string{"coordination", "internal"}, "settings are read before anything else is there"},
+	{"projections", []string{"eventstore", "coordination", "projections", "internal"},
+		"a fold knows events and its own tables; the engine reaches the store through its own interface"},
+	{"agent", []string{"projections", "eventstore", "coordination", "config", "agent", "internal"}, "running an agent needs no wire and no tool"},
+	{"tools", []string{"agent", "projections", "eventstore", "coordination", "config", "tools", "internal"}, "tools serve agents, wires reach them through small interfaces"},
+	{"gateway", []string{"projections", "eventstore", "coordination", "config", "gateway", "internal"}, "wires do not know each other, nor tools or agents"},
+	{"monitor", []string{"projections", "eventstore", "coordination", "config", "monitor", "internal"}, "wires do not know each other, nor tools or agents"},
+	{"discord", []string{"projections", "eventstore", "coordination", "config", "discord", "internal"}, "wires do not know each other, nor tools or agents"},
+	{"cmd", []string{"cmd", "agent", "config", "coordination", "discord", "eventstore", "gateway", "internal", "migrations", "monitor", "projections", "testdata", "tools", "web"},
+		"the program wires everything"},
+}
+
+// neverImported must not be imported by production code of another room, whatever that room may import.
+var neverImported = map[string]string{
+	"eventstore/storetest": "test code stays out of the binary",
+	"eventstore/sqlite":    "only the program chooses the store",
+	"cmd":                  "nothing depends on the program",
+}
+
+// outsiders are the libraries that only some rooms may use.
+var outsiders = []struct {
+	library string
+	rooms   []string
+	reason  string
+}{
+	{"modernc.org/sqlite", []string{"eventstore/sqlite"}, "one place opens SQLite and knows its traps"},
+	{"github.com/pressly/goose", []string{"eventstore/sqlite"}, "the schema belongs to the file"},
+	{"github.com/spf13/cobra", []string{"cmd"}, "command lines are for commands"},
+	{"charm.land/lipgloss", []string{"cmd"}, "terminals are for commands"},
+	{"github.com/schollz/progressbar", []string{"cmd"}, "terminals are for commands"},
+	{"github.com/labstack/echo", []string{"monitor", "gateway"}, "HTTP ends at the wires"},
+}
+
+// stdlibOnly are rooms that use no library at all.
+var stdlibOnly = []string{"coordination", "eventstore", "internal", "migrations"}
+
+func TestDependenciesPointDown(t *testing.T) {
+	t.Parallel()
+	for _, p := range load(t).packages {
+		own := roomOf(p.path)
+		if own == nil {
+			t.Errorf("%s is in no room of the house", p.path)
+			continue
+		}
+		for _, imported := range p.Imports {
+			path, ours := strings.CutPrefix(imported, module+"/")
+			switch {
+			case ours && path == p.path:
+			case ours:
+				checkInside(t, p, own, path)
+			case strings.Contains(strings.Split(imported, "/")[0], "."):
+				checkOutside(t, p, imported)
+			}
+		}
+	}
+}
+
+func roomOf(path string) (own *room) {
+	for i := range house {
+		if r := &house[i]; (r.name == path || r.name != "" && in(path, r.name)) && (own == nil || len(r.name) > len(own.name)) {
+			own = r
+		}
+	}
+	return own
+}
+
+func checkInside(t *testing.T, p *pkg, own *room, path string) {
+	t.Helper()
+	if !in(path, own.may...) {
+		t.Errorf("%s must not import %s: %s", p.path, path, own.reason)
+	}
+	for barred, reason := range neverImported {
+		if in(path, barred) && !in(p.path, barred) && (!in(p.path, "cmd") || barred == "eventstore/storetest") {
+			t.Errorf("%s must not import %s: %s", p.path, path, reason)
+		}
+	}
+}
+
+func checkOutside(t *testing.T, p *pkg, library string) {
+	t.Helper()
+	if slices.Contains(stdlibOnly, roomOf(p.path).name) {
+		t.Errorf("%s must not import %s: it uses the standard library only", p.path, library)
+	}
+	for _, o := range outsiders {
+		if in(library, o.library) && !in(p.path, o.rooms...) {
+			t.Errorf("%s must not import %s: %s", p.path, library, o.reason)
+		}
+	}
+}
+
+// The binary must not carry test code.
+func TestBinaryHoldsNoTestCode(t *testing.T) {
+	t.Parallel()
+	for _, dep := range strings.Fields(string(goTool(t, "list", "-deps", "./cmd/openclawd"))) {
+		for _, barred := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"} {
+			if in(dep, barred) && dep != "testing/iotest" {
+				t.Errorf("cmd/openclawd depends on %s", dep)
+			}
+		}
+	}
+}
+
+// The driver is translated against one version of its C library; another one breaks at run time.
+func TestLibcIsTheOneThatSQLiteAsksFor(t *testing.T) {
+	t.Parallel()
+	versions := goTool(t, "list", "-m", "-f", "{{.Path}} {{.Version}}", "modernc.org/libc")
+	driver := strings.TrimSpace(string(goTool(t, "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite")))
+	text, err := os.ReadFile(driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := regexp.MustCompile(`modernc\.org/libc v\S+`).FindString(string(text))
+	if got := strings.TrimSpace(string(versions)); got != asked || asked == "" {
+		t.Errorf("go.mod has %s, modernc.org/sqlite asks for %s: go get %s", got, asked, strings.Replace(asked, " ", "@", 1))
+	}
+}

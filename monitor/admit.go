@@ -1,0 +1,66 @@
+package monitor
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// admit refuses requests for a host that is not ours. A page on another site could otherwise name its own host, make that resolve to
+// this machine, and read everything.
+func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		host := hostname(r.Host)
+		if host == "" || isLoopback(host) || host == localAddress(r) || slices.ContainsFunc(s.opts.Hosts, func(ours string) bool {
+			return strings.EqualFold(ours, host)
+		}) {
+			return next(c)
+		}
+		return &problem{Status: http.StatusMisdirectedRequest, Code: "unknown_host", Message: "Unknown host", Field: "Host",
+			Hint: "ask for 127.0.0.1 or localhost, or add the name to the hosts that are allowed"}
+	}
+}
+
+// hostname is a Host header without port and without the brackets of an IPv6 address.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+func isLoopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// localAddress is the address at which the request arrived, or "".
+func localAddress(r *http.Request) string {
+	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return ""
+	}
+	return hostname(addr.String())
+}
+
+// share lets pages of any site read, as the original does: there is nothing here that a request changes. It answers OPTIONS.
+func share(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Task-Monitor-Token, Cookie")
+		h.Set("Access-Control-Expose-Headers", headerAsOf)
+		if c.Request().Method == http.MethodOptions {
+			return c.NoContent(http.StatusNoContent)
+		}
+		return next(c)
+	}
+}

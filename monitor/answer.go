@@ -1,0 +1,104 @@
+package monitor
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// headerAsOf says up to which event of the log an answer speaks.
+const headerAsOf = "X-As-Of-Seq"
+
+// view is what one answer is made from: the log and its tables at one moment.
+type view struct {
+	tx     *sql.Tx
+	store  Store
+	rules  coordination.Rules
+	roster *coordination.Roster
+	now    float64 // ms since 1970
+	asOf   int64   // the tables reflect the log up to here
+}
+
+// answer makes an answer in one read transaction and writes it after that has ended.
+func (s *Server) answer(c echo.Context, minSeq int64, make func(context.Context, *view) (any, error)) error {
+	ctx := c.Request().Context()
+	if err := s.await(ctx, minSeq); err != nil {
+		return err
+	}
+	var body any
+	var asOf int64
+	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
+		v := view{tx: tx, store: s.opts.Store, rules: s.opts.Rules, now: s.nowMs()}
+		if v.asOf, err = projections.AsOf(ctx, tx); err != nil {
+			return fmt.Errorf("read position: %w", err)
+		}
+		if v.asOf < minSeq {
+			return stuck(ctx, tx, minSeq)
+		}
+		if v.roster, err = index.Roster(ctx, tx); err != nil {
+			return err
+		}
+		asOf = v.asOf
+		body, err = make(ctx, &v)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(headerAsOf, strconv.FormatInt(asOf, 10))
+	return writeJSON(c, http.StatusOK, body)
+}
+
+// await waits until the log has come to seq. Live projections come with it.
+func (s *Server) await(ctx context.Context, seq int64) error {
+	if seq == 0 {
+		return nil
+	}
+	waiting, stop := context.WithTimeout(ctx, s.opts.MaxWait)
+	defer stop()
+	_, err := s.opts.Store.Wait(waiting, seq)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return behind(fmt.Sprintf("The log has not come to %d", seq), "try again, or ask without min_seq")
+	}
+	return err
+}
+
+// stuck names the first projection that keeps answers from reflecting seq.
+func stuck(ctx context.Context, tx *sql.Tx, seq int64) error {
+	list, err := projections.List(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("list projections: %w", err)
+	}
+	for _, p := range list {
+		if p.Kind == projections.ReadModel && p.Seq < seq {
+			return behind(fmt.Sprintf("Projection %s is %s and stands at %d; %d was asked for", p.Name, p.State, p.Seq, seq),
+				"see GET /api/health; a parked projection goes on after openclawd projections rebuild")
+		}
+	}
+	return behind(fmt.Sprintf("No projection reflects %d", seq), "see GET /api/health")
+}
+
+func behind(message, hint string) *problem {
+	return &problem{Status: http.StatusServiceUnavailable, Code: "behind", Message: message, Field: "min_seq", Hint: hint, RetryAfter: 1}
+}
+
+func writeJSON(c echo.Context, status int, body any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return c.Blob(status, "application/json", bytes.TrimRight(b.Bytes(), "\n"))
+}

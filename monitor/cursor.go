@@ -1,0 +1,67 @@
+package monitor
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/projections/conversation"
+)
+
+// Cursors are opaque to clients: a letter that says of which list they are, then a place in it.
+
+const badCursor = "give nextCursor of an earlier answer of the same list, as it was"
+
+func eventCursor(before int64) string { return sealed("e", strconv.FormatInt(before, 10)) }
+
+// eventCursor reads the seq before which the page ends. None is the end of the log.
+func (p *parameters) eventCursor() int64 {
+	text := p.first("cursor")
+	if text == "" {
+		return math.MaxInt64
+	}
+	parts, ok := opened(text, "e", 1)
+	if ok {
+		if before, err := strconv.ParseInt(parts[0], 10, 64); err == nil && before > 0 {
+			return before
+		}
+	}
+	p.refuse("cursor", text, badCursor)
+	return math.MaxInt64
+}
+
+func sessionCursor(p *conversation.Position) string {
+	return sealed("s", strconv.FormatUint(math.Float64bits(p.Last), 16), strconv.FormatInt(p.ID, 10))
+}
+
+// sessionCursor reads the place after which the page begins. None is nil.
+func (p *parameters) sessionCursor() *conversation.Position {
+	text := p.first("cursor")
+	if text == "" {
+		return nil
+	}
+	parts, ok := opened(text, "s", 2)
+	if ok {
+		bits, err := strconv.ParseUint(parts[0], 16, 64)
+		id, err2 := strconv.ParseInt(parts[1], 10, 64)
+		if last := math.Float64frombits(bits); err == nil && err2 == nil && !math.IsNaN(last) && !math.IsInf(last, 0) {
+			return &conversation.Position{Last: last, ID: id}
+		}
+	}
+	p.refuse("cursor", text, badCursor)
+	return nil
+}
+
+func sealed(list string, parts ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(list + "." + strings.Join(parts, ".")))
+}
+
+func opened(text, list string, n int) (parts []string, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	parts = strings.Split(string(b), ".")
+	if err != nil || len(parts) != n+1 || parts[0] != list {
+		return nil, false
+	}
+	return parts[1:], true
+}

@@ -1,0 +1,126 @@
+package monitor
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// eventsQuery is what GET /api/events is asked.
+type eventsQuery struct {
+	filter index.Filter
+	before int64
+	after  *int64
+	limit  int
+	minSeq int64
+
+	role, viewCategory *string // as they were given
+}
+
+func eventsQueryOf(c echo.Context) (eventsQuery, error) {
+	p := parametersOf(c)
+	q := eventsQuery{
+		filter: index.Filter{Roles: p.list("role"), Types: p.list("type"), Categories: p.categories(), Internal: p.internal(),
+			Since: p.instant("since"), Until: p.instant("until")},
+		before: p.eventCursor(), limit: p.limit(), minSeq: p.minSeq(), role: p.raw("role"), viewCategory: p.raw("viewCategory"),
+	}
+	if text := p.first("after"); text != "" {
+		after := p.integer("after", 0, 0, math.MaxInt64)
+		q.after = &after
+		if p.first("cursor") != "" {
+			p.refuse("after", text, "give either after, for newer events, or cursor, for older ones")
+		}
+	}
+	return q, p.err
+}
+
+// eventsAnswer answers GET /api/events.
+type eventsAnswer struct {
+	Events         []json.RawMessage `json:"events"`
+	Count          int               `json:"count"`
+	Total          int64             `json:"total"`
+	TotalMatched   int64             `json:"totalMatched"`
+	Role           *string           `json:"role"`
+	Type           []string          `json:"type"`
+	ViewCategory   *string           `json:"viewCategory"`
+	CategoryCounts map[string]int64  `json:"categoryCounts"`
+	NextCursor     *string           `json:"nextCursor"` // of the older page
+	NextAfter      int64             `json:"nextAfter"`  // where what comes next begins
+	AsOfSeq        int64             `json:"asOfSeq"`
+}
+
+func (s *Server) listEvents(c echo.Context) error {
+	q, err := eventsQueryOf(c)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.listEvents(ctx, q) })
+}
+
+func (v *view) listEvents(ctx context.Context, q eventsQuery) (*eventsAnswer, error) {
+	selected, err := index.Select(ctx, v.tx, q.filter)
+	if err != nil {
+		return nil, err
+	}
+	a := &eventsAnswer{Total: selected.Total, TotalMatched: selected.Matched, Role: q.role, Type: q.filter.Types,
+		ViewCategory: q.viewCategory, CategoryCounts: selected.Categories, AsOfSeq: v.asOf}
+	seqs, more, err := v.findEvents(ctx, selected, &q)
+	if err != nil {
+		return nil, err
+	}
+	events, err := v.fetch(ctx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	// Where events are huge, a page is shorter than asked for.
+	if len(events) < len(seqs) {
+		seqs, more = seqs[:len(events)], true
+	}
+	entries, err := index.Entries(ctx, v.tx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	if q.after == nil {
+		slices.Reverse(seqs)
+	}
+	a.Count, a.Events = len(seqs), make([]json.RawMessage, len(seqs))
+	for i, seq := range seqs {
+		a.Events[i] = v.renderEvent(events[seq], entries[seq])
+	}
+	a.NextAfter = max(v.asOf, last(seqs))
+	switch {
+	case q.after == nil && more:
+		cursor := eventCursor(seqs[0])
+		a.NextCursor = &cursor
+	case q.after != nil && more:
+		a.NextAfter = last(seqs)
+	case q.after != nil:
+		a.NextAfter = max(a.NextAfter, *q.after)
+	}
+	return a, nil
+}
+
+// findEvents finds the events of a page, those first that must not be missing from it: the newest, or after a seq the oldest. more
+// says that there are others beyond the page.
+func (v *view) findEvents(ctx context.Context, selected *index.Selection, q *eventsQuery) (seqs []int64, more bool, err error) {
+	if q.after != nil {
+		seqs, err = selected.After(ctx, v.tx, *q.after, q.limit+1)
+	} else {
+		seqs, err = selected.Newest(ctx, v.tx, q.before, q.limit+1)
+		slices.Reverse(seqs)
+	}
+	return seqs[:min(len(seqs), q.limit)], len(seqs) > q.limit, err
+}
+
+// last is the last of some seqs, 0 where there are none.
+func last(seqs []int64) int64 {
+	if len(seqs) == 0 {
+		return 0
+	}
+	return seqs[len(seqs)-1]
+}

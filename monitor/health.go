@@ -1,0 +1,55 @@
+package monitor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// healthAnswer answers GET /api/health.
+type healthAnswer struct {
+	Status      string               `json:"status"` // ok; degraded: a projection is parked
+	Timestamp   string               `json:"timestamp"`
+	Version     string               `json:"version,omitempty"`
+	Seq         int64                `json:"seq"` // head of the log
+	AsOfSeq     int64                `json:"asOfSeq"`
+	Events      int64                `json:"events"`
+	BadLines    int64                `json:"badLines"` // of imported logs that were no events
+	Projections []projections.Status `json:"projections"`
+}
+
+// timestampLayout is how ECMAScript writes a time.
+const timestampLayout = "2006-01-02T15:04:05.000Z"
+
+func (s *Server) health(c echo.Context) error {
+	p := parametersOf(c)
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+		list, err := projections.List(ctx, v.tx)
+		if err != nil {
+			return nil, err
+		}
+		rejected, err := index.CountType(ctx, v.tx, coordination.TypeImportRejected)
+		if err != nil {
+			return nil, err
+		}
+		head, err := v.store.Head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a := &healthAnswer{Status: "ok", Timestamp: s.opts.Now().UTC().Format(timestampLayout), Version: s.opts.Version, Seq: head.Seq,
+			AsOfSeq: v.asOf, Events: head.Seq, BadLines: rejected, Projections: listOf(list)}
+		if slices.ContainsFunc(list, func(p projections.Status) bool { return p.State == projections.Parked }) {
+			a.Status = "degraded"
+		}
+		return a, nil
+	})
+}

@@ -1,0 +1,145 @@
+package monitor
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// parameters reads the query of a request. Reading goes on after something bad, and err keeps the first.
+type parameters struct {
+	values url.Values
+	err    error
+}
+
+func parametersOf(c echo.Context) *parameters {
+	values, err := url.ParseQuery(c.Request().URL.RawQuery)
+	p := &parameters{values: values}
+	if err != nil {
+		p.refuse("query", c.Request().URL.RawQuery, "escape what is no letter or digit as %XX, in UTF-8")
+	}
+	return p
+}
+
+func (p *parameters) refuse(field, value, mend string) {
+	if p.err != nil {
+		return
+	}
+	const shown = 80
+	if utf8.RuneCountInString(value) > shown {
+		value = string([]rune(value)[:shown]) + "..."
+	}
+	p.err = &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: field, Hint: mend,
+		Message: fmt.Sprintf("Bad value %q for %s: %s", value, field, mend)}
+}
+
+// list reads a parameter that may be repeated and may hold several values with commas. Blank values count as missing.
+func (p *parameters) list(name string) []string {
+	list := []string{}
+	for _, value := range p.values[name] {
+		for part := range strings.SplitSeq(value, ",") {
+			if part = coordination.TrimJS(part); part != "" {
+				list = append(list, part)
+			}
+		}
+	}
+	return list
+}
+
+// raw is what an answer repeats of a parameter: its values with commas, or nil where it is missing.
+func (p *parameters) raw(name string) *string {
+	if len(p.list(name)) == 0 {
+		return nil
+	}
+	raw := strings.Join(p.values[name], ",")
+	return &raw
+}
+
+// first is the first value of a parameter that holds one.
+func (p *parameters) first(name string) string { return coordination.TrimJS(p.values.Get(name)) }
+
+// categories reads viewCategory. "all" among the values means any.
+func (p *parameters) categories() []string {
+	list := p.list("viewCategory")
+	if slices.Contains(list, "all") {
+		return nil
+	}
+	return list
+}
+
+// integer reads a number between least and most, or what stands for a missing one.
+func (p *parameters) integer(name string, missing, least, most int64) int64 {
+	text := p.first(name)
+	if text == "" {
+		return missing
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		mend := fmt.Sprintf("give a whole number from %d to %d", least, most)
+		if most == math.MaxInt64 {
+			mend = fmt.Sprintf("give a whole number from %d", least)
+		}
+		p.refuse(name, text, mend)
+		return missing
+	}
+	return n
+}
+
+// Bounds of limit.
+const (
+	defaultLimit = 100
+	maxLimit     = 1_000
+)
+
+func (p *parameters) limit() int { return int(p.integer("limit", defaultLimit, 1, maxLimit)) }
+
+func (p *parameters) minSeq() int64 { return p.integer("min_seq", 0, 0, math.MaxInt64) }
+
+// choice reads one of a few words; the first stands for a missing one.
+func (p *parameters) choice(name string, words ...string) string {
+	text := p.first(name)
+	if text == "" {
+		return words[0]
+	}
+	if !slices.Contains(words, text) {
+		p.refuse(name, text, "use "+strings.Join(words, " or ")+", or leave it out")
+	}
+	return text
+}
+
+// internal reads scope: whether our own book-keeping is asked for too.
+func (p *parameters) internal() bool { return p.choice("scope", "monitor", "all") == "all" }
+
+// maxInstantMs is the last moment that a date can have in ECMAScript.
+const maxInstantMs = 8.64e15
+
+// instant reads a time in ms since 1970, written as such or as a date; nil for none.
+func (p *parameters) instant(name string) *float64 {
+	text := p.first(name)
+	if text == "" {
+		return nil
+	}
+	ms, ok := coordination.ParseTime(text)
+	if !ok {
+		// A plus that was not escaped arrives as a space.
+		ms, ok = coordination.ParseTime(strings.Replace(text, " ", "+", 1))
+	}
+	if !ok && json.Valid([]byte(text)) {
+		ms, ok = coordination.NumberValue([]byte(text))
+	}
+	if !ok || math.Abs(ms) > maxInstantMs {
+		p.refuse(name, text, "give a time such as 2026-02-20T12:00:00Z, or milliseconds since 1970")
+		return nil
+	}
+	return &ms
+}

@@ -1,0 +1,65 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// problem is a request that is not answered as asked. Message is the original's text where it has one.
+type problem struct {
+	Status     int    `json:"-"`
+	Message    string `json:"error"`
+	Code       string `json:"code"`
+	Field      string `json:"field,omitempty"` // of the request
+	Hint       string `json:"hint,omitempty"`  // how to mend it
+	RetryAfter int    `json:"-"`               // seconds; 0: trying again is no use
+}
+
+func (p *problem) Error() string { return p.Message }
+
+func notFound(message string) *problem {
+	return &problem{Status: http.StatusNotFound, Code: "not_found", Message: message}
+}
+
+// refuse answers with an error. What the caller can do nothing about is logged and not told.
+func (s *Server) refuse(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	p := s.problemOf(err, c)
+	if p == nil {
+		return
+	}
+	if p.RetryAfter > 0 {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	if err := writeJSON(c, p.Status, p); err != nil {
+		s.opts.Logger.Debug("answer not written", "path", c.Request().URL.Path, "err", err)
+	}
+}
+
+// problemOf says what to answer; nil where nobody is listening any more.
+func (s *Server) problemOf(err error, c echo.Context) *problem {
+	var p *problem
+	var h *echo.HTTPError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &h) && h.Code == http.StatusNotFound:
+		return notFound("Not found")
+	case errors.As(err, &h) && h.Code == http.StatusMethodNotAllowed:
+		return &problem{Status: h.Code, Code: "method_not_allowed", Message: "Method not allowed"}
+	case errors.Is(err, context.Canceled) && c.Request().Context().Err() != nil:
+		return nil
+	case errors.Is(err, eventstore.ErrClosed):
+		return &problem{Status: http.StatusServiceUnavailable, Code: "closed", Message: "The server is shutting down", RetryAfter: 1}
+	}
+	s.opts.Logger.Error("request failed", "path", c.Request().URL.Path, "query", c.Request().URL.RawQuery, "err", err)
+	return &problem{Status: http.StatusInternalServerError, Code: "internal", Message: "Internal server error"}
+}

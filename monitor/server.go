@@ -1,0 +1,111 @@
+package monitor
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Store is what the API needs of the log.
+type Store interface {
+	// View runs read in one read transaction.
+	View(ctx context.Context, read func(*sql.Tx) error) error
+	// EventsIn reads events by their seqs, in that order; unknown ones are left out.
+	EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error)
+	Head(ctx context.Context) (eventstore.Head, error)
+	// Wait blocks until the log's head is at least seq.
+	Wait(ctx context.Context, seq int64) (int64, error)
+}
+
+// Options of New. Store and Rules are required.
+type Options struct {
+	Store   Store
+	Rules   coordination.Rules
+	Now     func() time.Time // default: time.Now
+	Hosts   []string         // names, without port, under which the API may be asked, beside loopback ones and the address asked
+	Version string           // shown by GET /api
+	MaxWait time.Duration    // how long min_seq waits; default: DefaultMaxWait
+	Logger  *slog.Logger
+}
+
+// DefaultMaxWait is how long a request with min_seq waits for the log.
+const DefaultMaxWait = 5 * time.Second
+
+// Bounds of one answer and of one request.
+const (
+	maxEvents    = 20_000   // in a list of work sessions
+	maxBytes     = 32 << 20 // of event payloads
+	maxBodyBytes = 1 << 20  // of a request; reads ignore it
+)
+
+// Server answers requests. It is safe for concurrent use.
+type Server struct {
+	opts Options
+	echo *echo.Echo
+}
+
+// New returns a server that is ready to answer.
+func New(opts Options) *Server {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.MaxWait == 0 {
+		opts.MaxWait = DefaultMaxWait
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{opts: opts, echo: echo.New()}
+	s.echo.HTTPErrorHandler = s.refuse
+	s.echo.Pre(survive, s.admit, share)
+	for _, r := range s.routes() {
+		s.echo.Match([]string{http.MethodGet, http.MethodHead}, r.path, r.answer)
+	}
+	return s
+}
+
+// Handler answers every path of the API. It expects a server that bounds headers and waits.
+func (s *Server) Handler() http.Handler { return http.MaxBytesHandler(s.echo, maxBodyBytes) }
+
+// route is one thing that can be asked. shown is how GET /api lists it; "" leaves it out.
+type route struct {
+	path   string
+	shown  string
+	answer echo.HandlerFunc
+}
+
+func (s *Server) routes() []route {
+	return []route{
+		{"/", "", s.describe},
+		{"/api", "", s.describe},
+		{"/api/openapi.yaml", "GET /api/openapi.yaml", describeFully},
+		{"/api/health", "GET /api/health", s.health},
+		{"/api/events", "GET /api/events", s.listEvents},
+		{"/api/work-sessions", "GET /api/work-sessions", s.listSessions},
+		{"/api/work-sessions/*", "GET /api/work-sessions/:id", s.showSession},
+		{"/api/categories", "GET /api/categories", s.listCategories},
+	}
+}
+
+// survive makes a panic an error of its request.
+func survive(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}
+
+func (s *Server) nowMs() float64 { return float64(s.opts.Now().UnixMilli()) }
