@@ -33,12 +33,12 @@ CREATE TABLE event_index (
   version      TEXT NOT NULL     -- categoryVersion
 ) STRICT;
 
--- Which events have a facet, newest first: for each run of 1,024 seqs and each facet in it, one bit per seq. An index entry per event
+-- Which events have a facet, newest first: for each run of 256 seqs and each facet in it, one bit per seq. An index entry per event
 -- would dirty a page per facet at every commit; these rows of the newest block lie together.
 CREATE TABLE facet_blocks (
-  block    INTEGER NOT NULL, -- seq / 1024
+  block    INTEGER NOT NULL, -- seq / 256
   facet_id INTEGER NOT NULL,
-  bits     BLOB NOT NULL,    -- 128 bytes; bit seq % 1024, lowest bit of the first byte first
+  bits     BLOB NOT NULL,    -- 32 bytes; bit seq % 256, lowest bit of the first byte first
   PRIMARY KEY (block, facet_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX facet_blocks_by_facet ON facet_blocks (facet_id, block);
@@ -80,7 +80,6 @@ CREATE TABLE session_profiles (
   title_rank   INTEGER NOT NULL,    -- of the event that the title is from: -1 is best
   title_time   REAL NOT NULL,
   participants TEXT NOT NULL, -- [{agent, name, type}, ...]
-  reason       TEXT NOT NULL,       -- why a thread of it was last blocked or without reply, readable
   previous     TEXT NOT NULL        -- previousWorkSessionId, or ''
 ) STRICT;
 CREATE INDEX session_profiles_by_previous ON session_profiles (previous) WHERE previous <> '';

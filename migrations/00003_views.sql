@@ -18,19 +18,27 @@ SELECT e.seq,
   LEFT JOIN event_index i ON i.seq = e.seq LEFT JOIN facets f ON f.id = i.facet_id;
 
 CREATE VIEW v_work_sessions AS
-SELECT w.name AS work_session, p.title,
-       strftime('%Y-%m-%dT%H:%M:%fZ', w.start_time / 1000.0, 'unixepoch') AS started_at, w.start_time AS start_ms,
-       strftime('%Y-%m-%dT%H:%M:%fZ', w.last_time / 1000.0, 'unixepoch') AS last_at, w.last_time AS last_ms,
-       CASE WHEN (julianday('now') - 2440587.5) * 86400000.0 - w.last_time > 86400000.0 THEN 'ARCHIVED'
-            WHEN w.latest_terminal AND w.open_threads = 0 AND w.open_tasks = 0 THEN 'QUIET' ELSE 'ACTIVE' END AS status,
-       CASE WHEN w.blocked_n > 0 OR w.blocked_tasks > 0 THEN 'blocked' WHEN w.no_reply_n > 0 THEN 'no_reply'
-            WHEN w.waiting_n > 0 THEN 'waiting' WHEN w.active_n > 0 THEN 'active' ELSE 'done' END AS outcome,
-       p.reason, w.category, w.event_count, w.thread_count, w.open_threads, w.open_tasks, w.blocked_tasks,
-       w.conversation_n AS conversation_events, w.delegation_n AS delegation_events, w.orchestration_n AS orchestration_events,
-       w.observability_n AS observability_events,
+SELECT s.name AS work_session, p.title,
+       strftime('%Y-%m-%dT%H:%M:%fZ', s.start_time / 1000.0, 'unixepoch') AS started_at, s.start_time AS start_ms,
+       strftime('%Y-%m-%dT%H:%M:%fZ', s.last_time / 1000.0, 'unixepoch') AS last_at, s.last_time AS last_ms,
+       CASE WHEN (julianday('now') - 2440587.5) * 86400000.0 - s.last_time > 86400000.0 THEN 'ARCHIVED'
+            WHEN s.latest_terminal AND s.open_threads = 0 AND s.open_tasks = 0 THEN 'QUIET' ELSE 'ACTIVE' END AS status,
+       s.outcome,
+       CASE WHEN s.outcome IN ('blocked', 'no_reply') THEN coalesce(
+         (SELECT t.reason FROM threads t WHERE t.session_id = s.id AND t.outcome = s.outcome AND t.reason <> ''
+           ORDER BY t.step_time DESC, t.step_seq DESC LIMIT 1),
+         (SELECT k.reason FROM session_tasks k WHERE k.session_id = s.id AND k.state = 'blocked'
+           ORDER BY k.time DESC, k.seq DESC LIMIT 1), '') ELSE '' END AS reason,
+       s.category, s.event_count, s.thread_count, s.open_threads, s.open_tasks, s.blocked_tasks,
+       s.conversation_n AS conversation_events, s.delegation_n AS delegation_events, s.orchestration_n AS orchestration_events,
+       s.observability_n AS observability_events,
        (SELECT group_concat(j.value ->> '$.agent', ', ') FROM json_each(p.participants) j) AS participants,
        nullif(p.previous, '') AS previous_work_session
-  FROM work_sessions w JOIN session_profiles p ON p.id = w.id;
+  FROM (SELECT *, CASE WHEN blocked_n > 0 OR blocked_tasks > 0 THEN 'blocked' WHEN no_reply_n > 0 THEN 'no_reply'
+                       WHEN waiting_n > 0 THEN 'waiting' WHEN active_n > 0 OR open_tasks > 0 THEN 'active'
+                       WHEN done_n > 0 OR latest_terminal THEN 'done' ELSE 'active' END AS outcome
+          FROM work_sessions) s
+  JOIN session_profiles p ON p.id = s.id;
 
 CREATE VIEW v_conversations AS
 SELECT w.name AS work_session, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.key AS thread,
@@ -39,6 +47,13 @@ SELECT w.name AS work_session, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 
        strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms,
        nullif(t.parent_id, '') AS parent_conversation
   FROM threads t JOIN work_sessions w ON w.id = t.session_id;
+
+-- Conversations that were not delivered or not answered. It has an index of its own.
+CREATE VIEW v_trouble AS
+SELECT w.name AS work_session, p.title, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.from_agent, t.to_agent,
+       t.outcome, t.reason, strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms
+  FROM threads t JOIN work_sessions w ON w.id = t.session_id JOIN session_profiles p ON p.id = t.session_id
+ WHERE t.outcome IN ('blocked', 'no_reply');
 
 CREATE VIEW v_participants AS
 SELECT w.name AS work_session, j.value ->> '$.agent' AS agent, j.value ->> '$.name' AS name, j.value ->> '$.type' AS session_type,
@@ -75,6 +90,7 @@ DROP VIEW v_event_counts;
 DROP VIEW v_routes;
 DROP VIEW v_tasks;
 DROP VIEW v_participants;
+DROP VIEW v_trouble;
 DROP VIEW v_conversations;
 DROP VIEW v_work_sessions;
 DROP VIEW v_events;

@@ -22,24 +22,22 @@ const headerAsOf = "X-As-Of-Seq"
 
 // view is what one answer is made from: the log and its tables at one moment.
 type view struct {
+	*Options
 	tx     *sql.Tx
-	store  Store
-	rules  coordination.Rules
 	roster *coordination.Roster
 	now    float64 // ms since 1970
 	asOf   int64   // the tables reflect the log up to here
 }
 
 // answer makes an answer in one read transaction and writes it after that has ended.
-func (s *Server) answer(c echo.Context, minSeq int64, make func(context.Context, *view) (any, error)) error {
+func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) error {
 	ctx := c.Request().Context()
 	if err := s.await(ctx, minSeq); err != nil {
 		return err
 	}
 	var body any
-	var asOf int64
 	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
-		v := view{tx: tx, store: s.opts.Store, rules: s.opts.Rules, now: s.nowMs()}
+		v := view{Options: &s.opts, tx: tx, now: float64(s.opts.Now().UnixMilli())}
 		if v.asOf, err = projections.AsOf(ctx, tx); err != nil {
 			return fmt.Errorf("read position: %w", err)
 		}
@@ -49,14 +47,13 @@ func (s *Server) answer(c echo.Context, minSeq int64, make func(context.Context,
 		if v.roster, err = index.Roster(ctx, tx); err != nil {
 			return err
 		}
-		asOf = v.asOf
-		body, err = make(ctx, &v)
+		c.Response().Header().Set(headerAsOf, strconv.FormatInt(v.asOf, 10))
+		body, err = answer(ctx, &v)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set(headerAsOf, strconv.FormatInt(asOf, 10))
 	return writeJSON(c, http.StatusOK, body)
 }
 

@@ -6,7 +6,7 @@
 //     does differently is marked in openapi.yaml.
 //   - One answer is one read transaction. X-As-Of-Seq, and asOfSeq in the body, say up to which event of the log it speaks; min_seq
 //     waits for an event to be reflected.
-//   - The cost of an answer follows what it returns, not the length of the log, and is bounded: by limit, by maxEvents and by maxBytes.
+//   - The cost of an answer follows what it returns, not the length of the log, and is bounded: by limit, by MaxEvents and by MaxBytes.
 //   - Bad input is refused with 400, naming the field, the value and the mend. No request changes anything.
 //   - What depends on now (whether a work session is archived) is computed from the clock that is passed in.
 //

@@ -105,20 +105,20 @@ func (v *view) record(e *eventstore.Event) coordination.Record {
 	if e.Redacted() {
 		data = []byte("{}")
 	}
-	return coordination.ReadRecord(v.rules, e.Type, e.AgentID, e.TS, e.RecordedAt, data, e.Original)
+	return coordination.ReadRecord(v.Rules, e.Type, e.AgentID, e.TS, e.RecordedAt, data, e.Original)
 }
 
 // fetchAtOnce bounds how much is read before the bytes are counted.
 const fetchAtOnce = 32
 
-// fetch reads events in the order of seqs until their payloads exceed maxBytes; what comes after is left out.
+// fetch reads events in the order of seqs until their payloads exceed MaxBytes; what comes after is left out.
 func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.Event, error) {
 	events := make(map[int64]*eventstore.Event, len(seqs))
 	bytes := 0
-	for len(seqs) > 0 && bytes < maxBytes {
+	for len(seqs) > 0 && bytes < v.MaxBytes {
 		some := seqs[:min(len(seqs), fetchAtOnce)]
 		seqs = seqs[len(some):]
-		read, err := v.store.EventsIn(ctx, v.tx, some)
+		read, err := v.Store.EventsIn(ctx, v.tx, some)
 		if err != nil {
 			return nil, fmt.Errorf("read events: %w", err)
 		}

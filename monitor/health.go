@@ -41,7 +41,7 @@ func (s *Server) health(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		head, err := v.store.Head(ctx)
+		head, err := v.Store.Head(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -33,19 +34,23 @@ type Options struct {
 	Now     func() time.Time // default: time.Now
 	Hosts   []string         // names, without port, under which the API may be asked, beside loopback ones and the address asked
 	Version string           // shown by GET /api
-	MaxWait time.Duration    // how long min_seq waits; default: DefaultMaxWait
 	Logger  *slog.Logger
+
+	// Bounds of one answer. Zero means the default.
+	MaxWait   time.Duration // how long min_seq waits for the log
+	MaxEvents int           // in a list of work sessions; of events there is a limit in every request
+	MaxBytes  int           // of the payloads of events
 }
 
-// DefaultMaxWait is how long a request with min_seq waits for the log.
-const DefaultMaxWait = 5 * time.Second
-
-// Bounds of one answer and of one request.
+// Defaults of Options.
 const (
-	maxEvents    = 20_000   // in a list of work sessions
-	maxBytes     = 32 << 20 // of event payloads
-	maxBodyBytes = 1 << 20  // of a request; reads ignore it
+	DefaultMaxWait   = 5 * time.Second
+	DefaultMaxEvents = 20_000
+	DefaultMaxBytes  = 32 << 20
 )
+
+// maxBodyBytes bounds the body of a request. Reads ignore it.
+const maxBodyBytes = 1 << 20
 
 // Server answers requests. It is safe for concurrent use.
 type Server struct {
@@ -58,9 +63,9 @@ func New(opts Options) *Server {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.MaxWait == 0 {
-		opts.MaxWait = DefaultMaxWait
-	}
+	opts.MaxWait = cmp.Or(opts.MaxWait, DefaultMaxWait)
+	opts.MaxEvents = cmp.Or(opts.MaxEvents, DefaultMaxEvents)
+	opts.MaxBytes = cmp.Or(opts.MaxBytes, DefaultMaxBytes)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -107,5 +112,3 @@ func survive(next echo.HandlerFunc) echo.HandlerFunc {
 		return next(c)
 	}
 }
-
-func (s *Server) nowMs() float64 { return float64(s.opts.Now().UnixMilli()) }

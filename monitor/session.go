@@ -91,7 +91,7 @@ const previewLength = 160
 
 // renderSessions reads work sessions with their events, or without in a summary.
 func (v *view) renderSessions(ctx context.Context, kinds *conversation.Kinds, ids []int64, summary bool) ([]sessionAnswer, error) {
-	most := maxEvents
+	most := v.MaxEvents
 	if summary {
 		most = 0
 	}
@@ -183,7 +183,7 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 	}
 	switch {
 	case a.BlockedReason != nil:
-		a.Summary = *a.BlockedReason
+		a.Summary = coordination.Preview(*a.BlockedReason, r.roster, previewLength)
 	case a.LastMessage != nil && a.LastMessage.Text != "":
 		a.Summary = a.LastMessage.Text
 	default:
@@ -221,7 +221,7 @@ func (r *sessionRenderer) thread(t *conversation.Thread) (a threadAnswer, whole 
 		a.Events = append(a.Events, r.renderEvent(e, r.entries[seq]))
 	}
 	if a.Reason != nil {
-		a.DisplayText = *a.Reason
+		a.DisplayText = coordination.Preview(*a.Reason, r.roster, previewLength)
 	} else {
 		a.DisplayText = r.lastSaid(t)
 	}
@@ -267,7 +267,7 @@ func (r *sessionRenderer) message(seq int64) *messageAnswer {
 
 // readable is a reason with names instead of mentions, null where there is none.
 func (r *sessionRenderer) readable(reason string) *string {
-	return textOrNull(coordination.Preview(reason, r.roster, previewLength))
+	return textOrNull(coordination.Clean(reason, r.roster).Text)
 }
 
 // duration is finite, whatever times a log claims.

@@ -308,8 +308,8 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 				return err
 			}
 		}
-		_, err := tx.Exec(`UPDATE projections SET version = ?, kind = ?, state = ?, seq = ?, context = ?, parked_seq = NULL, parked_error = NULL,
- parked_at = NULL WHERE name = ?`, u.def.Version, string(u.def.Kind), string(Live), r.cursor, r.config.json, u.def.Name)
+		_, err := tx.Exec("INSERT OR REPLACE INTO projections (name, version, kind, state, seq, context) VALUES (?, ?, ?, ?, ?, ?)",
+			u.def.Name, u.def.Version, string(u.def.Kind), string(Live), r.cursor, r.config.json)
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the
 		newExport(p),
 		newEvents(p),
 		newProjections(p),
+		newConfig(p),
 		newVerify(p),
 		newMigrate(p),
 		newBench(p),

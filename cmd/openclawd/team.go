@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"reflect"
-	"slices"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -23,86 +20,23 @@ const (
 	configStream = "config/" + configName
 )
 
-// readTeam reads whom an openclaw.json names as agents: agents.list, and the older form in which agents maps ids to settings.
+// readTeam reads whom a configuration names as agents. Its error is a *configError if the configuration cannot be used, and isMissing if
+// there is none.
 func readTeam(path string) (coordination.ConfigApplied, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return coordination.ConfigApplied{}, fmt.Errorf("read configuration: %w", err)
+	loaded, findings := config.Load(path, os.Getenv)
+	if err := findings.Err(); err != nil {
+		return coordination.ConfigApplied{}, badConfig(path, err)
 	}
-	agents, err := parseTeam(text)
-	if err != nil {
-		return coordination.ConfigApplied{}, fmt.Errorf("read configuration %s: %w", path, err)
+	if !loaded.Found {
+		return coordination.ConfigApplied{}, fmt.Errorf("read configuration %s: %w", path, os.ErrNotExist)
 	}
-	canonical, err := json.Marshal(agents)
-	if err != nil {
-		return coordination.ConfigApplied{}, fmt.Errorf("read configuration %s: %w", path, err)
-	}
-	hash := sha256.Sum256(canonical)
-	return coordination.ConfigApplied{
-		Context: coordination.Context{EventRole: coordination.RoleObservability},
-		Hash:    hex.EncodeToString(hash[:]), Source: configName, Agents: agents,
-	}, nil
+	return loaded.Applied(), nil
 }
 
-// configuredAgent is what an openclaw.json says of one agent, as far as the log needs it.
-type configuredAgent struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Kind     string `json:"kind"`
-	Utility  bool   `json:"utility"`
-	Identity struct {
-		Name string `json:"name"`
-	} `json:"identity"`
-}
-
-func parseTeam(text []byte) ([]coordination.ConfigAgent, error) {
-	var file struct {
-		Agents map[string]json.RawMessage `json:"agents"`
-	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, err
-	}
-	agents := []coordination.ConfigAgent{}
-	add := func(id string, raw json.RawMessage) error {
-		var a configuredAgent
-		if err := json.Unmarshal(raw, &a); err != nil {
-			return fmt.Errorf("agent %q: %w", id, err)
-		}
-		if a.ID == "" {
-			a.ID = id
-		}
-		if a.Name == "" {
-			a.Name = a.Identity.Name
-		}
-		if a.ID != "" {
-			agents = append(agents, coordination.ConfigAgent{ID: a.ID, Name: a.Name, Kind: a.Kind, Utility: a.Utility})
-		}
-		return nil
-	}
-	var list []json.RawMessage
-	if raw := file.Agents["list"]; raw != nil {
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("agents.list: %w", err)
-		}
-	}
-	for i, raw := range list {
-		if err := add("", raw); err != nil {
-			return nil, fmt.Errorf("agents.list[%d]: %w", i, err)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(file.Agents)) {
-		if raw := file.Agents[id]; id != "list" && id != "defaults" && isFilledObject(raw) {
-			if err := add(id, raw); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return agents, nil
-}
-
-func isFilledObject(raw json.RawMessage) bool {
-	var members map[string]json.RawMessage
-	return json.Unmarshal(raw, &members) == nil && len(members) > 0
+// badConfig says that the configuration at path cannot be used.
+func badConfig(path string, err error) error {
+	return &configError{setting: "configuration", value: path, err: err,
+		mend: "openclawd config check " + path + " lists everything that is to be mended"}
 }
 
 // applyTeam appends team to the log unless it is what the log said last, and reports whether it did.

@@ -14,7 +14,7 @@ import (
 
 // Defaults of the size of one append: enough to make its fsync cheap, little enough to leave room in the queue for others.
 const (
-	DefaultBatchEvents = 1000
+	DefaultBatchEvents = 2000
 	DefaultBatchBytes  = 4 << 20
 )
 

@@ -390,9 +390,6 @@ func (w *writer) checkRestored(prev, e *eventstore.Event) error {
 	if err := checkLink(prev, e); err != nil {
 		return unsound(err)
 	}
-	if e.Redacted() && (e.Original != nil || e.Salt != nil) {
-		return unsound(errors.New("it is redacted only in part"))
-	}
 	var taken int64
 	if err := w.tx.Query("SELECT seq FROM events WHERE id = ?", []any{e.ID[:]}, func(r eventstore.Row) error {
 		taken = r.Int(0)

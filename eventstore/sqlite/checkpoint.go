@@ -4,24 +4,32 @@ import (
 	"context"
 	"database/sql"
 	"net/url"
+	"sync/atomic"
 	"time"
+
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // checkpointer moves committed pages from the WAL into the database file, on a connection and goroutine of its own: the writer would
-// make all its appenders wait for it. A pass never blocks the writer; when one has caught up with it, the writer begins the WAL anew.
+// make all its appenders wait for it. A pass never blocks the writer. What was committed meanwhile the writer moves itself, between
+// two batches: only then can the WAL begin anew, and a WAL that is written over costs half the sync of one that grows.
 type checkpointer struct {
 	db      *DB
 	pool    *sql.DB
 	due     chan struct{} // holds one token while a checkpoint is due
 	done    chan struct{}
-	commits int // since the last token; only the writer touches it
+	commits int         // since the last token; only the writer touches it
+	nearly  atomic.Bool // a round has left little to move
 }
 
 // A checkpoint is due after so many commits: a few thousand pages under load, seconds of work for one appender.
 const commitsPerCheckpoint = 96
 
-// One round makes so many passes, until one of them catches up.
-const checkpointPasses = 8
+// A round ends when a pass has left so few pages behind, or after so many passes.
+const (
+	fewPages         = 400
+	checkpointPasses = 4
+)
 
 // walPagesWarn is a WAL that should not have grown so: some reader holds an old snapshot.
 const walPagesWarn = 64_000
@@ -75,8 +83,19 @@ func (c *checkpointer) round() {
 		if pages > walPagesWarn {
 			c.db.log.Warn("the WAL is large: a reader may be holding an old snapshot", "pages", pages, "moved", moved, "took", time.Since(start))
 		}
-		if moved >= pages {
-			return
+		if pages-moved <= fewPages {
+			break
 		}
+	}
+	c.nearly.Store(true)
+}
+
+// finish moves what is left after a round. The writer calls it between two transactions.
+func (c *checkpointer) finish(tx *tx) {
+	if !c.nearly.Swap(false) {
+		return
+	}
+	if err := tx.Query("PRAGMA wal_checkpoint(PASSIVE)", nil, func(eventstore.Row) error { return nil }); err != nil {
+		c.db.log.Warn("checkpoint failed; the WAL grows until one succeeds", "err", err)
 	}
 }

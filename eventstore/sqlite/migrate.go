@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 
 	"github.com/pressly/goose/v3"
@@ -59,8 +60,11 @@ func (db *DB) migrate(ctx context.Context) error {
 		if db.opts.NoMigrate {
 			return &eventstore.SchemaError{Path: db.path, Found: found, Known: known}
 		}
-		target := fmt.Sprintf("%s.backup-v%d-%s", db.path, found, db.opts.Now().UTC().Format("20060102T150405Z"))
-		if err := vacuumInto(ctx, db.write, target); err != nil {
+		target, err := freeName(fmt.Sprintf("%s.backup-v%d-%s", db.path, found, db.opts.Now().UTC().Format("20060102T150405Z")))
+		if err == nil {
+			err = vacuumInto(ctx, db.write, target)
+		}
+		if err != nil {
 			return db.translate("back up before migration", err)
 		}
 		db.log.Info("backed up before migration", "file", target, "schema", found)
@@ -112,23 +116,51 @@ func schemaVersion(ctx context.Context, pool *sql.DB) (int64, error) {
 
 // Backup writes a consistent, compact copy of the log to target, which must not exist. Appends go on meanwhile.
 func (db *DB) Backup(ctx context.Context, target string) error {
-	if err := vacuumInto(ctx, db.read, target); err != nil {
+	if db.closed.Load() {
+		return eventstore.ErrClosed
+	}
+	// Not from the pool of the readers: query_only forbids writing the copy too.
+	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}}))
+	if err == nil {
+		err = errors.Join(vacuumInto(ctx, pool, target), pool.Close())
+	}
+	if err != nil {
 		return db.translate("back up", err)
 	}
 	return nil
 }
 
-// vacuumInto copies the database to a file that must not exist and syncs it. VACUUM INTO is the only way to copy a live file safely.
+// vacuumInto copies the database to a file that must not exist. VACUUM INTO is the only way to copy a live file safely. The copy gets
+// its name when it is whole and on disk; what an earlier attempt left unfinished is overwritten.
 func vacuumInto(ctx context.Context, pool *sql.DB, target string) error {
-	if _, err := os.Stat(target); err == nil {
+	if _, err := os.Lstat(target); err == nil {
 		return fmt.Errorf("%s: %w", target, os.ErrExist)
 	}
-	if _, err := pool.ExecContext(ctx, "VACUUM INTO ?", target); err != nil {
+	unfinished := target + ".part"
+	if err := os.Remove(unfinished + "-journal"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	copied, err := os.OpenFile(target, os.O_RDWR, 0)
+	copied, err := os.OpenFile(unfinished, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600) // VACUUM INTO takes an empty file, and keeps its mode
 	if err != nil {
 		return err
 	}
-	return errors.Join(copied.Sync(), copied.Close())
+	_, err = pool.ExecContext(ctx, "VACUUM INTO ?", unfinished)
+	if err = errors.Join(err, copied.Sync(), copied.Close()); err != nil {
+		return errors.Join(err, os.Remove(unfinished))
+	}
+	return os.Rename(unfinished, target)
+}
+
+// freeName is name, or name with the lowest number from 2 behind it that is not taken.
+func freeName(name string) (string, error) {
+	for n, free := 1, name; ; {
+		switch _, err := os.Lstat(free); {
+		case errors.Is(err, os.ErrNotExist):
+			return free, nil
+		case err != nil:
+			return "", err
+		}
+		n++
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
 }

@@ -102,7 +102,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if opts.Durability == "" {
 		opts.Durability = DurabilityFull
 	}
-	path, err := filepath.Abs(opts.Path)
+	path, err := resolve(opts.Path)
 	if err != nil {
 		return nil, fmt.Errorf("resolve %s: %w", opts.Path, err)
 	}
@@ -147,8 +147,7 @@ func (db *DB) open(ctx context.Context) error {
 		sync = "NORMAL"
 	}
 	db.write, err = sql.Open("sqlite", fileURL(db.path, url.Values{
-		"_txlock":       {"immediate"},
-		"_journal_mode": {"WAL"},
+		"_txlock":       {"immediate"}, // and no journal mode yet: that would change a file that is not ours
 		"_synchronous":  {sync},
 		"_busy_timeout": {"5000"},
 		"_fk":           {"1"},
@@ -263,12 +262,19 @@ func (db *DB) claim(ctx context.Context) error {
 	}
 	switch {
 	case id == ApplicationID:
-	case objects == 0:
+	case id == 0 && objects == 0:
 		if _, err := db.write.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", ApplicationID)); err != nil {
 			return db.translate("mark", err)
 		}
 	default:
 		return foreignFile(db.path)
+	}
+	var mode string
+	if err := db.write.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return db.translate("start the WAL of", err)
+	}
+	if mode != "wal" {
+		return fmt.Errorf("%s: the file system has no shared memory: journal mode stays %s", db.path, mode)
 	}
 	if db.opts.MaxPages > 0 {
 		if _, err := db.write.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", db.opts.MaxPages)); err != nil {
@@ -301,6 +307,22 @@ func (db *DB) checkSound(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
+// resolve gives a file the same name whichever way it is reached, for its lock lies beside it.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	// There is no such file yet, or its directory is not there either; what else may be wrong shows when it is opened.
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path)), nil
+	}
+	return path, nil
+}
+
 // checkFile looks at the path before SQLite does: it says whether there is a file and refuses what is no regular file. It opens
 // nothing.
 func checkFile(path string) (exists bool, err error) {
@@ -313,8 +335,18 @@ func checkFile(path string) (exists bool, err error) {
 	case !info.Mode().IsRegular():
 		return false, &eventstore.InvalidError{Field: "db", Value: path, Mend: "name a regular file"}
 	}
+	if size := info.Size(); size > 0 && size < smallestDatabase {
+		// SQLite would take it for an empty database and write over it. With a journal it may be one, cut off while it was made.
+		if _, err := os.Lstat(path + "-journal"); err != nil {
+			return true, &eventstore.CorruptError{Path: path, Detail: fmt.Sprintf("this is not a SQLite database: it has %d bytes", size),
+				Mend: "name another file with --db, or restore a backup in its place"}
+		}
+	}
 	return info.Size() > 0, nil
 }
+
+// smallestDatabase is one page of the smallest size, in bytes.
+const smallestDatabase = 512
 
 // createPrivate makes the empty file before SQLite does, for its owner only: it will hold what agents say. WAL and shm take its mode.
 func createPrivate(path string) error {

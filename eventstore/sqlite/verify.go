@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -32,12 +34,16 @@ func (e *TamperError) Hint() string {
 
 // Verify reads the whole log and proves that it is gapless, that recorded times never go back, that every stream counts 1, 2, 3, that
 // every payload is the one that was hashed and that every hash links to the one before. Unless chainOnly, also that the append-only
-// triggers are there and that SQLite finds its structure sound. progress may be nil. The error is a *TamperError or *CorruptError.
+// triggers and the tables are as we make them and that SQLite finds its structure sound. progress may be nil. The error is a
+// *TamperError or *CorruptError.
 func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, total int64)) (Proof, error) {
 	proof := Proof{ChainOnly: chainOnly}
-	head, err := db.Head(ctx)
-	if err != nil {
-		return proof, err
+	if db.closed.Load() {
+		return proof, eventstore.ErrClosed
+	}
+	var head int64 // from the bare table: an event whose stream is gone cannot be read
+	if err := db.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events").Scan(&head); err != nil {
+		return proof, db.translate("read", err)
 	}
 	versions := map[string]int64{}
 	var prev eventstore.Event
@@ -62,20 +68,20 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 			prev = *e
 		}
 		if progress != nil {
-			progress(prev.Seq, head.Seq)
+			progress(prev.Seq, head)
 		}
 		if len(events) < 1000 {
 			break
 		}
 	}
-	if prev.Seq < head.Seq {
-		return proof, &TamperError{Path: db.path, Seq: prev.Seq + 1, What: "is missing"}
+	if prev.Seq < head {
+		return proof, &TamperError{Path: db.path, Seq: prev.Seq + 1, What: "is missing, or its stream is"}
 	}
 	proof.Streams, proof.Head = int64(len(versions)), prev.Hash
 	if chainOnly {
 		return proof, nil
 	}
-	if err := db.checkTriggers(ctx, prev.Seq); err != nil {
+	if err := db.checkGuards(ctx, prev.Seq); err != nil {
 		return proof, err
 	}
 	var verdict string
@@ -89,17 +95,71 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 	return proof, nil
 }
 
-func (db *DB) checkTriggers(ctx context.Context, head int64) error {
-	var n int
-	err := db.read.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'events'
- AND name IN ('events_are_never_deleted', 'events_are_only_blanked')`).Scan(&n)
+// checkGuards compares the definitions of the log's tables, indexes and triggers with those that the migrations make. More indexes are
+// nobody's harm, more triggers are.
+func (db *DB) checkGuards(ctx context.Context, head int64) error {
+	const query = "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name IN ('events', 'streams') AND sql IS NOT NULL"
+	want, err := newestDefinitions(ctx, query)
+	if err != nil {
+		return err
+	}
+	found, err := definitions(ctx, db.read, query)
 	if err != nil {
 		return db.translate("check", err)
 	}
-	if n != 2 {
-		return &TamperError{Path: db.path, Seq: head, What: "the append-only triggers are gone: something else had the file open for writing"}
+	for name, ddl := range want {
+		if found[name] == ddl {
+			continue
+		}
+		what := "the definition of " + name + " was changed"
+		if trigger, ok := strings.CutPrefix(name, triggerKind); ok {
+			what = "the append-only triggers are gone or changed (" + trigger + ")"
+		}
+		return &TamperError{Path: db.path, Seq: head, What: what + ": something else had the file open for writing"}
+	}
+	for name := range found {
+		if _, ours := want[name]; !ours && strings.HasPrefix(name, triggerKind) {
+			return &TamperError{Path: db.path, Seq: head, What: name + " was added: something else had the file open for writing"}
+		}
 	}
 	return nil
+}
+
+const triggerKind = "trigger "
+
+// newestDefinitions runs the query on a database in memory that has just been migrated.
+func newestDefinitions(ctx context.Context, query string) (map[string]string, error) {
+	fresh, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer fresh.Close()
+	fresh.SetMaxOpenConns(1) // another connection would be another database
+	p, err := provider(fresh)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return nil, fmt.Errorf("make the schema to compare with: %w", err)
+	}
+	return definitions(ctx, fresh, query)
+}
+
+func definitions(ctx context.Context, pool *sql.DB, query string) (map[string]string, error) {
+	rows, err := pool.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	ddl := map[string]string{}
+	for rows.Next() {
+		var kind, name, text string
+		if err := rows.Scan(&kind, &name, &text); err != nil {
+			return nil, err
+		}
+		ddl[kind+" "+name] = text
+	}
+	return ddl, rows.Err()
 }
 
 // checkLink reports why e cannot be the event that follows prev. prev is the zero Event for the first.
@@ -107,6 +167,8 @@ func checkLink(prev, e *eventstore.Event) error {
 	switch {
 	case e.Seq != prev.Seq+1:
 		return fmt.Errorf("comes after %d: events are missing", prev.Seq)
+	case e.Redacted() && (e.Original != nil || e.Salt != nil):
+		return fmt.Errorf("it is redacted only in part")
 	case e.RecordedAt < prev.RecordedAt:
 		return fmt.Errorf("was recorded at %d, before the event in front of it", e.RecordedAt)
 	case !e.Redacted() && eventstore.PayloadHash(e.Salt, e.Data, e.Original) != e.DataHash:

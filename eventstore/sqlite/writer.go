@@ -129,7 +129,13 @@ func (w *writer) load() error {
 		e := &events[i]
 		w.log.seq, w.log.hash, w.log.recorded = e.Seq, e.Hash, e.RecordedAt
 	}
-	return nil
+	var last int64
+	err = w.tx.Query("SELECT coalesce(max(seq), 0) FROM events", nil, func(r eventstore.Row) error { last = r.Int(0); return nil })
+	if err == nil && last != w.log.seq {
+		err = &eventstore.CorruptError{Path: w.db.path, Detail: fmt.Sprintf("event %d has no stream", last),
+			Mend: "run openclawd verify for the extent, then restore the newest backup"}
+	}
+	return err
 }
 
 // stop refuses new requests, stores what is queued and ends the goroutine.
@@ -181,14 +187,14 @@ func (w *writer) signal() {
 func (w *writer) run() {
 	pause := time.NewTimer(time.Hour)
 	defer pause.Stop()
-	acknowledged := 0
+	expect := 0
 	for {
-		if acknowledged > 1 {
-			w.await(acknowledged, pause)
-		}
-		batch, closed := w.take()
-		if acknowledged = len(batch); acknowledged > 0 {
-			w.store(batch)
+		b := &batch{expect: expect, pause: pause}
+		closed := w.take(b)
+		if len(b.requests) > 0 {
+			w.store(b)
+			expect = len(b.requests)
+			w.db.checks.finish(w.tx)
 			continue
 		}
 		if closed {
@@ -198,14 +204,61 @@ func (w *writer) run() {
 	}
 }
 
-// await gives the appenders that were just acknowledged a moment to come back, so that they share the next commit instead of waiting
-// for the one after: with many of them that doubles the group. One appender alone is never kept waiting.
-func (w *writer) await(acknowledged int, pause *time.Timer) {
+// batch is what one transaction stores. It grows while it is worked on, up to the bounds.
+type batch struct {
+	requests []*request
+	events   int
+	bytes    int64
+	expect   int         // requests of the batch before: so many appenders are about
+	pause    *time.Timer // for the one wait for them; nil: this batch does not grow
+}
+
+// take moves requests from the queue to the batch: what is there, up to the bounds. Maintenance and a restore go alone.
+func (w *writer) take(b *batch) (closed bool) {
 	w.mu.Lock()
-	w.gather = len(w.queue) + acknowledged
+	defer w.mu.Unlock()
+	n := 0
+	for ; n < len(w.queue); n++ {
+		r := w.queue[n]
+		if len(b.requests) > 0 && (r.append == nil || b.requests[0].append == nil || b.events+r.events > batchEvents || b.bytes+r.bytes > batchBytes) {
+			break
+		}
+		b.requests = append(b.requests, r)
+		b.events += r.events
+		b.bytes += r.bytes
+		w.events -= r.events
+		w.bytes -= r.bytes
+	}
+	rest := copy(w.queue, w.queue[n:])
+	clear(w.queue[rest:])
+	w.queue = w.queue[:rest]
+	return w.closed
+}
+
+// grow adds to a batch under work what has come meanwhile. Appenders that were acknowledged with the batch before get a moment to come
+// back, once: they share this commit instead of waiting for the next. One appender alone is never kept waiting.
+func (w *writer) grow(b *batch) (grown bool) {
+	if b.pause == nil {
+		return false
+	}
+	before := len(b.requests)
+	w.take(b)
+	if missing := b.expect - len(b.requests); len(b.requests) == before && missing > 0 {
+		w.await(missing, b.pause)
+		b.pause = nil
+		w.take(b)
+	}
+	return len(b.requests) > before
+}
+
+// await waits until so many requests are queued, but not for long.
+func (w *writer) await(requests int, pause *time.Timer) {
+	w.mu.Lock()
+	w.gather = requests
+	waiting := len(w.queue) < requests && !w.closed
 	w.mu.Unlock()
 	pause.Reset(gatherPause)
-	for waiting := true; waiting; {
+	for waiting {
 		select {
 		case <-w.wake:
 			w.mu.Lock()
@@ -220,52 +273,16 @@ func (w *writer) await(acknowledged int, pause *time.Timer) {
 	w.mu.Unlock()
 }
 
-// take removes the next batch from the queue: what is there, up to the bounds; a maintenance job goes alone.
-func (w *writer) take() (batch []*request, closed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	events, bytes := 0, int64(0)
-	n := 0
-	for n < len(w.queue) {
-		r := w.queue[n]
-		alone := r.append == nil
-		if n > 0 && (alone || events+r.events > batchEvents || bytes+r.bytes > batchBytes) {
-			break
-		}
-		events += r.events
-		bytes += r.bytes
-		n++
-		if alone {
-			break
-		}
-	}
-	batch = append(batch, w.queue[:n]...)
-	rest := copy(w.queue, w.queue[n:])
-	clear(w.queue[rest:])
-	w.queue = w.queue[:rest]
-	w.events -= events
-	w.bytes -= bytes
-	return batch, w.closed
-}
-
 // store runs a batch and answers its requests.
-func (w *writer) store(batch []*request) {
-	if batch[0].job != nil {
-		r := batch[0]
-		r.err = w.db.translate("maintain", w.transact(func() error { return r.job(w.tx) }))
-		if r.err == nil {
-			w.db.checks.committed()
-			if r.committed != nil {
-				r.committed()
-			}
-		}
-		close(r.done)
+func (w *writer) store(b *batch) {
+	if b.requests[0].job != nil {
+		w.maintain(b.requests[0])
 		return
 	}
 	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
 	err := w.transact(func() error {
-		for _, r := range batch {
-			if err := w.apply(r); err != nil {
+		for next := 0; next < len(b.requests) || w.grow(b); next++ {
+			if err := w.apply(b.requests[next]); err != nil {
 				return err
 			}
 		}
@@ -275,17 +292,15 @@ func (w *writer) store(batch []*request) {
 		w.log.seq, w.log.hash, w.log.recorded = before.seq, before.hash, before.recorded
 		clear(w.log.streams)
 		w.projections().Aborted()
-		if len(batch) > 1 && !fatal(err) {
-			for _, r := range batch {
+		if len(b.requests) > 1 && !fatal(err) {
+			for _, r := range b.requests {
 				r.err = nil
-				w.store([]*request{r})
+				w.store(&batch{requests: []*request{r}})
 			}
 			return
 		}
-		for _, r := range batch {
-			if r.err == nil {
-				r.err = w.db.translate("append to", err)
-			}
+		for _, r := range b.requests {
+			r.err = w.db.translate("append to", err) // also where it was refused: by what is not stored now
 			close(r.done)
 		}
 		return
@@ -296,9 +311,21 @@ func (w *writer) store(batch []*request) {
 		clear(w.log.streams)
 	}
 	w.head.set(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
-	for _, r := range batch {
+	for _, r := range b.requests {
 		close(r.done)
 	}
+}
+
+// maintain runs a job in a transaction of its own.
+func (w *writer) maintain(r *request) {
+	r.err = w.db.translate("maintain", w.transact(func() error { return r.job(w.tx) }))
+	if r.err == nil {
+		w.db.checks.committed()
+		if r.committed != nil {
+			r.committed()
+		}
+	}
+	close(r.done)
 }
 
 // apply stores one request inside the running transaction. A refusal is kept in r.err; the error it returns fails the whole batch.

@@ -17,7 +17,6 @@ type profile struct {
 	titleRank    int64
 	titleTime    float64
 	participants []Participant
-	reason       string
 	previous     string
 }
 
@@ -35,7 +34,7 @@ const maxParticipants = 64
 const noTitle = 99
 
 // profile describes the session by one more event. The row is only written when it says something new.
-func (p *projector) profile(tx eventstore.Tx, e *projections.Event, s *session, reason string) error {
+func (p *projector) profile(tx eventstore.Tx, e *projections.Event, s *session) error {
 	var f *profile
 	if !s.isNew() {
 		var err error
@@ -51,9 +50,6 @@ func (p *projector) profile(tx eventstore.Tx, e *projections.Event, s *session, 
 	changed = now.entitle(e) || changed
 	changed = now.join(e.Record.From(), e.Class.From, e.Roster) || changed
 	changed = now.join(e.Record.To(), e.Class.To, e.Roster) || changed
-	if reason != "" && reason != now.reason {
-		now.reason, changed = reason, true
-	}
 	if previous := e.Record.PreviousWorkSessionID; now.previous == "" && previous != "" && previous != s.name {
 		now.previous, changed = previous, true
 	}
@@ -113,17 +109,17 @@ func (f *profile) join(agent string, typ coordination.SessionType, roster *coord
 
 func newProfiles(table string) *projections.Table[int64, profile] {
 	return projections.NewTable(projections.Columns[int64, profile]{
-		Table: table, Names: []string{"id", "title", "title_rank", "title_time", "participants", "reason", "previous"}, Key: 1, Fixed: 1,
+		Table: table, Names: []string{"id", "title", "title_rank", "title_time", "participants", "previous"}, Key: 1, Fixed: 1,
 		Keep: 4_000, Lookup: "id = ?", LookUp: func(id int64) []any { return []any{id} },
 		Scan: func(r eventstore.Row, f *profile) error {
-			*f = profile{id: r.Int(0), title: r.Text(1), titleRank: r.Int(2), titleTime: r.Float(3), reason: r.Text(5), previous: r.Text(6)}
+			*f = profile{id: r.Int(0), title: r.Text(1), titleRank: r.Int(2), titleTime: r.Float(3), previous: r.Text(5)}
 			if err := json.Unmarshal([]byte(r.Text(4)), &f.participants); err != nil {
 				return fmt.Errorf("participants of session %d: %w", f.id, err)
 			}
 			return nil
 		},
 		Args: func(args []any, f *profile) []any {
-			return append(args, f.id, f.title, f.titleRank, f.titleTime, participantsJSON(f.participants), f.reason, f.previous)
+			return append(args, f.id, f.title, f.titleRank, f.titleTime, participantsJSON(f.participants), f.previous)
 		},
 	})
 }

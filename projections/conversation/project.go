@@ -83,7 +83,7 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	if err := p.task(tx, e, s); err != nil {
 		return err
 	}
-	if err := p.profile(tx, e, s, t.reason); err != nil {
+	if err := p.profile(tx, e, s); err != nil {
 		return err
 	}
 	s.count(e, k.id)

@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -60,7 +61,8 @@ func (s *session) count(e *projections.Event, kind int64) {
 	s.start = min(s.start, e.Record.Time)
 	s.events++
 	s.byRole[slices.Index(roles, e.Class.Role)]++
-	at := e.Record.Time - s.base
+	// Of two times that imported lines claim, the difference may be more than JSON has numbers for.
+	at := min(max(e.Record.Time-s.base, -math.MaxFloat64), math.MaxFloat64)
 	i := slices.IndexFunc(s.kinds, func(k kindCount) bool { return k.kind == kind })
 	if i < 0 {
 		s.kinds = append(s.kinds, kindCount{kind: kind, n: 1, first: at, last: at})

@@ -44,7 +44,7 @@ type hour struct {
 type hourKey struct{ hour, facet int64 }
 
 // BlockSize is how many seqs share a row of facet_blocks.
-const BlockSize = 1024
+const BlockSize = 256
 
 // block says which events of a run of BlockSize seqs have a facet.
 type block struct {

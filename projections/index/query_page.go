@@ -18,7 +18,7 @@ const (
 // A page is looked for in runs of blocks. The first run is short: of most filters the newest blocks hold a page. Each further one is
 // wider, so that facets which are rare are found in few steps.
 const (
-	firstBlocks = 2
+	firstBlocks = 4
 	widening    = 4
 )
 

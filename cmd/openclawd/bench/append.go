@@ -134,7 +134,7 @@ func openLog(ctx context.Context, path string) (*sqlite.DB, *projections.Engine,
 	return db, engine, err
 }
 
-// The bare table holds what an event says and the store adds without thinking; no hash, no stream number, no index but the id's.
+// The bare table is what one writes first: what an event says, under its 16-byte id; no hash, no stream number, no index but the id's.
 const (
 	bareTable = `CREATE TABLE e (seq INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, stream TEXT, type TEXT, ver INTEGER, agent TEXT, ts INTEGER,
  recorded_at INTEGER, actor TEXT, data TEXT) STRICT`

@@ -48,6 +48,7 @@ func Benchmarks() []Benchmark {
 		{"append", "durable appends of 700-byte events, every projection inline, against a bare table", runAppend},
 		{"import", "import of an NDJSON log against batched inserts into a bare table", runImport},
 		{"rebuild", "all projections from the whole log against merely reading and decoding it", runRebuild},
+		{"live", "the longest append while everything is rebuilt", runLive},
 		{"lookup", "the conversation of a route against parsing the last 10,000 lines", runLookup},
 		{"rest", "the Task-Monitor's list answers on a big log", runREST},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},

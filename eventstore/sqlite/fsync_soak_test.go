@@ -1,0 +1,64 @@
+//go:build soak && linux
+
+package sqlite_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Acknowledged means on disk: strace sees an fsync of the WAL between any two acknowledgements of one appender.
+func TestSoakAcknowledgementFollowsFsync(t *testing.T) {
+	t.Parallel()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Fatalf("the command strace is needed: %v", err)
+	}
+	const appends = 200
+	dir := t.TempDir()
+	trace := filepath.Join(dir, "trace")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-e", "trace=fsync,fdatasync,write", "-y", "-s", "40", "-o", trace, self)
+	cmd.Env = append(os.Environ(), envAcknowledge+"="+filepath.Join(dir, "log.db"), fmt.Sprintf("%s=%d", envAppends, appends))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("strace: %v\n%s", err, out)
+	}
+	f, err := os.Open(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	synced, acknowledged := false, 0
+	lines := bufio.NewReader(f)
+	for {
+		line, err := lines.ReadString('\n')
+		switch {
+		case strings.Contains(line, "sync(") && strings.Contains(line, "log.db-wal"):
+			synced = true
+		case strings.Contains(line, `"`+acknowledgement):
+			if !synced {
+				t.Errorf("acknowledgement %d came without an fsync of the WAL before it", acknowledged+1)
+			}
+			synced = false
+			acknowledged++
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if acknowledged != appends {
+		t.Errorf("%d acknowledgements were seen of %d", acknowledged, appends)
+	}
+}

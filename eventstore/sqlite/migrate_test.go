@@ -1,0 +1,292 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/migrations"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const schemaGolden = "testdata/schema.golden.sql"
+
+func TestSchemaIsTheGoldenOne(t *testing.T) {
+	t.Parallel()
+	got := schema(t, fillNew(t, 0))
+	if *update {
+		if err := os.WriteFile(schemaGolden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(schemaGolden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("the schema differs from %s; if that is meant, go test -run Golden -update (-want +got):\n%s", schemaGolden, diff)
+	}
+}
+
+func TestEveryMigrationCanBeTakenBack(t *testing.T) {
+	t.Parallel()
+	path := fillNew(t, 5)
+	newest := migrated(t, path)
+	want := schema(t, path)
+	for version := newest - 1; version >= 0; version-- {
+		migrate(t, path, func(p *goose.Provider) error { _, err := p.DownTo(t.Context(), version); return err })
+		migrate(t, path, func(p *goose.Provider) error { _, err := p.UpTo(t.Context(), newest); return err })
+		if diff := cmp.Diff(want, schema(t, path)); diff != "" {
+			t.Errorf("schema after going down to %d and up again (-want +got):\n%s", version, diff)
+		}
+	}
+	migrate(t, path, func(p *goose.Provider) error { _, err := p.DownTo(t.Context(), 0); return err })
+	if left := schema(t, path); left != "" {
+		t.Errorf("going all the way down leaves:\n%s", left)
+	}
+}
+
+// Operators read the file with the sqlite3 of their system, which is older than ours.
+func TestSystemSQLiteReadsEveryView(t *testing.T) {
+	t.Parallel()
+	path := fillNew(t, 20)
+	views := column(t, path, "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
+	if len(views) == 0 {
+		t.Fatal("the file has no view")
+	}
+	for _, view := range views {
+		out := sqlite3(t, path, "SELECT count(*), 'rows' FROM (SELECT * FROM "+view+")")
+		empty := view == "v_rejected_lines" || view == "v_tasks"
+		if strings.HasPrefix(out, "0|") != empty {
+			t.Errorf("%s has %s", view, out)
+		}
+	}
+	for _, table := range column(t, path, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
+		sqlite3(t, path, "SELECT * FROM "+table+" LIMIT 1")
+	}
+	if got := sqlite3(t, path, "PRAGMA integrity_check"); got != "ok" {
+		t.Errorf("integrity_check of the system's sqlite3: %s", got)
+	}
+}
+
+// sqlite3 runs one statement with the system's command.
+func sqlite3(t testing.TB, path, statement string) string {
+	t.Helper()
+	binary, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Fatalf("the command sqlite3 is needed (package sqlite3 in Debian): %v", err)
+	}
+	out, err := exec.CommandContext(t.Context(), binary, "-batch", "-bail", path, statement).CombinedOutput()
+	if err != nil {
+		t.Fatalf("sqlite3 %q: %v\n%s", statement, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	path := fillNew(t, 3)
+	known := migrated(t, path)
+	alter(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
+	for name, opts := range map[string]sqlite.Options{
+		"to write":           {Path: path},
+		"to read":            {Path: path, ReadOnly: true},
+		"without migrations": {Path: path, NoMigrate: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := sqlite.Open(t.Context(), opts)
+			if err == nil {
+				closeLog(t, db)
+			}
+			refusal := wantAs[*eventstore.SchemaError](t, err)
+			if refusal.Found != 999 || refusal.Known != known || refusal.Hint() == "" {
+				t.Errorf("refused with %+v, hint %q", refusal, refusal.Hint())
+			}
+		})
+	}
+}
+
+func TestOlderSchemaIsRefusedWhereItMayNotBeMigrated(t *testing.T) {
+	t.Parallel()
+	path := fillNew(t, 3)
+	known := migrated(t, path)
+	downTo(t, path, 1)
+	for name, opts := range map[string]sqlite.Options{
+		"to read":            {Path: path, ReadOnly: true},
+		"without migrations": {Path: path, NoMigrate: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := sqlite.Open(t.Context(), opts)
+			if err == nil {
+				closeLog(t, db)
+			}
+			if refusal := wantAs[*eventstore.SchemaError](t, err); refusal.Found != 1 || refusal.Known != known || refusal.Hint() == "" {
+				t.Errorf("refused with %+v, hint %q", refusal, refusal.Hint())
+			}
+		})
+	}
+	if backups := backupsOf(t, path); len(backups) > 0 {
+		t.Errorf("a refusal left %v", backups)
+	}
+}
+
+func TestMigrationBacksUpFirst(t *testing.T) {
+	t.Parallel()
+	const events = 30
+	path := fillNew(t, events)
+	downTo(t, path, 1)
+	// Somebody took the name, as an attempt in the same second would.
+	taken := path + ".backup-v1-" + atEpoch().UTC().Format("20060102T150405Z")
+	if err := os.WriteFile(taken, []byte("taken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, open(t, sqlite.Options{Path: path, Now: atEpoch}), events)
+
+	if kept, err := os.ReadFile(taken); err != nil || string(kept) != "taken" {
+		t.Errorf("the file that was there holds %q now, %v", kept, err)
+	}
+	backup := taken + "-2"
+	if diff := cmp.Diff([]string{taken, backup}, backupsOf(t, path)); diff != "" {
+		t.Fatalf("backups (-want +got):\n%s", diff)
+	}
+	if info, err := os.Stat(backup); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("backup has mode %v, %v; want 0600", info.Mode(), err)
+	}
+	if got := migrated(t, backup); got != 1 {
+		t.Errorf("the backup has schema %d, want that of before", got)
+	}
+	verify(t, open(t, sqlite.Options{Path: backup, Now: atEpoch}), events)
+}
+
+func TestFreshFileNeedsNoBackup(t *testing.T) {
+	t.Parallel()
+	if backups := backupsOf(t, fillNew(t, 0)); len(backups) > 0 {
+		t.Errorf("a new log has backups: %v", backups)
+	}
+}
+
+func TestMigrationsAreListed(t *testing.T) {
+	t.Parallel()
+	db := openNew(t)
+	list, err := db.Migrations(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range list {
+		if m.Version != int64(i+1) || m.Name == "" || !m.Applied {
+			t.Errorf("migration %d is %+v", i+1, m)
+		}
+	}
+	if newest := migrated(t, db.Path()); int64(len(list)) != newest {
+		t.Errorf("%d migrations are listed of %d", len(list), newest)
+	}
+}
+
+func TestBackupIsTheLogAtOneMoment(t *testing.T) {
+	t.Parallel()
+	db := openNew(t)
+	project(t, db)
+	for i := range 20 {
+		mustAppend(t, db, send(i))
+	}
+	target := filepath.Join(t.TempDir(), "사본 1.db")
+	if err := db.Backup(t.Context(), target); err != nil {
+		t.Fatalf("backup: %v", err)
+	}
+	mustAppend(t, db, send(20))
+	verify(t, open(t, sqlite.Options{Path: target, ReadOnly: true}), 20)
+	if err := db.Backup(t.Context(), target); !errors.Is(err, os.ErrExist) {
+		t.Errorf("backup over a file: %v, want %v", err, os.ErrExist)
+	}
+	verify(t, db, 21)
+}
+
+// schema is the DDL of everything in a closed file but what goose keeps for itself.
+func schema(t testing.TB, path string) string {
+	t.Helper()
+	ddl := column(t, path, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'
+ ORDER BY CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 WHEN 'trigger' THEN 3 ELSE 4 END, tbl_name, name`)
+	if len(ddl) == 0 {
+		return ""
+	}
+	return strings.Join(ddl, ";\n\n") + ";\n"
+}
+
+func column(t testing.TB, path, query string) (texts []string) {
+	t.Helper()
+	db, err := sqlite.OpenPlain(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// migrated is the schema version of a closed file.
+func migrated(t testing.TB, path string) (version int64) {
+	t.Helper()
+	migrate(t, path, func(p *goose.Provider) (err error) { version, err = p.GetDBVersion(t.Context()); return err })
+	return version
+}
+
+func downTo(t testing.TB, path string, version int64) {
+	t.Helper()
+	migrate(t, path, func(p *goose.Provider) error { _, err := p.DownTo(t.Context(), version); return err })
+}
+
+func migrate(t testing.TB, path string, run func(*goose.Provider) error) {
+	t.Helper()
+	if err := withGoose(path, run); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+}
+
+func withGoose(path string, run func(*goose.Provider) error) (err error) {
+	db, err := sqlite.OpenPlain(path, 1)
+	if err != nil {
+		return err
+	}
+	defer func(db *sql.DB) { err = errors.Join(err, db.Close()) }(db)
+	p, err := goose.NewProvider(database.DialectSQLite3, db, migrations.Files)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	return run(p)
+}
+
+func backupsOf(t testing.TB, path string) []string {
+	t.Helper()
+	list, err := filepath.Glob(path + ".backup-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

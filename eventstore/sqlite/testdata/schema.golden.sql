@@ -1,0 +1,301 @@
+CREATE TABLE event_index (
+  seq          INTEGER PRIMARY KEY,
+  facet_id     INTEGER NOT NULL,
+  time         REAL NOT NULL,    -- ms since 1970, fractions kept
+  time_source  TEXT NOT NULL,    -- event; recorded: the line had no usable time
+  from_type    TEXT NOT NULL,    -- main, subagent, unknown
+  to_type      TEXT NOT NULL,
+  role_guessed INTEGER NOT NULL, -- 1: the event did not say its role
+  source       TEXT NOT NULL,    -- of the category: manual, rule, heuristic, fallback
+  confidence   REAL NOT NULL,    -- 0..1
+  sub_tags     TEXT NOT NULL,
+  secondary    TEXT NOT NULL,
+  version      TEXT NOT NULL     -- categoryVersion
+) STRICT;
+
+CREATE TABLE events (
+  seq            INTEGER PRIMARY KEY, -- gapless, assigned by the writer
+  id             BLOB NOT NULL CHECK (length(id) = 16), -- UUIDv7
+  stream_id      INTEGER NOT NULL,    -- streams.id
+  version        INTEGER NOT NULL,    -- position in the stream, from 1
+  type           TEXT NOT NULL,
+  ver            INTEGER NOT NULL,    -- version of the shape of data
+  agent_id       TEXT NOT NULL,       -- '' where an imported line names none
+  ts             INTEGER NOT NULL,    -- ms since 1970: when it happened; never orders the log
+  recorded_at    INTEGER NOT NULL,    -- ms since 1970: when it was stored; never decreases
+  correlation_id TEXT NOT NULL,
+  causation_id   TEXT NOT NULL,
+  actor          TEXT NOT NULL,       -- human, agent, system, schedule, import
+  data           TEXT CHECK (data IS NULL OR json_valid(data)), -- JSON object; NULL once redacted
+  original       TEXT,                -- envelope of an imported line that the columns cannot reproduce
+  salt           BLOB,                -- 16 bytes; NULL once redacted
+  data_hash      BLOB NOT NULL,       -- SHA-256(salt, data, original)
+  hash           BLOB NOT NULL        -- SHA-256(previous hash, columns, data_hash)
+) STRICT;
+
+CREATE TABLE facet_blocks (
+  block    INTEGER NOT NULL, -- seq / 256
+  facet_id INTEGER NOT NULL,
+  bits     BLOB NOT NULL,    -- 32 bytes; bit seq % 256, lowest bit of the first byte first
+  PRIMARY KEY (block, facet_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE facet_hours (
+  hour      INTEGER NOT NULL,   -- event time / 3,600,000 ms
+  facet_id  INTEGER NOT NULL,
+  n         INTEGER NOT NULL,   -- events
+  first_seq INTEGER NOT NULL,   -- lowest seq among them
+  PRIMARY KEY (hour, facet_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE facets (
+  id       INTEGER PRIMARY KEY, -- seq of the first event with this combination
+  internal INTEGER NOT NULL,    -- 1: our own family, left out of the Task-Monitor unless scope=all
+  role     TEXT NOT NULL,
+  type     TEXT NOT NULL,
+  category TEXT NOT NULL,
+  n        INTEGER NOT NULL,    -- events
+  UNIQUE (role, type, category)
+) STRICT;
+
+CREATE TABLE list_slots (
+  slot INTEGER NOT NULL,
+  list TEXT NOT NULL,
+  n    INTEGER NOT NULL, -- sessions that stand in the list at this slot; their sum is the length of the list
+  PRIMARY KEY (slot, list)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE projections (
+  name         TEXT PRIMARY KEY,
+  version      TEXT NOT NULL,    -- of the code and its rules; another one means rebuild
+  kind         TEXT NOT NULL,    -- decision, read-model
+  state        TEXT NOT NULL,    -- live, parked, rebuilding
+  seq          INTEGER NOT NULL, -- the tables reflect the log up to here
+  context      TEXT NOT NULL CHECK (json_valid(context)), -- configuration folded from config.applied up to seq
+  parked_seq   INTEGER,          -- the event that could not be applied
+  parked_error TEXT,
+  parked_at    INTEGER           -- ms since 1970
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE routes (
+  id              INTEGER PRIMARY KEY, -- seq of its first event
+  route_key       TEXT NOT NULL UNIQUE, -- <workSessionId>::<agent>|<agent>, agents in lower case, sorted
+  conversation_id TEXT NOT NULL,
+  time            REAL NOT NULL,
+  seq             INTEGER NOT NULL,
+  last_event_type TEXT NOT NULL,
+  run_id          TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE session_census ( -- how many sessions hold just these kinds of events, by category
+  signature TEXT NOT NULL,    -- kind ids, ascending, with commas
+  category  TEXT NOT NULL,
+  n         INTEGER NOT NULL,
+  PRIMARY KEY (signature, category)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE session_events (
+  session_id INTEGER NOT NULL,
+  seq        INTEGER NOT NULL,
+  thread_id  INTEGER NOT NULL,
+  kind_id    INTEGER NOT NULL,
+  time       REAL NOT NULL,
+  PRIMARY KEY (session_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE session_kinds (
+  id       INTEGER PRIMARY KEY, -- seq of the first event with this combination
+  internal INTEGER NOT NULL,
+  role     TEXT NOT NULL,
+  type     TEXT NOT NULL,
+  UNIQUE (role, type)
+) STRICT;
+
+CREATE TABLE session_profiles (
+  id           INTEGER PRIMARY KEY, -- work_sessions.id
+  title        TEXT NOT NULL,
+  title_rank   INTEGER NOT NULL,    -- of the event that the title is from: -1 is best
+  title_time   REAL NOT NULL,
+  participants TEXT NOT NULL, -- [{agent, name, type}, ...]
+  previous     TEXT NOT NULL        -- previousWorkSessionId, or ''
+) STRICT;
+
+CREATE TABLE session_slots (
+  slot       INTEGER NOT NULL,
+  session_id INTEGER NOT NULL,
+  lists      TEXT NOT NULL, -- JSON: [list, ...]
+  PRIMARY KEY (slot, session_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE session_tasks (
+  id         INTEGER PRIMARY KEY, -- seq of the task's first event in the session
+  session_id INTEGER NOT NULL,
+  task_id    TEXT NOT NULL,
+  state      TEXT NOT NULL,
+  time       REAL NOT NULL,
+  seq        INTEGER NOT NULL,
+  reason     TEXT NOT NULL,
+  UNIQUE (session_id, task_id)
+) STRICT;
+
+CREATE TABLE streams (
+  id   INTEGER PRIMARY KEY, -- seq of the stream's first event
+  name TEXT NOT NULL UNIQUE -- e.g. task/task_ab12, conversation/<uuid>
+) STRICT;
+
+CREATE TABLE threads (
+  id          INTEGER PRIMARY KEY, -- seq of its first event
+  session_id  INTEGER NOT NULL,
+  key         TEXT NOT NULL,       -- conv:<conversationId>, pair:<a>_<b>, event:<type>:<bucket>
+  parent_id   TEXT NOT NULL,       -- parentConversationId, or ''
+  from_agent  TEXT NOT NULL,       -- of the earliest event; 'unknown' where missing
+  to_agent    TEXT NOT NULL,
+  start_time  REAL NOT NULL,
+  last_time   REAL NOT NULL,
+  event_count INTEGER NOT NULL,
+  step_time   REAL NOT NULL,       -- the newest event that moved the outcome
+  step_seq    INTEGER NOT NULL,    -- 0: none has
+  open        INTEGER NOT NULL,
+  outcome     TEXT NOT NULL,       -- active, waiting, blocked, no_reply, done; '' for threads without a conversation
+  reason      TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  votes       TEXT NOT NULL, -- as in work_sessions
+  UNIQUE (session_id, key)
+) STRICT;
+
+CREATE TABLE work_sessions (
+  id              INTEGER PRIMARY KEY,  -- seq of its first event
+  name            TEXT NOT NULL UNIQUE, -- workSessionId
+  base_time       REAL NOT NULL,       -- time of that event; times in kinds are relative to it
+  start_time      REAL NOT NULL,
+  last_time       REAL NOT NULL,
+  latest_seq      INTEGER NOT NULL,    -- the event of last_time; the later one of equals
+  latest_terminal INTEGER NOT NULL,
+  message_time    REAL NOT NULL,       -- of the newest event that says something
+  message_seq     INTEGER NOT NULL,    -- 0: none does
+  event_count     INTEGER NOT NULL,
+  conversation_n  INTEGER NOT NULL,    -- events by role
+  delegation_n    INTEGER NOT NULL,
+  orchestration_n INTEGER NOT NULL,
+  observability_n INTEGER NOT NULL,
+  thread_count    INTEGER NOT NULL,
+  open_threads    INTEGER NOT NULL,    -- conversations and child runs without an end
+  open_tasks      INTEGER NOT NULL,    -- tasks in progress
+  blocked_tasks   INTEGER NOT NULL,
+  waiting_n       INTEGER NOT NULL,    -- threads by outcome
+  active_n        INTEGER NOT NULL,
+  blocked_n       INTEGER NOT NULL,
+  no_reply_n      INTEGER NOT NULL,
+  done_n          INTEGER NOT NULL,
+  category        TEXT NOT NULL,       -- by vote
+  votes           TEXT NOT NULL, -- [fallback category, [category, weight, tag, n, tag, n, ...], ...]
+  kinds           TEXT NOT NULL  -- [[kind id, events, first time - base_time, last time - base_time], ...]
+) STRICT;
+
+CREATE UNIQUE INDEX events_by_id ON events (id);
+
+CREATE UNIQUE INDEX events_by_stream ON events (stream_id, version);
+
+CREATE INDEX facet_blocks_by_facet ON facet_blocks (facet_id, block);
+
+CREATE INDEX list_slots_by_list ON list_slots (list, slot);
+
+CREATE INDEX session_profiles_by_previous ON session_profiles (previous) WHERE previous <> '';
+
+CREATE INDEX threads_by_trouble ON threads (outcome, last_time) WHERE outcome IN ('blocked', 'no_reply');
+
+CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
+BEGIN
+  SELECT RAISE(ABORT, 'events are append-only: a row is never deleted');
+END;
+
+CREATE TRIGGER events_are_only_blanked BEFORE UPDATE ON events
+WHEN NOT (new.data IS NULL AND new.original IS NULL AND new.salt IS NULL
+  AND new.seq = old.seq AND new.id = old.id AND new.stream_id = old.stream_id AND new.version = old.version
+  AND new.type = old.type AND new.ver = old.ver AND new.agent_id = old.agent_id AND new.ts = old.ts
+  AND new.recorded_at = old.recorded_at AND new.correlation_id = old.correlation_id
+  AND new.causation_id = old.causation_id AND new.actor = old.actor
+  AND new.data_hash = old.data_hash AND new.hash = old.hash)
+BEGIN
+  SELECT RAISE(ABORT, 'events are append-only: only data, original and salt may be blanked, together');
+END;
+
+CREATE VIEW v_conversations AS
+SELECT w.name AS work_session, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.key AS thread,
+       t.from_agent, t.to_agent, t.outcome, t.open, t.reason, t.category, t.event_count,
+       strftime('%Y-%m-%dT%H:%M:%fZ', t.start_time / 1000.0, 'unixepoch') AS started_at, t.start_time AS start_ms,
+       strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms,
+       nullif(t.parent_id, '') AS parent_conversation
+  FROM threads t JOIN work_sessions w ON w.id = t.session_id;
+
+CREATE VIEW v_event_counts AS
+SELECT strftime('%Y-%m-%dT%H:00Z', h.hour * 3600, 'unixepoch') AS hour, f.role, f.type, f.category, f.internal, h.n AS events
+  FROM facet_hours h JOIN facets f ON f.id = h.facet_id;
+
+CREATE VIEW v_events AS
+SELECT e.seq,
+       lower(substr(hex(e.id), 1, 8) || '-' || substr(hex(e.id), 9, 4) || '-' || substr(hex(e.id), 13, 4) || '-' ||
+             substr(hex(e.id), 17, 4) || '-' || substr(hex(e.id), 21)) AS id,
+       s.name AS stream, e.version, e.type, e.ver, e.agent_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', i.time / 1000.0, 'unixepoch') AS happened_at, i.time AS time_ms, i.time_source,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.recorded_at / 1000.0, 'unixepoch') AS recorded_at,
+       e.correlation_id, e.causation_id, e.actor,
+       f.role, i.role_guessed, i.from_type, i.to_type, f.category, i.secondary, i.sub_tags, i.confidence, i.source AS category_source,
+       i.version AS category_version, f.internal,
+       e.data ->> '$.workSessionId' AS work_session, e.data ->> '$.conversationId' AS conversation, e.data ->> '$.taskId' AS task,
+       e.data ->> '$.message' AS message, e.data, e.original, e.data IS NULL AS redacted
+  FROM events e JOIN streams s ON s.id = e.stream_id
+  LEFT JOIN event_index i ON i.seq = e.seq LEFT JOIN facets f ON f.id = i.facet_id;
+
+CREATE VIEW v_participants AS
+SELECT w.name AS work_session, j.value ->> '$.agent' AS agent, j.value ->> '$.name' AS name, j.value ->> '$.type' AS session_type,
+       strftime('%Y-%m-%dT%H:%M:%fZ', w.last_time / 1000.0, 'unixepoch') AS last_at
+  FROM work_sessions w JOIN session_profiles p ON p.id = w.id, json_each(p.participants) j;
+
+CREATE VIEW v_projections AS
+SELECT name, kind, version, state, seq, (SELECT coalesce(max(seq), 0) FROM events) - seq AS behind, parked_seq, parked_error
+  FROM projections;
+
+CREATE VIEW v_rejected_lines AS
+SELECT e.seq, e.data ->> '$.file' AS file, e.data ->> '$.line' AS line, e.data ->> '$.reason' AS reason, e.data ->> '$.bytes' AS bytes,
+       e.data ->> '$.text' AS text, strftime('%Y-%m-%dT%H:%M:%fZ', e.recorded_at / 1000.0, 'unixepoch') AS recorded_at
+  FROM events e WHERE e.type = 'import.rejected';
+
+CREATE VIEW v_routes AS
+SELECT route_key, conversation_id AS conversation, last_event_type, run_id AS run,
+       strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS last_at, time AS last_ms, seq
+  FROM routes;
+
+CREATE VIEW v_tasks AS
+SELECT t.task_id AS task, w.name AS work_session, t.state, t.reason,
+       strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch') AS since_at, t.time AS since_ms
+  FROM session_tasks t JOIN work_sessions w ON w.id = t.session_id;
+
+CREATE VIEW v_trouble AS
+SELECT w.name AS work_session, p.title, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.from_agent, t.to_agent,
+       t.outcome, t.reason, strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms
+  FROM threads t JOIN work_sessions w ON w.id = t.session_id JOIN session_profiles p ON p.id = t.session_id
+ WHERE t.outcome IN ('blocked', 'no_reply');
+
+CREATE VIEW v_work_sessions AS
+SELECT s.name AS work_session, p.title,
+       strftime('%Y-%m-%dT%H:%M:%fZ', s.start_time / 1000.0, 'unixepoch') AS started_at, s.start_time AS start_ms,
+       strftime('%Y-%m-%dT%H:%M:%fZ', s.last_time / 1000.0, 'unixepoch') AS last_at, s.last_time AS last_ms,
+       CASE WHEN (julianday('now') - 2440587.5) * 86400000.0 - s.last_time > 86400000.0 THEN 'ARCHIVED'
+            WHEN s.latest_terminal AND s.open_threads = 0 AND s.open_tasks = 0 THEN 'QUIET' ELSE 'ACTIVE' END AS status,
+       s.outcome,
+       CASE WHEN s.outcome IN ('blocked', 'no_reply') THEN coalesce(
+         (SELECT t.reason FROM threads t WHERE t.session_id = s.id AND t.outcome = s.outcome AND t.reason <> ''
+           ORDER BY t.step_time DESC, t.step_seq DESC LIMIT 1),
+         (SELECT k.reason FROM session_tasks k WHERE k.session_id = s.id AND k.state = 'blocked'
+           ORDER BY k.time DESC, k.seq DESC LIMIT 1), '') ELSE '' END AS reason,
+       s.category, s.event_count, s.thread_count, s.open_threads, s.open_tasks, s.blocked_tasks,
+       s.conversation_n AS conversation_events, s.delegation_n AS delegation_events, s.orchestration_n AS orchestration_events,
+       s.observability_n AS observability_events,
+       (SELECT group_concat(j.value ->> '$.agent', ', ') FROM json_each(p.participants) j) AS participants,
+       nullif(p.previous, '') AS previous_work_session
+  FROM (SELECT *, CASE WHEN blocked_n > 0 OR blocked_tasks > 0 THEN 'blocked' WHEN no_reply_n > 0 THEN 'no_reply'
+                       WHEN waiting_n > 0 THEN 'waiting' WHEN active_n > 0 OR open_tasks > 0 THEN 'active'
+                       WHEN done_n > 0 OR latest_terminal THEN 'done' ELSE 'active' END AS outcome
+          FROM work_sessions) s
+  JOIN session_profiles p ON p.id = s.id;

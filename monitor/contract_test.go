@@ -1,0 +1,129 @@
+package monitor_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// TestAnswersKeepTheContract holds real answers of every endpoint, refusals included, against openapi.yaml as it is served.
+func TestAnswersKeepTheContract(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.importing(t, `{broken`, `{"type":"note"}`, event("a2a.send", "", 7, `"workSessionId":"ws_bare","collabIntent":"ask","message":"<@99> [x](y)"`))
+	b.appending(t, "run.started", `{"runId":"r","workSessionId":"ws_talk"}`)
+	if err := b.db.Redact(context.Background(), 3); err != nil {
+		t.Fatal(err)
+	}
+	contract := newContract(t, b)
+	asked := map[string]bool{}
+	for _, c := range []struct {
+		path   string
+		status int
+	}{
+		{"/", 200},
+		{"/api", 200},
+		{"/api/openapi.yaml", 200},
+		{"/api/health", 200},
+		{"/api/health?min_seq=1", 200},
+		{"/api/health?min_seq=x", 400},
+		{"/api/health?min_seq=1000", 503},
+		{"/api/events", 200},
+		{"/api/events?scope=all", 200},
+		{"/api/events?limit=2&role=conversation.main&type=a2a.send&viewCategory=infra_ops&since=2026-02-19", 200},
+		{"/api/events?after=3&limit=1", 200},
+		{"/api/events?role=nobody", 200},
+		{"/api/events?limit=0", 400},
+		{"/api/events?since=never", 400},
+		{"/api/events?min_seq=1000", 503},
+		{"/api/work-sessions", 200},
+		{"/api/work-sessions?scope=all&include=summary", 200},
+		{"/api/work-sessions?limit=1&role=conversation.main&status=ACTIVE,QUIET&viewCategory=infra_ops", 200},
+		{"/api/work-sessions?type=unheard.of", 200},
+		{"/api/work-sessions?include=all", 400},
+		{"/api/work-sessions?min_seq=1000", 503},
+		{"/api/work-sessions/ws_talk", 200},
+		{"/api/work-sessions/ws_bare?include=summary", 200},
+		{"/api/work-sessions/ws_talk?role=conversation.main", 200},
+		{"/api/work-sessions/ws_missing", 404},
+		{"/api/work-sessions/ws_talk?scope=mine", 400},
+		{"/api/work-sessions/ws_talk?min_seq=1000", 503},
+		{"/api/categories", 200},
+		{"/api/categories?scope=mine", 400},
+		{"/api/categories?min_seq=1000", 503},
+	} {
+		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
+	}
+	for path := range contract.document.Paths.Map() {
+		if !asked[path] {
+			t.Errorf("nothing asks for %s", path)
+		}
+	}
+	park := func(tx eventstore.Tx) error {
+		_, err := tx.Exec("UPDATE projections SET state = 'parked', parked_seq = 3, parked_error = 'defect', parked_at = 1 WHERE name = 'index'")
+		return err
+	}
+	if err := b.db.Exclusive(context.Background(), park, nil); err != nil {
+		t.Fatal(err)
+	}
+	contract.check(t, http.MethodGet, "/api/health", 200)
+}
+
+// contract is what openapi.yaml promises.
+type contract struct {
+	document *openapi3.T
+	router   routers.Router
+	server   *testBundle
+}
+
+func newContract(t *testing.T, b *testBundle) *contract {
+	t.Helper()
+	_, text := b.ask(t, http.MethodGet, "/api/openapi.yaml")
+	document, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := document.Validate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	router, err := legacy.NewRouter(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &contract{document: document, router: router, server: b}
+}
+
+// check asks and returns the path of the contract that the answer was held against.
+func (c *contract) check(t *testing.T, method, path string, status int) string {
+	t.Helper()
+	response, body := c.server.ask(t, method, path)
+	if response.StatusCode != status {
+		t.Errorf("%s: status %d, want %d: %.200s", path, response.StatusCode, status, body)
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route, values, err := c.router.FindRoute(request)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: values, Route: route},
+		Status:                 response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	if err := openapi3filter.ValidateResponse(context.Background(), input); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+	return route.Path
+}
