@@ -8,7 +8,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The race detector needs a C compiler; nothing else does.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
 ifneq ($(CC_FOUND),)
-TEST_ENV := CGO_ENABLED=1
+# The driver is some 14 times slower under the race detector, so properties are tried on fewer cases; `make soak` tries many.
+TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-12}
 TEST_FLAGS := -race
 else
 TEST_ENV := CGO_ENABLED=0
@@ -41,7 +42,7 @@ crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
 
 .PHONY: soak
 soak: ## Run the long tests, without the race detector
-	CGO_ENABLED=0 $(GO) test -tags soak -count=1 -timeout 120m ./...
+	CGO_ENABLED=0 RAPID_CHECKS=$${RAPID_CHECKS:-1000} $(GO) test -tags soak -count=1 -timeout 120m ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while (FUZZTIME=20s)

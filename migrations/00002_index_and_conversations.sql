@@ -7,7 +7,7 @@ CREATE TABLE facets (
   type     TEXT NOT NULL,
   category TEXT NOT NULL,
   n        INTEGER NOT NULL,    -- events
-  UNIQUE (role, type, category)
+  UNIQUE (internal, role, type, category)
 ) STRICT;
 
 CREATE TABLE facet_hours (
@@ -89,7 +89,7 @@ CREATE TABLE session_kinds (
   internal INTEGER NOT NULL,
   role     TEXT NOT NULL,
   type     TEXT NOT NULL,
-  UNIQUE (role, type)
+  UNIQUE (internal, role, type)
 ) STRICT;
 
 -- The newest sessions by kind of event, by category and by sub-tag. A list is '12' for session_kinds.id 12, '@infra_ops' for a category,

@@ -33,12 +33,15 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
+// dockerHost is the name by which a container asks the machine that it runs on: Task-Hub does. It resolves nowhere else.
+const dockerHost = "host.docker.internal"
+
 func isLoopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback()
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == dockerHost
 }
 
 // localAddress is the address at which the request arrived, or "".

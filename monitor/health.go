@@ -20,7 +20,15 @@ type healthAnswer struct {
 	AsOfSeq     int64                `json:"asOfSeq"`
 	Events      int64                `json:"events"`
 	BadLines    int64                `json:"badLines"` // of imported logs that were no events
+	Durability  string               `json:"durability,omitempty"`
+	Importing   *importAnswer        `json:"importing,omitempty"` // absent when no log is being imported
 	Projections []projections.Status `json:"projections"`
+}
+
+// importAnswer is how far the import of logs is.
+type importAnswer struct {
+	Bytes int64 `json:"bytes"`
+	Total int64 `json:"total"`
 }
 
 // timestampLayout is how ECMAScript writes a time.
@@ -47,6 +55,12 @@ func (s *Server) health(c echo.Context) error {
 		}
 		a := &healthAnswer{Status: "ok", Timestamp: s.opts.Now().UTC().Format(timestampLayout), Version: s.opts.Version, Seq: head.Seq,
 			AsOfSeq: v.asOf, Events: head.Seq, BadLines: rejected, Projections: listOf(list)}
+		a.Durability = s.opts.Durability
+		if s.opts.Importing != nil {
+			if done, total, running := s.opts.Importing(); running {
+				a.Importing = &importAnswer{done, total}
+			}
+		}
 		if slices.ContainsFunc(list, func(p projections.Status) bool { return p.State == projections.Parked }) {
 			a.Status = "degraded"
 		}

@@ -34,7 +34,10 @@ type Options struct {
 	Now     func() time.Time // default: time.Now
 	Hosts   []string         // names, without port, under which the API may be asked, beside loopback ones and the address asked
 	Version string           // shown by GET /api
-	Logger  *slog.Logger
+	// Durability is what an acknowledged append has survived, and Importing how far the import of logs under way is; both for health.
+	Durability string
+	Importing  func() (done, total int64, running bool)
+	Logger     *slog.Logger
 
 	// Bounds of one answer. Zero means the default.
 	MaxWait   time.Duration // how long min_seq waits for the log

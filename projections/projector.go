@@ -23,6 +23,19 @@ type Event struct {
 	Roster *coordination.Roster // as the configuration stood at this event
 }
 
+// Internal reports whether the event is our own book-keeping, which the Task-Monitor leaves out: an event of one of our families that
+// no log was imported for.
+func (e *Event) Internal() bool {
+	return coordination.Internal(e.Type) && e.Actor != eventstore.ActorImport
+}
+
+// maxTimeMs is the last moment that ECMAScript has a date for.
+const maxTimeMs = 8.64e15
+
+// ClampTime brings a time in ms into the range of dates, so that buckets of it are the same on every machine. An event may claim any
+// number as its time.
+func ClampTime(ms float64) float64 { return min(max(ms, -maxTimeMs), maxTimeMs) }
+
 // Definition describes a projector to the engine.
 type Definition struct {
 	Name    string

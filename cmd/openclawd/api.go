@@ -61,7 +61,8 @@ func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 func (p *Program) api() http.Handler {
 	return monitor.New(monitor.Options{
 		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
-		Logger: p.opts.Logger.With("component", "monitor"),
+		Logger: p.opts.Logger.With("component", "monitor"), Hosts: p.opts.Hosts, Durability: string(p.log.Durability()),
+		Importing: p.importing.progress,
 	}).Handler()
 }
 

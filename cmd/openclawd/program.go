@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -29,14 +30,16 @@ const drainTime = 5 * time.Second
 
 // Options of a Program. All fields are required unless they say otherwise.
 type Options struct {
-	StateDir string // of OpenClaw; need not exist
-	DB       string
-	API      string // host:port; port 0 takes any free one
-	Follow   bool   // another gateway produces the events of StateDir
-	Rules    coordination.Rules
-	Now      func() time.Time
-	Logger   *slog.Logger
-	Ready    func(api net.Addr) // called once, when the API answers; may be nil
+	StateDir   string // of OpenClaw; need not exist
+	DB         string
+	API        string // host:port; port 0 takes any free one
+	Follow     bool   // another gateway produces the events of StateDir
+	Rules      coordination.Rules
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Hosts      []string // further names under which the API may be asked; may be empty
+	Durability sqlite.Durability
+	Ready      func(api net.Addr) // called once, when the API answers; may be nil
 }
 
 // Program is the whole server: the log, its projections, the import of what is there already, and the API.
@@ -47,6 +50,8 @@ type Program struct {
 	limits limits
 	log    *sqlite.DB
 	engine *projections.Engine
+
+	importing importState
 
 	caughtUp chan struct{} // closed when nothing is left to import or to rebuild
 }
@@ -102,7 +107,7 @@ func (p *Program) Close() error {
 
 func (p *Program) open(ctx context.Context) (err error) {
 	p.log, err = sqlite.Open(ctx, sqlite.Options{
-		Path: p.opts.DB, Owner: "serve on " + p.opts.API, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
+		Path: p.opts.DB, Owner: "serve on " + p.opts.API, Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
 	})
 	if err != nil {
 		return openError(p.opts.DB, err)
@@ -231,8 +236,18 @@ func (p *Program) newLogs(ctx context.Context) (*fingerprint, error) {
 	return logs, nil
 }
 
+// importState is how far the import of logs is, in bytes. The API shows it while an import runs.
+type importState struct{ done, total atomic.Int64 }
+
+func (s *importState) progress() (done, total int64, running bool) {
+	total = s.total.Load()
+	return s.done.Load(), total, total > 0
+}
+
 func (p *Program) importLogs(ctx context.Context, logs *fingerprint) error {
 	start := p.opts.Now()
+	p.importing.total.Store(logs.bytes())
+	defer p.importing.total.Store(0)
 	note := everyNow(p.opts.Now, func(done, total int64) {
 		p.opts.Logger.Info("importing logs", "bytes", done, "of", total)
 	})
@@ -243,6 +258,7 @@ func (p *Program) importLogs(ctx context.Context, logs *fingerprint) error {
 			before += logs.Files[file-1].Size
 			file = at.File
 		}
+		p.importing.done.Store(before + at.Bytes)
 		note(before+at.Bytes, logs.bytes())
 	})
 	report, err := importer.ImportFiles(ctx, logs.paths())

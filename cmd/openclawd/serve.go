@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
 // Where the API is when nothing says otherwise: where Task-Hub looks for a Task-Monitor.
@@ -25,6 +27,8 @@ const (
 type serving struct {
 	stateDir, db, api, classifier, clock string
 	logLevel, logFormat                  string
+	durability                           string
+	hosts                                []string
 	follow, sample                       bool
 }
 
@@ -53,6 +57,8 @@ Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT stand f
 	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); loopback only")
 	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
 	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
+	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API may be asked; may be repeated")
+	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
 	addClassifier(cmd, &s.classifier)
 	flags.StringVar(&s.clock, "clock", "", "stop the clock at `TIME` (RFC 3339), to replay and to compare answers")
 	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
@@ -91,8 +97,8 @@ func (p *process) options(s serving) (Options, error) {
 	if s.sample && (s.stateDir != "" || s.db != "") {
 		return Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample brings its own --state-dir and --db")}
 	}
-	opts := Options{StateDir: s.stateDir, Follow: s.follow}
-	var errs [5]error
+	opts := Options{StateDir: s.stateDir, Follow: s.follow, Hosts: s.hosts}
+	var errs [6]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()
 	}
@@ -101,7 +107,16 @@ func (p *process) options(s serving) (Options, error) {
 	opts.Rules, errs[2] = parseClassifier(s.classifier)
 	opts.Now, errs[3] = p.clock(s.clock)
 	opts.Logger, errs[4] = newLogger(p.stderr, s.logLevel, s.logFormat)
+	opts.Durability, errs[5] = parseDurability(s.durability)
 	return opts, cmp.Or(errs[:]...)
+}
+
+func parseDurability(flag string) (sqlite.Durability, error) {
+	switch d := sqlite.Durability(flag); d {
+	case sqlite.DurabilityFull, sqlite.DurabilityRelaxed:
+		return d, nil
+	}
+	return "", &configError{setting: "--durability", value: flag, mend: "use full or relaxed"}
 }
 
 // apiAddress checks that only this machine can reach the API: nobody has to show a token yet.

@@ -3,9 +3,8 @@
 package sqlite_test
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,25 +21,19 @@ func TestSoakAcknowledgementFollowsFsync(t *testing.T) {
 	}
 	const appends = 200
 	dir := t.TempDir()
-	trace := filepath.Join(dir, "trace")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-e", "trace=fsync,fdatasync,write", "-y", "-s", "40", "-o", trace, self)
+	cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-e", "trace=fsync,fdatasync,write", "-y", "-s", "40", self)
 	cmd.Env = append(os.Environ(), envAcknowledge+"="+filepath.Join(dir, "log.db"), fmt.Sprintf("%s=%d", envAppends, appends))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("strace: %v\n%s", err, out)
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("strace: %v\n%s", err, trace.Bytes())
 	}
-	f, err := os.Open(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	synced, acknowledged := false, 0
-	lines := bufio.NewReader(f)
-	for {
-		line, err := lines.ReadString('\n')
+	for line := range strings.Lines(trace.String()) {
 		switch {
 		case strings.Contains(line, "sync(") && strings.Contains(line, "log.db-wal"):
 			synced = true
@@ -50,12 +43,6 @@ func TestSoakAcknowledgementFollowsFsync(t *testing.T) {
 			}
 			synced = false
 			acknowledged++
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	if acknowledged != appends {

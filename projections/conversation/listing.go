@@ -17,7 +17,7 @@ import (
 const SlotMs = 600_000
 
 // Slot is the slot that a time in ms falls into.
-func Slot(ms float64) int64 { return int64(math.Floor(ms / SlotMs)) }
+func Slot(ms float64) int64 { return int64(math.Floor(projections.ClampTime(ms) / SlotMs)) }
 
 // KindList, CategoryList and TagList name the lists of session_slots.
 func KindList(kind int64) string                         { return strconv.FormatInt(kind, 10) }

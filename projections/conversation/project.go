@@ -95,19 +95,21 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 
 // kind is a combination of role and type that occurs in work sessions.
 type kind struct {
-	id       int64
-	internal bool
+	id int64
 	kindKey
 }
 
-type kindKey struct{ role, typ string }
+type kindKey struct {
+	internal  bool
+	role, typ string
+}
 
 func newKinds(table string) *projections.Table[kindKey, kind] {
 	return projections.NewTable(projections.Columns[kindKey, kind]{
 		Table: table, Names: []string{"id", "internal", "role", "type"}, Key: 1, Fixed: 4, Keep: 2_000,
-		Lookup: "role = ? AND type = ?", LookUp: func(k kindKey) []any { return []any{k.role, k.typ} },
+		Lookup: "internal = ? AND role = ? AND type = ?", LookUp: func(k kindKey) []any { return []any{k.internal, k.role, k.typ} },
 		Scan: func(r eventstore.Row, k *kind) error {
-			*k = kind{id: r.Int(0), internal: r.Int(1) != 0, kindKey: kindKey{r.Text(2), r.Text(3)}}
+			*k = kind{id: r.Int(0), kindKey: kindKey{r.Int(1) != 0, r.Text(2), r.Text(3)}}
 			return nil
 		},
 		Args: func(args []any, k *kind) []any { return append(args, k.id, k.internal, k.role, k.typ) },
@@ -115,13 +117,13 @@ func newKinds(table string) *projections.Table[kindKey, kind] {
 }
 
 func (p *projector) kind(tx eventstore.Tx, e *projections.Event) (*kind, error) {
-	key := kindKey{string(e.Class.Role), e.Type}
+	key := kindKey{e.Internal(), string(e.Class.Role), e.Type}
 	if k, err := p.kinds.Get(tx, key); k != nil || err != nil {
 		return k, err
 	}
 	k, _, err := p.kinds.Edit(tx, key)
 	if err == nil {
-		*k = kind{id: e.Seq, kindKey: key, internal: coordination.Internal(e.Type) && e.Actor != eventstore.ActorImport}
+		*k = kind{id: e.Seq, kindKey: key}
 	}
 	return k, err
 }

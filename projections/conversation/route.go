@@ -69,9 +69,9 @@ func (p *router) Apply(tx eventstore.Tx, e *projections.Event) error {
 	if newer(t.time, t.seq, e.Record.Time, e.Seq) {
 		return nil
 	}
-	t.conversation, t.time, t.seq, t.lastType = e.Record.ConversationID, e.Record.Time, e.Seq, e.Type
-	if e.Record.RunID != "" {
+	if e.Record.RunID != "" || e.Record.ConversationID != t.conversation { // a run is of its conversation
 		t.run = e.Record.RunID
 	}
+	t.conversation, t.time, t.seq, t.lastType = e.Record.ConversationID, e.Record.Time, e.Seq, e.Type
 	return nil
 }

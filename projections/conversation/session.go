@@ -1,11 +1,11 @@
 package conversation
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -172,14 +172,27 @@ func formatKinds(kinds []kindCount) string {
 	return string(append(b, ']'))
 }
 
+// parseKinds reads what formatKinds wrote. It is asked for every session that a list looks at, hence by hand.
 func parseKinds(text string) ([]kindCount, error) {
-	var rows [][4]float64
-	if err := json.Unmarshal([]byte(text), &rows); err != nil {
-		return nil, err
+	inner, opened := strings.CutPrefix(text, "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	if !opened || !closed {
+		return nil, fmt.Errorf("%.60q is not a list of kinds", text)
 	}
-	kinds := make([]kindCount, len(rows))
-	for i, r := range rows {
-		kinds[i] = kindCount{kind: int64(r[0]), n: int64(r[1]), first: r[2], last: r[3]}
+	kinds := make([]kindCount, 0, strings.Count(inner, "["))
+	for inner != "" {
+		row, rest, ended := strings.Cut(strings.TrimPrefix(inner, "["), "]")
+		var fields [4]float64
+		for i := range fields {
+			field, others, _ := strings.Cut(row, ",")
+			n, err := strconv.ParseFloat(field, 64)
+			if err != nil || !ended {
+				return nil, fmt.Errorf("%.60q is not a list of kinds", text)
+			}
+			fields[i], row = n, others
+		}
+		kinds = append(kinds, kindCount{kind: int64(fields[0]), n: int64(fields[1]), first: fields[2], last: fields[3]})
+		inner = strings.TrimPrefix(rest, ",")
 	}
 	return kinds, nil
 }

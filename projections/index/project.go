@@ -28,13 +28,15 @@ func Definition(rules coordination.Rules) projections.Definition {
 
 // facet is a combination of role, type and category.
 type facet struct {
-	id       int64
-	internal bool
-	n        int64
+	id int64
+	n  int64
 	facetKey
 }
 
-type facetKey struct{ role, typ, category string }
+type facetKey struct {
+	internal            bool
+	role, typ, category string
+}
 
 type hour struct {
 	hourKey
@@ -65,10 +67,10 @@ func newProjector(name func(string) string) *projector {
 	return &projector{
 		facets: projections.NewTable(projections.Columns[facetKey, facet]{
 			Table: name("facets"), Names: []string{"id", "internal", "role", "type", "category", "n"}, Key: 1, Fixed: 5, Keep: 5_000,
-			Lookup: "role = ? AND type = ? AND category = ?",
-			LookUp: func(k facetKey) []any { return []any{k.role, k.typ, k.category} },
+			Lookup: "internal = ? AND role = ? AND type = ? AND category = ?",
+			LookUp: func(k facetKey) []any { return []any{k.internal, k.role, k.typ, k.category} },
 			Scan: func(r eventstore.Row, f *facet) error {
-				*f = facet{id: r.Int(0), internal: r.Int(1) != 0, facetKey: facetKey{r.Text(2), r.Text(3), r.Text(4)}, n: r.Int(5)}
+				*f = facet{id: r.Int(0), facetKey: facetKey{r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)}, n: r.Int(5)}
 				return nil
 			},
 			Args: func(args []any, f *facet) []any {
@@ -107,14 +109,13 @@ func (p *projector) Rows() []projections.Rows {
 
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	c := &e.Class
-	internal := coordination.Internal(e.Type) && e.Actor != eventstore.ActorImport
-	key := facetKey{string(c.Role), e.Type, string(c.Category)}
+	key := facetKey{e.Internal(), string(c.Role), e.Type, string(c.Category)}
 	f, existed, err := p.facets.Edit(tx, key)
 	if err != nil {
 		return err
 	}
 	if !existed {
-		*f = facet{id: e.Seq, facetKey: key, internal: internal}
+		*f = facet{id: e.Seq, facetKey: key}
 	}
 	f.n++
 
@@ -142,7 +143,7 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 }
 
 // Hour is the bucket that a time in ms falls into.
-func Hour(ms float64) int64 { return int64(math.Floor(ms / HourMs)) }
+func Hour(ms float64) int64 { return int64(math.Floor(projections.ClampTime(ms) / HourMs)) }
 
 // jsonList writes a list of texts as JSON; an empty one is [], never null.
 func jsonList[T ~string](list []T) string {

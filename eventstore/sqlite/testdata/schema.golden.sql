@@ -55,7 +55,7 @@ CREATE TABLE facets (
   type     TEXT NOT NULL,
   category TEXT NOT NULL,
   n        INTEGER NOT NULL,    -- events
-  UNIQUE (role, type, category)
+  UNIQUE (internal, role, type, category)
 ) STRICT;
 
 CREATE TABLE list_slots (
@@ -108,7 +108,7 @@ CREATE TABLE session_kinds (
   internal INTEGER NOT NULL,
   role     TEXT NOT NULL,
   type     TEXT NOT NULL,
-  UNIQUE (role, type)
+  UNIQUE (internal, role, type)
 ) STRICT;
 
 CREATE TABLE session_profiles (
