@@ -28,9 +28,6 @@ func TestCrashWhileRebuilding(t *testing.T) {
 	storetest.Crash(t, rebuilding, 0)
 }
 
-// crashLogSize is how many events a file of these scenarios gets before the next is begun, so that checking stays quick.
-const crashLogSize = 600
-
 // projecting appends in batches of all sizes.
 var projecting = storetest.Scenario{
 	Name: "projection",

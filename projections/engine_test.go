@@ -3,6 +3,7 @@ package projections_test
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -173,8 +174,11 @@ func TestFullDiskParksNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, definitions()...)
 	b.close(t)
-	b.open(t, sqlite.Options{MaxPages: 60})
-	var err error
+	info, err := os.Stat(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(t, sqlite.Options{MaxPages: info.Size()/4096 + 20})
 	for i := int64(0); err == nil && i < 10_000; i++ {
 		_, err = b.Append(t.Context(), to(good(i), event("a2a.send", i, map[string]any{"workSessionId": "ws_1", "conversationId": "c1"})))
 	}

@@ -60,13 +60,12 @@ type entry[R any] struct {
 	stored  bool // in the table
 	changed bool
 	round   int // when it was last touched
-	mark    int // length of undo at the last copy, to copy once per mark
 }
 
 type undoStep[R any] struct {
-	entry          *entry[R]
-	row            R
-	exists, stored bool
+	entry  *entry[R]
+	row    R
+	exists bool
 }
 
 // NewTable returns an empty cache.
@@ -114,7 +113,7 @@ func (t *Table[K, R]) Edit(tx eventstore.Tx, k K) (row *R, existed bool, err err
 	}
 	existed = e.exists
 	if t.marked {
-		t.undo = append(t.undo, undoStep[R]{entry: e, row: e.row, exists: e.exists, stored: e.stored})
+		t.undo = append(t.undo, undoStep[R]{entry: e, row: e.row, exists: e.exists})
 	}
 	e.exists = true
 	if !e.changed {

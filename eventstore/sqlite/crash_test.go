@@ -32,9 +32,6 @@ func TestCrashWhileMigrating(t *testing.T) {
 	storetest.Crash(t, migrating, 0)
 }
 
-// logSize is how many events a file of these scenarios gets before the next is begun, so that checking stays quick.
-const logSize = 1_000
-
 // appending has several goroutines append pairs of events, each pair to two streams at once, and now and then the same pair again.
 var appending = storetest.Scenario{
 	Name: "append",
@@ -118,7 +115,7 @@ func appendPairs(ctx context.Context, c *storetest.Child, db *sqlite.DB, file st
 					return
 				}
 				c.Ack(file + " " + pair)
-				if stored.Seq >= logSize {
+				if stored.Seq >= crashLogSize {
 					return
 				}
 			}

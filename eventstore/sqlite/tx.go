@@ -16,7 +16,6 @@ type tx struct {
 	conn  driverConn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
-	row   row
 }
 
 // driverConn is the part of the driver's connection that the writer uses.

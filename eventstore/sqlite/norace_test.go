@@ -1,0 +1,6 @@
+//go:build !race
+
+package sqlite_test
+
+// crashLogSize is how many events a log of the crash scenarios gets before the next is begun, so that checking stays quick.
+const crashLogSize = 1_000
