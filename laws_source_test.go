@@ -76,7 +76,6 @@ func TestNobodyOpensTheLiveDatabaseRaw(t *testing.T) {
 	except := exceptions{
 		"eventstore/sqlite/open.go":    "reads the lock file of whoever has the database",
 		"eventstore/sqlite/migrate.go": "syncs a backup that VACUUM INTO has just made",
-		"cmd/openclawd/team.go":        "reads openclaw.json",
 		"cmd/openclawd/fingerprint.go": "reads the mark of the last import",
 	}
 	used := map[string]bool{}

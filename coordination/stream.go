@@ -8,6 +8,9 @@ import (
 // maxStreamID is how many bytes an id in a stream's name may have.
 const maxStreamID = 128
 
+// ConfigStream is the stream of the configurations that were applied.
+const ConfigStream = "config/openclaw.json"
+
 // LogStream is the stream of events that belong to no aggregate.
 const LogStream = "log"
 

@@ -3,6 +3,7 @@ package monitor
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -15,14 +16,23 @@ func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		host := hostname(r.Host)
-		if host == "" || isLoopback(host) || host == localAddress(r) || slices.ContainsFunc(s.opts.Hosts, func(ours string) bool {
-			return strings.EqualFold(ours, host)
-		}) {
+		if host == "" || host == localAddress(r) || s.knows(host) {
 			return next(c)
 		}
 		return &problem{Status: http.StatusMisdirectedRequest, Code: "unknown_host", Message: "Unknown host", Field: "Host",
 			Hint: "ask for 127.0.0.1 or localhost, or add the name to the hosts that are allowed"}
 	}
+}
+
+// shares reports whether a page of an origin may read.
+func (s *Server) shares(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && s.knows(hostname(u.Host))
+}
+
+// knows reports whether a host is this machine, or one that is allowed.
+func (s *Server) knows(host string) bool {
+	return isLoopback(host) || slices.ContainsFunc(s.opts.Hosts, func(ours string) bool { return strings.EqualFold(ours, host) })
 }
 
 // hostname is a Host header without port and without the brackets of an IPv6 address.
@@ -53,11 +63,14 @@ func localAddress(r *http.Request) string {
 	return hostname(addr.String())
 }
 
-// share lets pages of any site read, as the original does: there is nothing here that a request changes. It answers OPTIONS.
-func share(next echo.HandlerFunc) echo.HandlerFunc {
+// share lets pages read that this machine serves, or a host that is allowed; the original lets any page on the web. It answers OPTIONS.
+func (s *Server) share(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
-		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Vary", "Origin")
+		if origin := c.Request().Header.Get("Origin"); s.shares(origin) {
+			h.Set("Access-Control-Allow-Origin", origin)
+		}
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, OPTIONS")
 		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Task-Monitor-Token, Cookie")
 		h.Set("Access-Control-Expose-Headers", headerAsOf)

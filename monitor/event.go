@@ -108,24 +108,26 @@ func (v *view) record(e *eventstore.Event) coordination.Record {
 	return coordination.ReadRecord(v.Rules, e.Type, e.AgentID, e.TS, e.RecordedAt, data, e.Original)
 }
 
-// fetchAtOnce bounds how much is read before the bytes are counted.
-const fetchAtOnce = 32
-
-// fetch reads events in the order of seqs until their payloads exceed MaxBytes; what comes after is left out.
+// fetch reads events in the order of seqs while their payloads stay within MaxBytes together; what comes after is left out. The first
+// is always read. Sizes are looked at before any payload is.
 func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.Event, error) {
-	events := make(map[int64]*eventstore.Event, len(seqs))
-	bytes := 0
-	for len(seqs) > 0 && bytes < v.MaxBytes {
-		some := seqs[:min(len(seqs), fetchAtOnce)]
-		seqs = seqs[len(some):]
-		read, err := v.Store.EventsIn(ctx, v.tx, some)
-		if err != nil {
-			return nil, fmt.Errorf("read events: %w", err)
+	sizes, err := index.PayloadSizes(ctx, v.tx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	bytes, n := int64(0), 0
+	for ; n < len(seqs); n++ {
+		if bytes += sizes[seqs[n]]; bytes > int64(v.MaxBytes) && n > 0 {
+			break
 		}
-		for i := range read {
-			events[read[i].Seq] = &read[i]
-			bytes += len(read[i].Data) + len(read[i].Original)
-		}
+	}
+	read, err := v.Store.EventsIn(ctx, v.tx, seqs[:n])
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	events := make(map[int64]*eventstore.Event, len(read))
+	for i := range read {
+		events[read[i].Seq] = &read[i]
 	}
 	return events, nil
 }

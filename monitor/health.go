@@ -45,7 +45,7 @@ func (s *Server) health(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		rejected, err := index.CountType(ctx, v.tx, coordination.TypeImportRejected)
+		rejected, err := index.CountInternal(ctx, v.tx, coordination.TypeImportRejected)
 		if err != nil {
 			return nil, err
 		}

@@ -66,7 +66,14 @@ func (p *parameters) raw(name string) *string {
 }
 
 // first is the first value of a parameter that holds one.
-func (p *parameters) first(name string) string { return coordination.TrimJS(p.values.Get(name)) }
+func (p *parameters) first(name string) string {
+	for _, value := range p.values[name] {
+		if value = coordination.TrimJS(value); value != "" {
+			return value
+		}
+	}
+	return ""
+}
 
 // categories reads viewCategory. "all" among the values means any.
 func (p *parameters) categories() []string {

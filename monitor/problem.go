@@ -60,6 +60,11 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	case errors.Is(err, eventstore.ErrClosed):
 		return &problem{Status: http.StatusServiceUnavailable, Code: "closed", Message: "The server is shutting down", RetryAfter: 1}
 	}
+	var corrupt *eventstore.CorruptError
+	if errors.As(err, &corrupt) {
+		s.opts.Logger.Error("the database is damaged", "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Code: corrupt.Code(), Message: "The database is damaged", Hint: corrupt.Hint()}
+	}
 	s.opts.Logger.Error("request failed", "path", c.Request().URL.Path, "query", c.Request().URL.RawQuery, "err", err)
 	return &problem{Status: http.StatusInternalServerError, Code: "internal", Message: "Internal server error"}
 }

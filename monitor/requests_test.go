@@ -105,7 +105,7 @@ func TestMethodsAndPaths(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.path, response.StatusCode, body, c.status, c.body)
 		}
 		for header, want := range map[string]string{
-			"Access-Control-Allow-Origin":  "*",
+			"Access-Control-Allow-Origin":  "", // no page asks
 			"Access-Control-Allow-Methods": "GET, POST, PATCH, OPTIONS",
 			"Access-Control-Allow-Headers": "Content-Type, X-Task-Monitor-Token, Cookie",
 		} {
@@ -115,6 +115,28 @@ func TestMethodsAndPaths(t *testing.T) {
 		}
 		if got := response.Header.Get("Content-Type"); c.status != 204 && got != "application/json" {
 			t.Errorf("%s %s: Content-Type %q", c.method, c.path, got)
+		}
+	}
+}
+
+// DB-19: the original lets every page on the web read what agents say.
+func TestOnlyPagesOfThisMachineMayRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *monitor.Options) { o.Hosts = []string{"hub.example"} })
+	for origin, shared := range map[string]bool{
+		"http://localhost:3102": true, "http://127.0.0.1:3102": true, "https://hub.example": true, "http://[::1]:5173": true,
+		"https://evil.example": false, "http://localhost.evil.example": false, "null": false, "": false, "http://10.0.0.1": false,
+	} {
+		request := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/api/health", nil)
+		request.Header.Set("Origin", origin)
+		response := httptest.NewRecorder()
+		b.monitor.Handler().ServeHTTP(response, request)
+		want := ""
+		if shared {
+			want = origin
+		}
+		if got := response.Header().Get("Access-Control-Allow-Origin"); got != want || response.Code != http.StatusOK {
+			t.Errorf("origin %q: %d, may read %q, want %q", origin, response.Code, got, want)
 		}
 	}
 }

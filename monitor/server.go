@@ -74,7 +74,7 @@ func New(opts Options) *Server {
 	}
 	s := &Server{opts: opts, echo: echo.New()}
 	s.echo.HTTPErrorHandler = s.refuse
-	s.echo.Pre(survive, s.admit, share)
+	s.echo.Pre(survive, s.admit, s.share)
 	for _, r := range s.routes() {
 		s.echo.Match([]string{http.MethodGet, http.MethodHead}, r.path, r.answer)
 	}

@@ -123,6 +123,9 @@ func (g *Engine) load(tx eventstore.Tx) error {
 	}); err != nil {
 		return err
 	}
+	if err := dropShadows(tx); err != nil {
+		return err
+	}
 	g.config = &configuration{coordination.DefaultRoster(), "{}"}
 	for _, u := range g.units {
 		found, version := false, ""
@@ -173,11 +176,11 @@ func (g *Engine) loadConfiguration(tx eventstore.Tx) error {
 			return nil
 		}
 	}
-	return tx.Query("SELECT data FROM events WHERE type = ? AND data IS NOT NULL ORDER BY seq DESC LIMIT 1",
-		[]any{coordination.TypeConfigApplied}, func(r eventstore.Row) error {
-			g.config = g.config.after([]byte(r.Text(0)))
-			return nil
-		})
+	return tx.Query(`SELECT type, actor, data FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)
+ ORDER BY version DESC LIMIT 1`, []any{coordination.ConfigStream}, func(r eventstore.Row) error {
+		g.config = g.config.after(&eventstore.Event{Type: r.Text(0), Actor: eventstore.Actor(r.Text(1)), Data: r.Blob(2)})
+		return nil
+	})
 }
 
 func parseConfiguration(context string) (*configuration, error) {
@@ -191,10 +194,13 @@ func parseConfiguration(context string) (*configuration, error) {
 	return &configuration{applied.Roster(), context}, nil
 }
 
-// after returns the configuration after a config.applied event. Data that is no configuration changes nothing.
-func (c *configuration) after(data []byte) *configuration {
+// after returns the configuration after an event. Only our own config.applied changes it: a line of an imported log may claim anything.
+func (c *configuration) after(e *eventstore.Event) *configuration {
+	if e.Type != coordination.TypeConfigApplied || e.Actor == eventstore.ActorImport || e.Redacted() {
+		return c
+	}
 	var applied coordination.ConfigApplied
-	if json.Unmarshal(data, &applied) != nil {
+	if json.Unmarshal(e.Data, &applied) != nil {
 		return c
 	}
 	kept, err := json.Marshal(applied)
@@ -253,9 +259,7 @@ func (g *Engine) Accept(tx eventstore.Tx, e *eventstore.Event, ahead any) error 
 		p = prepare(g.opts.Rules, e)
 	}
 	g.batch = append(g.batch, classify(g.opts.Rules, e, p, g.config.roster))
-	if e.Type == coordination.TypeConfigApplied && e.Data != nil {
-		g.config = g.config.after(e.Data)
-	}
+	g.config = g.config.after(e)
 	event := &g.batch[len(g.batch)-1]
 	for _, u := range g.units {
 		if u.def.Kind == Decision && u.state == Live {

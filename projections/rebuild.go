@@ -186,9 +186,7 @@ func (r *rebuild) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) erro
 		return fmt.Errorf("event %d came where %d was due", e.Seq, r.cursor+1)
 	}
 	event := classify(r.engine.opts.Rules, e, p, r.config.roster)
-	if e.Type == coordination.TypeConfigApplied && e.Data != nil {
-		r.config = r.config.after(e.Data)
-	}
+	r.config = r.config.after(e)
 	for _, u := range r.shadows {
 		if err := u.apply(tx, &event); err != nil {
 			return &ApplyError{Projection: u.def.Name, Seq: e.Seq, Type: e.Type, Err: err}
@@ -259,6 +257,21 @@ func (r *rebuild) createShadows(tx eventstore.Tx) error {
 		}
 	}
 	return nil
+}
+
+// dropShadows removes what a rebuild that was killed has left.
+func dropShadows(tx eventstore.Tx) error {
+	var tables []string
+	err := tx.Query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'shadow\\_%' ESCAPE '\\'", nil, func(r eventstore.Row) error {
+		tables = append(tables, r.Text(0))
+		return nil
+	})
+	for _, table := range tables {
+		if err == nil {
+			_, err = tx.Exec("DROP TABLE " + table)
+		}
+	}
+	return err
 }
 
 func (r *rebuild) createIndexes(tx eventstore.Tx) error {

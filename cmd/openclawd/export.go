@@ -36,7 +36,7 @@ Format openclaw has the four fields that every reader of coordination-events.ndj
 has everything, hashes included: importing it into an empty database restores the log exactly.`,
 		Example: `  openclawd export > coordination-events.ndjson
   openclawd export --format full --out backup.ndjson
-  openclawd export --from 1000 --until 2026-02-20T00:00:00Z`,
+  openclawd export --from 1000 --until 2026-02-20T00:00:00Z   # what was stored until then`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.export(cmd.Context(), x) },
 	}

@@ -19,11 +19,14 @@ import (
 
 // limits say what is done before the API answers, so that the first answer is complete. Anything larger is done while it answers.
 type limits struct {
-	importFirstBytes   int64 // of all logs
+	importFirstBytes   int64 // of all logs, into an empty database
+	reimportFirstBytes int64 // of all logs, into one that holds an import already
 	rebuildFirstEvents int64 // in the log
 }
 
-func defaultLimits() limits { return limits{importFirstBytes: 64 << 20, rebuildFirstEvents: 20_000} }
+func defaultLimits() limits {
+	return limits{importFirstBytes: 64 << 20, reimportFirstBytes: 4 << 20, rebuildFirstEvents: 20_000}
+}
 
 // drainTime is how long requests under way may take to finish once the program is told to end.
 const drainTime = 5 * time.Second
@@ -144,14 +147,10 @@ func (p *Program) catchUp(ctx context.Context) (later []func(context.Context), e
 	}
 	switch {
 	case len(logs.Files) == 0:
-	case logs.bytes() < p.limits.importFirstBytes:
-		return later, p.importLogs(ctx, logs)
+	case logs.bytes() < p.limits.importFirstBytes && (head.Seq == 0 || logs.bytes() < p.limits.reimportFirstBytes):
+		p.tryImport(ctx, logs)
 	default:
-		later = append(later, func(ctx context.Context) {
-			if err := p.importLogs(ctx, logs); err != nil && ctx.Err() == nil {
-				p.opts.Logger.Error("import ended early; the next start goes on with it", "err", err)
-			}
-		})
+		later = append(later, func(ctx context.Context) { p.tryImport(ctx, logs) })
 	}
 	return later, ctx.Err()
 }
@@ -242,6 +241,13 @@ type importState struct{ done, total atomic.Int64 }
 func (s *importState) progress() (done, total int64, running bool) {
 	total = s.total.Load()
 	return s.done.Load(), total, total > 0
+}
+
+// tryImport imports what it can. A log that cannot be read, or a disk that is full, is no reason not to serve what is there.
+func (p *Program) tryImport(ctx context.Context, logs *fingerprint) {
+	if err := p.importLogs(ctx, logs); err != nil && ctx.Err() == nil {
+		p.opts.Logger.Error("import ended early; the next start goes on with it", "err", err)
+	}
 }
 
 func (p *Program) importLogs(ctx context.Context, logs *fingerprint) error {

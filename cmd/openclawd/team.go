@@ -16,8 +16,6 @@ import (
 const (
 	// configName is the configuration's file in a state directory.
 	configName = "openclaw.json"
-	// configStream holds the config.applied events, so that the newest one is found at once.
-	configStream = "config/" + configName
 )
 
 // readTeam reads whom a configuration names as agents. Its error is a *configError if the configuration cannot be used, and isMissing if
@@ -41,11 +39,11 @@ func badConfig(path string, err error) error {
 
 // applyTeam appends team to the log unless it is what the log said last, and reports whether it did.
 func applyTeam(ctx context.Context, log eventstore.Store, team coordination.ConfigApplied) (changed bool, err error) {
-	version, err := log.StreamVersion(ctx, configStream)
+	version, err := log.StreamVersion(ctx, coordination.ConfigStream)
 	if err != nil {
 		return false, err
 	}
-	last, err := log.ReadStream(ctx, configStream, version-1, 1)
+	last, err := log.ReadStream(ctx, coordination.ConfigStream, version-1, 1)
 	if err != nil {
 		return false, err
 	}
@@ -57,7 +55,7 @@ func applyTeam(ctx context.Context, log eventstore.Store, team coordination.Conf
 	if err != nil {
 		return false, fmt.Errorf("write configuration event: %w", err)
 	}
-	_, err = log.Append(ctx, eventstore.StreamAppend{Stream: configStream, Expect: eventstore.Exactly(version),
+	_, err = log.Append(ctx, eventstore.StreamAppend{Stream: coordination.ConfigStream, Expect: eventstore.Exactly(version),
 		Events: []eventstore.NewEvent{{Type: coordination.TypeConfigApplied, Actor: eventstore.ActorSystem, Data: data}}})
 	return err == nil, err
 }

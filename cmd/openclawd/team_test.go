@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,7 +12,16 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-func TestParseTeam(t *testing.T) {
+func writeConfig(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), configName)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadTeam(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
@@ -22,25 +35,43 @@ func TestParseTeam(t *testing.T) {
 			[]coordination.ConfigAgent{{ID: "Eden"}, {ID: "seum"}}},
 		{"without an id", `{"agents":{"list":[{"name":"nobody"},{"id":"eden"}]}}`, []coordination.ConfigAgent{{ID: "eden"}}},
 		{"nobody", `{"session":{}}`, []coordination.ConfigAgent{}},
+		{"as people write it", "{agents: {list: [{id: 'eden', name: '이든',}]}} // the team", []coordination.ConfigAgent{{ID: "eden", Name: "이든"}}},
+		{"with keys of others", `{"newInNextRelease":{"x":1},"agents":{"list":[{"id":"eden","shoeSize":44}]}}`, []coordination.ConfigAgent{{ID: "eden"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parseTeam([]byte(tt.text))
+			got, err := readTeam(writeConfig(t, tt.text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, got.Agents); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if got.Hash == "" || got.Source != configName || got.EventRole != coordination.RoleObservability {
+				t.Errorf("%+v", got)
 			}
 		})
 	}
 }
 
-func TestParseTeamRefuses(t *testing.T) {
+func TestReadTeamRefuses(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{``, `{`, `[]`, `{"agents":[]}`, `{"agents":{"list":{}}}`, `{"agents":{"list":[1]}}`, `{"agents":{"eden":{"id":7}}}`} {
-		if got, err := parseTeam([]byte(text)); err == nil {
-			t.Errorf("%s: read as %v", text, got)
+	path := writeConfig(t, "{agents: {list: [{id: 7},\n{id: 'a'}, {id: 'A'}]}}")
+	_, err := readTeam(path)
+	var bad *configError
+	if !errors.As(err, &bad) || isMissing(err) || exitCode(err) != exitConfig {
+		t.Fatalf("%v", err)
+	}
+	for _, where := range []string{path + ":1:23: agents.list[0].id", path + ":2:12: agents.list[2]"} {
+		if !strings.Contains(err.Error(), where) {
+			t.Errorf("%v does not name %s", err, where)
 		}
+	}
+}
+
+func TestReadTeamMissing(t *testing.T) {
+	t.Parallel()
+	if _, err := readTeam(filepath.Join(t.TempDir(), configName)); !isMissing(err) {
+		t.Errorf("%v", err)
 	}
 }

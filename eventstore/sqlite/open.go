@@ -316,6 +316,13 @@ func resolve(path string) (string, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real, nil
 	}
+	// A link to a file that is not there yet stands for that file: else two names would give two locks.
+	if target, err := os.Readlink(path); err == nil {
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
 	// There is no such file yet, or its directory is not there either; what else may be wrong shows when it is opened.
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(dir, filepath.Base(path)), nil

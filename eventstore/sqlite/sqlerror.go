@@ -31,10 +31,6 @@ func (db *DB) translate(doing string, err error) error {
 	case sqlite3lib.SQLITE_NOTADB:
 		return &eventstore.CorruptError{Path: db.path, Detail: "this is not a SQLite database", Err: err,
 			Mend: "name another file with --db, or restore a backup in its place"}
-	case sqlite3lib.SQLITE_IOERR:
-		if extendedCode(err) == sqlite3lib.SQLITE_IOERR_WRITE {
-			return &eventstore.DiskFullError{Path: db.path, Err: err}
-		}
 	}
 	return fmt.Errorf("%s %s: %w", doing, db.path, err)
 }

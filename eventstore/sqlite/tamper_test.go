@@ -79,6 +79,8 @@ func TestVerifyNamesTheEventThatWasChanged(t *testing.T) {
 		{"payload", dropped + `UPDATE events SET data = '{"forged":1}' WHERE seq = 7`, 7},
 		{"payload of the first", dropped + `UPDATE events SET data = '{"forged":1}' WHERE seq = 1`, 1},
 		{"salt", dropped + "UPDATE events SET salt = zeroblob(16) WHERE seq = 7", 7},
+		{"parts of the payload moved about", dropped + "UPDATE events SET salt = CAST(salt || data AS BLOB), data = '{}' WHERE seq = 7", 7},
+		{"salt of another length", dropped + "UPDATE events SET salt = zeroblob(17) WHERE seq = 7", 7},
 		{"original added", dropped + "UPDATE events SET original = '{}' WHERE seq = 7", 7},
 		{"blanked in part", dropped + "UPDATE events SET data = NULL WHERE seq = 7", 7},
 		{"payload given back to a blanked one", dropped + "UPDATE events SET data = '{}', salt = zeroblob(16) WHERE seq = 5", 5},
@@ -170,5 +172,58 @@ func TestVerifySaysHowFarItIs(t *testing.T) {
 	}
 	if want.Head == (eventstore.Hash{}) {
 		t.Error("the head has no hash")
+	}
+}
+
+// The log grows while it is read; that is no tampering.
+func TestVerifyBesideAppends(t *testing.T) {
+	t.Parallel()
+	db := openNew(t)
+	project(t, db)
+	reader := open(t, sqlite.Options{Path: db.Path(), ReadOnly: true})
+	stop := make(chan struct{})
+	appended := make(chan error, 1)
+	go func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				appended <- nil
+				return
+			default:
+			}
+			if _, err := db.Append(t.Context(), send(i)); err != nil {
+				appended <- err
+				return
+			}
+		}
+	}()
+	for i := range 25 {
+		for name, log := range map[string]*sqlite.DB{"the writer": db, "a reader": reader} {
+			if _, err := log.Verify(t.Context(), i%2 == 0, nil); err != nil {
+				t.Errorf("verify by %s: %v", name, err)
+			}
+		}
+	}
+	close(stop)
+	if err := <-appended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLogThatLostItsEndIsNotSound(t *testing.T) {
+	t.Parallel()
+	path := fillNew(t, 20)
+	alter(t, path, "DROP TRIGGER events_are_never_deleted", "DELETE FROM events WHERE seq > 17")
+	for _, opts := range []sqlite.Options{{Path: path, ReadOnly: true}, {Path: path}} {
+		db, err := sqlite.Open(t.Context(), opts)
+		if err != nil {
+			wantMend(t, err)
+			continue
+		}
+		_, err = db.Verify(t.Context(), true, nil)
+		closeLog(t, db)
+		if found := wantAs[*sqlite.TamperError](t, err); found.Seq != 18 {
+			t.Errorf("event %d is named (%v), want 18", found.Seq, found)
+		}
 	}
 }

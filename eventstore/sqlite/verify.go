@@ -3,8 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -78,6 +80,9 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 		return proof, &TamperError{Path: db.path, Seq: prev.Seq + 1, What: "is missing, or its stream is"}
 	}
 	proof.Streams, proof.Head = int64(len(versions)), prev.Hash
+	if err := db.checkTail(ctx, prev.Seq); err != nil {
+		return proof, err
+	}
 	if chainOnly {
 		return proof, nil
 	}
@@ -98,12 +103,11 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 // checkGuards compares the definitions of the log's tables, indexes and triggers with those that the migrations make. More indexes are
 // nobody's harm, more triggers are.
 func (db *DB) checkGuards(ctx context.Context, head int64) error {
-	const query = "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name IN ('events', 'streams') AND sql IS NOT NULL"
-	want, err := newestDefinitions(ctx, query)
+	want, err := newestGuards()
 	if err != nil {
 		return err
 	}
-	found, err := definitions(ctx, db.read, query)
+	found, err := definitions(ctx, db.read)
 	if err != nil {
 		return db.translate("check", err)
 	}
@@ -127,8 +131,9 @@ func (db *DB) checkGuards(ctx context.Context, head int64) error {
 
 const triggerKind = "trigger "
 
-// newestDefinitions runs the query on a database in memory that has just been migrated.
-func newestDefinitions(ctx context.Context, query string) (map[string]string, error) {
+// newestGuards are the definitions of a database in memory that has just been migrated, by kind and name. They never change.
+var newestGuards = sync.OnceValues(func() (map[string]string, error) {
+	ctx := context.Background()
 	fresh, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {
 		return nil, err
@@ -142,11 +147,12 @@ func newestDefinitions(ctx context.Context, query string) (map[string]string, er
 	if _, err := p.Up(ctx); err != nil {
 		return nil, fmt.Errorf("make the schema to compare with: %w", err)
 	}
-	return definitions(ctx, fresh, query)
-}
+	return definitions(ctx, fresh)
+})
 
-func definitions(ctx context.Context, pool *sql.DB, query string) (map[string]string, error) {
-	rows, err := pool.QueryContext(ctx, query)
+func definitions(ctx context.Context, pool *sql.DB) (map[string]string, error) {
+	rows, err := pool.QueryContext(ctx,
+		"SELECT type, name, sql FROM sqlite_schema WHERE tbl_name IN ('events', 'streams') AND sql IS NOT NULL")
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +168,21 @@ func definitions(ctx context.Context, pool *sql.DB, query string) (map[string]st
 	return ddl, rows.Err()
 }
 
+// checkTail finds that the newest events are gone: a projection has seen more than there is. head may be behind by now.
+func (db *DB) checkTail(ctx context.Context, head int64) error {
+	var name string
+	var seq int64
+	err := db.read.QueryRowContext(ctx, `SELECT name, seq FROM projections
+ WHERE seq > (SELECT coalesce(max(seq), 0) FROM events) ORDER BY seq DESC LIMIT 1`).Scan(&name, &seq)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return db.translate("check", err)
+	}
+	return &TamperError{Path: db.path, Seq: head + 1, What: fmt.Sprintf("is missing: projection %s reflects the log up to %d", name, seq)}
+}
+
 // checkLink reports why e cannot be the event that follows prev. prev is the zero Event for the first.
 func checkLink(prev, e *eventstore.Event) error {
 	switch {
@@ -171,6 +192,8 @@ func checkLink(prev, e *eventstore.Event) error {
 		return fmt.Errorf("it is redacted only in part")
 	case e.RecordedAt < prev.RecordedAt:
 		return fmt.Errorf("was recorded at %d, before the event in front of it", e.RecordedAt)
+	case !e.Redacted() && len(e.Salt) != eventstore.SaltBytes:
+		return fmt.Errorf("its salt has %d bytes, not %d: the parts of its payload were moved about", len(e.Salt), eventstore.SaltBytes)
 	case !e.Redacted() && eventstore.PayloadHash(e.Salt, e.Data, e.Original) != e.DataHash:
 		return fmt.Errorf("its payload is not the one that was appended")
 	case eventstore.ChainHash(prev.Hash, e) != e.Hash:

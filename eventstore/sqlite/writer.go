@@ -110,29 +110,38 @@ func (w *writer) projections() eventstore.Inline { return *w.inline.Load() }
 // load reads the head of the log and checks the last links of the chain, so that a damaged end is refused at start.
 func (w *writer) load() error {
 	const tail = 64
-	var events []eventstore.Event
+	var prev eventstore.Event
+	var unsound error
 	err := w.tx.Query(selectEvents+" WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM events) - ? ORDER BY e.seq", []any{tail + 1},
 		func(r eventstore.Row) error {
-			events = append(events, scanRow(r))
+			e := scanRow(r)
+			if prev.Seq > 0 && unsound == nil {
+				unsound = checkLink(&prev, &e)
+			}
+			w.log.seq, w.log.hash, w.log.recorded = e.Seq, e.Hash, e.RecordedAt
+			prev = e
 			return nil
 		})
 	if err != nil {
 		return err
 	}
-	for i := range events {
-		if i > 0 {
-			if err := checkLink(&events[i-1], &events[i]); err != nil {
-				return &eventstore.CorruptError{Path: w.db.path, Detail: err.Error(), Err: err,
-					Mend: "run openclawd verify for the extent, then restore the newest backup"}
-			}
+	err = w.tx.Query("SELECT coalesce(max(seq), 0) FROM events", nil, func(r eventstore.Row) error {
+		if last := r.Int(0); last != w.log.seq && unsound == nil {
+			unsound = fmt.Errorf("event %d has no stream", last)
 		}
-		e := &events[i]
-		w.log.seq, w.log.hash, w.log.recorded = e.Seq, e.Hash, e.RecordedAt
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	var last int64
-	err = w.tx.Query("SELECT coalesce(max(seq), 0) FROM events", nil, func(r eventstore.Row) error { last = r.Int(0); return nil })
-	if err == nil && last != w.log.seq {
-		err = &eventstore.CorruptError{Path: w.db.path, Detail: fmt.Sprintf("event %d has no stream", last),
+	err = w.tx.Query("SELECT name, seq FROM projections WHERE seq > ?", []any{w.log.seq}, func(r eventstore.Row) error {
+		if unsound == nil {
+			unsound = fmt.Errorf("the log ends at %d, but projection %s reflects it up to %d: events are missing", w.log.seq, r.Text(0), r.Int(1))
+		}
+		return nil
+	})
+	if err == nil && unsound != nil {
+		err = &eventstore.CorruptError{Path: w.db.path, Detail: unsound.Error(), Err: unsound,
 			Mend: "run openclawd verify for the extent, then restore the newest backup"}
 	}
 	return err

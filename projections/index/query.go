@@ -105,9 +105,9 @@ func (f *Filter) until() float64 {
 	return *f.Until
 }
 
-// CountType counts the events of a type, our own book-keeping included.
-func CountType(ctx context.Context, tx *sql.Tx, typ string) (n int64, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT coalesce(sum(n), 0) FROM facets WHERE type = ?", typ).Scan(&n)
+// CountInternal counts the events of a type of our own book-keeping; imported lines that claim the type are not among them.
+func CountInternal(ctx context.Context, tx *sql.Tx, typ string) (n int64, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT coalesce(sum(n), 0) FROM facets WHERE internal = 1 AND type = ?", typ).Scan(&n)
 	return n, err
 }
 

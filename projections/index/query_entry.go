@@ -68,3 +68,24 @@ func Roster(ctx context.Context, tx *sql.Tx) (*coordination.Roster, error) {
 	}
 	return applied.Roster(), nil
 }
+
+const selectSizes = `SELECT e.seq, coalesce(octet_length(e.data), 0) + coalesce(octet_length(e.original), 0)
+ FROM json_each(?) j CROSS JOIN events e ON e.seq = j.value`
+
+// PayloadSizes says how many bytes the payloads of events have, without reading them.
+func PayloadSizes(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]int64, error) {
+	rows, err := tx.QueryContext(ctx, selectSizes, jsonIDs(seqs))
+	if err != nil {
+		return nil, fmt.Errorf("read sizes of events: %w", err)
+	}
+	defer rows.Close()
+	sizes := make(map[int64]int64, len(seqs))
+	for rows.Next() {
+		var seq, size int64
+		if err := rows.Scan(&seq, &size); err != nil {
+			return nil, fmt.Errorf("read sizes of events: %w", err)
+		}
+		sizes[seq] = size
+	}
+	return sizes, rows.Err()
+}

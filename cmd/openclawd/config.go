@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/config"
+)
+
+func newConfig(p *process) *cobra.Command {
+	return newGroup("config", "Look at the configuration", newConfigCheck(p))
+}
+
+// checking holds the flags of config check.
+type checking struct {
+	stateDir string
+	asJSON   bool
+}
+
+func newConfigCheck(p *process) *cobra.Command {
+	var c checking
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Say what is wrong with the configuration, without changing it",
+		Long: `Reads openclaw.json, or FILE, as openclawd serve does, and lists everything that is wrong or odd: where it stands, which setting it is,
+and what to do about it. Secrets are never shown. Nothing is written, and no server is needed or disturbed.
+
+An error keeps the server from using the configuration; it goes on with the last good one. A warning does not: a key that openclawd
+does not know, for instance, may be one of another program.
+
+Exit codes: 0 there is no error; 78 there is one, or FILE is not there.`,
+		Example: `  openclawd config check                          # openclaw.json in the state directory
+  openclawd config check team/openclaw.json
+  openclawd config check --state-dir ./home --json`,
+		Args: positional(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && c.stateDir != "" {
+				return &usageError{command: cmd.CommandPath(), err: errors.New("name either a FILE or a --state-dir")}
+			}
+			return p.checkConfig(c, args)
+		},
+	}
+	cmd.Flags().StringVar(&c.stateDir, "state-dir", "", "state `DIR` with the openclaw.json to check (default ~/.openclaw)")
+	cmd.Flags().BoolVar(&c.asJSON, jsonFlag, false, "answer in JSON")
+	return cmd
+}
+
+// configReport is the answer of config check. Hash is "" if the configuration cannot be used.
+type configReport struct {
+	File     string          `json:"file"`
+	Found    bool            `json:"found"`
+	Usable   bool            `json:"usable"`
+	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
+	Agents   int             `json:"agents"`
+	Hash     string          `json:"hash"`
+	Findings config.Findings `json:"findings"`
+}
+
+func (p *process) checkConfig(c checking, args []string) error {
+	path, err := p.configPath(c.stateDir, args)
+	if err != nil {
+		return err
+	}
+	loaded, findings := config.Load(path, p.getenv)
+	if len(args) == 1 && !loaded.Found {
+		return &configError{setting: "configuration", value: path, err: errors.New("there is no such file"), mend: "name a file that is there"}
+	}
+	report := configReport{
+		File: path, Found: loaded.Found, Usable: findings.Err() == nil, Agents: len(loaded.Agents),
+		Errors: findings.Count(config.Error), Warnings: findings.Count(config.Warning),
+		Findings: append(config.Findings{}, findings...), // [], not null
+	}
+	if report.Usable {
+		report.Hash = loaded.Hash()
+	}
+	write := p.writeConfigReport
+	if c.asJSON {
+		write = func(report *configReport) error { return writeJSON(p.stdout, report) }
+	}
+	if err := write(&report); err != nil {
+		return err
+	}
+	if !report.Usable {
+		return &configError{setting: "configuration", value: path, err: fmt.Errorf("cannot be used: %s", report.counts()),
+			mend: "mend what is listed and check again; until then openclawd serve goes on with the last good configuration"}
+	}
+	return nil
+}
+
+// configPath is the file to check.
+func (p *process) configPath(stateDir string, args []string) (string, error) {
+	if len(args) == 1 {
+		return args[0], nil
+	}
+	if stateDir == "" {
+		var err error
+		if stateDir, err = p.stateDir(); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(stateDir, configName), nil
+}
+
+func (p *process) writeConfigReport(report *configReport) error {
+	if !report.Found {
+		_, err := fmt.Fprintf(p.stdout, "there is no configuration at %s: openclawd goes by its defaults and takes every agent as it comes\n", report.File)
+		return err
+	}
+	if len(report.Findings) > 0 {
+		rows := make([][]string, len(report.Findings))
+		for i := range report.Findings {
+			f := &report.Findings[i]
+			rows[i] = []string{string(f.Severity), f.Where(), f.Path, f.Message, f.Mend}
+		}
+		if err := writeTable(p.stdout, []string{"SEVERITY", "WHERE", "SETTING", "FINDING", "MEND"}, rows); err != nil {
+			return err
+		}
+	}
+	if !report.Usable {
+		return nil
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s can be used: %s, %s, hash %.12s\n", report.File, report.counts(), count(int64(report.Agents), "agent"), report.Hash)
+	return err
+}
+
+func (r *configReport) counts() string {
+	return count(int64(r.Errors), "error") + ", " + count(int64(r.Warnings), "warning")
+}

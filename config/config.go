@@ -1,0 +1,122 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Config is what a configuration says, with defaults where it says nothing.
+type Config struct {
+	File  string // as named to Load
+	Found bool   // there is such a file
+
+	Agents      []Agent // in the order of agents.list, then those of the older form by id
+	Defaults    AgentDefaults
+	Bindings    []Binding
+	Session     Session
+	Tools       Tools
+	Discord     Discord
+	Gateway     Gateway
+	TaskMonitor TaskMonitor
+
+	hide   *strings.Replacer // of secrets
+	masked []byte
+}
+
+// Load reads the configuration at path. getenv gives environment variables; one that is "" is not set.
+//
+// The Config is never nil: what could not be read has its default. It must not be used if the findings' Err is not nil. No file at all is an
+// empty configuration without findings.
+func Load(path string, getenv func(string) string) (*Config, Findings) {
+	r := newReport()
+	c := &Config{File: path}
+	root := c.read(path, r)
+	if root == nil {
+		root = newObject(position{file: path})
+	}
+	newEnvironment(getenv, root, r).apply(root, nil)
+	markSecrets(root, false)
+	c.hide = hider(root)
+	checkNumbers(root, nil, r)
+	c.decode(root, r)
+	c.masked = canonical(root, c.hide)
+	return c, c.withoutSecrets(r.findings(path))
+}
+
+// read gives the tree of all files, or nil if there is none.
+func (c *Config) read(path string, r *report) *value {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	c.Found = true
+	var content string
+	if err == nil {
+		defer f.Close()
+		content, err = readAll(f)
+	}
+	at := position{file: path}
+	switch {
+	case errors.Is(err, errTooLarge):
+		r.add(failure(CodeSize, at, nil, "the file is larger than 4 MiB", "split it with $include, or see whether it is a configuration at all"))
+		return nil
+	case err != nil:
+		r.add(failure(CodeFile, at, nil, fmt.Sprintf("read: %v", cause(err)), "name a file that openclawd may read"))
+		return nil
+	}
+	root := parse(path, content, r)
+	if root == nil {
+		return nil
+	}
+	return include(path, root, r)
+}
+
+// checkNumbers finds whole numbers that lose digits in other programs, whoever reads them.
+func checkNumbers(v *value, at *path, r *report) {
+	switch v.kind {
+	case number:
+		becomes, ok := asFloat(v.text)
+		if !ok {
+			return
+		}
+		message := "a secret that is a number loses digits in other programs"
+		if !v.secret {
+			message = fmt.Sprintf("%s is too large for a number: other programs read it as %s", clip(v.text), clip(becomes))
+		}
+		f := warning(CodeBigNumber, v.at, at, message, "quote this id")
+		f.Value = v.shown()
+		r.add(f)
+	case list:
+		for i, item := range v.items {
+			checkNumbers(item, at.item(i), r)
+		}
+	case object:
+		for _, m := range v.members {
+			checkNumbers(m.value, at.member(m.key), r)
+		}
+	}
+}
+
+// withoutSecrets takes secrets out of findings about something else that repeats them.
+func (c *Config) withoutSecrets(findings Findings) Findings {
+	for i := range findings {
+		f := &findings[i]
+		f.Path, f.Value, f.Message, f.Mend = c.hide.Replace(f.Path), c.hide.Replace(f.Value), c.hide.Replace(f.Message), c.hide.Replace(f.Mend)
+	}
+	return findings
+}
+
+// Masked is the whole configuration, included files and variables in place, as canonical JSON with *** for every secret.
+func (c *Config) Masked() []byte { return append([]byte(nil), c.masked...) }
+
+// Hash is the SHA-256 of Masked, in hexadecimal: equal for configurations that say the same, however they are written. Secrets do not
+// count, for a hash that lies in logs would let a weak one be guessed; who has to know whether a token changed compares the tokens.
+func (c *Config) Hash() string {
+	sum := sha256.Sum256(c.masked)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,330 @@
+package config_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// files writes files into a new directory and returns the path of the main one.
+func files(t *testing.T, content map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range content {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "openclaw.json")
+}
+
+// load reads a configuration of one file, in an environment of these variables.
+func load(t *testing.T, text string, env map[string]string) (*config.Config, []string) {
+	t.Helper()
+	return loadFile(t, files(t, map[string]string{"openclaw.json": text}), env)
+}
+
+// loadFile gives the findings as "severity code file:line:column: path: message (mend)", with the directory left out.
+func loadFile(t *testing.T, path string, env map[string]string) (*config.Config, []string) {
+	t.Helper()
+	c, findings := config.Load(path, func(name string) string { return env[name] })
+	var lines []string
+	for i := range findings {
+		f := &findings[i]
+		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%s %s %s", f.Severity, f.Code, f), filepath.Dir(path)+string(filepath.Separator), ""))
+	}
+	return c, lines
+}
+
+func wantFindings(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got)\n%s", diff)
+	}
+}
+
+func TestNoFileIsAnEmptyConfiguration(t *testing.T) {
+	t.Parallel()
+	c, findings := loadFile(t, filepath.Join(t.TempDir(), "openclaw.json"), nil)
+	wantFindings(t, findings)
+	empty, findings := load(t, "{}", nil)
+	wantFindings(t, findings)
+	if c.Found || !empty.Found || c.Hash() != empty.Hash() || string(c.Masked()) != "{}" {
+		t.Errorf("found %t, masked %s", c.Found, c.Masked())
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, _ := load(t, "{}", nil)
+	day := 24 * time.Hour
+	want := &config.Config{
+		Defaults: config.AgentDefaults{
+			Timeout: 10 * time.Minute, MaxConcurrent: 4, MaxNested: 8,
+			Subagents: config.Subagents{MaxConcurrent: 8, MaxSpawnDepth: 1, MaxChildrenPerAgent: 5, ArchiveAfter: time.Hour, AnnounceMaxAge: 10 * time.Minute},
+			A2A:       config.A2AConcurrency{MaxFlows: 3, QueueTimeout: 30 * time.Second},
+			Continuation: config.TaskContinuation{Enabled: true, CheckInterval: 2 * time.Minute, IdleThreshold: 3 * time.Minute, ZombieTaskTTL: day,
+				Channel: "discord"},
+		},
+		Session: config.Session{DMScope: "main", MaxPingPongTurns: 5},
+		Tools:   config.Tools{Visibility: "tree"},
+		Discord: config.Discord{
+			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", RequireMention: true, DMPolicy: "pairing",
+			Collaboration: config.Collaboration{
+				ThreadReuse: 6 * time.Hour, ObserverHistoryLimit: 50, ObserverHistoryTTL: day, ParticipantTTL: day, ThreadMention: "mentioned",
+				LoopGuard: config.LoopGuard{MaxPerPair: 10, Window: 5 * time.Minute},
+				RateLimit: config.RateLimit{ThreadsPerMinute: 5, MessagesPerSecond: 5},
+			},
+			Retry: config.ResponseRetry{Enabled: true, ResponseTimeout: 5 * time.Minute, MaxAttempts: 3, CheckInterval: time.Minute, CleanupMaxAge: day,
+				NotifyOnFailure: true},
+		},
+		Gateway:     config.Gateway{Port: 18789, Mode: "local", Bind: "loopback"},
+		TaskMonitor: config.TaskMonitor{Host: "127.0.0.1", Port: 3847, TaskHubURL: "http://localhost:3102"},
+	}
+	want.File, want.Found = c.File, true
+	if diff := cmp.Diff(want, c, cmp.FilterPath(func(p cmp.Path) bool {
+		f, ok := p.Last().(cmp.StructField)
+		return ok && (f.Name() == "hide" || f.Name() == "masked")
+	}, cmp.Ignore())); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{
+		agents: {
+			defaults: {timeoutSeconds: 0x3C, taskContinuation: {checkInterval: '90s', zombieTaskTtl: "7d", idleThreshold: 1500}},
+			list: [
+				{id: 'eden', identity: {name: '이든'}, default: true, subagents: {allowAgents: ['*']}},
+				{id: 'explorer', kind: 'utility', workspace: '~/x', model: {primary: 'a/b'}},
+			],
+			older: {name: 'Old'}, another: {id: 'Ann', utility: true}, empty: {},
+		},
+		bindings: [{agentId: 'eden', match: {channel: 'discord', accountId: 'bot'}}],
+		session: {agentToAgent: {maxPingPongTurns: 0}},
+		tools: {agentToAgent: {enabled: true, allow: ['EDEN', '*']}},
+		channels: {
+			telegram: {anything: 1},
+			discord: {
+				allowBots: 'mentions', dm: {policy: 'open', allowFrom: ['1']}, allowFrom: [2],
+				collaboration: {defaultChannel: 123456789012345678, threadReuseTTL: 1000, threadMention: 'participants', loopGuard: {windowMs: 5}},
+				a2aRetry: {escalationMentionId: '9'},
+				accounts: {bot: {name: 'Bot', botUserId: '111122223333444455'}},
+				mentions: {'222233334444555566': '사람'},
+			},
+		},
+		gateway: {conversationSinks: [{id: 'discord-conversation', enabled: true, options: {guildId: '1', archivePolicy: '3d'}}, {id: 'x', options: {y: 1}}]},
+		taskMonitor: {allowedOrigins: ['https://hub']},
+		models: {x: 1}, plugins: {}, logging: {}, env: {}, cron: {}, hooks: {}, browser: {}, skills: {},
+	}`, nil)
+	wantFindings(t, findings, "warning big_number openclaw.json:17:37: channels.discord.collaboration.defaultChannel: "+
+		"123456789012345678 is too large for a number: other programs read it as 123456789012345680 (quote this id)")
+	agents := []config.Agent{
+		{ID: "eden", Name: "이든", Default: true, AllowAgents: []string{"*"}}, {ID: "explorer", Kind: "utility", Workspace: "~/x"},
+		{ID: "Ann", Utility: true}, {ID: "older", Name: "Old"},
+	}
+	for _, diff := range []string{
+		cmp.Diff(agents, c.Agents),
+		cmp.Diff([]config.Binding{{AgentID: "eden", Channel: "discord", AccountID: "bot"}}, c.Bindings),
+		cmp.Diff(config.AgentToAgent{Enabled: true, Allow: []string{"EDEN", "*"}}, c.Tools.AgentToAgent),
+		cmp.Diff([]config.DiscordAccount{{ID: "bot", Name: "Bot", Enabled: true, BotUserID: "111122223333444455"}}, c.Discord.Accounts),
+		cmp.Diff([]string{"2", "1"}, c.Discord.AllowFrom),
+		cmp.Diff([]time.Duration{time.Minute, 90 * time.Second, 168 * time.Hour, 1500 * time.Millisecond, time.Second, 5 * time.Millisecond}, []time.Duration{
+			c.Defaults.Timeout, c.Defaults.Continuation.CheckInterval, c.Defaults.Continuation.ZombieTaskTTL, c.Defaults.Continuation.IdleThreshold,
+			c.Discord.Collaboration.ThreadReuse, c.Discord.Collaboration.LoopGuard.Window}),
+		cmp.Diff([]string{"mentions", "open", "123456789012345678", "participants", "9", "3d", "0"}, []string{
+			c.Discord.AllowBots, c.Discord.DMPolicy, c.Discord.Collaboration.DefaultChannel, c.Discord.Collaboration.ThreadMention,
+			c.Discord.Retry.EscalationUserID, c.Gateway.Sinks[0].Discord.ArchivePolicy, fmt.Sprint(c.Session.MaxPingPongTurns)}),
+	} {
+		if diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+}
+
+func TestAllFindingsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, findings := load(t, `{
+  agents: {
+    list: [{id: 'eden', nmae: 'x'}, {id: 7}, {id: 'EDEN'}, {name: 'x'}, 3, {id: 'quick', kind: 'utilty'}],
+    defalts: {},
+  },
+  sesion: {},
+  session: {agentToAgent: {maxPingPongTurns: 31}, dmScope: 'mian'},
+  channels: {discord: {enabled: 'yes', historyLimit: 1.5, token: 'not a token', allowBots: 'all'}},
+  tools: {agentToAgent: {allow: ['edn', 'nobody', 1]}},
+  gateway: {port: '1', auth: {token: {source: 'exec', id: 'x'}}},
+  '에이 전트': 1,
+}`, nil)
+	wantFindings(t, findings,
+		`warning unknown_key openclaw.json:3:25: agents.list[0].nmae: unknown key; it has no effect (did you mean "name"?)`,
+		`error type openclaw.json:3:42: agents.list[1].id: a text was expected, not a number (put it in quotes)`,
+		`error agent_twice openclaw.json:3:46: agents.list[2]: a second agent has the id of the one at openclaw.json:3:12 (give one of them another id; capitals make no difference)`,
+		`warning agent_no_id openclaw.json:3:60: agents.list[3].id: an agent without an id is left out (give it an id)`,
+		`error type openclaw.json:3:73: agents.list[4]: an object was expected, not a number (write an object)`,
+		`warning value openclaw.json:3:96: agents.list[5].kind: "utilty" is no kind that openclawd knows (did you mean "utility"?)`,
+		`warning unknown_key openclaw.json:4:5: agents.defalts: unknown key; it has no effect (did you mean "defaults"?)`,
+		`warning unknown_key openclaw.json:6:3: sesion: unknown key; it has no effect (did you mean "session"?)`,
+		`error value openclaw.json:7:46: session.agentToAgent.maxPingPongTurns: 31 is not a whole number from 0 to 30 (write one, such as 5)`,
+		`error value openclaw.json:7:60: session.dmScope: "mian" is not one of the values that this setting can have (did you mean "main"? use main, per-peer, per-channel-peer or per-account-channel-peer)`,
+		`error type openclaw.json:8:33: channels.discord.enabled: true or false was expected, not a text (write true or false)`,
+		`error value openclaw.json:8:54: channels.discord.historyLimit: 1.5 is not a whole number from 0 to 1000000 (write one, such as 20)`,
+		`warning discord_token openclaw.json:8:66: channels.discord.token: this does not look like the token of a Discord bot (copy it from the Bot page of the Discord developer portal)`,
+		`error value openclaw.json:8:92: channels.discord.allowBots: "all" is not one of the values that this setting can have (use true, false or "mentions")`,
+		`warning unknown_agent openclaw.json:9:34: tools.agentToAgent.allow[0]: "edn" is no configured agent (did you mean "eden"?)`,
+		`warning unknown_agent openclaw.json:9:41: tools.agentToAgent.allow[1]: "nobody" is no configured agent (configure such an agent, or name another one)`,
+		`error type openclaw.json:9:51: tools.agentToAgent.allow[2]: a text was expected, not a number (put it in quotes)`,
+		`error type openclaw.json:10:19: gateway.port: a number was expected, not a text (write a number)`,
+		`warning unbound_secret openclaw.json:10:38: gateway.auth.token: openclawd cannot resolve a reference to a secret store (write the secret as ${NAME} and set the variable NAME, if openclawd is to use it)`,
+		`warning unknown_key openclaw.json:11:3: ["에이 전트"]: unknown key; it has no effect (remove it, or leave it if another program reads it)`,
+	)
+}
+
+func TestWrongShapesAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{``, `{`, `[]`, `1`, `{"agents":[]}`, `{"agents":{"list":{}}}`, `{"agents":{"list":[1]}}`, `{"agents":{"eden":{"id":7}}}`,
+		`{"channels":{"discord":{"accounts":[]}}}`, `{"bindings":{}}`, `{"taskMonitor":{"port":70000}}`, `{"tools":{"agentToAgent":{"allow":"x"}}}`,
+		`{"channels":{"discord":{"collaboration":{"threadReuseTTL":"soon"}}}}`, `{"channels":{"discord":{"collaboration":{"defaultChannel":true}}}}`} {
+		_, findings := config.Load(files(t, map[string]string{"openclaw.json": text}), os.Getenv)
+		if err := findings.Err(); err == nil {
+			t.Errorf("%s: can be used, with %v", text, findings)
+		}
+	}
+}
+
+func TestBigNumbers(t *testing.T) {
+	t.Parallel()
+	_, findings := load(t, `{models: [9007199254740992, 9007199254740993, -123456789012345678, 1e30, 0x20000000000001, 123456789012345678.5]}`, nil)
+	wantFindings(t, findings,
+		"warning big_number openclaw.json:1:29: models[1]: 9007199254740993 is too large for a number: other programs read it as 9007199254740992 (quote this id)",
+		"warning big_number openclaw.json:1:47: models[2]: -123456789012345678 is too large for a number: other programs read it as -123456789012345680 (quote this id)",
+		"warning big_number openclaw.json:1:74: models[4]: 0x20000000000001 is too large for a number: other programs read it as 9007199254740992 (quote this id)",
+	)
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{
+		env: {OWN: 'own', vars: {VAR: 'var', SET: 'never'}},
+		agents: {list: [{id: '${SET}', name: '<${OWN}-${VAR}> $${SET} $SET ${lower} ${} $$'}, {id: '${A_B}${SET}', name: '${EMPTY}'}]},
+	}`, map[string]string{"SET": "value", "EMPTY": ""})
+	wantFindings(t, findings,
+		"error environment openclaw.json:3:94: agents.list[1].id: the environment variable A_B is not set (set A_B where openclawd is started; for the text itself write $${A_B})",
+		"error environment openclaw.json:3:116: agents.list[1].name: the environment variable EMPTY is not set (set EMPTY where openclawd is started; for the text itself write $${EMPTY})",
+	)
+	if diff := cmp.Diff([]config.Agent{{ID: "value", Name: "<own-var> ${SET} $SET ${lower} ${} $$"}}, c.Agents); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestHash(t *testing.T) {
+	t.Parallel()
+	hash := func(text string) string {
+		c, _ := load(t, text, nil)
+		return c.Hash()
+	}
+	same := hash(`{agents:{list:[{id:'a',name:'b'}]}, gateway:{port:1,auth:{token:'one'}}}`)
+	if other := hash(`{"gateway":{"auth":{"token":"two"},"port":0x1},"agents":{"list":[{"name":"b","id":"a"}]}} // c`); other != same || len(same) != 64 {
+		t.Errorf("%s and %s", same, other)
+	}
+	if other := hash(`{agents:{list:[{id:'a',name:'c'}]}, gateway:{port:1,auth:{token:'one'}}}`); other == same {
+		t.Error("another name, but the same hash")
+	}
+}
+
+func botToken(id string) string {
+	return base64.RawStdEncoding.EncodeToString([]byte(id)) + ".GabcdE." + strings.Repeat("x", 38)
+}
+
+func TestApplied(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{
+		agents: {list: [{id: 'eden', name: '이든'}, {id: 'Seum', identity: {name: '세움'}}, {id: 'quick', kind: 'utility', utility: true}]},
+		bindings: [{agentId: 'eden', match: {channel: 'discord', accountId: 'bot-1'}}],
+		channels: {discord: {
+			token: '`+botToken("100000000000000001")+`', name: 'Default',
+			accounts: {
+				'bot-1': {token: 'Bot `+botToken("100000000000000002")+`'}, seum: {token: '${SEUM}'},
+				free: {token: '`+botToken("100000000000000004")+`', name: 'Free'}, given: {botUserId: '100000000000000005'}, none: {},
+			},
+			mentions: {'200000000000000001': '사람'},
+		}},
+	}`, map[string]string{"SEUM": botToken("100000000000000003")})
+	wantFindings(t, findings)
+	want := coordination.ConfigApplied{
+		Context: coordination.Context{EventRole: coordination.RoleObservability},
+		Hash:    c.Hash(), Source: "openclaw.json",
+		Agents: []coordination.ConfigAgent{{ID: "eden", Name: "이든"}, {ID: "Seum", Name: "세움"}, {ID: "quick", Kind: "utility", Utility: true}},
+		Mentions: map[string]string{
+			"100000000000000001": "Default", "100000000000000002": "이든", "100000000000000003": "세움", "100000000000000004": "Free",
+			"100000000000000005": "given", "200000000000000001": "사람",
+		},
+	}
+	if diff := cmp.Diff(want, c.Applied()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	text, err := json.Marshal(c.Applied())
+	if err != nil || strings.Contains(string(text), "GabcdE") {
+		t.Errorf("%v %s", err, text)
+	}
+	empty, _ := load(t, "{}", nil)
+	if applied := empty.Applied(); applied.Agents == nil || applied.Mentions != nil {
+		t.Errorf("%+v", applied)
+	}
+}
+
+func TestUnreadableFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "openclaw.json")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, findings := loadFile(t, path, nil)
+	wantFindings(t, findings, "error file openclaw.json: read: is a directory (name a file that openclawd may read)")
+	if !c.Found {
+		t.Error("not found")
+	}
+	large := files(t, map[string]string{"openclaw.json": "{}" + strings.Repeat(" ", 4<<20)})
+	_, findings = loadFile(t, large, nil)
+	wantFindings(t, findings,
+		"error size openclaw.json: the file is larger than 4 MiB (split it with $include, or see whether it is a configuration at all)")
+}
+
+func TestFindingsError(t *testing.T) {
+	t.Parallel()
+	_, findings := config.Load(files(t, map[string]string{"openclaw.json": `{agents: {list: [` + strings.Repeat("1,", 12) + `]}, x: 1}`}), os.Getenv)
+	err := findings.Err()
+	if text := err.Error(); strings.Count(text, "an object was expected") != 10 || !strings.HasSuffix(text, "; and 2 more") || strings.Contains(text, "unknown key") {
+		t.Error(text)
+	}
+	if findings.Count(config.Error) != 12 || findings.Count(config.Warning) != 1 {
+		t.Errorf("%d errors, %d warnings", findings.Count(config.Error), findings.Count(config.Warning))
+	}
+	coded, ok := err.(interface {
+		Code() string
+		Hint() string
+	})
+	if !ok || coded.Code() != "config" || coded.Hint() == "" {
+		t.Errorf("%T has no code", err)
+	}
+	if !slices.IsSortedFunc(findings, func(a, b config.Finding) int { return a.Column - b.Column }) {
+		t.Errorf("not in order: %v", findings)
+	}
+}

@@ -1,0 +1,116 @@
+package config
+
+// Bounds of numbers that are only there to catch slips.
+const (
+	maxCount = 1_000_000
+	maxPort  = 65535
+)
+
+// maxPingPongTurns is the most turns that two agents may take without anybody else.
+const maxPingPongTurns = 30
+
+// decode reads every setting from the tree, and reports what is wrong with any of them.
+func (c *Config) decode(tree *value, r *report) {
+	root := (&fields{report: r}).below(tree, nil)
+	c.decodeAgents(root.within("agents"))
+	c.decodeBindings(root)
+	c.decodeSession(root.within("session"))
+	c.decodeTools(root.within("tools"))
+	c.decodeChannels(root.within("channels"))
+	c.decodeGateway(root.within("gateway"))
+	c.decodeTaskMonitor(root.within("taskMonitor"))
+	root.others("$schema", "accessGroups", "acp", "approvals", "audio", "audit", "auth", "broadcast", "browser", "canvasHost", "cli", "commands",
+		"commitments", "crestodian", "cron", "diagnostics", "discord", "discovery", "env", "fleet", "hooks", "identity", "logging", "mcp", "media",
+		"memory", "messages", "meta", "models", "nodeHost", "plugins", "proxy", "secrets", "skills", "surfaces", "talk", "transcripts", "ui", "update",
+		"vault", "web", "wizard")
+	root.done()
+	c.checkAgentNames(root)
+}
+
+func (c *Config) decodeBindings(root *fields) {
+	root.each("bindings", func(f *fields) {
+		b := Binding{AgentID: f.text("agentId", "")}
+		match := f.within("match")
+		b.Channel = match.text("channel", "")
+		b.AccountID = match.text("accountId", "")
+		match.others("peer", "guildId", "teamId", "roles", "parentPeer")
+		match.done()
+		f.others("type", "comment", "acp", "session")
+		f.done()
+		c.Bindings = append(c.Bindings, b)
+	})
+}
+
+func (c *Config) decodeSession(f *fields) {
+	c.Session.DMScope = f.choice("dmScope", "main", "per-peer", "per-channel-peer", "per-account-channel-peer")
+	a2a := f.within("agentToAgent")
+	c.Session.MaxPingPongTurns = a2a.count("maxPingPongTurns", 5, 0, maxPingPongTurns)
+	a2a.others("autoTerminate", "retry", "timeout")
+	a2a.done()
+	f.others("scope", "identityLinks", "resetTriggers", "idleMinutes", "reset", "resetByType", "resetByChannel", "store", "typingIntervalSeconds",
+		"typingMode", "parentForkMaxTokens", "mainKey", "sendPolicy", "threadBindings", "maintenance", "writeLock")
+	f.done()
+}
+
+func (c *Config) decodeTools(f *fields) {
+	a2a := f.within("agentToAgent")
+	c.Tools.AgentToAgent = AgentToAgent{Enabled: a2a.flag("enabled", false), Allow: a2a.texts("allow")}
+	a2a.done()
+	sessions := f.within("sessions")
+	c.Tools.Visibility = sessions.choice("visibility", "tree", "self", "agent", "all")
+	sessions.done()
+	f.others("profile", "allow", "alsoAllow", "deny", "byProvider", "web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection",
+		"subagents", "sandbox", "sessions_spawn", "toolsBySender", "experimental", "codeMode", "toolSearch", "updatePlan")
+	f.done()
+}
+
+func (c *Config) decodeGateway(f *fields) {
+	g := &c.Gateway
+	g.Port = f.count("port", 18789, 0, maxPort)
+	g.Mode = f.choice("mode", "local", "remote")
+	g.Bind = f.choice("bind", "loopback", "auto", "lan", "custom", "tailnet")
+	g.CustomHost = f.text("customBindHost", "")
+	auth := f.within("auth")
+	g.Auth = Auth{
+		Mode:     auth.choice("mode", "", "token", "password", "none", "trusted-proxy"),
+		Token:    auth.secret("token"),
+		Password: auth.secret("password"),
+	}
+	auth.others("allowTailscale", "rateLimit", "trustedProxy")
+	auth.done()
+	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, decodeSink(f)) })
+	f.others("controlUi", "tailscale", "remote", "reload", "tls", "http", "nodes", "trustedProxies", "allowRealIpFallback", "tools", "webchat", "push",
+		"channelHealthCheckMinutes", "channelStaleEventThresholdMinutes", "channelMaxRestartsPerHour", "handshakeTimeoutMs")
+	f.done()
+}
+
+func decodeSink(f *fields) Sink {
+	s := Sink{ID: f.text("id", ""), Enabled: f.flag("enabled", false)}
+	o := f.within("options")
+	if s.ID == "discord-conversation" {
+		s.Discord = SinkDiscord{
+			GuildID:        o.id("guildId"),
+			DefaultChannel: o.id("defaultChannelId"),
+			ReportChannel:  o.id("reportChannelId"),
+			RouterAccount:  o.text("routerAccountId", "ruda"),
+			MessageAccount: o.text("messageAccountId", ""),
+			NotifyUsers:    o.ids("notifyUserIds"),
+			ArchivePolicy:  o.choice("archivePolicy", "never", "24h", "3d", "7d"),
+		}
+		o.others("eventFilter", "routerModel")
+		o.done()
+	}
+	f.done()
+	return s
+}
+
+func (c *Config) decodeTaskMonitor(f *fields) {
+	c.TaskMonitor = TaskMonitor{
+		Host:           f.text("host", "127.0.0.1"),
+		Port:           f.count("port", 3847, 0, maxPort),
+		WriteToken:     f.secret("writeToken"),
+		AllowedOrigins: f.texts("allowedOrigins"),
+		TaskHubURL:     f.text("taskHubUrl", "http://localhost:3102"),
+	}
+	f.done()
+}

@@ -1,0 +1,182 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// day is the unit of what is kept for long.
+const day = 24 * time.Hour
+
+func (c *Config) decodeAgents(f *fields) {
+	c.decodeDefaults(f.within("defaults"))
+	seen := map[string]position{}
+	f.each("list", func(f *fields) { c.decodeAgent(f, "", seen) })
+	f.others("ownerIds", "order")
+	c.decodeOlderAgents(f, seen)
+}
+
+// decodeOlderAgents reads the form in which agents maps ids to settings.
+func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
+	if f.object == nil {
+		return
+	}
+	sorted := slices.SortedFunc(slices.Values(f.object.members), func(a, b *member) int { return cmp.Compare(a.key, b.key) })
+	for _, m := range sorted {
+		switch {
+		case slices.Contains(f.known, m.key):
+		case m.value.kind != object || distance(m.key, "defaults", 1) == 1 || distance(m.key, "list", 1) == 1:
+			f.unknown(m)
+		case len(m.value.members) > 0:
+			c.decodeAgent(f.below(m.value, f.at.member(m.key)), m.key, seen)
+		}
+	}
+}
+
+// decodeAgent reads one agent, whose id is key unless it says another one itself. seen tells where the ids so far stand.
+func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
+	identity := f.within("identity")
+	agent := Agent{
+		ID:        f.text("id", key),
+		Name:      cmp.Or(f.text("name", ""), identity.text("name", "")),
+		Kind:      f.text("kind", ""),
+		Utility:   f.flag("utility", false),
+		Default:   f.flag("default", false),
+		Workspace: f.text("workspace", ""),
+	}
+	identity.others("theme", "emoji", "avatar")
+	identity.done()
+	subagents := f.within("subagents")
+	agent.AllowAgents = subagents.texts("allowAgents")
+	subagents.others("model", "thinking", "runTimeoutSeconds", "requireAgentId")
+	subagents.done()
+	f.others("description", "agentDir", "model", "models", "skills", "memorySearch", "humanDelay", "heartbeat", "statusUpdates", "groupChat", "sandbox",
+		"tools", "params", "runtime", "thinkingDefault", "verboseDefault", "reasoningDefault", "fastModeDefault", "embeddedHarness", "embeddedPi",
+		"contextLimits", "contextTokens", "bootstrapMaxChars", "bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "category", "role",
+		"tts", "accountId", "timeoutSeconds", "team", "archived")
+	f.done()
+	checkKind(f)
+	if c.checkID(f, agent.ID, seen) {
+		c.Agents = append(c.Agents, agent)
+	}
+}
+
+// checkKind finds a kind that was meant as utility. Others are for other programs.
+func checkKind(f *fields) {
+	v := f.object.get("kind")
+	if v == nil || v.kind != text {
+		return
+	}
+	if near := nearest(v.text, []string{coordination.KindUtility}); near != "" && near != v.text {
+		one := warning(CodeValue, v.at, f.at.member("kind"), v.shown()+" is no kind that openclawd knows", fmt.Sprintf("did you mean %q?", near))
+		one.Value = v.shown()
+		f.report.add(one)
+	}
+}
+
+// checkID reports whether an agent has an id, and one of its own. Capitals make no difference.
+func (c *Config) checkID(f *fields, id string, seen map[string]position) bool {
+	if id == "" {
+		if m := f.object.index["id"]; m == nil || m.value.kind == null || m.value.kind == text && !m.value.unset { // else it has been reported
+			f.report.add(warning(CodeNoID, f.object.at, f.at.member("id"), "an agent without an id is left out", "give it an id"))
+		}
+		return false
+	}
+	key := strings.ToLower(id)
+	if first, twice := seen[key]; twice {
+		one := failure(CodeDuplicateID, f.object.at, f.at, fmt.Sprintf("a second agent has the id of the one at %s:%d:%d", first.file, first.line, first.column),
+			"give one of them another id; capitals make no difference")
+		one.Value = fmt.Sprintf("%q", clip(maskText(id)))
+		f.report.add(one)
+		return false
+	}
+	seen[key] = f.object.at
+	return true
+}
+
+func (c *Config) decodeDefaults(f *fields) {
+	d := &c.Defaults
+	d.Workspace = f.text("workspace", "")
+	d.Timeout = time.Duration(f.count("timeoutSeconds", 600, 0, maxCount)) * time.Second
+	d.MaxConcurrent = f.count("maxConcurrent", 4, 1, maxCount)
+	nested := f.within("nested")
+	d.MaxNested = nested.count("maxConcurrent", 8, 1, maxCount)
+	nested.done()
+
+	s := f.within("subagents")
+	d.Subagents = Subagents{
+		MaxConcurrent:       s.count("maxConcurrent", 8, 1, maxCount),
+		MaxSpawnDepth:       s.count("maxSpawnDepth", 1, 1, 5),
+		MaxChildrenPerAgent: s.count("maxChildrenPerAgent", 5, 1, maxCount),
+		ArchiveAfter:        time.Duration(s.count("archiveAfterMinutes", 60, 0, maxCount)) * time.Minute,
+		AnnounceMaxAge:      s.duration("announceMaxAgeMs", 10*time.Minute),
+	}
+	s.others("model", "thinking", "runTimeoutSeconds", "announceTimeoutMs", "allowAgents", "requireAgentId")
+	s.done()
+
+	a2a := f.within("a2aConcurrency")
+	d.A2A = A2AConcurrency{MaxFlows: a2a.count("maxConcurrentFlows", 3, 1, maxCount), QueueTimeout: a2a.duration("queueTimeoutMs", 30*time.Second)}
+	a2a.done()
+
+	t := f.within("taskContinuation")
+	d.Continuation = TaskContinuation{
+		Enabled:       t.flag("enabled", true),
+		CheckInterval: t.duration("checkInterval", 2*time.Minute),
+		IdleThreshold: t.duration("idleThreshold", 3*time.Minute),
+		ZombieTaskTTL: t.duration("zombieTaskTtl", day),
+		Channel:       t.text("channel", "discord"),
+	}
+	t.done()
+
+	f.others("model", "imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "pdfModel", "pdfMaxBytesMb", "pdfMaxPages",
+		"models", "skills", "repoRoot", "skipBootstrap", "skipOptionalBootstrapFiles", "bootstrapMaxChars", "bootstrapTotalMaxChars",
+		"bootstrapPromptTruncationWarning", "contextInjection", "userTimezone", "timeFormat", "envelopeTimezone", "envelopeTimestamp", "envelopeElapsed",
+		"contextTokens", "contextLimits", "cliBackends", "contextPruning", "compaction", "embeddedPi", "embeddedHarness", "memorySearch",
+		"thinkingDefault", "verboseDefault", "reasoningDefault", "elevatedDefault", "fastModeDefault", "blockStreamingDefault", "blockStreamingBreak",
+		"blockStreamingChunk", "blockStreamingCoalesce", "humanDelay", "mediaMaxMb", "imageMaxDimensionPx", "typingIntervalSeconds", "typingMode",
+		"heartbeat", "additionalSystemPrompt", "systemPromptOverride", "sandbox", "params", "statusUpdates", "llm", "silentReply", "silentReplyRewrite",
+		"agentRuntime", "runRetries", "groupChat", "tools")
+	f.done()
+}
+
+// checkAgentNames finds settings that name an agent which is not there. Where none is configured, any may be.
+func (c *Config) checkAgentNames(root *fields) {
+	if len(c.Agents) == 0 {
+		return
+	}
+	if allow := root.object.get("tools").get("agentToAgent").get("allow"); allow != nil {
+		for i, item := range allow.items {
+			c.checkAgentName(root.report, item, root.at.member("tools").member("agentToAgent").member("allow").item(i))
+		}
+	}
+	if bindings := root.object.get("bindings"); bindings != nil {
+		for i, item := range bindings.items {
+			c.checkAgentName(root.report, item.get("agentId"), root.at.member("bindings").item(i).member("agentId"))
+		}
+	}
+}
+
+func (c *Config) checkAgentName(r *report, v *value, at *path) {
+	if v == nil || v.kind != text || strings.ContainsAny(v.text, "*?") {
+		return
+	}
+	var ids []string
+	for _, a := range c.Agents {
+		if strings.EqualFold(a.ID, v.text) {
+			return
+		}
+		ids = append(ids, a.ID)
+	}
+	mend := "configure such an agent, or name another one"
+	if near := nearest(v.text, ids); near != "" {
+		mend = fmt.Sprintf("did you mean %q?", near)
+	}
+	one := warning(CodeUnknownAgent, v.at, at, v.shown()+" is no configured agent", mend)
+	one.Value = v.shown()
+	r.add(one)
+}

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// environment puts the values of variables where texts name them: ${NAME}, with a name of capitals, digits and _. $${NAME} stands for
+// ${NAME} itself; any other dollar is a dollar.
+type environment struct {
+	getenv func(string) string
+	own    map[string]string // what the configuration's own env section gives; the process's environment goes before
+	report *report
+}
+
+func newEnvironment(getenv func(string) string, root *value, r *report) *environment {
+	e := &environment{getenv, map[string]string{}, r}
+	section := root.get("env")
+	e.define(section)
+	e.define(section.get("vars"))
+	return e
+}
+
+func (e *environment) define(vars *value) {
+	if vars == nil || vars.kind != object {
+		return
+	}
+	for _, m := range vars.members {
+		if m.value.kind == text && !strings.Contains(m.value.text, "${") {
+			e.own[m.key] = m.value.text
+		}
+	}
+}
+
+// apply works on every text at and below v.
+func (e *environment) apply(v *value, at *path) {
+	switch v.kind {
+	case text:
+		if strings.Contains(v.text, "${") {
+			e.expand(v, at)
+		}
+	case list:
+		for i, item := range v.items {
+			e.apply(item, at.item(i))
+		}
+	case object:
+		for _, m := range v.members {
+			e.apply(m.value, at.member(m.key))
+		}
+	}
+}
+
+// reference is what stands for a variable, escaped or not.
+var reference = regexp.MustCompile(`\$?\$\{([A-Z_][A-Z0-9_]*)\}`)
+
+func (e *environment) expand(v *value, at *path) {
+	v.text = reference.ReplaceAllStringFunc(v.text, func(found string) string {
+		if escaped, ok := strings.CutPrefix(found, "$$"); ok {
+			return "$" + escaped
+		}
+		name := found[len("${") : len(found)-len("}")]
+		s := e.getenv(name)
+		if s == "" {
+			s = e.own[name]
+		}
+		if s == "" {
+			e.report.add(failure(CodeEnvironment, v.at, at, fmt.Sprintf("the environment variable %s is not set", name),
+				fmt.Sprintf("set %s where openclawd is started; for the text itself write $%s", name, found)))
+			v.unset = true
+			return found
+		}
+		v.secret = v.secret || namesSecret(name)
+		return s
+	})
+}

@@ -1,0 +1,283 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// fields reads the settings of one object. Each method takes a key and gives its value, or the default where it is not set; a value of the
+// wrong kind is reported and gives the default too. done reports the keys that nobody has asked for.
+type fields struct {
+	report *report
+	at     *path
+	object *value // nil if it is not set
+	known  []string
+}
+
+func (f *fields) get(key string) *value {
+	f.known = append(f.known, key)
+	return f.object.get(key)
+}
+
+// others names keys that are known but not read: they belong to the reference system, or to a part of ours that is not built yet.
+func (f *fields) others(keys ...string) { f.known = append(f.known, keys...) }
+
+// done reports every key that was neither read nor named as one of the others.
+func (f *fields) done() {
+	if f.object == nil {
+		return
+	}
+	for _, m := range f.object.members {
+		if !slices.Contains(f.known, m.key) {
+			f.unknown(m)
+		}
+	}
+}
+
+func (f *fields) unknown(m *member) {
+	mend := "remove it, or leave it if another program reads it"
+	if near := nearest(m.key, f.known); near != "" {
+		mend = fmt.Sprintf("did you mean %q?", near)
+	}
+	f.report.add(warning(CodeUnknownKey, m.at, f.at.member(m.key), "unknown key; it has no effect", mend))
+}
+
+// within returns the object at a key. It is never nil: settings that are not there have their defaults.
+func (f *fields) within(key string) *fields { return f.below(f.get(key), f.at.member(key)) }
+
+func (f *fields) below(v *value, at *path) *fields {
+	if v != nil && v.kind != object {
+		f.wrong(v, at, object.String())
+		v = nil
+	}
+	return &fields{report: f.report, at: at, object: v}
+}
+
+// each visits the objects of a list.
+func (f *fields) each(key string, visit func(*fields)) {
+	at := f.at.member(key)
+	for i, item := range f.items(key) {
+		if item.kind == object {
+			visit(f.below(item, at.item(i)))
+		} else {
+			f.wrong(item, at.item(i), object.String())
+		}
+	}
+}
+
+// named visits the objects of an object, in the order of the file, with their keys.
+func (f *fields) named(key string, visit func(name string, f *fields)) {
+	all := f.within(key)
+	if all.object == nil {
+		return
+	}
+	for _, m := range all.object.members {
+		if m.value.kind != null {
+			visit(m.key, f.below(m.value, all.at.member(m.key)))
+		}
+	}
+}
+
+func (f *fields) items(key string) []*value {
+	v := f.get(key)
+	if v == nil {
+		return nil
+	}
+	if v.kind != list {
+		f.wrong(v, f.at.member(key), list.String())
+		return nil
+	}
+	return v.items
+}
+
+func (f *fields) text(key, otherwise string) string {
+	v := f.get(key)
+	switch {
+	case v == nil:
+		return otherwise
+	case v.kind != text:
+		f.wrong(v, f.at.member(key), text.String())
+		return otherwise
+	}
+	return v.text
+}
+
+func (f *fields) texts(key string) []string {
+	var all []string
+	for i, item := range f.items(key) {
+		if item.kind == text {
+			all = append(all, item.text)
+		} else {
+			f.wrong(item, f.at.member(key).item(i), text.String())
+		}
+	}
+	return all
+}
+
+// id reads an id: a text, or a whole number, whose digits are kept. That others may lose them is reported apart from here.
+func (f *fields) id(key string) string {
+	v := f.get(key)
+	if v == nil {
+		return ""
+	}
+	return f.idOf(v, f.at.member(key))
+}
+
+func (f *fields) ids(key string) []string {
+	var all []string
+	for i, item := range f.items(key) {
+		if id := f.idOf(item, f.at.member(key).item(i)); id != "" {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+func (f *fields) idOf(v *value, at *path) string {
+	switch v.kind {
+	case text:
+		return v.text
+	case number:
+		if digits, ok := jsonNumber(v.text); ok && !strings.ContainsAny(digits, ".eE-") {
+			return digits
+		}
+	}
+	f.wrong(v, at, "an id in quotes")
+	return ""
+}
+
+func (f *fields) flag(key string, otherwise bool) bool {
+	v := f.get(key)
+	switch {
+	case v == nil:
+		return otherwise
+	case v.kind != boolean:
+		f.wrong(v, f.at.member(key), boolean.String())
+		return otherwise
+	}
+	return v.text == "true"
+}
+
+// count reads a whole number between two bounds.
+func (f *fields) count(key string, otherwise, least, most int) int {
+	v := f.get(key)
+	if v == nil {
+		return otherwise
+	}
+	at := f.at.member(key)
+	if v.kind != number {
+		f.wrong(v, at, number.String())
+		return otherwise
+	}
+	n, ok := wholeNumber(v.text)
+	if !ok || n < int64(least) || n > int64(most) {
+		f.invalid(v, at, fmt.Sprintf("is not a whole number from %d to %d", least, most), fmt.Sprintf("write one, such as %d", otherwise))
+		return otherwise
+	}
+	return int(n)
+}
+
+// duration reads a time: a number of milliseconds, or a text such as 90s, 2m or 24h.
+func (f *fields) duration(key string, otherwise time.Duration) time.Duration {
+	v := f.get(key)
+	if v == nil {
+		return otherwise
+	}
+	at := f.at.member(key)
+	var d time.Duration
+	ok := false
+	switch v.kind {
+	case number:
+		var ms int64
+		if ms, ok = wholeNumber(v.text); ok {
+			d = time.Duration(ms) * time.Millisecond
+			ok = d.Milliseconds() == ms
+		}
+	case text:
+		d, ok = parseDuration(v.text)
+	default:
+		f.wrong(v, at, "a time")
+		return otherwise
+	}
+	if !ok || d < 0 {
+		f.invalid(v, at, "is not a time", "write milliseconds as a number, or a text such as 90s, 2m, 24h or 7d")
+		return otherwise
+	}
+	return d
+}
+
+// parseDuration knows days besides what time.ParseDuration knows.
+func parseDuration(s string) (time.Duration, bool) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err == nil
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil
+}
+
+// choice reads a text that must be one of several; the first is the default.
+func (f *fields) choice(key string, options ...string) string {
+	v := f.get(key)
+	if v == nil {
+		return options[0]
+	}
+	at := f.at.member(key)
+	if v.kind != text {
+		f.wrong(v, at, text.String())
+		return options[0]
+	}
+	if slices.Contains(options, v.text) {
+		return v.text
+	}
+	mend := "use " + oneOf(options)
+	if near := nearest(v.text, options); near != "" && !v.secret {
+		mend = fmt.Sprintf("did you mean %q? %s", near, mend)
+	}
+	f.invalid(v, at, "is not one of the values that this setting can have", mend)
+	return options[0]
+}
+
+func oneOf(options []string) string {
+	named := slices.DeleteFunc(slices.Clone(options), func(o string) bool { return o == "" })
+	last := len(named) - 1
+	return strings.Join(named[:last], ", ") + " or " + named[last]
+}
+
+// secret reads a text that must not be shown. One that is only referred to, by an object that names its source, is "": that is for another program.
+func (f *fields) secret(key string) Secret {
+	v := f.get(key)
+	switch {
+	case v == nil:
+		return ""
+	case v.kind == object && v.get("source") != nil:
+		f.report.add(warning(CodeUnbound, v.at, f.at.member(key), "openclawd cannot resolve a reference to a secret store",
+			"write the secret as ${NAME} and set the variable NAME, if openclawd is to use it"))
+		return ""
+	case v.kind != text:
+		f.wrong(v, f.at.member(key), text.String())
+		return ""
+	}
+	return Secret(v.text)
+}
+
+// wrong reports a value of the wrong kind.
+func (f *fields) wrong(v *value, at *path, want string) {
+	mend := "write " + want
+	if want == text.String() && (v.kind == number || v.kind == boolean) {
+		mend = "put it in quotes"
+	}
+	one := failure(CodeType, v.at, at, fmt.Sprintf("%s was expected, not %s", want, v.kind), mend)
+	one.Value = v.shown()
+	f.report.add(one)
+}
+
+// invalid reports a value of the right kind that the setting cannot have.
+func (f *fields) invalid(v *value, at *path, message, mend string) {
+	one := failure(CodeValue, v.at, at, v.shown()+" "+message, mend)
+	one.Value = v.shown()
+	f.report.add(one)
+}

@@ -1,0 +1,122 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// masked stands where a secret was.
+const masked = "***"
+
+// Secret is a text that neither fmt, nor log/slog, nor encoding/json shows.
+type Secret string
+
+// Reveal returns the text itself, for the one who needs it.
+func (s Secret) Reveal() string { return string(s) }
+
+// String shows whether there is a secret, and nothing else.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return masked
+}
+
+// GoString is String, for %#v.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// MarshalText is String, for encodings.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// maskText takes out of a text what looks like a credential, wherever it stands.
+func maskText(s string) string { return coordination.Mask(s) }
+
+// markSecrets marks every value below v that must not be shown. inside says that v stands below a key that names secrets.
+func markSecrets(v *value, inside bool) {
+	switch v.kind {
+	case text:
+		v.secret = (v.secret || inside) && !v.unset
+	case number:
+		v.secret = inside
+	case list:
+		for _, item := range v.items {
+			markSecrets(item, inside)
+		}
+	case object:
+		for _, m := range v.members {
+			switch {
+			case m.value.kind == number:
+				m.value.secret = (inside || namesSecret(m.key)) && !namesAmount(m.key)
+			default:
+				markSecrets(m.value, inside || namesSecret(m.key) || holdsSecrets(m.key))
+			}
+		}
+	}
+}
+
+// holdsSecrets reports whether the members of this object are secrets whatever their names: variables and HTTP headers often are.
+func holdsSecrets(key string) bool { return slices.Contains([]string{"env", "vars", "headers"}, key) }
+
+// namesSecret reports whether a key, or the name of an environment variable, is that of a secret. It is generous: a mistyped "tokne" must
+// not show what "token" would hide.
+func namesSecret(name string) bool {
+	words := wordsOf(name)
+	if len(words) == 0 || slices.Contains([]string{"file", "path", "dir", "env"}, words[len(words)-1]) {
+		return false // says where a secret is
+	}
+	for i, word := range words {
+		if isSecretWord(word) || word == "key" && (len(words) == 1 || i > 0 && slices.Contains(secretKeys(), words[i-1])) {
+			return true
+		}
+	}
+	return isSecretWord(strings.Join(words, ""))
+}
+
+// namesAmount tells maxTokens, which is a number of them, from a token that is a number.
+func namesAmount(key string) bool {
+	return slices.Contains(wordsOf(key), "tokens")
+}
+
+func isSecretWord(word string) bool {
+	for _, secret := range []string{"token", "secret", "password", "passwd", "passphrase", "credential", "authorization", "apikey", "cookie", "bearer"} {
+		if word == secret+"s" || distance(word, secret, 1) <= 1 {
+			return true
+		}
+	}
+	return slices.Contains([]string{"pwd", "pass", "pat", "dsn", "webhook", "jwt", "토큰", "비밀번호", "패스워드", "암호"}, word)
+}
+
+// secretKeys are the words that make a key one that locks something.
+func secretKeys() []string {
+	return []string{"api", "access", "private", "secret", "signing", "encryption", "auth", "service", "account", "client", "master", "license"}
+}
+
+// wordsOf splits maxTokens, max_tokens and MAX-TOKENS into max, tokens.
+func wordsOf(name string) []string {
+	var words []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+			word = word[:0]
+		}
+	}
+	runes := []rune(name)
+	for i, r := range runes {
+		upper := unicode.IsUpper(r)
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			flush()
+			continue
+		case upper && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			flush()
+		}
+		word = append(word, r)
+	}
+	flush()
+	return words
+}

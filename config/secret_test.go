@@ -1,0 +1,101 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pronto-lab/openclawd/config"
+)
+
+// secretPlaces are configurations in which %s stands for a secret in quotes, or for a broken rest that holds it.
+var secretPlaces = []string{
+	`{channels: {discord: {token: %s}}}`,
+	`{channels: {discord: {accounts: {eden: {token: %s, nmae: 1}, seum: {tokne: %[1]s}}}}}`,
+	`{channels: {discord: {toekn: %s, collaboration: {token: [%[1]s]}}}}`,
+	`{gateway: {auth: {mode: 1, token: %s, password: %[1]s}, remote: {password: %[1]s}}}`,
+	`{gateway: {auth: %s, port: %[1]s, secret: {deep: [{er: %[1]s}]}}}`,
+	`{taskMonitor: {writeToken: %s}}`,
+	`{models: {providers: {x: {apiKey: %s, headers: {'X-Any': %[1]s}}}}, env: {vars: {ANY: %[1]s}}}`,
+	`{skills: {entries: {a: {api_key: %s, env: {NAME: %[1]s}}}}, 비밀번호: %[1]s}`,
+	`{gateway: {auth: {token: %s}, bind: %[1]s}, session: {dmScope: %[1]s}, agents: {list: [{id: 'a', name: %[1]s, kind: %[1]s, nmae: %[1]s}]}}`,
+	`{gateway: {auth: {token: %s}}, tools: {agentToAgent: {allow: [%[1]s]}}, agents: {list: [{id: %[1]s}, {id: %[1]s}]}}`,
+	`{gateway: {auth: {token: %s}}, %[1]s: 1, agents: {%[1]s: 2}}`,
+	`{hooks: {token: %s}, x: 'prefix %[2]s suffix'}`,
+	`{gateway: {auth: {token: %[2]s}}}`, // without its quotes
+	`{gateway: {auth: {token: '%[2]s`,   // cut off
+	`{gateway: {auth: {token: '%[2]s
+}}}`,
+	`{gateway: {auth: {token: "x" %[2]s}}}`,
+	`{channels: {discord: {token: 'a${SOME_TOKEN}b', collaboration: '${SOME_TOKEN}'}}}`,
+	`{agents: {list: [{id: '${SOME_TOKEN}', name: '${SOME_TOKEN}'}, {id: '${SOME_TOKEN}'}]}, gateway: {bind: '${SOME_TOKEN}'}}`,
+	`{gateway: {auth: {token: '${PLAIN}'}, mode: '${PLAIN}'}}`,
+}
+
+// Whatever is wrong with a configuration, a secret in it is nowhere to be seen.
+func TestSecretsNeverShow(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "openclaw.json")
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{7,40}`).Draw(t, "secret")
+		for _, place := range secretPlaces {
+			text := place
+			if strings.Contains(place, "%") {
+				text = fmt.Sprintf(place+"%.0[2]s", fmt.Sprintf("%q", secret), secret)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, findings := config.Load(path, func(string) string { return secret })
+			for name, s := range shownOf(t, c, findings) {
+				if strings.Contains(s, secret) {
+					t.Fatalf("%s shows %q of %s: %s", name, secret, text, s)
+				}
+			}
+		}
+	})
+}
+
+// shownOf is everything that a configuration says of itself.
+func shownOf(t *rapid.T, c *config.Config, findings config.Findings) map[string]string {
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("loaded", "auth", c.Gateway.Auth, "accounts", c.Discord.Accounts, "monitor", c.TaskMonitor)
+	listed, err := json.Marshal(findings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied, err := json.Marshal(c.Applied())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"masked": string(c.Masked()), "findings": string(listed), "applied": string(applied), "error": fmt.Sprint(findings.Err()),
+		"log": log.String(), "formatted": fmt.Sprintf("%+v %#v %s", c.TaskMonitor, c.Gateway.Auth, c.Gateway.Auth.Token),
+	}
+}
+
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	c, _ := load(t, `{
+		gateway: {auth: {token: 'abcdef', password: 123456}, tls: {keyPath: '/k.pem'}, remote: {url: 'wss://me:pass1234@host'}},
+		session: {mainKey: 'main'}, agents: {defaults: {contextTokens: 200000}},
+		models: {p: {apiKey: '${K}', maxTokens: 5, baseUrl: 'https://x/${PATH_SECRET}'}}, note: 'not abcdef here', tokens: ['t1', 't2'], secretFile: 'f',
+		env: {A: 'b', shellEnv: {enabled: true}},
+	}`, map[string]string{"K": "from-env", "PATH_SECRET": "hidden"})
+	want := `{"agents":{"defaults":{"contextTokens":200000}},"env":{"A":"***","shellEnv":{"enabled":true}},` +
+		`"gateway":{"auth":{"password":"***","token":"***"},"remote":{"url":"wss://me:***@host"},"tls":{"keyPath":"/k.pem"}},` +
+		`"models":{"p":{"apiKey":"***","baseUrl":"***","maxTokens":5}},"note":"not *** here","secretFile":"f","session":{"mainKey":"main"},"tokens":["***","***"]}`
+	if got := string(c.Masked()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if token := c.Gateway.Auth.Token; token.Reveal() != "abcdef" || token.String() != "***" || config.Secret("").String() != "" {
+		t.Errorf("token %q", token.Reveal())
+	}
+}

@@ -1,0 +1,120 @@
+package config
+
+import "time"
+
+// Agent is an agent as configured.
+type Agent struct {
+	ID        string
+	Name      string // its own, else its identity's; may be ""
+	Kind      string // "" or utility
+	Utility   bool   // works for other agents only
+	Default   bool   // answers where nobody is named
+	Workspace string // may begin with ~; "" if not configured
+
+	// AllowAgents are those that it may start as sub-agents; "*" is any.
+	AllowAgents []string
+}
+
+// AgentDefaults hold for every agent.
+type AgentDefaults struct {
+	Workspace     string
+	Timeout       time.Duration // of a run
+	MaxConcurrent int           // runs at a time
+	MaxNested     int           // runs at a time that agents wait for
+	Subagents     Subagents
+	A2A           A2AConcurrency
+	Continuation  TaskContinuation
+}
+
+// Subagents bound what agents may start.
+type Subagents struct {
+	MaxConcurrent       int
+	MaxSpawnDepth       int
+	MaxChildrenPerAgent int
+	ArchiveAfter        time.Duration
+	AnnounceMaxAge      time.Duration
+}
+
+// A2AConcurrency bounds the exchanges that one agent may have at a time.
+type A2AConcurrency struct {
+	MaxFlows     int
+	QueueTimeout time.Duration
+}
+
+// TaskContinuation says when an agent is reminded of its unfinished task.
+type TaskContinuation struct {
+	Enabled       bool
+	CheckInterval time.Duration
+	IdleThreshold time.Duration
+	ZombieTaskTTL time.Duration
+	Channel       string
+}
+
+// Binding gives the messages of an account to an agent.
+type Binding struct {
+	AgentID   string
+	Channel   string // discord, ...
+	AccountID string // "" is the default account, "*" any
+}
+
+// Session holds the settings of sessions.
+type Session struct {
+	DMScope          string
+	MaxPingPongTurns int // 0 to 30
+}
+
+// Tools holds the policy of the tools with which agents reach each other.
+type Tools struct {
+	AgentToAgent AgentToAgent
+	Visibility   string // of sessions: self, tree, agent or all
+}
+
+// AgentToAgent says whether, and to whom, agents may write.
+type AgentToAgent struct {
+	Enabled bool
+	Allow   []string // agent ids, "*" is any
+}
+
+// Gateway holds the settings of the WebSocket gateway.
+type Gateway struct {
+	Port       int
+	Mode       string // local or remote
+	Bind       string // loopback, auto, lan, custom or tailnet
+	CustomHost string
+	Auth       Auth
+	Sinks      []Sink
+}
+
+// Auth is how clients of the gateway show who they are.
+type Auth struct {
+	Mode     string // "", token, password, none or trusted-proxy
+	Token    Secret
+	Password Secret
+}
+
+// Sink mirrors conversations of agents to somewhere else.
+type Sink struct {
+	ID      string
+	Enabled bool
+	Discord SinkDiscord
+}
+
+// SinkDiscord says where the sink discord-conversation reports.
+type SinkDiscord struct {
+	GuildID        string
+	DefaultChannel string
+	ReportChannel  string
+	RouterAccount  string
+	MessageAccount string
+	NotifyUsers    []string
+	ArchivePolicy  string // never, 24h, 3d or 7d
+}
+
+// TaskMonitor holds the settings of the Task-Monitor API. Flags and TASK_MONITOR_* variables win over them.
+type TaskMonitor struct {
+	Host           string
+	Port           int
+	WriteToken     Secret
+	AllowedOrigins []string
+	TaskHubURL     string
+}

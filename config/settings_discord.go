@@ -1,0 +1,74 @@
+package config
+
+import "time"
+
+// DefaultAccount is the id of the account whose settings stand directly in channels.discord.
+const DefaultAccount = "default"
+
+// Discord holds channels.discord.
+type Discord struct {
+	Enabled bool
+
+	// Accounts are the bots, the default one first if it has a token, the others by id.
+	Accounts []DiscordAccount
+
+	AllowBots          string // no, yes or mentions: whether messages of foreign bots are answered
+	HistoryIncludeBots bool
+	HistoryLimit       int
+	GroupPolicy        string // open, allowlist or disabled
+	RequireMention     bool
+	DMPolicy           string // pairing, allowlist, open or disabled
+	AllowFrom          []string
+
+	// Mentions are names of Discord users, by user id, besides those of our bots.
+	Mentions map[string]string
+
+	Collaboration Collaboration
+	Retry         ResponseRetry
+}
+
+// DiscordAccount is a bot.
+type DiscordAccount struct {
+	ID        string
+	Name      string
+	Enabled   bool
+	Token     Secret // "" if there is none that openclawd can read
+	BotUserID string // as configured, else as the token tells; "" if neither does
+}
+
+// Collaboration says how agents work together in Discord threads.
+type Collaboration struct {
+	DefaultChannel       string   // where nothing else determines the channel
+	AllowedChannels      []string // besides DefaultChannel; empty is any
+	AllowedGuilds        []string // empty is any
+	ThreadReuse          time.Duration
+	ObserverHistoryLimit int
+	ObserverHistoryTTL   time.Duration
+	ParticipantTTL       time.Duration
+	ThreadMention        string // mentioned or participants: who handles a message that mentions agents
+	LoopGuard            LoopGuard
+	RateLimit            RateLimit
+}
+
+// LoopGuard bounds what two agents may exchange.
+type LoopGuard struct {
+	MaxPerPair int
+	Window     time.Duration
+}
+
+// RateLimit bounds what is sent to Discord.
+type RateLimit struct {
+	ThreadsPerMinute  int
+	MessagesPerSecond int // per channel
+}
+
+// ResponseRetry says how an agent that was asked and does not answer is reminded.
+type ResponseRetry struct {
+	Enabled          bool
+	ResponseTimeout  time.Duration
+	MaxAttempts      int
+	CheckInterval    time.Duration
+	CleanupMaxAge    time.Duration
+	EscalationUserID string // who is told in the end; may be ""
+	NotifyOnFailure  bool
+}

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// nearEnough is how many slips a key may hold and still be taken for a known one.
+const nearEnough = 2
+
+// nearest returns the known key that somebody who wrote key may have meant, or "".
+func nearest(key string, known []string) string {
+	best, slips := "", nearEnough+1
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := distance(key, k, nearEnough); d < slips && d < utf8.RuneCountInString(k) && d < utf8.RuneCountInString(key) {
+			best, slips = k, d
+		}
+	}
+	return best
+}
+
+// distance is the number of slips of the hand (a letter left out, added, changed, or swapped with its neighbour) between two words: their
+// Damerau-Levenshtein distance in the form in which no letter is touched twice. It is not told beyond limit+1.
+func distance(a, b string, limit int) int {
+	if a == b {
+		return 0
+	}
+	x, y := []rune(clip(a)), []rune(clip(b))
+	if max(len(x)-len(y), len(y)-len(x)) > limit {
+		return limit + 1
+	}
+	beforeLast, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range x {
+		row[0] = i + 1
+		for j := range y {
+			change := last[j]
+			if x[i] != y[j] {
+				change++
+			}
+			row[j+1] = min(change, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], beforeLast[j-1]+1)
+			}
+		}
+		if slices.Min(row) > limit {
+			return limit + 1
+		}
+		beforeLast, last, row = last, row, beforeLast
+	}
+	return last[len(y)]
+}
