@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -15,17 +16,20 @@ func (c *Config) Applied() coordination.ConfigApplied {
 		Hash:    c.Hash(), Source: filepath.Base(c.File), Agents: []coordination.ConfigAgent{}, Mentions: c.mentions(),
 	}
 	for _, a := range c.Agents {
-		applied.Agents = append(applied.Agents, coordination.ConfigAgent{ID: c.shown(a.ID), Name: c.shown(a.Name), Kind: c.shown(a.Kind), Utility: a.Utility})
+		applied.Agents = append(applied.Agents,
+			coordination.ConfigAgent{ID: c.shown(a.ID), Name: c.shown(a.Name), Kind: c.shown(a.Kind), Utility: a.Utility})
 	}
 	return applied
 }
 
 // mentions maps user ids of Discord to display names; it is nil if there are none.
 func (c *Config) mentions() map[string]string {
+	speakers := c.speakers()
 	names := map[string]string{}
-	for _, a := range c.Discord.Accounts {
-		if a.BotUserID != "" {
-			names[a.BotUserID] = c.shown(c.botName(a))
+	for _, account := range c.Discord.Accounts {
+		if account.BotUserID != "" {
+			agent := speakers[account.ID]
+			names[account.BotUserID] = c.shown(cmp.Or(agent.Name, account.Name, agent.ID, account.ID))
 		}
 	}
 	for id, name := range c.Discord.Mentions {
@@ -37,22 +41,25 @@ func (c *Config) mentions() map[string]string {
 	return names
 }
 
-// botName is the name of the agent that speaks through an account: the one that is bound to it, else the one of the same id. An account
-// that belongs to nobody has its own name.
-func (c *Config) botName(account DiscordAccount) string {
-	id := account.ID
-	for _, b := range c.Bindings {
-		if b.Channel == "discord" && cmp.Or(b.AccountID, DefaultAccount) == account.ID {
-			id = b.AgentID
-			break
-		}
-	}
+// speakers are the agents that speak through the accounts of Discord, by account id: the one that is bound to it first, else the one of
+// the same id. One that is bound but not configured is known by its id only.
+func (c *Config) speakers() map[string]Agent {
+	agents := map[string]Agent{}
 	for _, a := range c.Agents {
-		if strings.EqualFold(a.ID, id) {
-			return cmp.Or(a.Name, account.Name, a.ID)
+		agents[strings.ToLower(a.ID)] = a
+	}
+	speakers := map[string]Agent{}
+	for _, account := range c.Discord.Accounts {
+		speakers[account.ID] = agents[strings.ToLower(account.ID)]
+	}
+	for _, b := range slices.Backward(c.Bindings) { // the first one wins
+		if b.Channel == "discord" {
+			agent := agents[strings.ToLower(b.AgentID)]
+			agent.ID = cmp.Or(agent.ID, b.AgentID)
+			speakers[cmp.Or(b.AccountID, DefaultAccount)] = agent
 		}
 	}
-	return cmp.Or(account.Name, id)
+	return speakers
 }
 
 // shown takes out of a text what is a secret somewhere.

@@ -89,7 +89,8 @@ func (c *Config) checkID(f *fields, id string, seen map[string]position) bool {
 	}
 	key := strings.ToLower(id)
 	if first, twice := seen[key]; twice {
-		one := failure(CodeDuplicateID, f.object.at, f.at, fmt.Sprintf("a second agent has the id of the one at %s:%d:%d", first.file, first.line, first.column),
+		one := failure(CodeDuplicateID, f.object.at, f.at,
+			fmt.Sprintf("a second agent has the id of the one at %s:%d:%d", first.file, first.line, first.column),
 			"give one of them another id; capitals make no difference")
 		one.Value = fmt.Sprintf("%q", clip(maskText(id)))
 		f.report.add(one)
@@ -149,34 +150,41 @@ func (c *Config) checkAgentNames(root *fields) {
 	if len(c.Agents) == 0 {
 		return
 	}
+	names := &agentNames{report: root.report, known: map[string]bool{}}
+	for _, a := range c.Agents {
+		names.known[strings.ToLower(a.ID)] = true
+		names.ids = append(names.ids, a.ID)
+	}
 	if allow := root.object.get("tools").get("agentToAgent").get("allow"); allow != nil {
 		for i, item := range allow.items {
-			c.checkAgentName(root.report, item, root.at.member("tools").member("agentToAgent").member("allow").item(i))
+			names.check(item, root.at.member("tools").member("agentToAgent").member("allow").item(i))
 		}
 	}
 	if bindings := root.object.get("bindings"); bindings != nil {
 		for i, item := range bindings.items {
-			c.checkAgentName(root.report, item.get("agentId"), root.at.member("bindings").item(i).member("agentId"))
+			names.check(item.get("agentId"), root.at.member("bindings").item(i).member("agentId"))
 		}
 	}
 }
 
-func (c *Config) checkAgentName(r *report, v *value, at *path) {
-	if v == nil || v.kind != text || strings.ContainsAny(v.text, "*?") {
+// agentNames are the ids that a setting may name.
+type agentNames struct {
+	report *report
+	ids    []string
+	known  map[string]bool // in lower case
+}
+
+func (n *agentNames) check(v *value, at *path) {
+	if v == nil || v.kind != text || n.known[strings.ToLower(v.text)] || strings.ContainsAny(v.text, "*?") {
 		return
 	}
-	var ids []string
-	for _, a := range c.Agents {
-		if strings.EqualFold(a.ID, v.text) {
-			return
-		}
-		ids = append(ids, a.ID)
-	}
 	mend := "configure such an agent, or name another one"
-	if near := nearest(v.text, ids); near != "" {
-		mend = fmt.Sprintf("did you mean %q?", near)
+	if !n.report.isFull(CodeUnknownAgent) {
+		if near := nearest(v.text, n.ids); near != "" {
+			mend = fmt.Sprintf("did you mean %q?", near)
+		}
 	}
 	one := warning(CodeUnknownAgent, v.at, at, v.shown()+" is no configured agent", mend)
 	one.Value = v.shown()
-	r.add(one)
+	n.report.add(one)
 }

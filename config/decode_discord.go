@@ -59,7 +59,8 @@ func (d *Discord) decodeAccounts(discord *fields) {
 	discord.named("accounts", func(id string, f *fields) {
 		d.Accounts = append(d.Accounts, decodeAccount(f, id))
 		f.others(accountKeys()...)
-		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "dm", "collaboration", "a2aRetry")
+		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "dm", "collaboration",
+			"a2aRetry")
 		f.done()
 	})
 	slices.SortFunc(d.Accounts, func(a, b DiscordAccount) int { return cmp.Compare(a.ID, b.ID) })

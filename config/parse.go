@@ -37,9 +37,7 @@ func parse(file, content string, r *report) *value {
 
 func (p *parser) document() (*value, *Finding) {
 	const byteOrderMark = "\uFEFF"
-	if strings.HasPrefix(p.text, byteOrderMark) {
-		p.text = p.text[len(byteOrderMark):]
-	}
+	p.text = strings.TrimPrefix(p.text, byteOrderMark)
 	if err := p.checkEncoding(); err != nil {
 		return nil, err
 	}

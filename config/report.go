@@ -28,6 +28,9 @@ func (r *report) add(f Finding) {
 	}
 }
 
+// isFull reports whether a further finding of a code would only be counted.
+func (r *report) isFull(code string) bool { return r.counts[code] >= mostOfACode }
+
 // findings are all that were added: those of the main file first, in the order of their places.
 func (r *report) findings(main string) Findings {
 	all := slices.Clone(r.kept)

@@ -11,8 +11,12 @@ const nearEnough = 2
 // nearest returns the known key that somebody who wrote key may have meant, or "".
 func nearest(key string, known []string) string {
 	best, slips := "", nearEnough+1
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distance(key, k, nearEnough); d < slips && d < utf8.RuneCountInString(k) && d < utf8.RuneCountInString(key) {
+	for _, k := range known {
+		d := distance(key, k, nearEnough)
+		if d > nearEnough || d >= utf8.RuneCountInString(k) || d >= utf8.RuneCountInString(key) {
+			continue
+		}
+		if d < slips || d == slips && k < best {
 			best, slips = k, d
 		}
 	}

@@ -8,8 +8,6 @@ type termSet [4]uint64
 // maxTerms is how many terms a termSet can hold.
 const maxTerms = len(termSet{}) * 64
 
-func (s *termSet) has(term int) bool { return s[term>>6]&(1<<(term&63)) != 0 }
-
 func (s *termSet) add(term int) { s[term>>6] |= 1 << (term & 63) }
 
 // each calls visit with every number in the set, lowest first, until visit returns false.

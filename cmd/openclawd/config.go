@@ -123,7 +123,8 @@ func (p *process) writeConfigReport(report *configReport) error {
 	if !report.Usable {
 		return nil
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s can be used: %s, %s, hash %.12s\n", report.File, report.counts(), count(int64(report.Agents), "agent"), report.Hash)
+	_, err := fmt.Fprintf(p.stdout, "%s can be used: %s, %s, hash %.12s\n", report.File, report.counts(),
+		count(int64(report.Agents), "agent"), report.Hash)
 	return err
 }
 
