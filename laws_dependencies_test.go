@@ -38,9 +38,10 @@ var house = []room{
 
 // neverImported must not be imported by production code of another room, whatever that room may import.
 var neverImported = map[string]string{
-	"eventstore/storetest": "test code stays out of the binary",
-	"eventstore/sqlite":    "only the program chooses the store",
-	"cmd":                  "nothing depends on the program",
+	"eventstore/storetest":       "test code stays out of the binary",
+	"projections/projectiontest": "test code stays out of the binary",
+	"eventstore/sqlite":          "only the program chooses the store",
+	"cmd":                        "nothing depends on the program",
 }
 
 // outsiders are the libraries that only some rooms may use.

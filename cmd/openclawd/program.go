@@ -199,7 +199,7 @@ func (p *Program) rebuild(ctx context.Context, opts projections.RebuildOptions) 
 // applyTeam tells the log whom the configuration names. One that cannot be read changes nothing.
 func (p *Program) applyTeam(ctx context.Context) error {
 	path := filepath.Join(p.opts.StateDir, configName)
-	team, err := readTeam(path)
+	team, err := readTeam(path, p.opts.Logger.With("component", "config"))
 	switch {
 	case isMissing(err):
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"reflect"
 
@@ -19,9 +20,17 @@ const (
 )
 
 // readTeam reads whom a configuration names as agents. Its error is a *configError if the configuration cannot be used, and isMissing if
-// there is none.
-func readTeam(path string) (coordination.ConfigApplied, error) {
+// there is none. Everything that is wrong or odd is logged, each with its place.
+func readTeam(path string, logger *slog.Logger) (coordination.ConfigApplied, error) {
 	loaded, findings := config.Load(path, os.Getenv)
+	for i := range findings {
+		f := &findings[i]
+		level := slog.LevelWarn
+		if f.Severity == config.Error {
+			level = slog.LevelError
+		}
+		logger.Log(context.Background(), level, f.Message, "at", f.Where(), "setting", f.Path, "code", f.Code, "mend", f.Mend)
+	}
 	if err := findings.Err(); err != nil {
 		return coordination.ConfigApplied{}, badConfig(path, err)
 	}

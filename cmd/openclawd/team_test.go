@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,7 @@ func TestReadTeam(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := readTeam(writeConfig(t, tt.text))
+			got, err := readTeam(writeConfig(t, tt.text), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +58,7 @@ func TestReadTeam(t *testing.T) {
 func TestReadTeamRefuses(t *testing.T) {
 	t.Parallel()
 	path := writeConfig(t, "{agents: {list: [{id: 7},\n{id: 'a'}, {id: 'A'}]}}")
-	_, err := readTeam(path)
+	_, err := readTeam(path, slog.New(slog.DiscardHandler))
 	var bad *configError
 	if !errors.As(err, &bad) || isMissing(err) || exitCode(err) != exitConfig {
 		t.Fatalf("%v", err)
@@ -71,7 +72,7 @@ func TestReadTeamRefuses(t *testing.T) {
 
 func TestReadTeamMissing(t *testing.T) {
 	t.Parallel()
-	if _, err := readTeam(filepath.Join(t.TempDir(), configName)); !isMissing(err) {
+	if _, err := readTeam(filepath.Join(t.TempDir(), configName), slog.New(slog.DiscardHandler)); !isMissing(err) {
 		t.Errorf("%v", err)
 	}
 }
