@@ -57,6 +57,21 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 	return writeJSON(c, http.StatusOK, body)
 }
 
+// position names, on an answer that is not made from the tables, how far they have come. Where that cannot be read it is left out.
+func (s *Server) position(c echo.Context) {
+	if c.Response().Header().Get(headerAsOf) != "" {
+		return
+	}
+	ctx := c.Request().Context()
+	_ = s.opts.Store.View(ctx, func(tx *sql.Tx) error {
+		seq, err := projections.AsOf(ctx, tx)
+		if err == nil {
+			c.Response().Header().Set(headerAsOf, strconv.FormatInt(seq, 10))
+		}
+		return err
+	})
+}
+
 // await waits until the log has come to seq. Live projections come with it.
 func (s *Server) await(ctx context.Context, seq int64) error {
 	if seq == 0 {

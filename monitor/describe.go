@@ -25,7 +25,11 @@ func (s *Server) describe(c echo.Context) error {
 			d.Endpoints = append(d.Endpoints, r.shown)
 		}
 	}
+	s.position(c)
 	return writeJSON(c, http.StatusOK, d)
 }
 
-func describeFully(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", openAPI) }
+func (s *Server) describeFully(c echo.Context) error {
+	s.position(c)
+	return c.Blob(http.StatusOK, "application/yaml", openAPI)
+}

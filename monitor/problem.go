@@ -39,6 +39,7 @@ func (s *Server) refuse(err error, c echo.Context) {
 	if p.RetryAfter > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
+	s.position(c)
 	if err := writeJSON(c, p.Status, p); err != nil {
 		s.opts.Logger.Debug("answer not written", "path", c.Request().URL.Path, "err", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,19 @@ func TestMethodsAndPaths(t *testing.T) {
 		}
 		if got := response.Header.Get("Content-Type"); c.status != 204 && got != "application/json" {
 			t.Errorf("%s %s: Content-Type %q", c.method, c.path, got)
+		}
+	}
+}
+
+func TestEveryAnswerSaysHowFarItReaches(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	seq := b.appending(t, "task.started", `{"taskId":"task_1","workSessionId":"ws_1"}`)
+	for _, path := range []string{"/api", "/api/openapi.yaml", "/api/health", "/api/events", "/api/events?limit=0", "/api/nope",
+		"/api/work-sessions", "/api/work-sessions/ws_none", "/api/categories"} {
+		response, _ := b.ask(t, http.MethodGet, path)
+		if got := response.Header.Get("X-As-Of-Seq"); got != strconv.FormatInt(seq, 10) {
+			t.Errorf("%s: X-As-Of-Seq is %q, want %d", path, got, seq)
 		}
 	}
 }

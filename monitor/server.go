@@ -95,7 +95,7 @@ func (s *Server) routes() []route {
 	return []route{
 		{"/", "", s.describe},
 		{"/api", "", s.describe},
-		{"/api/openapi.yaml", "GET /api/openapi.yaml", describeFully},
+		{"/api/openapi.yaml", "GET /api/openapi.yaml", s.describeFully},
 		{"/api/health", "GET /api/health", s.health},
 		{"/api/events", "GET /api/events", s.listEvents},
 		{"/api/work-sessions", "GET /api/work-sessions", s.listSessions},
