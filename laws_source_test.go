@@ -175,7 +175,7 @@ func TestNoInitFunctions(t *testing.T) {
 
 func TestNothingIsLeftToDo(t *testing.T) {
 	t.Parallel()
-	marks := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
+	marks := regexp.MustCompile(`\b(T[O]DO|F[I]XME|X[X]X|H[A]CK)\b`) // in brackets, so that this line is none
 	r := load(t)
 	for _, p := range r.packages {
 		for _, f := range slices.Concat(p.production, p.tests) {
