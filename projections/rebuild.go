@@ -20,7 +20,12 @@ type RebuildOptions struct {
 	Progress func(done, total int64) // may be nil; called from another goroutine
 }
 
-const shadowPrefix = "shadow_"
+// Names of the tables that are being made, and of those that were replaced and still have to be dropped. All begin alike, so that what
+// a kill leaves behind is found.
+const (
+	shadowPrefix  = "shadow_"
+	droppedPrefix = "shadow_dropped_"
+)
 
 // pace says in what portions a rebuild works, in events.
 type pace struct {
@@ -63,6 +68,26 @@ func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
 	}
 	if err := g.log.Exclusive(ctx, r.swap, r.swapped); err != nil {
 		return fmt.Errorf("swap in rebuilt tables: %w", err)
+	}
+	if err := r.dropOld(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("drop the tables from before the rebuild: %w", err)
+	}
+	return nil
+}
+
+// dropOld gives back what the old tables took, one table a turn: each can be hundreds of megabytes, and appends wait for a turn. What
+// is left of them after a kill goes at the next start.
+func (r *rebuild) dropOld(ctx context.Context) error {
+	for _, u := range r.shadows {
+		for _, table := range u.def.Tables {
+			err := r.engine.log.Exclusive(ctx, func(tx eventstore.Tx) error {
+				_, err := tx.Exec("DROP TABLE IF EXISTS " + droppedPrefix + table)
+				return err
+			}, nil)
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -232,11 +257,11 @@ func (r *rebuild) trim() {
 
 // createShadows makes an empty copy of every table under its shadow name, from the table's own DDL.
 func (r *rebuild) createShadows(tx eventstore.Tx) error {
+	if err := dropShadows(tx); err != nil {
+		return err
+	}
 	for _, u := range r.shadows {
 		for _, table := range u.def.Tables {
-			if _, err := tx.Exec("DROP TABLE IF EXISTS " + shadowPrefix + table); err != nil {
-				return err
-			}
 			ddl, indexes, err := describe(tx, table)
 			if err != nil {
 				return err
@@ -314,7 +339,7 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 	}()
 	for _, u := range r.shadows {
 		for _, table := range u.def.Tables {
-			if _, err := tx.Exec("DROP TABLE " + table); err != nil {
+			if _, err := tx.Exec("ALTER TABLE " + table + " RENAME TO " + droppedPrefix + table); err != nil {
 				return err
 			}
 			if _, err := tx.Exec("ALTER TABLE " + shadowPrefix + table + " RENAME TO " + table); err != nil {
