@@ -30,9 +30,10 @@ var house = []room{
 	{"agent", []string{"projections", "eventstore", "coordination", "config", "agent", "internal"}, "running an agent needs no wire and no tool"},
 	{"tools", []string{"agent", "projections", "eventstore", "coordination", "config", "tools", "internal"}, "tools serve agents, wires reach them through small interfaces"},
 	{"gateway", []string{"projections", "eventstore", "coordination", "config", "gateway", "internal"}, "wires do not know each other, nor tools or agents"},
-	{"monitor", []string{"projections", "eventstore", "coordination", "config", "monitor", "internal"}, "wires do not know each other, nor tools or agents"},
+	{"workspace", []string{"coordination", "internal"}, "the files of agents mean something without log, tables or wires"},
+	{"monitor", []string{"projections", "eventstore", "coordination", "config", "monitor", "workspace", "internal"}, "wires do not know each other, nor tools or agents"},
 	{"discord", []string{"projections", "eventstore", "coordination", "config", "discord", "internal"}, "wires do not know each other, nor tools or agents"},
-	{"cmd", []string{"cmd", "agent", "config", "coordination", "discord", "eventstore", "gateway", "internal", "migrations", "monitor", "projections", "testdata", "tools", "web"},
+	{"cmd", []string{"cmd", "agent", "config", "coordination", "discord", "eventstore", "gateway", "internal", "migrations", "monitor", "projections", "testdata", "tools", "web", "workspace"},
 		"the program wires everything"},
 }
 
@@ -56,6 +57,9 @@ var outsiders = []struct {
 	{"charm.land/lipgloss", []string{"cmd"}, "terminals are for commands"},
 	{"github.com/schollz/progressbar", []string{"cmd"}, "terminals are for commands"},
 	{"github.com/labstack/echo", []string{"monitor", "gateway"}, "HTTP ends at the wires"},
+	{"github.com/gorilla/websocket", []string{"monitor/push", "gateway"}, "it is slow-moving: sockets stay behind a seam"},
+	{"github.com/fsnotify/fsnotify", []string{"cmd/openclawd/watch"}, "one place knows what systems report of files, and what they do not"},
+	{"github.com/prometheus", []string{"cmd"}, "the program measures; its parts tell numbers"},
 }
 
 // stdlibOnly are rooms that use no library at all.

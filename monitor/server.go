@@ -76,31 +76,43 @@ func New(opts Options) *Server {
 	s.echo.HTTPErrorHandler = s.refuse
 	s.echo.Pre(survive, s.admit, s.share)
 	for _, r := range s.routes() {
-		s.echo.Match([]string{http.MethodGet, http.MethodHead}, r.path, r.answer)
+		switch r.method {
+		case "":
+			s.echo.Match([]string{http.MethodGet, http.MethodHead}, r.path, r.answer)
+		default:
+			s.echo.Add(r.method, r.path, s.authorise(r.answer))
+		}
 	}
 	return s
+}
+
+// Run does what goes on without being asked, until ctx ends. A server that does not run answers all the same.
+func (s *Server) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
 }
 
 // Handler answers every path of the API. It expects a server that bounds headers and waits.
 func (s *Server) Handler() http.Handler { return http.MaxBytesHandler(s.echo, maxBodyBytes) }
 
-// route is one thing that can be asked. shown is how GET /api lists it; "" leaves it out.
+// route is one thing that can be asked or done.
 type route struct {
+	method string // "" is GET and HEAD; any other one writes, and has to be authorised
 	path   string
-	shown  string
+	shown  string // how GET /api lists it; "" leaves it out
 	answer echo.HandlerFunc
 }
 
 func (s *Server) routes() []route {
 	return []route{
-		{"/", "", s.describe},
-		{"/api", "", s.describe},
-		{"/api/openapi.yaml", "GET /api/openapi.yaml", s.describeFully},
-		{"/api/health", "GET /api/health", s.health},
-		{"/api/events", "GET /api/events", s.listEvents},
-		{"/api/work-sessions", "GET /api/work-sessions", s.listSessions},
-		{"/api/work-sessions/*", "GET /api/work-sessions/:id", s.showSession},
-		{"/api/categories", "GET /api/categories", s.listCategories},
+		{"", "/", "", s.describe},
+		{"", "/api", "", s.describe},
+		{"", "/api/openapi.yaml", "GET /api/openapi.yaml", s.describeFully},
+		{"", "/api/health", "GET /api/health", s.health},
+		{"", "/api/events", "GET /api/events", s.listEvents},
+		{"", "/api/work-sessions", "GET /api/work-sessions", s.listSessions},
+		{"", "/api/work-sessions/*", "GET /api/work-sessions/:id", s.showSession},
+		{"", "/api/categories", "GET /api/categories", s.listCategories},
 	}
 }
 

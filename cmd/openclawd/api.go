@@ -24,7 +24,7 @@ const (
 // serve answers requests on listener until ctx ends, and then those under way.
 func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
-		Handler:           p.api(),
+		Handler:           p.monitor.Handler(),
 		ReadHeaderTimeout: readHeaderTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,
@@ -58,12 +58,12 @@ func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-func (p *Program) api() http.Handler {
+func (p *Program) newMonitor() *monitor.Server {
 	return monitor.New(monitor.Options{
 		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
 		Logger: p.opts.Logger.With("component", "monitor"), Hosts: p.opts.Hosts, Durability: string(p.log.Durability()),
 		Importing: p.importing.progress,
-	}).Handler()
+	})
 }
 
 func (p *Program) mode() string {

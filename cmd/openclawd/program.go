@@ -4,16 +4,20 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -54,6 +58,8 @@ type Program struct {
 	log    *sqlite.DB
 	engine *projections.Engine
 
+	monitor   *monitor.Server
+	watcher   *watch.Watcher
 	importing importState
 
 	caughtUp chan struct{} // closed when nothing is left to import or to rebuild
@@ -87,17 +93,26 @@ func (p *Program) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var background sync.WaitGroup
-	defer background.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	background.Go(func() {
+	p.monitor = p.newMonitor()
+	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))
+	services, ctx := errgroup.WithContext(ctx)
+	services.Go(func() error {
 		defer close(p.caughtUp)
 		for _, job := range later {
 			job(ctx)
 		}
+		return nil
 	})
-	return p.serve(ctx, listener)
+	services.Go(func() error { return p.serve(ctx, listener) })
+	for _, s := range p.services() {
+		services.Go(func() error {
+			if err := s.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			return nil
+		})
+	}
+	return services.Wait()
 }
 
 // Close closes the log. What was acknowledged is on disk.
