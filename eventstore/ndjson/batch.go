@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"io"
 
@@ -27,23 +26,17 @@ type item struct {
 	exported *eventstore.Event // of a line of a full export: the event as it was stored
 }
 
-// Domains keep the ids of events and those of rejected lines apart. They are part of every imported id and must never change.
-const (
-	eventDomain    = "openclawd/ndjson/event"
-	rejectedDomain = "openclawd/ndjson/rejected"
-)
-
-// read turns the lines of r into batches. It stops soon after ctx ends; out must be drained until it returns.
-func (im *Importer) read(ctx context.Context, r io.Reader, name string, out chan<- *batch) error {
-	in := newLines(r)
+// read turns the lines of p into batches. It stops soon after ctx ends; out must be drained until it returns.
+func (im *Importer) read(ctx context.Context, p part, out chan<- *batch) error {
+	im.lines.reset(p.in)
 	b := &batch{}
 	send := func() error {
 		out <- b
 		b = &batch{}
 		return ctx.Err()
 	}
-	for n := int64(1); ; n++ {
-		raw, err := in.next()
+	for n := p.before + 1; ; n++ {
+		raw, err := im.lines.next()
 		if errors.Is(err, io.EOF) {
 			return send()
 		}
@@ -55,7 +48,11 @@ func (im *Importer) read(ctx context.Context, r io.Reader, name string, out chan
 				return err
 			}
 		}
-		if !im.take(b, raw, name, n) {
+		took, err := im.take(ctx, b, raw, p, n)
+		if err != nil {
+			return errors.Join(send(), err)
+		}
+		if !took {
 			b.report.Tail = raw.size
 			return send()
 		}
@@ -66,13 +63,14 @@ func (im *Importer) fits(b *batch, size int64) bool {
 	return b.size == 0 || len(b.items) < im.opts.BatchEvents && b.size+size <= int64(im.opts.BatchBytes)
 }
 
-// take adds a line to the batch. It refuses a line that has no line feed and makes no sense yet.
-func (im *Importer) take(b *batch, raw rawLine, name string, n int64) (ok bool) {
+// take adds a line to the batch. It leaves alone a line that has no line feed and makes no sense yet, unless nobody will finish it. After
+// an error the batch is as it was.
+func (im *Importer) take(ctx context.Context, b *batch, raw rawLine, p part, n int64) (took bool, err error) {
 	line := trimLine(raw.text)
 	if len(line) == 0 && raw.over == nil {
 		b.count(raw.size)
 		b.report.Blank++
-		return true
+		return true, nil
 	}
 	var (
 		parsed    Line
@@ -90,30 +88,43 @@ func (im *Importer) take(b *batch, raw rawLine, name string, n int64) (ok bool) 
 		}
 	}
 	if rejection != nil && !raw.ended {
-		return false
+		if !p.closed {
+			return false, nil
+		}
+		rejection.Reason = Unfinished
+	}
+	chain := idChain{domain: eventDomain, digest: digest}
+	switch {
+	case rejection != nil:
+		chain.domain = rejectedDomain
+	case parsed.Exported != nil:
+		chain.ts = parsed.Exported.TS
+	default:
+		chain.ts = parsed.Event.TS
+	}
+	occurrence, err := im.occurrence(ctx, b, chain)
+	if err != nil {
+		return false, err
 	}
 	b.count(raw.size)
-	occurrence := im.occurrence(b, digest)
+	derived := chain.id(occurrence)
 	switch {
 	case rejection != nil:
 		b.report.reject(rejection.Reason, 1)
 		if im.opts.Reject != nil {
-			b.items = append(b.items, im.rejected(*rejection, name, n, digest, occurrence))
+			b.items = append(b.items, im.rejected(*rejection, p.name, n, derived))
 		}
 	case parsed.Exported != nil:
 		e := parsed.Exported
 		b.report.Accepted++
 		b.report.happened(e.TS, e.TS)
-		b.items = append(b.items, item{
-			event: newEvent(e), stream: e.Stream, exported: e,
-			derived: derivedID(eventDomain, e.TS, digest, occurrence),
-		})
+		b.items = append(b.items, item{event: newEvent(e), stream: e.Stream, exported: e, derived: derived})
 	default:
 		b.report.Accepted++
-		b.items = append(b.items, im.accepted(parsed.Event, digest, occurrence))
+		b.items = append(b.items, im.accepted(parsed.Event, derived))
 		b.report.happened(parsed.Event.TS, parsed.Event.TS)
 	}
-	return true
+	return true, nil
 }
 
 func (b *batch) count(size int64) {
@@ -122,33 +133,15 @@ func (b *batch) count(size int64) {
 	b.report.Lines++
 }
 
-// occurrence tells how often the text with this digest was seen before, and counts it.
-func (im *Importer) occurrence(b *batch, digest eventstore.Hash) uint32 {
-	key := binary.BigEndian.Uint64(digest[:])
-	before := im.seen[key]
-	im.seen[key] = before + 1
-	b.seen = append(b.seen, key)
-	return before
-}
-
-// forget takes back what the lines of a batch have counted: they were not stored and may come again.
-func (im *Importer) forget(b *batch) {
-	for _, key := range b.seen {
-		im.seen[key]--
-	}
-}
-
-func (im *Importer) accepted(e eventstore.NewEvent, digest eventstore.Hash, occurrence uint32) item {
-	derived := derivedID(eventDomain, e.TS, digest, occurrence)
+func (im *Importer) accepted(e eventstore.NewEvent, derived eventstore.ID) item {
 	if e.ID.IsZero() {
 		e.ID = derived
 	}
 	return item{event: e, derived: derived, stream: im.opts.Stream(e.Type, e.AgentID, e.Data, e.Original)}
 }
 
-func (im *Importer) rejected(r Rejection, name string, n int64, digest eventstore.Hash, occurrence uint32) item {
+func (im *Importer) rejected(r Rejection, name string, n int64, id eventstore.ID) item {
 	typ, data := im.opts.Reject(name, n, r)
-	id := derivedID(rejectedDomain, 0, digest, occurrence)
 	return item{
 		event:   eventstore.NewEvent{ID: id, Type: typ, Actor: eventstore.ActorSystem, Data: data},
 		derived: id,
@@ -165,9 +158,4 @@ func (it *item) disown() {
 	}
 	e.Original = appendID(original, e.ID)
 	e.ID = it.derived
-}
-
-func derivedID(domain string, ts int64, digest eventstore.Hash, occurrence uint32) eventstore.ID {
-	b := append([]byte(domain), digest[:]...)
-	return eventstore.DerivedID(ts, sha256.Sum256(binary.BigEndian.AppendUint32(b, occurrence)))
 }

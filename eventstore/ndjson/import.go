@@ -47,8 +47,10 @@ type Options struct {
 //
 // An Importer is used by one goroutine at a time.
 type Importer struct {
-	opts Options
-	seen map[uint64]uint32 // by the first 8 bytes of the text's SHA-256
+	opts  Options
+	lines *lines
+	base  int64             // see Resume
+	seen  map[uint64]uint32 // since the base: how often a text came until now, by the first 8 bytes of its SHA-256
 }
 
 // New returns an Importer that has seen nothing.
@@ -58,7 +60,21 @@ func New(o Options) *Importer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Importer{opts: o, seen: map[uint64]uint32{}}
+	return &Importer{opts: o, lines: newLines(nil), seen: map[uint64]uint32{}}
+}
+
+// Resume tells an Importer that it goes on where an earlier one, or itself, has come to: every line before is stored with a seq up to
+// base, and no line that is still to come is. Then
+//
+//   - a line whose id is stored up to base is an older, equal one, and the next id of such lines is tried;
+//   - a line whose id is stored after base is this very line: it was stored before a restart and is only counted as a duplicate;
+//   - a line whose id is not stored is new.
+//
+// So a reading that goes on is exact however much was stored after base, and holds in memory only what it has met since. Base 0 means a
+// reading from the beginning.
+func (im *Importer) Resume(base int64) {
+	im.base = base
+	im.seen = map[uint64]uint32{} // a new one: that of a long reading is large
 }
 
 // ImportFiles imports files in the order given, which should be oldest first, as Logs lists them. It stops at the first error and
@@ -87,7 +103,7 @@ func (im *Importer) importFile(ctx context.Context, path string, p Progress) (Fi
 	if info, err := f.Stat(); err == nil {
 		p.Size = info.Size()
 	}
-	return im.run(ctx, f, p)
+	return im.run(ctx, part{in: f, name: path}, p)
 }
 
 // Import imports one log; name is what it is called in reports. A last line without a line feed is taken if it is whole, and left
@@ -96,11 +112,19 @@ func (im *Importer) importFile(ctx context.Context, path string, p Progress) (Fi
 // After an error, also ctx's, everything reported is stored. The same Importer may go on from FileReport.Bytes; only a new one may
 // begin anew. Import returns only after r.Read has; close r to end a Read that blocks.
 func (im *Importer) Import(ctx context.Context, r io.Reader, name string) (FileReport, error) {
-	return im.run(ctx, r, Progress{FileReport: FileReport{Name: name}, File: 1, Files: 1})
+	return im.run(ctx, part{in: r, name: name}, Progress{FileReport: FileReport{Name: name}, File: 1, Files: 1})
+}
+
+// part is a run of lines of one log.
+type part struct {
+	in     io.Reader
+	name   string // of the log
+	before int64  // lines of the log before it
+	closed bool   // a last line without a line feed will never get one
 }
 
 // run reads, parses and hashes in one goroutine and stores in this one, so that both cores work.
-func (im *Importer) run(ctx context.Context, r io.Reader, p Progress) (FileReport, error) {
+func (im *Importer) run(ctx context.Context, from part, p Progress) (FileReport, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	var (
@@ -109,7 +133,7 @@ func (im *Importer) run(ctx context.Context, r io.Reader, p Progress) (FileRepor
 	)
 	go func() {
 		defer close(batches)
-		readErr = im.read(reading, r, p.Name, batches)
+		readErr = im.read(reading, from, batches)
 	}()
 
 	var (
@@ -136,7 +160,7 @@ func (im *Importer) run(ctx context.Context, r io.Reader, p Progress) (FileRepor
 	if err = cmp.Or(err, readErr); err != nil {
 		return p.FileReport, fmt.Errorf("import %s after line %d: %w", p.Name, p.Lines, err)
 	}
-	im.opts.Logger.InfoContext(ctx, "log imported", "file", p.Name, "lines", p.Lines, "new", p.New, "duplicates", p.Duplicates,
+	im.opts.Logger.DebugContext(ctx, "log imported", "file", p.Name, "lines", p.Lines, "new", p.New, "duplicates", p.Duplicates,
 		"rejected", p.RejectedLines(), "tail", p.Tail)
 	return p.FileReport, nil
 }

@@ -16,6 +16,9 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{in: bufio.NewReaderSize(r, 256<<10)} }
 
+// reset begins a new input.
+func (l *lines) reset(r io.Reader) { l.in.Reset(r) }
+
 // rawLine is a line as it stands in the input.
 type rawLine struct {
 	text  []byte     // without its line feed; good until the next line is read

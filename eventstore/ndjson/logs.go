@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// LiveLog is the name of the log that is being written.
+const LiveLog = logStem + logSuffix
+
 const (
 	logDir     = "logs"
 	logStem    = "coordination-events"
@@ -21,16 +24,25 @@ const (
 	sizeStamp  = "2006-01-02T15-04-05.000Z"
 )
 
+// LogDir is where the logs of an OpenClaw state directory are.
+func LogDir(stateDir string) string { return filepath.Join(stateDir, logDir) }
+
 // Logs lists the coordination logs of an OpenClaw state directory, oldest first, the live one last.
 //
 // Archives are ordered by when they were cut, which their names say: a size archive by its time, a month archive at the end of its
 // month, so that 2026-02 comes after the size archives of February. Only regular files with such a name count. A directory that does
 // not exist has no logs.
 func Logs(stateDir string) ([]string, error) {
+	paths, _, err := list(stateDir)
+	return paths, err
+}
+
+// list does what Logs does, and names what has the name of a log but is no regular file.
+func list(stateDir string) (paths, odd []string, err error) {
 	dir := filepath.Join(stateDir, logDir)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list logs: %w", err)
+		return nil, nil, fmt.Errorf("list logs: %w", err)
 	}
 	type log struct {
 		path string
@@ -38,16 +50,20 @@ func Logs(stateDir string) ([]string, error) {
 	}
 	var logs []log
 	for _, e := range entries {
-		if cut, ok := cutTime(e.Name()); ok && e.Type().IsRegular() {
-			logs = append(logs, log{filepath.Join(dir, e.Name()), cut})
+		cut, ok := cutTime(e.Name())
+		switch path := filepath.Join(dir, e.Name()); {
+		case ok && e.Type().IsRegular():
+			logs = append(logs, log{path, cut})
+		case ok && !e.IsDir():
+			odd = append(odd, path)
 		}
 	}
 	slices.SortFunc(logs, func(a, b log) int { return cmp.Or(cmp.Compare(a.cut, b.cut), strings.Compare(a.path, b.path)) })
-	paths := make([]string, len(logs))
+	paths = make([]string, len(logs))
 	for i, l := range logs {
 		paths[i] = l.path
 	}
-	return paths, nil
+	return paths, odd, nil
 }
 
 // cutTime tells when the log of that name was closed, in ms since 1970; the live one is not yet.

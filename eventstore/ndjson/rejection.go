@@ -19,6 +19,7 @@ const (
 	NoType      Reason = "no_type" // type is missing, blank or no string
 	TypeNUL     Reason = "type_nul"
 	TypeTooLong Reason = "type_too_long" // above eventstore.MaxTypeBytes
+	Unfinished  Reason = "unfinished"    // the log was rotated away within the line
 )
 
 // Rejection says why a line is no event, and keeps what helps to find out more. Bytes and SHA256 are of the line without surrounding

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package ndjson
+
+import (
+	"io/fs"
+	"os"
+)
+
+// identify knows nothing here; the beginnings of the files have to do.
+func identify(fs.FileInfo) identity { return identity{} }
+
+func openLog(path string) (*os.File, error) { return os.Open(path) }

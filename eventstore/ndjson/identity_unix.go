@@ -1,0 +1,22 @@
+//go:build unix
+
+package ndjson
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// identify tells what identifies a file through changes of its name.
+func identify(info fs.FileInfo) identity {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return identity{uint64(s.Dev), s.Ino}
+	}
+	return identity{}
+}
+
+// openLog opens a file to read. It neither follows a symbolic link nor waits for the other end of a pipe.
+func openLog(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+}
