@@ -1,0 +1,179 @@
+package ndjson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// liveLog is the file that a mirror writes, as the mirror left it.
+type liveLog struct {
+	dir   string
+	file  *os.File    // nil until it is needed
+	info  fs.FileInfo // of the file that is there; nil: there is none
+	size  int64
+	torn  []byte // what stands behind the last line feed
+	month string // of what is in it, 2026-02; "" if it is empty
+}
+
+func (l *liveLog) path() string { return filepath.Join(l.dir, LiveLog) }
+
+// look takes the file as it is now.
+func (l *liveLog) look() error {
+	l.close()
+	l.info, l.size, l.torn, l.month = nil, 0, nil, ""
+	f, err := os.Open(l.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if l.info, err = f.Stat(); err != nil {
+		return err
+	}
+	if l.size = l.info.Size(); l.size == 0 {
+		return nil
+	}
+	l.month = monthOf(l.info.ModTime().UnixMilli())
+	torn, err := newBackward(f, l.size).next()
+	l.torn = bytes.Clone(torn)
+	return err
+}
+
+// check reports whether somebody else has changed the file since, and takes it as it is if so.
+func (l *liveLog) check() (changed bool, err error) {
+	info, err := os.Stat(l.path())
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && l.info == nil:
+		return false, nil
+	case err == nil && l.info != nil && os.SameFile(info, l.info) && info.Size() == l.size:
+		return false, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	return true, l.look()
+}
+
+// settle says how a line is to be written behind what was cut off, if anything was: what has to come before it, and what of it is not
+// there yet. begins is false where the line goes on in this file.
+func (l *liveLog) settle(line []byte) (before, rest []byte, begins bool) {
+	torn := l.torn
+	l.torn = nil
+	switch {
+	case len(torn) == 0:
+		return nil, line, true
+	case bytes.HasPrefix(line, torn):
+		return nil, line[len(torn):], false
+	}
+	return []byte{'\n'}, line, true
+}
+
+// due says whether the file has to be archived before the next line, of that month, when so many bytes will have been added to it.
+func (l *liveLog) due(month string, added int, limit int64) bool {
+	size := l.size + int64(added)
+	return size >= limit || size > 0 && l.month != "" && l.month != month
+}
+
+// append writes whole lines with one call and syncs them.
+func (l *liveLog) append(text []byte) error {
+	if l.file == nil {
+		if err := l.open(); err != nil {
+			return err
+		}
+	}
+	n, err := l.file.Write(text)
+	l.size += int64(n)
+	if err != nil {
+		return err
+	}
+	return l.file.Sync()
+}
+
+func (l *liveLog) open() error {
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.path(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	l.file = f
+	if l.info != nil {
+		return nil
+	}
+	if l.info, err = f.Stat(); err != nil {
+		return err
+	}
+	return syncDir(l.dir)
+}
+
+// archive puts the file away, before the first line of month or because it is long enough; next is when that line's event was stored, in
+// ms since 1970.
+func (l *liveLog) archive(month string, next int64) error {
+	l.close()
+	name, err := l.archiveName(month, next)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(l.path(), filepath.Join(l.dir, name)); err != nil {
+		return fmt.Errorf("archive log: %w", err)
+	}
+	l.info, l.size, l.month = nil, 0, ""
+	return syncDir(l.dir)
+}
+
+// archiveName is the name of the month that has ended, else of a time. It is free, and sorts after all archives that are there.
+func (l *liveLog) archiveName(month string, next int64) (string, error) {
+	entries, err := os.ReadDir(l.dir)
+	if err != nil {
+		return "", fmt.Errorf("list logs: %w", err)
+	}
+	newest, taken := int64(0), map[string]bool{}
+	for _, e := range entries {
+		taken[e.Name()] = true
+		if cut, ok := cutTime(e.Name()); ok && e.Name() != LiveLog {
+			newest = max(newest, cut)
+		}
+	}
+	if l.month != month {
+		name := logStem + "-" + l.month + logSuffix
+		if cut, ok := cutTime(name); ok && cut > newest && !taken[name] {
+			return name, nil
+		}
+	}
+	for at := max(next, newest+1); ; at++ {
+		stamp := strings.ReplaceAll(time.UnixMilli(at).UTC().Format(sizeStamp), ".", "-")
+		if name := logStem + "-" + stamp + logSuffix; !taken[name] {
+			return name, nil
+		}
+	}
+}
+
+func (l *liveLog) close() {
+	if l.file != nil {
+		_ = l.file.Close() // what counts was synced
+		l.file = nil
+	}
+}
+
+func monthOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(monthStamp) }
+
+// syncDir makes the names in a directory durable, where the system can.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
+		return err
+	}
+	return nil
+}
