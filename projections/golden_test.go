@@ -1,0 +1,197 @@
+package projections_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables of golden logs, and make logs that are missing")
+
+// goldenLogs are the logs in testdata/golden with the hash of their last event. A log that is listed here never changes.
+var goldenLogs = map[string]string{
+	"1-every-type": "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
+	"1-imported":   "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
+}
+
+func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
+
+// Every golden log is restored, byte by byte, and gives the tables that it gave when it was recorded, live and rebuilt.
+func TestGoldenLogsGiveTheSameTables(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(goldenPath("*.ndjson"))
+	if err != nil || len(files) != len(goldenLogs) {
+		t.Errorf("%d files for %d golden logs, %v", len(files), len(goldenLogs), err)
+	}
+	for name, head := range goldenLogs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := readGolden(t, name+".ndjson")
+			b := setup(t, definitions()...)
+			report, err := goldenImporter(b).Import(t.Context(), bytes.NewReader(log), name)
+			if err != nil || report.Restored != report.Lines {
+				t.Fatalf("%d of %d lines restored, %v", report.Restored, report.Lines, err)
+			}
+			if _, err := b.Verify(t.Context(), false, nil); err != nil {
+				t.Error(err)
+			}
+			if at, err := b.Head(t.Context()); err != nil || at.Hash.String() != head {
+				t.Errorf("the log ends with %s, released as %s, %v", at.Hash, head, err)
+			}
+			if text := b.export(t); text != string(log) {
+				t.Errorf("exported again it is %d bytes, was %d", len(text), len(log))
+			}
+			for name, s := range b.statuses(t) {
+				if s.State != projections.Live {
+					t.Errorf("projection %s is %s at %d: %s", name, s.State, s.ParkedSeq, s.ParkedError)
+				}
+			}
+			tables := b.dump(t)
+			if *update {
+				writeGolden(t, name+".tables", []byte(strings.Join(tables, "\n")+"\n"))
+			}
+			want := strings.Split(strings.TrimSuffix(string(readGolden(t, name+".tables")), "\n"), "\n")
+			wantSame(t, "tables; if that is meant, run this test with -update", tables, want)
+			b.rebuild(t, projections.RebuildOptions{})
+			wantSame(t, "tables rebuilt", b.dump(t), want)
+		})
+	}
+}
+
+// Lines give the same events with the same ids for ever, or importing a log again would double it.
+func TestGoldenLinesGiveTheSameEvents(t *testing.T) {
+	t.Parallel()
+	lines, err := filepath.Glob(goldenPath("*.lines"))
+	if err != nil || len(lines) == 0 {
+		t.Fatalf("no lines, %v", err)
+	}
+	for _, path := range lines {
+		name := strings.TrimSuffix(filepath.Base(path), ".lines")
+		b := setupGolden(t)
+		if _, err := goldenImporter(b).Import(t.Context(), bytes.NewReader(readGolden(t, name+".lines")), "coordination-events.ndjson"); err != nil {
+			t.Fatal(err)
+		}
+		log := b.export(t)
+		if *update {
+			addGolden(t, name+".ndjson", []byte(log))
+		}
+		wantSame(t, "events of "+name, strings.Split(log, "\n"), strings.Split(string(readGolden(t, name+".ndjson")), "\n"))
+	}
+}
+
+// What openclawd produces is recorded in every version that it ever had.
+func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
+	t.Parallel()
+	if *update {
+		b := setupGolden(t)
+		for _, e := range everyType(t) {
+			if _, err := b.Append(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		addGolden(t, "1-every-type.ndjson", []byte(b.export(t)))
+	}
+	type version struct {
+		typ string
+		ver int
+	}
+	held := map[version]bool{}
+	for name := range goldenLogs {
+		for line := range strings.Lines(string(readGolden(t, name+".ndjson"))) {
+			parsed, rejection := ndjson.ParseLine([]byte(line))
+			if rejection != nil || parsed.Exported == nil {
+				t.Fatalf("%s: no exported event: %.200s", name, line)
+			}
+			if e := parsed.Exported; e.Actor != eventstore.ActorImport {
+				held[version{e.Type, e.Ver}] = true
+			}
+		}
+	}
+	upcasters := eventstore.Upcasters(coordination.Upcasters())
+	for _, info := range coordination.Catalogue() {
+		for ver := 1; ver <= upcasters.Version(info.Type); ver++ {
+			if !held[version{info.Type, ver}] {
+				t.Errorf("no golden log holds %s of version %d: record it in a new file (see testdata/golden/README.md)", info.Type, ver)
+			}
+		}
+	}
+}
+
+// goldenTime is what the clock showed when the golden logs of this version were made.
+var goldenTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// setupGolden is a log whose clock stands still and whose chance is always the same.
+func setupGolden(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{path: filepath.Join(t.TempDir(), "golden.db"), defs: definitions(), now: func() time.Time { return goldenTime }}
+	b.open(t, sqlite.Options{Random: rand.NewChaCha8([32]byte{1})})
+	t.Cleanup(func() { b.close(t) })
+	return b
+}
+
+// goldenImporter imports as the program does.
+func goldenImporter(b *bundle) *ndjson.Importer {
+	return ndjson.New(ndjson.Options{Log: b, Restorer: b, Stream: streamOf,
+		Reject: func(file string, line int64, r ndjson.Rejection) (string, json.RawMessage) {
+			data, err := json.Marshal(coordination.ImportRejected{
+				Context: coordination.Context{EventRole: coordination.RoleObservability}, File: file, Line: line, Reason: string(r.Reason),
+				Text: coordination.Mask(r.Text), Bytes: r.Bytes, SHA256: r.SHA256.String(),
+			})
+			if err != nil {
+				panic(err)
+			}
+			return coordination.TypeImportRejected, data
+		},
+	})
+}
+
+func streamOf(typ, agentID string, data, original []byte) string {
+	r := coordination.ReadRecord(rules, typ, agentID, 0, 0, data, original)
+	return coordination.StreamOf(&r)
+}
+
+func (b *bundle) export(t testing.TB) string {
+	t.Helper()
+	var text strings.Builder
+	if _, err := ndjson.Export(t.Context(), b, &text, ndjson.ExportOptions{Format: ndjson.FormatFull}); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func readGolden(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(goldenPath(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func writeGolden(t testing.TB, name string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(goldenPath(name), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addGolden makes a file unless it is there: what was released stays.
+func addGolden(t testing.TB, name string, text []byte) {
+	t.Helper()
+	if _, err := os.Stat(goldenPath(name)); err != nil {
+		writeGolden(t, name, text)
+		t.Logf("made %s: list it in goldenLogs with the hash of its last event", name)
+	}
+}

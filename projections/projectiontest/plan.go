@@ -1,0 +1,37 @@
+package projectiontest
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+)
+
+// WantPlan fails t unless SQLite runs the query by the step uses and walks through no table: what it reads must not grow with the log.
+// The list of a json_each is walked through, it is as long as the question.
+func WantPlan(t testing.TB, log Viewer, uses, query string, args ...any) {
+	t.Helper()
+	var plan strings.Builder
+	err := log.View(t.Context(), func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+				return err
+			}
+			plan.WriteString(step + "\n")
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		t.Fatalf("plan of %s: %v", query, err)
+	}
+	steps := plan.String()
+	if !strings.Contains(steps, uses) || strings.Contains(strings.ReplaceAll(steps, "SCAN j VIRTUAL TABLE", ""), "SCAN") {
+		t.Errorf("plan of %s\n%s\nwant %s and no scan", query, steps, uses)
+	}
+}
