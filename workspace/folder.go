@@ -1,0 +1,167 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Bounds of what is read.
+const (
+	MaxFileBytes = 4 << 20
+	maxEntries   = 20_000 // of one directory
+)
+
+// folder is a directory that was reached without following a link. It has to be closed.
+type folder struct {
+	root *os.Root
+	path string // relative to the state directory; "" for itself
+}
+
+func (f *folder) close() { _ = f.root.Close() }
+
+func (f *folder) at(name string) string { return path.Join(f.path, name) }
+
+func (f *folder) refuse(name, reason string) error {
+	return &RefusedError{Path: f.at(name), Reason: reason}
+}
+
+// look says what lies at name. It follows no link.
+func (f *folder) look(name string) (fs.FileInfo, error) {
+	if !isName(name) {
+		return nil, f.refuse(name, ReasonName)
+	}
+	info, err := f.root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", f.at(name), cause(err))
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return nil, f.refuse(name, ReasonLink)
+	}
+	return info, nil
+}
+
+// sub opens a directory in the folder. Its error is fs.ErrNotExist where there is none.
+func (f *folder) sub(name string) (*folder, error) {
+	seen, err := f.look(name)
+	if err != nil {
+		return nil, err
+	}
+	if !seen.IsDir() {
+		return nil, f.refuse(name, ReasonFolder)
+	}
+	root, err := f.root.OpenRoot(name)
+	if err != nil {
+		return nil, f.unopened(name, err)
+	}
+	opened, err := root.Stat(".")
+	if err != nil || !os.SameFile(seen, opened) { // OpenRoot follows links: this one came after the look
+		_ = root.Close()
+		return nil, f.refuse(name, ReasonMoved)
+	}
+	return &folder{root: root, path: f.at(name)}, nil
+}
+
+// down is sub for several steps.
+func (f *folder) down(names ...string) (*folder, error) {
+	at := f
+	for _, name := range names {
+		next, err := at.sub(name)
+		if at != f {
+			at.close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// list gives the names in the folder that want wants, sorted, and whether there are more than are looked at.
+func (f *folder) list(want func(fs.DirEntry) bool) (names []string, more bool, err error) {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return nil, false, fmt.Errorf("list %s: %w", f.path, cause(err))
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(maxEntries + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, fmt.Errorf("list %s: %w", f.path, cause(err))
+	}
+	more = len(entries) > maxEntries
+	for _, e := range entries[:min(len(entries), maxEntries)] {
+		if isName(e.Name()) && want(e) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, more, nil
+}
+
+// files lists the regular files with an extension; "" is any.
+func (f *folder) files(extension string) (names []string, more bool, err error) {
+	return f.list(func(e fs.DirEntry) bool { return e.Type().IsRegular() && strings.HasSuffix(e.Name(), extension) })
+}
+
+// lookAtFile is look for regular files of a size that is read.
+func (f *folder) lookAtFile(name string) (fs.FileInfo, error) {
+	info, err := f.look(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, f.refuse(name, ReasonSpecial)
+	case info.Size() > MaxFileBytes:
+		return nil, f.refuse(name, ReasonSize)
+	}
+	return info, nil
+}
+
+// read reads the regular file that seen was a look at, and says what the file was when reading began.
+func (f *folder) read(name string, seen fs.FileInfo) ([]byte, fs.FileInfo, error) {
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe put there meanwhile does not make us wait
+	if err != nil {
+		return nil, nil, f.unopened(name, err)
+	}
+	defer file.Close()
+	opened, err := file.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at %s: %w", f.at(name), cause(err))
+	}
+	if !os.SameFile(seen, opened) {
+		return nil, nil, f.refuse(name, ReasonMoved)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, MaxFileBytes+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", f.at(name), cause(err))
+	}
+	if len(text) > MaxFileBytes {
+		return nil, nil, f.refuse(name, ReasonSize)
+	}
+	return text, opened, nil
+}
+
+// unopened says why something was not opened that was there a moment ago. What os.Root refuses itself is no error of the system.
+func (f *folder) unopened(name string, err error) error {
+	var system syscall.Errno
+	if !errors.As(err, &system) || system == syscall.ELOOP || system == syscall.ENOTDIR {
+		return f.refuse(name, ReasonMoved)
+	}
+	return fmt.Errorf("open %s: %w", f.at(name), cause(err))
+}
+
+// cause leaves out of an error the path that it names again.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package workspace
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// prefix begins the name of every agent's directory.
+const prefix = "workspace-"
+
+const (
+	maxNameBytes = 200 // of one name; the rest of the 255 that systems allow is for what is put around it
+	maxPathBytes = 1_000
+	maxPathDepth = 16
+)
+
+// isName reports whether name is the name of one file or directory, here and on other systems: printable characters without separators,
+// and without the sign of escapes that somebody on the way may undo. Unicode has look-alikes of dots and slashes; they are characters like
+// others and lead nowhere.
+func isName(name string) bool {
+	return name != "" && len(name) <= maxNameBytes && utf8.ValidString(name) &&
+		!strings.HasPrefix(name, "..") && name != "." && !strings.HasSuffix(name, ".") && strings.Trim(name, " ") == name &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(`/\:*?"<>|%`, r) }) &&
+		!isDevice(name)
+}
+
+// isDevice reports whether Windows takes a name for a device, whatever its extension.
+func isDevice(name string) bool {
+	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
+	base = strings.TrimRight(base, " ")
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	port, ok := strings.CutPrefix(base, "COM")
+	if !ok {
+		port, ok = strings.CutPrefix(base, "LPT")
+	}
+	return ok && utf8.RuneCountInString(port) == 1 && strings.ContainsAny(port, "0123456789¹²³")
+}
+
+// isAgent reports whether an agent can have this id.
+func isAgent(id string) bool { return isName(id) && !strings.HasPrefix(id, ".") }
+
+// IsTaskID reports whether a task file can have this name, without its ".md".
+func IsTaskID(id string) bool { return isName(id) && strings.HasPrefix(id, "task_") }
+
+// isPlainTaskID reports whether an id is of the kind that the task tools make.
+func isPlainTaskID(id string) bool {
+	rest, ok := strings.CutPrefix(id, "task_")
+	return ok && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+}
+
+// IsMonth reports whether text is a month as history files are named: 2026-02.
+func IsMonth(text string) bool {
+	if len(text) != len("2026-02") || text[4] != '-' {
+		return false
+	}
+	for i := range len(text) {
+		if i != 4 && (text[i] < '0' || text[i] > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// isPassing reports whether a file is there only for a moment: locks, and what programs write before they rename it.
+func isPassing(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".lock") ||
+		strings.HasSuffix(name, ".tmp") || strings.Contains(name, ".tmp.") || strings.Contains(name, ".tmp-") || strings.HasSuffix(name, ".swp")
+}

@@ -1,0 +1,84 @@
+package workspace
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Plan is a file of plans.
+type Plan struct {
+	File    string                     // relative to the state directory
+	JSON    json.RawMessage            // the object as it is
+	Members map[string]json.RawMessage // of the object; nil where it is none
+}
+
+// Text is a member that is a string, or "".
+func (p *Plan) Text(member string) string {
+	var text string
+	_ = json.Unmarshal(p.Members[member], &text)
+	return text
+}
+
+func parsePlan(file string) func(string) Plan {
+	return func(text string) Plan {
+		p := Plan{File: file}
+		if json.Unmarshal([]byte(text), &p.Members) == nil && p.Members != nil {
+			p.JSON = json.RawMessage(strings.TrimSpace(text))
+		}
+		return p
+	}
+}
+
+// Plans reads an agent's plans: those of its workspace, and those of the whole team that name it, in the file or in its name. Files that
+// hold no plan are faults.
+func (d *Dir) Plans(agent string) (plans []Plan, faults []Fault, err error) {
+	for _, names := range [][]string{{ownName, plansName}, {plansName}} {
+		err := d.agent(agent, names, func(f *folder) error { return d.readPlans(f, &plans, &faults, nil) })
+		if err = d.tolerate(err, &faults, prefix+agent+"/"+strings.Join(names, "/")); err != nil {
+			return nil, nil, err
+		}
+	}
+	err = d.in([]string{plansName}, func(f *folder) error {
+		return d.readPlans(f, &plans, &faults, func(name string, p *Plan) bool {
+			return strings.HasPrefix(name, agent+"_") || p != nil && p.Text("agentId") == agent
+		})
+	})
+	return plans, faults, d.tolerate(err, &faults, plansName)
+}
+
+// readPlans reads the plans of a directory that are wanted. Those that cannot be read are judged by their name.
+func (d *Dir) readPlans(f *folder, plans *[]Plan, faults *[]Fault, want func(name string, p *Plan) bool) error {
+	names, more, err := f.files(".json")
+	if more {
+		*faults = append(*faults, Fault{File: f.path, Error: ReasonMany})
+	}
+	for _, name := range names {
+		plan, err := parsed(d, f, name, parsePlan(f.at(name)))
+		switch {
+		case isMissing(err):
+		case err != nil || plan.Members == nil:
+			if want == nil || want(name, nil) {
+				if err == nil {
+					err = f.refuse(name, ReasonJSON)
+				}
+				*faults = append(*faults, faultOf(f.at(name), err))
+			}
+		case want == nil || want(name, &plan):
+			*plans = append(*plans, plan)
+		}
+	}
+	return err
+}
+
+// TeamState reads team-state.json. Its members are nil where there is no such file, or a faulty one.
+func (d *Dir) TeamState() (members map[string]json.RawMessage, faults []Fault, err error) {
+	err = d.in(nil, func(f *folder) error {
+		state, err := parsed(d, f, TeamStateName, parsePlan(TeamStateName))
+		if err == nil && state.Members == nil {
+			err = f.refuse(TeamStateName, ReasonJSON)
+		}
+		members = state.Members
+		return err
+	})
+	return members, faults, d.tolerate(err, &faults, TeamStateName)
+}

@@ -1,0 +1,150 @@
+package workspace_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/workspace"
+)
+
+// look looks at all places, and writes what has changed in short.
+func look(w *workspace.Watch) []string {
+	found := []string{}
+	for _, place := range w.Places() {
+		for _, c := range w.Look(place) {
+			steps := ""
+			if c.Steps != nil {
+				steps = fmt.Sprintf(" %d/%d", c.Steps.Done, c.Steps.Total)
+			}
+			found = append(found, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s%s", c.Op, c.Path, c.Kind, c.Agent, c.TaskID, steps)))
+		}
+	}
+	return found
+}
+
+func expect(t *testing.T, w *workspace.Watch, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(append([]string{}, want...), look(w)); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+func TestWatchSeesEachChangeOnce(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	w := h.NewWatch()
+	expect(t, w)
+	h.write(t, "workspace-eden/tasks/task_a1.md", "## Steps\n- [x] (a) one\n- [ ] (b) two")
+	h.write(t, "workspace-eden/tasks/task_Big.md", "x")
+	h.write(t, "workspace-eden/tasks/notes.md", "x")
+	h.write(t, "workspace-eden/CURRENT_TASK.md", "x")
+	h.write(t, "workspace-eden/MILESTONES.md", "x")
+	h.write(t, "workspace-eden/task-history/2026-02.md", "x")
+	h.write(t, "workspace-eden/.openclaw/plans/p.json", "{}")
+	h.write(t, "workspace-eden/plans/q.json", "{}")
+	h.write(t, "plans/eden_1.json", "{}")
+	h.write(t, "team-state.json", "{}")
+	for _, passed := range []string{"AGENTS.md", "tasks/task_a1.lock", "tasks/.task_a1.md.swp", "tasks/task_a1.md.tmp", "tasks/.hidden", "tasks/task_a1.md~",
+		"tasks/node_modules/x.md", "node_modules/tasks/task_z.md", "task-history/notes.md", ".openclaw/plans/p.md", ".openclaw/x.json"} {
+		h.write(t, "workspace-eden/"+passed, "x")
+	}
+	h.write(t, "openclaw.json", "{}")
+	h.link(t, "task_a1.md", "workspace-eden/tasks/task_link.md")
+	expect(t, w,
+		"add team-state.json team-state",
+		"add plans/eden_1.json plan",
+		"add workspace-eden/CURRENT_TASK.md current eden",
+		"add workspace-eden/MILESTONES.md milestones eden",
+		"add workspace-eden/.openclaw/plans/p.json plan eden",
+		"add workspace-eden/plans/q.json plan eden",
+		"add workspace-eden/task-history/2026-02.md history eden",
+		"add workspace-eden/tasks/notes.md task eden",
+		"add workspace-eden/tasks/task_Big.md task eden",
+		"add workspace-eden/tasks/task_a1.md task eden task_a1 1/2",
+	)
+	expect(t, w)
+	h.settle()
+	expect(t, w)
+
+	h.write(t, "workspace-eden/tasks/task_a1.md", "## Steps\n- [x] (a) one\n- [x] (b) two")
+	expect(t, w, "change workspace-eden/tasks/task_a1.md task eden task_a1 2/2")
+	expect(t, w)
+	now := time.Now()
+	must(t, os.Chtimes(filepath.Join(h.path, "workspace-eden/tasks/task_a1.md"), now, now)) // touched, not changed
+	expect(t, w)
+	must(t, os.Remove(filepath.Join(h.path, "workspace-eden/tasks/task_a1.md")))
+	expect(t, w, "unlink workspace-eden/tasks/task_a1.md task eden task_a1")
+	expect(t, w)
+	must(t, os.RemoveAll(filepath.Join(h.path, "workspace-eden")))
+	if got := look(w); len(got) != 7 || slices.ContainsFunc(got, func(c string) bool { return !strings.HasPrefix(c, "unlink ") }) {
+		t.Errorf("a workspace that has gone: %q", got)
+	}
+	expect(t, w)
+	h.write(t, "workspace-eden/tasks/task_a1.md", "x")
+	expect(t, w, "add workspace-eden/tasks/task_a1.md task eden task_a1")
+}
+
+// Whoever writes a file anew empties it first. That is not two changes.
+func TestWatchWaitsForTheContent(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	w := h.NewWatch()
+	h.write(t, "workspace-eden/CURRENT_TASK.md", "")
+	expect(t, w)
+	h.write(t, "workspace-eden/CURRENT_TASK.md", "one")
+	expect(t, w, "add workspace-eden/CURRENT_TASK.md current eden")
+	h.write(t, "workspace-eden/CURRENT_TASK.md", "")
+	expect(t, w)
+	h.write(t, "workspace-eden/CURRENT_TASK.md", "two")
+	expect(t, w, "change workspace-eden/CURRENT_TASK.md current eden")
+	h.write(t, "workspace-eden/CURRENT_TASK.md", "")
+	expect(t, w)
+	h.settle()
+	expect(t, w, "change workspace-eden/CURRENT_TASK.md current eden")
+	expect(t, w)
+}
+
+// Looked at after each, no change is missed, however fast they follow each other.
+func TestWatchMissesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	w := h.NewWatch()
+	for i := range 50 {
+		op := "change"
+		if i == 0 {
+			op = "add"
+		}
+		h.write(t, "workspace-eden/CURRENT_TASK.md", fmt.Sprintf("%03d", i)) // same size
+		expect(t, w, op+" workspace-eden/CURRENT_TASK.md current eden")
+		h.write(t, fmt.Sprintf("workspace-eden/tasks/task_%03d.md", i), "x")
+		expect(t, w, fmt.Sprintf("add workspace-eden/tasks/task_%03d.md task eden task_%03d", i, i))
+	}
+}
+
+func TestWatchSaysWhatAFileIs(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	w := h.NewWatch()
+	h.write(t, "team-state.json", "abc")
+	must(t, os.Chtimes(filepath.Join(h.path, "team-state.json"), time.UnixMilli(5_000), time.UnixMilli(5_000)))
+	want := []workspace.Change{{Path: "team-state.json", Op: "add", Kind: workspace.KindTeamState, Time: 5_000, Bytes: 3,
+		SHA256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}}
+	if diff := cmp.Diff(want, w.Look("")); diff != "" {
+		t.Error(diff)
+	}
+	h.write(t, "team-state.json", strings.Repeat("x", workspace.MaxFileBytes+1))
+	c := w.Look("")
+	if len(c) != 1 || c[0].Op != "change" || c[0].Bytes != workspace.MaxFileBytes+1 || c[0].SHA256 != "" {
+		t.Errorf("a large file: %+v", c)
+	}
+	if c := w.Look(""); len(c) > 0 {
+		t.Errorf("a large file that has not changed: %+v", c)
+	}
+}
