@@ -54,7 +54,7 @@ func (s *session) listing() *listed {
 	if !now.exists {
 		return now
 	}
-	now.category, now.signature = s.tally.winner(), s.signature()
+	now.category, now.signature = s.category(), s.signature()
 	tags, last := s.tally.tags(), Slot(s.last)
 	now.places = make([]place, 0, 1+len(tags)+len(s.kinds))
 	now.places = append(now.places, place{CategoryList(now.category), last})

@@ -8,15 +8,18 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
+// Name of the projection of work sessions and threads.
+const Name = "conversation"
+
 // version of the fold. Count it up with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection of work sessions and threads under the given classification rules.
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
-		Name: "conversation", Version: version + "/" + string(rules), Kind: projections.ReadModel,
+		Name: Name, Version: version + "/" + string(rules), Kind: projections.ReadModel,
 		Tables: []string{"work_sessions", "session_profiles", "session_kinds", "session_slots", "list_slots", "session_census", "session_tasks",
-			"session_events", "threads"},
+			"session_events", "threads", "category_overrides", "category_changes"},
 		New: func(name func(string) string) projections.Projector { return newProjector(rules, name) },
 	}
 }
@@ -33,6 +36,9 @@ type projector struct {
 	census   *projections.Table[censusKey, census]
 	events   *projections.Inserts
 	listing  *listing
+
+	overrides *overrides
+	changes   *projections.Inserts // of overrides
 }
 
 func newProjector(rules coordination.Rules, name func(string) string) *projector {
@@ -47,6 +53,9 @@ func newProjector(rules coordination.Rules, name func(string) string) *projector
 		lists:    newLists(name("list_slots")),
 		census:   newCensus(name("session_census")),
 		events:   projections.NewInserts(name("session_events"), "session_id", "seq", "thread_id", "kind_id", "time"),
+
+		overrides: newOverrides(name("category_overrides")),
+		changes:   projections.NewInserts(name("category_changes"), "name", "seq", "category", "updated_at", "updated_by"),
 	}
 	p.listing = &listing{slots: p.slots, lists: p.lists, census: p.census}
 	return p
@@ -54,13 +63,17 @@ func newProjector(rules coordination.Rules, name func(string) string) *projector
 
 func (p *projector) Rows() []projections.Rows {
 	// The listing comes first: its flush changes rows of the three after it.
-	return []projections.Rows{p.listing, p.slots, p.lists, p.census, p.profiles, p.kinds, p.threads, p.tasks, p.events, p.sessions}
+	return []projections.Rows{p.listing, p.slots, p.lists, p.census, p.profiles, p.kinds, p.threads, p.tasks, p.events, p.sessions,
+		p.overrides, p.changes}
 }
 
 // Apply folds one event into its work session. Events without one leave no trace here.
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	r := &e.Record
-	if r.WorkSessionID == "" {
+	switch {
+	case isOverride(e):
+		return p.override(tx, e)
+	case r.WorkSessionID == "":
 		return nil
 	}
 	s, existed, err := p.sessions.Edit(tx, r.WorkSessionID)
@@ -69,6 +82,9 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	}
 	if !existed {
 		*s = newSession(e)
+	}
+	if err := p.settle(tx, s); err != nil {
+		return err
 	}
 	p.listing.touch(s)
 

@@ -34,9 +34,9 @@ type Session struct {
 	BlockedTasks   int64
 	ByOutcome      map[coordination.Outcome]int64 // threads
 
-	Category  coordination.Category
-	Secondary []coordination.Category
-	SubTags   []string
+	Category coordination.Category // the operator's, or else the vote's
+	Vote     Verdict
+	Override *Override // nil: the vote decides
 
 	Title          string
 	Participants   []Participant
@@ -108,8 +108,10 @@ const selectSessions = `SELECT w.id, w.name, w.base_time, w.start_time, w.last_t
  coalesce((SELECT n.name FROM session_profiles f CROSS JOIN work_sessions n ON n.id = f.id
   WHERE f.previous = w.name AND f.previous <> '' ORDER BY f.id DESC LIMIT 1), ''),
  coalesce((SELECT t.reason FROM session_tasks t WHERE t.session_id = w.id AND t.state = 'blocked'
-  ORDER BY t.time DESC, t.seq DESC LIMIT 1), '')
- FROM json_each(?) j CROSS JOIN work_sessions w ON w.id = j.value LEFT JOIN session_profiles p ON p.id = w.id`
+  ORDER BY t.time DESC, t.seq DESC LIMIT 1), ''),
+ coalesce(o.category, ''), coalesce(o.updated_at, ''), coalesce(o.updated_by, ''), coalesce(o.seq, 0), coalesce(o.recorded_at, 0)
+ FROM json_each(?) j CROSS JOIN work_sessions w ON w.id = j.value LEFT JOIN session_profiles p ON p.id = w.id
+ LEFT JOIN category_overrides o ON o.name = w.name`
 
 // Load reads work sessions with their threads, in the order of ids. maxEvents bounds the seqs in all threads together, the sessions
 // that come first and in each the newest events before the others; 0 leaves them out. A session of which no event is listed is left out.
@@ -168,12 +170,13 @@ func readSessions(ctx context.Context, tx *sql.Tx, ids []int64) ([]Session, erro
 
 func scanReadSession(rows *sql.Rows) (s Session, err error) {
 	var votes, kinds, participants string
+	var o Override
 	var byRole [4]int64
 	var byOutcome [len(outcomes)]int64
 	err = rows.Scan(&s.ID, &s.Name, &s.base, &s.Whole.Start, &s.Whole.Last, &s.LatestSeq, &s.LatestTerminal, &s.MessageSeq,
 		&s.Whole.Events, &byRole[0], &byRole[1], &byRole[2], &byRole[3], &s.Whole.Threads, &s.OpenThreads, &s.OpenTasks,
 		&s.BlockedTasks, &byOutcome[0], &byOutcome[1], &byOutcome[2], &byOutcome[3], &byOutcome[4], &s.Category, &votes, &kinds,
-		&s.Title, &participants, &s.Previous, &s.Next, &s.blockedTask)
+		&s.Title, &participants, &s.Previous, &s.Next, &s.blockedTask, &o.Category, &o.UpdatedAt, &o.UpdatedBy, &o.Seq, &o.RecordedAt)
 	if err != nil {
 		return s, err
 	}
@@ -184,7 +187,11 @@ func scanReadSession(rows *sql.Rows) (s Session, err error) {
 	for i, outcome := range outcomes {
 		s.ByOutcome[outcome] = byOutcome[i]
 	}
-	if s.Secondary, s.SubTags, err = Categories(votes); err != nil {
+	if o.Category != "" {
+		o.Name = s.Name
+		s.Override = &o
+	}
+	if s.Vote, err = readVerdict(votes); err != nil {
 		return s, fmt.Errorf("session %d: %w", s.ID, err)
 	}
 	if s.kinds, err = parseKinds(kinds); err != nil {

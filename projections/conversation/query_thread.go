@@ -106,9 +106,11 @@ func readThreads(ctx context.Context, tx *sql.Tx, sessions []int64) (map[int64][
 		if err != nil {
 			return nil, err
 		}
-		if _, t.SubTags, err = Categories(votes); err != nil {
+		verdict, err := readVerdict(votes)
+		if err != nil {
 			return nil, fmt.Errorf("thread %d: %w", t.ID, err)
 		}
+		t.SubTags = verdict.SubTags
 		threads[t.session] = append(threads[t.session], t)
 	}
 	return threads, rows.Err()

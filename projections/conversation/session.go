@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -32,6 +33,9 @@ type session struct {
 	tally          tally
 	kinds          []kindCount
 
+	chosen  coordination.Category // by an operator; "": nobody has chosen
+	settled bool                  // chosen is known
+
 	listed *listed // what the listing tables hold of it; nil: it has not changed since they were written
 }
 
@@ -52,6 +56,9 @@ func newSession(e *projections.Event) session {
 	at := e.Record.Time
 	return session{id: e.Seq, name: e.Record.WorkSessionID, base: at, start: at}
 }
+
+// category is the operator's, or else that of the vote.
+func (s *session) category() coordination.Category { return cmp.Or(s.chosen, s.tally.winner()) }
 
 // isNew reports that the session has counted no event yet: no other table says anything of it.
 func (s *session) isNew() bool { return s.events == 0 }
@@ -149,7 +156,7 @@ func scanSession(r eventstore.Row, s *session) (err error) {
 func sessionArgs(args []any, s *session) []any {
 	return append(args, s.id, s.name, s.base, s.start, s.last, s.latestSeq, s.latestTerminal, s.messageTime, s.messageSeq, s.events,
 		s.byRole[0], s.byRole[1], s.byRole[2], s.byRole[3], s.threads, s.openThreads, s.openTasks, s.blockedTasks, s.byOutcome[0],
-		s.byOutcome[1], s.byOutcome[2], s.byOutcome[3], s.byOutcome[4], string(s.tally.winner()), s.tally.format(), formatKinds(s.kinds))
+		s.byOutcome[1], s.byOutcome[2], s.byOutcome[3], s.byOutcome[4], string(s.category()), s.tally.format(), formatKinds(s.kinds))
 }
 
 // formatKinds writes [[kind, events, first time, last time], ...].

@@ -136,10 +136,17 @@ func (t *tally) tags() []string {
 	return list
 }
 
-// Categories reads the votes column of work_sessions or threads: the secondary categories and the sub-tags of the winner.
-func Categories(votes string) (secondary []coordination.Category, tags []string, err error) {
+// Verdict is what a vote says: the winner, the categories with a fair share beside it, and its sub-tags.
+type Verdict struct {
+	Winner    coordination.Category
+	Secondary []coordination.Category
+	SubTags   []string
+}
+
+// readVerdict reads the votes column of work_sessions or threads.
+func readVerdict(votes string) (Verdict, error) {
 	t, err := parseTally(votes)
-	return t.secondary(), t.tags(), err
+	return Verdict{t.winner(), t.secondary(), t.tags()}, err
 }
 
 // format writes [fallback, [category, weight, tag, n, tag, n, ...], ...].

@@ -12,7 +12,7 @@ import (
 )
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // HourMs is the width of the counting buckets.
 const HourMs = 3_600_000
@@ -31,6 +31,22 @@ type facet struct {
 	id int64
 	n  int64
 	facetKey
+	guesses
+}
+
+// guesses count the events of a facet in which the classifier had to guess.
+type guesses struct{ fromUnknown, toUnknown, roles, categories int64 }
+
+func (g *guesses) count(c *coordination.Class) {
+	add := func(n *int64, guessed bool) {
+		if guessed {
+			*n++
+		}
+	}
+	add(&g.fromUnknown, c.From == coordination.SessionUnknown)
+	add(&g.toUnknown, c.To == coordination.SessionUnknown)
+	add(&g.roles, c.RoleGuessed)
+	add(&g.categories, c.Source == coordination.SourceFallback)
 }
 
 type facetKey struct {
@@ -66,15 +82,18 @@ type projector struct {
 func newProjector(name func(string) string) *projector {
 	return &projector{
 		facets: projections.NewTable(projections.Columns[facetKey, facet]{
-			Table: name("facets"), Names: []string{"id", "internal", "role", "type", "category", "n"}, Key: 1, Fixed: 5, Keep: 5_000,
+			Table: name("facets"), Key: 1, Fixed: 5, Keep: 5_000,
+			Names:  []string{"id", "internal", "role", "type", "category", "n", "from_unknown", "to_unknown", "role_guessed", "category_fallback"},
 			Lookup: "internal = ? AND role = ? AND type = ? AND category = ?",
 			LookUp: func(k facetKey) []any { return []any{k.internal, k.role, k.typ, k.category} },
 			Scan: func(r eventstore.Row, f *facet) error {
-				*f = facet{id: r.Int(0), facetKey: facetKey{r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)}, n: r.Int(5)}
+				*f = facet{id: r.Int(0), facetKey: facetKey{r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)}, n: r.Int(5),
+					guesses: guesses{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}}
 				return nil
 			},
 			Args: func(args []any, f *facet) []any {
-				return append(args, f.id, f.internal, f.role, f.typ, f.category, f.n)
+				return append(args, f.id, f.internal, f.role, f.typ, f.category, f.n,
+					f.fromUnknown, f.toUnknown, f.roles, f.categories)
 			},
 		}),
 		hours: projections.NewTable(projections.Columns[hourKey, hour]{
@@ -118,6 +137,7 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 		*f = facet{id: e.Seq, facetKey: key}
 	}
 	f.n++
+	f.guesses.count(c)
 
 	at := hourKey{Hour(e.Record.Time), f.id}
 	h, existed, err := p.hours.Edit(tx, at)

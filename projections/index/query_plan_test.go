@@ -2,12 +2,11 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
 // TestReadsUseIndexes: no read walks through a table that grows with the log.
@@ -32,37 +31,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"roster":  {selectRoster, nil, "SEARCH projections USING PRIMARY KEY (name=?)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := db.View(ctx, func(tx *sql.Tx) error {
-				plan, err := explain(ctx, tx, c.query, c.args...)
-				if err != nil {
-					return err
-				}
-				if !strings.Contains(plan, c.uses) || strings.Contains(strings.ReplaceAll(plan, "SCAN j VIRTUAL TABLE", ""), "SCAN") {
-					t.Errorf("plan of %s\n%s\nwant %s and no scan", c.query, plan, c.uses)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			projectiontest.WantPlan(t, db, c.uses, c.query, c.args...)
 		})
 	}
-}
-
-// explain is how SQLite runs a query, one step per line.
-func explain(ctx context.Context, tx *sql.Tx, query string, args ...any) (plan string, err error) {
-	rows, err := tx.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id, parent, unused int
-		var step string
-		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-			return "", err
-		}
-		plan += step + "\n"
-	}
-	return plan, rows.Err()
 }

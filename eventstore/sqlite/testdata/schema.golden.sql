@@ -1,3 +1,21 @@
+CREATE TABLE category_changes (
+  name       TEXT NOT NULL,
+  seq        INTEGER NOT NULL,
+  category   TEXT NOT NULL, -- '': taken back
+  updated_at TEXT NOT NULL,
+  updated_by TEXT NOT NULL,
+  PRIMARY KEY (name, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE category_overrides (
+  name        TEXT PRIMARY KEY, -- workSessionId; such a session need not exist
+  category    TEXT NOT NULL,    -- '': the override was taken back
+  updated_at  TEXT NOT NULL,    -- as the operator's side tells it
+  updated_by  TEXT NOT NULL,    -- '': nobody was named
+  seq         INTEGER NOT NULL, -- the event that said so last
+  recorded_at INTEGER NOT NULL  -- ms since 1970: when that was stored
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE event_index (
   seq          INTEGER PRIMARY KEY,
   facet_id     INTEGER NOT NULL,
@@ -54,7 +72,7 @@ CREATE TABLE facets (
   role     TEXT NOT NULL,
   type     TEXT NOT NULL,
   category TEXT NOT NULL,
-  n        INTEGER NOT NULL,    -- events
+  n        INTEGER NOT NULL, from_unknown INTEGER NOT NULL DEFAULT 0, to_unknown INTEGER NOT NULL DEFAULT 0, role_guessed INTEGER NOT NULL DEFAULT 0, category_fallback INTEGER NOT NULL DEFAULT 0,    -- events
   UNIQUE (internal, role, type, category)
 ) STRICT;
 
@@ -220,6 +238,10 @@ BEGIN
   SELECT RAISE(ABORT, 'events are append-only: only data, original and salt may be blanked, together');
 END;
 
+CREATE VIEW v_category_changes AS
+SELECT c.name AS work_session, nullif(c.category, '') AS category, c.updated_at, nullif(c.updated_by, '') AS updated_by, c.seq
+  FROM category_changes c;
+
 CREATE VIEW v_conversations AS
 SELECT w.name AS work_session, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.key AS thread,
        t.from_agent, t.to_agent, t.outcome, t.open, t.reason, t.category, t.event_count,
@@ -293,9 +315,13 @@ SELECT s.name AS work_session, p.title,
        s.conversation_n AS conversation_events, s.delegation_n AS delegation_events, s.orchestration_n AS orchestration_events,
        s.observability_n AS observability_events,
        (SELECT group_concat(j.value ->> '$.agent', ', ') FROM json_each(p.participants) j) AS participants,
-       nullif(p.previous, '') AS previous_work_session
+       nullif(p.previous, '') AS previous_work_session,
+       CASE WHEN o.category <> '' THEN 'manual_override' ELSE 'event' END AS category_source,
+       CASE WHEN o.category <> '' THEN o.updated_at END AS category_updated_at,
+       CASE WHEN o.category <> '' THEN nullif(o.updated_by, '') END AS category_updated_by
   FROM (SELECT *, CASE WHEN blocked_n > 0 OR blocked_tasks > 0 THEN 'blocked' WHEN no_reply_n > 0 THEN 'no_reply'
                        WHEN waiting_n > 0 THEN 'waiting' WHEN active_n > 0 OR open_tasks > 0 THEN 'active'
                        WHEN done_n > 0 OR latest_terminal THEN 'done' ELSE 'active' END AS outcome
           FROM work_sessions) s
-  JOIN session_profiles p ON p.id = s.id;
+  JOIN session_profiles p ON p.id = s.id
+  LEFT JOIN category_overrides o ON o.name = s.name;
