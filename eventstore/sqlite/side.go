@@ -1,0 +1,242 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"sync"
+
+	sqlite3lib "modernc.org/sqlite/lib"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// SideApplicationID marks a SQLite file as a side file of ours ("ocls").
+const SideApplicationID = 0x6f636c73
+
+// Side is a SQLite file beside a log, for what can be made of the log again at any time: it is thrown away where it is damaged. It has
+// one writer and many readers, and is not synced at every commit. Its methods may be called concurrently.
+type Side struct {
+	path     string
+	readOnly bool
+
+	mu          sync.RWMutex // held for writing while the file is exchanged
+	closed      bool
+	read, write *sql.DB // write is nil for reading only
+}
+
+// OpenSide opens the side file at path, or makes it. What is damaged is made anew, empty; a file that is not ours is left alone and is an
+// error. For reading only, the file has to be there and sound; it may have a writer in another process.
+// Errors: *eventstore.CorruptError, *eventstore.InvalidError, *eventstore.DiskFullError, fs.ErrNotExist.
+func OpenSide(ctx context.Context, path string, readOnly bool) (*Side, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, fmt.Errorf("resolve %s: %w", path, err)
+	}
+	lockOnce.Do(func() { lockErr = useOFDLocks() })
+	if lockErr != nil {
+		return nil, lockErr
+	}
+	s := &Side{path: path, readOnly: readOnly}
+	exists, err := checkFile(path)
+	switch {
+	case readOnly && err == nil && !exists:
+		return nil, fmt.Errorf("open %s: %w", path, os.ErrNotExist)
+	case err == nil:
+		err = s.open(ctx)
+	}
+	if Damaged(err) && !readOnly {
+		err = errors.Join(s.release(), s.remove())
+		if err == nil {
+			err = s.open(ctx)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
+}
+
+// Damaged reports whether an error of a Side says that the file holds nothing sound, so that Reset mends it.
+func Damaged(err error) bool {
+	var corrupt *eventstore.CorruptError
+	return errors.As(err, &corrupt) && !errors.Is(err, errNotOurs)
+}
+
+// errNotOurs marks a sound file that somebody else made: it is never removed.
+var errNotOurs = errors.New("made by another program")
+
+// Path is the absolute path of the file.
+func (s *Side) Path() string { return s.path }
+
+// View runs read in one read transaction.
+func (s *Side) View(ctx context.Context, read func(*sql.Tx) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return eventstore.ErrClosed
+	}
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return s.translate(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return s.translate(read(tx))
+}
+
+// Update runs write in one transaction, which is committed if write returns nil. Updates follow one another.
+func (s *Side) Update(ctx context.Context, write func(*sql.Tx) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return eventstore.ErrClosed
+	}
+	return s.update(ctx, write)
+}
+
+// Reset throws the file away and begins it anew with what setup makes. Nobody sees the file without it. Views and updates under way
+// end first.
+func (s *Side) Reset(ctx context.Context, setup func(*sql.Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return eventstore.ErrClosed
+	}
+	if err := errors.Join(s.release(), s.remove()); err != nil {
+		return err
+	}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	return s.update(ctx, setup)
+}
+
+// Close closes the file. It may be called more than once.
+func (s *Side) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return s.release()
+}
+
+func (s *Side) update(ctx context.Context, write func(*sql.Tx) error) error {
+	if s.write == nil {
+		return errReadOnly
+	}
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return s.translate(err)
+	}
+	if err := write(tx); err != nil {
+		_ = tx.Rollback()
+		return s.translate(err)
+	}
+	return s.translate(tx.Commit())
+}
+
+func (s *Side) open(ctx context.Context) (err error) {
+	if !s.readOnly {
+		exists, err := checkFile(s.path)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			if err := createPrivate(s.path); err != nil {
+				return err
+			}
+		}
+		s.write, err = sql.Open("sqlite", fileURL(s.path, url.Values{
+			"_txlock": {"immediate"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {"5000"}, "_dqs": {"0"},
+			"_pragma": {"journal_size_limit(16777216)", "temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-16000)"},
+		}))
+		if err != nil {
+			return s.translate(err)
+		}
+		s.write.SetMaxOpenConns(1)
+		if err := s.claim(ctx); err != nil {
+			return err
+		}
+	}
+	s.read, err = sql.Open("sqlite", fileURL(s.path, url.Values{
+		"mode": {"ro"}, "_query_only": {"1"}, "_busy_timeout": {"5000"}, "_dqs": {"0"},
+		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-16000)"},
+	}))
+	if err != nil {
+		return s.translate(err)
+	}
+	s.read.SetMaxOpenConns(max(4, runtime.NumCPU()))
+	s.read.SetMaxIdleConns(max(4, runtime.NumCPU()))
+	var id int64
+	if err := s.read.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return s.translate(err)
+	}
+	if id != SideApplicationID {
+		return s.foreign()
+	}
+	return nil
+}
+
+// claim marks a fresh file and refuses one that is not ours.
+func (s *Side) claim(ctx context.Context) error {
+	var id, objects int64
+	if err := s.write.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM sqlite_schema), application_id FROM pragma_application_id").
+		Scan(&objects, &id); err != nil {
+		return s.translate(err)
+	}
+	if id != SideApplicationID && (id != 0 || objects > 0) {
+		return s.foreign()
+	}
+	for _, mark := range []string{fmt.Sprintf("PRAGMA application_id = %d", SideApplicationID), "PRAGMA journal_mode = WAL"} {
+		if _, err := s.write.ExecContext(ctx, mark); err != nil {
+			return s.translate(err)
+		}
+	}
+	return nil
+}
+
+func (s *Side) release() (err error) {
+	if s.read != nil {
+		err = s.read.Close()
+	}
+	if s.write != nil {
+		err = errors.Join(err, s.write.Close())
+	}
+	s.read, s.write = nil, nil
+	return err
+}
+
+func (s *Side) remove() error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(s.path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("throw away %s: %w", s.path, err)
+		}
+	}
+	return nil
+}
+
+func (s *Side) foreign() error {
+	return &eventstore.CorruptError{Path: s.path, Detail: "this SQLite database was not made by openclawd", Err: errNotOurs,
+		Mend: "move it away: openclawd keeps a file of its own under this name"}
+}
+
+func (s *Side) translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	var coded eventstore.Coded
+	if errors.As(err, &coded) {
+		return err
+	}
+	switch primaryCode(err) {
+	case sqlite3lib.SQLITE_FULL:
+		return &eventstore.DiskFullError{Path: s.path, Err: err}
+	case sqlite3lib.SQLITE_CORRUPT, sqlite3lib.SQLITE_NOTADB:
+		return &eventstore.CorruptError{Path: s.path, Detail: "the file is damaged: " + err.Error(), Err: err,
+			Mend: "nothing is lost: openclawd serve throws it away and makes it anew"}
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// Query says which events are looked for.
+type Query struct {
+	Words                            Words
+	Roles, Types, Categories, Agents []string // none: any
+	Sessions                         []string // workSessionIds; none: any
+	Internal                         bool     // with our own book-keeping
+	Since, Until                     *float64 // event time in ms since 1970, both inclusive; nil: unbounded
+	Relevance                        bool     // the best first, of the newest Ranked hits; else the newest first
+	Limit, Offset                    int
+}
+
+// Ranked is how many hits are put in order of relevance at most; older ones are counted, but not shown.
+const Ranked = 2_000
+
+// Hits are events that a query found.
+type Hits struct {
+	Seqs  []int64 // a page of them
+	Total int64   // all of them
+}
+
+const (
+	selectNewest = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ? OFFSET ?"
+	selectRanked = `SELECT rowid FROM (SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?)
+ ORDER BY rank, rowid DESC LIMIT ? OFFSET ?`
+	countHits = "SELECT count(*) FROM texts WHERE texts MATCH ?"
+
+	// CROSS JOIN fixes the order of the loops: one look-up per hit.
+	inTime            = " FROM texts CROSS JOIN docs d ON d.seq = texts.rowid WHERE texts MATCH ? AND d.time >= ? AND d.time <= ?"
+	selectNewestTimed = "SELECT texts.rowid" + inTime + " ORDER BY texts.rowid DESC LIMIT ? OFFSET ?"
+	selectRankedTimed = "SELECT rowid FROM (SELECT texts.rowid AS rowid, texts.rank AS rank" + inTime + ` ORDER BY texts.rowid DESC LIMIT ?)
+ ORDER BY rank, rowid DESC LIMIT ? OFFSET ?`
+	countHitsTimed = "SELECT count(*)" + inTime
+)
+
+// Find finds events. The total is exact.
+func Find(ctx context.Context, tx *sql.Tx, q Query) (h Hits, err error) {
+	statement, counting := selectNewest, countHits
+	args := []any{q.match()}
+	if q.timed() {
+		statement, counting = selectNewestTimed, countHitsTimed
+		args = append(args, q.since(), q.until())
+	}
+	counted := args[:len(args):len(args)]
+	if q.Relevance {
+		if statement = selectRanked; q.timed() {
+			statement = selectRankedTimed
+		}
+		args = append(args, Ranked)
+	}
+	if h.Seqs, err = seqsOf(ctx, tx, statement, append(args, q.Limit, q.Offset)...); err != nil {
+		return h, fmt.Errorf("search: %w", err)
+	}
+	if n := len(h.Seqs); n < q.Limit && (n > 0 || q.Offset == 0) && !q.Relevance {
+		h.Total = int64(q.Offset + n)
+		return h, nil
+	}
+	if err := tx.QueryRowContext(ctx, counting, counted...).Scan(&h.Total); err != nil {
+		return h, fmt.Errorf("count what is found: %w", err)
+	}
+	return h, nil
+}
+
+func seqsOf(ctx context.Context, tx *sql.Tx, statement string, args ...any) ([]int64, error) {
+	rows, err := tx.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	seqs := []int64{}
+	for rows.Next() {
+		var seq int64
+		if err := rows.Scan(&seq); err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, seq)
+	}
+	return seqs, rows.Err()
+}
+
+func (q *Query) timed() bool { return q.Since != nil || q.Until != nil }
+
+// match writes what FTS5 is asked for: the words, and the tokens of the filters.
+func (q *Query) match() string {
+	var b strings.Builder
+	b.WriteByte('(')
+	q.Words.match(&b)
+	if !q.Internal {
+		b.WriteString(` NOT "` + facetToken(facetInternal, "") + `"`)
+	}
+	b.WriteByte(')')
+	matchAny(&b, facetRole, q.Roles)
+	matchAny(&b, facetType, q.Types)
+	matchAny(&b, facetCategory, q.Categories)
+	matchAny(&b, facetAgent, q.Agents)
+	matchAny(&b, facetSession, q.Sessions)
+	return b.String()
+}
+
+// matchAny demands one of some values of a filter.
+func matchAny(b *strings.Builder, kind facet, values []string) {
+	for i, value := range values {
+		if i == 0 {
+			b.WriteString(` AND ("`)
+		} else {
+			b.WriteString(`" OR "`)
+		}
+		b.WriteString(facetToken(kind, value))
+	}
+	if len(values) > 0 {
+		b.WriteString(`")`)
+	}
+}
