@@ -43,6 +43,7 @@ type Engine struct {
 
 	config, committed, atBegin *configuration
 
+	reported   sync.Map   // versions of types that were logged: see report
 	rebuilding sync.Mutex // one rebuild at a time
 	pace       pace       // of it
 }
@@ -176,9 +177,11 @@ func (g *Engine) loadConfiguration(tx eventstore.Tx) error {
 			return nil
 		}
 	}
-	return tx.Query(`SELECT type, actor, data FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)
+	return tx.Query(`SELECT type, actor, data, ver FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)
  ORDER BY version DESC LIMIT 1`, []any{coordination.ConfigStream}, func(r eventstore.Row) error {
-		g.config = g.config.after(&eventstore.Event{Type: r.Text(0), Actor: eventstore.Actor(r.Text(1)), Data: r.Blob(2)})
+		g.config = g.config.after(Current(&eventstore.Event{
+			Type: r.Text(0), Actor: eventstore.Actor(r.Text(1)), Data: r.Blob(2), Ver: int(r.Int(3)),
+		}))
 		return nil
 	})
 }
@@ -203,6 +206,7 @@ func (c *configuration) after(e *eventstore.Event) *configuration {
 	if json.Unmarshal(e.Data, &applied) != nil {
 		return c
 	}
+	applied.Settings, applied.SettingsBytes = nil, 0 // of no use to a fold, and every checkpoint would carry them
 	kept, err := json.Marshal(applied)
 	if err != nil {
 		return c
@@ -220,11 +224,7 @@ type prepared struct {
 func (g *Engine) Prepare(e *eventstore.Event) any { return prepare(g.opts.Rules, e) }
 
 func prepare(rules coordination.Rules, e *eventstore.Event) *prepared {
-	data := e.Data
-	if data == nil {
-		data = []byte("{}")
-	}
-	p := &prepared{record: coordination.ReadRecord(rules, e.Type, e.AgentID, e.TS, e.RecordedAt, data, e.Original)}
+	p := &prepared{record: Record(rules, e)}
 	p.scan = coordination.ScanText(rules, &p.record)
 	return p
 }
@@ -237,7 +237,7 @@ func classify(rules coordination.Rules, e *eventstore.Event, p *prepared, roster
 	case e.Original == nil:
 		p.record.Time = float64(e.TS)
 	}
-	return Event{Event: e, Record: p.record, Class: coordination.Classify(rules, &p.record, p.scan, roster), Roster: roster}
+	return Event{Event: Current(e), Record: p.record, Class: coordination.Classify(rules, &p.record, p.scan, roster), Roster: roster}
 }
 
 // Begin implements eventstore.Inline.
@@ -259,8 +259,9 @@ func (g *Engine) Accept(tx eventstore.Tx, e *eventstore.Event, ahead any) error 
 		p = prepare(g.opts.Rules, e)
 	}
 	g.batch = append(g.batch, classify(g.opts.Rules, e, p, g.config.roster))
-	g.config = g.config.after(e)
 	event := &g.batch[len(g.batch)-1]
+	g.config = g.config.after(event.Event)
+	g.report(e)
 	for _, u := range g.units {
 		if u.def.Kind == Decision && u.state == Live {
 			if err := u.apply(tx, event); err != nil {

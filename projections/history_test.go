@@ -64,6 +64,9 @@ func drawData(t *rapid.T) json.RawMessage {
 		{"message", 1, messages},
 		{"replyPreview", 5, messages},
 		{"collabCategory", 5, []string{"infra_ops", "docs_knowledge", "nonsense"}},
+		{"category", 0, []string{"infra_ops", "legal_compliance", "docs_knowledge", "nonsense"}},
+		{"updatedBy", 4, []string{"ops", "운영자"}},
+		{"updatedAt", 4, []string{"2026-02-20T12:00:00.000Z", "?"}},
 		{"action", 6, []string{"escalated", "backlog"}},
 	} {
 		if rapid.IntRange(0, f.rarely).Draw(t, f.name+"?") == 0 {
@@ -89,6 +92,8 @@ var types = []string{
 	"a2a.send", "a2a.send", "a2a.response", "a2a.response", "a2a.complete", "a2a.complete", "a2a.spawn", "a2a.spawn_result",
 	"a2a.auto_route", "a2a.retry", "a2a.job.created", "task.started", "task.updated", "task.blocked", "task.resumed", "task.completed",
 	"task.cancelled", "task.backlog_added", "zombie.abandoned", "continuation.sent", "continuation.complete", "config.applied",
+	"work_session.category_set", "work_session.category_set", "work_session.category_set", "work_session.category_set",
+	"work_session.category_set", "work_session.category_set", "work_session.category_cleared",
 	"session.message", "import.rejected", "gateway.heartbeat", "unheard.of", "무엇",
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -59,6 +60,7 @@ type bundle struct {
 	defs   []projections.Definition
 	path   string
 	now    func() time.Time
+	logger *slog.Logger // of the engine; nil: none
 }
 
 func setup(t testing.TB, defs ...projections.Definition) *bundle {
@@ -84,7 +86,7 @@ func (b *bundle) open(t testing.TB, opts sqlite.Options) {
 	if b.DB, err = sqlite.Open(t.Context(), opts); err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	if b.engine, err = projections.Start(t.Context(), b.DB, b.defs, projections.Options{Rules: rules, Now: b.now}); err != nil {
+	if b.engine, err = projections.Start(t.Context(), b.DB, b.defs, projections.Options{Rules: rules, Now: b.now, Logger: b.logger}); err != nil {
 		t.Fatalf("start projections: %v", errors.Join(err, b.DB.Close()))
 	}
 }

@@ -15,7 +15,7 @@ const (
 	ReadModel Kind = "read-model"
 )
 
-// Event is a stored event with what the classifier makes of it.
+// Event is a stored event, as Current gives it, with what the classifier makes of it.
 type Event struct {
 	*eventstore.Event
 	Record coordination.Record

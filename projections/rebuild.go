@@ -211,7 +211,8 @@ func (r *rebuild) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) erro
 		return fmt.Errorf("event %d came where %d was due", e.Seq, r.cursor+1)
 	}
 	event := classify(r.engine.opts.Rules, e, p, r.config.roster)
-	r.config = r.config.after(e)
+	r.config = r.config.after(event.Event)
+	r.engine.report(e)
 	for _, u := range r.shadows {
 		if err := u.apply(tx, &event); err != nil {
 			return &ApplyError{Projection: u.def.Name, Seq: e.Seq, Type: e.Type, Err: err}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 
 	"github.com/pressly/goose/v3"
@@ -38,6 +37,12 @@ func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
 		list = append(list, Migration{Version: s.Version, Name: s.Path, Applied: s.Version <= found})
 	}
 	return list, nil
+}
+
+// Schema is the version of the file's schema.
+func (db *DB) Schema(ctx context.Context) (int64, error) {
+	version, err := schemaVersion(ctx, db.read)
+	return version, db.translate("read", err)
 }
 
 // migrate brings the file to the newest schema. Before the first step on a file that holds something, a backup is made beside it.
@@ -112,43 +117,6 @@ func schemaVersion(ctx context.Context, pool *sql.DB) (int64, error) {
 	var version int64
 	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied = 1").Scan(&version)
 	return version, err
-}
-
-// Backup writes a consistent, compact copy of the log to target, which must not exist. Appends go on meanwhile.
-func (db *DB) Backup(ctx context.Context, target string) error {
-	if db.closed.Load() {
-		return eventstore.ErrClosed
-	}
-	// Not from the pool of the readers: query_only forbids writing the copy too.
-	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}}))
-	if err == nil {
-		err = errors.Join(vacuumInto(ctx, pool, target), pool.Close())
-	}
-	if err != nil {
-		return db.translate("back up", err)
-	}
-	return nil
-}
-
-// vacuumInto copies the database to a file that must not exist. VACUUM INTO is the only way to copy a live file safely. The copy gets
-// its name when it is whole and on disk; what an earlier attempt left unfinished is overwritten.
-func vacuumInto(ctx context.Context, pool *sql.DB, target string) error {
-	if _, err := os.Lstat(target); err == nil {
-		return fmt.Errorf("%s: %w", target, os.ErrExist)
-	}
-	unfinished := target + ".part"
-	if err := os.Remove(unfinished + "-journal"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	copied, err := os.OpenFile(unfinished, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600) // VACUUM INTO takes an empty file, and keeps its mode
-	if err != nil {
-		return err
-	}
-	_, err = pool.ExecContext(ctx, "VACUUM INTO ?", unfinished)
-	if err = errors.Join(err, copied.Sync(), copied.Close()); err != nil {
-		return errors.Join(err, os.Remove(unfinished))
-	}
-	return os.Rename(unfinished, target)
 }
 
 // freeName is name, or name with the lowest number from 2 behind it that is not taken.

@@ -38,14 +38,16 @@ const (
 
 // Options of Open. The zero value of a field means its default.
 type Options struct {
-	Path       string
-	ReadOnly   bool       // only reads; takes no lock and does not migrate, so it works beside a server
-	NoMigrate  bool       // refuse a file that is not at the newest schema instead of migrating it
-	Durability Durability // default: full
-	Owner      string     // shown to whoever finds the file locked, e.g. "serve on 127.0.0.1:3847"
-	Now        func() time.Time
-	Random     io.Reader // salts and ids; default crypto/rand
-	Logger     *slog.Logger
+	Path     string
+	ReadOnly bool // only reads; takes no lock and does not migrate, so it works beside a server
+	// OlderSchema reads, with ReadOnly, also a file of an older schema: its log, which is the same in all of them, and checkpoints.
+	OlderSchema bool
+	NoMigrate   bool       // refuse a file that is not at the newest schema instead of migrating it
+	Durability  Durability // default: full
+	Owner       string     // shown to whoever finds the file locked, e.g. "serve on 127.0.0.1:3847"
+	Now         func() time.Time
+	Random      io.Reader // salts and ids; default crypto/rand
+	Logger      *slog.Logger
 
 	MaxPages int64 // refuse to grow past this many 4 KiB pages; 0: no limit
 }
@@ -61,6 +63,7 @@ type DB struct {
 	ids    *eventstore.IDs
 	writer *writer
 	checks *checkpointer
+	held   snapshots
 
 	closed    atomic.Bool
 	closeOnce sync.Once
@@ -301,7 +304,7 @@ func (db *DB) checkSound(ctx context.Context, pool *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if found != known {
+	if found > known || found < known && !db.opts.OlderSchema {
 		return &eventstore.SchemaError{Path: db.path, Found: found, Known: known}
 	}
 	return nil

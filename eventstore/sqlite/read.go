@@ -94,6 +94,7 @@ func (db *DB) Wait(ctx context.Context, seq int64) (int64, error) {
 // View runs read in one read transaction, so that all its queries see the same state of log and projections. It must be short: the
 // snapshot pins the WAL.
 func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
+	defer db.held.take()()
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return db.translate("read", err)
@@ -135,6 +136,7 @@ func (db *DB) event(ctx context.Context, query string, arg any) (eventstore.Even
 }
 
 func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
+	defer db.held.take()()
 	rows, err := db.read.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, db.translate("read", err)

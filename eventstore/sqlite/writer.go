@@ -41,6 +41,7 @@ type writer struct {
 	log logState // of the log as the running transaction sees it; only the goroutine touches it
 
 	head headSignal
+	tally
 }
 
 // logState is what the next append builds on.
@@ -170,6 +171,7 @@ func (w *writer) submit(ctx context.Context, r *request) error {
 		return eventstore.ErrClosed
 	}
 	if len(w.queue) > 0 && (w.events+r.events > queueEvents || w.bytes+r.bytes > queueBytes) {
+		w.busy.Add(1)
 		busy := &eventstore.BusyError{Events: w.events, Bytes: w.bytes, RetryAfter: retryAfter}
 		w.mu.Unlock()
 		return busy
@@ -201,7 +203,9 @@ func (w *writer) run() {
 		b := &batch{expect: expect, pause: pause}
 		closed := w.take(b)
 		if len(b.requests) > 0 {
+			w.begun()
 			w.store(b)
+			w.ended()
 			expect = len(b.requests)
 			w.db.checks.finish(w.tx)
 			continue
@@ -310,6 +314,7 @@ func (w *writer) store(b *batch) {
 		}
 		for _, r := range b.requests {
 			r.err = w.db.translate("append to", err) // also where it was refused: by what is not stored now
+			w.failed(r.err)
 			close(r.done)
 		}
 		return
@@ -321,6 +326,7 @@ func (w *writer) store(b *batch) {
 	}
 	w.head.set(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
 	for _, r := range b.requests {
+		w.answered(r)
 		close(r.done)
 	}
 }

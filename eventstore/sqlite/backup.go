@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Backup writes a consistent, compact copy of the log to target, which must not exist. Appends go on meanwhile; the WAL grows by what
+// they write, because the copy is made of one snapshot.
+func (db *DB) Backup(ctx context.Context, target string) error {
+	if db.closed.Load() {
+		return eventstore.ErrClosed
+	}
+	defer db.held.take()()
+	// Not from the pool of the readers: query_only forbids writing the copy too.
+	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}}))
+	if err == nil {
+		err = errors.Join(vacuumInto(ctx, pool, target), pool.Close())
+	}
+	if err != nil {
+		return db.translate("back up", err)
+	}
+	return nil
+}
+
+// vacuumInto copies the database to a file that must not exist. VACUUM INTO is the only way to copy a live file safely. The copy gets
+// its name when it is whole and on disk; what an earlier attempt left unfinished is overwritten.
+func vacuumInto(ctx context.Context, pool *sql.DB, target string) error {
+	if _, err := os.Lstat(target); err == nil {
+		return fmt.Errorf("%s: %w", target, os.ErrExist)
+	}
+	unfinished := target + ".part"
+	if err := os.Remove(unfinished + "-journal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	copied, err := os.OpenFile(unfinished, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600) // VACUUM INTO takes an empty file, and keeps its mode
+	if err != nil {
+		return err
+	}
+	synced := syncing(copied)
+	_, err = pool.ExecContext(ctx, "VACUUM INTO ?", unfinished)
+	if err = errors.Join(err, synced(), copied.Sync(), copied.Close()); err != nil {
+		return errors.Join(err, os.Remove(unfinished))
+	}
+	return os.Rename(unfinished, target)
+}
+
+// syncPause lies between two syncs of a copy that is being written.
+const syncPause = 100 * time.Millisecond
+
+// syncing brings a file to disk bit by bit while another writes it, until the function that it returns is called. Left to the end, a
+// gigabyte would go to disk at once, and every commit would wait behind it.
+func syncing(f *os.File) (stop func() error) {
+	ended, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		tick := time.NewTicker(syncPause)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				done <- nil
+				return
+			case <-tick.C:
+			}
+			if err := f.Sync(); err != nil { // a system reports it once: a later sync may succeed without the lost pages
+				done <- fmt.Errorf("sync the copy: %w", err)
+				return
+			}
+		}
+	}()
+	return func() error {
+		close(ended)
+		return <-done
+	}
+}

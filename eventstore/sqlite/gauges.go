@@ -1,0 +1,120 @@
+package sqlite
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Gauges are figures of an open log. Taking them reads nothing of the file.
+type Gauges struct {
+	DatabaseBytes int64
+	WALBytes      int64
+	// OldestReader is how long the oldest snapshot under way has been held; 0: none is. It keeps the WAL from being begun anew.
+	OldestReader time.Duration
+
+	// Of the writer; zero in a log that is open for reading only.
+	QueuedEvents int
+	QueuedBytes  int64
+	Writing      time.Duration // how long the transaction under way has taken; 0: none is
+	Stored       int64         // events since the log was opened
+	Refused      int64         // appends for what they were: conflicts, ids used before, decision tables
+	Busy         int64         // appends for a full queue
+	Failed       int64         // appends for trouble with the file: disk full, I/O errors
+	Failing      error         // why the newest append failed so; nil once one has succeeded
+}
+
+// Gauges takes the figures as they are now.
+func (db *DB) Gauges() Gauges {
+	g := Gauges{DatabaseBytes: size(db.path), WALBytes: size(db.path + "-wal"), OldestReader: db.held.oldest()}
+	if w := db.writer; w != nil {
+		w.mu.Lock()
+		g.QueuedEvents, g.QueuedBytes = w.events, w.bytes
+		w.mu.Unlock()
+		w.tally.read(&g)
+	}
+	return g
+}
+
+// size of a file in bytes, without opening it; 0 if it is not there.
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// tally counts what the writer does.
+type tally struct {
+	stored, refused, busy, failures atomic.Int64
+	since                           atomic.Pointer[time.Time] // when the transaction under way began
+	failing                         atomic.Pointer[error]
+}
+
+func (t *tally) begun() {
+	now := time.Now()
+	t.since.Store(&now)
+}
+
+func (t *tally) ended() { t.since.Store(nil) }
+
+// answered counts a request whose group was committed.
+func (t *tally) answered(r *request) {
+	if r.err != nil {
+		t.refused.Add(1)
+		return
+	}
+	t.stored.Add(int64(r.events))
+	t.failing.Store(nil)
+}
+
+// failed counts a request whose group was not.
+func (t *tally) failed(err error) {
+	t.failures.Add(1)
+	t.failing.Store(&err)
+}
+
+func (t *tally) read(g *Gauges) {
+	g.Stored, g.Refused, g.Busy, g.Failed = t.stored.Load(), t.refused.Load(), t.busy.Load(), t.failures.Load()
+	if since := t.since.Load(); since != nil {
+		g.Writing = time.Since(*since)
+	}
+	if failing := t.failing.Load(); failing != nil {
+		g.Failing = *failing
+	}
+}
+
+// snapshots knows since when each reader has held its snapshot.
+type snapshots struct {
+	mu    sync.Mutex
+	last  int64
+	since map[int64]time.Time
+}
+
+// take notes that a snapshot is taken; the function that it returns, that it is given back.
+func (s *snapshots) take() (giveBack func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since == nil {
+		s.since = map[int64]time.Time{}
+	}
+	s.last++
+	n := s.last
+	s.since[n] = time.Now()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.since, n)
+	}
+}
+
+func (s *snapshots) oldest() (age time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, since := range s.since {
+		age = max(age, time.Since(since))
+	}
+	return age
+}
