@@ -9,11 +9,22 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Applied is the configuration as the log keeps it: who the agents are, how users of Discord are called, and the Hash.
+// maxSettings bounds what the log keeps of a configuration, in bytes. It is written once per change, and read with every such event.
+const (
+	maxSettings      = 256 << 10
+	maxSettingsDepth = 400 // less than the log takes
+)
+
+// Applied is the configuration as the log keeps it: who the agents are, how users of Discord are called, the Hash and what is Masked.
 func (c *Config) Applied() coordination.ConfigApplied {
 	applied := coordination.ConfigApplied{
 		Context: coordination.Context{EventRole: coordination.RoleObservability},
 		Hash:    c.Hash(), Source: filepath.Base(c.File), Agents: []coordination.ConfigAgent{}, Mentions: c.mentions(),
+	}
+	if len(c.masked) <= maxSettings && c.tree.depth() <= maxSettingsDepth {
+		applied.Settings = c.Masked()
+	} else {
+		applied.SettingsBytes = len(c.masked)
 	}
 	for _, a := range c.Agents {
 		applied.Agents = append(applied.Agents,

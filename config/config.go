@@ -12,8 +12,9 @@ import (
 
 // Config is what a configuration says, with defaults where it says nothing.
 type Config struct {
-	File  string // as named to Load
-	Found bool   // there is such a file
+	File  string   // as named to Load
+	Found bool     // there is such a file
+	Files []string // that it is made of, or would be if they could be read: File, then included ones as they were met
 
 	Agents      []Agent // in the order of agents.list, then those of the older form by id
 	Defaults    AgentDefaults
@@ -24,6 +25,7 @@ type Config struct {
 	Gateway     Gateway
 	TaskMonitor TaskMonitor
 
+	tree   *value
 	hide   *strings.Replacer // of secrets
 	masked []byte
 }
@@ -34,11 +36,12 @@ type Config struct {
 // empty configuration without findings.
 func Load(path string, getenv func(string) string) (*Config, Findings) {
 	r := newReport()
-	c := &Config{File: path}
+	c := &Config{File: path, Files: []string{path}}
 	root := c.read(path, r)
 	if root == nil {
 		root = newObject(position{file: path})
 	}
+	c.tree = root
 	newEnvironment(getenv, root, r).apply(root, nil)
 	markSecrets(root, false)
 	c.hide = hider(root)
@@ -73,7 +76,24 @@ func (c *Config) read(path string, r *report) *value {
 	if root == nil {
 		return nil
 	}
-	return include(path, root, r)
+	root, included := include(path, root, r)
+	c.Files = append(c.Files, included...)
+	return root
+}
+
+// Default is what a configuration says that says nothing.
+func Default() *Config {
+	c, _ := Load("", func(string) string { return "" }) // no file has no name
+	return c
+}
+
+// Says reports whether the files set the value to which keys lead, whatever they set it to.
+func (c *Config) Says(keys ...string) bool {
+	v := c.tree
+	for _, key := range keys {
+		v = v.get(key)
+	}
+	return v != nil
 }
 
 // checkNumbers finds whole numbers that lose digits in other programs, whoever reads them.

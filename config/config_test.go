@@ -96,10 +96,10 @@ func TestDefaults(t *testing.T) {
 		Gateway:     config.Gateway{Port: 18789, Mode: "local", Bind: "loopback"},
 		TaskMonitor: config.TaskMonitor{Host: "127.0.0.1", Port: 3847, TaskHubURL: "http://localhost:3102"},
 	}
-	want.File, want.Found = c.File, true
+	want.File, want.Found, want.Files = c.File, true, []string{c.File}
 	if diff := cmp.Diff(want, c, cmp.FilterPath(func(p cmp.Path) bool {
 		f, ok := p.Last().(cmp.StructField)
-		return ok && (f.Name() == "hide" || f.Name() == "masked")
+		return ok && slices.Contains([]string{"tree", "hide", "masked"}, f.Name())
 	}, cmp.Ignore())); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -276,6 +276,7 @@ func TestApplied(t *testing.T) {
 			"100000000000000005": "given", "200000000000000001": "사람",
 		},
 	}
+	want.Settings = c.Masked()
 	if diff := cmp.Diff(want, c.Applied()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -286,6 +287,79 @@ func TestApplied(t *testing.T) {
 	empty, _ := load(t, "{}", nil)
 	if applied := empty.Applied(); applied.Agents == nil || applied.Mentions != nil {
 		t.Errorf("%+v", applied)
+	}
+}
+
+func TestTaskMonitorAddresses(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{taskMonitor: {
+		taskHubUrl: 'http://token@hub:3102',
+		allowedOrigins: ['https://hub.example', 'http://10.0.0.5:3102', '*', 'https://hub.example/', 'hub.example', 'null'],
+	}}`, nil)
+	wantFindings(t, findings,
+		`error value openclaw.json:2:15: taskMonitor.taskHubUrl: *** is not the address of a server (write one such as http://localhost:3102)`,
+		`error value openclaw.json:3:67: taskMonitor.allowedOrigins[2]: "*" is not an origin (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
+		`error value openclaw.json:3:72: taskMonitor.allowedOrigins[3]: "https://hub.example/" is not an origin (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
+		`error value openclaw.json:3:96: taskMonitor.allowedOrigins[4]: "hub.example" is not an origin (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
+		`error value openclaw.json:3:111: taskMonitor.allowedOrigins[5]: "null" is not an origin (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
+	)
+	if strings.Contains(string(c.Masked()), "token@") {
+		t.Errorf("%s", c.Masked())
+	}
+	if diff := cmp.Diff([]string{"https://hub.example", "http://10.0.0.5:3102"}, c.TaskMonitor.AllowedOrigins); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// What the log would refuse, or carry for ever, it is only told about.
+func TestAppliedLeavesOutSettingsThatAreTooLong(t *testing.T) {
+	t.Parallel()
+	deep := map[string]string{"openclaw.json": `{vault: {$include: 'a.json'}}`}
+	for i, name := range []string{"a.json", "b.json", "c.json"} {
+		inner := `{$include: '` + string(rune('b'+i)) + `.json'}`
+		if name == "c.json" {
+			inner = "1"
+		}
+		deep[name] = strings.Repeat("[", 180) + inner + strings.Repeat("]", 180)
+	}
+	for name, content := range map[string]map[string]string{
+		"long": {"openclaw.json": `{vault: '` + strings.Repeat("x", 300<<10) + `'}`}, "deep": deep,
+	} {
+		c, findings := config.Load(files(t, content), os.Getenv)
+		if err := findings.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if a := c.Applied(); a.Settings != nil || a.SettingsBytes != len(c.Masked()) || a.Hash != c.Hash() {
+			t.Errorf("%s: %d bytes of settings, said to be %d", name, len(a.Settings), a.SettingsBytes)
+		}
+	}
+}
+
+func TestFilesAndWhatTheySay(t *testing.T) {
+	t.Parallel()
+	path := files(t, map[string]string{
+		"openclaw.json": `{$include: ['a.json', 'parts/b.json5', 'missing.json'], taskMonitor: {port: 3847, host: null}}`,
+		"a.json":        `{gateway: {}}`, "parts/b.json5": `{$include: '../a.json', taskMonitor: {$include: 'c.json'}}`, "parts/c.json": `{writeToken: 't'}`,
+	})
+	c, _ := config.Load(path, os.Getenv)
+	var names []string
+	for _, file := range c.Files {
+		name, err := filepath.Rel(filepath.Dir(path), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, filepath.ToSlash(name))
+	}
+	if diff := cmp.Diff([]string{"openclaw.json", "a.json", "parts/b.json5", "parts/c.json", "missing.json"}, names); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for key, said := range map[string]bool{"port": true, "writeToken": true, "host": false, "taskHubUrl": false} {
+		if c.Says("taskMonitor", key) != said {
+			t.Errorf("%s: %v", key, !said)
+		}
+	}
+	if d := config.Default(); d.Found || d.TaskMonitor.Port != 3847 || d.Says("taskMonitor", "port") {
+		t.Errorf("%+v", d.TaskMonitor)
 	}
 }
 

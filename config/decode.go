@@ -109,8 +109,8 @@ func (c *Config) decodeTaskMonitor(f *fields) {
 		Host:           f.text("host", "127.0.0.1"),
 		Port:           f.count("port", 3847, 0, maxPort),
 		WriteToken:     f.secret("writeToken"),
-		AllowedOrigins: f.texts("allowedOrigins"),
-		TaskHubURL:     f.text("taskHubUrl", "http://localhost:3102"),
+		AllowedOrigins: f.origins("allowedOrigins"),
+		TaskHubURL:     f.server("taskHubUrl", "http://localhost:3102"),
 	}
 	f.done()
 }

@@ -25,12 +25,13 @@ type includer struct {
 	root   *os.Root
 	report *report
 	chain  []string // files being read, from the main one; relative to dir
+	met    []string // every file that is named, once
 	read   int      // files so far
 	bytes  int      // of these files
 }
 
-// include returns v with every $include in it resolved, for a main file at path.
-func include(path string, v *value, r *report) *value {
+// include returns v with every $include in it resolved, for a main file at path, and the files that it names.
+func include(path string, v *value, r *report) (resolved *value, files []string) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
@@ -38,11 +39,12 @@ func include(path string, v *value, r *report) *value {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		r.add(failure(CodeFile, position{file: path}, nil, fmt.Sprintf("open directory: %v", cause(err)), "make the directory readable for openclawd"))
-		return nil
+		return nil, nil
 	}
 	defer root.Close()
 	inc := &includer{dir: dir, root: root, report: r, chain: []string{name}}
-	return inc.resolve(v, nil)
+	resolved = inc.resolve(v, nil)
+	return resolved, inc.met
 }
 
 // resolve returns nil where an included file gives nothing; that has been reported.
@@ -130,6 +132,9 @@ func (inc *includer) load(from *value, at *path) *value {
 	}
 	if inc.read++; inc.read > maxIncludes {
 		return refuse(CodeSize, fmt.Sprintf("is one of more than %d files that are included", maxIncludes), "put some of them together")
+	}
+	if file := filepath.Join(inc.dir, name); !slices.Contains(inc.met, file) {
+		inc.met = append(inc.met, file)
 	}
 	content, err := inc.content(name)
 	switch {

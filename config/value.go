@@ -62,6 +62,20 @@ func (v *value) get(key string) *value {
 	return nil
 }
 
+// depth is how many brackets stand around the innermost value.
+func (v *value) depth() (deepest int) {
+	for _, item := range v.items {
+		deepest = max(deepest, item.depth())
+	}
+	for _, m := range v.members {
+		deepest = max(deepest, m.value.depth())
+	}
+	if v.kind == list || v.kind == object {
+		deepest++
+	}
+	return deepest
+}
+
 // set gives a key its value and reports whether it had one before. The key keeps its first place in the order.
 func (v *value) set(m *member) (replaced bool) {
 	if old := v.index[m.key]; old != nil {

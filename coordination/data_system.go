@@ -1,5 +1,7 @@
 package coordination
 
+import "encoding/json"
+
 // Session is the data of session.created, session.reset and session.deleted.
 type Session struct {
 	Context
@@ -119,7 +121,14 @@ type ConfigApplied struct {
 	Source   string            `json:"source"`
 	Agents   []ConfigAgent     `json:"agents"`
 	Mentions map[string]string `json:"mentions,omitempty"`
+	// Settings is the whole configuration with *** for every secret, since version 2. Where it is too long to keep it is absent, and
+	// SettingsBytes says how long it is.
+	Settings      json.RawMessage `json:"settings,omitempty"`
+	SettingsBytes int             `json:"settingsBytes,omitempty"`
 }
+
+// ConfigAppliedVersion is the version of the shape of ConfigApplied.
+const ConfigAppliedVersion = 2
 
 // ImportRejected is the data of import.rejected. Text is the beginning of the line, Bytes its whole length.
 type ImportRejected struct {

@@ -11,6 +11,9 @@ const maxStreamID = 128
 // ConfigStream is the stream of the configurations that were applied.
 const ConfigStream = "config/openclaw.json"
 
+// WorkSessionStream is the stream of what operators say of work sessions.
+const WorkSessionStream = "work_session/categories"
+
 // LogStream is the stream of events that belong to no aggregate.
 const LogStream = "log"
 

@@ -52,10 +52,13 @@ func TitleOf(r *Record, roster *Roster) (TitleCandidate, bool) {
 	return TitleCandidate{cut(text, maxTitle), priority}, true
 }
 
-// MessageText is what an event says in one line: its message, else its reply preview, else a sentence about how a
-// spawn went. It is "" for events that say nothing.
-func MessageText(r *Record) string {
-	if text := collapseSpace(firstText(r.Message, r.ReplyPreview)); text != "" || r.Type != TypeA2ASpawnResult {
+// MessageText is what an event says in one line; see Said.
+func MessageText(r *Record) string { return collapseSpace(Said(r)) }
+
+// Said is what an event says, as it was written: its message, else its reply preview, else a sentence about how a spawn
+// went. It is "" for events that say nothing.
+func Said(r *Record) string {
+	if text := firstText(r.Message, r.ReplyPreview); text != "" || r.Type != TypeA2ASpawnResult {
 		return text
 	}
 	switch r.Facts.Status {
