@@ -27,12 +27,15 @@ func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 // shares reports whether a page of an origin may read.
 func (s *Server) shares(origin string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && s.knows(hostname(u.Host))
+	if err != nil || u.Host == "" {
+		return false
+	}
+	return s.knows(hostname(u.Host)) || slices.ContainsFunc(s.settings.Load().Origins, func(ours string) bool { return strings.EqualFold(ours, origin) })
 }
 
 // knows reports whether a host is this machine, or one that is allowed.
 func (s *Server) knows(host string) bool {
-	return isLoopback(host) || slices.ContainsFunc(s.opts.Hosts, func(ours string) bool { return strings.EqualFold(ours, host) })
+	return isLoopback(host) || slices.ContainsFunc(s.settings.Load().Hosts, func(ours string) bool { return strings.EqualFold(ours, host) })
 }
 
 // hostname is a Host header without port and without the brackets of an IPv6 address.
@@ -71,8 +74,8 @@ func (s *Server) share(next echo.HandlerFunc) echo.HandlerFunc {
 		if origin := c.Request().Header.Get("Origin"); s.shares(origin) {
 			h.Set("Access-Control-Allow-Origin", origin)
 		}
-		h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, OPTIONS")
-		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Task-Monitor-Token, Cookie")
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "Content-Type, "+headerToken+", Cookie")
 		h.Set("Access-Control-Expose-Headers", headerAsOf)
 		if c.Request().Method == http.MethodOptions {
 			return c.NoContent(http.StatusNoContent)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -37,6 +38,12 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/health?min_seq=1", 200},
 		{"/api/health?min_seq=x", 400},
 		{"/api/health?min_seq=1000", 503},
+		{"/api/status", 200},
+		{"/api/status?min_seq=x", 400},
+		{"/api/status?min_seq=1000", 503},
+		{"/healthz", 200},
+		{"/readyz", 200},
+		{"/metrics", 404},
 		{"/api/events", 200},
 		{"/api/events?scope=all", 200},
 		{"/api/events?limit=2&role=conversation.main&type=a2a.send&viewCategory=infra_ops&since=2026-02-19", 200},
@@ -45,6 +52,12 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/events?limit=0", 400},
 		{"/api/events?since=never", 400},
 		{"/api/events?min_seq=1000", 503},
+		{"/api/events/search", 200},
+		{"/api/events/search?q=%EB%B0%B0%ED%8F%AC", 200},
+		{"/api/events/search?q=" + strings.Repeat("a", 257), 400},
+		{"/api/work-sessions/search", 200},
+		{"/api/work-sessions/search?q=ws", 200},
+		{"/api/work-sessions/search?q=ws&limit=0", 400},
 		{"/api/work-sessions", 200},
 		{"/api/work-sessions?scope=all&include=summary", 200},
 		{"/api/work-sessions?limit=1&role=conversation.main&status=ACTIVE,QUIET&viewCategory=infra_ops", 200},
@@ -57,12 +70,31 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/work-sessions/ws_missing", 404},
 		{"/api/work-sessions/ws_talk?scope=mine", 400},
 		{"/api/work-sessions/ws_talk?min_seq=1000", 503},
+		{"/api/work-sessions/ws_talk/category", 200},
+		{"/api/work-sessions/%20/category", 404},
+		{"/api/work-sessions/ws_talk/category?limit=0", 400},
+		{"/api/work-sessions/ws_talk/category?min_seq=1000", 503},
 		{"/api/categories", 200},
 		{"/api/categories?scope=mine", 400},
 		{"/api/categories?min_seq=1000", 503},
+		{"/api/agents", 200},
+		{"/api/agents?min_seq=x", 400},
+		{"/api/agents/nobody/info", 404},
+		{"/api/agents/nobody/tasks", 404},
+		{"/api/agents/nobody/tasks/task_1", 404},
+		{"/api/agents/nobody/current", 404},
+		{"/api/agents/nobody/history", 404},
+		{"/api/agents/nobody/blocked", 404},
+		{"/api/agents/nobody/plans", 404},
+		{"/api/team-state", 200},
+		{"/api/milestones", 502},
+		{"/api/milestones/m1", 502},
+		{"/api/milestones/%2e%2e", 404},
+		{"/ws", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
 	}
+	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
 	for path := range contract.document.Paths.Map() {
 		if !asked[path] {
 			t.Errorf("nothing asks for %s", path)
@@ -106,6 +138,12 @@ func newContract(t *testing.T, b *testBundle) *contract {
 func (c *contract) check(t *testing.T, method, path string, status int) string {
 	t.Helper()
 	response, body := c.server.ask(t, method, path)
+	return c.hold(t, method, path, status, response, body)
+}
+
+// hold holds an answer against the contract.
+func (c *contract) hold(t *testing.T, method, path string, status int, response *http.Response, body []byte) string {
+	t.Helper()
 	if response.StatusCode != status {
 		t.Errorf("%s: status %d, want %d: %.200s", path, response.StatusCode, status, body)
 	}

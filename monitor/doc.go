@@ -8,6 +8,8 @@
 //     waits for an event to be reflected.
 //   - The cost of an answer follows what it returns, not the length of the log, and is bounded: by limit, by MaxEvents and by MaxBytes.
 //   - Bad input is refused with 400, naming the field, the value and the mend. No request changes anything.
+//   - Clients of /ws are told each event once, in the order of the log and in the words of REST, also after a lost connection; see
+//     package push.
 //   - What depends on now (whether a work session is archived) is computed from the clock that is passed in.
 //
 // It holds no state: everything is in the tables, and a restart loses nothing.

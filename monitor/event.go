@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
@@ -24,9 +25,10 @@ func enriched(key string) bool {
 // renderEvent writes an event as its original record, enriched: members that we do not know, and the way in which numbers are written,
 // stay as they were. entry is nil where the index has not come to the event; it is not enriched then.
 //
-// What we add on top (id, time, timeSource, state, reason, displayText, redacted) gives way to a member of that name in the record; seq
+// What we add on top (id, from, to, time, timeSource, state, reason, displayText, redacted) gives way to a member of that name in the record; seq
 // does not.
 func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMessage {
+	e = projections.Current(e)
 	r := v.record(e)
 	o := newObject(len(e.Data) + len(e.Original) + 1_024)
 	o.text("type", r.Type)
@@ -47,6 +49,10 @@ func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMess
 	o.integer("seq", e.Seq)
 	o.own = own
 	o.text("id", e.ID.String())
+	o.text("from", orUnknown(r.From()))
+	if to := r.To(); to != "" {
+		o.text("to", to)
+	}
 	o.number("time", r.Time)
 	if r.TimeSource != coordination.TimeFromEvent {
 		o.text("timeSource", r.TimeSource)
@@ -78,7 +84,7 @@ func renderData(e *eventstore.Event, entry *index.Entry, intent string) []byte {
 
 // describeEvent adds what the event says, as people should read it, and how it failed if it did.
 func (v *view) describeEvent(o *object, r *coordination.Record) {
-	said := coordination.Clean(coordination.MessageText(r), v.roster)
+	said := coordination.Clean(coordination.Said(r), v.roster)
 	state, reason := said.State, said.Reason
 	if step := coordination.ThreadStep(r); step.Affects {
 		state = step.Outcome
@@ -100,13 +106,7 @@ func (v *view) describeEvent(o *object, r *coordination.Record) {
 }
 
 // record reads an event as the projections do.
-func (v *view) record(e *eventstore.Event) coordination.Record {
-	data := e.Data
-	if e.Redacted() {
-		data = []byte("{}")
-	}
-	return coordination.ReadRecord(v.Rules, e.Type, e.AgentID, e.TS, e.RecordedAt, data, e.Original)
-}
+func (v *view) record(e *eventstore.Event) coordination.Record { return projections.Record(v.Rules, e) }
 
 // fetch reads events in the order of seqs while their payloads stay within MaxBytes together; what comes after is left out. The first
 // is always read. Sizes are looked at before any payload is.

@@ -139,6 +139,7 @@ type eventPage struct {
 		Type           string
 		Seq            int64
 		ID             string
+		From, To       string
 		Time           float64
 		TimeSource     string
 		EventRole      string
@@ -179,6 +180,8 @@ type workSession struct {
 	CollabCategory            string
 	CollabSubTags             []string
 	CategorySource            string
+	VotedCategory             string
+	UpdatedAt, UpdatedBy      string
 	RoleCounts                map[string]int64
 	Threads                   []struct {
 		ID, ConversationID  string
@@ -186,6 +189,7 @@ type workSession struct {
 		StartTime, LastTime float64
 		EventCount          int64
 		Events              []struct{ Seq int64 }
+		CollabCategory      string
 		Outcome             *string
 		Open                bool
 		Reason              *string
@@ -201,6 +205,7 @@ type workSession struct {
 	LastMessage *struct {
 		From, Text, Type string
 		To               *string
+		Time             float64
 		Seq              int64
 	}
 	CategoryLabel   string

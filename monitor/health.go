@@ -20,6 +20,7 @@ type healthAnswer struct {
 	AsOfSeq     int64                `json:"asOfSeq"`
 	Events      int64                `json:"events"`
 	BadLines    int64                `json:"badLines"` // of imported logs that were no events
+	Doubts      index.Doubts         `json:"doubts"`
 	Durability  string               `json:"durability,omitempty"`
 	Importing   *importAnswer        `json:"importing,omitempty"` // absent when no log is being imported
 	Projections []projections.Status `json:"projections"`
@@ -55,15 +56,29 @@ func (s *Server) health(c echo.Context) error {
 		}
 		a := &healthAnswer{Status: "ok", Timestamp: s.opts.Now().UTC().Format(timestampLayout), Version: s.opts.Version, Seq: head.Seq,
 			AsOfSeq: v.asOf, Events: head.Seq, BadLines: rejected, Projections: listOf(list)}
-		a.Durability = s.opts.Durability
-		if s.opts.Importing != nil {
-			if done, total, running := s.opts.Importing(); running {
-				a.Importing = &importAnswer{done, total}
-			}
+		if a.Doubts, err = index.CountDoubts(ctx, v.tx); err != nil {
+			return nil, err
 		}
-		if slices.ContainsFunc(list, func(p projections.Status) bool { return p.State == projections.Parked }) {
+		a.Durability, a.Importing = s.opts.Durability, s.importing()
+		if parked(list) {
 			a.Status = "degraded"
 		}
 		return a, nil
 	})
+}
+
+func parked(list []projections.Status) bool {
+	return slices.ContainsFunc(list, func(p projections.Status) bool { return p.State == projections.Parked })
+}
+
+// importing is nil while no log is being imported.
+func (s *Server) importing() *importAnswer {
+	if s.opts.Importing == nil {
+		return nil
+	}
+	done, total, running := s.opts.Importing()
+	if !running {
+		return nil
+	}
+	return &importAnswer{done, total}
 }

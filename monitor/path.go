@@ -8,8 +8,12 @@ import (
 )
 
 // idOf is what stands after the last route segment of the path, decoded once. It may hold anything: slashes, dots, percent signs.
-func idOf(c echo.Context) string {
+func idOf(c echo.Context) string { return idBefore(c, "") }
+
+// idBefore is idOf for a path that ends in tail, which is no part of the id.
+func idBefore(c echo.Context, tail string) string {
 	escaped := strings.TrimPrefix(c.Request().URL.EscapedPath(), strings.TrimSuffix(c.Path(), "*"))
+	escaped = strings.TrimSuffix(escaped, tail)
 	id, err := url.PathUnescape(escaped)
 	if err != nil {
 		return escaped

@@ -61,6 +61,16 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	case errors.Is(err, eventstore.ErrClosed):
 		return &problem{Status: http.StatusServiceUnavailable, Code: "closed", Message: "The server is shutting down", RetryAfter: 1}
 	}
+	var busy *eventstore.BusyError
+	if errors.As(err, &busy) {
+		return &problem{Status: http.StatusServiceUnavailable, Code: busy.Code(), Message: "Too much is waiting to be stored", Hint: busy.Hint(),
+			RetryAfter: max(1, int(busy.RetryAfter.Seconds()))}
+	}
+	var full *eventstore.DiskFullError
+	if errors.As(err, &full) {
+		s.opts.Logger.Error("the disk is full", "err", err)
+		return &problem{Status: http.StatusInsufficientStorage, Code: full.Code(), Message: "The disk is full", Hint: full.Hint()}
+	}
 	var corrupt *eventstore.CorruptError
 	if errors.As(err, &corrupt) {
 		s.opts.Logger.Error("the database is damaged", "err", err)

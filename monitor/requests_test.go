@@ -107,7 +107,7 @@ func TestMethodsAndPaths(t *testing.T) {
 		}
 		for header, want := range map[string]string{
 			"Access-Control-Allow-Origin":  "", // no page asks
-			"Access-Control-Allow-Methods": "GET, POST, PATCH, OPTIONS",
+			"Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, OPTIONS",
 			"Access-Control-Allow-Headers": "Content-Type, X-Task-Monitor-Token, Cookie",
 		} {
 			if got := response.Header.Get(header); got != want {

@@ -8,12 +8,17 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/monitor/push"
+	"github.com/pronto-lab/openclawd/projections/search"
+	"github.com/pronto-lab/openclawd/workspace"
 )
 
 // Store is what the API needs of the log.
@@ -25,6 +30,7 @@ type Store interface {
 	Head(ctx context.Context) (eventstore.Head, error)
 	// Wait blocks until the log's head is at least seq.
 	Wait(ctx context.Context, seq int64) (int64, error)
+	eventstore.Appender
 }
 
 // Options of New. Store and Rules are required.
@@ -32,17 +38,28 @@ type Options struct {
 	Store   Store
 	Rules   coordination.Rules
 	Now     func() time.Time // default: time.Now
-	Hosts   []string         // names, without port, under which the API may be asked, beside loopback ones and the address asked
 	Version string           // shown by GET /api
 	// Durability is what an acknowledged append has survived, and Importing how far the import of logs under way is; both for health.
 	Durability string
 	Importing  func() (done, total int64, running bool)
 	Logger     *slog.Logger
+	Settings   // in force until Configure is called
+	// Workspace is the state directory whose files are shown and written; default: one that is not there.
+	Workspace *workspace.Dir
+
+	Search *search.Index // nil: the search endpoints say that there is no search
 
 	// Bounds of one answer. Zero means the default.
-	MaxWait   time.Duration // how long min_seq waits for the log
+	MaxWait   time.Duration // how long min_seq waits for the log, and a search may take
 	MaxEvents int           // in a list of work sessions; of events there is a limit in every request
 	MaxBytes  int           // of the payloads of events
+
+	// MilestoneInterval is how often Task-Hub is asked whether its milestones have changed, while somebody is on /ws; negative: never.
+	MilestoneInterval time.Duration
+
+	Operations Operations // what the program around the API tells operators
+
+	Push push.Options // bounds of /ws; Now, Logger and Version are those of the other answers
 }
 
 // Defaults of Options.
@@ -50,6 +67,8 @@ const (
 	DefaultMaxWait   = 5 * time.Second
 	DefaultMaxEvents = 20_000
 	DefaultMaxBytes  = 32 << 20
+
+	DefaultMilestoneInterval = 30 * time.Second
 )
 
 // maxBodyBytes bounds the body of a request. Reads ignore it.
@@ -57,8 +76,11 @@ const maxBodyBytes = 1 << 20
 
 // Server answers requests. It is safe for concurrent use.
 type Server struct {
-	opts Options
-	echo *echo.Echo
+	opts     Options
+	settings atomic.Pointer[Settings]
+	echo     *echo.Echo
+	hub      *push.Hub
+	taskHub  *http.Client
 }
 
 // New returns a server that is ready to answer.
@@ -69,39 +91,34 @@ func New(opts Options) *Server {
 	opts.MaxWait = cmp.Or(opts.MaxWait, DefaultMaxWait)
 	opts.MaxEvents = cmp.Or(opts.MaxEvents, DefaultMaxEvents)
 	opts.MaxBytes = cmp.Or(opts.MaxBytes, DefaultMaxBytes)
+	if opts.Workspace == nil {
+		opts.Workspace = workspace.New("", workspace.Options{})
+	}
+	opts.MilestoneInterval = cmp.Or(opts.MilestoneInterval, DefaultMilestoneInterval)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, echo: echo.New()}
+	s := &Server{opts: opts, echo: echo.New(), taskHub: newTaskHubClient()}
+	s.Configure(opts.Settings)
+	s.hub = newHub(opts)
 	s.echo.HTTPErrorHandler = s.refuse
-	s.echo.Pre(survive, s.admit, s.share)
-	for _, r := range s.routes() {
-		switch r.method {
-		case "":
-			s.echo.Match([]string{http.MethodGet, http.MethodHead}, r.path, r.answer)
-		default:
-			s.echo.Add(r.method, r.path, s.authorise(r.answer))
-		}
-	}
+	s.echo.Pre(survive, s.admit, s.share, onlyLive)
+	s.place(s.routes())
 	return s
 }
 
 // Run does what goes on without being asked, until ctx ends. A server that does not run answers all the same.
 func (s *Server) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
+	ctx, stop := context.WithCancel(ctx)
+	var polling sync.WaitGroup
+	polling.Go(func() { s.pollMilestones(ctx) })
+	defer polling.Wait()
+	defer stop()
+	return s.hub.Run(ctx)
 }
 
 // Handler answers every path of the API. It expects a server that bounds headers and waits.
 func (s *Server) Handler() http.Handler { return http.MaxBytesHandler(s.echo, maxBodyBytes) }
-
-// route is one thing that can be asked or done.
-type route struct {
-	method string // "" is GET and HEAD; any other one writes, and has to be authorised
-	path   string
-	shown  string // how GET /api lists it; "" leaves it out
-	answer echo.HandlerFunc
-}
 
 func (s *Server) routes() []route {
 	return []route{
@@ -109,10 +126,34 @@ func (s *Server) routes() []route {
 		{"", "/api", "", s.describe},
 		{"", "/api/openapi.yaml", "GET /api/openapi.yaml", s.describeFully},
 		{"", "/api/health", "GET /api/health", s.health},
+		{"", "/api/status", "GET /api/status", s.status},
+		{"", "/healthz", "GET /healthz", s.alive},
+		{"", "/readyz", "GET /readyz", s.ready},
+		{"", "/metrics", "GET /metrics", s.metrics},
 		{"", "/api/events", "GET /api/events", s.listEvents},
+		{"", "/api/events/search", "GET /api/events/search", s.searchEvents},
 		{"", "/api/work-sessions", "GET /api/work-sessions", s.listSessions},
+		{"", "/api/work-sessions/search", "GET /api/work-sessions/search", s.searchSessions},
 		{"", "/api/work-sessions/*", "GET /api/work-sessions/:id", s.showSession},
+		{"", "/api/work-sessions/*" + categoryTail, "GET /api/work-sessions/:id/category", s.showCategory},
+		{http.MethodPatch, "/api/work-sessions/*" + categoryTail, "PATCH /api/work-sessions/:id/category", s.setCategory},
+		{http.MethodDelete, "/api/work-sessions/*" + categoryTail, "DELETE /api/work-sessions/:id/category", s.clearCategory},
 		{"", "/api/categories", "GET /api/categories", s.listCategories},
+		{"", agentsPath, "GET /api/agents", s.listAgents},
+		{"", agentsPath + "/*", "", s.showAgent},
+		{"", agentsPath + "/*/info", "GET /api/agents/:id/info", s.showAgent},
+		{"", agentsPath + "/*/tasks", "GET /api/agents/:id/tasks", s.showAgent},
+		{"", agentsPath + "/*/tasks/", "GET /api/agents/:id/tasks/:taskId", s.showAgent},
+		{"", agentsPath + "/*/current", "GET /api/agents/:id/current", s.showAgent},
+		{"", agentsPath + "/*/history", "GET /api/agents/:id/history", s.showAgent},
+		{"", agentsPath + "/*/blocked", "GET /api/agents/:id/blocked", s.showAgent},
+		{"", agentsPath + "/*/plans", "GET /api/agents/:id/plans", s.showAgent},
+		{"", "/api/team-state", "GET /api/team-state", s.showTeamState},
+		{"", workspaceFilePath, "", nothing},
+		{http.MethodPost, workspaceFilePath, "POST /api/workspace-file", s.writeFile},
+		{"", milestonesPath, "GET /api/milestones", s.milestones},
+		{"", milestonesPath + "/*", "GET /api/milestones/*", s.milestones},
+		{"", livePath, "GET /ws", s.live},
 	}
 }
 

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -25,6 +26,9 @@ type sessionAnswer struct {
 	CollabCategory coordination.Category       `json:"collabCategory"`
 	CollabSubTags  []string                    `json:"collabSubTags"`
 	CategorySource string                      `json:"categorySource"`
+	VotedCategory  coordination.Category       `json:"votedCategory"`       // what the vote says, also where an operator says otherwise
+	UpdatedAt      string                      `json:"updatedAt,omitempty"` // of the override
+	UpdatedBy      string                      `json:"updatedBy,omitempty"`
 	RoleCounts     map[coordination.Role]int64 `json:"roleCounts"`
 	Threads        []threadAnswer              `json:"threads"`
 
@@ -152,6 +156,17 @@ func categoryLabels() map[coordination.Category]string {
 	return labels
 }
 
+// Who says what a work session's category is.
+const (
+	sourceVote     = "event"
+	sourceOverride = "manual_override"
+)
+
+// besides lists the others.
+func besides(list []coordination.Category, one coordination.Category) []coordination.Category {
+	return listOf(slices.DeleteFunc(slices.Clone(list), func(c coordination.Category) bool { return c == one }))
+}
+
 // sessionRenderer turns sessions into answers.
 type sessionRenderer struct {
 	*view
@@ -166,12 +181,15 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 	a := sessionAnswer{
 		ID: idPrefix + s.Name, WorkSessionID: s.Name, Status: s.Status(r.now), StartTime: s.Listed.Start, LastTime: s.Listed.Last,
 		DurationMs: duration(s.Listed), ThreadCount: s.Listed.Threads, EventCount: s.Listed.Events, CollabCategory: s.Category,
-		CollabSubTags: listOf(s.SubTags), CategorySource: "event", RoleCounts: s.ByRole, Threads: make([]threadAnswer, len(s.Threads)),
+		CollabSubTags: listOf(s.Vote.SubTags), CategorySource: sourceVote, VotedCategory: s.Vote.Winner, RoleCounts: s.ByRole, Threads: make([]threadAnswer, len(s.Threads)),
 		Totals: totalsAnswer{s.Whole.Start, s.Whole.Last, duration(s.Whole), s.Whole.Threads, s.Whole.Events}, Title: s.Title,
 		Participants: listOf(s.Participants), Outcome: outcome, OutcomeCounts: s.ByOutcome, OpenThreads: s.OpenThreads,
 		OpenTasks: s.OpenTasks, BlockedTasks: s.BlockedTasks, LastMessage: r.message(s.MessageSeq), CategoryLabel: r.labels[s.Category],
-		CollabSecondary: listOf(s.Secondary), PreviousWorkSessionID: textOrNull(s.Previous), NextWorkSessionID: textOrNull(s.Next),
+		CollabSecondary: besides(s.Vote.Secondary, s.Category), PreviousWorkSessionID: textOrNull(s.Previous), NextWorkSessionID: textOrNull(s.Next),
 		Seq: s.LatestSeq, EventsTruncated: s.Truncated,
+	}
+	if o := s.Override; o != nil {
+		a.CategorySource, a.UpdatedAt, a.UpdatedBy = sourceOverride, o.UpdatedAt, o.UpdatedBy
 	}
 	for i := range s.Threads {
 		thread, whole := r.thread(&s.Threads[i])
@@ -233,7 +251,7 @@ func (r *sessionRenderer) lastSaid(t *conversation.Thread) string {
 	for _, seq := range slices.Backward(t.Events) {
 		if e, ok := r.events[seq]; ok {
 			record := r.record(e)
-			if text := coordination.MessageText(&record); text != "" {
+			if text := coordination.Said(&record); text != "" {
 				return coordination.Preview(text, r.roster, previewLength)
 			}
 		}
@@ -244,15 +262,10 @@ func (r *sessionRenderer) lastSaid(t *conversation.Thread) string {
 // parties are the agents of an event; those that it does not name are unknown.
 func (r *sessionRenderer) parties(e *eventstore.Event) (from, to string) {
 	record := r.record(e)
-	from, to = record.From(), record.To()
-	if from == "" {
-		from = coordination.UnknownAgent
-	}
-	if to == "" {
-		to = coordination.UnknownAgent
-	}
-	return from, to
+	return orUnknown(record.From()), orUnknown(record.To())
 }
+
+func orUnknown(agent string) string { return cmp.Or(agent, coordination.UnknownAgent) }
 
 func (r *sessionRenderer) message(seq int64) *messageAnswer {
 	e, ok := r.events[seq]
@@ -262,7 +275,7 @@ func (r *sessionRenderer) message(seq int64) *messageAnswer {
 	record := r.record(e)
 	from, _ := r.parties(e)
 	return &messageAnswer{From: from, To: textOrNull(record.To()), Type: record.Type, Time: record.Time, Seq: seq,
-		Text: coordination.Preview(coordination.MessageText(&record), r.roster, previewLength)}
+		Text: coordination.Preview(coordination.Said(&record), r.roster, previewLength)}
 }
 
 // readable is a reason with names instead of mentions, null where there is none.

@@ -1,0 +1,193 @@
+package monitor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+const (
+	writeToken   = "correct-horse-battery-staple"
+	categoryPath = "/api/work-sessions/ws_a/category"
+	categoryBody = `{"collabCategory":"infra_ops"}`
+)
+
+// from sends a request as a peer would. header has name and value in turn; Host is the host that is asked for.
+func (b *testBundle) from(peer, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(method, "http://127.0.0.1:3847"+path, strings.NewReader(body))
+	request.RemoteAddr = peer
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			request.Host = header[i+1]
+		} else {
+			request.Header.Add(header[i], header[i+1])
+		}
+	}
+	response := httptest.NewRecorder()
+	b.monitor.Handler().ServeHTTP(response, request)
+	return response
+}
+
+// DB-19: the original lets any page that is open on this machine write, and compares the token byte by byte.
+func TestWhoMayWrite(t *testing.T) {
+	t.Parallel()
+	const near, far = "127.0.0.1:40000", "192.0.2.7:40000"
+	open := setup(t)
+	guarded := setup(t, func(o *monitor.Options) { o.Token = writeToken })
+	sealed := setup(t, func(o *monitor.Options) { o.Sealed = true })
+	for _, c := range []struct {
+		server *testBundle
+		peer   string
+		header []string
+		status int
+		code   string
+	}{
+		// Without a token: this machine, and pages of this very server.
+		{open, near, nil, 200, ""},
+		{open, "127.9.9.9:1", nil, 200, ""},
+		{open, "[::1]:1", nil, 200, ""},
+		{open, "[::ffff:127.0.0.1]:1", nil, 200, ""},
+		{open, far, nil, 401, "unauthorized"},
+		{open, "[2001:db8::1]:1", nil, 401, "unauthorized"},
+		{open, "[::ffff:192.0.2.7]:1", nil, 401, "unauthorized"},
+		{open, "", nil, 401, "unauthorized"},
+		{open, "@", nil, 401, "unauthorized"},
+		{open, near, []string{"X-Task-Monitor-Token", "anything"}, 200, ""},
+		{open, near, []string{"Origin", "http://127.0.0.1:3847", "Content-Type", "application/json"}, 200, ""},
+		{open, near, []string{"Origin", "http://localhost:3847", "Host", "LOCALHOST:3847", "Content-Type", "application/json; charset=utf-8"}, 200, ""},
+		{open, near, []string{"Origin", "http://localhost", "Host", "localhost:80", "Content-Type", "application/json"}, 200, ""},
+		{open, near, []string{"Origin", "http://127.0.0.1:3847", "Sec-Fetch-Site", "same-origin", "Content-Type", "application/json"}, 200, ""},
+		{open, near, []string{"Origin", "http://localhost:3847"}, 403, "cross_origin"},  // asked as 127.0.0.1
+		{open, near, []string{"Origin", "http://127.0.0.1:3102"}, 403, "cross_origin"},  // may read, not write
+		{open, near, []string{"Origin", "https://127.0.0.1:3847"}, 403, "cross_origin"}, // another scheme
+		{open, near, []string{"Origin", "https://evil.example"}, 403, "cross_origin"},
+		{open, near, []string{"Origin", "http://127.0.0.1:3847.evil.example"}, 403, "cross_origin"},
+		{open, near, []string{"Origin", "http://evil.example#http://127.0.0.1:3847"}, 403, "cross_origin"},
+		{open, near, []string{"Origin", "null"}, 403, "cross_origin"},
+		{open, near, []string{"Origin", ""}, 403, "cross_origin"},
+		{open, near, []string{"Origin", "http://127.0.0.1:3847", "Origin", "https://evil.example"}, 403, "cross_origin"},
+		{open, near, []string{"Sec-Fetch-Site", "cross-site"}, 403, "cross_origin"},
+		{open, near, []string{"Sec-Fetch-Site", "same-site"}, 403, "cross_origin"},
+		{open, near, []string{"X-Forwarded-For", "192.0.2.7"}, 401, "unauthorized"},
+		{open, near, []string{"X-Forwarded-For", "127.0.0.1, 192.0.2.7"}, 401, "unauthorized"},
+		{open, near, []string{"X-Forwarded-For", "::ffff:127.0.0.1, 127.0.0.1:5"}, 200, ""},
+
+		// With one: whoever shows it, from wherever, and nobody else.
+		{guarded, near, nil, 401, "unauthorized"},
+		{guarded, near, []string{"X-Task-Monitor-Token", ""}, 401, "unauthorized"},
+		{guarded, near, []string{"X-Task-Monitor-Token", "correct-horse-battery-stapl"}, 401, "unauthorized"},
+		{guarded, near, []string{"X-Task-Monitor-Token", "Correct-horse-battery-staple"}, 401, "unauthorized"},
+		{guarded, near, []string{"X-Task-Monitor-Token", writeToken + "x"}, 401, "unauthorized"},
+		{guarded, near, []string{"Authorization", "Bearer " + writeToken}, 401, "unauthorized"},
+		{guarded, far, []string{"X-Task-Monitor-Token", writeToken}, 200, ""},
+		{guarded, far, []string{"x-task-monitor-token", "  " + writeToken + "\t"}, 200, ""},
+		{guarded, far, []string{"X-Task-Monitor-Token", writeToken, "Origin", "https://hub.example", "Sec-Fetch-Site", "cross-site",
+			"Content-Type", "application/json"}, 200, ""},
+
+		// A page says what it sends; what it may send without asking first is refused.
+		{guarded, far, []string{"X-Task-Monitor-Token", writeToken, "Origin", "https://hub.example", "Content-Type", "text/plain"}, 415, "unsupported_media_type"},
+		{guarded, far, []string{"X-Task-Monitor-Token", writeToken, "Origin", "https://hub.example"}, 415, "unsupported_media_type"},
+		{open, near, []string{"Origin", "http://127.0.0.1:3847", "Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"},
+		{open, near, []string{"Sec-Fetch-Site", "none", "Content-Type", "multipart/form-data; boundary=x"}, 415, "unsupported_media_type"},
+		{open, near, []string{"Content-Type", "application/x-www-form-urlencoded"}, 200, ""}, // curl -d
+
+		// What cannot be read may ask for a token.
+		{sealed, near, nil, 401, "unauthorized"},
+	} {
+		response := c.server.from(c.peer, http.MethodPatch, categoryPath, categoryBody, c.header...)
+		var r refusal
+		if err := json.Unmarshal(response.Body.Bytes(), &r); err != nil {
+			t.Fatalf("%v: %s", err, response.Body)
+		}
+		if response.Code != c.status || r.Code != c.code || c.status >= 400 && r.Hint == "" {
+			t.Errorf("from %q with %q: %d %s, want %d %s", c.peer, c.header, response.Code, response.Body, c.status, c.code)
+		}
+		if r.Code == "unauthorized" && r.Error != "Unauthorized" {
+			t.Errorf("from %q with %q: %q", c.peer, c.header, r.Error)
+		}
+	}
+	// Reading asks for nothing: Task-Hub in a container sends no token.
+	for _, server := range []*testBundle{open, guarded, sealed} {
+		if response := server.from(far, http.MethodGet, "/api/events", ""); response.Code != http.StatusOK {
+			t.Errorf("reading: %d %s", response.Code, response.Body)
+		}
+	}
+}
+
+func TestSettingsChangeWhileServing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const near = "127.0.0.1:40000"
+	write := func(header ...string) int {
+		return b.from(near, http.MethodPatch, categoryPath, categoryBody, header...).Code
+	}
+	if got := write(); got != http.StatusOK {
+		t.Fatalf("without a token: %d", got)
+	}
+	origins := []string{"https://hub.example"}
+	b.monitor.Configure(monitor.Settings{Token: writeToken, Hosts: []string{"api.example"}, Origins: origins})
+	origins[0] = "https://evil.example" // the server has its own copy
+	if got := write(); got != http.StatusUnauthorized {
+		t.Errorf("without the new token: %d", got)
+	}
+	if got := write("X-Task-Monitor-Token", writeToken, "Host", "api.example"); got != http.StatusOK {
+		t.Errorf("with the new token: %d", got)
+	}
+	for origin, want := range map[string]string{"https://hub.example": "https://hub.example", "https://evil.example": "",
+		"http://hub.example": "", "https://hub.example:444": ""} {
+		response := b.from(near, http.MethodOptions, categoryPath, "", "Origin", origin)
+		if got := response.Header().Get("Access-Control-Allow-Origin"); got != want || response.Code != http.StatusNoContent {
+			t.Errorf("%s: may write %q, want %q", origin, got, want)
+		}
+	}
+}
+
+// lockedBuffer collects what several goroutines log.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func TestTokensAreNeverLogged(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	settings := monitor.Settings{Token: writeToken, Cookie: "session=" + writeToken, TaskHub: "http://127.0.0.1:1"}
+	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b := setup(t, func(o *monitor.Options) { o.Settings, o.Logger = settings, logger })
+	said := ""
+	for _, token := range []string{"", writeToken, writeToken + "-mistyped"} {
+		said += b.from("192.0.2.7:1", http.MethodPatch, categoryPath, categoryBody, "X-Task-Monitor-Token", token).Body.String()
+		said += b.from("192.0.2.7:1", http.MethodPatch, categoryPath, `{`, "X-Task-Monitor-Token", token).Body.String()
+		said += b.from("192.0.2.7:1", http.MethodGet, "/api/milestones", "", "Cookie", "session="+token).Body.String()
+		said += b.from("192.0.2.7:1", http.MethodGet, "/api/health", "", "X-Task-Monitor-Token", token).Body.String()
+	}
+	logger.Info("settings", "all", settings, "pointer", &settings, "token", settings.Token)
+	said += fmt.Sprintf("%v %+v %#v %s", settings, settings, settings, config.Secret(writeToken))
+	if !strings.Contains(log.String(), "write refused") || !strings.Contains(log.String(), "milestones not passed on") {
+		t.Errorf("nothing was logged, so that nothing is shown: %s", log.String())
+	}
+	if strings.Contains(log.String()+said, "horse-battery") {
+		t.Errorf("the token is shown:\n%s\n%s", log.String(), said)
+	}
+}

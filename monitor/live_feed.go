@@ -1,0 +1,179 @@
+package monitor
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/monitor/push"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// Bounds of one frame with events. What we add to an event makes it at most some three times as large.
+const (
+	frameEvents = 100
+	frameBytes  = 192 << 10 // of payloads; a larger event has a frame of its own
+)
+
+// logName is the file that the original names where its log has grown.
+const logName = "coordination-events.ndjson"
+
+// feed puts the log into words for /ws.
+type feed struct{ opts Options }
+
+func newFeed(opts Options) *feed {
+	opts.MaxBytes = frameBytes
+	return &feed{opts}
+}
+
+// Wait implements push.Log.
+func (f *feed) Wait(ctx context.Context, seq int64) (int64, error) {
+	return f.opts.Store.Wait(ctx, seq)
+}
+
+// Page implements push.Log. Events are rendered as REST renders them, from the same tables. As there, a panic is an error of this one
+// question.
+func (f *feed) Page(ctx context.Context, after, upTo int64) (page *push.Page, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	seqs := make([]int64, min(upTo-after, frameEvents))
+	for i := range seqs {
+		seqs[i] = after + 1 + int64(i)
+	}
+	err = f.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
+		v := &view{Options: &f.opts, tx: tx}
+		if v.roster, err = index.Roster(ctx, tx); err != nil {
+			return err
+		}
+		events, err := v.fetch(ctx, seqs)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			return fmt.Errorf("no event follows %d, though the log reaches %d", after, upTo)
+		}
+		entries, err := index.Entries(ctx, tx, seqs[:len(events)])
+		if err != nil {
+			return err
+		}
+		page = v.page(seqs[:len(events)], events, entries)
+		return nil
+	})
+	return page, err
+}
+
+// page tells of events, first of those that everybody sees, then with our own book-keeping among them.
+func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry) *push.Page {
+	var public, full told
+	var hints []push.Message
+	for _, seq := range seqs {
+		e := events[seq]
+		if e == nil {
+			continue
+		}
+		t := telling{Event: e, record: v.record(e), text: v.renderEvent(e, entries[seq])}
+		full = append(full, t)
+		if internal(e) {
+			hints = t.hint(hints)
+		} else {
+			public = append(public, t)
+		}
+	}
+	page := &push.Page{Seq: last(seqs), Public: append(public.messages(), hints...)}
+	if len(public) < len(full) {
+		page.Full = append(full.messages(), hints...)
+	}
+	return page
+}
+
+// internal reports whether an event is our own book-keeping, which is left out unless it is asked for.
+func internal(e *eventstore.Event) bool {
+	return e.Actor != eventstore.ActorImport && coordination.Internal(e.Type)
+}
+
+// telling is an event with what is read from it and how it is written.
+type telling struct {
+	*eventstore.Event
+	record coordination.Record
+	text   json.RawMessage
+}
+
+// told is a run of events in one frame.
+type told []telling
+
+// messages are the frames of a run: the events, and where the last of them continues something, that again.
+func (t told) messages() (list []push.Message) {
+	if len(t) == 0 {
+		return nil
+	}
+	latest, texts := t[len(t)-1], t.texts()
+	o := newObject(len(texts) + 512)
+	o.raw("events", texts)
+	o.raw("affectedWorkSessions", t.workSessions())
+	o.integer("seq", latest.Seq)
+	list = append(list, push.Message{Type: "coordination_event_new", Data: json.RawMessage(o.end())})
+	if strings.HasPrefix(latest.Type, "continuation.") {
+		o := newObject(len(latest.text) + 256)
+		o.text("event", "change")
+		o.text("file", logName)
+		o.text("eventType", latest.Type)
+		o.raw("eventData", latest.text)
+		list = append(list, push.Message{Type: "continuation_event", AgentID: latest.AgentID, Data: json.RawMessage(o.end())})
+	}
+	return list
+}
+
+func (t told) texts() []byte {
+	list := []byte{'['}
+	for i := range t {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, t[i].text...)
+	}
+	return append(list, ']')
+}
+
+// workSessions lists the work sessions of a run in the order in which they appear.
+func (t told) workSessions() []byte {
+	var names []string
+	for i := range t {
+		if name := t[i].record.WorkSessionID; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	list := []byte{'['}
+	for i, name := range names {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = appendString(list, name)
+	}
+	return append(list, ']')
+}
+
+// hint adds what an internal event changes in what REST answers, so that whoever shows that can ask again.
+func (t telling) hint(hints []push.Message) []push.Message {
+	o := newObject(256)
+	switch t.Type {
+	case coordination.TypeWorkSessionCategorySet, coordination.TypeWorkSessionCategoryCleared:
+		o.text("event", strings.TrimPrefix(t.Type, "work_session."))
+		o.text("workSessionId", t.record.WorkSessionID)
+		o.integer("seq", t.Seq)
+		return append(hints, push.Message{Type: "work_session_update", Data: json.RawMessage(o.end())})
+	case coordination.TypeConfigApplied:
+		o.text("event", "applied")
+		o.integer("seq", t.Seq)
+		return append(hints, push.Message{Type: "config_update", Data: json.RawMessage(o.end())})
+	}
+	return hints
+}

@@ -1,0 +1,142 @@
+package monitor
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Operations is what the program around the API tells operators. Every field may be nil.
+type Operations struct {
+	// Reasons lists what keeps the program from doing its whole work, as of now; none: it does.
+	Reasons func(context.Context) []Reason
+	// Running says how the parts of the program stand that the log knows nothing of.
+	Running func() Running
+	// Metrics answers GET /metrics; nil: there is nothing there.
+	Metrics http.Handler
+}
+
+// Reason is one thing that keeps the program from doing its whole work, or soon may.
+type Reason struct {
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code"` // stable, e.g. projection_parked
+	What     string   `json:"what"`
+	Mend     string   `json:"mend"`
+}
+
+// Severity says whether a Reason keeps the program from being ready.
+type Severity string
+
+const (
+	SeverityError   Severity = "error"   // answers or promises suffer: not ready
+	SeverityWarning Severity = "warning" // somebody should look; what clients get is right
+)
+
+// Running is how the program around the API stands. What is nil is not done at all.
+type Running struct {
+	Mode      string         `json:"mode"` // produce; follow: another gateway produces
+	API       string         `json:"api,omitempty"`
+	StartedAt time.Time      `json:"startedAt,omitzero"`
+	Follow    *FollowState   `json:"follow"`
+	Search    *SearchState   `json:"search"`
+	Backup    *BackupState   `json:"backup"`
+	Clients   *ClientsState  `json:"clients"`
+	Config    *ConfigState   `json:"config"`
+	Database  *DatabaseState `json:"database"`
+}
+
+// FollowState is how far the coordination log of another gateway has been read.
+type FollowState struct {
+	File     string    `json:"file"`
+	Present  bool      `json:"present"`
+	Behind   int64     `json:"behind"` // bytes
+	Lines    int64     `json:"lines"`  // since the start
+	LastLine time.Time `json:"lastLine,omitzero"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// SearchState is how far the search file has come.
+type SearchState struct {
+	Seq   int64  `json:"seq"`
+	Lag   int64  `json:"lag"` // events
+	Error string `json:"error,omitempty"`
+}
+
+// BackupState is how the backups stand.
+type BackupState struct {
+	Dir     string    `json:"dir"`
+	Every   string    `json:"every"` // "": none is scheduled
+	Last    time.Time `json:"last,omitzero"`
+	LastSeq int64     `json:"lastSeq"`
+	Next    time.Time `json:"next,omitzero"`
+	Running bool      `json:"running"`
+	Error   string    `json:"error,omitempty"`
+}
+
+// ClientsState is how the clients of /ws are doing.
+type ClientsState struct {
+	Connected  int   `json:"connected"`
+	SlowCloses int64 `json:"slowCloses"` // since the start
+}
+
+// ConfigState is whether openclaw.json can be used as it is.
+type ConfigState struct {
+	File  string `json:"file"`
+	Valid bool   `json:"valid"`
+}
+
+// DatabaseState is how the file stands.
+type DatabaseState struct {
+	File         string  `json:"file"`
+	Bytes        int64   `json:"bytes"`
+	WALBytes     int64   `json:"walBytes"`
+	OldestReader float64 `json:"oldestReaderSeconds"`
+	Queued       int     `json:"queuedEvents"`
+}
+
+// alive answers as long as the process does. It asks nobody.
+func (s *Server) alive(c echo.Context) error {
+	return writeJSON(c, http.StatusOK, struct {
+		Status string `json:"status"`
+	}{"ok"})
+}
+
+// readiness answers GET /readyz.
+type readiness struct {
+	Status  string   `json:"status"` // ok; degraded: there are warnings; unready: there are errors
+	Reasons []Reason `json:"reasons"`
+}
+
+// ready says whether the program does its whole work, and if not, why not and what to do.
+func (s *Server) ready(c echo.Context) error {
+	answer, status := readiness{"ok", s.reasons(c.Request().Context())}, http.StatusOK
+	switch {
+	case slices.ContainsFunc(answer.Reasons, Reason.isError):
+		answer.Status, status = "unready", http.StatusServiceUnavailable
+	case len(answer.Reasons) > 0:
+		answer.Status = "degraded"
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return writeJSON(c, status, answer)
+}
+
+func (r Reason) isError() bool { return r.Severity == SeverityError }
+
+func (s *Server) reasons(ctx context.Context) []Reason {
+	if s.opts.Operations.Reasons == nil {
+		return []Reason{}
+	}
+	return append([]Reason{}, s.opts.Operations.Reasons(ctx)...)
+}
+
+// metrics answers in the text format of Prometheus.
+func (s *Server) metrics(c echo.Context) error {
+	if s.opts.Operations.Metrics == nil {
+		return notFound("Not found")
+	}
+	s.opts.Operations.Metrics.ServeHTTP(c.Response(), c.Request())
+	return nil
+}

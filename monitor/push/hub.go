@@ -1,0 +1,243 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Refusals of Accept.
+var (
+	ErrFull   = errors.New("as many clients are connected as may be")
+	ErrIdle   = errors.New("nothing is pushed yet")
+	ErrClosed = errors.New("nothing is pushed any more")
+)
+
+// Order is what a client asks for.
+type Order struct {
+	Since *int64 // events after this seq first, from the log; it must not lie beyond the head. nil: only what comes
+	Full  bool   // the system's own book-keeping too
+}
+
+// Hub reads the log and tells everybody who is connected. Its lock is never held while anything waits.
+type Hub struct {
+	log     Log
+	opts    Options
+	ready   chan struct{} // closed when Run knows where the log ends, or is over
+	replays chan struct{} // one token per client that may read the log
+	gone    sync.WaitGroup
+
+	mu      sync.Mutex
+	clients map[*client]struct{}
+	places  int           // taken by clients and by those who are shaking hands
+	seq     int64         // live clients have been told the log up to here, or are about to be
+	moved   chan struct{} // closed when seq changes; nil while nobody waits for it
+	closed  bool
+
+	frames, dropped, queued atomic.Int64
+}
+
+// New returns a hub that tells nobody anything until Run runs.
+func New(log Log, opts Options) *Hub {
+	return &Hub{log: log, opts: opts.withDefaults(), clients: map[*client]struct{}{}, ready: make(chan struct{}),
+		replays: make(chan struct{}, maxReplays)}
+}
+
+// Run tells what happens from now on until ctx ends, then closes all connections. It is called once. What cannot be read is tried again;
+// an error means that the log is gone.
+func (h *Hub) Run(ctx context.Context) error {
+	defer h.close()
+	head, err := h.log.Wait(ctx, 0)
+	if err != nil {
+		return h.ended(ctx, err)
+	}
+	h.skip(head)
+	close(h.ready)
+	for {
+		head, err := h.log.Wait(ctx, h.seq+1)
+		if err != nil {
+			return h.ended(ctx, err)
+		}
+		if h.skip(head) {
+			continue
+		}
+		err = h.spread(ctx, head)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			h.opts.Logger.Error("the log cannot be read; trying again", "after", h.seq, "err", err)
+			pause(ctx, retryAfter)
+		default:
+			h.breathe(ctx)
+		}
+	}
+}
+
+const retryAfter = time.Second
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (h *Hub) ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("wait for the log: %w", err)
+}
+
+// Publish tells everybody a message beside the log, in the order of calls. It never blocks and may be called at any time.
+func (h *Hub) Publish(m Message) {
+	h.mu.Lock()
+	nobody := len(h.clients) == 0
+	h.mu.Unlock()
+	if nobody {
+		return
+	}
+	f, err := newFrame(m, h.opts.Now(), 0)
+	if err != nil {
+		h.opts.Logger.Error("message not pushed", "err", err)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.clients {
+		h.give(c, f)
+	}
+}
+
+// Stats says how the clients are doing.
+func (h *Hub) Stats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Stats{Clients: len(h.clients), Frames: h.frames.Load(), Dropped: h.dropped.Load(), Seq: h.seq, QueuedBytes: h.queued.Load()}
+}
+
+// Accept makes a connection of a request and serves it until it ends. An error says why it has not; nothing has been answered then.
+func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o Order) error {
+	if err := h.enter(r.Context()); err != nil {
+		return err
+	}
+	defer h.leave()
+	s, err := upgrade(w, r, &h.opts)
+	var refused *HandshakeError
+	switch {
+	case errors.As(err, &refused):
+		return err
+	case err != nil:
+		h.opts.Logger.Debug("client lost while it connected", "client", r.RemoteAddr, "err", err)
+		return nil
+	}
+	c := &client{hub: h, socket: s, queue: newQueue(h.opts.QueueFrames, h.opts.QueueBytes, &h.queued), full: o.Full}
+	h.welcome(c, o.Since)
+	defer h.forget(c)
+	c.serve()
+	return nil
+}
+
+func (h *Hub) enter(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, h.opts.StartWait)
+	defer stop()
+	select {
+	case <-h.ready:
+	case <-ctx.Done():
+		return ErrIdle
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		return ErrClosed
+	case h.places >= h.opts.MaxClients:
+		return ErrFull
+	}
+	h.places++
+	h.gone.Add(1)
+	return nil
+}
+
+func (h *Hub) leave() {
+	h.mu.Lock()
+	h.places--
+	h.mu.Unlock()
+	h.gone.Done()
+}
+
+// welcome makes a connection a client and its first frame the one that says so.
+func (h *Hub) welcome(c *client, since *int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c.seq, c.live = h.seq, true
+	if since != nil && *since != h.seq {
+		c.seq, c.live = *since, false
+	}
+	h.clients[c] = struct{}{}
+	if h.closed {
+		c.queue.finish(restarted)
+		return
+	}
+	f, err := newFrame(Message{Type: "connected", Data: greeting{"Connected to Task Monitor", c.seq, h.seq, h.opts.Version}}, h.opts.Now(), 0)
+	if err != nil {
+		c.queue.finish(failed)
+		return
+	}
+	c.queue.put(f)
+}
+
+// greeting is the data of the first frame.
+type greeting struct {
+	Message string `json:"message"`
+	Seq     int64  `json:"seq"`  // events after it follow
+	Head    int64  `json:"head"` // those up to it have happened already
+	Version string `json:"version,omitempty"`
+}
+
+func (h *Hub) forget(c *client) {
+	h.mu.Lock()
+	delete(h.clients, c)
+	h.mu.Unlock()
+	c.queue.finish(failed)
+}
+
+// close says goodbye to everybody and cuts off whoever does not answer.
+func (h *Hub) close() {
+	h.mu.Lock()
+	h.closed = true
+	for c := range h.clients {
+		c.queue.finish(restarted)
+	}
+	h.mu.Unlock()
+	select {
+	case <-h.ready:
+	default:
+		close(h.ready)
+	}
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		h.gone.Wait()
+	}()
+	patience := time.NewTimer(h.opts.CloseTime)
+	defer patience.Stop()
+	select {
+	case <-all:
+		return
+	case <-patience.C:
+	}
+	h.mu.Lock()
+	for c := range h.clients {
+		_ = c.socket.close()
+	}
+	h.mu.Unlock()
+	<-all
+}

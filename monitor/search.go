@@ -1,0 +1,234 @@
+package monitor
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/search"
+)
+
+// found is what both kinds of search answer besides what they found.
+type found struct {
+	Count      int    `json:"count"`
+	Total      int64  `json:"total"`
+	Offset     int    `json:"offset"`
+	Limit      int    `json:"limit"`
+	Query      string `json:"query"`
+	NextOffset *int   `json:"nextOffset"`      // of the next page; null on the last one
+	SearchSeq  int64  `json:"searchSeq"`       // events up to here are searched
+	AsOfSeq    int64  `json:"asOfSeq"`         // what is shown of them is as of here
+	Error      string `json:"error,omitempty"` // why nothing was looked for
+}
+
+// unsearched is the answer where nothing is looked for. The original, too, answers with 200 then.
+func (s *Server) unsearched(q *searchQuery) (f found, ok bool) {
+	f = found{Offset: q.Offset, Limit: q.Limit, Query: q.text}
+	switch {
+	case s.opts.Search == nil:
+		f.Error = "Search is not available"
+	case q.text == "":
+		f.Error = "Missing q: give the words to look for"
+	}
+	return f, f.Error != ""
+}
+
+// eventsFound answers GET /api/events/search.
+type eventsFound struct {
+	Events []json.RawMessage `json:"events"`
+	found
+}
+
+func (s *Server) searchEvents(c echo.Context) error {
+	q, err := searchQueryOf(c)
+	if err != nil {
+		return err
+	}
+	if nothing, ok := s.unsearched(&q); ok {
+		return s.answer(c, q.minSeq, func(_ context.Context, v *view) (any, error) {
+			nothing.AsOfSeq = v.asOf
+			return &eventsFound{[]json.RawMessage{}, nothing}, nil
+		})
+	}
+	return s.searching(c, func(ctx context.Context) error {
+		var hits search.Hits
+		seq, err := s.search(ctx, &q, func(tx *sql.Tx) (err error) {
+			hits, err = search.Find(ctx, tx, q.Query)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) {
+			return v.showEventsFound(ctx, &q, hits, seq)
+		})
+	})
+}
+
+func (v *view) showEventsFound(ctx context.Context, q *searchQuery, hits search.Hits, seq int64) (*eventsFound, error) {
+	events, err := v.fetchFound(ctx, hits.Seqs)
+	if err != nil {
+		return nil, err
+	}
+	seqs := hits.Seqs[:min(len(hits.Seqs), len(events))] // where events are huge, a page is shorter than asked for
+	entries, err := index.Entries(ctx, v.tx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	a := &eventsFound{make([]json.RawMessage, len(seqs)), q.answer(v, len(seqs), hits.Total, seq)}
+	if q.Relevance && q.Offset+len(seqs) >= search.Ranked {
+		a.NextOffset = nil
+	}
+	for i, seq := range seqs {
+		if a.Events[i], err = withSnippet(v.renderEvent(events[seq], entries[seq]), v.snippet(q.Words, events[seq])); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// sessionsFound answers GET /api/work-sessions/search.
+type sessionsFound struct {
+	Sessions []sessionFound `json:"sessions"`
+	found
+}
+
+// sessionFound is a work session with what was found in it.
+type sessionFound struct {
+	sessionAnswer
+	MatchCount int64           `json:"matchCount"`
+	MatchSeqs  []int64         `json:"matchSeqs"` // the newest of them, the newest first
+	Snippet    *search.Snippet `json:"snippet"`   // of the newest one
+}
+
+func (s *Server) searchSessions(c echo.Context) error {
+	q, err := searchQueryOf(c)
+	if err != nil {
+		return err
+	}
+	if nothing, ok := s.unsearched(&q); ok {
+		return s.answer(c, q.minSeq, func(_ context.Context, v *view) (any, error) {
+			nothing.AsOfSeq = v.asOf
+			return &sessionsFound{[]sessionFound{}, nothing}, nil
+		})
+	}
+	return s.searching(c, func(ctx context.Context) error {
+		var hits search.SessionHits
+		seq, err := s.search(ctx, &q, func(tx *sql.Tx) (err error) {
+			hits, err = search.FindSessions(ctx, tx, q.Query)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) {
+			return v.showSessionsFound(ctx, &q, hits, seq)
+		})
+	})
+}
+
+// searching runs a search, and runs it again without those events that turn out to have been redacted since they were fed.
+func (s *Server) searching(c echo.Context, run func(context.Context) error) error {
+	const tries = 5
+	ctx := c.Request().Context()
+	for try := 1; ; try++ {
+		err := run(ctx)
+		var gone *redactedError
+		if !errors.As(err, &gone) {
+			return err
+		}
+		if try == tries {
+			return &problem{Status: http.StatusServiceUnavailable, Code: "search_rebuilding", Message: "Events were redacted while they were looked for",
+				Hint: "try again", RetryAfter: 1}
+		}
+		if err := s.opts.Search.Forget(ctx, gone.seqs); err != nil {
+			return err
+		}
+	}
+}
+
+// redactedError names events that were found and must not be any more.
+type redactedError struct{ seqs []int64 }
+
+func (e *redactedError) Error() string { return fmt.Sprintf("events %v are redacted", e.seqs) }
+
+// fetchFound reads found events.
+func (v *view) fetchFound(ctx context.Context, seqs []int64) (map[int64]*eventstore.Event, error) {
+	events, err := v.fetch(ctx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	var gone []int64
+	for seq, e := range events {
+		if e.Redacted() {
+			gone = append(gone, seq)
+		}
+	}
+	if len(gone) > 0 {
+		return nil, &redactedError{gone}
+	}
+	return events, nil
+}
+
+// search looks into the search file, which has to have come to min_seq, and says how far it has.
+func (s *Server) search(ctx context.Context, q *searchQuery, look func(*sql.Tx) error) (seq int64, err error) {
+	waiting, stop := context.WithTimeout(ctx, s.opts.MaxWait)
+	defer stop()
+	if err := s.opts.Search.Wait(waiting, q.minSeq); err != nil && ctx.Err() == nil {
+		return 0, behind(fmt.Sprintf("Search stands at %d; %d was asked for", s.opts.Search.Status().Seq, q.minSeq),
+			"try again, or ask without min_seq")
+	}
+	err = s.opts.Search.View(waiting, func(tx *sql.Tx) (err error) {
+		if seq, err = search.Position(waiting, tx); err != nil {
+			return err
+		}
+		return look(tx)
+	})
+	var corrupt *eventstore.CorruptError
+	var stale *search.StaleError
+	switch {
+	case errors.As(err, &corrupt), errors.As(err, &stale):
+		s.opts.Logger.Warn("the search file is being made anew", "err", err)
+		return 0, &problem{Status: http.StatusServiceUnavailable, Code: "search_rebuilding", Message: "The search file is being made anew",
+			Hint: "try again", RetryAfter: 1}
+	case err != nil && waiting.Err() != nil && ctx.Err() == nil:
+		return 0, &problem{Status: http.StatusServiceUnavailable, Code: "search_slow", Message: "The search took too long", Field: "q",
+			Hint: "use longer words, or more of them", RetryAfter: 1}
+	}
+	return seq, err
+}
+
+// answer is what an answer says besides what was found.
+func (q *searchQuery) answer(v *view, count int, total, seq int64) found {
+	f := found{Count: count, Total: total, Offset: q.Offset, Limit: q.Limit, Query: q.text, SearchSeq: seq, AsOfSeq: v.asOf}
+	if next := q.Offset + count; count > 0 && int64(next) < total {
+		f.NextOffset = &next
+	}
+	return f
+}
+
+// withSnippet adds a snippet to an event. A member of that name in its record gives way.
+func withSnippet(event []byte, snippet *search.Snippet) ([]byte, error) {
+	text, err := json.Marshal(snippet)
+	if err != nil {
+		return nil, fmt.Errorf("encode snippet: %w", err)
+	}
+	o := newObject(len(event) + len(text) + len(`,"snippet":`))
+	o.members(event, func(key string) bool { return key != "snippet" })
+	o.raw("snippet", text)
+	return o.end(), nil
+}
+
+// snippet is what an event says around the words that were found.
+func (v *view) snippet(words search.Words, e *eventstore.Event) *search.Snippet {
+	r := v.record(e)
+	s := words.SnippetOf(&r, v.roster)
+	return &s
+}

@@ -1,0 +1,128 @@
+package monitor
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// Status is everything that an operator wants to see on one screen. It answers GET /api/status.
+type Status struct {
+	Status    string `json:"status"` // ok; degraded: there is a reason, or a projection is parked
+	Version   string `json:"version"`
+	Timestamp string `json:"timestamp"`
+	Running
+	Seq         int64                  `json:"seq"`
+	AsOfSeq     int64                  `json:"asOfSeq"`
+	HeadAt      *string                `json:"headAt"` // when the newest event was stored; null: there is none
+	Events      Counts                 `json:"events"`
+	BadLines    int64                  `json:"badLines"`
+	Doubts      index.Doubts           `json:"doubts"`
+	Sessions    conversation.Recent    `json:"sessions"`
+	Trouble     []conversation.Trouble `json:"trouble"` // the newest five
+	Projections []projections.Status   `json:"projections"`
+	Importing   *importAnswer          `json:"importing,omitempty"`
+	Reasons     []Reason               `json:"reasons"`
+}
+
+// Counts are events by their own time.
+type Counts struct {
+	Total    int64 `json:"total"`
+	LastDay  int64 `json:"lastDay"` // of the last 24 hours, hours taken whole
+	LastWeek int64 `json:"lastWeek"`
+}
+
+// newestTrouble is how many troubled conversations a status names.
+const newestTrouble = 5
+
+func (s *Server) status(c echo.Context) error {
+	p := parametersOf(c)
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) { return s.statusOf(ctx, v) })
+}
+
+// Status says how the log, its tables and the program stand. It works without anybody serving.
+func (s *Server) Status(ctx context.Context) (status *Status, err error) {
+	err = s.opts.Store.View(ctx, func(tx *sql.Tx) error {
+		v := view{Options: &s.opts, tx: tx, now: float64(s.opts.Now().UnixMilli())}
+		if v.asOf, err = projections.AsOf(ctx, tx); err != nil {
+			return fmt.Errorf("read position: %w", err)
+		}
+		status, err = s.statusOf(ctx, &v)
+		return err
+	})
+	return status, err
+}
+
+func (s *Server) statusOf(ctx context.Context, v *view) (*Status, error) {
+	head, err := v.Store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &Status{Status: "ok", Version: s.opts.Version, Timestamp: s.opts.Now().UTC().Format(timestampLayout), Seq: head.Seq, AsOfSeq: v.asOf,
+		Importing: s.importing(), Reasons: s.reasons(ctx)}
+	if s.opts.Operations.Running != nil {
+		a.Running = s.opts.Operations.Running()
+	}
+	if err := s.readStatus(ctx, v, a); err != nil {
+		return nil, err
+	}
+	if len(a.Reasons) > 0 || parked(a.Projections) {
+		a.Status = "degraded"
+	}
+	return a, nil
+}
+
+// readStatus reads what the log and its tables say.
+func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error) {
+	if a.HeadAt, err = headTime(ctx, v, a.Seq); err != nil {
+		return err
+	}
+	list, err := projections.List(ctx, v.tx)
+	if err != nil {
+		return err
+	}
+	a.Projections = listOf(list)
+	if a.BadLines, err = index.CountInternal(ctx, v.tx, coordination.TypeImportRejected); err != nil {
+		return err
+	}
+	if a.Doubts, err = index.CountDoubts(ctx, v.tx); err != nil {
+		return err
+	}
+	a.Events.Total = a.Seq
+	if a.Events.LastDay, err = index.CountSince(ctx, v.tx, v.now-dayMs); err != nil {
+		return err
+	}
+	if a.Events.LastWeek, err = index.CountSince(ctx, v.tx, v.now-7*dayMs); err != nil {
+		return err
+	}
+	if a.Sessions, err = conversation.CountRecent(ctx, v.tx, v.now); err != nil {
+		return err
+	}
+	trouble, err := conversation.NewestTrouble(ctx, v.tx, newestTrouble)
+	a.Trouble = listOf(trouble)
+	return err
+}
+
+const dayMs = 24 * index.HourMs
+
+// headTime is when the newest event was stored.
+func headTime(ctx context.Context, v *view, seq int64) (*string, error) {
+	events, err := v.Store.EventsIn(ctx, v.tx, []int64{seq})
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	at := time.UnixMilli(events[0].RecordedAt).UTC().Format(timestampLayout)
+	return &at, nil
+}
