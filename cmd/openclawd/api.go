@@ -12,10 +12,8 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// Bounds of one connection. Answers may be long; requests are short.
+// Bounds of one connection, beside those of limits. Answers may be long; requests are short.
 const (
-	readHeaderTime = 10 * time.Second
-	readTime       = 30 * time.Second
 	writeTime      = time.Minute
 	idleTime       = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
@@ -25,8 +23,8 @@ const (
 func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           p.monitor.Handler(),
-		ReadHeaderTimeout: readHeaderTime,
-		ReadTimeout:       readTime,
+		ReadHeaderTimeout: p.limits.readHeaderTime,
+		ReadTimeout:       p.limits.readTime,
 		WriteTimeout:      writeTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -61,8 +59,8 @@ func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 func (p *Program) newMonitor() *monitor.Server {
 	return monitor.New(monitor.Options{
 		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
-		Logger: p.opts.Logger.With("component", "monitor"), Hosts: p.opts.Hosts, Durability: string(p.log.Durability()),
-		Importing: p.importing.progress,
+		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.monitor(), Durability: string(p.log.Durability()),
+		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(),
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,7 @@ import (
 )
 
 func newConfig(p *process) *cobra.Command {
-	return newGroup("config", "Look at the configuration", newConfigCheck(p))
+	return newGroup("config", "Look at the configuration", newConfigCheck(p), newConfigShow(p))
 }
 
 // checking holds the flags of config check.
@@ -102,7 +101,7 @@ func (p *process) configPath(stateDir string, args []string) (string, error) {
 			return "", err
 		}
 	}
-	return filepath.Join(stateDir, configName), nil
+	return configPath(stateDir), nil
 }
 
 func (p *process) writeConfigReport(report *configReport) error {

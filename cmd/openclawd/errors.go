@@ -17,7 +17,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitLocked = 75
+	exitAgain  = 75 // locked by another, or interrupted: the same command may succeed later
 	exitConfig = 78
 )
 
@@ -32,8 +32,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &locked):
-		return exitLocked
+	case errors.As(err, &locked), errors.Is(err, context.Canceled):
+		return exitAgain
 	case errors.As(err, &config):
 		return exitConfig
 	}

@@ -48,12 +48,3 @@ func answer(e *eventstore.Event, entry *index.Entry) eventAnswer {
 	}
 	return a
 }
-
-// recordOf reads a stored event as the projections do.
-func recordOf(e *eventstore.Event) coordination.Record {
-	data := e.Data
-	if e.Redacted() {
-		data = []byte("{}")
-	}
-	return coordination.ReadRecord(coordination.RulesV2, e.Type, e.AgentID, e.TS, e.RecordedAt, data, e.Original)
-}

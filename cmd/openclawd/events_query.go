@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
@@ -213,7 +214,7 @@ func (q *querying) matches(e *eventstore.Event) bool {
 	if !q.looksInside() {
 		return true
 	}
-	r := recordOf(e)
+	r := projections.Record(coordination.RulesV2, e)
 	return (q.agent == "" || slices.ContainsFunc([]string{r.AgentID, r.From(), r.To()}, func(id string) bool { return strings.EqualFold(id, q.agent) })) &&
 		(q.workSession == "" || r.WorkSessionID == q.workSession) &&
 		(q.conversation == "" || r.ConversationID == q.conversation) &&
@@ -248,9 +249,9 @@ func (p *process) writeEvents(found *foundEvents, head int64) error {
 	rows := make([][]string, len(found.events))
 	for i := range found.events {
 		e := &found.events[i]
-		r := recordOf(e)
+		r := projections.Record(coordination.RulesV2, e)
 		row := []string{strconv.FormatInt(e.Seq, 10), formatMs(int64(r.Time)), e.Type, "", found.roster.Name(r.From()),
-			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.MessageText(&r), r.Label, r.Reason), found.roster, previewRunes)}
+			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.Said(&r), r.Label, r.Reason), found.roster, previewRunes)}
 		if entry := found.entries[e.Seq]; entry != nil {
 			row[3] = string(entry.Role)
 		}

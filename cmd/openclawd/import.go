@@ -70,7 +70,7 @@ func (p *process) importFiles(ctx context.Context, im importing, files []string)
 		return err
 	}
 	if im.config != "" {
-		team, err := readTeam(im.config, slog.New(slog.NewTextHandler(p.stderr, nil)))
+		team, err := readTeam(im.config, p.getenv, slog.New(slog.NewTextHandler(p.stderr, nil)))
 		if err != nil {
 			return err
 		}

@@ -14,9 +14,13 @@ import (
 // newImporter brings coordination logs into log: each event on the stream that our vocabulary gives it, each line that is no event as
 // an import.rejected. progress may be nil.
 func newImporter(log *sqlite.DB, logger *slog.Logger, progress func(ndjson.Progress)) *ndjson.Importer {
-	return ndjson.New(ndjson.Options{
-		Log: log, Restorer: log, Stream: streamOf, Reject: rejected, Progress: progress, Logger: logger,
-	})
+	o := importOptions(log, logger)
+	o.Progress = progress
+	return ndjson.New(o)
+}
+
+func importOptions(log *sqlite.DB, logger *slog.Logger) ndjson.Options {
+	return ndjson.Options{Log: log, Restorer: log, Stream: streamOf, Reject: rejected, Logger: logger}
 }
 
 func streamOf(typ, agentID string, data, original []byte) string {

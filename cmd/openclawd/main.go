@@ -1,7 +1,7 @@
 // Openclawd remembers and serves what a team of LLM agents does: one event log in one SQLite file, the tables made of it, and the
 // Task-Monitor API on top.
 //
-// Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 75 another openclawd has the file; 78 a setting is wrong.
+// Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 75 another openclawd has the file, or it was interrupted; 78 a setting is wrong.
 package main
 
 import (

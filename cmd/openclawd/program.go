@@ -7,29 +7,34 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
-	"sync/atomic"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/overrides"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/search"
 )
 
 // limits say what is done before the API answers, so that the first answer is complete. Anything larger is done while it answers.
 type limits struct {
-	importFirstBytes   int64 // of all logs, into an empty database
-	reimportFirstBytes int64 // of all logs, into one that holds an import already
+	importFirstBytes   int64 // of what the logs have that is not stored, into an empty database
+	reimportFirstBytes int64 // the same, into one that holds something already
 	rebuildFirstEvents int64 // in the log
+
+	readHeaderTime, readTime time.Duration // for a request's header, and for all of it
 }
 
 func defaultLimits() limits {
-	return limits{importFirstBytes: 64 << 20, reimportFirstBytes: 4 << 20, rebuildFirstEvents: 20_000}
+	return limits{importFirstBytes: 64 << 20, reimportFirstBytes: 4 << 20, rebuildFirstEvents: 20_000,
+		readHeaderTime: 10 * time.Second, readTime: 30 * time.Second}
 }
 
 // drainTime is how long requests under way may take to finish once the program is told to end.
@@ -39,14 +44,18 @@ const drainTime = 5 * time.Second
 type Options struct {
 	StateDir   string // of OpenClaw; need not exist
 	DB         string
-	API        string // host:port; port 0 takes any free one
+	API        string // host:port; port 0 takes any free one; "": as Getenv and the configuration say
 	Follow     bool   // another gateway produces the events of StateDir
+	Mirror     bool   // our own events go on into the coordination log of StateDir; not together with Follow
 	Rules      coordination.Rules
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Hosts      []string // further names under which the API may be asked; may be empty
 	Durability sqlite.Durability
-	Ready      func(api net.Addr) // called once, when the API answers; may be nil
+	Backups    BackupOptions
+	Getenv     func(string) string // gives environment variables, "" for one that is not set; nil: none is set
+	Reload     <-chan os.Signal    // has the configuration read again; may be nil
+	Ready      func(api net.Addr)  // called once, when the API answers; may be nil
 }
 
 // Program is the whole server: the log, its projections, the import of what is there already, and the API.
@@ -58,16 +67,30 @@ type Program struct {
 	log    *sqlite.DB
 	engine *projections.Engine
 
+	config    *liveConfig
+	settings  settings // as they were at the start
+	reachable bool     // by other machines
+
 	monitor   *monitor.Server
 	watcher   *watch.Watcher
+	follower  *ndjson.Follower
+	mirror    *ndjson.Mirror // nil where nothing is mirrored
+	overrides *overrides.Sync
+	search    *search.Index // nil where its file cannot be used
 	importing importState
+	backups   *backup.Schedule
+	address   string // at which the API answers
+	startedAt time.Time
 
-	caughtUp chan struct{} // closed when nothing is left to import or to rebuild
+	searchFile *sqlite.Side  // nil where there is none
+	caughtUp   chan struct{} // closed when nothing is left to import or to rebuild
 }
 
 // New returns a program that has not touched anything yet.
 func New(opts Options) *Program {
-	return &Program{opts: opts, limits: defaultLimits(), caughtUp: make(chan struct{})}
+	p := &Program{opts: opts, limits: defaultLimits(), caughtUp: make(chan struct{})}
+	p.config = newLiveConfig(configPath(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
+	return p
 }
 
 // Run serves until ctx ends, then stops listening, lets requests under way finish and returns nil. Its errors say why it could not
@@ -81,20 +104,30 @@ func (p *Program) Run(ctx context.Context) error {
 }
 
 func (p *Program) run(ctx context.Context) error {
+	if err := p.configure(); err != nil {
+		return err
+	}
 	if err := p.open(ctx); err != nil {
 		return err
 	}
-	listener, err := listen(ctx, p.opts.API)
+	listener, err := listen(ctx, &p.settings)
 	if err != nil {
 		return err
 	}
 	defer listener.Close() // serve has closed it, unless run ends before
+	p.reachable = reachable(listener.Addr())
+	p.address, p.startedAt = listener.Addr().String(), p.opts.Now()
 	later, err := p.catchUp(ctx)
 	if err != nil {
 		return err
 	}
+	p.backups = p.newBackups()
+	p.openSearch(ctx)
 	p.monitor = p.newMonitor()
 	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))
+	p.mirror = p.newMirror()
+	p.overrides = p.newOverrides()
+	p.overrides.Look(ctx)
 	services, ctx := errgroup.WithContext(ctx)
 	services.Go(func() error {
 		defer close(p.caughtUp)
@@ -120,12 +153,12 @@ func (p *Program) Close() error {
 	if p.log == nil {
 		return nil
 	}
-	return p.log.Close()
+	return errors.Join(p.closeSearch(), p.log.Close())
 }
 
 func (p *Program) open(ctx context.Context) (err error) {
 	p.log, err = sqlite.Open(ctx, sqlite.Options{
-		Path: p.opts.DB, Owner: "serve on " + p.opts.API, Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
+		Path: p.opts.DB, Owner: "serve on " + p.settings.api.value, Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
 	})
 	if err != nil {
 		return openError(p.opts.DB, err)
@@ -156,17 +189,7 @@ func (p *Program) catchUp(ctx context.Context) (later []func(context.Context), e
 	if err := p.applyTeam(ctx); err != nil {
 		return nil, err
 	}
-	logs, err := p.newLogs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case len(logs.Files) == 0:
-	case logs.bytes() < p.limits.importFirstBytes && (head.Seq == 0 || logs.bytes() < p.limits.reimportFirstBytes):
-		p.tryImport(ctx, logs)
-	default:
-		later = append(later, func(ctx context.Context) { p.tryImport(ctx, logs) })
-	}
+	later = append(later, p.catchUpLogs(ctx, head.Seq == 0)...)
 	return later, ctx.Err()
 }
 
@@ -211,109 +234,16 @@ func (p *Program) rebuild(ctx context.Context, opts projections.RebuildOptions) 
 	}
 }
 
-// applyTeam tells the log whom the configuration names. One that cannot be read changes nothing.
-func (p *Program) applyTeam(ctx context.Context) error {
-	path := filepath.Join(p.opts.StateDir, configName)
-	team, err := readTeam(path, p.opts.Logger.With("component", "config"))
-	switch {
-	case isMissing(err):
-		return nil
-	case err != nil:
-		p.opts.Logger.Warn("configuration not applied: the team stays as it was", "err", err)
-		return nil
-	}
-	changed, err := applyTeam(ctx, p.log, team)
-	if changed {
-		p.opts.Logger.Info("configuration applied", "agents", len(team.Agents), "hash", team.Hash)
-	}
-	return err
-}
-
-// newLogs lists the logs of the state directory, or none if they are what was imported last.
-func (p *Program) newLogs(ctx context.Context) (*fingerprint, error) {
-	paths, err := ndjson.Logs(p.opts.StateDir)
-	if err != nil {
-		return nil, err
-	}
-	logs, err := takeFingerprint(paths)
-	if err != nil {
-		return nil, err
-	}
-	known, err := logs.imported(ctx, p.log, fingerprintPath(p.opts.DB))
-	if err != nil {
-		return nil, err
-	}
-	if known {
-		p.opts.Logger.Debug("logs unchanged since the last import", "files", len(paths))
-		logs.Files = nil
-	}
-	return logs, nil
-}
-
-// importState is how far the import of logs is, in bytes. The API shows it while an import runs.
-type importState struct{ done, total atomic.Int64 }
-
-func (s *importState) progress() (done, total int64, running bool) {
-	total = s.total.Load()
-	return s.done.Load(), total, total > 0
-}
-
-// tryImport imports what it can. A log that cannot be read, or a disk that is full, is no reason not to serve what is there.
-func (p *Program) tryImport(ctx context.Context, logs *fingerprint) {
-	if err := p.importLogs(ctx, logs); err != nil && ctx.Err() == nil {
-		p.opts.Logger.Error("import ended early; the next start goes on with it", "err", err)
-	}
-}
-
-func (p *Program) importLogs(ctx context.Context, logs *fingerprint) error {
-	start := p.opts.Now()
-	p.importing.total.Store(logs.bytes())
-	defer p.importing.total.Store(0)
-	note := everyNow(p.opts.Now, func(done, total int64) {
-		p.opts.Logger.Info("importing logs", "bytes", done, "of", total)
-	})
-	var before int64 // bytes of the files that are done
-	file := 1
-	importer := newImporter(p.log, p.opts.Logger.With("component", "import"), func(at ndjson.Progress) {
-		if at.File != file {
-			before += logs.Files[file-1].Size
-			file = at.File
-		}
-		p.importing.done.Store(before + at.Bytes)
-		note(before+at.Bytes, logs.bytes())
-	})
-	report, err := importer.ImportFiles(ctx, logs.paths())
-	if err != nil {
-		return err
-	}
-	total := report.Total()
-	p.opts.Logger.Info("imported logs", "files", len(logs.Files), "lines", total.Lines, "new", total.New, "duplicates", total.Duplicates,
-		"rejected", total.RejectedLines(), "took", p.opts.Now().Sub(start))
-	if err := logs.save(ctx, p.log, fingerprintPath(p.opts.DB)); err != nil {
-		p.opts.Logger.Warn("import not noted: the next start reads the logs again", "err", err)
-	}
-	return nil
-}
-
-// everyNow passes on what it is told, at most every two seconds.
-func everyNow(now func() time.Time, tell func(done, total int64)) func(done, total int64) {
-	const pause = 2 * time.Second
-	last := now()
-	return func(done, total int64) {
-		if at := now(); at.Sub(last) >= pause {
-			last = at
-			tell(done, total)
-		}
-	}
-}
-
-// listen binds the API's address.
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// listen binds the API's address. What a name stands for may have changed since the settings were checked.
+func listen(ctx context.Context, s *settings) (net.Listener, error) {
 	var c net.ListenConfig
-	listener, err := c.Listen(ctx, "tcp", address)
+	listener, err := c.Listen(ctx, "tcp", s.api.value)
 	if err != nil {
-		return nil, &configError{setting: "--api", value: address, err: err,
+		return nil, &configError{setting: s.api.source, value: s.api.value, err: err,
 			mend: "name another address, e.g. 127.0.0.1:0 for any free port, or stop what listens there"}
+	}
+	if err := s.checkReach(listener.Addr()); err != nil {
+		return nil, errors.Join(err, listener.Close())
 	}
 	return listener, nil
 }

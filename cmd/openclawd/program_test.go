@@ -87,7 +87,7 @@ func TestProgramIsAloneOnItsDatabase(t *testing.T) {
 	second := New(first.opts)
 	err := second.Run(t.Context())
 	var locked *eventstore.LockedError
-	if !errors.As(err, &locked) || exitCode(err) != exitLocked {
+	if !errors.As(err, &locked) || exitCode(err) != exitAgain {
 		t.Errorf("second server: %v", err)
 	}
 	stop()

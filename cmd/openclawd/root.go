@@ -18,7 +18,7 @@ func newRoot(p *process) *cobra.Command {
 		Long: `openclawd keeps every coordination event of a team of LLM agents in one SQLite file, turns the log into tables of work sessions,
 conversations and threads, and answers the Task-Monitor API from them.
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file, 78 a setting is wrong.`,
+Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file or it was interrupted, 78 a setting is wrong.`,
 		Example: `  openclawd serve --follow          # beside a running OpenClaw, on ~/.openclaw
   openclawd serve --sample          # try it with sample data
   openclawd events query --limit 5  # the newest events`,
@@ -36,9 +36,13 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the
 		newImport(p),
 		newExport(p),
 		newEvents(p),
+		newSearch(p),
 		newProjections(p),
 		newConfig(p),
 		newVerify(p),
+		newBackup(p),
+		newStatus(p),
+		newDoctor(p),
 		newMigrate(p),
 		newBench(p),
 		newVersion(p),

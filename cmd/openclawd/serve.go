@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
+	"os"
+	"os/signal"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,17 +17,12 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
-// Where the API is when nothing says otherwise: where Task-Hub looks for a Task-Monitor.
-const (
-	defaultHost = "127.0.0.1"
-	defaultPort = "3847"
-)
-
 // serving holds the flags of serve.
 type serving struct {
 	stateDir, db, api, classifier, clock string
 	logLevel, logFormat                  string
 	durability                           string
+	backups                              BackupOptions
 	hosts                                []string
 	follow, sample                       bool
 }
@@ -38,12 +33,15 @@ func newServe(p *process) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the Task-Monitor API from the event log",
 		Long: `Opens the log, brings its tables up to date, imports the coordination logs that lie in the state directory, and answers the
-Task-Monitor API. The logs are imported once: what is in the database already is recognised line by line. Up to 64 MiB are imported
-before the first answer; more is imported while the API answers.
+Task-Monitor API. Each line is imported once, and reading goes on where the last server stopped. Up to 64 MiB are imported before the
+first answer; more is imported while the API answers. With --follow, lines that another gateway writes show as soon as they are complete.
 
 SIGTERM and SIGINT let requests finish and end with exit code 0. A second server on the same database is refused with exit code 75.
 
-Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT stand for --state-dir and --api; flags win.`,
+SIGHUP reads openclaw.json again; a change of it is noticed without.
+
+Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT stand for --state-dir and --api, TASK_MONITOR_WRITE_TOKEN,
+TASK_HUB_URL and TASK_HUB_PROXY_COOKIE for settings of openclaw.json. Flags win over variables, variables over openclaw.json.`,
 		Example: `  openclawd serve --follow                      # beside a running OpenClaw, on ~/.openclaw
   openclawd serve --sample                      # sample data in a temporary directory
   openclawd serve --state-dir ./team --api 127.0.0.1:0
@@ -54,14 +52,15 @@ Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT stand f
 	flags := cmd.Flags()
 	flags.StringVar(&s.stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw); need not exist")
 	addDB(cmd, &s.db)
-	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); loopback only")
+	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); one that other machines reach needs a write token")
 	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
 	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
 	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API may be asked; may be repeated")
 	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
 	addClassifier(cmd, &s.classifier)
+	s.backups.addFlags(flags)
 	flags.StringVar(&s.clock, "clock", "", "stop the clock at `TIME` (RFC 3339), to replay and to compare answers")
-	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
+	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVELS`: debug, info, warn or error, and others for components, e.g. info,monitor=debug,import=warn")
 	flags.StringVar(&s.logFormat, "log-format", "text", "`FORMAT`: text or json")
 	return cmd
 }
@@ -79,6 +78,10 @@ func (p *process) serve(ctx context.Context, s serving) (err error) {
 		defer func() { err = errors.Join(err, home.remove()) }()
 		opts.StateDir, opts.DB = home.dir, filepath.Join(home.dir, databaseName)
 	}
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+	opts.Reload = reload
 	opts.Ready = func(api net.Addr) { p.announce(s, api) }
 	program := New(opts)
 	return errors.Join(program.Run(ctx), program.Close())
@@ -97,17 +100,17 @@ func (p *process) options(s serving) (Options, error) {
 	if s.sample && (s.stateDir != "" || s.db != "") {
 		return Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample brings its own --state-dir and --db")}
 	}
-	opts := Options{StateDir: s.stateDir, Follow: s.follow, Hosts: s.hosts}
+	opts := Options{StateDir: s.stateDir, API: s.api, Getenv: p.getenv, Follow: s.follow, Mirror: !s.follow && !s.sample, Hosts: s.hosts}
 	var errs [6]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()
 	}
 	opts.DB = cmp.Or(s.db, filepath.Join(opts.StateDir, databaseName))
-	opts.API, errs[1] = p.apiAddress(s.api)
-	opts.Rules, errs[2] = parseClassifier(s.classifier)
-	opts.Now, errs[3] = p.clock(s.clock)
-	opts.Logger, errs[4] = newLogger(p.stderr, s.logLevel, s.logFormat)
-	opts.Durability, errs[5] = parseDurability(s.durability)
+	opts.Rules, errs[1] = parseClassifier(s.classifier)
+	opts.Now, errs[2] = p.clock(s.clock)
+	opts.Logger, errs[3] = newLogger(p.stderr, s.logLevel, s.logFormat)
+	opts.Durability, errs[4] = parseDurability(s.durability)
+	opts.Backups, errs[5] = s.backups.check(s.sample || s.clock != "")
 	return opts, cmp.Or(errs[:]...)
 }
 
@@ -117,25 +120,6 @@ func parseDurability(flag string) (sqlite.Durability, error) {
 		return d, nil
 	}
 	return "", &configError{setting: "--durability", value: flag, mend: "use full or relaxed"}
-}
-
-// apiAddress checks that only this machine can reach the API: nobody has to show a token yet.
-func (p *process) apiAddress(flag string) (string, error) {
-	setting, address := "--api", flag
-	if address == "" {
-		setting = "TASK_MONITOR_HOST, TASK_MONITOR_PORT"
-		address = net.JoinHostPort(cmp.Or(p.getenv("TASK_MONITOR_HOST"), defaultHost), cmp.Or(p.getenv("TASK_MONITOR_PORT"), defaultPort))
-	}
-	tcp, err := net.ResolveTCPAddr("tcp", address)
-	if err != nil {
-		return "", &configError{setting: setting, value: address, err: err, mend: "give host:port, e.g. 127.0.0.1:3847"}
-	}
-	if !tcp.IP.IsLoopback() {
-		return "", &configError{setting: setting, value: address,
-			err:  errors.New("other machines could reach the API, and it asks nobody for a token"),
-			mend: "bind a loopback address such as 127.0.0.1:3847, and let a proxy that asks for credentials face the network"}
-	}
-	return address, nil
 }
 
 // clock is the process's, or one that stands still.
@@ -148,19 +132,4 @@ func (p *process) clock(flag string) (func() time.Time, error) {
 		return nil, &configError{setting: "--clock", value: flag, mend: "give a time such as 2026-02-20T12:00:00Z"}
 	}
 	return func() time.Time { return t }, nil
-}
-
-func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil || strings.ContainsAny(level, "+-") {
-		return nil, &configError{setting: "--log-level", value: level, mend: "use debug, info, warn or error"}
-	}
-	opts := &slog.HandlerOptions{Level: l}
-	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(w, opts)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(w, opts)), nil
-	}
-	return nil, &configError{setting: "--log-format", value: format, mend: "use text or json"}
 }

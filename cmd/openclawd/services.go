@@ -14,5 +14,12 @@ func (p *Program) services() []service {
 	return []service{
 		{"watch", p.watcher.Run},
 		{"monitor", p.monitor.Run},
+		{"search", p.feedSearch},
+		{"follow", p.followLogs},
+		{"workspaces", p.watchWorkspaces},
+		{"backups", p.backups.Run},
+		{"mirror", p.runMirror},
+		{"category overrides", p.overrides.Run},
+		{"configuration", p.followConfig},
 	}
 }

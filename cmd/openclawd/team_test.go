@@ -41,7 +41,7 @@ func TestReadTeam(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := readTeam(writeConfig(t, tt.text), slog.New(slog.DiscardHandler))
+			got, err := readTeam(writeConfig(t, tt.text), os.Getenv, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestReadTeam(t *testing.T) {
 func TestReadTeamRefuses(t *testing.T) {
 	t.Parallel()
 	path := writeConfig(t, "{agents: {list: [{id: 7},\n{id: 'a'}, {id: 'A'}]}}")
-	_, err := readTeam(path, slog.New(slog.DiscardHandler))
+	_, err := readTeam(path, os.Getenv, slog.New(slog.DiscardHandler))
 	var bad *configError
 	if !errors.As(err, &bad) || isMissing(err) || exitCode(err) != exitConfig {
 		t.Fatalf("%v", err)
@@ -72,7 +72,7 @@ func TestReadTeamRefuses(t *testing.T) {
 
 func TestReadTeamMissing(t *testing.T) {
 	t.Parallel()
-	if _, err := readTeam(filepath.Join(t.TempDir(), configName), slog.New(slog.DiscardHandler)); !isMissing(err) {
+	if _, err := readTeam(filepath.Join(t.TempDir(), configName), os.Getenv, slog.New(slog.DiscardHandler)); !isMissing(err) {
 		t.Errorf("%v", err)
 	}
 }

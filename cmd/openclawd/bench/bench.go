@@ -49,8 +49,11 @@ func Benchmarks() []Benchmark {
 		{"import", "import of an NDJSON log against batched inserts into a bare table", runImport},
 		{"rebuild", "all projections from the whole log against merely reading and decoding it", runRebuild},
 		{"live", "the longest append while everything is rebuilt", runLive},
+		{"backup", "appends while the big log is backed up and proved", runBackup},
 		{"lookup", "the conversation of a route against parsing the last 10,000 lines", runLookup},
 		{"rest", "the Task-Monitor's list answers on a big log", runREST},
+		{"push", "from an event, and from a line in a followed log, to WebSocket clients, one and 1,000 of them", runPush},
+		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
 	}
 }

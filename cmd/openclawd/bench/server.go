@@ -30,10 +30,11 @@ type server struct {
 	first time.Duration // from the start of the process to the first answer
 }
 
-// startServer starts the binary on a database and waits for its first answer.
-func (b *bench) startServer(ctx context.Context, db string) (*server, error) {
+// startServer starts the binary on a database, with more flags where some are given, and waits for its first answer.
+func (b *bench) startServer(ctx context.Context, db string, flags ...string) (*server, error) {
 	home := filepath.Join(b.Dir, "empty-home")
-	cmd := exec.CommandContext(ctx, b.Binary, "serve", "--db", db, "--state-dir", home, "--api", "127.0.0.1:0", "--log-level", "error")
+	flags = append([]string{"serve", "--db", db, "--state-dir", home, "--api", "127.0.0.1:0", "--log-level", "error"}, flags...)
+	cmd := exec.CommandContext(ctx, b.Binary, flags...)
 	cmd.Stderr = b.Log
 	out, err := cmd.StdoutPipe()
 	if err != nil {

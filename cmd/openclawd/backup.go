@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/internal/buildinfo"
+)
+
+// backupsName is the directory of the backups, beside the database.
+const backupsName = "backups"
+
+func newBackup(p *process) *cobra.Command {
+	return newGroup("backup", "Copy the log, prove copies, bring one back",
+		newBackupCreate(p), newBackupVerify(p), newBackupList(p), newBackupRestore(p))
+}
+
+// backups holds the flags that the commands share.
+type backups struct {
+	db, dir string
+	asJSON  bool
+}
+
+func (b *backups) addFlags(cmd *cobra.Command) {
+	addDB(cmd, &b.db)
+	cmd.Flags().StringVar(&b.dir, "dir", "", "`DIR` of the backups (default backups beside the database)")
+	cmd.Flags().BoolVar(&b.asJSON, jsonFlag, false, "answer in JSON")
+}
+
+// directory is where the backups lie.
+func (p *process) backupDir(b *backups) (string, error) {
+	if b.dir != "" {
+		return b.dir, nil
+	}
+	db, err := p.databasePath(b.db)
+	return filepath.Join(filepath.Dir(db), backupsName), err
+}
+
+func newBackupCreate(p *process) *cobra.Command {
+	var (
+		b    backups
+		keep int
+	)
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Copy the log to a file and prove the copy",
+		Long: `Copies the whole database, log and tables at one moment, beside a running server or without one. The copy is proved (SQLite's integrity
+check, every event, every link of the chain, every table's position) before it gets its name, openclawd-TIME-SEQ.db, and a manifest of
+the same name that ends in .json. A copy that cannot be proved is removed.
+
+Never copy the files of a running server by other means: what is in its WAL would be missing.
+
+openclawd serve backs up by itself every 24 hours (--backup-every, --backup-keep, --backup-dir).`,
+		Example: `  openclawd backup create
+  openclawd backup create --dir /mnt/safe --keep 30
+  openclawd backup create --json`,
+		Args: positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if keep < 0 {
+				return &configError{setting: "--keep", value: fmt.Sprint(keep), mend: "give the number of backups to keep, or 0 for all"}
+			}
+			return p.createBackup(cmd.Context(), b, keep)
+		},
+	}
+	b.addFlags(cmd)
+	cmd.Flags().IntVar(&keep, "keep", 0, "then remove all but the newest `N` proved backups; 0 removes none")
+	return cmd
+}
+
+func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
+	dir, err := p.backupDir(&b)
+	if err != nil {
+		return err
+	}
+	log, err := p.openToRead(ctx, b.db)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	bar := p.eventProgress("verify")
+	made, err := backup.Create(ctx, backup.CreateOptions{Log: log, Dir: dir, Now: p.now, Version: buildinfo.Read().Version, Tell: bar.tell})
+	bar.end()
+	if err != nil {
+		return err
+	}
+	var removed []string
+	if keep > 0 {
+		if removed, err = backup.Prune(dir, keep); err != nil {
+			return err
+		}
+	}
+	if b.asJSON {
+		return writeJSON(p.stdout, struct {
+			*backup.Backup
+			Removed []string `json:"removed"`
+		}{made, append([]string{}, removed...)})
+	}
+	fmt.Fprintf(p.stdout, "backed up %s to %s (%s)\n", count(made.Seq, "event"), made.File, formatBytes(made.Bytes))
+	for _, file := range removed {
+		fmt.Fprintf(p.stdout, "removed %s\n", file)
+	}
+	return nil
+}
+
+func newBackupVerify(p *process) *cobra.Command {
+	var b backups
+	cmd := &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Prove that a backup is whole and unchanged",
+		Long: `Reads all of a backup, the newest one if no FILE is named, and proves it anew: it is the file that was made (SHA-256), SQLite's
+integrity check passes, the log is gapless and its chain unbroken, the tables reflect it. Notes the time in the manifest.`,
+		Example: `  openclawd backup verify
+  openclawd backup verify backups/openclawd-20260220T120000Z-321.db --json`,
+		Args: positional(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error { return p.verifyBackup(cmd.Context(), b, files) },
+	}
+	b.addFlags(cmd)
+	return cmd
+}
+
+func (p *process) verifyBackup(ctx context.Context, b backups, files []string) error {
+	if len(files) == 0 {
+		dir, err := p.backupDir(&b)
+		if err != nil {
+			return err
+		}
+		newest, err := backup.Newest(dir)
+		if err != nil {
+			return err
+		}
+		if newest == nil {
+			return &noBackupError{dir}
+		}
+		files = []string{newest.File}
+	}
+	bar := p.eventProgress("verify")
+	m, err := backup.Verify(ctx, files[0], p.now, bar.tell)
+	bar.end()
+	if err != nil {
+		return openError(files[0], err)
+	}
+	if b.asJSON {
+		return writeJSON(p.stdout, m)
+	}
+	_, err = fmt.Fprintf(p.stdout, "ok: %s\n  %s, gapless and unchanged; head %s\n  SHA-256 %s\n", files[0], count(m.Seq, "event"), m.Head, m.SHA256)
+	return err
+}
+
+func newBackupList(p *process) *cobra.Command {
+	var b backups
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the backups of a directory, the newest first",
+		Example: "  openclawd backup list\n  openclawd backup list --dir /mnt/safe --json",
+		Args:    positional(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := p.backupDir(&b)
+			if err != nil {
+				return err
+			}
+			list, err := backup.List(dir)
+			switch {
+			case err != nil:
+				return err
+			case b.asJSON:
+				return writeJSON(p.stdout, list)
+			}
+			return p.writeBackups(dir, list)
+		},
+	}
+	b.addFlags(cmd)
+	return cmd
+}
+
+func (p *process) writeBackups(dir string, list []backup.Backup) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(p.stdout, "there is no backup in %s: openclawd backup create makes one\n", dir)
+		return err
+	}
+	rows := make([][]string, len(list))
+	for i := range list {
+		b := &list[i]
+		proved := "no manifest"
+		if b.Manifest != nil {
+			proved = formatMs(b.Manifest.VerifiedAt.UnixMilli())
+		}
+		rows[i] = []string{filepath.Base(b.File), formatMs(b.Time.UnixMilli()), thousands(b.Seq), formatBytes(b.Bytes), proved}
+	}
+	return writeTable(p.stdout, []string{"NAME", "TIME", "SEQ", "SIZE", "VERIFIED"}, rows)
+}
+
+func newBackupRestore(p *process) *cobra.Command {
+	var (
+		to     string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "restore FILE --to NEWDIR",
+		Short: "Bring a backup back, into a new directory",
+		Long: `Proves a backup, copies it to NEWDIR/openclawd.db and proves that. NEWDIR must not exist, or be empty: nothing is ever written over.
+What the backup does not hold, events after it, is not in it; logs that still lie in the state directory are imported again by serve.`,
+		Example: `  openclawd backup restore backups/openclawd-20260220T120000Z-321.db --to ./restored
+  openclawd serve --db ./restored/openclawd.db`,
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if to == "" {
+				return &usageError{command: cmd.CommandPath(), err: errors.New("name the new directory with --to")}
+			}
+			return p.restoreBackup(cmd.Context(), files[0], to, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "`NEWDIR` to restore into; must not exist, or be empty")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	return cmd
+}
+
+func (p *process) restoreBackup(ctx context.Context, file, to string, asJSON bool) error {
+	bar := p.eventProgress("verify")
+	path, m, err := backup.Restore(ctx, file, to, databaseName, p.now, bar.tell)
+	bar.end()
+	if err != nil {
+		return openError(file, err)
+	}
+	command := "openclawd serve --db " + path
+	if asJSON {
+		return writeJSON(p.stdout, struct {
+			*backup.Manifest
+			DB      string `json:"db"`
+			Command string `json:"command"`
+		}{m, path, command})
+	}
+	_, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\nserve it with: %s\n", count(m.Seq, "event"), path, command)
+	return err
+}
+
+// noBackupError says that there is nothing to prove.
+type noBackupError struct{ dir string }
+
+func (e *noBackupError) Error() string { return fmt.Sprintf("there is no proved backup in %s", e.dir) }
+func (e *noBackupError) Code() string  { return "no_backup" }
+func (e *noBackupError) Hint() string {
+	return "openclawd backup create makes one; name another directory with --dir"
+}
+
+// formatBytes writes a size for people, in the units of disks.
+func formatBytes(n int64) string {
+	switch {
+	case n < 1_000:
+		return count(n, "byte")
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	case n < 1_000_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}

@@ -1,0 +1,149 @@
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// Verify proves a backup anew, and notes that in its manifest, where that may be written: the file is the one that was made (SHA-256), SQLite's integrity check
+// passes, the log is gapless and its chain unbroken, and the tables reflect just that log. Errors: *MismatchError, and those of
+// sqlite.Open and DB.Verify.
+func Verify(ctx context.Context, file string, now func() time.Time, tell func(done, total int64)) (*Manifest, error) {
+	noted, err := readManifest(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	found, err := prove(ctx, file, tell)
+	if err != nil {
+		return nil, err
+	}
+	found.CreatedAt = now().UTC()
+	if noted != nil {
+		if err := compare(file, noted, found); err != nil {
+			return nil, err
+		}
+		found.CreatedAt, found.Version = noted.CreatedAt, noted.Version
+	}
+	found.VerifiedAt = now().UTC()
+	if noted != nil {
+		_ = writeManifest(file, found) // a backup on a medium that cannot be written is none the worse
+	}
+	return found, nil
+}
+
+// LiveError says that a file is no backup: it has a WAL, so it is in use, or was not closed.
+type LiveError struct{ File string }
+
+func (e *LiveError) Error() string {
+	return fmt.Sprintf("%s is in use as a database, it is no backup", e.File)
+}
+func (e *LiveError) Code() string { return "live_database" }
+func (e *LiveError) Hint() string {
+	return "openclawd verify --db proves it as it is, openclawd backup create --db copies it"
+}
+
+// MismatchError says that a file is not the one that its manifest describes.
+type MismatchError struct {
+	File, Field, Noted, Found string
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("%s: its %s is %s, the manifest says %s", e.File, e.Field, e.Found, e.Noted)
+}
+func (e *MismatchError) Code() string { return "backup_mismatch" }
+func (e *MismatchError) Hint() string {
+	return "the file was changed after it was made: use another backup (openclawd backup list)"
+}
+
+func compare(file string, noted, found *Manifest) error {
+	for _, c := range []struct{ field, noted, found string }{
+		{"size", fmt.Sprint(noted.Bytes), fmt.Sprint(found.Bytes)},
+		{"last event", fmt.Sprint(noted.Seq), fmt.Sprint(found.Seq)},
+		{"head", noted.Head.String(), found.Head.String()},
+		{"SHA-256", noted.SHA256, found.SHA256},
+	} {
+		if c.noted != c.found {
+			return &MismatchError{File: file, Field: c.field, Noted: c.noted, Found: c.found}
+		}
+	}
+	return nil
+}
+
+// prove reads all of a copy and says what it holds. VerifiedAt, CreatedAt and Version are left to the caller.
+func prove(ctx context.Context, file string, tell func(done, total int64)) (*Manifest, error) {
+	if _, err := os.Stat(file + "-wal"); err == nil {
+		return nil, &LiveError{file}
+	}
+	m, err := proveLog(ctx, file, tell)
+	if err != nil {
+		return nil, err
+	}
+	m.SHA256, m.Bytes, err = digest(file)
+	return m, err
+}
+
+// proveLog proves what SQLite reads of a copy. A copy may be of an older openclawd: its schema is brought up when it is served.
+func proveLog(ctx context.Context, file string, tell func(done, total int64)) (_ *Manifest, err error) {
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: file, ReadOnly: true, OlderSchema: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.IntegrityCheck(ctx); err != nil {
+		return nil, err
+	}
+	proof, err := db.Verify(ctx, false, tell)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTables(ctx, db, proof.Events); err != nil {
+		return nil, err
+	}
+	m := &Manifest{Seq: proof.Events, Head: proof.Head}
+	m.Schema, err = db.Schema(ctx)
+	return m, err
+}
+
+// checkTables holds that what is live in a copy reflects its whole log.
+func checkTables(ctx context.Context, db *sqlite.DB, head int64) error {
+	var list []projections.Status
+	err := db.View(ctx, func(tx *sql.Tx) (err error) {
+		list, err = projections.List(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.State == projections.Live && s.Seq != head {
+			detail := fmt.Sprintf("projection %s is live at %d, the log ends at %d", s.Name, s.Seq, head)
+			return &eventstore.CorruptError{Path: db.Path(), Detail: detail, Err: errors.New(detail), Mend: "openclawd projections rebuild --all"}
+		}
+	}
+	return nil
+}
+
+// digest reads a copy as a file. Nothing has it open as a database.
+func digest(file string) (sum string, bytes int64, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", 0, fmt.Errorf("read the copy: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if bytes, err = io.Copy(h, f); err != nil {
+		return "", 0, fmt.Errorf("read the copy: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), bytes, nil
+}

@@ -1,0 +1,115 @@
+package overrides
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// maxBytes bounds the file.
+const maxBytes = 4 << 20
+
+// file is the file at one look.
+type file struct {
+	exists   bool
+	text     []byte
+	info     fs.FileInfo
+	modified time.Time
+	entries  entries
+	bad      []badEntry
+}
+
+// read takes a look at the file at path. One that is not there is no error; one that is also the database, under this or another name,
+// is not opened.
+func read(path, database string) (*file, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &file{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case isSame(info, database):
+		return nil, errors.New("it is the database")
+	case info.Size() > maxBytes:
+		return nil, fmt.Errorf("it has %d bytes, more than %d", info.Size(), maxBytes)
+	}
+	opened, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	text, err := io.ReadAll(io.LimitReader(opened, maxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("it has more than %d bytes", maxBytes)
+	}
+	return &file{exists: true, text: text, info: info, modified: info.ModTime()}, nil
+}
+
+func isSame(info fs.FileInfo, path string) bool {
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(info, other)
+}
+
+// errChanged means that the file is not the one that was looked at.
+var errChanged = errors.New("the file was changed meanwhile")
+
+// replace puts text in the place of the file that was looked at, all of it or nothing. Somebody who changes the file in the very moment
+// between the check and the rename is not noticed.
+func (f *file) replace(path string, text []byte) error {
+	mode := fs.FileMode(0o644)
+	if f.exists {
+		mode = f.info.Mode().Perm()
+	}
+	next := path + ".new"
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	written, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = written.Write(text)
+	if err == nil && f.exists {
+		err = written.Chmod(mode)
+	}
+	if err == nil {
+		err = written.Sync()
+	}
+	if err = errors.Join(err, written.Close()); err == nil && !f.isStillThere(path) {
+		err = errChanged
+	}
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+func (f *file) isStillThere(path string) bool {
+	info, err := os.Lstat(path)
+	if !f.exists {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return err == nil && os.SameFile(info, f.info) && info.Size() == f.info.Size() && info.ModTime().Equal(f.info.ModTime())
+}
+
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

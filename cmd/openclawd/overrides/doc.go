@@ -1,0 +1,13 @@
+// Package overrides keeps the category overrides of the log and the file of them in the state directory, which other programs read and
+// people edit, the same.
+//
+// The log is what counts, and every change of the file's own becomes an event. Between two looks the file and the log are each compared
+// with what they last agreed on: who changed an entry wins; where both did, the later of the file's time and the event's does. At start
+// that agreement is not known, so the same is done for every entry in which they differ: a write of ours that a crash kept from the
+// file is older there than the event, an edit made while nothing ran is newer. An entry that nobody ever spoke of is taken in any case.
+// An entry that is missing from the file counts as taken back by the same rule; a file that is missing as a whole takes nothing back
+// and is written again.
+//
+// What cannot be understood is never written over: while the file is no JSON object of this shape, or holds an entry that is none, the
+// file is left as it is. The entries that can be understood are taken all the same.
+package overrides

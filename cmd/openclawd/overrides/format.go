@@ -1,0 +1,91 @@
+package overrides
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// entry is what the file says of one work session, as the original writes it.
+type entry struct {
+	Category  coordination.Category `json:"collabCategory"`
+	UpdatedAt string                `json:"updatedAt"`
+	UpdatedBy string                `json:"updatedBy,omitempty"`
+}
+
+// entries are those of a file, by workSessionId.
+type entries map[string]entry
+
+// Bounds of what people write, in characters: the same as of a request.
+const (
+	maxName      = 1_024
+	maxUpdatedBy = 200
+	maxUpdatedAt = 64
+)
+
+// badEntry is an entry that cannot be understood, and why.
+type badEntry struct{ name, why string }
+
+// parse reads the text of a file. Its error says why the text is none; an entry that is none is in bad, and not in the others.
+func parse(text []byte) (good entries, bad []badEntry, err error) {
+	if !utf8.Valid(text) {
+		return nil, nil, fmt.Errorf("it is not UTF-8")
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, nil, fmt.Errorf("it is no JSON object: %w", err)
+	}
+	if raw == nil {
+		return nil, nil, fmt.Errorf("it is null, not a JSON object")
+	}
+	good = make(entries, len(raw))
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		e, why := parseEntry(name, raw[name])
+		if why != "" {
+			bad = append(bad, badEntry{name, why})
+			continue
+		}
+		good[name] = e
+	}
+	return good, bad, nil
+}
+
+func parseEntry(name string, text json.RawMessage) (e entry, why string) {
+	var given struct{ CollabCategory, UpdatedAt, UpdatedBy any }
+	if text[0] != '{' || json.Unmarshal(text, &given) != nil {
+		return e, "it is no object with collabCategory"
+	}
+	category, _ := given.CollabCategory.(string)
+	e.Category = coordination.Category(category)
+	e.UpdatedAt, _ = given.UpdatedAt.(string)
+	by, _ := given.UpdatedBy.(string) // what is no string is passed over, as the original does
+	e.UpdatedBy = coordination.TrimJS(by)
+	switch {
+	case name == "" || coordination.TrimJS(name) != name:
+		return e, "a workSessionId has no space around it and is not empty"
+	case utf8.RuneCountInString(name) > maxName:
+		return e, fmt.Sprintf("a workSessionId has at most %d characters", maxName)
+	case !e.Category.Valid():
+		return e, fmt.Sprintf("collabCategory %.40q is none of the ten", category)
+	case len(e.UpdatedAt) > maxUpdatedAt:
+		return e, "updatedAt is no time such as 2026-02-20T12:00:00.000Z"
+	case utf8.RuneCountInString(e.UpdatedBy) > maxUpdatedBy:
+		return e, fmt.Sprintf("updatedBy has at most %d characters", maxUpdatedBy)
+	}
+	return e, ""
+}
+
+// render writes entries as the original does, in the order of their names.
+func (list entries) render() ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(list)
+	return b.Bytes(), err
+}
