@@ -214,6 +214,9 @@ func TestHostileIDs(t *testing.T) {
 	}
 	for _, id := range ids {
 		for _, prefix := range []string{"", "ws:"} {
+			if prefix+id == "search" {
+				continue // that path is the search; the work session has its prefixed name
+			}
 			got := get[detail](t, b, "/api/work-sessions/"+url.PathEscape(prefix+id), http.StatusOK)
 			if got.Session.WorkSessionID != id || got.Session.ID != "ws:"+id {
 				t.Errorf("%.40q is answered as %.40q", prefix+id, got.Session.WorkSessionID)

@@ -34,7 +34,7 @@ func searchQueryOf(c echo.Context) (searchQuery, error) {
 			Relevance: p.choice("sort", "newest", "relevance") == "relevance",
 			Limit:     int(p.integer("limit", defaultHits, 1, maxLimit)), Offset: int(p.integer("offset", 0, 0, math.MaxInt32)),
 		},
-		text: p.first("q"), summary: p.choice("include", "summary", "events") == "summary", minSeq: p.minSeq(),
+		text: p.first("q"), summary: p.summary(), minSeq: p.minSeq(),
 	}
 	for _, name := range p.filter("workSession") {
 		q.Sessions = append(q.Sessions, name)

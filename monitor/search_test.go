@@ -164,7 +164,7 @@ func TestSearchFindsEvents(t *testing.T) {
 func TestSearchFindsWorkSessions(t *testing.T) {
 	t.Parallel()
 	b := searchable(t)
-	a := get[foundPage](t, b, asking("/api/work-sessions/search", "배포", ""), http.StatusOK)
+	a := get[foundPage](t, b, asking("/api/work-sessions/search", "배포", "&include=summary"), http.StatusOK)
 	if a.Total != 2 || a.Count != 2 || a.Sessions[0].WorkSessionID != "search" || a.Sessions[1].WorkSessionID != "ws_a" {
 		t.Fatalf("found %+v", a)
 	}
@@ -175,7 +175,7 @@ func TestSearchFindsWorkSessions(t *testing.T) {
 	if len(s.Threads) == 0 || s.Threads[0].Events != nil {
 		t.Errorf("threads %+v, want them without events", s.Threads)
 	}
-	a = get[foundPage](t, b, asking("/api/work-sessions/search", "배포", "&include=events&limit=1&offset=1&role=conversation.main,delegation.subagent"), http.StatusOK)
+	a = get[foundPage](t, b, asking("/api/work-sessions/search", "배포", "&limit=1&offset=1&role=conversation.main,delegation.subagent"), http.StatusOK)
 	if a.Total != 2 || a.Count != 1 || a.NextOffset != nil || len(a.Sessions[0].Threads[0].Events) != 2 {
 		t.Errorf("second page %+v", a)
 	}
@@ -243,7 +243,7 @@ func TestSearchAnswersKeepTheContract(t *testing.T) {
 		asking("/api/events/search", "배포", "&sort=relevance&limit=2&offset=1"): 200,
 		asking("/api/events/search", "실패", "&since=2026-02-20"):                200,
 		asking("/api/work-sessions/search", "배포", ""):                          200,
-		asking("/api/work-sessions/search", "배포", "&include=events&limit=1"):   200,
+		asking("/api/work-sessions/search", "배포", "&limit=1"):   200,
 		"/api/events/search?q=-x":                                              400,
 	} {
 		contract.check(t, http.MethodGet, path, status)

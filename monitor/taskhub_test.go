@@ -104,8 +104,6 @@ var taskHubSession = []hubCall{
 	{"GET", "/api/events/search?min_seq={head}&q=%EB%B0%B0%ED%8F%AC", "", 200,
 		slices.Concat([]string{"count number", "total number", "offset number", "limit number", "query string"}, hubEvent("events[]"))},
 	{"GET", "/api/work-sessions/search?min_seq={head}&q=%EB%B0%B0%ED%8F%AC", "", 200,
-		slices.Concat([]string{"count number", "query string"}, hubSummary("sessions[]"))},
-	{"GET", "/api/work-sessions/search?min_seq={head}&include=events&q=%EB%B0%B0%ED%8F%AC", "", 200,
 		slices.Concat([]string{"count number", "query string"}, hubSession("sessions[]"))},
 	// Tasks and team.
 	{"GET", "/api/agents", "", 200, []string{"count number", "agents[].id string", "agents[].workspaceDir string",
