@@ -200,7 +200,8 @@ func TestWrongShapesAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{``, `{`, `[]`, `1`, `{"agents":[]}`, `{"agents":{"list":{}}}`, `{"agents":{"list":[1]}}`, `{"agents":{"eden":{"id":7}}}`,
 		`{"channels":{"discord":{"accounts":[]}}}`, `{"bindings":{}}`, `{"taskMonitor":{"port":70000}}`, `{"tools":{"agentToAgent":{"allow":"x"}}}`,
-		`{"channels":{"discord":{"collaboration":{"threadReuseTTL":"soon"}}}}`, `{"channels":{"discord":{"collaboration":{"defaultChannel":true}}}}`} {
+		`{"channels":{"discord":{"collaboration":{"threadReuseTTL":"soon"}}}}`, `{"channels":{"discord":{"collaboration":{"defaultChannel":true}}}}`,
+		`{"taskMonitor":{"writeToken":{"source":"env","id":"X"}}}`} {
 		_, findings := config.Load(files(t, map[string]string{"openclaw.json": text}), os.Getenv)
 		if err := findings.Err(); err == nil {
 			t.Errorf("%s: can be used, with %v", text, findings)

@@ -108,7 +108,7 @@ func (c *Config) decodeTaskMonitor(f *fields) {
 	c.TaskMonitor = TaskMonitor{
 		Host:           f.text("host", "127.0.0.1"),
 		Port:           f.count("port", 3847, 0, maxPort),
-		WriteToken:     f.secret("writeToken"),
+		WriteToken:     f.ownSecret("writeToken"),
 		AllowedOrigins: f.origins("allowedOrigins"),
 		TaskHubURL:     f.server("taskHubUrl", "http://localhost:3102"),
 	}

@@ -248,13 +248,18 @@ func oneOf(options []string) string {
 }
 
 // secret reads a text that must not be shown. One that is only referred to, by an object that names its source, is "": that is for another program.
-func (f *fields) secret(key string) Secret {
+func (f *fields) secret(key string) Secret { return f.secretOr(key, warning) }
+
+// ownSecret reads a secret that no other program uses. One that is only referred to would not guard anything, which is an error.
+func (f *fields) ownSecret(key string) Secret { return f.secretOr(key, failure) }
+
+func (f *fields) secretOr(key string, unbound func(code string, at position, path *path, message, mend string) Finding) Secret {
 	v := f.get(key)
 	switch {
 	case v == nil:
 		return ""
 	case v.kind == object && v.get("source") != nil:
-		f.report.add(warning(CodeUnbound, v.at, f.at.member(key), "openclawd cannot resolve a reference to a secret store",
+		f.report.add(unbound(CodeUnbound, v.at, f.at.member(key), "openclawd cannot resolve a reference to a secret store",
 			"write the secret as ${NAME} and set the variable NAME, if openclawd is to use it"))
 		return ""
 	case v.kind != text:
