@@ -51,7 +51,8 @@ type FollowOptions struct {
 // What it cannot see: a change in the middle of what was read that leaves size, first and last 4 KiB as they were; lines that the
 // producer itself loses because it writes between the copying and the truncating.
 //
-// Only regular files are logs. A symbolic link is warned about, once, and left alone.
+// Only regular files are logs. An archive that is none is warned about, once, and left alone; a live log that is none is the status's
+// LastError until it is one.
 type Follower struct {
 	opts     FollowOptions
 	importer *Importer
@@ -65,6 +66,7 @@ type Follower struct {
 	looking  bool       // there was a look
 	seen     entry      // the live log at the last one
 	warned   map[string]bool
+	odd      error // what lies where the live log should be is none
 
 	mu     sync.Mutex
 	status FollowStatus
@@ -158,7 +160,11 @@ func (f *Follower) Look(ctx context.Context) (total FileReport, err error) {
 	if f.unsaved && f.opts.Now().Sub(f.saved) >= f.opts.Save {
 		f.save(ctx)
 	}
-	f.recovered(ctx)
+	if f.odd != nil {
+		f.failed(ctx, f.odd)
+	} else {
+		f.recovered(ctx)
+	}
 	return total, nil
 }
 

@@ -15,7 +15,7 @@ func (f *Follower) look(ctx context.Context, total *FileReport) error {
 	if err != nil {
 		return err
 	}
-	f.warn(ctx, s.odd)
+	f.odd = f.warn(ctx, s.odd)
 	f.tell(&s)
 	if err := f.drain(ctx, &s, total); err != nil {
 		s.close()

@@ -93,14 +93,18 @@ func (f *Follower) recovered(ctx context.Context) {
 	}
 }
 
-// warn names logs that are no regular files, each once.
-func (f *Follower) warn(ctx context.Context, odd []string) {
+// warn names archives that are no regular files, each once, and returns an error if the live log is none.
+func (f *Follower) warn(ctx context.Context, odd []string) (live error) {
 	for _, path := range odd {
-		if !f.warned[path] {
+		switch {
+		case filepath.Base(path) == LiveLog:
+			live = refusedLog(path)
+		case !f.warned[path]:
 			f.warned[path] = true
 			f.opts.Logger.WarnContext(ctx, "not followed: only a regular file is a log; move the log itself here", "path", path)
 		}
 	}
+	return live
 }
 
 // tell says that the live log was added, changed or removed since the last look. The first look only gets to know it.

@@ -16,7 +16,7 @@ func identify(info fs.FileInfo) identity {
 	return identity{}
 }
 
-// openLog opens a file to read. It neither follows a symbolic link nor waits for the other end of a pipe.
-func openLog(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+// openLog opens a file. It neither follows a symbolic link nor waits for the other end of a pipe.
+func openLog(path string, flags int) (*os.File, error) {
+	return os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, logMode)
 }

@@ -11,12 +11,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // LiveLog is the name of the log that is being written.
 const LiveLog = logStem + logSuffix
 
 const (
+	logMode    = 0o600 // of a log that is made
 	logDir     = "logs"
 	logStem    = "coordination-events"
 	logSuffix  = ".ndjson"
@@ -54,7 +57,7 @@ func list(stateDir string) (paths, odd []string, err error) {
 		switch path := filepath.Join(dir, e.Name()); {
 		case ok && e.Type().IsRegular():
 			logs = append(logs, log{path, cut})
-		case ok && !e.IsDir():
+		case ok:
 			odd = append(odd, path)
 		}
 	}
@@ -64,6 +67,31 @@ func list(stateDir string) (paths, odd []string, err error) {
 		paths[i] = l.path
 	}
 	return paths, odd, nil
+}
+
+// refusedLog says that what lies at path has the name of a log and is none.
+func refusedLog(path string) error {
+	return &eventstore.InvalidError{Field: "log", Value: path, Mend: "only a regular file is a log; move the log itself here"}
+}
+
+// openRegular opens a log to read or write it. What is no regular file, a symbolic link included, is refused without waiting for it.
+func openRegular(path string, flags int) (*os.File, fs.FileInfo, error) {
+	if there, err := os.Lstat(path); err == nil && !there.Mode().IsRegular() {
+		return nil, nil, refusedLog(path)
+	}
+	file, err := openLog(path, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = refusedLog(path)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
 }
 
 // cutTime tells when the log of that name was closed, in ms since 1970; the live one is not yet.

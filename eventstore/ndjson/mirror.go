@@ -61,6 +61,8 @@ type MirrorStatus struct {
 // Before the first event of another month (UTC, by when the events were stored), and at MaxBytes, the live log becomes an archive,
 // named as the original gateway names them. No archive is overwritten; each sorts after those that were there before.
 //
+// Only a regular file is a log. While something else has its name, a symbolic link too, the mirror waits and says so (MirrorStatus.Error).
+//
 // A mirror reads the log from its own cursor, so it never holds up an append.
 type Mirror struct {
 	opts MirrorOptions

@@ -27,7 +27,7 @@ func (l *liveLog) path() string { return filepath.Join(l.dir, LiveLog) }
 func (l *liveLog) look() error {
 	l.close()
 	l.info, l.size, l.torn, l.month = nil, 0, nil, ""
-	f, err := os.Open(l.path())
+	f, info, err := openRegular(l.path(), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -35,13 +35,11 @@ func (l *liveLog) look() error {
 		return err
 	}
 	defer f.Close()
-	if l.info, err = f.Stat(); err != nil {
-		return err
-	}
-	if l.size = l.info.Size(); l.size == 0 {
+	l.info = info
+	if l.size = info.Size(); l.size == 0 {
 		return nil
 	}
-	l.month = monthOf(l.info.ModTime().UnixMilli())
+	l.month = monthOf(info.ModTime().UnixMilli())
 	torn, err := newBackward(f, l.size).next()
 	l.torn = bytes.Clone(torn)
 	return err
@@ -49,7 +47,7 @@ func (l *liveLog) look() error {
 
 // check reports whether somebody else has changed the file since, and takes it as it is if so.
 func (l *liveLog) check() (changed bool, err error) {
-	info, err := os.Stat(l.path())
+	info, err := os.Lstat(l.path())
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && l.info == nil:
 		return false, nil
@@ -100,7 +98,7 @@ func (l *liveLog) open() error {
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.path(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, info, err := openRegular(l.path(), os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -108,9 +106,7 @@ func (l *liveLog) open() error {
 	if l.info != nil {
 		return nil
 	}
-	if l.info, err = f.Stat(); err != nil {
-		return err
-	}
+	l.info = info
 	return syncDir(l.dir)
 }
 

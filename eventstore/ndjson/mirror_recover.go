@@ -55,15 +55,11 @@ func (m *Mirror) recover(ctx context.Context) error {
 
 // lastOwn returns the event of the last whole line of a file that names one of ours, or nil.
 func (m *Mirror) lastOwn(ctx context.Context, path string) (*eventstore.Event, error) {
-	f, err := os.Open(path)
+	f, info, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	in := newBackward(f, info.Size())
 	if _, err := in.next(); err != nil { // what has no line feed is not whole
 		return nil, eofIsNil(err)

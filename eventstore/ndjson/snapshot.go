@@ -94,7 +94,7 @@ func listEntries(stateDir string) (entries []entry, odd []string, err error) {
 
 // openEntry opens the very file that was listed, or returns errMoving. Its size becomes that of the open file.
 func openEntry(e *entry) (*os.File, error) {
-	file, err := openLog(e.path)
+	file, err := openLog(e.path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errMoving
 	}

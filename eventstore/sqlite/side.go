@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	sqlite3lib "modernc.org/sqlite/lib"
 
@@ -26,7 +27,9 @@ type Side struct {
 
 	mu          sync.RWMutex // held for writing while the file is exchanged
 	closed      bool
-	read, write *sql.DB // write is nil for reading only
+	read, write *sql.DB      // both nil once Reset has failed; write is nil for reading only
+	held        os.FileInfo  // of the file that is open
+	size        atomic.Int64 // of the file, as last seen: it only grows
 }
 
 // OpenSide opens the side file at path, or makes it. What is damaged is made anew, empty; a file that is not ours is left alone and is an
@@ -70,6 +73,8 @@ func Damaged(err error) bool {
 // errNotOurs marks a sound file that somebody else made: it is never removed.
 var errNotOurs = errors.New("made by another program")
 
+var errSideReadOnly = errors.New("the file is open for reading only")
+
 // Path is the absolute path of the file.
 func (s *Side) Path() string { return s.path }
 
@@ -77,8 +82,8 @@ func (s *Side) Path() string { return s.path }
 func (s *Side) View(ctx context.Context, read func(*sql.Tx) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.closed {
-		return eventstore.ErrClosed
+	if err := s.usable(); err != nil {
+		return err
 	}
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -88,31 +93,21 @@ func (s *Side) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return s.translate(read(tx))
 }
 
-// Update runs write in one transaction, which is committed if write returns nil. Updates follow one another.
+// Update runs write in one transaction, which is committed if write returns nil. Updates follow one another. A file that was deleted,
+// replaced or cut short since it was opened is damaged.
 func (s *Side) Update(ctx context.Context, write func(*sql.Tx) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.closed {
-		return eventstore.ErrClosed
+	if s.readOnly {
+		return errSideReadOnly
+	}
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if err := s.intact(); err != nil {
+		return err
 	}
 	return s.update(ctx, write)
-}
-
-// Reset throws the file away and begins it anew with what setup makes. Nobody sees the file without it. Views and updates under way
-// end first.
-func (s *Side) Reset(ctx context.Context, setup func(*sql.Tx) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return eventstore.ErrClosed
-	}
-	if err := errors.Join(s.release(), s.remove()); err != nil {
-		return err
-	}
-	if err := s.open(ctx); err != nil {
-		return err
-	}
-	return s.update(ctx, setup)
 }
 
 // Close closes the file. It may be called more than once.
@@ -123,10 +118,18 @@ func (s *Side) Close() error {
 	return s.release()
 }
 
-func (s *Side) update(ctx context.Context, write func(*sql.Tx) error) error {
-	if s.write == nil {
-		return errReadOnly
+// usable is an error where there is no file to work with.
+func (s *Side) usable() error {
+	switch {
+	case s.closed:
+		return eventstore.ErrClosed
+	case s.read == nil:
+		return s.damaged("the file could not be begun anew", nil)
 	}
+	return nil
+}
+
+func (s *Side) update(ctx context.Context, write func(*sql.Tx) error) error {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return s.translate(err)
@@ -177,6 +180,10 @@ func (s *Side) open(ctx context.Context) (err error) {
 	if id != SideApplicationID {
 		return s.foreign()
 	}
+	if s.held, err = os.Stat(s.path); err != nil {
+		return fmt.Errorf("look at %s: %w", s.path, err)
+	}
+	s.size.Store(s.held.Size())
 	return nil
 }
 
@@ -205,17 +212,8 @@ func (s *Side) release() (err error) {
 	if s.write != nil {
 		err = errors.Join(err, s.write.Close())
 	}
-	s.read, s.write = nil, nil
+	s.read, s.write, s.held = nil, nil, nil
 	return err
-}
-
-func (s *Side) remove() error {
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(s.path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("throw away %s: %w", s.path, err)
-		}
-	}
-	return nil
 }
 
 func (s *Side) foreign() error {
@@ -235,8 +233,12 @@ func (s *Side) translate(err error) error {
 	case sqlite3lib.SQLITE_FULL:
 		return &eventstore.DiskFullError{Path: s.path, Err: err}
 	case sqlite3lib.SQLITE_CORRUPT, sqlite3lib.SQLITE_NOTADB:
-		return &eventstore.CorruptError{Path: s.path, Detail: "the file is damaged: " + err.Error(), Err: err,
-			Mend: "nothing is lost: openclawd serve throws it away and makes it anew"}
+		return s.damaged("the file is damaged: "+err.Error(), err)
 	}
 	return err
+}
+
+func (s *Side) damaged(detail string, err error) error {
+	return &eventstore.CorruptError{Path: s.path, Detail: detail, Err: err,
+		Mend: "nothing is lost: openclawd serve throws it away and makes it anew"}
 }

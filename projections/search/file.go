@@ -21,7 +21,7 @@ type File interface {
 }
 
 // version of what is in the file and of how texts are taken apart. Count it up with every change of either.
-const version = "1/" + unicode.Version
+const version = "2/" + unicode.Version
 
 // What the file holds. The texts themselves are not in it, only where their tokens stand.
 const schema = `
@@ -30,6 +30,11 @@ CREATE TABLE docs (
   seq     INTEGER PRIMARY KEY,
   session INTEGER NOT NULL, -- sessions.id; 0: none
   time    REAL NOT NULL     -- ms since 1970
+) STRICT;
+CREATE TABLE spans (
+  block  INTEGER PRIMARY KEY, -- seq / 512
+  oldest REAL NOT NULL,       -- time of its events, ms since 1970
+  newest REAL NOT NULL
 ) STRICT;
 CREATE TABLE sessions (
   id   INTEGER PRIMARY KEY, -- seq of the session's first event that is indexed
@@ -53,6 +58,10 @@ func setup(tx *sql.Tx) error {
 	if _, err := tx.Exec(schema); err != nil {
 		return fmt.Errorf("make search tables: %w", err)
 	}
+	// Feeding is a tenth faster than with the 4 segments that FTS5 merges by itself, and searching no slower.
+	if _, err := tx.Exec("INSERT INTO texts (texts, rank) VALUES ('automerge', 8)"); err != nil {
+		return fmt.Errorf("set up search tables: %w", err)
+	}
 	_, err := tx.Exec("INSERT INTO position (version, index_version, seq, hash) VALUES (?, '', 0, x'')", version)
 	return err
 }
@@ -62,8 +71,8 @@ const selectPosition = "SELECT version, index_version, seq, hash FROM position"
 // readPosition reads how far a file has come. ok is false for one without our tables.
 func readPosition(ctx context.Context, tx *sql.Tx) (p position, ok bool, err error) {
 	var tables int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name IN ('texts', 'docs', 'sessions', 'position')").
-		Scan(&tables); err != nil || tables < 4 {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name IN ('texts', 'docs', 'spans', 'sessions', 'position')").
+		Scan(&tables); err != nil || tables < 5 {
 		return p, false, err
 	}
 	err = tx.QueryRowContext(ctx, selectPosition).Scan(&p.version, &p.indexVersion, &p.seq, &p.hash)

@@ -16,6 +16,7 @@ type Query struct {
 	Since, Until                     *float64 // event time in ms since 1970, both inclusive; nil: unbounded
 	Relevance                        bool     // the best first, of the newest Ranked hits; else the newest first
 	Limit, Offset                    int
+	CountUpTo                        int // hits are not counted beyond this and the page; 0: all are
 }
 
 // Ranked is how many hits are put in order of relevance at most; older ones are counted, but not shown.
@@ -25,29 +26,33 @@ const Ranked = 2_000
 type Hits struct {
 	Seqs  []int64 // a page of them
 	Total int64   // all of them
+	Exact bool    // false: there may be more than Total
 }
 
 const (
 	selectNewest = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ? OFFSET ?"
 	selectRanked = `SELECT rowid FROM (SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?)
  ORDER BY rank, rowid DESC LIMIT ? OFFSET ?`
-	countHits = "SELECT count(*) FROM texts WHERE texts MATCH ?"
+	countHits = "SELECT count(*) FROM (SELECT 1 FROM texts WHERE texts MATCH ? LIMIT ?)"
 
 	// CROSS JOIN fixes the order of the loops: one look-up per hit.
-	inTime            = " FROM texts CROSS JOIN docs d ON d.seq = texts.rowid WHERE texts MATCH ? AND d.time >= ? AND d.time <= ?"
+	inTime = ` FROM texts CROSS JOIN docs d ON d.seq = texts.rowid
+ WHERE texts MATCH ? AND d.time >= ? AND d.time <= ? AND texts.rowid >= ? AND texts.rowid <= ?`
 	selectNewestTimed = "SELECT texts.rowid" + inTime + " ORDER BY texts.rowid DESC LIMIT ? OFFSET ?"
 	selectRankedTimed = "SELECT rowid FROM (SELECT texts.rowid AS rowid, texts.rank AS rank" + inTime + ` ORDER BY texts.rowid DESC LIMIT ?)
  ORDER BY rank, rowid DESC LIMIT ? OFFSET ?`
-	countHitsTimed = "SELECT count(*)" + inTime
+	countHitsTimed = "SELECT count(*) FROM (SELECT 1" + inTime + " LIMIT ?)"
 )
 
-// Find finds events. The total is exact.
+// Find finds events.
 func Find(ctx context.Context, tx *sql.Tx, q Query) (h Hits, err error) {
 	statement, counting := selectNewest, countHits
 	args := []any{q.match()}
 	if q.timed() {
 		statement, counting = selectNewestTimed, countHitsTimed
-		args = append(args, q.since(), q.until())
+		if args, err = q.within(ctx, tx); err != nil {
+			return h, err
+		}
 	}
 	counted := args[:len(args):len(args)]
 	if q.Relevance {
@@ -59,14 +64,33 @@ func Find(ctx context.Context, tx *sql.Tx, q Query) (h Hits, err error) {
 	if h.Seqs, err = seqsOf(ctx, tx, statement, append(args, q.Limit, q.Offset)...); err != nil {
 		return h, fmt.Errorf("search: %w", err)
 	}
+	h.Exact = true
 	if n := len(h.Seqs); n < q.Limit && (n > 0 || q.Offset == 0) && !q.Relevance {
 		h.Total = int64(q.Offset + n)
 		return h, nil
 	}
+	bound := q.countUpTo()
+	if bound > 0 {
+		counted = append(counted, bound+1)
+	} else {
+		counted = append(counted, -1) // SQLite's "no limit"
+	}
 	if err := tx.QueryRowContext(ctx, counting, counted...).Scan(&h.Total); err != nil {
 		return h, fmt.Errorf("count what is found: %w", err)
 	}
+	if bound > 0 && h.Total > bound {
+		h.Total, h.Exact = bound, false
+	}
 	return h, nil
+}
+
+// countUpTo is how many hits are counted at most, 0 for all. Those of the page and one after it always are, so that a total tells
+// whether there is a next page.
+func (q *Query) countUpTo() int64 {
+	if q.CountUpTo == 0 {
+		return 0
+	}
+	return max(int64(q.CountUpTo), int64(q.Offset)+int64(q.Limit)+1)
 }
 
 func seqsOf(ctx context.Context, tx *sql.Tx, statement string, args ...any) ([]int64, error) {
@@ -85,8 +109,6 @@ func seqsOf(ctx context.Context, tx *sql.Tx, statement string, args ...any) ([]i
 	}
 	return seqs, rows.Err()
 }
-
-func (q *Query) timed() bool { return q.Since != nil || q.Until != nil }
 
 // match writes what FTS5 is asked for: the words, and the tokens of the filters.
 func (q *Query) match() string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 )
 
 // SessionHit is a work session in which events were found.
@@ -18,6 +17,7 @@ type SessionHit struct {
 type SessionHits struct {
 	Sessions []SessionHit // a page of them, the one with the newest hit first
 	Total    int64        // all of them
+	Exact    bool         // false: there may be more than Total
 }
 
 // Bounds of SessionHit.Seqs: for one session, and for all of a page beyond the newest of each.
@@ -27,83 +27,116 @@ const (
 )
 
 const (
-	// The window counts the groups before the page is cut out of them.
-	selectSessions = `SELECT s.name, g.n, g.newest, g.total FROM (
-  SELECT d.session AS id, count(*) AS n, max(d.seq) AS newest, count(*) OVER () AS total
-   FROM texts CROSS JOIN docs d ON d.seq = texts.rowid
-   WHERE texts MATCH ? AND d.session <> 0 AND d.time >= ? AND d.time <= ?
-   GROUP BY d.session ORDER BY newest DESC LIMIT ? OFFSET ?) g CROSS JOIN sessions s ON s.id = g.id ORDER BY g.newest DESC`
-	countSessions = `SELECT count(DISTINCT d.session) FROM texts CROSS JOIN docs d ON d.seq = texts.rowid
- WHERE texts MATCH ? AND d.session <> 0 AND d.time >= ? AND d.time <= ?`
-	selectSessionSeqs = `SELECT s.name, texts.rowid FROM texts CROSS JOIN docs d ON d.seq = texts.rowid CROSS JOIN sessions s ON s.id = d.session
- WHERE texts MATCH ? AND d.time >= ? AND d.time <= ? ORDER BY texts.rowid DESC LIMIT ?`
+	selectSessionSeqs = "SELECT texts.rowid, d.session" + inTime + " ORDER BY texts.rowid DESC"
+	selectSessionName = "SELECT name FROM sessions WHERE id = ?"
+	countSessionHits  = "SELECT d.session, count(*)" + inTime + " GROUP BY d.session"
 )
 
 // FindSessions finds the work sessions with an event that the query finds. Its Relevance has no meaning here.
-func FindSessions(ctx context.Context, tx *sql.Tx, q Query) (h SessionHits, err error) {
-	match := q.match()
-	rows, err := tx.QueryContext(ctx, selectSessions, match, q.since(), q.until(), q.Limit, q.Offset)
-	if err != nil {
-		return h, fmt.Errorf("search work sessions: %w", err)
+//
+// It walks through the hits, the newest first, until the page is full and CountUpTo of them are seen. Only the sessions that it met are
+// in the total then; the counts of those on the page are exact.
+func FindSessions(ctx context.Context, tx *sql.Tx, q Query) (SessionHits, error) {
+	w := sessionWalk{query: q, places: map[int64]int{}, spare: maxPageSeqs}
+	if err := w.walk(ctx, tx); err != nil {
+		return SessionHits{}, fmt.Errorf("search work sessions: %w", err)
 	}
-	defer rows.Close()
-	h.Sessions = []SessionHit{}
-	for rows.Next() {
-		s := SessionHit{Seqs: make([]int64, 1)}
-		if err := rows.Scan(&s.Name, &s.Count, &s.Seqs[0], &h.Total); err != nil {
-			return h, fmt.Errorf("search work sessions: %w", err)
+	for i := range w.page {
+		if err := tx.QueryRowContext(ctx, selectSessionName, w.ids[i]).Scan(&w.page[i].Name); err != nil {
+			return SessionHits{}, fmt.Errorf("read the name of work session %d: %w", w.ids[i], err)
 		}
-		h.Sessions = append(h.Sessions, s)
 	}
-	if err := rows.Err(); err != nil {
-		return h, fmt.Errorf("search work sessions: %w", err)
-	}
-	if len(h.Sessions) == 0 {
-		if q.Offset > 0 {
-			err = tx.QueryRowContext(ctx, countSessions, match, q.since(), q.until()).Scan(&h.Total)
+	if w.cut && len(w.page) > 0 {
+		if err := w.recount(ctx, tx); err != nil {
+			return SessionHits{}, fmt.Errorf("count hits of work sessions: %w", err)
 		}
-		return h, err
 	}
-	return h, q.fillSeqs(ctx, tx, h.Sessions)
+	return SessionHits{w.page, int64(len(w.places)), !w.cut}, nil
 }
 
-// fillSeqs adds further hits to those of each session that are the newest.
-func (q *Query) fillSeqs(ctx context.Context, tx *sql.Tx, sessions []SessionHit) error {
-	byName := make(map[string]*SessionHit, len(sessions))
-	within := *q
-	within.Sessions = make([]string, len(sessions))
-	for i := range sessions {
-		byName[sessions[i].Name] = &sessions[i]
-		within.Sessions[i] = sessions[i].Name
-	}
-	rows, err := tx.QueryContext(ctx, selectSessionSeqs, within.match(), q.since(), q.until(), maxPageSeqs)
+// sessionWalk gathers the sessions of hits.
+type sessionWalk struct {
+	query  Query
+	places map[int64]int // of the sessions that were met, by id, in the order of their newest hits
+	page   []SessionHit
+	ids    []int64 // of the sessions on the page
+	spare  int     // seqs that the page may still have beyond the newest of each
+	cut    bool    // there are hits that were not seen
+}
+
+func (w *sessionWalk) walk(ctx context.Context, tx *sql.Tx) error {
+	q := &w.query
+	w.page = []SessionHit{}
+	args, err := q.within(ctx, tx)
 	if err != nil {
-		return fmt.Errorf("read hits of work sessions: %w", err)
+		return err
+	}
+	rows, err := tx.QueryContext(ctx, selectSessionSeqs, args...)
+	if err != nil {
+		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var seq int64
-		if err := rows.Scan(&name, &seq); err != nil {
-			return fmt.Errorf("read hits of work sessions: %w", err)
+	for seen := 0; rows.Next(); seen++ {
+		if w.cut = q.CountUpTo > 0 && seen >= q.CountUpTo && len(w.places) > q.Offset+q.Limit; w.cut {
+			break
 		}
-		if s := byName[name]; s != nil && seq < s.Seqs[0] && len(s.Seqs) < maxSessionSeqs {
-			s.Seqs = append(s.Seqs, seq)
+		var seq, session int64
+		if err := rows.Scan(&seq, &session); err != nil {
+			return err
+		}
+		if session != 0 {
+			w.add(seq, session)
 		}
 	}
 	return rows.Err()
 }
 
-func (q *Query) since() float64 {
-	if q.Since == nil {
-		return math.Inf(-1)
+// add adds the next hit.
+func (w *sessionWalk) add(seq, session int64) {
+	place, known := w.places[session]
+	if !known {
+		place = len(w.places)
+		w.places[session] = place
 	}
-	return *q.Since
+	at := place - w.query.Offset
+	if at < 0 || at >= w.query.Limit {
+		return
+	}
+	if !known {
+		w.ids = append(w.ids, session)
+		w.page = append(w.page, SessionHit{Count: 1, Seqs: []int64{seq}})
+		return
+	}
+	hit := &w.page[at]
+	hit.Count++
+	if len(hit.Seqs) < maxSessionSeqs && w.spare > 0 {
+		hit.Seqs = append(hit.Seqs, seq)
+		w.spare--
+	}
 }
 
-func (q *Query) until() float64 {
-	if q.Until == nil {
-		return math.Inf(1)
+// recount counts all hits of the sessions on the page.
+func (w *sessionWalk) recount(ctx context.Context, tx *sql.Tx) error {
+	page := w.query
+	page.Sessions = make([]string, len(w.page))
+	for i := range w.page {
+		page.Sessions[i] = w.page[i].Name
 	}
-	return *q.Until
+	args, err := page.within(ctx, tx)
+	if err != nil {
+		return err
+	}
+	rows, err := tx.QueryContext(ctx, countSessionHits, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var session, count int64
+		if err := rows.Scan(&session, &count); err != nil {
+			return err
+		}
+		w.page[w.places[session]-w.query.Offset].Count = count
+	}
+	return rows.Err()
 }

@@ -163,19 +163,19 @@ func (x *Index) fit(ctx context.Context) (at position, err error) {
 	if why != "" {
 		return x.restart(ctx, why)
 	}
-	x.change(func(s *Status) { s.Seq, s.Err = at.seq, nil })
+	x.change(func(s *Status) { s.Seq = at.seq })
 	return at, nil
 }
 
 // restart begins the file anew.
 func (x *Index) restart(ctx context.Context, why string) (position, error) {
-	x.opts.Logger.Info("feeding the search file from the first event", "why", why)
 	if err := x.opts.File.Reset(ctx, setup); err != nil {
 		return position{}, fmt.Errorf("begin search file anew: %w", err)
 	}
+	x.opts.Logger.Info("feeding the search file from the first event", "why", why)
 	x.mu.Lock()
 	x.damaged = false
 	x.mu.Unlock()
-	x.change(func(s *Status) { s.Seq, s.Rebuilding, s.Err = 0, true, nil })
+	x.change(func(s *Status) { s.Seq, s.Rebuilding = 0, true })
 	return position{version: version}, nil
 }

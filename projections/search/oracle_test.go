@@ -139,7 +139,8 @@ var (
 	particles = []string{"", "", "를", "을", "이", "가", "는", "은", "에서", "으로", "로", "까지", "만", "도", "의", "했습니다", "했어요", "합니다", "되었습니다",
 		"하겠습니다", "해주세요", "이라고"}
 	latins = strings.Fields("API deploy deployment Deploy redeploy retry main.go cmd/openclawd/search.go task_ab12 ws_fx_cat_01 agent:eden:main v2 2026-02-20 " +
-		"https://git.example/pr/42 README.md config.yaml FTS5 e2e NULL 99.9% user@example.org")
+		"https://git.example/pr/42 README.md config.yaml FTS5 e2e NULL 99.9% user@example.org 한글2024 v2배포 배포v2 배포v2를2 ＡＰＩ２ ｄｅｐｌｏｙ ㅋㅋㅋ ㅎ 1️⃣ " +
+		"👩‍💻배포 리뷰👍🏽완료 feature/결제-2 résumé Straße a__b --force x.y.z a:b:c-d_e.f 제2차배포v2_final")
 	marks  = []string{" ", " ", " ", " ", ", ", ". ", "\n", " — ", " 👍 ", "(", ") ", "·", "/"}
 	team   = strings.Fields("eden ruda seum Miri")
 	kinds  = strings.Fields("a2a.send a2a.response a2a.complete task.started task.blocked")
@@ -149,7 +150,9 @@ var (
 func pick[T any](w writer, list []T) T { return list[w.IntN(len(list))] }
 
 func (w writer) word() string {
-	switch w.IntN(6) {
+	switch w.IntN(7) {
+	case 6:
+		return pick(w, nouns) + pick(w, latins)
 	case 0:
 		return pick(w, latins)
 	case 1:

@@ -1,0 +1,90 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Reset throws the file away and begins it anew with what setup makes. Nobody sees the file without it. Views and updates under way
+// end first. Where it fails the file is damaged until another Reset. What somebody else has put in the file's place is left alone.
+func (s *Side) Reset(ctx context.Context, setup func(*sql.Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readOnly {
+		return errSideReadOnly
+	}
+	if s.closed {
+		return eventstore.ErrClosed
+	}
+	if err := s.begin(ctx, setup); err != nil {
+		return errors.Join(err, s.release())
+	}
+	return nil
+}
+
+func (s *Side) begin(ctx context.Context, setup func(*sql.Tx) error) error {
+	if err := s.spare(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(s.release(), s.remove()); err != nil {
+		return err
+	}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	return s.update(ctx, setup)
+}
+
+// spare is an error where another file has come into the place of the one that was opened, and it is a sound one of somebody else's.
+func (s *Side) spare(ctx context.Context) error {
+	info, err := os.Stat(s.path)
+	if err != nil || os.SameFile(info, s.held) || info.Size() == 0 {
+		return nil
+	}
+	// Immutable, so that our WAL, which may still lie there, is not taken for that file's and written into it.
+	db, err := sql.Open("sqlite", fileURL(s.path, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
+	if err != nil {
+		return s.translate(err)
+	}
+	defer db.Close()
+	var id int64
+	err = s.translate(db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id))
+	switch {
+	case Damaged(err):
+		return nil
+	case err == nil && id != SideApplicationID:
+		return s.foreign()
+	}
+	return err
+}
+
+func (s *Side) remove() error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(s.path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("throw away %s: %w", s.path, err)
+		}
+	}
+	return nil
+}
+
+// intact is an error where the file is not the one that was opened any more. SQLite would go on with that, and nobody would see it.
+func (s *Side) intact() error {
+	atLeast := s.size.Load()
+	info, err := os.Stat(s.path)
+	switch {
+	case err != nil:
+		return s.damaged("the file is gone: "+err.Error(), err)
+	case !os.SameFile(info, s.held):
+		return s.damaged("another file is in its place", nil)
+	case info.Size() < atLeast:
+		return s.damaged(fmt.Sprintf("the file was cut short to %d bytes", info.Size()), nil)
+	}
+	s.size.Store(info.Size())
+	return nil
+}
