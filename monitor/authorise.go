@@ -74,12 +74,8 @@ func checkNear(r *http.Request) *problem {
 	if !isNear(r.RemoteAddr) {
 		return unauthorized("", "without a write token only this machine may write"+setToken)
 	}
-	for _, via := range r.Header.Values("X-Forwarded-For") {
-		for peer := range strings.SplitSeq(via, ",") {
-			if !isNear(strings.TrimSpace(peer)) {
-				return unauthorized("X-Forwarded-For", "a proxy passed this on for another machine, and only this one may write without a token"+setToken)
-			}
-		}
+	if header := passedOn(r); header != "" {
+		return unauthorized(header, "a proxy passed this on for another machine, and only this one may write without a token"+setToken)
 	}
 	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !isSame(origins[0], r) {
 		return crossOrigin("Origin", fmt.Sprintf("a page of %.100q may not write here without a token", origins[0])+setToken)
@@ -90,6 +86,21 @@ func checkNear(r *http.Request) *problem {
 	default:
 		return crossOrigin("Sec-Fetch-Site", fmt.Sprintf("a page of another site (%.20q) may not write here without a token", site)+setToken)
 	}
+}
+
+// passedOn names the header by which a proxy says that a request comes from another machine; "" is none. What cannot be read says so too,
+// and a Forwarded always.
+func passedOn(r *http.Request) string {
+	for _, header := range []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded"} {
+		for _, via := range r.Header.Values(header) {
+			for peer := range strings.SplitSeq(via, ",") {
+				if !isNear(strings.TrimSpace(peer)) {
+					return header
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // isNear reports whether an address, with or without port, is this machine's own.

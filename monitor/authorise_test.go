@@ -79,6 +79,13 @@ func TestWhoMayWrite(t *testing.T) {
 		{open, near, []string{"Sec-Fetch-Site", "same-site"}, 403, "cross_origin"},
 		{open, near, []string{"X-Forwarded-For", "192.0.2.7"}, 401, "unauthorized"},
 		{open, near, []string{"X-Forwarded-For", "127.0.0.1, 192.0.2.7"}, 401, "unauthorized"},
+		{open, near, []string{"X-Forwarded-For", ""}, 401, "unauthorized"},
+		{open, near, []string{"X-Real-IP", "192.0.2.7"}, 401, "unauthorized"},
+		{open, near, []string{"X-Real-IP", "127.0.0.1"}, 200, ""},
+		{open, near, []string{"Forwarded", "for=192.0.2.7"}, 401, "unauthorized"},
+		{open, near, []string{"Origin", "http://127.0.0.1.:3847"}, 403, "cross_origin"}, // a dot makes it another one
+		{open, near, []string{"Origin", "http://[::1]:3847", "Host", "[::1]:3847", "Content-Type", "application/json"}, 200, ""},
+		{open, near, []string{"Origin", "http://[::1]:3847", "Host", "[::1]:3848"}, 403, "cross_origin"},
 		{open, near, []string{"X-Forwarded-For", "::ffff:127.0.0.1, 127.0.0.1:5"}, 200, ""},
 
 		// With one: whoever shows it, from wherever, and nobody else.
@@ -119,6 +126,48 @@ func TestWhoMayWrite(t *testing.T) {
 	for _, server := range []*testBundle{open, guarded, sealed} {
 		if response := server.from(far, http.MethodGet, "/api/events", ""); response.Code != http.StatusOK {
 			t.Errorf("reading: %d %s", response.Code, response.Body)
+		}
+	}
+}
+
+// The header is the one place for the token, and the method the one place for what is to be done.
+func TestNothingStandsInForTokenOrMethod(t *testing.T) {
+	t.Parallel()
+	const near = "127.0.0.1:40000"
+	open := setup(t)
+	guarded := setup(t, func(o *monitor.Options) { o.Token = writeToken })
+	query := "?token=" + writeToken + "&X-Task-Monitor-Token=" + writeToken + "&write_token=" + writeToken
+	if response := guarded.from(near, http.MethodPatch, categoryPath+query, categoryBody, "Cookie", "X-Task-Monitor-Token="+writeToken); response.Code != 401 {
+		t.Errorf("a token in the query or a cookie: %d %s", response.Code, response.Body)
+	}
+	for method, status := range map[string]int{"GET": 200, "HEAD": 200, "OPTIONS": 204, "POST": 405} {
+		response := open.from(near, method, categoryPath+"?_method=PATCH", categoryBody, "X-HTTP-Method-Override", "PATCH", "X-HTTP-Method", "PATCH",
+			"X-Method-Override", "PATCH")
+		if response.Code != status {
+			t.Errorf("%s in place of PATCH: %d %s", method, response.Code, response.Body)
+		}
+	}
+	for _, b := range []*testBundle{open, guarded} {
+		if head, err := b.db.Head(t.Context()); err != nil || head.Seq != 0 {
+			t.Errorf("something was written: %+v, %v", head, err)
+		}
+	}
+}
+
+// A page that may read is told with what it may write, before it does.
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *monitor.Options) { o.Token, o.Origins = writeToken, []string{"https://hub.example"} })
+	for origin, want := range map[string]string{"https://hub.example": "https://hub.example", "http://localhost:3102": "http://localhost:3102",
+		"http://hub.example": "", "https://hub.example:444": "", "https://hub.example.evil.example": "", "null": ""} {
+		for _, method := range []string{http.MethodPatch, http.MethodDelete} {
+			h := b.from("192.0.2.7:1", http.MethodOptions, categoryPath, "", "Origin", origin, "Access-Control-Request-Method", method,
+				"Access-Control-Request-Headers", "content-type,x-task-monitor-token").Header()
+			if h.Get("Access-Control-Allow-Origin") != want || !strings.Contains(h.Get("Access-Control-Allow-Methods"), method) ||
+				!strings.Contains(h.Get("Access-Control-Allow-Headers"), "X-Task-Monitor-Token") || h.Get("Vary") != "Origin" ||
+				h.Get("Access-Control-Allow-Credentials") != "" {
+				t.Errorf("%s of %s: %v", method, origin, h)
+			}
 		}
 	}
 }

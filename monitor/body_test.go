@@ -18,6 +18,8 @@ func TestBodies(t *testing.T) {
 		{categoryBody, 200, ""},
 		{" \r\n\t" + categoryBody + "\n", 200, ""},
 		{`{"collabCategory":"infra_ops","unheard":{"of":1}}`, 200, ""},
+		{`{"collabCategory":"nonsense","collabCategory":"infra_ops"}`, 200, ""}, {`{"collabCategory":"infra_ops","collabCategory":null}`, 400, "invalid_category"},
+		{`{"CollabCategory":"infra_ops"}`, 400, "invalid_category"}, {`{"collabCategory":"infra_ops","COLLABCATEGORY":"nonsense"}`, 200, ""},
 		{"", 400, "invalid_body"}, {"null", 400, "invalid_body"}, {"[]", 400, "invalid_body"}, {`"x"`, 400, "invalid_body"}, {"{", 400, "invalid_body"},
 		{categoryBody + categoryBody, 400, "invalid_body"}, {categoryBody + "x", 400, "invalid_body"}, {"{'a':1}", 400, "invalid_body"},
 		{"{\"collabCategory\":\"infra_ops\",\"updatedBy\":\"\xff\"}", 400, "invalid_body"}, {"\xef\xbb\xbf" + categoryBody, 400, "invalid_body"},

@@ -48,17 +48,17 @@ func (s *Server) setCategory(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var body struct{ CollabCategory, UpdatedBy any }
-	if err := readBody(c, &body); err != nil {
+	body, err := readBody(c)
+	if err != nil {
 		return err
 	}
-	category, _ := body.CollabCategory.(string)
+	category, _ := body["collabCategory"].(string)
 	said := coordination.WorkSessionCategory{Category: coordination.Category(coordination.TrimJS(category))}
 	if !said.Category.Valid() {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_category", Field: "collabCategory",
 			Message: "collabCategory is required and must be a valid category", Hint: "use one of GET /api/categories"}
 	}
-	updatedBy, _ := body.UpdatedBy.(string)
+	updatedBy, _ := body["updatedBy"].(string)
 	if said.UpdatedBy = coordination.TrimJS(updatedBy); utf8.RuneCountInString(said.UpdatedBy) > maxUpdatedBy {
 		return tooLong("updatedBy", said.UpdatedBy, maxUpdatedBy)
 	}

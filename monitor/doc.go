@@ -7,7 +7,8 @@
 //   - One answer is one read transaction. X-As-Of-Seq, and asOfSeq in the body, say up to which event of the log it speaks; min_seq
 //     waits for an event to be reflected.
 //   - The cost of an answer follows what it returns, not the length of the log, and is bounded: by limit, by MaxEvents and by MaxBytes.
-//   - Bad input is refused with 400, naming the field, the value and the mend. No request changes anything.
+//   - Bad input is refused with 400, naming the field, the value and the mend. Reads change nothing. Writes append an event, or replace one
+//     file of a workspace, and only after their sender has been authorised.
 //   - Clients of /ws are told each event once, in the order of the log and in the words of REST, also after a lost connection; see
 //     package push.
 //   - What depends on now (whether a work session is archived) is computed from the clock that is passed in.

@@ -177,15 +177,28 @@ func (o *object) number(key string, value float64) {
 	}
 }
 
-// members copies those members of a JSON object that keep agrees to, as they are written.
+// members copies those members of a JSON object that keep agrees to, as they are written. Of several with one name the last counts and
+// stands where the first did, as in ECMAScript.
 func (o *object) members(object []byte, keep func(key string) bool) {
+	type member struct {
+		key string
+		raw []byte
+	}
+	var list []member
+	at := map[string]int{}
 	// What is in the log is valid JSON: EachField cannot fail.
 	_ = coordination.EachField(object, func(key string, raw []byte) bool {
-		if keep(key) {
-			o.raw(key, raw)
+		if i, again := at[key]; again {
+			list[i].raw = raw
+		} else if keep(key) {
+			at[key] = len(list)
+			list = append(list, member{key, raw})
 		}
 		return true
 	})
+	for _, m := range list {
+		o.raw(m.key, m.raw)
+	}
 }
 
 func (o *object) enrich(entry *index.Entry) {

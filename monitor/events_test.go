@@ -160,6 +160,23 @@ func TestEventIsItsRecordEnriched(t *testing.T) {
 	}
 }
 
+// A parser that knows only one value for a name would refuse the whole answer for one such line.
+func TestRepeatedMembersAppearOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.importing(t, `{"type":"a2a.send","agentId":"old","x":1,"ts":5,"ts":1771588800000,"agentId":"main","x":{"y":2},`+
+		`"data":{"message":"first","n":1,"message":"second","toAgent":"ruda","\u006d\u0065ssage":"third"}}`)
+	_, body := b.ask(t, http.MethodGet, "/api/events")
+	for member, want := range map[string]string{`"agentId":`: `"main"`, `"ts":`: `1771588800000`, `"x":`: `{"y":2}`, `"message":`: `"third"`} {
+		if strings.Count(string(body), member) != 1 || !strings.Contains(string(body), member+want) {
+			t.Errorf("not just %s%s in %s", member, want, body)
+		}
+	}
+	if !strings.Contains(string(body), `{"type":"a2a.send","agentId":"main","x":{"y":2},"ts":1771588800000,"data":{"message":"third","n":1,"toAgent"`) {
+		t.Errorf("another order than ECMAScript's: %s", body)
+	}
+}
+
 func TestEventSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -215,8 +232,14 @@ func TestHostileTimesDoNoHarm(t *testing.T) {
 	} {
 		get[map[string]any](t, b, path, http.StatusOK)
 	}
-	if page := get[eventPage](t, b, "/api/events", http.StatusOK); page.Count != 11 {
-		t.Errorf("%d of 11 events", page.Count)
+	page := get[eventPage](t, b, "/api/events", http.StatusOK)
+	if page.Count != 11 {
+		t.Fatalf("%d of 11 events", page.Count)
+	}
+	for i, want := range map[int]string{7: "recorded", 8: ""} { // soon, and a time in a string
+		if e := page.Events[i]; e.TimeSource != want || e.Time != at(0) {
+			t.Errorf("event %d has the time %.0f by %q, want %.0f by %q", e.Seq, e.Time, e.TimeSource, at(0), want)
+		}
 	}
 }
 

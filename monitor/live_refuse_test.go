@@ -92,6 +92,35 @@ func TestLiveRefusesBadHandshakes(t *testing.T) {
 	}
 }
 
+// Who does not keep to the protocol is sent away, alone.
+func TestLiveSurvivesGarbage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.running(t)
+	polite := b.listen(t, "/ws")
+	for name, garbage := range map[string]string{
+		"no mask":               "\x81\x05hello",
+		"an endless frame":      "\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xffmaskxxxx",
+		"a negative length":     "\x81\xff\xff\xff\xff\xff\xff\xff\xff\xffmaskxxxx",
+		"reserved bits":         "\xf1\x80mask",
+		"an unheard-of kind":    "\x8b\x80mask",
+		"a long ping":           "\x89\xfe\x10\x00mask" + strings.Repeat("x", 4_096),
+		"a part inside a part":  "\x01\x81maskx\x01\x81maskx",
+		"a goodbye of one byte": "\x88\x81maskx",
+		"another protocol":      "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"many parts, too much":  "\x01\x80mask" + strings.Repeat("\x00\xfe\x04\x00mask"+strings.Repeat("x", 1_024), 5),
+	} {
+		l := b.listen(t, "/ws")
+		if _, err := l.NetConn().Write([]byte(garbage)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if f, err := l.read(); err == nil {
+			t.Errorf("%s is answered with %+v", name, f)
+		}
+	}
+	polite.events(t, b.appending(t, "task.started", `{"taskId":"t1"}`))
+}
+
 func TestLiveBoundsItsClients(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) { o.Push.MaxClients = 2 })

@@ -2,7 +2,9 @@ package monitor_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -59,6 +61,32 @@ func TestLiveStalledClientBlocksNobody(t *testing.T) {
 		if seq != int64(i+1) {
 			t.Fatalf("got %v", seen)
 		}
+	}
+}
+
+// An event so large that no queue would hold it is made once for all who are stuck in it, not once for each.
+func TestLiveStalledClientsShareAHugeEvent(t *testing.T) {
+	t.Parallel()
+	const clients, size = 10, 4 << 20 // more than what a connection holds on its way
+	var log *watched
+	b := setup(t, watching(&log))
+	b.narrow(t)
+	last := b.appending(t, "task.updated", fmt.Sprintf(`{"note":%q}`, strings.Repeat("x", size)))
+	b.running(t)
+	var latest io.Reader
+	for range clients {
+		_, r, err := b.listen(t, "/ws?since=0").NextReader() // it has begun
+		if err != nil {
+			t.Fatal(err)
+		}
+		latest = r
+	}
+	if reads := log.reads.Load(); reads != 1 {
+		t.Errorf("the log was read %d times", reads)
+	}
+	var f pushed
+	if err := json.NewDecoder(latest).Decode(&f); err != nil || !slices.Equal(f.seqs(t), []int64{last}) {
+		t.Errorf("%v: %v", f.seqs(t), err)
 	}
 }
 

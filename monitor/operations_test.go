@@ -2,9 +2,11 @@ package monitor_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,6 +76,34 @@ func TestOperationsCheckTheHost(t *testing.T) {
 }
 
 // The one-screen status counts what is going on, and names what is in trouble, the newest first.
+// DB-33: in the original, one slow question holds up all the others.
+func TestSlowQuestionsHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	b := smallLog(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	var slow sync.WaitGroup
+	for range 3 {
+		slow.Go(func() {
+			if err := b.db.View(context.Background(), func(tx *sql.Tx) error {
+				var n int
+				err := tx.QueryRow("SELECT count(*) FROM events").Scan(&n)
+				begun <- struct{}{}
+				<-release
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-begun
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/api/health", "/api/events", "/api/work-sessions"} {
+		get[map[string]any](t, b, path, http.StatusOK)
+	}
+	b.say(t, http.MethodPatch, "ws_a", categoryBody)
+	close(release)
+	slow.Wait()
+}
+
 func TestStatusCountsAndNamesTrouble(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -16,7 +16,7 @@ type route struct {
 }
 
 // place makes the server answer routes. The router knows nothing after a *, so those that share what is before it are told apart by how
-// a path ends; where none fits, the method is not for this path, which is said before anybody is asked for a token.
+// a path ends; where none fits, the path can only be read, which is said before anybody is asked for a token.
 func (s *Server) place(routes []route) {
 	type shared struct{ method, path string }
 	var order []shared
@@ -62,6 +62,7 @@ func byEnding(path string, list []ending) echo.HandlerFunc {
 			}
 		}
 		if best < 0 {
+			c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, GET, HEAD")
 			return echo.ErrMethodNotAllowed
 		}
 		return list[best].answer(c)

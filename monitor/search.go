@@ -17,20 +17,21 @@ import (
 
 // found is what both kinds of search answer besides what they found.
 type found struct {
-	Count      int    `json:"count"`
-	Total      int64  `json:"total"`
-	Offset     int    `json:"offset"`
-	Limit      int    `json:"limit"`
-	Query      string `json:"query"`
-	NextOffset *int   `json:"nextOffset"`      // of the next page; null on the last one
-	SearchSeq  int64  `json:"searchSeq"`       // events up to here are searched
-	AsOfSeq    int64  `json:"asOfSeq"`         // what is shown of them is as of here
-	Error      string `json:"error,omitempty"` // why nothing was looked for
+	Count        int    `json:"count"`
+	Total        int64  `json:"total"`
+	TotalIsExact bool   `json:"totalIsExact"` // false: there may be more than total
+	Offset       int    `json:"offset"`
+	Limit        int    `json:"limit"`
+	Query        string `json:"query"`
+	NextOffset   *int   `json:"nextOffset"`      // of the next page; null on the last one
+	SearchSeq    int64  `json:"searchSeq"`       // events up to here are searched
+	AsOfSeq      int64  `json:"asOfSeq"`         // what is shown of them is as of here
+	Error        string `json:"error,omitempty"` // why nothing was looked for
 }
 
 // unsearched is the answer where nothing is looked for. The original, too, answers with 200 then.
 func (s *Server) unsearched(q *searchQuery) (f found, ok bool) {
-	f = found{Offset: q.Offset, Limit: q.Limit, Query: q.text}
+	f = found{TotalIsExact: true, Offset: q.Offset, Limit: q.Limit, Query: q.text}
 	switch {
 	case s.opts.Search == nil:
 		f.Error = "Search is not available"
@@ -82,7 +83,7 @@ func (v *view) showEventsFound(ctx context.Context, q *searchQuery, hits search.
 	if err != nil {
 		return nil, err
 	}
-	a := &eventsFound{make([]json.RawMessage, len(seqs)), q.answer(v, len(seqs), hits.Total, seq)}
+	a := &eventsFound{make([]json.RawMessage, len(seqs)), q.answer(v, len(seqs), hits.Total, hits.Exact, seq)}
 	if q.Relevance && q.Offset+len(seqs) >= search.Ranked {
 		a.NextOffset = nil
 	}
@@ -206,8 +207,8 @@ func (s *Server) search(ctx context.Context, q *searchQuery, look func(*sql.Tx) 
 }
 
 // answer is what an answer says besides what was found.
-func (q *searchQuery) answer(v *view, count int, total, seq int64) found {
-	f := found{Count: count, Total: total, Offset: q.Offset, Limit: q.Limit, Query: q.text, SearchSeq: seq, AsOfSeq: v.asOf}
+func (q *searchQuery) answer(v *view, count int, total int64, exact bool, seq int64) found {
+	f := found{Count: count, Total: total, TotalIsExact: exact, Offset: q.Offset, Limit: q.Limit, Query: q.text, SearchSeq: seq, AsOfSeq: v.asOf}
 	if next := q.Offset + count; count > 0 && int64(next) < total {
 		f.NextOffset = &next
 	}

@@ -22,6 +22,9 @@ type searchQuery struct {
 
 const defaultHits = 50
 
+// countedHits is how many hits are counted: enough for every reader, and as quick in a log of years as in one of a week.
+const countedHits = 10_000
+
 // maxFilterValues bounds each list of values: every one is a term of the query.
 const maxFilterValues = 100
 
@@ -33,6 +36,7 @@ func searchQueryOf(c echo.Context) (searchQuery, error) {
 			Internal: p.internal(), Since: p.instant("since"), Until: p.instant("until"),
 			Relevance: p.choice("sort", "newest", "relevance") == "relevance",
 			Limit:     int(p.integer("limit", defaultHits, 1, maxLimit)), Offset: int(p.integer("offset", 0, 0, math.MaxInt32)),
+			CountUpTo: countedHits,
 		},
 		text: p.first("q"), summary: p.summary(), minSeq: p.minSeq(),
 	}

@@ -41,7 +41,7 @@ func (v *view) showSessionsFound(ctx context.Context, q *searchQuery, hits searc
 	if err != nil {
 		return nil, err
 	}
-	a := &sessionsFound{make([]sessionFound, len(sessions)), q.answer(v, len(hits.Sessions), hits.Total, seq)}
+	a := &sessionsFound{make([]sessionFound, len(sessions)), q.answer(v, len(hits.Sessions), hits.Total, hits.Exact, seq)}
 	a.Count = len(sessions)
 	for i := range sessions {
 		hit := byName[sessions[i].WorkSessionID]

@@ -243,7 +243,7 @@ func TestSearchAnswersKeepTheContract(t *testing.T) {
 		asking("/api/events/search", "배포", "&sort=relevance&limit=2&offset=1"): 200,
 		asking("/api/events/search", "실패", "&since=2026-02-20"):                200,
 		asking("/api/work-sessions/search", "배포", ""):                          200,
-		asking("/api/work-sessions/search", "배포", "&limit=1"):   200,
+		asking("/api/work-sessions/search", "배포", "&limit=1"):                  200,
 		"/api/events/search?q=-x":                                              400,
 	} {
 		contract.check(t, http.MethodGet, path, status)

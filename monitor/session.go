@@ -1,14 +1,11 @@
 package monitor
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"math"
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
@@ -166,125 +163,6 @@ const (
 func besides(list []coordination.Category, one coordination.Category) []coordination.Category {
 	return listOf(slices.DeleteFunc(slices.Clone(list), func(c coordination.Category) bool { return c == one }))
 }
-
-// sessionRenderer turns sessions into answers.
-type sessionRenderer struct {
-	*view
-	events  map[int64]*eventstore.Event
-	entries map[int64]*index.Entry
-	labels  map[coordination.Category]string
-	summary bool
-}
-
-func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
-	outcome := s.Outcome()
-	a := sessionAnswer{
-		ID: idPrefix + s.Name, WorkSessionID: s.Name, Status: s.Status(r.now), StartTime: s.Listed.Start, LastTime: s.Listed.Last,
-		DurationMs: duration(s.Listed), ThreadCount: s.Listed.Threads, EventCount: s.Listed.Events, CollabCategory: s.Category,
-		CollabSubTags: listOf(s.Vote.SubTags), CategorySource: sourceVote, VotedCategory: s.Vote.Winner, RoleCounts: s.ByRole, Threads: make([]threadAnswer, len(s.Threads)),
-		Totals: totalsAnswer{s.Whole.Start, s.Whole.Last, duration(s.Whole), s.Whole.Threads, s.Whole.Events}, Title: s.Title,
-		Participants: listOf(s.Participants), Outcome: outcome, OutcomeCounts: s.ByOutcome, OpenThreads: s.OpenThreads,
-		OpenTasks: s.OpenTasks, BlockedTasks: s.BlockedTasks, LastMessage: r.message(s.MessageSeq), CategoryLabel: r.labels[s.Category],
-		CollabSecondary: besides(s.Vote.Secondary, s.Category), PreviousWorkSessionID: textOrNull(s.Previous), NextWorkSessionID: textOrNull(s.Next),
-		Seq: s.LatestSeq, EventsTruncated: s.Truncated,
-	}
-	if o := s.Override; o != nil {
-		a.CategorySource, a.UpdatedAt, a.UpdatedBy = sourceOverride, o.UpdatedAt, o.UpdatedBy
-	}
-	for i := range s.Threads {
-		thread, whole := r.thread(&s.Threads[i])
-		a.Threads[i] = thread
-		a.EventsTruncated = a.EventsTruncated || !whole
-	}
-	if outcome == coordination.OutcomeBlocked || outcome == coordination.OutcomeNoReply {
-		a.BlockedReason = r.readable(s.Reason())
-	}
-	switch {
-	case a.BlockedReason != nil:
-		a.Summary = coordination.Preview(*a.BlockedReason, r.roster, previewLength)
-	case a.LastMessage != nil && a.LastMessage.Text != "":
-		a.Summary = a.LastMessage.Text
-	default:
-		a.Summary = s.Title
-	}
-	return a
-}
-
-// thread renders a thread. whole is false where events of it are too many bytes to be shown.
-func (r *sessionRenderer) thread(t *conversation.Thread) (a threadAnswer, whole bool) {
-	a = threadAnswer{
-		ID: t.Key, ConversationID: t.ConversationID(), FromAgent: t.From, ToAgent: t.To, StartTime: t.Listed.Start,
-		LastTime: t.Listed.Last, EventCount: t.Listed.Events, CollabCategory: t.Category, CollabSubTags: listOf(t.SubTags),
-		ParentConversationID: t.ParentID, Open: t.Open,
-	}
-	if first, ok := r.events[t.First]; ok {
-		a.FromAgent, a.ToAgent = r.parties(first)
-	}
-	if t.Outcome != "" {
-		a.Outcome = &t.Outcome
-	}
-	if t.Outcome == coordination.OutcomeBlocked || t.Outcome == coordination.OutcomeNoReply {
-		a.Reason = r.readable(t.Reason)
-	}
-	whole = true
-	if !r.summary {
-		a.Events = make([]json.RawMessage, 0, len(t.Events))
-	}
-	for _, seq := range t.Events {
-		e, ok := r.events[seq]
-		if !ok {
-			whole = false
-			continue
-		}
-		a.Events = append(a.Events, r.renderEvent(e, r.entries[seq]))
-	}
-	if a.Reason != nil {
-		a.DisplayText = coordination.Preview(*a.Reason, r.roster, previewLength)
-	} else {
-		a.DisplayText = r.lastSaid(t)
-	}
-	return a, whole
-}
-
-// lastSaid is the last listed event of a thread that says something, in one line.
-func (r *sessionRenderer) lastSaid(t *conversation.Thread) string {
-	for _, seq := range slices.Backward(t.Events) {
-		if e, ok := r.events[seq]; ok {
-			record := r.record(e)
-			if text := coordination.Said(&record); text != "" {
-				return coordination.Preview(text, r.roster, previewLength)
-			}
-		}
-	}
-	return ""
-}
-
-// parties are the agents of an event; those that it does not name are unknown.
-func (r *sessionRenderer) parties(e *eventstore.Event) (from, to string) {
-	record := r.record(e)
-	return orUnknown(record.From()), orUnknown(record.To())
-}
-
-func orUnknown(agent string) string { return cmp.Or(agent, coordination.UnknownAgent) }
-
-func (r *sessionRenderer) message(seq int64) *messageAnswer {
-	e, ok := r.events[seq]
-	if !ok {
-		return nil
-	}
-	record := r.record(e)
-	from, _ := r.parties(e)
-	return &messageAnswer{From: from, To: textOrNull(record.To()), Type: record.Type, Time: record.Time, Seq: seq,
-		Text: coordination.Preview(coordination.Said(&record), r.roster, previewLength)}
-}
-
-// readable is a reason with names instead of mentions, null where there is none.
-func (r *sessionRenderer) readable(reason string) *string {
-	return textOrNull(coordination.Clean(reason, r.roster).Text)
-}
-
-// duration is finite, whatever times a log claims.
-func duration(x conversation.Extent) float64 { return min(max(x.Last-x.Start, 0), math.MaxFloat64) }
 
 // listOf makes sure that an empty list is [], never null.
 func listOf[T any](list []T) []T {

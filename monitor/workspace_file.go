@@ -23,12 +23,12 @@ type fileAnswer struct {
 
 // writeFile puts a file into an agent's workspace, as a whole or not at all.
 func (s *Server) writeFile(c echo.Context) error {
-	var body struct{ Path, Content any }
-	if err := readBody(c, &body); err != nil {
+	body, err := readBody(c)
+	if err != nil {
 		return err
 	}
-	path, _ := body.Path.(string)
-	content, ok := body.Content.(string)
+	path, _ := body["path"].(string)
+	content, ok := body["content"].(string)
 	if path == "" || !ok {
 		return &problem{Status: http.StatusBadRequest, Code: "missing_field", Message: "path and content are required",
 			Hint: `send {"path": "workspace-<agent>/...", "content": "..."}, both as text; content may be empty`}

@@ -3,6 +3,7 @@ package push
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"time"
 )
 
@@ -108,7 +109,7 @@ func (c *client) catchUp(ctx context.Context) (live bool, err error) {
 		}
 		return false, nil
 	}
-	frames, seq, err := c.hub.replay(ctx, c.seq, upTo, c.full)
+	page, err := c.hub.replay(ctx, place{c.seq, c.full}, upTo)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.hub.opts.Logger.Error("the log cannot be read for a client", "client", c.socket.name(), "after", c.seq, "err", err)
@@ -116,11 +117,12 @@ func (c *client) catchUp(ctx context.Context) (live bool, err error) {
 		}
 		return false, nil
 	}
-	for _, f := range frames {
+	defer runtime.KeepAlive(page) // so that others find it until it has been told
+	for _, f := range page.frames {
 		if err := c.write(f); err != nil {
 			return false, err
 		}
 	}
-	c.seq = seq
+	c.seq = page.seq
 	return false, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 )
 
 // Refusals of Accept.
@@ -36,6 +37,7 @@ type Hub struct {
 	places  int           // taken by clients and by those who are shaking hands
 	seq     int64         // live clients have been told the log up to here, or are about to be
 	moved   chan struct{} // closed when seq changes; nil while nobody waits for it
+	huge    map[place]weak.Pointer[replayed]
 	closed  bool
 
 	frames, dropped, queued atomic.Int64
@@ -43,8 +45,8 @@ type Hub struct {
 
 // New returns a hub that tells nobody anything until Run runs.
 func New(log Log, opts Options) *Hub {
-	return &Hub{log: log, opts: opts.withDefaults(), clients: map[*client]struct{}{}, ready: make(chan struct{}),
-		replays: make(chan struct{}, maxReplays)}
+	return &Hub{log: log, opts: opts.withDefaults(), clients: map[*client]struct{}{}, huge: map[place]weak.Pointer[replayed]{},
+		ready: make(chan struct{}), replays: make(chan struct{}, maxReplays)}
 }
 
 // Run tells what happens from now on until ctx ends, then closes all connections. It is called once. What cannot be read is tried again;

@@ -18,7 +18,7 @@ type Options struct {
 	QueueBytes  int           // of the frames waiting for one client; a larger frame may wait alone
 	PingEvery   time.Duration // how often a client is asked whether it is there
 	PongWait    time.Duration // a client that has not answered for so long is gone
-	WriteTime   time.Duration // for one frame
+	WriteTime   time.Duration // for each MiB of a frame, the last one whole
 	BurstWait   time.Duration // at most, before the next page of a burst, while queues are more than half full
 	CloseTime   time.Duration // for a client to say goodbye, and for all of them when the hub ends
 	Dropped     func()        // called when a client has not kept up; must not block; may be nil
@@ -41,6 +41,9 @@ const maxMessageBytes = 4 << 10
 
 // maxReplays is how many clients that catch up may read the log at the same time, so that others get to it too.
 const maxReplays = 2
+
+// writeTime is how long a frame may take. If that did not grow with it, a client too slow for one huge event would never get past it.
+func (o *Options) writeTime(bytes int) time.Duration { return o.WriteTime * time.Duration(1+bytes>>20) }
 
 func (o Options) withDefaults() Options {
 	if o.Now == nil {

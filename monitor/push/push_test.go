@@ -77,3 +77,13 @@ func TestQueueIsBounded(t *testing.T) {
 		t.Error("a queue that has ended keeps something")
 	}
 }
+
+func TestHugeFramesMayTakeLonger(t *testing.T) {
+	t.Parallel()
+	o := Options{WriteTime: time.Second}
+	for bytes, want := range map[int]time.Duration{0: time.Second, 1<<20 - 1: time.Second, 1 << 20: 2 * time.Second, 30 << 20: 31 * time.Second} {
+		if got := o.writeTime(bytes); got != want {
+			t.Errorf("%d bytes may take %v, want %v", bytes, got, want)
+		}
+	}
+}

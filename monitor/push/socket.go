@@ -91,7 +91,7 @@ func (s *socket) listen() {
 }
 
 func (s *socket) write(f *frame) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(s.opts.WriteTime)); err != nil {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(s.opts.writeTime(f.size))); err != nil {
 		return err
 	}
 	return s.conn.WritePreparedMessage(f.wire)

@@ -119,19 +119,3 @@ func (h *Hub) join(c *client) (upTo int64, live bool, moved <-chan struct{}) {
 	}
 	return h.seq, false, h.moved
 }
-
-// replay reads a page of the log for one client.
-func (h *Hub) replay(ctx context.Context, after, upTo int64, full bool) ([]*frame, int64, error) {
-	select {
-	case h.replays <- struct{}{}:
-		defer func() { <-h.replays }()
-	case <-ctx.Done():
-		return nil, after, ctx.Err()
-	}
-	page, err := h.log.Page(ctx, after, upTo)
-	if err != nil {
-		return nil, after, err
-	}
-	frames, err := h.encode(page, page.messages(full))
-	return frames, page.Seq, err
-}
