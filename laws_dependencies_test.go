@@ -35,6 +35,10 @@ var house = []room{
 	{"discord", []string{"projections", "eventstore", "coordination", "config", "discord", "internal"}, "wires do not know each other, nor tools or agents"},
 	{"cmd", []string{"cmd", "agent", "config", "coordination", "discord", "eventstore", "gateway", "internal", "migrations", "monitor", "projections", "testdata", "tools", "web", "workspace"},
 		"the program wires everything"},
+	{"cmd/openclawd/output", nil, "how an answer looks does not depend on what it says"},
+	{"cmd/openclawd/server", []string{"cmd/openclawd/backup", "cmd/openclawd/database", "cmd/openclawd/output", "cmd/openclawd/overrides", "cmd/openclawd/settings",
+		"cmd/openclawd/watch", "agent", "config", "coordination", "discord", "eventstore", "gateway", "internal", "monitor", "projections", "tools", "web", "workspace"},
+		"the server knows no commands, nor what looks at it from outside"},
 }
 
 // neverImported must not be imported by production code of another room, whatever that room may import.
@@ -54,12 +58,12 @@ var outsiders = []struct {
 	{"modernc.org/sqlite", []string{"eventstore/sqlite"}, "one place opens SQLite and knows its traps"},
 	{"github.com/pressly/goose", []string{"eventstore/sqlite"}, "the schema belongs to the file"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "command lines are for commands"},
-	{"charm.land/lipgloss", []string{"cmd"}, "terminals are for commands"},
+	{"charm.land/lipgloss", []string{"cmd/openclawd/output"}, "one place knows how text stands on a terminal"},
 	{"github.com/schollz/progressbar", []string{"cmd"}, "terminals are for commands"},
 	{"github.com/labstack/echo", []string{"monitor", "gateway"}, "HTTP ends at the wires"},
 	{"github.com/gorilla/websocket", []string{"monitor/push", "gateway", "cmd/openclawd/bench"}, "it is slow-moving: sockets stay behind a seam; bench is a client"},
 	{"github.com/fsnotify/fsnotify", []string{"cmd/openclawd/watch"}, "one place knows what systems report of files, and what they do not"},
-	{"github.com/prometheus", []string{"cmd"}, "the program measures; its parts tell numbers"},
+	{"github.com/prometheus", []string{"cmd/openclawd/server"}, "the program measures; its parts tell numbers"},
 }
 
 // stdlibOnly are rooms that use no library at all.

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 )
-
-// backupsName is the directory of the backups, beside the database.
-const backupsName = "backups"
 
 func newBackup(p *process) *cobra.Command {
 	return newGroup("backup", "Copy the log, prove copies, bring one back",
@@ -38,7 +38,7 @@ func (p *process) backupDir(b *backups) (string, error) {
 		return b.dir, nil
 	}
 	db, err := p.databasePath(b.db)
-	return filepath.Join(filepath.Dir(db), backupsName), err
+	return database.BackupsDir(db), err
 }
 
 func newBackupCreate(p *process) *cobra.Command {
@@ -62,7 +62,7 @@ openclawd serve backs up by itself every 24 hours (--backup-every, --backup-keep
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if keep < 0 {
-				return &configError{setting: "--keep", value: fmt.Sprint(keep), mend: "give the number of backups to keep, or 0 for all"}
+				return &settings.Error{Setting: "--keep", Value: fmt.Sprint(keep), Mend: "give the number of backups to keep, or 0 for all"}
 			}
 			return p.createBackup(cmd.Context(), b, keep)
 		},
@@ -95,12 +95,12 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 		}
 	}
 	if b.asJSON {
-		return writeJSON(p.stdout, struct {
+		return output.JSON(p.stdout, struct {
 			*backup.Backup
 			Removed []string `json:"removed"`
 		}{made, append([]string{}, removed...)})
 	}
-	fmt.Fprintf(p.stdout, "backed up %s to %s (%s)\n", count(made.Seq, "event"), made.File, formatBytes(made.Bytes))
+	fmt.Fprintf(p.stdout, "backed up %s to %s (%s)\n", output.Count(made.Seq, "event"), made.File, output.Bytes(made.Bytes))
 	for _, file := range removed {
 		fmt.Fprintf(p.stdout, "removed %s\n", file)
 	}
@@ -142,12 +142,12 @@ func (p *process) verifyBackup(ctx context.Context, b backups, files []string) e
 	m, err := backup.Verify(ctx, files[0], p.now, bar.tell)
 	bar.end()
 	if err != nil {
-		return openError(files[0], err)
+		return database.OpenError(files[0], err)
 	}
 	if b.asJSON {
-		return writeJSON(p.stdout, m)
+		return output.JSON(p.stdout, m)
 	}
-	_, err = fmt.Fprintf(p.stdout, "ok: %s\n  %s, gapless and unchanged; head %s\n  SHA-256 %s\n", files[0], count(m.Seq, "event"), m.Head, m.SHA256)
+	_, err = fmt.Fprintf(p.stdout, "ok: %s\n  %s, gapless and unchanged; head %s\n  SHA-256 %s\n", files[0], output.Count(m.Seq, "event"), m.Head, m.SHA256)
 	return err
 }
 
@@ -168,7 +168,7 @@ func newBackupList(p *process) *cobra.Command {
 			case err != nil:
 				return err
 			case b.asJSON:
-				return writeJSON(p.stdout, list)
+				return output.JSON(p.stdout, list)
 			}
 			return p.writeBackups(dir, list)
 		},
@@ -187,11 +187,11 @@ func (p *process) writeBackups(dir string, list []backup.Backup) error {
 		b := &list[i]
 		proved := "no manifest"
 		if b.Manifest != nil {
-			proved = formatMs(b.Manifest.VerifiedAt.UnixMilli())
+			proved = output.Time(b.Manifest.VerifiedAt.UnixMilli())
 		}
-		rows[i] = []string{filepath.Base(b.File), formatMs(b.Time.UnixMilli()), thousands(b.Seq), formatBytes(b.Bytes), proved}
+		rows[i] = []string{filepath.Base(b.File), output.Time(b.Time.UnixMilli()), output.Thousands(b.Seq), output.Bytes(b.Bytes), proved}
 	}
-	return writeTable(p.stdout, []string{"NAME", "TIME", "SEQ", "SIZE", "VERIFIED"}, rows)
+	return output.Table(p.stdout, []string{"NAME", "TIME", "SEQ", "SIZE", "VERIFIED"}, rows)
 }
 
 func newBackupRestore(p *process) *cobra.Command {
@@ -221,20 +221,20 @@ What the backup does not hold, events after it, is not in it; logs that still li
 
 func (p *process) restoreBackup(ctx context.Context, file, to string, asJSON bool) error {
 	bar := p.eventProgress("verify")
-	path, m, err := backup.Restore(ctx, file, to, databaseName, p.now, bar.tell)
+	path, m, err := backup.Restore(ctx, file, to, database.Name, p.now, bar.tell)
 	bar.end()
 	if err != nil {
-		return openError(file, err)
+		return database.OpenError(file, err)
 	}
 	command := "openclawd serve --db " + path
 	if asJSON {
-		return writeJSON(p.stdout, struct {
+		return output.JSON(p.stdout, struct {
 			*backup.Manifest
 			DB      string `json:"db"`
 			Command string `json:"command"`
 		}{m, path, command})
 	}
-	_, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\nserve it with: %s\n", count(m.Seq, "event"), path, command)
+	_, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\nserve it with: %s\n", output.Count(m.Seq, "event"), path, command)
 	return err
 }
 
@@ -245,17 +245,4 @@ func (e *noBackupError) Error() string { return fmt.Sprintf("there is no proved 
 func (e *noBackupError) Code() string  { return "no_backup" }
 func (e *noBackupError) Hint() string {
 	return "openclawd backup create makes one; name another directory with --dir"
-}
-
-// formatBytes writes a size for people, in the units of disks.
-func formatBytes(n int64) string {
-	switch {
-	case n < 1_000:
-		return count(n, "byte")
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	case n < 1_000_000_000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/bench"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 )
 
 // benching holds the flags of bench.
@@ -34,8 +35,8 @@ func newBench(p *process) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return p.bench(cmd.Context(), b, args) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&b.events, "events", 1_000_000, "size of the big log")
-	flags.IntVar(&b.rounds, "rounds", 3, "rounds to take medians over")
+	flags.IntVar(&b.events, "events", 1_000_000, "size of the big log, `N` events")
+	flags.IntVar(&b.rounds, "rounds", 3, "take medians over `N` rounds")
 	flags.StringVar(&b.dir, "dir", "", "`DIR` for the files (default: the system's temporary directory)")
 	flags.BoolVar(&b.asJSON, "json", false, "print JSON")
 	return cmd
@@ -62,7 +63,7 @@ func (p *process) bench(ctx context.Context, b benching, names []string) error {
 		rows = append(rows, []string{r.Name, fmt.Sprintf("%.4g %s", r.Value, r.Unit), fmt.Sprintf("%.4g", r.Baseline), fmt.Sprintf("%.3g", r.Ratio), r.Goal, verdict})
 	}
 	if b.asJSON {
-		return writeJSON(p.stdout, results)
+		return output.JSON(p.stdout, results)
 	}
-	return writeTable(p.stdout, []string{"NAME", "VALUE", "BASELINE", "RATIO", "GOAL", ""}, rows)
+	return output.Table(p.stdout, []string{"NAME", "VALUE", "BASELINE", "RATIO", "GOAL", ""}, rows)
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
 )
 
@@ -66,7 +68,7 @@ func (p *process) checkConfig(c checking, args []string) error {
 	}
 	loaded, findings := config.Load(path, p.getenv)
 	if len(args) == 1 && !loaded.Found {
-		return &configError{setting: "configuration", value: path, err: errors.New("there is no such file"), mend: "name a file that is there"}
+		return &settings.Error{Setting: "configuration", Value: path, Err: errors.New("there is no such file"), Mend: "name a file that is there"}
 	}
 	report := configReport{
 		File: path, Found: loaded.Found, Usable: findings.Err() == nil, Agents: len(loaded.Agents),
@@ -78,14 +80,14 @@ func (p *process) checkConfig(c checking, args []string) error {
 	}
 	write := p.writeConfigReport
 	if c.asJSON {
-		write = func(report *configReport) error { return writeJSON(p.stdout, report) }
+		write = func(report *configReport) error { return output.JSON(p.stdout, report) }
 	}
 	if err := write(&report); err != nil {
 		return err
 	}
 	if !report.Usable {
-		return &configError{setting: "configuration", value: path, err: fmt.Errorf("cannot be used: %s", report.counts()),
-			mend: "mend what is listed and check again; until then openclawd serve goes on with the last good configuration"}
+		return &settings.Error{Setting: "configuration", Value: path, Err: fmt.Errorf("cannot be used: %s", report.counts()),
+			Mend: "mend what is listed and check again; until then openclawd serve goes on with the last good configuration"}
 	}
 	return nil
 }
@@ -101,7 +103,7 @@ func (p *process) configPath(stateDir string, args []string) (string, error) {
 			return "", err
 		}
 	}
-	return configPath(stateDir), nil
+	return settings.File(stateDir), nil
 }
 
 func (p *process) writeConfigReport(report *configReport) error {
@@ -115,7 +117,7 @@ func (p *process) writeConfigReport(report *configReport) error {
 			f := &report.Findings[i]
 			rows[i] = []string{string(f.Severity), f.Where(), f.Path, f.Message, f.Mend}
 		}
-		if err := writeTable(p.stdout, []string{"SEVERITY", "WHERE", "SETTING", "FINDING", "MEND"}, rows); err != nil {
+		if err := output.Table(p.stdout, []string{"SEVERITY", "WHERE", "SETTING", "FINDING", "MEND"}, rows); err != nil {
 			return err
 		}
 	}
@@ -123,10 +125,10 @@ func (p *process) writeConfigReport(report *configReport) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s can be used: %s, %s, hash %.12s\n", report.File, report.counts(),
-		count(int64(report.Agents), "agent"), report.Hash)
+		output.Count(int64(report.Agents), "agent"), report.Hash)
 	return err
 }
 
 func (r *configReport) counts() string {
-	return count(int64(r.Errors), "error") + ", " + count(int64(r.Warnings), "warning")
+	return output.Count(int64(r.Errors), "error") + ", " + output.Count(int64(r.Warnings), "warning")
 }

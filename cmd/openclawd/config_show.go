@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
 )
 
@@ -32,12 +34,12 @@ Exit codes: 0 done; 78 the configuration cannot be used: openclawd config check 
 
 // configShown is the answer of config show.
 type configShown struct {
-	File          string          `json:"file"`
-	Found         bool            `json:"found"`
-	Files         []string        `json:"files"` // that it is made of
-	Hash          string          `json:"hash"`
-	Settings      []shownSetting  `json:"settings"`
-	Configuration json.RawMessage `json:"configuration"` // masked
+	File          string           `json:"file"`
+	Found         bool             `json:"found"`
+	Files         []string         `json:"files"` // that it is made of
+	Hash          string           `json:"hash"`
+	Settings      []settings.Shown `json:"settings"`
+	Configuration json.RawMessage  `json:"configuration"` // masked
 }
 
 func (p *process) showConfig(stateDir string, asJSON bool) error {
@@ -47,20 +49,20 @@ func (p *process) showConfig(stateDir string, asJSON bool) error {
 	}
 	loaded, findings := config.Load(path, p.getenv)
 	if err := findings.Err(); err != nil {
-		return badConfig(path, err)
+		return settings.Unusable(path, err)
 	}
-	s := settingsOf(loaded, p.getenv, "", nil)
-	if err := s.check(); err != nil {
+	s := settings.Of(loaded, p.getenv, "", nil)
+	if err := s.Check(); err != nil {
 		return err
 	}
-	shown := configShown{File: path, Found: loaded.Found, Files: loaded.Files, Hash: loaded.Hash(), Settings: s.shown(loaded),
+	shown := configShown{File: path, Found: loaded.Found, Files: loaded.Files, Hash: loaded.Hash(), Settings: s.Shown(loaded),
 		Configuration: loaded.Masked()}
 	if asJSON {
-		return writeJSON(p.stdout, shown)
+		return output.JSON(p.stdout, shown)
 	}
 	rows := make([][]string, len(shown.Settings))
 	for i, one := range shown.Settings {
 		rows[i] = []string{one.Name, fmt.Sprint(one.Value), one.Source}
 	}
-	return writeTable(p.stdout, []string{"SETTING", "VALUE", "FROM"}, rows)
+	return output.Table(p.stdout, []string{"SETTING", "VALUE", "FROM"}, rows)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -50,7 +52,7 @@ func drillLog(t *testing.T) (db string) {
 	if err != nil || len(logs) == 0 {
 		t.Fatalf("logs of the sample: %v, %v", logs, err)
 	}
-	command(t, append([]string{"import", "--db", db, "--config", filepath.Join(dir, "state", configName)}, logs...)...)
+	command(t, append([]string{"import", "--db", db, "--config", filepath.Join(dir, "state", settings.FileName)}, logs...)...)
 	return db
 }
 
@@ -83,14 +85,14 @@ func TestDrillRestoreFromABackup(t *testing.T) {
 	db := drillLog(t)
 	want := answersOf(t, db)
 	command(t, "backup", "create", "--db", db)
-	made, err := filepath.Glob(filepath.Join(filepath.Dir(db), backupsName, "openclawd-*.db"))
+	made, err := filepath.Glob(filepath.Join(database.BackupsDir(db), "openclawd-*.db"))
 	if err != nil || len(made) != 1 {
 		t.Fatalf("backups: %v, %v", made, err)
 	}
 	restored := filepath.Join(t.TempDir(), "new")
 	command(t, "backup", "restore", made[0], "--to", restored)
-	command(t, "verify", "--db", filepath.Join(restored, databaseName))
-	if diff := cmp.Diff(want, answersOf(t, filepath.Join(restored, databaseName))); diff != "" {
+	command(t, "verify", "--db", filepath.Join(restored, database.Name))
+	if diff := cmp.Diff(want, answersOf(t, filepath.Join(restored, database.Name))); diff != "" {
 		t.Errorf("answers (-original +restored):\n%s", diff)
 	}
 }

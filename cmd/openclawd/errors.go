@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
@@ -24,7 +25,7 @@ const (
 func exitCode(err error) int {
 	var (
 		usage  *usageError
-		config *configError
+		config *settings.Error
 		locked *eventstore.LockedError
 	)
 	switch {
@@ -78,30 +79,12 @@ func (e *usageError) Unwrap() error { return e.err }
 func (e *usageError) Code() string  { return "usage" }
 func (e *usageError) Hint() string  { return "see " + e.command + " --help" }
 
-// configError says that a setting has a value that it cannot have, wherever it was set.
-type configError struct {
-	setting string // flag or environment variable
-	value   string
-	mend    string
-	err     error // may be nil
-}
-
-func (e *configError) Error() string {
-	if e.err != nil {
-		return fmt.Sprintf("%s %q: %v", e.setting, e.value, e.err)
-	}
-	return fmt.Sprintf("%s: bad value %q", e.setting, e.value)
-}
-func (e *configError) Unwrap() error { return e.err }
-func (e *configError) Code() string  { return "config" }
-func (e *configError) Hint() string  { return e.mend }
-
 // flagError tells a flag that does not exist from one whose value is bad.
 func flagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
-		return &configError{setting: "--" + bad.GetFlag().Name, value: bad.GetValue(),
-			mend: fmt.Sprintf("give a value of type %s; see %s --help", bad.GetFlag().Value.Type(), cmd.CommandPath())}
+		return &settings.Error{Setting: "--" + bad.GetFlag().Name, Value: bad.GetValue(),
+			Mend: fmt.Sprintf("give a value of type %s; see %s --help", bad.GetFlag().Value.Type(), cmd.CommandPath())}
 	}
 	return &usageError{command: cmd.CommandPath(), err: err}
 }

@@ -13,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -94,7 +97,7 @@ func (p *process) queryEvents(ctx context.Context, q querying) error {
 		for i := range found.events {
 			answers[i] = answer(&found.events[i], found.entries[found.events[i].Seq])
 		}
-		return writeJSON(p.stdout, queryAnswer{Events: answers, Seq: head.Seq})
+		return output.JSON(p.stdout, queryAnswer{Events: answers, Seq: head.Seq})
 	}
 	return p.writeEvents(found, head.Seq)
 }
@@ -102,11 +105,11 @@ func (p *process) queryEvents(ctx context.Context, q querying) error {
 // indexFilter is the part of a query that the index answers.
 func (p *process) indexFilter(q querying) (filter index.Filter, err error) {
 	if q.limit < 1 || q.limit > maxQueryLimit {
-		return filter, &configError{setting: "--limit", value: strconv.Itoa(q.limit), mend: fmt.Sprintf("give 1 to %d", maxQueryLimit)}
+		return filter, &settings.Error{Setting: "--limit", Value: strconv.Itoa(q.limit), Mend: fmt.Sprintf("give 1 to %d", maxQueryLimit)}
 	}
 	for _, role := range q.roles {
 		if !coordination.Role(role).Valid() {
-			return filter, &configError{setting: "--role", value: role, mend: fmt.Sprintf("use one of %v", coordination.Roles())}
+			return filter, &settings.Error{Setting: "--role", Value: role, Mend: fmt.Sprintf("use one of %v", coordination.Roles())}
 		}
 	}
 	filter = index.Filter{Internal: true, Roles: q.roles, Types: q.types}
@@ -132,7 +135,7 @@ func (p *process) parseInstant(flag, s string) (*float64, error) {
 	}
 	ms, ok := coordination.ParseTime(s)
 	if !ok {
-		return nil, &configError{setting: flag, value: s, mend: "give a time such as 2026-02-20T12:00:00Z, 2026-02-20, 1771588800000 or 24h"}
+		return nil, &settings.Error{Setting: flag, Value: s, Mend: "give a time such as 2026-02-20T12:00:00Z, 2026-02-20, 1771588800000 or 24h"}
 	}
 	return &ms, nil
 }
@@ -223,14 +226,14 @@ func (q *querying) matches(e *eventstore.Event) bool {
 
 // warnOfLag tells that the index does not know the newest events.
 func (p *process) warnOfLag(ctx context.Context, log *sqlite.DB) error {
-	list, err := statuses(ctx, log)
+	list, err := database.Statuses(ctx, log)
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
 		if s.Name == index.Definition(coordination.RulesV2).Name && s.Lag > 0 {
 			fmt.Fprintf(p.stderr, "warning: the index stands at event %d, %s behind the log; openclawd projections list says why\n",
-				s.Seq, count(s.Lag, "event"))
+				s.Seq, output.Count(s.Lag, "event"))
 		}
 	}
 	return nil
@@ -243,19 +246,19 @@ func (p *process) writeEvents(found *foundEvents, head int64) error {
 			_, err := fmt.Fprintln(p.stdout, "the log is empty: openclawd import FILE... or openclawd serve --follow fills it")
 			return err
 		}
-		_, err := fmt.Fprintf(p.stdout, "none of %s matches\n", count(head, "event"))
+		_, err := fmt.Fprintf(p.stdout, "none of %s matches\n", output.Count(head, "event"))
 		return err
 	}
 	rows := make([][]string, len(found.events))
 	for i := range found.events {
 		e := &found.events[i]
 		r := projections.Record(coordination.RulesV2, e)
-		row := []string{strconv.FormatInt(e.Seq, 10), formatMs(int64(r.Time)), e.Type, "", found.roster.Name(r.From()),
+		row := []string{strconv.FormatInt(e.Seq, 10), output.Time(int64(r.Time)), e.Type, "", found.roster.Name(r.From()),
 			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.Said(&r), r.Label, r.Reason), found.roster, previewRunes)}
 		if entry := found.entries[e.Seq]; entry != nil {
 			row[3] = string(entry.Role)
 		}
 		rows[i] = row
 	}
-	return writeTable(p.stdout, []string{"SEQ", "TIME (UTC)", "TYPE", "ROLE", "FROM", "TO", "TEXT"}, rows)
+	return output.Table(p.stdout, []string{"SEQ", "TIME (UTC)", "TYPE", "ROLE", "FROM", "TO", "TEXT"}, rows)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections/index"
@@ -37,7 +38,7 @@ func newEventsShow(p *process) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(p.stdout, e)
+				return output.JSON(p.stdout, e)
 			}
 			return p.writeEvent(&e)
 		},
@@ -92,15 +93,15 @@ func findEvent(ctx context.Context, log *sqlite.DB, ref string) (eventAnswer, er
 func (p *process) writeEvent(e *eventAnswer) error {
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(p.stdout, "%-12s %s\n", name, printable(value))
+			fmt.Fprintf(p.stdout, "%-12s %s\n", name, output.Printable(value))
 		}
 	}
 	line("seq", strconv.FormatInt(e.Seq, 10))
 	line("id", e.ID.String())
 	line("type", e.Type)
 	line("agent", e.AgentID)
-	line("time", formatMs(e.TS)+" UTC")
-	line("recorded", formatMs(e.RecordedAt)+" UTC by "+string(e.Actor))
+	line("time", output.Time(e.TS)+" UTC")
+	line("recorded", output.Time(e.RecordedAt)+" UTC by "+string(e.Actor))
 	line("stream", fmt.Sprintf("%s, version %d", e.Stream, e.Version))
 	line("role", string(e.Role))
 	line("category", string(e.Category))

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -53,10 +55,10 @@ func (p *process) export(ctx context.Context, x exporting) error {
 	opts := ndjson.ExportOptions{IDs: x.ids, From: x.from, Internal: coordination.Internal}
 	var err error
 	if opts.Format, err = ndjson.ParseFormat(x.format); err != nil {
-		return &configError{setting: "--format", value: x.format, mend: "use openclaw or full"}
+		return &settings.Error{Setting: "--format", Value: x.format, Mend: "use openclaw or full"}
 	}
 	if x.from < 1 {
-		return &configError{setting: "--from", value: strconv.FormatInt(x.from, 10), mend: "count from 1"}
+		return &settings.Error{Setting: "--from", Value: strconv.FormatInt(x.from, 10), Mend: "count from 1"}
 	}
 	if opts.UntilSeq, opts.UntilTime, err = parseUntil(x.until); err != nil {
 		return err
@@ -74,7 +76,7 @@ func (p *process) export(ctx context.Context, x exporting) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stderr, "wrote %s to %s\n", count(events, "event"), x.out)
+	_, err = fmt.Fprintf(p.stderr, "wrote %s to %s\n", output.Count(events, "event"), x.out)
 	return err
 }
 
@@ -88,7 +90,7 @@ func parseUntil(s string) (seq, ms int64, err error) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return 0, 0, &configError{setting: "--until", value: s, mend: "give a seq from 1, or a time such as 2026-02-20T12:00:00Z"}
+		return 0, 0, &settings.Error{Setting: "--until", Value: s, Mend: "give a seq from 1, or a time such as 2026-02-20T12:00:00Z"}
 	}
 	return 0, t.UnixMilli(), nil
 }
@@ -96,7 +98,7 @@ func parseUntil(s string) (seq, ms int64, err error) {
 // exportTo makes a file of its own: it is complete and on disk, or it is not there.
 func exportTo(ctx context.Context, log *sqlite.DB, target string, opts ndjson.ExportOptions) (events int64, err error) {
 	if _, err := os.Lstat(target); err == nil {
-		return 0, &configError{setting: "--out", value: target, err: os.ErrExist, mend: "name a file that is not there yet"}
+		return 0, &settings.Error{Setting: "--out", Value: target, Err: os.ErrExist, Mend: "name a file that is not there yet"}
 	}
 	f, err := os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".part-*")
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
@@ -62,7 +64,7 @@ func (p *process) importFiles(ctx context.Context, im importing, files []string)
 		return err
 	}
 	defer log.Close()
-	engine, err := projections.Start(ctx, log, definitions(rules), projections.Options{Rules: rules, Now: p.now})
+	engine, err := projections.Start(ctx, log, database.Projections(rules), projections.Options{Rules: rules, Now: p.now})
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func (p *process) importFiles(ctx context.Context, im importing, files []string)
 		if err != nil {
 			return err
 		}
-		if _, err := applyTeam(ctx, log, team); err != nil {
+		if _, err := database.ApplyTeam(ctx, log, team); err != nil {
 			return err
 		}
 	}
@@ -83,7 +85,7 @@ func (p *process) importFiles(ctx context.Context, im importing, files []string)
 		return err
 	}
 	if im.asJSON {
-		err = writeJSON(p.stdout, report)
+		err = output.JSON(p.stdout, report)
 	} else {
 		err = p.writeReport(&report)
 	}
@@ -123,7 +125,7 @@ func (p *process) importInto(ctx context.Context, log *sqlite.DB, files []string
 		}
 	}
 	file := 1
-	importer := newImporter(log, slog.New(slog.DiscardHandler), func(at ndjson.Progress) {
+	importer := database.NewImporter(log, slog.New(slog.DiscardHandler), func(at ndjson.Progress) {
 		if at.File != file {
 			if info, err := os.Stat(files[file-1]); err == nil {
 				done += info.Size()
@@ -137,7 +139,7 @@ func (p *process) importInto(ctx context.Context, log *sqlite.DB, files []string
 
 func (p *process) writeReport(report *ndjson.Report) error {
 	row := func(name string, r *ndjson.FileReport) []string {
-		return []string{name, thousands(r.Lines), thousands(r.New), thousands(r.Duplicates), thousands(r.RejectedLines())}
+		return []string{name, output.Thousands(r.Lines), output.Thousands(r.New), output.Thousands(r.Duplicates), output.Thousands(r.RejectedLines())}
 	}
 	var rows [][]string
 	for i := range report.Files {
@@ -147,7 +149,7 @@ func (p *process) writeReport(report *ndjson.Report) error {
 	if len(report.Files) > 1 {
 		rows = append(rows, row("total", &total))
 	}
-	if err := writeTable(p.stdout, []string{"FILE", "LINES", "NEW", "DUPLICATES", "REJECTED"}, rows); err != nil {
+	if err := output.Table(p.stdout, []string{"FILE", "LINES", "NEW", "DUPLICATES", "REJECTED"}, rows); err != nil {
 		return err
 	}
 	if total.RejectedLines() > 0 {
@@ -158,14 +160,14 @@ func (p *process) writeReport(report *ndjson.Report) error {
 		fmt.Fprintf(p.stdout, "rejected: %s (openclawd events query --type import.rejected shows them)\n", strings.Join(reasons, ", "))
 	}
 	if total.Restored > 0 {
-		fmt.Fprintf(p.stdout, "restored exactly: %s\n", count(total.Restored, "event"))
+		fmt.Fprintf(p.stdout, "restored exactly: %s\n", output.Count(total.Restored, "event"))
 	}
 	if total.Lost > 0 {
-		fmt.Fprintf(p.stdout, "lost: %s without a payload, which only an empty database can take back\n", count(total.Lost, "redacted event"))
+		fmt.Fprintf(p.stdout, "lost: %s without a payload, which only an empty database can take back\n", output.Count(total.Lost, "redacted event"))
 	}
 	for i := range report.Files {
 		if f := &report.Files[i]; f.Tail > 0 {
-			fmt.Fprintf(p.stdout, "%s: an unfinished last line of %s was left alone\n", filepath.Base(f.Name), count(f.Tail, "byte"))
+			fmt.Fprintf(p.stdout, "%s: an unfinished last line of %s was left alone\n", filepath.Base(f.Name), output.Count(f.Tail, "byte"))
 		}
 	}
 	return nil

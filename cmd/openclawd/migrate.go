@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/migrations"
@@ -36,7 +37,7 @@ func newMigrateStatus(p *process) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(p.stdout, status)
+				return output.JSON(p.stdout, status)
 			}
 			return p.writeSchema(status)
 		},
@@ -145,7 +146,7 @@ func (p *process) writeSchema(s *schemaStatus) error {
 		}
 		rows[i] = []string{strconv.FormatInt(step.Version, 10), step.Name, state}
 	}
-	if err := writeTable(p.stdout, []string{"VERSION", "NAME", "STATE"}, rows); err != nil {
+	if err := output.Table(p.stdout, []string{"VERSION", "NAME", "STATE"}, rows); err != nil {
 		return err
 	}
 	var verdict string

@@ -2,11 +2,8 @@ package main
 
 import (
 	"io"
-	"os"
 	"slices"
 	"time"
-
-	"github.com/mattn/go-isatty"
 )
 
 // process is what the commands have of the process they run in.
@@ -22,9 +19,3 @@ const jsonFlag = "json"
 
 // wantsJSON looks at the bare arguments, because an error may come before they are parsed.
 func (p *process) wantsJSON() bool { return slices.Contains(p.args, "--"+jsonFlag) }
-
-// isTerminal reports whether somebody is watching w.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
-}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 )
 
 // progress shows how far long work has come, if somebody is watching. Its methods may be called from one goroutine at a time.
@@ -25,7 +27,7 @@ func (p *process) byteProgress(what string) *progress {
 
 // tell takes how much of a total is done; both may change as the work goes on.
 func (g *progress) tell(done, total int64) {
-	if !isTerminal(g.p.stderr) {
+	if !output.IsTerminal(g.p.stderr) {
 		return
 	}
 	if g.shown == nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,21 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/conversation"
-	"github.com/pronto-lab/openclawd/projections/index"
 )
-
-// definitions lists the projections that this binary runs, decision tables first.
-func definitions(rules coordination.Rules) []projections.Definition {
-	return []projections.Definition{conversation.Routes(rules), index.Definition(rules), conversation.Definition(rules)}
-}
 
 // projectionNames are what a shell can complete.
 func projectionNames() (names []string) {
-	for _, d := range definitions(coordination.RulesV2) {
+	for _, d := range database.Projections(coordination.RulesV2) {
 		names = append(names, d.Name)
 	}
 	return names
@@ -51,12 +45,12 @@ func newProjectionsList(p *process) *cobra.Command {
 				return err
 			}
 			defer log.Close()
-			list, err := statuses(cmd.Context(), log)
+			list, err := database.Statuses(cmd.Context(), log)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return writeJSON(p.stdout, list)
+				return output.JSON(p.stdout, list)
 			}
 			return p.writeStatuses(list)
 		},
@@ -64,17 +58,6 @@ func newProjectionsList(p *process) *cobra.Command {
 	addDB(cmd, &db)
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
 	return cmd
-}
-
-// statuses reads where the projections of a file stand. Without any it is an empty list, not nil.
-func statuses(ctx context.Context, log *sqlite.DB) ([]projections.Status, error) {
-	list := []projections.Status{}
-	err := log.View(ctx, func(tx *sql.Tx) error {
-		found, err := projections.List(ctx, tx)
-		list = append(list, found...)
-		return err
-	})
-	return list, err
 }
 
 func (p *process) writeStatuses(list []projections.Status) error {
@@ -86,13 +69,13 @@ func (p *process) writeStatuses(list []projections.Status) error {
 	for i, s := range list {
 		rows[i] = []string{s.Name, string(s.Kind), s.Version, string(s.State), strconv.FormatInt(s.Seq, 10), strconv.FormatInt(s.Lag, 10)}
 	}
-	if err := writeTable(p.stdout, []string{"NAME", "KIND", "VERSION", "STATE", "SEQ", "LAG"}, rows); err != nil {
+	if err := output.Table(p.stdout, []string{"NAME", "KIND", "VERSION", "STATE", "SEQ", "LAG"}, rows); err != nil {
 		return err
 	}
 	for _, s := range list {
 		if s.State == projections.Parked {
 			fmt.Fprintf(p.stdout, "%s is parked since %s at event %d: %s\n  mend: openclawd projections resume %s\n",
-				s.Name, formatMs(s.ParkedAt), s.ParkedSeq, s.ParkedError, s.Name)
+				s.Name, output.Time(s.ParkedAt), s.ParkedSeq, s.ParkedError, s.Name)
 		}
 	}
 	return nil
@@ -138,7 +121,7 @@ applied out of order.`,
 			if err != nil {
 				return err
 			}
-			list, err := statuses(cmd.Context(), log)
+			list, err := database.Statuses(cmd.Context(), log)
 			if err := errors.Join(err, log.Close()); err != nil {
 				return err
 			}
@@ -173,7 +156,7 @@ func (p *process) rebuild(ctx context.Context, r rebuilding, names []string) err
 		return err
 	}
 	defer log.Close()
-	engine, err := projections.Start(ctx, log, definitions(rules), projections.Options{Rules: rules, Now: p.now})
+	engine, err := projections.Start(ctx, log, database.Projections(rules), projections.Options{Rules: rules, Now: p.now})
 	if err != nil {
 		return err
 	}
@@ -191,7 +174,7 @@ func (p *process) rebuild(ctx context.Context, r rebuilding, names []string) err
 		names = engine.Names()
 	}
 	for _, name := range names {
-		if _, err := fmt.Fprintf(p.stdout, "rebuilt %s from %s\n", name, count(head.Seq, "event")); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "rebuilt %s from %s\n", name, output.Count(head.Seq, "event")); err != nil {
 			return err
 		}
 	}
@@ -207,7 +190,7 @@ func addClassifier(cmd *cobra.Command, classifier *string) {
 func parseClassifier(s string) (coordination.Rules, error) {
 	rules, err := coordination.ParseRules(s)
 	if err != nil {
-		return "", &configError{setting: "--classifier", value: s, mend: "use v1 or v2"}
+		return "", &settings.Error{Setting: "--classifier", Value: s, Mend: "use v1 or v2"}
 	}
 	return rules, nil
 }

@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
-			env.Values[serverKey{}] = &server{}
+			env.Values[runningKey{}] = &running{}
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -80,21 +80,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// server is the one server that a script may run at a time.
-type server struct {
+// running is the one server that a script may run at a time.
+type running struct {
 	cmd            *exec.Cmd
 	stdout, stderr strings.Builder
 	read           chan error // closed when stdout has ended
 }
 
-type serverKey struct{}
+type runningKey struct{}
 
 func startServer(ts *testscript.TestScript, neg bool, args []string) {
-	s := ts.Value(serverKey{}).(*server)
+	s := ts.Value(runningKey{}).(*running)
 	if neg || s.cmd != nil {
 		ts.Fatalf("usage: server ARGS..., one at a time")
 	}
-	*s = server{cmd: exec.Command("openclawd", append([]string{"serve"}, args...)...), read: make(chan error, 1)}
+	*s = running{cmd: exec.Command("openclawd", append([]string{"serve"}, args...)...), read: make(chan error, 1)}
 	s.cmd.Dir = ts.MkAbs(".")
 	s.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "OPENCLAW_STATE_DIR="+ts.Getenv("OPENCLAW_STATE_DIR"),
 		"TASK_MONITOR_PORT="+ts.Getenv("TASK_MONITOR_PORT"), "TMPDIR="+ts.Getenv("TMPDIR"))
@@ -129,7 +129,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 
 func haltServer(ts *testscript.TestScript, neg bool, args []string) {
 	signals := map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT}
-	s := ts.Value(serverKey{}).(*server)
+	s := ts.Value(runningKey{}).(*running)
 	if neg || s.cmd == nil || len(args) != 2 || signals[args[0]] == nil {
 		ts.Fatalf("usage: halt SIGTERM|SIGINT CODE")
 	}

@@ -14,6 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
@@ -22,7 +25,7 @@ type serving struct {
 	stateDir, db, api, classifier, clock string
 	logLevel, logFormat                  string
 	durability                           string
-	backups                              BackupOptions
+	backups                              server.BackupOptions
 	hosts                                []string
 	follow, sample                       bool
 }
@@ -34,7 +37,10 @@ func newServe(p *process) *cobra.Command {
 		Short: "Serve the Task-Monitor API from the event log",
 		Long: `Opens the log, brings its tables up to date, imports the coordination logs that lie in the state directory, and answers the
 Task-Monitor API. Each line is imported once, and reading goes on where the last server stopped. Up to 64 MiB are imported before the
-first answer; more is imported while the API answers. With --follow, lines that another gateway writes show as soon as they are complete.
+first answer; more is imported while the API answers.
+
+With --follow another gateway produces: lines that it writes show as soon as they are complete, and nothing is written to its files but
+what the API is asked to. Without, our own events go on into its logs/coordination-events.ndjson, which nobody else may write then.
 
 SIGTERM and SIGINT let requests finish and end with exit code 0. A second server on the same database is refused with exit code 75.
 
@@ -56,9 +62,9 @@ TASK_HUB_URL and TASK_HUB_PROXY_COOKIE for settings of openclaw.json. Flags win 
 	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
 	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
 	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API may be asked; may be repeated")
-	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
+	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "`MODE`: full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
 	addClassifier(cmd, &s.classifier)
-	s.backups.addFlags(flags)
+	addBackups(flags, &s.backups)
 	flags.StringVar(&s.clock, "clock", "", "stop the clock at `TIME` (RFC 3339), to replay and to compare answers")
 	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVELS`: debug, info, warn or error, and others for components, e.g. info,monitor=debug,import=warn")
 	flags.StringVar(&s.logFormat, "log-format", "text", "`FORMAT`: text or json")
@@ -76,14 +82,14 @@ func (p *process) serve(ctx context.Context, s serving) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, home.remove()) }()
-		opts.StateDir, opts.DB = home.dir, filepath.Join(home.dir, databaseName)
+		opts.StateDir, opts.DB = home.dir, filepath.Join(home.dir, database.Name)
 	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
 	opts.Reload = reload
 	opts.Ready = func(api net.Addr) { p.announce(s, api) }
-	program := New(opts)
+	program := server.New(opts)
 	return errors.Join(program.Run(ctx), program.Close())
 }
 
@@ -96,21 +102,21 @@ func (p *process) announce(s serving, api net.Addr) {
 }
 
 // options gathers what flags, environment and defaults say, and refuses what makes no sense.
-func (p *process) options(s serving) (Options, error) {
+func (p *process) options(s serving) (server.Options, error) {
 	if s.sample && (s.stateDir != "" || s.db != "") {
-		return Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample brings its own --state-dir and --db")}
+		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample brings its own --state-dir and --db")}
 	}
-	opts := Options{StateDir: s.stateDir, API: s.api, Getenv: p.getenv, Follow: s.follow, Mirror: !s.follow && !s.sample, Hosts: s.hosts}
+	opts := server.Options{StateDir: s.stateDir, API: s.api, Getenv: p.getenv, Follow: s.follow, Mirror: !s.follow && !s.sample, Hosts: s.hosts}
 	var errs [6]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()
 	}
-	opts.DB = cmp.Or(s.db, filepath.Join(opts.StateDir, databaseName))
+	opts.DB = cmp.Or(s.db, filepath.Join(opts.StateDir, database.Name))
 	opts.Rules, errs[1] = parseClassifier(s.classifier)
 	opts.Now, errs[2] = p.clock(s.clock)
-	opts.Logger, errs[3] = newLogger(p.stderr, s.logLevel, s.logFormat)
+	opts.Logger, errs[3] = server.NewLogger(p.stderr, s.logLevel, s.logFormat)
 	opts.Durability, errs[4] = parseDurability(s.durability)
-	opts.Backups, errs[5] = s.backups.check(s.sample || s.clock != "")
+	opts.Backups, errs[5] = checkBackups(s.backups, s.sample || s.clock != "")
 	return opts, cmp.Or(errs[:]...)
 }
 
@@ -119,7 +125,7 @@ func parseDurability(flag string) (sqlite.Durability, error) {
 	case sqlite.DurabilityFull, sqlite.DurabilityRelaxed:
 		return d, nil
 	}
-	return "", &configError{setting: "--durability", value: flag, mend: "use full or relaxed"}
+	return "", &settings.Error{Setting: "--durability", Value: flag, Mend: "use full or relaxed"}
 }
 
 // clock is the process's, or one that stands still.
@@ -129,7 +135,7 @@ func (p *process) clock(flag string) (func() time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, flag)
 	if err != nil {
-		return nil, &configError{setting: "--clock", value: flag, mend: "give a time such as 2026-02-20T12:00:00Z"}
+		return nil, &settings.Error{Setting: "--clock", Value: flag, Mend: "give a time such as 2026-02-20T12:00:00Z"}
 	}
 	return func() time.Time { return t }, nil
 }

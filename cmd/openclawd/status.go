@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
-	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -61,78 +61,38 @@ func (p *process) status(ctx context.Context, a asking) error {
 	}
 	report := statusReport{Source: "server"}
 	why := ""
-	if report.Status, why = askStatus(ctx, place, a.db != ""); report.Status == nil {
-		report.Source, report.Note = "file", why+"; read from "+place.db+", without what only a server knows"
+	if report.Status, why = place.Status(ctx); report.Status == nil {
+		report.Source, report.Note = "file", why+"; read from "+place.DB+", without what only a server knows"
 		if report.Status, err = p.readStatus(ctx, place); err != nil {
 			return err
 		}
 	}
 	if a.asJSON {
-		return writeJSON(p.stdout, report)
+		return output.JSON(p.stdout, report)
 	}
 	return p.writeStatus(&report)
 }
 
-// place is where a server and its files are expected.
-type place struct {
-	stateDir, db, api string
-	configured        *config.Config
-	findings          config.Findings
-}
-
-func (p *process) place(a asking) (*place, error) {
-	at := &place{stateDir: a.stateDir, db: a.db}
-	var err error
-	if at.stateDir == "" {
-		if at.stateDir, err = p.stateDir(); err != nil {
+// place is where a command looks for a server and its files.
+func (p *process) place(a asking) (*client.Place, error) {
+	stateDir := a.stateDir
+	if stateDir == "" {
+		var err error
+		if stateDir, err = p.stateDir(); err != nil {
 			return nil, err
 		}
 	}
-	if at.db == "" {
-		at.db = filepath.Join(at.stateDir, databaseName)
-	}
-	at.configured, at.findings = config.Load(filepath.Join(at.stateDir, configName), p.getenv)
-	found := settingsOf(at.configured, p.getenv, a.api, nil)
-	at.api = found.api.value
-	return at, nil
-}
-
-// askStatus asks the server, or says why it is not to be believed. mine: only a server of the very database counts.
-func askStatus(ctx context.Context, at *place, mine bool) (status *monitor.Status, why string) {
-	var answer monitor.Status
-	code, err := ask(ctx, at.api, "/api/status", &answer)
-	switch {
-	case code == 0:
-		return nil, "no server answers at " + at.api
-	case err != nil || code != http.StatusOK || answer.Database == nil:
-		return nil, "what answers at " + at.api + " is no openclawd of this version"
-	case mine && !sameFile(answer.Database.File, at.db):
-		return nil, "the server at " + at.api + " serves " + answer.Database.File
-	}
-	return &answer, ""
-}
-
-func sameFile(a, b string) bool {
-	real := func(path string) string {
-		if resolved, err := filepath.EvalSymlinks(path); err == nil {
-			path = resolved
-		}
-		if absolute, err := filepath.Abs(path); err == nil {
-			path = absolute
-		}
-		return path
-	}
-	return real(a) == real(b)
+	return client.PlaceOf(stateDir, a.db, a.api, p.getenv), nil
 }
 
 // readStatus makes the answer that a server would give, as far as the file says.
-func (p *process) readStatus(ctx context.Context, at *place) (*monitor.Status, error) {
-	log, err := p.openToRead(ctx, at.db)
+func (p *process) readStatus(ctx context.Context, at *client.Place) (*monitor.Status, error) {
+	log, err := p.openToRead(ctx, at.DB)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	backups := filepath.Join(filepath.Dir(log.Path()), backupsName)
+	backups := database.BackupsDir(log.Path())
 	newest, err := backup.Newest(backups)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -143,7 +103,7 @@ func (p *process) readStatus(ctx context.Context, at *place) (*monitor.Status, e
 			r := monitor.Running{
 				Database: &monitor.DatabaseState{File: log.Path(), Bytes: gauges.DatabaseBytes, WALBytes: gauges.WALBytes},
 				Backup:   &monitor.BackupState{Dir: backups},
-				Config:   &monitor.ConfigState{File: at.configured.File, Valid: at.findings.Err() == nil},
+				Config:   &monitor.ConfigState{File: at.Config.File, Valid: at.Findings.Err() == nil},
 			}
 			if newest != nil {
 				r.Backup.Last, r.Backup.LastSeq = newest.Time, newest.Seq

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -15,34 +16,34 @@ func (p *process) writeStatus(r *statusReport) error {
 		rows = append(rows, []string{name, fmt.Sprintf(format, args...)})
 	}
 	if r.Source == "server" {
-		add("server", "%s at http://%s, up since %s", r.Mode, r.API, formatMs(r.StartedAt.UnixMilli()))
+		add("server", "%s at http://%s, up since %s", r.Mode, r.API, output.Time(r.StartedAt.UnixMilli()))
 	} else {
 		add("server", "%s", r.Note)
 	}
 	add("log", "%s", r.headLine())
-	add("events", "%s in 24 hours, %s in 7 days", thousands(r.Events.LastDay), thousands(r.Events.LastWeek))
-	add("sessions", "%s active, %s quiet, %s blocked", thousands(r.Sessions.Active), thousands(r.Sessions.Quiet), thousands(r.Sessions.Blocked))
+	add("events", "%s in 24 hours, %s in 7 days", output.Thousands(r.Events.LastDay), output.Thousands(r.Events.LastWeek))
+	add("sessions", "%s active, %s quiet, %s blocked", output.Thousands(r.Sessions.Active), output.Thousands(r.Sessions.Quiet), output.Thousands(r.Sessions.Blocked))
 	add("tables", "%s", tablesLine(r.Projections))
 	if i := r.Importing; i != nil {
-		add("import", "%s of %s", formatBytes(i.Bytes), formatBytes(i.Total))
+		add("import", "%s of %s", output.Bytes(i.Bytes), output.Bytes(i.Total))
 	}
-	add("doubts", "%s, %s, %s without a role", count(r.BadLines, "bad line"),
-		count(r.Doubts.UnknownSender+r.Doubts.UnknownReceiver, "unknown session type"), count(r.Doubts.GuessedRoles, "event"))
+	add("doubts", "%s, %s, %s without a role", output.Count(r.BadLines, "bad line"),
+		output.Count(r.Doubts.UnknownSender+r.Doubts.UnknownReceiver, "unknown session type"), output.Count(r.Doubts.GuessedRoles, "event"))
 	if f := r.Follow; f != nil {
-		add("follow", "%s, %s behind, %s read", f.File, formatBytes(f.Behind), count(f.Lines, "line"))
+		add("follow", "%s, %s behind, %s read", f.File, output.Bytes(f.Behind), output.Count(f.Lines, "line"))
 	}
 	if s := r.Search; s != nil {
-		add("search", "%s behind", count(s.Lag, "event"))
+		add("search", "%s behind", output.Count(s.Lag, "event"))
 	}
 	if c := r.Clients; c != nil {
-		add("live", "%s connected, %s closed for being slow", count(int64(c.Connected), "client"), thousands(c.SlowCloses))
+		add("live", "%s connected, %s closed for being slow", output.Count(int64(c.Connected), "client"), output.Thousands(c.SlowCloses))
 	}
 	if d := r.Database; d != nil {
-		add("database", "%s, %s, WAL %s", d.File, formatBytes(d.Bytes), formatBytes(d.WALBytes))
+		add("database", "%s, %s, WAL %s", d.File, output.Bytes(d.Bytes), output.Bytes(d.WALBytes))
 	}
 	add("backup", "%s", p.backupLine(r))
 	for _, row := range rows {
-		if _, err := fmt.Fprintf(p.stdout, "%-10s %s\n", row[0], printable(row[1])); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%-10s %s\n", row[0], output.Printable(row[1])); err != nil {
 			return err
 		}
 	}
@@ -53,9 +54,9 @@ func (r *statusReport) headLine() string {
 	if r.HeadAt == nil {
 		return "empty"
 	}
-	line := fmt.Sprintf("%s, the newest of %s", count(r.Seq, "event"), strings.Replace(strings.TrimSuffix(*r.HeadAt, "Z"), "T", " ", 1))
+	line := fmt.Sprintf("%s, the newest of %s", output.Count(r.Seq, "event"), strings.Replace(strings.TrimSuffix(*r.HeadAt, "Z"), "T", " ", 1))
 	if behind := r.Seq - r.AsOfSeq; behind > 0 {
-		line += fmt.Sprintf("; answers are %s behind", count(behind, "event"))
+		line += fmt.Sprintf("; answers are %s behind", output.Count(behind, "event"))
 	}
 	return line
 }
@@ -65,7 +66,7 @@ func tablesLine(list []projections.Status) string {
 	for _, s := range list {
 		part := s.Name + " " + string(s.State)
 		if s.Lag > 0 {
-			part += fmt.Sprintf(" (%s behind)", thousands(s.Lag))
+			part += fmt.Sprintf(" (%s behind)", output.Thousands(s.Lag))
 		}
 		parts = append(parts, part)
 	}
@@ -82,7 +83,7 @@ func (p *process) backupLine(r *statusReport) string {
 	}
 	line := "none in " + b.Dir
 	if !b.Last.IsZero() {
-		line = fmt.Sprintf("%s, up to event %s, in %s", ago(p.now(), b.Last), thousands(b.LastSeq), b.Dir)
+		line = fmt.Sprintf("%s, up to event %s, in %s", ago(p.now(), b.Last), output.Thousands(b.LastSeq), b.Dir)
 	}
 	switch {
 	case b.Running:
@@ -104,12 +105,12 @@ func (p *process) writeTrouble(r *statusReport) error {
 	}
 	rows := make([][]string, len(r.Trouble))
 	for i, t := range r.Trouble {
-		rows[i] = []string{formatMs(int64(t.LastTime)), t.Outcome, t.FromAgent + " → " + t.ToAgent, clip(t.Title, 40), clip(t.Reason, 50)}
+		rows[i] = []string{output.Time(int64(t.LastTime)), t.Outcome, t.FromAgent + " → " + t.ToAgent, clip(t.Title, 40), clip(t.Reason, 50)}
 	}
 	if _, err := fmt.Fprintln(p.stdout); err != nil {
 		return err
 	}
-	return writeTable(p.stdout, []string{"TROUBLE", "OUTCOME", "WHO", "SESSION", "REASON"}, rows)
+	return output.Table(p.stdout, []string{"TROUBLE", "OUTCOME", "WHO", "SESSION", "REASON"}, rows)
 }
 
 // clip shortens a text to so many letters.

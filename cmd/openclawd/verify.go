@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
@@ -33,7 +34,7 @@ links to the one before it. Fails with exit code 1 and names the event at the fi
 				return err
 			}
 			if asJSON {
-				return writeJSON(p.stdout, proof)
+				return output.JSON(p.stdout, proof)
 			}
 			return p.writeProof(&proof)
 		},
@@ -48,9 +49,9 @@ func (p *process) writeProof(proof *sqlite.Proof) error {
 	if proof.Events == 0 {
 		fmt.Fprintln(p.stdout, "ok: the log is empty")
 	} else {
-		fmt.Fprintf(p.stdout, "ok: %s in %s\n", count(proof.Events, "event"), count(proof.Streams, "stream"))
-		fmt.Fprintf(p.stdout, "  gapless: seq 1 to %s, recorded times never go back, every stream counts 1, 2, 3\n", thousands(proof.Events))
-		fmt.Fprintf(p.stdout, "  unchanged: every payload matches its hash (%s redacted), every hash links to the one before\n", thousands(proof.Redacted))
+		fmt.Fprintf(p.stdout, "ok: %s in %s\n", output.Count(proof.Events, "event"), output.Count(proof.Streams, "stream"))
+		fmt.Fprintf(p.stdout, "  gapless: seq 1 to %s, recorded times never go back, every stream counts 1, 2, 3\n", output.Thousands(proof.Events))
+		fmt.Fprintf(p.stdout, "  unchanged: every payload matches its hash (%s redacted), every hash links to the one before\n", output.Thousands(proof.Redacted))
 		fmt.Fprintf(p.stdout, "  head: %s\n", proof.Head)
 	}
 	if !proof.ChainOnly {

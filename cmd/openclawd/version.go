@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 )
 
@@ -18,7 +19,7 @@ func newVersion(p *process) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			info := buildinfo.Read()
 			if asJSON {
-				return writeJSON(p.stdout, info)
+				return output.JSON(p.stdout, info)
 			}
 			line := "openclawd " + info.Version
 			if info.Revision != "" {

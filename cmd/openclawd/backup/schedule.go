@@ -24,6 +24,8 @@ type Schedule struct {
 	Version string
 	Logger  *slog.Logger
 
+	unlisted string // why the backups could not be listed at the last look
+
 	mu    sync.Mutex
 	state State
 }
@@ -45,6 +47,8 @@ const (
 	settleTime = 10 * time.Minute
 	// retryTime lies between a backup that failed and the next attempt.
 	retryTime = time.Hour
+	// lookTime is how often the directory is looked at: others make backups too, and remove them.
+	lookTime = time.Minute
 	// roomFactor is how much room there must be for a copy, in sizes of the log: the copy, and the WAL that grows meanwhile.
 	roomFactor = 1.5
 )
@@ -53,7 +57,11 @@ const (
 func (s *Schedule) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state
+	state := s.state
+	if state.Dir = s.Dir; s.Every > 0 {
+		state.Every = s.Every.String()
+	}
+	return state
 }
 
 // Overdue reports whether the newest backup is older than two of the pauses in which they are to be made. It is never so before the
@@ -68,25 +76,38 @@ func (s *Schedule) Overdue() bool {
 func (s *Schedule) Run(ctx context.Context) error {
 	s.look()
 	if s.Every <= 0 {
-		<-ctx.Done()
+		s.rest(ctx, nil)
 		return nil
 	}
-	s.change(func(state *State) { state.Every = s.Every.String() })
 	next := s.first()
 	for {
 		s.change(func(state *State) { state.Next = next.UTC().Truncate(time.Second) })
 		timer := time.NewTimer(next.Sub(s.Now()))
-		select {
-		case <-ctx.Done():
+		if !s.rest(ctx, timer.C) {
 			timer.Stop()
 			return nil
-		case <-timer.C:
 		}
 		begun := s.Now()
 		next = begun.Add(s.Every)
 		if err := s.once(ctx); err != nil && ctx.Err() == nil {
 			next = begun.Add(min(retryTime, s.Every))
 			s.Logger.Error("backup failed", "dir", s.Dir, "again", next.UTC().Format(time.RFC3339), "err", err)
+		}
+	}
+}
+
+// rest waits for the next backup to be due, false if ctx ends before, and keeps an eye on the directory.
+func (s *Schedule) rest(ctx context.Context, due <-chan time.Time) bool {
+	look := time.NewTicker(lookTime)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-due:
+			return true
+		case <-look.C:
+			s.look()
 		}
 	}
 }
@@ -144,10 +165,14 @@ func (s *Schedule) once(ctx context.Context) (err error) {
 // look reads from the directory what the newest backup is.
 func (s *Schedule) look() {
 	newest, err := Newest(s.Dir)
+	why := ""
 	if err != nil {
-		s.Logger.Warn("backups cannot be listed", "dir", s.Dir, "err", err)
+		if why = err.Error(); why != s.unlisted {
+			s.Logger.Warn("backups cannot be listed", "dir", s.Dir, "err", err)
+		}
 	}
-	s.change(func(state *State) { state.Dir, state.Last = s.Dir, newest })
+	s.unlisted = why
+	s.change(func(state *State) { state.Last = newest })
 }
 
 func (s *Schedule) change(change func(*State)) {

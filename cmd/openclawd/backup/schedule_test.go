@@ -112,12 +112,32 @@ func TestScheduleShowsAndRetriesWhatFails(t *testing.T) {
 	})
 }
 
+// A server whose backups somebody else makes, or that has been backed up by hand since, knows of it within a minute.
+func TestScheduleSeesTheBackupsOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, every := range []time.Duration{0, 24 * time.Hour} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			scheduled(t, dir, every, func(s *backup.Schedule) {
+				made, err := backup.Create(t.Context(), backup.CreateOptions{Log: s.Log, Dir: dir, Now: time.Now})
+				if err != nil {
+					t.Fatal(err)
+				}
+				until(time.Now().Add(time.Minute))
+				if last := s.State().Last; last == nil || last.File != made.File {
+					t.Errorf("every %s: the newest is %+v, not %s", every, last, made.File)
+				}
+			})
+		})
+	}
+}
+
 func TestScheduleWithoutAPauseDoesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		scheduled(t, dir, 0, func(s *backup.Schedule) {
-			until(time.Now().Add(30 * 24 * time.Hour))
+			until(time.Now().Add(3 * 24 * time.Hour))
 			if n := backups(t, dir); n != 0 || !s.State().Next.IsZero() {
 				t.Errorf("%d backups, next at %s", n, s.State().Next)
 			}

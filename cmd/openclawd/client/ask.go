@@ -1,0 +1,48 @@
+// Package client finds and asks a running server, for commands that work beside one.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds of asking a server of ours from the command line.
+const (
+	askTime     = 5 * time.Second
+	maxAskBytes = 8 << 20
+)
+
+// ask gets a path from the server at an address and decodes its JSON. The status is 0 if no server of any kind has answered.
+func ask(ctx context.Context, address, path string, into any) (status int, err error) {
+	ctx, stop := context.WithTimeout(ctx, askTime)
+	defer stop()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachableAt(address)+path, http.NoBody)
+	if err != nil {
+		return 0, fmt.Errorf("ask %s: %w", address, err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // and no proxy: the server is on this machine
+	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("ask %s: %w", address, err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAskBytes)).Decode(into); err != nil {
+		return response.StatusCode, fmt.Errorf("ask %s: the answer of %s is not ours: %w", address, path, err)
+	}
+	return response.StatusCode, nil
+}
+
+// reachableAt is the address at which to ask a server that listens at every address of the machine.
+func reachableAt(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return address
+	}
+	return net.JoinHostPort("127.0.0.1", port)
+}

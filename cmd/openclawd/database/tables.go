@@ -1,0 +1,28 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// Projections lists the projections that this binary runs, decision tables first.
+func Projections(rules coordination.Rules) []projections.Definition {
+	return []projections.Definition{conversation.Routes(rules), index.Definition(rules), conversation.Definition(rules)}
+}
+
+// Statuses reads where the projections of a file stand. Without any it is an empty list, not nil.
+func Statuses(ctx context.Context, log *sqlite.DB) ([]projections.Status, error) {
+	list := []projections.Status{}
+	err := log.View(ctx, func(tx *sql.Tx) error {
+		found, err := projections.List(ctx, tx)
+		list = append(list, found...)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,144 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// newestEvents is how many events at the end of the log are read.
+const newestEvents = 1_000
+
+// checkDatabase reads the file as SQLite does, which is safe beside a server; nothing opens it by other means.
+func (c *checkup) checkDatabase(ctx context.Context) {
+	info, err := os.Stat(c.place.DB)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.warn("database_absent", c.place.DB, "openclawd serve or openclawd import makes one", "there is no database yet")
+		return
+	}
+	if err != nil {
+		c.failed("database_unreadable", c.place.DB, "let this user read the file", err)
+		return
+	}
+	c.checkPermissions(info)
+	log, err := database.OpenToRead(ctx, c.place.DB, c.now)
+	if err != nil {
+		c.failed("database_unreadable", c.place.DB, "restore the newest backup, or name another file with --db", err)
+		return
+	}
+	defer log.Close()
+	c.checkLog(ctx, log)
+	c.checkTables(ctx, log)
+	c.checkFollowed()
+	c.checkSearch(log.Path())
+}
+
+func (c *checkup) checkPermissions(info fs.FileInfo) {
+	const others = 0o077
+	if mode := info.Mode().Perm(); mode&others != 0 {
+		c.warn("permissions", c.place.DB, "chmod 600 "+c.place.DB, "other users may read or write what agents say: %s", mode)
+		return
+	}
+	c.ok("permissions", c.place.DB, "only its owner may read it")
+}
+
+func (c *checkup) checkLog(ctx context.Context, log *sqlite.DB) {
+	if err := log.QuickCheck(ctx); err != nil {
+		c.failed("database_damaged", c.place.DB, "stop the server and restore the newest backup", err)
+		return
+	}
+	head, err := log.Head(ctx)
+	if err != nil {
+		c.failed("database_unreadable", c.place.DB, "openclawd verify says more", err)
+		return
+	}
+	events, err := log.Read(ctx, max(0, head.Seq-newestEvents), newestEvents)
+	if err != nil {
+		c.failed("log_unreadable", c.place.DB, "openclawd verify says more", err)
+		return
+	}
+	c.ok("database", c.place.DB, "SQLite finds it sound; %s, the newest ones can be read", output.Count(head.Seq, "event"))
+	if n := len(events); n > 0 {
+		if ahead := time.UnixMilli(events[n-1].RecordedAt).Sub(c.now()); ahead > time.Second {
+			c.fail("clock_behind", "system clock", "set the clock: new events are stamped with the time of the newest one until it has caught up",
+				"the clock is %s behind the newest event", ahead.Round(time.Second))
+		}
+	}
+	if wal := log.Gauges().WALBytes; wal > walLargeBytes {
+		c.warn("wal_large", c.place.DB+"-wal", "look for a program that holds an old snapshot; restarting the server empties the WAL", "the WAL has %s", output.Bytes(wal))
+	} else {
+		c.ok("wal", c.place.DB+"-wal", "%s", output.Bytes(wal))
+	}
+}
+
+func (c *checkup) checkTables(ctx context.Context, log *sqlite.DB) {
+	list, err := database.Statuses(ctx, log)
+	if err != nil {
+		c.failed("tables_unreadable", c.place.DB, "openclawd verify says more", err)
+		return
+	}
+	live := 0
+	for _, s := range list {
+		switch s.State {
+		case projections.Parked:
+			c.fail("projection_parked", c.place.DB, "stop the server and run openclawd projections resume "+s.Name+"; report the error",
+				"projection %s could not apply event %d: %s", s.Name, s.ParkedSeq, s.ParkedError)
+		case projections.Live:
+			live++
+		default:
+			c.warn("projection_rebuilding", c.place.DB, "wait, or start the server: it goes on with it", "projection %s is being made anew and stands at %d", s.Name, s.Seq)
+		}
+	}
+	if live == len(list) {
+		c.ok("projections", c.place.DB, "%s, all live", output.Count(int64(live), "projection"))
+	}
+}
+
+// checkFollowed compares how far logs were read with how long they are.
+func (c *checkup) checkFollowed() {
+	path := database.PositionsFile(c.place.DB)
+	positions, err := ndjson.ReadPositions(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.ok("follow_position", path, "no log has been read yet")
+		return
+	case err != nil:
+		c.warn("follow_position", path, "nothing is to be done: the logs are read again, which adds nothing", "%v", err)
+		return
+	}
+	var behind int64
+	for _, f := range positions.Files {
+		info, err := os.Stat(f.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // rotated away
+		}
+		if err != nil {
+			c.failed("log_unreadable", f.Path, "let this user read the log", err)
+			continue
+		}
+		behind += max(0, info.Size()-f.Offset)
+	}
+	c.ok("follow_position", path, "%s read, %s not yet", output.Count(int64(len(positions.Files)), "log"), output.Bytes(behind))
+}
+
+// checkSearch looks at the file of the search, which may be lost without harm.
+func (c *checkup) checkSearch(db string) {
+	path := database.SearchFile(db)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.ok("search", path, "there is no search file; the server makes it")
+	case err != nil:
+		c.failed("search_unreadable", path, "let this user read the file", err)
+	default:
+		c.ok("search", path, "%s", output.Bytes(info.Size()))
+	}
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/pronto-lab/openclawd/internal/buildinfo"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+// Bounds of one connection, beside those of limits. Answers may be long; requests are short.
+const (
+	writeTime      = time.Minute
+	idleTime       = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+)
+
+// serve answers requests on listener until ctx ends, and then those under way.
+func (p *Program) serve(ctx context.Context, listener net.Listener) error {
+	unasked := silent{}
+	server := &http.Server{
+		ConnState:         unasked.note,
+		Handler:           p.monitor.Handler(),
+		ReadHeaderTimeout: p.limits.readHeaderTime,
+		ReadTimeout:       p.limits.readTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(p.opts.Logger.With("component", "http").Handler(), slog.LevelDebug),
+	}
+	server.RegisterOnShutdown(unasked.end)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	p.opts.Logger.Info("serving", "api", listener.Addr().String(), "db", p.opts.DB, "stateDir", p.opts.StateDir, "mode", p.mode(),
+		"classifier", p.opts.Rules)
+	if p.opts.Ready != nil {
+		p.opts.Ready(listener.Addr())
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	p.opts.Logger.Info("draining")
+	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer stop()
+	err := server.Shutdown(draining)
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.opts.Logger.Warn("requests cut off", "after", drainTime)
+		err = server.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return err
+}
+
+// silent are the connections on which nothing has been asked yet, such as browsers hold ready. A server that ends would wait seconds for
+// them, though nobody waits for an answer.
+type silent struct {
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// note is told of every connection whenever its state changes.
+func (s *silent) note(conn net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state != http.StateNew {
+		delete(s.conns, conn)
+		return
+	}
+	if s.conns == nil {
+		s.conns = map[net.Conn]bool{}
+	}
+	s.conns[conn] = true
+}
+
+func (s *silent) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.conns {
+		_ = conn.Close()
+	}
+}
+
+func (p *Program) newMonitor() *monitor.Server {
+	return monitor.New(monitor.Options{
+		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
+		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.Monitor(), Durability: string(p.log.Durability()),
+		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(),
+	})
+}
+
+func (p *Program) mode() string {
+	if p.opts.Follow {
+		return "follow"
+	}
+	return "produce"
+}

@@ -1,0 +1,25 @@
+package server
+
+import (
+	"time"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/internal/buildinfo"
+)
+
+// BackupOptions say how a program backs itself up. The zero value: it does not.
+type BackupOptions struct {
+	Dir   string        // "": backups beside the database
+	Every time.Duration // 0: never
+	Keep  int           // at least 1
+}
+
+func (p *Program) newBackups() *backup.Schedule {
+	o := p.opts.Backups
+	if o.Dir == "" {
+		o.Dir = database.BackupsDir(p.log.Path())
+	}
+	return &backup.Schedule{Log: p.log, File: p.log.Path(), Dir: o.Dir, Every: o.Every, Keep: o.Keep, Now: p.opts.Now,
+		Version: buildinfo.Read().Version, Logger: p.opts.Logger.With("component", "backup")}
+}

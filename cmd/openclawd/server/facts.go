@@ -1,0 +1,208 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/monitor/push"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+// facts are how everything stands at one moment. Readiness, metrics and status are made from them. Taking them reads some dozen rows
+// and looks at some files; nothing is read through.
+type facts struct {
+	at       time.Time
+	head     int64
+	tables   []projections.Status
+	badLines int64
+	doubts   index.Doubts
+	gauges   sqlite.Gauges
+	err      error // why the rows could not be read
+
+	importing bool
+	following bool
+	follow    followStatus
+	mirror    mirrorState
+	search    *monitor.SearchState // nil: there is no search
+	push      push.Stats
+	backup    backup.State
+	overdue   bool // the newest backup is too old
+	config    configStatus
+	overrides string // why the file of category overrides is not what the log holds
+	free      int64  // bytes, where the database lies
+	freeKnown bool
+}
+
+func (p *Program) facts(ctx context.Context) *facts {
+	f := &facts{
+		at: p.opts.Now(), gauges: p.log.Gauges(), following: p.opts.Follow, follow: p.followStatus(), mirror: p.mirrorStatus(ctx),
+		search: p.searchState(), push: p.monitor.PushStats(), backup: p.backups.State(), overdue: p.backups.Overdue(),
+		config: p.configStatus(), overrides: p.overrides.Problem(),
+	}
+	f.free, f.freeKnown = backup.Free(filepath.Dir(p.log.Path()))
+	_, _, f.importing = p.importing.progress()
+	f.err = p.log.View(ctx, func(tx *sql.Tx) error { return f.read(ctx, tx) })
+	return f
+}
+
+func (f *facts) read(ctx context.Context, tx *sql.Tx) (err error) {
+	if f.tables, err = projections.List(ctx, tx); err != nil {
+		return fmt.Errorf("list projections: %w", err)
+	}
+	for _, t := range f.tables {
+		f.head = max(f.head, t.Seq+t.Lag)
+	}
+	if f.badLines, err = index.CountInternal(ctx, tx, coordination.TypeImportRejected); err != nil {
+		return fmt.Errorf("count bad lines: %w", err)
+	}
+	if f.doubts, err = index.CountDoubts(ctx, tx); err != nil {
+		return fmt.Errorf("count doubts: %w", err)
+	}
+	return nil
+}
+
+// Bounds beyond which something is a reason not to be ready.
+const (
+	stalledAfter   = 30 * time.Second // a transaction of the writer
+	logBehindBytes = 1 << 20
+	searchLag      = 10_000 // events
+)
+
+// warnings are the codes of reasons that do not keep the program from being ready: what clients get is right.
+var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue"}
+
+// reasons lists what keeps the program from doing its whole work, or soon may.
+func (f *facts) reasons() []monitor.Reason {
+	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons())
+	for i := range list {
+		list[i].Severity = monitor.SeverityError
+		if slices.Contains(warnings, list[i].Code) {
+			list[i].Severity = monitor.SeverityWarning
+		}
+	}
+	return list
+}
+
+// ready reports whether no reason is an error.
+func (f *facts) ready() bool {
+	return !slices.ContainsFunc(f.reasons(), func(r monitor.Reason) bool { return r.Severity == monitor.SeverityError })
+}
+
+func (f *facts) databaseReasons() (list []monitor.Reason) {
+	add := func(code, what, mend string) { list = append(list, monitor.Reason{Code: code, What: what, Mend: mend}) }
+	if f.err != nil {
+		add("database_unreadable", "the database cannot be read: "+f.err.Error(), "openclawd doctor says more; restore the newest backup if the file is damaged")
+	}
+	if f.gauges.Failing != nil {
+		add("database_failing", "the newest event could not be stored: "+f.gauges.Failing.Error(), "free space on the volume, or mend it; appends recover by themselves")
+	}
+	if f.gauges.Writing > stalledAfter {
+		add("database_stalled", fmt.Sprintf("a transaction has been under way for %s", f.gauges.Writing.Round(time.Second)),
+			"look at the disk: is it failing, or busy with something else?")
+	}
+	if f.freeKnown && f.free < database.DiskLow {
+		add("disk_low", fmt.Sprintf("%s are free where the database lies", output.Bytes(f.free)), "free space: appends fail when there is none")
+	}
+	return list
+}
+
+func (f *facts) tableReasons() (list []monitor.Reason) {
+	for _, t := range f.tables {
+		switch t.State {
+		case projections.Parked:
+			list = append(list, monitor.Reason{Code: "projection_parked",
+				What: fmt.Sprintf("projection %s could not apply event %d and stands %s behind: %s", t.Name, t.ParkedSeq, output.Count(t.Lag, "event"), t.ParkedError),
+				Mend: "stop the server and run openclawd projections resume " + t.Name + "; report the error"})
+		case projections.Rebuilding:
+			list = append(list, monitor.Reason{Code: "projection_rebuilding",
+				What: fmt.Sprintf("projection %s is being made anew; its old tables answer, as of event %d", t.Name, t.Seq),
+				Mend: "wait: it goes on by itself"})
+		}
+	}
+	return list
+}
+
+func (f *facts) inputReasons() (list []monitor.Reason) {
+	add := func(code, what, mend string) { list = append(list, monitor.Reason{Code: code, What: what, Mend: mend}) }
+	if f.importing {
+		add("importing", "logs are being imported: answers are not complete yet", "wait: GET /api/health shows how far it is")
+	}
+	if f.following && f.follow.LastError != "" {
+		add("log_unreadable", "the log of the other gateway cannot be read: "+f.follow.LastError, "look at "+f.follow.File+"; it is tried again all the time")
+	}
+	if f.following && f.follow.Behind > logBehindBytes {
+		add("log_behind", fmt.Sprintf("%s of the log of the other gateway are not read yet", output.Bytes(f.follow.Behind)), "wait, or look at the load of this machine")
+	}
+	if f.mirror.Error != "" {
+		add("mirror_failing", "our events do not get into the coordination log: "+f.mirror.Error, "look at "+f.mirror.File+"; it is tried again all the time")
+	}
+	if f.mirror.Foreign {
+		add("two_producers", "another gateway has written "+f.mirror.File+" too", "stop it, or start openclawd with --follow; then start openclawd again")
+	}
+	if f.config.Error != "" {
+		add("config_invalid", f.config.File+" cannot be used, the last good configuration is in force: "+f.config.Error, "openclawd config check says where and what")
+	}
+	if f.overrides != "" {
+		add("overrides_differ", "the file of category overrides is not what the log holds: "+f.overrides, "mend the file; it is looked at again at once")
+	}
+	if s := f.search; s != nil && s.Error != "" {
+		add("search_failing", "search does not get on: "+s.Error, "look at the log; the search file may be removed while the server is stopped, it is made anew")
+	}
+	if s := f.search; s != nil && s.Lag > searchLag {
+		add("search_behind", "search is "+output.Count(s.Lag, "event")+" behind", "wait: it catches up by itself")
+	}
+	return list
+}
+
+func (f *facts) backupReasons() (list []monitor.Reason) {
+	switch {
+	case f.backup.Error != "":
+		list = append(list, monitor.Reason{Code: "backup_failed", What: "the newest backup failed: " + f.backup.Error,
+			Mend: "see that " + f.backup.Dir + " can be written and has room; the next attempt is at " + f.backup.Next.Format(time.RFC3339)})
+	case f.overdue:
+		list = append(list, monitor.Reason{Code: "backup_overdue", What: "the newest backup is of " + f.backup.Last.Time.Format(time.RFC3339),
+			Mend: "run openclawd backup create, and look at the log for why none was made"})
+	}
+	return list
+}
+
+// operations is what the program tells operators through the API.
+func (p *Program) operations() monitor.Operations {
+	return monitor.Operations{
+		Reasons: func(ctx context.Context) []monitor.Reason { return p.facts(ctx).reasons() },
+		Running: p.running,
+		Metrics: p.metrics(),
+	}
+}
+
+// running is how the parts of the program stand that the log knows nothing of.
+func (p *Program) running() monitor.Running {
+	gauges, stats, backups, config := p.log.Gauges(), p.monitor.PushStats(), p.backups.State(), p.configStatus()
+	r := monitor.Running{
+		Mode: p.mode(), API: p.address, StartedAt: p.startedAt, Search: p.searchState(),
+		Clients: &monitor.ClientsState{Connected: stats.Clients, SlowCloses: stats.Dropped},
+		Config:  &monitor.ConfigState{File: config.File, Valid: config.Error == ""},
+		Database: &monitor.DatabaseState{File: p.log.Path(), Bytes: gauges.DatabaseBytes, WALBytes: gauges.WALBytes,
+			OldestReader: gauges.OldestReader.Seconds(), Queued: gauges.QueuedEvents},
+		Backup: &monitor.BackupState{Dir: backups.Dir, Every: backups.Every, Next: backups.Next, Running: backups.Running, Error: backups.Error},
+	}
+	if backups.Last != nil {
+		r.Backup.Last, r.Backup.LastSeq = backups.Last.Time, backups.Last.Seq
+	}
+	if p.opts.Follow {
+		f := p.followStatus()
+		r.Follow = &monitor.FollowState{File: f.File, Present: f.Present, Behind: f.Behind, Lines: f.Lines, LastLine: f.LastLine, Error: f.LastError}
+	}
+	return r
+}

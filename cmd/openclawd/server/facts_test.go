@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
+	t.Parallel()
+	table := func(state projections.State) []projections.Status {
+		return []projections.Status{{Name: "index", State: state, Seq: 5, Lag: 7, ParkedSeq: 6, ParkedError: "defect"}}
+	}
+	for codes, f := range map[string]facts{
+		"":                      {tables: table(projections.Live)},
+		"database_unreadable":   {err: errors.New("damaged")},
+		"database_failing":      {gauges: sqlite.Gauges{Failing: errors.New("disk full")}},
+		"database_stalled":      {gauges: sqlite.Gauges{Writing: time.Minute}},
+		"disk_low":              {free: 1, freeKnown: true},
+		"projection_parked":     {tables: table(projections.Parked)},
+		"projection_rebuilding": {tables: table(projections.Rebuilding)},
+		"importing":             {importing: true},
+		"log_unreadable":        {following: true, follow: followStatus{LastError: "no"}},
+		"log_behind":            {following: true, follow: followStatus{Behind: 2 << 20}},
+		"overrides_differ":      {overrides: "no"},
+		"config_invalid":        {config: configStatus{Error: "no"}},
+		"search_failing":        {search: &monitor.SearchState{Error: "no"}},
+		"search_behind":         {search: &monitor.SearchState{Lag: 20_000}},
+		"backup_failed":         {backup: backup.State{Error: "no"}},
+		"backup_overdue":        {backup: backup.State{Last: &backup.Backup{}}, overdue: true},
+	} {
+		var got []string
+		for _, r := range f.reasons() {
+			got = append(got, r.Code)
+			if r.What == "" || r.Mend == "" || r.Severity == "" {
+				t.Errorf("%s says too little: %+v", codes, r)
+			}
+		}
+		if diff := cmp.Diff(strings.Fields(codes), got, cmp.Transformer("joined", func(s []string) string { return strings.Join(s, " ") })); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
+// The metrics say what the facts say, under names that stay.
+func TestMetricsSayWhatTheFactsSay(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
+	f := &facts{at: now, head: 12, badLines: 2, doubts: index.Doubts{UnknownSender: 3, UnknownReceiver: 4, GuessedRoles: 5, FallbackCategory: 6},
+		tables: []projections.Status{{Name: "index", State: projections.Parked, Seq: 5, Lag: 7}, {Name: "route", State: projections.Live, Seq: 12}},
+		gauges: sqlite.Gauges{WALBytes: 4096, OldestReader: 1500 * time.Millisecond, QueuedEvents: 9, Busy: 1},
+		follow: followStatus{Behind: 77}, backup: backup.State{Last: &backup.Backup{Time: now.Add(-time.Hour)}}, search: &monitor.SearchState{Lag: 8}}
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(newFigures(func() *facts { return f })); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			name := strings.TrimPrefix(family.GetName(), "openclawd_")
+			for _, l := range m.GetLabel() {
+				name += "/" + l.GetValue()
+			}
+			got[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	for name, want := range map[string]float64{
+		"log_head_seq": 12, "wal_bytes": 4096, "oldest_reader_seconds": 1.5, "log_queue_events": 9, "log_append_errors_total/busy": 1,
+		"projection_lag_events/index": 7, "projection_parked_events/index": 7, "projection_parked_events/route": 0, "projection_live/route": 1,
+		"bad_lines_total": 2, "unknown_session_types_total/from": 3, "unknown_session_types_total/to": 4, "guessed_roles_total": 5,
+		"category_fallbacks_total": 6, "follow_behind_bytes": 77, "search_lag_events": 8, "backup_age_seconds": 3600, "backup_ok": 1,
+		"config_valid": 1, "ready": 0, "ws_clients": 0, "ws_slow_closes_total": 0,
+	} {
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s is %v (there: %v), want %v", name, value, ok, want)
+		}
+	}
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Errorf("names: %v, %v", problems, err)
+	}
+}
+
+// The served program answers operators: it is alive, ready, measured, and says on one screen how it stands.
+func TestProgramAnswersOperators(t *testing.T) {
+	t.Parallel()
+	p, ready := testProgram(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	api := (<-ready).String()
+	for path, want := range map[string]string{
+		"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ok","reasons":[]}`, "/metrics": "openclawd_build_info{", "/api/status": fmt.Sprintf(`"api":%q`, api),
+	} {
+		response, err := http.Get("http://" + api + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("GET %s: %s %.300s, %v", path, response.Status, body, err)
+		}
+	}
+	stop()
+	if err := errors.Join(<-ended, p.Close()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// A program that is told to end does, though HTTP servers do not wait for WebSockets nor close them.
+func TestProgramEndsWhileClientsFollow(t *testing.T) {
+	t.Parallel()
+	p, ready := testProgram(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	api := <-ready
+	conn, answer, err := websocket.DefaultDialer.Dial("ws://"+api.String()+"/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer answer.Body.Close()
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, first, err := conn.ReadMessage(); err != nil || !strings.Contains(string(first), `"type":"connected"`) {
+		t.Fatalf("%s %v", first, err)
+	}
+	stop()
+	for err == nil {
+		_, _, err = conn.ReadMessage()
+	}
+	if !websocket.IsCloseError(err, websocket.CloseServiceRestart) {
+		t.Errorf("closed with %v", err)
+	}
+	if err := errors.Join(<-ended, p.Close()); err != nil {
+		t.Error(err)
+	}
+}

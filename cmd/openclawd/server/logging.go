@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+)
+
+// components are the parts of the program that log under a name of their own, in the attribute "component".
+func components() []string {
+	return []string{"backup", "config", "eventstore", "http", "import", "mirror", "monitor", "overrides", "projections", "search", "watch", "workspaces"}
+}
+
+// componentKey is the attribute by which levels are chosen.
+const componentKey = "component"
+
+// NewLogger returns a logger of a server that writes to w. levels is a level, and others for components: "info,monitor=debug,import=warn".
+func NewLogger(w io.Writer, levels, format string) (*slog.Logger, error) {
+	chosen, err := parseLevels(levels)
+	if err != nil {
+		return nil, err
+	}
+	opts := &slog.HandlerOptions{Level: chosen.lowest()}
+	switch format {
+	case "text":
+		return slog.New(&byComponent{chosen, chosen.general, slog.NewTextHandler(w, opts)}), nil
+	case "json":
+		return slog.New(&byComponent{chosen, chosen.general, slog.NewJSONHandler(w, opts)}), nil
+	}
+	return nil, &settings.Error{Setting: "--log-format", Value: format, Mend: "use text or json"}
+}
+
+// levels say from which level on what is logged.
+type levels struct {
+	general slog.Level
+	of      map[string]slog.Level // by component
+}
+
+func (l *levels) lowest() slog.Level {
+	lowest := l.general
+	for _, level := range l.of {
+		lowest = min(lowest, level)
+	}
+	return lowest
+}
+
+// parseLevels reads a list with commas. The level without a component may stand anywhere, once; without it, info.
+func parseLevels(text string) (*levels, error) {
+	l := &levels{general: slog.LevelInfo, of: map[string]slog.Level{}}
+	general := false
+	for part := range strings.SplitSeq(text, ",") {
+		component, name, named := strings.Cut(strings.TrimSpace(part), "=")
+		if !named {
+			component, name = "", component
+		}
+		level, ok := parseLevel(name)
+		_, twice := l.of[component]
+		switch {
+		case !ok:
+			return nil, badLevels(text, fmt.Errorf("%q is no level", name))
+		case !named && general, twice:
+			return nil, badLevels(text, fmt.Errorf("%q comes twice", part))
+		case !named:
+			l.general, general = level, true
+		case !slices.Contains(components(), component):
+			return nil, badLevels(text, fmt.Errorf("no component is called %q", component))
+		default:
+			l.of[component] = level
+		}
+	}
+	return l, nil
+}
+
+func badLevels(text string, err error) error {
+	return &settings.Error{Setting: "--log-level", Value: text, Err: err,
+		Mend: "use debug, info, warn or error, for all or as COMPONENT=LEVEL; components are " + strings.Join(components(), ", ")}
+}
+
+func parseLevel(name string) (level slog.Level, ok bool) {
+	err := level.UnmarshalText([]byte(name))
+	return level, err == nil && !strings.ContainsAny(name, "+-")
+}
+
+// byComponent passes on what is at least of the level of the component that logs it.
+type byComponent struct {
+	levels *levels
+	least  slog.Level // of this logger's component
+	next   slog.Handler
+}
+
+func (h *byComponent) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= h.least && h.next.Enabled(ctx, level)
+}
+
+func (h *byComponent) Handle(ctx context.Context, r slog.Record) error { return h.next.Handle(ctx, r) }
+
+func (h *byComponent) WithAttrs(attrs []slog.Attr) slog.Handler {
+	least := h.least
+	for _, a := range attrs {
+		if a.Key != componentKey {
+			continue
+		}
+		least = h.levels.general
+		if level, ok := h.levels.of[a.Value.String()]; ok {
+			least = level
+		}
+	}
+	return &byComponent{h.levels, least, h.next.WithAttrs(attrs)}
+}
+
+func (h *byComponent) WithGroup(name string) slog.Handler {
+	return &byComponent{h.levels, h.least, h.next.WithGroup(name)}
+}

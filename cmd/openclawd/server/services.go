@@ -1,0 +1,27 @@
+package server
+
+import (
+	"context"
+)
+
+// service is something that goes on while the program serves. run returns nil when its context ends; an error ends the program. What can
+// go wrong and right again (a file that cannot be read, a peer that does not answer) is logged and tried again, never returned.
+type service struct {
+	name string
+	run  func(context.Context) error
+}
+
+// services lists what goes on beside answering requests. It is called when the log is open and its tables are live.
+func (p *Program) services() []service {
+	return []service{
+		{"watch", p.watcher.Run},
+		{"monitor", p.monitor.Run},
+		{"search", p.feedSearch},
+		{"follow", p.followLogs},
+		{"workspaces", p.watchWorkspaces},
+		{"backups", p.backups.Run},
+		{"mirror", p.runMirror},
+		{"category overrides", p.overrides.Run},
+		{"configuration", p.followConfig},
+	}
+}
