@@ -268,10 +268,10 @@ func TestEveryConceptWordIsFound(t *testing.T) {
 			}
 		}
 	}
-	if n := len(concepts.tags); n > maxTerms {
+	if n := len(concepts().tags); n > maxTerms {
 		t.Errorf("%d concepts, room for %d", n, maxTerms)
 	}
-	if n := len(keywords.texts); n > maxTerms {
+	if n := len(keywords().texts); n > maxTerms {
 		t.Errorf("%d keywords, room for %d", n, maxTerms)
 	}
 }

@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -19,8 +20,9 @@ var keywordTable = [categoryCount]string{
 	"kpi|revenue|strategy|business|roadmap|roi|비즈니스|전략|지표|매출",
 }
 
-// keywords are the table's, in its order, with what each adds to its category.
-var keywords = newKeywordList()
+// keywords are the table's, in its order, with what each adds to its category. They are made when they are first asked for: most
+// commands never ask.
+var keywords = sync.OnceValue(newKeywordList)
 
 type keywordList struct {
 	texts  []string
@@ -47,13 +49,14 @@ func newKeywordList() *keywordList {
 // scanKeywords finds keywords anywhere, also inside other words, in the type, the free texts and two of the ids.
 func scanKeywords(r *Record) Scan {
 	var s Scan
+	list := keywords()
 	for _, text := range [...]string{
 		r.Type, r.Label, r.Message, r.ReplyPreview, r.Description, r.Summary, r.Reason, r.Title, r.TaskID, r.WorkSessionID, r.CollabIntent,
 	} {
-		keywords.find(lowerLikeECMA(text), &s.hits)
+		list.find(lowerLikeECMA(text), &s.hits)
 	}
 	s.hits.each(func(term int) bool {
-		s.scores[keywords.rows[term]] += keywords.points[term]
+		s.scores[list.rows[term]] += list.points[term]
 		return true
 	})
 	return s
@@ -86,10 +89,10 @@ func lowerLikeECMA(text string) string {
 
 // keywordTags are the first keywords of the table's row that were found.
 func (s *Scan) keywordTags(row int) []string {
-	tags := make([]string, 0, tagsPerEvent)
+	tags, list := make([]string, 0, tagsPerEvent), keywords()
 	s.hits.each(func(term int) bool {
-		if keywords.rows[term] == row {
-			tags = append(tags, keywords.texts[term])
+		if list.rows[term] == row {
+			tags = append(tags, list.texts[term])
 		}
 		return len(tags) < tagsPerEvent
 	})

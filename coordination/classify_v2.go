@@ -3,14 +3,15 @@ package coordination
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // scanLimit is how many bytes of one field are read for concepts. What a message is about is said early; the rest of a
 // long paste only adds noise.
 const scanLimit = 8 << 10
 
-// concepts is the table with the automaton that finds its words.
-var concepts = newConceptList()
+// concepts is the table with the automaton that finds its words, made when it is first asked for.
+var concepts = sync.OnceValue(newConceptList)
 
 type conceptList struct {
 	tags    []string
@@ -115,11 +116,12 @@ func endsInConsonantY(word string) bool {
 // heading counts one more.
 func scanConcepts(r *Record) Scan {
 	var s Scan
+	list := concepts()
 	for _, heading := range [...]string{r.Label, r.Title, r.CollabIntent} {
-		concepts.find(heading, &s.hits)
+		list.find(heading, &s.hits)
 	}
 	s.hits.each(func(term int) bool {
-		s.scores[concepts.rows[term]]++
+		s.scores[list.rows[term]]++
 		return true
 	})
 	long, short := r.Message, strings.TrimRight(r.ReplyPreview, ".… ")
@@ -130,10 +132,10 @@ func scanConcepts(r *Record) Scan {
 		short = ""
 	}
 	for _, body := range [...]string{long, short, r.Description, r.Summary, r.Reason} {
-		concepts.find(body, &s.hits)
+		list.find(body, &s.hits)
 	}
 	s.hits.each(func(term int) bool {
-		s.scores[concepts.rows[term]] += concepts.weights[term]
+		s.scores[list.rows[term]] += list.weights[term]
 		return true
 	})
 	return s
@@ -263,20 +265,21 @@ func endsInHangul(text string) bool {
 // conceptTags are the row's concepts that were found, the weightiest first, with what that makes of the category.
 func (s *Scan) conceptTags(row int) (Source, []string) {
 	var found []int
+	list := concepts()
 	s.hits.each(func(term int) bool {
-		if concepts.rows[term] == row {
+		if list.rows[term] == row {
 			found = append(found, term)
 		}
 		return true
 	})
-	slices.SortStableFunc(found, func(a, b int) int { return int(concepts.weights[b]) - int(concepts.weights[a]) })
+	slices.SortStableFunc(found, func(a, b int) int { return int(list.weights[b]) - int(list.weights[a]) })
 	source := SourceHeuristic
-	if concepts.weights[found[0]] >= typical {
+	if list.weights[found[0]] >= typical {
 		source = SourceRule
 	}
 	tags := make([]string, 0, tagsPerEvent)
 	for _, term := range found[:min(len(found), tagsPerEvent)] {
-		tags = append(tags, concepts.tags[term])
+		tags = append(tags, list.tags[term])
 	}
 	return source, tags
 }

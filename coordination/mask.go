@@ -3,6 +3,7 @@ package coordination
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // masked stands where a secret was.
@@ -46,7 +47,7 @@ var secretRules = [...]secretRule{
 }
 
 // secretHints finds the hints of all rules at once; a hint's number gives its rule.
-var secretHints, hintRules = newSecretHints()
+var secretHints = sync.OnceValues(newSecretHints)
 
 func newSecretHints() (hints *matcher, rules []int) {
 	var texts []string
@@ -64,12 +65,13 @@ func newSecretHints() (hints *matcher, rules []int) {
 // nothing secret is left.
 func Mask(text string) string {
 	var suspects termSet
+	hints, rules := secretHints()
 	state, word := 0, 0
 	for i := range len(text) {
 		b := text[i]
-		state = int(secretHints.next[state*secretHints.columns+int(secretHints.class[b])])
-		for _, hint := range secretHints.ends[secretHints.accept[state]] {
-			suspects.add(hintRules[hint])
+		state = int(hints.next[state*hints.columns+int(hints.class[b])])
+		for _, hint := range hints.ends[hints.accept[state]] {
+			suspects.add(rules[hint])
 		}
 		if word++; !isWordByte(b) && b != '.' && b != '-' {
 			word = 0

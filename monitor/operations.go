@@ -14,7 +14,7 @@ type Operations struct {
 	// Reasons lists what keeps the program from doing its whole work, as of now; none: it does.
 	Reasons func(context.Context) []Reason
 	// Running says how the parts of the program stand that the log knows nothing of.
-	Running func() Running
+	Running func(context.Context) Running
 	// Metrics answers GET /metrics; nil: there is nothing there.
 	Metrics http.Handler
 }
@@ -41,6 +41,7 @@ type Running struct {
 	API       string         `json:"api,omitempty"`
 	StartedAt time.Time      `json:"startedAt,omitzero"`
 	Follow    *FollowState   `json:"follow"`
+	Mirror    *MirrorState   `json:"mirror"`
 	Search    *SearchState   `json:"search"`
 	Backup    *BackupState   `json:"backup"`
 	Clients   *ClientsState  `json:"clients"`
@@ -56,6 +57,16 @@ type FollowState struct {
 	Lines    int64     `json:"lines"`  // since the start
 	LastLine time.Time `json:"lastLine,omitzero"`
 	Error    string    `json:"error,omitempty"`
+}
+
+// MirrorState is how far our events have been written into the coordination log.
+type MirrorState struct {
+	File    string `json:"file"`
+	Seq     int64  `json:"seq"`
+	Lag     int64  `json:"lag"`     // events
+	Lines   int64  `json:"lines"`   // since the start
+	Foreign bool   `json:"foreign"` // another gateway has written the file too
+	Error   string `json:"error,omitempty"`
 }
 
 // SearchState is how far the search file has come.

@@ -20,7 +20,7 @@ func TestReadinessSaysWhyNot(t *testing.T) {
 	var reasons []monitor.Reason
 	b := setup(t, func(o *monitor.Options) {
 		o.Operations.Reasons = func(context.Context) []monitor.Reason { return reasons }
-		o.Operations.Running = func() monitor.Running { return monitor.Running{Mode: "follow", StartedAt: noon} }
+		o.Operations.Running = func(context.Context) monitor.Running { return monitor.Running{Mode: "follow", StartedAt: noon} }
 		o.Operations.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 			fmt.Fprintln(w, "openclawd_up 1")

@@ -73,7 +73,7 @@ func (s *Server) statusOf(ctx context.Context, v *view) (*Status, error) {
 	a := &Status{Status: "ok", Version: s.opts.Version, Timestamp: s.opts.Now().UTC().Format(timestampLayout), Seq: head.Seq, AsOfSeq: v.asOf,
 		Importing: s.importing(), Reasons: s.reasons(ctx)}
 	if s.opts.Operations.Running != nil {
-		a.Running = s.opts.Operations.Running()
+		a.Running = s.opts.Operations.Running(ctx)
 	}
 	if err := s.readStatus(ctx, v, a); err != nil {
 		return nil, err

@@ -205,7 +205,7 @@ func newBackupRestore(p *process) *cobra.Command {
 		Long: `Proves a backup, copies it to NEWDIR/openclawd.db and proves that. NEWDIR must not exist, or be empty: nothing is ever written over.
 What the backup does not hold, events after it, is not in it; logs that still lie in the state directory are imported again by serve.`,
 		Example: `  openclawd backup restore backups/openclawd-20260220T120000Z-321.db --to ./restored
-  openclawd serve --db ./restored/openclawd.db`,
+  openclawd serve --follow --state-dir ./restored --api 127.0.0.1:0   # look at it; nothing of the team's directory is touched`,
 		Args: positional(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if to == "" {
@@ -226,7 +226,7 @@ func (p *process) restoreBackup(ctx context.Context, file, to string, asJSON boo
 	if err != nil {
 		return database.OpenError(file, err)
 	}
-	command := "openclawd serve --db " + path
+	command := "openclawd serve --follow --state-dir " + filepath.Dir(path) + " --api 127.0.0.1:0"
 	if asJSON {
 		return output.JSON(p.stdout, struct {
 			*backup.Manifest
@@ -234,7 +234,7 @@ func (p *process) restoreBackup(ctx context.Context, file, to string, asJSON boo
 			Command string `json:"command"`
 		}{m, path, command})
 	}
-	_, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\nserve it with: %s\n", output.Count(m.Seq, "event"), path, command)
+	_, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\nlook at it with: %s\n", output.Count(m.Seq, "event"), path, command)
 	return err
 }
 

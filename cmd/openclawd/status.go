@@ -82,7 +82,7 @@ func (p *process) place(a asking) (*client.Place, error) {
 			return nil, err
 		}
 	}
-	return client.PlaceOf(stateDir, a.db, a.api, p.getenv), nil
+	return client.PlaceOf(stateDir, a.db, a.api, a.stateDir != "", p.getenv), nil
 }
 
 // readStatus makes the answer that a server would give, as far as the file says.
@@ -99,7 +99,7 @@ func (p *process) readStatus(ctx context.Context, at *client.Place) (*monitor.St
 	}
 	gauges := log.Gauges()
 	return monitor.New(monitor.Options{Store: log, Rules: coordination.RulesV2, Now: p.now, Version: buildinfo.Read().Version,
-		Operations: monitor.Operations{Running: func() monitor.Running {
+		Operations: monitor.Operations{Running: func(context.Context) monitor.Running {
 			r := monitor.Running{
 				Database: &monitor.DatabaseState{File: log.Path(), Bytes: gauges.DatabaseBytes, WALBytes: gauges.WALBytes},
 				Backup:   &monitor.BackupState{Dir: backups},

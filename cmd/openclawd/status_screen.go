@@ -32,6 +32,9 @@ func (p *process) writeStatus(r *statusReport) error {
 	if f := r.Follow; f != nil {
 		add("follow", "%s, %s behind, %s read", f.File, output.Bytes(f.Behind), output.Count(f.Lines, "line"))
 	}
+	if m := r.Mirror; m != nil {
+		add("mirror", "%s, %s behind, %s written", m.File, output.Count(m.Lag, "event"), output.Count(m.Lines, "line"))
+	}
 	if s := r.Search; s != nil {
 		add("search", "%s behind", output.Count(s.Lag, "event"))
 	}

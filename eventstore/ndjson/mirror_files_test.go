@@ -33,6 +33,10 @@ func TestMirrorArchivesByMonthAndBySize(t *testing.T) {
 	o := ndjson.MirrorOptions{MaxBytes: 500}
 	at("2026-02-27T23:59:59Z")
 	m.runs(t, o)
+	const shared = 0o640 // somebody lets a group read
+	if err := os.Chmod(m.live(), shared); err != nil {
+		t.Fatal(err)
+	}
 	at("2026-02-28T23:59:59.999Z")
 	at("2026-03-01T00:00:00Z") // a new month
 	for range 3 {              // and too much for one file
@@ -65,6 +69,9 @@ func TestMirrorArchivesByMonthAndBySize(t *testing.T) {
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("files %q, want %q", names, want)
+	}
+	if info, err := os.Stat(m.live()); err != nil || info.Mode().Perm() != shared {
+		t.Errorf("the new file is not for whom the old one was: %v, %v", info.Mode(), err)
 	}
 	lines := slices.DeleteFunc(m.files(t), func(line string) bool { return line+"\n" == others })
 	wantLines(t, "files", lines, m.want(t))

@@ -17,8 +17,9 @@ type liveLog struct {
 	file  *os.File    // nil until it is needed
 	info  fs.FileInfo // of the file that is there; nil: there is none
 	size  int64
-	torn  []byte // what stands behind the last line feed
-	month string // of what is in it, 2026-02; "" if it is empty
+	torn  []byte      // what stands behind the last line feed
+	month string      // of what is in it, 2026-02; "" if it is empty
+	mode  fs.FileMode // of the file that was found, which later ones get too; 0: none was
 }
 
 func (l *liveLog) path() string { return filepath.Join(l.dir, LiveLog) }
@@ -35,7 +36,7 @@ func (l *liveLog) look() error {
 		return err
 	}
 	defer f.Close()
-	l.info = info
+	l.info, l.mode = info, info.Mode().Perm()
 	if l.size = info.Size(); l.size == 0 {
 		return nil
 	}
@@ -107,6 +108,11 @@ func (l *liveLog) open() error {
 		return nil
 	}
 	l.info = info
+	if l.mode != 0 {
+		if err := f.Chmod(l.mode); err != nil {
+			return err
+		}
+	}
 	return syncDir(l.dir)
 }
 

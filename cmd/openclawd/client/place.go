@@ -15,15 +15,16 @@ import (
 type Place struct {
 	StateDir, DB string
 	API          string // host:port
-	OwnDB        bool   // somebody has named DB: only a server of that very database counts
+	Named        bool   // somebody has named DB or StateDir: only a server of that very database counts
 
 	Config   *config.Config
 	Findings config.Findings // with an error among them openclawd serve would not use Config
 }
 
-// PlaceOf finds the place as openclawd serve does. db and api are flags; "" is one that is not given.
-func PlaceOf(stateDir, db, api string, getenv func(string) string) *Place {
-	p := &Place{StateDir: stateDir, DB: db, OwnDB: db != ""}
+// PlaceOf finds the place as openclawd serve does. db and api are flags; "" is one that is not given. named says that the state directory
+// was named too, and is not the default.
+func PlaceOf(stateDir, db, api string, named bool, getenv func(string) string) *Place {
+	p := &Place{StateDir: stateDir, DB: db, Named: named || db != ""}
 	if db == "" {
 		p.DB = filepath.Join(stateDir, database.Name)
 	}
@@ -33,7 +34,7 @@ func PlaceOf(stateDir, db, api string, getenv func(string) string) *Place {
 	return p
 }
 
-// Status asks the server, or says why there is none to be believed.
+// Status asks the server, or says why there is none to be believed. DB is then the one that it serves.
 func (p *Place) Status(ctx context.Context) (status *monitor.Status, why string) {
 	var answer monitor.Status
 	code, err := ask(ctx, p.API, "/api/status", &answer)
@@ -42,9 +43,10 @@ func (p *Place) Status(ctx context.Context) (status *monitor.Status, why string)
 		return nil, "no server answers at " + p.API
 	case err != nil || code != http.StatusOK || answer.Database == nil:
 		return nil, "what answers at " + p.API + " is no openclawd of this version"
-	case p.OwnDB && !sameFile(answer.Database.File, p.DB):
+	case p.Named && !sameFile(answer.Database.File, p.DB):
 		return nil, "the server at " + p.API + " serves " + answer.Database.File
 	}
+	p.DB = answer.Database.File
 	return &answer, ""
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -259,7 +260,10 @@ func (s *Sync) write(f *file, want entries) (*file, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%d overrides take %d bytes, more than %d: take some back (DELETE /api/work-sessions/:id/category)", len(want), len(text), maxBytes)
 	}
-	if err := f.replace(s.Path, text); err != nil {
+	switch err := f.replace(s.Path, text); {
+	case !f.exists && errors.Is(err, fs.ErrNotExist):
+		return nil, errUnchanged // there is no state directory yet; the watcher tells when there is one
+	case err != nil:
 		return nil, err
 	}
 	s.Logger.Debug("category overrides written", "file", s.Path, "entries", len(want))
@@ -268,7 +272,7 @@ func (s *Sync) write(f *file, want entries) (*file, error) {
 
 // spoken is what an operator is told of an error.
 func (s *Sync) spoken(err error) error {
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, errChanged) || errors.Is(err, errUnchanged) {
 		return errUnchanged // its change wakes Run
 	}
 	return fmt.Errorf("%s is left as it is: %w; mend it, or move it away to have it written anew", Name, err)

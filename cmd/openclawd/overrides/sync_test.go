@@ -30,6 +30,23 @@ func TestNoFileIsMadeOfNothing(t *testing.T) {
 	}
 }
 
+// Without a state directory there is nothing to keep the same, and nothing to mend.
+func TestFileWaitsForItsDirectory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.path = filepath.Join(filepath.Dir(b.path), "late", Name)
+	b.say(t, "ws", "infra_ops", "")
+	b.start(t)
+	b.wantRest(t)
+	if problem := b.sync.Problem(); problem != "" {
+		t.Errorf("problem %q", problem)
+	}
+	if err := os.Mkdir(filepath.Dir(b.path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.until(t, "written", func() bool { return strings.Contains(b.text(), "infra_ops") })
+}
+
 // The file is what the original writes, to the letter.
 
 func TestFileFollowsTheLog(t *testing.T) {

@@ -187,7 +187,7 @@ func (p *Program) operations() monitor.Operations {
 }
 
 // running is how the parts of the program stand that the log knows nothing of.
-func (p *Program) running() monitor.Running {
+func (p *Program) running(ctx context.Context) monitor.Running {
 	gauges, stats, backups, config := p.log.Gauges(), p.monitor.PushStats(), p.backups.State(), p.configStatus()
 	r := monitor.Running{
 		Mode: p.mode(), API: p.address, StartedAt: p.startedAt, Search: p.searchState(),
@@ -199,6 +199,9 @@ func (p *Program) running() monitor.Running {
 	}
 	if backups.Last != nil {
 		r.Backup.Last, r.Backup.LastSeq = backups.Last.Time, backups.Last.Seq
+	}
+	if m := p.mirrorStatus(ctx); m.On {
+		r.Mirror = &monitor.MirrorState{File: m.File, Seq: m.Seq, Lag: m.Lag, Lines: m.Lines, Foreign: m.Foreign, Error: m.Error}
 	}
 	if p.opts.Follow {
 		f := p.followStatus()

@@ -21,13 +21,15 @@ type changeStore interface {
 }
 
 // changeLog notes each change of a file in the log once, also across restarts: what the log said last of a file is compared with what is
-// there. A file that the log does not know yet is an addition. Changes that follow each other before they could be noted are one.
+// there. A file that the log does not know yet is an addition. Changes that follow each other before they could be noted are one, and
+// so are those of a file that was noted since the last flush: a program that writes a file all the time must not flood the log.
 type changeLog struct {
 	log     changeStore
 	begun   bool
 	there   []workspace.Change          // what begin was given, until it could compare
 	noted   map[string]notedFile        // by path: what the log says
 	pending map[string]workspace.Change // by path: what it does not say yet
+	lately  map[string]bool             // paths that were noted since the last flush
 }
 
 // notedFile is what the log said last of a file.
@@ -38,13 +40,15 @@ type notedFile struct {
 }
 
 func newChangeLog(log changeStore) *changeLog {
-	return &changeLog{log: log, noted: map[string]notedFile{}, pending: map[string]workspace.Change{}}
+	return &changeLog{log: log, noted: map[string]notedFile{}, pending: map[string]workspace.Change{}, lately: map[string]bool{}}
 }
 
-// begin compares all files that are there with what the log says. If it cannot read the log, the next append begins.
+// begin compares all files that are there with what the log says. If it cannot read the log, the next flush begins.
 func (l *changeLog) begin(ctx context.Context, there []workspace.Change) error {
 	l.there = there
-	return l.append(ctx)
+	err := l.flush(ctx)
+	clear(l.lately)
+	return err
 }
 
 func (l *changeLog) compare(ctx context.Context) error {
@@ -64,7 +68,8 @@ func (l *changeLog) compare(ctx context.Context) error {
 		there[l.there[i].Path] = true
 	}
 	for path, file := range noted {
-		if !there[path] {
+		// Where nothing at all is, the directory is another one, or not mounted: nobody has removed each of the files.
+		if len(there) > 0 && !there[path] {
 			l.pending[path] = workspace.Change{Path: path, Op: workspace.OpUnlink, Agent: file.agent, TaskID: file.taskID}
 		}
 	}
@@ -93,13 +98,20 @@ func (l *changeLog) isNews(c *workspace.Change) bool {
 	return !known || file.sum != c.SHA256 || file.bytes != c.Bytes
 }
 
-// append stores what is pending, a bounded number of events at a time.
+// flush stores all that is pending.
+func (l *changeLog) flush(ctx context.Context) error {
+	clear(l.lately)
+	return l.append(ctx)
+}
+
+// append stores what is pending of files that were not noted lately, a bounded number of events at a time.
 func (l *changeLog) append(ctx context.Context) error {
 	const batch = 200
 	if err := l.compare(ctx); err != nil {
 		return err
 	}
-	for paths := range slices.Chunk(slices.Sorted(maps.Keys(l.pending)), batch) {
+	due := slices.DeleteFunc(slices.Sorted(maps.Keys(l.pending)), func(path string) bool { return l.lately[path] })
+	for paths := range slices.Chunk(due, batch) {
 		appends := make([]eventstore.StreamAppend, len(paths))
 		for i, path := range paths {
 			c := l.pending[path]
@@ -122,6 +134,7 @@ func (l *changeLog) append(ctx context.Context) error {
 func (l *changeLog) settle(path string) {
 	c := l.pending[path]
 	delete(l.pending, path)
+	l.lately[path] = true
 	if c.Op == workspace.OpUnlink {
 		delete(l.noted, path)
 		return

@@ -137,6 +137,49 @@ func TestFileChangesWaitForTheLog(t *testing.T) {
 	}
 }
 
+// A program that writes a file all the time does not flood the log, and its last word is noted all the same.
+func TestFileThatChangesAllTheTimeIsNotedNowAndThen(t *testing.T) {
+	t.Parallel()
+	b := newFiles(t).noting(t)
+	l := newChangeLog(b.log)
+	change := func(path, sum string) {
+		t.Helper()
+		l.add([]workspace.Change{{Path: path, Op: workspace.OpChange, Bytes: 1, SHA256: sum}})
+		if err := l.append(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.begin(t.Context(), []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	change("a", "2")
+	for i := range 100 {
+		change("a", fmt.Sprint(3+i))
+	}
+	change("b", "1")
+	if err := l.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"add a   1 1", "change a   1 2", "add b   1 1", "change a   1 102"}, b.noted(t, 4)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A state directory in which nothing is, such as one that is not mounted yet, is not one in which everything was removed.
+func TestEmptyDirectoryIsNoRemoval(t *testing.T) {
+	t.Parallel()
+	b := newFiles(t).noting(t)
+	there := []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}, {Path: "b", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}}
+	for _, found := range [][]workspace.Change{there, nil, there[:1]} {
+		if err := newChangeLog(b.log).begin(t.Context(), found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"add a   1 1", "add b   1 1", "unlink b   0"}, b.noted(t, 3)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // stubbornLog refuses the first appends.
 type stubbornLog struct {
 	*sqlite.DB

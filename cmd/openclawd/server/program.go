@@ -87,6 +87,7 @@ type Program struct {
 	startedAt time.Time
 
 	searchFile *sqlite.Side  // nil where there is none
+	searchErr  error         // why there is no search
 	caughtUp   chan struct{} // closed when nothing is left to import or to rebuild
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
@@ -13,18 +14,17 @@ import (
 // openSearch opens the search file beside the log, for the API. Without one everything but search works, so it is no reason not to serve.
 func (p *Program) openSearch(ctx context.Context) {
 	logger := p.opts.Logger.With("component", "search")
-	file, err := sqlite.OpenSide(ctx, database.SearchFile(p.log.Path()), false)
-	if err != nil {
-		logger.Error("there is no search", "err", err)
-		return
+	if p.searchErr = p.tryOpenSearch(ctx, logger); p.searchErr != nil && ctx.Err() == nil {
+		logger.Error("there is no search until the next start", "err", p.searchErr)
 	}
-	p.searchFile = file
-	index, err := search.Open(ctx, search.Options{Log: p.log, File: file, Rules: p.opts.Rules, Logger: logger, Rest: restAsLong(p.opts.Now)})
-	if err != nil {
-		logger.Error("there is no search", "err", err)
-		return
+}
+
+func (p *Program) tryOpenSearch(ctx context.Context, logger *slog.Logger) (err error) {
+	if p.searchFile, err = sqlite.OpenSide(ctx, database.SearchFile(p.log.Path()), false); err != nil {
+		return err
 	}
-	p.search = index
+	p.search, err = search.Open(ctx, search.Options{Log: p.log, File: p.searchFile, Rules: p.opts.Rules, Logger: logger, Rest: restAsLong(p.opts.Now)})
+	return err
 }
 
 // feedSearch brings what is stored into the search file, until ctx ends.
@@ -43,9 +43,12 @@ func (p *Program) closeSearch() error {
 	return p.searchFile.Close()
 }
 
-// searchState is nil while there is no search.
+// searchState is nil before the search file is opened.
 func (p *Program) searchState() *monitor.SearchState {
-	if p.search == nil {
+	switch {
+	case p.searchErr != nil:
+		return &monitor.SearchState{Error: p.searchErr.Error()}
+	case p.search == nil:
 		return nil
 	}
 	at := p.search.Status()

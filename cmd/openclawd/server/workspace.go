@@ -100,7 +100,7 @@ func (w *workspaces) lookAround(ctx context.Context) {
 			forget()
 		}
 	}
-	w.note(ctx, func(l *changeLog) error { return l.append(ctx) })
+	w.note(ctx, func(l *changeLog) error { return l.flush(ctx) })
 }
 
 // watch has a place looked at whenever the system reports something there, as long as there are not too many.
