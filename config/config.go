@@ -53,7 +53,7 @@ func Load(path string, getenv func(string) string) (*Config, Findings) {
 
 // read gives the tree of all files, or nil if there is none.
 func (c *Config) read(path string, r *report) *value {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -94,6 +94,18 @@ func (c *Config) Says(keys ...string) bool {
 		v = v.get(key)
 	}
 	return v != nil
+}
+
+// openRegular opens a file, and nothing that would keep its reader waiting, as a pipe does.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	return os.Open(path)
 }
 
 // checkNumbers finds whole numbers that lose digits in other programs, whoever reads them.

@@ -372,7 +372,7 @@ func TestUnreadableFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, findings := loadFile(t, path, nil)
-	wantFindings(t, findings, "error file openclaw.json: read: is a directory (name a file that openclawd may read)")
+	wantFindings(t, findings, "error file openclaw.json: read: not a regular file (name a file that openclawd may read)")
 	if !c.Found {
 		t.Error("not found")
 	}

@@ -16,7 +16,7 @@ func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		host := hostname(r.Host)
-		if host == "" || host == localAddress(r) || s.knows(host) {
+		if host == "" || host == localAddress(r) || s.knows(host) || isContainer(r, host) {
 			return next(c)
 		}
 		return &problem{Status: http.StatusMisdirectedRequest, Code: "unknown_host", Message: "Unknown host", Field: "Host",
@@ -46,15 +46,24 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// dockerHost is the name by which a container asks the machine that it runs on: Task-Hub does. It resolves nowhere else.
+// dockerHost is the name by which a container asks the machine that it runs on: Task-Hub does.
 const dockerHost = "host.docker.internal"
+
+// isContainer reports whether a program in a container asks. A page does not: where the name is not Docker's, somebody's DNS says what it
+// stands for.
+func isContainer(r *http.Request, host string) bool {
+	return strings.EqualFold(host, dockerHost) && !isFromPage(r)
+}
+
+// isFromPage reports whether a browser says that a page has sent the request.
+func isFromPage(r *http.Request) bool { return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" }
 
 func isLoopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback()
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == dockerHost
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // localAddress is the address at which the request arrived, or "".

@@ -90,13 +90,27 @@ func TestAttackDNSRebinding(t *testing.T) {
 	b := setup(t, func(o *monitor.Options) { o.Hosts = []string{"hub.example"} })
 	for _, o := range operations(t, b) {
 		for _, host := range []string{"evil.example", "evil.example:3847", "127.0.0.1.evil.example", "localhost.evil.example", "hub.example.evil.example",
-			"evil.example#127.0.0.1", "user@evil.example", "0.0.0.0"} {
+			"evil.example#127.0.0.1", "user@evil.example", "0.0.0.0", "host.docker.internal", "HOST.docker.internal:3847"} {
 			response := b.from("127.0.0.1:1", o.method, o.with("x"), "{}", "Host", host, "Origin", "http://"+host, "Content-Type", "application/json")
 			refused(t, o.method+" "+o.path+" as "+host, response, http.StatusMisdirectedRequest)
 			if response.Header().Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("%s %s: a page of %s may read", o.method, o.path, host)
 			}
 		}
+	}
+}
+
+// A container asks this machine by Docker's name. A page that does may have been told by somebody's DNS what the name stands for.
+func TestContainersMayAskByDockersName(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if response := b.from("127.0.0.1:1", http.MethodGet, "/api/health", "", "Host", "host.docker.internal:3847"); response.Code != http.StatusOK {
+		t.Errorf("a container: %d %s", response.Code, response.Body)
+	}
+	response := b.from("127.0.0.1:1", http.MethodGet, "/api/health", "", "Host", "host.docker.internal:3847", "Sec-Fetch-Site", "same-origin")
+	refused(t, "a page", response, http.StatusMisdirectedRequest)
+	if response := b.from("127.0.0.1:1", http.MethodGet, "/api/health", "", "Origin", "http://host.docker.internal"); response.Header().Get("Access-Control-Allow-Origin") != "" {
+		t.Error("a page of Docker's name may read")
 	}
 }
 

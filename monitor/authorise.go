@@ -128,8 +128,7 @@ func isSame(origin string, r *http.Request) bool {
 
 // checkContent refuses what a page may send without asking first. A program may call its body what it likes; curl calls it a form.
 func checkContent(r *http.Request) *problem {
-	fromPage := r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
-	if r.ContentLength == 0 || !fromPage {
+	if r.ContentLength == 0 || !isFromPage(r) {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && kind == "application/json" {

@@ -154,7 +154,7 @@ func (s *Side) open(ctx context.Context) (err error) {
 		}
 		s.write, err = sql.Open("sqlite", fileURL(s.path, url.Values{
 			"_txlock": {"immediate"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {"5000"}, "_dqs": {"0"},
-			"_pragma": {"journal_size_limit(16777216)", "temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-16000)"},
+			"_pragma": {"journal_size_limit(16777216)", "temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-8000)"},
 		}))
 		if err != nil {
 			return s.translate(err)
@@ -166,7 +166,7 @@ func (s *Side) open(ctx context.Context) (err error) {
 	}
 	s.read, err = sql.Open("sqlite", fileURL(s.path, url.Values{
 		"mode": {"ro"}, "_query_only": {"1"}, "_busy_timeout": {"5000"}, "_dqs": {"0"},
-		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-16000)"},
+		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-4000)"},
 	}))
 	if err != nil {
 		return s.translate(err)
