@@ -64,6 +64,38 @@ func TestLiveStalledClientBlocksNobody(t *testing.T) {
 	}
 }
 
+// A client that is closed between an event and what follows it gets that first: the place where it can go on lies behind both.
+func TestLiveSlowClientMissesNothingOfAPage(t *testing.T) {
+	t.Parallel()
+	dropped := make(chan struct{}, 1)
+	b := setup(t, func(o *monitor.Options) {
+		o.Push.QueueBytes = 64 << 10
+		o.Push.Dropped = signal(dropped)
+	})
+	b.narrow(t)
+	b.running(t)
+	l := b.listen(t, "/ws")
+	last := b.appending(t, "continuation.sent", fmt.Sprintf(`{"taskId":"t1","note":%q}`, strings.Repeat("x", 2<<20)))
+	_, r, err := l.NextReader() // it has begun, and cannot end: it is more than what a connection holds on its way
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.monitor.Publish(push.Message{Type: "task_update"})
+	if !isDone(dropped) {
+		t.Fatal("the client has not been dropped")
+	}
+	var events pushed
+	if err := json.NewDecoder(r).Decode(&events); err != nil || !slices.Equal(events.seqs(t), []int64{last}) {
+		t.Fatalf("%v: %v", events.seqs(t), err)
+	}
+	if f := l.next(t); f.Type != "continuation_event" || f.Data.EventType != "continuation.sent" {
+		t.Errorf("%s instead of what continues", f.Type)
+	}
+	if seqs, status, code, resume := l.farewell(t); len(seqs) != 0 || status != websocket.CloseTryAgainLater || code != "slow" || resume != last {
+		t.Errorf("%v %d %q, to go on at %d", seqs, status, code, resume)
+	}
+}
+
 // An event so large that no queue would hold it is made once for all who are stuck in it, not once for each.
 func TestLiveStalledClientsShareAHugeEvent(t *testing.T) {
 	t.Parallel()

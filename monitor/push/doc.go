@@ -12,4 +12,6 @@
 //     delay it by a fraction of a second, once.
 //   - What a client says is read and forgotten. One that leaves pings unanswered is cut off.
 //   - When Run ends, every connection does, each with the place where it can go on.
+//   - The place where a client can go on is the end of a page. One that has been begun is told whole before the goodbye, so that nothing is
+//     left out there and nothing comes twice.
 package push

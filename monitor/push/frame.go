@@ -12,7 +12,8 @@ import (
 type frame struct {
 	wire wire
 	size int   // bytes of its text
-	seq  int64 // whoever has it has been told the log up to here; 0: it is not about the log
+	seq  int64 // whoever has it has been told the log up to here; 0: it moves nobody's place
+	more bool  // the next one is of the same page
 }
 
 // envelope is a message but for its data.
@@ -26,7 +27,7 @@ type envelope struct {
 // isoTime is how ECMAScript writes a moment in UTC.
 const isoTime = "2006-01-02T15:04:05.000Z"
 
-func newFrame(m Message, now time.Time, seq int64) (*frame, error) {
+func newFrame(m Message, now time.Time) (*frame, error) {
 	text, err := encode(m, now)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func newFrame(m Message, now time.Time, seq int64) (*frame, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.Type, err)
 	}
-	return &frame{wire: w, size: len(text), seq: seq}, nil
+	return &frame{wire: w, size: len(text)}, nil
 }
 
 // encode writes a message as one JSON text.

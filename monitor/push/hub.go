@@ -106,7 +106,7 @@ func (h *Hub) Publish(m Message) {
 	if nobody {
 		return
 	}
-	f, err := newFrame(m, h.opts.Now(), 0)
+	f, err := newFrame(m, h.opts.Now())
 	if err != nil {
 		h.opts.Logger.Error("message not pushed", "err", err)
 		return
@@ -188,7 +188,7 @@ func (h *Hub) welcome(c *client, since *int64) {
 		c.queue.finish(restarted)
 		return
 	}
-	f, err := newFrame(Message{Type: "connected", Data: greeting{"Connected to Task Monitor", c.seq, h.seq, h.opts.Version}}, h.opts.Now(), 0)
+	f, err := newFrame(Message{Type: "connected", Data: greeting{"Connected to Task Monitor", c.seq, h.seq, h.opts.Version}}, h.opts.Now())
 	if err != nil {
 		c.queue.finish(failed)
 		return
@@ -208,7 +208,7 @@ func (h *Hub) forget(c *client) {
 	h.mu.Lock()
 	delete(h.clients, c)
 	h.mu.Unlock()
-	c.queue.finish(failed)
+	c.queue.forget()
 }
 
 // close says goodbye to everybody and cuts off whoever does not answer.

@@ -1,6 +1,8 @@
 package push
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -14,7 +16,8 @@ type queue struct {
 	mu     sync.Mutex
 	frames []*frame
 	bytes  int
-	end    farewell // nothing comes any more but this; "" while there is none
+	begun  bool     // the first frames are the rest of a page of which one has been taken
+	end    farewell // nothing is put in any more, and this comes last; "" while there is none
 }
 
 func newQueue(maxFrames, maxBytes int, total *atomic.Int64) *queue {
@@ -42,34 +45,54 @@ func (q *queue) put(frames ...*frame) bool {
 	return true
 }
 
+// halfFull reports whether a moment would help. It does not help a queue that has ended.
 func (q *queue) halfFull() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.frames) > q.maxFrames/2 || q.bytes > q.maxBytes/2
+	return q.end == "" && (len(q.frames) > q.maxFrames/2 || q.bytes > q.maxBytes/2)
 }
 
-// finish ends the queue: what waits is forgotten. The first farewell counts.
+// finish ends the queue: what waits is forgotten, but for the rest of a page that has been begun. Without it, whoever goes on at a place
+// would miss something or be told something again. The first farewell counts.
 func (q *queue) finish(f farewell) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.hold(-q.bytes)
-	q.frames = nil
-	if q.end == "" {
-		q.end = f
+	rest := 0
+	if q.begun {
+		rest = 1 + slices.IndexFunc(q.frames, func(f *frame) bool { return !f.more })
 	}
+	q.cut(rest)
+	q.end = cmp.Or(q.end, f)
 	q.signal()
 }
 
-// take returns the next frame, or the farewell, or neither where there is nothing to do.
+// forget ends a queue from which nobody takes any more.
+func (q *queue) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.cut(0)
+	q.end = cmp.Or(q.end, failed)
+}
+
+// cut forgets all but the first frames.
+func (q *queue) cut(keep int) {
+	for _, f := range q.frames[keep:] {
+		q.hold(-f.size)
+	}
+	q.frames = slices.Clone(q.frames[:keep])
+}
+
+// take returns the next frame, or the farewell where there is none, or neither where there is nothing to do.
 func (q *queue) take() (*frame, farewell) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.end != "" || len(q.frames) == 0 {
+	if len(q.frames) == 0 {
 		return nil, q.end
 	}
 	next := q.frames[0]
 	q.frames[0] = nil
 	q.frames = q.frames[1:]
+	q.begun = next.more
 	q.hold(-next.size)
 	return next, ""
 }

@@ -81,12 +81,16 @@ func (h *Hub) crowded() bool {
 	return false
 }
 
+// encode makes the frames of a page. The last one says where the page ends, for whoever lacks it has not been told all of it.
 func (h *Hub) encode(page *Page, messages []Message) ([]*frame, error) {
 	frames := make([]*frame, 0, len(messages))
-	for _, m := range messages {
-		f, err := newFrame(m, h.opts.Now(), page.Seq)
+	for i, m := range messages {
+		f, err := newFrame(m, h.opts.Now())
 		if err != nil {
 			return nil, err
+		}
+		if f.more = i < len(messages)-1; !f.more {
+			f.seq = page.Seq
 		}
 		frames = append(frames, f)
 	}
@@ -106,11 +110,11 @@ func (h *Hub) give(c *client, frames ...*frame) {
 }
 
 // join makes a client live that has been told all that the hub has read, or says up to where it has to read by itself. moved is closed
-// when that changes.
+// when that changes. One that is live already has in its queue whatever it was not told yet.
 func (h *Hub) join(c *client) (upTo int64, live bool, moved <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c.seq == h.seq {
+	if c.live || c.seq == h.seq {
 		c.live = true
 		return h.seq, true, nil
 	}
