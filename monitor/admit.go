@@ -56,7 +56,9 @@ func isContainer(r *http.Request, host string) bool {
 }
 
 // isFromPage reports whether a browser says that a page has sent the request.
-func isFromPage(r *http.Request) bool { return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" }
+func isFromPage(r *http.Request) bool {
+	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
+}
 
 func isLoopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {

@@ -104,8 +104,8 @@ type plansAnswer struct {
 	Invalid []workspace.Fault `json:"invalid,omitempty"`
 }
 
-func (s *Server) listPlans(c echo.Context, agent string) error {
-	plans, faults, err := s.opts.Workspace.Plans(agent)
+func (s *Server) listPlans(c echo.Context, reading *workspace.Reading, agent string) error {
+	plans, faults, err := reading.Plans(agent)
 	if err != nil {
 		return unknownAgent(err, agent)
 	}

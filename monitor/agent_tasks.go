@@ -51,21 +51,21 @@ type blockedTask struct {
 	LastActivity           string   `json:"lastActivity"`
 }
 
-func (s *Server) listTasks(c echo.Context, agent string) error {
+func (s *Server) listTasks(c echo.Context, reading *workspace.Reading, agent string) error {
 	p := parametersOf(c)
 	status := p.first("status")
 	if p.err != nil {
 		return p.err
 	}
-	list, faults, err := s.tasks(agent, status)
+	list, faults, err := s.tasks(reading, agent, status)
 	if err != nil {
 		return err
 	}
 	return s.answerFiles(c, tasksAnswer{AgentID: agent, Tasks: list, Count: len(list), Invalid: faults})
 }
 
-func (s *Server) listBlocked(c echo.Context, agent string) error {
-	list, faults, err := s.tasks(agent, coordination.StateBlocked)
+func (s *Server) listBlocked(c echo.Context, reading *workspace.Reading, agent string) error {
+	list, faults, err := s.tasks(reading, agent, coordination.StateBlocked)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (s *Server) listBlocked(c echo.Context, agent string) error {
 }
 
 // tasks reads an agent's tasks of a status, "" for any, the most urgent first; see byUrgency.
-func (s *Server) tasks(agent, status string) ([]taskfile.Task, []workspace.Fault, error) {
-	read, err := s.opts.Workspace.Tasks(agent)
+func (s *Server) tasks(reading *workspace.Reading, agent, status string) ([]taskfile.Task, []workspace.Fault, error) {
+	read, err := reading.Tasks(agent)
 	if err != nil {
 		return nil, nil, unknownAgent(err, agent)
 	}

@@ -43,11 +43,16 @@ type currentTask struct {
 
 // listAgents answers GET /api/agents: everybody who has a workspace, by id.
 func (s *Server) listAgents(c echo.Context) error {
+	reading, err := s.opts.Workspace.Begin(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	defer reading.End()
 	ids, err := s.opts.Workspace.Agents()
 	if err != nil {
 		return err
 	}
-	return s.answerAgents(c, ids, func(list []agentAnswer) any { return agentsAnswer{Agents: list, Count: len(list)} })
+	return s.answerAgents(c, reading, ids, func(list []agentAnswer) any { return agentsAnswer{Agents: list, Count: len(list)} })
 }
 
 // showAgent answers everything below /api/agents/:id.
@@ -68,25 +73,30 @@ func (s *Server) showAgent(c echo.Context) error {
 	case len(rest) > 0:
 		return notFound("Unknown action: " + shortened(strings.Join(parts[1:], "/")))
 	}
+	reading, err := s.opts.Workspace.Begin(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	defer reading.End()
 	switch action {
 	case "info":
-		return s.answerAgents(c, []string{id}, func(list []agentAnswer) any { return list[0] })
+		return s.answerAgents(c, reading, []string{id}, func(list []agentAnswer) any { return list[0] })
 	case "tasks":
-		return s.listTasks(c, id)
+		return s.listTasks(c, reading, id)
 	case "current":
 		return s.showCurrent(c, id)
 	case "history":
 		return s.showHistory(c, id)
 	case "blocked":
-		return s.listBlocked(c, id)
+		return s.listBlocked(c, reading, id)
 	case "plans":
-		return s.listPlans(c, id)
+		return s.listPlans(c, reading, id)
 	}
 	return notFound("Unknown action: " + shortened(action))
 }
 
 // answerAgents reads workspaces first, and then, in a short transaction, what the configuration says of their agents.
-func (s *Server) answerAgents(c echo.Context, ids []string, body func([]agentAnswer) any) error {
+func (s *Server) answerAgents(c echo.Context, reading *workspace.Reading, ids []string, body func([]agentAnswer) any) error {
 	p := parametersOf(c)
 	minSeq := p.minSeq()
 	if p.err != nil {
@@ -94,7 +104,7 @@ func (s *Server) answerAgents(c echo.Context, ids []string, body func([]agentAns
 	}
 	list := make([]agentAnswer, 0, len(ids))
 	for _, id := range ids {
-		a, err := s.agent(id)
+		a, err := s.agent(reading, id)
 		if err != nil {
 			return err
 		}
@@ -108,10 +118,10 @@ func (s *Server) answerAgents(c echo.Context, ids []string, body func([]agentAns
 	})
 }
 
-func (s *Server) agent(id string) (agentAnswer, error) {
+func (s *Server) agent(reading *workspace.Reading, id string) (agentAnswer, error) {
 	files := s.opts.Workspace
 	a := agentAnswer{ID: id, WorkspaceDir: files.AgentDir(id), TaskCounts: map[string]int{}}
-	tasks, err := files.Tasks(id)
+	tasks, err := reading.Tasks(id)
 	if err != nil {
 		return a, unknownAgent(err, id)
 	}
@@ -128,9 +138,18 @@ func (s *Server) agent(id string) (agentAnswer, error) {
 		if err != nil {
 			return a, err
 		}
-		a.CurrentTask = &currentTask{ID: current.TaskID, Title: title}
+		a.CurrentTask = &currentTask{ID: kept(current.TaskID), Title: kept(title)}
 	}
 	return a, nil
+}
+
+// kept is a text for a list of many agents: without the file that it is part of, and of a bounded length.
+func kept(text string) string {
+	const shown = 1_000
+	if len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "") + "..."
+	}
+	return strings.Clone(text)
 }
 
 func (a *agentAnswer) describe(roster *coordination.Roster) {

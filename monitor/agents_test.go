@@ -255,3 +255,68 @@ func quoted(text string) string {
 	b, _ := json.Marshal(text)
 	return string(b)
 }
+
+// What does not fit into an answer is named there, and task files are counted all the same. However often somebody asks, it goes on.
+func TestAgentAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	const blocked = "## Metadata\n- **Status:** blocked\n"
+	long := strings.Repeat("가", 1_000)
+	_, dir := withFiles(t, map[string]string{
+		"workspace-eden/tasks/task_a.md": blocked, "workspace-eden/tasks/task_b.md": blocked,
+		"workspace-eden/plans/a.json":    `{"id":"a","text":"` + strings.Repeat("x", len(blocked)) + `"}`,
+		"workspace-eden/CURRENT_TASK.md": "**Task:** " + long + "\n",
+		"workspace-seum/tasks/task_a.md": blocked,
+	})
+	files := workspace.New(dir, workspace.Options{ReadBytes: int64(len(blocked) + 1)})
+	b := setup(t, func(o *monitor.Options) { o.Workspace = files })
+	full := func(file string) string { return file + ": " + workspace.ReasonFull }
+	type answer struct {
+		Agents []struct {
+			TaskCount   int
+			TaskCounts  map[string]int
+			CurrentTask *struct{ Title string }
+			Invalid     []workspace.Fault
+		}
+		Count   int
+		Invalid []workspace.Fault
+	}
+	check := func(path string, faults []workspace.Fault, want ...string) {
+		t.Helper()
+		got := []string{}
+		for _, f := range faults {
+			got = append(got, f.File+": "+f.Error)
+		}
+		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+			t.Errorf("%s: invalid (-want +got):\n%s", path, diff)
+		}
+	}
+	for range 20 {
+		for path, want := range map[string]struct {
+			count int
+			full  string
+		}{
+			"/api/agents/eden/tasks":   {1, "workspace-eden/tasks/task_b.md"},
+			"/api/agents/eden/blocked": {1, "workspace-eden/tasks/task_b.md"},
+			"/api/agents/eden/plans":   {0, "workspace-eden/plans/a.json"},
+		} {
+			a := get[answer](t, b, path, 200)
+			check(path, a.Invalid, full(want.full))
+			if a.Count != want.count {
+				t.Errorf("%s: %+v", path, a)
+			}
+		}
+	}
+	a := get[answer](t, b, "/api/agents", 200)
+	if len(a.Agents) != 2 {
+		t.Fatalf("%+v", a)
+	}
+	eden, seum := a.Agents[0], a.Agents[1]
+	check("eden", eden.Invalid, full("workspace-eden/tasks/task_b.md"))
+	check("seum", seum.Invalid, full("workspace-seum/tasks/task_a.md"))
+	if eden.TaskCount != 2 || eden.TaskCounts["blocked"] != 1 || seum.TaskCount != 1 || len(seum.TaskCounts) != 0 {
+		t.Errorf("%+v", a)
+	}
+	if title := eden.CurrentTask.Title; title != strings.Repeat("가", 333)+"..." {
+		t.Errorf("a title of %d bytes", len(title))
+	}
+}

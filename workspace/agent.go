@@ -102,7 +102,7 @@ func (d *Dir) HasAgent(id string) (bool, error) {
 // Tasks are the open tasks of an agent.
 type Tasks struct {
 	Tasks  []*taskfile.Task // by file name; their times may be missing. They are shared: not to be changed
-	Files  int              // task files, those included that hold no task
+	Files  int              // task files, those included that hold no task, or for which there was no room
 	Faults []Fault
 }
 
@@ -123,10 +123,10 @@ func isTaskFile(name string) bool {
 	return ok && IsTaskID(id)
 }
 
-// Tasks reads all open tasks of an agent.
-func (d *Dir) Tasks(agent string) (*Tasks, error) {
+// Tasks reads all open tasks of an agent, by name.
+func (r *Reading) Tasks(agent string) (*Tasks, error) {
 	t := &Tasks{}
-	err := d.agent(agent, []string{tasksName}, func(f *folder) error {
+	err := r.dir.agent(agent, []string{tasksName}, func(f *folder) error {
 		names, more, err := f.list(func(e fs.DirEntry) bool { return isTaskFile(e.Name()) && !e.IsDir() })
 		if err != nil {
 			return err
@@ -135,20 +135,23 @@ func (d *Dir) Tasks(agent string) (*Tasks, error) {
 			t.Faults = append(t.Faults, Fault{File: f.path, Error: ReasonMany})
 		}
 		for _, name := range names {
-			switch task, err := parsed(d, f, name, parseTask(name)); {
-			case isMissing(err):
-			case err != nil:
+			task, err := parsedWithin(r, f, name, parseTask(name))
+			if isMissing(err) {
+				continue
+			}
+			if err != nil {
 				t.Faults = append(t.Faults, faultOf(f.at(name), err))
-			default:
+			}
+			if err == nil || isFull(err) {
 				t.Files++
-				if task != nil {
-					t.Tasks = append(t.Tasks, task)
-				}
+			}
+			if task != nil {
+				t.Tasks = append(t.Tasks, task)
 			}
 		}
 		return nil
 	})
-	return t, d.tolerate(err, &t.Faults, prefix+agent+"/"+tasksName)
+	return t, r.dir.tolerate(err, &t.Faults, prefix+agent+"/"+tasksName)
 }
 
 // Task reads one open task. It is not ok where there is none of that id, and where an id cannot be one.

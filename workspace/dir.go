@@ -18,7 +18,11 @@ import (
 type Options struct {
 	Now        func() time.Time // the clock by which the file system stamps files; default: time.Now
 	CacheBytes int64            // how much is kept of what was read; default: DefaultCacheBytes
-	Reserved   []string         // paths of files that are never replaced, wherever they lie: the database
+	ReadBytes  int64            // how many bytes of files one Reading reads; default: DefaultReadBytes
+
+	// Reserved are paths of files that are neither read nor replaced, wherever they lie, and no more is what lies beside them under names
+	// that begin like theirs: the database. In ReservedDirs nothing is written.
+	Reserved, ReservedDirs []string
 }
 
 // DefaultCacheBytes is the default of Options.CacheBytes.
@@ -26,12 +30,15 @@ const DefaultCacheBytes = 64 << 20
 
 // Dir is a state directory. It need not exist, and may come and go. It is safe for concurrent use.
 type Dir struct {
-	path     string
-	now      func() time.Time
-	reserved []string
-	cache    *cache
-	parsed   atomic.Int64 // files
-	writes   atomic.Int64 // begun
+	path      string
+	now       func() time.Time
+	reserved  reserved
+	cache     *cache
+	readBytes int64
+	entries   int           // of one directory that are looked at
+	readings  chan struct{} // holds one for each that goes on
+	parsed    atomic.Int64  // files
+	writes    atomic.Int64  // begun
 }
 
 // New returns the state directory at path. With path "" there never is one.
@@ -42,7 +49,8 @@ func New(path string, opts Options) *Dir {
 	if abs, err := filepath.Abs(path); err == nil && path != "" {
 		path = abs
 	}
-	return &Dir{path: path, now: opts.Now, reserved: opts.Reserved, cache: newCache(cmp.Or(opts.CacheBytes, DefaultCacheBytes))}
+	return &Dir{path: path, now: opts.Now, reserved: reserved{opts.Reserved, opts.ReservedDirs}, cache: newCache(cmp.Or(opts.CacheBytes, DefaultCacheBytes)),
+		readBytes: cmp.Or(opts.ReadBytes, DefaultReadBytes), entries: maxEntries, readings: make(chan struct{}, maxReadings)}
 }
 
 // open opens the state directory itself, which may be reached by a link.
@@ -51,7 +59,7 @@ func (d *Dir) open() (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state directory: %w", err)
 	}
-	return &folder{root: root}, nil
+	return &folder{root: root, dir: d}, nil
 }
 
 // in opens a directory some steps below the state directory, and calls use with it. There being none is fs.ErrNotExist.
@@ -73,11 +81,16 @@ func (d *Dir) in(names []string, use func(*folder) error) error {
 
 // parsed returns what parse makes of a file: what it made before, if the file is the same.
 func parsed[T any](d *Dir, f *folder, name string, parse func(text string) T) (T, error) {
-	var none T
 	info, err := f.lookAtFile(name)
 	if err != nil {
+		var none T
 		return none, err
 	}
+	return parsedFile(d, f, name, info, parse)
+}
+
+// parsedFile is parsed for a file that was looked at.
+func parsedFile[T any](d *Dir, f *folder, name string, info fs.FileInfo, parse func(text string) T) (T, error) {
 	path := f.at(name)
 	old, known := d.cache.get(path)
 	if known && !old.fresh && old.identity == identityOf(info) {
@@ -86,6 +99,7 @@ func parsed[T any](d *Dir, f *folder, name string, parse func(text string) T) (T
 	now := d.now()
 	text, info, err := f.read(name, info)
 	if err != nil {
+		var none T
 		return none, err
 	}
 	item := &cached{path: path, identity: identityOf(info), sum: sha256.Sum256(text)}

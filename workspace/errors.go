@@ -12,6 +12,7 @@ const (
 	ReasonMoved   = "it was replaced while it was opened"
 	ReasonMany    = "there are too many entries; the rest is left out"
 	ReasonJSON    = "it is not a JSON object"
+	ReasonFull    = "it was not read: the files before it fill the answer"
 	ReasonOurs    = "the server itself keeps it"
 )
 

@@ -22,6 +22,7 @@ const (
 type folder struct {
 	root *os.Root
 	path string // relative to the state directory; "" for itself
+	dir  *Dir
 }
 
 func (f *folder) close() { _ = f.root.Close() }
@@ -32,10 +33,13 @@ func (f *folder) refuse(name, reason string) error {
 	return &RefusedError{Path: f.at(name), Reason: reason}
 }
 
-// look says what lies at name. It follows no link.
+// look says what lies at name. It follows no link, and refuses what the server itself keeps.
 func (f *folder) look(name string) (fs.FileInfo, error) {
 	if !isName(name) {
 		return nil, f.refuse(name, ReasonName)
+	}
+	if f.isOurs(name) {
+		return nil, f.refuse(name, ReasonOurs)
 	}
 	info, err := f.root.Lstat(name)
 	if err != nil {
@@ -65,7 +69,7 @@ func (f *folder) sub(name string) (*folder, error) {
 		_ = root.Close()
 		return nil, f.refuse(name, ReasonMoved)
 	}
-	return &folder{root: root, path: f.at(name)}, nil
+	return &folder{root: root, path: f.at(name), dir: f.dir}, nil
 }
 
 // down is sub for several steps.
@@ -91,12 +95,12 @@ func (f *folder) list(want func(fs.DirEntry) bool) (names []string, more bool, e
 		return nil, false, fmt.Errorf("list %s: %w", f.path, cause(err))
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(maxEntries + 1)
+	entries, err := dir.ReadDir(f.dir.entries + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, fmt.Errorf("list %s: %w", f.path, cause(err))
 	}
-	more = len(entries) > maxEntries
-	for _, e := range entries[:min(len(entries), maxEntries)] {
+	more = len(entries) > f.dir.entries
+	for _, e := range entries[:min(len(entries), f.dir.entries)] {
 		if isName(e.Name()) && want(e) {
 			names = append(names, e.Name())
 		}

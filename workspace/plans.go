@@ -30,34 +30,34 @@ func parsePlan(file string) func(string) Plan {
 }
 
 // Plans reads an agent's plans: those of its workspace, and those of the whole team that name it, in the file or in its name. Files that
-// hold no plan are faults.
-func (d *Dir) Plans(agent string) (plans []Plan, faults []Fault, err error) {
+// hold no plan are faults, and so is each for which there was no room: nobody knows whose it is.
+func (r *Reading) Plans(agent string) (plans []Plan, faults []Fault, err error) {
 	for _, names := range [][]string{{ownName, plansName}, {plansName}} {
-		err := d.agent(agent, names, func(f *folder) error { return d.readPlans(f, &plans, &faults, nil) })
-		if err = d.tolerate(err, &faults, prefix+agent+"/"+strings.Join(names, "/")); err != nil {
+		err := r.dir.agent(agent, names, func(f *folder) error { return r.readPlans(f, &plans, &faults, nil) })
+		if err = r.dir.tolerate(err, &faults, prefix+agent+"/"+strings.Join(names, "/")); err != nil {
 			return nil, nil, err
 		}
 	}
-	err = d.in([]string{plansName}, func(f *folder) error {
-		return d.readPlans(f, &plans, &faults, func(name string, p *Plan) bool {
+	err = r.dir.in([]string{plansName}, func(f *folder) error {
+		return r.readPlans(f, &plans, &faults, func(name string, p *Plan) bool {
 			return strings.HasPrefix(name, agent+"_") || p != nil && p.Text("agentId") == agent
 		})
 	})
-	return plans, faults, d.tolerate(err, &faults, plansName)
+	return plans, faults, r.dir.tolerate(err, &faults, plansName)
 }
 
 // readPlans reads the plans of a directory that are wanted. Those that cannot be read are judged by their name.
-func (d *Dir) readPlans(f *folder, plans *[]Plan, faults *[]Fault, want func(name string, p *Plan) bool) error {
+func (r *Reading) readPlans(f *folder, plans *[]Plan, faults *[]Fault, want func(name string, p *Plan) bool) error {
 	names, more, err := f.files(".json")
 	if more {
 		*faults = append(*faults, Fault{File: f.path, Error: ReasonMany})
 	}
 	for _, name := range names {
-		plan, err := parsed(d, f, name, parsePlan(f.at(name)))
+		plan, err := parsedWithin(r, f, name, parsePlan(f.at(name)))
 		switch {
 		case isMissing(err):
 		case err != nil || plan.Members == nil:
-			if want == nil || want(name, nil) {
+			if want == nil || isFull(err) || want(name, nil) {
 				if err == nil {
 					err = f.refuse(name, ReasonJSON)
 				}

@@ -44,6 +44,9 @@ type Change struct {
 	Bytes  int64
 	SHA256 string // hex; "" for OpUnlink and for files above MaxFileBytes
 	Steps  *taskfile.StepsProgress
+
+	// Essence of the team's state is the same as long as nothing but times has changed; "" where it is not known.
+	Essence string
 }
 
 // File is the name of the file alone.
@@ -62,6 +65,7 @@ type Watch struct {
 type place struct {
 	sighting
 	names []string // of the last listing
+	cut   bool     // that one left out names
 	files map[string]file
 }
 
@@ -126,7 +130,7 @@ func (w *Watch) Look(at string) (changes []Change) {
 		if err := p.list(w.dir, f); err != nil {
 			return err
 		}
-		for _, name := range p.names {
+		for _, name := range p.toLookAt() {
 			if c, there := w.lookAt(p, f, name); there {
 				delete(gone, name)
 				if c.Op != "" {
@@ -144,7 +148,7 @@ func (w *Watch) Look(at string) (changes []Change) {
 		changes = append(changes, described(at, name, OpUnlink))
 	}
 	if err != nil {
-		p.sighting, p.names = sighting{}, nil
+		p.sighting, p.names, p.cut = sighting{}, nil, false
 	}
 	return changes
 }
@@ -171,11 +175,36 @@ func (p *place) list(d *Dir, f *folder) error {
 	if same {
 		return nil
 	}
-	names, _, err := f.list(func(e fs.DirEntry) bool { return !e.IsDir() && isWatched(f.path, e.Name()) })
+	names, more, err := f.list(func(e fs.DirEntry) bool { return !e.IsDir() && isWatched(f.path, e.Name()) })
 	if err == nil {
-		p.names, p.sighting = names, now
+		p.names, p.cut, p.sighting = names, more, now
 	}
 	return err
+}
+
+// toLookAt lists names in order: those of the listing and, where it left out some, those of the files that are known. Which ones are left
+// out changes with every new file.
+func (p *place) toLookAt() []string {
+	if !p.cut {
+		return p.names
+	}
+	names := slices.AppendSeq(slices.Clone(p.names), maps.Keys(p.files))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Gone reports whether a file that was there once has certainly gone. Looks find only so many files of a directory.
+func (w *Watch) Gone(file string) bool {
+	names := strings.Split(file, "/")
+	last := len(names) - 1
+	err := w.dir.in(names[:last], func(f *folder) error {
+		info, err := f.look(names[last])
+		if err == nil && !info.Mode().IsRegular() {
+			err = f.refuse(names[last], ReasonSpecial)
+		}
+		return err
+	})
+	return err != nil && !isTransient(err)
 }
 
 // lookAt looks at one file, and says whether it is there and how it has changed; a change without Op is none.
@@ -207,7 +236,10 @@ func (w *Watch) lookAt(p *place, f *folder, name string) (c Change, there bool) 
 	if c.Bytes <= MaxFileBytes {
 		c.SHA256 = hex.EncodeToString(seen.sum[:])
 	}
-	if c.Kind == KindTask {
+	switch c.Kind {
+	case KindTeamState:
+		c.Essence = essenceOf(text)
+	case KindTask:
 		if task, ok := taskfile.Parse(strings.TrimSuffix(name, ".md"), clean(text)); ok {
 			c.Steps = task.StepsProgress
 		}

@@ -148,3 +148,79 @@ func TestWatchSaysWhatAFileIs(t *testing.T) {
 		t.Errorf("a large file that has not changed: %+v", c)
 	}
 }
+
+// Of a directory with too many entries some are not listed, and which ones changes with every new file. Those have not gone.
+func TestWatchTakesNothingForGoneThatIsOnlyNotListed(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	h.LookAt(5)
+	w := h.NewWatch()
+	seen := map[string]bool{}
+	for i := range 60 {
+		h.write(t, fmt.Sprintf("workspace-eden/tasks/task_%d.md", i), "x")
+		for _, c := range w.Look("workspace-eden/tasks") {
+			if c.Op != workspace.OpAdd || seen[c.Path] {
+				t.Fatalf("%s %s", c.Op, c.Path)
+			}
+			seen[c.Path] = true
+		}
+	}
+	for path := range seen {
+		h.write(t, path, "other")
+		if c := w.Look("workspace-eden/tasks"); len(c) != 1 || c[0].Op != workspace.OpChange || c[0].Path != path {
+			t.Errorf("a change of %s: %+v", path, c)
+		}
+		must(t, os.Remove(filepath.Join(h.path, path)))
+		unlinked := slices.DeleteFunc(w.Look("workspace-eden/tasks"), func(c workspace.Change) bool { return c.Op == workspace.OpAdd })
+		if len(unlinked) != 1 || unlinked[0].Op != workspace.OpUnlink || unlinked[0].Path != path || !w.Gone(path) {
+			t.Errorf("the removal of %s: %+v", path, unlinked)
+		}
+	}
+}
+
+func TestWatchKnowsWhatHasGone(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	h.write(t, "workspace-eden/tasks/task_a.md", "x")
+	h.write(t, "team-state.json", "{}")
+	h.write(t, "workspace-eden/tasks/task_dir.md/x", "x")
+	h.link(t, "task_a.md", "workspace-eden/tasks/task_link.md")
+	w := h.NewWatch()
+	for path, want := range map[string]bool{"team-state.json": false, "workspace-eden/tasks/task_a.md": false, "workspace-eden/tasks/task_b.md": true,
+		"workspace-eden/tasks/task_dir.md": true, "workspace-eden/tasks/task_link.md": true, "workspace-seum/tasks/task_a.md": true} {
+		if gone := w.Gone(path); gone != want {
+			t.Errorf("%s: gone %t", path, gone)
+		}
+	}
+}
+
+// A heartbeat is a change, but not one of the essence.
+func TestEssenceOfTheTeamState(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	w := h.NewWatch()
+	essence := func(text string) string {
+		t.Helper()
+		h.write(t, "team-state.json", text)
+		c := w.Look("")
+		if len(c) != 1 {
+			t.Fatalf("%s: %+v", text, c)
+		}
+		return c[0].Essence
+	}
+	first := essence(`{"agents":{"eden":{"status":"idle","lastHeartbeatMs":1}},"lastUpdatedMs":1,"updatedAt":"a","list":[{"updatedAt":1}]}`)
+	if first == "" {
+		t.Error("no essence")
+	}
+	if again := essence(`{"list":[{}],"agents":{"eden":{"lastHeartbeatMs":2,"status":"idle"}},"lastUpdatedMs":2}`); again != first {
+		t.Error("a heartbeat changes the essence")
+	}
+	if other := essence(`{"list":[{}],"agents":{"eden":{"lastHeartbeatMs":3,"status":"busy"}},"lastUpdatedMs":3}`); other == first || other == "" {
+		t.Errorf("essence of another state: %q", other)
+	}
+	for _, text := range []string{"[1]", "{", `{"a":1} x`, "null"} {
+		if none := essence(text); none != "" {
+			t.Errorf("%s: %q", text, none)
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -38,6 +37,9 @@ func (d *Dir) Write(name string, content []byte) (written string, err error) {
 	defer func() { at.close() }()
 	last := len(names) - 1
 	for _, name := range names[:last] {
+		if at.isKept(name) {
+			return "", at.refuse(name, ReasonOurs)
+		}
 		next, err := at.make(name)
 		if err != nil {
 			return "", err
@@ -45,19 +47,10 @@ func (d *Dir) Write(name string, content []byte) (written string, err error) {
 		at.close()
 		at = next
 	}
-	if d.isReserved(at, names[last]) {
+	if at.isKept(names[last]) {
 		return "", at.refuse(names[last], ReasonOurs)
 	}
 	return written, at.replace(names[last], content, d.temporaryName)
-}
-
-// isReserved reports whether a file is one that is never replaced, by whatever name.
-func (d *Dir) isReserved(f *folder, name string) bool {
-	there, err := f.root.Lstat(name)
-	return err == nil && slices.ContainsFunc(d.reserved, func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && os.SameFile(info, there)
-	})
 }
 
 // temporaryName is another one each time. One that a process of the same number has left behind may be met again.

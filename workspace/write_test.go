@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,51 @@ func TestWriteLeavesTheDatabaseAlone(t *testing.T) {
 	if _, err := h.Write("workspace-eden/log.db", nil); err == nil || h.read(t, "workspace-eden/log.db") != "database" {
 		t.Errorf("the database was replaced: %v", err)
 	}
+}
+
+// What lies beside the database under a name like its own is neither written, read nor told of, and nothing is put among the backups.
+func TestNeighboursOfTheDatabaseAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	below := func(name string) string { return filepath.Join(h.path, name) }
+	h.Dir = workspace.New(h.path, workspace.Options{
+		Reserved:     []string{below("workspace-eden/tasks/task_log"), below("workspace-eden/plans/log.db")},
+		ReservedDirs: []string{below("workspace-eden/backups"), below("workspace-seum/kept")},
+	})
+	h.write(t, "workspace-eden/tasks/task_log", "database")
+	h.write(t, "workspace-eden/tasks/task_log.md", "ours")
+	h.write(t, "workspace-eden/tasks/task_a.md", "open")
+	h.write(t, "workspace-eden/plans/log.db.import.json", "{}")
+	h.write(t, "workspace-seum/kept/below/x", "ours")
+	for _, name := range []string{"eden/tasks/task_log", "eden/tasks/task_log.md", "eden/tasks/task_log.lock", "eden/tasks/TASK_LOG-wal", "eden/tasks/task_log/x",
+		"eden/plans/log.db.lock", "eden/backups", "eden/backups/x", "eden/Backups/x/y", "seum/kept/x", "seum/kept/below/x"} {
+		var refused *workspace.RefusedError
+		if _, err := h.Write("workspace-"+name, nil); !errors.As(err, &refused) || refused.Reason != workspace.ReasonOurs {
+			t.Errorf("write %s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(below("workspace-eden/backups")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of the backups was made: %v", err)
+	}
+	for _, name := range []string{"eden/task_log", "eden/log.db.lock", "eden/tasks/backups/x", "seum/backups/x", "seum/kept.md"} {
+		if _, err := h.Write("workspace-"+name, nil); err != nil {
+			t.Errorf("write %s: %v", name, err)
+		}
+	}
+	ours := func(file string) []workspace.Fault {
+		return []workspace.Fault{{File: "workspace-eden/" + file, Error: workspace.ReasonOurs}}
+	}
+	tasks, err := h.Tasks("eden")
+	must(t, err)
+	if len(tasks.Tasks) != 1 || !slices.Equal(tasks.Faults, ours("tasks/task_log.md")) {
+		t.Errorf("%d tasks, %+v", len(tasks.Tasks), tasks.Faults)
+	}
+	plans, faults, err := h.Plans("eden")
+	must(t, err)
+	if len(plans) > 0 || !slices.Equal(faults, ours("plans/log.db.import.json")) {
+		t.Errorf("%d plans, %+v", len(plans), faults)
+	}
+	expect(t, h.NewWatch(), "add workspace-eden/tasks/task_a.md task eden task_a")
 }
 
 func TestWriteKeepsPermissions(t *testing.T) {

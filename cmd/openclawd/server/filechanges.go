@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -20,16 +21,21 @@ type changeStore interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
+// noteEvery is how often one file is noted at most.
+const noteEvery = time.Minute
+
 // changeLog notes each change of a file in the log once, also across restarts: what the log said last of a file is compared with what is
 // there. A file that the log does not know yet is an addition. Changes that follow each other before they could be noted are one, and
-// so are those of a file that was noted since the last flush: a program that writes a file all the time must not flood the log.
+// so are those of a file within noteEvery of its being noted: a program that writes a file all the time must not flood the log.
 type changeLog struct {
 	log     changeStore
+	gone    func(path string) bool // whether a file that was not found has gone
+	now     func() time.Time
 	begun   bool
 	there   []workspace.Change          // what begin was given, until it could compare
 	noted   map[string]notedFile        // by path: what the log says
 	pending map[string]workspace.Change // by path: what it does not say yet
-	lately  map[string]bool             // paths that were noted since the last flush
+	lately  map[string]time.Time        // by path: when it was noted, if that is less than noteEvery ago
 }
 
 // notedFile is what the log said last of a file.
@@ -37,16 +43,19 @@ type notedFile struct {
 	agent, taskID string
 	sum           string
 	bytes         int64
+	essence       string // "" where it is not known
 }
 
-func newChangeLog(log changeStore) *changeLog {
-	return &changeLog{log: log, noted: map[string]notedFile{}, pending: map[string]workspace.Change{}, lately: map[string]bool{}}
+func newChangeLog(log changeStore, gone func(path string) bool, now func() time.Time) *changeLog {
+	return &changeLog{log: log, gone: gone, now: now, noted: map[string]notedFile{}, pending: map[string]workspace.Change{},
+		lately: map[string]time.Time{}}
 }
 
-// begin compares all files that are there with what the log says. If it cannot read the log, the next flush begins.
+// begin compares all files that are there with what the log says. If it cannot read the log, the next append begins. The first change from
+// then on is noted at once.
 func (l *changeLog) begin(ctx context.Context, there []workspace.Change) error {
 	l.there = there
-	err := l.flush(ctx)
+	err := l.append(ctx)
 	clear(l.lately)
 	return err
 }
@@ -69,7 +78,7 @@ func (l *changeLog) compare(ctx context.Context) error {
 	}
 	for path, file := range noted {
 		// Where nothing at all is, the directory is another one, or not mounted: nobody has removed each of the files.
-		if len(there) > 0 && !there[path] {
+		if len(there) > 0 && !there[path] && l.gone(path) {
 			l.pending[path] = workspace.Change{Path: path, Op: workspace.OpUnlink, Agent: file.agent, TaskID: file.taskID}
 		}
 	}
@@ -83,6 +92,7 @@ func (l *changeLog) add(changes []workspace.Change) {
 	for _, c := range changes {
 		if l.begun && !l.isNews(&c) {
 			delete(l.pending, c.Path)
+			l.learn(&c)
 			continue
 		}
 		l.pending[c.Path] = c
@@ -95,13 +105,18 @@ func (l *changeLog) isNews(c *workspace.Change) bool {
 	if c.Op == workspace.OpUnlink {
 		return known
 	}
+	if known && c.Essence != "" && c.Essence == file.essence {
+		return false
+	}
 	return !known || file.sum != c.SHA256 || file.bytes != c.Bytes
 }
 
-// flush stores all that is pending.
-func (l *changeLog) flush(ctx context.Context) error {
-	clear(l.lately)
-	return l.append(ctx)
+// learn keeps the essence of a file that is as the log says, which does not say that.
+func (l *changeLog) learn(c *workspace.Change) {
+	if file, known := l.noted[c.Path]; known {
+		file.essence = c.Essence
+		l.noted[c.Path] = file
+	}
 }
 
 // append stores what is pending of files that were not noted lately, a bounded number of events at a time.
@@ -110,7 +125,12 @@ func (l *changeLog) append(ctx context.Context) error {
 	if err := l.compare(ctx); err != nil {
 		return err
 	}
-	due := slices.DeleteFunc(slices.Sorted(maps.Keys(l.pending)), func(path string) bool { return l.lately[path] })
+	now := l.now()
+	maps.DeleteFunc(l.lately, func(_ string, at time.Time) bool { return now.Sub(at) >= noteEvery })
+	due := slices.DeleteFunc(slices.Sorted(maps.Keys(l.pending)), func(path string) bool {
+		_, late := l.lately[path]
+		return late
+	})
 	for paths := range slices.Chunk(due, batch) {
 		appends := make([]eventstore.StreamAppend, len(paths))
 		for i, path := range paths {
@@ -125,21 +145,21 @@ func (l *changeLog) append(ctx context.Context) error {
 			return fmt.Errorf("note changes of files: %w", err)
 		}
 		for _, path := range paths {
-			l.settle(path)
+			l.settle(path, now)
 		}
 	}
 	return nil
 }
 
-func (l *changeLog) settle(path string) {
+func (l *changeLog) settle(path string, now time.Time) {
 	c := l.pending[path]
 	delete(l.pending, path)
-	l.lately[path] = true
+	l.lately[path] = now
 	if c.Op == workspace.OpUnlink {
 		delete(l.noted, path)
 		return
 	}
-	l.noted[path] = notedFile{agent: c.Agent, taskID: c.TaskID, sum: c.SHA256, bytes: c.Bytes}
+	l.noted[path] = notedFile{agent: c.Agent, taskID: c.TaskID, sum: c.SHA256, bytes: c.Bytes, essence: c.Essence}
 }
 
 // event says what happened since the log last spoke of the file.

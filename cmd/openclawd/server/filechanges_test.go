@@ -112,7 +112,7 @@ func TestFileChangesWaitForTheLog(t *testing.T) {
 	t.Parallel()
 	b := newFiles(t).noting(t)
 	log := &stubbornLog{DB: b.log, refuse: 3}
-	l := newChangeLog(log)
+	l := newChangeLog(log, hasGone, time.Now)
 	change := func(path, op, sum string) []workspace.Change {
 		return []workspace.Change{{Path: path, Op: op, Bytes: 1, SHA256: sum}}
 	}
@@ -137,30 +137,82 @@ func TestFileChangesWaitForTheLog(t *testing.T) {
 	}
 }
 
-// A program that writes a file all the time does not flood the log, and its last word is noted all the same.
-func TestFileThatChangesAllTheTimeIsNotedNowAndThen(t *testing.T) {
+// A program that writes a file all the time does not flood the log, and its last word of each minute is noted all the same.
+func TestFileThatChangesAllTheTimeIsNotedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	b := newFiles(t).noting(t)
-	l := newChangeLog(b.log)
-	change := func(path, sum string) {
+	now := time.Now()
+	l := newChangeLog(b.log, hasGone, func() time.Time { return now })
+	change := func(path, op, sum string) {
 		t.Helper()
-		l.add([]workspace.Change{{Path: path, Op: workspace.OpChange, Bytes: 1, SHA256: sum}})
+		l.add([]workspace.Change{{Path: path, Op: op, Bytes: 1, SHA256: sum}})
 		if err := l.append(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.begin(t.Context(), []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}}); err != nil {
+	if err := l.begin(t.Context(), []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "0"}}); err != nil {
 		t.Fatal(err)
 	}
-	change("a", "2")
-	for i := range 100 {
-		change("a", fmt.Sprint(3+i))
+	for second := range 150 {
+		change("a", workspace.OpChange, fmt.Sprint(1+second))
+		if second == 70 {
+			change("b", workspace.OpAdd, "1")
+			change("b", workspace.OpUnlink, "")
+		}
+		now = now.Add(time.Second)
 	}
-	change("b", "1")
-	if err := l.flush(t.Context()); err != nil {
+	if diff := cmp.Diff([]string{"add a   1 0", "change a   1 1", "change a   1 61", "add b   1 1", "change a   1 121", "unlink b   1"}, b.noted(t, 6)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	now = now.Add(noteEvery)
+	if err := l.append(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"add a   1 1", "change a   1 2", "add b   1 1", "change a   1 102"}, b.noted(t, 4)); diff != "" {
+	if noted := b.noted(t, 7); noted[6] != "change a   1 150" || len(l.pending) > 0 {
+		t.Errorf("at last: %q, %+v", noted, l.pending)
+	}
+}
+
+// The team's state is noted when it says more than that time has passed, also after a restart.
+func TestHeartbeatsAreNotNoted(t *testing.T) {
+	t.Parallel()
+	b := newFiles(t).noting(t)
+	state := func(sum, essence string) []workspace.Change {
+		return []workspace.Change{{Path: workspace.TeamStateName, Op: workspace.OpChange, Bytes: 1, SHA256: sum, Essence: essence}}
+	}
+	run := func(there []workspace.Change, later ...[]workspace.Change) {
+		t.Helper()
+		l := newChangeLog(b.log, hasGone, time.Now)
+		if err := l.begin(t.Context(), there); err != nil {
+			t.Fatal(err)
+		}
+		for _, changes := range later {
+			l.add(changes)
+			if err := l.append(t.Context()); err != nil || len(l.pending) > 0 {
+				t.Errorf("%+v is pending: %v", l.pending, err)
+			}
+		}
+	}
+	run(state("1", "idle"), state("2", "idle"), state("3", "busy"), state("4", "busy"))
+	run(state("3", "busy"), state("5", "busy"), state("6", "idle"), state("7", "idle"))
+	if diff := cmp.Diff([]string{"add team-state.json   1 1", "change team-state.json   1 3", "change team-state.json   1 6"}, b.noted(t, 3)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A file that a look has not found, in a directory of too many, is no removal.
+func TestFileThatWasOnlyNotFoundIsNoRemoval(t *testing.T) {
+	t.Parallel()
+	b := newFiles(t).noting(t)
+	there := []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}, {Path: "b", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"},
+		{Path: "c", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}}
+	for _, found := range [][]workspace.Change{there, there[:1]} {
+		l := newChangeLog(b.log, func(path string) bool { return path == "c" }, time.Now)
+		if err := l.begin(t.Context(), found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"add a   1 1", "add b   1 1", "add c   1 1", "unlink c   0"}, b.noted(t, 4)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -171,7 +223,7 @@ func TestEmptyDirectoryIsNoRemoval(t *testing.T) {
 	b := newFiles(t).noting(t)
 	there := []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}, {Path: "b", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}}
 	for _, found := range [][]workspace.Change{there, nil, there[:1]} {
-		if err := newChangeLog(b.log).begin(t.Context(), found); err != nil {
+		if err := newChangeLog(b.log, hasGone, time.Now).begin(t.Context(), found); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,3 +245,6 @@ func (s *stubbornLog) Append(ctx context.Context, appends ...eventstore.StreamAp
 	}
 	return s.DB.Append(ctx, appends...)
 }
+
+// hasGone says of every file that it has gone.
+func hasGone(string) bool { return true }

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/monitor/push"
@@ -34,9 +36,20 @@ type workspaces struct {
 	begun chan struct{} // closed when what was there has been seen; what changes from then on is told
 }
 
-// newWorkspace is the state directory as agents and people edit it. The database may lie there, even in a workspace.
+// newWorkspace is the state directory as agents and people edit it. The database, which is open, may lie there, even in a workspace. So
+// may what belongs to it: beside the name that we were given, and beside the file that this stands for.
 func (p *Program) newWorkspace() *workspace.Dir {
-	return workspace.New(p.opts.StateDir, workspace.Options{Reserved: []string{p.opts.DB, p.opts.DB + "-wal", p.opts.DB + "-shm"}})
+	var opts workspace.Options
+	for _, db := range []string{p.opts.DB, p.log.Path()} {
+		search := database.SearchFile(db)
+		opts.Reserved = append(opts.Reserved, db, db+"-wal", db+"-shm", db+".lock", database.PositionsFile(db), database.MirrorFile(db),
+			search, search+"-wal", search+"-shm")
+		opts.ReservedDirs = append(opts.ReservedDirs, database.BackupsDir(db))
+	}
+	if dir := p.opts.Backups.Dir; dir != "" {
+		opts.ReservedDirs = append(opts.ReservedDirs, dir)
+	}
+	return workspace.New(p.opts.StateDir, opts)
 }
 
 func (p *Program) watchWorkspaces(ctx context.Context) error {
@@ -46,7 +59,7 @@ func (p *Program) watchWorkspaces(ctx context.Context) error {
 		places: map[string]context.CancelFunc{}, dirty: make(chan string), begun: make(chan struct{}),
 	}
 	if p.opts.Follow {
-		w.changes = newChangeLog(p.log)
+		w.changes = newChangeLog(p.log, w.seen.Gone, time.Now)
 	}
 	return w.run(ctx)
 }
@@ -100,7 +113,7 @@ func (w *workspaces) lookAround(ctx context.Context) {
 			forget()
 		}
 	}
-	w.note(ctx, func(l *changeLog) error { return l.flush(ctx) })
+	w.note(ctx, func(l *changeLog) error { return l.append(ctx) })
 }
 
 // watch has a place looked at whenever the system reports something there, as long as there are not too many.

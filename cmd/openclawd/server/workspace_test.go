@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor/push"
@@ -44,7 +45,7 @@ func (b *filesBundle) watching(t *testing.T, interval time.Duration) (stop func(
 	w := &workspaces{stateDir: b.dir, seen: workspace.New(b.dir, workspace.Options{}).NewWatch(), watcher: watcher, logger: logger,
 		publish: func(m push.Message) { b.told <- m }, places: map[string]context.CancelFunc{}, dirty: make(chan string), begun: make(chan struct{})}
 	if b.log != nil {
-		w.changes = newChangeLog(b.log)
+		w.changes = newChangeLog(b.log, w.seen.Gone, time.Now)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
@@ -164,6 +165,36 @@ func TestNewWorkspacesAreWatched(t *testing.T) {
 	stop()
 	if len(b.told) > 0 {
 		t.Errorf("also told: %s", short(t, <-b.told))
+	}
+}
+
+// Whoever replaced the lock of a database would let a second server write to it. A link to the database changes nothing.
+func TestNothingOfTheDatabaseIsReplaced(t *testing.T) {
+	t.Parallel()
+	p, _ := testProgram(t)
+	b := &filesBundle{dir: p.opts.StateDir}
+	b.write(t, "workspace-link/x", "")
+	b.write(t, "workspace-eden/x", "")
+	p.opts.DB = filepath.Join(b.dir, "workspace-link", "log")
+	p.opts.Backups.Dir = filepath.Join(b.dir, "workspace-eden", "safe")
+	if err := os.Symlink(filepath.Join(b.dir, "workspace-eden", database.Name), p.opts.DB); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	files := p.newWorkspace()
+	for _, name := range []string{"eden/openclawd.db", "eden/openclawd.db-wal", "eden/openclawd.db-shm", "eden/openclawd.db.lock", "eden/openclawd.db-search.db",
+		"eden/openclawd.db-search.db-wal", "eden/backups/openclawd.json", "eden/safe/openclawd.json", "link/log", "link/log.lock", "link/log.import.json",
+		"link/log.import.json.new", "link/log.mirror.json", "link/backups/x"} {
+		var refused *workspace.RefusedError
+		if _, err := files.Write("workspace-"+name, []byte("x")); !errors.As(err, &refused) || refused.Reason != workspace.ReasonOurs {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := files.Write("workspace-eden/notes.md", []byte("x")); err != nil {
+		t.Error(err)
 	}
 }
 
