@@ -31,6 +31,10 @@ func PositionsFile(db string) string { return db + ".import.json" }
 // MirrorFile is where a mirror of a database remembers how far it has come.
 func MirrorFile(db string) string { return db + ".mirror.json" }
 
+// OverridesFile is where a server of a database remembers what its log and the file of category overrides last agreed on. It may be lost
+// without harm.
+func OverridesFile(db string) string { return db + ".overrides.json" }
+
 // BackupsDir is where backups of a database lie unless somebody says otherwise.
 func BackupsDir(db string) string { return filepath.Join(filepath.Dir(db), "backups") }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
@@ -37,7 +38,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	defer log.Close()
 	c.checkLog(ctx, log)
 	c.checkTables(ctx, log)
-	c.checkFollowed()
+	c.checkFollowed(ctx, log)
 	c.checkSearch(log.Path())
 }
 
@@ -102,31 +103,46 @@ func (c *checkup) checkTables(ctx context.Context, log *sqlite.DB) {
 	}
 }
 
-// checkFollowed compares how far logs were read with how long they are.
-func (c *checkup) checkFollowed() {
+// checkFollowed tells how much of the logs is not stored yet: as the server that follows them says, else as its follower would find them.
+func (c *checkup) checkFollowed(ctx context.Context, log *sqlite.DB) {
+	if c.server != nil && c.server.Follow != nil {
+		f := c.server.Follow
+		c.tellBehind(f.File, f.Behind, "wait, or look at the load of this machine")
+		return
+	}
 	path := database.PositionsFile(c.place.DB)
-	positions, err := ndjson.ReadPositions(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		c.ok("follow_position", path, "no log has been read yet")
-		return
-	case err != nil:
+	if _, err := ndjson.ReadPositions(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.warn("follow_position", path, "nothing is to be done: the logs are read again, which adds nothing", "%v", err)
+	}
+	dir := ndjson.LogDir(c.place.StateDir)
+	behind, err := c.pending(ctx, log, path)
+	if err != nil {
+		c.failed("log_unreadable", dir, "let this user read the logs", err)
 		return
 	}
-	var behind int64
-	for _, f := range positions.Files {
-		info, err := os.Stat(f.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // rotated away
-		}
-		if err != nil {
-			c.failed("log_unreadable", f.Path, "let this user read the log", err)
-			continue
-		}
-		behind += max(0, info.Size()-f.Offset)
+	mend := "start the server: it reads them"
+	if c.server != nil {
+		mend = "start the server with --follow if another gateway writes them: without it reads them when it starts only"
 	}
-	c.ok("follow_position", path, "%s read, %s not yet", output.Count(int64(len(positions.Files)), "log"), output.Bytes(behind))
+	c.tellBehind(dir, behind, mend)
+}
+
+// pending is how many bytes a follower would read now. It only looks: positions are saved by one that has read something.
+func (c *checkup) pending(ctx context.Context, log *sqlite.DB, positions string) (bytes int64, err error) {
+	follower := ndjson.NewFollower(ndjson.FollowOptions{
+		StateDir: c.place.StateDir, Positions: positions, Import: database.ImportOptions(log, slog.New(slog.DiscardHandler)), Now: c.now,
+	})
+	defer follower.Close()
+	bytes, _, err = follower.Pending(ctx)
+	return bytes, err
+}
+
+func (c *checkup) tellBehind(where string, behind int64, mend string) {
+	if behind > logBehindBytes {
+		c.warn("log_behind", where, mend, "%s of the coordination logs are not stored yet", output.Bytes(behind))
+		return
+	}
+	c.ok("follow_position", where, "%s of the coordination logs are not stored yet", output.Bytes(behind))
 }
 
 // checkSearch looks at the file of the search, which may be lost without harm.

@@ -18,6 +18,7 @@ import (
 // Bounds beyond which something is worth a warning.
 const (
 	walLargeBytes  = 256 << 20
+	logBehindBytes = 1 << 20 // as for readiness
 	backupOldAfter = 3 * 24 * time.Hour
 	proofOldAfter  = 30 * 24 * time.Hour
 	diskErrorBytes = 64 << 20

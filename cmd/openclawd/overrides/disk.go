@@ -23,37 +23,44 @@ type file struct {
 	bad      []badEntry
 }
 
-// read takes a look at the file at path. One that is not there is no error; one that is also the database, under this or another name,
-// is not opened.
-func read(path, database string) (*file, error) {
+// look looks at the file at path without opening it. One that is not there is no error; one that is also the database, under this or
+// another name, is.
+func look(path, database string) (*file, error) {
 	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &file{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &file{}, nil
+	case err != nil:
+		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no regular file")
 	case isSame(info, database):
 		return nil, errors.New("it is the database")
-	case info.Size() > maxBytes:
-		return nil, fmt.Errorf("it has %d bytes, more than %d", info.Size(), maxBytes)
+	}
+	return &file{exists: true, info: info, modified: info.ModTime()}, nil
+}
+
+// read looks at the file at path and reads it.
+func read(path, database string) (*file, error) {
+	f, err := look(path, database)
+	if err != nil || !f.exists {
+		return f, err
+	}
+	if size := f.info.Size(); size > maxBytes {
+		return nil, fmt.Errorf("it has %d bytes, more than %d", size, maxBytes)
 	}
 	opened, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer opened.Close()
-	text, err := io.ReadAll(io.LimitReader(opened, maxBytes+1))
-	if err != nil {
+	if f.text, err = io.ReadAll(io.LimitReader(opened, maxBytes+1)); err != nil {
 		return nil, err
 	}
-	if len(text) > maxBytes {
+	if len(f.text) > maxBytes {
 		return nil, fmt.Errorf("it has more than %d bytes", maxBytes)
 	}
-	return &file{exists: true, text: text, info: info, modified: info.ModTime()}, nil
+	return f, nil
 }
 
 func isSame(info fs.FileInfo, path string) bool {
@@ -67,7 +74,13 @@ var errChanged = errors.New("the file was changed meanwhile")
 // replace puts text in the place of the file that was looked at, all of it or nothing. Somebody who changes the file in the very moment
 // between the check and the rename is not noticed.
 func (f *file) replace(path string, text []byte) error {
-	mode := fs.FileMode(0o644)
+	const fresh = 0o644
+	return f.replaceAs(path, text, fresh)
+}
+
+// replaceAs is replace; a file that is not there yet gets the mode fresh.
+func (f *file) replaceAs(path string, text []byte, fresh fs.FileMode) error {
+	mode := fresh
 	if f.exists {
 		mode = f.info.Mode().Perm()
 	}

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -61,7 +62,8 @@ func (b *bundle) start(t *testing.T) {
 	t.Helper()
 	logger := slog.New(slog.NewTextHandler(&b.logged, nil))
 	watcher := watch.New(10*time.Millisecond, slog.New(slog.DiscardHandler))
-	b.sync = New(Options{Path: b.path, Database: b.Path(), Log: b.DB, Watcher: watcher, Now: func() time.Time { return noon }, Logger: logger})
+	b.sync = New(Options{Path: b.path, Database: b.Path(), Agreement: database.OverridesFile(b.Path()), Log: b.DB, Watcher: watcher,
+		Now: func() time.Time { return noon }, Logger: logger})
 	b.looks = make(chan struct{}, 1)
 	b.sync.looked = func() {
 		select {
@@ -117,6 +119,16 @@ func (b *bundle) say(t *testing.T, name, category, by string) {
 	}
 	_, err = b.Append(context.Background(), eventstore.StreamAppend{Stream: coordination.WorkSessionStream,
 		Events: []eventstore.NewEvent{{Type: typ, Actor: eventstore.ActorHuman, Data: data}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sayOther appends an event that says nothing of any category.
+func (b *bundle) sayOther(t *testing.T) {
+	t.Helper()
+	_, err := b.Append(context.Background(), eventstore.StreamAppend{Stream: coordination.ConfigStream,
+		Events: []eventstore.NewEvent{{Type: "test.other", Actor: eventstore.ActorSystem, Data: json.RawMessage("{}")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

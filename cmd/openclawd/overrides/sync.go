@@ -28,6 +28,8 @@ const Name = "work-session-category-overrides.json"
 // Log is what Sync needs of the log.
 type Log interface {
 	eventstore.Appender
+	Head(ctx context.Context) (eventstore.Head, error)
+	Event(ctx context.Context, seq int64) (eventstore.Event, error)
 	StreamVersion(ctx context.Context, stream string) (int64, error)
 	Wait(ctx context.Context, seq int64) (int64, error)
 	View(ctx context.Context, read func(*sql.Tx) error) error
@@ -41,18 +43,24 @@ type Watcher interface {
 
 // Options of New. All are required.
 type Options struct {
-	Path     string // of the file; need not exist
-	Database string // the path of the log's own file
-	Log      Log
-	Watcher  Watcher
-	Now      func() time.Time
-	Logger   *slog.Logger
+	Path      string // of the file; need not exist
+	Database  string // the path of the log's own file
+	Agreement string // the path of the file that remembers what both last agreed on; need not exist
+	Log       Log
+	Watcher   Watcher
+	Now       func() time.Time
+	Logger    *slog.Logger
 }
 
 // Sync keeps the file and the log the same while Run runs.
 type Sync struct {
 	Options
-	agreed  entries // what the file and the log last agreed on; nil: not known
+	agreed   entries // what the file and the log last agreed on; nil: not known
+	recalled bool    // agreed was looked for in its file
+	kept     struct {
+		agreed entries
+		seq    int64 // the newest word by then
+	}
 	settled struct {
 		known   bool
 		exists  bool
@@ -145,6 +153,9 @@ func (s *Sync) reconcile(ctx context.Context) error {
 	if is := &s.settled; is.known && is.exists == f.exists && is.version == version && bytes.Equal(is.text, f.text) {
 		return errUnchanged
 	}
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
 	s.settled.known = false
 	if f.exists {
 		if f.entries, f.bad, err = parse(f.text); err != nil {
@@ -162,7 +173,7 @@ func (s *Sync) reconcile(ctx context.Context) error {
 		}
 	}
 	if len(f.bad) > 0 {
-		s.agreed = f.entries
+		s.agree(ctx, f.entries, words)
 		s.settle(f, version)
 		return s.badEntries(f)
 	}
@@ -172,7 +183,7 @@ func (s *Sync) reconcile(ctx context.Context) error {
 			return s.spoken(err)
 		}
 	}
-	s.agreed = want
+	s.agree(ctx, want, words)
 	s.settle(f, version)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -266,7 +267,7 @@ func TestOperatorSpeaksWhileAnEditIsTaken(t *testing.T) {
 	b.stop()
 	b.put(t, strings.ReplaceAll(b.text(), "infra_ops", "docs_knowledge"), noon.Add(-time.Minute))
 	log := &racing{DB: b.DB, first: func() { b.say(t, "ws", "qa_validation", "") }}
-	again := New(Options{Path: b.path, Log: log, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler)})
+	again := New(Options{Path: b.path, Agreement: database.OverridesFile(b.Path()), Log: log, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler)})
 	again.agreed = entries{"ws": {Category: coordination.InfraOps, UpdatedAt: noonText}}
 	again.Look(t.Context())
 	if b.seq(t) != 2 || strings.Contains(b.text(), "qa_validation") {
