@@ -119,11 +119,10 @@ func (m *Mirror) readMark(ctx context.Context) (int64, error) {
 	if json.Unmarshal(text, &mark) != nil || mark.Seq < 1 {
 		return 0, nil
 	}
-	e, err := m.opts.Log.Event(ctx, mark.Seq)
-	if errors.Is(err, eventstore.ErrNotFound) || err == nil && e.Hash != mark.Hash {
-		return 0, nil
+	if held, err := isOf(ctx, m.opts.Log, eventstore.Head(mark)); !held {
+		return 0, err
 	}
-	return mark.Seq, err
+	return mark.Seq, nil
 }
 
 // markEvery is how many events the mark may be behind while the mirror runs.
@@ -135,12 +134,8 @@ func (m *Mirror) remember(behind int64) {
 		return
 	}
 	text, err := json.Marshal(m.last)
-	next := m.opts.Mark + ".new"
 	if err == nil {
-		err = os.WriteFile(next, append(text, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(next, m.opts.Mark)
+		err = replaceNote(m.opts.Mark, text)
 	}
 	if err != nil {
 		m.opts.Logger.Debug("mirror's position not noted: the next start looks for it in the logs", "file", m.opts.Mark, "err", err)

@@ -3,7 +3,6 @@ package ndjson
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 
@@ -61,14 +60,7 @@ func ReadPositions(path string) (Positions, error) {
 
 // holdIn reports whether they were taken of this event log.
 func (p *Positions) holdIn(ctx context.Context, log eventstore.Reader) (bool, error) {
-	if p.Seq == 0 {
-		return false, nil
-	}
-	e, err := log.Event(ctx, p.Seq)
-	if errors.Is(err, eventstore.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil && e.Hash == p.Hash, err
+	return isOf(ctx, log, eventstore.Head{Seq: p.Seq, Hash: p.Hash})
 }
 
 // save replaces the file at path. It does not wait for the disk: a file that a power cut takes is one that is lost.
@@ -78,11 +70,7 @@ func (p *Positions) save(path string) error {
 	if err != nil {
 		return fmt.Errorf("save positions: %w", err)
 	}
-	next := path + ".new"
-	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("save positions: %w", err)
-	}
-	if err := os.Rename(next, path); err != nil {
+	if err := replaceNote(path, text); err != nil {
 		return fmt.Errorf("save positions: %w", err)
 	}
 	return nil
