@@ -48,6 +48,12 @@ type eventsFound struct {
 }
 
 func (s *Server) searchEvents(c echo.Context) error {
+	return look(s, c, search.Find, (*view).showEventsFound, func(f found) any { return &eventsFound{[]json.RawMessage{}, f} })
+}
+
+// look answers a search: it finds hits in the search file and shows what the log has of them, or nothing where nothing is looked for.
+func look[H, A any](s *Server, c echo.Context, find func(context.Context, *sql.Tx, search.Query) (H, error),
+	show func(v *view, ctx context.Context, q *searchQuery, hits H, seq int64) (A, error), empty func(found) any) error {
 	q, err := searchQueryOf(c)
 	if err != nil {
 		return err
@@ -55,21 +61,19 @@ func (s *Server) searchEvents(c echo.Context) error {
 	if nothing, ok := s.unsearched(&q); ok {
 		return s.answer(c, q.minSeq, func(_ context.Context, v *view) (any, error) {
 			nothing.AsOfSeq = v.asOf
-			return &eventsFound{[]json.RawMessage{}, nothing}, nil
+			return empty(nothing), nil
 		})
 	}
 	return s.searching(c, func(ctx context.Context) error {
-		var hits search.Hits
+		var hits H
 		seq, err := s.search(ctx, &q, func(tx *sql.Tx) (err error) {
-			hits, err = search.Find(ctx, tx, q.Query)
+			hits, err = find(ctx, tx, q.Query)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) {
-			return v.showEventsFound(ctx, &q, hits, seq)
-		})
+		return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return show(v, ctx, &q, hits, seq) })
 	})
 }
 
@@ -110,29 +114,7 @@ type sessionFound struct {
 }
 
 func (s *Server) searchSessions(c echo.Context) error {
-	q, err := searchQueryOf(c)
-	if err != nil {
-		return err
-	}
-	if nothing, ok := s.unsearched(&q); ok {
-		return s.answer(c, q.minSeq, func(_ context.Context, v *view) (any, error) {
-			nothing.AsOfSeq = v.asOf
-			return &sessionsFound{[]sessionFound{}, nothing}, nil
-		})
-	}
-	return s.searching(c, func(ctx context.Context) error {
-		var hits search.SessionHits
-		seq, err := s.search(ctx, &q, func(tx *sql.Tx) (err error) {
-			hits, err = search.FindSessions(ctx, tx, q.Query)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) {
-			return v.showSessionsFound(ctx, &q, hits, seq)
-		})
-	})
+	return look(s, c, search.FindSessions, (*view).showSessionsFound, func(f found) any { return &sessionsFound{[]sessionFound{}, f} })
 }
 
 // searching runs a search, and runs it again without those events that turn out to have been redacted since they were fed.
