@@ -90,6 +90,7 @@ const (
 // What keeps the system able to continue after a restart.
 const (
 	TypeSessionCreated = "session.created"
+	TypeSessionPatched = "session.patched"
 	TypeSessionMessage = "session.message"
 	TypeSessionReset   = "session.reset"
 	TypeSessionDeleted = "session.deleted"
@@ -120,6 +121,7 @@ const (
 // The log about itself.
 const (
 	TypeConfigApplied              = "config.applied"
+	TypeConfigPatched              = "config.patched"
 	TypeImportRejected             = "import.rejected"
 	TypeImportCompleted            = "import.completed"
 	TypeProjectionParked           = "projection.parked"
@@ -244,6 +246,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeMilestoneSynced, Role: RoleObservability, Doc: "a milestone item follows its task"},
 	{Type: TypeMilestoneSyncFailed, Role: RoleObservability, Doc: "a milestone item could not follow its task"},
 	{Type: TypeSessionCreated, Role: RoleObservability, Doc: "a session exists"},
+	{Type: TypeSessionPatched, Role: RoleObservability, Doc: "what is set for a session changed"},
 	{Type: TypeSessionMessage, Role: RoleObservability, Doc: "a message was accepted for a session, or written by its agent"},
 	{Type: TypeSessionReset, Role: RoleObservability, Doc: "a session starts over"},
 	{Type: TypeSessionDeleted, Role: RoleObservability, Doc: "a session is gone"},
@@ -266,6 +269,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeThreadSuspended, Role: RoleObservability, Doc: "bots talked too much in a thread and are held"},
 	{Type: TypeThreadReleased, Role: RoleObservability, Doc: "a suspended thread goes on"},
 	{Type: TypeConfigApplied, Role: RoleObservability, Doc: "this configuration is in use from here on"},
+	{Type: TypeConfigPatched, Role: RoleObservability, Doc: "a client of the gateway changed the configuration's file"},
 	{Type: TypeImportRejected, Role: RoleObservability, Doc: "a line of an imported log could not be read"},
 	{Type: TypeImportCompleted, Role: RoleObservability, Doc: "a file was imported to its end"},
 	{Type: TypeProjectionParked, Role: RoleObservability, Doc: "a read model stopped at an event that it could not apply"},

@@ -2,25 +2,69 @@ package coordination
 
 import "encoding/json"
 
-// Session is the data of session.created, session.reset and session.deleted.
+// Session is the data of session.created, session.reset and session.deleted. SessionID names the transcript: a reset gives the session a
+// new one and keeps the old.
 type Session struct {
 	Context
-	SessionKey       string `json:"sessionKey"`
-	ParentSessionKey string `json:"parentSessionKey,omitempty"`
-	SessionID        string `json:"sessionId,omitempty"`
-	Reason           string `json:"reason,omitempty"`
+	SessionKey        string `json:"sessionKey"`
+	ParentSessionKey  string `json:"parentSessionKey,omitempty"` // of the session that has spawned this one
+	SessionID         string `json:"sessionId,omitempty"`
+	PreviousSessionID string `json:"previousSessionId,omitempty"` // of session.reset
+	Reason            string `json:"reason,omitempty"`            // of session.reset: new, reset
+	By                string `json:"by,omitempty"`                // the client that asked
+	TranscriptKept    bool   `json:"transcriptKept,omitempty"`    // of session.deleted: it is still listed as an old one
 }
 
-// SessionMessage is the data of session.message.
+// SessionPatched is the data of session.patched. Set holds what has a value from now on, by the names of sessions.patch; Unset what has
+// none any more.
+type SessionPatched struct {
+	Context
+	SessionKey string          `json:"sessionKey"`
+	SessionID  string          `json:"sessionId"`
+	Set        json.RawMessage `json:"set,omitempty"` // an object
+	Unset      []string        `json:"unset,omitempty"`
+	By         string          `json:"by,omitempty"`
+}
+
+// SessionMessage is the data of session.message: one message of a transcript.
 type SessionMessage struct {
 	Context
 	SessionKey string `json:"sessionKey"`
+	SessionID  string `json:"sessionId,omitempty"` // "": the one that the session has
 	MessageID  string `json:"messageId,omitempty"`
 	RunID      string `json:"runId,omitempty"`
 	Author     string `json:"author"` // user, assistant, tool, system
 	Text       string `json:"text"`
 	Provenance string `json:"provenance,omitempty"` // external_user, inter_session, internal_system
 	FromAgent  string `json:"fromAgent,omitempty"`
+
+	// Content is the message as blocks ({type: text|thinking|toolCall|image, ...}), where it is more than Text.
+	Content    json.RawMessage `json:"content,omitempty"`
+	ToolCallID string          `json:"toolCallId,omitempty"` // of tool messages
+	ToolName   string          `json:"toolName,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+
+	Label      string        `json:"label,omitempty"` // of an injected message
+	By         string        `json:"by,omitempty"`    // the client that injected it
+	API        string        `json:"api,omitempty"`   // of assistant messages, as the next four
+	Provider   string        `json:"provider,omitempty"`
+	Model      string        `json:"model,omitempty"`
+	StopReason string        `json:"stopReason,omitempty"` // stop, toolUse, error, aborted, length
+	Error      string        `json:"errorMessage,omitempty"`
+	Usage      *SessionUsage `json:"usage,omitempty"`
+
+	// Channel, To, Account and ThreadID are where the message came from, or went to.
+	Channel  string `json:"channel,omitempty"`
+	To       string `json:"to,omitempty"`
+	Account  string `json:"accountId,omitempty"`
+	ThreadID string `json:"threadId,omitempty"`
+}
+
+// SessionUsage is what a model counted for one answer, in tokens.
+type SessionUsage struct {
+	Input  int64 `json:"input"`
+	Output int64 `json:"output"`
+	Total  int64 `json:"total"`
 }
 
 // Run is the data of the run types.
@@ -125,6 +169,20 @@ type ConfigApplied struct {
 	// SettingsBytes says how long it is.
 	Settings      json.RawMessage `json:"settings,omitempty"`
 	SettingsBytes int             `json:"settingsBytes,omitempty"`
+}
+
+// ConfigPatched is the data of config.patched. Hashes are SHA-256 of the file, in hex. Changed lists the settings that were set or taken
+// away, as dotted paths, without their values.
+type ConfigPatched struct {
+	Context
+	Method     string   `json:"method"` // config.patch, config.set, config.apply
+	Source     string   `json:"source"` // the file's name
+	HashBefore string   `json:"hashBefore,omitempty"`
+	HashAfter  string   `json:"hashAfter"`
+	Changed    []string `json:"changed"`
+	Note       string   `json:"note,omitempty"`
+	SessionKey string   `json:"sessionKey,omitempty"`
+	By         string   `json:"by,omitempty"`
 }
 
 // ConfigAppliedVersion is the version of the shape of ConfigApplied.

@@ -98,6 +98,8 @@ func TestParseSessionKey(t *testing.T) {
 		"agent:eden:cron:daily":                      CronKey("eden", "daily", ""),
 		"agent:eden:cron:daily:run:5e":               CronKey("eden", "daily", "5e"),
 		"agent:eden:acp:a:b":                         {Kind: KeyACP, Agent: "eden", ID: "a:b"},
+		"agent:eden:discord:voice:1":                 {Kind: KeyOther, Agent: "eden", Channel: "discord", ID: "voice:1"},
+		"agent:eden:openai-user:alice":               {Kind: KeyOther, Agent: "eden", Channel: "openai-user", ID: "alice"},
 		"main":                                       {Kind: KeyAlias, ID: "main"},
 		"Global":                                     {Kind: KeyAlias, ID: "global"},
 		"unknown":                                    {Kind: KeyAlias, ID: "unknown"},
@@ -137,13 +139,11 @@ func TestMalformedSessionKey(t *testing.T) {
 		"agent:eden:a2a:c:1":                         "key",
 		"agent:eden:a2a:c 1":                         "id",
 		"agent:eden:a2a:" + strings.Repeat("c", 129): "id",
-		"agent:eden:discord:voice:1":                 "id",
 		"agent:eden:discord::1":                      "id",
 		"agent:eden::channel:1":                      "channel",
 		"agent:eden:discord:channel:1:thread":        "thread",
 		"agent:eden:discord:channel:1:post:2":        "thread",
 		"agent:eden:discord:channel:1:topic:":        "topic",
-		"agent:eden:telegram:a:b:direct:1":           "id",
 		"agent:eden:telegram::direct:1":              "account",
 		"agent:eden:cron:daily:run":                  "run",
 		"agent:eden:cron:daily:run:1:2":              "key",
@@ -153,6 +153,63 @@ func TestMalformedSessionKey(t *testing.T) {
 		var fault *SessionKeyError
 		if !errors.As(err, &fault) || fault.Field != field || fault.Key != text || fault.Mend == "" {
 			t.Errorf("%q: %v, want a fault in %s", text, err, field)
+		}
+	}
+}
+
+// A whole key has at most 240 bytes, so that the name of its stream can always be stored; parts keep their own limits.
+func TestLengthOfSessionKeys(t *testing.T) {
+	t.Parallel()
+
+	pad := func(head string, n int) string { return head + strings.Repeat("x", n-len(head)) }
+	long := "agent:" + strings.Repeat("a", 64) + ":" + strings.Repeat("c", 40) + ":"
+	for text, field := range map[string]string{
+		pad(long, 239): "", pad(long, 240): "", pad(long, 241): "key",
+		pad("cron:", 240): "", pad("cron:", 241): "key", pad("node", 241): "key",
+		pad("agent:eden:", len("agent:eden:")+128): "", pad("agent:eden:", len("agent:eden:")+129): "id",
+	} {
+		k, err := ParseSessionKey(text)
+		var fault *SessionKeyError
+		if field == "" && (err != nil || k.String() != text || len(SessionStream(k)) > 256) || field != "" && (!errors.As(err, &fault) || fault.Field != field) {
+			t.Errorf("%d bytes of %.20s: %v, want a fault in %q", len(text), text, err, field)
+		}
+	}
+}
+
+func TestSessionKeyOf(t *testing.T) {
+	t.Parallel()
+
+	for name, want := range map[string]string{
+		"main":                          "agent:ruda:main",
+		" MAIN ":                        "agent:ruda:main",
+		"s1":                            "agent:ruda:s1",
+		"Inbox":                         "agent:ruda:inbox",
+		"대화":                            "agent:ruda:대화",
+		"subagent:8c1f":                 "agent:ruda:subagent:8c1f",
+		"discord:channel:77":            "agent:ruda:discord:channel:77",
+		"openai-user:alice":             "agent:ruda:openai-user:alice",
+		"agents:x":                      "agent:ruda:agents:x",
+		"agent:Eden:MAIN":               "agent:eden:main",
+		"agent:eden:discord:channel:77": "agent:eden:discord:channel:77",
+		"Global":                        "global",
+		"unknown":                       "unknown",
+		"hook:github":                   "hook:github",
+		"node-1":                        "node-1",
+	} {
+		if k, err := SessionKeyOf(name, "ruda"); err != nil || k.String() != want {
+			t.Errorf("%q is %s, %v, want %s", name, k, err, want)
+		}
+	}
+	// What begins like a key and is none, and what cannot be one, never stands for some session.
+	for name, field := range map[string]string{
+		"": "key", " ": "key", "\u3000": "key", "agent": "key", "agent:": "key", "agent:eden": "key", "agent::x": "agent", "agent:eden:": "id",
+		"agent:e den:main": "agent", "agent:이든:main": "agent", "agent:-eden:main": "agent",
+		"my chat": "id", "a\x00b": "id", "a\xffb": "id", ":": "channel", "subagent": "id", "subagent:": "id", "a2a:c:1": "key", strings.Repeat("x", 129): "id",
+	} {
+		k, err := SessionKeyOf(name, "ruda")
+		var fault *SessionKeyError
+		if !errors.As(err, &fault) || k != (SessionKey{}) || fault.Field != field || fault.Key != name || fault.Mend == "" {
+			t.Errorf("%q: %+v, %v, want a fault in %s", name, k, err, field)
 		}
 	}
 }
@@ -188,4 +245,49 @@ func FuzzSessionKey(f *testing.F) {
 			t.Errorf("%q is %+v, written %q it is %+v, %v", text, k, k, again, err)
 		}
 	})
+}
+
+// Whatever a client calls a session: it is one key, which can be stored and means the same to everybody, or it is refused.
+func FuzzSessionKeyOf(f *testing.F) {
+	for _, seed := range []string{"main", " MAIN", "s1", "agent:eden:main", "agent::x", "agent:", "global", "node\u0085", "İ", "a\xff", "discord:ruda:direct:1", "x:y:z:", "agent:a:acp:x:y"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		k, err := SessionKeyOf(name, "ruda")
+		if err != nil {
+			var fault *SessionKeyError
+			if !errors.As(err, &fault) || k != (SessionKey{}) || fault.Key != name {
+				t.Fatalf("%+v, %v", k, err)
+			}
+			return
+		}
+		key := k.String()
+		if again, err := ParseSessionKey(key); err != nil || again != k {
+			t.Errorf("%q is %s, which reads as %+v, %v", name, key, again, err)
+		}
+		if again, err := SessionKeyOf(key, "eden"); err != nil || again != k {
+			t.Errorf("%q is %s, which another client takes for %+v, %v", name, key, again, err)
+		}
+		if len(key) > MaxSessionKey || len(SessionStream(k)) > 256 || !isPlain(key) || k.Agent == "" && k.Kind != KeyAlias {
+			t.Errorf("%q is %q of %q", name, key, k.Agent)
+		}
+	})
+}
+
+// What is no id of an agent makes no key, whatever stands beside it.
+func TestSessionKeyOfNobody(t *testing.T) {
+	t.Parallel()
+
+	for _, agent := range []string{"", " ", "a b", "a:b", "-eden", "이든", "a\x00", "Eden", strings.Repeat("x", 65)} {
+		for _, name := range []string{"main", "s1"} {
+			k, err := SessionKeyOf(name, agent)
+			var fault *SessionKeyError
+			if !errors.As(err, &fault) || k != (SessionKey{}) || fault.Field != "agent" || fault.Key != name {
+				t.Errorf("%q of agent %q: %+v, %v", name, agent, k, err)
+			}
+		}
+		if k, err := SessionKeyOf("agent:eden:s1", agent); err != nil || k.Agent != "eden" {
+			t.Errorf("a whole key beside agent %q: %+v, %v", agent, k, err)
+		}
+	}
 }

@@ -1,7 +1,9 @@
 package coordination
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -18,6 +20,7 @@ const (
 	KeyChannel  KeyKind = "channel"  // agent:<agent>:<channel>:channel:<id>[:thread:<n>|:topic:<n>]
 	KeyCron     KeyKind = "cron"     // agent:<agent>:cron:<id>[:run:<run>]
 	KeyACP      KeyKind = "acp"      // agent:<agent>:acp:<anything>
+	KeyOther    KeyKind = "other"    // agent:<agent>:<channel>:<id>, of a family that is not known here; id may hold colons
 	KeyAlias    KeyKind = "alias"    // main, global, unknown, cron:…, hook:…, node…, acp:…; no agent
 )
 
@@ -26,7 +29,7 @@ type SessionKey struct {
 	Kind    KeyKind
 	Agent   string // "" for aliases only
 	ID      string // what the kind says; an alias is its own id
-	Channel string // of direct, group and channel sessions
+	Channel string // of direct, group and channel sessions; the family of other ones
 	Account string // of direct sessions
 	Thread  string // within a group or channel
 	Topic   string // likewise; never both
@@ -44,6 +47,9 @@ type SessionKeyError struct {
 func (e *SessionKeyError) Error() string {
 	return fmt.Sprintf("coordination: session key %q: %s %q: %s", e.Key, e.Field, e.Value, e.Mend)
 }
+
+// MaxSessionKey is how many bytes a whole key may have.
+const MaxSessionKey = 240
 
 // MaxKeyPart is how many bytes one part of a session key may have.
 const MaxKeyPart = 128
@@ -93,10 +99,13 @@ func CronKey(agent, job, run string) SessionKey {
 // ParseSessionKey reads a session key, in any case and with space around it. Errors are *SessionKeyError.
 func ParseSessionKey(s string) (SessionKey, error) {
 	text := strings.ToLower(TrimJS(s))
-	if isAlias(text) {
+	p := keyParser{key: s}
+	if len(text) > MaxSessionKey {
+		p.fault("key", text, "use at most 240 bytes for all of it")
+	}
+	if isAlias(text) && p.err == nil {
 		return SessionKey{Kind: KeyAlias, ID: text}, nil
 	}
-	p := keyParser{key: s}
 	parts := strings.Split(text, ":")
 	if parts[0] != "agent" || len(parts) < 3 {
 		p.fault("key", text, "write agent:<agent>:<session>, or one of main, global, unknown, cron:…, hook:…, node…, acp:…")
@@ -111,6 +120,28 @@ func ParseSessionKey(s string) (SessionKey, error) {
 	return k, nil
 }
 
+// SessionKeyOf reads what a client calls a session: a key, main for defaultAgent's main session, or a bare name for another session of that
+// agent. Errors are *SessionKeyError: what begins like a key and is none never stands for some session, and
+// neither does a name beside what is no id of an agent.
+func SessionKeyOf(s, defaultAgent string) (SessionKey, error) {
+	text := strings.ToLower(TrimJS(s))
+	switch head, _, _ := strings.Cut(text, ":"); {
+	case head == "agent", isAlias(text) && text != DefaultMainKey:
+		return ParseSessionKey(s)
+	case text == "":
+		return SessionKey{}, &SessionKeyError{Key: s, Field: "key", Value: s, Mend: "name a session, e.g. main"}
+	}
+	p := keyParser{key: s}
+	if p.agent(defaultAgent); p.err != nil {
+		return SessionKey{}, p.err
+	}
+	k, err := ParseSessionKey("agent:" + defaultAgent + ":" + text)
+	if fault := (*SessionKeyError)(nil); errors.As(err, &fault) {
+		fault.Key = s
+	}
+	return k, err
+}
+
 // String writes the key. It reads back as the same key if ParseSessionKey would accept it.
 func (k SessionKey) String() string {
 	if k.Kind == KeyAlias {
@@ -120,6 +151,8 @@ func (k SessionKey) String() string {
 	switch k.Kind {
 	case KeyMain:
 		parts = append(parts, k.ID)
+	case KeyOther:
+		parts = append(parts, k.Channel, k.ID)
 	case KeyDirect, KeyGroup, KeyChannel:
 		for _, part := range []string{k.Channel, k.Account} {
 			if part != "" {
@@ -239,7 +272,10 @@ func (p *keyParser) rest(k *SessionKey, parts []string) {
 		k.Kind, k.Channel, k.Account, k.ID = KeyDirect, p.part("channel", head), p.part("account", parts[1]), p.part("id", parts[3])
 		p.end(parts[4:])
 	default:
-		p.fault("id", strings.Join(parts, ":"), "write <main>, subagent:<id>, a2a:<conversation>, [<channel>:[<account>:]]direct:<peer>, <channel>:group|channel:<id>, cron:<job> or acp:<id>")
+		k.Kind, k.Channel, k.ID = KeyOther, p.part("channel", head), p.part("id", strings.Join(parts[1:], ":"))
+		if slices.Contains(parts[1:], "") {
+			p.fault("id", strings.Join(parts, ":"), "leave no part empty")
+		}
 	}
 }
 

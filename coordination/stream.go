@@ -11,8 +11,15 @@ const maxStreamID = 128
 // ConfigStream is the stream of the configurations that were applied.
 const ConfigStream = "config/openclaw.json"
 
+// ConfigPatchStream is the stream of the changes that clients made to the file of the configuration.
+const ConfigPatchStream = "config/patches"
+
 // WorkSessionStream is the stream of what operators say of work sessions.
 const WorkSessionStream = "work_session/categories"
+
+// SessionStream is the stream of what happens to the session that a key names. Whoever produces such events appends them there; lines of
+// an imported log that claim to be of this family lie in their agent's stream.
+func SessionStream(key SessionKey) string { return "session/" + key.String() }
 
 // LogStream is the stream of events that belong to no aggregate.
 const LogStream = "log"
