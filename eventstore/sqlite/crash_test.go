@@ -30,7 +30,7 @@ func TestCrashWhileAppending(t *testing.T) {
 
 func TestCrashWhileMigrating(t *testing.T) {
 	t.Parallel()
-	storetest.Crash(t, migrating, 0)
+	storetest.Crash(t, migrating, migrationRounds)
 }
 
 // appending has several goroutines append pairs of events, each pair to two streams at once, and now and then the same pair again.
@@ -220,11 +220,11 @@ var migrating = storetest.Scenario{
 				if err != nil {
 					return err
 				}
+				c.Ack(filepath.Base(path))
 				if err := db.Close(); err != nil {
 					return err
 				}
 			}
-			c.Ack(filepath.Base(path))
 			if n > 0 { // one of the finished is enough to look at
 				if err := removeWith(filepath.Join(c.Dir, fmt.Sprintf("log-%08x-%d.db", round, n-1))); err != nil {
 					return err

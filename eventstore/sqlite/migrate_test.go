@@ -69,6 +69,7 @@ func TestSystemSQLiteReadsEveryView(t *testing.T) {
 		"task.blocked":              {"workSessionId": "ws_1", "taskId": "t1", "reason": "열쇠 없음"},
 		"a2a.complete":              {"workSessionId": "ws_1", "conversationId": "c1", "fromAgent": "ruda", "toAgent": "main", "outcome": "blocked", "error": "boom"},
 		"work_session.category_set": {"workSessionId": "ws_1", "category": "infra_ops", "updatedBy": "ops", "updatedAt": "2026-02-20T12:00:00.000Z"},
+		"session.message":           {"sessionKey": "agent:eden:main", "author": "user", "text": "안녕"},
 		"import.rejected":           {"file": "a.ndjson", "line": 7, "reason": "not JSON", "text": "{", "bytes": 1},
 	} {
 		mustAppend(t, db, to("log", eventstore.NewEvent{Type: typ, Data: object(data)}.WithTS(epoch+1_000)))

@@ -241,17 +241,27 @@ func (db *DB) takeLock() error {
 		return fmt.Errorf("lock %s: %w", db.path, err)
 	}
 	if !ok {
-		owner, _ := os.ReadFile(db.path + ".lock")
-		return &eventstore.LockedError{Path: db.path, Owner: strings.TrimSpace(string(owner))}
+		return &eventstore.LockedError{Path: db.path, Owner: Owner(db.path)}
 	}
+	return db.SetOwner(db.opts.Owner)
+}
+
+// SetOwner changes what Options.Owner has said. Only a writer may call it.
+func (db *DB) SetOwner(name string) error {
 	owner := fmt.Sprintf("pid %d", os.Getpid())
-	if db.opts.Owner != "" {
-		owner += ", " + db.opts.Owner
+	if name != "" {
+		owner += ", " + name
 	}
 	if err := os.WriteFile(db.path+".lock", []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write lock file: %w", err)
 	}
 	return nil
+}
+
+// Owner is who has last written the file at path, as the lock file says; "" if it says nothing. Whether that process still runs is not known.
+func Owner(path string) string {
+	owner, _ := os.ReadFile(path + ".lock")
+	return strings.TrimSpace(string(owner))
 }
 
 // claim marks a fresh file as ours and refuses one that is not.

@@ -24,8 +24,8 @@ const (
 	envCrashSeed     = "OPENCLAWD_CRASH_SEED"
 )
 
-// DefaultCrashRounds is enough to meet each kind of moment, and short enough for every change.
-const DefaultCrashRounds = 20
+// tellingRounds is after how many rounds it is no chance any more that nothing was acknowledged.
+const tellingRounds = 20
 
 // Bounds of one round.
 const (
@@ -76,7 +76,7 @@ func Crash(t *testing.T, s Scenario, rounds int) {
 			t.FailNow()
 		}
 	}
-	if len(acked) == 0 && rounds >= DefaultCrashRounds {
+	if len(acked) == 0 && rounds >= tellingRounds {
 		t.Errorf("none of %d rounds acknowledged anything", rounds)
 	}
 }
