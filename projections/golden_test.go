@@ -24,6 +24,7 @@ var update = flag.Bool("update", false, "rewrite the tables of golden logs, and 
 var goldenLogs = map[string]string{
 	"1-every-type": "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
 	"1-imported":   "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
+	"2-sessions":   "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
 }
 
 func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
@@ -95,13 +96,8 @@ func TestGoldenLinesGiveTheSameEvents(t *testing.T) {
 func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 	t.Parallel()
 	if *update {
-		b := setupGolden(t)
-		for _, e := range everyType(t) {
-			if _, err := b.Append(t.Context(), e); err != nil {
-				t.Fatal(err)
-			}
-		}
-		addGolden(t, "1-every-type.ndjson", []byte(b.export(t)))
+		recordGolden(t, "1-every-type.ndjson", everyType(t))
+		recordGolden(t, "2-sessions.ndjson", sessionHistory(t))
 	}
 	type version struct {
 		typ string
@@ -139,6 +135,18 @@ func setupGolden(t *testing.T) *bundle {
 	b.open(t, sqlite.Options{Random: rand.NewChaCha8([32]byte{1})})
 	t.Cleanup(func() { b.close(t) })
 	return b
+}
+
+// recordGolden makes a log of events unless it is there.
+func recordGolden(t *testing.T, name string, appends []eventstore.StreamAppend) {
+	t.Helper()
+	b := setupGolden(t)
+	for _, a := range appends {
+		if _, err := b.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addGolden(t, name, []byte(b.export(t)))
 }
 
 // goldenImporter imports as the program does.

@@ -29,6 +29,9 @@ func drawEvent(t *rapid.T) eventstore.NewEvent {
 	if e.Type == coordination.TypeConfigApplied {
 		e.Data = json.RawMessage(rapid.SampledFrom(configs).Draw(t, "config"))
 	}
+	if strings.HasPrefix(e.Type, "session.") {
+		e.Data = drawSession(t)
+	}
 	if rapid.IntRange(0, 5).Draw(t, "whole line kept") == 0 {
 		e.Actor = eventstore.ActorImport
 		e.Original = json.RawMessage(rapid.SampledFrom(lines).Draw(t, "line"))
@@ -88,13 +91,39 @@ func drawData(t *rapid.T) json.RawMessage {
 	return json.RawMessage("{" + strings.Join(fields, ",") + "}")
 }
 
+// drawSession draws data of the session types: few keys and transcripts, and what makes no sense.
+func drawSession(t *rapid.T) json.RawMessage {
+	fields := []string{`"sessionKey":"agent:eden:main"`} // most events are of one session
+	for _, f := range []struct {
+		rarely int
+		values []string
+	}{
+		{2, []string{`"sessionKey":"agent:seum:main"`, `"sessionKey":"Agent:Eden:Subagent:U1"`, `"sessionKey":"global"`, `"sessionKey":"eden"`, `"sessionKey":7`}},
+		{1, []string{`"sessionId":"t1"`, `"sessionId":"t2"`, `"sessionId":"t3"`, `"sessionId":"t\u0000"`, `"sessionId":""`, `"sessionId":["t1"]`}},
+		{2, []string{`"parentSessionKey":"agent:main:main"`, `"parentSessionKey":"<x>"`}},
+		{0, []string{`"author":"user"`, `"author":"assistant"`, `"author":"tool"`, `"author":""`, `"author":"누구"`}},
+		{0, []string{`"text":"배포 파이프라인을 복구해 주세요"`, `"text":"a\u0000b"`, `"text":"token=abcdefghijkl"`, `"text":"<@123> 확인"`, `"text":"\ud800"`}},
+		{1, []string{`"set":{"label":"x"}`, `"set":{"label":"y","model":"<m>"}`, `"set":{"label":"x","spawnedBy":"agent:main:main"}`, `"set":{"a":{"b":[1, 2]}}`, `"set":[1]`}},
+		{3, []string{`"unset":["label"]`, `"unset":["model","a"]`, `"unset":"label"`, `"set":{"model":null}`}},
+		{3, []string{`"usage":{"input":1,"output":2,"total":3}`, `"usage":{"input":-1e300,"output":1e300,"total":"3"}`, `"usage":7`}},
+		{3, []string{`"stopReason":"aborted"`, `"stopReason":"stop"`, `"by":"cli"`, `"transcriptKept":true`, `"reason":"new"`}},
+		{3, []string{`"provider":"fake","model":"echo-1"`, `"channel":"discord","to":"c\u0000","threadId":"9"`, `"channel":"webchat"`}},
+	} {
+		if rapid.IntRange(0, f.rarely).Draw(t, "field?") == 0 {
+			fields = append(fields, rapid.SampledFrom(f.values).Draw(t, "field"))
+		}
+	}
+	return json.RawMessage("{" + strings.Join(fields, ",") + "}")
+}
+
 var types = []string{
 	"a2a.send", "a2a.send", "a2a.response", "a2a.response", "a2a.complete", "a2a.complete", "a2a.spawn", "a2a.spawn_result",
 	"a2a.auto_route", "a2a.retry", "a2a.job.created", "task.started", "task.updated", "task.blocked", "task.resumed", "task.completed",
 	"task.cancelled", "task.backlog_added", "zombie.abandoned", "continuation.sent", "continuation.complete", "config.applied",
 	"work_session.category_set", "work_session.category_set", "work_session.category_set", "work_session.category_set",
 	"work_session.category_set", "work_session.category_set", "work_session.category_cleared",
-	"session.message", "import.rejected", "gateway.heartbeat", "unheard.of", "무엇",
+	"session.created", "session.patched", "session.message", "session.message", "session.message", "session.reset", "session.deleted",
+	"import.rejected", "gateway.heartbeat", "unheard.of", "무엇",
 }
 
 var agents = []string{"main", "main", "ruda", "eden", "Eden", "세움", "", "seum", `a\u0000b`}

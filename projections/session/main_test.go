@@ -1,0 +1,216 @@
+package session_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	"github.com/pronto-lab/openclawd/projections/session"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
+		panic(err)
+	}
+	storetest.CrashMain(m, commanding)
+}
+
+// base is what times in these tests are relative to, ms since 1970.
+const base = 1_790_000_000_000
+
+// log is a log with the sessions in it.
+type log struct {
+	*sqlite.DB
+	engine *projections.Engine
+	path   string
+}
+
+func setup(t testing.TB) *log {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log.db")
+	empty, err := emptyLog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := openAt(t, path)
+	t.Cleanup(func() { l.close(t) })
+	return l
+}
+
+// emptyLog is the file of a log that has its tables: to copy it is much quicker than to make them for each test.
+var emptyLog = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "session-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "log.db")
+	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+	if err != nil {
+		return nil, err
+	}
+	defs := []projections.Definition{session.Definition()}
+	_, err = projections.Start(context.Background(), db, defs, projections.Options{Rules: coordination.RulesV2})
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// openAt opens a log that the caller must close.
+func openAt(t testing.TB, path string) *log {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := projections.Start(t.Context(), db, []projections.Definition{session.Definition()}, projections.Options{Rules: coordination.RulesV2})
+	if err != nil {
+		t.Fatal(errors.Join(err, db.Close()))
+	}
+	return &log{db, engine, path}
+}
+
+func (l *log) close(t testing.TB) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (l *log) append(t testing.TB, events ...eventstore.NewEvent) eventstore.Result {
+	t.Helper()
+	result, err := l.Append(t.Context(), eventstore.StreamAppend{Stream: "log", Events: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// view reads within one transaction.
+func view[R any](t testing.TB, l *log, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
+	t.Helper()
+	err := l.View(t.Context(), func(tx *sql.Tx) (err error) {
+		result, err = read(t.Context(), tx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func (l *log) list(t testing.TB, q session.Query) []session.Session {
+	t.Helper()
+	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Session, error) { return session.List(ctx, tx, q) })
+}
+
+func (l *log) byKey(t testing.TB, key string) *session.Session {
+	t.Helper()
+	return view(t, l, func(ctx context.Context, tx *sql.Tx) (*session.Session, error) { return session.ByKey(ctx, tx, key) })
+}
+
+func (l *log) newest(t testing.TB, id string, limit, maxBytes int) []session.Message {
+	t.Helper()
+	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Message, error) {
+		return session.Newest(ctx, tx, id, limit, maxBytes)
+	})
+}
+
+func (l *log) transcripts(t testing.TB, key string) []session.Transcript {
+	t.Helper()
+	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Transcript, error) {
+		return session.Transcripts(ctx, tx, key)
+	})
+}
+
+// command decides and appends.
+func (l *log) command(ctx context.Context, key coordination.SessionKey, ms int64, d func(eventstore.Tx, decide.State) ([]decide.Event, error)) error {
+	_, err := l.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		s, found, err := session.Load(tx, key)
+		if err != nil {
+			return nil, err
+		}
+		if found != s.Exists() {
+			return nil, fmt.Errorf("found: %v, but %+v", found, s)
+		}
+		decided, err := d(tx, s)
+		if err != nil {
+			return nil, err
+		}
+		return session.Append(s, eventstore.ActorHuman, base+ms, decided)
+	})
+	return err
+}
+
+func (l *log) patch(ctx context.Context, key coordination.SessionKey, ms int64, newID, values string) error {
+	return l.command(ctx, key, ms, func(tx eventstore.Tx, s decide.State) ([]decide.Event, error) {
+		c := decide.PatchCommand{Command: decide.Command{By: "cli", NewID: newID}}
+		if err := json.Unmarshal([]byte(values), &c.Values); err != nil {
+			return nil, err
+		}
+		return decide.Patch(s, c, func(label string) (string, error) { return session.LabelHolder(tx, label) })
+	})
+}
+
+func (l *log) dump(t testing.TB) []string {
+	t.Helper()
+	return projectiontest.Dump(t, l, session.Definition())
+}
+
+// event is one of our own, ms after base. data is its data without the braces.
+func event(ms int64, typ, data string) eventstore.NewEvent {
+	return eventstore.NewEvent{Type: "session." + typ, AgentID: "eden", Data: json.RawMessage("{" + data + "}")}.WithTS(base + ms)
+}
+
+// say is a message, to the session of agent eden's that has that name, if the rest of its data says nothing else.
+func say(ms int64, name, author, text string, more ...string) eventstore.NewEvent {
+	data := fmt.Sprintf(`"sessionKey":"agent:eden:%s","author":%q,"text":%q`, name, author, text)
+	return event(ms, "message", strings.Join(append([]string{data}, more...), ","))
+}
+
+// brief writes down what is not blank in a struct, times relative to base.
+func brief(v any) string {
+	var b strings.Builder
+	value := reflect.ValueOf(v)
+	for i := range value.NumField() {
+		f, name := value.Field(i), value.Type().Field(i).Name
+		switch {
+		case f.IsZero(), f.Kind() == reflect.Map && f.Len() == 0:
+		case strings.HasSuffix(name, "At"):
+			fmt.Fprintf(&b, " %s=%d", name, f.Int()-base)
+		case f.Kind() == reflect.Map:
+			text, err := json.Marshal(f.Interface())
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintf(&b, " %s=%s", name, text)
+		default:
+			fmt.Fprintf(&b, " %s=%v", name, f.Interface())
+		}
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+func inStream(name string, events ...eventstore.NewEvent) eventstore.StreamAppend {
+	return eventstore.StreamAppend{Stream: name, Events: events}
+}

@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// Message is a message of a transcript.
+type Message struct {
+	Seq      int64
+	At       int64 // ms since 1970, when it happened
+	Redacted bool  // nothing is left of Data
+	Data     coordination.SessionMessage
+}
+
+const (
+	selectNewest = `SELECT e.seq, e.ts, e.type, e.ver, e.actor, e.data
+  FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
+  JOIN session_messages m ON m.transcript_id = t.id JOIN events e ON e.seq = m.seq
+ WHERE t.session_id = ? ORDER BY m.seq DESC LIMIT ?`
+
+	selectTranscripts = `SELECT t.session_id, k.name, t.opened_at, t.closed_at, t.closed, coalesce(s.messages, t.messages)
+  FROM session_keys k JOIN session_transcripts t ON t.key_id = k.id AND t.id > k.hidden
+  LEFT JOIN sessions s ON s.id = t.key_id AND s.transcript_id = t.id
+ WHERE k.name = ? ORDER BY t.id DESC`
+)
+
+// Newest gives the newest messages of a transcript, the oldest of them first: at most limit, and none that would make their data exceed
+// maxBytes, but always the newest.
+func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
+	rows, err := tx.QueryContext(ctx, selectNewest, id, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read transcript: %w", err)
+	}
+	defer rows.Close()
+	var list []Message
+	for bytes := 0; rows.Next(); {
+		var e eventstore.Event
+		var data sql.RawBytes
+		if err := rows.Scan(&e.Seq, &e.TS, &e.Type, &e.Ver, &e.Actor, &data); err != nil {
+			return nil, fmt.Errorf("read message: %w", err)
+		}
+		if bytes += len(data); bytes > maxBytes && len(list) > 0 {
+			break
+		}
+		m := Message{Seq: e.Seq, At: e.TS, Redacted: data == nil}
+		if e.Data = json.RawMessage(data); !m.Redacted {
+			_ = json.Unmarshal(projections.Current(&e).Data, &m.Data) // a member of another type stays blank
+		}
+		list = append(list, m)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read transcript: %w", err)
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// Transcript is what was said in a session between two resets.
+type Transcript struct {
+	ID       string
+	Key      string
+	OpenedAt int64
+	ClosedAt int64  // 0: it is the session's present one
+	Closed   string // why: new, reset, deleted
+	Messages int64
+}
+
+// Transcripts lists those that a key has had, the newest first. What was deleted with its session is not listed.
+func Transcripts(ctx context.Context, tx *sql.Tx, key string) (list []Transcript, err error) {
+	rows, err := tx.QueryContext(ctx, selectTranscripts, key)
+	if err != nil {
+		return nil, fmt.Errorf("list transcripts: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t Transcript
+		if err := rows.Scan(&t.ID, &t.Key, &t.OpenedAt, &t.ClosedAt, &t.Closed, &t.Messages); err != nil {
+			return nil, fmt.Errorf("list transcripts: %w", err)
+		}
+		list = append(list, t)
+	}
+	return list, rows.Err()
+}
