@@ -32,6 +32,7 @@ func (f *fields) server(key, otherwise string) string {
 }
 
 func (f *fields) origins(key string) (all []string) {
+	f.schema.member(key).of("string")
 	for i, item := range f.items(key) {
 		at := f.at.member(key).item(i)
 		switch {

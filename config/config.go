@@ -22,6 +22,7 @@ type Config struct {
 	Session     Session
 	Tools       Tools
 	Discord     Discord
+	Models      Models
 	Gateway     Gateway
 	TaskMonitor TaskMonitor
 
@@ -35,9 +36,14 @@ type Config struct {
 // The Config is never nil: what could not be read has its default. It must not be used if the findings' Err is not nil. No file at all is an
 // empty configuration without findings.
 func Load(path string, getenv func(string) string) (*Config, Findings) {
+	return load(path, readMain(path), getenv)
+}
+
+// load is Load for a main file that has been read.
+func load(path string, file mainFile, getenv func(string) string) (*Config, Findings) {
 	r := newReport()
 	c := &Config{File: path, Files: []string{path}}
-	root := c.read(path, r)
+	root := c.read(path, file, r)
 	if root == nil {
 		root = newObject(position{file: path})
 	}
@@ -51,28 +57,41 @@ func Load(path string, getenv func(string) string) (*Config, Findings) {
 	return c, c.withoutSecrets(r.findings(path))
 }
 
-// read gives the tree of all files, or nil if there is none.
-func (c *Config) read(path string, r *report) *value {
+// mainFile is what lies at the path of a configuration.
+type mainFile struct {
+	found   bool
+	content string
+	err     error // why it cannot be read
+}
+
+func readMain(path string) (file mainFile) {
 	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return mainFile{}
 	}
-	c.Found = true
-	var content string
+	file = mainFile{found: true, err: err}
 	if err == nil {
 		defer f.Close()
-		content, err = readAll(f)
+		file.content, file.err = readAll(f)
 	}
+	return file
+}
+
+// read gives the tree of all files, or nil if there is none.
+func (c *Config) read(path string, file mainFile, r *report) *value {
 	at := position{file: path}
+	c.Found = file.found
 	switch {
-	case errors.Is(err, errTooLarge):
+	case !file.found:
+		return nil
+	case errors.Is(file.err, errTooLarge):
 		r.add(failure(CodeSize, at, nil, "the file is larger than 4 MiB", "split it with $include, or see whether it is a configuration at all"))
 		return nil
-	case err != nil:
-		r.add(failure(CodeFile, at, nil, fmt.Sprintf("read: %v", cause(err)), "name a file that openclawd may read"))
+	case file.err != nil:
+		r.add(failure(CodeFile, at, nil, fmt.Sprintf("read: %v", cause(file.err)), "name a file that openclawd may read"))
 		return nil
 	}
-	root := parse(path, content, r)
+	root := parse(path, file.content, r)
 	if root == nil {
 		return nil
 	}

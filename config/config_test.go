@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
 			Continuation: config.TaskContinuation{Enabled: true, CheckInterval: 2 * time.Minute, IdleThreshold: 3 * time.Minute, ZombieTaskTTL: day,
 				Channel: "discord"},
 		},
-		Session: config.Session{DMScope: "main", MaxPingPongTurns: 5},
+		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
 		Tools:   config.Tools{Visibility: "tree"},
 		Discord: config.Discord{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", RequireMention: true, DMPolicy: "pairing",
@@ -131,12 +131,13 @@ func TestSettings(t *testing.T) {
 		},
 		gateway: {conversationSinks: [{id: 'discord-conversation', enabled: true, options: {guildId: '1', archivePolicy: '3d'}}, {id: 'x', options: {y: 1}}]},
 		taskMonitor: {allowedOrigins: ['https://hub']},
-		models: {x: 1}, plugins: {}, logging: {}, env: {}, cron: {}, hooks: {}, browser: {}, skills: {},
+		models: {mode: 'replace'}, plugins: {}, logging: {}, env: {}, cron: {}, hooks: {}, browser: {}, skills: {},
 	}`, nil)
 	wantFindings(t, findings, "warning big_number openclaw.json:17:37: channels.discord.collaboration.defaultChannel: "+
 		"123456789012345678 is too large for a number: other programs read it as 123456789012345680 (quote this id)")
 	agents := []config.Agent{
-		{ID: "eden", Name: "이든", Default: true, AllowAgents: []string{"*"}}, {ID: "explorer", Kind: "utility", Workspace: "~/x"},
+		{ID: "eden", Name: "이든", Default: true, Identity: config.Identity{Name: "이든"}, AllowAgents: []string{"*"}},
+		{ID: "explorer", Kind: "utility", Workspace: "~/x", Model: config.ModelChoice{Primary: "a/b"}},
 		{ID: "Ann", Utility: true}, {ID: "older", Name: "Old"},
 	}
 	for _, diff := range []string{
@@ -211,11 +212,11 @@ func TestWrongShapesAreErrors(t *testing.T) {
 
 func TestBigNumbers(t *testing.T) {
 	t.Parallel()
-	_, findings := load(t, `{models: [9007199254740992, 9007199254740993, -123456789012345678, 1e30, 0x20000000000001, 123456789012345678.5]}`, nil)
+	_, findings := load(t, `{vault: [9007199254740992, 9007199254740993, -123456789012345678, 1e30, 0x20000000000001, 123456789012345678.5]}`, nil)
 	wantFindings(t, findings,
-		"warning big_number openclaw.json:1:29: models[1]: 9007199254740993 is too large for a number: other programs read it as 9007199254740992 (quote this id)",
-		"warning big_number openclaw.json:1:47: models[2]: -123456789012345678 is too large for a number: other programs read it as -123456789012345680 (quote this id)",
-		"warning big_number openclaw.json:1:74: models[4]: 0x20000000000001 is too large for a number: other programs read it as 9007199254740992 (quote this id)",
+		"warning big_number openclaw.json:1:28: vault[1]: 9007199254740993 is too large for a number: other programs read it as 9007199254740992 (quote this id)",
+		"warning big_number openclaw.json:1:46: vault[2]: -123456789012345678 is too large for a number: other programs read it as -123456789012345680 (quote this id)",
+		"warning big_number openclaw.json:1:73: vault[4]: 0x20000000000001 is too large for a number: other programs read it as 9007199254740992 (quote this id)",
 	)
 }
 

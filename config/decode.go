@@ -11,17 +11,21 @@ const maxPingPongTurns = 30
 
 // decode reads every setting from the tree, and reports what is wrong with any of them.
 func (c *Config) decode(tree *value, r *report) {
-	root := (&fields{report: r}).below(tree, nil)
+	c.decodeRoot((&fields{report: r}).below(tree, nil))
+}
+
+func (c *Config) decodeRoot(root *fields) {
 	c.decodeAgents(root.within("agents"))
 	c.decodeBindings(root)
 	c.decodeSession(root.within("session"))
 	c.decodeTools(root.within("tools"))
 	c.decodeChannels(root.within("channels"))
+	c.decodeModels(root.within("models"))
 	c.decodeGateway(root.within("gateway"))
 	c.decodeTaskMonitor(root.within("taskMonitor"))
 	root.others("$schema", "accessGroups", "acp", "approvals", "audio", "audit", "auth", "broadcast", "browser", "canvasHost", "cli", "commands",
 		"commitments", "crestodian", "cron", "diagnostics", "discord", "discovery", "env", "fleet", "hooks", "identity", "logging", "mcp", "media",
-		"memory", "messages", "meta", "models", "nodeHost", "plugins", "proxy", "secrets", "skills", "surfaces", "talk", "transcripts", "ui", "update",
+		"memory", "messages", "meta", "nodeHost", "plugins", "proxy", "secrets", "skills", "surfaces", "talk", "transcripts", "ui", "update",
 		"vault", "web", "wizard")
 	root.done()
 	c.checkAgentNames(root)
@@ -42,13 +46,15 @@ func (c *Config) decodeBindings(root *fields) {
 }
 
 func (c *Config) decodeSession(f *fields) {
+	c.Session.Scope = f.choice("scope", "per-sender", "global")
+	f.mainKey()
 	c.Session.DMScope = f.choice("dmScope", "main", "per-peer", "per-channel-peer", "per-account-channel-peer")
 	a2a := f.within("agentToAgent")
 	c.Session.MaxPingPongTurns = a2a.count("maxPingPongTurns", 5, 0, maxPingPongTurns)
 	a2a.others("autoTerminate", "retry", "timeout")
 	a2a.done()
-	f.others("scope", "identityLinks", "resetTriggers", "idleMinutes", "reset", "resetByType", "resetByChannel", "store", "typingIntervalSeconds",
-		"typingMode", "parentForkMaxTokens", "mainKey", "sendPolicy", "threadBindings", "maintenance", "writeLock")
+	f.others("identityLinks", "resetTriggers", "idleMinutes", "reset", "resetByType", "resetByChannel", "store", "typingIntervalSeconds",
+		"typingMode", "parentForkMaxTokens", "sendPolicy", "threadBindings", "maintenance", "writeLock")
 	f.done()
 }
 
@@ -79,7 +85,13 @@ func (c *Config) decodeGateway(f *fields) {
 	auth.others("allowTailscale", "rateLimit", "trustedProxy")
 	auth.done()
 	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, decodeSink(f)) })
-	f.others("controlUi", "tailscale", "remote", "reload", "tls", "http", "nodes", "trustedProxies", "allowRealIpFallback", "tools", "webchat", "push",
+	ui := f.within("controlUi")
+	g.Origins = ui.pageOrigins("allowedOrigins")
+	ui.others("enabled", "basePath", "root", "dangerouslyAllowHostHeaderOriginFallback", "allowInsecureAuth", "dangerouslyDisableDeviceAuth",
+		"allowExternalEmbedUrls", "automaticallyFetchFavicons", "chatMessageMaxWidth", "communityInvite", "embedSandbox", "environment", "experimental",
+		"github", "toolTitles")
+	ui.done()
+	f.others("tailscale", "remote", "reload", "tls", "http", "nodes", "trustedProxies", "allowRealIpFallback", "tools", "webchat", "push",
 		"channelHealthCheckMinutes", "channelStaleEventThresholdMinutes", "channelMaxRestartsPerHour", "handshakeTimeoutMs")
 	f.done()
 }
@@ -87,7 +99,7 @@ func (c *Config) decodeGateway(f *fields) {
 func decodeSink(f *fields) Sink {
 	s := Sink{ID: f.text("id", ""), Enabled: f.flag("enabled", false)}
 	o := f.within("options")
-	if s.ID == "discord-conversation" {
+	if s.ID == "discord-conversation" || o.schema != nil {
 		s.Discord = SinkDiscord{
 			GuildID:        o.id("guildId"),
 			DefaultChannel: o.id("defaultChannelId"),

@@ -48,16 +48,19 @@ func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
 		Utility:   f.flag("utility", false),
 		Default:   f.flag("default", false),
 		Workspace: f.text("workspace", ""),
+		Identity: Identity{Name: identity.text("name", ""), Emoji: identity.text("emoji", ""), Avatar: identity.text("avatar", ""),
+			Theme: identity.text("theme", "")},
+		Model:         f.modelChoice("model"),
+		ContextTokens: f.tokens("contextTokens"),
 	}
-	identity.others("theme", "emoji", "avatar")
 	identity.done()
 	subagents := f.within("subagents")
 	agent.AllowAgents = subagents.texts("allowAgents")
 	subagents.others("model", "thinking", "runTimeoutSeconds", "requireAgentId")
 	subagents.done()
-	f.others("description", "agentDir", "model", "models", "skills", "memorySearch", "humanDelay", "heartbeat", "statusUpdates", "groupChat", "sandbox",
+	f.others("description", "agentDir", "models", "skills", "memorySearch", "humanDelay", "heartbeat", "statusUpdates", "groupChat", "sandbox",
 		"tools", "params", "runtime", "thinkingDefault", "verboseDefault", "reasoningDefault", "fastModeDefault", "embeddedHarness", "embeddedPi",
-		"contextLimits", "contextTokens", "bootstrapMaxChars", "bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "category", "role",
+		"contextLimits", "bootstrapMaxChars", "bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "category", "role",
 		"tts", "accountId", "timeoutSeconds", "team", "archived")
 	f.done()
 	checkKind(f)
@@ -103,6 +106,8 @@ func (c *Config) checkID(f *fields, id string, seen map[string]position) bool {
 func (c *Config) decodeDefaults(f *fields) {
 	d := &c.Defaults
 	d.Workspace = f.text("workspace", "")
+	d.Model = f.modelChoice("model")
+	d.ContextTokens = f.tokens("contextTokens")
 	d.Timeout = time.Duration(f.count("timeoutSeconds", 600, 0, maxCount)) * time.Second
 	d.MaxConcurrent = f.count("maxConcurrent", 4, 1, maxCount)
 	nested := f.within("nested")
@@ -134,10 +139,10 @@ func (c *Config) decodeDefaults(f *fields) {
 	}
 	t.done()
 
-	f.others("model", "imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "pdfModel", "pdfMaxBytesMb", "pdfMaxPages",
+	f.others("imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "pdfModel", "pdfMaxBytesMb", "pdfMaxPages",
 		"models", "skills", "repoRoot", "skipBootstrap", "skipOptionalBootstrapFiles", "bootstrapMaxChars", "bootstrapTotalMaxChars",
 		"bootstrapPromptTruncationWarning", "contextInjection", "userTimezone", "timeFormat", "envelopeTimezone", "envelopeTimestamp", "envelopeElapsed",
-		"contextTokens", "contextLimits", "cliBackends", "contextPruning", "compaction", "embeddedPi", "embeddedHarness", "memorySearch",
+		"contextLimits", "cliBackends", "contextPruning", "compaction", "embeddedPi", "embeddedHarness", "memorySearch",
 		"thinkingDefault", "verboseDefault", "reasoningDefault", "elevatedDefault", "fastModeDefault", "blockStreamingDefault", "blockStreamingBreak",
 		"blockStreamingChunk", "blockStreamingCoalesce", "humanDelay", "mediaMaxMb", "imageMaxDimensionPx", "typingIntervalSeconds", "typingMode",
 		"heartbeat", "additionalSystemPrompt", "systemPromptOverride", "sandbox", "params", "statusUpdates", "llm", "silentReply", "silentReplyRewrite",

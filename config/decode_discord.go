@@ -35,6 +35,7 @@ func (c *Config) decodeChannels(f *fields) {
 // allowBots accepts what the reference system does: a flag, or "mentions".
 func allowBots(f *fields) string {
 	v := f.get("allowBots")
+	f.schema.member("allowBots").is("boolean", "string").otherwise(false)
 	switch {
 	case v == nil:
 		return "no"
@@ -104,6 +105,7 @@ func isSnowflake(s string) bool {
 
 func (d *Discord) decodeMentions(discord *fields) {
 	names := discord.within("mentions")
+	discord.schema.member("mentions").each("string")
 	if names.object == nil {
 		return
 	}

@@ -15,15 +15,22 @@ type fields struct {
 	at     *path
 	object *value // nil if it is not set
 	known  []string
+	schema *schemaNode // of this object, where the keys are only listed; else nil
 }
 
 func (f *fields) get(key string) *value {
 	f.known = append(f.known, key)
+	f.schema.member(key).read()
 	return f.object.get(key)
 }
 
 // others names keys that are known but not read: they belong to the reference system, or to a part of ours that is not built yet.
-func (f *fields) others(keys ...string) { f.known = append(f.known, keys...) }
+func (f *fields) others(keys ...string) {
+	f.known = append(f.known, keys...)
+	for _, key := range keys {
+		f.schema.member(key)
+	}
+}
 
 // done reports every key that was neither read nor named as one of the others.
 func (f *fields) done() {
@@ -46,7 +53,17 @@ func (f *fields) unknown(m *member) {
 }
 
 // within returns the object at a key. It is never nil: settings that are not there have their defaults.
-func (f *fields) within(key string) *fields { return f.below(f.get(key), f.at.member(key)) }
+func (f *fields) within(key string) *fields {
+	return f.below(f.get(key), f.at.member(key)).listing(f.schema.member(key).object())
+}
+
+// listing has f list its keys in schema, if that is not nil. There is an empty object to read then.
+func (f *fields) listing(schema *schemaNode) *fields {
+	if schema != nil {
+		f.schema, f.object = schema, newObject(position{})
+	}
+	return f
+}
 
 func (f *fields) below(v *value, at *path) *fields {
 	if v != nil && v.kind != object {
@@ -59,6 +76,9 @@ func (f *fields) below(v *value, at *path) *fields {
 // each visits the objects of a list.
 func (f *fields) each(key string, visit func(*fields)) {
 	at := f.at.member(key)
+	if schema := f.schema.member(key).entries(); schema != nil {
+		visit(f.below(nil, at.item(0)).listing(schema))
+	}
 	for i, item := range f.items(key) {
 		if item.kind == object {
 			visit(f.below(item, at.item(i)))
@@ -71,6 +91,9 @@ func (f *fields) each(key string, visit func(*fields)) {
 // named visits the objects of an object, in the order of the file, with their keys.
 func (f *fields) named(key string, visit func(name string, f *fields)) {
 	all := f.within(key)
+	if schema := f.schema.member(key).named(); schema != nil {
+		visit("name", f.below(nil, all.at.member("name")).listing(schema))
+	}
 	if all.object == nil {
 		return
 	}
@@ -83,6 +106,7 @@ func (f *fields) named(key string, visit func(name string, f *fields)) {
 
 func (f *fields) items(key string) []*value {
 	v := f.get(key)
+	f.schema.member(key).is("array")
 	if v == nil {
 		return nil
 	}
@@ -95,6 +119,7 @@ func (f *fields) items(key string) []*value {
 
 func (f *fields) text(key, otherwise string) string {
 	v := f.get(key)
+	f.schema.member(key).is("string").otherwise(otherwise)
 	switch {
 	case v == nil:
 		return otherwise
@@ -107,6 +132,7 @@ func (f *fields) text(key, otherwise string) string {
 
 func (f *fields) texts(key string) []string {
 	var all []string
+	f.schema.member(key).of("string")
 	for i, item := range f.items(key) {
 		if item.kind == text {
 			all = append(all, item.text)
@@ -120,6 +146,7 @@ func (f *fields) texts(key string) []string {
 // id reads an id: a text, or a whole number, whose digits are kept. That others may lose them is reported apart from here.
 func (f *fields) id(key string) string {
 	v := f.get(key)
+	f.schema.member(key).is("string", "integer")
 	if v == nil {
 		return ""
 	}
@@ -128,6 +155,7 @@ func (f *fields) id(key string) string {
 
 func (f *fields) ids(key string) []string {
 	var all []string
+	f.schema.member(key).of("string", "integer")
 	for i, item := range f.items(key) {
 		if id := f.idOf(item, f.at.member(key).item(i)); id != "" {
 			all = append(all, id)
@@ -151,6 +179,7 @@ func (f *fields) idOf(v *value, at *path) string {
 
 func (f *fields) flag(key string, otherwise bool) bool {
 	v := f.get(key)
+	f.schema.member(key).is("boolean").otherwise(otherwise)
 	switch {
 	case v == nil:
 		return otherwise
@@ -164,6 +193,7 @@ func (f *fields) flag(key string, otherwise bool) bool {
 // count reads a whole number between two bounds.
 func (f *fields) count(key string, otherwise, least, most int) int {
 	v := f.get(key)
+	f.schema.member(key).is("integer").otherwise(otherwise).bounds(least, most)
 	if v == nil {
 		return otherwise
 	}
@@ -183,6 +213,7 @@ func (f *fields) count(key string, otherwise, least, most int) int {
 // duration reads a time: a number of milliseconds, or a text such as 90s, 2m or 24h.
 func (f *fields) duration(key string, otherwise time.Duration) time.Duration {
 	v := f.get(key)
+	f.schema.member(key).is("string", "integer").otherwise(otherwise.Milliseconds())
 	if v == nil {
 		return otherwise
 	}
@@ -222,6 +253,7 @@ func parseDuration(s string) (time.Duration, bool) {
 // choice reads a text that must be one of several; the first is the default.
 func (f *fields) choice(key string, options ...string) string {
 	v := f.get(key)
+	f.schema.member(key).is("string").otherwise(options[0]).oneOf(options)
 	if v == nil {
 		return options[0]
 	}
@@ -255,6 +287,7 @@ func (f *fields) ownSecret(key string) Secret { return f.secretOr(key, failure) 
 
 func (f *fields) secretOr(key string, unbound func(code string, at position, path *path, message, mend string) Finding) Secret {
 	v := f.get(key)
+	f.schema.member(key).hidden()
 	switch {
 	case v == nil:
 		return ""

@@ -22,21 +22,31 @@ type parser struct {
 	// The place of the byte at mark, from which here goes on counting.
 	mark int
 	at   position
+
+	comments []span
 }
 
 // parse reads the text of a file. It reports what is wrong, and returns nil if that is an error.
 func parse(file, content string, r *report) *value {
+	root, _ := parseAll(file, content, r)
+	return root
+}
+
+// parseAll is parse, and tells where comments stand. Places in the text are those behind a byte order mark.
+func parseAll(file, content string, r *report) (root *value, comments []span) {
 	p := &parser{text: content, report: r, at: position{file, 1, 1}}
 	root, err := p.document()
 	if err != nil {
 		r.add(*err)
-		return nil
+		return nil, nil
 	}
-	return root
+	return root, p.comments
 }
 
+// byteOrderMark may stand before a file's text, which begins behind it.
+const byteOrderMark = "\uFEFF"
+
 func (p *parser) document() (*value, *Finding) {
-	const byteOrderMark = "\uFEFF"
 	p.text = strings.TrimPrefix(p.text, byteOrderMark)
 	if err := p.checkEncoding(); err != nil {
 		return nil, err
@@ -77,6 +87,15 @@ func (p *parser) checkEncoding() *Finding {
 
 // value reads any value. The next byte is its first.
 func (p *parser) value(at *path) (*value, *Finding) {
+	from := p.pos
+	v, err := p.anyValue(at)
+	if err == nil {
+		v.span = span{from, p.pos}
+	}
+	return v, err
+}
+
+func (p *parser) anyValue(at *path) (*value, *Finding) {
 	switch c := p.peek(); {
 	case c == '{':
 		return p.object(at)
@@ -95,12 +114,13 @@ func (p *parser) value(at *path) (*value, *Finding) {
 
 func (p *parser) object(at *path) (*value, *Finding) {
 	v := newObject(p.here())
-	err := p.entries(v, '}', func() *Finding {
+	err := p.entries(v, '}', func(e *entry) *Finding {
 		m := &member{at: p.here()}
 		var err *Finding
 		if m.key, err = p.key(); err != nil {
 			return err
 		}
+		e.key, e.nameEnd = m.key, p.pos
 		if err = p.space(); err != nil {
 			return err
 		}
@@ -120,6 +140,7 @@ func (p *parser) object(at *path) (*value, *Finding) {
 			p.report.add(warning(CodeDuplicateKey, m.at, where, fmt.Sprintf("this key stands here again, after %d:%d; the last one counts",
 				first.at.line, first.at.column), "remove one of them"))
 		}
+		e.value = m.value
 		v.set(m)
 		return nil
 	})
@@ -128,16 +149,17 @@ func (p *parser) object(at *path) (*value, *Finding) {
 
 func (p *parser) list(at *path) (*value, *Finding) {
 	v := &value{kind: list, at: p.here()}
-	err := p.entries(v, ']', func() *Finding {
+	err := p.entries(v, ']', func(e *entry) *Finding {
 		item, err := p.value(at.item(len(v.items)))
 		v.items = append(v.items, item)
+		e.value = item
 		return err
 	})
 	return v, err
 }
 
 // entries reads what stands between brackets, separated by commas, of which the last entry may have one too.
-func (p *parser) entries(v *value, end byte, entry func() *Finding) *Finding {
+func (p *parser) entries(v *value, end byte, read func(*entry) *Finding) *Finding {
 	if p.depth++; p.depth > maxDepth {
 		f := failure(CodeDepth, v.at, nil, fmt.Sprintf("brackets are nested more than %d deep", maxDepth), "remove some levels")
 		return &f
@@ -152,9 +174,11 @@ func (p *parser) entries(v *value, end byte, entry func() *Finding) *Finding {
 		if p.pos == len(p.text) {
 			return p.unclosed(v, end)
 		}
-		if err := entry(); err != nil {
+		one := entry{span: span{from: p.pos}, comma: -1}
+		if err := read(&one); err != nil {
 			return err
 		}
+		one.to = p.pos
 		if err := p.space(); err != nil {
 			return err
 		}
@@ -162,10 +186,12 @@ func (p *parser) entries(v *value, end byte, entry func() *Finding) *Finding {
 		case p.pos == len(p.text):
 			return p.unclosed(v, end)
 		case c == ',':
+			one.comma = p.pos
 			p.pos++
 		case c != end:
 			return p.fail(fmt.Sprintf("found %s where a comma or %q belongs", p.found(), end), "put a comma between the entries")
 		}
+		v.entries = append(v.entries, one)
 	}
 	p.pos++
 	p.depth--

@@ -15,13 +15,17 @@ func (p *parser) space() *Finding {
 		case isSpace(r):
 			p.pos += size
 		case strings.HasPrefix(rest, "//"):
+			start := p.pos
 			p.lineComment()
+			p.comments = append(p.comments, span{start, p.pos})
 		case strings.HasPrefix(rest, "/*"):
 			end := strings.Index(rest[2:], "*/")
 			if end < 0 {
 				return p.fail("a comment begins here and does not end", "close it with */")
 			}
+			start := p.pos
 			p.pos += 2 + end + 2
+			p.comments = append(p.comments, span{start, p.pos})
 		default:
 			return nil
 		}

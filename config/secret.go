@@ -48,14 +48,18 @@ func markSecrets(v *value, inside bool) {
 		}
 	case object:
 		for _, m := range v.members {
-			switch {
-			case m.value.kind == number:
-				m.value.secret = (inside || namesSecret(m.key)) && !namesAmount(m.key)
-			default:
-				markSecrets(m.value, inside || namesSecret(m.key) || holdsSecrets(m.key))
-			}
+			markSecret(m.key, m.value, inside)
 		}
 	}
+}
+
+// markSecret is markSecrets for what stands at a key.
+func markSecret(key string, v *value, inside bool) {
+	if v.kind == number {
+		v.secret = (inside || namesSecret(key)) && !namesAmount(key)
+		return
+	}
+	markSecrets(v, inside || namesSecret(key) || holdsSecrets(key))
 }
 
 // holdsSecrets reports whether the members of this object are secrets whatever their names: variables and HTTP headers often are.

@@ -10,6 +10,10 @@ type Agent struct {
 	Utility   bool   // works for other agents only
 	Default   bool   // answers where nobody is named
 	Workspace string // may begin with ~; "" if not configured
+	Identity  Identity
+	Model     ModelChoice
+
+	ContextTokens int // 0 if it has no number of its own
 
 	// AllowAgents are those that it may start as sub-agents; "*" is any.
 	AllowAgents []string
@@ -18,6 +22,8 @@ type Agent struct {
 // AgentDefaults hold for every agent.
 type AgentDefaults struct {
 	Workspace     string
+	Model         ModelChoice
+	ContextTokens int           // 0 if not configured
 	Timeout       time.Duration // of a run
 	MaxConcurrent int           // runs at a time
 	MaxNested     int           // runs at a time that agents wait for
@@ -59,6 +65,7 @@ type Binding struct {
 
 // Session holds the settings of sessions.
 type Session struct {
+	Scope            string // per-sender or global: whether everybody has a session of their own
 	DMScope          string
 	MaxPingPongTurns int // 0 to 30
 }
@@ -82,6 +89,7 @@ type Gateway struct {
 	Bind       string // loopback, auto, lan, custom or tailnet
 	CustomHost string
 	Auth       Auth
+	Origins    []string // of pages of other machines that may connect; "*" is any
 	Sinks      []Sink
 }
 

@@ -29,11 +29,13 @@ func distance(a, b string, limit int) int {
 	if a == b {
 		return 0
 	}
-	x, y := []rune(clip(a)), []rune(clip(b))
-	if max(len(x)-len(y), len(y)-len(x)) > limit {
+	a, b = clip(a), clip(b)
+	if m, n := utf8.RuneCountInString(a), utf8.RuneCountInString(b); max(m-n, n-m) > limit {
 		return limit + 1
 	}
-	beforeLast, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	x, y := []rune(a), []rune(b)
+	rows := make([]int, 3*(len(y)+1))
+	beforeLast, last, row := rows[:len(y)+1], rows[len(y)+1:2*(len(y)+1)], rows[2*(len(y)+1):]
 	for j := range last {
 		last[j] = j
 	}

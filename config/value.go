@@ -28,16 +28,21 @@ func (k kind) String() string {
 	return [...]string{"null", "true or false", "a number", "a text", "a list", "an object"}[k]
 }
 
+// span is a part of a text, in bytes.
+type span struct{ from, to int }
+
 // value is a node of a file's tree.
 type value struct {
+	span    // in the text that it was read from
 	kind    kind
 	at      position
 	text    string // of a text; of a number or boolean: as written
 	items   []*value
 	members []*member
 	index   map[string]*member
-	secret  bool // must not be shown
-	unset   bool // names a variable that is not set
+	entries []entry // of a list or object, as they were read
+	secret  bool    // must not be shown
+	unset   bool    // names a variable that is not set
 }
 
 // member is an entry of an object. Its place is that of the key.
@@ -45,6 +50,15 @@ type member struct {
 	key   string
 	at    position
 	value *value
+}
+
+// entry is what stands between two commas. One whose key stands again after it is no member.
+type entry struct {
+	span           // from the key, if there is one, to the end of the value
+	comma   int    // where the comma after it is; -1 if there is none
+	key     string // of a member
+	nameEnd int    // where the key ends
+	value   *value
 }
 
 func newObject(at position) *value {
@@ -141,8 +155,13 @@ func isPlainKey(key string) bool {
 }
 
 // clip shortens a text of the file to what a message has room for.
-func clip(s string) string {
-	const most = 80
+func clip(s string) string { return clipTo(s, 80) }
+
+// clipTo shortens a text to so many characters.
+func clipTo(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
 	n := 0
 	for i := range s {
 		if n++; n > most {

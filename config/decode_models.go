@@ -1,0 +1,114 @@
+package config
+
+import (
+	"cmp"
+	"strings"
+)
+
+func (c *Config) decodeModels(f *fields) {
+	f.choice("mode", "merge", "replace")
+	f.named("providers", func(id string, f *fields) { c.Models.Providers = append(c.Models.Providers, decodeProvider(id, f)) })
+	f.others("bedrockDiscovery", "pricing", "catalogRefresh")
+	f.done()
+}
+
+func decodeProvider(id string, f *fields) ModelProvider {
+	p := ModelProvider{ID: id, BaseURL: f.text("baseUrl", ""), API: f.text("api", ""), APIKey: f.secret("apiKey")}
+	f.each("models", func(f *fields) {
+		if m := decodeModel(f); m.ID != "" {
+			p.Models = append(p.Models, m)
+		}
+	})
+	f.others("auth", "headers", "authHeader", "injectNumCtxForOpenAICompat", "request", "maxTokens", "contextWindow", "contextTokens", "timeoutSeconds",
+		"region", "params", "agentRuntime", "localService", "name", "apiKeyEnv")
+	f.done()
+	return p
+}
+
+func decodeModel(f *fields) Model {
+	m := Model{
+		ID:            f.text("id", ""),
+		Name:          f.text("name", ""),
+		Reasoning:     f.flag("reasoning", false),
+		Input:         f.texts("input"),
+		ContextWindow: f.tokens("contextWindow"),
+		MaxTokens:     f.tokens("maxTokens"),
+	}
+	m.Name = cmp.Or(m.Name, m.ID)
+	if m.Input == nil {
+		m.Input = []string{"text"}
+	}
+	f.others("api", "baseUrl", "cost", "headers", "compat", "contextTokens", "params", "agentRuntime", "thinkingLevelMap", "mediaInput",
+		"metadataSource", "status", "tags")
+	f.done()
+	return m
+}
+
+// tokens reads a number of tokens, 0 where it is not set.
+func (f *fields) tokens(key string) int {
+	const usual, most = 128_000, 1_000_000_000
+	f.schema.member(key).is("integer").bounds(1, most)
+	if f.get(key) == nil {
+		return 0
+	}
+	return f.count(key, usual, 1, most)
+}
+
+// modelChoice reads a text that names a model, or an object that names one and those that stand in for it.
+func (f *fields) modelChoice(key string) ModelChoice {
+	v := f.get(key)
+	n := f.schema.member(key).is("string", "object")
+	if n != nil {
+		v = newObject(position{})
+	}
+	if v == nil {
+		return ModelChoice{}
+	}
+	if v.kind == text {
+		return ModelChoice{Primary: strings.TrimSpace(v.text)}
+	}
+	if v.kind != object {
+		f.wrong(v, f.at.member(key), "a text or an object")
+		return ModelChoice{}
+	}
+	o := f.below(v, f.at.member(key)).listing(n)
+	choice := ModelChoice{Primary: strings.TrimSpace(o.text("primary", "")), Fallbacks: o.texts("fallbacks")}
+	o.others("timeoutMs")
+	o.done()
+	return choice
+}
+
+// mainKey reads session.mainKey, which the reference system accepts and does not heed: the main session of an agent ends in main.
+func (f *fields) mainKey() {
+	v := f.get("mainKey")
+	f.schema.member("mainKey").is("string")
+	switch {
+	case v == nil:
+	case v.kind != text:
+		f.wrong(v, f.at.member("mainKey"), text.String())
+	case strings.TrimSpace(v.text) != "main" && strings.TrimSpace(v.text) != "":
+		one := warning(CodeValue, v.at, f.at.member("mainKey"), v.shown()+" has no effect: the main session is always called main", "remove this setting")
+		one.Value = v.shown()
+		f.report.add(one)
+	}
+}
+
+// pageOrigins reads origins of pages. "*" is any, and what can be none is only warned of: no page will ever have it.
+func (f *fields) pageOrigins(key string) (all []string) {
+	f.schema.member(key).of("string")
+	for i, item := range f.items(key) {
+		at := f.at.member(key).item(i)
+		switch {
+		case item.kind != text:
+			f.wrong(item, at, text.String())
+		case item.text != "*" && !isOrigin(item.text):
+			one := warning(CodeValue, item.at, at, item.shown()+" is not an origin; no page has it",
+				"write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102")
+			one.Value = item.shown()
+			f.report.add(one)
+		default:
+			all = append(all, item.text)
+		}
+	}
+	return all
+}

@@ -1,0 +1,287 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Redacted stands where a secret was in everything that a Document shows. Sent back, it means the secret that is stored there.
+const Redacted = "__OPENCLAW_REDACTED__"
+
+// Document is the main file as it lay there when it was read, or as Patch or Replace would leave it. It does not change and may be shared.
+// Nothing that it shows holds a secret.
+type Document struct {
+	path   string
+	getenv func(string) string
+	file   mainFile
+
+	config   *Config
+	findings Findings
+	tree     *value // of the main file alone, before $include and variables; nil if there is none
+	comments []span
+	hide     *redactor
+
+	changed bool     // it is not what lies there
+	base    mainFile // what lay there
+
+	// What is shown, made when somebody asks for it first.
+	raw              func() (text string, ok bool)
+	parsed, resolved func() []byte
+	errors, warnings func() []Issue
+}
+
+// What is told of the settings that a change touches.
+const (
+	maxChanged     = 1000
+	maxChangedPath = 300 // characters of one path
+)
+
+// ReadDocument reads the file at path, whatever is wrong with it. getenv is that of Load.
+func ReadDocument(path string, getenv func(string) string) *Document {
+	return newDocument(path, readMain(path), getenv, nil)
+}
+
+// newDocument reads a file. known are secrets of what lay there before.
+func newDocument(path string, file mainFile, getenv func(string) string, known []string) *Document {
+	if len(file.content) > maxFileBytes {
+		file = mainFile{found: true, err: errTooLarge}
+	}
+	d := &Document{path: path, getenv: getenv, file: file, base: file}
+	d.config, d.findings = load(path, file, getenv)
+	if file.found && file.err == nil {
+		d.tree, d.comments = parseAll(path, file.content, newReport())
+	}
+	d.hide = newRedactor(d.config.tree, d.tree, d.text(), known)
+	d.raw = sync.OnceValues(d.withoutSecrets)
+	d.parsed = sync.OnceValue(func() []byte { return d.hide.json(d.tree) })
+	d.resolved = sync.OnceValue(func() []byte { return d.hide.json(d.config.tree) })
+	d.errors = sync.OnceValue(func() []Issue { return issuesOf(d.findings, Error, d.hide) })
+	d.warnings = sync.OnceValue(func() []Issue { return issuesOf(d.findings, Warning, d.hide) })
+	for i := range d.findings {
+		f := &d.findings[i]
+		f.Path, f.Value, f.Message, f.Mend = d.hide.within(f.Path), d.hide.within(f.Value), d.hide.within(f.Message), d.hide.within(f.Mend)
+	}
+	return d
+}
+
+// text is the content behind a byte order mark, as spans count it.
+func (d *Document) text() string { return strings.TrimPrefix(d.file.content, byteOrderMark) }
+
+// Path is where the file lies.
+func (d *Document) Path() string { return d.path }
+
+// Exists reports whether there is such a file.
+func (d *Document) Exists() bool { return d.file.found }
+
+// Hash is the SHA-256 of the file's bytes, in hexadecimal; "" if there is none, or none that can be read.
+func (d *Document) Hash() string { return hashOf(d.file) }
+
+// BaseHash is the Hash of what lay there when the Document was read, before Patch or Replace.
+func (d *Document) BaseHash() string { return hashOf(d.base) }
+
+func hashOf(file mainFile) string {
+	if !file.found || file.err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(file.content))
+	return hex.EncodeToString(sum[:])
+}
+
+// Config is what the file says, as Load reads it. It must not be used if the findings' Err is not nil.
+func (d *Document) Config() *Config { return d.config }
+
+// Findings are those of Load.
+func (d *Document) Findings() Findings { return slices.Clone(d.findings) }
+
+// Raw is the text with Redacted for every secret, comments included. It is not ok where nobody can tell what is one: there is no file, it
+// cannot be read, or it is not JSON5.
+func (d *Document) Raw() (text string, ok bool) { return d.raw() }
+
+func (d *Document) withoutSecrets() (text string, ok bool) {
+	if d.tree == nil {
+		return "", false
+	}
+	return d.hide.text(d.file.content[:len(d.file.content)-len(d.text())], d.text(), d.tree, d.comments)
+}
+
+// Parsed is the file's own content as JSON, before $include and variables. It is {} where Raw is not ok for want of a tree.
+// Nobody may change it.
+func (d *Document) Parsed() []byte { return d.parsed() }
+
+// Resolved is the whole configuration as JSON, with included files and variables in place. Nobody may change it.
+func (d *Document) Resolved() []byte { return d.resolved() }
+
+// Shown takes out of a text what is a secret of the file.
+func (d *Document) Shown(s string) string { return d.hide.within(s) }
+
+// Patch merges raw into the file and returns what would lie there then, with the paths of the settings that differ, or the first of many.
+//
+// raw is the JSON5 text of an object. It is merged as RFC 7386 says, with null for what goes; and lists of objects that all have an id are
+// merged by it. Everything that the patch does not touch keeps its bytes. Errors are *EditError and *InvalidError.
+func (d *Document) Patch(raw string) (next *Document, changed []string, err error) {
+	patch, err := readPatch(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := d.editable(); err != nil {
+		return nil, nil, err
+	}
+	base := d
+	if !d.file.found {
+		base = newDocument(d.path, mainFile{content: "{}\n", found: true}, d.getenv, nil)
+	}
+	switch {
+	case base.tree == nil:
+		return nil, nil, &EditError{Message: "the file is not JSON5, so nothing can be merged into it", Mend: "replace all of it"}
+	case base.tree.kind != object:
+		return nil, nil, &EditError{Message: "the file holds " + base.tree.kind.String() + ", not an object", Mend: "replace all of it"}
+	}
+	if err := base.restorePatch(patch); err != nil {
+		return nil, nil, err
+	}
+	joined, err := base.checkOutside(patch)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := edited(base.text(), base.tree, patch)
+	if err != nil {
+		return nil, nil, err
+	}
+	next = d.with(strings.TrimSuffix(base.file.content, base.text()) + text)
+	if joined != nil {
+		if err := next.checkJoined(patched(joined, patch)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return d.valid(next, base.tree)
+}
+
+// Replace puts raw, a whole JSON5 text, in the place of the file's. Redacted in it stands for what is stored at the same place, in comments
+// too. Otherwise it is as Patch.
+func (d *Document) Replace(raw string) (next *Document, changed []string, err error) {
+	if err := d.editable(); err != nil {
+		return nil, nil, err
+	}
+	text, err := d.restoreText(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.valid(d.with(text), d.tree)
+}
+
+// editable reports why nobody may touch the file: what it holds is not known.
+func (d *Document) editable() error {
+	if d.file.err != nil {
+		return &EditError{Message: fmt.Sprintf("the file cannot be read: %v", cause(d.file.err)), Mend: "mend that first"}
+	}
+	return nil
+}
+
+// with is the document that has another content.
+func (d *Document) with(content string) *Document {
+	next := newDocument(d.path, mainFile{found: true, content: content}, d.getenv, d.hide.secrets)
+	next.base, next.changed = d.base, !d.base.found || content != d.base.content
+	return next
+}
+
+// Changed reports whether Write has something to write.
+func (d *Document) Changed() bool { return d.changed }
+
+func (d *Document) valid(next *Document, before *value) (*Document, []string, error) {
+	if err := next.findings.Err(); err != nil {
+		return nil, nil, &InvalidError{Issues: next.errors()}
+	}
+	var changed []string
+	differences(before, next.tree, nil, func(at *path) {
+		if len(changed) < maxChanged {
+			changed = append(changed, clipTo(next.hide.within(at.String()), maxChangedPath))
+		}
+	})
+	return next, changed, nil
+}
+
+// Issue is a finding as the gateway's clients know it.
+type Issue struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// Issues are the findings of one severity. Nobody may change them.
+func (d *Document) Issues(s Severity) []Issue {
+	if s == Error {
+		return d.errors()
+	}
+	return d.warnings()
+}
+
+func issuesOf(findings Findings, s Severity, hide *redactor) []Issue {
+	issues := []Issue{}
+	for i := range findings {
+		if f := &findings[i]; f.Severity == s {
+			issues = append(issues, Issue{hide.within(f.Path), hide.within(f.Message + " (" + f.Mend + ")")})
+		}
+	}
+	return issues
+}
+
+// InvalidError says that a configuration could not be used.
+type InvalidError struct{ Issues []Issue }
+
+func (e *InvalidError) Error() string {
+	s := "invalid config"
+	for i, one := range e.Issues {
+		s += [...]string{": ", "; "}[min(i, 1)]
+		if one.Path != "" {
+			s += one.Path + ": "
+		}
+		s += one.Message
+	}
+	return s
+}
+
+// EditError says why a text cannot be put into the file. It shows no value.
+type EditError struct {
+	Path    string // of the setting; "" if it is about none
+	Message string
+	Mend    string
+}
+
+func (e *EditError) Error() string {
+	s := e.Message + "; " + e.Mend
+	if e.Path != "" {
+		s = e.Path + ": " + s
+	}
+	return s
+}
+
+// ErrNotObject means that a patch is JSON5, but not an object.
+var ErrNotObject = errors.New("must be an object")
+
+// readPatch reads the text of a patch.
+func readPatch(raw string) (*value, error) {
+	patch, err := readRaw(raw)
+	if err == nil && patch.kind != object {
+		return nil, ErrNotObject
+	}
+	return patch, err
+}
+
+// readRaw reads a text that somebody has sent. What is wrong with it is told by its place; of the text itself no more than one character.
+func readRaw(raw string) (*value, error) {
+	if len(raw) > maxFileBytes {
+		return nil, &EditError{Message: "the text is larger than 4 MiB", Mend: "send less"}
+	}
+	r := newReport()
+	root := parse("raw", raw, r)
+	if root == nil {
+		f := r.findings("raw")
+		one := f[slices.IndexFunc(f, func(f Finding) bool { return f.Severity == Error })]
+		return nil, &EditError{Message: fmt.Sprintf("not JSON5: %d:%d: %s", one.Line, one.Column, one.Message), Mend: one.Mend}
+	}
+	return root, nil
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// ScriptedModel answers where no model is configured. It is part of the program and needs no key.
+const ScriptedModel = "scripted/scripted"
+
+// DefaultContextTokens is how much an agent keeps in view of a model that says nothing about it.
+const DefaultContextTokens = 200_000
+
+// Identity is how an agent shows itself. Every text may be "".
+type Identity struct {
+	Name   string
+	Emoji  string
+	Avatar string // a letter, an address, or a path in its workspace
+	Theme  string
+}
+
+// ModelChoice says which model answers, as provider/id. A zero one leaves it open.
+type ModelChoice struct {
+	Primary   string
+	Fallbacks []string // that answer if it cannot, in this order
+}
+
+// Models holds the models that agents may use.
+type Models struct {
+	Providers []ModelProvider // in the order of the file
+}
+
+// ModelProvider is where models are asked.
+type ModelProvider struct {
+	ID      string
+	BaseURL string
+	API     string // openai-completions, ...; openclawd speaks what an OpenAI-compatible endpoint understands
+	APIKey  Secret
+	Models  []Model
+}
+
+// Model is a model of a provider.
+type Model struct {
+	ID            string
+	Name          string // its id if the files say none
+	Reasoning     bool
+	Input         []string // text, image, ...
+	ContextWindow int      // tokens; 0 if the files do not say
+	MaxTokens     int      // of an answer; 0 if the files do not say
+}
+
+// SplitModel splits provider/id. The provider is "" where only an id is given; an id may hold further slashes.
+func SplitModel(ref string) (provider, id string) {
+	provider, id, found := strings.Cut(ref, "/")
+	if !found {
+		return "", ref
+	}
+	return provider, id
+}
+
+// AgentNamed finds an agent by its id, whatever its capitals, or nil.
+func (c *Config) AgentNamed(id string) *Agent {
+	for i := range c.Agents {
+		if strings.EqualFold(c.Agents[i].ID, id) {
+			return &c.Agents[i]
+		}
+	}
+	return nil
+}
+
+// DefaultAgentID is the agent that answers where nobody is named: the first one that is marked as default, else the first one, else main.
+func (c *Config) DefaultAgentID() string {
+	for _, a := range c.Agents {
+		if a.Default {
+			return strings.ToLower(a.ID)
+		}
+	}
+	if len(c.Agents) > 0 {
+		return strings.ToLower(c.Agents[0].ID)
+	}
+	return "main"
+}
+
+// ModelFor is the choice that holds for an agent: its own, else that of all agents, else the first configured model, else ScriptedModel.
+// An agent that names a model of its own has no fallbacks but its own. Any id may be asked for.
+func (c *Config) ModelFor(agentID string) ModelChoice {
+	choice := c.Defaults.Model
+	if a := c.AgentNamed(agentID); a != nil {
+		switch {
+		case a.Model.Primary != "":
+			choice = a.Model
+		case len(a.Model.Fallbacks) > 0:
+			choice.Fallbacks = a.Model.Fallbacks
+		}
+	}
+	choice.Primary = c.whole(cmp.Or(choice.Primary, c.firstModel(), ScriptedModel))
+	choice.Fallbacks = slices.Clone(choice.Fallbacks)
+	for i, ref := range choice.Fallbacks {
+		choice.Fallbacks[i] = c.whole(ref)
+	}
+	return choice
+}
+
+// whole gives a reference that names only a model the provider that has it.
+func (c *Config) whole(ref string) string {
+	if provider, id := SplitModel(ref); provider == "" {
+		for _, p := range c.Models.Providers {
+			if slices.ContainsFunc(p.Models, func(m Model) bool { return m.ID == id }) {
+				return p.ID + "/" + id
+			}
+		}
+	}
+	return ref
+}
+
+func (c *Config) firstModel() string {
+	for _, p := range c.Models.Providers {
+		if len(p.Models) > 0 {
+			return p.ID + "/" + p.Models[0].ID
+		}
+	}
+	return ""
+}
+
+// ModelNamed finds a configured model by provider/id, or nil.
+func (c *Config) ModelNamed(ref string) *Model {
+	provider, id := SplitModel(ref)
+	for i := range c.Models.Providers {
+		if p := &c.Models.Providers[i]; p.ID == provider {
+			for j := range p.Models {
+				if p.Models[j].ID == id {
+					return &p.Models[j]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ContextTokens is how many tokens an agent that uses a model keeps in view: what is set for the agent, else for all agents, else the
+// model's window.
+func (c *Config) ContextTokens(agentID, ref string) int {
+	own := 0
+	if a := c.AgentNamed(agentID); a != nil {
+		own = a.ContextTokens
+	}
+	window := 0
+	if m := c.ModelNamed(ref); m != nil {
+		window = m.ContextWindow
+	}
+	return cmp.Or(own, c.Defaults.ContextTokens, window, DefaultContextTokens)
+}

@@ -1,0 +1,16 @@
+// Package durable brings to disk what a file's own sync does not: its name.
+package durable
+
+import (
+	"errors"
+	"os"
+)
+
+// SyncDir brings the names in a directory to disk: those of files that were made, renamed and removed there.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
