@@ -1,0 +1,203 @@
+package catalogue
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/agent/llm/openai"
+	"github.com/pronto-lab/openclawd/agent/llm/scripted"
+	"github.com/pronto-lab/openclawd/config"
+)
+
+// Options of New.
+type Options struct {
+	Getenv    func(string) string // of keys; nil knows none
+	Script    *scripted.Script    // of the scripted provider; default: scripted.Default()
+	Transport http.RoundTripper   // that endpoints are reached by; share one between catalogues, so that connections outlive a configuration
+	OpenAI    openai.Options      // bounds and times of all endpoints; what a catalogue knows itself is not read
+}
+
+// Catalogue knows the models of one configuration. It may be used by many goroutines; when the configuration changes, make another one.
+// It holds nothing that has to be closed: connections are the Transport's.
+type Catalogue struct {
+	config *config.Config
+	o      Options
+
+	mu     sync.Mutex
+	opened map[string]llm.Provider // by the provider's id
+}
+
+// New makes a Catalogue.
+func New(c *config.Config, o Options) *Catalogue {
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
+	}
+	if o.Transport == nil {
+		o.Transport = openai.NewTransport()
+	}
+	return &Catalogue{config: c, o: o, opened: map[string]llm.Provider{}}
+}
+
+// Error says why a model cannot be opened. It shows no secret.
+type Error struct {
+	Ref     string // of the model
+	Setting string // to which it is due, such as models.providers.fake.baseUrl
+	Problem string
+	Mend    string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("model %s: %s: %s; %s", e.Ref, e.Setting, e.Problem, e.Mend)
+}
+func (e *Error) Code() string { return "model" }
+func (e *Error) Hint() string { return e.Mend }
+
+// Choices are the references of the models that an agent may use, the first choice first and none twice. There is at least one.
+func (c *Catalogue) Choices(agentID string) []string {
+	choice := c.config.ModelFor(agentID)
+	refs := []string{choice.Primary}
+	for _, ref := range choice.Fallbacks {
+		if ref != "" && !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// Open finds a model. Errors are *Error.
+func (c *Catalogue) Open(ref string) (*Model, error) {
+	providerID, id := config.SplitModel(ref)
+	if providerID == "" || id == "" {
+		return nil, &Error{llm.Clean(ref), "model", "names no provider", "write provider/model, such as " + config.ScriptedModel}
+	}
+	listed := c.listed(providerID)
+	m := &Model{Ref: ref, ProviderID: providerID, ID: id}
+	if info := c.config.ModelNamed(ref); info != nil {
+		m.ContextWindow, m.MaxTokens = info.ContextWindow, info.MaxTokens
+		m.plain = !info.Reasoning
+		m.Images = slices.Contains(info.Input, "image")
+	} else if listed != nil && len(listed.Models) > 0 {
+		return nil, &Error{llm.Clean(ref), "models.providers." + providerID + ".models", "does not list " + llm.Clean(id),
+			"add it, or name one of " + idsOf(listed.Models)}
+	} else {
+		m.Images = true // nobody says that it cannot see
+	}
+	m.ContextWindow = cmp.Or(m.ContextWindow, config.DefaultContextTokens)
+	provider, err := c.provider(ref, providerID, listed)
+	if err != nil {
+		return nil, err
+	}
+	m.provider = provider
+	return m, nil
+}
+
+func (c *Catalogue) listed(id string) *config.ModelProvider {
+	for i := range c.config.Models.Providers {
+		if p := &c.config.Models.Providers[i]; p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+func idsOf(models []config.Model) string {
+	const shown = 10
+	var ids []string
+	for i := range models[:min(len(models), shown)] {
+		ids = append(ids, models[i].ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// provider opens a provider, or gives the one that is open.
+func (c *Catalogue) provider(ref, id string, listed *config.ModelProvider) (llm.Provider, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.opened[id]; p != nil {
+		return p, nil
+	}
+	p, err := c.open(id, listed)
+	if err != nil {
+		err.Ref = llm.Clean(ref)
+		return nil, err
+	}
+	c.opened[id] = p
+	return p, nil
+}
+
+func (c *Catalogue) open(id string, listed *config.ModelProvider) (llm.Provider, *Error) {
+	if listed == nil {
+		if id == scripted.ID {
+			return scripted.New(c.script(), nil), nil
+		}
+		listed = &config.ModelProvider{ID: id}
+	}
+	if listed.API == scripted.ID {
+		return scripted.New(c.script(), nil), nil
+	}
+	setting := "models.providers." + id
+	base, ok := compatible(listed.API, listed.BaseURL)
+	if !ok {
+		return nil, &Error{Setting: setting + ".api", Problem: fmt.Sprintf("%s is a way to speak that openclawd does not know", llm.Clean(listed.API)),
+			Mend: "set it to openai-completions, and baseUrl to an OpenAI-compatible endpoint"}
+	}
+	base = cmp.Or(base, known(id).baseURL)
+	if base == "" {
+		return nil, &Error{Setting: setting + ".baseUrl", Problem: "is not set, and no provider of this name is known",
+			Mend: "set it to an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"}
+	}
+	key, variable := c.key(id, listed)
+	if key == "" && !isNear(base) && known(id).keys != nil {
+		return nil, &Error{Setting: setting + ".apiKey", Problem: "there is no key", Mend: "set it, or the environment variable " + variable}
+	}
+	o := c.o.OpenAI
+	o.ID, o.BaseURL, o.Key, o.Transport = id, base, key, c.o.Transport
+	p, err := openai.New(o)
+	if err != nil {
+		return nil, &Error{Setting: setting + ".baseUrl", Problem: err.Error(), Mend: "see what the provider's manual says"}
+	}
+	return p, nil
+}
+
+func (c *Catalogue) script() *scripted.Script {
+	if c.o.Script != nil {
+		return c.o.Script
+	}
+	return scripted.Default()
+}
+
+// key gives the key of a provider, and the variable that would hold it. A configured key that is the name of a variable which is set
+// stands for what is in there, as OpenClaw has it.
+func (c *Catalogue) key(id string, listed *config.ModelProvider) (key, variable string) {
+	variables := known(id).keys
+	if variables == nil {
+		variables = []string{variableOf(id)}
+	}
+	if written := listed.APIKey.Reveal(); written != "" {
+		if isVariable(written) {
+			written = cmp.Or(c.o.Getenv(written), written)
+		}
+		return written, variables[0]
+	}
+	for _, name := range variables {
+		if key := c.o.Getenv(name); key != "" {
+			return key, name
+		}
+	}
+	return "", variables[0]
+}
+
+// isVariable reports whether a text looks like the name of a variable that holds a key.
+func isVariable(s string) bool {
+	for _, r := range s {
+		if r != '_' && (r < 'A' || r > 'Z') && (r < '0' || r > '9') {
+			return false
+		}
+	}
+	return strings.HasSuffix(s, "_KEY") || strings.HasSuffix(s, "_TOKEN")
+}

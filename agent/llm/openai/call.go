@@ -1,0 +1,159 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+)
+
+// call is one request and its answer. It is the HTTP client of go-openai for just that.
+type call struct {
+	p     *Provider
+	model string
+	idKey string
+	turn  int // how many messages were sent
+
+	parent context.Context
+	ctx    context.Context // ends with parent, or when the endpoint is silent for too long
+	cancel context.CancelCauseFunc
+	timer  Timer
+	wait   time.Duration // for the next byte
+
+	body   io.ReadCloser // of the answer; nil if there is none
+	events *events
+	sent   bool
+}
+
+// errSilent ends a call of which the endpoint says nothing any more.
+var errSilent = errors.New("silent")
+
+func newCall(ctx context.Context, p *Provider, r *llm.Request) *call {
+	c := &call{p: p, model: r.Model, idKey: r.IdempotencyKey, turn: len(r.Messages), parent: ctx, wait: p.o.First}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.timer = p.o.AfterFunc(c.wait, func() { c.cancel(errSilent) })
+	return c
+}
+
+func (c *call) end() {
+	c.timer.Stop()
+	if c.body != nil {
+		c.body.Close()
+	}
+	c.cancel(nil)
+}
+
+func (c *call) complete(request openai.ChatCompletionRequest, stream func(llm.Chunk)) (*llm.Answer, error) {
+	chunks, err := c.p.client(c).CreateChatCompletionStream(c.ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	g := newGathering(c, stream)
+	for {
+		chunk, err := chunks.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := g.add(&chunk); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := g.answer()
+	if err == nil && c.events.done {
+		c.rest()
+	}
+	return answer, err
+}
+
+// Do sends the request for go-openai and gives it a stream that holds nothing but frames of an answer.
+func (c *call) Do(request *http.Request) (*http.Response, error) {
+	c.sent = true
+	if key := c.p.key(); key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	if c.idKey != "" {
+		request.Header.Set("Idempotency-Key", c.idKey)
+	}
+	if c.p.o.UserAgent != "" {
+		request.Header.Set("User-Agent", c.p.o.UserAgent)
+	}
+	request.Header.Del("Connection") // connections are kept by the transport, not by the request
+	response, err := c.p.http.Do(request)
+	if err != nil {
+		return nil, c.network(err)
+	}
+	c.timer.Stop()
+	c.body = response.Body
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, c.refusal(response)
+	}
+	c.events = newEvents(c, c.p.o.StreamBytes)
+	if err := c.events.begin(); err != nil {
+		return nil, err
+	}
+	answer := *response
+	answer.Body = c.events
+	return &answer, nil
+}
+
+// read reads the body, and gives up when nothing comes for too long. The time in which nobody reads does not count.
+func (c *call) read(p []byte) (int, error) {
+	c.timer.Reset(c.wait)
+	n, err := c.body.Read(p)
+	c.timer.Stop()
+	if n > 0 {
+		c.wait = c.p.o.Idle
+	}
+	return n, err
+}
+
+// rest reads what follows the end of an answer, or the connection could not be used again.
+func (c *call) rest() {
+	var scrap [512]byte
+	for n := 0; n < maxRest; {
+		c.timer.Reset(restTime)
+		got, err := c.body.Read(scrap[:])
+		c.timer.Stop()
+		if n += got; err != nil {
+			return
+		}
+	}
+}
+
+// failure makes an *llm.Error of what has ended a call, unless it is one.
+func (c *call) failure(err error) error {
+	var own *llm.Error
+	switch {
+	case errors.As(err, &own):
+		return own
+	case !c.sent:
+		return c.p.fail(llm.Rejected, c.model, err.Error())
+	}
+	return c.p.fail(llm.Malformed, c.model, err.Error())
+}
+
+// network is the error of an endpoint that cannot be reached, or not any more. It does not repeat the address.
+func (c *call) network(err error) *llm.Error {
+	if errors.Is(context.Cause(c.ctx), errSilent) {
+		return c.p.fail(llm.Timeout, c.model, fmt.Sprintf("nothing has come for %s", c.wait))
+	}
+	class := llm.Unavailable
+	var at *url.Error
+	if errors.As(err, &at) {
+		if at.Timeout() {
+			class = llm.Timeout
+		}
+		err = at.Err
+	}
+	return c.p.fail(class, c.model, err.Error())
+}

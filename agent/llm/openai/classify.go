@@ -1,0 +1,264 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+)
+
+// refusal is the error of a status that is none of success.
+func (c *call) refusal(response *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(readerFunc(c.read), maxErrorBody)) // the status says enough where the rest does not come
+	said := said{status: response.StatusCode}
+	said.read(text)
+	message := said.message
+	if response.StatusCode < 400 {
+		message = "the endpoint redirects, which is not followed; is the base URL right?"
+	}
+	refused := c.p.fail(said.class(), c.model, cmp.Or(message, http.StatusText(response.StatusCode)))
+	refused.Status = response.StatusCode
+	refused.RetryAfter = retryAfter(response.Header, c.p.o.Now())
+	return refused
+}
+
+// refusalIn is the error that a value holds which came with success, or nil if it holds none.
+func (c *call) refusalIn(value []byte) error {
+	var said said
+	if !said.readError(value) {
+		return nil
+	}
+	refused := c.p.fail(said.class(), c.model, cmp.Or(said.message, "the provider broke the answer off"))
+	refused.Status = said.status
+	return refused
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// said is what a provider says of a failure, as far as it is understood.
+type said struct {
+	status  int      // 0 if none is known
+	codes   []string // what it calls the failure, in lower case
+	message string
+}
+
+// read reads the body of a refusal. What is no JSON is a message as it is, unless it is a page.
+func (s *said) read(text []byte) {
+	text = bytes.TrimSpace(text)
+	if s.readError(text) {
+		return
+	}
+	var other struct {
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(text, &other) == nil {
+		s.code(other.Type)
+		s.message = cmp.Or(other.Message, textOf(other.Detail), string(text))
+	} else if len(text) > 0 && text[0] != '<' {
+		s.message = string(text)
+	}
+}
+
+// readError reads the error in a JSON value: an object, a text, or the value itself if it calls itself one.
+func (s *said) readError(value []byte) bool {
+	var list []json.RawMessage
+	if len(value) > 0 && value[0] == '[' && json.Unmarshal(value, &list) == nil && len(list) > 0 {
+		value = list[0]
+	}
+	var outer struct {
+		Error  json.RawMessage `json:"error"`
+		Object string          `json:"object"`
+	}
+	if json.Unmarshal(value, &outer) != nil {
+		return false
+	}
+	inner := outer.Error
+	if outer.Object == "error" && len(inner) == 0 {
+		inner = value
+	}
+	switch string(bytes.TrimSpace(inner)) {
+	case "", "null", "false", `""`, "{}":
+		return false
+	}
+	var e struct {
+		Message  json.RawMessage `json:"message"`
+		Code     json.RawMessage `json:"code"`
+		Type     json.RawMessage `json:"type"`
+		Status   json.RawMessage `json:"status"`
+		Metadata struct {
+			Raw json.RawMessage `json:"raw"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(inner, &e) != nil {
+		s.message = textOf(inner)
+		return true
+	}
+	for _, code := range []json.RawMessage{e.Code, e.Type, e.Status} {
+		s.code(textOf(code))
+	}
+	s.message = textOf(e.Message)
+	if raw := textOf(e.Metadata.Raw); raw != "" { // what a provider behind this one has said
+		s.message = strings.TrimSpace(s.message + ": " + raw)
+	}
+	return true
+}
+
+// code takes a name of the failure. A number in its place is a status, if there is no other.
+func (s *said) code(name string) {
+	if n, err := strconv.Atoi(name); err == nil {
+		if s.status == 0 && n >= 400 && n < 600 {
+			s.status = n
+		}
+		return
+	}
+	if name != "" {
+		s.codes = append(s.codes, strings.ToLower(name))
+	}
+}
+
+// textOf is a JSON text itself, and any other value as it is written.
+func textOf(raw json.RawMessage) string {
+	var s string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case json.Unmarshal(raw, &s) == nil:
+		return s
+	}
+	return string(raw)
+}
+
+// class is the first that one of the codes tells, else what the message tells, else that of the status.
+func (s *said) class() llm.Class {
+	for _, code := range s.codes {
+		if class := classOfCode(code); class != "" {
+			return class
+		}
+	}
+	if class := classOfStatus(s.status); class != llm.Rejected && class != llm.Unavailable || s.status == http.StatusNotFound {
+		return class
+	}
+	if saysTooLong(s.message) {
+		return llm.ContextExceeded
+	}
+	return s.fallback()
+}
+
+func (s *said) fallback() llm.Class {
+	for _, code := range s.codes {
+		switch code {
+		case "invalid_request_error", "invalid_argument", "badrequesterror", "bad_request":
+			return llm.Rejected
+		}
+	}
+	return classOfStatus(s.status)
+}
+
+// classOfCode knows what providers call their failures; "" is none of them, or one that says too little. The account without credit is one
+// of authorisation: no waiting helps.
+func classOfCode(code string) llm.Class {
+	switch code {
+	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "context_window_exceeded", "model_context_window_exceeded":
+		return llm.ContextExceeded
+	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "payment_required",
+		"invalid_api_key", "incorrect_api_key", "authentication_error", "invalid_authentication", "invalid_authentication_error",
+		"permission_error", "permission_denied", "unauthenticated", "account_deactivated":
+		return llm.Auth
+	case "rate_limit_exceeded", "rate_limit_error", "rate_limit_reached", "resource_exhausted", "too_many_requests", "throttlingexception":
+		return llm.RateLimited
+	case "overloaded_error", "overloaded", "server_overloaded", "engine_overloaded", "engine_overloaded_error", "slow_down", "service_unavailable":
+		return llm.Overloaded
+	case "timeout_error", "deadline_exceeded", "request_timeout":
+		return llm.Timeout
+	case "api_error", "server_error", "internal_error", "internal_server_error":
+		return llm.Unavailable
+	case "model_not_found", "not_found_error", "content_filter", "content_policy_violation", "unsupported_value", "unsupported_parameter":
+		return llm.Rejected
+	}
+	return ""
+}
+
+func classOfStatus(status int) llm.Class {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
+		return llm.Auth
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout, 524:
+		return llm.Timeout
+	case http.StatusConflict, http.StatusTooEarly: // another attempt with the same key is not done yet
+		return llm.Unavailable
+	case http.StatusRequestEntityTooLarge:
+		return llm.ContextExceeded
+	case http.StatusTooManyRequests:
+		return llm.RateLimited
+	case http.StatusServiceUnavailable, 529:
+		return llm.Overloaded
+	}
+	if status >= 500 || status == 0 {
+		return llm.Unavailable
+	}
+	return llm.Rejected
+}
+
+// saysTooLong reads a provider's words for a request that is longer than its model can read: only OpenAI and llama.cpp have a code for it.
+// Where the words stand is the wire of somebody else, which has no better sign.
+func saysTooLong(message string) bool {
+	message = strings.ToLower(message)
+	for _, words := range []string{
+		"maximum context length",   // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
+		"model's context length",   // SGLang, LM Studio
+		"context window",           // OpenAI's newer models, Ollama
+		"available context size",   // llama.cpp
+		"prompt is too long",       // Anthropic
+		"prompt too long",          // Ollama
+		"input is too long",        // Bedrock
+		"exceeds max length",       // GLM
+		"input token count",        // Google
+		"allowed input length",     // Poolside
+		"max_seq_len",              // Atlas
+		"maximum prompt length",    // xAI
+		"range of input length",    // DashScope
+		"reduce the length of the", // Groq, vLLM
+		"exceeded model token limit",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRetryAfter is the longest wait that is believed.
+const maxRetryAfter = 24 * time.Hour
+
+// retryAfter is how long a provider asks to wait: in milliseconds, in seconds, or until a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, ok := number(h.Get("Retry-After-Ms")); ok {
+		return bounded(ms * float64(time.Millisecond))
+	}
+	value := h.Get("Retry-After")
+	if s, ok := number(value); ok {
+		return bounded(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return bounded(float64(at.Sub(now)))
+	}
+	return 0
+}
+
+func number(s string) (float64, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	return n, err == nil && !math.IsNaN(n)
+}
+
+func bounded(d float64) time.Duration { return time.Duration(min(max(d, 0), float64(maxRetryAfter))) }

@@ -1,0 +1,287 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+)
+
+// events reads a stream of server-sent events and gives, as such a stream again, its data: whole JSON values, one in a line, and [DONE].
+// Comments and other fields are left out; a refusal among the data is an error, and so is a value that is none.
+//
+// A value may be spread over lines, as the standard has it; but one that is whole ends with its line, for there are servers that leave out
+// the empty line between two. An answer that is sent as one JSON document in spite of what was asked becomes a stream of one chunk.
+type events struct {
+	c    *call
+	src  *bufio.Reader
+	left int // bytes that may come
+
+	line  []byte // that is being read
+	value []byte // that is not whole yet
+	out   []byte // that is to be read, from read on
+	read  int
+	err   error // that comes after out
+
+	done   bool   // [DONE] was there
+	frames int    // that were there
+	stray  string // the first line that belongs to no stream of events
+}
+
+const done = "[DONE]"
+
+func newEvents(c *call, limit int) *events {
+	e := &events{c: c, left: limit}
+	e.src = bufio.NewReaderSize(body{e}, 16<<10)
+	return e
+}
+
+// body is what comes over the wire, up to the limit.
+type body struct{ e *events }
+
+func (b body) Read(p []byte) (int, error) {
+	if b.e.left == 0 {
+		return 0, b.e.tooLarge("the stream", b.e.c.p.o.StreamBytes)
+	}
+	n, err := b.e.c.read(p[:min(len(p), b.e.left)])
+	b.e.left -= n
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.e.c.network(fmt.Errorf("the stream broke off: %w", err))
+	}
+	return n, err
+}
+
+func (e *events) tooLarge(what string, bytes int) error {
+	return e.c.p.fail(llm.TooLarge, e.c.model, fmt.Sprintf("%s has more than %d bytes", what, bytes))
+}
+
+func (e *events) malformed(message string) error {
+	return e.c.p.fail(llm.Malformed, e.c.model, message)
+}
+
+// begin looks whether this is a stream at all.
+func (e *events) begin() error {
+	for {
+		first, err := e.src.Peek(1)
+		if errors.Is(err, io.EOF) {
+			return e.c.p.fail(llm.Unavailable, e.c.model, "the answer is empty")
+		}
+		if err != nil {
+			return err
+		}
+		switch first[0] {
+		case ' ', '\t', '\r', '\n':
+			_, _ = e.src.Discard(1)
+		case '{', '[':
+			return e.document()
+		case '<':
+			return e.malformed("the endpoint answers with a page; is the base URL right?")
+		default:
+			if mark, _ := e.src.Peek(3); bytes.Equal(mark, []byte("\uFEFF")) {
+				_, _ = e.src.Discard(3)
+			}
+			return nil
+		}
+	}
+}
+
+// document reads an answer that is one JSON value.
+func (e *events) document() error {
+	limit := e.c.p.o.FrameBytes
+	text, err := io.ReadAll(io.LimitReader(e.src, int64(limit)+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > limit:
+		return e.tooLarge("the answer", limit)
+	case !json.Valid(text):
+		return e.broken("the answer is not JSON", text)
+	}
+	if refusal := e.c.refusalIn(text); refusal != nil {
+		return refusal
+	}
+	var whole openai.ChatCompletionResponse
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return e.malformed("the answer is not a chat completion: " + err.Error())
+	}
+	chunk, err := json.Marshal(asChunk(&whole))
+	if err != nil {
+		return e.malformed(err.Error())
+	}
+	e.emit(chunk)
+	e.err = e.finish()
+	return nil
+}
+
+func asChunk(whole *openai.ChatCompletionResponse) *openai.ChatCompletionStreamResponse {
+	chunk := &openai.ChatCompletionStreamResponse{ID: whole.ID, Model: whole.Model, Usage: &whole.Usage}
+	for i := range whole.Choices {
+		said := &whole.Choices[i]
+		delta := openai.ChatCompletionStreamChoiceDelta{Content: content(&said.Message), Refusal: said.Message.Refusal,
+			ReasoningContent: said.Message.ReasoningContent, ToolCalls: said.Message.ToolCalls}
+		for n := range delta.ToolCalls {
+			delta.ToolCalls[n].Index = &n
+		}
+		chunk.Choices = append(chunk.Choices, openai.ChatCompletionStreamChoice{Index: said.Index, Delta: delta, FinishReason: said.FinishReason})
+	}
+	return chunk
+}
+
+// content is the text of a message, which some servers send in parts.
+func content(m *openai.ChatCompletionMessage) string {
+	text := m.Content
+	for _, part := range m.MultiContent {
+		text += part.Text
+	}
+	return text
+}
+
+// Read is that of io.Reader.
+func (e *events) Read(p []byte) (int, error) {
+	for e.read == len(e.out) {
+		if e.err != nil {
+			return 0, e.err
+		}
+		e.out, e.read = e.out[:0], 0
+		e.err = e.next()
+	}
+	n := copy(p, e.out[e.read:])
+	e.read += n
+	return n, nil
+}
+
+// Close leaves the body to the call.
+func (e *events) Close() error { return nil }
+
+// next reads a line, and emits what it completes.
+func (e *events) next() error {
+	line, err := e.readLine()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	last := err != nil
+	name, data, _ := bytes.Cut(line, []byte(":"))
+	switch {
+	case len(line) == 0:
+		err = e.complete()
+	case string(name) == "data":
+		err = e.data(bytes.TrimSpace(data))
+	default:
+		err = nil
+		if len(name) > 0 && !isField(name) && e.stray == "" {
+			e.stray = string(line[:min(len(line), maxErrorBody)])
+		}
+	}
+	if err == nil && last {
+		return e.end()
+	}
+	return err
+}
+
+func isField(name []byte) bool {
+	switch string(name) {
+	case "event", "id", "retry":
+		return true
+	}
+	return false
+}
+
+// readLine reads a line without its end. It comes with io.EOF if it is the last one.
+func (e *events) readLine() ([]byte, error) {
+	e.line = e.line[:0]
+	for {
+		part, err := e.src.ReadSlice('\n')
+		if len(e.line)+len(part) > e.c.p.o.FrameBytes {
+			return nil, e.tooLarge("a part of the stream", e.c.p.o.FrameBytes)
+		}
+		if len(e.line) == 0 && err == nil {
+			return bytes.TrimRight(part, "\r\n"), nil // most lines lie in the buffer as a whole
+		}
+		e.line = append(e.line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimRight(e.line, "\r\n"), err
+		}
+	}
+}
+
+// data takes the data of one line. What is not whole waits for the rest.
+func (e *events) data(text []byte) error {
+	switch {
+	case len(e.value)+len(text) >= e.c.p.o.FrameBytes:
+		return e.tooLarge("a part of the stream", e.c.p.o.FrameBytes)
+	case len(e.value) > 0:
+		e.value = append(append(e.value, ' '), text...)
+		return nil
+	case len(text) == 0:
+		return nil
+	case string(text) == done:
+		return e.finish()
+	case !json.Valid(text):
+		e.value = append(e.value, text...)
+		return nil
+	}
+	return e.frame(text)
+}
+
+// complete ends the value that was spread over lines, if there is one.
+func (e *events) complete() error {
+	if len(e.value) == 0 {
+		return nil
+	}
+	if !json.Valid(e.value) {
+		return e.broken("a part of the stream is not JSON", e.value)
+	}
+	err := e.frame(e.value)
+	e.value = e.value[:0]
+	return err
+}
+
+func (e *events) frame(value []byte) error {
+	e.frames++
+	if bytes.Contains(value, []byte(`"error"`)) {
+		if refusal := e.c.refusalIn(value); refusal != nil {
+			return refusal
+		}
+	}
+	e.emit(value)
+	return nil
+}
+
+func (e *events) emit(value []byte) {
+	e.out = append(append(append(e.out, "data: "...), bytes.ReplaceAll(value, []byte("\n"), []byte(" "))...), '\n')
+}
+
+// finish ends the stream, and says so.
+func (e *events) finish() error {
+	e.out = append(e.out, "data: "+done+"\n"...)
+	e.done = true
+	return io.EOF
+}
+
+// end is what the end of a stream without [DONE] means. Whether the answer is whole is for the one to say who knows what was in it.
+func (e *events) end() error {
+	if json.Valid(e.value) {
+		if err := e.complete(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(e.value) > 0:
+		return e.c.p.fail(llm.Unavailable, e.c.model, "the stream ended in the middle of a part")
+	case e.frames == 0 && e.stray != "":
+		return e.malformed("the answer is not a stream of events: " + e.stray)
+	case e.frames == 0:
+		return e.c.p.fail(llm.Unavailable, e.c.model, "the stream ended before the answer began")
+	}
+	return io.EOF
+}
+
+func (e *events) broken(what string, text []byte) error {
+	return e.malformed(what + ": " + string(text[:min(len(text), maxErrorBody)]))
+}

@@ -1,0 +1,176 @@
+package openai
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+)
+
+// gathering puts the pieces of an answer together.
+type gathering struct {
+	c      *call
+	stream func(llm.Chunk)
+
+	text    strings.Builder
+	refusal bool
+	calls   []*building
+	reason  openai.FinishReason
+	usage   llm.Usage
+	model   string
+}
+
+// building is a call of which more may come.
+type building struct {
+	index     int
+	told      string // its id as the endpoint says it
+	id, name  string
+	arguments strings.Builder
+}
+
+func newGathering(c *call, stream func(llm.Chunk)) *gathering {
+	if stream == nil {
+		stream = func(llm.Chunk) {}
+	}
+	return &gathering{c: c, stream: stream, model: c.model}
+}
+
+func (g *gathering) add(chunk *openai.ChatCompletionStreamResponse) error {
+	g.model = cmp.Or(chunk.Model, g.model)
+	if u := chunk.Usage; u != nil {
+		g.usage = usage(u)
+	}
+	for i := range chunk.Choices {
+		if choice := &chunk.Choices[i]; choice.Index == 0 {
+			if err := g.delta(&choice.Delta); err != nil {
+				return err
+			}
+			g.reason = cmp.Or(choice.FinishReason, g.reason)
+		}
+	}
+	return nil
+}
+
+func (g *gathering) delta(d *openai.ChatCompletionStreamChoiceDelta) error {
+	if d.ReasoningContent != "" {
+		g.stream(llm.Chunk{Thinking: d.ReasoningContent})
+	}
+	g.refusal = g.refusal || d.Refusal != ""
+	for _, text := range []string{d.Content, d.Refusal} {
+		if text == "" {
+			continue
+		}
+		if limit := g.c.p.o.TextBytes; g.text.Len()+len(text) > limit {
+			return g.fail(llm.TooLarge, fmt.Sprintf("the text has more than %d bytes", limit))
+		}
+		g.text.WriteString(text)
+		g.stream(llm.Chunk{Text: text})
+	}
+	for i := range d.ToolCalls {
+		if err := g.part(&d.ToolCalls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part takes a part of a call. The first one names the tool.
+func (g *gathering) part(part *openai.ToolCall) error {
+	b := g.find(part)
+	if b == nil {
+		var err error
+		if b, err = g.begin(part); err != nil {
+			return err
+		}
+	}
+	if limit := g.c.p.o.ArgumentsBytes; b.arguments.Len()+len(part.Function.Arguments) > limit {
+		return g.fail(llm.TooLarge, fmt.Sprintf("the arguments of a call of %s have more than %d bytes", b.name, limit))
+	}
+	b.arguments.WriteString(part.Function.Arguments)
+	return nil
+}
+
+// find gives the call that a part belongs to, or nil if it begins one. Some servers number no calls, and some give all of them one number:
+// there another id, or another name without any, begins another call.
+func (g *gathering) find(part *openai.ToolCall) *building {
+	for _, b := range slices.Backward(g.calls) {
+		switch {
+		case part.Index != nil && *part.Index != b.index, part.Index == nil && part.ID != "" && part.ID != b.told:
+			continue
+		case part.Index != nil && part.Function.Name != "" && part.ID != "" && part.ID != b.told:
+			return nil
+		case part.Index == nil && part.Function.Name != "" && part.ID == "":
+			return nil
+		}
+		return b
+	}
+	return nil
+}
+
+func (g *gathering) begin(part *openai.ToolCall) (*building, error) {
+	name := part.Function.Name
+	switch {
+	case name == "":
+		return nil, g.fail(llm.Malformed, "a call names no tool")
+	case len(name) > maxName || len(part.ID) > maxName:
+		return nil, g.fail(llm.Malformed, fmt.Sprintf("the name or the id of a call has more than %d bytes", maxName))
+	case len(g.calls) == g.c.p.o.ToolCalls:
+		return nil, g.fail(llm.TooLarge, fmt.Sprintf("there are more than %d calls", g.c.p.o.ToolCalls))
+	}
+	b := &building{index: len(g.calls), told: part.ID, id: part.ID, name: name}
+	if part.Index != nil {
+		b.index = *part.Index
+	}
+	if b.id == "" || slices.ContainsFunc(g.calls, func(other *building) bool { return other.id == b.id }) {
+		b.id = fmt.Sprintf("call_%d_%d", g.c.turn, len(g.calls)) // no other one in the session has it, and it is the same every time
+	}
+	g.calls = append(g.calls, b)
+	g.stream(llm.Chunk{ToolCall: &llm.ToolStart{ID: b.id, Name: b.name}})
+	return b, nil
+}
+
+// answer is what has come, if it is whole.
+func (g *gathering) answer() (*llm.Answer, error) {
+	switch {
+	case g.reason == "error":
+		return nil, g.fail(llm.Unavailable, "the provider broke the answer off")
+	case g.reason == "" && !g.c.events.done:
+		return nil, g.fail(llm.Unavailable, "the stream ended before the answer did")
+	case g.reason == "" && g.text.Len() == 0 && len(g.calls) == 0:
+		return nil, g.fail(llm.Malformed, "the answer holds nothing")
+	}
+	a := &llm.Answer{Text: g.text.String(), StopReason: g.stopReason(), Usage: g.usage, Provider: g.c.p.o.ID, Model: g.model}
+	for _, b := range g.calls {
+		a.ToolCalls = append(a.ToolCalls, llm.NewToolCall(b.id, b.name, b.arguments.String()))
+	}
+	return a, nil
+}
+
+func (g *gathering) stopReason() llm.StopReason {
+	switch {
+	case g.reason == openai.FinishReasonLength || g.reason == "max_tokens":
+		return llm.Length
+	case g.reason == openai.FinishReasonContentFilter || g.refusal:
+		return llm.Filtered
+	case len(g.calls) > 0: // whatever the reason: some servers say stop
+		return llm.ToolUse
+	}
+	return llm.Stop
+}
+
+func (g *gathering) fail(class llm.Class, message string) error {
+	return g.c.p.fail(class, g.c.model, message)
+}
+
+func usage(u *openai.Usage) llm.Usage {
+	told := llm.Usage{Input: u.PromptTokens, Output: u.CompletionTokens, Total: u.TotalTokens}
+	if u.PromptTokensDetails != nil {
+		told.Cached = u.PromptTokensDetails.CachedTokens
+	}
+	told.Total = cmp.Or(told.Total, told.Input+told.Output)
+	return told
+}

@@ -1,0 +1,98 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+)
+
+// Provider asks one endpoint. It may be used by many goroutines.
+type Provider struct {
+	o       Options // without the key
+	baseURL string
+	host    string
+	http    *http.Client
+	key     func() string // so that nobody who prints a Provider prints it
+}
+
+// New makes a Provider. An error says what is wrong with BaseURL.
+func New(o Options) (*Provider, error) {
+	o = o.withDefaults()
+	base, err := readBaseURL(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	key := o.Key
+	o.Key, o.BaseURL = "", ""
+	return &Provider{
+		o:       o,
+		baseURL: strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/chat/completions"),
+		host:    base.Hostname(),
+		http: &http.Client{
+			Transport:     o.Transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		key: func() string { return key },
+	}, nil
+}
+
+func readBaseURL(s string) (*url.URL, error) {
+	base, err := url.Parse(strings.TrimSpace(s))
+	switch {
+	case err != nil:
+		return nil, errors.New("is not a URL; write it as https://host/v1")
+	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
+		return nil, errors.New("must begin with http:// or https:// and a host; write it as https://host/v1")
+	case base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("must end with its path; remove what follows ? or #")
+	case base.User != nil:
+		return nil, errors.New("must hold no user and password; set the key in its own setting")
+	}
+	return base, nil
+}
+
+// String shows where a Provider asks.
+func (p *Provider) String() string { return p.o.ID + " at " + p.baseURL }
+
+// GoString is String.
+func (p *Provider) GoString() string { return p.String() }
+
+// Complete is that of llm.Provider.
+func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm.Chunk)) (*llm.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	request, err := p.request(r)
+	if err != nil {
+		return nil, err
+	}
+	c := newCall(ctx, p, r)
+	defer c.end()
+	answer, err := c.complete(request, stream)
+	if err == nil {
+		return answer, nil
+	}
+	if ended := ctx.Err(); ended != nil {
+		return nil, ended
+	}
+	return nil, c.failure(err)
+}
+
+// client speaks for one call: go-openai has no other way to give a request headers of its own.
+func (p *Provider) client(c *call) *openai.Client {
+	config := openai.DefaultConfig("")
+	config.BaseURL = p.baseURL
+	config.HTTPClient = c
+	return openai.NewClientWithConfig(config)
+}
+
+// fail makes an error of this provider.
+func (p *Provider) fail(class llm.Class, model, message string) *llm.Error {
+	return &llm.Error{Class: class, Provider: p.o.ID, Model: model, Message: llm.Clean(message, p.key())}
+}

@@ -1,0 +1,214 @@
+package scripted
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+)
+
+// ID is what the provider is called in references to models.
+const ID = "scripted"
+
+// Provider answers by a script. It may be used by many goroutines.
+type Provider struct {
+	script *Script
+	pause  func(context.Context, time.Duration) error
+}
+
+// New makes a Provider. pause waits, and gives the context's error if that ends before; nil waits by the system's clock.
+func New(s *Script, pause func(context.Context, time.Duration) error) *Provider {
+	if pause == nil {
+		pause = wait
+	}
+	return &Provider{s, pause}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Complete is that of llm.Provider.
+func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm.Chunk)) (*llm.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if stream == nil {
+		stream = func(llm.Chunk) {}
+	}
+	s := situationOf(r)
+	for i := range p.script.rules {
+		if groups, ok := p.script.rules[i].when.holds(s); ok {
+			return p.say(ctx, &p.script.rules[i].answer, s, groups, stream)
+		}
+	}
+	return nil, &llm.Error{Class: llm.Rejected, Provider: ID, Model: r.Model, Message: "no rule of the script answers this; add one without conditions at its end"}
+}
+
+func (p *Provider) say(ctx context.Context, a *answer, s *situation, groups []string, stream func(llm.Chunk)) (*llm.Answer, error) {
+	text := s.fill(a.text, groups, false)
+	said := 0
+	fails := func() bool { return a.fault != nil && said >= a.fault.after }
+	for i, chunk := range chunks(text, a.chunk) {
+		if fails() {
+			break
+		}
+		pause := a.delay
+		if i == 0 {
+			pause = a.wait
+		}
+		if err := p.pauseFor(ctx, pause); err != nil {
+			return nil, err
+		}
+		stream(llm.Chunk{Text: chunk})
+		said++
+	}
+	if said == 0 {
+		if err := p.pauseFor(ctx, a.wait); err != nil {
+			return nil, err
+		}
+	}
+	if a.fault != nil { // one that was to come after more than there is comes at the end
+		return nil, p.fail(ctx, a.fault, s)
+	}
+	whole := &llm.Answer{Text: text, StopReason: llm.Stop, Provider: ID, Model: s.request.Model}
+	for i, call := range a.toolCalls {
+		id := fmt.Sprintf("call_%d_%d", len(s.request.Messages), i)
+		stream(llm.Chunk{ToolCall: &llm.ToolStart{ID: id, Name: call.name}})
+		whole.ToolCalls = append(whole.ToolCalls, llm.NewToolCall(id, call.name, s.fill(call.arguments, groups, !call.raw)))
+		whole.StopReason = llm.ToolUse
+	}
+	if a.stop != "" {
+		whole.StopReason = a.stop
+	}
+	whole.Usage = s.usage(whole)
+	return whole, nil
+}
+
+func (p *Provider) pauseFor(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return ctx.Err()
+	}
+	return p.pause(ctx, d)
+}
+
+func (p *Provider) fail(ctx context.Context, f *fault, s *situation) error {
+	if f.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return &llm.Error{Class: f.class, Status: f.status, RetryAfter: f.retryAfter, Provider: ID, Model: s.request.Model,
+		Message: llm.Clean(s.fill(f.message, nil, false))}
+}
+
+// chunks cuts a text into pieces of n characters, or into words with the space that follows them.
+func chunks(text string, n int) (all []string) {
+	from, count, spaced := 0, 0, false
+	for i, r := range text {
+		space := r == ' ' || r == '\n'
+		if n > 0 && count == n || n == 0 && spaced && !space {
+			all = append(all, text[from:i])
+			from, count = i, 0
+		}
+		count++
+		spaced = space
+	}
+	if from < len(text) {
+		all = append(all, text[from:])
+	}
+	return all
+}
+
+// situation is what conditions look at.
+type situation struct {
+	request      *llm.Request
+	message      string // the last one of the user
+	last         *llm.Message
+	turn, step   int
+	tool, result string
+}
+
+func situationOf(r *llm.Request) *situation {
+	s := &situation{request: r, step: 1, last: &llm.Message{}}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		switch s.last = m; m.Role {
+		case llm.User:
+			s.message, s.turn, s.step = strings.TrimSpace(m.Text), s.turn+1, 1
+		case llm.Assistant:
+			s.step++
+		case llm.ToolRole:
+			s.tool, s.result = m.ToolName, m.Text
+		}
+	}
+	return s
+}
+
+// afterAny says that it does not matter who spoke last.
+const afterAny = "any"
+
+func (w *when) holds(s *situation) (groups []string, ok bool) {
+	r := s.request
+	switch {
+	case w.after != afterAny && w.after != string(s.last.Role),
+		w.agent != "" && !strings.EqualFold(w.agent, r.Agent),
+		w.model != "" && w.model != r.Model,
+		w.tool != "" && (s.last.Role != llm.ToolRole || w.tool != s.tool),
+		w.turn != 0 && w.turn != s.turn,
+		w.step != 0 && w.step != s.step,
+		w.attempt != 0 && w.attempt != max(r.Attempt, 1),
+		w.offers != "" && !slices.ContainsFunc(r.Tools, func(t llm.Tool) bool { return t.Name == w.offers }):
+		return nil, false
+	}
+	if len(w.contains) > 0 {
+		lower := strings.ToLower(s.message)
+		if !slices.ContainsFunc(w.contains, func(part string) bool { return strings.Contains(lower, part) }) {
+			return nil, false
+		}
+	}
+	if w.matches == nil {
+		return nil, true
+	}
+	groups = w.matches.FindStringSubmatch(s.message)
+	return groups, groups != nil
+}
+
+// fill puts values into a text, or into the texts of a JSON value.
+func (s *situation) fill(text string, groups []string, inJSON bool) string {
+	if !strings.Contains(text, "{{") {
+		return text
+	}
+	pairs := []string{
+		"{{message}}", s.message, "{{agent}}", s.request.Agent, "{{model}}", s.request.Model, "{{turn}}", strconv.Itoa(s.turn),
+		"{{tool}}", s.tool, "{{result}}", s.result,
+	}
+	for i := 1; i < len(groups); i++ {
+		pairs = append(pairs, "{{"+strconv.Itoa(i)+"}}", groups[i])
+	}
+	if inJSON {
+		for i := 1; i < len(pairs); i += 2 {
+			q := quoted(pairs[i])
+			pairs[i] = q[1 : len(q)-1]
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// usage counts what a model of the usual kind would count, about.
+func (s *situation) usage(a *llm.Answer) llm.Usage {
+	said := llm.Message{Text: a.Text, ToolCalls: a.ToolCalls}
+	u := llm.Usage{Input: s.request.EstimateTokens(), Output: said.EstimateTokens()}
+	u.Total = u.Input + u.Output
+	return u
+}
