@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+// absentMethods are those that clients ask for of things that do not exist here: there are none of them, or it cannot be done.
+func (s *Server) absentMethods() map[string]answer {
+	return map[string]answer{
+		"node.list":            s.answerNodes,
+		"node.pair.list":       nothing(pairs{[]any{}, []any{}}),
+		"device.pair.list":     nothing(pairs{[]any{}, []any{}}),
+		"cron.list":            cronPage("jobs"),
+		"cron.runs":            cronPage("entries"),
+		"cron.status":          nothing(cronStatus{}),
+		"skills.status":        s.answerSkills,
+		"usage.status":         s.answerUsage,
+		"usage.cost":           s.answerCost,
+		"voicewake.get":        nothing(map[string][]string{"triggers": {}}),
+		"talk.config":          nothing(map[string]any{"config": struct{}{}}),
+		"question.list":        nothing(map[string][]any{"questions": {}}),
+		"plugin.approval.list": nothing([]any{}),
+		"commands.list":        nothing(map[string][]any{"commands": {}}),
+		"exec.approvals.get":   nothing(execApprovals{File: execApprovalsFile{Version: 1}}),
+		"last-heartbeat":       nothing(nil),
+		"set-heartbeats":       s.setHeartbeats,
+		"wake":                 s.wake,
+		"send":                 s.send,
+		"poll":                 s.poll,
+		"agent":                s.runAgent,
+		"agent.wait":           s.waitForRun,
+		"chat.send":            s.sendChat,
+		"chat.abort":           nothing(abortAnswer{OK: true, RunIDs: []string{}}),
+	}
+}
+
+// nothing gives the same answer to everybody.
+func nothing(payload any) answer {
+	return func(context.Context, *wire.Call) (any, error) { return payload, nil }
+}
+
+// pairs are requests to be let in, and who was.
+type pairs struct {
+	Pending []any `json:"pending"`
+	Paired  []any `json:"paired"`
+}
+
+func (s *Server) answerNodes(context.Context, *wire.Call) (any, error) {
+	return struct {
+		TS    int64 `json:"ts"`
+		Nodes []any `json:"nodes"`
+	}{s.opts.Now().UnixMilli(), []any{}}, nil
+}
+
+type cronStatus struct {
+	Enabled    bool   `json:"enabled"`
+	StorePath  string `json:"storePath"`
+	Jobs       int    `json:"jobs"`
+	NextWakeAt *int64 `json:"nextWakeAtMs"`
+}
+
+// cronPage gives an empty page of a list.
+func cronPage(name string) answer {
+	const usual = 50
+	return func(_ context.Context, call *wire.Call) (any, error) {
+		p, err := paramsOf[struct {
+			Limit  int `json:"limit"`
+			Offset int `json:"offset"`
+		}](call)
+		if err != nil {
+			return nil, err
+		}
+		page := map[string]any{name: []any{}, "total": 0, "offset": p.Offset, "limit": cmp.Or(p.Limit, usual), "hasMore": false, "nextOffset": nil}
+		if call.Peer.Protocol >= protocol.SincePages {
+			page["snapshotRevision"] = "0" // it never changes
+		}
+		return page, nil
+	}
+}
+
+func (s *Server) answerSkills(_ context.Context, call *wire.Call) (any, error) {
+	p, err := paramsOf[struct {
+		AgentID string `json:"agentId"`
+	}](call)
+	if err != nil {
+		return nil, err
+	}
+	c := s.opts.Configuration.InForce()
+	id, err := agentAsked(c, p.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	workspace := c.Defaults.Workspace
+	if agent := c.AgentNamed(id); agent != nil {
+		workspace = cmp.Or(agent.Workspace, workspace)
+	}
+	return struct {
+		WorkspaceDir     string `json:"workspaceDir"`
+		ManagedSkillsDir string `json:"managedSkillsDir"`
+		Skills           []any  `json:"skills"`
+	}{WorkspaceDir: workspace, Skills: []any{}}, nil
+}
+
+// execApprovals are the commands that agents may run without asking: no agent runs any.
+type execApprovals struct {
+	Path   string            `json:"path"`
+	Exists bool              `json:"exists"`
+	Hash   string            `json:"hash"`
+	File   execApprovalsFile `json:"file"`
+}
+
+type execApprovalsFile struct {
+	Version  int      `json:"version"`
+	Defaults struct{} `json:"defaults"`
+	Agents   struct{} `json:"agents"`
+}
+
+// notHere refuses what cannot be done here, however often it is tried.
+func notHere(code, text string) error {
+	return &protocol.Error{Code: protocol.CodeUnavailable, Message: text, Details: absence{code}}
+}
+
+// absence is in the details of an error: a word that programs may rely on.
+type absence struct {
+	Code string `json:"code"`
+}

@@ -1,0 +1,171 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+// agentMethods say who the agents are and what they work with, as configured.
+func (s *Server) agentMethods() map[string]answer {
+	return map[string]answer{
+		"agents.list":        s.answerAgents,
+		"agent.identity.get": s.answerIdentity,
+		"models.list":        s.answerModels,
+		"tools.catalog":      s.answerTools,
+	}
+}
+
+// agentsOf are the configured agents with their ids as session keys have them, or main where there are none.
+func agentsOf(c *config.Config) []config.Agent {
+	if len(c.Agents) == 0 {
+		return []config.Agent{{ID: c.DefaultAgentID()}}
+	}
+	agents := make([]config.Agent, 0, len(c.Agents))
+	for _, a := range c.Agents {
+		a.ID = strings.ToLower(a.ID)
+		agents = append(agents, a)
+	}
+	return agents
+}
+
+// greetingDefaults say which session is meant where none is named.
+func greetingDefaults(c *config.Config) wire.SessionDefaults {
+	agent := c.DefaultAgentID()
+	return wire.SessionDefaults{DefaultAgentID: agent, MainKey: coordination.DefaultMainKey, MainSessionKey: mainSessionOf(c, agent).String(),
+		Scope: c.Session.Scope}
+}
+
+// agentsAnswer answers agents.list.
+type agentsAnswer struct {
+	DefaultID string      `json:"defaultId"`
+	MainKey   string      `json:"mainKey"`
+	Scope     string      `json:"scope"`
+	Agents    []agentInfo `json:"agents"`
+}
+
+type agentInfo struct {
+	ID       string         `json:"id"`
+	Name     string         `json:"name,omitempty"`
+	Identity *agentIdentity `json:"identity,omitempty"`
+}
+
+type agentIdentity struct {
+	Name   string `json:"name,omitempty"`
+	Theme  string `json:"theme,omitempty"`
+	Emoji  string `json:"emoji,omitempty"`
+	Avatar string `json:"avatar,omitempty"`
+}
+
+func (s *Server) answerAgents(context.Context, *wire.Call) (any, error) {
+	c := s.opts.Configuration.InForce()
+	usual := greetingDefaults(c)
+	a := &agentsAnswer{DefaultID: usual.DefaultAgentID, MainKey: usual.MainKey, Scope: usual.Scope}
+	for _, agent := range agentsOf(c) {
+		one := agentInfo{ID: agent.ID, Name: agent.Name}
+		if i := agent.Identity; i != (config.Identity{}) {
+			one.Identity = &agentIdentity{Name: i.Name, Theme: i.Theme, Emoji: i.Emoji, Avatar: i.Avatar}
+		}
+		a.Agents = append(a.Agents, one)
+	}
+	return encoded(a)
+}
+
+// identityAnswer answers agent.identity.get.
+type identityAnswer struct {
+	AgentID string `json:"agentId"`
+	Name    string `json:"name"`
+	Avatar  string `json:"avatar"` // a letter, an emoji, or an address
+	Emoji   string `json:"emoji,omitempty"`
+}
+
+func (s *Server) answerIdentity(_ context.Context, call *wire.Call) (any, error) {
+	const nameless = "Assistant"
+	p, err := paramsOf[struct {
+		AgentID    string `json:"agentId"`
+		SessionKey string `json:"sessionKey"`
+	}](call)
+	if err != nil {
+		return nil, err
+	}
+	c := s.opts.Configuration.InForce()
+	id, err := agentMeant(c, call.Method, p.AgentID, p.SessionKey)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayHaveSessions(c, "agentId", id); err != nil {
+		return nil, err
+	}
+	a := &identityAnswer{AgentID: id, Name: nameless}
+	if agent := c.AgentNamed(id); agent != nil {
+		a.Name, a.Emoji = cmp.Or(agent.Identity.Name, agent.Name, nameless), agent.Identity.Emoji
+		if isAddress(agent.Identity.Avatar) || isSign(agent.Identity.Avatar) {
+			a.Avatar = agent.Identity.Avatar
+		}
+	}
+	a.Avatar = cmp.Or(a.Avatar, a.Emoji, initial(a.Name))
+	return encoded(a)
+}
+
+// agentAsked is the agent of an id, the default agent if there is none.
+func agentAsked(c *config.Config, agentID string) (string, error) {
+	id := cmp.Or(strings.ToLower(coordination.TrimJS(agentID)), c.DefaultAgentID())
+	return id, mayHaveSessions(c, "agentId", id)
+}
+
+// agentMeant is the agent that a request names, by its id, by the key of a session of it, or both; the default agent if it names none. There
+// need not be such an agent.
+func agentMeant(c *config.Config, method, agentID, sessionKey string) (string, error) {
+	id := strings.ToLower(coordination.TrimJS(agentID))
+	if coordination.TrimJS(sessionKey) != "" {
+		key, err := readSessionKey(c, "sessionKey", sessionKey)
+		if err != nil {
+			return "", ofParams(method, err)
+		}
+		owner := agentOf(c, key)
+		if id != "" && id != owner {
+			return "", invalidRequest(fmt.Sprintf("invalid %s params: agent %q does not match session key agent %q", method, id, owner),
+				fault{Field: "agentId", Value: agentID, Mend: "name the session's own agent, or leave agentId out"})
+		}
+		id = owner
+	}
+	return cmp.Or(id, c.DefaultAgentID()), nil
+}
+
+// ofParams says that what is wrong lies in the parameters of a method.
+func ofParams(method string, err error) error {
+	refused, ok := errors.AsType[*protocol.Error](err)
+	if !ok {
+		return err
+	}
+	named := *refused
+	named.Message = "invalid " + method + " params: " + refused.Message
+	return &named
+}
+
+// isAddress reports whether a page can show what avatar names. A path in the agent's workspace it cannot: the gateway gives out no files.
+func isAddress(avatar string) bool {
+	return config.IsServer(avatar) || strings.HasPrefix(avatar, "data:image/")
+}
+
+// isSign reports whether an avatar is a letter or an emoji, which may be made of several characters.
+func isSign(avatar string) bool {
+	const longest = 8
+	return len([]rune(avatar)) <= longest && !strings.ContainsAny(avatar, "./\\")
+}
+
+// initial is the first letter of a name.
+func initial(name string) string {
+	for _, r := range name {
+		return string(unicode.ToUpper(r))
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+)
+
+// Bounds of what the other side may make us wait for.
+const (
+	writeTime = 10 * time.Second
+	closeTime = 2 * time.Second
+)
+
+// Codes with which this side closes.
+const (
+	closeNormal      = websocket.CloseNormalClosure
+	closeAbnormal    = websocket.CloseAbnormalClosure
+	closeTickTimeout = 4000
+)
+
+// socket is the connection below the protocol. One goroutine reads.
+type socket struct {
+	conn    *websocket.Conn
+	writing sync.Mutex
+}
+
+func dial(ctx context.Context, url string, opts *Options) (*socket, error) {
+	dialer := websocket.Dialer{NetDialContext: opts.NetDial, Proxy: http.ProxyFromEnvironment}
+	conn, answer, err := dialer.DialContext(ctx, url, opts.Header)
+	if answer != nil {
+		defer answer.Body.Close()
+	}
+	if errors.Is(err, websocket.ErrBadHandshake) {
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+		return nil, &UpgradeError{URL: url, Status: answer.StatusCode, Text: string(text)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	conn.SetReadLimit(protocol.MaxPayload)
+	return &socket{conn: conn}, nil
+}
+
+// read gives the next frame. What is none is passed over: nothing can be answered to it.
+func (s *socket) read() (*frame, error) {
+	for {
+		kind, text, err := s.conn.ReadMessage()
+		if err != nil {
+			return nil, err
+		}
+		f := new(frame)
+		if kind == websocket.TextMessage && json.Unmarshal(text, f) == nil {
+			return f, nil
+		}
+	}
+}
+
+func (s *socket) write(text []byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	return s.conn.WriteMessage(websocket.TextMessage, text)
+}
+
+// bid says goodbye, and gives the other side a moment to say so too.
+func (s *socket) bid(why *ClosedError) {
+	deadline := time.Now().Add(closeTime)
+	code := why.Code
+	if code == closeAbnormal {
+		code = closeNormal
+	}
+	said := why.Err == nil && s.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why.Text), deadline) == nil
+	if !said || s.hurry() != nil {
+		s.abandon()
+	}
+}
+
+// hurry gives the other side a moment for what it has left to say.
+func (s *socket) hurry() error { return s.conn.SetReadDeadline(time.Now().Add(closeTime)) }
+
+// abandon ends the connection at once.
+func (s *socket) abandon() { _ = s.conn.Close() }

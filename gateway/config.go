@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+// configMethods show the configuration and change its file.
+func (s *Server) configMethods() map[string]answer {
+	w := &configWriter{configuration: s.opts.Configuration, limit: newWriteLimit(s.opts.Now)}
+	return map[string]answer{
+		"config.get":    s.answerConfig,
+		"config.schema": s.answerConfigSchema,
+		"config.patch":  w.patch,
+		"config.set":    w.set,
+		"config.apply":  w.apply,
+	}
+}
+
+// configAnswer answers config.get. Raw is null where there is no file, or nobody can tell what in it is a secret.
+type configAnswer struct {
+	Path         string          `json:"path"`
+	Exists       bool            `json:"exists"`
+	Raw          *string         `json:"raw"`
+	Parsed       json.RawMessage `json:"parsed"`
+	Resolved     json.RawMessage `json:"resolved"`
+	Valid        bool            `json:"valid"`
+	Config       json.RawMessage `json:"config"`
+	Hash         string          `json:"hash"`
+	Issues       []config.Issue  `json:"issues"`
+	Warnings     []config.Issue  `json:"warnings"`
+	LegacyIssues []config.Issue  `json:"legacyIssues"`
+}
+
+func (s *Server) answerConfig(context.Context, *wire.Call) (any, error) {
+	d, err := s.opts.Configuration.Document()
+	if err != nil {
+		return nil, err
+	}
+	a := configAnswer{
+		Path: d.Path(), Exists: d.Exists(), Parsed: d.Parsed(), Resolved: d.Resolved(), Valid: d.Findings().Err() == nil, Hash: d.Hash(),
+		Issues: d.Issues(config.Error), Warnings: d.Issues(config.Warning), LegacyIssues: []config.Issue{},
+	}
+	a.Config = a.Resolved
+	if raw, ok := d.Raw(); ok {
+		a.Raw = &raw
+	}
+	return a, nil
+}
+
+// schemaAnswer answers config.schema.
+type schemaAnswer struct {
+	Schema      json.RawMessage        `json:"schema"`
+	Hints       map[string]config.Hint `json:"uiHints"`
+	Version     string                 `json:"version"`
+	GeneratedAt string                 `json:"generatedAt"`
+}
+
+func (s *Server) answerConfigSchema(context.Context, *wire.Call) (any, error) {
+	schema, hints := config.Schema()
+	return schemaAnswer{schema, hints, s.opts.Version, s.opts.Now().UTC().Format(time.RFC3339)}, nil
+}

@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+// How often one client may ask to change the configuration.
+const (
+	writesPerWindow = 3
+	writeWindow     = time.Minute
+)
+
+// writeLimit bounds how often clients change the configuration. What fails counts, or nobody would be kept from trying.
+type writeLimit struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	windows map[writerID]*window
+}
+
+// writerID is who asks: a device at an address, or without one all programs of a name there. Another connection is not somebody else.
+type writerID struct{ device, address, program string }
+
+// window is a time in which some requests have come.
+type window struct {
+	began time.Time
+	n     int
+}
+
+func newWriteLimit(now func() time.Time) *writeLimit {
+	return &writeLimit{now: now, windows: map[writerID]*window{}}
+}
+
+// admit counts a request. Its error says when the next one may come.
+func (l *writeLimit) admit(call *wire.Call) error {
+	who := writerID{device: call.Peer.DeviceID, address: call.Peer.IP}
+	if who.device == "" {
+		who.program = call.Peer.Client.ID
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	over := func(_ writerID, w *window) bool { return now.Sub(w.began) >= writeWindow || now.Before(w.began) }
+	w := l.windows[who]
+	if w == nil || over(who, w) {
+		maps.DeleteFunc(l.windows, over)
+		w = &window{began: now}
+		l.windows[who] = w
+	}
+	if w.n++; w.n <= writesPerWindow {
+		return nil
+	}
+	wait := w.began.Add(writeWindow).Sub(now)
+	return &protocol.Error{
+		Code:      protocol.CodeUnavailable,
+		Message:   fmt.Sprintf("rate limit exceeded for %s; retry after %ds", call.Method, (wait+time.Second-1)/time.Second),
+		Retryable: true, RetryAfter: max(1, wait.Milliseconds()),
+		Details: limitDetails{call.Method, fmt.Sprintf("%d per %ds", writesPerWindow, writeWindow/time.Second)},
+	}
+}
+
+type limitDetails struct {
+	Method string `json:"method"`
+	Limit  string `json:"limit"`
+}

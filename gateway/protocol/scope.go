@@ -1,0 +1,89 @@
+package protocol
+
+import (
+	"slices"
+	"strings"
+)
+
+// Scopes of operators. Admin covers all others, write covers read.
+const (
+	ScopeAdmin     = "operator.admin"
+	ScopeRead      = "operator.read"
+	ScopeWrite     = "operator.write"
+	ScopeApprovals = "operator.approvals"
+	ScopePairing   = "operator.pairing"
+	ScopeQuestions = "operator.questions" // of protocol 4
+)
+
+// Allowed says why a peer may not call a method, nil if it may. It is asked before it is known whether there is such a method: one that is
+// unknown takes admin. health takes nothing. In a version that does not have a method the scope is that of the version that has it.
+func Allowed(role string, scopes []string, method string, version int) *Error {
+	if method == "health" {
+		return nil
+	}
+	forNodes := ForNodes(method)
+	if forNodes != (role == RoleNode) {
+		return &Error{Code: CodeInvalidRequest, Message: "unauthorized role: " + role}
+	}
+	needed := scopeOf(method, version)
+	if forNodes || Covers(scopes, needed) {
+		return nil
+	}
+	e := &Error{Code: CodeInvalidRequest, Message: "missing scope: " + needed}
+	if version >= SinceLeastScopes {
+		e.Code, e.Details = CodeForbidden, missingScope{"MISSING_SCOPE", needed, []string{needed}}
+	}
+	return e
+}
+
+// ForNodes reports whether only nodes may call a method, whatever scopes somebody has.
+func ForNodes(method string) bool {
+	return slices.Contains([]string{"skills.bins", "node.event", "node.invoke.result"}, method)
+}
+
+type missingScope struct {
+	Code     string   `json:"code"`
+	Missing  string   `json:"missingScope"`
+	Required []string `json:"requiredScopes"`
+}
+
+// Covers reports whether somebody with these scopes may do what takes the needed one.
+func Covers(scopes []string, needed string) bool {
+	return slices.Contains(scopes, needed) || slices.Contains(scopes, ScopeAdmin) ||
+		needed == ScopeRead && slices.Contains(scopes, ScopeWrite)
+}
+
+// scopeOf is the scope that a method takes.
+func scopeOf(method string, version int) string {
+	switch method {
+	case "status", "system-presence", "last-heartbeat", "logs.tail", "channels.status", "usage.status", "usage.cost",
+		"tts.status", "tts.providers", "models.list", "tools.catalog", "tools.effective", "agents.list", "agent.identity.get",
+		"agents.files.list", "agents.files.get", "skills.status", "voicewake.get", "sessions.list", "sessions.preview",
+		"sessions.resolve", "sessions.describe", "sessions.usage", "sessions.usage.timeseries", "sessions.usage.logs",
+		"sessions.subscribe", "sessions.unsubscribe", "sessions.messages.subscribe", "sessions.messages.unsubscribe",
+		"cron.list", "cron.status", "cron.runs", "node.list", "node.describe", "chat.history", "chat.startup", "chat.metadata",
+		"commands.list", "users.self", "system.info", "config.get", "talk.config", "doctor.memory.status":
+		return ScopeRead
+	case "send", "poll", "agent", "agent.wait", "wake", "chat.send", "chat.abort", "sessions.abort", "talk.mode", "tts.enable",
+		"tts.disable", "tts.convert", "tts.setProvider", "voicewake.set", "node.invoke", "browser.request", "push.test",
+		"tools.invoke":
+		return ScopeWrite
+	case "sessions.patch":
+		if version >= SinceLeastScopes {
+			return ScopeWrite
+		}
+		return ScopeAdmin
+	case "exec.approval.request", "exec.approval.waitDecision", "exec.approval.resolve", "plugin.approval.list":
+		return ScopeApprovals
+	case "question.list":
+		return ScopeQuestions
+	case "node.rename":
+		return ScopePairing
+	}
+	for _, family := range []string{"node.pair.", "device.pair.", "device.token."} {
+		if strings.HasPrefix(method, family) {
+			return ScopePairing
+		}
+	}
+	return ScopeAdmin
+}

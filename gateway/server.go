@@ -1,0 +1,121 @@
+// Package gateway serves the OpenClaw gateway protocol: sessions, their transcripts and the configuration, to the clients that others have
+// made for it. gateway/wire carries frames, gateway/protocol says what they may be; here is what the methods do.
+package gateway
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+// Log is what the gateway needs of the store.
+type Log interface {
+	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	View(ctx context.Context, read func(*sql.Tx) error) error
+}
+
+// Configuration is openclaw.json and what is in force of it.
+type Configuration interface {
+	// InForce is never nil and never changes; another one may be in force at the next call.
+	InForce() *config.Config
+	// Document reads the file as it lies there, broken or not.
+	Document() (*config.Document, error)
+	// Write puts next in the file's place, unless that has changed since it was read, appends what happened and brings it into force.
+	// waiting lists the settings that take a restart.
+	Write(ctx context.Context, next *config.Document, what coordination.ConfigPatched) (waiting []string, err error)
+}
+
+// Logs are the newest lines of the program's own log.
+type Logs interface {
+	// Tail gives the lines after cursor, the newest ones only if limit or maxBytes ask for that; a negative cursor is the beginning.
+	Tail(cursor int64, limit, maxBytes int) LogTail
+}
+
+// LogTail is a part of the log. Lines are JSON objects.
+type LogTail struct {
+	Source    string   // where the lines come from, for people
+	Cursor    int64    // go on here
+	Size      int64    // bytes of the whole log so far
+	Lines     []string // without line ends
+	Truncated bool     // older lines were left out
+	Reset     bool     // the cursor was of another life of the program
+}
+
+// Options of New. All are required.
+type Options struct {
+	Log           Log
+	Configuration Configuration
+	Logs          Logs
+	Access        wire.Access
+	Now           func() time.Time
+	NewID         func() string // a UUID that nobody has had
+	Logger        *slog.Logger
+	Version       string
+	StateDir      string
+	Database      string // the log's file, for people
+	StartedAt     time.Time
+}
+
+// Server is a gateway.
+type Server struct {
+	opts    Options
+	hub     *wire.Hub
+	methods map[string]answer
+	health  health // the newest answer
+
+	watchers *watchers // of sessions
+}
+
+// answer is what a method does. See wire.Methods.
+type answer func(ctx context.Context, call *wire.Call) (payload any, err error)
+
+// New returns a gateway that serves nobody until Run runs.
+func New(opts Options) *Server {
+	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers()}
+	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
+		s.absentMethods()} {
+		maps.Copy(s.methods, some)
+	}
+	s.hub = wire.New(s, wire.Options{Access: opts.Access, Now: opts.Now, NewID: opts.NewID, Logger: opts.Logger, Version: opts.Version})
+	return s
+}
+
+// Run keeps the clients company until ctx ends, then says goodbye to them.
+func (s *Server) Run(ctx context.Context) error { return s.hub.Run(ctx) }
+
+// Configure changes who is let in. Those who are in stay.
+func (s *Server) Configure(a wire.Access) { s.hub.Configure(a) }
+
+// Stats says how the clients are doing.
+func (s *Server) Stats() wire.Stats { return s.hub.Stats() }
+
+// Handler serves the port: WebSocket at any path, and a little HTTP.
+func (s *Server) Handler() http.Handler { return s.hub.Handler() }
+
+// Answer implements wire.Methods.
+func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
+	m := s.methods[call.Method]
+	if m == nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unknown method: " + call.Method}
+	}
+	return m(ctx, call)
+}
+
+// Knows implements wire.Methods.
+func (s *Server) Knows(method string) bool { return s.methods[method] != nil }
+
+// Names implements wire.Methods.
+func (s *Server) Names() (methods, events []string) {
+	return slices.Sorted(maps.Keys(s.methods)), []string{"connect.challenge", "chat", "presence", "tick", "shutdown", "health",
+		eventSessionsChanged, eventSessionMessage}
+}

@@ -1,0 +1,221 @@
+package gateway
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/projections/session"
+)
+
+const (
+	// usualPage is how many rows a client of protocol 4 gets that asks for no number. Older ones get all, up to maxPage.
+	usualPage = 100
+	// maxPage is how many rows an answer has at most, whatever is asked for, so that the largest ones still fit into a frame.
+	maxPage = 5_000
+)
+
+// sessionLists answers sessions.list.
+type sessionLists struct {
+	server *Server
+	kept   *keptLists
+}
+
+type listParams struct {
+	Limit         int             `json:"limit"`
+	Offset        int             `json:"offset"`
+	ActiveMinutes int             `json:"activeMinutes"`
+	Global        bool            `json:"includeGlobal"`
+	Unknown       bool            `json:"includeUnknown"`
+	Titles        bool            `json:"includeDerivedTitles"`
+	LastMessage   bool            `json:"includeLastMessage"`
+	Label         string          `json:"label"`
+	SpawnedBy     string          `json:"spawnedBy"`
+	Agent         string          `json:"agentId"`
+	Search        string          `json:"search"`
+	Archived      json.RawMessage `json:"archived"` // of protocol 4: true, false, "all"
+}
+
+// listQuery is what an answer depends on besides the sessions and the configuration.
+type listQuery struct {
+	session.Query
+	titles, lastMessage bool
+	archived            bool // of which there are none
+	version             int
+}
+
+// answer gives the sessions, the last changed first. What it says is what the database says while it is asked: an answer that was kept is
+// given again only if no session has changed since.
+func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error) {
+	p, err := paramsOf[listParams](call)
+	if err != nil {
+		return nil, err
+	}
+	c, now := l.server.opts.Configuration.InForce(), l.server.opts.Now()
+	q, err := p.query(c, call.Peer.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	if p.ActiveMinutes > 0 { // what is asked for changes by itself
+		q.Since = now.Add(-time.Duration(min(p.ActiveMinutes, maxMinutes)) * time.Minute).UnixMilli()
+	} else if body, err = l.shared(ctx, c, q); err != nil {
+		return nil, err
+	}
+	if body == nil {
+		if body, err = l.made(ctx, c, q); err != nil {
+			return nil, err
+		}
+	}
+	const head = `{"ts":`
+	answer := append(make([]byte, 0, len(head)+20+len(body)), head...)
+	return json.RawMessage(append(strconv.AppendInt(answer, now.UnixMilli(), 10), body...)), nil
+}
+
+// made reads and encodes what follows the time in an answer.
+func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) ([]byte, error) {
+	var found listed
+	err := l.server.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		found, err = q.read(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.server.encodeList(c, q, found)
+}
+
+// shared is made for all who ask the same while nothing changes. It is nil if whoever was to make it could not.
+func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery) (body []byte, err error) {
+	var (
+		list  *keptList
+		mine  bool
+		found listed
+	)
+	defer func() {
+		if mine {
+			l.kept.done(q, list, body)
+		}
+	}()
+	err = l.server.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		changed, err := session.Changed(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if list, mine = l.kept.find(changed, c, q); mine {
+			found, err = q.read(ctx, tx)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case mine:
+		return l.server.encodeList(c, q, found)
+	}
+	return list.wait(ctx)
+}
+
+// listed is what was found.
+type listed struct {
+	sessions []session.Session
+	total    int // without offset and limit; known to be no less than what is told of
+}
+
+// read finds the sessions. They are counted only if these need not be all that there are, and who asks wants to know.
+func (q *listQuery) read(ctx context.Context, tx *sql.Tx) (found listed, err error) {
+	if q.archived {
+		return found, nil
+	}
+	if found.sessions, err = session.List(ctx, tx, q.Query); err != nil {
+		return found, err
+	}
+	found.total = q.Offset + len(found.sessions)
+	full, beyond := len(found.sessions) == q.Limit, q.Offset > 0 && len(found.sessions) == 0
+	if full && (q.paged() || q.Limit == maxPage) || beyond {
+		found.total, err = session.Total(ctx, tx, q.Query)
+	}
+	return found, err
+}
+
+// paged reports whether the client knows of pages.
+func (q *listQuery) paged() bool { return q.version >= protocol.SincePages }
+
+// maxMinutes is a time before any session.
+const maxMinutes = 100 * 365 * 24 * 60
+
+func (p *listParams) query(c *config.Config, version int) (q listQuery, err error) {
+	q = listQuery{
+		Query: session.Query{
+			Agent: strings.ToLower(coordination.TrimJS(p.Agent)), Label: coordination.TrimJS(p.Label), Search: coordination.TrimJS(p.Search),
+			Global: p.Global, Unknown: p.Unknown, Limit: maxPage,
+		},
+		titles: p.Titles, lastMessage: p.LastMessage, version: version,
+	}
+	if q.Spawner, err = spawnerOf(c, p.SpawnedBy); err != nil {
+		return q, err
+	}
+	if q.paged() {
+		q.Offset, q.Limit, q.archived = max(0, p.Offset), usualPage, string(p.Archived) == "true"
+	}
+	if p.Limit > 0 {
+		q.Limit = min(p.Limit, maxPage)
+	}
+	return q, nil
+}
+
+// listAnswer is what follows the time.
+type listAnswer struct {
+	Path     string       `json:"path"`
+	Count    int          `json:"count"`
+	Defaults listDefaults `json:"defaults"`
+	Sessions []sessionRow `json:"sessions"`
+	*listPage
+}
+
+// listPage says which part of all that was found an answer is. Clients that do not know of pages are told only if something is left out
+// that they have asked for.
+type listPage struct {
+	TotalCount   int  `json:"totalCount"`
+	LimitApplied int  `json:"limitApplied"`
+	Offset       int  `json:"offset"`
+	NextOffset   *int `json:"nextOffset,omitempty"`
+	HasMore      bool `json:"hasMore"`
+}
+
+// encodeList gives the part of an answer that follows the time.
+func (s *Server) encodeList(c *config.Config, q listQuery, found listed) ([]byte, error) {
+	count := len(found.sessions)
+	a := listAnswer{Path: s.opts.Database, Count: count, Defaults: defaultsOf(c), Sessions: make([]sessionRow, count)}
+	from := min(q.Offset, found.total)
+	to := from + count
+	if more := to < found.total; more || q.paged() {
+		a.listPage = &listPage{TotalCount: found.total, LimitApplied: q.Limit, Offset: from, HasMore: more}
+		if more {
+			a.NextOffset = &to
+		}
+	}
+	for i := range found.sessions {
+		one, row := &found.sessions[i], &a.Sessions[i]
+		*row = rowOf(c, one, q.version)
+		if q.titles {
+			row.DerivedTitle = titleOf(one)
+		}
+		if q.lastMessage {
+			row.LastMessage = one.LastText
+		}
+	}
+	body, err := encoded(a)
+	if err != nil {
+		return nil, err
+	}
+	body[0] = ',' // it goes on behind the time
+	return body, nil
+}

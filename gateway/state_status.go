@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/projections/session"
+)
+
+// statusRecent is how many sessions status shows, of each agent and of all.
+const statusRecent = 10
+
+// statusAnswer answers status.
+type statusAnswer struct {
+	RuntimeVersion     string          `json:"runtimeVersion,omitempty"`
+	Heartbeat          statusHeartbeat `json:"heartbeat"`
+	ChannelSummary     []string        `json:"channelSummary"`
+	QueuedSystemEvents []string        `json:"queuedSystemEvents"`
+	Sessions           statusSessions  `json:"sessions"`
+}
+
+type statusHeartbeat struct {
+	DefaultAgentID string                 `json:"defaultAgentId"`
+	Agents         []statusAgentHeartbeat `json:"agents"`
+}
+
+type statusAgentHeartbeat struct {
+	AgentID string `json:"agentId"`
+	Enabled bool   `json:"enabled"`
+	Every   string `json:"every"`
+	EveryMs *int64 `json:"everyMs"`
+}
+
+type statusSessions struct {
+	Paths    []string        `json:"paths"`
+	Count    int64           `json:"count"`
+	Defaults statusDefaults  `json:"defaults"`
+	Recent   []statusSession `json:"recent"`
+	ByAgent  []statusAgent   `json:"byAgent"`
+}
+
+type statusDefaults struct {
+	Model         string `json:"model"`
+	ContextTokens int    `json:"contextTokens"`
+}
+
+type statusAgent struct {
+	AgentID string          `json:"agentId"`
+	Path    string          `json:"path"`
+	Count   int64           `json:"count"`
+	Recent  []statusSession `json:"recent"`
+}
+
+// statusSession is a session as status shows it. Tokens are null while no answer of a model has said how many there are.
+type statusSession struct {
+	AgentID          string   `json:"agentId,omitempty"`
+	Key              string   `json:"key"`
+	Kind             string   `json:"kind"`
+	SessionID        string   `json:"sessionId"`
+	UpdatedAt        int64    `json:"updatedAt"`
+	Age              int64    `json:"age"`
+	ThinkingLevel    string   `json:"thinkingLevel,omitempty"`
+	VerboseLevel     string   `json:"verboseLevel,omitempty"`
+	ReasoningLevel   string   `json:"reasoningLevel,omitempty"`
+	ElevatedLevel    string   `json:"elevatedLevel,omitempty"`
+	AbortedLastRun   bool     `json:"abortedLastRun"`
+	InputTokens      *int64   `json:"inputTokens,omitempty"`
+	OutputTokens     *int64   `json:"outputTokens,omitempty"`
+	TotalTokens      *int64   `json:"totalTokens"`
+	TotalTokensFresh bool     `json:"totalTokensFresh"`
+	RemainingTokens  *int64   `json:"remainingTokens"`
+	PercentUsed      *int64   `json:"percentUsed"`
+	Model            string   `json:"model"`
+	ContextTokens    int      `json:"contextTokens"`
+	Flags            []string `json:"flags"`
+}
+
+func (s *Server) answerStatus(ctx context.Context, call *wire.Call) (any, error) {
+	var p struct {
+		IncludeChannelSummary *bool `json:"includeChannelSummary"`
+	}
+	if json.Unmarshal(call.Params, &p) != nil {
+		p.IncludeChannelSummary = nil // its parameters are not checked by the original either
+	}
+	c := s.opts.Configuration.InForce()
+	a := &statusAnswer{RuntimeVersion: s.opts.Version, ChannelSummary: []string{}, QueuedSystemEvents: []string{}}
+	if p.IncludeChannelSummary == nil || *p.IncludeChannelSummary {
+		a.ChannelSummary = channelSummary(c)
+	}
+	a.Heartbeat.DefaultAgentID = c.DefaultAgentID()
+	for _, agent := range agentsOf(c) {
+		a.Heartbeat.Agents = append(a.Heartbeat.Agents, statusAgentHeartbeat{AgentID: agent.ID, Every: "disabled"})
+	}
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error { return s.readStatus(ctx, tx, c, &a.Sessions) })
+	return a, err
+}
+
+func channelSummary(c *config.Config) []string {
+	switch accounts := discordAccounts(c); {
+	case len(accounts) == 0:
+		return []string{}
+	case !isConfigured(accounts):
+		return []string{"Discord: no token"}
+	}
+	return []string{"Discord: configured, not connected"}
+}
+
+func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a *statusSessions) error {
+	counts, err := session.Count(ctx, tx)
+	if err != nil {
+		return err
+	}
+	usual := defaultsOf(c)
+	a.Paths, a.Defaults = []string{s.opts.Database}, statusDefaults{Model: usual.Model, ContextTokens: usual.ContextTokens}
+	if a.Recent, err = s.recentStatus(ctx, tx, c, ""); err != nil {
+		return err
+	}
+	ids := make([]string, 0, len(counts))
+	for _, agent := range agentsOf(c) {
+		ids = append(ids, agent.ID)
+	}
+	for _, agent := range slices.Sorted(maps.Keys(counts)) {
+		a.Count += counts[agent]
+		if agent != "" && !slices.Contains(ids, agent) { // it is not configured any more, and has sessions
+			ids = append(ids, agent)
+		}
+	}
+	a.ByAgent = []statusAgent{}
+	for _, agent := range ids {
+		one := statusAgent{AgentID: agent, Path: s.opts.Database, Count: counts[agent], Recent: []statusSession{}}
+		if one.Count > 0 {
+			if one.Recent, err = s.recentStatus(ctx, tx, c, agent); err != nil {
+				return err
+			}
+		}
+		a.ByAgent = append(a.ByAgent, one)
+	}
+	return nil
+}
+
+func (s *Server) recentStatus(ctx context.Context, tx *sql.Tx, c *config.Config, agent string) ([]statusSession, error) {
+	found, err := session.List(ctx, tx, session.Query{Agent: agent, Limit: statusRecent})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]statusSession, 0, len(found))
+	for i := range found {
+		rows = append(rows, statusOf(&found[i], c, s.opts.Now().UnixMilli()))
+	}
+	return rows, nil
+}
+
+func statusOf(one *session.Session, c *config.Config, now int64) statusSession {
+	model, owner := modelOf(c, one), ownerOf(c, one)
+	row := statusSession{
+		AgentID: owner, Key: one.Key, Kind: kindOf(one), SessionID: one.ID, UpdatedAt: one.UpdatedAt, Age: max(0, now-one.UpdatedAt),
+		ThinkingLevel: textSetting(one, "thinkingLevel"), VerboseLevel: textSetting(one, "verboseLevel"),
+		ReasoningLevel: textSetting(one, "reasoningLevel"), ElevatedLevel: textSetting(one, "elevatedLevel"),
+		AbortedLastRun: one.AbortedLastRun, TotalTokensFresh: one.TokensFresh, Model: model.Model,
+		ContextTokens: c.ContextTokens(owner, model.String()),
+	}
+	if hasTokens(one) {
+		row.InputTokens, row.OutputTokens, row.TotalTokens = &one.InputTokens, &one.OutputTokens, &one.TotalTokens
+	}
+	if one.TokensFresh {
+		window := int64(row.ContextTokens)
+		remaining, percent := max(0, window-one.TotalTokens), int64(math.Round(float64(one.TotalTokens)/float64(window)*100))
+		row.RemainingTokens, row.PercentUsed = &remaining, &percent
+	}
+	for _, level := range [][2]string{{"think", row.ThinkingLevel}, {"verbose", row.VerboseLevel}, {"reasoning", row.ReasoningLevel},
+		{"elevated", row.ElevatedLevel}} {
+		if level[1] != "" {
+			row.Flags = append(row.Flags, level[0]+":"+level[1])
+		}
+	}
+	if one.AbortedLastRun {
+		row.Flags = append(row.Flags, "aborted")
+	}
+	row.Flags = append(row.Flags, "id:"+one.ID)
+	return row
+}

@@ -1,0 +1,104 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+)
+
+// capabilities that newer clients ask for before they ask for more.
+var capabilities = []string{"published-model-catalog"}
+
+// greeting is what clients are told when they are let in. What many of them are told at the same time is made once.
+type greeting struct {
+	hub     *Hub
+	started time.Time
+
+	mu       sync.Mutex
+	until    time.Time         // the rest is good until then
+	snapshot protocol.Snapshot // with places for the two that are long
+	features protocol.Features
+	presence []byte
+	health   []byte
+	version  protocol.StateVersion // of both, or an earlier one
+}
+
+// Places in a greeting, where what is JSON already is put without being read again: with many clients that would be most of the work of
+// letting one in.
+var (
+	presencePlace = json.RawMessage(`"@presence"`)
+	healthPlace   = json.RawMessage(`"@health"`)
+)
+
+// to greets a peer.
+func (g *greeting) to(c *client, p *Peer, d *door, how method) (json.RawMessage, error) {
+	hello, presence, health, err := g.common(c)
+	if err != nil {
+		return nil, err
+	}
+	hello.Protocol = p.Protocol
+	hello.Server = protocol.ServerInfo{Version: g.hub.opts.Version, ConnID: p.ConnID}
+	hello.Snapshot.AuthMode = d.Mode
+	if !protocol.Covers(p.Scopes, protocol.ScopeAdmin) {
+		hello.Snapshot.ConfigPath, hello.Snapshot.StateDir, hello.Snapshot.AuthMode = "", "", ""
+	}
+	hello.Auth = protocol.HelloAuth{Method: string(how), Role: p.Role, Scopes: p.Scopes}
+	if p.DeviceID != "" {
+		now := g.hub.opts.Now()
+		hello.Auth.DeviceToken, hello.Auth.IssuedAtMs = d.tokens.Issue(p.DeviceID, p.Role, p.Scopes, now), now.UnixMilli()
+	}
+	text, err := hello.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return fill(text, presence, health), nil
+}
+
+// fill puts what is JSON already into its places. Those are found before anything is put in: clients say what they are called.
+func fill(text, presence, health []byte) []byte {
+	before, rest, _ := bytes.Cut(text, presencePlace)
+	between, after, _ := bytes.Cut(rest, healthPlace)
+	return slices.Concat(before, presence, between, health, after)
+}
+
+// common is what all are told.
+func (g *greeting) common(c *client) (hello protocol.HelloOK, presence, health []byte, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); !now.Before(g.until) {
+		if err := g.refresh(c); err != nil {
+			return hello, nil, nil, err
+		}
+		g.until = now.Add(g.hub.opts.GreetingAge)
+	}
+	hello = protocol.HelloOK{Features: g.features, Snapshot: g.snapshot}
+	hello.Snapshot.StateVersion = g.version
+	hello.Snapshot.UptimeMs = max(0, g.hub.opts.Now().Sub(g.started).Milliseconds())
+	return hello, g.presence, g.health, nil
+}
+
+// refresh reads the state anew. Its version is read first: what changes meanwhile is told as an event of a higher one.
+func (g *greeting) refresh(c *client) error {
+	g.version = g.hub.versions()
+	s, err := g.hub.methods.Snapshot(c.ctx)
+	if err != nil {
+		return fmt.Errorf("read the state: %w", err)
+	}
+	if g.presence, err = json.Marshal(g.hub.presence.list()); err != nil {
+		return fmt.Errorf("encode who is there: %w", err)
+	}
+	if g.health = s.Health; !json.Valid(g.health) {
+		return errors.New("the state of health is no JSON")
+	}
+	methods, events := g.hub.methods.Names()
+	g.features = protocol.Features{Methods: methods, Events: events, Capabilities: capabilities}
+	g.snapshot = protocol.Snapshot{Presence: presencePlace, Health: healthPlace, ConfigPath: s.ConfigPath, StateDir: s.StateDir,
+		SessionDefaults: protocol.SessionDefaults(s.SessionDefaults)}
+	return nil
+}

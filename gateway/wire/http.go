@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// Handler serves the port: WebSocket at any path, and a little HTTP.
+func (h *Hub) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
+
+func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	switch {
+	case !h.door.Load().isOurs(r):
+		h.stats.refuse(RefusedHost)
+		refuse(w, http.StatusMisdirectedRequest, "unknown_host",
+			"unknown host: ask for 127.0.0.1 or localhost, or add the name to the hosts that are allowed")
+	case isUpgrade(r):
+		h.accept(w, r)
+	case r.URL.Path == "/health", r.URL.Path == "/healthz":
+		if isRead(w, r) {
+			h.tellHealth(w)
+		}
+	case r.URL.Path == "/":
+		if isRead(w, r) {
+			header.Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = w.Write([]byte(strings.ReplaceAll(frontPage, "HOST", r.Host)))
+		}
+	default:
+		refuse(w, http.StatusNotFound, "not_found", "there is nothing at this path; this is a WebSocket gateway")
+	}
+}
+
+const frontPage = `This is the gateway of openclawd. It speaks the OpenClaw gateway protocol, versions 3 and 4, over
+WebSocket at any path of this port.
+
+From a shell, with the npm package openclaw:
+
+  openclaw gateway call health --url ws://HOST --token TOKEN
+  openclaw tui --url ws://HOST --token TOKEN
+
+openclawd token shows the token. GET /health says whether the gateway is up.
+`
+
+// isRead reports whether a request only reads, and refuses it otherwise.
+func isRead(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "only GET and HEAD are answered here")
+	return false
+}
+
+func (h *Hub) tellHealth(w http.ResponseWriter) {
+	status := struct {
+		OK     bool   `json:"ok"`
+		Status string `json:"status"`
+	}{true, "live"}
+	code := http.StatusOK
+	if h.isClosed() {
+		status.OK, status.Status, code = false, "stopping", http.StatusServiceUnavailable
+	}
+	tell(w, code, status)
+}
+
+// refuse answers with an error in the shape of the original.
+func refuse(w http.ResponseWriter, code int, kind, message string) {
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+			Type    string `json:"type"`
+		} `json:"error"`
+	}
+	body.Error.Message, body.Error.Type = message, kind
+	tell(w, code, body)
+}
+
+func tell(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body)
+}

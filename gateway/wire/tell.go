@@ -1,0 +1,94 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+)
+
+// Broadcast tells every peer an event, in the order of calls and each with the next number. It is encoded once. It never waits for a
+// client, and may be called at any time.
+func (h *Hub) Broadcast(e Event) {
+	payload, err := encode(e.Payload)
+	if err != nil {
+		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		return
+	}
+	h.order.Lock()
+	defer h.order.Unlock()
+	seq := h.seq + 1
+	var versions *protocol.StateVersion
+	if e.State {
+		if e.Name == "health" {
+			h.health++
+		}
+		versions = &protocol.StateVersion{Presence: h.presence.counted(), Health: h.health}
+	}
+	text, err := protocol.Event(e.Name, payload, &seq, versions)
+	if err != nil {
+		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		return
+	}
+	h.seq = seq
+	h.stats.events.Add(1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.peers {
+		if e.Scope == "" || protocol.Covers(c.peer.Scopes, e.Scope) {
+			c.give(frame{kindOf(e), text})
+		}
+	}
+}
+
+// Send tells some peers an event, by their ConnID. It has no number: who is not told misses nothing. Those who are gone are passed over.
+func (h *Hub) Send(e Event, connIDs ...string) {
+	payload, err := encode(e.Payload)
+	if err != nil {
+		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		return
+	}
+	text, err := protocol.Event(e.Name, payload, nil, nil)
+	if err != nil {
+		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		return
+	}
+	h.order.Lock() // so that it does not overtake what was told before
+	defer h.order.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range connIDs {
+		if c := h.peers[id]; c != nil {
+			c.give(frame{kindOf(e), text})
+		}
+	}
+}
+
+// encode makes JSON of a payload before the order of events is fixed, which must not take long.
+func encode(payload any) (any, error) {
+	switch payload := payload.(type) {
+	case nil, json.RawMessage:
+		return payload, nil
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(payload); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(text.Bytes()), nil
+}
+
+func kindOf(e Event) kind {
+	if e.Droppable {
+		return chance
+	}
+	return event
+}
+
+// versions count changes of what hello-ok and events show a state of.
+func (h *Hub) versions() protocol.StateVersion {
+	h.order.Lock()
+	defer h.order.Unlock()
+	return protocol.StateVersion{Presence: h.presence.counted(), Health: h.health}
+}
