@@ -40,6 +40,7 @@ type Running struct {
 	Mode      string         `json:"mode"` // produce; follow: another gateway produces
 	API       string         `json:"api,omitempty"`
 	StartedAt time.Time      `json:"startedAt,omitzero"`
+	Gateway   *GatewayState  `json:"gateway"`
 	Follow    *FollowState   `json:"follow"`
 	Mirror    *MirrorState   `json:"mirror"`
 	Search    *SearchState   `json:"search"`
@@ -47,6 +48,18 @@ type Running struct {
 	Clients   *ClientsState  `json:"clients"`
 	Config    *ConfigState   `json:"config"`
 	Database  *DatabaseState `json:"database"`
+}
+
+// GatewayState is how the WebSocket gateway is doing. Numbers but Clients are since the start.
+type GatewayState struct {
+	Address    string `json:"address"`
+	Auth       string `json:"auth"` // what clients show: token, password, none
+	Clients    int    `json:"clients"`
+	Requests   int64  `json:"requests"`
+	Errors     int64  `json:"errors"`  // requests that were not done
+	Refused    int64  `json:"refused"` // clients that were not let in
+	SlowCloses int64  `json:"slowCloses"`
+	Error      string `json:"error,omitempty"` // why it has ended
 }
 
 // FollowState is how far the coordination log of another gateway has been read.

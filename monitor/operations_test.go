@@ -20,7 +20,10 @@ func TestReadinessSaysWhyNot(t *testing.T) {
 	var reasons []monitor.Reason
 	b := setup(t, func(o *monitor.Options) {
 		o.Operations.Reasons = func(context.Context) []monitor.Reason { return reasons }
-		o.Operations.Running = func(context.Context) monitor.Running { return monitor.Running{Mode: "follow", StartedAt: noon} }
+		o.Operations.Running = func(context.Context) monitor.Running {
+			return monitor.Running{Mode: "produce", StartedAt: noon, Gateway: &monitor.GatewayState{Address: "127.0.0.1:18789", Auth: "token", Clients: 2,
+				Requests: 3, Errors: 4, Refused: 5, SlowCloses: 6, Error: "it ended untold"}}
+		}
 		o.Operations.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 			fmt.Fprintln(w, "openclawd_up 1")
@@ -49,7 +52,7 @@ func TestReadinessSaysWhyNot(t *testing.T) {
 		t.Errorf("healthz: %v", got)
 	}
 	status := get[monitor.Status](t, b, "/api/status", http.StatusOK)
-	if status.Status != "degraded" || status.Mode != "follow" || !status.StartedAt.Equal(noon) || len(status.Reasons) != 2 {
+	if status.Status != "degraded" || status.Mode != "produce" || status.Gateway == nil || status.Gateway.Clients != 2 || !status.StartedAt.Equal(noon) || len(status.Reasons) != 2 {
 		t.Errorf("%+v", status)
 	}
 }
