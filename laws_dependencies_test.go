@@ -18,6 +18,7 @@ type room struct {
 var house = []room{
 	{"", nil, "the root holds only laws"},
 	{"coordination", nil, "the vocabulary and the pure decisions stand at the bottom: everybody knows them, they know nobody"},
+	{"coordination/session", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"eventstore", nil, "the promises must not depend on a way of keeping them"},
 	{"eventstore/sqlite", []string{"eventstore", "migrations"}, "the log stores events; what they mean is not its business"},
 	{"eventstore/ndjson", []string{"eventstore"}, "a log format knows events, not what they mean nor where they are stored"},
@@ -63,6 +64,8 @@ var outsiders = []struct {
 	{"github.com/labstack/echo", []string{"monitor", "gateway"}, "HTTP ends at the wires"},
 	{"github.com/gorilla/websocket", []string{"monitor/push", "gateway", "cmd/openclawd/bench"}, "it is slow-moving: sockets stay behind a seam; bench is a client"},
 	{"github.com/fsnotify/fsnotify", []string{"cmd/openclawd/watch"}, "one place knows what systems report of files, and what they do not"},
+	{"github.com/santhosh-tekuri/jsonschema", []string{"gateway/protocol", "tools"}, "it judges what comes from outside where that comes in; what is our own has types"},
+	{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, "one place knows how models are asked, and what each provider does differently"},
 	{"github.com/prometheus", []string{"cmd/openclawd/server"}, "the program measures; its parts tell numbers"},
 }
 

@@ -78,8 +78,8 @@ func TestNobodyOpensTheLiveDatabaseRaw(t *testing.T) {
 		"workspace/dir.go":                "opens the state directory, not a file; below it only files of fixed names and kinds are read",
 		"cmd/openclawd/overrides/disk.go": "reads and replaces the file of category overrides and what is remembered of it, having seen that neither is the database",
 		"eventstore/sqlite/backup.go":     "syncs a backup while VACUUM INTO makes it",
+		"cmd/openclawd/settings/token.go": "reads the file of the gateway's token, having seen that it is smaller than any database",
 
-		"cmd/openclawd/backup/create.go":    "syncs the directory of the backups",
 		"cmd/openclawd/backup/directory.go": "reads and writes manifests",
 		"cmd/openclawd/backup/restore.go":   "copies a backup, which has been proved and has no WAL",
 		"cmd/openclawd/backup/verify.go":    "reads a backup, which has no WAL, after SQLite has closed it",

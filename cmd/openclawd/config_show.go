@@ -17,9 +17,9 @@ func newConfigShow(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the settings that serve would go by, and who sets them",
-		Long: `Shows the settings of the Task-Monitor API with the values that openclawd serve would use here and now: from environment variables,
-else from openclaw.json, else defaults; flags of serve win over all of them. With --json the whole configuration comes too, included
-files and variables in place. Secrets are shown as ***, and as nothing where none is set.
+		Long: `Shows the settings of the Task-Monitor API and of the gateway with the values that openclawd serve would use here and now: from
+environment variables, else from openclaw.json, else defaults; flags of serve win over all of them. With --json the whole configuration
+comes too, included files and variables in place. Secrets are shown as ***, and as nothing where none is set.
 
 Exit codes: 0 done; 78 the configuration cannot be used: openclawd config check says why.`,
 		Example: `  openclawd config show
@@ -55,8 +55,9 @@ func (p *process) showConfig(stateDir string, asJSON bool) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	shown := configShown{File: path, Found: loaded.Found, Files: loaded.Files, Hash: loaded.Hash(), Settings: s.Shown(loaded),
-		Configuration: loaded.Masked()}
+	gateway := settings.GatewayOf(loaded, p.getenv, "", nil)
+	shown := configShown{File: path, Found: loaded.Found, Files: loaded.Files, Hash: loaded.Hash(),
+		Settings: append(s.Shown(loaded), gateway.Shown(loaded)...), Configuration: loaded.Masked()}
 	if asJSON {
 		return output.JSON(p.stdout, shown)
 	}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -18,7 +18,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitAgain  = 75 // locked by another, or interrupted: the same command may succeed later
+	exitAgain  = 75 // locked by another, busy, or interrupted: the same command may succeed later
 	exitConfig = 78
 )
 
@@ -27,13 +27,18 @@ func exitCode(err error) int {
 		usage  *usageError
 		config *settings.Error
 		locked *eventstore.LockedError
+		late   *lateError
+		lost   *lostError
+		called *callError
 	)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &locked), errors.Is(err, context.Canceled):
+	case errors.As(err, &called):
+		return called.exit()
+	case errors.As(err, &locked), errors.As(err, &late), errors.As(err, &lost), errors.Is(err, context.Canceled):
 		return exitAgain
 	case errors.As(err, &config):
 		return exitConfig
@@ -47,7 +52,9 @@ func (p *process) report(err error) {
 		Error string `json:"error"`
 		Code  string `json:"code"`
 		Hint  string `json:"hint"`
-	}{err.Error(), "failed", ""}
+
+		Details any `json:"details,omitempty"`
+	}{err.Error(), "failed", "", nil}
 	var coded eventstore.Coded
 	switch {
 	case errors.As(err, &coded):
@@ -57,12 +64,22 @@ func (p *process) report(err error) {
 	case errors.Is(err, eventstore.ErrNotFound):
 		failure.Code, failure.Hint = "not_found", "openclawd events query lists what is there"
 	}
+	var called *callError
+	if errors.As(err, &called) {
+		failure.Details = called.Details()
+	}
 	if p.wantsJSON() {
-		line, _ := json.Marshal(failure) // three texts always marshal
-		fmt.Fprintf(p.stderr, "%s\n", line)
+		_ = output.JSONLine(p.stderr, failure) // texts, and what has been JSON before, always marshal
 		return
 	}
+	if called != nil {
+		failure.Error += " (" + failure.Code + ")"
+	}
 	fmt.Fprintf(p.stderr, "error: %s\n", failure.Error)
+	if failure.Details != nil {
+		fmt.Fprint(p.stderr, "details: ")
+		_ = output.JSONLine(p.stderr, failure.Details)
+	}
 	if failure.Hint != "" {
 		fmt.Fprintf(p.stderr, "hint: %s\n", failure.Hint)
 	}

@@ -1,7 +1,8 @@
-// Openclawd remembers and serves what a team of LLM agents does: one event log in one SQLite file, the tables made of it, and the
-// Task-Monitor API on top.
+// Openclawd remembers and serves what a team of LLM agents does: one event log in one SQLite file, the tables made of it, and on
+// top the Task-Monitor API and the OpenClaw gateway.
 //
-// Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 75 another openclawd has the file, or it was interrupted; 78 a setting is wrong.
+// Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 75 another openclawd has the file, or it was busy or interrupted; 78 a
+// setting is wrong.
 package main
 
 import (

@@ -14,12 +14,13 @@ const nearEnough = 2
 func newRoot(p *process) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "openclawd",
-		Short: "The memory of a team of LLM agents: one event log, its tables, one API",
+		Short: "The memory of a team of LLM agents: one event log, its tables, one API, one gateway",
 		Long: `openclawd keeps every coordination event of a team of LLM agents in one SQLite file, turns the log into tables of work sessions,
-conversations and threads, and answers the Task-Monitor API from them.
+conversations and threads, and answers the Task-Monitor API and clients of the OpenClaw gateway from them.
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file or it was interrupted, 78 a setting is wrong.`,
+Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file, or it was busy or interrupted, 78 a setting is wrong.`,
 		Example: `  openclawd serve --follow          # beside a running OpenClaw, on ~/.openclaw
+  openclawd serve                   # the gateway itself, in OpenClaw's place
   openclawd serve --sample          # try it with sample data
   openclawd events query --limit 5  # the newest events`,
 		Args:          subcommand,
@@ -33,10 +34,13 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newServe(p),
+		newCall(p),
+		newToken(p),
 		newImport(p),
 		newExport(p),
 		newEvents(p),
 		newSearch(p),
+		newSessions(p),
 		newProjections(p),
 		newConfig(p),
 		newVerify(p),

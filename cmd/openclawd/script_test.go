@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the program as a user does: as a process, from a shell. The scripts have these commands beside testscript's own:
 //
 //	exits CODE COMMAND...      run a command that must exit with CODE
-//	server ARGS...             run openclawd serve ARGS until it listens, and set $API to its URL
+//	server ARGS...             run openclawd serve ARGS until it listens, and set $API and $GATEWAY to its URLs
 //	halt SIGNAL CODE           end that server and wait for its exit code; its output is then stdout and stderr
 //	get PATH                   GET $API$PATH; the body is stdout
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
+			env.Setenv("OPENCLAW_GATEWAY_PORT", "0") // any free one, unless a script says otherwise
 			env.Values[runningKey{}] = &running{}
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
 		},
@@ -97,7 +99,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	*s = running{cmd: exec.Command("openclawd", append([]string{"serve"}, args...)...), read: make(chan error, 1)}
 	s.cmd.Dir = ts.MkAbs(".")
 	s.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "OPENCLAW_STATE_DIR="+ts.Getenv("OPENCLAW_STATE_DIR"),
-		"TASK_MONITOR_PORT="+ts.Getenv("TASK_MONITOR_PORT"), "TMPDIR="+ts.Getenv("TMPDIR"))
+		"TASK_MONITOR_PORT="+ts.Getenv("TASK_MONITOR_PORT"), "TMPDIR="+ts.Getenv("TMPDIR"), "OPENCLAW_GATEWAY_PORT="+ts.Getenv("OPENCLAW_GATEWAY_PORT"))
 	s.cmd.Stderr = &s.stderr
 	out, err := s.cmd.StdoutPipe()
 	ts.Check(err)
@@ -108,18 +110,28 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 			_ = s.cmd.Wait()
 		}
 	})
-	listening := make(chan string, 1)
+	urls := map[string]chan string{"listening on ": make(chan string, 1), "gateway on ": make(chan string, 1)}
 	go func() {
 		defer close(s.read)
 		for lines := bufio.NewScanner(io.TeeReader(out, &s.stdout)); lines.Scan(); {
-			if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-				listening <- url
+			for begin, said := range urls {
+				if url, ok := strings.CutPrefix(lines.Text(), begin); ok {
+					said <- url
+				}
 			}
 		}
 	}()
+	s.await(ts, "API", urls["listening on "])
+	if ts.Setenv("GATEWAY", ""); !slices.Contains(args, "--follow") && !slices.Contains(args, "off") {
+		s.await(ts, "GATEWAY", urls["gateway on "])
+	}
+}
+
+// await sets a variable to a URL that the server tells.
+func (s *running) await(ts *testscript.TestScript, variable string, said <-chan string) {
 	select {
-	case url := <-listening:
-		ts.Setenv("API", url)
+	case url := <-said:
+		ts.Setenv(variable, url)
 	case <-s.read:
 		_ = s.cmd.Wait()
 		s.cmd = nil

@@ -22,35 +22,41 @@ import (
 
 // serving holds the flags of serve.
 type serving struct {
-	stateDir, db, api, classifier, clock string
-	logLevel, logFormat                  string
-	durability                           string
-	backups                              server.BackupOptions
-	hosts                                []string
-	follow, sample                       bool
+	stateDir, db, api, gateway, classifier, clock string
+	logLevel, logFormat                           string
+	durability                                    string
+	backups                                       server.BackupOptions
+	hosts                                         []string
+	follow, sample                                bool
 }
 
 func newServe(p *process) *cobra.Command {
 	var s serving
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the Task-Monitor API from the event log",
+		Short: "Serve the Task-Monitor API and the gateway from the event log",
 		Long: `Opens the log, brings its tables up to date, imports the coordination logs that lie in the state directory, and answers the
-Task-Monitor API. Each line is imported once, and reading goes on where the last server stopped. Up to 64 MiB are imported before the
-first answer; more is imported while the API answers.
+Task-Monitor API and clients of the OpenClaw gateway. Each line is imported once, and reading goes on where the last server stopped. Up
+to 64 MiB are imported before the first answer; more is imported while the API answers.
 
-With --follow another gateway produces: lines that it writes show as soon as they are complete, and nothing is written to its files but
-what the API is asked to. Without, our own events go on into its logs/coordination-events.ndjson, which nobody else may write then.
+With --follow another gateway produces: lines that it writes show as soon as they are complete, nothing is written to its files but what
+the API is asked to, and no gateway is opened. Without, our own events go on into its logs/coordination-events.ndjson, which nobody else
+may write then.
+
+Clients of the gateway show a token or a password. Where neither is set, a token is made once and kept in openclawd-gateway.token of the
+state directory: openclawd token prints the one in force. --gateway off opens no gateway.
 
 SIGTERM and SIGINT let requests finish and end with exit code 0. A second server on the same database is refused with exit code 75.
 
 SIGHUP reads openclaw.json again; a change of it is noticed without.
 
 Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT stand for --state-dir and --api, TASK_MONITOR_WRITE_TOKEN,
-TASK_HUB_URL and TASK_HUB_PROXY_COOKIE for settings of openclaw.json. Flags win over variables, variables over openclaw.json.`,
-		Example: `  openclawd serve --follow                      # beside a running OpenClaw, on ~/.openclaw
+TASK_HUB_URL and TASK_HUB_PROXY_COOKIE for settings of openclaw.json; OPENCLAW_GATEWAY_PORT, OPENCLAW_GATEWAY_TOKEN and
+OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, variables over openclaw.json.`,
+		Example: `  openclawd serve                               # the gateway of ~/.openclaw, in OpenClaw's place
+  openclawd serve --follow                      # beside a running OpenClaw, on ~/.openclaw
   openclawd serve --sample                      # sample data in a temporary directory
-  openclawd serve --state-dir ./team --api 127.0.0.1:0
+  openclawd serve --state-dir ./team --api 127.0.0.1:0 --gateway 127.0.0.1:0
   openclawd serve --state-dir ./home --clock 2026-02-20T12:00:00Z --classifier v1   # replay under a frozen clock`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.serve(cmd.Context(), s) },
@@ -59,9 +65,10 @@ TASK_HUB_URL and TASK_HUB_PROXY_COOKIE for settings of openclaw.json. Flags win 
 	flags.StringVar(&s.stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw); need not exist")
 	addDB(cmd, &s.db)
 	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); one that other machines reach needs a write token")
+	flags.StringVar(&s.gateway, "gateway", "", "`ADDR` of the gateway (default 127.0.0.1:18789; any free port with --sample), or off; not with --follow")
 	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
 	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
-	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API may be asked; may be repeated")
+	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API and the gateway may be asked; may be repeated")
 	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "`MODE`: full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
 	addClassifier(cmd, &s.classifier)
 	addBackups(flags, &s.backups)
@@ -88,16 +95,23 @@ func (p *process) serve(ctx context.Context, s serving) (err error) {
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
 	opts.Reload = reload
-	opts.Ready = func(api net.Addr) { p.announce(s, api) }
+	opts.Ready = func(api, gateway net.Addr) { p.announce(s, opts.StateDir, api, gateway) }
 	program := server.New(opts)
 	return errors.Join(program.Run(ctx), program.Close())
 }
 
-// announce says on standard output where the API is: "listening on URL", a line that scripts may rely on.
-func (p *process) announce(s serving, api net.Addr) {
+// announce says on standard output where the API is, "listening on URL", and then where the gateway is, "gateway on URL": lines that
+// scripts may rely on.
+func (p *process) announce(s serving, stateDir string, api, gateway net.Addr) {
 	fmt.Fprintf(p.stdout, "listening on http://%s\n", api)
+	if gateway != nil {
+		fmt.Fprintf(p.stdout, "gateway on ws://%s\n", gateway)
+	}
 	if s.sample {
 		fmt.Fprintf(p.stdout, "try: curl -s '%s/api/work-sessions?limit=3'\n", api)
+		if gateway != nil {
+			fmt.Fprintf(p.stdout, "try: openclawd call agents.list --url ws://%s --state-dir %s\n", gateway, stateDir)
+		}
 	}
 }
 
@@ -106,7 +120,15 @@ func (p *process) options(s serving) (server.Options, error) {
 	if s.sample && (s.stateDir != "" || s.db != "") {
 		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample brings its own --state-dir and --db")}
 	}
-	opts := server.Options{StateDir: s.stateDir, API: s.api, Getenv: p.getenv, Follow: s.follow, Mirror: !s.follow && !s.sample, Hosts: s.hosts}
+	if s.follow && s.gateway != "" && s.gateway != settings.NoGateway {
+		return server.Options{}, &usageError{command: "openclawd serve",
+			err: errors.New("--follow opens no gateway, for another one produces: leave --gateway away")}
+	}
+	opts := server.Options{StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
+		Mirror: !s.follow && !s.sample}
+	if s.sample && s.gateway == "" && p.getenv("OPENCLAW_GATEWAY_PORT") == "" {
+		opts.Gateway = "127.0.0.1:0" // a gateway that serves in earnest may have the usual one
+	}
 	var errs [6]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()

@@ -23,7 +23,7 @@ func TestSIGHUPReads(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, &process{args: []string{"serve", "--state-dir", dir, "--api", "127.0.0.1:0"}, stdout: out, stderr: log,
+		ended <- run(ctx, &process{args: []string{"serve", "--state-dir", dir, "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"}, stdout: out, stderr: log,
 			getenv: func(string) string { return "" }, now: time.Now})
 		_, _ = out.Close(), log.Close()
 	}()
@@ -71,7 +71,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := exec.Cmd{Path: self, Args: []string{"openclawd", "serve", "--state-dir", t.TempDir(), "--api", "127.0.0.1:0"}}
+	server := exec.Cmd{Path: self, Args: []string{"openclawd", "serve", "--state-dir", t.TempDir(), "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"}}
 	stdout, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,10 @@ func (p *process) writeStatus(r *statusReport) error {
 	} else {
 		add("server", "%s", r.Note)
 	}
+	if g := r.Gateway; g != nil {
+		add("gateway", "ws://%s, %s, %s, %s, %s refused", g.Address, g.Auth, output.Count(int64(g.Clients), "client"),
+			output.Count(g.Requests, "request"), output.Thousands(g.Refused))
+	}
 	add("log", "%s", r.headLine())
 	add("events", "%s in 24 hours, %s in 7 days", output.Thousands(r.Events.LastDay), output.Thousands(r.Events.LastWeek))
 	add("sessions", "%s active, %s quiet, %s blocked", output.Thousands(r.Sessions.Active), output.Thousands(r.Sessions.Quiet), output.Thousands(r.Sessions.Blocked))

@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/durable"
 )
 
 // Source is the log to copy.
@@ -79,7 +80,7 @@ func publish(copied string, b *Backup) error {
 	if err := os.Rename(copied, b.File); err != nil {
 		return fmt.Errorf("name the backup: %w", err)
 	}
-	return syncDir(filepath.Dir(b.File))
+	return durable.SyncDir(filepath.Dir(b.File))
 }
 
 // lock keeps two runs out of one directory.
@@ -110,13 +111,4 @@ func removeUnproved(dir string) error {
 		}
 	}
 	return nil
-}
-
-// syncDir brings new names in a directory to disk.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", dir, err)
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +31,7 @@ func openLog(t *testing.T, path string) *sqlite.DB {
 		t.Fatal(err)
 	}
 	rules := coordination.RulesV2
-	if _, err := projections.Start(t.Context(), db, []projections.Definition{conversation.Routes(rules), index.Definition(rules),
+	if _, err := projections.Start(t.Context(), db, []projections.Definition{conversation.Routes(rules), session.Definition(), index.Definition(rules),
 		conversation.Definition(rules)}, projections.Options{Rules: rules}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/durable"
 )
 
 // Restore brings a backup into a directory that is not there or is empty, under the given name, and proves it before and after. Nothing
@@ -71,5 +72,5 @@ func copyFile(from, to string) error {
 	if err := os.Rename(unfinished, to); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(to))
+	return durable.SyncDir(filepath.Dir(to))
 }

@@ -8,12 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/conversation"
-	"github.com/pronto-lab/openclawd/projections/index"
 )
 
 // Sizes of one round of the append benchmark.
@@ -129,8 +128,7 @@ func openLog(ctx context.Context, path string) (*sqlite.DB, *projections.Engine,
 		return nil, nil, err
 	}
 	rules := coordination.RulesV2
-	engine, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(rules), index.Definition(rules),
-		conversation.Definition(rules)}, projections.Options{Rules: rules})
+	engine, err := projections.Start(ctx, db, database.Projections(rules), projections.Options{Rules: rules})
 	return db, engine, err
 }
 

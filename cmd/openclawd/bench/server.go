@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,15 +26,17 @@ const (
 
 // server is openclawd serve as a process of its own, over a copy-free view of a log that is there already.
 type server struct {
-	cmd   *exec.Cmd
-	url   string
-	first time.Duration // from the start of the process to the first answer
+	cmd     *exec.Cmd
+	url     string
+	gateway string        // its URL; "" where none is open
+	first   time.Duration // from the start of the process to the first answer
 }
 
 // startServer starts the binary on a database, with more flags where some are given, and waits for its first answer.
 func (b *bench) startServer(ctx context.Context, db string, flags ...string) (*server, error) {
 	home := filepath.Join(b.Dir, "empty-home")
-	flags = append([]string{"serve", "--db", db, "--state-dir", home, "--api", "127.0.0.1:0", "--log-level", "error"}, flags...)
+	gateway := slices.Contains(flags, "--gateway")
+	flags = append([]string{"serve", "--db", db, "--state-dir", home, "--api", "127.0.0.1:0", "--gateway", "off", "--log-level", "error"}, flags...)
 	cmd := exec.CommandContext(ctx, b.Binary, flags...)
 	cmd.Stderr = b.Log
 	out, err := cmd.StdoutPipe()
@@ -46,14 +49,17 @@ func (b *bench) startServer(ctx context.Context, db string, flags ...string) (*s
 	}
 	s := &server{cmd: cmd}
 	lines := bufio.NewScanner(out)
-	for s.url == "" && lines.Scan() {
+	for (s.url == "" || gateway && s.gateway == "") && lines.Scan() {
 		if address, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			s.url = address
 		}
+		if address, ok := strings.CutPrefix(lines.Text(), "gateway on "); ok {
+			s.gateway = address
+		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	if s.url == "" {
-		return nil, fmt.Errorf("%s serve said nothing of where it listens", b.Binary)
+	if s.url == "" || gateway && s.gateway == "" {
+		return nil, errors.Join(fmt.Errorf("%s serve said nothing of where it listens", b.Binary), cmd.Wait())
 	}
 	if _, _, err := s.get("/api/work-sessions?limit=1&include=summary"); err != nil {
 		return nil, err

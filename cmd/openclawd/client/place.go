@@ -16,6 +16,9 @@ type Place struct {
 	StateDir, DB string
 	API          string // host:port
 	Named        bool   // somebody has named DB or StateDir: only a server of that very database counts
+	apiNamed     bool   // by a flag: no other address counts
+
+	Gateway settings.Gateway // without a token that only its file gives
 
 	Config   *config.Config
 	Findings config.Findings // with an error among them openclawd serve would not use Config
@@ -24,27 +27,40 @@ type Place struct {
 // PlaceOf finds the place as openclawd serve does. db and api are flags; "" is one that is not given. named says that the state directory
 // was named too, and is not the default.
 func PlaceOf(stateDir, db, api string, named bool, getenv func(string) string) *Place {
-	p := &Place{StateDir: stateDir, DB: db, Named: named || db != ""}
+	p := &Place{StateDir: stateDir, DB: db, Named: named || db != "", apiNamed: api != ""}
 	if db == "" {
 		p.DB = filepath.Join(stateDir, database.Name)
 	}
 	p.Config, p.Findings = config.Load(settings.File(stateDir), getenv)
 	found := settings.Of(p.Config, getenv, api, nil)
 	p.API = found.API.Value
+	p.Gateway = settings.GatewayOf(p.Config, getenv, "", nil)
 	return p
 }
 
-// Status asks the server, or says why there is none to be believed. DB is then the one that it serves.
+// Status asks the server, or says why there is none to be believed. The database says where its server is; if that one is gone, and where
+// --api says so, API does. API and DB are then those of the server.
 func (p *Place) Status(ctx context.Context) (status *monitor.Status, why string) {
+	if at := database.ServerOf(p.DB); at != "" && !p.apiNamed {
+		if status, _ := p.statusAt(ctx, at, true); status != nil {
+			p.API = at
+			return status, ""
+		}
+	}
+	return p.statusAt(ctx, p.API, p.Named)
+}
+
+// statusAt asks the server at an address. ours says that it has to serve DB.
+func (p *Place) statusAt(ctx context.Context, api string, ours bool) (status *monitor.Status, why string) {
 	var answer monitor.Status
-	code, err := ask(ctx, p.API, "/api/status", &answer)
+	code, err := ask(ctx, api, "/api/status", &answer)
 	switch {
 	case code == 0:
-		return nil, "no server answers at " + p.API
+		return nil, "no server answers at " + api
 	case err != nil || code != http.StatusOK || answer.Database == nil:
-		return nil, "what answers at " + p.API + " is no openclawd of this version"
-	case p.Named && !sameFile(answer.Database.File, p.DB):
-		return nil, "the server at " + p.API + " serves " + answer.Database.File
+		return nil, "what answers at " + api + " is no openclawd of this version"
+	case ours && !sameFile(answer.Database.File, p.DB):
+		return nil, "the server at " + api + " serves " + answer.Database.File
 	}
 	p.DB = answer.Database.File
 	return &answer, ""

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
@@ -40,6 +42,41 @@ func TestStatusIsOfThePlaceThatWasNamed(t *testing.T) {
 		}
 		if c.believed && p.DB != served {
 			t.Errorf("%s: database %s", name, p.DB)
+		}
+	}
+}
+
+// A server is found by what its database says of it, unless another address is named or another server has that address now.
+func TestServerIsFoundByItsDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := filepath.Join(dir, database.Name)
+	served := db
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(monitor.Status{Running: monitor.Running{Database: &monitor.DatabaseState{File: served}}})
+	}))
+	t.Cleanup(s.Close)
+	const nobody = "127.0.0.1:1"
+	api := strings.TrimPrefix(s.URL, "http://")
+	getenv := func(name string) string { return map[string]string{"TASK_MONITOR_PORT": "1"}[name] }
+	for _, c := range []struct {
+		owner, flag, served string
+		found               bool
+	}{
+		{database.Server(api), "", db, true},
+		{database.Server(api), nobody, db, false},
+		{database.Server(api), "", filepath.Join(dir, "other.db"), false},
+		{database.Server("127.0.0.1:0"), "", db, false},
+		{"import", "", db, false},
+	} {
+		if err := os.WriteFile(db+".lock", []byte("pid 1, "+c.owner+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		served = c.served
+		p := client.PlaceOf(dir, "", c.flag, false, getenv)
+		status, why := p.Status(t.Context())
+		if want := map[bool]string{true: api, false: nobody}[c.found]; (status != nil) != c.found || p.API != want {
+			t.Errorf("%+v: found %v at %s, %s", c, status != nil, p.API, why)
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
@@ -37,6 +39,20 @@ func OverridesFile(db string) string { return db + ".overrides.json" }
 
 // BackupsDir is where backups of a database lie unless somebody says otherwise.
 func BackupsDir(db string) string { return filepath.Join(filepath.Dir(db), "backups") }
+
+const serves = "serve on "
+
+// Server is how the server of a database calls itself there, by the address of its API.
+func Server(address string) string { return serves + address }
+
+// ServerOf is the address of the API of the last server of a database, or "". It may run no more.
+func ServerOf(db string) string {
+	_, address, _ := strings.Cut(sqlite.Owner(db), serves)
+	if _, port, err := net.SplitHostPort(address); err != nil || port == "0" {
+		return ""
+	}
+	return address
+}
 
 // OpenToRead opens an existing database beside whoever else has it. Its errors are those of OpenError.
 func OpenToRead(ctx context.Context, path string, now func() time.Time) (*sqlite.DB, error) {

@@ -44,6 +44,7 @@ func Examine(ctx context.Context, who Patient) ([]Finding, error) {
 	c := &checkup{place: who.Place, getenv: who.Getenv, now: who.Now}
 	c.checkConfig()
 	c.checkServer(ctx)
+	c.checkGateway(ctx)
 	c.checkClock()
 	c.checkDirectories()
 	c.checkDatabase(ctx)

@@ -25,6 +25,9 @@ var noon = time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
 
 func now() time.Time { return noon }
 
+// anyPort is an environment that leaves the usual port of the gateway alone.
+func anyPort(name string) string { return map[string]string{"OPENCLAW_GATEWAY_PORT": "0"}[name] }
+
 // clinic is a state directory with a database whose logs were read to their ends of then.
 type clinic struct {
 	t     *testing.T
@@ -38,8 +41,7 @@ func newClinic(t *testing.T) *clinic {
 	if err := os.Mkdir(ndjson.LogDir(state), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	none := func(string) string { return "" }
-	c := &clinic{t: t, place: client.PlaceOf(state, "", "127.0.0.1:0", true, none)}
+	c := &clinic{t: t, place: client.PlaceOf(state, "", "127.0.0.1:0", true, anyPort)}
 	c.write(ndjson.LiveLog, 100<<10)
 	c.read()
 	return c
@@ -90,7 +92,7 @@ func (c *clinic) read() {
 // found lists what is found of the logs: "severity code what where".
 func (c *clinic) found() (list []string) {
 	c.t.Helper()
-	findings, err := Examine(c.t.Context(), Patient{Place: c.place, Getenv: func(string) string { return "" }, Now: now})
+	findings, err := Examine(c.t.Context(), Patient{Place: c.place, Getenv: anyPort, Now: now})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -23,6 +23,13 @@ func JSON(w io.Writer, answer any) error {
 	return enc.Encode(answer)
 }
 
+// JSONLine is JSON on one line.
+func JSONLine(w io.Writer, answer any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(answer)
+}
+
 // Table writes rows under a head, in columns that align whatever script they are in. Only a terminal sees the head in bold.
 func Table(w io.Writer, head []string, rows [][]string) error {
 	plain := lipgloss.NewStyle().PaddingRight(2)

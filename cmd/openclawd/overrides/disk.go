@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/durable"
 )
 
 // maxBytes bounds the file.
@@ -108,7 +110,7 @@ func (f *file) replaceAs(path string, text []byte, fresh fs.FileMode) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(next))
 	}
-	return syncDirectory(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }
 
 func (f *file) isStillThere(path string) bool {
@@ -117,12 +119,4 @@ func (f *file) isStillThere(path string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	return err == nil && os.SameFile(info, f.info) && info.Size() == f.info.Size() && info.ModTime().Equal(f.info.ModTime())
-}
-
-func syncDirectory(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -20,12 +20,22 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// serve answers requests on listener until ctx ends, and then those under way.
+// serve answers requests to the API on listener until ctx ends, and then those under way.
 func (p *Program) serve(ctx context.Context, listener net.Listener) error {
+	p.opts.Logger.Info("serving", "api", listener.Addr().String(), "db", p.opts.DB, "stateDir", p.opts.StateDir, "mode", p.mode(),
+		"classifier", p.opts.Rules)
+	if p.opts.Ready != nil {
+		p.opts.Ready(listener.Addr(), p.gatewayAddress())
+	}
+	return p.answer(ctx, listener, p.monitor.Handler(), p.opts.Logger)
+}
+
+// answer answers requests on listener until ctx ends, and then those under way. Connections that are no longer HTTP are their handler's.
+func (p *Program) answer(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger) error {
 	unasked := silent{}
 	server := &http.Server{
 		ConnState:         unasked.note,
-		Handler:           p.monitor.Handler(),
+		Handler:           handler,
 		ReadHeaderTimeout: p.limits.readHeaderTime,
 		ReadTimeout:       p.limits.readTime,
 		WriteTimeout:      writeTime,
@@ -36,22 +46,17 @@ func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 	server.RegisterOnShutdown(unasked.end)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	p.opts.Logger.Info("serving", "api", listener.Addr().String(), "db", p.opts.DB, "stateDir", p.opts.StateDir, "mode", p.mode(),
-		"classifier", p.opts.Rules)
-	if p.opts.Ready != nil {
-		p.opts.Ready(listener.Addr())
-	}
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
-	p.opts.Logger.Info("draining")
+	logger.Info("draining")
 	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer stop()
 	err := server.Shutdown(draining)
 	if errors.Is(err, context.DeadlineExceeded) {
-		p.opts.Logger.Warn("requests cut off", "after", drainTime)
+		logger.Warn("requests cut off", "after", drainTime)
 		err = server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,23 +18,8 @@ func servingAt(t *testing.T) (address string) {
 	t.Helper()
 	p, ready := testProgram(t)
 	p.limits.readHeaderTime, p.limits.readTime = time.Second, 2*time.Second
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := errors.Join(<-ended, p.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	select {
-	case api := <-ready:
-		return api.String()
-	case err := <-ended:
-		ended <- err
-		t.Fatalf("ended before it was ready: %v", err)
-	}
-	return ""
+	api, _ := starts(t, p, ready)
+	return api.String()
 }
 
 // sends opens a connection, sends text, and returns the status of the answer and what it says; 0 where the connection is closed without one.

@@ -25,23 +25,25 @@ type configStatus struct {
 }
 
 // liveConfig is openclaw.json while the program runs: what is in force, and what its files looked like when they were read last.
-// One goroutine at a time reads; anybody may ask for the status.
+// Whoever has the turn reads, changes the main file and puts in force; anybody may ask for the status and for what is in force.
 type liveConfig struct {
 	path   string
 	getenv func(string) string
 	logger *slog.Logger
+	later  chan time.Duration // after which the files are to be read again
 
-	inForce *config.Config // the last good one, else the defaults
-	files   []string
-	seen    []os.FileInfo // of files; nil where one is not there
-	told    config.Findings
+	turn  sync.Mutex // of the next three
+	files []string
+	seen  []os.FileInfo // of files; nil where one is not there
+	told  config.Findings
 
-	mu     sync.Mutex
-	status configStatus
+	mu      sync.Mutex     // within turn
+	inForce *config.Config // the last good one, else the defaults; changed with both locks held
+	status  configStatus   // likewise
 }
 
 func newLiveConfig(path string, getenv func(string) string, logger *slog.Logger) *liveConfig {
-	c := &liveConfig{path: path, getenv: getenv, logger: logger, inForce: config.Default(), files: []string{path}}
+	c := &liveConfig{path: path, getenv: getenv, logger: logger, later: make(chan time.Duration, 1), inForce: config.Default(), files: []string{path}}
 	c.status = configStatus{File: path, Hash: c.inForce.Hash()}
 	return c
 }
@@ -67,12 +69,23 @@ func (c *liveConfig) read() (*config.Config, config.Findings, error) {
 
 // moved reports whether a file is not the one that was read.
 func (c *liveConfig) moved() bool {
-	return !slices.EqualFunc(look(c.files), c.seen, func(a, b os.FileInfo) bool {
-		if a == nil || b == nil {
-			return a == nil && b == nil
-		}
-		return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
-	})
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	return !unmoved(look(c.files), c.seen)
+}
+
+// watched are the files of which a change may be one of the configuration.
+func (c *liveConfig) watched() []string {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	return slices.Clone(c.files)
+}
+
+// forgetTold has findings logged again, though they are those that were logged last.
+func (c *liveConfig) forgetTold() {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	c.told = nil
 }
 
 func look(files []string) []os.FileInfo {
@@ -83,6 +96,16 @@ func look(files []string) []os.FileInfo {
 		}
 	}
 	return seen
+}
+
+// unmoved reports whether files that were looked at twice are the same, as far as that shows.
+func unmoved(now, then []os.FileInfo) bool {
+	return slices.EqualFunc(now, then, func(a, b os.FileInfo) bool {
+		if a == nil || b == nil {
+			return a == nil && b == nil
+		}
+		return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode()
+	})
 }
 
 // tell logs findings, unless they are those that were logged last.
@@ -102,8 +125,8 @@ func (c *liveConfig) note(change func(*configStatus)) {
 
 // keep notes what has been read, and that it is in force.
 func (c *liveConfig) keep(loaded *config.Config, findings config.Findings, at time.Time, restart []string) {
-	c.inForce = loaded
 	c.note(func(s *configStatus) {
+		c.inForce = loaded
 		s.Found, s.Hash, s.Error, s.Errors, s.Warnings, s.Restart = loaded.Found, loaded.Hash(), "", 0, findings.Count(config.Warning), restart
 		if loaded.Found {
 			s.LoadedAt = at

@@ -36,6 +36,7 @@ type facts struct {
 	mirror    mirrorState
 	search    *monitor.SearchState // nil: there is no search
 	push      push.Stats
+	gateway   *gatewayFacts // nil: none is open
 	backup    backup.State
 	overdue   bool // the newest backup is too old
 	config    configStatus
@@ -47,7 +48,7 @@ type facts struct {
 func (p *Program) facts(ctx context.Context) *facts {
 	f := &facts{
 		at: p.opts.Now(), gauges: p.log.Gauges(), following: p.opts.Follow, follow: p.followStatus(), mirror: p.mirrorStatus(ctx),
-		search: p.searchState(), push: p.monitor.PushStats(), backup: p.backups.State(), overdue: p.backups.Overdue(),
+		search: p.searchState(), push: p.monitor.PushStats(), gateway: p.gatewayFacts(), backup: p.backups.State(), overdue: p.backups.Overdue(),
 		config: p.configStatus(), overrides: p.overrides.Problem(),
 	}
 	f.free, f.freeKnown = backup.Free(filepath.Dir(p.log.Path()))
@@ -84,7 +85,7 @@ var warnings = []string{"disk_low", "overrides_differ", "search_failing", "searc
 
 // reasons lists what keeps the program from doing its whole work, or soon may.
 func (f *facts) reasons() []monitor.Reason {
-	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons())
+	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons())
 	for i := range list {
 		list[i].Severity = monitor.SeverityError
 		if slices.Contains(warnings, list[i].Code) {
@@ -177,6 +178,14 @@ func (f *facts) backupReasons() (list []monitor.Reason) {
 	return list
 }
 
+func (f *facts) gatewayReasons() (list []monitor.Reason) {
+	if g := f.gateway; g != nil && g.ended != nil {
+		list = append(list, monitor.Reason{Code: "gateway_ended", What: "the gateway has ended, and its clients are gone: " + g.ended.Error(),
+			Mend: "restart openclawd; report the error"})
+	}
+	return list
+}
+
 // operations is what the program tells operators through the API.
 func (p *Program) operations() monitor.Operations {
 	return monitor.Operations{
@@ -190,7 +199,7 @@ func (p *Program) operations() monitor.Operations {
 func (p *Program) running(ctx context.Context) monitor.Running {
 	gauges, stats, backups, config := p.log.Gauges(), p.monitor.PushStats(), p.backups.State(), p.configStatus()
 	r := monitor.Running{
-		Mode: p.mode(), API: p.address, StartedAt: p.startedAt, Search: p.searchState(),
+		Mode: p.mode(), API: p.address, StartedAt: p.startedAt, Gateway: p.gatewayState(), Search: p.searchState(),
 		Clients: &monitor.ClientsState{Connected: stats.Clients, SlowCloses: stats.Dropped},
 		Config:  &monitor.ConfigState{File: config.File, Valid: config.Error == ""},
 		Database: &monitor.DatabaseState{File: p.log.Path(), Bytes: gauges.DatabaseBytes, WALBytes: gauges.WALBytes,

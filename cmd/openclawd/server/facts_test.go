@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
@@ -43,6 +43,7 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"search_behind":         {search: &monitor.SearchState{Lag: 20_000}},
 		"backup_failed":         {backup: backup.State{Error: "no"}},
 		"backup_overdue":        {backup: backup.State{Last: &backup.Backup{}}, overdue: true},
+		"gateway_ended":         {gateway: &gatewayFacts{ended: errors.New("no")}},
 	} {
 		var got []string
 		for _, r := range f.reasons() {
@@ -64,7 +65,9 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 	f := &facts{at: now, head: 12, badLines: 2, doubts: index.Doubts{UnknownSender: 3, UnknownReceiver: 4, GuessedRoles: 5, FallbackCategory: 6},
 		tables: []projections.Status{{Name: "index", State: projections.Parked, Seq: 5, Lag: 7}, {Name: "route", State: projections.Live, Seq: 12}},
 		gauges: sqlite.Gauges{WALBytes: 4096, OldestReader: 1500 * time.Millisecond, QueuedEvents: 9, Busy: 1},
-		follow: followStatus{Behind: 77}, backup: backup.State{Last: &backup.Backup{Time: now.Add(-time.Hour)}}, search: &monitor.SearchState{Lag: 8}}
+		follow: followStatus{Behind: 77}, backup: backup.State{Last: &backup.Backup{Time: now.Add(-time.Hour)}}, search: &monitor.SearchState{Lag: 8},
+		gateway: &gatewayFacts{stats: wire.Stats{Clients: 21, Accepted: 22, Requests: 23, InFlight: 24, Events: 25, Skipped: 26, Slow: 27, Silent: 28,
+			QueuedBytes: 29, Refused: map[string]int64{"auth": 30}, Failures: map[string]int64{"INVALID_REQUEST": 31}}}}
 	registry := prometheus.NewPedanticRegistry()
 	if err := registry.Register(newFigures(func() *facts { return f })); err != nil {
 		t.Fatal(err)
@@ -89,6 +92,9 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		"bad_lines_total": 2, "unknown_session_types_total/from": 3, "unknown_session_types_total/to": 4, "guessed_roles_total": 5,
 		"category_fallbacks_total": 6, "follow_behind_bytes": 77, "search_lag_events": 8, "backup_age_seconds": 3600, "backup_ok": 1,
 		"config_valid": 1, "ready": 0, "ws_clients": 0, "ws_slow_closes_total": 0,
+		"gateway_up": 1, "gateway_clients": 21, "gateway_connections_total": 22, "gateway_requests_total": 23, "gateway_running_requests": 24,
+		"gateway_events_total": 25, "gateway_skipped_frames_total": 26, "gateway_slow_closes_total": 27, "gateway_silent_closes_total": 28,
+		"gateway_queue_bytes": 29, "gateway_refused_total/auth": 30, "gateway_errors_total/INVALID_REQUEST": 31,
 	} {
 		if value, ok := got[name]; !ok || value != want {
 			t.Errorf("%s is %v (there: %v), want %v", name, value, ok, want)
@@ -103,10 +109,8 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 func TestProgramAnswersOperators(t *testing.T) {
 	t.Parallel()
 	p, ready := testProgram(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	api := (<-ready).String()
+	at, stop := starts(t, p, ready)
+	api := at.String()
 	for path, want := range map[string]string{
 		"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ok","reasons":[]}`, "/metrics": "openclawd_build_info{", "/api/status": fmt.Sprintf(`"api":%q`, api),
 	} {
@@ -120,8 +124,7 @@ func TestProgramAnswersOperators(t *testing.T) {
 			t.Errorf("GET %s: %s %.300s, %v", path, response.Status, body, err)
 		}
 	}
-	stop()
-	if err := errors.Join(<-ended, p.Close()); err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }

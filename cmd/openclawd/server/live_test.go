@@ -1,8 +1,6 @@
 package server
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +12,7 @@ import (
 func TestProgramEndsWhileClientsFollow(t *testing.T) {
 	t.Parallel()
 	p, ready := testProgram(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	api := <-ready
+	api, stop := starts(t, p, ready)
 	conn, answer, err := websocket.DefaultDialer.Dial("ws://"+api.String()+"/ws", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -30,14 +25,15 @@ func TestProgramEndsWhileClientsFollow(t *testing.T) {
 	if _, first, err := conn.ReadMessage(); err != nil || !strings.Contains(string(first), `"type":"connected"`) {
 		t.Fatalf("%s %v", first, err)
 	}
-	stop()
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
 	for err == nil {
 		_, _, err = conn.ReadMessage()
 	}
 	if !websocket.IsCloseError(err, websocket.CloseServiceRestart) {
 		t.Errorf("closed with %v", err)
 	}
-	if err := errors.Join(<-ended, p.Close()); err != nil {
+	if err := wait(t, "Run", ended); err != nil {
 		t.Error(err)
 	}
 }

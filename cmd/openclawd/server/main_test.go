@@ -1,9 +1,15 @@
 package server
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir, ok := os.LookupEnv(envServeUntilKilled); ok {
+		os.Exit(serveUntilKilled(dir))
+	}
+	goleak.VerifyTestMain(m)
+}

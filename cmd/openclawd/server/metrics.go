@@ -48,6 +48,7 @@ func newFigures(take func() *facts) *figures {
 	c.addLog()
 	c.addTables()
 	c.addSurroundings()
+	c.addGateway()
 	return c
 }
 
@@ -140,6 +141,51 @@ func (c *figures) addSurroundings() {
 	c.gauge("backup_ok", "0 when the newest scheduled backup failed.", func(f *facts) float64 { return bit(f.backup.Error == "") })
 	c.counter("backup_failures_total", "Scheduled backups that failed since the start.", func(f *facts) float64 { return float64(f.backup.Failed) })
 	c.gauge("config_valid", "0 while openclaw.json cannot be used and the last good configuration is in force.", func(f *facts) float64 { return bit(f.config.Error == "") })
+}
+
+// addGateway adds what is told of the gateway while one is open.
+func (c *figures) addGateway() {
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	for _, m := range []struct {
+		kind       prometheus.ValueType
+		name, help string
+		value      func(*gatewayFacts) float64
+	}{
+		{gauge, "up", "1 while the gateway serves, 0 when it has ended.", func(g *gatewayFacts) float64 { return bit(g.ended == nil) }},
+		{gauge, "clients", "Clients of the gateway.", func(g *gatewayFacts) float64 { return float64(g.stats.Clients) }},
+		{counter, "connections_total", "Connections of clients.", func(g *gatewayFacts) float64 { return float64(g.stats.Accepted) }},
+		{counter, "requests_total", "Requests of clients.", func(g *gatewayFacts) float64 { return float64(g.stats.Requests) }},
+		{gauge, "running_requests", "Requests under way.", func(g *gatewayFacts) float64 { return float64(g.stats.InFlight) }},
+		{counter, "events_total", "Events told to all clients.", func(g *gatewayFacts) float64 { return float64(g.stats.Events) }},
+		{counter, "skipped_frames_total", "Frames left out for clients that did not keep up.",
+			func(g *gatewayFacts) float64 { return float64(g.stats.Skipped) }},
+		{counter, "slow_closes_total", "Clients that were closed because they did not keep up.",
+			func(g *gatewayFacts) float64 { return float64(g.stats.Slow) }},
+		{counter, "silent_closes_total", "Clients that were cut off because nothing was heard of them.",
+			func(g *gatewayFacts) float64 { return float64(g.stats.Silent) }},
+		{gauge, "queue_bytes", "Bytes that wait for clients.", func(g *gatewayFacts) float64 { return float64(g.stats.QueuedBytes) }},
+	} {
+		c.add(m.kind, "gateway_"+m.name, m.help, nil, func(f *facts, tell func(float64, ...string)) {
+			if f.gateway != nil {
+				tell(m.value(f.gateway))
+			}
+		})
+	}
+	c.add(counter, "gateway_refused_total", "Clients that were not let in, by the reason.", []string{"reason"},
+		countedBy(func(g *gatewayFacts) map[string]int64 { return g.stats.Refused }))
+	c.add(counter, "gateway_errors_total", "Requests that were not done, by the code of the error.", []string{"code"},
+		countedBy(func(g *gatewayFacts) map[string]int64 { return g.stats.Failures }))
+}
+
+func countedBy(counts func(*gatewayFacts) map[string]int64) func(*facts, func(float64, ...string)) {
+	return func(f *facts, tell func(float64, ...string)) {
+		if f.gateway == nil {
+			return
+		}
+		for label, n := range counts(f.gateway) {
+			tell(float64(n), label)
+		}
+	}
 }
 
 func bit(b bool) float64 {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -26,11 +25,9 @@ func TestProgramMirrorsWhatItProduces(t *testing.T) {
 	}
 	var id string
 	for start := range 3 {
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- p.Run(ctx) }()
-		<-ready
-		<-p.caughtUp
+		ctx := t.Context()
+		_, stop := starts(t, p, ready)
+		wait(t, "catching up", p.caughtUp)
 		if start == 0 {
 			result, err := p.log.Append(ctx, eventstore.StreamAppend{Stream: "agent/eden", Events: []eventstore.NewEvent{
 				{Type: coordination.TypeA2ASend, AgentID: "eden", TS: 42, Actor: eventstore.ActorAgent, Data: []byte(`{"message":"배포","eventRole":"conversation.main"}`)},
@@ -53,8 +50,7 @@ func TestProgramMirrorsWhatItProduces(t *testing.T) {
 		if err != nil || len(events) != 3 {
 			t.Errorf("start %d: the log has %d events, %v", start, len(events), err)
 		}
-		stop()
-		if err := errors.Join(<-ended, p.Close()); err != nil {
+		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
 		want := history + `{"type":"a2a.send","agentId":"eden","ts":42,"data":{"message":"배포","eventRole":"conversation.main"},"id":"` + id + `"}` + "\n"

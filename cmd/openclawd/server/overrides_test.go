@@ -46,7 +46,7 @@ func TestProgramKeepsTheFileOfOverrides(t *testing.T) {
 		request(t, "DELETE", url+"/api/work-sessions/ws_before/category", "")
 		until(t, "what was taken back has gone", func() bool { return !strings.Contains(content(t, path), "ws_before") })
 		stop()
-		if err := errors.Join(<-ended, p.Close()); err != nil {
+		if err := errors.Join(wait(t, "Run", ended), p.Close()); err != nil {
 			t.Fatal(err)
 		}
 
@@ -58,7 +58,7 @@ func TestProgramKeepsTheFileOfOverrides(t *testing.T) {
 			t.Errorf("after a restart: %s", got)
 		}
 		stop()
-		if err := errors.Join(<-ended, again.Close()); err != nil {
+		if err := errors.Join(wait(t, "Run", ended), again.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if after := content(t, path); after != before {
@@ -67,12 +67,12 @@ func TestProgramKeepsTheFileOfOverrides(t *testing.T) {
 	}
 }
 
-func runProgram(t *testing.T, p *Program) (ended chan error, stop context.CancelFunc) {
+func runProgram(t *testing.T, p *Program) (ended <-chan error, stop context.CancelFunc) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	ended = make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	return ended, stop
+	end := make(chan error, 1)
+	go func() { end <- p.Run(ctx) }()
+	return end, stop
 }
 
 func api(t *testing.T, ready <-chan net.Addr, ended <-chan error) string {

@@ -1,5 +1,5 @@
 // Package server is the whole server: program.go wires the log, its projections and everything that goes on beside answering the
-// Task-Monitor API; each of these services has a file.
+// Task-Monitor API; each of these services has a file, the gateway too.
 package server
 
 import (
@@ -49,6 +49,7 @@ type Options struct {
 	StateDir   string // of OpenClaw; need not exist
 	DB         string
 	API        string // host:port; port 0 takes any free one; "": as Getenv and the configuration say
+	Gateway    string // likewise, or settings.NoGateway; with Follow none is opened
 	Follow     bool   // another gateway produces the events of StateDir
 	Mirror     bool   // our own events go on into the coordination log of StateDir; not together with Follow
 	Rules      coordination.Rules
@@ -59,10 +60,12 @@ type Options struct {
 	Backups    BackupOptions
 	Getenv     func(string) string // gives environment variables, "" for one that is not set; nil: none is set
 	Reload     <-chan os.Signal    // has the configuration read again; may be nil
-	Ready      func(api net.Addr)  // called once, when the API answers; may be nil
+
+	// Ready is called once, when the API and the gateway are about to answer; gateway is nil where none is open. It may be nil.
+	Ready func(api, gateway net.Addr)
 }
 
-// Program is the whole server: the log, its projections, the import of what is there already, and the API.
+// Program is the whole server: the log, its projections, the import of what is there already, the API and the gateway.
 //
 // Run does everything; Close gives everything back and may be called at any time, more than once, and without Run.
 type Program struct {
@@ -76,6 +79,8 @@ type Program struct {
 	reachable bool              // by other machines
 
 	monitor   *monitor.Server
+	gateway   *gatewayPort // nil where none is open
+	logs      *keptLog
 	watcher   *watch.Watcher
 	follower  *ndjson.Follower
 	mirror    *ndjson.Mirror // nil where nothing is mirrored
@@ -93,7 +98,9 @@ type Program struct {
 
 // New returns a program that has not touched anything yet.
 func New(opts Options) *Program {
-	p := &Program{opts: opts, limits: defaultLimits(), caughtUp: make(chan struct{})}
+	logs := &keptLog{most: keptLogBytes}
+	opts.Logger = keepLog(opts.Logger, logs)
+	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, caughtUp: make(chan struct{})}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
 	return p
 }
@@ -120,8 +127,17 @@ func (p *Program) run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close() // serve has closed it, unless run ends before
+	if err := p.openGateway(ctx); err != nil {
+		return err
+	}
+	if p.gateway != nil {
+		defer p.gateway.listener.Close() // as for the API's
+	}
 	p.reachable = settings.Reachable(listener.Addr())
 	p.address, p.startedAt = listener.Addr().String(), p.opts.Now()
+	if err := p.log.SetOwner(database.Server(p.address)); err != nil {
+		p.opts.Logger.Warn("commands find this server only where the configuration says that it is", "err", err)
+	}
 	later, err := p.catchUp(ctx)
 	if err != nil {
 		return err
@@ -129,6 +145,7 @@ func (p *Program) run(ctx context.Context) error {
 	p.backups = p.newBackups()
 	p.openSearch(ctx)
 	p.monitor = p.newMonitor()
+	p.newGateway()
 	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))
 	p.mirror = p.newMirror()
 	p.overrides = p.newOverrides()
@@ -166,7 +183,7 @@ func (p *Program) Close() error {
 
 func (p *Program) open(ctx context.Context) (err error) {
 	p.log, err = sqlite.Open(ctx, sqlite.Options{
-		Path: p.opts.DB, Owner: "serve on " + p.settings.API.Value, Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
+		Path: p.opts.DB, Owner: database.Server(p.settings.API.Value), Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
 	})
 	if err != nil {
 		return database.OpenError(p.opts.DB, err)
@@ -193,6 +210,9 @@ func (p *Program) catchUp(ctx context.Context) (later []func(context.Context), e
 		p.rebuild(ctx, projections.RebuildOptions{Names: stale})
 	default:
 		later = append(later, func(ctx context.Context) { p.rebuild(ctx, projections.RebuildOptions{Names: stale, Live: true}) })
+	}
+	if err := p.settlePatch(ctx); err != nil {
+		p.config.logger.Error("whether the file of the configuration was changed at the end is not in the log yet", "err", err)
 	}
 	if err := p.applyTeam(ctx); err != nil {
 		return nil, err

@@ -43,7 +43,11 @@ func (p *Program) configure() error {
 	}
 	p.settings = p.opts.settings(c.inForce)
 	p.settings.Sealed = err != nil && p.settings.Token.Value == ""
-	return p.settings.Check()
+	if err := p.settings.Check(); err != nil {
+		return err
+	}
+	gateway := p.opts.gatewaySettings(c.inForce)
+	return gateway.Check()
 }
 
 // followConfig keeps the configuration in force up to date with its files. It looks whenever one of them may have changed, and reads on
@@ -55,7 +59,7 @@ func (p *Program) followConfig(ctx context.Context) error {
 	defer watched.are(nil)
 	again := time.NewTimer(settleTime)
 	for {
-		watched.are(p.config.files)
+		watched.are(p.config.watched())
 		var wait time.Duration
 		select {
 		case <-ctx.Done():
@@ -74,8 +78,9 @@ func (p *Program) followConfig(ctx context.Context) error {
 			}
 		case <-p.opts.Reload:
 			p.config.logger.Info("configuration is read again, as asked")
-			p.config.told = nil
+			p.config.forgetTold()
 			wait = p.reload(ctx, true)
+		case wait = <-p.config.later:
 		}
 		if again.Stop(); wait > 0 {
 			again.Reset(wait)
@@ -86,12 +91,22 @@ func (p *Program) followConfig(ctx context.Context) error {
 // reload reads the files and puts in force what they say, if it can be used. settled says that they have stayed as they are for a while:
 // only then what is wrong counts. It returns when to read them again, whatever happens to them; 0 is never.
 func (p *Program) reload(ctx context.Context, settled bool) (again time.Duration) {
+	p.config.turn.Lock()
+	defer p.config.turn.Unlock()
+	return p.reloadInTurn(ctx, settled)
+}
+
+func (p *Program) reloadInTurn(ctx context.Context, settled bool) (again time.Duration) {
 	c := p.config
+	unsettled := p.settlePatch(ctx)
+	if unsettled != nil {
+		c.logger.Error("whether a client has changed the configuration is not in the log yet; trying again", "after", reapplyTime, "err", unsettled)
+		defer func() { again = reapplyTime }()
+	}
 	loaded, findings, err := c.read()
-	next := p.opts.settings(loaded)
-	if err == nil && p.reachable && next.Token.Value == "" {
-		err = &settings.Error{Setting: "taskMonitor.writeToken", Value: "", Err: errors.New("other machines reach this API, so there has to be a write token"),
-			Mend: "set one again, or restart openclawd on a loopback address"}
+	next, gateway, unusable := p.settingsOf(loaded)
+	if err == nil {
+		err = unusable
 	}
 	switch {
 	case err != nil && !settled:
@@ -106,7 +121,11 @@ func (p *Program) reload(ctx context.Context, settled bool) (again time.Duration
 		return 0
 	}
 	c.tell(findings)
-	if err := p.apply(ctx, loaded, findings, next); err != nil {
+	p.putInForce(loaded, findings, next, gateway)
+	if unsettled != nil {
+		return reapplyTime // the log hears of the change before it hears what came of it
+	}
+	if err := p.applyTeam(ctx); err != nil {
 		if ctx.Err() == nil {
 			c.logger.Error("configuration is in force, but not in the log yet; trying again", "after", reapplyTime, "err", err)
 		}
@@ -118,18 +137,29 @@ func (p *Program) reload(ctx context.Context, settled bool) (again time.Duration
 	return 0
 }
 
-// apply puts a good configuration in force and tells the log.
-func (p *Program) apply(ctx context.Context, loaded *config.Config, findings config.Findings, next settings.Settings) error {
+// settingsOf finds what would be in force with a configuration, and why the program as it runs cannot go on with that.
+func (p *Program) settingsOf(loaded *config.Config) (next settings.Settings, gateway settings.Gateway, err error) {
+	next, gateway = p.opts.settings(loaded), p.opts.gatewaySettings(loaded)
+	if p.reachable && next.Token.Value == "" {
+		return next, gateway, &settings.Error{Setting: "taskMonitor.writeToken", Value: "",
+			Err:  errors.New("other machines reach this API, so there has to be a write token"),
+			Mend: "set one again, or restart openclawd on a loopback address"}
+	}
+	return next, gateway, p.checkGateway(&gateway)
+}
+
+// putInForce does so with a good configuration.
+func (p *Program) putInForce(loaded *config.Config, findings config.Findings, next settings.Settings, gateway settings.Gateway) {
 	c := p.config
 	before := p.opts.settings(c.inForce)
-	if changed := next.ChangedFrom(&before); len(changed) > 0 || p.settings.Sealed {
+	changed, restart := p.applyGateway(gateway)
+	if changed = append(next.ChangedFrom(&before), changed...); len(changed) > 0 || p.settings.Sealed {
 		c.logger.Info("settings applied", "changed", changed)
 	}
 	p.settings.Sealed = false
 	p.monitor.Configure(next.Monitor())
-	var restart []string
 	if next.API.Value != p.settings.API.Value {
-		restart = []string{"taskMonitor.host, taskMonitor.port"}
+		restart = append(restart, "taskMonitor.host, taskMonitor.port")
 		if next.API.Value != before.API.Value {
 			c.logger.Warn("the API goes on listening where it is until openclawd is restarted", "now", p.settings.API.Value, "then", next.API.Value)
 		}
@@ -139,7 +169,6 @@ func (p *Program) apply(ctx context.Context, loaded *config.Config, findings con
 	if mended {
 		c.logger.Info("configuration can be used again", "hash", loaded.Hash())
 	}
-	return p.applyTeam(ctx)
 }
 
 // settings are those of the program with a configuration.

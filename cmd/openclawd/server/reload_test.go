@@ -32,7 +32,11 @@ func (h *heard) Handle(_ context.Context, r slog.Record) error {
 		line += " " + a.String()
 		return true
 	})
-	h.lines <- line
+	select {
+	case h.lines <- line:
+	default:
+		panic("nobody listens to this log, and a program that waits for it would never end: " + line)
+	}
 	return nil
 }
 
@@ -61,7 +65,6 @@ type reloading struct {
 	log  *heard
 	url  string
 	hang chan os.Signal
-	stop func()
 }
 
 func startReloading(t *testing.T, files map[string]string, change ...func(*Options)) *reloading {
@@ -77,26 +80,12 @@ func startReloading(t *testing.T, files map[string]string, change ...func(*Optio
 	for name, text := range files {
 		r.write(t, name, text)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- r.Run(ctx) }()
-	r.stop = func() {
-		cancel()
-		if err := errors.Join(<-ended, r.Close()); err != nil {
-			t.Error(err)
-		}
+	api, _ := starts(t, r.Program, ready)
+	_, port, err := net.SplitHostPort(api.String())
+	if err != nil {
+		t.Fatal(err)
 	}
-	select {
-	case api := <-ready:
-		_, port, err := net.SplitHostPort(api.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.url = "http://127.0.0.1:" + port
-		t.Cleanup(r.stop)
-	case err := <-ended:
-		t.Fatalf("ended before it was ready: %v", err)
-	}
+	r.url = "http://127.0.0.1:" + port
 	return r
 }
 

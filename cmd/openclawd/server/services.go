@@ -16,6 +16,8 @@ func (p *Program) services() []service {
 	return []service{
 		{"watch", p.watcher.Run},
 		{"monitor", p.monitor.Run},
+		{"gateway", p.runGateway},
+		{"gateway token", p.followToken},
 		{"search", p.feedSearch},
 		{"follow", p.followLogs},
 		{"workspaces", p.watchWorkspaces},

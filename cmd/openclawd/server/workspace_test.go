@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -205,22 +204,8 @@ func TestProgramFollowsFiles(t *testing.T) {
 	p.opts.Follow = true
 	b := &filesBundle{dir: p.opts.StateDir}
 	b.write(t, "workspace-eden/tasks/task_old.md", "x")
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := errors.Join(<-ended, p.Close()); err != nil {
-			t.Error(err)
-		}
-	}()
-	var api net.Addr
-	select {
-	case api = <-ready:
-	case err := <-ended:
-		ended <- err
-		t.Fatalf("ended before it was ready: %v", err)
-	}
+	ctx := t.Context()
+	api, _ := starts(t, p, ready)
 	if _, err := p.log.Wait(ctx, 1); err != nil { // what was there has been seen
 		t.Fatal(err)
 	}

@@ -22,6 +22,9 @@ const (
 	envCookie     = "TASK_HUB_PROXY_COOKIE"
 )
 
+// section of openclaw.json in which they are.
+const section = "taskMonitor"
+
 // Sourced is the value of a setting and who has set it: "--api", "TASK_MONITOR_HOST", "openclaw.json taskMonitor.host" or "default".
 type Sourced[T ~string] struct {
 	Value  T
@@ -44,8 +47,8 @@ type Settings struct {
 // Of finds what is in force with a configuration. api and hosts are flags.
 func Of(c *config.Config, getenv func(string) string, api string, hosts []string) Settings {
 	m := &c.TaskMonitor
-	host := choose(c, getenv, envHost, "host", m.Host)
-	port := choose(c, getenv, envPort, "port", strconv.Itoa(m.Port))
+	host := choose(c, getenv, envHost, m.Host, section, "host")
+	port := choose(c, getenv, envPort, strconv.Itoa(m.Port), section, "port")
 	listen := Sourced[string]{net.JoinHostPort(host.Value, port.Value), host.Source}
 	if port.Source != host.Source {
 		listen.Source += ", " + port.Source
@@ -55,23 +58,23 @@ func Of(c *config.Config, getenv func(string) string, api string, hosts []string
 	}
 	return Settings{
 		API:     listen,
-		Token:   choose(c, getenv, envWriteToken, "writeToken", m.WriteToken),
-		TaskHub: choose(c, getenv, envTaskHub, "taskHubUrl", m.TaskHubURL),
-		Cookie:  choose(c, getenv, envCookie, "", config.Secret("")),
+		Token:   choose(c, getenv, envWriteToken, m.WriteToken, section, "writeToken"),
+		TaskHub: choose(c, getenv, envTaskHub, m.TaskHubURL, section, "taskHubUrl"),
+		Cookie:  choose(c, getenv, envCookie, config.Secret("")),
 		Origins: m.AllowedOrigins,
 		Hosts:   hosts,
 	}
 }
 
-// choose takes a variable's value where it is set, else that of the configuration. Space around it counts for nothing: a token of nothing
-// but space is none.
-func choose[T ~string](c *config.Config, getenv func(string) string, variable, key string, configured T) Sourced[T] {
+// choose takes a variable's value where it is set, else that of the configuration, where it has keys for it. Space around it counts for
+// nothing: a token of nothing but space is none.
+func choose[T ~string](c *config.Config, getenv func(string) string, variable string, configured T, keys ...string) Sourced[T] {
 	configured = T(strings.TrimSpace(string(configured)))
 	switch v := strings.TrimSpace(getenv(variable)); {
 	case v != "":
 		return Sourced[T]{T(v), variable}
-	case key != "" && c.Says("taskMonitor", key):
-		return Sourced[T]{configured, FileName + " taskMonitor." + key}
+	case len(keys) > 0 && c.Says(keys...):
+		return Sourced[T]{configured, FileName + " " + strings.Join(keys, ".")}
 	}
 	return Sourced[T]{configured, sourceDefault}
 }
