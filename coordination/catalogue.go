@@ -99,6 +99,19 @@ const (
 	TypeRunEnded       = "run.ended"
 	TypeRunFailed      = "run.failed"
 	TypeRunAborted     = "run.aborted"
+	TypeRunTimedOut    = "run.timed_out"
+)
+
+// What has still to be done outside. See package coordination/work.
+const (
+	TypeWorkScheduled    = "work.scheduled"
+	TypeWorkLeased       = "work.leased"
+	TypeWorkReleased     = "work.released"
+	TypeWorkLeaseExpired = "work.lease_expired"
+	TypeWorkCompleted    = "work.completed"
+	TypeWorkCancelled    = "work.cancelled"
+	TypeWorkDead         = "work.dead"
+	TypeWorkResent       = "work.resent"
 )
 
 // Discord.
@@ -162,6 +175,7 @@ func Lookup(typ string) (info TypeInfo, ok bool) {
 // internalFamilies are facts that the system needs for itself.
 var internalFamilies = [...]string{
 	"session.", "run.", "discord.", "thread.", "identity.", "config.", "import.", "projection.", "work_session.", "file.",
+	"work.",
 }
 
 // Internal says whether events of a type, known or not, are the system's own book-keeping: produced here, they stay out
@@ -255,6 +269,15 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeRunEnded, Role: RoleObservability, Doc: "a run ended with a result"},
 	{Type: TypeRunFailed, Role: RoleObservability, Doc: "a run ended with an error"},
 	{Type: TypeRunAborted, Role: RoleObservability, Doc: "a run was stopped, or orphaned by a restart"},
+	{Type: TypeRunTimedOut, Role: RoleObservability, Doc: "a run took longer than it may"},
+	{Type: TypeWorkScheduled, Role: RoleObservability, Doc: "something has to be done outside, not before a time"},
+	{Type: TypeWorkLeased, Role: RoleObservability, Doc: "a worker begins to do it"},
+	{Type: TypeWorkReleased, Role: RoleObservability, Doc: "an attempt at it failed, and there will be another one"},
+	{Type: TypeWorkLeaseExpired, Role: RoleObservability, Doc: "its worker is gone, or took too long"},
+	{Type: TypeWorkCompleted, Role: RoleObservability, Doc: "it is done"},
+	{Type: TypeWorkCancelled, Role: RoleObservability, Doc: "it need not be done any more"},
+	{Type: TypeWorkDead, Role: RoleObservability, Doc: "no further attempt is made until somebody asks for one"},
+	{Type: TypeWorkResent, Role: RoleObservability, Doc: "somebody asked for another attempt at what was given up"},
 	{Type: TypeDiscordInboundHandled, Role: RoleObservability, Doc: "an agent handles a message"},
 	{Type: TypeDiscordInboundObserved, Role: RoleObservability, Doc: "an agent remembers a message and stays silent"},
 	{Type: TypeDiscordInboundDropped, Role: RoleObservability, Doc: "a message is not for any agent, with the reason"},

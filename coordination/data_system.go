@@ -67,25 +67,6 @@ type SessionUsage struct {
 	Total  int64 `json:"total"`
 }
 
-// Run is the data of the run types.
-type Run struct {
-	Context
-	RunID          string `json:"runId"`
-	SessionKey     string `json:"sessionKey"`
-	Lane           string `json:"lane,omitempty"`
-	IdempotencyKey string `json:"idempotencyKey,omitempty"`
-	ConfigHash     string `json:"configHash,omitempty"`
-	Model          string `json:"model,omitempty"`
-	Attempt        int    `json:"attempt,omitempty"`
-	StartedAtMs    int64  `json:"startedAtMs,omitempty"`
-	EndedAtMs      int64  `json:"endedAtMs,omitempty"`
-	Text           string `json:"text,omitempty"`
-	InputTokens    int64  `json:"inputTokens,omitempty"`
-	OutputTokens   int64  `json:"outputTokens,omitempty"`
-	Reason         string `json:"reason,omitempty"`
-	Error          string `json:"error,omitempty"`
-}
-
 // DiscordInbound is the data of the discord.inbound types: one agent's decision about one message.
 type DiscordInbound struct {
 	Context

@@ -1,6 +1,8 @@
 package coordination
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"unicode"
 )
@@ -20,6 +22,20 @@ const WorkSessionStream = "work_session/categories"
 // SessionStream is the stream of what happens to the session that a key names. Whoever produces such events appends them there; lines of
 // an imported log that claim to be of this family lie in their agent's stream.
 func SessionStream(key SessionKey) string { return "session/" + key.String() }
+
+// RunStream is the stream of a run. An id that cannot stand in a stream's name stands there as its hash.
+func RunStream(runID string) string { return hashedStream("run/", runID) }
+
+// WorkStream is the stream of something that has to be done outside.
+func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
+
+func hashedStream(family, id string) string {
+	if isStreamID(id) {
+		return family + id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return family + "sha256:" + hex.EncodeToString(sum[:])
+}
 
 // LogStream is the stream of events that belong to no aggregate.
 const LogStream = "log"

@@ -1,0 +1,75 @@
+package coordination
+
+import "encoding/json"
+
+// RunQueued is the data of run.queued: a message was accepted for a session, and an agent is going to answer it. It holds all that the
+// run needs, so that it can begin after any restart. The message comes into the transcript when the run begins.
+type RunQueued struct {
+	Context
+	RunID      string `json:"runId"` // also what makes it one however often it is asked for
+	SessionKey string `json:"sessionKey"`
+	SessionID  string `json:"sessionId,omitempty"` // the transcript that was meant when it was asked; "" is the one that is there when it begins
+	Lane       string `json:"lane"`                // main, nested, subagent
+	Cause      string `json:"cause"`               // who asks: agent, chat, http, a2a, ...
+	By         string `json:"by,omitempty"`        // the client that asked
+	RetryOf    string `json:"retryOf,omitempty"`   // the run that a restart broke off, and that this one repeats
+	OnRestart  string `json:"onRestart,omitempty"` // what becomes of it when a restart breaks it off: "" is reported only, retry
+
+	Reset      string          `json:"reset,omitempty"` // the session starts over before it begins: new, reset
+	Message    string          `json:"message"`
+	Content    json.RawMessage `json:"content,omitempty"` // the message as blocks, where it is more than Message
+	Provenance string          `json:"provenance,omitempty"`
+	FromAgent  string          `json:"fromAgent,omitempty"`
+
+	SourceSessionKey string `json:"sourceSessionKey,omitempty"`
+	SourceChannel    string `json:"sourceChannel,omitempty"`
+	SourceTool       string `json:"sourceTool,omitempty"`
+
+	ExtraSystemPrompt string `json:"extraSystemPrompt,omitempty"`
+	Model             string `json:"model,omitempty"`     // provider/id that was asked for; "" is as configured
+	Thinking          string `json:"thinking,omitempty"`  // likewise
+	TimeoutMs         *int64 `json:"timeoutMs,omitempty"` // from the beginning of the run; 0 is none; nil is as configured
+
+	Deliver   bool   `json:"deliver,omitempty"`
+	Channel   string `json:"channel,omitempty"` // where the message came from, and the answer goes
+	To        string `json:"to,omitempty"`
+	AccountID string `json:"accountId,omitempty"`
+	ThreadID  string `json:"threadId,omitempty"`
+}
+
+// RunStarted is the data of run.started: it has its lane, and its time begins.
+type RunStarted struct {
+	Context
+	RunID        string `json:"runId"`
+	SessionKey   string `json:"sessionKey"`
+	SessionID    string `json:"sessionId"`
+	StartedAtMs  int64  `json:"startedAtMs"`
+	LeaseUntilMs int64  `json:"leaseUntilMs,omitempty"` // when it is taken away from its worker; 0 is never
+	Model        string `json:"model"`                  // the first choice
+	ConfigHash   string `json:"configHash,omitempty"`
+}
+
+// RunOver is the data of the types that end a run: run.ended, run.failed, run.aborted and run.timed_out. A run has exactly one of them.
+// Text is what it has said at the end, or until it was stopped.
+type RunOver struct {
+	Context
+	RunID       string `json:"runId"`
+	SessionKey  string `json:"sessionKey"`
+	SessionID   string `json:"sessionId,omitempty"`
+	StartedAtMs int64  `json:"startedAtMs,omitempty"` // 0: it never began
+	EndedAtMs   int64  `json:"endedAtMs"`
+	Text        string `json:"text,omitempty"`
+	StopReason  string `json:"stopReason,omitempty"` // of run.ended: stop, length, filtered
+	Reason      string `json:"reason,omitempty"`     // of run.aborted: rpc, stop, reset, delete, restart, shutdown, lease
+	By          string `json:"by,omitempty"`         // who stopped it
+	Error       string `json:"error,omitempty"`      // of run.failed and run.timed_out
+	ErrorClass  string `json:"errorClass,omitempty"` // of run.failed: a class of agent/llm, or tools, prompt, internal
+
+	Provider     string        `json:"provider,omitempty"` // that answered last
+	Model        string        `json:"model,omitempty"`
+	Usage        *SessionUsage `json:"usage,omitempty"`     // of all calls of models
+	LastUsage    *SessionUsage `json:"lastUsage,omitempty"` // of the last one
+	ModelCalls   int           `json:"modelCalls,omitempty"`
+	ToolCalls    int           `json:"toolCalls,omitempty"`
+	FallbackFrom string        `json:"fallbackFrom,omitempty"` // the first choice, where another model answered
+}

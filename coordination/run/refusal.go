@@ -1,0 +1,20 @@
+package run
+
+// Refusal says why a message is not accepted, or a run not stopped. Text is what clients of the gateway show.
+type Refusal struct {
+	Code  string // one of those below
+	Field string
+	Value string
+	Text  string
+	Mend  string
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Codes of refusals.
+const (
+	CodeInvalidAsk   = "invalid_message"
+	CodeUnknownLane  = "unknown_lane"
+	CodeOtherSession = "other_session" // the run is of another session
+	CodeNotAllowed   = "send_denied"   // the session takes no messages
+)

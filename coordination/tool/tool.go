@@ -1,0 +1,78 @@
+// Package tool says what a tool of agents is, who calls one, and what comes back: the words that agents, tools and wires share.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Spec is what is told of a tool.
+type Spec struct {
+	Name        string
+	Group       string // sessions, agents, tasks, ...: how catalogues sort it
+	Label       string // for people
+	Description string // for models
+	Schema      json.RawMessage
+}
+
+// Entry is the way by which somebody reaches a tool.
+type Entry string
+
+const (
+	ByRun  Entry = "run"  // a model has asked for it
+	ByHTTP Entry = "http" // POST /tools/invoke
+	ByWire Entry = "wire" // tools.invoke
+	ByCLI  Entry = "cli"
+)
+
+// Caller is who calls a tool, in the name of which session.
+type Caller struct {
+	Entry      Entry
+	AgentID    string
+	SessionKey string
+	SessionID  string
+	RunID      string // "" outside of a run
+	CallID     string // of the model's call; makes a repetition one
+	By         string // the client, outside of a run
+
+	WorkSessionID  string
+	TaskID         string
+	ConversationID string
+	Depth          int
+
+	Channel, To, AccountID, ThreadID string // where the session is spoken to
+}
+
+// Output is what a tool has done. Text is for models; Details, a JSON object or absent, for programs.
+type Output struct {
+	Text    string
+	Details json.RawMessage
+	IsError bool // it could not do it, for the reason that Text says
+}
+
+// Box is a set of tools. Who may call which is its business.
+type Box interface {
+	// Offer lists the tools that a caller may call, in a fixed order.
+	Offer(c Caller) []Spec
+	// Call calls one. Its errors are *Error, or ctx's; a tool that says why it cannot is no error but an Output. It returns soon after ctx
+	// ends, unless the tool does not heed it.
+	Call(ctx context.Context, c Caller, name string, args json.RawMessage) (Output, error)
+}
+
+// Error says why a tool was not called, or broke.
+type Error struct {
+	Code  string // one of those below
+	Tool  string
+	Field string // of the arguments, as a JSON pointer; "" for all of them
+	Text  string // what is wrong
+	Mend  string
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Codes of Error.
+const (
+	CodeUnknown = "unknown_tool"      // there is none of this name, or the caller may not know
+	CodeInvalid = "invalid_arguments" // they are not as the schema has it
+	CodeBroken  = "tool_failed"       // it panicked or failed inside; the reason is in the log only
+)
