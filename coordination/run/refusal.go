@@ -14,6 +14,9 @@ func (r *Refusal) Error() string { return r.Text }
 // Codes of refusals.
 const (
 	CodeInvalidAsk   = "invalid_message"
+	CodeOver         = "run_over"      // the run has ended
+	CodeNotBegun     = "run_not_begun" // it cannot end in this way before it begins
+	CodeNoEnd        = "no_end"        // the state is not one in which a run is over
 	CodeUnknownLane  = "unknown_lane"
 	CodeOtherSession = "other_session" // the run is of another session
 	CodeNotAllowed   = "send_denied"   // the session takes no messages

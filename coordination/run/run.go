@@ -20,13 +20,19 @@ const (
 )
 
 // Over reports whether nothing will happen to the run any more.
-func (s State) Over() bool { return s != Queued && s != Running }
+func (s State) Over() bool { return s != "" && s != Queued && s != Running }
 
 // Lanes bound how many runs there are at a time. Another name is refused.
 const (
 	LaneMain     = "main"
 	LaneNested   = "nested"   // an agent waits for it
 	LaneSubagent = "subagent" // an agent has started it
+)
+
+// What becomes of a run that a restart breaks off.
+const (
+	OnRestartReport = ""
+	OnRestartRetry  = "retry"
 )
 
 // Ask is a message for an agent, and how it is to be answered. It is accepted once for each RunID.
@@ -62,7 +68,10 @@ type Result struct {
 	StartedAt  int64 // 0: not yet, or never
 	EndedAt    int64 // 0: not yet
 
-	Over *coordination.RunOver // nil until then
+	Seq     int64  // of the event that queued it: lists go by it
+	RetryOf string // the run that was asked for at first, where this one repeats it; ""
+
+	Over *coordination.RunOver // nil until then, and where it was redacted
 }
 
 // Busy refuses a message for which there is no room: too many wait already. Nothing was accepted.

@@ -1,0 +1,195 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Bounds of an ask.
+const (
+	MaxRunID   = 256     // bytes
+	MaxText    = 1 << 20 // bytes of the message, and of what is added to the system's prompt
+	MaxContent = 8 << 20 // bytes of the message as blocks
+	maxField   = 1 << 10 // bytes of everything else
+)
+
+// Accept decides whether a message is taken on, and masks what looks like a secret in what it says: in its text, in that of its blocks and
+// in what it adds to the system's prompt. That takes a while for long ones, so it is called before the transaction that appends; whether
+// the run was asked for before, and whether there is room, is seen there. Errors are *Refusal.
+func Accept(a Ask) ([]Event, error) {
+	q := a.RunQueued
+	if err := check(&a); err != nil {
+		return nil, err
+	}
+	q.Context = contextOf(q.Context)
+	q.SessionKey = a.Session.String()
+	q.Lane = LaneOf(a.Session, q.Lane)
+	q.Message, q.ExtraSystemPrompt = coordination.Mask(q.Message), coordination.Mask(q.ExtraSystemPrompt)
+	content, refusal := maskBlocks(q.Content)
+	if refusal != nil {
+		return nil, refusal
+	}
+	q.Content = content
+	return []Event{{coordination.TypeRunQueued, q}}, nil
+}
+
+// LaneOf is the lane of a run in a session: the one that was asked for if there is such a lane, else what the session is for.
+func LaneOf(key coordination.SessionKey, asked string) string {
+	switch {
+	case isLane(asked):
+		return asked
+	case key.Kind == coordination.KeySubagent:
+		return LaneSubagent
+	case key.Kind == coordination.KeyA2A:
+		return LaneNested
+	}
+	return LaneMain
+}
+
+func isLane(name string) bool { return name == LaneMain || name == LaneNested || name == LaneSubagent }
+
+// check gives nil, or the first thing about an ask that cannot be.
+func check(a *Ask) error {
+	invalid := func(field, value, why, mend string) error {
+		return &Refusal{Code: CodeInvalidAsk, Field: field, Value: clip(value), Text: "invalid " + field + ": " + why, Mend: mend}
+	}
+	if why := unfitID(a.RunID); why != "" {
+		return invalid("runId", a.RunID, why, "give an id of 1 to "+strconv.Itoa(MaxRunID)+" bytes of UTF-8 without NUL")
+	}
+	if _, err := coordination.ParseSessionKey(a.Session.String()); err != nil {
+		return invalid("sessionKey", a.Session.String(), err.Error(), "name a session, e.g. agent:main:main")
+	}
+	if a.Lane != "" && !isLane(a.Lane) {
+		return &Refusal{Code: CodeUnknownLane, Field: "lane", Value: clip(a.Lane), Text: "unknown lane " + strconv.Quote(clip(a.Lane)),
+			Mend: "use main, nested or subagent, or none"}
+	}
+	if a.Message == "" && len(a.Content) == 0 {
+		return invalid("message", "", "empty", "say something")
+	}
+	if a.TimeoutMs != nil && *a.TimeoutMs < 0 {
+		return invalid("timeoutMs", strconv.FormatInt(*a.TimeoutMs, 10), "negative", "use 0 for none, or more")
+	}
+	for _, f := range [...]struct {
+		name, value string
+		values      []string
+	}{
+		{"onRestart", a.OnRestart, []string{OnRestartReport, OnRestartRetry}},
+		{"reset", a.Reset, []string{"", "new", "reset"}},
+		{"provenance", a.Provenance, []string{"", "external_user", "inter_session", "internal_system"}},
+	} {
+		if !slices.Contains(f.values, f.value) {
+			return invalid(f.name, f.value, "unknown", "use "+strings.Join(f.values[1:], " or ")+", or none")
+		}
+	}
+	for _, f := range a.texts() {
+		switch {
+		case len(f.value) > f.most:
+			return invalid(f.name, f.value, "too long", "use at most "+strconv.Itoa(f.most)+" bytes")
+		case !utf8.ValidString(f.value):
+			return invalid(f.name, f.value, "no UTF-8", "write it in UTF-8")
+		}
+	}
+	return nil
+}
+
+// IsID says whether a text can be the id of a run.
+func IsID(text string) bool { return unfitID(text) == "" }
+
+// unfitID says why a text cannot be the id of a run, "" if it can.
+func unfitID(id string) string {
+	switch {
+	case id == "":
+		return "empty"
+	case len(id) > MaxRunID:
+		return "too long"
+	case !utf8.ValidString(id):
+		return "no UTF-8"
+	case strings.Contains(id, "\x00"):
+		return "NUL"
+	}
+	return ""
+}
+
+// text is something that an ask says, and how many bytes it may have.
+type text struct {
+	name, value string
+	most        int
+}
+
+func (a *Ask) texts() []text {
+	return []text{
+		{"message", a.Message, MaxText}, {"extraSystemPrompt", a.ExtraSystemPrompt, MaxText}, {"content", string(a.Content), MaxContent},
+		{"sessionId", a.SessionID, maxField}, {"cause", a.Cause, maxField}, {"by", a.By, maxField}, {"retryOf", a.RetryOf, maxField},
+		{"fromAgent", a.FromAgent, maxField}, {"sourceSessionKey", a.SourceSessionKey, maxField}, {"sourceChannel", a.SourceChannel, maxField},
+		{"sourceTool", a.SourceTool, maxField}, {"model", a.Model, maxField}, {"thinking", a.Thinking, maxField}, {"channel", a.Channel, maxField},
+		{"to", a.To, maxField}, {"accountId", a.AccountID, maxField}, {"threadId", a.ThreadID, maxField}, {"label", a.Label, maxField},
+		{"spawnedBy", a.SpawnedBy, maxField}, {"workSessionId", a.WorkSessionID, maxField},
+		{"previousWorkSessionId", a.PreviousWorkSessionID, maxField}, {"taskId", a.TaskID, maxField}, {"rootTaskId", a.RootTaskID, maxField},
+		{"conversationId", a.ConversationID, maxField}, {"parentConversationId", a.ParentConversationID, maxField},
+		{"parentRunId", a.ParentRunID, maxField}, {"topicId", a.TopicID, maxField},
+	}
+}
+
+// clip is enough of a text to find it by.
+func clip(text string) string { return strings.ToValidUTF8(text[:min(len(text), 64)], "\uFFFD") }
+
+// maskBlocks masks the texts of a message's blocks; everything else in them stays as it is.
+func maskBlocks(content json.RawMessage) (json.RawMessage, *Refusal) {
+	if len(content) == 0 {
+		return nil, nil
+	}
+	invalid := &Refusal{Code: CodeInvalidAsk, Field: "content", Value: clip(string(content)), Text: "invalid content: no list of blocks",
+		Mend: `give a list of objects, e.g. [{"type":"text","text":"hello"}]`}
+	var blocks []json.RawMessage
+	if json.Unmarshal(content, &blocks) != nil || len(blocks) == 0 {
+		return nil, invalid
+	}
+	for i, block := range blocks {
+		masked, ok := maskBlock(block)
+		if !ok {
+			return nil, invalid
+		}
+		blocks[i] = masked
+	}
+	text, err := json.Marshal(blocks)
+	if err != nil {
+		return nil, invalid
+	}
+	return text, nil
+}
+
+func maskBlock(block json.RawMessage) (masked json.RawMessage, ok bool) {
+	b := bytes.NewBuffer(make([]byte, 0, len(block)+2))
+	b.WriteByte('{')
+	err := coordination.EachField(block, func(name string, raw []byte) bool {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		var said string
+		if name == "text" && json.Unmarshal(raw, &said) == nil {
+			if masked := coordination.Mask(said); masked != said {
+				raw = quote(masked)
+			}
+		}
+		b.Write(quote(name))
+		b.WriteByte(':')
+		b.Write(raw)
+		return true
+	})
+	b.WriteByte('}')
+	return b.Bytes(), err == nil
+}
+
+func quote(text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return []byte(`""`) // a text can always be written
+	}
+	return quoted
+}

@@ -1,0 +1,109 @@
+package run_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+)
+
+const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+
+var belongs = coordination.Context{WorkSessionID: "ws_1", TaskID: "task_1", ConversationID: "c1"}
+
+func observed() coordination.Context {
+	c := belongs
+	c.EventRole = coordination.RoleObservability
+	return c
+}
+
+func TestStartSaysWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	q := coordination.RunQueued{Context: belongs, RunID: "r1", SessionKey: "agent:eden:main", SessionID: "meant", Model: "fake/other"}
+	got := run.Start(&q, "t1", 7, 9, "fake/echo-1", "sha256:1")
+	want := run.Event{Type: coordination.TypeRunStarted, Data: coordination.RunStarted{
+		Context: observed(), RunID: "r1", SessionKey: "agent:eden:main", SessionID: "t1", StartedAtMs: 7, LeaseUntilMs: 9, Model: "fake/echo-1", ConfigHash: "sha256:1",
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A run ends once, in one of four ways, of which two need that it had begun.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	states := []run.State{run.Queued, run.Running, run.OK, run.Failed, run.Aborted, run.TimedOut}
+	type pair struct{ from, to run.State }
+	ends := map[pair]string{
+		{run.Queued, run.Failed}: "run.failed", {run.Queued, run.Aborted}: "run.aborted",
+		{run.Running, run.OK}: "run.ended", {run.Running, run.Failed}: "run.failed",
+		{run.Running, run.Aborted}: "run.aborted", {run.Running, run.TimedOut}: "run.timed_out",
+	}
+	for _, from := range states {
+		for _, to := range append(states, "", "unheard-of") {
+			r := run.Result{RunID: "r1", SessionKey: "agent:eden:main", State: from, QueuedAt: 5}
+			e, err := run.End(r, to, coordination.RunOver{EndedAtMs: 9})
+			if e.Type != ends[pair{from, to}] {
+				t.Errorf("%s ends as %q with %q, want %q", from, to, e.Type, ends[pair{from, to}])
+			}
+			if e.Type != "" {
+				continue
+			}
+			want := run.CodeOver
+			switch {
+			case !to.Over() || to == "" || to == "unheard-of":
+				want = run.CodeNoEnd
+			case from == run.Queued:
+				want = run.CodeNotBegun
+			}
+			if refusal := (*run.Refusal)(nil); !errors.As(err, &refusal) || refusal.Code != want || refusal.Mend == "" || refusal.Text == "" {
+				t.Errorf("%s ends as %q: %+v, want %s", from, to, err, want)
+			}
+		}
+	}
+}
+
+// Who ends a run need not know what the tables know, and cannot contradict it; secrets of an answer are not written down.
+func TestEndFillsIn(t *testing.T) {
+	t.Parallel()
+	r := run.Result{RunID: "r1", SessionKey: "agent:eden:main", SessionID: "t1", State: run.Running, QueuedAt: 5, StartedAt: 7}
+	got, err := run.End(r, run.Failed, coordination.RunOver{
+		Context: belongs, RunID: "other", SessionKey: "other", SessionID: "other", StartedAtMs: 1, EndedAtMs: 6, Text: "take " + token, Error: "401 for " + token,
+		ErrorClass: "auth", ModelCalls: 2,
+	})
+	want := run.Event{Type: coordination.TypeRunFailed, Data: coordination.RunOver{
+		Context: observed(), RunID: "r1", SessionKey: "agent:eden:main", SessionID: "t1", StartedAtMs: 7, EndedAtMs: 7, Text: "take ***", Error: "401 for ***",
+		ErrorClass: "auth", ModelCalls: 2,
+	}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	never := run.Result{RunID: "r1", SessionKey: "agent:eden:main", State: run.Queued, QueuedAt: 5}
+	got, err = run.End(never, run.Aborted, coordination.RunOver{SessionID: "t9", EndedAtMs: 8, Reason: "stop"})
+	if over, is := got.Data.(coordination.RunOver); err != nil || !is || over.SessionID != "t9" || over.StartedAtMs != 0 || over.EndedAtMs != 8 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// However often a run is broken off, what repeats it names the one that was asked for, and does not begin the session anew.
+func TestRetryNamesTheFirst(t *testing.T) {
+	t.Parallel()
+	q := coordination.RunQueued{Context: belongs, RunID: "r1", SessionKey: "agent:eden:main", Lane: "nested", OnRestart: run.OnRestartRetry, Reset: "new", Message: "hi"}
+	second, is := run.Retry(q, "r2").Data.(coordination.RunQueued)
+	want := q
+	want.RunID, want.RetryOf, want.Reset, want.Context = "r2", "r1", "", observed()
+	if diff := cmp.Diff(want, second); diff != "" || !is {
+		t.Error(diff)
+	}
+	third := run.Retry(second, "r3")
+	want.RunID = "r3"
+	if diff := cmp.Diff(run.Event{Type: coordination.TypeRunQueued, Data: want}, third); diff != "" {
+		t.Error(diff)
+	}
+	if q.RunID != "r1" || run.RootOf("r1", "") != "r1" || run.RootOf("r3", "r1") != "r1" {
+		t.Error("the first one is", q.RunID, run.RootOf("r1", ""), run.RootOf("r3", "r1"))
+	}
+}
