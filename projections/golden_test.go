@@ -25,6 +25,7 @@ var goldenLogs = map[string]string{
 	"1-every-type": "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
 	"1-imported":   "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
 	"2-sessions":   "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
+	"3-runs":       "80f10a677fdece1e24b6736d055bebccbd7f594982ca8d89d73490b0f6041060",
 }
 
 func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
@@ -98,6 +99,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 	if *update {
 		recordGolden(t, "1-every-type.ndjson", everyType(t))
 		recordGolden(t, "2-sessions.ndjson", sessionHistory(t))
+		recordGolden(t, "3-runs.ndjson", runHistory(t))
 	}
 	type version struct {
 		typ string

@@ -21,7 +21,9 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	queue "github.com/pronto-lab/openclawd/projections/work"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +40,9 @@ const epoch = 1_790_000_000_000
 
 // definitions are those of the program.
 func definitions() []projections.Definition {
-	return []projections.Definition{conversation.Routes(rules), session.Definition(), index.Definition(rules), conversation.Definition(rules)}
+	return []projections.Definition{
+		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), index.Definition(rules), conversation.Definition(rules),
+	}
 }
 
 // ticking is a clock that goes on by a millisecond with every look at it, as a real one may between any two steps.

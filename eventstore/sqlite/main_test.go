@@ -21,7 +21,9 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 // Both make this binary a second process: one that has the named file open until its standard input ends, or one that appends to it
@@ -149,7 +151,8 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(coordination.RulesV2), session.Definition(), index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2),
+		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(),
+		index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2),
 	}
 }
 

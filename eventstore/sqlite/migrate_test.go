@@ -74,6 +74,8 @@ func TestSystemSQLiteReadsEveryView(t *testing.T) {
 	} {
 		mustAppend(t, db, to("log", eventstore.NewEvent{Type: typ, Data: object(data)}.WithTS(epoch+1_000)))
 	}
+	run := map[string]any{"runId": "r1", "sessionKey": "agent:eden:main", "lane": "main", "message": "안녕"}
+	mustAppend(t, db, to("run/r1", eventstore.NewEvent{Type: "run.queued", AgentID: "eden", Data: object(run)}.WithTS(epoch+1_000)))
 	closeLog(t, db)
 	views := column(t, path, "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
 	if len(views) == 0 {

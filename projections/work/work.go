@@ -1,10 +1,12 @@
 // Package work folds into one queue what has still to be done outside of the log: runs of agents, and everything that work.scheduled asks
 // for. It is a decision table: who takes something does so in the transaction that appends the lease. Folding does nothing outside; only
-// agent/work does, and a replay never runs that. Events of an imported log change nothing here.
+// agent/worker does, and a replay never runs that. Events of an imported log change nothing here.
 //
 // What has the same key is done one after the other. A key waits while its first item is leased or not due; keys of one owner do not
 // hold up those of another. Looking for what is ready, and everything that an event changes, costs the same whatever waits.
 package work
+
+import "github.com/pronto-lab/openclawd/coordination/work"
 
 // Item is something that has to be done.
 type Item struct {
@@ -35,4 +37,4 @@ const (
 
 // KindRun is the Kind of runs of agents: run.queued asks for them, run.started leases them, and what ends a run removes them. Their
 // EffectID is "run/" and the run's id; their key the session's, their owner the agent, their pool the lane.
-const KindRun = "run"
+const KindRun = work.KindRun

@@ -9,12 +9,17 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 // Projections lists the projections that this binary runs, decision tables first.
 func Projections(rules coordination.Rules) []projections.Definition {
-	return []projections.Definition{conversation.Routes(rules), session.Definition(), index.Definition(rules), conversation.Definition(rules)}
+	return []projections.Definition{
+		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(),
+		index.Definition(rules), conversation.Definition(rules),
+	}
 }
 
 // Statuses reads where the projections of a file stand. Without any it is an empty list, not nil.

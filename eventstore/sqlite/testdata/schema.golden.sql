@@ -105,6 +105,39 @@ CREATE TABLE routes (
   run_id          TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE run_states (
+  state TEXT PRIMARY KEY,
+  runs  INTEGER NOT NULL -- how many are in it
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+  id            INTEGER PRIMARY KEY,  -- seq of the event that queued it
+  name          TEXT NOT NULL UNIQUE, -- of its stream, after run/: its id, or the hash of one that cannot stand in a name
+  run_id        TEXT NOT NULL,        -- '' where name is its id
+  place         INTEGER NOT NULL,     -- in its session's queue: id, or for what repeats another run the place of that
+  queued_at     INTEGER NOT NULL,     -- ms since 1970
+  agent         TEXT NOT NULL,
+  lane          TEXT NOT NULL,        -- main, nested, subagent
+  cause         TEXT NOT NULL,        -- agent, chat, http, a2a, ...
+  retry_of      TEXT NOT NULL,        -- id of the run that it repeats, or ''
+  session_key   TEXT NOT NULL,
+  state         TEXT NOT NULL,        -- queued, running, ok, error, aborted, timed_out
+  session_id    TEXT NOT NULL,        -- of the transcript that it speaks in, or that it is meant for; ''
+  started_at    INTEGER NOT NULL,     -- ms since 1970; 0: not yet, or never
+  ended_at      INTEGER NOT NULL,     -- ms since 1970; 0: not yet
+  over_seq      INTEGER NOT NULL,     -- of the event that ended it; 0: none has
+  provider      TEXT NOT NULL,        -- that answered last
+  model         TEXT NOT NULL,
+  stop_reason   TEXT NOT NULL,        -- of ok
+  reason        TEXT NOT NULL,        -- of aborted
+  error_class   TEXT NOT NULL,        -- of error
+  input_tokens  INTEGER NOT NULL,     -- of all its calls of models
+  output_tokens INTEGER NOT NULL,
+  total_tokens  INTEGER NOT NULL,
+  model_calls   INTEGER NOT NULL,
+  tool_calls    INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE session_agents (
   agent    TEXT PRIMARY KEY,
   sessions INTEGER NOT NULL, -- how many it has
@@ -245,6 +278,49 @@ CREATE TABLE threads (
   UNIQUE (session_id, key)
 ) STRICT;
 
+CREATE TABLE work (
+  seq         INTEGER PRIMARY KEY,  -- of the event that asked for it; its data is there
+  stream      TEXT NOT NULL UNIQUE, -- of its events
+  effect_id   TEXT NOT NULL,        -- unique for ever; run/<id> for a run
+  kind        TEXT NOT NULL,        -- who does it; run for runs of agents
+  key         TEXT NOT NULL,        -- what has the same is done one after the other; a run's is its session's
+  pool        TEXT NOT NULL,        -- bounds how much is done at a time; a run's is its lane
+  owner       TEXT NOT NULL,        -- an agent, or ''
+  since       INTEGER NOT NULL,     -- ms since 1970: when it was asked for
+  most        INTEGER NOT NULL,     -- attempts; 0 is as its kind has it
+  state       TEXT NOT NULL,        -- waiting, leased, dead; what is done has no row
+  due_at      INTEGER NOT NULL,     -- ms since 1970: not before; 0 is at once
+  attempt     INTEGER NOT NULL,     -- how many were begun
+  lease_until INTEGER NOT NULL,     -- ms since 1970; 0 while it is not leased, or for ever
+  error       TEXT NOT NULL,        -- of the newest attempt that failed, or ''
+  before      TEXT NOT NULL,        -- stream of the item before it in its key; '' for none, and for what is dead
+  after       TEXT NOT NULL         -- likewise behind it
+) STRICT;
+
+CREATE TABLE work_keys ( -- keys in which something waits or is leased
+  key      TEXT PRIMARY KEY,
+  first    TEXT NOT NULL,    -- stream of the first item; only that is ever leased
+  last     TEXT NOT NULL,
+  waiting  INTEGER NOT NULL, -- how many
+  leased   INTEGER NOT NULL, -- 0 or 1
+  since    INTEGER NOT NULL, -- ms since 1970: when the first that waits was asked for; 0 if none does
+  pool     TEXT NOT NULL,    -- of the first item
+  owner    TEXT NOT NULL,    -- likewise
+  kind     TEXT NOT NULL,    -- likewise
+  seq      INTEGER NOT NULL, -- likewise
+  ready_at INTEGER           -- when the first may be begun, ms since 1970, 0 for at once; NULL while it is leased
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE work_lanes ( -- how much there is; a row for each that there is some of
+  pool    TEXT NOT NULL,
+  owner   TEXT NOT NULL,
+  kind    TEXT NOT NULL,
+  waiting INTEGER NOT NULL,
+  leased  INTEGER NOT NULL,
+  dead    INTEGER NOT NULL,
+  PRIMARY KEY (pool, owner, kind)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE work_sessions (
   id              INTEGER PRIMARY KEY,  -- seq of its first event
   name            TEXT NOT NULL UNIQUE, -- workSessionId
@@ -282,6 +358,14 @@ CREATE INDEX facet_blocks_by_facet ON facet_blocks (facet_id, block);
 
 CREATE INDEX list_slots_by_list ON list_slots (list, slot);
 
+CREATE INDEX runs_by_agent ON runs (agent);
+
+CREATE INDEX runs_by_session ON runs (session_key);
+
+CREATE INDEX runs_by_state ON runs (state) WHERE state <> 'ok';
+
+CREATE INDEX runs_open ON runs (session_key, over_seq, place) WHERE over_seq = 0;
+
 CREATE INDEX session_profiles_by_previous ON session_profiles (previous) WHERE previous <> '';
 
 CREATE INDEX session_transcripts_by_key ON session_transcripts (key_id);
@@ -291,6 +375,14 @@ CREATE INDEX sessions_by_agent ON sessions (agent, updated_at DESC, made_seq);
 CREATE INDEX sessions_by_change ON sessions (updated_at DESC, made_seq);
 
 CREATE INDEX threads_by_trouble ON threads (outcome, last_time) WHERE outcome IN ('blocked', 'no_reply');
+
+CREATE INDEX work_dead ON work (seq) WHERE state = 'dead';
+
+CREATE INDEX work_leased ON work (seq) WHERE state = 'leased';
+
+CREATE INDEX work_waiting ON work (pool, owner, since) WHERE state = 'waiting';
+
+CREATE INDEX work_keys_ready ON work_keys (pool, owner, kind, ready_at, seq) WHERE ready_at IS NOT NULL;
 
 CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
 BEGIN
@@ -358,6 +450,19 @@ SELECT route_key, conversation_id AS conversation, last_event_type, run_id AS ru
        strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS last_at, time AS last_ms, seq
   FROM routes;
 
+CREATE VIEW v_runs AS
+SELECT CASE run_id WHEN '' THEN name ELSE run_id END AS run_id, nullif(session_key, '') AS session_key, nullif(session_id, '') AS session_id,
+       nullif(agent, '') AS agent, lane, cause, state, nullif(retry_of, '') AS retry_of,
+       strftime('%Y-%m-%dT%H:%M:%fZ', queued_at / 1000.0, 'unixepoch') AS queued_at, queued_at AS queued_ms,
+       CASE WHEN started_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', started_at / 1000.0, 'unixepoch') END AS started_at,
+       nullif(started_at, 0) AS started_ms,
+       CASE WHEN ended_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', ended_at / 1000.0, 'unixepoch') END AS ended_at,
+       nullif(ended_at, 0) AS ended_ms,
+       nullif(provider, '') AS provider, nullif(model, '') AS model, nullif(stop_reason, '') AS stop_reason, nullif(reason, '') AS reason,
+       nullif(error_class, '') AS error_class, input_tokens, output_tokens, total_tokens, model_calls, tool_calls,
+       id AS seq, nullif(over_seq, 0) AS over_seq
+  FROM runs;
+
 CREATE VIEW v_session_messages AS
 SELECT k.name AS key, t.session_id, e.data ->> '$.author' AS author, e.data ->> '$.text' AS text,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.ts / 1000.0, 'unixepoch') AS at, e.ts AS at_ms, m.seq
@@ -393,6 +498,18 @@ SELECT w.name AS work_session, p.title, CASE WHEN t.key LIKE 'conv:%' THEN subst
        t.outcome, t.reason, strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms
   FROM threads t JOIN work_sessions w ON w.id = t.session_id JOIN session_profiles p ON p.id = t.session_id
  WHERE t.outcome IN ('blocked', 'no_reply');
+
+CREATE VIEW v_work AS
+SELECT effect_id, kind, key, pool, nullif(owner, '') AS owner, state, attempt, nullif(most, 0) AS max_attempts, nullif(error, '') AS error,
+       strftime('%Y-%m-%dT%H:%M:%fZ', since / 1000.0, 'unixepoch') AS since, since AS since_ms,
+       CASE WHEN due_at > 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', due_at / 1000.0, 'unixepoch') END AS due_at, nullif(due_at, 0) AS due_ms,
+       CASE WHEN lease_until > 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', lease_until / 1000.0, 'unixepoch') END AS lease_until,
+       nullif(lease_until, 0) AS lease_until_ms, seq
+  FROM work;
+
+CREATE VIEW v_work_lanes AS
+SELECT pool, nullif(owner, '') AS owner, kind, waiting, leased, dead
+  FROM work_lanes;
 
 CREATE VIEW v_work_sessions AS
 SELECT s.name AS work_session, p.title,

@@ -1,0 +1,213 @@
+package run_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	decide "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	"github.com/pronto-lab/openclawd/projections/run"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// base is what times in these tests are relative to, ms since 1970.
+const base = 1_790_000_000_000
+
+// log is a log with the runs in it.
+type log struct {
+	*sqlite.DB
+	engine *projections.Engine
+	path   string
+}
+
+func setup(t testing.TB) *log {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log.db")
+	copyEmpty(t, path)
+	l := openAt(t, path)
+	t.Cleanup(func() { l.close(t) })
+	return l
+}
+
+// copyEmpty puts the file of a log that has its tables at path: that is much quicker than to make them for each test.
+func copyEmpty(t testing.TB, path string) {
+	t.Helper()
+	empty, err := emptyLog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var emptyLog = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "run-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "log.db")
+	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+	if err != nil {
+		return nil, err
+	}
+	_, err = projections.Start(context.Background(), db, []projections.Definition{run.Definition()}, projections.Options{Rules: coordination.RulesV2})
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// openAt opens a log that the caller must close.
+func openAt(t testing.TB, path string) *log {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := projections.Start(t.Context(), db, []projections.Definition{run.Definition()}, projections.Options{Rules: coordination.RulesV2})
+	if err != nil {
+		t.Fatal(errors.Join(err, db.Close()))
+	}
+	return &log{db, engine, path}
+}
+
+func (l *log) close(t testing.TB) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (l *log) append(t testing.TB, appends ...eventstore.StreamAppend) eventstore.Result {
+	t.Helper()
+	result, err := l.Append(t.Context(), appends...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// event is one of run r<id>, ms after base. data is the rest of its data, without the braces.
+func event(ms int64, typ, id string, data ...string) eventstore.StreamAppend {
+	text := strings.Join(append([]string{fmt.Sprintf(`"runId":%q`, id)}, data...), ",")
+	return eventstore.StreamAppend{Stream: coordination.RunStream(id), Events: []eventstore.NewEvent{
+		eventstore.NewEvent{Type: "run." + typ, AgentID: "eden", Data: json.RawMessage("{" + text + "}")}.WithTS(base + ms),
+	}}
+}
+
+// queued is a run in the session of agent eden's that has that name.
+func queued(ms int64, id, name string, data ...string) eventstore.StreamAppend {
+	return event(ms, "queued", id, append([]string{`"sessionKey":"agent:eden:` + name + `","lane":"main","cause":"agent","message":"안녕"`}, data...)...)
+}
+
+// decided is what a decision makes happen to a run.
+func decided(id string, ms int64, e decide.Event) eventstore.StreamAppend {
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		panic(err) // the types of data can be written
+	}
+	return eventstore.StreamAppend{Stream: coordination.RunStream(id), Events: []eventstore.NewEvent{
+		eventstore.NewEvent{Type: e.Type, AgentID: "eden", Data: data}.WithTS(base + ms),
+	}}
+}
+
+// view reads within one transaction.
+func view[R any](t testing.TB, l *log, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
+	t.Helper()
+	err := l.View(t.Context(), func(tx *sql.Tx) (err error) {
+		result, err = read(t.Context(), tx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func (l *log) list(t testing.TB, q run.Query) []decide.Result {
+	t.Helper()
+	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]decide.Result, error) { return run.List(ctx, tx, q) })
+}
+
+func (l *log) byID(t testing.TB, id string) *decide.Result {
+	t.Helper()
+	return view(t, l, func(ctx context.Context, tx *sql.Tx) (*decide.Result, error) {
+		r, found, err := run.ByID(ctx, tx, id)
+		if !found {
+			return nil, err
+		}
+		return &r, err
+	})
+}
+
+// deciding reads within a transaction of the writer, which appends nothing.
+func (l *log) deciding(t testing.TB, read func(tx eventstore.Tx) error) {
+	t.Helper()
+	_, err := l.Decide(t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) { return nil, read(tx) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openOf are the ids of the open runs of a session of agent eden's, in order.
+func (l *log) openOf(t testing.TB, name string) (ids []string) {
+	t.Helper()
+	l.deciding(t, func(tx eventstore.Tx) error {
+		open, err := run.OpenOf(tx, "agent:eden:"+name)
+		for _, r := range open {
+			ids = append(ids, r.RunID)
+		}
+		return err
+	})
+	return ids
+}
+
+func (l *log) dump(t testing.TB) []string {
+	t.Helper()
+	return projectiontest.Dump(t, l, run.Definition())
+}
+
+// brief is what a run is, times relative to base.
+func brief(r decide.Result) string {
+	after := func(ms int64) int64 {
+		if ms == 0 {
+			return 0
+		}
+		return ms - base
+	}
+	text := fmt.Sprintf("%s %s: %s %s/%s %s %s [%d %d %d]", r.RunID, r.State, r.SessionKey, r.AgentID, r.SessionID, r.Lane, r.Cause,
+		after(r.QueuedAt), after(r.StartedAt), after(r.EndedAt))
+	if r.RetryOf != "" {
+		text += " again " + r.RetryOf
+	}
+	if o := r.Over; o != nil {
+		text += strings.TrimRight(fmt.Sprintf(" | %s %s%s%s %s/%s", o.Text, o.StopReason, o.Reason, o.ErrorClass, o.Provider, o.Model), " /")
+		if o.Usage != nil {
+			text += fmt.Sprint(" ", *o.Usage)
+		}
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package run
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	decide "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// Query asks for runs, the one that was asked for last first.
+type Query struct {
+	SessionKey string         // "": of any session
+	Agent      string         // "": of any
+	States     []decide.State // none: in any
+	Before     int64          // queued before the event of this seq; 0: any
+	Limit      int            // 0: all
+}
+
+const (
+	selectListed = selectResult + `, r.provider, r.model, r.stop_reason, r.reason, r.error_class, r.input_tokens, r.output_tokens, r.total_tokens,
+ r.model_calls, r.tool_calls`
+
+	selectByID   = selectResult + `, e.type, e.ver, e.data FROM runs r LEFT JOIN events e ON e.seq = r.over_seq WHERE r.name = ?`
+	selectCounts = "SELECT state, runs FROM run_states"
+)
+
+// ByID is a run as it stands, with what came of it once it is over. Over is nil too where the event that ended it is redacted.
+func ByID(ctx context.Context, tx *sql.Tx, runID string) (r decide.Result, found bool, err error) {
+	var typ sql.NullString
+	var ver sql.NullInt64
+	var data []byte
+	err = tx.QueryRowContext(ctx, selectByID, nameOf(runID)).Scan(append(fields(&r), &typ, &ver, &data)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return decide.Result{}, false, nil
+	}
+	if err != nil {
+		return decide.Result{}, false, fmt.Errorf("read run: %w", err)
+	}
+	if data != nil {
+		e := projections.Current(&eventstore.Event{Type: typ.String, Ver: int(ver.Int64), Data: data})
+		r.Over = new(coordination.RunOver)
+		_ = json.Unmarshal(e.Data, r.Over) // a member of another type stays blank
+	}
+	return r, true, nil
+}
+
+// List finds runs. Of what came of them Over has everything but the texts and what only its event says; ByID reads that.
+func List(ctx context.Context, tx *sql.Tx, q Query) (list []decide.Result, err error) {
+	query, args := q.sql()
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r decide.Result
+		var o coordination.RunOver
+		var u coordination.SessionUsage
+		err := rows.Scan(append(fields(&r), &o.Provider, &o.Model, &o.StopReason, &o.Reason, &o.ErrorClass, &u.Input, &u.Output, &u.Total,
+			&o.ModelCalls, &o.ToolCalls)...)
+		if err != nil {
+			return nil, fmt.Errorf("list runs: %w", err)
+		}
+		if r.State.Over() {
+			o.RunID, o.SessionKey, o.SessionID, o.StartedAtMs, o.EndedAtMs = r.RunID, r.SessionKey, r.SessionID, r.StartedAt, r.EndedAt
+			if u != (coordination.SessionUsage{}) {
+				o.Usage = &u
+			}
+			r.Over = &o
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// sql is what is asked for.
+func (q *Query) sql() (query string, args []any) {
+	var where []string
+	only := func(condition string, values ...any) { where, args = append(where, condition), append(args, values...) }
+	if q.SessionKey != "" {
+		only("r.session_key = ?", q.SessionKey)
+	}
+	if q.Agent != "" {
+		only("r.agent = ?", strings.ToLower(q.Agent))
+	}
+	order := " ORDER BY r.id DESC"
+	if q.inStates(only) {
+		order = " ORDER BY +r.id DESC" // there are few, in an index of their own that is in another order
+	}
+	if q.Before > 0 {
+		only("r.id < ?", q.Before)
+	}
+	query = selectListed + " FROM runs r"
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ")
+	}
+	query += order
+	if q.Limit > 0 {
+		query, args = query+" LIMIT ?", append(args, q.Limit)
+	}
+	return query, args
+}
+
+// inStates says in which states, so that the indexes for some of them are used. open: only those that are not over.
+func (q *Query) inStates(only func(condition string, values ...any)) (open bool) {
+	if len(q.States) == 0 {
+		return false
+	}
+	values := make([]any, 0, len(q.States))
+	open = true
+	fine := false
+	for _, s := range q.States {
+		values = append(values, string(s))
+		open, fine = open && !s.Over(), fine || s == decide.OK
+	}
+	only("r.state IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	if !fine {
+		only("r.state <> 'ok'")
+	}
+	if open {
+		only("r.over_seq = 0")
+	}
+	return open
+}
+
+// Count is how many runs there are in each state.
+func Count(ctx context.Context, tx *sql.Tx) (map[decide.State]int64, error) {
+	rows, err := tx.QueryContext(ctx, selectCounts)
+	if err != nil {
+		return nil, fmt.Errorf("count runs: %w", err)
+	}
+	defer rows.Close()
+	counts := map[decide.State]int64{}
+	for rows.Next() {
+		var s decide.State
+		var n int64
+		if err := rows.Scan(&s, &n); err != nil {
+			return nil, fmt.Errorf("count runs: %w", err)
+		}
+		counts[s] = n
+	}
+	return counts, rows.Err()
+}
+
+// fields are where the columns of selectResult go.
+func fields(r *decide.Result) []any {
+	return []any{&r.RunID, &r.SessionKey, &r.SessionID, &r.AgentID, &r.Lane, &r.Cause, &r.State, &r.QueuedAt, &r.StartedAt, &r.EndedAt, &r.Seq, &r.RetryOf}
+}

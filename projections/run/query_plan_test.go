@@ -1,0 +1,42 @@
+package run
+
+import (
+	"path/filepath"
+	"testing"
+
+	decide "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
+)
+
+// No read walks through the runs that are over, however many there are, unless they are what it is asked for.
+func TestReadsUseIndexes(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, c := range map[string]struct {
+		q    Query
+		uses string
+	}{
+		"before":                 {Query{Before: 9}, "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)"},
+		"of a session":           {Query{SessionKey: "k", Before: 9}, "SEARCH r USING INDEX runs_by_session (session_key=? AND rowid<?)"},
+		"of an agent":            {Query{Agent: "a", Before: 9}, "SEARCH r USING INDEX runs_by_agent (agent=? AND rowid<?)"},
+		"failed":                 {Query{States: []decide.State{decide.Failed}}, "SEARCH r USING INDEX runs_by_state (state=?)"},
+		"failed, before":         {Query{States: []decide.State{decide.Failed}, Before: 9}, "SEARCH r USING INDEX runs_by_state (state=? AND rowid<?)"},
+		"queued":                 {Query{States: []decide.State{decide.Queued}}, "SEARCH r USING INDEX runs_by_state (state=?)"},
+		"open ones of a session": {Query{SessionKey: "k", States: []decide.State{decide.Queued, decide.Running}}, "SEARCH r USING INDEX runs_open (session_key=? AND over_seq=?)"},
+	} {
+		query, args := c.q.sql()
+		t.Run(name, func(t *testing.T) { projectiontest.WantPlan(t, db, c.uses, query, args...) })
+	}
+	projectiontest.WantPlan(t, db, "SEARCH r USING INDEX runs_open (session_key=? AND over_seq=?)", selectOpen, "k")
+	projectiontest.WantPlan(t, db, "SEARCH r USING INDEX sqlite_autoindex_runs_1 (name=?)", selectLoad, "r1")
+	projectiontest.WantPlan(t, db, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", selectByID, "r1")
+}

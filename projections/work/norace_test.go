@@ -1,0 +1,8 @@
+//go:build !race
+
+package work_test
+
+const (
+	// propertyChecks is how many histories a property test tries unless -rapid.checks says otherwise.
+	propertyChecks = "40"
+)
