@@ -14,13 +14,22 @@ package worker
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
-// Handler does one kind of work.
+// Handler does one kind of work. A panic in it harms nobody else: it is logged, and the item is as good as lost, or dead if it cannot
+// even begin.
 type Handler interface {
 	// Begin says what is appended in the transaction that leases an item; among it has to be the event that does. It reads nothing but tx. It
 	// returns no events for an item that cannot begin, beside those that end it.
@@ -30,4 +39,213 @@ type Handler interface {
 	Do(ctx context.Context, item work.Item) error
 	// Lost says what is appended for an item whose worker is gone, or that was not ended by Do. why is "restart" or "lease".
 	Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error)
+}
+
+// Reasons of Lost.
+const (
+	LostRestart = "restart" // the process ended
+	LostLease   = "lease"   // its time was over, or Do left it as it was
+)
+
+// Causes of the end of a Do's context.
+var (
+	ErrLease   = errors.New("the lease of the work is over")
+	ErrDrained = errors.New("the program ends")
+)
+
+// Log is what a worker needs of the store.
+type Log interface {
+	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	View(ctx context.Context, read func(*sql.Tx) error) error
+	Head(ctx context.Context) (eventstore.Head, error)
+	Wait(ctx context.Context, seq int64) (int64, error)
+	Event(ctx context.Context, seq int64) (eventstore.Event, error)
+	// Fatal tells an error that concerns the whole file from one that concerns a statement.
+	Fatal(err error) bool
+}
+
+// Options of New. Log, Handlers and Pools are needed.
+type Options struct {
+	Log      Log
+	Handlers map[string]Handler    // by kind; what is of another kind waits
+	Pools    func() map[string]int // how much is done at a time, by pool; asked again and again, it must be quick
+	Now      func() time.Time
+	Jitter   func() float64 // from 0 to 1, for pauses; safe for concurrent use
+	Logger   *slog.Logger
+	Drain    time.Duration // how long what is under way may go on when Run is told to end
+	Grace    time.Duration // how long a Do may take to return once its context has ended; 0 is 5 s
+}
+
+// Worker does what waits. Its methods may be called at any time, by anybody.
+type Worker struct {
+	opts     Options
+	handlers map[string]Handler
+	kinds    []string
+
+	landed chan *flight  // a flight is over
+	gone   chan struct{} // closed when Run has returned: nobody reads landed any more
+
+	stuck, claims, done, failed atomic.Int64
+	unknown                     sync.Map // kinds that were logged
+}
+
+// New returns a worker that does nothing until Run.
+func New(opts Options) *Worker {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Jitter == nil {
+		opts.Jitter = rand.Float64
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Grace <= 0 {
+		opts.Grace = 5 * time.Second
+	}
+	w := &Worker{opts: opts, handlers: map[string]Handler{}, landed: make(chan *flight), gone: make(chan struct{})}
+	for kind, h := range opts.Handlers {
+		if t, ok := h.(*task); ok {
+			h = t.of(w)
+		}
+		w.handlers[kind] = h
+	}
+	w.kinds = slices.Sorted(maps.Keys(w.handlers))
+	return w
+}
+
+// Run works until ctx ends; then it begins nothing more, waits for what is under way as Options say, and returns nil. First of all it
+// gives back, or ends, what the process before has left. It is called once. An error is that of a log that is closed.
+func (w *Worker) Run(ctx context.Context) error {
+	defer close(w.gone)
+	base, end := context.WithCancel(context.WithoutCancel(ctx)) // of what is under way: ctx only stops the taking
+	defer end()
+	r := &running{Worker: w, base: base, flying: map[string]*flight{}, held: map[string]*held{}}
+	if err := r.recover(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	watching, stop := context.WithCancel(base)
+	defer stop()
+	head, err := w.opts.Log.Head(base) // before the first look: whatever comes after that is told
+	if err != nil {
+		return err
+	}
+	moved, broken := w.watch(watching, head.Seq)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	ending := ctx.Done()
+	for {
+		now := w.opts.Now()
+		r.cut(now)
+		if r.draining(now) {
+			return nil
+		}
+		wait := r.claim(now)
+		timer.Reset(max(r.next(now, wait).Sub(now), 0))
+		select {
+		case <-moved:
+		case f := <-w.landed:
+			r.land(f)
+			r.landAll()
+		case <-timer.C:
+		case err := <-broken:
+			if !errors.Is(err, eventstore.ErrClosed) {
+				w.opts.Logger.Error("the queue of work cannot follow the log", "err", err)
+			}
+			r.drop(ErrDrained)
+			return err
+		case <-ending:
+			ending = nil
+			r.drainUntil = w.opts.Now().Add(max(w.opts.Drain, 0))
+		}
+	}
+}
+
+// watch tells of every move of the log's head behind seq, several at once where nobody looks.
+func (w *Worker) watch(ctx context.Context, seq int64) (moved <-chan struct{}, broken <-chan error) {
+	tell, fail := make(chan struct{}, 1), make(chan error, 1)
+	head, err := w.opts.Log.Head(ctx) // before anything is claimed: what that moves is not to be missed
+	go func() {
+		for seq := head.Seq; err == nil; {
+			seq, err = w.opts.Log.Wait(ctx, seq+1)
+			select {
+			case tell <- struct{}{}:
+			default:
+			}
+		}
+		if ctx.Err() == nil {
+			fail <- err
+		}
+	}()
+	return tell, fail
+}
+
+// running is the state of Run, which nobody else touches.
+type running struct {
+	*Worker
+	base context.Context
+
+	flying     map[string]*flight // by effect id
+	held       map[string]*held   // items that would not begin, by effect id
+	trouble    int                // how often in a row the log would not take a claim
+	retryAt    time.Time          // before that no claim is tried, and then one is; zero: none has failed
+	drainUntil time.Time          // zero: not told to end
+	cutOff     time.Time          // when flights were told to end; zero: not yet
+}
+
+// draining does what there is to do when the worker was told to end, and says whether it may return.
+func (r *running) draining(now time.Time) bool {
+	switch {
+	case r.drainUntil.IsZero():
+		return false
+	case len(r.flying) == 0:
+		return true
+	case r.cutOff.IsZero() && !now.Before(r.drainUntil):
+		r.cutOff = now
+		r.drop(ErrDrained)
+	case !r.cutOff.IsZero() && !now.Before(r.cutOff.Add(r.opts.Grace)):
+		for _, f := range r.flying {
+			r.opts.Logger.Error("work did not end in time and is left behind", "effect", f.item.EffectID, "kind", f.item.Kind)
+		}
+		return true
+	}
+	return false
+}
+
+// drop ends the contexts of all that is under way.
+func (r *running) drop(cause error) {
+	for _, f := range r.flying {
+		f.cancel(cause)
+	}
+}
+
+// next is when the loop has something to do although nothing happens, within an hour. due is when something is due that waits.
+func (r *running) next(now, due time.Time) time.Time {
+	first := now.Add(time.Hour)
+	sooner := func(t time.Time) {
+		if !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	for _, f := range r.flying {
+		sooner(f.deadline)
+	}
+	switch {
+	case r.drainUntil.IsZero():
+		sooner(due)
+		sooner(r.retryAt)
+		for _, h := range r.held {
+			if now.Before(h.until) { // else it waits for its pool
+				sooner(h.until)
+			}
+		}
+	case r.cutOff.IsZero():
+		sooner(r.drainUntil)
+	default:
+		sooner(r.cutOff.Add(r.opts.Grace))
+	}
+	return first
 }

@@ -1,0 +1,316 @@
+package worker
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+const (
+	// begins is how often an item may refuse to begin before it is given up.
+	begins = 3
+	// maxHeld is how many items are held at a time; until one of them is tried again nothing else is.
+	maxHeld = 64
+)
+
+// held is an item that would not begin. It is tried again after a while, and its key waits for it.
+type held struct {
+	fails int
+	until time.Time
+}
+
+// begun is what became of an item in a claim.
+type begun struct {
+	item  work.Item // as it is after the claim
+	end   bool      // it was ended instead of begun
+	err   error     // it would not begin
+	fatal bool      // and never will
+}
+
+// claim begins what is ready, and says when something will be that is not yet; zero: nothing that is known of.
+func (r *running) claim(now time.Time) (due time.Time) {
+	if !r.drainUntil.IsZero() || now.Before(r.retryAt) {
+		return time.Time{}
+	}
+	r.retryAt = time.Time{}
+	free := r.free()
+	if len(free) == 0 || r.holding(now) >= maxHeld {
+		return time.Time{}
+	}
+	ready, due, err := r.look(free, now)
+	if err == nil && ready {
+		err = r.take(free, now)
+	}
+	if err != nil {
+		r.trouble++
+		r.retryAt = now.Add(pause(r.trouble))
+		r.opts.Logger.Warn("work cannot be begun for now", "err", err, "again_in", r.retryAt.Sub(now))
+		return due
+	}
+	r.trouble = 0
+	return due
+}
+
+// holding is how many items are not to be tried yet.
+func (r *running) holding(now time.Time) (n int) {
+	for _, h := range r.held {
+		if now.Before(h.until) {
+			n++
+		}
+	}
+	return n
+}
+
+// pause is how long to leave the log alone after it has refused so many times in a row.
+func pause(failures int) time.Duration {
+	return min(20*time.Millisecond<<min(failures, 8), 5*time.Second)
+}
+
+// free is how much may be begun, by pool; full pools are not in it.
+func (r *running) free() map[string]int {
+	free := map[string]int{}
+	for pool, n := range r.opts.Pools() {
+		free[pool] = n
+	}
+	for _, f := range r.flying {
+		free[f.item.Pool]--
+	}
+	for pool, n := range free {
+		if n <= 0 {
+			delete(free, pool)
+		}
+	}
+	return free
+}
+
+// look reads whether anything could be begun, without keeping those up who write.
+func (r *running) look(free map[string]int, now time.Time) (ready bool, due time.Time, err error) {
+	var heads []work.Head
+	err = r.opts.Log.View(r.base, func(tx *sql.Tx) (err error) {
+		heads, err = work.Heads(r.base, tx)
+		return err
+	})
+	if err != nil {
+		return false, due, err
+	}
+	for _, h := range heads {
+		if r.handlers[h.Kind] == nil {
+			r.tellUnknown(h.Kind)
+			continue
+		}
+		if free[h.Pool] == 0 || !h.Free {
+			continue
+		}
+		if h.ReadyAt <= now.UnixMilli() {
+			ready = true
+			continue
+		}
+		if at := time.UnixMilli(h.ReadyAt); due.IsZero() || at.Before(due) {
+			due = at
+		}
+	}
+	return ready, due, nil
+}
+
+func (w *Worker) tellUnknown(kind string) {
+	if _, told := w.unknown.LoadOrStore(kind, true); !told {
+		w.opts.Logger.Warn("work of a kind that nobody does here waits", "kind", kind)
+	}
+}
+
+// take begins what is ready, all in one transaction; if the log refuses that, one by one. An error is that of the log as a whole.
+func (r *running) take(free map[string]int, now time.Time) error {
+	all, err := r.decide(free, now, nil)
+	if err != nil && r.refused(err) {
+		for _, b := range all {
+			var one []begun
+			if one, err = r.decide(free, now, &b.item); err != nil {
+				if !r.refused(err) {
+					return err
+				}
+				one = []begun{{item: b.item, err: err}}
+			}
+			if err := r.follow(one, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.follow(all, now)
+}
+
+// decide leases what is ready in one transaction, or only one item of that. It returns what it has tried, also with an error.
+func (r *running) decide(free map[string]int, now time.Time, only *work.Item) (tried []begun, err error) {
+	_, err = r.opts.Log.Decide(r.base, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
+		tried = nil // it may be called again
+		for pool, n := range free {
+			items, err := work.Ready(tx, pool, now.UnixMilli(), n+len(r.held), r.kinds...)
+			if err != nil {
+				return nil, err
+			}
+			for _, item := range items {
+				if h := r.held[item.EffectID]; n == 0 || h != nil && now.Before(h.until) || only != nil && only.EffectID != item.EffectID {
+					continue
+				}
+				b, events := r.begin(tx, item, now)
+				if b.err != nil && r.opts.Log.Fatal(b.err) {
+					return nil, b.err
+				}
+				if b.err == nil && !b.end {
+					n--
+				}
+				tried, appends = append(tried, b), append(appends, events...)
+			}
+		}
+		return appends, nil
+	})
+	return tried, err
+}
+
+// begin asks the handler to begin an item.
+func (r *running) begin(tx eventstore.Tx, item work.Item, now time.Time) (b begun, appends []eventstore.StreamAppend) {
+	b.item = item
+	defer func() {
+		if p := recover(); p != nil {
+			r.opts.Logger.Error("a handler panicked while it began its work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
+			b.err, b.fatal, appends = fmt.Errorf("panic: %v", p), true, nil
+		}
+	}()
+	if appends, b.err = r.handlers[item.Kind].Begin(tx, item, now); b.err != nil {
+		return b, nil
+	}
+	last, until := outcome(&item, appends)
+	switch last {
+	case queue.Lease:
+		b.item.State, b.item.LeaseUntil = work.Leased, until
+		b.item.Attempt++
+	case queue.Remove, queue.Park:
+		b.end = true
+	default:
+		b.err = errors.New("its handler neither began nor ended it")
+		return b, nil
+	}
+	return b, appends
+}
+
+// outcome is the last thing that appends do to an item, and the end of its lease.
+func outcome(item *work.Item, appends []eventstore.StreamAppend) (last queue.Step, until int64) {
+	stream := queue.Stream(item.EffectID)
+	for _, a := range appends {
+		if a.Stream != stream {
+			continue
+		}
+		for _, e := range a.Events {
+			if c, ok := queue.Of(e.Type, e.AgentID, e.Data); ok {
+				last, until = c.Step, c.Until
+			}
+		}
+	}
+	return last, until
+}
+
+// follow sends off what was begun, and takes note of what would not begin. An error is that of the log as a whole.
+func (r *running) follow(list []begun, now time.Time) error {
+	for _, b := range list {
+		switch {
+		case b.err == nil && !b.end:
+			delete(r.held, b.item.EffectID)
+			r.send(b.item)
+		case b.err == nil:
+			delete(r.held, b.item.EffectID)
+		default:
+			if err := r.hold(b, now); err != nil {
+				return err
+			}
+		}
+	}
+	for id, h := range r.held { // what was cancelled meanwhile
+		if now.Sub(h.until) > time.Minute {
+			delete(r.held, id)
+		}
+	}
+	return nil
+}
+
+// hold lets an item that would not begin wait for a while, or gives it up.
+func (r *running) hold(b begun, now time.Time) error {
+	h := r.held[b.item.EffectID]
+	if h == nil {
+		h = &held{}
+		r.held[b.item.EffectID] = h
+	}
+	h.fails++
+	r.opts.Logger.Warn("work would not begin", "effect", b.item.EffectID, "kind", b.item.Kind, "time", h.fails, "err", b.err)
+	if h.fails < begins && !b.fatal {
+		h.until = now.Add(queue.Backoff(h.fails, 0, 0))
+		r.retryAt = now // what is behind it may begin in its place
+		return nil
+	}
+	if err := r.bury(r.base, b.item, b.err, now); err != nil {
+		return err
+	}
+	r.failed.Add(1)
+	delete(r.held, b.item.EffectID)
+	return nil
+}
+
+// bury gives up an item that cannot be handled.
+func (w *Worker) bury(ctx context.Context, item work.Item, why error, now time.Time) error {
+	text := tidy(why.Error())
+	_, err := w.opts.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		is, found, err := work.Load(tx, item.EffectID)
+		if err != nil || !found || is.State == work.Dead {
+			return nil, err
+		}
+		return appendOf(&is, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: is.Attempt, Error: text}, now)
+	})
+	return err
+}
+
+// refused reports whether an append failed for what was in it: to try it again would change nothing.
+func (w *Worker) refused(err error) bool {
+	var (
+		conflict *eventstore.ConflictError
+		invalid  *eventstore.InvalidError
+		reuse    *eventstore.IDReuseError
+		refused  *eventstore.RefusedError
+	)
+	return errors.As(err, &conflict) || errors.As(err, &invalid) || errors.As(err, &reuse) || errors.As(err, &refused) && !w.opts.Log.Fatal(err)
+}
+
+// appendOf is an event of an item, in its stream.
+func appendOf(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+	data.EffectID = item.EffectID
+	text, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", typ, err)
+	}
+	return []eventstore.StreamAppend{{Stream: queue.Stream(item.EffectID), Events: []eventstore.NewEvent{
+		eventstore.NewEvent{Type: typ, AgentID: item.Owner, Data: text}.WithTS(now.UnixMilli())}}}, nil
+}
+
+// Bounds of an error in an event, in bytes, before and after secrets are taken out.
+const (
+	maxErrorText = 16 << 10
+	maxError     = 1 << 10
+)
+
+// tidy makes an error's text fit for an event.
+func tidy(text string) string {
+	text = strings.ReplaceAll(text[:min(len(text), maxErrorText)], "\x00", "")
+	text = coordination.Mask(strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+}

@@ -1,0 +1,162 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// Policy is how often and how long something is tried.
+type Policy struct {
+	MaxAttempts int           // unless the item says otherwise; 0 is 5
+	Timeout     time.Duration // of one attempt; 0 is 5 minutes
+}
+
+// Doing does what was scheduled. It is called again, with the same effect id, when it fails and where a process died before its success was
+// on disk. An error that has RetryAfter() time.Duration says when to come back at the earliest; Permanent makes it the last. The
+// result, a JSON object of at most 64 KiB or nil, becomes part of the log: it must hold no secret.
+type Doing func(ctx context.Context, item work.Item, what *coordination.WorkScheduled) (result json.RawMessage, err error)
+
+// Task handles a kind of work.scheduled: what fails is tried again after longer and longer pauses, and given up after the last attempt.
+// What a restart broke off counts as an attempt.
+func Task(policy Policy, do Doing) Handler {
+	policy.MaxAttempts = cmp.Or(policy.MaxAttempts, 5)
+	policy.Timeout = cmp.Or(policy.Timeout, 5*time.Minute)
+	return &task{policy: policy, do: do}
+}
+
+// Permanent makes an error the last one of its item: no further attempt is made.
+func Permanent(err error) error { return &permanent{err} }
+
+type permanent struct{ err error }
+
+func (p *permanent) Error() string { return p.err.Error() }
+func (p *permanent) Unwrap() error { return p.err }
+
+type task struct {
+	policy Policy
+	do     Doing
+	worker *Worker
+}
+
+// of is the task as a worker does it.
+func (t *task) of(w *Worker) *task { return &task{policy: t.policy, do: t.do, worker: w} }
+
+func (t *task) most(item *work.Item) int { return cmp.Or(item.Most, t.policy.MaxAttempts) }
+
+// Begin implements Handler.
+func (t *task) Begin(_ eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+	return appendOf(&item, coordination.TypeWorkLeased,
+		coordination.WorkAttempt{Attempt: item.Attempt + 1, LeaseUntilMs: now.Add(t.policy.Timeout).UnixMilli()}, now)
+}
+
+// Do implements Handler.
+func (t *task) Do(ctx context.Context, item work.Item) error {
+	what, err := t.read(ctx, item.Seq)
+	var result json.RawMessage
+	if err == nil {
+		result, err = t.do(ctx, item, what)
+	}
+	cause := context.Cause(ctx)
+	if err != nil && errors.Is(cause, ErrDrained) {
+		return nil // it is given back
+	}
+	if err != nil && errors.Is(cause, ErrLease) {
+		err = fmt.Errorf("it took longer than %s: %w", t.policy.Timeout, err)
+	}
+	return t.end(ctx, &item, result, err)
+}
+
+// read is what was scheduled.
+func (t *task) read(ctx context.Context, seq int64) (*coordination.WorkScheduled, error) {
+	e, err := t.worker.opts.Log.Event(ctx, seq)
+	if err != nil {
+		return nil, fmt.Errorf("read what was scheduled: %w", err)
+	}
+	if e.Redacted() {
+		return nil, Permanent(errors.New("what was scheduled has been redacted"))
+	}
+	var what coordination.WorkScheduled
+	if err := json.Unmarshal(e.Data, &what); err != nil {
+		return nil, Permanent(fmt.Errorf("read what was scheduled: %w", err))
+	}
+	return &what, nil
+}
+
+// maxResult bounds what is kept of a result, in bytes.
+const maxResult = 64 << 10
+
+// end appends what came of an attempt, unless the item was taken away meanwhile. It tries until the log takes it.
+func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage, failure error) error {
+	w := t.worker
+	now := w.opts.Now()
+	typ, data := t.outcome(item, result, failure, now)
+	for n := 1; ; n++ {
+		_, err := w.opts.Log.Decide(context.WithoutCancel(ctx), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+			is, found, err := work.Load(tx, item.EffectID)
+			if err != nil || !found || !stillLeased(&is, item) {
+				return nil, err
+			}
+			return appendOf(item, typ, data, now)
+		})
+		if err == nil {
+			return failure
+		}
+		if errors.Is(err, eventstore.ErrClosed) || w.refused(err) {
+			return errors.Join(failure, err)
+		}
+		w.opts.Logger.Warn("what came of work cannot be written for now", "effect", item.EffectID, "err", err, "again_in", pause(n))
+		timer := time.NewTimer(pause(n))
+		select {
+		case <-timer.C:
+		case <-w.gone:
+			timer.Stop()
+			return errors.Join(failure, err)
+		}
+	}
+}
+
+// outcome is the event that an attempt leads to.
+func (t *task) outcome(item *work.Item, result json.RawMessage, failure error, now time.Time) (typ string, data coordination.WorkAttempt) {
+	data = coordination.WorkAttempt{Attempt: item.Attempt}
+	if failure == nil {
+		data.Result = result
+		if len(result) > maxResult || result != nil && (!json.Valid(result) || coordination.EachField(result, func(string, []byte) bool { return false }) != nil) {
+			data.Result, data.Error = nil, "its result was not kept: it is no JSON object, or larger than 64 KiB"
+		}
+		return coordination.TypeWorkCompleted, data
+	}
+	data.Error = tidy(failure.Error())
+	var last *permanent
+	if errors.As(failure, &last) || item.Attempt >= t.most(item) {
+		return coordination.TypeWorkDead, data
+	}
+	var hint interface{ RetryAfter() time.Duration }
+	var after time.Duration
+	if errors.As(failure, &hint) {
+		after = hint.RetryAfter()
+	}
+	data.DueAtMs = now.Add(queue.Backoff(item.Attempt, after, t.worker.opts.Jitter())).UnixMilli()
+	return coordination.TypeWorkReleased, data
+}
+
+// Lost implements Handler.
+func (t *task) Lost(_ eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
+	data := coordination.WorkAttempt{Attempt: item.Attempt, Reason: why}
+	if item.Attempt >= t.most(&item) {
+		data.Error = "the last attempt was broken off: " + why
+		return appendOf(&item, coordination.TypeWorkDead, data, now)
+	}
+	if why == LostLease {
+		data.DueAtMs = now.Add(queue.Backoff(item.Attempt, 0, t.worker.opts.Jitter())).UnixMilli()
+	}
+	return appendOf(&item, coordination.TypeWorkLeaseExpired, data, now)
+}
