@@ -14,7 +14,7 @@ import (
 type Config struct {
 	File  string   // as named to Load
 	Found bool     // there is such a file
-	Files []string // that it is made of, or would be if they could be read: File, then included ones as they were met
+	Files []string // that it is made of, or would be if they could be read: File, then included ones as they were met, then a script
 
 	Agents      []Agent // in the order of agents.list, then those of the older form by id
 	Defaults    AgentDefaults
@@ -53,6 +53,7 @@ func load(path string, file mainFile, getenv func(string) string) (*Config, Find
 	c.hide = hider(root)
 	checkNumbers(root, nil, r)
 	c.decode(root, r)
+	c.readScript(r)
 	c.masked = canonical(root, c.hide)
 	return c, c.withoutSecrets(r.findings(path))
 }

@@ -58,18 +58,6 @@ func (c *Config) decodeSession(f *fields) {
 	f.done()
 }
 
-func (c *Config) decodeTools(f *fields) {
-	a2a := f.within("agentToAgent")
-	c.Tools.AgentToAgent = AgentToAgent{Enabled: a2a.flag("enabled", false), Allow: a2a.texts("allow")}
-	a2a.done()
-	sessions := f.within("sessions")
-	c.Tools.Visibility = sessions.choice("visibility", "tree", "self", "agent", "all")
-	sessions.done()
-	f.others("profile", "allow", "alsoAllow", "deny", "byProvider", "web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection",
-		"subagents", "sandbox", "sessions_spawn", "toolsBySender", "experimental", "codeMode", "toolSearch", "updatePlan")
-	f.done()
-}
-
 func (c *Config) decodeGateway(f *fields) {
 	g := &c.Gateway
 	g.Port = f.count("port", 18789, 0, maxPort)
@@ -91,9 +79,29 @@ func (c *Config) decodeGateway(f *fields) {
 		"allowExternalEmbedUrls", "automaticallyFetchFavicons", "chatMessageMaxWidth", "communityInvite", "embedSandbox", "environment", "experimental",
 		"github", "toolTitles")
 	ui.done()
-	f.others("tailscale", "remote", "reload", "tls", "http", "nodes", "trustedProxies", "allowRealIpFallback", "tools", "webchat", "push",
+	g.HTTP = decodeHTTP(f.within("http"))
+	tools := f.within("tools")
+	g.Tools = decodePolicy(tools)
+	tools.done()
+	f.others("tailscale", "remote", "reload", "tls", "nodes", "trustedProxies", "allowRealIpFallback", "webchat", "push",
 		"channelHealthCheckMinutes", "channelStaleEventThresholdMinutes", "channelMaxRestartsPerHour", "handshakeTimeoutMs")
 	f.done()
+}
+
+func decodeHTTP(f *fields) HTTP {
+	endpoints := f.within("endpoints")
+	enabled := func(name string) bool {
+		endpoint := endpoints.within(name)
+		on := endpoint.flag("enabled", false)
+		endpoint.others("maxBodyBytes", "maxUrlParts", "maxImageParts", "maxTotalImageBytes", "files", "images")
+		endpoint.done()
+		return on
+	}
+	h := HTTP{ChatCompletions: enabled("chatCompletions"), Responses: enabled("responses")}
+	endpoints.done()
+	f.others("securityHeaders")
+	f.done()
+	return h
 }
 
 func decodeSink(f *fields) Sink {

@@ -52,6 +52,8 @@ func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
 			Theme: identity.text("theme", "")},
 		Model:         f.modelChoice("model"),
 		ContextTokens: f.tokens("contextTokens"),
+		Timeout:       f.seconds("timeoutSeconds"),
+		Tools:         decodeAgentTools(f.within("tools")),
 	}
 	identity.done()
 	subagents := f.within("subagents")
@@ -59,9 +61,9 @@ func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
 	subagents.others("model", "thinking", "runTimeoutSeconds", "requireAgentId")
 	subagents.done()
 	f.others("description", "agentDir", "models", "skills", "memorySearch", "humanDelay", "heartbeat", "statusUpdates", "groupChat", "sandbox",
-		"tools", "params", "runtime", "thinkingDefault", "verboseDefault", "reasoningDefault", "fastModeDefault", "embeddedHarness", "embeddedPi",
+		"params", "runtime", "thinkingDefault", "verboseDefault", "reasoningDefault", "fastModeDefault", "embeddedHarness", "embeddedPi",
 		"contextLimits", "bootstrapMaxChars", "bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "category", "role",
-		"tts", "accountId", "timeoutSeconds", "team", "archived")
+		"tts", "accountId", "team", "archived")
 	f.done()
 	checkKind(f)
 	if c.checkID(f, agent.ID, seen) {

@@ -2,25 +2,33 @@ package config
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+	"time"
 )
 
 func (c *Config) decodeModels(f *fields) {
 	f.choice("mode", "merge", "replace")
 	f.named("providers", func(id string, f *fields) { c.Models.Providers = append(c.Models.Providers, decodeProvider(id, f)) })
+	scripted := f.within("scripted")
+	c.Models.Script = scripted.script("script")
+	scripted.done()
 	f.others("bedrockDiscovery", "pricing", "catalogRefresh")
 	f.done()
 }
 
 func decodeProvider(id string, f *fields) ModelProvider {
-	p := ModelProvider{ID: id, BaseURL: f.text("baseUrl", ""), API: f.text("api", ""), APIKey: f.secret("apiKey")}
+	p := ModelProvider{ID: id, BaseURL: f.text("baseUrl", ""), API: f.text("api", ""), APIKey: f.secret("apiKey"), Headers: f.headers("headers")}
+	if timeout := f.seconds("timeoutSeconds"); timeout != nil {
+		p.Timeout = *timeout
+	}
 	f.each("models", func(f *fields) {
 		if m := decodeModel(f); m.ID != "" {
 			p.Models = append(p.Models, m)
 		}
 	})
-	f.others("auth", "headers", "authHeader", "injectNumCtxForOpenAICompat", "request", "maxTokens", "contextWindow", "contextTokens", "timeoutSeconds",
-		"region", "params", "agentRuntime", "localService", "name", "apiKeyEnv")
+	f.others("auth", "authHeader", "injectNumCtxForOpenAICompat", "request", "maxTokens", "contextWindow", "contextTokens", "region",
+		"params", "agentRuntime", "localService", "name", "apiKeyEnv")
 	f.done()
 	return p
 }
@@ -53,6 +61,52 @@ func (f *fields) tokens(key string) int {
 	}
 	return f.count(key, usual, 1, most)
 }
+
+// seconds reads a time, nil where it is not set.
+func (f *fields) seconds(key string) *time.Duration {
+	const usual = 600
+	f.schema.member(key).is("integer").bounds(0, maxCount)
+	if f.get(key) == nil {
+		return nil
+	}
+	d := time.Duration(f.count(key, usual, 0, maxCount)) * time.Second
+	return &d
+}
+
+// headers reads those of HTTP requests, in the order of their names. Each value is a secret.
+func (f *fields) headers(key string) (all []Header) {
+	f.schema.member(key).each("string", "object")
+	h := f.below(f.get(key), f.at.member(key))
+	if h.object == nil {
+		return nil
+	}
+	for _, m := range h.object.members {
+		value := h.secret(m.key)
+		problem := ""
+		switch {
+		case !isHeaderName(m.key):
+			problem = "this is no name of an HTTP header"
+		case strings.ContainsFunc(value.Reveal(), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			problem = "the value of an HTTP header has to be one line"
+		case value != "":
+			all = append(all, Header{m.key, value})
+		}
+		if problem != "" {
+			f.report.add(failure(CodeValue, m.at, h.at.member(m.key), problem, "write it as the provider's manual has it, such as X-Title: openclawd"))
+		}
+	}
+	slices.SortFunc(all, func(a, b Header) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// isHeaderName reports whether HTTP takes a name for that of a header.
+func isHeaderName(name string) bool {
+	return name != "" && len(name) <= maxHeaderName && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}
+
+const maxHeaderName = 256
 
 // modelChoice reads a text that names a model, or an object that names one and those that stand in for it.
 func (f *fields) modelChoice(key string) ModelChoice {

@@ -5,7 +5,8 @@
 //   - never to refuse a key because it does not know it: an unknown key is a warning, with the known key that it may have been meant as;
 //   - never to show a secret: findings, Masked, Hash and Applied hold none, nor does what a Document shows; an environment variable is shown
 //     by its name only;
-//   - to read nothing outside the directory of the main file, and there nothing that is not named *.json or *.json5;
+//   - to read nothing outside the directory of the main file, and there nothing that is not named *.json or *.json5, the script of
+//     models.scripted.script among it;
 //   - to take bounded time and memory, whatever a file holds.
 //
 // Document.Write alone writes, and only when it is called: the main file as a whole, atomically, never an included one. What a patch does not

@@ -35,6 +35,7 @@ const (
 	CodeDuplicateID  = "agent_twice"    // two agents have one id
 	CodeUnknownAgent = "unknown_agent"  // a setting names an agent that is not configured
 	CodeToken        = "discord_token"  // does not look like a Discord bot token
+	CodeScript       = "script"         // a script of the scripted provider cannot be read, or cannot be used
 	CodeUnbound      = "unbound_secret" // a secret that only another program can resolve
 )
 

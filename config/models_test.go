@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,10 +31,11 @@ func TestModels(t *testing.T) {
 	c, findings := load(t, modelSettings, nil)
 	wantFindings(t, findings)
 	want := []config.ModelProvider{
-		{ID: "fake", BaseURL: "http://127.0.0.1:1/v1", API: "openai-completions", APIKey: "sk-fake", Models: []config.Model{
-			{ID: "echo-1", Name: "Echo One", Reasoning: true, Input: []string{"text", "image"}, ContextWindow: 128000, MaxTokens: 8192},
-			{ID: "org/echo-2", Name: "org/echo-2", Input: []string{"text"}},
-		}},
+		{ID: "fake", BaseURL: "http://127.0.0.1:1/v1", API: "openai-completions", APIKey: "sk-fake",
+			Headers: []config.Header{{Name: "a", Value: "b"}}, Timeout: 5 * time.Second, Models: []config.Model{
+				{ID: "echo-1", Name: "Echo One", Reasoning: true, Input: []string{"text", "image"}, ContextWindow: 128000, MaxTokens: 8192},
+				{ID: "org/echo-2", Name: "org/echo-2", Input: []string{"text"}},
+			}},
 		{ID: "empty"},
 	}
 	if diff := cmp.Diff(want, c.Models.Providers); diff != "" {

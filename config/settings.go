@@ -13,7 +13,9 @@ type Agent struct {
 	Identity  Identity
 	Model     ModelChoice
 
-	ContextTokens int // 0 if it has no number of its own
+	ContextTokens int            // 0 if it has no number of its own
+	Timeout       *time.Duration // of its runs, 0 is for ever; nil is as for all agents
+	Tools         ToolPolicy     // beside what holds for all agents
 
 	// AllowAgents are those that it may start as sub-agents; "*" is any.
 	AllowAgents []string
@@ -24,7 +26,7 @@ type AgentDefaults struct {
 	Workspace     string
 	Model         ModelChoice
 	ContextTokens int           // 0 if not configured
-	Timeout       time.Duration // of a run
+	Timeout       time.Duration // of a run; 0 is for ever
 	MaxConcurrent int           // runs at a time
 	MaxNested     int           // runs at a time that agents wait for
 	Subagents     Subagents
@@ -70,8 +72,17 @@ type Session struct {
 	MaxPingPongTurns int // 0 to 30
 }
 
-// Tools holds the policy of the tools with which agents reach each other.
+// ToolPolicy says which tools may be used. Entries are names of tools, with * for any part of one, or group:<group>; capitals make no
+// difference. Package tools heeds it.
+type ToolPolicy struct {
+	Allow []string // none is any
+	Deny  []string // goes before Allow
+}
+
+// Tools says which tools agents may use, and whom they may reach with them.
 type Tools struct {
+	ToolPolicy
+
 	AgentToAgent AgentToAgent
 	Visibility   string // of sessions: self, tree, agent or all
 }
@@ -91,6 +102,14 @@ type Gateway struct {
 	Auth       Auth
 	Origins    []string // of pages of other machines that may connect; "*" is any
 	Sinks      []Sink
+	HTTP       HTTP
+	Tools      ToolPolicy // of those that are called over HTTP: Allow adds to what may be, it does not bound it
+}
+
+// HTTP says which of OpenAI's endpoints the gateway has.
+type HTTP struct {
+	ChatCompletions bool // POST /v1/chat/completions
+	Responses       bool // POST /v1/responses
 }
 
 // Auth is how clients of the gateway show who they are.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ScriptedModel answers where no model is configured. It is part of the program and needs no key.
@@ -29,6 +30,18 @@ type ModelChoice struct {
 // Models holds the models that agents may use.
 type Models struct {
 	Providers []ModelProvider // in the order of the file
+	Script    *Script         // by which the scripted provider answers; nil is the one that is part of the program
+}
+
+// Script is a file of the scripted provider. What is in it is not looked at here: whoever opens the provider does.
+type Script struct {
+	File    string // as it can be opened
+	Text    []byte
+	Problem string // why there is no Text
+	Line    int    // of the setting that names it
+	Column  int
+
+	named bool // File is a path that may be read
 }
 
 // ModelProvider is where models are asked.
@@ -37,7 +50,15 @@ type ModelProvider struct {
 	BaseURL string
 	API     string // openai-completions, ...; openclawd speaks what an OpenAI-compatible endpoint understands
 	APIKey  Secret
+	Headers []Header      // that are sent with each request, by their names
+	Timeout time.Duration // how long it may be silent; 0 if the files do not say
 	Models  []Model
+}
+
+// Header is one of HTTP. Many hold keys.
+type Header struct {
+	Name  string
+	Value Secret
 }
 
 // Model is a model of a provider.

@@ -11,6 +11,7 @@ const (
 	ReasonSize    = "the file is too large"
 	ReasonMoved   = "it was replaced while it was opened"
 	ReasonMany    = "there are too many entries; the rest is left out"
+	ReasonText    = "it is no text: it holds NUL bytes"
 	ReasonJSON    = "it is not a JSON object"
 	ReasonFull    = "it was not read: the files before it fill the answer"
 	ReasonOurs    = "the server itself keeps it"

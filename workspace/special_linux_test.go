@@ -26,3 +26,14 @@ func TestPipesDoNotMakeAnybodyWait(t *testing.T) {
 		t.Error("a pipe was replaced")
 	}
 }
+
+func TestPipesHaveNoExcerpt(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, workspace.Options{})
+	h.write(t, "A.md", "text")
+	must(t, syscall.Mkfifo(filepath.Join(h.path, "PIPE.md"), 0o644))
+	all := h.Excerpts([]string{"PIPE.md", "A.md"}, 10, 7, 2)
+	if all[0].Err == nil || all[1].Err != nil || all[1].Head != "text" {
+		t.Errorf("%+v", all)
+	}
+}

@@ -1,0 +1,145 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/config"
+)
+
+func TestTimesAndLanesOfRuns(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{agents: {defaults: {timeoutSeconds: 60, maxConcurrent: 2, nested: {maxConcurrent: 3}},
+		list: [{id: 'eden', timeoutSeconds: 5}, {id: 'seum', timeoutSeconds: 0}, {id: 'ruda'}]}}`, nil)
+	wantFindings(t, findings)
+	for agent, want := range map[string]time.Duration{"EDEN": 5 * time.Second, "seum": 0, "ruda": time.Minute, "nobody": time.Minute} {
+		if got := c.Timeout(agent); got != want {
+			t.Errorf("%s has %s, want %s", agent, got, want)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"main": 2, "nested": 3, "subagent": 8}, c.Lanes()); diff != "" {
+		t.Error(diff)
+	}
+	usual := config.Default()
+	if diff := cmp.Diff(map[string]int{"main": 4, "nested": 8, "subagent": 8}, usual.Lanes()); diff != "" || usual.Timeout("main") != 10*time.Minute {
+		t.Errorf("%s%s", diff, usual.Timeout("main"))
+	}
+}
+
+func TestPoliciesOfTools(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{
+		tools: {allow: ['group:sessions', 'agents_*'], deny: ['cron'], profile: 'full'},
+		agents: {list: [{id: 'eden', tools: {allow: ['x'], deny: ['y'], alsoAllow: ['z']}}, {id: 'seum'}]},
+		gateway: {tools: {allow: ['sessions_send'], deny: ['session_status'], alow: []}},
+	}`, nil)
+	wantFindings(t, findings, `warning unknown_key openclaw.json:4:73: gateway.tools.alow: unknown key; it has no effect (did you mean "allow"?)`)
+	got := []config.ToolPolicy{c.Tools.ToolPolicy, c.AgentNamed("eden").Tools, c.AgentNamed("seum").Tools, c.Gateway.Tools}
+	want := []config.ToolPolicy{{Allow: []string{"group:sessions", "agents_*"}, Deny: []string{"cron"}}, {Allow: []string{"x"}, Deny: []string{"y"}}, {},
+		{Allow: []string{"sessions_send"}, Deny: []string{"session_status"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEndpointsAreOffUnlessTheyAreOn(t *testing.T) {
+	t.Parallel()
+	if h := config.Default().Gateway.HTTP; h.ChatCompletions || h.Responses {
+		t.Errorf("%+v", h)
+	}
+	c, findings := load(t, `{gateway: {http: {endpoints: {chatCompletions: {enabled: true, maxBodyBytes: 1}, responses: {enable: true}}}}}`, nil)
+	wantFindings(t, findings,
+		`warning unknown_key openclaw.json:1:94: gateway.http.endpoints.responses.enable: unknown key; it has no effect (did you mean "enabled"?)`)
+	if h := c.Gateway.HTTP; !h.ChatCompletions || h.Responses {
+		t.Errorf("%+v", h)
+	}
+}
+
+// What a header says is a secret, whatever it is called.
+func TestHeadersAreSecret(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{models: {providers: {p: {timeoutSeconds: 9, headers: {
+  'X-Org': 'org-1234567', 'X Bad': 'bad-1234567', 'X-Long': "split-1234567\n", 'X-None': '', 'X-Odd': 5, 'X-Ref': {source: 'env', id: 'X'}}}}}}`, nil)
+	wantFindings(t, findings,
+		`error value openclaw.json:2:27: models.providers.p.headers["X Bad"]: this is no name of an HTTP header (write it as the provider's manual has it, such as X-Title: openclawd)`,
+		`error value openclaw.json:2:51: models.providers.p.headers.X-Long: the value of an HTTP header has to be one line (write it as the provider's manual has it, such as X-Title: openclawd)`,
+		`error type openclaw.json:2:103: models.providers.p.headers.X-Odd: a text was expected, not a number (put it in quotes)`,
+		`warning unbound_secret openclaw.json:2:115: models.providers.p.headers.X-Ref: openclawd cannot resolve a reference to a secret store (write the secret as ${NAME} and set the variable NAME, if openclawd is to use it)`,
+	)
+	p := c.Models.Providers[0]
+	if diff := cmp.Diff([]config.Header{{Name: "X-Org", Value: "org-1234567"}}, p.Headers); diff != "" || p.Timeout != 9*time.Second {
+		t.Errorf("%s%s", diff, p.Timeout)
+	}
+	if shown := string(c.Masked()); strings.Contains(shown, "1234567") {
+		t.Error(shown)
+	}
+}
+
+func TestScriptIsReadBesideTheConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("talk.json", `{"rules": []}`)
+	write("big.json", strings.Repeat(" ", 4<<20+1))
+	write("talk.txt", "x")
+	outside := filepath.Join(t.TempDir(), "secret.json")
+	if err := os.WriteFile(outside, []byte("outside"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "openclaw.json")
+	for name, want := range map[string]string{
+		"talk.json": "", "./talk.json": "", "none.json": "does not exist", "big.json": "is larger than 4 MiB", "talk.txt": "is not named like a script",
+		"../x.json": "leads out", "/etc/passwd.json": "leads out", "a/../talk.json": "leads out", "link.json": "cannot be read", "folder.json": "cannot be read",
+	} {
+		write("openclaw.json", `{models: {scripted: {script: '`+name+`'}}}`)
+		c, findings := config.Load(path, func(string) string { return "" })
+		s := c.Models.Script
+		if findings.Err() != nil || s == nil || s.Line != 1 || s.Column != 30 {
+			t.Fatalf("%s: %v, %+v", name, findings, s)
+		}
+		if want == "" {
+			if len(findings) > 0 || string(s.Text) != `{"rules": []}` || !cmp.Equal(c.Files, []string{path, filepath.Join(dir, "talk.json")}) {
+				t.Errorf("%s: %v, %+v, %v", name, findings, s, c.Files)
+			}
+			continue
+		}
+		if len(findings) != 1 || findings[0].Code != config.CodeScript || findings[0].Path != "models.scripted.script" || findings[0].Column != 30 ||
+			!strings.Contains(findings[0].Message, want) || s.Text != nil || !strings.Contains(s.Problem, want) {
+			t.Errorf("%s: %v, %+v", name, findings, s)
+		}
+	}
+}
+
+// The configuration that a real gateway takes is one that nobody warns of.
+func TestStateOfTheRealGatewayHasNoFinding(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{
+		"gateway": {"mode": "local", "port": 18789, "bind": "loopback", "auth": {"mode": "token", "token": "secret"},
+			"http": {"endpoints": {"chatCompletions": {"enabled": true}, "responses": {"enabled": true}}}},
+		"models": {"mode": "replace", "providers": {"fake": {"baseUrl": "http://127.0.0.1:18998/v1", "apiKey": "sk-fake", "api": "openai-completions",
+			"models": [{"id": "echo-1", "name": "Echo One", "reasoning": false, "input": ["text"], "contextWindow": 128000, "maxTokens": 8192}]}}},
+		"agents": {"defaults": {"model": {"primary": "fake/echo-1"}, "skipBootstrap": true, "heartbeat": {"every": "0m"}},
+			"list": [{"id": "main", "default": true}, {"id": "eden", "name": "Eden", "identity": {"name": "Eden", "emoji": "🌿"}}]},
+		"messages": {"queue": {"mode": "collect"}}
+	}`, nil)
+	wantFindings(t, findings)
+	if !c.Gateway.HTTP.ChatCompletions || !c.Gateway.HTTP.Responses || c.ModelFor("eden").Primary != "fake/echo-1" {
+		t.Errorf("%+v", c.Gateway.HTTP)
+	}
+}
