@@ -17,7 +17,7 @@ import (
 // Options of New.
 type Options struct {
 	Getenv    func(string) string // of keys; nil knows none
-	Script    *scripted.Script    // of the scripted provider; default: scripted.Default()
+	Script    *scripted.Script    // of the scripted provider, where the configuration names none; default: scripted.Default()
 	Transport http.RoundTripper   // that endpoints are reached by; share one between catalogues, so that connections outlive a configuration
 	OpenAI    openai.Options      // bounds and times of all endpoints; what a catalogue knows itself is not read
 }
@@ -73,7 +73,7 @@ func (c *Catalogue) Choices(agentID string) []string {
 func (c *Catalogue) Open(ref string) (*Model, error) {
 	providerID, id := config.SplitModel(ref)
 	if providerID == "" || id == "" {
-		return nil, &Error{llm.Clean(ref), "model", "names no provider", "write provider/model, such as " + config.ScriptedModel}
+		return nil, &Error{llm.Clean(ref), "model", "names no provider", "write provider/model, such as " + c.example()}
 	}
 	listed := c.listed(providerID)
 	m := &Model{Ref: ref, ProviderID: providerID, ID: id}
@@ -105,6 +105,26 @@ func (c *Catalogue) listed(id string) *config.ModelProvider {
 	return nil
 }
 
+// example is a reference that names a model.
+func (c *Catalogue) example() string {
+	for _, p := range c.config.Models.Providers {
+		if len(p.Models) > 0 {
+			return p.ID + "/" + p.Models[0].ID
+		}
+	}
+	return config.ScriptedModel
+}
+
+// providers names some of those that are configured, and the one that is part of the program.
+func (c *Catalogue) providers() string {
+	const shown = 10
+	var ids []string
+	for _, p := range c.config.Models.Providers[:min(len(c.config.Models.Providers), shown)] {
+		ids = append(ids, p.ID)
+	}
+	return strings.Join(append(ids, scripted.ID), ", ")
+}
+
 func idsOf(models []config.Model) string {
 	const shown = 10
 	var ids []string
@@ -131,32 +151,40 @@ func (c *Catalogue) provider(ref, id string, listed *config.ModelProvider) (llm.
 }
 
 func (c *Catalogue) open(id string, listed *config.ModelProvider) (llm.Provider, *Error) {
-	if listed == nil {
-		if id == scripted.ID {
-			return scripted.New(c.script(), nil), nil
-		}
+	isConfigured := listed != nil
+	if !isConfigured {
 		listed = &config.ModelProvider{ID: id}
 	}
-	if listed.API == scripted.ID {
-		return scripted.New(c.script(), nil), nil
+	if listed.API == scripted.ID || !isConfigured && id == scripted.ID {
+		return c.openScript()
 	}
-	setting := "models.providers." + id
+	setting := "models.providers." + llm.Clean(id)
 	base, ok := compatible(listed.API, listed.BaseURL)
 	if !ok {
 		return nil, &Error{Setting: setting + ".api", Problem: fmt.Sprintf("%s is a way to speak that openclawd does not know", llm.Clean(listed.API)),
 			Mend: "set it to openai-completions, and baseUrl to an OpenAI-compatible endpoint"}
 	}
 	base = cmp.Or(base, known(id).baseURL)
-	if base == "" {
+	switch {
+	case base == "" && !isConfigured:
+		return nil, &Error{Setting: setting, Problem: "is not configured, and no provider of this name is known",
+			Mend: "configure it, or name one of " + c.providers()}
+	case base == "":
 		return nil, &Error{Setting: setting + ".baseUrl", Problem: "is not set, and no provider of this name is known",
 			Mend: "set it to an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"}
 	}
 	key, variable := c.key(id, listed)
-	if key == "" && !isNear(base) && known(id).keys != nil {
+	if key == "" && !isNear(base) && known(id).keys != nil && !authorises(listed.Headers) {
 		return nil, &Error{Setting: setting + ".apiKey", Problem: "there is no key", Mend: "set it, or the environment variable " + variable}
 	}
 	o := c.o.OpenAI
-	o.ID, o.BaseURL, o.Key, o.Transport = id, base, key, c.o.Transport
+	o.ID, o.BaseURL, o.Key, o.Transport, o.Headers = id, base, key, c.o.Transport, http.Header{}
+	for _, h := range listed.Headers {
+		o.Headers.Set(h.Name, h.Value.Reveal())
+	}
+	if listed.Timeout > 0 {
+		o.First, o.Idle = listed.Timeout, listed.Timeout
+	}
 	p, err := openai.New(o)
 	if err != nil {
 		return nil, &Error{Setting: setting + ".baseUrl", Problem: err.Error(), Mend: "see what the provider's manual says"}
@@ -164,11 +192,11 @@ func (c *Catalogue) open(id string, listed *config.ModelProvider) (llm.Provider,
 	return p, nil
 }
 
-func (c *Catalogue) script() *scripted.Script {
-	if c.o.Script != nil {
-		return c.o.Script
-	}
-	return scripted.Default()
+// authorises reports whether headers show who asks.
+func authorises(headers []config.Header) bool {
+	return slices.ContainsFunc(headers, func(h config.Header) bool {
+		return strings.EqualFold(h.Name, "Authorization") || strings.EqualFold(h.Name, "X-Api-Key")
+	})
 }
 
 // key gives the key of a provider, and the variable that would hold it. A configured key that is the name of a variable which is set

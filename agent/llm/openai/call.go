@@ -78,6 +78,11 @@ func (c *call) complete(request openai.ChatCompletionRequest, stream func(llm.Ch
 // Do sends the request for go-openai and gives it a stream that holds nothing but frames of an answer.
 func (c *call) Do(request *http.Request) (*http.Response, error) {
 	c.sent = true
+	for name, values := range c.p.headers() {
+		if name = http.CanonicalHeaderKey(name); !isOwn(name) {
+			request.Header[name] = values
+		}
+	}
 	if key := c.p.key(); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
@@ -104,6 +109,15 @@ func (c *call) Do(request *http.Request) (*http.Response, error) {
 	answer := *response
 	answer.Body = c.events
 	return &answer, nil
+}
+
+// isOwn reports whether a header is for nobody but this package and the transport to set.
+func isOwn(name string) bool {
+	switch name {
+	case "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Host", "Transfer-Encoding":
+		return true
+	}
+	return false
 }
 
 // read reads the body, and gives up when nothing comes for too long. The time in which nobody reads does not count.

@@ -14,6 +14,9 @@ type Options struct {
 	Key       string // "" for an endpoint that needs none
 	UserAgent string // of the program
 
+	// Headers are sent with each request, below those that the package sets itself. Their values are secrets.
+	Headers http.Header
+
 	Transport http.RoundTripper // to share connections; default: NewTransport()
 	Now       func() time.Time  // for a Retry-After that is a date; default: time.Now
 	AfterFunc func(time.Duration, func()) Timer

@@ -14,11 +14,12 @@ import (
 
 // Provider asks one endpoint. It may be used by many goroutines.
 type Provider struct {
-	o       Options // without the key
+	o       Options // without the key and the headers
 	baseURL string
 	host    string
 	http    *http.Client
 	key     func() string // so that nobody who prints a Provider prints it
+	headers func() http.Header
 }
 
 // New makes a Provider. An error says what is wrong with BaseURL.
@@ -28,8 +29,8 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := o.Key
-	o.Key, o.BaseURL = "", ""
+	key, headers := o.Key, o.Headers.Clone()
+	o.Key, o.BaseURL, o.Headers = "", "", nil
 	return &Provider{
 		o:       o,
 		baseURL: strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/chat/completions"),
@@ -38,7 +39,8 @@ func New(o Options) (*Provider, error) {
 			Transport:     o.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		key: func() string { return key },
+		key:     func() string { return key },
+		headers: func() http.Header { return headers },
 	}, nil
 }
 
@@ -94,5 +96,17 @@ func (p *Provider) client(c *call) *openai.Client {
 
 // fail makes an error of this provider.
 func (p *Provider) fail(class llm.Class, model, message string) *llm.Error {
-	return &llm.Error{Class: class, Provider: p.o.ID, Model: model, Message: llm.Clean(message, p.key())}
+	return &llm.Error{Class: class, Provider: p.o.ID, Model: model, Message: llm.Clean(message, p.secrets()...)}
+}
+
+// secrets are what no error may repeat.
+func (p *Provider) secrets() []string {
+	all := []string{p.key()}
+	for _, values := range p.headers() {
+		for _, value := range values {
+			all = append(all, value)
+			all = append(all, strings.Fields(value)...) // what follows Bearer
+		}
+	}
+	return all
 }

@@ -171,17 +171,35 @@ func TestDefaultScriptAnswersInTheLanguageOfTheMessage(t *testing.T) {
 	if got := ask(later).Text; got != "2번째 말씀을 잘 받았습니다: “and 둘”" {
 		t.Errorf("got %q", got)
 	}
-	for message, want := range map[string]string{"which agents are there?": "This is what the tool `agents_list` has said:\n\nmain, eden", "에이전트 목록 보여줘": "`agents_list` 도구의 답은 다음과 같습니다.\n\nmain, eden"} {
-		r := says(message)
-		r.Tools = []llm.Tool{{Name: "agents_list"}}
+	for _, test := range []struct{ message, tool, want string }{
+		{"which agents are there?", "agents_list", "These agents are here:\n\nmain, eden"}, {"who is there?", "agents_list", "These agents are here:\n\nmain, eden"},
+		{"Who's here", "agents_list", "These agents are here:\n\nmain, eden"}, {"누가 있어?", "agents_list", "지금 여기에 있는 에이전트는 다음과 같습니다.\n\nmain, eden"},
+		{"에이전트 목록 보여줘", "agents_list", "지금 여기에 있는 에이전트는 다음과 같습니다.\n\nmain, eden"},
+		{"show me the sessions", "sessions_list", "These are the sessions that I can see:\n\nmain, eden"},
+		{"세션 목록 보여줘", "sessions_list", "제가 볼 수 있는 세션은 다음과 같습니다.\n\nmain, eden"},
+		{"what is your status?", "session_status", "This is what the tool `session_status` has said:\n\nmain, eden"},
+		{"지금 어떤 모델이야?", "session_status", "`session_status` 도구의 답은 다음과 같습니다.\n\nmain, eden"},
+	} {
+		r := says(test.message)
+		if a := ask(r); a.ToolCalls != nil || a.Text == "" {
+			t.Errorf("%q calls what is not offered: %+v", test.message, a)
+		}
+		r.Tools = []llm.Tool{{Name: test.tool}}
 		a := ask(r)
-		if len(a.ToolCalls) != 1 || a.ToolCalls[0].Name != "agents_list" {
-			t.Fatalf("%q: got %+v", message, a)
+		if len(a.ToolCalls) != 1 || a.ToolCalls[0].Name != test.tool {
+			t.Fatalf("%q: got %+v", test.message, a)
 		}
 		r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, ToolCalls: a.ToolCalls},
-			llm.Message{Role: llm.ToolRole, ToolCallID: a.ToolCalls[0].ID, ToolName: "agents_list", Text: "main, eden"})
-		if got := ask(r); got.Text != want || got.ToolCalls != nil {
-			t.Errorf("%q: got %+v", message, got)
+			llm.Message{Role: llm.ToolRole, ToolCallID: a.ToolCalls[0].ID, ToolName: test.tool, Text: "main, eden"})
+		if got := ask(r); got.Text != test.want || got.ToolCalls != nil {
+			t.Errorf("%q: got %+v", test.message, got)
+		}
+	}
+	for _, message := range []string{"hello there", "누나가 왔어", "list the files"} {
+		r := says(message)
+		r.Tools = []llm.Tool{{Name: "agents_list"}, {Name: "sessions_list"}}
+		if a := ask(r); a.ToolCalls != nil {
+			t.Errorf("%q calls %+v", message, a.ToolCalls)
 		}
 	}
 }

@@ -1,0 +1,122 @@
+package prompt
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections/session"
+)
+
+// History makes of a transcript, the oldest message first, what a model reads. Redacted messages are left out; what the system has put in
+// counts as said by the agent; of an answer that was broken off what there is of it counts.
+func History(messages []session.Message) []llm.Message {
+	all := make([]llm.Message, 0, len(messages))
+	for i := range messages {
+		if !messages[i].Redacted {
+			all = append(all, Message(&messages[i].Data))
+		}
+	}
+	return llm.Paired(all)
+}
+
+// Message is one message of a transcript as a model reads it.
+func Message(m *coordination.SessionMessage) llm.Message {
+	blocks := blocksOf(m.Content)
+	said := llm.Message{Text: textOf(m.Text, blocks)}
+	switch m.Author {
+	case "user":
+		said.Role, said.Images = llm.User, imagesOf(blocks)
+	case "tool":
+		said.Role, said.ToolCallID, said.ToolName, said.IsError = llm.ToolRole, m.ToolCallID, m.ToolName, m.IsError
+	default:
+		said.Role, said.ToolCalls = llm.Assistant, callsOf(blocks)
+	}
+	return said
+}
+
+// block is a part of a message. Members of another type than is expected are blank.
+type block struct {
+	Type      string
+	Text      string
+	ID, Name  string
+	Arguments json.RawMessage
+	MediaType string
+	Data      string
+}
+
+func blocksOf(content json.RawMessage) (blocks []block) {
+	var all []json.RawMessage
+	if len(content) == 0 || json.Unmarshal(content, &all) != nil {
+		return nil
+	}
+	for _, one := range all {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(one, &members) != nil {
+			continue
+		}
+		b := block{Type: text(members["type"]), Text: text(members["text"]), ID: text(members["id"]), Name: text(members["name"]),
+			Arguments: members["arguments"], MediaType: text(members["mimeType"]), Data: text(members["data"])}
+		var source map[string]json.RawMessage
+		if b.Data == "" && json.Unmarshal(members["source"], &source) == nil {
+			b.Data, b.MediaType = text(source["data"]), text(source["media_type"])
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+// text is a JSON text, or "" of anything else.
+func text(raw json.RawMessage) (s string) {
+	if len(raw) > 0 && raw[0] == '"' {
+		_ = json.Unmarshal(raw, &s) // raw is JSON already
+	}
+	return s
+}
+
+// textOf joins the texts of blocks; without any the message says what its own text does.
+func textOf(own string, blocks []block) string {
+	var parts []string
+	for i := range blocks {
+		if blocks[i].Type == "text" && blocks[i].Text != "" {
+			parts = append(parts, blocks[i].Text)
+		}
+	}
+	if len(parts) == 0 {
+		return own
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func callsOf(blocks []block) (calls []llm.ToolCall) {
+	seen := map[string]bool{}
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Type != "toolCall" || b.ID == "" || b.Name == "" || seen[b.ID] {
+			continue
+		}
+		seen[b.ID] = true
+		arguments := cmp.Or(text(b.Arguments), string(b.Arguments)) // a text is what the model wrote
+		call := llm.NewToolCall(b.ID, b.Name, arguments)
+		call.Malformed = "" // it was answered long ago
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// imagesOf are pictures that can be read.
+func imagesOf(blocks []block) (images []llm.Image) {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Type != "image" || !strings.HasPrefix(b.MediaType, "image/") {
+			continue
+		}
+		if data, err := base64.StdEncoding.DecodeString(b.Data); err == nil && len(data) > 0 {
+			images = append(images, llm.Image{MediaType: b.MediaType, Data: data})
+		}
+	}
+	return images
+}

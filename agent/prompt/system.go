@@ -1,0 +1,179 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/workspace"
+)
+
+// NoReply is the answer of an agent that has nothing to say. It is shown to nobody.
+const NoReply = "NO_REPLY"
+
+// Bounds of what else is told.
+const (
+	maxTeam  = 100
+	maxExtra = 20_000 // characters
+)
+
+// system makes a system prompt. What changes least comes first.
+type system struct {
+	ask   *Ask
+	day   time.Time
+	files []workspace.Excerpt
+
+	told       []File // by the last text
+	fileTokens int
+}
+
+// within gives a system prompt of at most so many tokens, if files are all that has to give way for that.
+func (s *system) within(tokens int) string {
+	text := s.text(MaxAllFiles)
+	for all := MaxAllFiles; llm.EstimateTokens(text) > tokens && all > 0; {
+		all /= 2
+		text = s.text(all)
+	}
+	return text
+}
+
+// text is a system prompt in which all files together have so many characters at most.
+func (s *system) text(all int) string {
+	var b strings.Builder
+	s.who(&b)
+	s.where(&b)
+	s.team(&b)
+	s.silence(&b)
+	s.workspace(&b, all)
+	s.today(&b)
+	return b.String()
+}
+
+func section(b *strings.Builder, title string) { fmt.Fprintf(b, "\n\n# %s\n\n", title) }
+
+func (s *system) who(b *strings.Builder) {
+	id := s.ask.Agent
+	agent := s.ask.Config.AgentNamed(id)
+	if agent == nil {
+		agent = &config.Agent{ID: id}
+	}
+	fmt.Fprintf(b, "You are %s, the agent with the id `%s`.", strings.TrimSpace(line(cmp.Or(agent.Name, agent.ID))+" "+line(agent.Identity.Emoji)), line(agent.ID))
+	if theme := line(agent.Identity.Theme); theme != "" {
+		fmt.Fprintf(b, " You are like this: %s.", strings.TrimSuffix(theme, "."))
+	}
+	if isUtility(agent) {
+		b.WriteString(" You work for other agents only.")
+	}
+}
+
+func isUtility(a *config.Agent) bool { return a.Utility || a.Kind == coordination.KindUtility }
+
+func (s *system) where(b *strings.Builder) {
+	section(b, "This session")
+	k := s.ask.Session
+	fmt.Fprintf(b, "Its key is `%s`, its kind is %s. %s", k, k.Kind, aboutSession(k))
+	if names := toolNames(s.ask); names != "" {
+		fmt.Fprintf(b, " In it you may call these tools: %s.", names)
+	} else {
+		b.WriteString(" In it you have no tools.")
+	}
+}
+
+// aboutSession says who listens.
+func aboutSession(k coordination.SessionKey) string {
+	by := ""
+	if k.Channel != "" {
+		by = " by " + k.Channel
+	}
+	switch k.Kind {
+	case coordination.KeyMain, coordination.KeyAlias:
+		return "Here you talk with the people for whom you work."
+	case coordination.KeyDirect:
+		return "Here you talk with one person" + by + "."
+	case coordination.KeyGroup, coordination.KeyChannel:
+		return "Here several people and agents may write and read along" + by + "."
+	case coordination.KeyA2A:
+		return "Here another agent talks with you. What you answer is told to that agent, not to a person."
+	case coordination.KeySubagent:
+		return "You were started here for one task. Your last answer is what comes of it, and it is told to whoever has started you."
+	case coordination.KeyCron:
+		return "Here a schedule talks to you. Nobody may be there to answer questions."
+	}
+	return "What you answer here is told to whoever has written."
+}
+
+func toolNames(a *Ask) string {
+	names := make([]string, len(a.Tools))
+	for i := range a.Tools {
+		names[i] = a.Tools[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *system) team(b *strings.Builder) {
+	agents, own := s.ask.Config.Agents, s.ask.Config.AgentNamed(s.ask.Agent)
+	told, more := 0, 0
+	for i := range agents {
+		a := &agents[i]
+		if a == own {
+			continue
+		}
+		if told == maxTeam {
+			more++
+			continue
+		}
+		if told == 0 {
+			section(b, "Your team")
+			b.WriteString("Agents beside you, by their ids:\n")
+		}
+		told++
+		fmt.Fprintf(b, "\n- `%s`", line(a.ID))
+		if name := strings.TrimSpace(line(a.Name) + " " + line(a.Identity.Emoji)); name != "" {
+			b.WriteString(": " + name)
+		}
+		if isUtility(a) {
+			b.WriteString(" (works for other agents only)")
+		}
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "\n- and %d more", more)
+	}
+}
+
+func (s *system) silence(b *strings.Builder) {
+	section(b, "Silence")
+	b.WriteString("If a message needs no answer, answer " + NoReply + " and nothing else: nobody is shown that. Never put it into an answer.")
+}
+
+func (s *system) workspace(b *strings.Builder, all int) {
+	s.told, s.fileTokens = []File{}, 0
+	begun := false
+	for i := range s.files {
+		text, f := tellFile(&s.files[i], min(MaxFile, all))
+		s.told = append(s.told, f)
+		if text == "" {
+			continue
+		}
+		if !begun {
+			begun = true
+			section(b, "Your workspace")
+			b.WriteString("These are files of your workspace as they are now. They are what you have been given, and what you have noted.")
+		}
+		all -= f.Chars
+		s.fileTokens += f.Tokens
+		fmt.Fprintf(b, "\n\n## %s\n\n%s", f.Name, text)
+	}
+}
+
+func (s *system) today(b *strings.Builder) {
+	if !blank(s.ask.Extra) {
+		section(b, "For this message")
+		b.WriteString(strings.TrimSpace(firstOf(strings.ToValidUTF8(s.ask.Extra, "\uFFFD"), maxExtra)))
+	}
+	section(b, "Today")
+	fmt.Fprintf(b, "It is %s.", s.day.Format("Monday, 2006-01-02"))
+}
