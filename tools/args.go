@@ -1,0 +1,172 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pronto-lab/openclawd/coordination/tool"
+)
+
+// Bounds of arguments.
+const (
+	MaxArgs      = 256 << 10 // bytes
+	MaxArgsDepth = 64        // objects and lists in each other
+)
+
+// compile reads the schema of a tool. Nothing that a schema refers to is fetched.
+func compile(s *tool.Spec) (*jsonschema.Schema, error) {
+	broken := func(why error) error {
+		return &RegistrationError{Tool: s.Name, Field: "schema", Text: why.Error(), Mend: `give a JSON Schema that says "type": "object"`}
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Schema))
+	if err != nil {
+		return nil, broken(err)
+	}
+	if object, is := document.(map[string]any); !is || object["type"] != "object" {
+		return nil, broken(errors.New("it does not describe an object"))
+	}
+	c, at := jsonschema.NewCompiler(), "openclawd:///tools/"+s.Name
+	c.UseLoader(jsonschema.SchemeURLLoader{})
+	if err := c.AddResource(at, document); err != nil {
+		return nil, broken(err)
+	}
+	schema, err := c.Compile(at)
+	if err != nil {
+		return nil, broken(err)
+	}
+	return schema, nil
+}
+
+// judge gives the arguments as a tool gets them. None at all, or null, are {}. Errors are *tool.Error.
+func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
+	invalid := func(text, mend string) error {
+		return &tool.Error{Code: tool.CodeInvalid, Tool: e.Name, Text: "invalid arguments of " + e.Name + ": " + text, Mend: mend}
+	}
+	args = bytes.TrimSpace(args)
+	switch {
+	case len(args) == 0, bytes.Equal(args, []byte("null")):
+		args = []byte("{}")
+	case len(args) > MaxArgs:
+		return nil, invalid(fmt.Sprintf("they have %d bytes, must have at most %d", len(args), MaxArgs), "shorten them")
+	case depthOf(args) > MaxArgsDepth:
+		return nil, invalid(fmt.Sprintf("they are nested more than %d deep", MaxArgsDepth), "make them flatter")
+	}
+	value, err := decoded(args)
+	if err != nil {
+		return nil, invalid("they are no JSON: "+err.Error(), "write one JSON object")
+	}
+	value, err = normal(value)
+	if err != nil {
+		return nil, invalid(err.Error(), "give a smaller number")
+	}
+	if _, is := value.(map[string]any); !is {
+		return nil, invalid("they are "+kindOf(value)+", must be an object", "write them as one JSON object, by name")
+	}
+	var wrong *jsonschema.ValidationError
+	if err := e.schema.Validate(value); errors.As(err, &wrong) {
+		return nil, explain(e, value, wrong)
+	} else if err != nil {
+		return nil, invalid("they cannot be judged", "give the arguments as the schema has them")
+	}
+	return encoded(value)
+}
+
+// decoded is one JSON value. The last of members of the same name counts.
+func decoded(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return value, nil
+}
+
+// exact is up to where whole numbers are told apart by everybody who reads JSON.
+const exact = 1 << 53
+
+// normal writes numbers that are whole as such, which schemas take for whole numbers, and Go for integers.
+func normal(value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil || math.IsInf(f, 0) {
+			return nil, fmt.Errorf("the number %s is too large", shortened(v.String(), maxShown))
+		}
+		if whole := math.Trunc(f); whole == f && math.Abs(f) <= exact {
+			return json.Number(strconv.FormatInt(int64(whole), 10)), nil
+		}
+		return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), nil
+	case map[string]any:
+		for name := range v {
+			if v[name], err = normal(v[name]); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = normal(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+// depthOf is how deep objects and lists are nested, in what need not be JSON.
+func depthOf(text []byte) (most int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+			most = max(most, depth)
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return most
+}
+
+// kindOf names a JSON value's kind to people.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a text"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	default:
+		return "a number"
+	}
+}
+
+// shortened is the beginning of a text that is told to people, at most that many bytes and a mark.
+func shortened(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	return runesWithin(text, most) + "…"
+}

@@ -1,0 +1,74 @@
+package tools
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+)
+
+// admit reports whether a tool may be called: by what it says itself, by what holds for all agents and for this one, and for what comes over
+// a wire by the policy of the gateway. Each of them can forbid it.
+func (call *Call) admit(t *Tool) bool {
+	conf := call.Config
+	agent := conf.AgentNamed(call.AgentID)
+	switch {
+	case slices.Contains(t.Who.NotFrom, call.Session.Kind), slices.Contains(t.Who.NotBy, call.Entry):
+		return false
+	case t.Who.NotUtility && agent != nil && (agent.Utility || agent.Kind == coordination.KindUtility):
+		return false
+	case agent != nil && !allows(agent.Tools, &t.Spec):
+		return false
+	case (call.Entry == tool.ByHTTP || call.Entry == tool.ByWire) && !allowsWires(conf.Gateway.Tools, &t.Spec):
+		return false
+	}
+	return allows(conf.Tools.ToolPolicy, &t.Spec)
+}
+
+// allows reports whether a policy lets a tool be called. Denying wins; where nothing is allowed, everything is.
+func allows(p config.ToolPolicy, s *tool.Spec) bool {
+	return !named(p.Deny, s) && (len(p.Allow) == 0 || named(p.Allow, s))
+}
+
+// allowsWires is allows for the policy of the gateway, whose Allow only adds: what lets clients make agents act is denied without it.
+func allowsWires(p config.ToolPolicy, s *tool.Spec) bool {
+	usually := []string{"sessions_spawn", "sessions_send", "cron", "gateway", "whatsapp_login"}
+	return !named(p.Deny, s) && (!named(usually, s) || named(p.Allow, s))
+}
+
+// everyGroup is the group in which every tool of the program is.
+const everyGroup = "openclaw"
+
+// named reports whether a policy's list names a tool: by its name, with * for any part of it, or by group: and its group.
+func named(list []string, s *tool.Spec) bool {
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		pattern = strings.ToLower(coordination.TrimJS(pattern))
+		if group, is := strings.CutPrefix(pattern, "group:"); is {
+			return group == everyGroup || group != "" && group == s.Group
+		}
+		return Matches(pattern, s.Name)
+	})
+}
+
+// Matches reports whether a name is as a pattern of the configuration has it, in which * is any part of it. Capitals make no difference.
+func Matches(pattern, name string) bool {
+	pattern, name = strings.ToLower(coordination.TrimJS(pattern)), strings.ToLower(name)
+	first, rest, open := strings.Cut(pattern, "*")
+	name, begins := strings.CutPrefix(name, first)
+	if !begins || !open {
+		return begins && name == ""
+	}
+	for {
+		part, after, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(name, part)
+		}
+		_, behind, found := strings.Cut(name, part)
+		if !found {
+			return false
+		}
+		name, rest = behind, after
+	}
+}

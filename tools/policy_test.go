@@ -1,0 +1,156 @@
+package tools_test
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/tools"
+)
+
+// modelAllows is what a policy means, written down a second time: shell patterns instead of ours, one rule after the other.
+func modelAllows(p config.ToolPolicy, name, group string) bool {
+	hit := func(list []string) bool {
+		for _, pattern := range list {
+			pattern = strings.ToLower(strings.TrimSpace(pattern))
+			if pattern == "group:openclaw" || pattern == "group:"+group {
+				return true
+			}
+			if ok, err := path.Match(pattern, name); ok && err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	if hit(p.Deny) {
+		return false
+	}
+	return len(p.Allow) == 0 || hit(p.Allow)
+}
+
+// Who may call what, over all kinds of sessions, ways in and policies: what is offered is what can be called, and both are as the model says.
+func TestPolicyMatrix(t *testing.T) {
+	t.Parallel()
+	wide := echo("agents_list", "agents", anything)
+	kind := echo("sessions_list", "sessions", anything)
+	kind.Who.NotFrom = []coordination.KeyKind{coordination.KeySubagent, coordination.KeyCron}
+	entry := echo("cron", "automation", anything)
+	entry.Who.NotBy = []tool.Entry{tool.ByCLI}
+	utility := echo("sessions_spawn", "sessions", anything)
+	utility.Who.NotUtility = true
+	all := []tools.Tool{wide, kind, entry, utility}
+
+	policies := []config.ToolPolicy{
+		{}, {Allow: []string{"*"}}, {Deny: []string{"*"}}, {Allow: []string{"*"}, Deny: []string{"*"}}, {Allow: []string{"nothing"}},
+		{Allow: []string{"group:sessions"}}, {Deny: []string{" GROUP:Sessions "}}, {Allow: []string{"sessions_*", "cron"}},
+		{Allow: []string{"group:sessions"}, Deny: []string{"*_spawn"}}, {Allow: []string{"s*s_*t"}}, {Allow: []string{"group:openclaw"}, Deny: []string{"cron"}},
+		{Allow: []string{"group:"}}, {Allow: []string{"Agents_List"}}, {Deny: []string{"", "group:x"}},
+	}
+	gateways := []config.ToolPolicy{{}, {Allow: []string{"sessions_spawn"}}, {Deny: []string{"agents_*"}}, {Allow: []string{"*"}, Deny: []string{"group:sessions"}}}
+	keys := map[coordination.KeyKind]string{
+		coordination.KeyMain: "agent:%s:main", coordination.KeySubagent: "agent:%s:subagent:1", coordination.KeyA2A: "agent:%s:a2a:1",
+		coordination.KeyCron: "agent:%s:cron:1", coordination.KeyChannel: "agent:%s:discord:channel:1", coordination.KeyAlias: "global",
+	}
+	judged := 0
+	for _, everybody := range policies {
+		for _, own := range policies {
+			conf := config.Default()
+			conf.Tools.ToolPolicy = everybody
+			conf.Agents = []config.Agent{{ID: "Eden", Tools: own}, {ID: "quick", Utility: true}, {ID: "explorer", Kind: coordination.KindUtility}}
+			for _, gate := range gateways {
+				conf.Gateway.Tools = gate
+				r, _ := setup(t, func(c *config.Config) { *c = *conf }, all...)
+				for kind, key := range keys {
+					for _, by := range []tool.Entry{tool.ByRun, tool.ByHTTP, tool.ByWire, tool.ByCLI} {
+						for _, agent := range []string{"eden", "quick", "explorer", "stranger"} {
+							c := tool.Caller{Entry: by, AgentID: agent, SessionKey: key}
+							if strings.Contains(key, "%") {
+								c.SessionKey = fmt.Sprintf(key, agent)
+							}
+							var want []string
+							for _, one := range all {
+								over := by == tool.ByHTTP || by == tool.ByWire
+								usually := one.Name == "sessions_spawn" || one.Name == "cron"
+								opened := len(gate.Allow) > 0 && modelAllows(config.ToolPolicy{Allow: gate.Allow}, one.Name, one.Group)
+								switch {
+								case slices.Contains(one.Who.NotFrom, kind), slices.Contains(one.Who.NotBy, by):
+								case one.Who.NotUtility && (agent == "quick" || agent == "explorer"):
+								case !modelAllows(everybody, one.Name, one.Group):
+								case agent == "eden" && !modelAllows(own, one.Name, one.Group):
+								case over && !modelAllows(config.ToolPolicy{Deny: gate.Deny}, one.Name, one.Group):
+								case over && usually && !opened:
+								default:
+									want = append(want, one.Name)
+								}
+							}
+							slices.Sort(want)
+							var got []string
+							for _, s := range r.Offer(c) {
+								got = append(got, s.Name)
+							}
+							if judged++; !slices.Equal(got, want) {
+								t.Fatalf("%s of %s by %s, tools %+v, own %+v, gateway %+v: offered are %v, want %v", kind, agent, by, everybody, own, gate, got, want)
+							}
+							if judged%5 != 0 { // calling costs more
+								continue
+							}
+							for _, one := range all {
+								if _, err := r.Call(t.Context(), c, one.Name, nil); (err == nil) != slices.Contains(want, one.Name) {
+									t.Fatalf("%s of %s by %s: calling %s gives %v", kind, agent, by, one.Name, err)
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if judged < 10_000 {
+		t.Errorf("only %d callers were judged", judged)
+	}
+}
+
+// What lets clients make agents act is not called from outside unless the configuration says so.
+func TestWiresHaveNotEverything(t *testing.T) {
+	t.Parallel()
+	var list []tools.Tool
+	for _, name := range []string{"sessions_spawn", "sessions_send", "cron", "gateway", "agents_list"} {
+		list = append(list, echo(name, "x", anything))
+	}
+	for _, by := range []tool.Entry{tool.ByHTTP, tool.ByWire} {
+		c := eden()
+		c.Entry = by
+		r, _ := setup(t, nil, list...)
+		if got := names(r.Offer(c)); got != "x/agents_list" {
+			t.Errorf("by %s: %s", by, got)
+		}
+		r, _ = setup(t, func(c *config.Config) {
+			c.Gateway.Tools = config.ToolPolicy{Allow: []string{"sessions_send"}, Deny: []string{"agents_list"}}
+		}, list...)
+		if got := names(r.Offer(c)); got != "x/sessions_send" {
+			t.Errorf("by %s, configured: %s", by, got)
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "abc", true}, {"a", "a", true}, {"A", "a", true}, {" a ", "A", true}, {"a", "ab", false},
+		{"a*", "ab", true}, {"*b", "ab", true}, {"a*a", "a", false}, {"a*a", "aa", true}, {"a*b*c", "axbxc", true}, {"a*b*c", "acb", false},
+		{"*a*a*", "aa", true}, {"*a*a*", "a", false}, {"**", "x", true}, {"a**", "a", true}, {"a?", "ab", false}, {"[a]", "a", false},
+		{"*" + strings.Repeat("a*", 40), strings.Repeat("a", 39), false},
+	} {
+		if got := tools.Matches(c.pattern, c.name); got != c.want {
+			t.Errorf("%q of %q is %v", c.pattern, c.name, got)
+		}
+	}
+}

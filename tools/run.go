@@ -1,0 +1,142 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+)
+
+// maxLeft is how many calls of one tool may be left behind. While there are as many it is not called again.
+const maxLeft = 16
+
+// maxLogged is how many bytes of an error or a stack the log gets.
+const maxLogged = 8 << 10
+
+// outcome is what came of a call. A call that ended without a word has broken.
+type outcome struct {
+	out   tool.Output
+	err   error
+	cause string // why it has broken, for the log
+	stack string
+}
+
+// States of a call.
+const (
+	going int32 = iota
+	ended
+	leftBehind
+)
+
+// run calls a tool, and waits until it has answered, or until ctx has ended and it had its time to notice.
+func (r *Registry) run(ctx context.Context, e *entry, call *Call) (tool.Output, error) {
+	if e.left.Load() >= maxLeft {
+		return tool.Output{}, r.broken(ctx, e, call, &outcome{cause: "earlier calls of it have not ended"})
+	}
+	var state atomic.Int32
+	done := make(chan *outcome, 1)
+	r.stats.running.Add(1)
+	go do(ctx, e, call, func(o *outcome) {
+		r.stats.running.Add(-1)
+		if !state.CompareAndSwap(going, ended) {
+			e.left.Add(-1)
+			r.stats.left.Add(-1)
+			_, _ = r.answer(ctx, e, call, o) // logs what has broken
+		}
+		done <- o
+	})
+	select {
+	case o := <-done:
+		return r.answer(ctx, e, call, o)
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(r.opts.Grace)
+	defer grace.Stop()
+	select {
+	case o := <-done:
+		return r.answer(ctx, e, call, o)
+	case <-grace.C:
+	}
+	e.left.Add(1)
+	r.stats.left.Add(1)
+	if state.CompareAndSwap(going, leftBehind) {
+		return tool.Output{}, ctx.Err()
+	}
+	e.left.Add(-1)
+	r.stats.left.Add(-1)
+	return r.answer(ctx, e, call, <-done)
+}
+
+// do calls a tool, and tell with what came of it, also if it panics or ends its goroutine.
+func do(ctx context.Context, e *entry, call *Call, tell func(*outcome)) {
+	o := &outcome{cause: "it ended without an answer"}
+	defer func() {
+		if v := recover(); v != nil {
+			o.cause, o.stack = fmt.Sprintf("panic: %v", v), string(debug.Stack())
+		}
+		tell(o)
+	}()
+	o.out, o.err = e.Do(ctx, call)
+	o.cause = ""
+}
+
+// answer is what the caller gets.
+func (r *Registry) answer(ctx context.Context, e *entry, call *Call, o *outcome) (tool.Output, error) {
+	if o.cause != "" {
+		return tool.Output{}, r.broken(ctx, e, call, o)
+	}
+	if o.err != nil {
+		if known := (*tool.Error)(nil); errors.As(o.err, &known) {
+			own := *known
+			own.Tool = e.Name
+			return tool.Output{}, &own
+		}
+		if ended := ctx.Err(); ended != nil {
+			return tool.Output{}, ended
+		}
+		o.cause = o.err.Error()
+		return tool.Output{}, r.broken(ctx, e, call, o)
+	}
+	out, err := bounded(o.out)
+	if err != nil {
+		o.cause = err.Error()
+		return tool.Output{}, r.broken(ctx, e, call, o)
+	}
+	return out, nil
+}
+
+// broken logs why a tool has broken, and is what its caller is told of that.
+func (r *Registry) broken(ctx context.Context, e *entry, call *Call, o *outcome) error {
+	r.stats.broken.Add(1)
+	attrs := []any{"tool", e.Name, "entry", string(call.Entry), "session", call.SessionKey, "run", call.RunID,
+		"error", coordination.Mask(shortened(o.cause, maxLogged))}
+	if o.stack != "" {
+		attrs = append(attrs, "stack", coordination.Mask(shortened(o.stack, maxLogged)))
+	}
+	r.opts.Logger.ErrorContext(ctx, "a tool has broken", attrs...)
+	return &tool.Error{Code: tool.CodeBroken, Tool: e.Name, Text: "tool execution failed", Mend: "the program's log says why"}
+}
+
+// Stats are numbers since the registry was made.
+type Stats struct {
+	Calls   int64
+	Unknown int64 // refused: no such tool, or not for this caller
+	Invalid int64 // refused for their arguments
+	Broken  int64
+
+	Running int64 // now
+	Left    int64 // of them, those whose callers have left
+}
+
+type counters struct{ calls, unknown, invalid, broken, running, left atomic.Int64 }
+
+// Stats says how the tools are doing.
+func (r *Registry) Stats() Stats {
+	s := &r.stats
+	return Stats{s.calls.Load(), s.unknown.Load(), s.invalid.Load(), s.broken.Load(), s.running.Load(), s.left.Load()}
+}
