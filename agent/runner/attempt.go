@@ -1,0 +1,252 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
+	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/coordination/run"
+)
+
+// built is the prompt of one choice.
+type built struct {
+	model  *catalogue.Model
+	prompt prompt.Prompt
+}
+
+// failed is a choice that has failed.
+type failed struct {
+	class string
+	text  string
+}
+
+// leastShare is the smallest part of a window that is tried when a model says that the request is too long.
+const leastShare = 0.25
+
+// ask has one of the choices answer. Which one has answered once is asked again at the next step. Errors are *failure, or ctx's.
+func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
+	attempt := 0
+	for {
+		answer, err := t.askChoice(ctx, step, &attempt)
+		if err == nil {
+			t.count(answer)
+			return answer, nil
+		}
+		var own *failure
+		if ctx.Err() != nil || errors.As(err, &own) {
+			return nil, err
+		}
+		t.failed = append(t.failed, failedBy(err))
+		if e := (*llm.Error)(nil); errors.As(err, &e) && !e.Elsewhere() || t.at+1 == len(t.choices) {
+			return nil, t.allFailed()
+		}
+		t.runner.o.Logger.Info("asking another model", "run", t.result.RunID, "failed", t.choices[t.at], "next", t.choices[t.at+1], "err", err)
+		t.at++
+		t.built = nil
+	}
+}
+
+// askChoice asks the present choice until it answers, or there is no use in asking again.
+func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answer, error) {
+	for again := 1; ; {
+		if t.spend.ModelCalls >= t.runner.limits.ModelCalls {
+			return nil, &failure{classTools, fmt.Sprintf("no end after %d calls of models", t.spend.ModelCalls)}
+		}
+		request, err := t.request(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		*attempt++
+		t.spend.ModelCalls++
+		request.Attempt = *attempt
+		answer, err := t.complete(ctx, request)
+		if err == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		e := (*llm.Error)(nil)
+		if !errors.As(err, &e) {
+			return nil, err
+		}
+		if e.Class == llm.ContextExceeded && t.share > leastShare {
+			t.share /= 2
+			t.built = nil
+			continue
+		}
+		wait, ok := t.mayAskAgain(e, again)
+		if !ok {
+			return nil, err
+		}
+		again++
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// mayAskAgain reports whether the same model may answer in time, and how long to wait before it is asked.
+func (t *turn) mayAskAgain(e *llm.Error, again int) (wait time.Duration, ok bool) {
+	if !e.Retryable() || again > t.runner.limits.Retries || e.RetryAfter > t.runner.limits.RetryAfter {
+		return 0, false
+	}
+	wait = max(t.runner.o.Backoff(again), e.RetryAfter)
+	left := t.timeout - millis(t.runner.o.Now().UnixMilli()-t.result.StartedAt)
+	return wait, t.timeout == 0 || wait < left
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// request is what the present choice is asked at a step.
+func (t *turn) request(ctx context.Context, step int) (*llm.Request, error) {
+	if t.built == nil {
+		b, err := t.build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		t.built = b
+	}
+	messages := t.built.prompt.Messages
+	if len(t.steps) > 0 {
+		messages = prompt.Fit(append(messages[:len(messages):len(messages)], t.steps...), t.built.prompt.Room).Messages
+	}
+	return &llm.Request{
+		System: t.built.prompt.System, Messages: messages, Tools: t.built.prompt.Tools, Thinking: t.thinking, Agent: t.asked.agentID,
+		IdempotencyKey: run.RootOf(t.result.RunID, t.asked.RetryOf) + ":" + strconv.Itoa(step),
+	}, nil
+}
+
+// build makes the prompt for the present choice and share of its window.
+func (t *turn) build(ctx context.Context) (*built, error) {
+	ref := t.choices[t.at]
+	model, err := t.models.Open(ref)
+	if err != nil {
+		return nil, err
+	}
+	window := min(t.config.ContextTokens(t.asked.agentID, ref), model.ContextWindow)
+	p, err := t.runner.o.Prompt.Build(ctx, prompt.Ask{
+		Agent: t.asked.agentID, Config: t.config, Session: t.key, History: t.history, Message: t.message, Tools: t.offered,
+		Extra: t.asked.ExtraSystemPrompt, Window: window, Answer: cmp.Or(model.MaxTokens, window/answerPart), Share: t.share,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &built{model, p}, nil
+}
+
+// answerPart is which part of a window is kept free for the answer of a model that does not say how long that may be.
+const answerPart = 8
+
+// complete asks once. What streams is told.
+func (t *turn) complete(ctx context.Context, request *llm.Request) (*llm.Answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	h := hearing{turn: t, most: t.runner.limits.AnswerBytes, cancel: cancel}
+	answer, err := t.built.model.Complete(ctx, request, h.chunk)
+	if h.tooLong {
+		return nil, &llm.Error{Class: llm.TooLarge, Provider: t.built.model.ProviderID, Model: t.built.model.ID,
+			Message: fmt.Sprintf("more than %d bytes of text", h.most)}
+	}
+	return answer, err
+}
+
+// errTooLong ends an answer that would not end.
+var errTooLong = errors.New("the answer is too long")
+
+// hearing is an answer on its way.
+type hearing struct {
+	turn    *turn
+	text    strings.Builder // its beginning stays where it is, so that telling all of it anew costs nothing
+	most    int
+	begun   bool
+	tooLong bool
+	cancel  context.CancelCauseFunc
+}
+
+func (h *hearing) chunk(c llm.Chunk) {
+	switch {
+	case h.tooLong:
+	case c.Thinking != "":
+		h.turn.tell(run.Update{Kind: run.Thinking, Delta: c.Thinking})
+	case c.Text != "":
+		h.hear(c.Text)
+	}
+}
+
+func (h *hearing) hear(delta string) {
+	if room := h.most - h.text.Len(); len(delta) > room {
+		delta, h.tooLong = delta[:boundary(delta, room)], true
+	}
+	if delta != "" {
+		h.text.WriteString(delta)
+		text := h.text.String()
+		h.turn.say(text)
+		h.turn.tell(run.Update{Kind: run.Text, Text: text, Delta: delta, Anew: !h.begun && h.turn.told})
+		h.begun, h.turn.told = true, true
+	}
+	if h.tooLong {
+		h.cancel(errTooLong)
+	}
+}
+
+// boundary is where a text can be cut so that at most n bytes are left and no character is parted.
+func boundary(text string, n int) int {
+	if n >= len(text) {
+		return len(text)
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}
+
+// shorten cuts a text to about n bytes, and says so at its end.
+func shorten(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	cut := boundary(text, n)
+	return text[:cut] + fmt.Sprintf("\n...(truncated: the first %d of %d bytes)...", cut, len(text))
+}
+
+// failedBy says why a choice has failed.
+func failedBy(err error) failed {
+	var (
+		e    *llm.Error
+		open *catalogue.Error
+		full *prompt.Error
+	)
+	switch {
+	case errors.As(err, &e):
+		return failed{string(e.Class), e.Error()}
+	case errors.As(err, &open) && strings.HasSuffix(open.Setting, ".apiKey"):
+		return failed{string(llm.Auth), open.Error()}
+	case errors.As(err, &open):
+		return failed{string(llm.Rejected), open.Error()}
+	case errors.As(err, &full):
+		return failed{classPrompt, full.Error()}
+	}
+	return failed{classInternal, llm.Clean(err.Error())}
+}
+
+// maxFailure is how many bytes of what the choices said a run repeats.
+const maxFailure = 2_000
+
+// allFailed is the failure of a run that no model answers: what the first choice said, and then what the others did.
+func (t *turn) allFailed() *failure {
+	f := &failure{t.failed[0].class, t.failed[0].text}
+	for _, other := range t.failed[1:] {
+		f.text += "; then " + other.text
+	}
+	f.text = f.text[:boundary(f.text, maxFailure)]
+	return f
+}

@@ -1,0 +1,181 @@
+package runner
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/eventstore"
+	projection "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// effectPrefix comes before the id of a run in the id of its work.
+const effectPrefix = "run/"
+
+func runIDOf(item work.Item) string { return strings.TrimPrefix(item.EffectID, effectPrefix) }
+
+// job is what a run that has begun goes by.
+type job struct {
+	asked    *queued
+	key      coordination.SessionKey
+	message  coordination.SessionMessage // of the user, as it stands in the transcript
+	config   *config.Config
+	models   *catalogue.Catalogue
+	first    string // the first choice of a model
+	thinking string
+	timeout  time.Duration // from the beginning; 0 is for ever
+}
+
+// Begin is that of worker.Handler: the message comes into the transcript, and the run has its lane. A message that was redacted while it
+// waited fails.
+func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+	runID := runIDOf(item)
+	q, err := readQueued(tx, item.Seq)
+	if err != nil {
+		return nil, err
+	}
+	result, found, err := projection.Load(tx, runID)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, errors.New("run " + runID + " waits, but nobody has asked for it")
+	case result.State != run.Queued:
+		return nil, &run.Refusal{Code: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + runID + " does not wait"}
+	}
+	key, err := coordination.ParseSessionKey(q.SessionKey)
+	if q.redacted || err != nil {
+		return r.cannotBegin(result, q, now)
+	}
+	state, _, err := session.Load(tx, key)
+	if err != nil {
+		return nil, err
+	}
+	j := r.jobOf(q, key, state.Settings)
+	said, sessionID, err := r.open(state, &j)
+	if err != nil {
+		return nil, err
+	}
+	at := now.UnixMilli()
+	appends, err := session.Append(state, q.actor, at, said)
+	if err != nil {
+		return nil, err
+	}
+	var lease int64
+	if j.timeout > 0 {
+		lease = at + (j.timeout + leaseMargin).Milliseconds()
+	}
+	started, err := q.note(runID, eventstore.ActorSystem, at).events(run.Start(&q.RunQueued, sessionID, at, lease, j.first, j.config.Hash()))
+	if err != nil {
+		return nil, err
+	}
+	result.State, result.StartedAt, result.SessionID = run.Running, at, sessionID
+	r.mu.Lock()
+	r.runs[runID] = &active{runner: r, result: result, job: j}
+	r.mu.Unlock()
+	return append(appends, started), nil
+}
+
+// jobOf is what holds for a run that begins now.
+func (r *Runner) jobOf(q *queued, key coordination.SessionKey, settings decide.Settings) job {
+	j := job{asked: q, key: key, config: r.o.Config(), models: r.o.Models(), thinking: cmp.Or(q.Thinking, settings.Text("thinkingLevel"))}
+	j.first = cmp.Or(q.Model, settings.Text("model"), j.config.ModelFor(q.agentID).Primary)
+	j.timeout = j.config.Defaults.Timeout
+	if a := j.config.AgentNamed(q.agentID); a != nil && a.Timeout != nil {
+		j.timeout = *a.Timeout
+	}
+	if q.TimeoutMs != nil {
+		j.timeout = time.Duration(min(*q.TimeoutMs, maxTimeout.Milliseconds())) * time.Millisecond
+	}
+	j.message = coordination.SessionMessage{
+		Context: q.Context, RunID: q.RunID, Author: authorUser, Text: q.Message, Content: q.Content, Provenance: q.Provenance, FromAgent: q.FromAgent,
+		Channel: q.Channel, To: q.To, Account: q.AccountID, ThreadID: q.ThreadID,
+	}
+	return j
+}
+
+// maxTimeout is the longest time that a run may be given; what is longer is taken for it.
+const maxTimeout = 365 * 24 * time.Hour
+
+// Authors of messages.
+const (
+	authorUser      = "user"
+	authorAssistant = "assistant"
+	authorTool      = "tool"
+)
+
+// open lets the session start over if that was asked for, and puts the message into its transcript. A session that is not there any more
+// begins anew.
+func (r *Runner) open(state decide.State, j *job) (said []decide.Event, sessionID string, err error) {
+	command := decide.Command{By: j.asked.By, NewID: r.o.NewID()}
+	if j.asked.Reset != "" && j.asked.RetryOf == "" {
+		if said, err = decide.Reset(state, decide.ResetCommand{Command: command, Reason: j.asked.Reset}); err != nil {
+			return nil, "", err
+		}
+		state.ID = command.NewID
+	}
+	if !state.Exists() {
+		sessionID = command.NewID
+	} else {
+		sessionID = state.ID
+	}
+	j.message.MessageID, j.message.SessionID = r.o.NewID(), sessionID
+	more, err := decide.Say(state, decide.SayCommand{Command: command, Message: j.message})
+	return append(said, more...), sessionID, err
+}
+
+// cannotBegin ends a run of which nobody knows any more what was asked.
+func (r *Runner) cannotBegin(result run.Result, q *queued, now time.Time) ([]eventstore.StreamAppend, error) {
+	over, err := run.End(result, run.Failed, coordination.RunOver{Context: q.Context, EndedAtMs: now.UnixMilli(), ErrorClass: classPrompt,
+		Error: "the message was redacted before it was answered"})
+	if err != nil {
+		return nil, err
+	}
+	ended, err := q.note(result.RunID, eventstore.ActorSystem, now.UnixMilli()).events(over)
+	if err != nil {
+		return nil, err
+	}
+	r.expect(result.RunID)
+	return []eventstore.StreamAppend{ended}, nil
+}
+
+// Lost is that of worker.Handler. What a restart breaks off is aborted, and asked for once more where its cause wants that; what has lost
+// its lease has timed out, with what it had said.
+func (r *Runner) Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
+	runID := runIDOf(item)
+	result, found, err := projection.Load(tx, runID)
+	if err != nil || !found || result.State.Over() {
+		return nil, err
+	}
+	q, err := readQueued(tx, item.Seq)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	a := r.runs[runID]
+	r.mu.Unlock()
+	o := outcome{to: run.TimedOut, over: coordination.RunOver{Error: "its lease is over"}}
+	if why == whyRestart || result.State != run.Running {
+		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}, retry: q.OnRestart == run.OnRestartRetry}
+	}
+	if a != nil {
+		o.over.Text, o.last = a.said(), a.partial("aborted")
+	}
+	appends, _, err := r.ending(tx, result, q, &o, now)
+	if err != nil {
+		return nil, err
+	}
+	r.expect(runID)
+	return appends, nil
+}
+
+// whyRestart is the reason of what is aborted because its process is gone.
+const whyRestart = "restart"

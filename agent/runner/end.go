@@ -1,0 +1,179 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/eventstore"
+	projection "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/session"
+)
+
+// outcome is how a run ends.
+type outcome struct {
+	to    run.State
+	over  coordination.RunOver
+	last  *coordination.SessionMessage // that comes into the transcript with it; nil for none
+	retry bool                         // it is asked for once more
+}
+
+// Classes of errors that are no model's.
+const (
+	classTools    = "tools"
+	classPrompt   = "prompt"
+	classInternal = "internal"
+)
+
+// Why a run is to stop, as the cause of its context. Those of the worker come beside.
+var errTimedOut = errors.New("the time of the run is over")
+
+// halted is that somebody stops it.
+type halted struct{ reason, by string }
+
+func (h *halted) Error() string { return "stopped: " + h.reason }
+
+// interrupted is the end of a run whose context has ended. cause is why, spent what it has cost.
+func (a *active) interrupted(cause error, spent coordination.RunOver) outcome {
+	o := outcome{to: run.Aborted, over: spent, last: a.partial("aborted")}
+	o.over.Text = a.said()
+	var h *halted
+	switch {
+	case errors.As(cause, &h):
+		o.over.Reason, o.over.By = h.reason, h.by
+	case errors.Is(cause, errTimedOut):
+		o.to, o.over.Error = run.TimedOut, fmt.Sprintf("the run took longer than %s", a.timeout)
+	default:
+		o.over.Reason, o.retry = reasonShutdown, a.asked.OnRestart == run.OnRestartRetry
+	}
+	return o
+}
+
+// reasonShutdown is the reason of what is aborted because the program is told to end.
+const reasonShutdown = "shutdown"
+
+// partial is what has been said of an answer that did not come to its end, or nil if nothing was, or if it is in the transcript already.
+func (a *active) partial(stopReason string) *coordination.SessionMessage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.text == "" || a.kept {
+		return nil
+	}
+	return &coordination.SessionMessage{Author: authorAssistant, Text: a.text, StopReason: stopReason}
+}
+
+// finish writes the end of a run, and tells it. It does not give up before the lease ends, or, once the program is told to end, its grace.
+func (r *Runner) finish(ctx context.Context, a *active, o outcome) error {
+	patient, done := r.patience(ctx)
+	defer done()
+	err := r.writeEnd(patient, a, &o)
+	if final := (*run.Refusal)(nil); err != nil && isFinal(err) && !errors.As(err, &final) && !errors.Is(err, eventstore.ErrClosed) {
+		r.o.Logger.Error("the end of a run cannot be written as it is", "run", a.result.RunID, "err", err)
+		o = outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "its end could not be written"}, retry: o.retry}
+		err = r.writeEnd(patient, a, &o)
+	}
+	return err
+}
+
+func (r *Runner) writeEnd(ctx context.Context, a *active, o *outcome) error {
+	var ended run.Result
+	err := r.persist(ctx, a.result.RunID, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
+		result, found, err := projection.Load(tx, a.result.RunID)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found:
+			return nil, eventstore.ErrNotFound
+		}
+		appends, ended, err = r.ending(tx, result, a.asked, o, r.o.Now())
+		return appends, err
+	})
+	if err == nil {
+		r.ended(a, ended)
+		return nil
+	}
+	if over := (*run.Refusal)(nil); !errors.As(err, &over) {
+		return err
+	}
+	// Somebody else has ended it.
+	result, _, lookErr := r.Look(context.WithoutCancel(ctx), a.result.RunID)
+	if lookErr != nil || !isOver(result) {
+		return errors.Join(err, lookErr)
+	}
+	r.ended(a, result)
+	return nil
+}
+
+// ending is what is appended for an end: what is said last, what ends the run, and what asks for it again.
+func (r *Runner) ending(tx eventstore.Tx, result run.Result, q *queued, o *outcome, now time.Time) ([]eventstore.StreamAppend, run.Result, error) {
+	at := now.UnixMilli()
+	over := o.over
+	over.Context, over.EndedAtMs = q.Context, at
+	decided, err := run.End(result, o.to, over)
+	if err != nil {
+		return nil, result, err
+	}
+	var appends []eventstore.StreamAppend
+	if o.last != nil {
+		if appends, err = r.saying(tx, result, q, o.last, at); err != nil {
+			return nil, result, err
+		}
+	}
+	ended, err := q.note(result.RunID, eventstore.ActorAgent, at).events(decided)
+	if err != nil {
+		return nil, result, err
+	}
+	appends = append(appends, ended)
+	if o.retry {
+		again := q.note(r.o.NewID(), eventstore.ActorSystem, at)
+		queued, err := again.events(run.Retry(q.RunQueued, again.runID))
+		if err != nil {
+			return nil, result, err
+		}
+		appends = append(appends, queued)
+	}
+	if data, ok := decided.Data.(coordination.RunOver); ok {
+		over = data
+	}
+	return appends, overAs(result, o.to, over), nil
+}
+
+// saying puts a message of a run into the transcript that the run speaks in, also if the session has another one by now.
+func (r *Runner) saying(tx eventstore.Tx, result run.Result, q *queued, m *coordination.SessionMessage, at int64) ([]eventstore.StreamAppend, error) {
+	key, err := coordination.ParseSessionKey(result.SessionKey)
+	if err != nil {
+		return nil, err
+	}
+	state, _, err := session.Load(tx, key)
+	if err != nil {
+		return nil, err
+	}
+	said := *m
+	said.Context = q.Context
+	said.EventRole = coordination.RoleObservability
+	said.SessionKey, said.SessionID, said.RunID = result.SessionKey, result.SessionID, result.RunID
+	if said.MessageID == "" {
+		said.MessageID = r.o.NewID()
+	}
+	said.Text, said.Error = coordination.Mask(said.Text), coordination.Mask(said.Error)
+	return session.Append(state, eventstore.ActorAgent, at, []decide.Event{{Type: coordination.TypeSessionMessage, Data: said}})
+}
+
+// patience is a context that ends with the lease at once, and otherwise later than ctx by the grace.
+func (r *Runner) patience(ctx context.Context) (patient context.Context, done func()) {
+	patient, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); errors.Is(cause, worker.ErrLease) || pause(patient, r.o.Grace) == nil {
+			cancel(cause)
+		}
+	})
+	return patient, func() {
+		unhook()
+		cancel(nil)
+	}
+}

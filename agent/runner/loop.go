@@ -1,0 +1,173 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/projections/session"
+)
+
+// turn is the work on one run: models are asked and tools called until a model has nothing to ask for any more.
+type turn struct {
+	runner *Runner
+	*active
+
+	history []llm.Message // what was said before the message of the run
+	message llm.Message   // of the run
+	steps   []llm.Message // what came of it so far
+	offered []tool.Spec
+	caller  tool.Caller
+
+	choices []string // of models, the first choice first
+	at      int      // the one that is asked
+	built   *built   // its prompt; nil if it has none yet
+	share   float64  // of the model's window that is used
+	failed  []failed // choices that have failed
+
+	told  bool // some text
+	last  repetition
+	usage coordination.SessionUsage // of all answers
+	spend coordination.RunOver      // what it has cost
+}
+
+// answer works until there is an answer, or something is in its way.
+func (t *turn) answer(ctx context.Context) outcome {
+	if err := t.prepare(ctx); err != nil {
+		return t.fail(ctx, err)
+	}
+	for step := 1; ; step++ {
+		answer, err := t.ask(ctx, step)
+		if err != nil {
+			return t.fail(ctx, err)
+		}
+		if len(answer.ToolCalls) == 0 {
+			return t.done(answer)
+		}
+		if err := t.useTools(ctx, answer); err != nil {
+			return t.fail(ctx, err)
+		}
+	}
+}
+
+// prepare reads what was said before, in one transaction and no more of it than is bounded.
+func (t *turn) prepare(ctx context.Context) error {
+	t.share = 1
+	t.choices = []string{t.first}
+	for _, ref := range t.models.Choices(t.asked.agentID) {
+		if !slices.Contains(t.choices, ref) {
+			t.choices = append(t.choices, ref)
+		}
+	}
+	var said []session.Message
+	limits := &t.runner.limits
+	err := t.runner.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		said, err = session.Newest(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	said = slices.DeleteFunc(said, func(m session.Message) bool { return m.Data.RunID == t.result.RunID })
+	t.history = prompt.History(said)
+	t.message = prompt.Message(&t.job.message)
+	t.caller = t.callerOf()
+	if t.runner.o.Tools != nil {
+		t.offered = t.runner.o.Tools.Offer(t.caller)
+	}
+	return nil
+}
+
+func (t *turn) callerOf() tool.Caller {
+	q := t.asked
+	c := tool.Caller{
+		Entry: tool.ByRun, AgentID: q.agentID, SessionKey: t.result.SessionKey, SessionID: t.result.SessionID, RunID: t.result.RunID,
+		WorkSessionID: q.WorkSessionID, TaskID: q.TaskID, ConversationID: q.ConversationID,
+		Channel: q.Channel, To: q.To, AccountID: q.AccountID, ThreadID: q.ThreadID,
+	}
+	if q.Depth != nil {
+		c.Depth = *q.Depth
+	}
+	return c
+}
+
+// done is the end of a run that has its answer.
+func (t *turn) done(answer *llm.Answer) outcome {
+	o := outcome{to: run.OK, over: t.spent()}
+	o.over.Text, o.over.StopReason = answer.Text, string(stopReason(answer))
+	o.last = t.saidBy(answer)
+	return o
+}
+
+// saidBy is an answer as it stands in the transcript.
+func (t *turn) saidBy(answer *llm.Answer) *coordination.SessionMessage {
+	usage := usageOf(answer)
+	return &coordination.SessionMessage{Author: authorAssistant, Text: answer.Text, Provider: answer.Provider, Model: answer.Model,
+		StopReason: string(stopReason(answer)), Usage: &usage}
+}
+
+func stopReason(answer *llm.Answer) llm.StopReason {
+	if answer.StopReason == llm.ToolUse && len(answer.ToolCalls) == 0 {
+		return llm.Stop
+	}
+	return cmp.Or(answer.StopReason, llm.Stop)
+}
+
+func usageOf(answer *llm.Answer) coordination.SessionUsage {
+	u := answer.Usage
+	return coordination.SessionUsage{Input: int64(u.Input), Output: int64(u.Output), Total: int64(u.Total)}
+}
+
+// count adds what an answer has cost.
+func (t *turn) count(answer *llm.Answer) {
+	last := usageOf(answer)
+	t.usage.Input += last.Input
+	t.usage.Output += last.Output
+	t.usage.Total += last.Total
+	t.spend.LastUsage = &last
+	t.spend.Provider, t.spend.Model = answer.Provider, answer.Model
+	if t.at > 0 {
+		t.spend.FallbackFrom = t.choices[0]
+	}
+}
+
+// spent is what the run has cost so far.
+func (t *turn) spent() coordination.RunOver {
+	over := t.spend
+	if over.LastUsage != nil {
+		all := t.usage
+		over.Usage = &all
+	}
+	return over
+}
+
+// failure is why a run fails.
+type failure struct{ class, text string }
+
+func (f *failure) Error() string { return f.text }
+
+// fail is the end of a run that has no answer: its context is over, or err is in its way. What has been said until then stays.
+func (t *turn) fail(ctx context.Context, err error) outcome {
+	if ctx.Err() != nil {
+		return t.interrupted(context.Cause(ctx), t.spent())
+	}
+	f := (*failure)(nil)
+	if !errors.As(err, &f) {
+		t.runner.o.Logger.Error("a run failed", "run", t.result.RunID, "err", err)
+		f = &failure{classInternal, "something failed inside; the log says what"}
+	}
+	o := outcome{to: run.Failed, over: t.spent()}
+	o.over.Text, o.over.ErrorClass, o.over.Error = t.said(), f.class, f.text
+	if o.last = t.partial("error"); o.last == nil {
+		o.last = &coordination.SessionMessage{Author: authorAssistant, StopReason: "error"}
+	}
+	o.last.Error = f.text
+	return o
+}

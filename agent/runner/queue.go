@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/eventstore"
+	projection "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// Queue is that of gateway.Runs. Whether the run was asked for before, whether there is room, and what the session says are one decision
+// with the event that accepts it.
+func (r *Runner) Queue(ctx context.Context, ask run.Ask) (run.Accepted, error) {
+	now := r.o.Now()
+	q := queueing{runner: r, ask: &ask, now: now, newID: r.o.NewID(), key: ask.Session.String(), agentID: agentOf(r.o.Config(), ask.Session)}
+	q.asked, q.refused = q.accept()
+	if _, err := r.o.Log.Decide(ctx, q.decide); err != nil {
+		return run.Accepted{}, err
+	}
+	if q.accepted.Again && q.accepted.Now.State.Over() {
+		whole, found, err := r.Look(ctx, ask.RunID)
+		if err != nil {
+			return run.Accepted{}, err
+		}
+		if found {
+			q.accepted.Now = whole
+		}
+	}
+	return q.accepted, nil
+}
+
+// agentOf is the agent whose session it is; one without an agent in its key is the default agent's.
+func agentOf(c *config.Config, key coordination.SessionKey) string {
+	if key.Agent != "" {
+		return key.Agent
+	}
+	return c.DefaultAgentID()
+}
+
+// queueing is a message on its way into the log.
+type queueing struct {
+	runner  *Runner
+	ask     *run.Ask
+	now     time.Time
+	newID   string // of the transcript of a session that begins
+	key     string
+	agentID string
+
+	asked   eventstore.StreamAppend // what is appended if nothing stands against it
+	refused error                   // what stands against it whatever the log says, unless it was accepted before
+
+	accepted run.Accepted
+}
+
+// accept prepares what is appended, outside of the transaction: messages may be long.
+func (q *queueing) accept() (eventstore.StreamAppend, error) {
+	decided, err := run.Accept(*q.ask)
+	if err != nil {
+		return eventstore.StreamAppend{}, err
+	}
+	n := note{runID: q.ask.RunID, agentID: q.agentID, actor: q.actor(), at: q.now.UnixMilli(), exchange: q.ask.ConversationID}
+	a, err := n.events(decided...)
+	if err != nil {
+		return a, err
+	}
+	return a, a.Check()
+}
+
+func (q *queueing) actor() eventstore.Actor {
+	switch {
+	case q.ask.Human:
+		return eventstore.ActorHuman
+	case q.ask.FromAgent != "":
+		return eventstore.ActorAgent
+	}
+	return eventstore.ActorSystem
+}
+
+func (q *queueing) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+	was, found, err := projection.Load(tx, q.ask.RunID)
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		q.accepted, err = again(tx, was)
+		return nil, err
+	case q.refused != nil:
+		return nil, q.refused
+	}
+	ahead, err := q.room(tx)
+	if err != nil {
+		return nil, err
+	}
+	state, _, err := session.Load(tx, q.ask.Session)
+	if err != nil {
+		return nil, err
+	}
+	if state.Settings.Text("sendPolicy") == "deny" {
+		return nil, &run.Refusal{Code: run.CodeNotAllowed, Field: "sendPolicy", Value: "deny", Text: "send blocked by session policy",
+			Mend: "set sendPolicy of session " + q.key + " to allow"}
+	}
+	appends, err := q.begin(tx, state)
+	if err != nil {
+		return nil, err
+	}
+	at := q.now.UnixMilli()
+	q.accepted = run.Accepted{RunID: q.ask.RunID, SessionKey: q.key, AcceptedAt: at, Ahead: ahead}
+	return append(appends, q.asked), nil
+}
+
+// again is the answer to who asks for a run once more, whatever else he asks for.
+func again(tx eventstore.Tx, was run.Result) (run.Accepted, error) {
+	accepted := run.Accepted{RunID: was.RunID, SessionKey: was.SessionKey, AcceptedAt: was.QueuedAt, Again: true, Now: was}
+	if was.State != run.Queued {
+		return accepted, nil
+	}
+	open, err := projection.OpenOf(tx, was.SessionKey)
+	if err != nil {
+		return run.Accepted{}, err
+	}
+	for _, other := range open {
+		if other.RunID == was.RunID {
+			break
+		}
+		accepted.Ahead++
+	}
+	return accepted, nil
+}
+
+// room sees whether there is room for one more, and tells how many runs of the session come before it.
+func (q *queueing) room(tx eventstore.Tx) (ahead int, err error) {
+	of, err := work.Of(tx, q.key)
+	if err != nil {
+		return 0, err
+	}
+	if of.Waiting >= q.runner.limits.SessionWaiting {
+		return 0, &run.Busy{SessionKey: q.key, Ahead: of.Waiting + of.Leased, OldestMs: q.since(of.Since)}
+	}
+	all, err := work.Total(tx, work.KindRun)
+	if err != nil {
+		return 0, err
+	}
+	if all.Waiting >= q.runner.limits.Waiting {
+		oldest, err := work.Oldest(tx, work.KindRun)
+		if err != nil {
+			return 0, err
+		}
+		return 0, &run.Busy{SessionKey: q.key, Ahead: all.Waiting, All: true, OldestMs: q.since(oldest)}
+	}
+	return of.Waiting + of.Leased, nil
+}
+
+// since is how long ago something was, 0 if it never was.
+func (q *queueing) since(at int64) int64 {
+	if at == 0 {
+		return 0
+	}
+	return max(q.now.UnixMilli()-at, 0)
+}
+
+// begin makes the session, if there is none yet.
+func (q *queueing) begin(tx eventstore.Tx, state decide.State) ([]eventstore.StreamAppend, error) {
+	if state.Exists() {
+		return nil, nil
+	}
+	values := map[string]json.RawMessage{}
+	if q.ask.Label != "" {
+		values["label"] = quoted(q.ask.Label)
+	}
+	if q.ask.SpawnedBy != "" && q.ask.Session.Kind == coordination.KeySubagent { // others have none
+		values["spawnedBy"] = quoted(q.ask.SpawnedBy)
+	}
+	decided, err := decide.Patch(state, decide.PatchCommand{Command: decide.Command{By: q.ask.By, NewID: q.newID}, Values: values},
+		func(label string) (string, error) { return session.LabelHolder(tx, label) })
+	if refusal := (*decide.Refusal)(nil); errors.As(err, &refusal) {
+		return nil, &run.Refusal{Code: run.CodeInvalidAsk, Field: refusal.Field, Value: refusal.Value, Text: refusal.Text,
+			Mend: "give another " + refusal.Field + ", or none"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return session.Append(state, q.actor(), q.now.UnixMilli(), decided)
+}
+
+func quoted(text string) json.RawMessage {
+	q, err := json.Marshal(text)
+	if err != nil {
+		return json.RawMessage(`""`) // a text can always be written
+	}
+	return q
+}

@@ -1,0 +1,218 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
+	projection "github.com/pronto-lab/openclawd/projections/run"
+)
+
+// useTools calls what an answer asks for, one after the other. The answer is on disk before the first is called, and what a tool has said
+// before the next is.
+func (t *turn) useTools(ctx context.Context, answer *llm.Answer) error {
+	said, calls, err := t.calling(answer)
+	if err != nil {
+		return err
+	}
+	if err := t.write(ctx, said); err != nil {
+		return err
+	}
+	t.say(answer.Text)
+	t.keep()
+	t.steps = append(t.steps, llm.Message{Role: llm.Assistant, Text: answer.Text, ToolCalls: calls})
+	for i := range calls {
+		if t.spend.ToolCalls >= t.runner.limits.ToolCalls {
+			return &failure{classTools, fmt.Sprintf("no end after %d calls of tools", t.spend.ToolCalls)}
+		}
+		if err := t.useTool(ctx, &calls[i], i < t.runner.limits.AnswerCalls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block is a block of a message with calls.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// calling is an answer with calls as it stands in the transcript, and its calls with arguments of bounded length.
+func (t *turn) calling(answer *llm.Answer) (said *coordination.SessionMessage, calls []llm.ToolCall, err error) {
+	said = t.saidBy(answer)
+	said.StopReason = string(llm.ToolUse)
+	var blocks []block
+	if answer.Text != "" {
+		blocks = append(blocks, block{Type: "text", Text: coordination.Mask(answer.Text)})
+	}
+	for _, c := range answer.ToolCalls {
+		if most := t.runner.limits.ArgumentBytes; len(c.Arguments) > most && c.Malformed == "" {
+			c.Arguments, c.Malformed = json.RawMessage("{}"), fmt.Sprintf("%d bytes; at most %d can be given", len(c.Arguments), most)
+		}
+		calls = append(calls, c)
+		blocks = append(blocks, block{Type: "toolCall", ID: c.ID, Name: c.Name, Arguments: maskArguments(c.Arguments)})
+	}
+	said.Content, err = json.Marshal(blocks)
+	return said, calls, err
+}
+
+// maskArguments masks what looks like a secret in arguments. What is no JSON after that is left out.
+func maskArguments(arguments json.RawMessage) json.RawMessage {
+	if masked := json.RawMessage(coordination.Mask(string(arguments))); json.Valid(masked) {
+		return masked
+	}
+	return json.RawMessage("{}")
+}
+
+// repetition is a call with what came of it.
+type repetition struct {
+	name, arguments, text string
+	isError               bool
+	times                 int
+}
+
+// useTool calls a tool if that is allowed, and keeps what it says.
+func (t *turn) useTool(ctx context.Context, c *llm.ToolCall, allowed bool) error {
+	t.spend.ToolCalls++
+	t.tell(run.Update{Kind: run.ToolStart, ToolCallID: c.ID, ToolName: c.Name, Args: maskArguments(c.Arguments)})
+	var out tool.Output
+	var err error
+	switch {
+	case !allowed:
+		out = refused(fmt.Sprintf("Not called: an answer may ask for at most %d calls. Ask for the others in the next one.", t.runner.limits.AnswerCalls))
+	case c.Malformed != "":
+		out = refused("Not called: the arguments must be a JSON object that fits the tool's schema, but they are " +
+			shorten(c.Malformed, maxMalformed))
+	default:
+		out, err = t.call(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	text := shorten(out.Text, t.runner.limits.ToolBytes)
+	err = t.write(ctx, &coordination.SessionMessage{Author: authorTool, Text: text, ToolCallID: c.ID, ToolName: c.Name, IsError: out.IsError})
+	if err != nil {
+		return err
+	}
+	t.tell(run.Update{Kind: run.ToolResult, ToolCallID: c.ID, ToolName: c.Name, Output: text, IsError: out.IsError})
+	t.steps = append(t.steps, llm.Message{Role: llm.ToolRole, Text: text, ToolCallID: c.ID, ToolName: c.Name, IsError: out.IsError})
+	now := repetition{c.Name, string(c.Arguments) + c.Malformed, text, out.IsError, t.last.times}
+	if now != t.last {
+		now.times = 0
+	}
+	if now.times++; now.times >= t.runner.limits.Repeats {
+		return &failure{classTools, fmt.Sprintf("the model called %s %d times in a row with the same arguments, and got the same result",
+			llm.Clean(c.Name), now.times)}
+	}
+	t.last = now
+	return nil
+}
+
+// maxMalformed is how many bytes of arguments that are none a model is shown.
+const maxMalformed = 200
+
+func refused(text string) tool.Output { return tool.Output{Text: text, IsError: true} }
+
+// called is what came of a call.
+type called struct {
+	out   tool.Output
+	err   error
+	panic any
+	stack []byte
+}
+
+// call calls a tool. One that does not heed the end of its context is left behind after a grace: the run does not wait for it.
+func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
+	box := t.runner.o.Tools
+	if box == nil {
+		return refused("There are no tools."), nil
+	}
+	caller := t.caller
+	caller.CallID = c.ID
+	done := make(chan called, 1)
+	go func() {
+		var r called
+		defer func() {
+			if r.panic = recover(); r.panic != nil {
+				r.stack = debug.Stack()
+			}
+			done <- r
+		}()
+		r.out, r.err = box.Call(ctx, caller, c.Name, c.Arguments)
+	}()
+	select {
+	case r := <-done:
+		return t.outcomeOf(ctx, c, r)
+	case <-ctx.Done():
+	}
+	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.runner.o.Grace)
+	defer cancel()
+	select {
+	case <-done:
+	case <-graceful.Done():
+		t.runner.leave(t.result.RunID, c.Name, done)
+	}
+	return tool.Output{}, context.Cause(ctx)
+}
+
+// leave counts a tool that goes on though its run is over, until it ends.
+func (r *Runner) leave(runID, name string, done <-chan called) {
+	r.leftBehind.Add(1)
+	r.o.Logger.Warn("a tool does not end with its run; it is left behind", "run", runID, "tool", name)
+	go func() {
+		<-done
+		r.leftBehind.Add(-1)
+	}()
+}
+
+// outcomeOf is what the model is told of a call. An error that is the caller's is told to it, so that it may do better; what is broken
+// inside stands in the log alone. A panic ends the run.
+func (t *turn) outcomeOf(ctx context.Context, c *llm.ToolCall, r called) (tool.Output, error) {
+	var e *tool.Error
+	switch {
+	case r.panic != nil:
+		t.runner.o.Logger.Error("a tool panicked", "run", t.active.result.RunID, "tool", c.Name, "panic", r.panic, "stack", string(r.stack))
+		return tool.Output{}, &failure{classInternal, "something broke inside a tool; the log says what"}
+	case r.err == nil:
+		return r.out, nil
+	case ctx.Err() != nil:
+		return tool.Output{}, context.Cause(ctx)
+	case errors.As(r.err, &e):
+		text := e.Text
+		if e.Field != "" {
+			text = e.Field + ": " + text
+		}
+		if e.Mend != "" {
+			text += ". " + e.Mend
+		}
+		return refused(text), nil
+	}
+	t.runner.o.Logger.Error("a tool failed", "run", t.active.result.RunID, "tool", c.Name, "err", r.err)
+	return refused("The tool failed."), nil
+}
+
+// write puts a step into the transcript. It returns when that is on disk, or when the run is over.
+func (t *turn) write(ctx context.Context, m *coordination.SessionMessage) error {
+	id := t.active.result.RunID
+	return t.runner.persist(ctx, id, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		result, found, err := projection.Load(tx, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found || result.State != run.Running:
+			return nil, &run.Refusal{Code: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + id + " is over"}
+		}
+		return t.runner.saying(tx, result, t.asked, m, t.runner.o.Now().UnixMilli())
+	})
+}
