@@ -24,17 +24,12 @@ func (s *Server) absentMethods() map[string]answer {
 		"talk.config":          nothing(map[string]any{"config": struct{}{}}),
 		"question.list":        nothing(map[string][]any{"questions": {}}),
 		"plugin.approval.list": nothing([]any{}),
-		"commands.list":        nothing(map[string][]any{"commands": {}}),
 		"exec.approvals.get":   nothing(execApprovals{File: execApprovalsFile{Version: 1}}),
 		"last-heartbeat":       nothing(nil),
 		"set-heartbeats":       s.setHeartbeats,
 		"wake":                 s.wake,
 		"send":                 s.send,
 		"poll":                 s.poll,
-		"agent":                s.runAgent,
-		"agent.wait":           s.waitForRun,
-		"chat.send":            s.sendChat,
-		"chat.abort":           nothing(abortAnswer{OK: true, RunIDs: []string{}}),
 	}
 }
 

@@ -20,7 +20,6 @@ func (s *Server) agentMethods() map[string]answer {
 		"agents.list":        s.answerAgents,
 		"agent.identity.get": s.answerIdentity,
 		"models.list":        s.answerModels,
-		"tools.catalog":      s.answerTools,
 	}
 }
 

@@ -42,25 +42,3 @@ func usesScripted(c *config.Config) bool {
 		return choice.Primary == config.ScriptedModel || slices.Contains(choice.Fallbacks, config.ScriptedModel)
 	})
 }
-
-// toolsAnswer answers tools.catalog.
-type toolsAnswer struct {
-	AgentID  string `json:"agentId"`
-	Profiles []any  `json:"profiles"`
-	Groups   []any  `json:"groups"`
-}
-
-// answerTools answers tools.catalog: there are no tools here.
-func (s *Server) answerTools(_ context.Context, call *wire.Call) (any, error) {
-	p, err := paramsOf[struct {
-		AgentID string `json:"agentId"`
-	}](call)
-	if err != nil {
-		return nil, err
-	}
-	id, err := agentAsked(s.opts.Configuration.InForce(), p.AgentID)
-	if err != nil {
-		return nil, err
-	}
-	return &toolsAnswer{AgentID: id, Profiles: []any{}, Groups: []any{}}, nil
-}

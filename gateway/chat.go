@@ -7,19 +7,27 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/projections"
+	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 )
 
 // chatMethods are those about what is said in a session.
 func (s *Server) chatMethods() map[string]answer {
-	inject := &injections{server: s, turns: newTurns()}
 	return map[string]answer{
 		"chat.history":  s.chatHistory,
 		"chat.startup":  s.chatStartup,
 		"chat.metadata": s.chatMetadata,
-		"chat.inject":   inject.answer,
+		"chat.inject":   s.injectChat,
+		"commands.list": s.answerCommands,
+		"chat.send":     s.sendChat,
+		"chat.abort":    s.abortChat,
+		"agent":         s.runAgent,
+		"agent.wait":    s.waitForRun,
 	}
 }
 
@@ -36,6 +44,7 @@ type historyParams struct {
 
 	// Of protocol 4.
 	Agent     string `json:"agentId"`
+	Pending   int64  `json:"pendingBefore"`
 	SessionID string `json:"sessionId"` // of a transcript that the session has, or has had; "" is the present one
 }
 
@@ -53,11 +62,23 @@ type historyAnswer struct {
 	Metadata *chatMetadata `json:"metadata,omitempty"` // only of chat.startup
 }
 
-// pendingPage is what waits for its turn to be said: nothing does here.
+// pendingPage is what was said and waits for its turn: it is not in the transcript yet.
 type pendingPage struct {
-	Items []any `json:"items"`
-	Total int   `json:"total"`
+	Items  []pendingInput `json:"items"` // the oldest first
+	Total  int            `json:"total"`
+	Before int64          `json:"nextBefore,omitempty"` // asked for as pendingBefore, there are older ones
 }
+
+type pendingInput struct {
+	ID         string          `json:"id"`
+	RunID      string          `json:"runId"`
+	Message    json.RawMessage `json:"message"`
+	AcceptedAt int64           `json:"acceptedAt"`
+	State      string          `json:"state"` // queued
+}
+
+// maxPending is how many messages that wait are shown, the last of them.
+const maxPending = 20
 
 // chatHistory answers chat.history.
 func (s *Server) chatHistory(ctx context.Context, call *wire.Call) (any, error) {
@@ -85,7 +106,14 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	}
 	var one *session.Session
 	var messages []session.Message
+	var waiting []run.Result
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		if s.opts.Runs != nil && call.Peer.Protocol >= protocol.Newest {
+			waiting, err = runs.List(ctx, tx, runs.Query{SessionKey: key.String(), States: []run.State{run.Queued}})
+			if err != nil {
+				return err
+			}
+		}
 		if one, err = session.ByKey(ctx, tx, key.String()); err != nil || one == nil {
 			return err
 		}
@@ -109,13 +137,45 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	a.SessionID, a.VerboseLevel, a.ThinkingLevel = one.ID, textSetting(one, "verboseLevel"), thinkingOf(c, one)
 	if call.Peer.Protocol >= protocol.Newest {
 		usual := defaultsOf(c)
-		a.Defaults, a.Pending = &usual, &pendingPage{Items: []any{}}
+		a.Defaults = &usual
+		if a.Pending, err = s.pending(ctx, waiting, p.Pending); err != nil {
+			return nil, err
+		}
 		if one.ID != "" {
 			row := rowOf(c, one, call.Peer.Protocol)
 			a.Session = &row
 		}
 	}
 	return a, nil
+}
+
+// pending shows what waits, of which the last comes first: what was accepted before a place of the log, 0 for all.
+func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64) (*pendingPage, error) {
+	page := &pendingPage{Items: []pendingInput{}, Total: len(waiting)}
+	if before > 0 {
+		waiting = slices.DeleteFunc(waiting, func(r run.Result) bool { return r.Seq >= before })
+	}
+	if len(waiting) > maxPending {
+		waiting = waiting[:maxPending]
+		page.Before = waiting[maxPending-1].Seq
+	}
+	for _, r := range slices.Backward(waiting) {
+		e, err := s.opts.Log.Event(ctx, r.Seq)
+		if err != nil {
+			return nil, err
+		}
+		m := session.Message{Seq: e.Seq, At: e.TS, Redacted: e.Redacted()}
+		var q coordination.RunQueued
+		if !m.Redacted && json.Unmarshal(projections.Current(&e).Data, &q) == nil {
+			m.Data = coordination.SessionMessage{Author: authorUser, Text: q.Message, Content: q.Content, RunID: q.RunID}
+		}
+		said, err := showMessage(&m)
+		if err != nil {
+			return nil, err
+		}
+		page.Items = append(page.Items, pendingInput{r.RunID, r.RunID, said, e.TS, string(run.Queued)})
+	}
+	return page, nil
 }
 
 // transcriptMeant is the transcript of a session that is asked for, "" if it is none of this session's.

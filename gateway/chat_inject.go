@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	decide "github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
 )
 
 // maxInjected is how many bytes an injected message may have. One above maxShownMessage is kept, and histories say that it is too large.
@@ -35,7 +33,15 @@ type chatEvent struct {
 	Seq        int64         `json:"seq"`
 	State      string        `json:"state"` // delta, final, aborted, error
 	Message    *shownMessage `json:"message,omitempty"`
+
+	DeltaText    *string `json:"deltaText,omitempty"` // of deltas: what is new, as clients of protocol 4 read it
+	Replace      bool    `json:"replace,omitempty"`   // DeltaText is all there is, and not what is added
+	ErrorMessage string  `json:"errorMessage,omitempty"`
+	StopReason   string  `json:"stopReason,omitempty"` // rpc, stop, timeout, and what else ends runs
 }
+
+// eventChat tells everybody what is said in sessions.
+const eventChat = "chat"
 
 // shownUsage is what an answer has cost; of an injected one nothing.
 type shownUsage struct {
@@ -55,15 +61,8 @@ type shownCost struct {
 	Total      float64 `json:"total"`
 }
 
-// injections answers chat.inject.
-type injections struct {
-	server *Server
-	turns  turns
-}
-
-// answer writes a message into the transcript of a session, as if its agent had said it, and tells everybody once it is on disk. What is
-// said in a session is heard in the order in which it stands in the transcript.
-func (i *injections) answer(ctx context.Context, call *wire.Call) (any, error) {
+// injectChat answers chat.inject: it writes a message into the transcript of a session, as if its agent had said it. The feed tells everybody.
+func (s *Server) injectChat(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		SessionKey string `json:"sessionKey"`
 		Message    string `json:"message"`
@@ -73,14 +72,13 @@ func (i *injections) answer(ctx context.Context, call *wire.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := i.server
 	c := s.opts.Configuration.InForce()
 	key, err := keyAsked(c, "sessionKey", p.SessionKey, p.Agent)
 	switch {
 	case err != nil:
 		return nil, err
 	case strings.Contains(p.Message, "\x00") || strings.Contains(p.Label, "\x00"):
-		return nil, invalidRequest("message must not contain null bytes", fault{Field: "message", Mend: "take out U+0000"})
+		return nil, nulInMessage()
 	case len(p.Message) > maxInjected:
 		return nil, invalidRequest("message too large", fault{Field: "message", Value: fmt.Sprintf("%d bytes", len(p.Message)),
 			Mend: fmt.Sprintf("shorten it to %d bytes", maxInjected)})
@@ -92,43 +90,30 @@ func (i *injections) answer(ctx context.Context, call *wire.Call) (any, error) {
 	id := s.opts.NewID()
 	message := coordination.SessionMessage{MessageID: id, Author: authorAssistant, Text: text, Label: label, By: clientOf(call.Peer),
 		API: injectedAPI, Provider: injectedProvider, Model: injectedModel, StopReason: "stop"}
-	leave, err := i.turns.take(ctx, key.String())
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+	told := s.feed.expect()
 	done, err := s.change(ctx, call, c, change{key: key,
 		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
 			return decide.Say(state, decide.SayCommand{Command: by, Message: message, Existing: true})
 		}})
+	told(done.seq)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.tellInjected(key, id, &message, done.at); err != nil {
-		return nil, err
-	}
-	seq := done.before.Messages + 1
-	told, err := shownAt(&session.Message{At: done.at, Data: message}, id, seq)
-	if err != nil {
-		return nil, err
-	}
-	s.tell(ctx, c, key, sessionNews{Message: told, MessageID: id, MessageSeq: seq})
 	return injectAnswer{OK: true, MessageID: id}, nil
 }
 
-// tellInjected tells everybody of a message that no run has made. The key is the whole one, with which clients compare their own.
-func (s *Server) tellInjected(key coordination.SessionKey, id string, m *coordination.SessionMessage, at int64) error {
+// isInjected reports whether a client has put a message into a transcript, without a run and without a command.
+func isInjected(m *coordination.SessionMessage) bool {
+	return m.Provider == injectedProvider && m.Model == injectedModel && m.RunID == ""
+}
+
+// tellInjected tells everybody of a message that no model has made. e says of which run and session.
+func (s *Server) tellInjected(e chatEvent, m *coordination.SessionMessage, at int64) {
 	content, err := textContent(m.Text)
-	if err != nil {
-		return err
+	if err != nil { // a text always can be encoded
+		return
 	}
-	payload, err := encoded(chatEvent{RunID: "inject-" + id, SessionKey: key.String(), State: "final", Message: &shownMessage{
-		Role: authorAssistant, Content: content, Timestamp: at, StopReason: m.StopReason, Usage: &shownUsage{},
-		API: m.API, Provider: m.Provider, Model: m.Model,
-	}})
-	if err != nil {
-		return err
-	}
-	s.hub.Broadcast(wire.Event{Name: "chat", Payload: json.RawMessage(payload)})
-	return nil
+	e.State, e.Message = "final", &shownMessage{Role: authorAssistant, Content: content, Timestamp: at, StopReason: m.StopReason,
+		Usage: &shownUsage{}, API: m.API, Provider: m.Provider, Model: m.Model}
+	s.hub.Broadcast(wire.Event{Name: eventChat, Payload: e})
 }

@@ -9,13 +9,40 @@ import (
 
 // chatMetadata is what a page shows beside a transcript: which models can be chosen, and which commands can be typed.
 type chatMetadata struct {
-	Models   []modelInfo `json:"models"`
-	Commands []any       `json:"commands"`     // there are none here
-	Swarm    bool        `json:"swarmEnabled"` // nor do agents run
+	Models   []modelInfo   `json:"models"`
+	Commands []commandInfo `json:"commands"`
+	Swarm    bool          `json:"swarmEnabled"` // agents that work together on one prompt: there are none
 }
 
-func metadataOf(c *config.Config) *chatMetadata {
-	return &chatMetadata{Models: modelsOf(c), Commands: []any{}}
+func (s *Server) metadata(c *config.Config) *chatMetadata {
+	return &chatMetadata{Models: modelsOf(c), Commands: s.commandInfos()}
+}
+
+// commandInfo is a command as clients are told of it.
+type commandInfo struct {
+	Name        string   `json:"name"`
+	Aliases     []string `json:"textAliases"`
+	Description string   `json:"description"`
+	Source      string   `json:"source"` // native
+	Scope       string   `json:"scope"`  // both
+	AcceptsArgs bool     `json:"acceptsArgs"`
+}
+
+// commandInfos are the commands that may be typed: none, where nobody answers.
+func (s *Server) commandInfos() []commandInfo {
+	all := []commandInfo{}
+	if s.opts.Runs == nil {
+		return all
+	}
+	for _, one := range chatCommands() {
+		all = append(all, commandInfo{one.name, []string{"/" + one.name}, one.about, "native", "both", one.args != ""})
+	}
+	return all
+}
+
+// answerCommands answers commands.list.
+func (s *Server) answerCommands(context.Context, *wire.Call) (any, error) {
+	return map[string][]commandInfo{"commands": s.commandInfos()}, nil
 }
 
 // chatStartup answers chat.startup, with which the Control UI begins: a session's transcript, and what is shown beside it.
@@ -24,7 +51,7 @@ func (s *Server) chatStartup(ctx context.Context, call *wire.Call) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	a.Metadata = metadataOf(s.opts.Configuration.InForce())
+	a.Metadata = s.metadata(s.opts.Configuration.InForce())
 	return encoded(a)
 }
 
@@ -50,5 +77,5 @@ func (s *Server) chatMetadata(_ context.Context, call *wire.Call) (any, error) {
 		return nil, invalidRequest("no accounts of models are kept here",
 			fault{Code: "not_kept", Field: "authProfileId", Value: echo(p.Account), Mend: "leave it out"})
 	}
-	return encoded(metadataOf(c))
+	return encoded(s.metadata(c))
 }

@@ -231,7 +231,7 @@ func TestInjectRefuses(t *testing.T) {
 	}
 }
 
-// Over the wire: everybody hears of the message once it is in the transcript, under the whole key, before its author is answered.
+// Over the wire: everybody hears of the message once it is in the transcript, under the whole key.
 func TestInjectTellsEverybody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,3 +9,17 @@ func (s *Server) Watching() int {
 	defer s.watchers.mu.Unlock()
 	return len(s.watchers.conns)
 }
+
+// Telling is how many runs are being told of.
+func (s *Server) Telling() int {
+	s.teller.mu.Lock()
+	defer s.teller.mu.Unlock()
+	return len(s.teller.runs)
+}
+
+// Awaited is how many answers wait for the end of a run.
+func (s *Server) Awaited() int {
+	s.teller.mu.Lock()
+	defer s.teller.mu.Unlock()
+	return len(s.teller.awaited) + len(s.teller.waiting)
+}

@@ -28,7 +28,9 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -60,6 +62,7 @@ type bundle struct {
 	server        *gateway.Server
 	configuration *configuration
 	logs          *programLog
+	runs          gateway.Runs // nil: nobody answers
 	now           atomic.Int64 // ms; what the gateway's clock shows
 
 	peer     protocol.Client
@@ -98,13 +101,16 @@ var emptyLog = sync.OnceValues(func() (file []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defs := []projections.Definition{session.Definition()}
-	_, err = projections.Start(context.Background(), db, defs, projections.Options{Rules: coordination.RulesV2})
+	_, err = projections.Start(context.Background(), db, definitions(), projections.Options{Rules: coordination.RulesV2})
 	if err = errors.Join(err, db.Close()); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
 })
+
+func definitions() []projections.Definition {
+	return []projections.Definition{session.Definition(), run.Definition(), work.Definition()}
+}
 
 // open opens the database, and has a new gateway on it.
 func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
@@ -119,7 +125,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := projections.Start(ctx, db, []projections.Definition{session.Definition()}, projections.Options{Rules: coordination.RulesV2}); err != nil {
+	if _, err := projections.Start(ctx, db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(err)
 	}
 	b.db, b.configuration.log = db, db
@@ -127,6 +133,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Log: db, Configuration: b.configuration, Logs: b.logs, Access: wire.Access{Mode: "token", Token: fixtureToken},
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
+		Runs: b.runs,
 	})
 }
 

@@ -9,10 +9,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
@@ -20,6 +22,7 @@ import (
 
 // Log is what the gateway needs of the store.
 type Log interface {
+	eventstore.Reader
 	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
@@ -51,7 +54,7 @@ type LogTail struct {
 	Reset     bool     // the cursor was of another life of the program
 }
 
-// Options of New. All are required.
+// Options of New. All are required but Runs and Tools.
 type Options struct {
 	Log           Log
 	Configuration Configuration
@@ -64,6 +67,8 @@ type Options struct {
 	StateDir      string
 	Database      string // the log's file, for people
 	StartedAt     time.Time
+	Runs          Runs     // nil: nobody answers in sessions
+	Tools         tool.Box // nil: there are none
 }
 
 // Server is a gateway.
@@ -74,6 +79,9 @@ type Server struct {
 	health  health // the newest answer
 
 	watchers *watchers // of sessions
+	feed     *feed
+	teller   *teller   // of runs
+	commands *repeated // that people have typed
 }
 
 // answer is what a method does. See wire.Methods.
@@ -81,17 +89,33 @@ type answer func(ctx context.Context, call *wire.Call) (payload any, err error)
 
 // New returns a gateway that serves nobody until Run runs.
 func New(opts Options) *Server {
-	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers()}
+	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), teller: newTeller(opts.Now), commands: newRepeated()}
+	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
-		s.absentMethods()} {
+		s.toolMethods(), s.absentMethods()} {
 		maps.Copy(s.methods, some)
 	}
-	s.hub = wire.New(s, wire.Options{Access: opts.Access, Now: opts.Now, NewID: opts.NewID, Logger: opts.Logger, Version: opts.Version})
+	s.hub = wire.New(s, wire.Options{Access: opts.Access, Now: opts.Now, NewID: opts.NewID, Logger: opts.Logger, Version: opts.Version,
+		Posts: s.newHTTP().Post})
 	return s
 }
 
-// Run keeps the clients company until ctx ends, then says goodbye to them.
-func (s *Server) Run(ctx context.Context) error { return s.hub.Run(ctx) }
+// Run keeps the clients company until ctx ends, then says goodbye to them. What happens in runs and sessions is told while it runs.
+func (s *Server) Run(ctx context.Context) error {
+	if s.opts.Runs != nil {
+		defer s.teller.follow(s.opts.Runs, s.hub)()
+	}
+	after := int64(-1)
+	if head, err := s.opts.Log.Head(ctx); err == nil { // before anybody is let in
+		after = head.Seq
+	}
+	telling, stop := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() { s.feed.run(telling, after) })
+	defer told.Wait()
+	defer stop()
+	return s.hub.Run(ctx)
+}
 
 // Configure changes who is let in. Those who are in stay.
 func (s *Server) Configure(a wire.Access) { s.hub.Configure(a) }
@@ -116,6 +140,9 @@ func (s *Server) Knows(method string) bool { return s.methods[method] != nil }
 
 // Names implements wire.Methods.
 func (s *Server) Names() (methods, events []string) {
-	return slices.Sorted(maps.Keys(s.methods)), []string{"connect.challenge", "chat", "presence", "tick", "shutdown", "health",
-		eventSessionsChanged, eventSessionMessage}
+	events = []string{"connect.challenge", eventChat, "presence", "tick", "shutdown", "health", eventSessionsChanged, eventSessionMessage}
+	if s.opts.Runs != nil {
+		events = append(events, eventAgent)
+	}
+	return slices.Sorted(maps.Keys(s.methods)), events
 }

@@ -72,27 +72,53 @@ func (s *Server) change(ctx context.Context, call *wire.Call, c *config.Config, 
 	command := decide.Command{By: clientOf(call.Peer), NewID: s.opts.NewID()}
 	done.at = s.opts.Now().UnixMilli()
 	result, err := s.opts.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		state, found, err := session.Load(tx, want.key)
+		state, _, err := session.Load(tx, want.key)
 		if err != nil {
 			return nil, err
 		}
 		done.before, done.events = state, nil
-		if !found && want.makes {
-			if err := mayHaveSessions(c, "key", agentOf(c, want.key)); err != nil {
-				return nil, err
-			}
-		}
-		if want.expect != "" && want.expect != state.ID {
-			return nil, &decide.Refusal{Code: codeSessionChanged, Field: "expectedSessionId", Value: want.expect,
-				Text: "session " + want.key.String() + " has another transcript now"}
-		}
-		if done.events, err = want.decide(tx, state, command); err != nil {
+		if done.events, err = want.on(c, tx, state, command); err != nil {
 			return nil, err
 		}
 		return session.Append(state, actorOf(call.Peer), done.at, done.events)
 	})
 	done.seq = result.Seq
+	if err == nil {
+		after := done.after()
+		s.teller.listeners.show(want.key.String(), after.Settings.Text("verboseLevel") == verboseFull)
+	}
 	return done, refusalOf(err)
+}
+
+// allowed says why a change would be refused as things are, before anything else is done for it. Nothing is changed.
+func (s *Server) allowed(ctx context.Context, c *config.Config, want change) error {
+	if s.opts.Runs == nil {
+		return nil // there is nothing else to do
+	}
+	state := decide.State{Key: want.key}
+	one, err := s.sessionByKey(ctx, want.key)
+	switch {
+	case err != nil:
+		return err
+	case one != nil:
+		state.ID, state.UpdatedAt = one.ID, one.UpdatedAt
+	}
+	_, err = want.on(c, nil, state, decide.Command{})
+	return refusalOf(err)
+}
+
+// on says what a change makes of a session.
+func (w *change) on(c *config.Config, tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+	if !state.Exists() && w.makes {
+		if err := mayHaveSessions(c, "key", agentOf(c, w.key)); err != nil {
+			return nil, err
+		}
+	}
+	if w.expect != "" && w.expect != state.ID {
+		return nil, &decide.Refusal{Code: codeSessionChanged, Field: "expectedSessionId", Value: w.expect,
+			Text: "session " + w.key.String() + " has another transcript now"}
+	}
+	return w.decide(tx, state, by)
 }
 
 // sessionAfter is a session as a change has left it, also if another one has come since.
@@ -179,10 +205,6 @@ func (s *Server) patchSession(ctx context.Context, call *wire.Call) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(done.events) > 0 {
-		_, model := values["model"]
-		s.tell(ctx, c, key, sessionNews{Reason: "patch", Catalog: model})
-	}
 	one, err := s.sessionAfter(ctx, key, done)
 	if err != nil {
 		return nil, err
@@ -218,7 +240,8 @@ type resetAnswer struct {
 	Entry map[string]any `json:"entry"`
 }
 
-// resetSession lets a session start over: it has a new transcript, and the old one is kept. A session that is not there begins.
+// resetSession lets a session start over: it has a new transcript, and the old one is kept. What it does is stopped before. A session that is
+// not there begins.
 func (s *Server) resetSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Key      string `json:"key"`
@@ -234,14 +257,20 @@ func (s *Server) resetSession(ctx context.Context, call *wire.Call) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.change(ctx, call, c, change{key: key, expect: p.Expected, makes: true,
+	want := change{key: key, expect: p.Expected, makes: true,
 		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
 			return decide.Reset(state, decide.ResetCommand{Command: by, Reason: p.Reason})
-		}})
+		}}
+	if err := s.allowed(ctx, c, want); err != nil {
+		return nil, err
+	}
+	if _, err := s.clear(ctx, call, key, "reset"); err != nil {
+		return nil, err
+	}
+	done, err := s.change(ctx, call, c, want)
 	if err != nil {
 		return nil, err
 	}
-	s.tell(ctx, c, key, sessionNews{Reason: cmp.Or(p.Reason, "reset")})
 	one, err := s.sessionAfter(ctx, key, done)
 	if err != nil {
 		return nil, err
@@ -256,7 +285,8 @@ type deleteAnswer struct {
 	Archived []string `json:"archived"` // transcripts of which nothing is listed any more; the log has them still
 }
 
-// deleteSession takes a session away, and unless it is told otherwise what its key ever had for transcripts out of all lists.
+// deleteSession takes a session away, and unless it is told otherwise what its key ever had for transcripts out of all lists. What it does is
+// stopped before.
 func (s *Server) deleteSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Key              string `json:"key"`
@@ -284,21 +314,26 @@ func (s *Server) deleteSession(ctx context.Context, call *wire.Call) (any, error
 			Mend: "no session is archived here; leave archivedOnly out"})
 	}
 	keep := p.DeleteTranscript != nil && !*p.DeleteTranscript
-	done, err := s.change(ctx, call, c, change{key: key, expect: p.Expected,
+	stopped := false
+	want := change{key: key, expect: p.Expected,
 		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			if p.UpdatedAt != nil && state.Exists() && state.UpdatedAt != *p.UpdatedAt {
+			if p.UpdatedAt != nil && !stopped && state.Exists() && state.UpdatedAt != *p.UpdatedAt {
 				return nil, &decide.Refusal{Code: codeSessionChanged, Field: "expectedSessionUpdatedAt", Value: strconv.FormatInt(*p.UpdatedAt, 10),
 					Text: "session " + key.String() + " has changed meanwhile"}
 			}
 			return decide.Delete(state, decide.DeleteCommand{Command: by, Main: mainSessionOf(c, c.DefaultAgentID()), KeepTranscript: keep})
-		}})
+		}}
+	if err := s.allowed(ctx, c, want); err != nil {
+		return nil, err
+	}
+	if stopped, err = s.clear(ctx, call, key, "delete"); err != nil {
+		return nil, err
+	}
+	done, err := s.change(ctx, call, c, want)
 	if err != nil {
 		return nil, err
 	}
 	a := deleteAnswer{OK: true, Key: key.String(), Deleted: done.before.Exists(), Archived: []string{}}
-	if a.Deleted {
-		s.tell(ctx, c, key, sessionNews{Reason: reasonDelete, SessionID: done.before.ID})
-	}
 	if a.Deleted && !keep && done.before.Messages > 0 {
 		a.Archived = append(a.Archived, done.before.ID)
 	}

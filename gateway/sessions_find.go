@@ -148,11 +148,23 @@ func (s *Server) describeSession(ctx context.Context, call *wire.Call) (any, err
 	if err != nil {
 		return nil, err
 	}
-	one, err := s.sessionByKey(ctx, key)
+	var one *session.Session
+	var queues map[string]*sessionQueue
+	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		if one, err = session.ByKey(ctx, tx, key.String()); err != nil || one == nil {
+			return err
+		}
+		idle, err := s.isIdle(ctx, tx)
+		if err == nil && !idle {
+			queues, err = s.queues(ctx, tx, []session.Session{*one})
+		}
+		return err
+	})
 	if err != nil || one == nil {
 		return describeAnswer{}, err
 	}
 	row := rowOf(c, one, call.Peer.Protocol)
+	row.Queue = queues[one.Key]
 	if p.Titles {
 		row.DerivedTitle = titleOf(one)
 	}

@@ -52,7 +52,7 @@ type listQuery struct {
 }
 
 // answer gives the sessions, the last changed first. What it says is what the database says while it is asked: an answer that was kept is
-// given again only if no session has changed since.
+// given again only if no session has changed since, and nothing waits or runs in any.
 func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[listParams](call)
 	if err != nil {
@@ -83,7 +83,11 @@ func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error)
 func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) ([]byte, error) {
 	var found listed
 	err := l.server.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		found, err = q.read(ctx, tx)
+		idle, err := l.server.isIdle(ctx, tx)
+		if err != nil {
+			return err
+		}
+		found, err = l.read(ctx, tx, q, idle)
 		return err
 	})
 	if err != nil {
@@ -92,11 +96,20 @@ func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) 
 	return l.server.encodeList(c, q, found)
 }
 
+// read finds the sessions, and what waits in them unless nothing does.
+func (l *sessionLists) read(ctx context.Context, tx *sql.Tx, q listQuery, idle bool) (found listed, err error) {
+	if found, err = q.read(ctx, tx); err == nil && !idle {
+		found.queues, err = l.server.queues(ctx, tx, found.sessions)
+	}
+	return found, err
+}
+
 // shared is made for all who ask the same while nothing changes. It is nil if whoever was to make it could not.
 func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery) (body []byte, err error) {
 	var (
 		list  *keptList
 		mine  bool
+		busy  bool
 		found listed
 	)
 	defer func() {
@@ -105,6 +118,14 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 		}
 	}()
 	err = l.server.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		idle, err := l.server.isIdle(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if busy = !idle; busy { // how long something waits changes by itself
+			found, err = l.read(ctx, tx, q, idle)
+			return err
+		}
 		changed, err := session.Changed(ctx, tx)
 		if err != nil {
 			return err
@@ -117,7 +138,7 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 	switch {
 	case err != nil:
 		return nil, err
-	case mine:
+	case mine, busy:
 		return l.server.encodeList(c, q, found)
 	}
 	return list.wait(ctx)
@@ -127,6 +148,7 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 type listed struct {
 	sessions []session.Session
 	total    int // without offset and limit; known to be no less than what is told of
+	queues   map[string]*sessionQueue
 }
 
 // read finds the sessions. They are counted only if these need not be all that there are, and who asks wants to know.
@@ -205,6 +227,7 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listed) ([]byte
 	for i := range found.sessions {
 		one, row := &found.sessions[i], &a.Sessions[i]
 		*row = rowOf(c, one, q.version)
+		row.Queue = found.queues[one.Key]
 		if q.titles {
 			row.DerivedTitle = titleOf(one)
 		}

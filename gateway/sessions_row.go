@@ -93,6 +93,7 @@ type sessionRow struct {
 	LastAccountID string        `json:"lastAccountId,omitempty"`
 	DerivedTitle  string        `json:"derivedTitle,omitempty"`
 	LastMessage   string        `json:"lastMessagePreview,omitempty"`
+	Queue         *sessionQueue `json:"queue,omitempty"`
 
 	// Of protocol 4.
 	AgentID   string `json:"agentId,omitempty"`

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
@@ -26,8 +24,6 @@ const maxWatched = 256
 
 // watchers are the connections that are told of changes of sessions. What is kept of a connection ends with it.
 type watchers struct {
-	turns turns // so that nobody is told an older state of a session after a newer one
-
 	mu    sync.Mutex
 	conns map[string]*watch
 }
@@ -39,7 +35,7 @@ type watch struct {
 	forget   func() bool         // stops waiting for the end of the connection
 }
 
-func newWatchers() *watchers { return &watchers{turns: newTurns(), conns: map[string]*watch{}} }
+func newWatchers() *watchers { return &watchers{conns: map[string]*watch{}} }
 
 // change changes what a connection has asked for, until conn, which is its context, ends.
 func (w *watchers) change(conn context.Context, id string, change func(*watch)) {
@@ -59,6 +55,13 @@ func (w *watchers) change(conn context.Context, id string, change func(*watch)) 
 		one.forget()
 		delete(w.conns, id)
 	}
+}
+
+// any reports whether anybody is told of anything.
+func (w *watchers) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.conns) > 0
 }
 
 // of are those who are told of changes of sessions, and those who are told what is said in one.
@@ -149,7 +152,8 @@ type sessionNews struct {
 	AgentID    string          `json:"agentId,omitempty"`
 	SessionID  string          `json:"sessionId,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	Phase      string          `json:"phase,omitempty"`
+	Phase      string          `json:"phase,omitempty"` // message; of runs: start, end, error
+	RunID      string          `json:"runId,omitempty"`
 	Catalog    bool            `json:"catalogChanged,omitempty"` // another model was chosen
 	TS         int64           `json:"ts,omitempty"`
 	Message    json.RawMessage `json:"message,omitempty"`
@@ -157,39 +161,4 @@ type sessionNews struct {
 	MessageSeq int64           `json:"messageSeq,omitempty"` // its place in the transcript, from 1
 	Session    *sessionRow     `json:"session,omitempty"`
 	*sessionRow
-}
-
-// tell tells those who watch what has happened to a session. It is on disk, so that they are told also if who has done it leaves.
-func (s *Server) tell(ctx context.Context, c *config.Config, key coordination.SessionKey, news sessionNews) {
-	ctx = context.WithoutCancel(ctx)
-	news.SessionKey, news.AgentID = key.String(), agentOf(c, key)
-	if sessions, messages := s.watchers.of(news.SessionKey); len(sessions) == 0 && (len(messages) == 0 || news.Message == nil) {
-		return
-	}
-	leave, err := s.watchers.turns.take(ctx, news.SessionKey)
-	if err != nil {
-		return
-	}
-	defer leave()
-	one, err := s.sessionByKey(ctx, key)
-	switch {
-	case err != nil:
-		s.opts.Logger.Warn("a change of a session is told without the session", "session", news.SessionKey, "err", err)
-	case one != nil && news.Reason == reasonDelete:
-		return // it has begun again, which is told, or has been already
-	case one != nil:
-		row := rowOf(c, one, protocol.Newest)
-		news.SessionID, news.Session, news.sessionRow = one.ID, &row, &row
-	}
-	sessions, messages := s.watchers.of(news.SessionKey)
-	if news.Message != nil && len(messages) > 0 {
-		s.hub.Send(wire.Event{Name: eventSessionMessage, Payload: news}, messages...)
-	}
-	news.Message, news.TS = nil, s.opts.Now().UnixMilli()
-	if news.MessageID != "" {
-		news.Phase = "message"
-	}
-	if len(sessions) > 0 {
-		s.hub.Send(wire.Event{Name: eventSessionsChanged, Payload: news}, sessions...)
-	}
 }

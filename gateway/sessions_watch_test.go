@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
@@ -21,7 +23,7 @@ type news struct {
 	Reason, Phase, Kind, Label, ThinkingLevel, Key string
 	TS, UpdatedAt, MessageSeq                      int64
 	CatalogChanged                                 bool
-	MessageID                                      string
+	MessageID, RunID                               string
 	Session                                        *row
 	Message                                        *struct {
 		Role     string
@@ -259,4 +261,42 @@ func TestControlUIBegins(t *testing.T) {
 			t.Errorf("%s: %s", params, got.Message)
 		}
 	}
+}
+
+// Who watches hears of what anybody writes into the log, in the order of the log: also of runs that begin and end, and of what they say.
+func TestWatchersHearWhatTheLogSays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	url := b.serve(t)
+	const key = "agent:eden:runs"
+	watcher := watch(t, url, client.Options{})
+	over[any](t, watcher.Client, "sessions.subscribe", struct{}{})
+	over[any](t, watcher.Client, "sessions.messages.subscribe", map[string]string{"key": key})
+	b.say(t, key, numbered(3, `"author":"user","text":"%d","runId":"r"`)...)
+	agents := newStage(b)
+	q := coordination.RunQueued{RunID: "r", SessionKey: key, Lane: "main", Cause: "chat", Message: "x"}
+	started := run.Start(&q, "t-1", b.now.Load(), 0, "fake/echo-1", "")
+	ended, err := run.End(run.Result{RunID: "r", SessionKey: key, State: run.Running}, run.OK, coordination.RunOver{Text: "done"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []run.Event{{Type: coordination.TypeRunQueued, Data: q}, started, ended} {
+		if _, err := agents.append(t.Context(), "r", b.now.Load(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var heard []string
+	for range 8 {
+		n := watcher.next(t)
+		heard = append(heard, fmt.Sprintf("%s %s %s%d %s", n.name, n.Phase, n.Reason, n.MessageSeq, n.RunID))
+		if n.SessionKey != key || n.Session == nil || n.Session.Key != key {
+			t.Errorf("%+v", n)
+		}
+	}
+	wanted := []string{"session.message  1 r", "sessions.changed message 1 r", "session.message  2 r", "sessions.changed message 2 r",
+		"session.message  3 r", "sessions.changed message 3 r", "sessions.changed start 0 r", "sessions.changed end 0 r"}
+	if !slices.Equal(heard, wanted) {
+		t.Errorf("%q", heard)
+	}
+	watcher.none(t)
 }

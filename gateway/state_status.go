@@ -23,6 +23,7 @@ type statusAnswer struct {
 	ChannelSummary     []string        `json:"channelSummary"`
 	QueuedSystemEvents []string        `json:"queuedSystemEvents"`
 	Sessions           statusSessions  `json:"sessions"`
+	Lanes              []laneAnswer    `json:"lanes,omitempty"` // where anything waits or runs
 }
 
 type statusHeartbeat struct {
@@ -59,26 +60,27 @@ type statusAgent struct {
 
 // statusSession is a session as status shows it. Tokens are null while no answer of a model has said how many there are.
 type statusSession struct {
-	AgentID          string   `json:"agentId,omitempty"`
-	Key              string   `json:"key"`
-	Kind             string   `json:"kind"`
-	SessionID        string   `json:"sessionId"`
-	UpdatedAt        int64    `json:"updatedAt"`
-	Age              int64    `json:"age"`
-	ThinkingLevel    string   `json:"thinkingLevel,omitempty"`
-	VerboseLevel     string   `json:"verboseLevel,omitempty"`
-	ReasoningLevel   string   `json:"reasoningLevel,omitempty"`
-	ElevatedLevel    string   `json:"elevatedLevel,omitempty"`
-	AbortedLastRun   bool     `json:"abortedLastRun"`
-	InputTokens      *int64   `json:"inputTokens,omitempty"`
-	OutputTokens     *int64   `json:"outputTokens,omitempty"`
-	TotalTokens      *int64   `json:"totalTokens"`
-	TotalTokensFresh bool     `json:"totalTokensFresh"`
-	RemainingTokens  *int64   `json:"remainingTokens"`
-	PercentUsed      *int64   `json:"percentUsed"`
-	Model            string   `json:"model"`
-	ContextTokens    int      `json:"contextTokens"`
-	Flags            []string `json:"flags"`
+	AgentID          string        `json:"agentId,omitempty"`
+	Key              string        `json:"key"`
+	Kind             string        `json:"kind"`
+	SessionID        string        `json:"sessionId"`
+	UpdatedAt        int64         `json:"updatedAt"`
+	Age              int64         `json:"age"`
+	ThinkingLevel    string        `json:"thinkingLevel,omitempty"`
+	VerboseLevel     string        `json:"verboseLevel,omitempty"`
+	ReasoningLevel   string        `json:"reasoningLevel,omitempty"`
+	ElevatedLevel    string        `json:"elevatedLevel,omitempty"`
+	AbortedLastRun   bool          `json:"abortedLastRun"`
+	InputTokens      *int64        `json:"inputTokens,omitempty"`
+	OutputTokens     *int64        `json:"outputTokens,omitempty"`
+	TotalTokens      *int64        `json:"totalTokens"`
+	TotalTokensFresh bool          `json:"totalTokensFresh"`
+	RemainingTokens  *int64        `json:"remainingTokens"`
+	PercentUsed      *int64        `json:"percentUsed"`
+	Model            string        `json:"model"`
+	ContextTokens    int           `json:"contextTokens"`
+	Flags            []string      `json:"flags"`
+	Queue            *sessionQueue `json:"queue,omitempty"`
 }
 
 func (s *Server) answerStatus(ctx context.Context, call *wire.Call) (any, error) {
@@ -97,7 +99,14 @@ func (s *Server) answerStatus(ctx context.Context, call *wire.Call) (any, error)
 	for _, agent := range agentsOf(c) {
 		a.Heartbeat.Agents = append(a.Heartbeat.Agents, statusAgentHeartbeat{AgentID: agent.ID, Every: "disabled"})
 	}
-	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error { return s.readStatus(ctx, tx, c, &a.Sessions) })
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		if s.opts.Runs != nil {
+			if a.Lanes, err = s.readLanes(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return s.readStatus(ctx, tx, c, &a.Sessions, len(a.Lanes) == 0)
+	})
 	return a, err
 }
 
@@ -111,14 +120,14 @@ func channelSummary(c *config.Config) []string {
 	return []string{"Discord: configured, not connected"}
 }
 
-func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a *statusSessions) error {
+func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a *statusSessions, idle bool) error {
 	counts, err := session.Count(ctx, tx)
 	if err != nil {
 		return err
 	}
 	usual := defaultsOf(c)
 	a.Paths, a.Defaults = []string{s.opts.Database}, statusDefaults{Model: usual.Model, ContextTokens: usual.ContextTokens}
-	if a.Recent, err = s.recentStatus(ctx, tx, c, ""); err != nil {
+	if a.Recent, err = s.recentStatus(ctx, tx, c, "", idle); err != nil {
 		return err
 	}
 	ids := make([]string, 0, len(counts))
@@ -135,7 +144,7 @@ func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a
 	for _, agent := range ids {
 		one := statusAgent{AgentID: agent, Path: s.opts.Database, Count: counts[agent], Recent: []statusSession{}}
 		if one.Count > 0 {
-			if one.Recent, err = s.recentStatus(ctx, tx, c, agent); err != nil {
+			if one.Recent, err = s.recentStatus(ctx, tx, c, agent, idle); err != nil {
 				return err
 			}
 		}
@@ -144,14 +153,22 @@ func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a
 	return nil
 }
 
-func (s *Server) recentStatus(ctx context.Context, tx *sql.Tx, c *config.Config, agent string) ([]statusSession, error) {
+func (s *Server) recentStatus(ctx context.Context, tx *sql.Tx, c *config.Config, agent string, idle bool) ([]statusSession, error) {
 	found, err := session.List(ctx, tx, session.Query{Agent: agent, Limit: statusRecent})
 	if err != nil {
 		return nil, err
 	}
+	var queues map[string]*sessionQueue
+	if !idle {
+		if queues, err = s.queues(ctx, tx, found); err != nil {
+			return nil, err
+		}
+	}
 	rows := make([]statusSession, 0, len(found))
 	for i := range found {
-		rows = append(rows, statusOf(&found[i], c, s.opts.Now().UnixMilli()))
+		row := statusOf(&found[i], c, s.opts.Now().UnixMilli())
+		row.Queue = queues[row.Key]
+		rows = append(rows, row)
 	}
 	return rows, nil
 }

@@ -148,7 +148,7 @@ func (c *client) identify(d *door, said *protocol.Connect, nonce string) (how me
 	case said.Role == protocol.RoleNode, d.Mode != ModeNone && !showsSecret(&said.Auth):
 		return "", RefusedDevice, protocol.DeviceRequired()
 	}
-	isLimited := d.Mode != ModeNone && !c.isProgramOfThisMachine()
+	isLimited := d.Mode != ModeNone && !isProgramOfThisMachine(c.ip, c.origin, c.passed)
 	if isLimited {
 		if wait := h.failures.locked(c.ip); wait > 0 {
 			return "", RefusedTooOften, protocol.Unauthorized(protocol.RateLimited, said, wait)
@@ -170,10 +170,4 @@ func (c *client) identify(d *door, said *protocol.Connect, nonce string) (how me
 		h.failures.forgive(c.ip)
 	}
 	return how, "", nil
-}
-
-// isProgramOfThisMachine reports whether it is neither a page nor anybody whom a proxy of this machine says that it has passed on. Only those
-// may show as many wrong secrets as they like.
-func (c *client) isProgramOfThisMachine() bool {
-	return c.ip.IsLoopback() && c.origin == "" && !c.passed
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Handler serves the port: WebSocket at any path, and a little HTTP.
+// Handler serves the port: WebSocket at any path, what Options.Posts has, and a little HTTP.
 func (h *Hub) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
 
 func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
@@ -24,12 +24,20 @@ func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		if isRead(w, r) {
 			h.tellHealth(w)
 		}
+	case r.URL.Path == "/ready", r.URL.Path == "/readyz":
+		if isRead(w, r) {
+			h.tellReady(w)
+		}
 	case r.URL.Path == "/":
 		if isRead(w, r) {
 			header.Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = w.Write([]byte(strings.ReplaceAll(frontPage, "HOST", r.Host)))
 		}
 	default:
+		if post := h.opts.Posts(r.URL.Path); post != nil {
+			h.post(w, r, post)
+			return
+		}
 		refuse(w, http.StatusNotFound, "not_found", "there is nothing at this path; this is a WebSocket gateway")
 	}
 }
@@ -55,16 +63,34 @@ func isRead(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
+// healthAnswer says how the gateway is, to whoever asks.
+type healthAnswer struct {
+	OK     bool   `json:"ok"`
+	Status string `json:"status"`
+}
+
+// tellHealth says whether the gateway lives.
 func (h *Hub) tellHealth(w http.ResponseWriter) {
-	status := struct {
-		OK     bool   `json:"ok"`
-		Status string `json:"status"`
-	}{true, "live"}
-	code := http.StatusOK
 	if h.isClosed() {
-		status.OK, status.Status, code = false, "stopping", http.StatusServiceUnavailable
+		tell(w, http.StatusServiceUnavailable, healthAnswer{false, "stopping"})
+		return
 	}
-	tell(w, code, status)
+	tell(w, http.StatusOK, healthAnswer{true, "live"})
+}
+
+// tellReady says whether clients are let in now.
+func (h *Hub) tellReady(w http.ResponseWriter) {
+	select {
+	case <-h.ready:
+	default:
+		tell(w, http.StatusServiceUnavailable, healthAnswer{false, "starting"})
+		return
+	}
+	if h.isClosed() {
+		tell(w, http.StatusServiceUnavailable, healthAnswer{false, "stopping"})
+		return
+	}
+	tell(w, http.StatusOK, healthAnswer{true, "ready"})
 }
 
 // refuse answers with an error in the shape of the original.

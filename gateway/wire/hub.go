@@ -39,7 +39,11 @@ type Hub struct {
 	peers   map[string]*client // those of them who were let in, by connection
 	atDoor  list.List          // those of them who were not, the one that has come first in front
 	places  int                // taken by clients and by those who are being upgraded
+	posts   int                // that are being answered
 	closed  bool
+
+	serving    context.Context // of posts; its cause is ErrStopping
+	endServing context.CancelCauseFunc
 }
 
 // New returns a hub that lets nobody in until Run runs.
@@ -48,6 +52,7 @@ func New(methods Methods, opts Options) *Hub {
 		ready: make(chan struct{}), changed: make(chan struct{}, 1), clients: map[*client]struct{}{}, peers: map[string]*client{}}
 	h.presence = newAttendance(&h.opts)
 	h.greeting.hub, h.greeting.started = h, opts.Now()
+	h.serving, h.endServing = context.WithCancelCause(context.Background())
 	h.Configure(opts.Access)
 	return h
 }
@@ -124,13 +129,21 @@ var (
 	errStopping = errors.New("the gateway is not serving")
 )
 
-func (h *Hub) enter(ctx context.Context) error {
+// begun waits until Run has begun, though not for ever.
+func (h *Hub) begun(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, h.opts.StartWait)
 	defer stop()
 	select {
 	case <-h.ready:
+		return nil
 	case <-ctx.Done():
 		return errStopping
+	}
+}
+
+func (h *Hub) enter(ctx context.Context) error {
+	if err := h.begun(ctx); err != nil {
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -292,6 +305,7 @@ func (h *Hub) close() {
 	if isDone(ended, h.opts.DrainTime) {
 		return
 	}
+	h.endServing(ErrStopping)
 	for _, c := range all {
 		c.finish(restart, true)
 		c.leave()

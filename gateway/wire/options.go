@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -18,6 +19,10 @@ type Options struct {
 	Version string // of the program, told to whoever is let in
 	Host    string // this machine, as system-presence names it; default: the host name
 
+	// Posts gives what answers a POST to a path, nil where there is nothing. It is asked for each request. The answer is begun only for those
+	// who are let in; its context ends with the connection, and with ErrStopping as cause when the gateway does not wait any more. May be nil.
+	Posts func(path string) http.Handler
+
 	StartWait     time.Duration // how long a client waits for Run to begin
 	HandshakeTime time.Duration // for a client to be let in
 	TickInterval  time.Duration // between ticks. A client that has not been heard for two of them is cut off.
@@ -29,6 +34,7 @@ type Options struct {
 	DrainTime     time.Duration // for requests under way when Run ends
 
 	MaxClients   int // connected at once, those who are shaking hands included
+	MaxPosts     int // requests of HTTP that are answered at once
 	MaxAtDoor    int // of them who are shaking hands; beyond that the one that has been longest is not waited for
 	MaxInFlight  int // requests of one client that run, or whose answers wait. Beyond that nothing more is read.
 	QueueFrames  int // events waiting for one client
@@ -51,6 +57,7 @@ const (
 	DefaultCloseTime     = time.Second
 	DefaultDrainTime     = 2 * time.Second
 	DefaultMaxClients    = 5_000
+	DefaultMaxPosts      = 256
 	DefaultMaxAtDoor     = 2_500
 	DefaultMaxInFlight   = 64
 	DefaultQueueFrames   = 1_024
@@ -65,6 +72,9 @@ func (o Options) withDefaults() Options {
 	if o.Host == "" {
 		o.Host, _ = os.Hostname()
 	}
+	if o.Posts == nil {
+		o.Posts = func(string) http.Handler { return nil }
+	}
 	if o.Slow == nil {
 		o.Slow = func() {}
 	}
@@ -78,6 +88,7 @@ func (o Options) withDefaults() Options {
 	o.CloseTime = cmp.Or(o.CloseTime, DefaultCloseTime)
 	o.DrainTime = cmp.Or(o.DrainTime, DefaultDrainTime)
 	o.MaxClients = cmp.Or(o.MaxClients, DefaultMaxClients)
+	o.MaxPosts = cmp.Or(o.MaxPosts, DefaultMaxPosts)
 	o.MaxAtDoor = cmp.Or(o.MaxAtDoor, DefaultMaxAtDoor)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, DefaultMaxInFlight)
 	o.QueueFrames = cmp.Or(o.QueueFrames, DefaultQueueFrames)

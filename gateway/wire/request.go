@@ -67,17 +67,21 @@ func (c *client) check(r *protocol.Request, err error) *protocol.Error {
 	return protocol.Check(r.Method, r.Params)
 }
 
-// run answers a request, and writes the answer itself if nobody is writing.
+// run answers a request, unless that comes later, and writes the answer itself if nobody is writing.
 func (c *client) run(r protocol.Request, size int) {
 	defer c.hub.gone.Done()
-	_, write := c.put(frame{answer, c.call(&r)})
+	write := false
+	if text := c.call(&r); text != nil {
+		_, write = c.put(frame{answer, text})
+	}
 	c.hub.stats.inFlight.Add(-1)
 	if c.queue.done(size) || write {
 		c.write()
 	}
 }
 
-// call makes a frame of what a method does. One that panics harms nobody else, nor does an answer that panics when it is encoded.
+// call makes a frame of what a method does, nil if its answer comes later. One that panics harms nobody else, nor does an answer that panics
+// when it is encoded.
 func (c *client) call(r *protocol.Request) (text []byte) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -85,9 +89,17 @@ func (c *client) call(r *protocol.Request) (text []byte) {
 			text = c.failure(r.ID, internalError(r), nil)
 		}
 	}()
-	payload, err := c.hub.methods.Answer(c.ctx, &Call{Peer: c.peer, ID: r.ID, Method: r.Method, Params: r.Params, Interim: func(payload any) {
-		c.give(frame{answer, c.answer(r, payload, nil)})
-	}})
+	named := &protocol.Request{ID: r.ID, Method: r.Method} // an answer that comes later keeps no params
+	later := false
+	payload, err := c.hub.methods.Answer(c.ctx, &Call{Peer: c.peer, ID: r.ID, Method: r.Method, Params: r.Params,
+		Interim: func(payload any) { c.give(frame{answer, c.answer(named, payload, nil)}) },
+		Later: func() func(any, error) {
+			later = true
+			return func(payload any, err error) { c.give(frame{answer, c.answer(named, payload, err)}) }
+		}})
+	if later {
+		return nil
+	}
 	return c.answer(r, payload, err)
 }
 

@@ -64,6 +64,11 @@ type Call struct {
 	Params json.RawMessage // an object that protocol.Check has found right, {} where the request has none
 	// Interim answers the request before its end, under the same id. It never waits.
 	Interim func(payload any)
+	// Later is for an answer that may take long, and that nobody need wait for: what Answer returns after Later is told to nobody. The
+	// function that it gives answers the request instead, once, at any time and without waiting. Until then the request does not count as
+	// under way: it holds neither a goroutine nor up what else the client asks for, and a gateway that ends does not wait for it. What would
+	// be answered after the connection has ended is dropped.
+	Later func() (answer func(payload any, err error))
 }
 
 // Peer is a client that was let in. It does not change.

@@ -1,0 +1,297 @@
+package gateway
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// chatCommand is something that a person types behind a slash, and that is answered without a model.
+type chatCommand struct {
+	name, args, about string
+	answer            func(*commandCall) (string, error) // nil: it is no answer but something that is done before
+}
+
+// chatCommands are those that there are.
+func chatCommands() []chatCommand {
+	return []chatCommand{
+		{"help", "", "list these commands", (*commandCall).help},
+		{"status", "", "how the session and the gateway are doing", (*commandCall).status},
+		{"queue", "", "what waits for its turn", (*commandCall).queue},
+		{"new", "[message]", "start the session over; the old transcript is kept", (*commandCall).startOver},
+		{"reset", "[message]", "the same", (*commandCall).startOver},
+		{"model", "[provider/model|default]", "show or choose the model of the session", (*commandCall).model},
+		{"think", "[level|default]", "show or set how hard the model thinks", (*commandCall).think},
+		{"verbose", "[on|off|full]", "show or set how much is told of tools", (*commandCall).verbose},
+		{"stop", "", "stop what the session does", nil},
+	}
+}
+
+// commandCall is a command that somebody has typed.
+type commandCall struct {
+	server *Server
+	ctx    context.Context
+	call   *wire.Call
+	config *config.Config
+	key    coordination.SessionKey
+	name   string
+	args   string
+}
+
+// commandIn is the word behind the slash with which a message begins, in small letters, and what follows it; "" if it begins with none.
+func commandIn(message string) (word, rest string) {
+	text := coordination.TrimJS(message)
+	if !strings.HasPrefix(text, "/") {
+		return "", ""
+	}
+	end := strings.IndexFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == ':' })
+	if end < 0 {
+		end = len(text)
+	}
+	return strings.ToLower(text[1:end]), coordination.TrimJS(strings.TrimPrefix(text[end:], ":"))
+}
+
+// command answers a message that is a command, and writes the answer into the transcript. done is false for one that a model has to answer:
+// it is no command, or there is no such command, or it says something more to a session that starts over.
+func (s *Server) command(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey,
+	p *sendParams) (a any, done bool, err error) {
+	word, rest := commandIn(p.Message)
+	all := chatCommands()
+	i := slices.IndexFunc(all, func(one chatCommand) bool { return one.name == word })
+	if i < 0 || all[i].answer == nil || (word == "new" || word == "reset") && rest != "" {
+		return nil, false, nil
+	}
+	if !s.commands.begin(p.RunID) {
+		return sentAnswer{p.RunID, "ok"}, true, nil
+	}
+	text, err := all[i].answer(&commandCall{s, ctx, call, c, key, word, rest})
+	if err == nil {
+		err = s.reply(ctx, call, c, key, p, text)
+	}
+	if err != nil {
+		s.commands.forget(p.RunID)
+		return nil, true, err
+	}
+	return nil, true, nil
+}
+
+// reply puts the answer to a command into the transcript, answers the request, and tells everybody after that: clients show what comes before
+// it as if they went on waiting. The key is that of the request, as it was written there.
+func (s *Server) reply(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey, p *sendParams, text string) error {
+	message := coordination.SessionMessage{MessageID: s.opts.NewID(), RunID: p.RunID, Author: authorAssistant, Text: coordination.Mask(text),
+		By: clientOf(call.Peer), API: injectedAPI, Provider: injectedProvider, Model: injectedModel, StopReason: "stop"}
+	done, err := s.change(ctx, call, c, change{key: key, makes: true,
+		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+			return decide.Say(state, decide.SayCommand{Command: by, Message: message})
+		}})
+	if err != nil {
+		return err
+	}
+	call.Interim(sentAnswer{p.RunID, "started"})
+	call.Later() // that was all
+	after(holdFor(call.Peer), func() { s.tellInjected(chatEvent{RunID: p.RunID, SessionKey: p.SessionKey, Seq: 1}, &message, done.at) })
+	return nil
+}
+
+func (c *commandCall) help() (string, error) {
+	var b strings.Builder
+	b.WriteString("Commands:")
+	for _, one := range chatCommands() {
+		fmt.Fprintf(&b, "\n/%s: %s", strings.TrimSpace(one.name+" "+one.args), one.about)
+	}
+	return b.String(), nil
+}
+
+func (c *commandCall) session() (*session.Session, error) {
+	one, err := c.server.sessionByKey(c.ctx, c.key)
+	if one == nil {
+		one = &session.Session{Key: c.key.String(), Agent: c.key.Agent}
+	}
+	return one, err
+}
+
+func (c *commandCall) status() (string, error) {
+	one, err := c.session()
+	if err != nil {
+		return "", err
+	}
+	lanes, err := c.server.lanes(c.ctx)
+	if err != nil {
+		return "", err
+	}
+	model := modelOf(c.config, one)
+	lines := []string{
+		"openclawd " + c.server.opts.Version,
+		"Session: " + one.Key + ", agent " + ownerOf(c.config, one),
+		"Model: " + model.String() + ", thinking " + thinkingOf(c.config, one) + ", verbose " + orElse(textSetting(one, "verboseLevel"), "off"),
+	}
+	if one.TokensFresh {
+		lines = append(lines, fmt.Sprintf("Context: %d of %d tokens", one.TotalTokens, c.config.ContextTokens(ownerOf(c.config, one), model.String())))
+	}
+	waiting, running := 0, 0
+	for _, lane := range lanes {
+		waiting, running = waiting+lane.Waiting, running+lane.Running
+	}
+	return strings.Join(append(lines, fmt.Sprintf("Runs: %d running, %d waiting", running, waiting)), "\n"), nil
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// maxQueueShown is how many runs of a session /queue lists.
+const maxQueueShown = 10
+
+func (c *commandCall) queue() (string, error) {
+	var open []run.Result
+	err := c.server.opts.Log.View(c.ctx, func(tx *sql.Tx) (err error) {
+		open, err = runs.List(c.ctx, tx, runs.Query{SessionKey: c.key.String(), States: []run.State{run.Queued, run.Running}})
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(open) == 0 {
+		return "Nothing runs or waits in this session.", nil
+	}
+	slices.Reverse(open)
+	now := c.server.opts.Now().UnixMilli()
+	lines := []string{fmt.Sprintf("%d in this session:", len(open))}
+	for _, r := range open[:min(len(open), maxQueueShown)] {
+		lines = append(lines, fmt.Sprintf("%s %s, asked for %d s ago", r.State, r.RunID, max(0, now-r.QueuedAt)/1_000))
+	}
+	if more := len(open) - maxQueueShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func (c *commandCall) startOver() (string, error) {
+	if _, err := c.server.clear(c.ctx, c.call, c.key, "reset"); err != nil {
+		return "", err
+	}
+	_, err := c.server.change(c.ctx, c.call, c.config, change{key: c.key, makes: true,
+		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+			return decide.Reset(state, decide.ResetCommand{Command: by, Reason: c.name})
+		}})
+	return "The session starts over. What was said before is kept, and is not shown to the model any more.", err
+}
+
+func (c *commandCall) model() (string, error) {
+	known := make([]string, 0, len(modelsOf(c.config)))
+	for _, m := range modelsOf(c.config) {
+		known = append(known, m.Provider+"/"+m.ID)
+	}
+	switch strings.ToLower(c.args) {
+	case "":
+		one, err := c.session()
+		return "Model: " + modelOf(c.config, one).String() + "\nConfigured: " + strings.Join(known, ", "), err
+	case "default":
+		return c.set("model", "", "Model: as configured.")
+	}
+	fits := slices.DeleteFunc(slices.Clone(known), func(ref string) bool {
+		_, id := config.SplitModel(ref)
+		return !strings.EqualFold(ref, c.args) && !strings.EqualFold(id, c.args)
+	})
+	switch len(fits) {
+	case 0:
+		return fmt.Sprintf("There is no model %q. Configured: %s", echo(c.args), strings.Join(known, ", ")), nil
+	case 1:
+		return c.set("model", fits[0], "Model: "+fits[0])
+	}
+	return fmt.Sprintf("%q may be any of %s: name the provider too.", echo(c.args), strings.Join(fits, ", ")), nil
+}
+
+func (c *commandCall) think() (string, error) {
+	switch strings.ToLower(c.args) {
+	case "":
+		one, err := c.session()
+		return "Thinking: " + thinkingOf(c.config, one), err
+	case "default":
+		return c.set("thinkingLevel", "", "Thinking: as configured.")
+	}
+	return c.set("thinkingLevel", c.args, "Thinking: "+c.args)
+}
+
+func (c *commandCall) verbose() (string, error) {
+	if c.args == "" {
+		one, err := c.session()
+		return "Verbose: " + orElse(textSetting(one, "verboseLevel"), "off"), err
+	}
+	return c.set("verboseLevel", c.args, "Verbose: "+c.args)
+}
+
+// set sets something for the session, or takes it away where value is "". What cannot be is no error: whoever has typed it is told.
+func (c *commandCall) set(name, value, done string) (string, error) {
+	raw := json.RawMessage("null")
+	if value != "" {
+		var err error
+		if raw, err = encoded(value); err != nil {
+			return "", err
+		}
+	}
+	_, err := c.server.change(c.ctx, c.call, c.config, change{key: c.key, makes: true,
+		decide: func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+			return decide.Patch(state, decide.PatchCommand{Command: by, Values: map[string]json.RawMessage{name: raw},
+				Model: c.config.ModelFor(agentOf(c.config, c.key)).Primary}, func(label string) (string, error) { return session.LabelHolder(tx, label) })
+		}})
+	if refused, ok := errors.AsType[*protocol.Error](err); ok && refused.Code == protocol.CodeInvalidRequest {
+		return refused.Message, nil
+	}
+	return done, err
+}
+
+// laneAnswer is how much waits and runs in a lane, of one agent.
+type laneAnswer struct {
+	Lane     string `json:"lane"`
+	AgentID  string `json:"agentId,omitempty"`
+	Waiting  int    `json:"waiting"`
+	Running  int    `json:"running"`
+	OldestMs int64  `json:"oldestWaitMs"` // how long the first that waits has waited
+}
+
+// lanes are those in which anything waits or runs.
+func (s *Server) lanes(ctx context.Context) (all []laneAnswer, err error) {
+	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		all, err = s.readLanes(ctx, tx)
+		return err
+	})
+	return all, err
+}
+
+func (s *Server) readLanes(ctx context.Context, tx *sql.Tx) ([]laneAnswer, error) {
+	lanes, err := work.Lanes(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	now, all := s.opts.Now().UnixMilli(), []laneAnswer{}
+	for _, l := range lanes {
+		if l.Waiting == 0 && l.Leased == 0 {
+			continue
+		}
+		one := laneAnswer{Lane: l.Pool, AgentID: l.Owner, Waiting: l.Waiting, Running: l.Leased}
+		if l.Waiting > 0 {
+			one.OldestMs = max(0, now-l.Since)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}

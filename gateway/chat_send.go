@@ -1,0 +1,217 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+type sendParams struct {
+	SessionKey  string            `json:"sessionKey"`
+	Message     string            `json:"message"`
+	Attachments []json.RawMessage `json:"attachments"`
+	RunID       string            `json:"idempotencyKey"`
+	Thinking    string            `json:"thinking"`
+	TimeoutMs   *int64            `json:"timeoutMs"`
+
+	// Of protocol 4.
+	Agent       string `json:"agentId"`
+	SessionID   string `json:"sessionId"`
+	AsItIs      bool   `json:"suppressCommandInterpretation"`
+	FromChannel string `json:"originatingChannel"`
+}
+
+// sentAnswer answers chat.send. What is said comes with events.
+type sentAnswer struct {
+	RunID  string `json:"runId"`
+	Status string `json:"status"` // started, in_flight, ok
+}
+
+// sendChat answers chat.send: the message is on disk, and its run begins when its turn comes. Stop words stop what the session does, and
+// commands are answered without a model.
+func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
+	p, err := paramsOf[sendParams](call)
+	if err != nil {
+		return nil, err
+	}
+	c := s.opts.Configuration.InForce()
+	key, err := p.check(c)
+	if err != nil {
+		return s.chatAgain(ctx, p.RunID, err)
+	}
+	if s.opts.Runs == nil {
+		return nil, cannotRun()
+	}
+	if len(p.Attachments) == 0 && !p.AsItIs {
+		if isStop(p.Message) {
+			return s.stopRuns(ctx, run.Stop{SessionKey: key.String(), Reason: "stop", By: clientOf(call.Peer)}, call.Method)
+		}
+		if a, done, err := s.command(ctx, call, c, key, &p); done || err != nil {
+			return a, err
+		}
+	}
+	ask, err := p.ask(call, c, key)
+	if err != nil {
+		return s.chatAgain(ctx, p.RunID, err)
+	}
+	s.listenToTools(ctx, call, key)
+	if d := holdFor(call.Peer); d > 0 {
+		s.teller.hold(p.RunID, s.opts.Now().Add(d))
+	}
+	accepted, err := s.opts.Runs.Queue(ctx, ask)
+	if err != nil || accepted.Again {
+		s.teller.release(p.RunID)
+	}
+	switch {
+	case err != nil:
+		return nil, runRefusalOf(call.Method, err)
+	case accepted.Again:
+		return sentBefore(&accepted.Now)
+	}
+	return sentAnswer{accepted.RunID, "started"}, nil
+}
+
+// check gives the session that is spoken to.
+func (p *sendParams) check(c *config.Config) (key coordination.SessionKey, err error) {
+	switch {
+	case strings.Contains(p.Message, "\x00"):
+		return key, nulInMessage()
+	case coordination.TrimJS(p.Message) == "" && len(p.Attachments) == 0:
+		return key, invalidRequest("message or attachment required", fault{Field: "message", Value: p.Message, Mend: "say something"})
+	}
+	if key, err = keyAsked(c, "sessionKey", p.SessionKey, p.Agent); err != nil {
+		return key, err
+	}
+	return key, mayHaveSessions(c, "sessionKey", agentOf(c, key))
+}
+
+// ask makes of a request what is asked of an agent.
+func (p *sendParams) ask(call *wire.Call, c *config.Config, key coordination.SessionKey) (ask run.Ask, err error) {
+	ask = run.Ask{Session: key, Human: isHuman(call.Peer), RunQueued: coordination.RunQueued{
+		RunID: p.RunID, SessionID: p.SessionID, Lane: run.LaneMain, Cause: causeChat, By: clientOf(call.Peer), Message: p.Message,
+		SourceChannel: p.FromChannel,
+	}}
+	if !p.AsItIs {
+		startOver(&ask)
+	}
+	if ask.Thinking, err = thinkingAsked(call.Method, c, key, p.Thinking); err != nil {
+		return ask, err
+	}
+	if p.TimeoutMs != nil {
+		ms := min(*p.TimeoutMs, math.MaxInt32*1_000)
+		ask.TimeoutMs = &ms
+	}
+	ask.Content, err = withAttachments(ask.Message, p.Attachments)
+	return ask, err
+}
+
+// chatAgain answers a request that is wrong. If it repeats one that was accepted, the parameters do not matter any more.
+func (s *Server) chatAgain(ctx context.Context, runID string, wrong error) (any, error) {
+	if s.opts.Runs == nil {
+		return nil, wrong
+	}
+	r, found, err := s.opts.Runs.Look(ctx, runID)
+	if err != nil || !found {
+		return nil, wrong
+	}
+	return sentBefore(&r)
+}
+
+// sentBefore answers a request that was accepted before. A run whose model has failed was told to all who listened; one that our own side
+// has broken is an error here too.
+func sentBefore(r *run.Result) (any, error) {
+	over := r.Over
+	if over == nil {
+		over = &coordination.RunOver{}
+	}
+	why := ""
+	switch {
+	case !r.State.Over():
+		return sentAnswer{r.RunID, "in_flight"}, nil
+	case r.State == run.Aborted && isBroken(over):
+		why = brokenText
+	case r.State == run.Failed && slices.Contains([]string{"tools", "prompt", "internal"}, over.ErrorClass):
+		why = errorText(over)
+	default:
+		return sentAnswer{r.RunID, "ok"}, nil
+	}
+	return failedAnswer{r.RunID, "error", why}, &protocol.Error{Code: protocol.CodeUnavailable, Message: why}
+}
+
+// stopWords are what people type who want an agent to stop.
+var stopWords = []string{"/stop", "stop", "/abort", "abort", "esc", "wait", "exit", "interrupt", "halt"}
+
+// isStop reports whether a message is nothing but a stop word.
+func isStop(message string) bool {
+	word := strings.ToLower(strings.TrimRight(coordination.TrimJS(message), ".!"))
+	return slices.Contains(stopWords, word)
+}
+
+// abortAnswer answers chat.abort, and a stop word.
+type abortAnswer struct {
+	OK      bool     `json:"ok"`
+	Aborted bool     `json:"aborted"`
+	RunIDs  []string `json:"runIds"`
+}
+
+// abortChat answers chat.abort: what the session does is stopped, whoever has asked for it, or one run of it. Everybody was told before.
+func (s *Server) abortChat(ctx context.Context, call *wire.Call) (any, error) {
+	p, err := paramsOf[struct {
+		SessionKey string `json:"sessionKey"`
+		RunID      string `json:"runId"`
+		Agent      string `json:"agentId"`
+	}](call)
+	if err != nil {
+		return nil, err
+	}
+	key, err := keyAsked(s.opts.Configuration.InForce(), "sessionKey", p.SessionKey, p.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return s.stopRuns(ctx, run.Stop{SessionKey: key.String(), RunID: p.RunID, Reason: "rpc", By: clientOf(call.Peer)}, call.Method)
+}
+
+// stopRuns stops runs, and returns when that is on disk and everybody was told.
+func (s *Server) stopRuns(ctx context.Context, stop run.Stop, method string) (a abortAnswer, err error) {
+	a = abortAnswer{OK: true, RunIDs: []string{}}
+	if s.opts.Runs == nil {
+		return a, nil
+	}
+	told := s.teller.stopping()
+	defer told.leave()
+	stopped, err := s.opts.Runs.Stop(ctx, stop)
+	if err != nil {
+		return a, runRefusalOf(method, err)
+	}
+	told.wait(ctx, stopped)
+	a.Aborted, a.RunIDs = len(stopped) > 0, append(a.RunIDs, stopped...)
+	return a, nil
+}
+
+// stopTime is how long is waited for the runs of a session to end that starts over, or goes.
+const stopTime = 15 * time.Second
+
+// clear stops what a session does before something is done to it.
+func (s *Server) clear(ctx context.Context, call *wire.Call, key coordination.SessionKey, reason string) (stopped bool, err error) {
+	if s.opts.Runs == nil {
+		return false, nil
+	}
+	patient, stop := context.WithTimeout(ctx, stopTime)
+	defer stop()
+	a, err := s.stopRuns(patient, run.Stop{SessionKey: key.String(), Reason: reason, By: clientOf(call.Peer)}, call.Method)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = &protocol.Error{Code: protocol.CodeUnavailable, Message: "Session " + key.String() + " is still active; try again in a moment.",
+			Retryable: true, RetryAfter: busyRetry, Details: absence{"still_active"}}
+	}
+	return a.Aborted, err
+}

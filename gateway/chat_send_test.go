@@ -1,0 +1,336 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/gateway/client"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+)
+
+// call asks over the wire and gives the answer as it came.
+func (h *heard) call(t *testing.T, method, params string) (string, *protocol.Error) {
+	t.Helper()
+	got, err := h.Call(t.Context(), method, json.RawMessage(params))
+	var refused *protocol.Error
+	if err != nil && !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	return string(got), refused
+}
+
+// chat.send says how the message stands, however often it is sent.
+func TestSendingSaysHowItStands(t *testing.T) {
+	t.Parallel()
+	_, agents, url := staged(t)
+	c := listen(t, url, client.Options{}, "chat")
+	const broken = "The run was broken off because the gateway ended or lost it. Ask again."
+	for i, one := range []struct {
+		state         run.State
+		over          coordination.RunOver
+		again, refuse string
+	}{
+		{run.OK, coordination.RunOver{Text: "x"}, "ok", ""},
+		{run.Failed, coordination.RunOver{Error: "500", ErrorClass: "overloaded"}, "ok", ""},
+		{run.Failed, coordination.RunOver{Error: "no files", ErrorClass: "prompt"}, "error", "no files"},
+		{run.Aborted, coordination.RunOver{Reason: "rpc"}, "ok", ""},
+		{run.Aborted, coordination.RunOver{Reason: "restart"}, "error", broken},
+	} {
+		id := fmt.Sprintf("c%d", i)
+		params := fmt.Sprintf(`{"sessionKey":"main","message":"hi","idempotencyKey":%q,"timeoutMs":1500}`, id)
+		for _, status := range []string{"started", "in_flight"} {
+			if got, refused := c.call(t, "chat.send", params); refused != nil || got != fmt.Sprintf(`{"runId":%q,"status":%q}`, id, status) {
+				t.Errorf("%s %v", got, refused)
+			}
+		}
+		if ask := agents.ask(); ask.Cause != "chat" || ask.Session.String() != "agent:main:main" || ask.TimeoutMs == nil || *ask.TimeoutMs != 1500 {
+			t.Errorf("%+v", ask)
+		}
+		agents.begin(id)
+		agents.end(id, one.state, one.over)
+		got, refused := c.call(t, "chat.send", params)
+		switch {
+		case one.refuse == "" && (refused != nil || got != fmt.Sprintf(`{"runId":%q,"status":"ok"}`, id)):
+			t.Errorf("%s %v", got, refused)
+		case one.refuse != "" && (refused == nil || refused.Message != one.refuse || refused.Code != protocol.CodeUnavailable ||
+			got != fmt.Sprintf(`{"runId":%q,"status":"error","summary":%q}`, id, one.refuse)):
+			t.Errorf("%s %v", got, refused)
+		}
+	}
+}
+
+// Whoever stops a session stops all that it does, whoever has asked for it, and everybody was told when the answer comes.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{}, "agent", "chat")
+	over[any](t, c.Client, "chat.send", json.RawMessage(`{"sessionKey":"agent:eden:s","message":"x","idempotencyKey":"a"}`))
+	go func() {
+		_, _ = final(t, c.Client, `{"sessionKey":"agent:eden:s","message":"x","idempotencyKey":"b"}`, nil)
+	}()
+	<-agents.asked
+	<-agents.asked
+	if _, refused := c.call(t, "chat.abort", `{"sessionKey":"agent:eden:other","runId":"a"}`); refused == nil ||
+		refused.Message != "runId does not match sessionKey" || refused.Code != protocol.CodeInvalidRequest {
+		t.Errorf("%+v", refused)
+	}
+	if got, _ := c.call(t, "chat.abort", `{"sessionKey":"agent:eden:s","runId":"a"}`); got != `{"ok":true,"aborted":true,"runIds":["a"]}` {
+		t.Error(got)
+	}
+	at := b.now.Load()
+	ended := func(id, reason string) []string {
+		return []string{fmt.Sprintf(`agent {"runId":%q,"stream":"lifecycle","data":{"phase":"end","endedAt":%d,"aborted":true},"sessionKey":"agent:eden:s","seq":1,"ts":%d}`, id, at, at),
+			fmt.Sprintf(`chat {"runId":%q,"sessionKey":"agent:eden:s","seq":1,"state":"aborted","message":{"role":"assistant","content":[{"type":"text","text":"so far"}],"timestamp":%d},"stopReason":%q}`, id, at, reason)}
+	}
+	if len(c.events) != 2 {
+		t.Errorf("%d events before the answer", len(c.events))
+	}
+	c.expect(t, ended("a", "rpc")...)
+	if got, _ := c.call(t, "chat.abort", `{"sessionKey":"agent:eden:s","runId":"a"}`); got != `{"ok":true,"aborted":false,"runIds":[]}` {
+		t.Error(got)
+	}
+	if got, _ := c.call(t, "chat.send", `{"sessionKey":"agent:eden:s","message":" STOP! ","idempotencyKey":"stop"}`); got != `{"ok":true,"aborted":true,"runIds":["b"]}` {
+		t.Error(got)
+	}
+	c.expect(t, ended("b", "stop")...)
+	if len(agents.asks) != 2 {
+		t.Errorf("%+v", agents.asks)
+	}
+}
+
+// A session that starts over or goes is stopped before, but not if it may not.
+func TestSessionsAreStoppedBeforeTheyStartOver(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{}, "agent")
+	send := func(key, id string) {
+		over[any](t, c.Client, "chat.send", map[string]string{"sessionKey": key, "message": "x", "idempotencyKey": id})
+	}
+	b.patch(t, `{"key":"agent:eden:s"}`)
+	send("main", "m")
+	send("agent:eden:s", "s1")
+	for method, params := range map[string]string{"sessions.delete": `{"key":"main"}`, "sessions.reset": `{"key":"agent:eden:s","expectedSessionId":"no"}`} {
+		if _, refused := c.call(t, method, params); refused == nil {
+			t.Errorf("%s %s was done", method, params)
+		}
+	}
+	if len(agents.stops) != 0 {
+		t.Errorf("%+v", agents.stops)
+	}
+	over[any](t, c.Client, "sessions.reset", map[string]string{"key": "agent:eden:s"})
+	send("agent:eden:s", "s2")
+	over[any](t, c.Client, "sessions.delete", map[string]string{"key": "agent:eden:s"})
+	reasons := ""
+	for _, stop := range agents.stops {
+		reasons += stop.Reason + " " + stop.SessionKey + ";"
+	}
+	if reasons != "reset agent:eden:s;delete agent:eden:s;" {
+		t.Error(reasons)
+	}
+	for _, id := range []string{"s1", "s2"} {
+		if e := c.next(t); !strings.Contains(string(e.Payload), `"runId":"`+id+`"`) || !strings.Contains(string(e.Payload), `"aborted":true`) {
+			t.Errorf("%s", e.Payload)
+		}
+	}
+}
+
+// Commands are answered without a model, once for each key, and stand in the transcript.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{}, "chat", "agent")
+	for i, one := range []struct{ typed, says string }{
+		{"/help", "Commands:\n/help: list these commands\n"},
+		{"/model", "Model: fake/echo-1\nConfigured: fake/echo-1, fake/echo-2"},
+		{"/model ECHO-2", "Model: fake/echo-2"},
+		{"/model nope", `There is no model "nope". Configured: fake/echo-1, fake/echo-2`},
+		{"/think", "Thinking: low"},
+		{"/think: high", "Thinking: high"},
+		{"/think much", "invalid thinkingLevel (use off|minimal|low|medium|high)"},
+		{"/verbose full", "Verbose: full"},
+		{"/verbose", "Verbose: full"},
+		{"/queue", "Nothing runs or waits in this session."},
+		{" /Status ", "openclawd test\nSession: agent:main:main, agent main\nModel: fake/echo-2, thinking high, verbose full\nRuns: 0 running, 0 waiting"},
+		{"/new", "The session starts over."},
+	} {
+		id := fmt.Sprintf("cmd-%d", i)
+		params := fmt.Sprintf(`{"sessionKey":"MAIN","message":%q,"idempotencyKey":%q}`, one.typed, id)
+		if got, refused := c.call(t, "chat.send", params); got != fmt.Sprintf(`{"runId":%q,"status":"started"}`, id) {
+			t.Errorf("%s: %s %v", one.typed, got, refused)
+		}
+		var told struct {
+			RunID, SessionKey, State string
+			Seq                      int64
+			Message                  message
+		}
+		if e := c.next(t); e.Name != "chat" || json.Unmarshal(e.Payload, &told) != nil {
+			t.Fatalf("%s %s", e.Name, e.Payload)
+		}
+		if told.RunID != id || told.SessionKey != "MAIN" || told.State != "final" || told.Seq != 1 || told.Message.Model != "gateway-injected" ||
+			told.Message.Provider != "openclaw" || !strings.HasPrefix(told.Message.Content[0].Text, one.says) {
+			t.Errorf("%s: %+v", one.typed, told)
+		}
+		if got, _ := c.call(t, "chat.send", params); got != fmt.Sprintf(`{"runId":%q,"status":"ok"}`, id) {
+			t.Errorf("%s again: %s", one.typed, got)
+		}
+		h := want[history](t, b, "chat.history", `{"sessionKey":"main","limit":1}`).Messages
+		if len(h) != 1 || h[0].Role != "assistant" || !strings.HasPrefix(h[0].Content[0].Text, one.says) {
+			t.Errorf("%s: %+v", one.typed, h)
+		}
+	}
+	c.silence(t)
+	if len(agents.asks) != 0 {
+		t.Errorf("%+v", agents.asks)
+	}
+	for i, typed := range []string{"/unknown x", "/new with a word", "/stop it now"} { // these are the model's
+		over[any](t, c.Client, "chat.send", map[string]any{"sessionKey": "main", "message": typed, "idempotencyKey": fmt.Sprint(i)})
+	}
+	over[any](t, c.Client, "chat.send", map[string]any{"sessionKey": "main", "message": "/help", "idempotencyKey": "as-it-is", "suppressCommandInterpretation": true})
+	if len(agents.asks) != 4 || agents.asks[1].Reset != "new" || agents.asks[1].Message != "with a word" || agents.asks[3].Message != "/help" {
+		t.Errorf("%+v", agents.asks)
+	}
+	listed := over[struct{ Commands []struct{ Name string } }](t, c.Client, "commands.list", struct{}{}).Commands
+	if len(listed) != 9 || listed[0].Name != "help" {
+		t.Errorf("%+v", listed)
+	}
+}
+
+// agent.wait in all its states.
+func TestWaitingForARun(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{})
+	send := func(id string) {
+		over[any](t, c.Client, "chat.send", map[string]string{"sessionKey": "main", "message": "x", "idempotencyKey": id})
+	}
+	at := b.now.Load()
+	wait := func(id string, ms int) string {
+		got, refused := c.call(t, "agent.wait", fmt.Sprintf(`{"runId":%q,"timeoutMs":%d}`, id, ms))
+		if refused != nil {
+			t.Error(refused)
+		}
+		return got
+	}
+	expect := func(got, wanted string) {
+		t.Helper()
+		if wanted = strings.ReplaceAll(wanted, "AT", fmt.Sprint(at)); got != wanted {
+			t.Errorf("\ngot  %s\nwant %s", got, wanted)
+		}
+	}
+	expect(wait("nobody", 10), `{"runId":"nobody","status":"timeout","state":"unknown"}`)
+	send("w1")
+	send("w2")
+	expect(wait("w1", 0), `{"runId":"w1","status":"timeout","state":"running","queueAhead":0}`)
+	expect(wait("w2", 10), `{"runId":"w2","status":"timeout","state":"running","queueAhead":1}`)
+	agents.begin("w1")
+	expect(wait("w1", 10), `{"runId":"w1","status":"timeout","state":"running"}`)
+	waited := make(chan string, 1)
+	go func() { waited <- wait("w1", 60_000) }()
+	agents.end("w1", run.OK, coordination.RunOver{Text: "x"})
+	expect(<-waited, `{"runId":"w1","status":"ok","state":"ok","startedAt":AT,"endedAt":AT}`)
+	for id, one := range map[string]struct {
+		state  run.State
+		wanted string
+	}{
+		"w3": {run.Failed, `{"runId":"w3","status":"error","state":"error","startedAt":AT,"endedAt":AT,"error":"400 no"}`},
+		"w4": {run.TimedOut, `{"runId":"w4","status":"timeout","state":"timed_out","startedAt":AT,"endedAt":AT}`},
+		"w5": {run.Aborted, `{"runId":"w5","status":"timeout","state":"aborted","startedAt":AT,"endedAt":AT}`},
+	} {
+		send(id)
+		agents.begin(id)
+		agents.end(id, one.state, coordination.RunOver{Error: "400 no"})
+		expect(wait(id, 0), one.wanted)
+	}
+}
+
+// What waits is shown where sessions are shown, while it does.
+func TestQueuesAreShown(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{})
+	b.patch(t, `{"key":"agent:eden:s"}`)
+	b.patch(t, `{"key":"agent:eden:idle"}`)
+	type queue struct{ Depth, Running, OldestWaitMs int }
+	type shown struct {
+		Key   string
+		Queue *queue
+	}
+	list := func() map[string]*queue {
+		got := map[string]*queue{}
+		for _, row := range over[struct{ Sessions []shown }](t, c.Client, "sessions.list", struct{}{}).Sessions {
+			got[row.Key] = row.Queue
+		}
+		return got
+	}
+	if got := list(); got["agent:eden:s"] != nil {
+		t.Errorf("%+v", got)
+	}
+	for _, id := range []string{"q1", "q2"} {
+		over[any](t, c.Client, "chat.send", map[string]string{"sessionKey": "agent:eden:s", "message": "say " + id, "idempotencyKey": id})
+	}
+	b.tick(3 * time.Second)
+	if got := list(); got["agent:eden:s"] == nil || *got["agent:eden:s"] != (queue{2, 0, 3000}) || got["agent:eden:idle"] != nil {
+		t.Errorf("%+v", got["agent:eden:s"])
+	}
+	if got := over[struct{ Session shown }](t, c.Client, "sessions.describe", map[string]string{"key": "agent:eden:s"}).Session; got.Queue == nil || got.Queue.Depth != 2 {
+		t.Errorf("%+v", got)
+	}
+	status := over[struct {
+		Lanes []struct {
+			Lane, AgentID                  string
+			Waiting, Running, OldestWaitMs int
+		}
+		Sessions struct{ Recent []shown }
+	}](t, c.Client, "status", struct{}{})
+	if len(status.Lanes) != 1 || status.Lanes[0].Lane != "main" || status.Lanes[0].Waiting != 2 || status.Lanes[0].OldestWaitMs != 3000 {
+		t.Errorf("%+v", status.Lanes)
+	}
+	if r := status.Sessions.Recent; len(r) != 2 || r[0].Queue == nil && r[1].Queue == nil {
+		t.Errorf("%+v", r)
+	}
+	pending := over[struct {
+		PendingInputs struct {
+			Total int
+			Items []struct {
+				RunID, Status string
+				Message       message
+			}
+		}
+	}](t, c.Client, "chat.history", map[string]string{"sessionKey": "agent:eden:s"}).PendingInputs
+	if pending.Total != 2 || len(pending.Items) != 2 || pending.Items[0].RunID != "q1" || pending.Items[0].Message.Content[0].Text != "say q1" ||
+		pending.Items[0].Message.Role != "user" {
+		t.Errorf("%+v", pending)
+	}
+	if got, _ := c.call(t, "chat.send", `{"sessionKey":"agent:eden:s","message":"/queue","idempotencyKey":"q"}`); got == "" || len(agents.asks) != 2 {
+		t.Error(got)
+	}
+}
+
+// The original's terminal program hears the end of a run only when it has surely read that its message was accepted; the run is not slower for
+// that, and nobody else's is held back.
+func TestTheTerminalHearsTheEndAfterTheAnswer(t *testing.T) {
+	t.Parallel()
+	_, agents, url := staged(t)
+	tui := listen(t, url, client.Options{ID: "openclaw-tui", Mode: "ui"}, "chat")
+	send := func(id, text string) {
+		over[any](t, tui.Client, "chat.send", map[string]string{"sessionKey": "agent:main:main", "message": text, "idempotencyKey": id})
+	}
+	send("quick", "x")
+	start := time.Now()
+	agents.end("quick", run.OK, coordination.RunOver{Text: "pong"})
+	tui.next(t)
+	if took := time.Since(start); took < 100*time.Millisecond {
+		t.Errorf("told after %s", took)
+	}
+	send("command", "/help")
+	if len(tui.events) != 0 {
+		t.Error("told before the answer")
+	}
+	tui.next(t)
+}

@@ -1,0 +1,38 @@
+package gateway
+
+import (
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/gateway/rest"
+)
+
+// newHTTP is what programs may ask over HTTP, which is let in as clients of the protocol are.
+func (s *Server) newHTTP() *rest.Server {
+	return rest.New(rest.Options{Runs: s.opts.Runs, Tools: s.opts.Tools, Offers: s.offers, Agent: s.agentOfHTTP, Session: s.sessionOfHTTP,
+		AgentOf: func(key coordination.SessionKey) string { return agentOf(s.opts.Configuration.InForce(), key) },
+		Now:     s.opts.Now, NewID: s.opts.NewID, Logger: s.opts.Logger})
+}
+
+// offers reports whether an endpoint is on: OpenAI's are not unless the operator says so.
+func (s *Server) offers(path string) bool {
+	on := s.opts.Configuration.InForce().Gateway.HTTP
+	return path == rest.PathChat && on.ChatCompletions || path == rest.PathResponses && on.Responses
+}
+
+func (s *Server) agentOfHTTP(id string) (string, error) {
+	c := s.opts.Configuration.InForce()
+	agent, err := agentAsked(c, id)
+	if err != nil {
+		return "", err
+	}
+	_, err = keyAsked(c, "agentId", coordination.DefaultMainKey, agent) // no name of an agent that could have no session
+	return agent, err
+}
+
+func (s *Server) sessionOfHTTP(agent, name string) (coordination.SessionKey, error) {
+	c := s.opts.Configuration.InForce()
+	key, err := keyAsked(c, "sessionKey", name, agent)
+	if err != nil {
+		return key, err
+	}
+	return key, mayHaveSessions(c, "sessionKey", agentOf(c, key))
+}

@@ -1,0 +1,173 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+)
+
+// maxHeader is how many bytes of a header are taken.
+const maxHeader = 256
+
+// invocation is what a tool has done, in the shape of the original.
+type invocation struct {
+	OK     bool       `json:"ok"`
+	Result *Result    `json:"result,omitempty"`
+	Error  *toolError `json:"error,omitempty"`
+}
+
+// Result is what a tool gives, in the shape of the original.
+type Result struct {
+	Content []Block         `json:"content"`
+	Details json.RawMessage `json:"details,omitempty"`
+	IsError bool            `json:"isError,omitempty"`
+}
+
+// Block is a text.
+type Block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// ResultOf is the shape of what a tool has done.
+func ResultOf(o tool.Output) *Result {
+	return &Result{Content: []Block{{"text", o.Text}}, Details: o.Details, IsError: o.IsError}
+}
+
+type toolError struct {
+	Type    string `json:"type"` // not_found, tool_error
+	Message string `json:"message"`
+	Field   string `json:"field,omitempty"`
+}
+
+// BrokenTool is what is told of a tool that has failed inside: why is in the log only.
+const BrokenTool = "tool execution failed"
+
+// NoTool is what is told of a tool that there is not, or that the caller may not know.
+func NoTool(name string) string { return "Tool not available: " + cut(name) }
+
+// invoke answers POST /tools/invoke.
+func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
+	f, bad := read(w, r, maxInvoke)
+	if bad != nil {
+		s.failPlainly(w, bad)
+		return
+	}
+	name, args, caller, bad := s.invoked(r, f)
+	if bad != nil {
+		s.failPlainly(w, bad)
+		return
+	}
+	if s.opts.Tools == nil {
+		s.tell(w, http.StatusNotFound, invocation{Error: &toolError{Type: "not_found", Message: NoTool(name)}})
+		return
+	}
+	if args, bad = s.withAction(f, caller, name, args); bad != nil {
+		s.failPlainly(w, bad)
+		return
+	}
+	output, err := s.opts.Tools.Call(r.Context(), caller, name, args)
+	if err == nil {
+		s.tell(w, http.StatusOK, invocation{OK: true, Result: ResultOf(output)})
+		return
+	}
+	status, why := http.StatusInternalServerError, &toolError{Type: "tool_error", Message: BrokenTool}
+	switch e, _ := errors.AsType[*tool.Error](err); {
+	case e != nil && e.Code == tool.CodeUnknown:
+		status, why = http.StatusNotFound, &toolError{Type: "not_found", Message: NoTool(name)}
+	case e != nil && e.Code == tool.CodeInvalid:
+		status, why = http.StatusBadRequest, &toolError{Type: "tool_error", Message: e.Text, Field: e.Field}
+	case e == nil && !errors.Is(err, context.Canceled):
+		s.opts.Logger.Warn("a tool has failed", "tool", name, "err", err)
+	}
+	s.tell(w, status, invocation{Error: why})
+}
+
+// failPlainly says only what the original says: its clients know nothing of param and code.
+func (s *Server) failPlainly(w http.ResponseWriter, f *failure) {
+	s.tell(w, f.status, map[string]any{"error": map[string]string{"message": f.Message, "type": f.Type}})
+}
+
+// invoked reads which tool is meant, with what, and in whose name.
+func (s *Server) invoked(r *http.Request, f fields) (name string, args json.RawMessage, c tool.Caller, bad *failure) {
+	if bad = f.into("tool", "a text", &name); bad != nil || coordination.TrimJS(name) == "" {
+		return "", nil, c, invalid("tools.invoke requires body.tool", "tool", "")
+	}
+	name, args = coordination.TrimJS(name), json.RawMessage("{}")
+	if f.has("args") {
+		if bad = f.into("args", "an object", &map[string]json.RawMessage{}); bad != nil {
+			return "", nil, c, bad
+		}
+		args = f["args"]
+	}
+	session := coordination.DefaultMainKey
+	if bad = f.into("sessionKey", "a text", &session); bad != nil {
+		return "", nil, c, bad
+	}
+	if coordination.TrimJS(session) == "" {
+		session = coordination.DefaultMainKey
+	}
+	key, err := s.opts.Session("", session)
+	if err != nil {
+		return "", nil, c, invalid(err.Error(), "sessionKey", "")
+	}
+	once, bad := idempotencyKey(r)
+	if bad != nil {
+		return "", nil, c, bad
+	}
+	c = tool.Caller{Entry: tool.ByHTTP, AgentID: s.opts.AgentOf(key), SessionKey: key.String(), By: byHTTP, CallID: once,
+		Channel: header(r, "X-Openclaw-Message-Channel"), To: header(r, "X-Openclaw-Message-To"),
+		AccountID: header(r, "X-Openclaw-Account-Id"), ThreadID: header(r, "X-Openclaw-Thread-Id")}
+	return name, args, c, nil
+}
+
+// withAction puts the body's action into the arguments of a tool that has one, where they have none.
+func (s *Server) withAction(f fields, c tool.Caller, name string, args json.RawMessage) (json.RawMessage, *failure) {
+	var action string
+	if bad := f.into("action", "a text", &action); bad != nil {
+		return nil, bad
+	}
+	if action == "" || !s.takesAction(c, name) {
+		return args, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(args, &members); err != nil || members["action"] != nil {
+		return args, nil
+	}
+	members["action"] = f["action"]
+	whole, err := json.Marshal(members)
+	if err != nil {
+		return nil, internalError()
+	}
+	return whole, nil
+}
+
+func (s *Server) takesAction(c tool.Caller, name string) bool {
+	for _, spec := range s.opts.Tools.Offer(c) {
+		var schema struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if spec.Name == name && json.Unmarshal(spec.Schema, &schema) == nil {
+			return schema.Properties["action"] != nil
+		}
+	}
+	return false
+}
+
+// byHTTP is who asks, where nobody says more of himself than the gateway's secret.
+const byHTTP = "http"
+
+// header is what a header says, shortened to maxHeader.
+func header(r *http.Request, name string) string { return cut(coordination.TrimJS(r.Header.Get(name))) }
+
+func cut(text string) string {
+	if len(text) <= maxHeader {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxHeader], "")
+}

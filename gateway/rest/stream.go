@@ -1,0 +1,147 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+// stream is an answer of server-sent events. What is put into it goes out with flush.
+type stream struct {
+	w         http.ResponseWriter
+	control   *http.ResponseController
+	writeTime func(bytes int) time.Duration
+	buffer    bytes.Buffer
+	err       error // of encoding
+}
+
+// event puts in an event; without a name it is one that has only data.
+func (s *stream) event(name string, data any) {
+	if name != "" {
+		s.buffer.WriteString("event: " + name + "\n")
+	}
+	s.buffer.WriteString("data: ")
+	encoder := json.NewEncoder(&s.buffer)
+	encoder.SetEscapeHTML(false)
+	s.err = errors.Join(s.err, encoder.Encode(data))
+	s.buffer.WriteByte('\n')
+}
+
+// done puts in the mark that nothing follows.
+func (s *stream) done() { s.buffer.WriteString("data: [DONE]\n\n") }
+
+// heartbeat puts in a comment: the connection shows that it lives, and readers skip it.
+func (s *stream) heartbeat() { s.buffer.WriteString(": waiting\n\n") }
+
+// flush sends what was put in. An error means that nobody reads it.
+func (s *stream) flush() error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.buffer.Len() == 0 {
+		return nil
+	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime(s.buffer.Len()))) // one that has no deadlines waits
+	_, err := s.w.Write(s.buffer.Bytes())
+	s.buffer.Reset()
+	if s.buffer.Cap() > 1<<20 {
+		s.buffer = bytes.Buffer{}
+	}
+	return errors.Join(err, s.control.Flush())
+}
+
+// waited is what Runs.Wait has returned.
+type waited struct {
+	result run.Result
+	err    error
+}
+
+// answerAsItComes tells an answer while it is made.
+func (s *Server) answerAsItComes(w http.ResponseWriter, r *http.Request, q *question, v voice, hears *follower) {
+	ctx, done := context.WithCancel(r.Context())
+	defer done()
+	ended := make(chan waited, 1)
+	go func() {
+		result, err := s.opts.Runs.Wait(ctx, q.runID)
+		ended <- waited{result, err}
+	}()
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream; charset=utf-8")
+	header.Set("Cache-Control", "no-cache, no-transform")
+	header.Set("X-Accel-Buffering", "no")
+	out := &stream{w: w, control: http.NewResponseController(w), writeTime: s.writeTime}
+	v.begin(out)
+	if out.flush() != nil {
+		s.leave(ctx, q)
+		return
+	}
+	if s.pass(ctx, q, v, hears, out, ended) {
+		_ = out.flush() // whoever does not read the end misses it
+	}
+}
+
+// pass tells what is said until the run is over. It reports whether the last of it waits in out.
+func (s *Server) pass(ctx context.Context, q *question, v voice, hears *follower, out *stream, ended <-chan waited) bool {
+	beat := time.NewTicker(s.opts.Heartbeat)
+	defer beat.Stop()
+	heard := false
+	for {
+		keepsUp := true
+		select {
+		case <-hears.news:
+			var delta string
+			if delta, keepsUp = hears.next(); delta != "" {
+				heard = true
+				v.say(out, delta)
+				beat.Reset(s.opts.Heartbeat)
+			}
+		case <-beat.C:
+			out.heartbeat()
+		case w := <-ended:
+			return s.finish(ctx, q, v, hears, out, w, heard)
+		}
+		if !keepsUp {
+			s.opts.Logger.Info("a client has not kept up with its stream", "run", q.runID)
+		}
+		if !keepsUp || out.flush() != nil {
+			s.leave(ctx, q)
+			return false
+		}
+	}
+}
+
+// finish tells the end of a run, or why it is not known.
+func (s *Server) finish(ctx context.Context, q *question, v voice, hears *follower, out *stream, w waited, heard bool) bool {
+	var why *failure
+	switch {
+	case w.err == nil:
+		o := outcomeOf(&w.result)
+		delta, keepsUp := hears.last(o.text)
+		if !keepsUp {
+			return false
+		}
+		if delta += o.tail(heard || delta != ""); delta != "" {
+			v.say(out, delta)
+		}
+		v.end(out, o)
+		out.done()
+		return true
+	case errors.Is(context.Cause(ctx), wire.ErrStopping):
+		why = stopping()
+	case s.isOver(ctx, q):
+		return false
+	default:
+		s.opts.Logger.Error("a run cannot be waited for", "run", q.runID, "err", w.err)
+		why = internalError()
+	}
+	out.event("", struct {
+		Error *failure `json:"error"`
+	}{why})
+	return true
+}

@@ -1,0 +1,102 @@
+package rest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// asked is whom a request asks, and whether it is one that was made before.
+type asked struct {
+	key   coordination.SessionKey
+	runID string
+	once  bool // the client has said how to tell that it asks again
+}
+
+// whom finds the session that a request means: the one that it names, else the one that its user has, else one of its own. family is what
+// the names of the latter begin with.
+func (s *Server) whom(r *http.Request, model, user, family string) (a asked, bad *failure) {
+	named, param := header(r, "X-Openclaw-Agent-Id"), ""
+	if named == "" {
+		named, param = agentIn(model), "model"
+	}
+	agent, err := s.opts.Agent(named)
+	if err != nil {
+		return a, invalid(err.Error(), param, "unknown_agent")
+	}
+	key, bad := idempotencyKey(r)
+	if bad != nil {
+		return a, bad
+	}
+	a.runID, a.once = key, key != ""
+	if !a.once {
+		a.runID = family + "_" + s.opts.NewID()
+	}
+	if session := coordination.TrimJS(r.Header.Get("X-Openclaw-Session-Key")); session != "" {
+		a.key, err = s.opts.Session(strings.ToLower(named), session)
+		param = ""
+	} else {
+		a.key, err = s.opts.Session(agent, "agent:"+agent+":"+sessionName(family, user, a.runID))
+		param = "user"
+	}
+	if err != nil {
+		return a, invalid(err.Error(), param, "invalid_session_key")
+	}
+	return a, nil
+}
+
+// agentIn is the agent that the name of a model stands for, "" if it stands for none.
+func agentIn(model string) string {
+	for _, prefix := range [...]string{"openclaw:", "openclaw/", "agent:"} {
+		if len(model) > len(prefix) && strings.EqualFold(model[:len(prefix)], prefix) {
+			return coordination.TrimJS(model[len(prefix):])
+		}
+	}
+	return ""
+}
+
+// Families of sessions that are founded here, and of ids.
+const (
+	familyChat      = "chatcmpl"
+	familyResponses = "resp"
+)
+
+// sessionName is the name of a user's session, or of one for one run only. It is the same for a request that is sent again.
+func sessionName(family, user, runID string) string {
+	begin := map[string]string{familyChat: "openai", familyResponses: "openresponses"}[family]
+	if user == "" {
+		return begin + ":" + digest(runID)
+	}
+	if len(user) > 64 || strings.ContainsFunc(user, isOdd) {
+		user = "sha256-" + digest(user)
+	}
+	return begin + "-user:" + user
+}
+
+// isOdd reports whether a character of a user's name could mean something in a key, or be another one's in lower case.
+func isOdd(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("._@-", r)
+}
+
+// digest is a name for a text that may be anything.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// idempotencyKey is how a client says that it asks the same again, "" if it does not.
+func idempotencyKey(r *http.Request) (string, *failure) {
+	for _, name := range [...]string{"Idempotency-Key", "X-Request-Id"} {
+		key := coordination.TrimJS(r.Header.Get(name))
+		if len(key) > maxHeader {
+			return "", invalid(name+" is too long: at most 256 bytes are taken", "", "invalid_idempotency_key")
+		}
+		if key != "" {
+			return key, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+	runs "github.com/pronto-lab/openclawd/projections/run"
+)
+
+// waitAnswer answers agent.wait. Status has the original's words, of which timeout means two things: the run is not over yet, or it was
+// stopped. State says which.
+type waitAnswer struct {
+	RunID     string `json:"runId"`
+	Status    string `json:"status"` // ok, error, timeout
+	State     string `json:"state"`  // ok, error, aborted, timed_out, running, unknown
+	StartedAt int64  `json:"startedAt,omitempty"`
+	EndedAt   int64  `json:"endedAt,omitempty"`
+	Error     string `json:"error,omitempty"`
+	Ahead     *int   `json:"queueAhead,omitempty"` // runs of the session that come before it; only while it waits for its turn
+}
+
+// waitForRun answers agent.wait when the run is over, or the time is. A run that nobody knows may begin at any time, so the whole time is
+// waited, unless the client leaves.
+func (s *Server) waitForRun(ctx context.Context, call *wire.Call) (any, error) {
+	const usual, longest = 30_000, 1<<31 - 1
+	p, err := paramsOf[struct {
+		RunID     string   `json:"runId"`
+		TimeoutMs *float64 `json:"timeoutMs"`
+	}](call)
+	if err != nil {
+		return nil, err
+	}
+	wait := float64(usual)
+	if p.TimeoutMs != nil {
+		wait = min(*p.TimeoutMs, longest)
+	}
+	patient, stop := context.WithTimeout(ctx, time.Duration(wait)*time.Millisecond)
+	defer stop()
+	if s.opts.Runs == nil {
+		<-patient.Done()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return waitAnswer{RunID: p.RunID, Status: "timeout", State: "unknown"}, nil
+	}
+	r, found, err := s.opts.Runs.Look(ctx, p.RunID)
+	if err == nil && (!found || !r.State.Over()) && wait > 0 {
+		r, err = s.opts.Runs.Wait(patient, p.RunID)
+		found = r.State != ""
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		return nil, err
+	case !found:
+		return waitAnswer{RunID: p.RunID, Status: "timeout", State: "unknown"}, nil
+	}
+	return s.waited(ctx, &r)
+}
+
+// waited is how a run stands.
+func (s *Server) waited(ctx context.Context, r *run.Result) (a waitAnswer, err error) {
+	a = waitAnswer{RunID: r.RunID, Status: "timeout", State: string(r.State), StartedAt: r.StartedAt, EndedAt: r.EndedAt}
+	switch r.State {
+	case run.OK:
+		a.Status = "ok"
+	case run.Failed:
+		if a.Status = "error"; r.Over != nil {
+			a.Error = errorText(r.Over)
+		}
+	case run.Queued, run.Running:
+		a.State, a.StartedAt, a.EndedAt = string(run.Running), 0, 0
+		if r.State == run.Queued {
+			a.Ahead, err = s.ahead(ctx, r)
+		}
+	}
+	return a, err
+}
+
+// ahead is how many runs of its session come before one that waits.
+func (s *Server) ahead(ctx context.Context, r *run.Result) (*int, error) {
+	before := 0
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		open, err := runs.List(ctx, tx, runs.Query{SessionKey: r.SessionKey, States: []run.State{run.Queued, run.Running}, Before: r.Seq})
+		before = len(open)
+		return err
+	})
+	return &before, err
+}
