@@ -25,8 +25,8 @@ build: ## Build bin/openclawd
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd ./cmd/openclawd
 
 .PHONY: run
-run: build ## Serve sample data on 127.0.0.1:3847 (Ctrl-C ends it)
-	@exec ./bin/openclawd serve --sample
+run: build ## Serve sample data and its agents on 127.0.0.1:3847 and 18789 (Ctrl-C ends it; ARGS="--gateway 127.0.0.1:0")
+	@exec ./bin/openclawd serve --sample $(ARGS)
 
 .PHONY: test
 test: ## Run vet and all tests, with the race detector where there is a C compiler

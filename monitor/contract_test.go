@@ -90,11 +90,23 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/milestones", 502},
 		{"/api/milestones/m1", 502},
 		{"/api/milestones/%2e%2e", 404},
+		{"/api/runs", 200},
+		{"/api/runs?session=agent:eden:main&agent=eden&state=queued,ok&limit=1", 200},
+		{"/api/runs?state=walking", 400},
+		{"/api/runs?cursor=x", 400},
+		{"/api/runs?min_seq=1000", 503},
+		{"/api/work", 200},
+		{"/api/work?state=dead&kind=mail&key=k&owner=eden", 200},
+		{"/api/work?state=undead", 400},
+		{"/api/work?state=dead,waiting", 400},
+		{"/api/work?min_seq=1000", 503},
 		{"/ws", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
 	}
 	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
+	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
 	for path := range contract.document.Paths.Map() {
 		if !asked[path] {
 			t.Errorf("nothing asks for %s", path)

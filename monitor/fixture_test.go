@@ -23,6 +23,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,8 +53,8 @@ func setup(t testing.TB, change ...func(*monitor.Options)) *testBundle {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	rules := coordination.RulesV2
-	if _, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(rules), index.Definition(rules),
-		conversation.Definition(rules)}, projections.Options{Rules: rules}); err != nil {
+	if _, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(rules), run.Definition(), work.Definition(),
+		index.Definition(rules), conversation.Definition(rules)}, projections.Options{Rules: rules}); err != nil {
 		t.Fatal(err)
 	}
 	b := &testBundle{db: db}

@@ -39,6 +39,7 @@ const (
 type Running struct {
 	Mode      string         `json:"mode"` // produce; follow: another gateway produces
 	API       string         `json:"api,omitempty"`
+	StateDir  string         `json:"stateDir,omitempty"`
 	StartedAt time.Time      `json:"startedAt,omitzero"`
 	Gateway   *GatewayState  `json:"gateway"`
 	Follow    *FollowState   `json:"follow"`

@@ -57,6 +57,8 @@ type Options struct {
 	// MilestoneInterval is how often Task-Hub is asked whether its milestones have changed, while somebody is on /ws; negative: never.
 	MilestoneInterval time.Duration
 
+	Work Work // nil: no agents run here, and nothing can be done about what waits
+
 	Operations Operations // what the program around the API tells operators
 
 	Push push.Options // bounds of /ws; Now, Logger and Version are those of the other answers
@@ -153,6 +155,10 @@ func (s *Server) routes() []route {
 		{http.MethodPost, workspaceFilePath, "POST /api/workspace-file", s.writeFile},
 		{"", milestonesPath, "GET /api/milestones", s.milestones},
 		{"", milestonesPath + "/*", "GET /api/milestones/*", s.milestones},
+		{"", "/api/runs", "GET /api/runs", s.listRuns},
+		{"", workPath, "GET /api/work", s.listWork},
+		{http.MethodPost, workPath + "/*" + resendTail, "POST /api/work/:effectId/resend", s.resendWork},
+		{http.MethodPost, workPath + "/*" + cancelTail, "POST /api/work/:effectId/cancel", s.cancelWork},
 		{"", livePath, "GET /ws", s.live},
 	}
 }

@@ -29,6 +29,7 @@ type Status struct {
 	Sessions    conversation.Recent    `json:"sessions"`
 	Trouble     []conversation.Trouble `json:"trouble"` // the newest five
 	Projections []projections.Status   `json:"projections"`
+	Work        WorkState              `json:"work"`
 	Importing   *importAnswer          `json:"importing,omitempty"`
 	Reasons     []Reason               `json:"reasons"`
 }
@@ -111,7 +112,11 @@ func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error)
 		return err
 	}
 	trouble, err := conversation.NewestTrouble(ctx, v.tx, newestTrouble)
+	if err != nil {
+		return err
+	}
 	a.Trouble = listOf(trouble)
+	a.Work, err = v.workState(ctx)
 	return err
 }
 

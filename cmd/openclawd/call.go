@@ -26,10 +26,25 @@ import (
 
 // calling holds the flags of call.
 type calling struct {
+	doorway
+	timeout     time.Duration
+	final, list bool
+}
+
+// doorway holds the flags of commands that speak to a running gateway.
+type doorway struct {
 	asking
-	url, token, password  string
-	timeout               time.Duration
-	final, list, insecure bool
+	url, token, password string
+	insecure             bool
+}
+
+func (d *doorway) addFlags(cmd *cobra.Command) {
+	d.asking.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&d.url, "url", "", "`URL` of the gateway, ws:// or wss://")
+	flags.StringVar(&d.token, "token", "", "`TOKEN` to show; on this machine OPENCLAW_GATEWAY_TOKEN does as well, and no other user sees it")
+	flags.StringVar(&d.password, "password", "", "`PASSWORD` to show; likewise OPENCLAW_GATEWAY_PASSWORD")
+	flags.BoolVar(&d.insecure, "insecure", false, "show a secret to another machine over ws:// too")
 }
 
 const defaultCallTime = 30 * time.Second
@@ -60,19 +75,15 @@ the connection was lost; 78 the gateway does not let us in.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return p.completeMethods(cmd.Context(), c), cobra.ShellCompDirectiveNoFileComp
+			return p.completeMethods(cmd.Context(), c.doorway), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	c.addFlags(cmd)
 	flags := cmd.Flags()
 	flags.Lookup(jsonFlag).Usage = "answer on one line, errors in JSON too"
-	flags.StringVar(&c.url, "url", "", "`URL` of the gateway, ws:// or wss://")
-	flags.StringVar(&c.token, "token", "", "`TOKEN` to show; on this machine OPENCLAW_GATEWAY_TOKEN does as well, and no other user sees it")
-	flags.StringVar(&c.password, "password", "", "`PASSWORD` to show; likewise OPENCLAW_GATEWAY_PASSWORD")
 	flags.DurationVar(&c.timeout, "timeout", defaultCallTime, "`TIME` to wait for the answer, connecting included")
 	flags.BoolVar(&c.final, "expect-final", false, "wait for the second answer of a method that first says accepted, as agent does")
 	flags.BoolVar(&c.list, "list", false, "list the methods that the gateway tells of")
-	flags.BoolVar(&c.insecure, "insecure", false, "show a secret to another machine over ws:// too")
 	return cmd
 }
 
@@ -89,7 +100,7 @@ func (p *process) call(ctx context.Context, c calling, args []string, stdin io.R
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, c.timeout, &lateError{c.timeout})
 	defer stop()
-	gateway, err := p.dial(ctx, c)
+	gateway, err := p.dial(ctx, c.doorway, nil)
 	if err != nil {
 		return err
 	}
@@ -117,14 +128,14 @@ func (p *process) call(ctx context.Context, c calling, args []string, stdin io.R
 	return p.writePayload(c, payload)
 }
 
-// dial connects to the gateway that the flags name.
-func (p *process) dial(ctx context.Context, c calling) (*client.Client, error) {
-	door, err := p.door(ctx, c)
+// dial connects to the gateway that the flags name. hear is told of its events; it may be nil.
+func (p *process) dial(ctx context.Context, d doorway, hear func(client.Event)) (*client.Client, error) {
+	door, err := p.door(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	gateway, err := client.Dial(ctx, door.URL, client.Options{
-		Token: door.Token.Reveal(), Password: door.Password.Reveal(), Version: buildinfo.Read().Version,
+		Token: door.Token.Reveal(), Password: door.Password.Reveal(), Version: buildinfo.Read().Version, Event: hear, Caps: capsOf(hear),
 	})
 	if err != nil {
 		return nil, dialError(door.URL, err)
@@ -132,14 +143,22 @@ func (p *process) dial(ctx context.Context, c calling) (*client.Client, error) {
 	return gateway, nil
 }
 
+// capsOf asks for the events of tools where somebody hears events.
+func capsOf(hear func(client.Event)) []string {
+	if hear == nil {
+		return nil
+	}
+	return []string{"tool-events"}
+}
+
 // completeTime is how long whoever completes a word waits.
 const completeTime = time.Second
 
 // completeMethods lists what the gateway tells of, if there is one that soon says so.
-func (p *process) completeMethods(ctx context.Context, c calling) []cobra.Completion {
+func (p *process) completeMethods(ctx context.Context, d doorway) []cobra.Completion {
 	ctx, stop := context.WithTimeout(ctx, completeTime)
 	defer stop()
-	gateway, err := p.dial(ctx, c)
+	gateway, err := p.dial(ctx, d, nil)
 	if err != nil {
 		return nil
 	}
@@ -172,29 +191,29 @@ func callParams(args []string, stdin io.Reader) (any, error) {
 }
 
 // door finds the gateway and what to show it.
-func (p *process) door(ctx context.Context, c calling) (place.Door, error) {
-	at, err := p.place(c.asking)
+func (p *process) door(ctx context.Context, d doorway) (place.Door, error) {
+	at, err := p.place(d.asking)
 	if err != nil {
 		return place.Door{}, err
 	}
-	shown := place.Secrets{Token: config.Secret(c.token), Password: config.Secret(c.password)}
-	if c.url == "" {
+	shown := place.Secrets{Token: config.Secret(d.token), Password: config.Secret(d.password)}
+	if d.url == "" {
 		return at.GatewayDoor(ctx, shown)
 	}
-	return p.doorAt(at, c, shown)
+	return p.doorAt(at, d, shown)
 }
 
-func (p *process) doorAt(at *place.Place, c calling, shown place.Secrets) (place.Door, error) {
-	u, err := url.Parse(c.url)
+func (p *process) doorAt(at *place.Place, d doorway, shown place.Secrets) (place.Door, error) {
+	u, err := url.Parse(d.url)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Hostname() == "" || u.User != nil {
-		value := c.url
+		value := d.url
 		if strings.Contains(value, "@") {
 			value = config.Secret(value).String()
 		}
 		return place.Door{}, &settings.Error{Setting: "--url", Value: value, Err: errors.New("it is no URL of a gateway"),
 			Mend: "give one such as ws://127.0.0.1:18789 or wss://gateway.example, without a name or a password in it"}
 	}
-	if u.Scheme == "ws" && !place.IsLoopback(u.Hostname()) && !c.insecure && shown != (place.Secrets{}) {
+	if u.Scheme == "ws" && !place.IsLoopback(u.Hostname()) && !d.insecure && shown != (place.Secrets{}) {
 		return place.Door{}, &settings.Error{Setting: "--url", Value: u.Redacted(),
 			Err:  errors.New("what is shown to another machine over ws:// can be read on the way"),
 			Mend: "use wss://, or a tunnel to 127.0.0.1; --insecure does it all the same"}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
@@ -67,6 +68,7 @@ func (p *process) checkConfig(c checking, args []string) error {
 		return err
 	}
 	loaded, findings := config.Load(path, p.getenv)
+	findings = append(findings, catalogue.Check(loaded)...)
 	if len(args) == 1 && !loaded.Found {
 		return &settings.Error{Setting: "configuration", Value: path, Err: errors.New("there is no such file"), Mend: "name a file that is there"}
 	}

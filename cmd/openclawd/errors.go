@@ -20,6 +20,7 @@ const (
 	exitUsage  = 2
 	exitAgain  = 75 // locked by another, busy, or interrupted: the same command may succeed later
 	exitConfig = 78
+	exitBroken = 130 // stopped from the keyboard, as shells count it
 )
 
 func exitCode(err error) int {
@@ -30,15 +31,21 @@ func exitCode(err error) int {
 		late   *lateError
 		lost   *lostError
 		called *callError
+		busy   *busyError
+		gone   *runLostError
+		broken *interruptedError
 	)
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &broken):
+		return exitBroken
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &called):
 		return called.exit()
-	case errors.As(err, &locked), errors.As(err, &late), errors.As(err, &lost), errors.Is(err, context.Canceled):
+	case errors.As(err, &locked), errors.As(err, &late), errors.As(err, &lost), errors.As(err, &busy), errors.As(err, &gone),
+		errors.Is(err, context.Canceled):
 		return exitAgain
 	case errors.As(err, &config):
 		return exitConfig

@@ -2,7 +2,7 @@
 // top the Task-Monitor API and the OpenClaw gateway.
 //
 // Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 75 another openclawd has the file, or it was busy or interrupted; 78 a
-// setting is wrong.
+// setting is wrong; 130 a run of an agent was stopped from the keyboard.
 package main
 
 import (

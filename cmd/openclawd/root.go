@@ -18,8 +18,10 @@ func newRoot(p *process) *cobra.Command {
 		Long: `openclawd keeps every coordination event of a team of LLM agents in one SQLite file, turns the log into tables of work sessions,
 conversations and threads, and answers the Task-Monitor API and clients of the OpenClaw gateway from them.
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file, or it was busy or interrupted, 78 a setting is wrong.`,
-		Example: `  openclawd serve --follow          # beside a running OpenClaw, on ~/.openclaw
+Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file, or it was busy or interrupted, 78 a setting is wrong, 130
+stopped with Ctrl-C.`,
+		Example: `  openclawd agent "hello"           # speak to an agent of the running gateway
+  openclawd serve --follow          # beside a running OpenClaw, on ~/.openclaw
   openclawd serve                   # the gateway itself, in OpenClaw's place
   openclawd serve --sample          # try it with sample data
   openclawd events query --limit 5  # the newest events`,
@@ -34,6 +36,9 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newServe(p),
+		newAgent(p),
+		newRuns(p),
+		newWork(p),
 		newCall(p),
 		newToken(p),
 		newImport(p),

@@ -17,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
@@ -65,7 +66,7 @@ OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, va
 	flags.StringVar(&s.stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw); need not exist")
 	addDB(cmd, &s.db)
 	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); one that other machines reach needs a write token")
-	flags.StringVar(&s.gateway, "gateway", "", "`ADDR` of the gateway (default 127.0.0.1:18789; any free port with --sample), or off; not with --follow")
+	flags.StringVar(&s.gateway, "gateway", "", "`ADDR` of the gateway (default 127.0.0.1:18789), or off; not with --follow")
 	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
 	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
 	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API and the gateway may be asked; may be repeated")
@@ -110,7 +111,11 @@ func (p *process) announce(s serving, stateDir string, api, gateway net.Addr) {
 	if s.sample {
 		fmt.Fprintf(p.stdout, "try: curl -s '%s/api/work-sessions?limit=3'\n", api)
 		if gateway != nil {
-			fmt.Fprintf(p.stdout, "try: openclawd call agents.list --url ws://%s --state-dir %s\n", gateway, stateDir)
+			place := ""
+			if api.String() != settings.Of(config.Default(), p.getenv, "", nil).API.Value {
+				place = " --state-dir " + stateDir // nobody looks there unasked
+			}
+			fmt.Fprintf(p.stdout, "try: openclawd agent \"hello\" --agent eden%s\n", place)
 		}
 	}
 }
@@ -126,9 +131,6 @@ func (p *process) options(s serving) (server.Options, error) {
 	}
 	opts := server.Options{StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
 		Mirror: !s.follow && !s.sample}
-	if s.sample && s.gateway == "" && p.getenv("OPENCLAW_GATEWAY_PORT") == "" {
-		opts.Gateway = "127.0.0.1:0" // a gateway that serves in earnest may have the usual one
-	}
 	var errs [6]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()

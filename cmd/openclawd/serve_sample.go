@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
@@ -42,8 +45,17 @@ func (h *sampleHome) fill(shift time.Duration) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(target, moveTimes(text, shift), 0o600)
+		if text = moveTimes(text, shift); path == settings.FileName {
+			text = settle(text)
+		}
+		return os.WriteFile(target, text, 0o600)
 	})
+}
+
+// settle makes the configuration that of the sample's own place: workspaces are in its directory, and who answers needs no key.
+func settle(text []byte) []byte {
+	text = bytes.ReplaceAll(text, []byte(`"~/.openclaw/`), []byte(`"`))
+	return bytes.Replace(text, []byte(`"model": "x"`), []byte(`"model": "`+config.ScriptedModel+`"`), 1)
 }
 
 func (h *sampleHome) remove() error { return os.RemoveAll(h.dir) }

@@ -138,8 +138,16 @@ func (p *process) sessions(ctx context.Context, l listing) error {
 
 // readSessions reads the database that the flags name.
 func (p *process) readSessions(ctx context.Context, stateDir, db string, read func(*sql.Tx) error) error {
-	if db == "" && stateDir != "" {
+	switch {
+	case db == "" && stateDir != "":
 		db = filepath.Join(stateDir, database.Name)
+	case db == "":
+		at, err := p.place(asking{})
+		if err != nil {
+			return err
+		}
+		_, _ = at.Status(ctx) // where a server answers, its database is meant, as everywhere
+		db = at.DB
 	}
 	log, err := p.openToRead(ctx, db)
 	if err != nil {
@@ -151,12 +159,7 @@ func (p *process) readSessions(ctx context.Context, stateDir, db string, read fu
 
 func (p *process) writeSessions(list []session.Session, l listing) error {
 	if len(list) == 0 {
-		text := `no sessions yet: clients of the gateway make them, e.g. openclawd call sessions.patch '{"key": "main", "label": "lab"}'`
-		for _, flag := range [][2]string{{" --state-dir ", l.stateDir}, {" --db ", l.db}} {
-			if value := flag[1]; value != "" {
-				text += flag[0] + "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
-			}
-		}
+		text := `no sessions yet: clients of the gateway make them, e.g. openclawd call sessions.patch '{"key": "main", "label": "lab"}'` + shownPlace(l.stateDir, l.db)
 		if l.agent != "" || l.label != "" || l.search != "" || l.active != 0 {
 			text = "no session is like that; openclawd sessions lists all"
 		}

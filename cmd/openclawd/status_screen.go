@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	coordrun "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -27,6 +31,8 @@ func (p *process) writeStatus(r *statusReport) error {
 	add("log", "%s", r.headLine())
 	add("events", "%s in 24 hours, %s in 7 days", output.Thousands(r.Events.LastDay), output.Thousands(r.Events.LastWeek))
 	add("sessions", "%s active, %s quiet, %s blocked", output.Thousands(r.Sessions.Active), output.Thousands(r.Sessions.Quiet), output.Thousands(r.Sessions.Blocked))
+	add("work", "%s", workLine(&r.Work))
+	add("runs", "%s", runsLine(r.Work.Runs))
 	add("tables", "%s", tablesLine(r.Projections))
 	if i := r.Importing; i != nil {
 		add("import", "%s of %s", output.Bytes(i.Bytes), output.Bytes(i.Total))
@@ -64,6 +70,49 @@ func (r *statusReport) headLine() string {
 	line := fmt.Sprintf("%s, the newest of %s", output.Count(r.Seq, "event"), strings.Replace(strings.TrimSuffix(*r.HeadAt, "Z"), "T", " ", 1))
 	if behind := r.Seq - r.AsOfSeq; behind > 0 {
 		line += fmt.Sprintf("; answers are %s behind", output.Count(behind, "event"))
+	}
+	return line
+}
+
+// workLine says for each lane how much waits and is under way, whoever it belongs to.
+func workLine(w *monitor.WorkState) string {
+	type lane struct {
+		waiting, running int
+		oldest           int64
+	}
+	lanes := map[string]lane{}
+	for _, l := range w.Lanes {
+		if all := lanes[l.Lane]; l.Waiting+l.Running > 0 {
+			lanes[l.Lane] = lane{all.waiting + l.Waiting, all.running + l.Running, max(all.oldest, l.OldestMs)}
+		}
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(lanes)) {
+		l := lanes[name]
+		part := fmt.Sprintf("%s: %s waiting, %s running", name, output.Thousands(int64(l.waiting)), output.Thousands(int64(l.running)))
+		if l.waiting > 0 {
+			part += ", the first for " + span(l.oldest)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing waits")
+	}
+	if w.Dead > 0 {
+		parts = append(parts, output.Thousands(int64(w.Dead))+" given up (openclawd work --dead)")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func runsLine(states map[string]int64) string {
+	line := output.Thousands(states[string(coordrun.OK)]) + " ok"
+	for _, s := range []struct {
+		state coordrun.State
+		word  string
+	}{{coordrun.Failed, "failed"}, {coordrun.Aborted, "stopped"}, {coordrun.TimedOut, "timed out"}} {
+		if n := states[string(s.state)]; n > 0 {
+			line += ", " + output.Thousands(n) + " " + s.word
+		}
 	}
 	return line
 }

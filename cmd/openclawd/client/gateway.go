@@ -24,11 +24,22 @@ func (p *Place) GatewayDoor(ctx context.Context, shown Secrets) (Door, error) {
 	at := p.Gateway.Listen.Value
 	if status, _ := p.Status(ctx); status != nil && status.Gateway != nil && p.mayBe(status.Gateway.Address) {
 		at = status.Gateway.Address
+		p.moveTo(status.StateDir)
 	} else if err := p.Gateway.Check(); err != nil {
 		return Door{}, err
 	}
 	d := Door{"ws://" + reachableAt(at), shown}
 	return d, p.complete(&d)
+}
+
+// moveTo makes the place that of the server that answers, where nobody has named another one: its token is there, if we may read it.
+func (p *Place) moveTo(stateDir string) {
+	if p.Named || stateDir == "" || sameFile(stateDir, p.StateDir) {
+		return
+	}
+	p.StateDir = stateDir
+	p.Config, p.Findings = config.Load(settings.File(stateDir), p.getenv)
+	p.Gateway = settings.GatewayOf(p.Config, p.getenv, "", nil)
 }
 
 // mayBe keeps whoever answers in the server's place from having a secret sent to another machine.

@@ -17,6 +17,8 @@ type Place struct {
 	API          string // host:port
 	Named        bool   // somebody has named DB or StateDir: only a server of that very database counts
 	apiNamed     bool   // by a flag: no other address counts
+	writeToken   settings.Sourced[config.Secret]
+	getenv       func(string) string
 
 	Gateway settings.Gateway // without a token that only its file gives
 
@@ -27,13 +29,13 @@ type Place struct {
 // PlaceOf finds the place as openclawd serve does. db and api are flags; "" is one that is not given. named says that the state directory
 // was named too, and is not the default.
 func PlaceOf(stateDir, db, api string, named bool, getenv func(string) string) *Place {
-	p := &Place{StateDir: stateDir, DB: db, Named: named || db != "", apiNamed: api != ""}
+	p := &Place{StateDir: stateDir, DB: db, Named: named || db != "", apiNamed: api != "", getenv: getenv}
 	if db == "" {
 		p.DB = filepath.Join(stateDir, database.Name)
 	}
 	p.Config, p.Findings = config.Load(settings.File(stateDir), getenv)
 	found := settings.Of(p.Config, getenv, api, nil)
-	p.API = found.API.Value
+	p.API, p.writeToken = found.API.Value, found.Token
 	p.Gateway = settings.GatewayOf(p.Config, getenv, "", nil)
 	return p
 }

@@ -98,7 +98,7 @@ func (p *Program) newMonitor() *monitor.Server {
 	return monitor.New(monitor.Options{
 		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
 		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.Monitor(), Durability: string(p.log.Durability()),
-		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(),
+		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
 	})
 }
 

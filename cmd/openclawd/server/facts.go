@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/monitor/push"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
+	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 // facts are how everything stands at one moment. Readiness, metrics and status are made from them. Taking them reads some dozen rows
@@ -37,6 +41,11 @@ type facts struct {
 	search    *monitor.SearchState // nil: there is no search
 	push      push.Stats
 	gateway   *gatewayFacts // nil: none is open
+	lanes     []work.Lane
+	runs      map[run.State]int64
+	capacity  map[string]int // of the pools of the configuration
+	stuck     int64          // pieces of work that do not end
+	unknown   []string       // kinds of work that nobody does
 	backup    backup.State
 	overdue   bool // the newest backup is too old
 	config    configStatus
@@ -50,6 +59,15 @@ func (p *Program) facts(ctx context.Context) *facts {
 		at: p.opts.Now(), gauges: p.log.Gauges(), following: p.opts.Follow, follow: p.followStatus(), mirror: p.mirrorStatus(ctx),
 		search: p.searchState(), push: p.monitor.PushStats(), gateway: p.gatewayFacts(), backup: p.backups.State(), overdue: p.backups.Overdue(),
 		config: p.configStatus(), overrides: p.overrides.Problem(),
+	}
+	if p.agents != nil {
+		stats := p.agents.worker.Stats()
+		f.stuck, f.unknown, f.capacity = stats.Stuck, stats.Unknown, map[string]int{}
+		for name, pool := range stats.Pools {
+			if pool.Capacity > 0 {
+				f.capacity[name] = pool.Capacity
+			}
+		}
 	}
 	f.free, f.freeKnown = backup.Free(filepath.Dir(p.log.Path()))
 	_, _, f.importing = p.importing.progress()
@@ -70,7 +88,11 @@ func (f *facts) read(ctx context.Context, tx *sql.Tx) (err error) {
 	if f.doubts, err = index.CountDoubts(ctx, tx); err != nil {
 		return fmt.Errorf("count doubts: %w", err)
 	}
-	return nil
+	if f.lanes, err = work.Lanes(ctx, tx); err != nil {
+		return err
+	}
+	f.runs, err = runs.Count(ctx, tx)
+	return err
 }
 
 // Bounds beyond which something is a reason not to be ready.
@@ -81,11 +103,11 @@ const (
 )
 
 // warnings are the codes of reasons that do not keep the program from being ready: what clients get is right.
-var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue"}
+var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown"}
 
 // reasons lists what keeps the program from doing its whole work, or soon may.
 func (f *facts) reasons() []monitor.Reason {
-	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons())
+	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons(), f.workReasons())
 	for i := range list {
 		list[i].Severity = monitor.SeverityError
 		if slices.Contains(warnings, list[i].Code) {
@@ -186,6 +208,26 @@ func (f *facts) gatewayReasons() (list []monitor.Reason) {
 	return list
 }
 
+func (f *facts) workReasons() (list []monitor.Reason) {
+	if f.stuck > 0 {
+		list = append(list, monitor.Reason{Code: "work_stuck", What: output.Count(f.stuck, "piece") + " of work do not end although their time is over",
+			Mend: "restart openclawd, and report what its log says of them"})
+	}
+	if len(f.unknown) > 0 {
+		list = append(list, monitor.Reason{Code: "work_unknown", What: "there is work that this version does not know: " + strings.Join(f.unknown, ", "),
+			Mend: "start the version that has asked for it, or cancel it: openclawd work cancel"})
+	}
+	dead := 0
+	for i := range f.lanes {
+		dead += f.lanes[i].Dead
+	}
+	if dead > 0 {
+		list = append(list, monitor.Reason{Code: "work_dead", What: output.Count(int64(dead), "piece") + " of work given up after too many attempts",
+			Mend: "openclawd work --dead lists them, openclawd work resend and openclawd work cancel settle them"})
+	}
+	return list
+}
+
 // operations is what the program tells operators through the API.
 func (p *Program) operations() monitor.Operations {
 	return monitor.Operations{
@@ -195,11 +237,19 @@ func (p *Program) operations() monitor.Operations {
 	}
 }
 
+// absolute is a path as it stands for whoever is elsewhere.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
 // running is how the parts of the program stand that the log knows nothing of.
 func (p *Program) running(ctx context.Context) monitor.Running {
 	gauges, stats, backups, config := p.log.Gauges(), p.monitor.PushStats(), p.backups.State(), p.configStatus()
 	r := monitor.Running{
-		Mode: p.mode(), API: p.address, StartedAt: p.startedAt, Gateway: p.gatewayState(), Search: p.searchState(),
+		Mode: p.mode(), API: p.address, StateDir: absolute(p.opts.StateDir), StartedAt: p.startedAt, Gateway: p.gatewayState(), Search: p.searchState(),
 		Clients: &monitor.ClientsState{Connected: stats.Clients, SlowCloses: stats.Dropped},
 		Config:  &monitor.ConfigState{File: config.File, Valid: config.Error == ""},
 		Database: &monitor.DatabaseState{File: p.log.Path(), Bytes: gauges.DatabaseBytes, WALBytes: gauges.WALBytes,

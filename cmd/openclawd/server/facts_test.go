@@ -14,11 +14,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
@@ -44,6 +46,9 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"backup_failed":         {backup: backup.State{Error: "no"}},
 		"backup_overdue":        {backup: backup.State{Last: &backup.Backup{}}, overdue: true},
 		"gateway_ended":         {gateway: &gatewayFacts{ended: errors.New("no")}},
+		"work_stuck":            {stuck: 1},
+		"work_unknown":          {unknown: []string{"mail"}},
+		"work_dead":             {lanes: []work.Lane{{Pool: "post", Dead: 2}, {Pool: "main", Waiting: 3}}},
 	} {
 		var got []string
 		for _, r := range f.reasons() {
@@ -66,6 +71,9 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		tables: []projections.Status{{Name: "index", State: projections.Parked, Seq: 5, Lag: 7}, {Name: "route", State: projections.Live, Seq: 12}},
 		gauges: sqlite.Gauges{WALBytes: 4096, OldestReader: 1500 * time.Millisecond, QueuedEvents: 9, Busy: 1},
 		follow: followStatus{Behind: 77}, backup: backup.State{Last: &backup.Backup{Time: now.Add(-time.Hour)}}, search: &monitor.SearchState{Lag: 8},
+		lanes: []work.Lane{{Pool: "main", Owner: "eden", Waiting: 2, Leased: 1, Since: now.Add(-3 * time.Second).UnixMilli()},
+			{Pool: "main", Owner: "seum", Waiting: 1, Since: now.Add(-time.Second).UnixMilli()}, {Pool: "post", Dead: 4}},
+		runs: map[run.State]int64{run.OK: 7, run.Queued: 3},
 		gateway: &gatewayFacts{stats: wire.Stats{Clients: 21, Accepted: 22, Requests: 23, InFlight: 24, Events: 25, Skipped: 26, Slow: 27, Silent: 28,
 			QueuedBytes: 29, Refused: map[string]int64{"auth": 30}, Failures: map[string]int64{"INVALID_REQUEST": 31}}}}
 	registry := prometheus.NewPedanticRegistry()
@@ -91,6 +99,8 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		"projection_lag_events/index": 7, "projection_parked_events/index": 7, "projection_parked_events/route": 0, "projection_live/route": 1,
 		"bad_lines_total": 2, "unknown_session_types_total/from": 3, "unknown_session_types_total/to": 4, "guessed_roles_total": 5,
 		"category_fallbacks_total": 6, "follow_behind_bytes": 77, "search_lag_events": 8, "backup_age_seconds": 3600, "backup_ok": 1,
+		"work_waiting/main": 3, "work_leased/main": 1, "work_dead/post": 4, "work_oldest_wait_seconds/main": 3, "work_oldest_wait_seconds/post": 0,
+		"runs_total/ok": 7, "runs_total/error": 0, "runs_open/queued": 3,
 		"config_valid": 1, "ready": 0, "ws_clients": 0, "ws_slow_closes_total": 0,
 		"gateway_up": 1, "gateway_clients": 21, "gateway_connections_total": 22, "gateway_requests_total": 23, "gateway_running_requests": 24,
 		"gateway_events_total": 25, "gateway_skipped_frames_total": 26, "gateway_slow_closes_total": 27, "gateway_silent_closes_total": 28,

@@ -107,10 +107,14 @@ func (p *Program) newGateway() {
 	if g == nil {
 		return
 	}
-	g.server = gateway.New(gateway.Options{
+	opts := gateway.Options{
 		Log: p.log, Configuration: p.newConfiguration(), Logs: p.logs, Access: g.inForce.Access(), Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: g.logger, Version: buildinfo.Read().Version, StateDir: p.opts.StateDir, Database: p.opts.DB, StartedAt: p.startedAt,
-	})
+	}
+	if a := p.agents; a != nil {
+		opts.Runs, opts.Tools = a.runner, a.tools
+	}
+	g.server = gateway.New(opts)
 }
 
 // runGateway serves clients until ctx ends. A gateway that ends before leaves the rest of the program as it is: readiness says so.

@@ -25,6 +25,9 @@ func (p *Program) metrics() http.Handler {
 			defer stop()
 			return p.facts(ctx)
 		}))
+	if p.agents != nil {
+		registry.MustRegister(p.agents.figures.all()...)
+	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
@@ -49,6 +52,7 @@ func newFigures(take func() *facts) *figures {
 	c.addTables()
 	c.addSurroundings()
 	c.addGateway()
+	c.addWork()
 	return c
 }
 

@@ -80,6 +80,7 @@ type Program struct {
 
 	monitor   *monitor.Server
 	gateway   *gatewayPort // nil where none is open
+	agents    *agents      // nil where another gateway produces
 	logs      *keptLog
 	watcher   *watch.Watcher
 	follower  *ndjson.Follower
@@ -144,6 +145,9 @@ func (p *Program) run(ctx context.Context) error {
 	}
 	p.backups = p.newBackups()
 	p.openSearch(ctx)
+	if err := p.openAgents(); err != nil {
+		return err
+	}
 	p.monitor = p.newMonitor()
 	p.newGateway()
 	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))

@@ -18,6 +18,7 @@ func (p *Program) services() []service {
 		{"monitor", p.monitor.Run},
 		{"gateway", p.runGateway},
 		{"gateway token", p.followToken},
+		{"work", p.runWork},
 		{"search", p.feedSearch},
 		{"follow", p.followLogs},
 		{"workspaces", p.watchWorkspaces},

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// teamConfig is openclaw.json of a team that answers by a script; %d is how many runs may go on at a time.
+	teamConfig = `{models: {scripted: {script: 'script.json'}}, agents: {defaults: {maxConcurrent: %d, model: 'scripted/%s'},
+  list: [{id: 'main', default: true}, {id: 'eden'}, {id: 'seum'}]}}`
+
+	teamScript = `{"rules": [
+  {"when": {"contains": ["hang"]}, "answer": {"text": "I begin to think", "fault": {"hang": true, "after": 2}}},
+  {"when": {"contains": ["slow"]}, "answer": {"text": "slow but sure", "delay": "1s"}},
+  {"answer": {"text": "{{model}} hears {{message}}"}}]}`
+)
+
+// team is openclawd serve as a process, with agents that answer by a script.
+type team struct {
+	dir    string
+	server *exec.Cmd
+	output *bytes.Buffer
+}
+
+func startTeam(t *testing.T, lanes int) *team {
+	t.Helper()
+	m := &team{dir: t.TempDir()}
+	m.configure(t, lanes, "one")
+	if err := os.WriteFile(filepath.Join(m.dir, "script.json"), []byte(teamScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.start(t)
+	t.Cleanup(func() { m.end(os.Kill) })
+	return m
+}
+
+func (m *team) configure(t *testing.T, lanes int, model string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(m.dir, "openclaw.json"), fmt.Appendf(nil, teamConfig, lanes, model), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start serves, and waits until the gateway is there.
+func (m *team) start(t *testing.T) {
+	t.Helper()
+	m.server, m.output = program(t, "serve", "--state-dir", m.dir, "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"), &bytes.Buffer{}
+	m.server.Stderr = m.output
+	out, err := m.server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "gateway on ") {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return
+		}
+	}
+	t.Fatalf("serve ended: %v\n%s", m.server.Wait(), m.output)
+}
+
+// end ends the server with a signal and returns its exit code, -1 for a signal that it did not survive.
+func (m *team) end(signal os.Signal) int {
+	if m.server == nil {
+		return 0
+	}
+	_ = m.server.Process.Signal(signal) // it may have ended
+	_ = m.server.Wait()
+	code := m.server.ProcessState.ExitCode()
+	m.server = nil
+	return code
+}
+
+// program is this very binary as openclawd.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &exec.Cmd{Path: self, Args: append([]string{"openclawd"}, args...),
+		Env: append(os.Environ(), "HOME="+t.TempDir(), "OPENCLAW_STATE_DIR=", "TASK_MONITOR_PORT=", "OPENCLAW_GATEWAY_PORT=")}
+}
+
+// spoken is what a command has said, and how it ended.
+type spoken struct {
+	stdout, stderr string
+	code           int
+}
+
+// does runs a command on the team's state directory.
+func (m *team) does(t *testing.T, args ...string) spoken {
+	t.Helper()
+	return m.begins(t, args...)()
+}
+
+// begins runs one without waiting for it.
+func (m *team) begins(t *testing.T, args ...string) (end func() spoken) {
+	t.Helper()
+	cmd, wait := m.command(t, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return wait
+}
+
+func (m *team) command(t *testing.T, args ...string) (cmd *exec.Cmd, wait func() spoken) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd = program(t, append(args, "--state-dir", m.dir)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	return cmd, func() spoken {
+		err := cmd.Wait()
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+			t.Error(err)
+		}
+		return spoken{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	}
+}
+
+// runsIn waits until runs are in a state, and returns their ids, the newest first.
+func (m *team) runsIn(t *testing.T, state string, n int) (ids []string) {
+	t.Helper()
+	for late := time.Now().Add(time.Minute); ; {
+		var answer struct{ Runs []struct{ RunID string } }
+		said := m.does(t, "runs", "--state", state, "--json")
+		if err := json.Unmarshal([]byte(said.stdout), &answer); err != nil {
+			t.Fatalf("runs: %v in %+v", err, said)
+		}
+		if len(answer.Runs) == n {
+			for _, r := range answer.Runs {
+				ids = append(ids, r.RunID)
+			}
+			return ids
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%d runs are %s, want %d", len(answer.Runs), state, n)
+		}
+	}
+}
+
+// Two who speak in one session at the same time are each given the answer to what they have said.
+func TestTwoSpeakInOneSession(t *testing.T) {
+	t.Parallel()
+	m := startTeam(t, 4)
+	var ends []func() spoken
+	for i := range 4 {
+		ends = append(ends, m.begins(t, "agent", fmt.Sprintf("message %d", i), "--agent", "eden"))
+	}
+	for i, end := range ends {
+		if said := end(); said.code != exitOK || said.stdout != fmt.Sprintf("one hears message %d\n", i) {
+			t.Errorf("message %d: %+v", i, said)
+		}
+	}
+}
+
+// Whoever has waited long enough for a turn takes the message back and says who was before it; what runs is not touched.
+func TestBusySessionSaysWhoIsAhead(t *testing.T) {
+	t.Parallel()
+	m := startTeam(t, 4)
+	first := m.begins(t, "agent", "please hang", "--session", "agent:eden:main")
+	m.runsIn(t, "running", 1)
+	m.does(t, "agent", "second", "--agent", "eden", "--detach")
+	said := m.does(t, "agent", "third", "--agent", "eden", "--queue-wait", "300ms")
+	if said.code != exitAgain || !strings.HasPrefix(said.stderr, "error: session agent:eden:main is busy: 2 messages ahead, waited 300ms\n") || said.stdout != "" {
+		t.Errorf("busy: %+v", said)
+	}
+	m.runsIn(t, "aborted", 1)
+	m.runsIn(t, "running", 1)
+	if said := m.does(t, "runs", "stop", "--session", "agent:eden:main"); said.code != exitOK || strings.Count(said.stdout, "stopped ") != 2 {
+		t.Errorf("stop: %+v", said)
+	}
+	if said := first(); said.code != exitFailed || said.stdout != "I begin \n" || !strings.HasPrefix(said.stderr, "error: the run was stopped") {
+		t.Errorf("the first: %+v", said)
+	}
+}
+
+// Ctrl-C stops the run, not only the command.
+func TestInterruptStopsTheRun(t *testing.T) {
+	t.Parallel()
+	m := startTeam(t, 4)
+	cmd, wait := m.command(t, "agent", "please hang", "--agent", "eden")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := m.runsIn(t, "running", 1)[0]
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if said := wait(); said.code != exitBroken || !strings.HasPrefix(said.stderr, "error: stopped: run "+id+"\n") {
+		t.Errorf("it ended with %+v", said)
+	}
+	if got := m.runsIn(t, "aborted", 1); got[0] != id {
+		t.Errorf("aborted is %s, want %s", got[0], id)
+	}
+}
+
+// A server that is killed in the middle of a run says so when it is back, and answers what waited.
+func TestKillInTheMiddleOfARun(t *testing.T) {
+	t.Parallel()
+	m := startTeam(t, 4)
+	lost := m.begins(t, "agent", "please hang", "--agent", "eden")
+	id := m.runsIn(t, "running", 1)[0]
+	if said := m.does(t, "agent", "and then", "--agent", "eden", "--detach"); said.code != exitOK {
+		t.Fatalf("detach: %+v", said)
+	}
+	m.end(os.Kill)
+	if said := lost(); said.code != exitAgain || !strings.Contains(said.stderr, "hint: a message that was taken is answered all the same: openclawd runs show "+id) {
+		t.Errorf("who was waiting hears %+v", said)
+	}
+	m.start(t)
+	m.runsIn(t, "ok", 1)
+	if said := m.does(t, "runs", "show", id); !strings.Contains(said.stdout, "\nstate      aborted (restart)\n") {
+		t.Errorf("the run: %+v", said)
+	}
+	wait := m.does(t, "call", "agent.wait", `{"runId": "`+id+`", "timeoutMs": 0}`, "--json")
+	if !strings.Contains(wait.stdout, `"state":"aborted"`) {
+		t.Errorf("agent.wait: %+v", wait)
+	}
+}
+
+// A server that is told to end lets what is under way end before.
+func TestServerEndsAfterItsRuns(t *testing.T) {
+	t.Parallel()
+	m := startTeam(t, 4)
+	cmd := program(t, "agent", "take it slow", "--agent", "eden", "--state-dir", m.dir)
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := said.Read(make([]byte, 1)); err != nil { // it is in the middle of it
+		t.Fatal(err)
+	}
+	if code := m.end(syscall.SIGTERM); code != exitOK {
+		t.Errorf("serve exited with %d\n%s", code, m.output)
+	}
+	_ = cmd.Wait() // it has heard the answer, or that the gateway is gone
+	if said := m.does(t, "runs", "show", m.runsIn(t, "ok", 1)[0]); !strings.Contains(said.stdout, "\nstate      ok\n") || !strings.HasSuffix(said.stdout, "\nslow but sure\n") {
+		t.Errorf("the run: %+v", said)
+	}
+}
+
+// A configuration that changes has more lanes and other models at once, without a restart; what runs goes on.
+func TestReloadChangesLanesAndModels(t *testing.T) {
+	t.Parallel()
+	m := startTeam(t, 1)
+	m.does(t, "agent", "please hang", "--agent", "eden", "--detach")
+	m.runsIn(t, "running", 1)
+	m.does(t, "agent", "hello", "--agent", "seum", "--detach")
+	if ids := m.runsIn(t, "queued", 1); len(ids) != 1 {
+		t.Fatal("the only lane is taken, and the second run does not wait")
+	}
+	m.configure(t, 2, "two")
+	id := m.runsIn(t, "ok", 1)[0]
+	if said := m.does(t, "runs", "show", id); !strings.HasSuffix(said.stdout, "\ntwo hears hello\n") {
+		t.Errorf("the run: %+v", said)
+	}
+	m.runsIn(t, "running", 1)
+}

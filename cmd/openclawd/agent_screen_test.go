@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/gateway/client"
+)
+
+// An answer is printed once, whatever comes of it: pieces that were missed come with later ones or at the end, and an answer that begins
+// anew begins on a line of its own.
+func TestScreenPrintsAnAnswerOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		texts []string
+		whole string
+		want  string
+	}{
+		"whole at the end":      {nil, "all of it", "all of it\n"},
+		"piece by piece":        {[]string{"all", "all of", "all of it"}, "all of it", "all of it\n"},
+		"with a gap":            {[]string{"a", "all of"}, "all of it", "all of it\n"},
+		"anew after a tool":     {[]string{"I look.", "It", "It is there"}, "It is there", "I look.\nIt is there\n"},
+		"several parts":         {[]string{"one", "two"}, "two", "one\ntwo\n"},
+		"with a line's end":     {[]string{"one\n"}, "one\n", "one\n"},
+		"nothing":               {nil, "", ""},
+		"broken off":            {[]string{"all o"}, "", "all o\n"},
+		"another one than told": {[]string{"all"}, "none", "all\nnone\n"},
+	} {
+		var out strings.Builder
+		s := screen{out: &out, notes: &out}
+		for _, text := range c.texts {
+			s.text(text)
+		}
+		if err := s.end(c.whole); err != nil || out.String() != c.want {
+			t.Errorf("%s: %q, want %q (%v)", name, out.String(), c.want, err)
+		}
+	}
+}
+
+// A terminal is not steered by what a model says, nor by what tools are called with.
+func TestScreenIsNotSteered(t *testing.T) {
+	t.Parallel()
+	var out, notes strings.Builder
+	s := screen{out: &out, notes: &notes, terminal: true, noted: true}
+	s.text("a\x1b[2J\tb\nc")
+	s.tool("exec {\"x\":\"\x1b]0;t\a\"}")
+	if err := s.end(""); err != nil || out.String() != "a\uFFFD[2J\tb\nc\n" || notes.String() != "→ exec {\"x\":\"\uFFFD]0;t\uFFFD\"}\n" {
+		t.Errorf("%q, %q, %v", out.String(), notes.String(), err)
+	}
+}
+
+// Of a text that grows the newest is kept, of a run the order of what happened, and of other runs nothing.
+func TestHeardKeepsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	h := newHeard("mine")
+	hear := func(run, stream, data string) {
+		h.add(client.Event{Name: "agent", Payload: json.RawMessage(fmt.Sprintf(`{"runId":%q,"sessionKey":"agent:eden:main","stream":%q,"data":%s}`, run, stream, data))})
+	}
+	hear("mine", "lifecycle", `{"phase":"start"}`)
+	hear("other", "assistant", `{"text":"not mine"}`)
+	hear("mine", "assistant", `{"text":"I"}`)
+	hear("mine", "assistant", `{"text":"I look."}`)
+	hear("mine", "tool", `{"phase":"start","name":"look","args":{"at":1}}`)
+	hear("mine", "tool", `{"phase":"result","name":"look"}`)
+	hear("mine", "assistant", `{"text":"It"}`)
+	hear("mine", "assistant", `{"text":"It is"}`)
+	h.add(client.Event{Name: "chat", Payload: json.RawMessage(`{"runId":"mine"}`)})
+	h.add(client.Event{Name: "agent", Payload: json.RawMessage(`[]`)})
+	want := []piece{{text: "I look."}, {tool: `look {"at":1}`}, {text: "It is"}}
+	if diff := cmp.Diff(want, h.take(), cmp.AllowUnexported(piece{})); diff != "" || h.key() != "agent:eden:main" || len(h.take()) != 0 {
+		t.Errorf("(-want +got)\n%s, key %s", diff, h.key())
+	}
+}
+
+// What the gateway is asked for is what the flags mean: a bare name is a session of the agent that is named.
+func TestTalkingIsOfASession(t *testing.T) {
+	t.Parallel()
+	for want, flags := range map[string]talking{
+		"main": {}, "agent:eden:main": {agent: "Eden"}, "agent:eden:lab": {agent: "eden", session: "lab"}, "lab": {session: "lab"},
+		"agent:seum:x": {agent: "eden", session: "agent:seum:x"}, // which the gateway refuses
+	} {
+		if got := flags.key(); got != want {
+			t.Errorf("%+v: %s, want %s", flags, got, want)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/gateway/client"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+)
+
+// stopTime is how long a run that is stopped may take to end before the command leaves without its word.
+const stopTime = 5 * time.Second
+
+// talk is one message and its answer.
+type talk struct {
+	p       *process
+	t       talking
+	runID   string
+	gateway *client.Client
+	heard   *heard
+	screen  *screen
+	taken   takenAnswer
+	started bool // the answer has
+}
+
+// takenAnswer is the first answer of agent: the message is on disk.
+type takenAnswer struct {
+	AcceptedAt int64 `json:"acceptedAt"`
+}
+
+// finalAnswer is the second one. How the run has ended says agent.wait.
+type finalAnswer struct {
+	Result struct {
+		Payloads []struct{ Text string }
+		Meta     struct {
+			DurationMs int64
+			StopReason string
+			AgentMeta  struct {
+				SessionID, Provider, Model string
+				Usage                      json.RawMessage
+			}
+		}
+	}
+}
+
+// stateAnswer is that of agent.wait.
+type stateAnswer struct {
+	State      string
+	StartedAt  int64
+	EndedAt    int64
+	Error      string
+	QueueAhead *int // runs that come before it; nil: it waits no more
+}
+
+// talkAnswer is the answer of agent in JSON. Times are ms.
+type talkAnswer struct {
+	RunID      string          `json:"runId"`
+	SessionKey string          `json:"sessionKey"`
+	SessionID  string          `json:"sessionId,omitempty"`
+	State      string          `json:"state"` // queued with --detach; ok, error, aborted, timed_out
+	Text       string          `json:"text"`
+	Error      string          `json:"error,omitempty"`
+	Provider   string          `json:"provider,omitempty"`
+	Model      string          `json:"model,omitempty"`
+	Usage      json.RawMessage `json:"usage,omitempty"`
+	Ahead      *int            `json:"ahead,omitempty"` // with --detach: messages that come before it in its session
+	WaitedMs   int64           `json:"waitedMs"`        // for its turn
+	DurationMs int64           `json:"durationMs"`      // of the answer
+}
+
+func newTalk(p *process, t talking, runID string) *talk {
+	return &talk{p: p, t: t, runID: runID, heard: newHeard(runID), screen: newScreen(p)}
+}
+
+// hear is told of every event of the gateway.
+func (t *talk) hear(e client.Event) { t.heard.add(e) }
+
+// leave says the message and waits for no answer.
+func (t *talk) leave(ctx context.Context, message string) error {
+	ctx, stop := context.WithTimeoutCause(ctx, defaultCallTime, &lateError{defaultCallTime})
+	defer stop()
+	payload, err := t.gateway.Call(ctx, "agent", t.t.ask(t.runID, message))
+	if err != nil {
+		return t.refused(err)
+	}
+	if err := json.Unmarshal(payload, &t.taken); err != nil {
+		return fmt.Errorf("answer of the gateway: %w", err)
+	}
+	if !t.t.asJSON {
+		_, err := fmt.Fprintln(t.p.stdout, t.runID)
+		return err
+	}
+	state, err := t.state(ctx)
+	if err != nil {
+		return t.refused(err)
+	}
+	return output.JSONLine(t.p.stdout, talkAnswer{RunID: t.runID, SessionKey: t.key(), State: state.State, Ahead: state.QueueAhead})
+}
+
+// ending is how the request of a run has ended.
+type ending struct {
+	payload json.RawMessage
+	err     error
+}
+
+// hold says the message and prints what comes, until the run has ended.
+func (t *talk) hold(ctx context.Context, message string) error {
+	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	taken, ended := make(chan json.RawMessage, 2), make(chan ending, 1)
+	go func() {
+		payload, err := t.gateway.CallFinal(asking, "agent", t.t.ask(t.runID, message), func(payload json.RawMessage) { taken <- payload })
+		ended <- ending{payload, err}
+	}()
+	patience := time.NewTimer(t.t.queueWait)
+	defer patience.Stop()
+	if t.t.queueWait == 0 {
+		patience.Stop()
+	}
+	for {
+		select {
+		case payload := <-taken:
+			if err := json.Unmarshal(payload, &t.taken); err != nil {
+				return fmt.Errorf("answer of the gateway: %w", err)
+			}
+		case <-t.heard.more:
+			if t.show() {
+				patience.Stop()
+			}
+		case <-patience.C:
+			if gone, err := t.giveUp(ctx); gone {
+				return err
+			}
+		case <-ctx.Done():
+			return t.interrupt(ctx)
+		case end := <-ended:
+			t.show()
+			if end.err != nil {
+				return t.refused(end.err)
+			}
+			return t.finish(ctx, end.payload)
+		}
+	}
+}
+
+// show prints what was heard since, and reports whether the answer has begun.
+func (t *talk) show() (begun bool) {
+	for _, said := range t.heard.take() {
+		t.started = true
+		switch {
+		case t.t.asJSON:
+		case said.tool != "":
+			t.screen.tool(said.tool)
+		case !t.t.whole && said.text != "":
+			t.screen.text(said.text)
+		}
+	}
+	return t.started
+}
+
+// key is the session's, as the gateway calls it where it has said so.
+func (t *talk) key() string {
+	if key := t.heard.key(); key != "" {
+		return key
+	}
+	return t.t.key()
+}
+
+// finish says how the run has ended.
+func (t *talk) finish(ctx context.Context, payload json.RawMessage) error {
+	var final finalAnswer
+	if err := json.Unmarshal(payload, &final); err != nil {
+		return fmt.Errorf("answer of the gateway: %w", err)
+	}
+	state, err := t.state(ctx)
+	if err != nil {
+		return t.refused(err)
+	}
+	meta := final.Result.Meta
+	a := talkAnswer{RunID: t.runID, SessionKey: t.key(), SessionID: meta.AgentMeta.SessionID, State: state.State, Error: state.Error,
+		Provider: meta.AgentMeta.Provider, Model: meta.AgentMeta.Model, Usage: meta.AgentMeta.Usage, DurationMs: meta.DurationMs}
+	if state.StartedAt > 0 && t.taken.AcceptedAt > 0 {
+		a.WaitedMs = max(state.StartedAt-t.taken.AcceptedAt, 0)
+	}
+	if state.StartedAt > 0 && state.EndedAt > 0 {
+		a.DurationMs = state.EndedAt - state.StartedAt
+	}
+	if state.State == "ok" {
+		a.Text = textOf(&final)
+	}
+	if a.Error == "" && state.State == "aborted" {
+		a.Error = meta.StopReason
+	}
+	if t.t.asJSON {
+		err = output.JSONLine(t.p.stdout, a)
+	} else {
+		err = t.screen.end(a.Text)
+	}
+	if state.State == "ok" {
+		return err
+	}
+	return errors.Join(&runError{runID: t.runID, state: state.State, cause: a.Error}, err)
+}
+
+func textOf(final *finalAnswer) string {
+	var parts []string
+	for _, payload := range final.Result.Payloads {
+		if payload.Text != "" {
+			parts = append(parts, payload.Text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// state asks how the run stands.
+func (t *talk) state(ctx context.Context) (*stateAnswer, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, defaultCallTime, &lateError{defaultCallTime})
+	defer stop()
+	payload, err := t.gateway.Call(ctx, "agent.wait", map[string]any{"runId": t.runID, "timeoutMs": 0})
+	if err != nil {
+		return nil, err
+	}
+	var state stateAnswer
+	if err := json.Unmarshal(payload, &state); err != nil {
+		return nil, fmt.Errorf("answer of the gateway: %w", err)
+	}
+	return &state, nil
+}
+
+// giveUp takes the message back if its turn has not come, and says so.
+func (t *talk) giveUp(ctx context.Context) (gone bool, err error) {
+	state, err := t.state(ctx)
+	if err != nil {
+		return true, t.refused(err)
+	}
+	if state.QueueAhead == nil {
+		return false, nil // it has come at the last moment
+	}
+	err = t.abort(ctx)
+	return true, errors.Join(&busyError{session: t.key(), ahead: *state.QueueAhead, waited: t.t.queueWait}, err)
+}
+
+// interrupt stops the run, because whoever asked for it wants no answer any more.
+func (t *talk) interrupt(ctx context.Context) error {
+	err := t.abort(ctx)
+	t.show()
+	_ = t.screen.end("")
+	return errors.Join(&interruptedError{t.runID}, err)
+}
+
+func (t *talk) abort(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer stop()
+	_, err := t.gateway.Call(ctx, "chat.abort", map[string]any{"sessionKey": t.key(), "runId": t.runID})
+	if err != nil {
+		return fmt.Errorf("stop run %s: %w", t.runID, err)
+	}
+	return nil
+}
+
+// refused gives what the gateway says instead of an answer its type.
+func (t *talk) refused(err error) error {
+	if why := new(protocol.Error); errors.As(err, &why) {
+		if busy := busyOf(why, t.t.key()); busy != nil {
+			return busy
+		}
+		return &callError{reason: why}
+	}
+	if closed := new(client.ClosedError); errors.As(err, &closed) {
+		return &runLostError{t.runID, err}
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// modelWords is what the model says, a piece at a time.
+var modelWords = strings.Fields("the log keeps what the team has done and nothing is lost of it")
+
+// model is an OpenAI-compatible server that says always the same.
+type model struct {
+	url     string
+	server  *http.Server
+	ended   chan error
+	time    atomic.Int64 // ns that it thinks
+	spent   atomic.Int64 // ns in which it was asked since that was looked at
+	mu      sync.Mutex
+	barrier chan struct{} // that answers wait for; nil: none
+}
+
+func startModel() (*model, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	m := &model{url: "http://" + listener.Addr().String() + "/v1", ended: make(chan error, 1)}
+	m.server = &http.Server{Handler: m, ReadHeaderTimeout: 10 * time.Second}
+	go func() { m.ended <- m.server.Serve(listener) }()
+	return m, nil
+}
+
+func (m *model) stop() error {
+	m.release()
+	err := m.server.Close()
+	if ended := <-m.ended; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
+	return err
+}
+
+// think has every answer wait for so long.
+func (m *model) think(d time.Duration) { m.time.Store(int64(d)) }
+
+// took returns how long the model has been at work since it was asked last.
+func (m *model) took() time.Duration { return time.Duration(m.spent.Swap(0)) }
+
+// hold has answers wait until release.
+func (m *model) hold() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.barrier = make(chan struct{})
+}
+
+func (m *model) release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.barrier != nil {
+		close(m.barrier)
+		m.barrier = nil
+	}
+}
+
+func (m *model) held() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.barrier
+}
+
+// ServeHTTP answers POST /v1/chat/completions with a stream.
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	defer func() { m.spent.Add(int64(time.Since(start))) }()
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return
+	}
+	if held := m.held(); held != nil {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if d := time.Duration(m.time.Load()); d > 0 {
+		thought := time.NewTimer(d)
+		defer thought.Stop()
+		select {
+		case <-thought.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w).Flush
+	for i, word := range modelWords {
+		if i > 0 {
+			word = " " + word
+		}
+		fmt.Fprintf(w, `data: {"id":"c","object":"chat.completion.chunk","model":"words","choices":[{"index":0,"delta":{"role":"assistant","content":%q}}]}`+"\n\n", word)
+		if flush() != nil {
+			return
+		}
+	}
+	fmt.Fprint(w, `data: {"id":"c","object":"chat.completion.chunk","model":"words","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\n"+
+		`data: {"id":"c","object":"chat.completion.chunk","model":"words","choices":[],"usage":{"prompt_tokens":100,"completion_tokens":14,"total_tokens":114}}`+"\n\n"+
+		"data: [DONE]\n\n")
+}

@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination/run"
+)
+
+// wait has many messages wait while the model says nothing, reads what they cost, and then has them all answered.
+func (s *runsServer) wait(ctx context.Context, f *runsFigures) error {
+	for session := range runsHomes { // whatever a session costs is paid before
+		if err := s.run(ctx, session, session); err != nil {
+			return err
+		}
+	}
+	s.asked += runsHomes
+	s.model.hold()
+	defer s.model.release()
+	if err := s.send(ctx, runsLanes); err != nil { // so that what is under way is paid before too
+		return err
+	}
+	before, err := s.runtime(ctx)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := s.send(ctx, runsQueued); err != nil {
+		return err
+	}
+	f.queue = runsQueued / time.Since(start).Seconds()
+	after, err := s.runtime(ctx)
+	if err != nil {
+		return err
+	}
+	f.goroutines, f.heap = after.goroutines-before.goroutines, (after.heap-before.heap)/1e6
+	start = time.Now()
+	s.model.release()
+	if err := s.drained(ctx); err != nil {
+		return err
+	}
+	f.drain = runsQueued / time.Since(start).Seconds()
+	return nil
+}
+
+// send has n messages taken, all sessions in turn, and waits for no answer.
+func (s *runsServer) send(ctx context.Context, n int) error {
+	const senders = 32
+	from := s.asked
+	errs := make([]error, senders)
+	var wg sync.WaitGroup
+	for sender := range senders {
+		wg.Go(func() {
+			for i := from + sender; i < from+n && errs[sender] == nil; i += senders {
+				_, errs[sender] = s.client.Call(ctx, "chat.send", map[string]any{"sessionKey": runsKey(i % runsHomes), "message": fmt.Sprintf("message %d", i),
+					"idempotencyKey": fmt.Sprintf("waits-%d", i)})
+			}
+		})
+	}
+	wg.Wait()
+	s.asked += n
+	return errors.Join(errs...)
+}
+
+// drained waits until every run that was asked for has ended well.
+func (s *runsServer) drained(ctx context.Context) error {
+	const (
+		look     = 50 * time.Millisecond
+		patience = 5 * time.Minute
+	)
+	ctx, stop := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not all of %d runs have ended within %s", s.asked, patience))
+	defer stop()
+	again := time.NewTicker(look)
+	defer again.Stop()
+	for {
+		counts, err := countRuns(ctx, s.db)
+		if err != nil {
+			return err
+		}
+		switch open := counts[run.Queued] + counts[run.Running]; {
+		case open == 0 && counts[run.OK] == int64(s.asked):
+			return nil
+		case open == 0:
+			return fmt.Errorf("%d runs were asked for, and they ended as %v", s.asked, counts)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// runtimeFigures are what the server's runtime says of itself.
+type runtimeFigures struct{ goroutines, heap float64 }
+
+// runtime reads them from /metrics. The heap is half of what the next collection waits for: what was alive at the last one.
+func (s *runsServer) runtime(ctx context.Context) (f runtimeFigures, err error) {
+	f, err = s.scrape(ctx)
+	f.heap /= 2
+	return f, err
+}
+
+func (s *runsServer) scrape(ctx context.Context) (f runtimeFigures, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", http.NoBody)
+	if err != nil {
+		return f, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return f, err
+	}
+	defer answer.Body.Close()
+	found := 0
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		into := map[string]*float64{"go_goroutines": &f.goroutines, "go_memstats_next_gc_bytes": &f.heap}[name]
+		if into == nil {
+			continue
+		}
+		if *into, err = strconv.ParseFloat(value, 64); err != nil {
+			return f, fmt.Errorf("metric %s: %w", name, err)
+		}
+		found++
+	}
+	if found != 2 {
+		return f, errors.New("the server does not tell its goroutines and its heap")
+	}
+	return f, nil
+}

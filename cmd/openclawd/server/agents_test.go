@@ -1,0 +1,120 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// answers asks the API and returns status and body.
+func (r *reloading) answers(t *testing.T, method, path string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, r.url+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// An agent answers through the gateway with what the configuration gives it, with no key and no network, and the figures tell of it.
+func TestAgentsAnswer(t *testing.T) {
+	t.Parallel()
+	r := startReloading(t, map[string]string{settings.FileName: `{gateway: {auth: {token: 'secret'}}, agents: {list: [{id: 'main'}, {id: 'eden'}]}}`}, withGateway)
+	c := connect(t, gatewayURL(r.gatewayAddress()))
+	payload, err := c.CallFinal(t.Context(), "agent", map[string]string{"message": "hello", "idempotencyKey": "k1", "agentId": "eden"}, nil)
+	if err != nil || !strings.Contains(string(payload), `"provider":"scripted"`) || !strings.Contains(string(payload), "this is eden") {
+		t.Fatalf("the answer: %s, %v", payload, err)
+	}
+	again, err := c.CallFinal(t.Context(), "agent", map[string]string{"message": "hello", "idempotencyKey": "k1", "agentId": "eden"}, nil)
+	if err != nil || string(again) != string(payload) {
+		t.Errorf("asked again: %s, %v", again, err)
+	}
+	_, metrics := r.answers(t, http.MethodGet, "/metrics")
+	for _, line := range []string{`openclawd_runs_total{state="ok"} 1`, `openclawd_model_calls_total{outcome="ok",provider="scripted"} 1`,
+		`openclawd_run_seconds_count{state="ok"} 1`, `openclawd_work_waiting{pool="main"} 0`} {
+		if !strings.Contains(metrics, "\n"+line+"\n") {
+			t.Errorf("metrics say nothing of %s", line)
+		}
+	}
+	if _, runs := r.answers(t, http.MethodGet, "/api/runs?agent=eden"); !strings.Contains(runs, `"runId":"k1"`) || !strings.Contains(runs, `"state":"ok"`) {
+		t.Errorf("runs: %s", runs)
+	}
+}
+
+// What was given up is a warning until somebody has it sent again or takes it back.
+func TestDeadLettersAreSettled(t *testing.T) {
+	t.Parallel()
+	r := startReloading(t, map[string]string{settings.FileName: `{}`})
+	const id = "mail/42 번"
+	scheduled, err := worker.Schedule(coordination.WorkScheduled{EffectID: id, Kind: "mail", Key: "box", Pool: "post", Owner: "eden",
+		DueAtMs: time.Now().Add(time.Hour).UnixMilli()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := func(typ string) {
+		t.Helper()
+		data, err := json.Marshal(coordination.WorkAttempt{EffectID: id, Attempt: 1, Error: "no such box"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Program.log.Append(t.Context(), eventstore.StreamAppend{Stream: scheduled.Stream,
+			Events: []eventstore.NewEvent{{Type: typ, AgentID: "eden", Data: data}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Program.log.Append(t.Context(), scheduled); err != nil {
+		t.Fatal(err)
+	}
+	path := "/api/work/" + url.PathEscape(id)
+	if status, body := r.answers(t, http.MethodPost, path+"/resend"); status != http.StatusConflict {
+		t.Errorf("resend of what waits: %d %s", status, body)
+	}
+	given(coordination.TypeWorkLeased)
+	given(coordination.TypeWorkDead)
+	if status, body := r.answers(t, http.MethodGet, "/readyz"); status != http.StatusOK || !strings.Contains(body, `"code":"work_dead"`) {
+		t.Errorf("readiness: %d %s", status, body)
+	}
+	if status, body := r.answers(t, http.MethodPost, path+"/resend"); status != http.StatusOK {
+		t.Errorf("resend: %d %s", status, body)
+	}
+	if _, body := r.answers(t, http.MethodGet, "/readyz"); strings.Contains(body, "work_dead") {
+		t.Errorf("readiness after resend: %s", body)
+	}
+	if status, body := r.answers(t, http.MethodPost, path+"/cancel"); status != http.StatusOK {
+		t.Errorf("cancel: %d %s", status, body)
+	}
+	if status, body := r.answers(t, http.MethodPost, path+"/cancel"); status != http.StatusNotFound {
+		t.Errorf("cancel again: %d %s", status, body)
+	}
+}
+
+// Where another gateway produces, no agent runs and nothing that waits is touched.
+func TestFollowerRunsNoAgents(t *testing.T) {
+	t.Parallel()
+	r := startReloading(t, map[string]string{settings.FileName: `{}`}, func(o *Options) { o.Follow = true })
+	if r.agents != nil || r.gateway != nil {
+		t.Errorf("agents %v, gateway %v", r.agents, r.gateway)
+	}
+	if status, body := r.answers(t, http.MethodPost, "/api/work/run/x/cancel"); status != http.StatusConflict || !strings.Contains(body, "runs_not_available") {
+		t.Errorf("cancel: %d %s", status, body)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// workListing holds the flags of work.
+type workListing struct {
+	stateDir, db string
+	dead, asJSON bool
+}
+
+const (
+	maxDead      = 1_000 // dead letters in one answer
+	errorLetters = 60
+)
+
+func newWork(p *process) *cobra.Command {
+	var l workListing
+	cmd := &cobra.Command{
+		Use:   "work",
+		Short: "Show what waits, what is under way and what was given up",
+		Long: `Shows for each lane and agent how much waits and is under way: runs of agents, and everything else that has still to be done outside of
+the log. From the database; works beside a running server and without one.
+
+What was tried too often is given up and lies there as a dead letter until somebody has it sent again or cancels it.`,
+		Example: `  openclawd work
+  openclawd work --dead
+  openclawd work resend mail/42
+  openclawd work cancel run/6bd56a9f-6a84-479f-8127-c4b06365f0b9`,
+		Args: subcommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.work(cmd.Context(), l) },
+
+		SuggestionsMinimumDistance: nearEnough,
+	}
+	addSessionsPlace(cmd, &l.stateDir, &l.db)
+	cmd.Flags().BoolVar(&l.dead, "dead", false, "list what was given up")
+	cmd.Flags().BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
+	cmd.AddCommand(newWorkChange(p, "resend", "Have something done that was given up",
+		"It waits at the end of its key, as if it had never been begun."),
+		newWorkChange(p, "cancel", "Take back something that waits or was given up",
+			"A run of an agent is stopped, also while it is under way."))
+	return cmd
+}
+
+// laneAnswer is a lane in JSON, for one agent.
+type laneAnswer struct {
+	Lane     string `json:"lane"`
+	Owner    string `json:"owner"`
+	Waiting  int    `json:"waiting"`
+	Running  int    `json:"running"`
+	Dead     int    `json:"dead"`
+	OldestMs int64  `json:"oldestMs"` // how long the first that waits has waited
+}
+
+// deadAnswer is a dead letter in JSON.
+type deadAnswer struct {
+	EffectID string `json:"effectId"`
+	Kind     string `json:"kind"`
+	Key      string `json:"key"`
+	Owner    string `json:"owner,omitempty"`
+	Since    int64  `json:"since"` // ms since 1970
+	Attempts int    `json:"attempts"`
+	Error    string `json:"error,omitempty"`
+}
+
+// workAnswer is the answer of work. Letters are there with --dead only.
+type workAnswer struct {
+	Lanes   []laneAnswer `json:"lanes"`
+	Letters []deadAnswer `json:"deadLetters,omitzero"`
+}
+
+func (p *process) work(ctx context.Context, l workListing) error {
+	answer := workAnswer{Lanes: []laneAnswer{}}
+	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error { return answer.read(ctx, tx, p.now().UnixMilli(), l.dead) })
+	switch {
+	case err != nil:
+		return err
+	case l.asJSON:
+		return output.JSON(p.stdout, answer)
+	case l.dead:
+		return p.writeDead(answer.Letters)
+	}
+	return p.writeLanes(answer.Lanes)
+}
+
+func (a *workAnswer) read(ctx context.Context, tx *sql.Tx, now int64, dead bool) error {
+	lanes, err := work.Lanes(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, lane := range lanes {
+		l := laneAnswer{Lane: lane.Pool, Owner: lane.Owner, Waiting: lane.Waiting, Running: lane.Leased, Dead: lane.Dead}
+		if lane.Waiting > 0 && lane.Since > 0 {
+			l.OldestMs = max(now-lane.Since, 0)
+		}
+		a.Lanes = append(a.Lanes, l)
+	}
+	if !dead {
+		return nil
+	}
+	list, err := work.List(ctx, tx, work.Query{State: work.Dead, Limit: maxDead})
+	a.Letters = []deadAnswer{}
+	for i := range list {
+		item := &list[i]
+		a.Letters = append(a.Letters, deadAnswer{EffectID: item.EffectID, Kind: item.Kind, Key: item.Key, Owner: item.Owner, Since: item.Since,
+			Attempts: item.Attempt, Error: item.Error})
+	}
+	return err
+}
+
+func (p *process) writeLanes(lanes []laneAnswer) error {
+	var rows [][]string
+	dead := 0
+	for _, l := range lanes {
+		dead += l.Dead
+		if l.Waiting == 0 && l.Running == 0 && l.Dead == 0 {
+			continue
+		}
+		oldest := ""
+		if l.OldestMs > 0 {
+			oldest = span(l.OldestMs)
+		}
+		rows = append(rows, []string{l.Lane, l.Owner, output.Thousands(int64(l.Waiting)), output.Thousands(int64(l.Running)), output.Thousands(int64(l.Dead)), oldest})
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "nothing waits and nothing is under way; openclawd runs lists what was done")
+		return err
+	}
+	if err := output.Table(p.stdout, []string{"LANE", "AGENT", "WAITING", "RUNNING", "DEAD", "OLDEST"}, rows); err != nil || dead == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s given up; openclawd work --dead lists them\n", output.Count(int64(dead), "item"))
+	return err
+}
+
+func (p *process) writeDead(letters []deadAnswer) error {
+	if len(letters) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "nothing was given up")
+		return err
+	}
+	rows := make([][]string, len(letters))
+	for i := range letters {
+		l := &letters[i]
+		rows[i] = []string{l.EffectID, l.Kind, l.Key, output.Thousands(int64(l.Attempts)), ago(p.now(), time.UnixMilli(l.Since)), clip(l.Error, errorLetters)}
+	}
+	if err := output.Table(p.stdout, []string{"EFFECT", "KIND", "KEY", "ATTEMPTS", "ASKED", "ERROR"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(p.stdout, "openclawd work resend EFFECT has one done again, openclawd work cancel EFFECT takes it back")
+	return err
+}

@@ -1,0 +1,125 @@
+package monitor
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination/run"
+	runs "github.com/pronto-lab/openclawd/projections/run"
+)
+
+// runStates are the words that GET /api/runs takes for state.
+var runStates = []string{string(run.Queued), string(run.Running), string(run.OK), string(run.Failed), string(run.Aborted), string(run.TimedOut)}
+
+// runAnswer is a run of an agent. Times are ms since 1970; null is what has not happened.
+type runAnswer struct {
+	RunID      string    `json:"runId"`
+	SessionKey string    `json:"sessionKey"`
+	SessionID  string    `json:"sessionId,omitempty"`
+	AgentID    string    `json:"agentId"`
+	Lane       string    `json:"lane"`
+	Cause      string    `json:"cause"`
+	State      run.State `json:"state"`
+	QueuedAt   int64     `json:"queuedAt"`
+	StartedAt  *int64    `json:"startedAt"`
+	EndedAt    *int64    `json:"endedAt"`
+	RetryOf    string    `json:"retryOf,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	ErrorClass string    `json:"errorClass,omitempty"`
+	Provider   string    `json:"provider,omitempty"`
+	Model      string    `json:"model,omitempty"`
+	ModelCalls int       `json:"modelCalls"`
+	ToolCalls  int       `json:"toolCalls"`
+}
+
+func runAnswerOf(r *run.Result) runAnswer {
+	a := runAnswer{RunID: r.RunID, SessionKey: r.SessionKey, SessionID: r.SessionID, AgentID: r.AgentID, Lane: r.Lane, Cause: r.Cause, State: r.State,
+		QueuedAt: r.QueuedAt, StartedAt: timeOrNull(r.StartedAt), EndedAt: timeOrNull(r.EndedAt), RetryOf: r.RetryOf}
+	if o := r.Over; o != nil {
+		a.Reason, a.ErrorClass, a.Provider, a.Model, a.ModelCalls, a.ToolCalls = o.Reason, o.ErrorClass, o.Provider, o.Model, o.ModelCalls, o.ToolCalls
+	}
+	return a
+}
+
+func timeOrNull(ms int64) *int64 {
+	if ms == 0 {
+		return nil
+	}
+	return &ms
+}
+
+// runsAnswer answers GET /api/runs.
+type runsAnswer struct {
+	Runs       []runAnswer      `json:"runs"`
+	Count      int              `json:"count"`
+	States     map[string]int64 `json:"states"` // of all runs, whatever was asked for
+	NextCursor *string          `json:"nextCursor"`
+	AsOfSeq    int64            `json:"asOfSeq"`
+}
+
+// listRuns lists runs, the one that was asked for last first.
+func (s *Server) listRuns(c echo.Context) error {
+	p := parametersOf(c)
+	limit := p.limit()
+	q := runs.Query{SessionKey: p.first("session"), Agent: p.first("agent"), Before: p.placeCursor("r"), Limit: limit + 1}
+	for _, state := range p.words("state", runStates...) {
+		q.States = append(q.States, run.State(state))
+	}
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+		list, err := runs.List(ctx, v.tx, q)
+		if err != nil {
+			return nil, err
+		}
+		a := runsAnswer{Runs: []runAnswer{}, AsOfSeq: v.asOf}
+		if len(list) > limit {
+			list = list[:limit]
+			next := sealed("r", strconv.FormatInt(list[limit-1].Seq, 10))
+			a.NextCursor = &next
+		}
+		for i := range list {
+			a.Runs = append(a.Runs, runAnswerOf(&list[i]))
+		}
+		a.Count = len(list)
+		state, err := v.workState(ctx)
+		a.States = state.Runs
+		return a, err
+	})
+}
+
+// words reads a parameter whose values are to be of a few.
+func (p *parameters) words(name string, known ...string) []string {
+	list := p.list(name)
+	for _, word := range list {
+		found := false
+		for _, k := range known {
+			found = found || k == word
+		}
+		if !found {
+			p.refuse(name, word, "use "+strings.Join(known, ", "))
+		}
+	}
+	return list
+}
+
+// placeCursor reads the seq at which a page of a list ends or begins; 0: none was given.
+func (p *parameters) placeCursor(list string) int64 {
+	text := p.first("cursor")
+	if text == "" {
+		return 0
+	}
+	if parts, ok := opened(text, list, 1); ok {
+		if seq, err := strconv.ParseInt(parts[0], 10, 64); err == nil && seq > 0 && seq < math.MaxInt64 {
+			return seq
+		}
+	}
+	p.refuse("cursor", text, badCursor)
+	return 0
+}
