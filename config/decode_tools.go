@@ -1,5 +1,10 @@
 package config
 
+import (
+	"fmt"
+	"slices"
+)
+
 func (c *Config) decodeTools(f *fields) {
 	a2a := f.within("agentToAgent")
 	c.Tools.AgentToAgent = AgentToAgent{Enabled: a2a.flag("enabled", false), Allow: a2a.texts("allow")}
@@ -7,21 +12,57 @@ func (c *Config) decodeTools(f *fields) {
 	sessions := f.within("sessions")
 	c.Tools.Visibility = sessions.choice("visibility", "tree", "self", "agent", "all")
 	sessions.done()
-	c.Tools.ToolPolicy = decodePolicy(f)
-	f.others("profile", "alsoAllow", "byProvider", "web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection",
-		"subagents", "sandbox", "sessions_spawn", "toolsBySender", "experimental", "codeMode", "toolSearch", "updatePlan")
+	c.Tools.ToolPolicy = decodeToolPolicy(f)
+	f.others("web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
+		"toolSearch", "updatePlan")
 	f.done()
 }
 
 // decodeAgentTools reads what holds for one agent.
 func decodeAgentTools(f *fields) ToolPolicy {
-	p := decodePolicy(f)
-	f.others("profile", "alsoAllow", "byProvider", "toolsBySender", "elevated", "exec", "fs", "loopDetection", "sandbox", "message", "media", "web", "links",
-		"experimental", "codeMode", "subagents", "sessions", "agentToAgent", "toolSearch", "updatePlan")
+	p := decodeToolPolicy(f)
+	f.others("elevated", "exec", "fs", "loopDetection", "sandbox", "message", "media", "web", "links", "experimental", "codeMode", "sessions",
+		"agentToAgent", "toolSearch", "updatePlan")
 	f.done()
+	return p
+}
+
+// decodeToolPolicy reads a policy of agents' tools. What else would forbid tools, were it heeded, is warned of: nobody shall rely on it.
+func decodeToolPolicy(f *fields) ToolPolicy {
+	p := decodePolicy(f)
+	p.Profile, p.AlsoAllow = f.profile("profile"), f.texts("alsoAllow")
+	if f.object.get("alsoAllow") != nil && p.AlsoAllow == nil {
+		p.AlsoAllow = []string{}
+	}
+	for _, key := range []string{"byProvider", "toolsBySender", "subagents"} {
+		f.others(key)
+		if v := f.object.get(key); v != nil {
+			f.report.add(warning(CodeValue, v.at, f.at.member(key), "openclawd does not heed this: it forbids no tool here",
+				"say with profile, allow and deny what agents may use"))
+		}
+	}
 	return p
 }
 
 func decodePolicy(f *fields) ToolPolicy {
 	return ToolPolicy{Allow: f.texts("allow"), Deny: f.texts("deny")}
+}
+
+// profile reads the name of a profile. One that is not known stands for the smallest: whoever wrote it wanted to forbid something.
+func (f *fields) profile(key string) string {
+	all := []string{ProfileMinimal, ProfileMessaging, ProfileCoding, ProfileFull}
+	f.schema.member(key).is("string").oneOf(all)
+	name := f.text(key, "")
+	if name == "" || slices.Contains(all, name) {
+		return name
+	}
+	mend := "use " + oneOf(all)
+	if near := nearest(name, all); near != "" {
+		mend = fmt.Sprintf("did you mean %q? %s", near, mend)
+	}
+	v := f.object.get(key)
+	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is no profile; it is taken for "+ProfileMinimal, mend)
+	one.Value = v.shown()
+	f.report.add(one)
+	return ProfileMinimal
 }

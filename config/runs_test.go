@@ -42,6 +42,25 @@ func TestPoliciesOfTools(t *testing.T) {
 	got := []config.ToolPolicy{c.Tools.ToolPolicy, c.AgentNamed("eden").Tools, c.AgentNamed("seum").Tools, c.Gateway.Tools}
 	want := []config.ToolPolicy{{Allow: []string{"group:sessions", "agents_*"}, Deny: []string{"cron"}}, {Allow: []string{"x"}, Deny: []string{"y"}}, {},
 		{Allow: []string{"sessions_send"}, Deny: []string{"session_status"}}}
+	want[0].Profile, want[1].AlsoAllow = "full", []string{"z"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Nobody who wanted to forbid tools finds out too late that he did not: what is not known forbids most, and what is not heeded is warned of.
+func TestProfilesOfTools(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{tools: {profile: 'codign', byProvider: {x: {deny: ['*']}}, toolsBySender: null},
+		agents: {list: [{id: 'eden', tools: {profile: 'messaging', alsoAllow: []}}, {id: 'seum', tools: {profile: 'Everything', subagents: {tools: {deny: ['*']}}}}]}}`, nil)
+	wantFindings(t, findings,
+		`warning value openclaw.json:1:19: tools.profile: "codign" is no profile; it is taken for minimal (did you mean "coding"? use minimal, messaging, coding or full)`,
+		`warning value openclaw.json:1:41: tools.byProvider: openclawd does not heed this: it forbids no tool here (say with profile, allow and deny what agents may use)`,
+		`warning value openclaw.json:2:109: agents.list[1].tools.profile: "Everything" is no profile; it is taken for minimal (use minimal, messaging, coding or full)`,
+		`warning value openclaw.json:2:134: agents.list[1].tools.subagents: openclawd does not heed this: it forbids no tool here (say with profile, allow and deny what agents may use)`,
+	)
+	got := []config.ToolPolicy{c.Tools.ToolPolicy, c.AgentNamed("eden").Tools, c.AgentNamed("seum").Tools}
+	want := []config.ToolPolicy{{Profile: "minimal"}, {Profile: "messaging", AlsoAllow: []string{}}, {Profile: "minimal"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

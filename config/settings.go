@@ -75,8 +75,10 @@ type Session struct {
 // ToolPolicy says which tools may be used. Entries are names of tools, with * for any part of one, or group:<group>; capitals make no
 // difference. Package tools heeds it.
 type ToolPolicy struct {
-	Allow []string // none is any
-	Deny  []string // goes before Allow
+	Profile   string   // minimal, messaging, coding or full; "" is that of all agents, where this is of one, else full. Not of the gateway
+	Allow     []string // none is any
+	AlsoAllow []string // beside what Profile and Allow name; nil is as for all agents, where this is of one. Not of the gateway
+	Deny      []string // goes before all of them
 }
 
 // Tools says which tools agents may use, and whom they may reach with them.

@@ -8,12 +8,14 @@ type RunQueued struct {
 	Context
 	RunID      string `json:"runId"` // also what makes it one however often it is asked for
 	SessionKey string `json:"sessionKey"`
-	SessionID  string `json:"sessionId,omitempty"` // the transcript that was meant when it was asked; "" is the one that is there when it begins
+	SessionID  string `json:"sessionId,omitempty"` // the transcript that is meant: closed before it begins, it is aborted; "" is the one that is there then
 	Lane       string `json:"lane"`                // main, nested, subagent
 	Cause      string `json:"cause"`               // who asks: agent, chat, http, a2a, ...
 	By         string `json:"by,omitempty"`        // the client that asked
-	RetryOf    string `json:"retryOf,omitempty"`   // the run that a restart broke off, and that this one repeats
+	RetryOf    string `json:"retryOf,omitempty"`   // the run that was asked for at first, where this one repeats it
 	OnRestart  string `json:"onRestart,omitempty"` // what becomes of it when a restart breaks it off: "" is reported only, retry
+
+	Earlier []string `json:"earlier,omitempty"` // runs that were broken off, and that this one repeats, the first first; a few
 
 	Reset      string          `json:"reset,omitempty"` // the session starts over before it begins: new, reset
 	Message    string          `json:"message"`
@@ -72,4 +74,6 @@ type RunOver struct {
 	ModelCalls   int           `json:"modelCalls,omitempty"`
 	ToolCalls    int           `json:"toolCalls,omitempty"`
 	FallbackFrom string        `json:"fallbackFrom,omitempty"` // the first choice, where another model answered
+
+	Prompt json.RawMessage `json:"prompt,omitempty"` // an object that says what the last prompt was made of, without its texts; at most 16 KiB
 }

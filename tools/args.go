@@ -76,7 +76,7 @@ func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
 	} else if err != nil {
 		return nil, invalid("they cannot be judged", "give the arguments as the schema has them")
 	}
-	return encoded(value)
+	return Encode(value)
 }
 
 // decoded is one JSON value. The last of members of the same name counts.
@@ -95,11 +95,18 @@ func decoded(text []byte) (value any, err error) {
 // exact is up to where whole numbers are told apart by everybody who reads JSON.
 const exact = 1 << 53
 
-// normal writes numbers that are whole as such, which schemas take for whole numbers, and Go for integers.
+// maxDigits is how long a whole number may be that is left as it is.
+const maxDigits = 40
+
+// normal writes numbers that are whole as such, which schemas take for whole numbers, and Go for integers. What is written as one stays as it
+// is: an id loses none of its digits.
 func normal(value any) (any, error) {
 	var err error
 	switch v := value.(type) {
 	case json.Number:
+		if digits := v.String(); digits != "-0" && len(digits) <= maxDigits && !strings.ContainsAny(digits, ".eE") {
+			return v, nil
+		}
 		f, err := v.Float64()
 		if err != nil || math.IsInf(f, 0) {
 			return nil, fmt.Errorf("the number %s is too large", shortened(v.String(), maxShown))

@@ -32,6 +32,7 @@ func TestWrongArguments(t *testing.T) {
 		{`null`, "/to", "/to is missing (add it)"},
 		{`{}`, "/to", "/to is missing (add it)"},
 		{`{"to":7}`, "/to", "/to is 7, must be a text (make it a text)"},
+		{`{"to":1234567890123456789}`, "/to", "/to is 1234567890123456789, must be a text (make it a text)"},
 		{`{"to":null}`, "/to", "/to is null, must be a text (make it a text)"},
 		{`{"to":""}`, "/to", `/to is "", must have at least 1 characters, has 0 (give a longer text)`},
 		{`{"to":"123456789"}`, "/to", `/to is "123456789", must have at most 8 characters, has 9 (shorten it)`},
@@ -128,6 +129,10 @@ func TestArgumentsAreThoseThatWereJudged(t *testing.T) {
 		if err != nil || out.Text != want {
 			t.Errorf("%s becomes %s, %v, want %s", args, out.Text, err, want)
 		}
+	}
+	ids := `{"a":1234567890123456789,"b":-12345678901234567890123,"c":[9007199254740993]}` // longer than what a float tells apart
+	if out, err := r.Call(t.Context(), eden(), "free", json.RawMessage(ids)); err != nil || out.Text != ids {
+		t.Errorf("%s becomes %s, %v", ids, out.Text, err)
 	}
 	brackets := `{"a":"\"` + strings.Repeat("[", 2*tools.MaxArgsDepth) + `"}` // in a text they are no depth
 	if out, err := r.Call(t.Context(), eden(), "free", json.RawMessage(brackets)); err != nil || out.Text != brackets {

@@ -165,7 +165,7 @@ func shown(value any) string {
 	case map[string]any, []any:
 		return kindOf(value)
 	}
-	text, err := encoded(value)
+	text, err := Encode(value)
 	if err != nil {
 		return kindOf(value)
 	}

@@ -18,7 +18,7 @@ const cutMark = "\n...(truncated)..."
 
 // Answer is an output that says v, which is encoded as an object: as compact JSON to models, as the same object to programs.
 func Answer(v any) (tool.Output, error) {
-	text, err := encoded(v)
+	text, err := Encode(v)
 	if err != nil {
 		return tool.Output{}, err
 	}
@@ -32,8 +32,8 @@ func Refuse(v any) (tool.Output, error) {
 	return out, err
 }
 
-// encoded is a value as compact JSON. Texts stay as they are, whatever their script.
-func encoded(v any) (json.RawMessage, error) {
+// Encode is a value as compact JSON. Texts stay as they are, whatever their script.
+func Encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -54,7 +54,7 @@ func bounded(out tool.Output) (tool.Output, error) {
 	case len(details) == 0:
 		out.Details = nil
 	case len(details) > MaxOutput:
-		omitted, err := encoded(map[string]any{"truncated": true, "bytes": len(details)})
+		omitted, err := Encode(map[string]any{"truncated": true, "bytes": len(details)})
 		if err != nil {
 			return out, err
 		}

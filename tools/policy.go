@@ -9,8 +9,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// admit reports whether a tool may be called: by what it says itself, by what holds for all agents and for this one, and for what comes over
-// a wire by the policy of the gateway. Each of them can forbid it.
+// admit reports whether a tool may be called: by what it says itself, by the profile of the agent, by what holds for all agents and for this
+// one, and for what comes over a wire by the policy of the gateway. Each of them can forbid it.
 func (call *Call) admit(t *Tool) bool {
 	conf := call.Config
 	agent := conf.AgentNamed(call.AgentID)
@@ -18,6 +18,10 @@ func (call *Call) admit(t *Tool) bool {
 	case slices.Contains(t.Who.NotFrom, call.Session.Kind), slices.Contains(t.Who.NotBy, call.Entry):
 		return false
 	case t.Who.NotUtility && agent != nil && (agent.Utility || agent.Kind == coordination.KindUtility):
+		return false
+	case t.Who.Unless != nil && t.Who.Unless(call):
+		return false
+	case !isInProfile(conf, call.AgentID, &t.Spec):
 		return false
 	case agent != nil && !allows(agent.Tools, &t.Spec):
 		return false
@@ -27,9 +31,30 @@ func (call *Call) admit(t *Tool) bool {
 	return allows(conf.Tools.ToolPolicy, &t.Spec)
 }
 
+// isInProfile reports whether a tool is one of the profile that holds for an agent, or allowed beside it.
+func isInProfile(conf *config.Config, agentID string, s *tool.Spec) bool {
+	profile, also := conf.ToolProfile(agentID)
+	return named(inProfile(profile), s) || named(also, s)
+}
+
+// inProfile is what a profile holds, of the tools and groups that there are here. They are those of the reference system; the tasks and plans
+// of agents are part of their work.
+func inProfile(profile string) []string {
+	switch profile {
+	case config.ProfileFull:
+		return []string{"*"}
+	case config.ProfileCoding:
+		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans}
+	case config.ProfileMessaging:
+		return []string{"sessions_list", "sessions_history", "sessions_send", "session_status"}
+	default:
+		return []string{"session_status"}
+	}
+}
+
 // allows reports whether a policy lets a tool be called. Denying wins; where nothing is allowed, everything is.
 func allows(p config.ToolPolicy, s *tool.Spec) bool {
-	return !named(p.Deny, s) && (len(p.Allow) == 0 || named(p.Allow, s))
+	return !named(p.Deny, s) && (len(p.Allow) == 0 || named(p.Allow, s) || named(p.AlsoAllow, s))
 }
 
 // allowsWires is allows for the policy of the gateway, whose Allow only adds: what lets clients make agents act is denied without it.

@@ -138,6 +138,68 @@ func TestWiresHaveNotEverything(t *testing.T) {
 	}
 }
 
+// A profile bounds what agents may call. That of an agent stands in place of that of all, and what is allowed beside it is no way around
+// what is allowed or denied to all.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	var list []tools.Tool
+	for _, one := range []struct{ name, group string }{
+		{"agents_list", "agents"}, {"sessions_list", "sessions"}, {"sessions_spawn", "sessions"}, {"session_status", "sessions"},
+		{"task_start", "tasks"}, {"plan_submit", "plans"}, {"cron", "automation"},
+	} {
+		list = append(list, echo(one.name, one.group, anything))
+	}
+	const all = "agents_list cron plan_submit session_status sessions_list sessions_spawn task_start"
+	for name, c := range map[string]struct {
+		everybody, own config.ToolPolicy
+		want           string
+	}{
+		"none":                       {want: all},
+		"full":                       {everybody: config.ToolPolicy{Profile: "full"}, want: all},
+		"minimal":                    {everybody: config.ToolPolicy{Profile: "minimal"}, want: "session_status"},
+		"messaging":                  {everybody: config.ToolPolicy{Profile: "messaging"}, want: "session_status sessions_list"},
+		"coding":                     {everybody: config.ToolPolicy{Profile: "coding"}, want: "plan_submit session_status sessions_list sessions_spawn task_start"},
+		"not known":                  {everybody: config.ToolPolicy{Profile: "research"}, want: "session_status"},
+		"the agent's":                {everybody: config.ToolPolicy{Profile: "minimal"}, own: config.ToolPolicy{Profile: "full"}, want: all},
+		"only the agent's":           {own: config.ToolPolicy{Profile: "minimal"}, want: "session_status"},
+		"beside it":                  {everybody: config.ToolPolicy{Profile: "minimal", AlsoAllow: []string{"group:tasks", "CRON"}}, want: "cron session_status task_start"},
+		"beside the agent's":         {everybody: config.ToolPolicy{Profile: "minimal", AlsoAllow: []string{"cron"}}, own: config.ToolPolicy{AlsoAllow: []string{"agents_*"}}, want: "agents_list session_status"},
+		"nothing beside the agent's": {everybody: config.ToolPolicy{Profile: "minimal", AlsoAllow: []string{"cron"}}, own: config.ToolPolicy{AlsoAllow: []string{}}, want: "session_status"},
+		"beside what is allowed":     {everybody: config.ToolPolicy{Allow: []string{"cron"}, AlsoAllow: []string{"task_start"}}, want: "cron task_start"},
+		"beside it, but denied":      {everybody: config.ToolPolicy{Profile: "minimal", AlsoAllow: []string{"*"}, Deny: []string{"c*"}}, want: strings.ReplaceAll(all, "cron ", "")},
+		"beside it, but not allowed": {everybody: config.ToolPolicy{Profile: "minimal", Allow: []string{"session_status"}}, own: config.ToolPolicy{AlsoAllow: []string{"*"}}, want: "session_status"},
+		"beside nothing":             {everybody: config.ToolPolicy{AlsoAllow: []string{"cron"}}, want: all},
+	} {
+		r, _ := setup(t, func(conf *config.Config) {
+			conf.Tools.ToolPolicy = c.everybody
+			conf.Agents = []config.Agent{{ID: "eden", Tools: c.own}}
+		}, list...)
+		var got []string
+		for _, s := range r.Offer(eden()) {
+			got = append(got, s.Name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: offered are %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A tool may say by more than the kind of a session who may not call it.
+func TestToolsForbidByWhatTheyKnow(t *testing.T) {
+	t.Parallel()
+	spawn := echo("sessions_spawn", "sessions", anything)
+	spawn.Who.Unless = func(call *tools.Call) bool { return call.Depth >= call.Config.Defaults.Subagents.MaxSpawnDepth }
+	r, _ := setup(t, func(conf *config.Config) { conf.Defaults.Subagents.MaxSpawnDepth = 2 }, spawn)
+	for depth, may := range []bool{true, true, false, false} {
+		c := eden()
+		c.SessionKey, c.Depth = "agent:eden:subagent:1", depth
+		_, err := r.Call(t.Context(), c, "sessions_spawn", nil)
+		if offered := len(r.Offer(c)) == 1; offered != may || (err == nil) != may {
+			t.Errorf("at depth %d: offered %v, called %v", depth, offered, err)
+		}
+	}
+}
+
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

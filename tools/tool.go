@@ -25,6 +25,9 @@ type Who struct {
 	NotFrom    []coordination.KeyKind // sessions of these kinds
 	NotBy      []tool.Entry           // ways by which somebody reaches tools
 	NotUtility bool                   // agents that only ever work for another
+	// Unless reports whether a caller may not, where it takes more to say so: how deep it was spawned, whom it may reach. It is asked for every
+	// offer and every call, with all of the Call but Args, and so must be quick. nil forbids nobody.
+	Unless func(*Call) bool
 }
 
 // Call is one call of a tool.

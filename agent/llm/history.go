@@ -10,15 +10,19 @@ func Paired(messages []Message) []Message {
 	if paired(messages) {
 		return messages
 	}
-	mended := make([]Message, 0, len(messages)+1)
+	mended, results := make([]Message, 0, len(messages)+1), resultsOf(messages)
 	for i := range messages {
 		m := &messages[i]
 		if m.Role == ToolRole || m.Role == Assistant && m.Text == "" && len(m.ToolCalls) == 0 {
 			continue
 		}
 		mended = append(mended, *m)
-		for _, call := range m.ToolCalls {
-			mended = append(mended, resultOf(call, messages[i+1:]))
+		for j, call := range m.ToolCalls {
+			if at := results[i][j]; at >= 0 {
+				mended = append(mended, messages[at])
+			} else {
+				mended = append(mended, Message{Role: ToolRole, Text: NoResult, ToolCallID: call.ID, ToolName: call.Name, IsError: true})
+			}
 		}
 	}
 	return mended
@@ -44,17 +48,25 @@ func paired(messages []Message) bool {
 	return len(open) == 0
 }
 
-// resultOf finds the result of a call in what follows it. It ends where a later call has the same id.
-func resultOf(call ToolCall, rest []Message) Message {
-	for i := range rest {
-		if m := &rest[i]; m.Role == ToolRole && m.ToolCallID == call.ID {
-			return *m
-		}
-		for _, later := range rest[i].ToolCalls {
-			if later.ID == call.ID {
-				return Message{Role: ToolRole, Text: NoResult, ToolCallID: call.ID, ToolName: call.Name, IsError: true}
+// resultsOf says for each message where the results of its calls are: the first behind it, but none behind a later call with the same id.
+// -1 is none.
+func resultsOf(messages []Message) [][]int {
+	all, next := make([][]int, len(messages)), map[string]int{}
+	for i := len(messages) - 1; i >= 0; i-- {
+		m := &messages[i]
+		for _, call := range m.ToolCalls {
+			at, found := next[call.ID]
+			if !found {
+				at = -1
 			}
+			all[i] = append(all[i], at)
+		}
+		for _, call := range m.ToolCalls {
+			delete(next, call.ID)
+		}
+		if m.Role == ToolRole {
+			next[m.ToolCallID] = i
 		}
 	}
-	return Message{Role: ToolRole, Text: NoResult, ToolCallID: call.ID, ToolName: call.Name, IsError: true}
+	return all
 }

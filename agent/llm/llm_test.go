@@ -90,6 +90,22 @@ func TestCallsAndResultsArePaired(t *testing.T) {
 	}
 }
 
+// What is lost is not looked for again and again: a long history of calls that were broken off takes no longer for each of them.
+func TestManyLostResults(t *testing.T) {
+	t.Parallel()
+	const n = 100_000 // would take minutes if each were looked for through all of them
+	messages := make([]llm.Message, 0, 2*n)
+	for i := range n {
+		messages = append(messages, llm.Message{Role: llm.User, Text: "go on"},
+			llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{llm.NewToolCall(fmt.Sprint(i), "x", "{}")}})
+	}
+	messages = append(messages, llm.Message{Role: llm.ToolRole, ToolCallID: "0", Text: "late"})
+	got := llm.Paired(messages)
+	if len(got) != 3*n || got[2].Text != "late" || got[3*n-1].Text != llm.NoResult || got[3*n-1].ToolCallID != fmt.Sprint(n-1) {
+		t.Errorf("%d messages, %+v, %+v", len(got), got[2], got[len(got)-1])
+	}
+}
+
 // Whatever a history holds, what is made of it needs no mending.
 func TestPairedStaysPaired(t *testing.T) {
 	t.Parallel()

@@ -129,11 +129,16 @@ func (t turnInHand) leaveOutPictures(tokens int) {
 // leaveOutMiddle leaves out calls of tools with their results, the oldest first, but neither the first message nor the last calls.
 func (t *turnInHand) leaveOutMiddle(tokens int) {
 	from := t.afterResults(1)
-	for t.costWith(leastText) > tokens {
-		to := t.afterResults(from + 1)
-		if to >= len(*t) {
-			return
+	to, cost := from, t.costWith(leastText)
+	for cost > tokens {
+		next := t.afterResults(to + 1)
+		if next >= len(*t) {
+			break
 		}
+		cost -= (*t)[to:next].costWith(leastText)
+		to = next
+	}
+	if to > from {
 		*t = slices.Delete(*t, from, to)
 	}
 }

@@ -98,6 +98,22 @@ func TestTurnThatIsTooLongKeepsItsEnds(t *testing.T) {
 	}
 }
 
+// A long turn is gone through a few times, not once for each of its calls.
+func TestTurnOfManyCalls(t *testing.T) {
+	t.Parallel()
+	const n = 100_000 // would take minutes if each call were left out by itself
+	turn := []llm.Message{user("do it")}
+	for i := range n {
+		id := fmt.Sprint(i)
+		turn = append(turn, calls("{}", id), result(id, strings.Repeat("x", 80)))
+	}
+	f := prompt.Fit(turn, 1_000)
+	last := len(f.Messages) - 1
+	if f.Tokens > 1_000 || f.Tokens < 900 || f.Messages[0].Text != "do it" || f.Messages[last].ToolCallID != fmt.Sprint(n-1) || f.LeftOut+last != 2*n {
+		t.Errorf("%d messages, %d tokens, %d left out, the last is %+v", len(f.Messages), f.Tokens, f.LeftOut, f.Messages[last])
+	}
+}
+
 // drawn are messages as a transcript may hold them, whole or not.
 func drawn(t *rapid.T) []llm.Message {
 	id := rapid.SampledFrom([]string{"a", "b", "c"})

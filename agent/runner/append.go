@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -66,6 +67,41 @@ func readQueued(tx eventstore.Tx, seq int64) (*queued, error) {
 		return nil, fmt.Errorf("read what run was asked for at %d: %w", seq, err)
 	case !found:
 		return nil, fmt.Errorf("read what run was asked for at %d: %w", seq, eventstore.ErrNotFound)
+	}
+	return q, nil
+}
+
+// maxContext is how much of an event's data is read for its context, which comes first in it: messages may be long.
+const maxContext = 64 << 10
+
+const selectContext = "SELECT id, agent_id, substr(data, 1, ?) FROM events WHERE seq = ?"
+
+// readContext reads where the run belongs that an event asked for, and nothing else of what it says.
+func readContext(tx eventstore.Tx, seq int64) (*queued, error) {
+	q := &queued{}
+	err := tx.Query(selectContext, []any{maxContext, seq}, func(row eventstore.Row) error {
+		var id eventstore.ID
+		copy(id[:], row.Blob(0))
+		q.id, q.agentID, q.redacted = id.String(), row.Text(1), row.Null(2)
+		if q.redacted {
+			return nil
+		}
+		context := []byte{'{'}
+		_ = coordination.EachField([]byte(row.Text(2)), func(name string, raw []byte) bool { // what is cut off is not of the context
+			if name == "runId" {
+				return false
+			}
+			if len(context) > 1 {
+				context = append(context, ',')
+			}
+			context = strconv.AppendQuote(context, name)
+			context = append(append(context, ':'), raw...)
+			return true
+		})
+		return json.Unmarshal(append(context, '}'), &q.Context)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read where the run belongs that was asked for at %d: %w", seq, err)
 	}
 	return q, nil
 }

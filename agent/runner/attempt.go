@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -83,7 +84,7 @@ func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answ
 			t.built = nil
 			continue
 		}
-		wait, ok := t.mayAskAgain(e, again)
+		wait, ok := t.mayAskAgain(ctx, e, again)
 		if !ok {
 			return nil, err
 		}
@@ -95,13 +96,13 @@ func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answ
 }
 
 // mayAskAgain reports whether the same model may answer in time, and how long to wait before it is asked.
-func (t *turn) mayAskAgain(e *llm.Error, again int) (wait time.Duration, ok bool) {
+func (t *turn) mayAskAgain(ctx context.Context, e *llm.Error, again int) (wait time.Duration, ok bool) {
 	if !e.Retryable() || again > t.runner.limits.Retries || e.RetryAfter > t.runner.limits.RetryAfter {
 		return 0, false
 	}
 	wait = max(t.runner.o.Backoff(again), e.RetryAfter)
-	left := t.timeout - millis(t.runner.o.Now().UnixMilli()-t.result.StartedAt)
-	return wait, t.timeout == 0 || wait < left
+	deadline, ends := ctx.Deadline()
+	return wait, !ends || wait < time.Until(deadline)
 }
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -140,7 +141,20 @@ func (t *turn) build(ctx context.Context) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.report(&p.Report)
 	return &built{model, p}, nil
+}
+
+// maxReport is how many bytes of JSON a report of a prompt may have; a longer one is not kept.
+const maxReport = 16 << 10
+
+// report keeps what a prompt was made of.
+func (t *turn) report(r *prompt.Report) {
+	text, err := json.Marshal(r)
+	if err != nil || len(text) > maxReport {
+		text = nil
+	}
+	t.spend.Prompt = text
 }
 
 // answerPart is which part of a window is kept free for the answer of a model that does not say how long that may be.
@@ -150,6 +164,7 @@ const answerPart = 8
 func (t *turn) complete(ctx context.Context, request *llm.Request) (*llm.Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	t.anew()
 	h := hearing{turn: t, most: t.runner.limits.AnswerBytes, cancel: cancel}
 	answer, err := t.built.model.Complete(ctx, request, h.chunk)
 	if h.tooLong {

@@ -53,11 +53,21 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 	}
 	key, err := coordination.ParseSessionKey(q.SessionKey)
 	if q.redacted || err != nil {
-		return r.cannotBegin(result, q, now)
+		return r.endUnbegun(result, q, run.Failed, coordination.RunOver{ErrorClass: classPrompt,
+			Error: "the message was redacted before it was answered"}, now)
 	}
 	state, _, err := session.Load(tx, key)
 	if err != nil {
 		return nil, err
+	}
+	if q.SessionID != "" && q.SessionID != state.ID {
+		closed, err := session.ClosedSince(tx, q.SessionID, result.QueuedAt)
+		if err != nil {
+			return nil, err
+		}
+		if closed {
+			return r.endUnbegun(result, q, run.Aborted, coordination.RunOver{Reason: reasonReset}, now)
+		}
 	}
 	j := r.jobOf(q, key, state.Settings)
 	said, sessionID, err := r.open(state, &j)
@@ -88,10 +98,7 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 func (r *Runner) jobOf(q *queued, key coordination.SessionKey, settings decide.Settings) job {
 	j := job{asked: q, key: key, config: r.o.Config(), models: r.o.Models(), thinking: cmp.Or(q.Thinking, settings.Text("thinkingLevel"))}
 	j.first = cmp.Or(q.Model, settings.Text("model"), j.config.ModelFor(q.agentID).Primary)
-	j.timeout = j.config.Defaults.Timeout
-	if a := j.config.AgentNamed(q.agentID); a != nil && a.Timeout != nil {
-		j.timeout = *a.Timeout
-	}
+	j.timeout = j.config.Timeout(q.agentID)
 	if q.TimeoutMs != nil {
 		j.timeout = time.Duration(min(*q.TimeoutMs, maxTimeout.Milliseconds())) * time.Millisecond
 	}
@@ -132,14 +139,17 @@ func (r *Runner) open(state decide.State, j *job) (said []decide.Event, sessionI
 	return append(said, more...), sessionID, err
 }
 
-// cannotBegin ends a run of which nobody knows any more what was asked.
-func (r *Runner) cannotBegin(result run.Result, q *queued, now time.Time) ([]eventstore.StreamAppend, error) {
-	over, err := run.End(result, run.Failed, coordination.RunOver{Context: q.Context, EndedAtMs: now.UnixMilli(), ErrorClass: classPrompt,
-		Error: "the message was redacted before it was answered"})
+// reasonReset is the reason of what is aborted because the transcript that it was meant for is closed.
+const reasonReset = "reset"
+
+// endUnbegun ends a run for which nothing was done.
+func (r *Runner) endUnbegun(result run.Result, q *queued, to run.State, over coordination.RunOver, now time.Time) ([]eventstore.StreamAppend, error) {
+	over.Context, over.EndedAtMs = q.Context, now.UnixMilli()
+	decided, err := run.End(result, to, over)
 	if err != nil {
 		return nil, err
 	}
-	ended, err := q.note(result.RunID, eventstore.ActorSystem, now.UnixMilli()).events(over)
+	ended, err := q.note(result.RunID, eventstore.ActorSystem, now.UnixMilli()).events(decided)
 	if err != nil {
 		return nil, err
 	}
@@ -159,15 +169,14 @@ func (r *Runner) Lost(tx eventstore.Tx, item work.Item, why string, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	a := r.runs[runID]
-	r.mu.Unlock()
+	a := r.running(runID)
 	o := outcome{to: run.TimedOut, over: coordination.RunOver{Error: "its lease is over"}}
 	if why == whyRestart || result.State != run.Running {
-		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}, retry: q.OnRestart == run.OnRestartRetry}
+		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}, retry: run.MayRetry(&q.RunQueued)}
 	}
 	if a != nil {
 		o.over.Text, o.last = a.said(), a.partial("aborted")
+		o.heed(a)
 	}
 	appends, _, err := r.ending(tx, result, q, &o, now)
 	if err != nil {
@@ -175,6 +184,24 @@ func (r *Runner) Lost(tx eventstore.Tx, item work.Item, why string, now time.Tim
 	}
 	r.expect(runID)
 	return appends, nil
+}
+
+// Refused is that of worker.Refuser: a run that would not begin, or that Lost could not end, fails.
+func (r *Runner) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
+	runID := runIDOf(item)
+	result, found, err := projection.Load(tx, runID)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, eventstore.ErrNotFound
+	}
+	q, err := readQueued(tx, item.Seq)
+	if err != nil {
+		q = &queued{agentID: result.AgentID} // which may be why
+	}
+	r.o.Logger.Error("a run is given up", "run", runID, "err", why)
+	return r.endUnbegun(result, q, run.Failed, coordination.RunOver{ErrorClass: classInternal, Error: "it could not be begun or ended; the log says why"}, now)
 }
 
 // whyRestart is the reason of what is aborted because its process is gone.

@@ -491,7 +491,7 @@ func (s *story) faults(whole bool) (faults []string) {
 			fault(r, "%s, but its answer is %d times in the transcript", r.end, r.answers)
 		case ok && r.over.Text != "echo: "+r.asked.Message:
 			fault(r, "it has said %q", r.over.Text)
-		case r.end == coordination.TypeRunAborted && (r.again != nil) != (r.asked.OnRestart == run.OnRestartRetry):
+		case r.end == coordination.TypeRunAborted && (r.again != nil) != run.MayRetry(&r.asked):
 			fault(r, "broken off, wants %q, repeated: %v", r.asked.OnRestart, r.again != nil)
 		}
 	}

@@ -14,11 +14,14 @@ import (
 
 // Do is that of worker.Handler: it answers, and returns when the end of the run is on disk. Once the lease is over it writes nothing more:
 // Lost does.
-func (r *Runner) Do(ctx context.Context, item work.Item) error {
+func (r *Runner) Do(ctx context.Context, item work.Item) (err error) {
 	runID := runIDOf(item)
-	r.mu.Lock()
-	a := r.runs[runID]
-	r.mu.Unlock()
+	defer func() {
+		if err != nil { // whoever ends it now, or has, though nobody was told
+			r.expect(runID)
+		}
+	}()
+	a := r.running(runID)
 	if a == nil {
 		return fmt.Errorf("run %s has not begun here", runID)
 	}
@@ -45,7 +48,7 @@ func (a *active) timed(ctx context.Context) (timed context.Context, free func())
 	}
 	a.mu.Unlock()
 	if a.timeout > 0 {
-		spent := a.runner.o.Now().UnixMilli() - a.result.StartedAt
+		spent := max(a.runner.o.Now().UnixMilli()-a.result.StartedAt, 0) // a clock may have been set back
 		var stop context.CancelFunc
 		timed, stop = context.WithTimeoutCause(timed, a.timeout-millis(spent), errTimedOut)
 		free = func() { stop(); cancel(nil) }

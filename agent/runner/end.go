@@ -49,9 +49,16 @@ func (a *active) interrupted(cause error, spent coordination.RunOver) outcome {
 	case errors.Is(cause, errTimedOut):
 		o.to, o.over.Error = run.TimedOut, fmt.Sprintf("the run took longer than %s", a.timeout)
 	default:
-		o.over.Reason, o.retry = reasonShutdown, a.asked.OnRestart == run.OnRestartRetry
+		o.over.Reason, o.retry = reasonShutdown, run.MayRetry(&a.asked.RunQueued)
 	}
 	return o
+}
+
+// heed makes of what a restart or a shutdown breaks off what somebody has stopped, if somebody has meanwhile: it is not asked for again.
+func (o *outcome) heed(a *active) {
+	if h := a.stopped(); h != nil && o.to == run.Aborted {
+		o.retry, o.over.Reason, o.over.By = false, h.reason, h.by
+	}
 }
 
 // reasonShutdown is the reason of what is aborted because the program is told to end.
@@ -90,6 +97,7 @@ func (r *Runner) writeEnd(ctx context.Context, a *active, o *outcome) error {
 		case !found:
 			return nil, eventstore.ErrNotFound
 		}
+		o.heed(a)
 		appends, ended, err = r.ending(tx, result, a.asked, o, r.o.Now())
 		return appends, err
 	})

@@ -51,19 +51,34 @@ func (r *Runner) tellEnds() {
 		if err == nil {
 			continue
 		}
-		if failures++; errors.Is(err, eventstore.ErrClosed) || failures > endFailures {
-			r.o.Logger.Warn("nobody is told which runs end any more", "err", err)
+		if errors.Is(err, eventstore.ErrClosed) {
 			r.ends.mu.Lock()
 			r.ends.expected, r.ends.looking = nil, false
 			r.ends.mu.Unlock()
 			return
 		}
+		if failures++; failures == 1 {
+			r.o.Logger.Warn("nobody is told which runs end for now", "err", err)
+		}
 		_ = pause(ctx, r.o.Backoff(failures)) // ctx does not end
 	}
 }
 
-// endFailures is how often in a row the log may fail before looking for ends is given up.
-const endFailures = 10
+// expected is a run whose end is still to be told, or nil if somebody else has told it.
+func (r *Runner) expected(result run.Result) *active {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends.mu.Lock()
+	defer r.ends.mu.Unlock()
+	if !r.ends.expected[result.RunID] {
+		return nil
+	}
+	delete(r.ends.expected, result.RunID)
+	if a := r.runs[result.RunID]; a != nil {
+		return a
+	}
+	return &active{runner: r, result: result}
+}
 
 // tellThose tells the ends that are on disk. left is false when none is expected any more, and then somebody else has to look.
 func (r *Runner) tellThose(ctx context.Context) (left bool, err error) {
@@ -91,13 +106,12 @@ func (r *Runner) tellThose(ctx context.Context) (left bool, err error) {
 	}
 	slices.SortFunc(over, func(a, b run.Result) int { return int(a.Seq - b.Seq) })
 	for _, result := range over {
-		r.ended(r.activeOf(result), result)
+		if a := r.expected(result); a != nil {
+			r.ended(a, result)
+		}
 	}
 	r.ends.mu.Lock()
 	defer r.ends.mu.Unlock()
-	for _, result := range over {
-		delete(r.ends.expected, result.RunID)
-	}
 	r.ends.looking = len(r.ends.expected) > 0
 	return r.ends.looking, nil
 }

@@ -71,8 +71,9 @@ type setting struct {
 	backoff func(int) time.Duration
 	idle    time.Duration // how long an endpoint may be silent
 	drain   time.Duration
-	pages   int64 // that the file may have
-	asleep  bool  // no worker yet
+	pages   int64         // that the file may have
+	asleep  bool          // no worker yet
+	grace   time.Duration // default: 100 ms
 
 	durability sqlite.Durability // default: relaxed
 }
@@ -136,7 +137,7 @@ func openAt(t testing.TB, path string, set setting) *house {
 		Log: h.log, Config: func() *config.Config { return c }, Models: func() *catalogue.Catalogue { return models }, Tools: set.tools,
 		Prompt: prompt.New(prompt.Options{Logger: log}), Now: time.Now, Logger: log, Limits: set.limits, Backoff: set.backoff,
 		NewID: func() string { return fmt.Sprintf("id-%d-%d", os.Getpid(), unique.Add(1)) },
-		Grace: 100 * time.Millisecond,
+		Grace: cmp.Or(set.grace, 100*time.Millisecond),
 	})
 	unfollow := h.Follow(h.heard.hear)
 	if !set.asleep {

@@ -24,10 +24,11 @@ type active struct {
 	waiting []run.Update // that are still to be told
 	telling bool         // somebody does
 	over    bool         // its end was told, or is about to be: nothing comes after it
-	text    string       // all of the present answer so far
+	text    string       // all of the present answer so far; of the one before, until there is any
 	kept    bool         // it is in the transcript
+	before  string       // the newest answer that is in the transcript
 	cancel  context.CancelCauseFunc
-	halted  error // why it is to stop, once it is
+	halted  *halted // why it is to stop, once it is
 }
 
 // tell tells followers what happens. Nobody waits for another one's followers: who comes while somebody tells leaves him to tell this
@@ -66,11 +67,25 @@ func (a *active) say(text string) {
 	a.text, a.kept = text, false
 }
 
+// anew forgets what an attempt has said that failed: another one begins.
+func (a *active) anew() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.text, a.kept = a.before, true
+}
+
 // keep notes that the present answer is in the transcript.
 func (a *active) keep() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.kept = true
+	a.before, a.kept = a.text, true
+}
+
+// stopped says who has stopped it and why; nil if nobody has.
+func (a *active) stopped() *halted {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.halted
 }
 
 // said is what the present answer has said so far.
@@ -135,9 +150,12 @@ func (f *follower) call(u *run.Update, log *slog.Logger) {
 func (r *Runner) ended(a *active, result run.Result) {
 	a.tell(run.Update{Kind: run.Ended, Result: &result})
 	r.mu.Lock()
+	r.ends.mu.Lock()
 	if r.runs[result.RunID] == a {
 		delete(r.runs, result.RunID)
 	}
+	delete(r.ends.expected, result.RunID)
+	r.ends.mu.Unlock()
 	r.mu.Unlock()
 	r.waits.end(result)
 }

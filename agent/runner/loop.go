@@ -75,7 +75,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said = slices.DeleteFunc(said, func(m session.Message) bool { return m.Data.RunID == t.result.RunID })
+	said = slices.DeleteFunc(said, func(m session.Message) bool { return t.isOwn(m.Data.RunID) })
 	t.history = prompt.History(said)
 	t.message = prompt.Message(&t.job.message)
 	t.caller = t.callerOf()
@@ -83,6 +83,12 @@ func (t *turn) prepare(ctx context.Context) error {
 		t.offered = t.runner.o.Tools.Offer(t.caller)
 	}
 	return nil
+}
+
+// isOwn reports whether what was said in a run is of this one, or of an attempt at the same message before: that is not told, or the model
+// would read the message twice.
+func (t *turn) isOwn(runID string) bool {
+	return runID != "" && (runID == t.result.RunID || runID == t.asked.RetryOf || slices.Contains(t.asked.Earlier, runID))
 }
 
 func (t *turn) callerOf() tool.Caller {

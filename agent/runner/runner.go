@@ -158,6 +158,13 @@ func (r *Runner) Stats() Stats {
 	return Stats{Running: running, Waiters: r.waits.count(), LeftBehind: r.leftBehind.Load()}
 }
 
+// running is a run that has begun in this process and is not over, or nil.
+func (r *Runner) running(runID string) *active {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs[runID]
+}
+
 // pause waits, unless ctx ends before; then it gives the cause.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

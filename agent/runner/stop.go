@@ -37,7 +37,7 @@ func (r *Runner) Stop(ctx context.Context, stop run.Stop) ([]string, error) {
 		}
 	}
 	for _, id := range s.running {
-		r.halt(id, &halted{reason: stop.Reason, by: stop.By})
+		r.halt(id)
 	}
 	for _, id := range s.running {
 		result, err := r.Wait(ctx, id)
@@ -76,6 +76,7 @@ func (s *stopping) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, 
 			waiting = append(waiting, result)
 		} else {
 			s.running = append(s.running, result.RunID)
+			s.runner.mark(result, &halted{reason: s.stop.Reason, by: s.stop.By})
 		}
 	}
 	if len(waiting) > stopBatch {
@@ -83,13 +84,16 @@ func (s *stopping) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, 
 	}
 	at := s.runner.o.Now().UnixMilli()
 	for _, result := range waiting {
-		over := coordination.RunOver{EndedAtMs: at, Reason: s.stop.Reason, By: s.stop.By}
+		q, err := readContext(tx, result.Seq)
+		if err != nil {
+			return nil, err
+		}
+		over := coordination.RunOver{Context: q.Context, EndedAtMs: at, Reason: s.stop.Reason, By: s.stop.By}
 		decided, err := run.End(result, run.Aborted, over)
 		if err != nil {
 			return nil, err
 		}
-		n := note{runID: result.RunID, agentID: result.AgentID, actor: eventstore.ActorSystem, at: at}
-		one, err := n.events(decided)
+		one, err := q.note(result.RunID, eventstore.ActorSystem, at).events(decided)
 		if err != nil {
 			return nil, err
 		}
@@ -145,20 +149,32 @@ func (s *stopping) inOrder() []string {
 	return s.stopped
 }
 
-// halt tells a run that has begun to stop, also if its worker has not come to it yet: that finds it when it does. The first reason stays.
-func (r *Runner) halt(runID string, why *halted) {
+// mark notes that a run is to stop, within the transaction that has seen it run: what ends it after that does not ask for it again. So it
+// is with one of a process that is gone, which the worker has not come to yet. The first reason stays.
+func (r *Runner) mark(result run.Result, why *halted) {
 	r.mu.Lock()
-	a := r.runs[runID]
-	r.mu.Unlock()
+	a := r.runs[result.RunID]
 	if a == nil {
-		return // it has just ended, or will be aborted as lost
+		a = &active{runner: r, result: result}
+		r.runs[result.RunID] = a
 	}
+	r.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.halted == nil {
 		a.halted = why
 	}
-	if a.cancel != nil {
+}
+
+// halt tells a run that is marked to stop, also if its worker has not come to it yet: that finds it when it does.
+func (r *Runner) halt(runID string) {
+	a := r.running(runID)
+	if a == nil {
+		return // it has just ended
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel != nil && a.halted != nil {
 		a.cancel(a.halted)
 	}
 }

@@ -93,14 +93,18 @@ func TestStopOfWhatWaits(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{script: hangs})
 	h.say("r1", "main", "hang")
-	h.say("r2", "main", "second")
+	second := ask(t, "r2", "main", "second")
+	second.WorkSessionID, second.ConversationID = "ws-1", "c-1"
+	h.queue(second)
 	h.say("r3", "main", "third")
 	h.say("o1", "other", "hang")
 	h.until("r1", says("one two "))
 	if diff := cmp.Diff([]string{"r2"}, h.halt(run.Stop{RunID: "r2", Reason: "rpc"})); diff != "" {
 		t.Error(diff)
 	}
-	h.ends("r2", run.Aborted, "")
+	if r := h.ends("r2", run.Aborted, ""); r.Over.WorkSessionID != "ws-1" || r.Over.ConversationID != "c-1" {
+		t.Errorf("it belongs to %+v", r.Over.Context)
+	}
 	if diff := cmp.Diff([]string{"ended aborted"}, h.told("r2")); diff != "" {
 		t.Error(diff)
 	}

@@ -38,13 +38,13 @@ type begun struct {
 }
 
 // claim begins what is ready, and says when something will be that is not yet; zero: nothing that is known of.
-func (r *running) claim(now time.Time) (due time.Time) {
-	if !r.drainUntil.IsZero() || now.Before(r.retryAt) {
+func (r *running) claim(now moment) (due time.Time) {
+	if !r.drainUntil.IsZero() || now.tick.Before(r.retryAt) {
 		return time.Time{}
 	}
 	r.retryAt = time.Time{}
 	free := r.free()
-	if len(free) == 0 || r.holding(now) >= maxHeld {
+	if len(free) == 0 || r.holding(now.tick) >= maxHeld {
 		return time.Time{}
 	}
 	ready, due, err := r.look(free, now)
@@ -53,8 +53,8 @@ func (r *running) claim(now time.Time) (due time.Time) {
 	}
 	if err != nil {
 		r.trouble++
-		r.retryAt = now.Add(pause(r.trouble))
-		r.opts.Logger.Warn("work cannot be begun for now", "err", err, "again_in", r.retryAt.Sub(now))
+		r.retryAt = now.tick.Add(pause(r.trouble))
+		r.opts.Logger.Warn("work cannot be begun for now", "err", err, "again_in", pause(r.trouble))
 		return due
 	}
 	r.trouble = 0
@@ -94,7 +94,7 @@ func (r *running) free() map[string]int {
 }
 
 // look reads whether anything could be begun, without keeping those up who write.
-func (r *running) look(free map[string]int, now time.Time) (ready bool, due time.Time, err error) {
+func (r *running) look(free map[string]int, now moment) (ready bool, due time.Time, err error) {
 	var heads []work.Head
 	err = r.opts.Log.View(r.base, func(tx *sql.Tx) (err error) {
 		heads, err = work.Heads(r.base, tx)
@@ -111,11 +111,11 @@ func (r *running) look(free map[string]int, now time.Time) (ready bool, due time
 		if free[h.Pool] == 0 || !h.Free {
 			continue
 		}
-		if h.ReadyAt <= now.UnixMilli() {
+		if h.ReadyAt <= now.clock.UnixMilli() {
 			ready = true
 			continue
 		}
-		if at := time.UnixMilli(h.ReadyAt); due.IsZero() || at.Before(due) {
+		if at := now.at(time.UnixMilli(h.ReadyAt)); due.IsZero() || at.Before(due) {
 			due = at
 		}
 	}
@@ -129,7 +129,7 @@ func (w *Worker) tellUnknown(kind string) {
 }
 
 // take begins what is ready, all in one transaction; if the log refuses that, one by one. An error is that of the log as a whole.
-func (r *running) take(free map[string]int, now time.Time) error {
+func (r *running) take(free map[string]int, now moment) error {
 	all, err := r.decide(free, now, nil)
 	if err != nil && r.refused(err) {
 		for _, b := range all {
@@ -153,19 +153,19 @@ func (r *running) take(free map[string]int, now time.Time) error {
 }
 
 // decide leases what is ready in one transaction, or only one item of that. It returns what it has tried, also with an error.
-func (r *running) decide(free map[string]int, now time.Time, only *work.Item) (tried []begun, err error) {
+func (r *running) decide(free map[string]int, now moment, only *work.Item) (tried []begun, err error) {
 	_, err = r.opts.Log.Decide(r.base, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		tried = nil // it may be called again
 		for pool, n := range free {
-			items, err := work.Ready(tx, pool, now.UnixMilli(), n+len(r.held), r.kinds...)
+			items, err := work.Ready(tx, pool, now.clock.UnixMilli(), n+len(r.held), r.kinds...)
 			if err != nil {
 				return nil, err
 			}
 			for _, item := range items {
-				if h := r.held[item.EffectID]; n == 0 || h != nil && now.Before(h.until) || only != nil && only.EffectID != item.EffectID {
+				if h := r.held[item.EffectID]; n == 0 || h != nil && now.tick.Before(h.until) || only != nil && only.EffectID != item.EffectID {
 					continue
 				}
-				b, events := r.begin(tx, item, now)
+				b, events := r.begin(tx, item, now.clock)
 				if b.err != nil && r.opts.Log.Fatal(b.err) {
 					return nil, b.err
 				}
@@ -223,12 +223,12 @@ func outcome(item *work.Item, appends []eventstore.StreamAppend) (last queue.Ste
 }
 
 // follow sends off what was begun, and takes note of what would not begin. An error is that of the log as a whole.
-func (r *running) follow(list []begun, now time.Time) error {
+func (r *running) follow(list []begun, now moment) error {
 	for _, b := range list {
 		switch {
 		case b.err == nil && !b.end:
 			delete(r.held, b.item.EffectID)
-			r.send(b.item)
+			r.send(b.item, now)
 		case b.err == nil:
 			delete(r.held, b.item.EffectID)
 		default:
@@ -238,7 +238,7 @@ func (r *running) follow(list []begun, now time.Time) error {
 		}
 	}
 	for id, h := range r.held { // what was cancelled meanwhile
-		if now.Sub(h.until) > time.Minute {
+		if now.tick.Sub(h.until) > time.Minute {
 			delete(r.held, id)
 		}
 	}
@@ -246,7 +246,7 @@ func (r *running) follow(list []begun, now time.Time) error {
 }
 
 // hold lets an item that would not begin wait for a while, or gives it up.
-func (r *running) hold(b begun, now time.Time) error {
+func (r *running) hold(b begun, now moment) error {
 	h := r.held[b.item.EffectID]
 	if h == nil {
 		h = &held{}
@@ -255,11 +255,11 @@ func (r *running) hold(b begun, now time.Time) error {
 	h.fails++
 	r.opts.Logger.Warn("work would not begin", "effect", b.item.EffectID, "kind", b.item.Kind, "time", h.fails, "err", b.err)
 	if h.fails < begins && !b.fatal {
-		h.until = now.Add(queue.Backoff(h.fails, 0, 0))
-		r.retryAt = now // what is behind it may begin in its place
+		h.until = now.tick.Add(queue.Backoff(h.fails, 0, 0))
+		r.retryAt = now.tick // what is behind it may begin in its place
 		return nil
 	}
-	if err := r.bury(r.base, b.item, b.err, now); err != nil {
+	if err := r.bury(r.base, b.item, b.err, now.clock); err != nil {
 		return err
 	}
 	r.failed.Add(1)
@@ -269,15 +269,48 @@ func (r *running) hold(b begun, now time.Time) error {
 
 // bury gives up an item that cannot be handled.
 func (w *Worker) bury(ctx context.Context, item work.Item, why error, now time.Time) error {
+	if refuser, ok := w.handlers[item.Kind].(Refuser); ok {
+		err := w.giveUp(ctx, item, func(tx eventstore.Tx, is work.Item) ([]eventstore.StreamAppend, error) {
+			return w.refuse(refuser, tx, is, why, now)
+		})
+		if err == nil || w.opts.Log.Fatal(err) || ctx.Err() != nil {
+			return err
+		}
+		w.opts.Logger.Error("a handler does not end what is given up", "effect", item.EffectID, "kind", item.Kind, "err", err)
+	}
 	text := tidy(why.Error())
+	return w.giveUp(ctx, item, func(_ eventstore.Tx, is work.Item) ([]eventstore.StreamAppend, error) {
+		return appendOf(&is, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: is.Attempt, Error: text}, now)
+	})
+}
+
+// giveUp appends what ends an item, unless it is over or given up by now.
+func (w *Worker) giveUp(ctx context.Context, item work.Item, how func(eventstore.Tx, work.Item) ([]eventstore.StreamAppend, error)) error {
 	_, err := w.opts.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		is, found, err := work.Load(tx, item.EffectID)
 		if err != nil || !found || is.State == work.Dead {
 			return nil, err
 		}
-		return appendOf(&is, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: is.Attempt, Error: text}, now)
+		return how(tx, is)
 	})
 	return err
+}
+
+// refuse asks the handler to end an item, and checks that it does.
+func (w *Worker) refuse(h Refuser, tx eventstore.Tx, item work.Item, why error, now time.Time) (appends []eventstore.StreamAppend, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.opts.Logger.Error("a handler panicked over what is given up", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
+			appends, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if appends, err = h.Refused(tx, item, why, now); err != nil {
+		return nil, err
+	}
+	if last, _ := outcome(&item, appends); last != queue.Remove && last != queue.Park {
+		return nil, errors.New("its handler did not end it")
+	}
+	return appends, nil
 }
 
 // refused reports whether an append failed for what was in it: to try it again would change nothing.

@@ -20,18 +20,18 @@ type flight struct {
 	cancel context.CancelCauseFunc
 
 	// Of Run alone:
-	deadline time.Time // end of the lease, or when cut of the patience with Do; zero: never
+	deadline time.Time // tick: end of the lease, or when cut of the patience with Do; zero: never
 	isCut    bool      // its context has ended because its lease did
 	isLost   bool      // it was taken away: Do has not come back
 	failures int       // of attempts to take it away
 }
 
 // send begins a flight.
-func (r *running) send(item work.Item) {
+func (r *running) send(item work.Item, now moment) {
 	f := &flight{item: item}
 	f.ctx, f.cancel = context.WithCancelCause(r.base)
 	if item.LeaseUntil > 0 {
-		f.deadline = time.UnixMilli(item.LeaseUntil)
+		f.deadline = now.at(time.UnixMilli(item.LeaseUntil))
 	}
 	r.flying[item.EffectID] = f
 	r.claims.Add(1)

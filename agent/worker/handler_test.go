@@ -298,6 +298,60 @@ func TestWhatIsLeftIsLost(t *testing.T) {
 	}
 }
 
+// A handler that wants to ends itself what is given up; where it cannot that is dead as ever.
+func TestRefuserEndsWhatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	fails := func() error { return errors.New("no") }
+	for name, c := range map[string]struct {
+		begin, lost func() error
+		refused     func(item work.Item) ([]eventstore.StreamAppend, error)
+		want        []string
+	}{
+		"not begun":    {begin: fails, want: []string{"scheduled", "cancelled no"}},
+		"begin panics": {begin: func() error { panic("on purpose") }, want: []string{"scheduled", "cancelled panic: on purpose"}},
+		"not lost":     {lost: fails, want: []string{"scheduled", "leased", "cancelled it could not be given back: no"}},
+		"it fails":     {begin: fails, refused: func(work.Item) ([]eventstore.StreamAppend, error) { return nil, fails() }, want: []string{"scheduled", "dead no"}},
+		"it panics":    {begin: fails, refused: func(work.Item) ([]eventstore.StreamAppend, error) { panic("on purpose") }, want: []string{"scheduled", "dead no"}},
+		"it ends not":  {begin: fails, refused: func(work.Item) ([]eventstore.StreamAppend, error) { return nil, nil }, want: []string{"scheduled", "dead no"}},
+		"it is refused": {begin: fails, refused: func(i work.Item) ([]eventstore.StreamAppend, error) {
+			return one(i.EffectID, coordination.TypeWorkCancelled, "5"), nil
+		}, want: []string{"scheduled", "dead no"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, l *log) {
+				r := &refuser{refused: c.refused}
+				r.do = func(context.Context, work.Item) error { return nil }
+				if c.begin != nil {
+					r.begin = func(work.Item, time.Time) ([]eventstore.StreamAppend, error) { return nil, c.begin() }
+				}
+				if c.lost != nil {
+					r.lost = func(work.Item, string) ([]eventstore.StreamAppend, error) { return nil, c.lost() }
+				}
+				h := l.start(t, worker.Options{Handlers: kinds(r)})
+				l.ask(t, effect("e", "a"))
+				pass(time.Minute)
+				h.end(t)
+				if diff := cmp.Diff(c.want, l.history(t, "e")); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+type refuser struct {
+	handler
+	refused func(work.Item) ([]eventstore.StreamAppend, error)
+}
+
+func (r *refuser) Refused(_ eventstore.Tx, item work.Item, err error, _ time.Time) ([]eventstore.StreamAppend, error) {
+	if r.refused != nil {
+		return r.refused(item)
+	}
+	return one(item.EffectID, coordination.TypeWorkCancelled, fmt.Sprintf(`{"error":%q}`, err)), nil
+}
+
 // A handler may end an item instead of beginning it.
 func TestBeginMayEnd(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,13 @@ type Handler interface {
 	Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error)
 }
 
+// Refuser is a Handler that ends what would not begin, or cannot be given back, itself. Without it such an item is dead.
+type Refuser interface {
+	// Refused says what is appended for an item, waiting or leased, that is given up because of err; among it has to be the event that ends it.
+	// If it fails, or panics, the item is dead after all.
+	Refused(tx eventstore.Tx, item work.Item, err error, now time.Time) ([]eventstore.StreamAppend, error)
+}
+
 // Reasons of Lost.
 const (
 	LostRestart = "restart" // the process ended
@@ -69,8 +76,9 @@ type Options struct {
 	Log      Log
 	Handlers map[string]Handler    // by kind; what is of another kind waits
 	Pools    func() map[string]int // how much is done at a time, by pool; asked again and again, it must be quick
-	Now      func() time.Time
-	Jitter   func() float64 // from 0 to 1, for pauses; safe for concurrent use
+	Now      func() time.Time      // what events say, and when things are due
+	Tick     func() time.Time      // how long things take, also where Now stands still or jumps; nil is time.Now
+	Jitter   func() float64        // from 0 to 1, for pauses; safe for concurrent use
 	Logger   *slog.Logger
 	Drain    time.Duration // how long what is under way may go on when Run is told to end
 	Grace    time.Duration // how long a Do may take to return once its context has ended; 0 is 5 s
@@ -93,6 +101,9 @@ type Worker struct {
 func New(opts Options) *Worker {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Tick == nil {
+		opts.Tick = time.Now
 	}
 	if opts.Jitter == nil {
 		opts.Jitter = rand.Float64
@@ -129,22 +140,18 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	watching, stop := context.WithCancel(base)
 	defer stop()
-	head, err := w.opts.Log.Head(base) // before the first look: whatever comes after that is told
-	if err != nil {
-		return err
-	}
-	moved, broken := w.watch(watching, head.Seq)
+	moved, broken := w.watch(watching)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	ending := ctx.Done()
 	for {
-		now := w.opts.Now()
-		r.cut(now)
-		if r.draining(now) {
+		now := r.moment()
+		r.cut(now.tick)
+		if r.draining(now.tick) {
 			return nil
 		}
-		wait := r.claim(now)
-		timer.Reset(max(r.next(now, wait).Sub(now), 0))
+		due := r.claim(now)
+		timer.Reset(max(r.next(now.tick, due).Sub(now.tick), 0))
 		select {
 		case <-moved:
 		case f := <-w.landed:
@@ -159,13 +166,13 @@ func (w *Worker) Run(ctx context.Context) error {
 			return err
 		case <-ending:
 			ending = nil
-			r.drainUntil = w.opts.Now().Add(max(w.opts.Drain, 0))
+			r.drainUntil = w.opts.Tick().Add(max(w.opts.Drain, 0))
 		}
 	}
 }
 
-// watch tells of every move of the log's head behind seq, several at once where nobody looks.
-func (w *Worker) watch(ctx context.Context, seq int64) (moved <-chan struct{}, broken <-chan error) {
+// watch tells of every move of the log's head from now on, several at once where nobody looks.
+func (w *Worker) watch(ctx context.Context) (moved <-chan struct{}, broken <-chan error) {
 	tell, fail := make(chan struct{}, 1), make(chan error, 1)
 	head, err := w.opts.Log.Head(ctx) // before anything is claimed: what that moves is not to be missed
 	go func() {
@@ -188,6 +195,7 @@ type running struct {
 	*Worker
 	base context.Context
 
+	// All times are ticks.
 	flying     map[string]*flight // by effect id
 	held       map[string]*held   // items that would not begin, by effect id
 	trouble    int                // how often in a row the log would not take a claim
@@ -195,6 +203,14 @@ type running struct {
 	drainUntil time.Time          // zero: not told to end
 	cutOff     time.Time          // when flights were told to end; zero: not yet
 }
+
+// moment is a time by both clocks.
+type moment struct{ clock, tick time.Time }
+
+func (w *Worker) moment() moment { return moment{w.opts.Now(), w.opts.Tick()} }
+
+// at is when it will be so late by the clock, if that goes on as it should.
+func (m moment) at(clock time.Time) (tick time.Time) { return m.tick.Add(clock.Sub(m.clock)) }
 
 // draining does what there is to do when the worker was told to end, and says whether it may return.
 func (r *running) draining(now time.Time) bool {
@@ -222,9 +238,12 @@ func (r *running) drop(cause error) {
 	}
 }
 
-// next is when the loop has something to do although nothing happens, within an hour. due is when something is due that waits.
+// maxSleep is how long the loop does not look at the clock at most, which somebody may set.
+const maxSleep = time.Minute
+
+// next is when the loop has something to do although nothing happens. due is when something is due that waits.
 func (r *running) next(now, due time.Time) time.Time {
-	first := now.Add(time.Hour)
+	first := now.Add(maxSleep)
 	sooner := func(t time.Time) {
 		if !t.IsZero() && t.Before(first) {
 			first = t

@@ -329,6 +329,43 @@ func TestDrainEndsWhatGoesOn(t *testing.T) {
 	})
 }
 
+// A clock that stands still holds up neither the drain, nor the end of a lease, nor another try after trouble with the log.
+func TestAClockThatStands(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *log) {
+		frozen := time.Now()
+		full := &fullLog{Log: l}
+		var causes sync.Map
+		causeOf := func(id string) any {
+			synctest.Wait()
+			cause, _ := causes.Load(id)
+			return cause
+		}
+		h := l.start(t, worker.Options{Log: full, Drain: time.Minute, Now: func() time.Time { return frozen },
+			Handlers: task(worker.Policy{Timeout: time.Hour, MaxAttempts: 1}, func(ctx context.Context, item work.Item) error {
+				<-ctx.Done()
+				causes.Store(item.EffectID, context.Cause(ctx))
+				return ctx.Err()
+			})})
+		full.set(true)
+		l.ask(t, effect("a1", "a"))
+		pass(time.Minute)
+		full.set(false)
+		pass(59 * time.Minute)
+		if cause := causeOf("a1"); cause != nil {
+			t.Errorf("it has ended early, for %v", cause)
+		}
+		pass(2 * time.Minute)
+		l.ask(t, effect("b1", "b"))
+		pass(time.Second)
+		told := time.Now()
+		h.end(t)
+		if took := time.Since(told); took != time.Minute || causeOf("a1") != worker.ErrLease || causeOf("b1") != worker.ErrDrained {
+			t.Errorf("it took %s, for %v and %v", took, causeOf("a1"), causeOf("b1"))
+		}
+	})
+}
+
 // What was under way when the process ended is lost exactly once, before anything is begun, and done again under the same id.
 func TestRestart(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,7 @@ func Accept(a Ask) ([]Event, error) {
 	q.Context = contextOf(q.Context)
 	q.SessionKey = a.Session.String()
 	q.Lane = LaneOf(a.Session, q.Lane)
+	q.Earlier = nil // only what was broken off has any
 	q.Message, q.ExtraSystemPrompt = coordination.Mask(q.Message), coordination.Mask(q.ExtraSystemPrompt)
 	content, refusal := maskBlocks(q.Content)
 	if refusal != nil {

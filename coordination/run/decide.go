@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
@@ -53,12 +55,20 @@ func refuseEnd(r Result, to State) *Refusal {
 	return refusal
 }
 
+// MayRetry says whether a run is to be asked for once more when it is broken off. After MaxAttempts it is only reported.
+func MayRetry(q *coordination.RunQueued) bool {
+	return q.OnRestart == OnRestartRetry && len(q.Earlier)+1 < MaxAttempts
+}
+
 // Retry asks for what a restart broke off once more, under newID. RetryOf is the run that was asked for at first, however often it was
 // broken off since, and so is what tells models that they are asked again.
 func Retry(q coordination.RunQueued, newID string) Event {
 	q.RetryOf = RootOf(q.RunID, q.RetryOf)
+	q.Earlier = append(slices.Clone(q.Earlier), q.RunID)
 	q.RunID, q.Context = newID, contextOf(q.Context)
-	q.Reset = "" // it was done when the first one began
+	if q.Reset != "" {
+		q.Reset, q.SessionID = "", "" // it was done when the first one began, and closed the transcript
+	}
 	return Event{coordination.TypeRunQueued, q}
 }
 

@@ -91,17 +91,23 @@ func TestEndFillsIn(t *testing.T) {
 // However often a run is broken off, what repeats it names the one that was asked for, and does not begin the session anew.
 func TestRetryNamesTheFirst(t *testing.T) {
 	t.Parallel()
-	q := coordination.RunQueued{Context: belongs, RunID: "r1", SessionKey: "agent:eden:main", Lane: "nested", OnRestart: run.OnRestartRetry, Reset: "new", Message: "hi"}
+	q := coordination.RunQueued{Context: belongs, RunID: "r1", SessionKey: "agent:eden:main", Lane: "nested", OnRestart: run.OnRestartRetry, SessionID: "t1", Reset: "new", Message: "hi"}
 	second, is := run.Retry(q, "r2").Data.(coordination.RunQueued)
 	want := q
-	want.RunID, want.RetryOf, want.Reset, want.Context = "r2", "r1", "", observed()
+	want.RunID, want.RetryOf, want.Earlier, want.Context = "r2", "r1", []string{"r1"}, observed()
+	want.Reset, want.SessionID = "", ""
 	if diff := cmp.Diff(want, second); diff != "" || !is {
 		t.Error(diff)
 	}
 	third := run.Retry(second, "r3")
-	want.RunID = "r3"
+	want.RunID, want.Earlier = "r3", []string{"r1", "r2"}
 	if diff := cmp.Diff(run.Event{Type: coordination.TypeRunQueued, Data: want}, third); diff != "" {
 		t.Error(diff)
+	}
+	reported := q
+	reported.OnRestart = run.OnRestartReport
+	if last, _ := third.Data.(coordination.RunQueued); !run.MayRetry(&q) || !run.MayRetry(&second) || run.MayRetry(&last) || run.MayRetry(&reported) {
+		t.Errorf("of %d attempts there are others", run.MaxAttempts)
 	}
 	if q.RunID != "r1" || run.RootOf("r1", "") != "r1" || run.RootOf("r3", "r1") != "r1" {
 		t.Error("the first one is", q.RunID, run.RootOf("r1", ""), run.RootOf("r3", "r1"))

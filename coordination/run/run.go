@@ -35,6 +35,9 @@ const (
 	OnRestartRetry  = "retry"
 )
 
+// MaxAttempts is how often a run is begun in all: what ends the process each time would do so for ever.
+const MaxAttempts = 3
+
 // Ask is a message for an agent, and how it is to be answered. It is accepted once for each RunID.
 type Ask struct {
 	coordination.RunQueued

@@ -38,7 +38,7 @@ type Caller struct {
 	WorkSessionID  string
 	TaskID         string
 	ConversationID string
-	Depth          int
+	Depth          int // how many have delegated to each other before this session; 0 for one that people talk with
 
 	Channel, To, AccountID, ThreadID string // where the session is spoken to
 }

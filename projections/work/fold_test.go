@@ -245,3 +245,31 @@ func TestViews(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// The oldest of a kind is what waits longest of that kind, whatever else waits in its pool, is leased or dead.
+func TestOldest(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	at := func(ts int64, a eventstore.StreamAppend) eventstore.StreamAppend {
+		a.Events[0] = a.Events[0].WithTS(ts)
+		return a
+	}
+	queued := func(id, session string) eventstore.StreamAppend {
+		return event("run/"+id, coordination.TypeRunQueued, fmt.Sprintf(`"runId":%q,"sessionKey":"agent:%s","lane":"main"`, id, session))
+	}
+	other := event("other", coordination.TypeWorkScheduled, `"effectId":"other","kind":"k","key":"k","pool":"main","owner":"eden"`)
+	oldest := func(want int64) {
+		t.Helper()
+		if got := decide(t, l, func(tx eventstore.Tx) (int64, error) { return work.Oldest(tx, work.KindRun) }); got != want {
+			t.Errorf("got %d, want %d", got, want)
+		}
+	}
+	l.append(t, at(1_000, other))
+	oldest(0)
+	l.append(t, at(2_000, queued("a", "eden:main")), at(3_000, queued("b", "eden:main")), at(4_000, queued("c", "seum:main")))
+	oldest(2_000)
+	l.append(t, at(5_000, event("run/a", coordination.TypeRunStarted, `"runId":"a"`)))
+	oldest(3_000)
+	l.append(t, at(6_000, event("run/b", coordination.TypeWorkDead, "")), at(6_000, event("run/a", coordination.TypeRunEnded, `"runId":"a"`)))
+	oldest(4_000)
+}

@@ -10,8 +10,10 @@ const (
 	// As long as there are agents.
 	selectTotal = "SELECT coalesce(sum(waiting), 0), coalesce(sum(leased), 0) FROM work_lanes WHERE kind = ?"
 
-	selectOldest = `SELECT coalesce(min((SELECT min(w.since) FROM work w WHERE w.state = 'waiting' AND w.pool = l.pool AND w.owner = l.owner)), 0)
- FROM work_lanes l WHERE l.kind = ?`
+	// What waits in a pool is nearly always of one kind, so the first row is the one.
+	selectOldest = `SELECT coalesce(min((SELECT w.since FROM work w WHERE w.state = 'waiting' AND w.pool = l.pool AND w.owner = l.owner AND w.kind = l.kind
+  ORDER BY w.since LIMIT 1)), 0)
+ FROM work_lanes l WHERE l.kind = ? AND l.waiting > 0`
 )
 
 // Total is how much there is of a kind, in all keys. Since is not told.
@@ -26,7 +28,7 @@ func Total(tx eventstore.Tx, kind string) (s KeyState, err error) {
 	return s, nil
 }
 
-// Oldest is when the first that waits was asked for among the owners that have something of a kind, in ms since 1970; 0 if nothing waits.
+// Oldest is when the first that waits of a kind was asked for, in ms since 1970; 0 if nothing does.
 func Oldest(tx eventstore.Tx, kind string) (since int64, err error) {
 	err = tx.Query(selectOldest, []any{kind}, func(r eventstore.Row) error {
 		since = r.Int(0)

@@ -48,7 +48,7 @@ func (s *status) setModel(ctx context.Context, call *tools.Call, asked, model st
 				return refuse(statusError, coordination.Mask(err.Error()))
 			}
 		}
-		if value, err = encoded(model); err != nil {
+		if value, err = tools.Encode(model); err != nil {
 			return nil, err
 		}
 	}

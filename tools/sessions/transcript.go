@@ -5,12 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/tools"
 )
 
 // Bounds of what is shown of transcripts.
@@ -73,13 +73,13 @@ func read(ctx context.Context, tx *sql.Tx, id string, limit int, tooled bool, ma
 		if m == nil {
 			continue
 		}
-		text, err := encoded(m)
+		text, err := tools.Encode(m)
 		if err != nil {
 			return t, err
 		}
 		if len(text) > maxBytes {
 			t.Cut = true
-			if text, err = encoded(placeholder(m.Role, m.Timestamp, oversizedText)); err != nil {
+			if text, err = tools.Encode(placeholder(m.Role, m.Timestamp, oversizedText)); err != nil {
 				return t, err
 			}
 		}
@@ -216,18 +216,7 @@ func (t *transcript) text(text string) string {
 	return masked[:at] + cutMark
 }
 
-// encoded is compact JSON in which texts stay as they are.
-func encoded(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
-}
-
 func sizeOf(v any) (int, error) {
-	text, err := encoded(v)
+	text, err := tools.Encode(v)
 	return len(text), err
 }

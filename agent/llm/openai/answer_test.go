@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,6 +108,31 @@ func TestNewerModelsAreAskedInTheirWay(t *testing.T) {
 		if text, _ := json.Marshal(q); !strings.Contains(string(text), `"`+test.field+`":7`) {
 			t.Errorf("%s at %s: no %s in %s", test.model, test.base, test.field, text)
 		}
+	}
+}
+
+// What a model has called is told to any other one, whatever names and ids these take: nobody refuses a session for ever.
+func TestCallsAreToldAsEverybodyTakesThem(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("i", 300)
+	taken := regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	seen := map[string]bool{}
+	var history []llm.Message
+	for _, id := range []string{"call_1", "call|1", "call.1", "fc_" + strings.Repeat("i", 60), "한", "", long, long + "j"} {
+		call := llm.ToolCall{ID: id, Name: "functions." + id}
+		history = append(history, llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}, llm.Message{Role: llm.ToolRole, ToolCallID: id, Text: "x"})
+		said := message(&history[len(history)-2]).ToolCalls[0]
+		if result := message(&history[len(history)-1]); result.ToolCallID != said.ID {
+			t.Errorf("%q: the call is %s, its result that of %s", id, said.ID, result.ToolCallID)
+		}
+		if !taken.MatchString(said.ID) || len(said.ID) > 40 || !taken.MatchString(said.Function.Name) || len(said.Function.Name) > 64 ||
+			seen[said.ID] || seen[said.Function.Name] {
+			t.Errorf("%q becomes %+v", id, said)
+		}
+		seen[said.ID], seen[said.Function.Name] = true, true
+	}
+	if !seen["call_1"] {
+		t.Error("an id that everybody takes is changed")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,8 +140,13 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// class is the first that one of the codes tells, else what the message tells, else that of the status.
+// class is what the message says where the codes would mislead, else what the first of the codes tells, else what that of the status does,
+// else what the message tells after all.
 func (s *said) class() llm.Class {
+	message := strings.ToLower(s.message)
+	if s.status == http.StatusRequestEntityTooLarge || holds(message, tooLongAtOnce()) {
+		return llm.ContextExceeded // a limit of tokens for a minute, which one request alone is over: no waiting helps
+	}
 	for _, code := range s.codes {
 		if class := classOfCode(code); class != "" {
 			return class
@@ -149,8 +155,11 @@ func (s *said) class() llm.Class {
 	if class := classOfStatus(s.status); class != llm.Rejected && class != llm.Unavailable || s.status == http.StatusNotFound {
 		return class
 	}
-	if saysTooLong(s.message) {
+	switch {
+	case holds(message, tooLong()):
 		return llm.ContextExceeded
+	case s.status < http.StatusInternalServerError && holds(message, unpaid()):
+		return llm.Auth
 	}
 	return s.fallback()
 }
@@ -165,13 +174,14 @@ func (s *said) fallback() llm.Class {
 	return classOfStatus(s.status)
 }
 
-// classOfCode knows what providers call their failures; "" is none of them, or one that says too little. The account without credit is one
-// of authorisation: no waiting helps.
+// classOfCode knows what providers call their failures; "" is none of them, or one that says less than the status: api_error is what some
+// servers call everything, a rate limit and a wrong key too. The account without credit is one of authorisation: no waiting helps.
 func classOfCode(code string) llm.Class {
 	switch code {
-	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "context_window_exceeded", "model_context_window_exceeded":
+	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "context_window_exceeded", "model_context_window_exceeded",
+		"string_above_max_length":
 		return llm.ContextExceeded
-	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "payment_required",
+	case "insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "payment_required",
 		"invalid_api_key", "incorrect_api_key", "authentication_error", "invalid_authentication", "invalid_authentication_error",
 		"permission_error", "permission_denied", "unauthenticated", "account_deactivated":
 		return llm.Auth
@@ -181,8 +191,6 @@ func classOfCode(code string) llm.Class {
 		return llm.Overloaded
 	case "timeout_error", "deadline_exceeded", "request_timeout":
 		return llm.Timeout
-	case "api_error", "server_error", "internal_error", "internal_server_error":
-		return llm.Unavailable
 	case "model_not_found", "not_found_error", "content_filter", "content_policy_violation", "unsupported_value", "unsupported_parameter":
 		return llm.Rejected
 	}
@@ -210,32 +218,51 @@ func classOfStatus(status int) llm.Class {
 	return llm.Rejected
 }
 
-// saysTooLong reads a provider's words for a request that is longer than its model can read: only OpenAI and llama.cpp have a code for it.
-// Where the words stand is the wire of somebody else, which has no better sign.
-func saysTooLong(message string) bool {
-	message = strings.ToLower(message)
-	for _, words := range []string{
-		"maximum context length",   // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
-		"model's context length",   // SGLang, LM Studio
-		"context window",           // OpenAI's newer models, Ollama
-		"available context size",   // llama.cpp
-		"prompt is too long",       // Anthropic
-		"prompt too long",          // Ollama
-		"input is too long",        // Bedrock
-		"exceeds max length",       // GLM
-		"input token count",        // Google
-		"allowed input length",     // Poolside
-		"max_seq_len",              // Atlas
-		"maximum prompt length",    // xAI
-		"range of input length",    // DashScope
-		"reduce the length of the", // Groq, vLLM
-		"exceeded model token limit",
-	} {
-		if strings.Contains(message, words) {
-			return true
-		}
+// What follows are providers' own words, in lower case, for what few of them have a code for. Where words stand is the wire of somebody
+// else, which has no better sign.
+
+// tooLong are words for a request that is longer than its model can read.
+func tooLong() []string {
+	return []string{
+		"maximum context length",                                    // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
+		"max context length",                                        // Ollama
+		"model's context length",                                    // SGLang, LM Studio
+		"exceeds the context length",                                // Ollama
+		"greater than the context length", "context length of only", // LM Studio
+		"context window",                             // OpenAI's newer models, Ollama
+		"exceed context limit",                       // Anthropic, where the answer has no room either
+		"available context size",                     // llama.cpp
+		"maximum model length",                       // vLLM
+		"prompt is too long",                         // Anthropic
+		"prompt too long",                            // Ollama
+		"input is too long",                          // Bedrock
+		"too many tokens",                            // Cohere
+		"exceeds max length",                         // GLM
+		"input token count",                          // Google
+		"prompt token count",                         // Copilot
+		"`inputs` tokens", "`inputs` must have less", // TGI, Together
+		"allowed input length",       // Poolside
+		"max_seq_len",                // Atlas
+		"maximum prompt length",      // xAI
+		"range of input length",      // DashScope
+		"reduce the length of the",   // Groq, vLLM
+		"exceeded model token limit", // Kimi
 	}
-	return false
+}
+
+// tooLongAtOnce are words for a request that is longer than what may be read in a minute. OpenAI and Groq call that a rate limit.
+func tooLongAtOnce() []string {
+	return []string{"request too large for", "tokens must be reduced in order to run"}
+}
+
+// unpaid are words for a wrong key, or an account without credit, of those who call both an invalid request.
+func unpaid() []string {
+	return []string{"api key not valid", "incorrect api key", "invalid api key", "credit balance is too low"} // Google, xAI, Anthropic
+}
+
+// holds reports whether a text holds some of these words.
+func holds(text string, all []string) bool {
+	return slices.ContainsFunc(all, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // maxRetryAfter is the longest wait that is believed.

@@ -4,9 +4,12 @@ package openai
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -75,8 +78,8 @@ func message(m *llm.Message) openai.ChatCompletionMessage {
 		said := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: m.Text}
 		for i := range m.ToolCalls {
 			call := &m.ToolCalls[i]
-			said.ToolCalls = append(said.ToolCalls, openai.ToolCall{ID: call.ID, Type: openai.ToolTypeFunction,
-				Function: openai.FunctionCall{Name: call.Name, Arguments: cmp.Or(string(call.Arguments), "{}")}})
+			said.ToolCalls = append(said.ToolCalls, openai.ToolCall{ID: plain(call.ID, maxSentID), Type: openai.ToolTypeFunction,
+				Function: openai.FunctionCall{Name: plain(call.Name, maxSentName), Arguments: cmp.Or(string(call.Arguments), "{}")}})
 		}
 		return said
 	case llm.ToolRole:
@@ -84,7 +87,7 @@ func message(m *llm.Message) openai.ChatCompletionMessage {
 		if m.IsError {
 			text = "error: " + text
 		}
-		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: text, ToolCallID: m.ToolCallID}
+		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: text, ToolCallID: plain(m.ToolCallID, maxSentID)}
 	}
 	if len(m.Images) == 0 {
 		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: cmp.Or(m.Text, noText)}
@@ -98,6 +101,29 @@ func message(m *llm.Message) openai.ChatCompletionMessage {
 			ImageURL: &openai.ChatMessageImageURL{URL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)}})
 	}
 	return shown
+}
+
+// Lengths that OpenAI takes of a call, in bytes.
+const (
+	maxSentID   = 40
+	maxSentName = 64
+)
+
+// plain is an id or a name of a call as every endpoint takes it. A model may have called what can be no tool, and another provider may have
+// other ids: a history that is refused for that would be refused ever after. Equal ones stay equal, others differ.
+func plain(s string, most int) string {
+	mapped := strings.Map(func(r rune) rune {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {
+			return '_'
+		}
+		return r
+	}, s)
+	if mapped == s && s != "" && len(s) <= most {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	mark := "_" + hex.EncodeToString(sum[:6])
+	return mapped[:min(len(mapped), most-len(mark))] + mark
 }
 
 func tools(all []llm.Tool) []openai.Tool {

@@ -31,7 +31,8 @@
 //
 // An answer has these parts, all of them optional:
 //
-//	text       {{message}}, {{agent}}, {{model}}, {{turn}}, {{tool}}, {{result}} and groups are put in
+//	text       {{message}}, {{agent}}, {{model}}, {{turn}}, {{tool}}, {{result}} and groups are put in; {{result.agents.id}} is what stands
+//	           there in a result that is JSON, in lines of its own if it leads through a list, and all of the result if there is nothing
 //	chunk      characters that are streamed at once; default: a word
 //	wait       time before the first one
 //	delay      time between two

@@ -193,6 +193,7 @@ func (s *situation) fill(text string, groups []string, inJSON bool) string {
 		"{{message}}", s.message, "{{agent}}", s.request.Agent, "{{model}}", s.request.Model, "{{turn}}", strconv.Itoa(s.turn),
 		"{{tool}}", s.tool, "{{result}}", s.result,
 	}
+	pairs = append(pairs, picked(text, s.result)...)
 	for i := 1; i < len(groups); i++ {
 		pairs = append(pairs, "{{"+strconv.Itoa(i)+"}}", groups[i])
 	}

@@ -147,6 +147,36 @@ func TestScriptCanCallToolsForEver(t *testing.T) {
 	}
 }
 
+// A script shows of a result what people want to see.
+func TestPartsOfResults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, result, want string }{
+		{"{{result.agents.id}}", `{"agents":[{"id":"eden"},{"name":"x"},{"id":"세움"},7,null]}`, "- eden\n- 세움"},
+		{"{{result.count}} of {{result.all.0}}, {{message}}", `{"count":9007199254740993,"all":{"0":"{{message}}"}}`, "9007199254740993 of {{message}}, show"},
+		{"{{result.a}}", `[{"a":["x",["y"]]},{"a":"z"}]`, "- x\n- y\n- z"},
+		{"{{result.none}}", `{"error":"forbidden"}`, `{"error":"forbidden"}`},
+		{"{{result.a.b}}", `{"a":true}`, `{"a":true}`},
+		{"{{result.agents}}", "no JSON", "no JSON"},
+		{"{{result.agents}}", `{"agents":[]}`, `{"agents":[]}`},
+		{"{{result.}} {{result.a-b}}", `{}`, "{{result.}} {{result.a-b}}"},
+	} {
+		script, err := json.Marshal(map[string]any{"rules": []any{map[string]any{"when": map[string]any{"after": "tool"}, "answer": map[string]any{"text": c.text}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scripted.Read("x", script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := says("show")
+		r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{llm.NewToolCall("a", "look", "")}},
+			llm.Message{Role: llm.ToolRole, ToolCallID: "a", ToolName: "look", Text: c.result})
+		if a, err := scripted.New(s, noPause).Complete(t.Context(), r, nil); err != nil || a.Text != c.want {
+			t.Errorf("%s of %s: got %+v, %v, want %q", c.text, c.result, a, err, c.want)
+		}
+	}
+}
+
 func TestDefaultScriptAnswersInTheLanguageOfTheMessage(t *testing.T) {
 	t.Parallel()
 	p := scripted.New(scripted.Default(), noPause)
@@ -172,9 +202,9 @@ func TestDefaultScriptAnswersInTheLanguageOfTheMessage(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for _, test := range []struct{ message, tool, want string }{
-		{"which agents are there?", "agents_list", "These agents are here:\n\nmain, eden"}, {"who is there?", "agents_list", "These agents are here:\n\nmain, eden"},
-		{"Who's here", "agents_list", "These agents are here:\n\nmain, eden"}, {"누가 있어?", "agents_list", "지금 여기에 있는 에이전트는 다음과 같습니다.\n\nmain, eden"},
-		{"에이전트 목록 보여줘", "agents_list", "지금 여기에 있는 에이전트는 다음과 같습니다.\n\nmain, eden"},
+		{"which agents are there?", "agents_list", "I can write to these agents, or start them:\n\nmain, eden"}, {"who is there?", "agents_list", "I can write to these agents, or start them:\n\nmain, eden"},
+		{"Who's here", "agents_list", "I can write to these agents, or start them:\n\nmain, eden"}, {"누가 있어?", "agents_list", "제가 말을 걸거나 일을 맡길 수 있는 에이전트는 다음과 같습니다.\n\nmain, eden"},
+		{"에이전트 목록 보여줘", "agents_list", "제가 말을 걸거나 일을 맡길 수 있는 에이전트는 다음과 같습니다.\n\nmain, eden"},
 		{"show me the sessions", "sessions_list", "These are the sessions that I can see:\n\nmain, eden"},
 		{"세션 목록 보여줘", "sessions_list", "제가 볼 수 있는 세션은 다음과 같습니다.\n\nmain, eden"},
 		{"what is your status?", "session_status", "This is what the tool `session_status` has said:\n\nmain, eden"},
