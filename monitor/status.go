@@ -50,32 +50,47 @@ func (s *Server) status(c echo.Context) error {
 	if p.err != nil {
 		return p.err
 	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) { return s.statusOf(ctx, v) })
+	program := s.program(c.Request().Context())
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) { return s.statusOf(ctx, v, program) })
 }
 
 // Status says how the log, its tables and the program stand. It works without anybody serving.
 func (s *Server) Status(ctx context.Context) (status *Status, err error) {
+	program := s.program(ctx)
 	err = s.opts.Store.View(ctx, func(tx *sql.Tx) error {
 		v := view{Options: &s.opts, tx: tx, now: float64(s.opts.Now().UnixMilli())}
 		if v.asOf, err = projections.AsOf(ctx, tx); err != nil {
 			return fmt.Errorf("read position: %w", err)
 		}
-		status, err = s.statusOf(ctx, &v)
+		status, err = s.statusOf(ctx, &v, program)
 		return err
 	})
 	return status, err
 }
 
-func (s *Server) statusOf(ctx context.Context, v *view) (*Status, error) {
+// programState is what the program says of itself.
+type programState struct {
+	reasons []Reason
+	running Running
+}
+
+// program asks the program how it stands. It reads the tables in views of its own, so nobody who holds one may ask: with as many who do as
+// there are readers, each would wait for the others for ever.
+func (s *Server) program(ctx context.Context) (p programState) {
+	p.reasons = s.reasons(ctx)
+	if s.opts.Operations.Running != nil {
+		p.running = s.opts.Operations.Running(ctx)
+	}
+	return p
+}
+
+func (s *Server) statusOf(ctx context.Context, v *view, program programState) (*Status, error) {
 	head, err := v.Store.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a := &Status{Status: "ok", Version: s.opts.Version, Timestamp: s.opts.Now().UTC().Format(timestampLayout), Seq: head.Seq, AsOfSeq: v.asOf,
-		Importing: s.importing(), Reasons: s.reasons(ctx)}
-	if s.opts.Operations.Running != nil {
-		a.Running = s.opts.Operations.Running(ctx)
-	}
+		Importing: s.importing(), Reasons: program.reasons, Running: program.running}
 	if err := s.readStatus(ctx, v, a); err != nil {
 		return nil, err
 	}

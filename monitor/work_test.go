@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -92,6 +93,20 @@ func TestRunsAreListed(t *testing.T) {
 	} {
 		if page := get[runPage](t, b, "/api/runs?"+query, http.StatusOK); !slices.Equal(page.ids(), want) {
 			t.Errorf("%s: %v, want %v", query, page.ids(), want)
+		}
+	}
+}
+
+// A cursor is one that was given, of the same list.
+func TestCursorsOfRunsAndWorkAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, place := range []string{"", "r", "r.0", "r.-1", "r.x", "r.1.2", "r.9223372036854775807", "r.9223372036854775808", "e.1", "w.0", "w.-1", "w.9223372036854775808"} {
+		for path, list := range map[string]string{"/api/runs": "r", "/api/work": "w"} {
+			if cursor := base64.RawURLEncoding.EncodeToString([]byte(place)); cursor != "" {
+				get[any](t, b, path+"?cursor="+cursor, http.StatusBadRequest)
+			}
+			get[any](t, b, path+"?cursor="+base64.RawURLEncoding.EncodeToString([]byte(list+".9223372036854775806")), http.StatusOK)
 		}
 	}
 }

@@ -39,8 +39,8 @@ func newAgent(p *process) *cobra.Command {
 		Long: `Connects to the running gateway, says something to an agent in one of its sessions and prints the answer while it is written. Without
 --agent and --session that is the main session of the default agent. - reads the message from standard input.
 
-Messages to one session are answered one after the other. Whoever has waited for --queue-wait takes the message back; the time of
---timeout begins when it is answered. Ctrl-C stops the run. With --detach the command ends when the message is on disk; openclawd runs
+Messages to one session are answered one after the other. Whoever has waited for --queue-wait takes the message back; an answer that
+begins in that very moment is stopped. The time of --timeout begins when it is answered. Ctrl-C stops the run. With --detach the command ends when the message is on disk; openclawd runs
 show tells of the answer.
 
 The gateway is found, and shown a token or a password, as openclawd call does.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	coordrun "github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
@@ -72,21 +73,25 @@ func (e *runLostError) Hint() string {
 // runError says how a run has ended without an answer.
 type runError struct {
 	runID, state, cause string
+	late                bool // its turn came while the message was taken back
 }
 
 func (e *runError) Error() string {
 	what := "the run has ended as " + e.state
 	switch e.state {
-	case "timed_out":
+	case string(coordrun.TimedOut):
 		what = "the answer took too long"
-	case "aborted":
+	case string(coordrun.Aborted):
 		what = "the run was stopped"
-	case "error":
+		if e.late {
+			what = "the run was stopped: its turn came when the time of --queue-wait was over"
+		}
+	case string(coordrun.Failed):
 		if e.cause != "" {
 			return e.cause
 		}
 	}
-	if e.cause != "" {
+	if e.cause != "" && !e.late {
 		what += ": " + e.cause
 	}
 	return what
@@ -94,7 +99,7 @@ func (e *runError) Error() string {
 
 func (e *runError) Code() string { return "run_" + e.state }
 func (e *runError) Hint() string {
-	if e.state == "timed_out" {
+	if e.state == string(coordrun.TimedOut) {
 		return "give it longer with --timeout; openclawd runs show " + e.runID + " has what was said until then"
 	}
 	return "openclawd runs show " + e.runID + " says more"

@@ -29,9 +29,10 @@ const (
 
 // team is openclawd serve as a process, with agents that answer by a script.
 type team struct {
-	dir    string
-	server *exec.Cmd
-	output *bytes.Buffer
+	dir     string
+	gateway string // its URL
+	server  *exec.Cmd
+	output  *bytes.Buffer
 }
 
 func startTeam(t *testing.T, lanes int) *team {
@@ -67,7 +68,8 @@ func (m *team) start(t *testing.T) {
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "gateway on ") {
+		if url, ok := strings.CutPrefix(lines.Text(), "gateway on "); ok {
+			m.gateway = url
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return
 		}
@@ -138,21 +140,27 @@ func (m *team) command(t *testing.T, args ...string) (cmd *exec.Cmd, wait func()
 func (m *team) runsIn(t *testing.T, state string, n int) (ids []string) {
 	t.Helper()
 	for late := time.Now().Add(time.Minute); ; {
-		var answer struct{ Runs []struct{ RunID string } }
-		said := m.does(t, "runs", "--state", state, "--json")
-		if err := json.Unmarshal([]byte(said.stdout), &answer); err != nil {
-			t.Fatalf("runs: %v in %+v", err, said)
-		}
-		if len(answer.Runs) == n {
-			for _, r := range answer.Runs {
-				ids = append(ids, r.RunID)
-			}
+		if ids = m.runs(t, state); len(ids) == n {
 			return ids
 		}
 		if time.Now().After(late) {
-			t.Fatalf("%d runs are %s, want %d", len(answer.Runs), state, n)
+			t.Fatalf("%d runs are %s, want %d", len(ids), state, n)
 		}
 	}
+}
+
+// runs lists the ids of the runs that are in a state.
+func (m *team) runs(t *testing.T, state string) (ids []string) {
+	t.Helper()
+	var answer struct{ Runs []struct{ RunID string } }
+	said := m.does(t, "runs", "--state", state, "--json")
+	if err := json.Unmarshal([]byte(said.stdout), &answer); err != nil {
+		t.Fatalf("runs: %v in %+v", err, said)
+	}
+	for _, r := range answer.Runs {
+		ids = append(ids, r.RunID)
+	}
+	return ids
 }
 
 // Two who speak in one session at the same time are each given the answer to what they have said.

@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/gateway/client"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
 // An answer is printed once, whatever comes of it: pieces that were missed come with later ones or at the end, and an answer that begins
@@ -50,6 +53,42 @@ func TestScreenIsNotSteered(t *testing.T) {
 	s.tool("exec {\"x\":\"\x1b]0;t\a\"}")
 	if err := s.end(""); err != nil || out.String() != "a\uFFFD[2J\tb\nc\n" || notes.String() != "→ exec {\"x\":\"\uFFFD]0;t\uFFFD\"}\n" {
 		t.Errorf("%q, %q, %v", out.String(), notes.String(), err)
+	}
+}
+
+// Tools stand out less than what is said, unless somebody wants no colours; where nobody looks at notes there are none.
+func TestScreenDimsTools(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]screen{"\x1b[2m→ look {}\x1b[0m\n": {noted: true, dim: true}, "→ look {}\n": {noted: true}, "": {dim: true}} {
+		var out, notes strings.Builder
+		s.out, s.notes = &out, &notes
+		if s.tool("look {}"); notes.String() != want || out.Len() != 0 {
+			t.Errorf("%q, %q, want %q", notes.String(), out.String(), want)
+		}
+	}
+	for value, want := range map[string]bool{"": true, "1": false} {
+		if s := newScreen(&process{getenv: func(string) string { return value }}); s.dim != want {
+			t.Errorf("NO_COLOR=%q: dim %v", value, s.dim)
+		}
+	}
+}
+
+// A gateway that has no room says how many are before, and the command may be tried again.
+func TestFullGatewayIsBusy(t *testing.T) {
+	t.Parallel()
+	var why protocol.Error
+	err := json.Unmarshal([]byte(`{"code":"UNAVAILABLE","message":"session agent:eden:main is full","retryable":true,
+		"details":{"code":"busy","queueAhead":5000,"waitedMs":1500,"mend":"wait"}}`), &why)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = newTalk(&process{getenv: os.Getenv}, talking{}, "id").refused(fmt.Errorf("agent: %w", &why))
+	if exitCode(err) != exitAgain || err.Error() != "session agent:eden:main is full: 5,000 messages ahead, the first has waited 1.5s" {
+		t.Errorf("exit %d: %v", exitCode(err), err)
+	}
+	why.Details = nil
+	if err = newTalk(&process{getenv: os.Getenv}, talking{}, "id").refused(&why); err.Error() == "" || errors.As(err, new(*busyError)) {
+		t.Errorf("for another reason: %v", err)
 	}
 }
 

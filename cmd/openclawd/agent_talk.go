@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	coordrun "github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
@@ -26,6 +27,7 @@ type talk struct {
 	screen  *screen
 	taken   takenAnswer
 	started bool // the answer has
+	late    bool // it had when the message was to be taken back
 }
 
 // takenAnswer is the first answer of agent: the message is on disk.
@@ -117,27 +119,30 @@ func (t *talk) hold(ctx context.Context, message string) error {
 		payload, err := t.gateway.CallFinal(asking, "agent", t.t.ask(t.runID, message), func(payload json.RawMessage) { taken <- payload })
 		ended <- ending{payload, err}
 	}()
-	patience := time.NewTimer(t.t.queueWait)
+	patience := time.NewTimer(defaultCallTime) // for the message to be taken; then, for its turn
 	defer patience.Stop()
-	if t.t.queueWait == 0 {
-		patience.Stop()
-	}
 	for {
 		select {
 		case payload := <-taken:
 			if err := json.Unmarshal(payload, &t.taken); err != nil {
 				return fmt.Errorf("answer of the gateway: %w", err)
 			}
+			if patience.Stop(); t.t.queueWait > 0 && !t.started {
+				patience.Reset(t.t.queueWait)
+			}
 		case <-t.heard.more:
 			if t.show() {
 				patience.Stop()
 			}
 		case <-patience.C:
+			if t.taken.AcceptedAt == 0 {
+				return &lateError{defaultCallTime}
+			}
 			if gone, err := t.giveUp(ctx); gone {
 				return err
 			}
 		case <-ctx.Done():
-			return t.interrupt(ctx)
+			return t.interrupt(ctx, taken, ended)
 		case end := <-ended:
 			t.show()
 			if end.err != nil {
@@ -190,10 +195,10 @@ func (t *talk) finish(ctx context.Context, payload json.RawMessage) error {
 	if state.StartedAt > 0 && state.EndedAt > 0 {
 		a.DurationMs = state.EndedAt - state.StartedAt
 	}
-	if state.State == "ok" {
+	if state.State == string(coordrun.OK) {
 		a.Text = textOf(&final)
 	}
-	if a.Error == "" && state.State == "aborted" {
+	if a.Error == "" && state.State == string(coordrun.Aborted) {
 		a.Error = meta.StopReason
 	}
 	if t.t.asJSON {
@@ -201,10 +206,10 @@ func (t *talk) finish(ctx context.Context, payload json.RawMessage) error {
 	} else {
 		err = t.screen.end(a.Text)
 	}
-	if state.State == "ok" {
+	if state.State == string(coordrun.OK) {
 		return err
 	}
-	return errors.Join(&runError{runID: t.runID, state: state.State, cause: a.Error}, err)
+	return errors.Join(&runError{runID: t.runID, state: state.State, cause: a.Error, late: t.late}, err)
 }
 
 func textOf(final *finalAnswer) string {
@@ -232,21 +237,44 @@ func (t *talk) state(ctx context.Context) (*stateAnswer, error) {
 	return &state, nil
 }
 
-// giveUp takes the message back if its turn has not come, and says so.
+// giveUp takes the message back if its turn has not come, and says so. Whoever has begun to answer before the gateway heard of that was
+// stopped like any run, or was done already: then how it has ended is told as always.
 func (t *talk) giveUp(ctx context.Context) (gone bool, err error) {
-	state, err := t.state(ctx)
+	before, err := t.state(ctx)
 	if err != nil {
 		return true, t.refused(err)
 	}
-	if state.QueueAhead == nil {
-		return false, nil // it has come at the last moment
+	if before.QueueAhead == nil {
+		return false, nil // its turn has come at the last moment
 	}
-	err = t.abort(ctx)
-	return true, errors.Join(&busyError{session: t.key(), ahead: *state.QueueAhead, waited: t.t.queueWait}, err)
+	if err := t.abort(ctx); err != nil {
+		return true, t.refused(err)
+	}
+	after, err := t.state(ctx)
+	if err != nil {
+		return true, t.refused(err)
+	}
+	if t.late = after.StartedAt > 0; t.late || after.State != string(coordrun.Aborted) {
+		return false, nil
+	}
+	return true, &busyError{session: t.key(), ahead: *before.QueueAhead, waited: t.t.queueWait}
 }
 
-// interrupt stops the run, because whoever asked for it wants no answer any more.
-func (t *talk) interrupt(ctx context.Context) error {
+// interrupt stops the run, because whoever asked for it wants no answer any more. A message that is still on its way can be stopped once
+// it is taken.
+func (t *talk) interrupt(ctx context.Context, taken <-chan json.RawMessage, ended <-chan ending) error {
+	if t.taken.AcceptedAt == 0 {
+		late := time.NewTimer(stopTime)
+		defer late.Stop()
+		select {
+		case <-taken:
+		case end := <-ended:
+			if end.err != nil {
+				return errors.Join(&interruptedError{t.runID}, t.refused(end.err))
+			}
+		case <-late.C:
+		}
+	}
 	err := t.abort(ctx)
 	t.show()
 	_ = t.screen.end("")

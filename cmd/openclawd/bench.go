@@ -27,7 +27,7 @@ func newBench(p *process) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
-		Short: "Measure append, import, rebuild, lookup, REST and memory against baselines",
+		Short: "Measure speed and memory, each against its own baseline",
 		Long:  long + "\nThe whole run takes some minutes and up to 8 GB of disk. A missed goal is shown, it is no failure.",
 		Example: `  openclawd bench                              # everything, on a log of 1,000,000 events
   openclawd bench append lookup --json

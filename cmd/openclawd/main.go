@@ -17,6 +17,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, &process{
+		name:   os.Args[0],
 		args:   os.Args[1:],
 		stdout: os.Stdout,
 		stderr: os.Stderr,

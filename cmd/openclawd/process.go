@@ -8,6 +8,7 @@ import (
 
 // process is what the commands have of the process they run in.
 type process struct {
+	name           string // under which it was called
 	args           []string
 	stdout, stderr io.Writer
 	getenv         func(string) string

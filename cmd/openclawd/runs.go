@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -45,11 +46,17 @@ of it: it is queued, running, and then over: ok, error, aborted or timed_out.`,
 	}
 	flags := cmd.Flags()
 	addSessionsPlace(cmd, &l.stateDir, &l.db)
-	flags.StringVar(&l.session, "session", "", "`KEY` of the session")
+	flags.StringVar(&l.session, "session", "", "`KEY` of the session, a bare name for one of the agent's, a label or an id")
 	flags.StringVar(&l.agent, "agent", "", "`ID` of the agent")
 	flags.StringSliceVar(&l.states, "state", nil, "only these `STATES`: queued, running, ok, error, aborted, timed_out")
 	flags.IntVar(&l.limit, "limit", 50, "at most `N`, 1 to 1000")
 	flags.BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
+	p.completeFlag(cmd, "state", func(context.Context) (words []cobra.Completion) {
+		for _, state := range runStates {
+			words = append(words, string(state))
+		}
+		return words
+	})
 	cmd.AddCommand(newRunsShow(p), newRunsStop(p))
 	return cmd
 }
@@ -61,7 +68,7 @@ func (l *runListing) query() (q runs.Query, err error) {
 	if l.limit < 1 || l.limit > maxRuns {
 		return q, &settings.Error{Setting: "--limit", Value: strconv.Itoa(l.limit), Mend: fmt.Sprintf("give 1 to %d", maxRuns)}
 	}
-	q = runs.Query{SessionKey: l.session, Agent: strings.ToLower(l.agent), Limit: l.limit}
+	q = runs.Query{Agent: strings.ToLower(l.agent), Limit: l.limit}
 	for _, name := range l.states {
 		state := coordrun.State(name)
 		if !slices.Contains(runStates, state) {
@@ -104,8 +111,17 @@ func (p *process) runs(ctx context.Context, l runListing) error {
 	if err != nil {
 		return err
 	}
+	agent, err := p.defaultAgent(l.stateDir, l.db)
+	if err != nil {
+		return err
+	}
 	var list []coordrun.Result
 	err = p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) (err error) {
+		if l.session != "" {
+			if q.SessionKey, err = sessionMeant(ctx, tx, l.session, cmp.Or(q.Agent, agent)); err != nil {
+				return err
+			}
+		}
 		list, err = runs.List(ctx, tx, q)
 		return err
 	})
@@ -120,6 +136,18 @@ func (p *process) runs(ctx context.Context, l runListing) error {
 		return output.JSON(p.stdout, answer)
 	}
 	return p.writeRuns(list, l)
+}
+
+// sessionMeant is the key of the session that somebody names, as openclawd sessions show takes names, or the name where none is known by it.
+func sessionMeant(ctx context.Context, tx *sql.Tx, name, agent string) (string, error) {
+	found, key, err := findSession(ctx, tx, name, agent)
+	switch {
+	case err != nil:
+		return "", err
+	case found != nil:
+		return found.Key, nil
+	}
+	return cmp.Or(key, name), nil
 }
 
 func (p *process) writeRuns(list []coordrun.Result, l runListing) error {

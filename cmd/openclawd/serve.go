@@ -115,7 +115,7 @@ func (p *process) announce(s serving, stateDir string, api, gateway net.Addr) {
 			if api.String() != settings.Of(config.Default(), p.getenv, "", nil).API.Value {
 				place = " --state-dir " + stateDir // nobody looks there unasked
 			}
-			fmt.Fprintf(p.stdout, "try: openclawd agent \"hello\" --agent eden%s\n", place)
+			fmt.Fprintf(p.stdout, "try: %s agent \"hello\" --agent eden%s\n", cmp.Or(p.name, "openclawd"), place)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (p *process) showSession(ctx context.Context, s showing, name string) error
 	if s.limit == 0 {
 		s.limit = int(^uint(0) >> 1)
 	}
-	agent, err := p.defaultAgent(s)
+	agent, err := p.defaultAgent(s.stateDir, s.db)
 	if err != nil {
 		return err
 	}
@@ -109,10 +109,9 @@ func (p *process) showSession(ctx context.Context, s showing, name string) error
 }
 
 // defaultAgent is whose session is meant where none is named.
-func (p *process) defaultAgent(s showing) (string, error) {
-	stateDir := s.stateDir
-	if stateDir == "" && s.db != "" {
-		stateDir = filepath.Dir(s.db)
+func (p *process) defaultAgent(stateDir, db string) (string, error) {
+	if stateDir == "" && db != "" {
+		stateDir = filepath.Dir(db)
 	}
 	path, err := p.configPath(stateDir, nil)
 	if err != nil {

@@ -144,6 +144,12 @@ func within(name string, value float64, unit string, limit float64, note string)
 		OK: value <= limit, Note: note}
 }
 
+// reaches is a figure that must reach a limit of its own.
+func reaches(name string, value float64, unit string, limit float64, note string) Result {
+	return Result{Name: name, Value: value, Unit: unit, Baseline: limit, Ratio: value / limit, Goal: fmt.Sprintf(">= %g %s", limit, unit),
+		OK: value >= limit, Note: note}
+}
+
 // median of a list; the list is sorted.
 func median(list []float64) float64 { return quantile(list, 0.5) }
 

@@ -86,12 +86,6 @@ func runGateway(ctx context.Context, b *bench) ([]Result, error) {
 	}, nil
 }
 
-// reaches is a figure that must reach a limit of its own.
-func reaches(name string, value float64, unit string, limit float64, note string) Result {
-	return Result{Name: name, Value: value, Unit: unit, Baseline: limit, Ratio: value / limit, Goal: fmt.Sprintf(">= %g %s", limit, unit),
-		OK: value >= limit, Note: note}
-}
-
 // startGateway starts a server with a gateway of home and returns a client of it, with the time from the start of the process to hello-ok.
 func (b *bench) startGateway(ctx context.Context, db, home string) (s *server, c *client.Client, hello time.Duration, err error) {
 	start := time.Now()

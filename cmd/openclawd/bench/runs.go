@@ -17,18 +17,31 @@ import (
 	runs "github.com/pronto-lab/openclawd/projections/run"
 )
 
-// Sizes of one round of the benchmark of runs.
+// What does not change with the size of the benchmark of runs.
 const (
 	runsLanes    = 16
 	runsSessions = 32
-	runsMany     = 3_000 // over all sessions, at many lanes
-	runsThinking = 2_000 // likewise, with a model that thinks
-	runsAlone    = 300   // one after the other, at one lane
-	runsWarm     = 50
-	runsQueued   = 10_000
-	runsHomes    = 100 // sessions that these wait in
+	runsWarm     = 50  // runs before those that are measured at one lane
+	runsHomes    = 100 // sessions that messages wait in
 	thinkTime    = 20 * time.Millisecond
 )
+
+// runsSizes are how many messages one round takes.
+type runsSizes struct {
+	many     int // over all sessions, at many lanes
+	thinking int // likewise, with a model that thinks
+	alone    int // one after the other, at one lane
+	queued   int // that wait at the same time
+}
+
+// runsSizes are small where the big log is: such a run only shows that the benchmark works.
+func (b *bench) runsSizes() runsSizes {
+	const whole = 100_000 // events
+	if b.Events < whole {
+		return runsSizes{many: 320, thinking: 320, alone: 60, queued: 1_000}
+	}
+	return runsSizes{many: 3_000, thinking: 2_000, alone: 300, queued: 10_000}
+}
 
 // runsConfig is openclaw.json of the measured server.
 const runsConfig = `{ "gateway": { "auth": { "mode": "token", "token": "` + gatewayToken + `" } },
@@ -44,7 +57,7 @@ type runsFigures struct {
 	many, thinking, alone float64 // runs per second
 	over, overThinking    float64 // ms beyond the model's own time, p50, at one lane
 	over99                float64
-	goroutines, heap      float64 // that 10,000 waiting messages cost; MB
+	goroutines, heap      float64 // that waiting messages cost; MB
 	queue, drain          float64 // messages per second taken, and ended
 }
 
@@ -66,23 +79,25 @@ func runRuns(ctx context.Context, b *bench) ([]Result, error) {
 		}
 		return median(values)
 	}
+	n := b.runsSizes()
 	note := fmt.Sprintf("synchronous=FULL, OpenAI-compatible server on the same machine, median of %d rounds", b.Rounds)
 	many := fmt.Sprintf("%d lanes, %d sessions", runsLanes, runsSessions)
 	return []Result{
 		reaches("runs.rate.16", of(func(f *runsFigures) float64 { return f.many }), "runs/s", 300,
-			fmt.Sprintf("%d runs, %s, a model that answers at once; %s", runsMany, many, note)),
+			fmt.Sprintf("%d runs, %s, a model that answers at once; %s", n.many, many, note)),
 		reaches("runs.rate.16.think", of(func(f *runsFigures) float64 { return f.thinking }), "runs/s", 300,
-			fmt.Sprintf("%d runs, %s, a model that thinks for %s; %s", runsThinking, many, thinkTime, note)),
+			fmt.Sprintf("%d runs, %s, a model that thinks for %s; %s", n.thinking, many, thinkTime, note)),
 		reaches("runs.rate.1", of(func(f *runsFigures) float64 { return f.alone }), "runs/s", 27,
-			fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", runsAlone, note)),
+			fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", n.alone, note)),
 		within("runs.overhead.p50", of(func(f *runsFigures) float64 { return f.over }), "ms", 5,
 			"from the request to its second answer, less what the model server took for that very run; one lane, a model that answers at once; "+note),
 		within("runs.overhead.p99", of(func(f *runsFigures) float64 { return f.over99 }), "ms", 25, "the same, the slowest of a hundred; "+note),
 		within("runs.overhead.think.p50", of(func(f *runsFigures) float64 { return f.overThinking }), "ms", 5,
 			fmt.Sprintf("the same, with a model that thinks for %s; %s", thinkTime, note)),
 		within("runs.waiting.goroutines", of(func(f *runsFigures) float64 { return f.goroutines }), "goroutines", 100,
-			fmt.Sprintf("that %d messages cost which wait in %d sessions; %s", runsQueued, runsHomes, note)),
-		within("runs.waiting.heap", of(func(f *runsFigures) float64 { return f.heap }), "MB", 50, "that they cost; "+note),
+			fmt.Sprintf("that %d messages cost which wait in %d sessions; %s", n.queued, runsHomes, note)),
+		within("runs.waiting.heap", of(func(f *runsFigures) float64 { return f.heap }), "MB", 50,
+			"that they cost, of what the newest garbage collection has found alive; "+note),
 		reaches("runs.waiting.taken", of(func(f *runsFigures) float64 { return f.queue }), "messages/s", 300, "until all of them were on disk; "+note),
 		reaches("runs.waiting.drained", of(func(f *runsFigures) float64 { return f.drain }), "runs/s", 300, "until all of them had ended, in order; "+note),
 	}, nil
@@ -103,12 +118,12 @@ func (b *bench) measureRuns(ctx context.Context, round int) (f *runsFigures, err
 		return errors.Join(measure(s), s.close())
 	}
 	err = at("many", runsLanes, func(s *runsServer) (err error) {
-		if f.many, err = s.rate(ctx, runsMany); err != nil {
+		if f.many, err = s.rate(ctx, s.n.many); err != nil {
 			return err
 		}
 		model.think(thinkTime)
 		defer model.think(0)
-		f.thinking, err = s.rate(ctx, runsThinking)
+		f.thinking, err = s.rate(ctx, s.n.thinking)
 		return err
 	})
 	if err != nil {
@@ -127,6 +142,7 @@ type runsServer struct {
 	client *client.Client
 	model  *model
 	db     string
+	n      runsSizes
 	asked  int // runs
 }
 
@@ -141,7 +157,7 @@ func (b *bench) startRuns(ctx context.Context, name string, lanes int, m *model)
 	if err != nil {
 		return nil, err
 	}
-	return &runsServer{server: s, client: c, model: m, db: db}, nil
+	return &runsServer{server: s, client: c, model: m, db: db, n: b.runsSizes()}, nil
 }
 
 // close ends the server, and makes sure that every run that was asked for has ended well.
@@ -218,14 +234,14 @@ func (s *runsServer) alone(ctx context.Context, f *runsFigures) error {
 	if _, _, err := measure(runsWarm); err != nil {
 		return err
 	}
-	over, took, err := measure(runsAlone)
+	over, took, err := measure(s.n.alone)
 	if err != nil {
 		return err
 	}
-	f.alone, f.over, f.over99 = runsAlone/took.Seconds(), median(over), quantile(over, 0.99)
+	f.alone, f.over, f.over99 = float64(s.n.alone)/took.Seconds(), median(over), quantile(over, 0.99)
 	s.model.think(thinkTime)
 	defer s.model.think(0)
-	if over, _, err = measure(runsAlone / 3); err != nil {
+	if over, _, err = measure(s.n.alone / 3); err != nil {
 		return err
 	}
 	f.overThinking = median(over)

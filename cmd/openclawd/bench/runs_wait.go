@@ -32,10 +32,10 @@ func (s *runsServer) wait(ctx context.Context, f *runsFigures) error {
 		return err
 	}
 	start := time.Now()
-	if err := s.send(ctx, runsQueued); err != nil {
+	if err := s.send(ctx, s.n.queued); err != nil {
 		return err
 	}
-	f.queue = runsQueued / time.Since(start).Seconds()
+	f.queue = float64(s.n.queued) / time.Since(start).Seconds()
 	after, err := s.runtime(ctx)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *runsServer) wait(ctx context.Context, f *runsFigures) error {
 	if err := s.drained(ctx); err != nil {
 		return err
 	}
-	f.drain = runsQueued / time.Since(start).Seconds()
+	f.drain = float64(s.n.queued) / time.Since(start).Seconds()
 	return nil
 }
 
@@ -99,16 +99,13 @@ func (s *runsServer) drained(ctx context.Context) error {
 }
 
 // runtimeFigures are what the server's runtime says of itself.
-type runtimeFigures struct{ goroutines, heap float64 }
-
-// runtime reads them from /metrics. The heap is half of what the next collection waits for: what was alive at the last one.
-func (s *runsServer) runtime(ctx context.Context) (f runtimeFigures, err error) {
-	f, err = s.scrape(ctx)
-	f.heap /= 2
-	return f, err
+type runtimeFigures struct {
+	goroutines float64
+	heap       float64 // bytes that the newest collection has found alive
 }
 
-func (s *runsServer) scrape(ctx context.Context) (f runtimeFigures, err error) {
+// runtime reads them from /metrics.
+func (s *runsServer) runtime(ctx context.Context) (f runtimeFigures, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", http.NoBody)
 	if err != nil {
 		return f, err
@@ -121,7 +118,7 @@ func (s *runsServer) scrape(ctx context.Context) (f runtimeFigures, err error) {
 	found := 0
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), " ")
-		into := map[string]*float64{"go_goroutines": &f.goroutines, "go_memstats_next_gc_bytes": &f.heap}[name]
+		into := map[string]*float64{"go_goroutines": &f.goroutines, "go_gc_heap_live_bytes": &f.heap}[name]
 		if into == nil {
 			continue
 		}

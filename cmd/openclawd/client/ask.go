@@ -13,7 +13,7 @@ import (
 
 // Bounds of asking a server of ours from the command line.
 const (
-	askTime     = 5 * time.Second
+	askTime     = 20 * time.Second // a busy machine has not gone away: who would not wait would be told of another place
 	maxAskBytes = 8 << 20
 )
 

@@ -43,7 +43,7 @@ func PlaceOf(stateDir, db, api string, named bool, getenv func(string) string) *
 // Status asks the server, or says why there is none to be believed. The database says where its server is; if that one is gone, and where
 // --api says so, API does. API and DB are then those of the server.
 func (p *Place) Status(ctx context.Context) (status *monitor.Status, why string) {
-	if at := database.ServerOf(p.DB); at != "" && !p.apiNamed {
+	if at, _ := database.ServerOf(p.DB); at != "" && !p.apiNamed {
 		if status, _ := p.statusAt(ctx, at, true); status != nil {
 			p.API = at
 			return status, ""

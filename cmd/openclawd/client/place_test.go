@@ -63,10 +63,11 @@ func TestServerIsFoundByItsDatabase(t *testing.T) {
 		owner, flag, served string
 		found               bool
 	}{
-		{database.Server(api), "", db, true},
-		{database.Server(api), nobody, db, false},
-		{database.Server(api), "", filepath.Join(dir, "other.db"), false},
-		{database.Server("127.0.0.1:0"), "", db, false},
+		{database.Server(api, ""), "", db, true},
+		{database.Server(api, "127.0.0.1:4"), "", db, true},
+		{database.Server(api, ""), nobody, db, false},
+		{database.Server(api, ""), "", filepath.Join(dir, "other.db"), false},
+		{database.Server("127.0.0.1:0", ""), "", db, false},
 		{"import", "", db, false},
 	} {
 		if err := os.WriteFile(db+".lock", []byte("pid 1, "+c.owner+"\n"), 0o600); err != nil {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 )
 
 // RefusedError is what a server says instead of doing what it was asked for.
@@ -32,11 +33,16 @@ func (e *NoServerError) Hint() string {
 	return "openclawd serve starts one; --state-dir, --db or --api name one that runs elsewhere"
 }
 
-// ChangeWork has the server of the place resend or cancel an effect, and shows it the write token that is configured. It is on disk when
-// ChangeWork returns. Errors: *NoServerError, *RefusedError, *settings.Error for a token that the server does not take.
+// ChangeWork has the server of the place resend or cancel an effect. The write token that is configured is shown to the API that is named,
+// or to a server that is ours (see GatewayDoor). It is on disk when ChangeWork returns. Errors: *NoServerError, *RefusedError, *settings.Error for a token that the server does not take.
 func (p *Place) ChangeWork(ctx context.Context, effectID, change string) error {
-	if status, why := p.Status(ctx); status == nil {
+	status, why := p.Status(ctx)
+	if status == nil {
 		return &NoServerError{why}
+	}
+	shown := config.Secret("")
+	if p.apiNamed || p.believes(status) {
+		shown = p.writeToken.Value
 	}
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
@@ -45,8 +51,8 @@ func (p *Place) ChangeWork(ctx context.Context, effectID, change string) error {
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", p.API, err)
 	}
-	if token := p.writeToken.Value.Reveal(); token != "" {
-		request.Header.Set("X-Task-Monitor-Token", token)
+	if shown != "" {
+		request.Header.Set("X-Task-Monitor-Token", shown.Reveal())
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)

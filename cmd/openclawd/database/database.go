@@ -40,18 +40,37 @@ func OverridesFile(db string) string { return db + ".overrides.json" }
 // BackupsDir is where backups of a database lie unless somebody says otherwise.
 func BackupsDir(db string) string { return filepath.Join(filepath.Dir(db), "backups") }
 
-const serves = "serve on "
+const (
+	serves  = "serve on "
+	gateway = ", gateway on "
+)
 
-// Server is how the server of a database calls itself there, by the address of its API.
-func Server(address string) string { return serves + address }
-
-// ServerOf is the address of the API of the last server of a database, or "". It may run no more.
-func ServerOf(db string) string {
-	_, address, _ := strings.Cut(sqlite.Owner(db), serves)
-	if _, port, err := net.SplitHostPort(address); err != nil || port == "0" {
-		return ""
+// Server is how the server of a database calls itself there, by the address of its API and, where it has opened one, of its gateway.
+func Server(api, gatewayAt string) string {
+	if gatewayAt == "" {
+		return serves + api
 	}
-	return address
+	return serves + api + gateway + gatewayAt
+}
+
+// ServerOf are the addresses of the last server of a database: of its API, and of its gateway if it had one; "" where nothing is known. It
+// may run no more.
+func ServerOf(db string) (api, gatewayAt string) {
+	_, addresses, _ := strings.Cut(sqlite.Owner(db), serves)
+	api, gatewayAt, _ = strings.Cut(addresses, gateway)
+	if !isBound(api) {
+		return "", ""
+	}
+	if !isBound(gatewayAt) {
+		gatewayAt = ""
+	}
+	return api, gatewayAt
+}
+
+// isBound reports whether an address is one that somebody listens at, and not one that stands for any.
+func isBound(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port != "0"
 }
 
 // OpenToRead opens an existing database beside whoever else has it. Its errors are those of OpenError.

@@ -61,10 +61,8 @@ func (p *Program) openAgents() error {
 	}
 	a.runner = runner.New(runner.Options{
 		Log: p.log, Config: inForce, Models: func() *catalogue.Catalogue { return models.of(inForce()) }, Tools: a.tools,
-		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: func(agentID string) string {
-			return prompt.Directory(inForce(), p.opts.StateDir, cmp.Or(p.opts.getenv("HOME"), p.opts.StateDir), agentID)
-		}}),
-		Now: p.opts.Now, NewID: uuid.NewString, Logger: logger,
+		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
+		Now:    p.opts.Now, NewID: uuid.NewString, Logger: logger,
 	})
 	a.runner.Follow(a.figures.note)
 	a.worker = worker.New(worker.Options{
@@ -73,6 +71,11 @@ func (p *Program) openAgents() error {
 	})
 	p.agents = a
 	return nil
+}
+
+// workspaceOf is the directory of an agent's files, "" for none.
+func (p *Program) workspaceOf(agentID string) string {
+	return prompt.Directory(p.newConfiguration().InForce(), p.opts.StateDir, cmp.Or(p.opts.getenv("HOME"), p.opts.StateDir), agentID)
 }
 
 // runWork has agents answer until ctx ends, and then lets them finish what they are at for a while.

@@ -3,8 +3,43 @@ package server
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/tools"
 )
+
+// agentFacts are how those stand who answer.
+type agentFacts struct {
+	worker worker.Stats
+	runner runner.Stats
+	tools  tools.Stats
+}
+
+// addAgents adds what of them is under way, and what of it does not end.
+func (c *figures) addAgents() {
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	for _, m := range []struct {
+		kind       prometheus.ValueType
+		name, help string
+		value      func(*agentFacts) int64
+	}{
+		{gauge, "work_stuck", "Pieces of work that do not end although their time is over.", func(a *agentFacts) int64 { return a.worker.Stuck }},
+		{counter, "work_claims_total", "Pieces of work begun since the start.", func(a *agentFacts) int64 { return a.worker.Claims }},
+		{counter, "work_failures_total", "Pieces of work that would not begin or broke, since the start.", func(a *agentFacts) int64 { return a.worker.Failed }},
+		{gauge, "run_waiters", "Callers that wait for the end of a run.", func(a *agentFacts) int64 { return int64(a.runner.Waiters) }},
+		{gauge, "run_tools_left", "Calls of tools that go on though their runs are over.", func(a *agentFacts) int64 { return a.runner.LeftBehind }},
+		{gauge, "tools_running", "Calls of tools under way.", func(a *agentFacts) int64 { return a.tools.Running }},
+		{gauge, "tools_left", "Calls of tools under way whose callers have left.", func(a *agentFacts) int64 { return a.tools.Left }},
+		{counter, "tools_broken_total", "Calls of tools that broke, since the start.", func(a *agentFacts) int64 { return a.tools.Broken }},
+	} {
+		c.add(m.kind, m.name, m.help, nil, func(f *facts, tell func(float64, ...string)) {
+			if f.agents != nil {
+				tell(float64(m.value(f.agents)))
+			}
+		})
+	}
+}
 
 // runFigures count what runs take while they happen. Labels are of few values: states, lanes, and providers of the configuration.
 type runFigures struct {

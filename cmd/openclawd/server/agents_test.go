@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -49,13 +50,44 @@ func TestAgentsAnswer(t *testing.T) {
 	}
 	_, metrics := r.answers(t, http.MethodGet, "/metrics")
 	for _, line := range []string{`openclawd_runs_total{state="ok"} 1`, `openclawd_model_calls_total{outcome="ok",provider="scripted"} 1`,
-		`openclawd_run_seconds_count{state="ok"} 1`, `openclawd_work_waiting{pool="main"} 0`} {
+		`openclawd_run_seconds_count{state="ok"} 1`, `openclawd_work_waiting{pool="main"} 0`,
+		"openclawd_work_stuck 0", "openclawd_work_claims_total 1", "openclawd_run_tools_left 0", "openclawd_tools_running 0", "openclawd_tools_left 0"} {
 		if !strings.Contains(metrics, "\n"+line+"\n") {
 			t.Errorf("metrics say nothing of %s", line)
 		}
 	}
 	if _, runs := r.answers(t, http.MethodGet, "/api/runs?agent=eden"); !strings.Contains(runs, `"runId":"k1"`) || !strings.Contains(runs, `"state":"ok"`) {
 		t.Errorf("runs: %s", runs)
+	}
+}
+
+// A script that changes is in force at once, though the configuration is the same; one that has a mistake is told of.
+func TestScriptIsReloaded(t *testing.T) {
+	t.Parallel()
+	script := func(text string) string { return `{"rules": [{"answer": {"text": "` + text + `"}}]}` }
+	r := startReloading(t, map[string]string{"script.json": script("one"), settings.FileName: `{gateway: {auth: {token: 'secret'}},
+		models: {scripted: {script: 'script.json'}}, agents: {list: [{id: 'main'}]}}`}, withGateway)
+	c := connect(t, gatewayURL(r.gatewayAddress()))
+	says := func(id, want string) {
+		t.Helper()
+		payload, err := c.CallFinal(t.Context(), "agent", map[string]string{"message": "hello", "idempotencyKey": id, "agentId": "main"}, nil)
+		if err != nil || !strings.Contains(string(payload), `"text":"`+want+`"`) {
+			t.Errorf("the answer: %s, %v, want %s", payload, err, want)
+		}
+	}
+	says("k1", "one")
+	hash := r.configStatus().Hash
+	r.write(t, "script.json", script("two"))
+	r.rereads(t)
+	says("k2", "two")
+	if got := r.configStatus(); got.Hash != hash || got.Warnings != 0 {
+		t.Errorf("the configuration: %+v", got)
+	}
+	r.write(t, "script.json", `{"rules": [{"answer": {"txt": "three"}}]}`)
+	r.log.until(t, "unknown key at=")
+	r.rereads(t)
+	if got := r.configStatus(); got.Warnings == 0 || got.Errors != 0 {
+		t.Errorf("a mistake in the script: %+v", got)
 	}
 }
 
@@ -116,5 +148,33 @@ func TestFollowerRunsNoAgents(t *testing.T) {
 	}
 	if status, body := r.answers(t, http.MethodPost, "/api/work/run/x/cancel"); status != http.StatusConflict || !strings.Contains(body, "runs_not_available") {
 		t.Errorf("cancel: %d %s", status, body)
+	}
+}
+
+// However many ask for the status at once are told: no answer holds what another one needs.
+func TestManyAskForTheStatusAtOnce(t *testing.T) {
+	t.Parallel()
+	r := startReloading(t, map[string]string{settings.FileName: `{}`})
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	errs := make(chan error)
+	const askers, times = 16, 4
+	for range askers {
+		go func() {
+			var err error
+			for range times {
+				answer, failed := client.Get(r.url + "/api/status")
+				if failed == nil {
+					_, failed = io.Copy(io.Discard, answer.Body)
+					answer.Body.Close()
+				}
+				err = errors.Join(err, failed)
+			}
+			errs <- err
+		}()
+	}
+	for range askers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
 )
@@ -52,6 +53,7 @@ func newLiveConfig(path string, getenv func(string) string, logger *slog.Logger)
 func (c *liveConfig) read() (*config.Config, config.Findings, error) {
 	before := look(c.files)
 	loaded, findings := config.Load(c.path, c.getenv)
+	findings = append(findings, catalogue.Check(loaded)...)
 	if !slices.Equal(c.files, loaded.Files) {
 		c.files = loaded.Files
 		before = look(c.files)

@@ -44,8 +44,7 @@ type facts struct {
 	lanes     []work.Lane
 	runs      map[run.State]int64
 	capacity  map[string]int // of the pools of the configuration
-	stuck     int64          // pieces of work that do not end
-	unknown   []string       // kinds of work that nobody does
+	agents    *agentFacts    // nil: none answer here
 	backup    backup.State
 	overdue   bool // the newest backup is too old
 	config    configStatus
@@ -60,10 +59,9 @@ func (p *Program) facts(ctx context.Context) *facts {
 		search: p.searchState(), push: p.monitor.PushStats(), gateway: p.gatewayFacts(), backup: p.backups.State(), overdue: p.backups.Overdue(),
 		config: p.configStatus(), overrides: p.overrides.Problem(),
 	}
-	if p.agents != nil {
-		stats := p.agents.worker.Stats()
-		f.stuck, f.unknown, f.capacity = stats.Stuck, stats.Unknown, map[string]int{}
-		for name, pool := range stats.Pools {
+	if a := p.agents; a != nil {
+		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats()}, map[string]int{}
+		for name, pool := range f.agents.worker.Pools {
 			if pool.Capacity > 0 {
 				f.capacity[name] = pool.Capacity
 			}
@@ -209,12 +207,13 @@ func (f *facts) gatewayReasons() (list []monitor.Reason) {
 }
 
 func (f *facts) workReasons() (list []monitor.Reason) {
-	if f.stuck > 0 {
-		list = append(list, monitor.Reason{Code: "work_stuck", What: output.Count(f.stuck, "piece") + " of work do not end although their time is over",
+	if a := f.agents; a != nil && a.worker.Stuck > 0 {
+		list = append(list, monitor.Reason{Code: "work_stuck", What: output.Count(a.worker.Stuck, "piece") + " of work do not end although their time is over",
 			Mend: "restart openclawd, and report what its log says of them"})
 	}
-	if len(f.unknown) > 0 {
-		list = append(list, monitor.Reason{Code: "work_unknown", What: "there is work that this version does not know: " + strings.Join(f.unknown, ", "),
+	if a := f.agents; a != nil && len(a.worker.Unknown) > 0 {
+		list = append(list, monitor.Reason{Code: "work_unknown",
+			What: "there is work that this version does not know: " + strings.Join(a.worker.Unknown, ", "),
 			Mend: "start the version that has asked for it, or cancel it: openclawd work cancel"})
 	}
 	dead := 0

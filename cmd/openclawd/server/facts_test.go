@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -46,8 +47,8 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"backup_failed":         {backup: backup.State{Error: "no"}},
 		"backup_overdue":        {backup: backup.State{Last: &backup.Backup{}}, overdue: true},
 		"gateway_ended":         {gateway: &gatewayFacts{ended: errors.New("no")}},
-		"work_stuck":            {stuck: 1},
-		"work_unknown":          {unknown: []string{"mail"}},
+		"work_stuck":            {agents: &agentFacts{worker: worker.Stats{Stuck: 1}}},
+		"work_unknown":          {agents: &agentFacts{worker: worker.Stats{Unknown: []string{"mail"}}}},
 		"work_dead":             {lanes: []work.Lane{{Pool: "post", Dead: 2}, {Pool: "main", Waiting: 3}}},
 	} {
 		var got []string

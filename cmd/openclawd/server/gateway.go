@@ -110,6 +110,7 @@ func (p *Program) newGateway() {
 	opts := gateway.Options{
 		Log: p.log, Configuration: p.newConfiguration(), Logs: p.logs, Access: g.inForce.Access(), Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: g.logger, Version: buildinfo.Read().Version, StateDir: p.opts.StateDir, Database: p.opts.DB, StartedAt: p.startedAt,
+		Workspace: p.workspaceOf,
 	}
 	if a := p.agents; a != nil {
 		opts.Runs, opts.Tools = a.runner, a.tools

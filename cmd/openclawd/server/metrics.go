@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +20,8 @@ const scrapeTime = 5 * time.Second
 // metrics answers in the text format of Prometheus, from a registry of this program's own.
 func (p *Program) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	live := collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)})
+	registry.MustRegister(collectors.NewGoCollector(live), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newFigures(func() *facts {
 			ctx, stop := context.WithTimeout(context.Background(), scrapeTime)
 			defer stop()
@@ -53,6 +55,7 @@ func newFigures(take func() *facts) *figures {
 	c.addSurroundings()
 	c.addGateway()
 	c.addWork()
+	c.addAgents()
 	return c
 }
 

@@ -136,7 +136,11 @@ func (p *Program) run(ctx context.Context) error {
 	}
 	p.reachable = settings.Reachable(listener.Addr())
 	p.address, p.startedAt = listener.Addr().String(), p.opts.Now()
-	if err := p.log.SetOwner(database.Server(p.address)); err != nil {
+	gatewayAt := ""
+	if at := p.gatewayAddress(); at != nil {
+		gatewayAt = at.String()
+	}
+	if err := p.log.SetOwner(database.Server(p.address, gatewayAt)); err != nil {
 		p.opts.Logger.Warn("commands find this server only where the configuration says that it is", "err", err)
 	}
 	later, err := p.catchUp(ctx)
@@ -187,7 +191,7 @@ func (p *Program) Close() error {
 
 func (p *Program) open(ctx context.Context) (err error) {
 	p.log, err = sqlite.Open(ctx, sqlite.Options{
-		Path: p.opts.DB, Owner: database.Server(p.settings.API.Value), Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
+		Path: p.opts.DB, Owner: database.Server(p.settings.API.Value, ""), Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
 	})
 	if err != nil {
 		return database.OpenError(p.opts.DB, err)
@@ -272,7 +276,7 @@ func listen(ctx context.Context, s *settings.Settings) (net.Listener, error) {
 	listener, err := c.Listen(ctx, "tcp", s.API.Value)
 	if err != nil {
 		return nil, &settings.Error{Setting: s.API.Source, Value: s.API.Value, Err: err,
-			Mend: "name another address, e.g. 127.0.0.1:0 for any free port, or stop what listens there"}
+			Mend: "name another address, e.g. --api 127.0.0.1:0 for any free port, or stop what listens there"}
 	}
 	if err := s.CheckReach(listener.Addr()); err != nil {
 		return nil, errors.Join(err, listener.Close())
