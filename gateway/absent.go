@@ -84,14 +84,13 @@ func (s *Server) answerSkills(_ context.Context, call *wire.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := s.opts.Configuration.InForce()
-	id, err := agentAsked(c, p.AgentID)
+	id, err := agentAsked(s.opts.Configuration.InForce(), p.AgentID)
 	if err != nil {
 		return nil, err
 	}
-	workspace := c.Defaults.Workspace
-	if agent := c.AgentNamed(id); agent != nil {
-		workspace = cmp.Or(agent.Workspace, workspace)
+	workspace := ""
+	if s.opts.Workspace != nil {
+		workspace = s.opts.Workspace(id)
 	}
 	return struct {
 		WorkspaceDir     string `json:"workspaceDir"`

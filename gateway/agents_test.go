@@ -94,8 +94,8 @@ func TestThereAreNoToolsAndNoSkills(t *testing.T) {
 	for _, c := range []struct{ method, params, wanted string }{
 		{"tools.catalog", `{"agentId":"Main","includePlugins":true}`, `{"agentId":"main","profiles":[],"groups":[]}`},
 		{"tools.catalog", `{}`, `{"agentId":"eden","profiles":[],"groups":[]}`},
-		{"skills.status", `{}`, `{"workspaceDir":"/eden","managedSkillsDir":"","skills":[]}`},
-		{"skills.status", `{"agentId":"bare"}`, `{"workspaceDir":"/w","managedSkillsDir":"","skills":[]}`},
+		{"skills.status", `{}`, `{"workspaceDir":"/of/eden","managedSkillsDir":"","skills":[]}`},
+		{"skills.status", `{"agentId":"bare"}`, `{"workspaceDir":"/of/bare","managedSkillsDir":"","skills":[]}`},
 	} {
 		if got := string(b.answer(t, c.method, c.params)); got != c.wanted {
 			t.Errorf("%s %s\ngot  %s\nwant %s", c.method, c.params, got, c.wanted)

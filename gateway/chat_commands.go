@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -51,6 +53,9 @@ type commandCall struct {
 	key    coordination.SessionKey
 	name   string
 	args   string
+
+	// decide is what the command does to the session, nil for nothing. It is done together with the answer, or neither is.
+	decide func(tx eventstore.Tx, s decide.State, by decide.Command) ([]decide.Event, error)
 }
 
 // commandIn is the word behind the slash with which a message begins, in small letters, and what follows it; "" if it begins with none.
@@ -76,36 +81,86 @@ func (s *Server) command(ctx context.Context, call *wire.Call, c *config.Config,
 	if i < 0 || all[i].answer == nil || (word == "new" || word == "reset") && rest != "" {
 		return nil, false, nil
 	}
-	if !s.commands.begin(p.RunID) {
-		return sentAnswer{p.RunID, "ok"}, true, nil
+	if _, going := s.commands.LoadOrStore(p.RunID, nil); going {
+		return sentAnswer{p.RunID, "in_flight"}, true, nil
 	}
-	text, err := all[i].answer(&commandCall{s, ctx, call, c, key, word, rest})
+	defer s.commands.Delete(p.RunID)
+	if a, done, err = s.commandBefore(ctx, p.RunID); done || err != nil {
+		return a, true, err
+	}
+	one := &commandCall{server: s, ctx: ctx, call: call, config: c, key: key, name: word, args: rest}
+	text, err := all[i].answer(one)
 	if err == nil {
-		err = s.reply(ctx, call, c, key, p, text)
+		err = one.reply(p, text)
 	}
-	if err != nil {
-		s.commands.forget(p.RunID)
-		return nil, true, err
-	}
-	return nil, true, nil
+	return nil, true, err
 }
 
-// reply puts the answer to a command into the transcript, answers the request, and tells everybody after that: clients show what comes before
-// it as if they went on waiting. The key is that of the request, as it was written there.
-func (s *Server) reply(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey, p *sendParams, text string) error {
-	message := coordination.SessionMessage{MessageID: s.opts.NewID(), RunID: p.RunID, Author: authorAssistant, Text: coordination.Mask(text),
-		By: clientOf(call.Peer), API: injectedAPI, Provider: injectedProvider, Model: injectedModel, StopReason: "stop"}
-	done, err := s.change(ctx, call, c, change{key: key, makes: true,
-		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			return decide.Say(state, decide.SayCommand{Command: by, Message: message})
+// commandBefore answers a request whose key was that of another one, which is on disk: nothing is done again, also after a restart.
+func (s *Server) commandBefore(ctx context.Context, key string) (a any, done bool, err error) {
+	switch _, err := s.opts.Log.EventByID(ctx, replyID(key)); {
+	case err == nil:
+		return sentAnswer{key, "ok"}, true, nil
+	case !errors.Is(err, eventstore.ErrNotFound):
+		return nil, false, err
+	}
+	r, found, err := s.opts.Runs.Look(ctx, key)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	a, err = sentBefore(&r)
+	return a, true, err
+}
+
+// replyID is the id of the event that says what a command has answered: the log takes it once only.
+func replyID(key string) (id eventstore.ID) {
+	sum := sha256.Sum256([]byte("command\x00" + key))
+	copy(id[:], sum[:])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of its own making, version 8
+	return id
+}
+
+// reply does what the command does and puts its answer into the transcript, answers the request, and tells everybody after that: clients show
+// what comes before it as if they went on waiting. The key is that of the request, as it was written there.
+func (c *commandCall) reply(p *sendParams, text string) error {
+	s := c.server
+	message := coordination.SessionMessage{MessageID: s.opts.NewID(), RunID: p.RunID, Author: authorAssistant, By: clientOf(c.call.Peer),
+		API: injectedAPI, Provider: injectedProvider, Model: injectedModel, StopReason: "stop"}
+	done, err := s.change(c.ctx, c.call, c.config, change{key: c.key, makes: true, id: replyID(p.RunID),
+		decide: func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+			events, refused, err := c.does(tx, state, by)
+			if err != nil {
+				return nil, err
+			}
+			message.Text = coordination.Mask(cmp.Or(refused, text))
+			after := changed{before: state, events: events}
+			said, err := decide.Say(after.after(), decide.SayCommand{Command: by, Message: message})
+			return append(events, said...), err
 		}})
 	if err != nil {
 		return err
 	}
-	call.Interim(sentAnswer{p.RunID, "started"})
-	call.Later() // that was all
-	after(holdFor(call.Peer), func() { s.tellInjected(chatEvent{RunID: p.RunID, SessionKey: p.SessionKey, Seq: 1}, &message, done.at) })
+	c.call.Interim(sentAnswer{p.RunID, "started"})
+	c.call.Later() // that was all
+	tell := func() { s.tellInjected(chatEvent{RunID: p.RunID, SessionKey: p.SessionKey, Seq: 1}, &message, done.at) }
+	if waitsAfterAnswer(c.call.Peer) {
+		c.call.Read(tell)
+	} else {
+		tell()
+	}
 	return nil
+}
+
+// does is what happens to the session. What cannot be is no error: whoever has typed it is told.
+func (c *commandCall) does(tx eventstore.Tx, state decide.State, by decide.Command) (events []decide.Event, refused string, err error) {
+	if c.decide == nil {
+		return nil, "", nil
+	}
+	events, err = c.decide(tx, state, by)
+	if no, ok := errors.AsType[*protocol.Error](refusalOf(err)); ok && no.Code == protocol.CodeInvalidRequest {
+		return nil, no.Message, nil
+	}
+	return events, "", err
 }
 
 func (c *commandCall) help() (string, error) {
@@ -138,7 +193,7 @@ func (c *commandCall) status() (string, error) {
 	lines := []string{
 		"openclawd " + c.server.opts.Version,
 		"Session: " + one.Key + ", agent " + ownerOf(c.config, one),
-		"Model: " + model.String() + ", thinking " + thinkingOf(c.config, one) + ", verbose " + orElse(textSetting(one, "verboseLevel"), "off"),
+		"Model: " + model.String() + ", thinking " + thinkingOf(c.config, one) + ", verbose " + cmp.Or(textSetting(one, "verboseLevel"), "off"),
 	}
 	if one.TokensFresh {
 		lines = append(lines, fmt.Sprintf("Context: %d of %d tokens", one.TotalTokens, c.config.ContextTokens(ownerOf(c.config, one), model.String())))
@@ -148,13 +203,6 @@ func (c *commandCall) status() (string, error) {
 		waiting, running = waiting+lane.Waiting, running+lane.Running
 	}
 	return strings.Join(append(lines, fmt.Sprintf("Runs: %d running, %d waiting", running, waiting)), "\n"), nil
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // maxQueueShown is how many runs of a session /queue lists.
@@ -188,11 +236,10 @@ func (c *commandCall) startOver() (string, error) {
 	if _, err := c.server.clear(c.ctx, c.call, c.key, "reset"); err != nil {
 		return "", err
 	}
-	_, err := c.server.change(c.ctx, c.call, c.config, change{key: c.key, makes: true,
-		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			return decide.Reset(state, decide.ResetCommand{Command: by, Reason: c.name})
-		}})
-	return "The session starts over. What was said before is kept, and is not shown to the model any more.", err
+	c.decide = func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+		return decide.Reset(state, decide.ResetCommand{Command: by, Reason: c.name})
+	}
+	return "The session starts over. What was said before is kept, and is not shown to the model any more.", nil
 }
 
 func (c *commandCall) model() (string, error) {
@@ -234,12 +281,12 @@ func (c *commandCall) think() (string, error) {
 func (c *commandCall) verbose() (string, error) {
 	if c.args == "" {
 		one, err := c.session()
-		return "Verbose: " + orElse(textSetting(one, "verboseLevel"), "off"), err
+		return "Verbose: " + cmp.Or(textSetting(one, "verboseLevel"), "off"), err
 	}
 	return c.set("verboseLevel", c.args, "Verbose: "+c.args)
 }
 
-// set sets something for the session, or takes it away where value is "". What cannot be is no error: whoever has typed it is told.
+// set sets something for the session, or takes it away where value is "".
 func (c *commandCall) set(name, value, done string) (string, error) {
 	raw := json.RawMessage("null")
 	if value != "" {
@@ -248,15 +295,11 @@ func (c *commandCall) set(name, value, done string) (string, error) {
 			return "", err
 		}
 	}
-	_, err := c.server.change(c.ctx, c.call, c.config, change{key: c.key, makes: true,
-		decide: func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			return decide.Patch(state, decide.PatchCommand{Command: by, Values: map[string]json.RawMessage{name: raw},
-				Model: c.config.ModelFor(agentOf(c.config, c.key)).Primary}, func(label string) (string, error) { return session.LabelHolder(tx, label) })
-		}})
-	if refused, ok := errors.AsType[*protocol.Error](err); ok && refused.Code == protocol.CodeInvalidRequest {
-		return refused.Message, nil
+	c.decide = func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+		return decide.Patch(state, decide.PatchCommand{Command: by, Values: map[string]json.RawMessage{name: raw},
+			Model: c.config.ModelFor(agentOf(c.config, c.key)).Primary}, func(label string) (string, error) { return session.LabelHolder(tx, label) })
 	}
-	return done, err
+	return done, nil
 }
 
 // laneAnswer is how much waits and runs in a lane, of one agent.

@@ -65,13 +65,14 @@ func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 		return s.chatAgain(ctx, p.RunID, err)
 	}
 	s.listenToTools(ctx, call, key)
-	if d := holdFor(call.Peer); d > 0 {
-		s.teller.hold(p.RunID, s.opts.Now().Add(d))
+	if waitsAfterAnswer(call.Peer) {
+		return s.sendHeld(ctx, call, ask)
 	}
+	return s.queueSent(ctx, call, ask)
+}
+
+func (s *Server) queueSent(ctx context.Context, call *wire.Call, ask run.Ask) (any, error) {
 	accepted, err := s.opts.Runs.Queue(ctx, ask)
-	if err != nil || accepted.Again {
-		s.teller.release(p.RunID)
-	}
 	switch {
 	case err != nil:
 		return nil, runRefusalOf(call.Method, err)
@@ -79,6 +80,21 @@ func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 		return sentBefore(&accepted.Now)
 	}
 	return sentAnswer{accepted.RunID, "started"}, nil
+}
+
+// sendHeld does not let the end of a run be told before the client has read that its message is accepted.
+func (s *Server) sendHeld(ctx context.Context, call *wire.Call, ask run.Ask) (any, error) {
+	s.teller.hold(ask.RunID)
+	release := func() { s.teller.release(ask.RunID) }
+	a, err := s.queueSent(ctx, call, ask)
+	if err != nil {
+		release()
+		return a, err
+	}
+	call.Interim(a)
+	call.Later() // that was all
+	call.Read(release)
+	return nil, nil
 }
 
 // check gives the session that is spoken to.

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
 // call asks over the wire and gives the answer as it came.
@@ -312,25 +316,130 @@ func TestQueuesAreShown(t *testing.T) {
 	}
 }
 
-// The original's terminal program hears the end of a run only when it has surely read that its message was accepted; the run is not slower for
-// that, and nobody else's is held back.
+// Nobody hears the end of a run of the original's terminal program before that has read that its message was accepted, nor what happens in the
+// session after that; in other sessions it goes on.
 func TestTheTerminalHearsTheEndAfterTheAnswer(t *testing.T) {
 	t.Parallel()
-	_, agents, url := staged(t)
-	tui := listen(t, url, client.Options{ID: "openclaw-tui", Mode: "ui"}, "chat")
-	send := func(id, text string) {
-		over[any](t, tui.Client, "chat.send", map[string]string{"sessionKey": "agent:main:main", "message": text, "idempotencyKey": id})
+	b, agents, url := staged(t)
+	reads, begun := make(chan struct{}), make(chan struct{})
+	stall := sync.OnceFunc(func() {
+		close(begun)
+		<-reads
+	})
+	terminal := dial(t, url, client.Options{ID: "gateway-client", DisplayName: "openclaw-tui", Mode: "ui", Event: func(e client.Event) {
+		if e.Name == "agent" {
+			stall()
+		}
+	}})
+	other := listen(t, url, client.Options{}, "agent", "chat")
+	begin := func(key, id string) {
+		t.Helper()
+		over[any](t, other.Client, "chat.send", map[string]string{"sessionKey": key, "message": "x", "idempotencyKey": id})
+		<-agents.asked
 	}
-	send("quick", "x")
+	begin("agent:eden:s", "a")
+	agents.begin("a")
+	other.next(t)
+	<-begun // from now on the terminal reads nothing
 	start := time.Now()
+	var sent sync.WaitGroup
+	for _, id := range []string{"quick", "next"} {
+		sent.Go(func() {
+			over[any](t, terminal, "chat.send", map[string]string{"sessionKey": "agent:main:main", "message": "x", "idempotencyKey": id})
+		})
+		<-agents.asked
+	}
+	agents.begin("quick")
 	agents.end("quick", run.OK, coordination.RunOver{Text: "pong"})
-	tui.next(t)
-	if took := time.Since(start); took < 100*time.Millisecond {
-		t.Errorf("told after %s", took)
+	agents.begin("next")
+	agents.does("next", run.Update{Kind: run.Text, Text: "a"})
+	agents.does("next", run.Update{Kind: run.Text, Text: "ab"})
+	agents.end("next", run.OK, coordination.RunOver{Text: "abc"})
+	agents.end("a", run.OK, coordination.RunOver{Text: "done"})
+	told := func() string {
+		e := other.next(t)
+		var p struct {
+			RunID, State string
+			Data         struct{ Phase, Text string }
+		}
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
+			t.Fatal(err)
+		}
+		return p.RunID + " " + p.State + p.Data.Phase + p.Data.Text
 	}
-	send("command", "/help")
-	if len(tui.events) != 0 {
-		t.Error("told before the answer")
+	want := []string{"quick start", "a end", "a final", "quick end", "quick final", "next start", "next ab", "next delta", "next end", "next final"}
+	for i, one := range want {
+		if i == 3 {
+			over[any](t, other.Client, "health", nil)
+			if n := len(other.events); n != 0 && time.Since(start) < wire.DefaultReadTime {
+				t.Errorf("%d events were told before the terminal had read its answer", n)
+			}
+			close(reads)
+		}
+		if got := told(); got != one && (i < 3 || time.Since(start) < wire.DefaultReadTime) {
+			t.Errorf("told %q, want %q", got, one)
+		}
 	}
-	tui.next(t)
+	sent.Wait()
+	again, end := time.NewTicker(time.Millisecond), time.After(time.Minute)
+	defer again.Stop()
+	for b.server.Held() != 0 {
+		select {
+		case <-again.C:
+		case <-end:
+			t.Fatal("something is held back for ever")
+		}
+	}
+}
+
+// The answer to a command is told to the original's terminal program when it has read that the command was accepted.
+func TestTheTerminalHearsWhatCommandsSay(t *testing.T) {
+	t.Parallel()
+	_, _, url := staged(t)
+	tui := listen(t, url, client.Options{ID: "gateway-client", DisplayName: "openclaw-tui", Mode: "ui"}, "chat")
+	for range 20 {
+		over[any](t, tui.Client, "chat.send", map[string]string{"sessionKey": "main", "message": "/help", "idempotencyKey": uuid.NewString()})
+		if e := tui.next(t); !strings.Contains(string(e.Payload), "Commands:") {
+			t.Errorf("%s", e.Payload)
+		}
+	}
+}
+
+// A command whose request is sent again does nothing again, also after a restart; nor does one whose key was a run's.
+func TestCommandsAreDoneOnce(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{})
+	over[any](t, c.Client, "chat.send", map[string]string{"sessionKey": "main", "message": "x", "idempotencyKey": "run"})
+	const params = `{"sessionKey":"main","message":"/new","idempotencyKey":"new"}`
+	if got, refused := c.call(t, "chat.send", params); got != `{"runId":"new","status":"started"}` {
+		t.Fatalf("%s %v", got, refused)
+	}
+	before := len(b.events(t, coordination.SessionStream(coordination.MainKey("main"))))
+	if got, _ := c.call(t, "chat.send", `{"sessionKey":"main","message":"/new","idempotencyKey":"run"}`); got != `{"runId":"run","status":"ok"}` {
+		t.Error(got)
+	}
+	var many sync.WaitGroup
+	for range 8 {
+		many.Go(func() {
+			got, refused := c.call(t, "chat.send", `{"sessionKey":"main","message":"/reset","idempotencyKey":"reset"}`)
+			if refused != nil || !strings.HasPrefix(got, `{"runId":"reset","status":"`) {
+				t.Errorf("%s %v", got, refused)
+			}
+		})
+	}
+	many.Wait()
+	if n := len(b.events(t, coordination.SessionStream(coordination.MainKey("main")))); n != before+2 { // it has started over, and said so
+		t.Errorf("%d events after %d", n, before)
+	}
+	_ = c.Close()
+	b.runs = agents
+	b.reopen(t)
+	c = listen(t, b.serve(t), client.Options{})
+	if got, refused := c.call(t, "chat.send", params); got != `{"runId":"new","status":"ok"}` {
+		t.Errorf("%s %v", got, refused)
+	}
+	if n := len(b.events(t, coordination.SessionStream(coordination.MainKey("main")))); n != before+2 {
+		t.Errorf("%d events after a restart, %d before", n, before+2)
+	}
 }

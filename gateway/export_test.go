@@ -23,3 +23,10 @@ func (s *Server) Awaited() int {
 	defer s.teller.mu.Unlock()
 	return len(s.teller.awaited) + len(s.teller.waiting)
 }
+
+// Held is how many runs and sessions something is held back of.
+func (s *Server) Held() int {
+	s.teller.mu.Lock()
+	defer s.teller.mu.Unlock()
+	return len(s.teller.holds.runs) + len(s.teller.holds.sessions)
+}

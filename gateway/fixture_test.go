@@ -133,7 +133,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Log: db, Configuration: b.configuration, Logs: b.logs, Access: wire.Access{Mode: "token", Token: fixtureToken},
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
-		Runs: b.runs,
+		Runs: b.runs, Workspace: func(agentID string) string { return "/of/" + agentID },
 	})
 }
 

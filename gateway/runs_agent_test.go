@@ -48,7 +48,7 @@ func TestARunAsClientsSeeIt(t *testing.T) {
 	b.tick(time.Second)
 	agents.does("r-1", run.Update{Kind: run.Text, Text: "Anew", Delta: "Anew", Anew: true})
 	agents.end("r-1", run.OK, coordination.RunOver{Text: "Anew", Provider: "fake", Model: "echo-1", Usage: &coordination.SessionUsage{Input: 100, Output: 20, Total: 120},
-		LastUsage: &coordination.SessionUsage{Input: 50, Output: 10, Total: 60}})
+		LastUsage: &coordination.SessionUsage{Input: 50, Output: 10, Total: 60}, Prompt: json.RawMessage(`{"chars":7}`)})
 	message := func(text string, at int64) string {
 		return fmt.Sprintf(`"message":{"role":"assistant","content":[{"type":"text","text":%q}],"timestamp":%d}`, text, at)
 	}
@@ -73,7 +73,7 @@ func TestARunAsClientsSeeIt(t *testing.T) {
 	}
 	wanted := `{"runId":"r-1","status":"ok","summary":"completed","result":{"payloads":[{"text":"Anew","mediaUrl":null}],"meta":{"durationMs":1150,` +
 		`"agentMeta":{"sessionId":"t-1","provider":"fake","model":"echo-1","usage":{"input":100,"output":20,"total":120},` +
-		`"lastCallUsage":{"input":50,"output":10,"total":60},"promptTokens":50},"aborted":false}}}<nil>`
+		`"lastCallUsage":{"input":50,"output":10,"total":60},"promptTokens":50},"aborted":false,"systemPromptReport":{"chars":7}}}}<nil>`
 	if got := <-second; got != wanted {
 		t.Errorf("\ngot  %s\nwant %s", got, wanted)
 	}

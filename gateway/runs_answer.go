@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"encoding/json"
+
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
@@ -34,11 +36,12 @@ type runPayload struct {
 }
 
 type runMeta struct {
-	DurationMs int64     `json:"durationMs"`
-	Agent      agentMeta `json:"agentMeta"`
-	Aborted    bool      `json:"aborted"`
-	StopReason string    `json:"stopReason,omitempty"` // of a run that was stopped
-	Error      *runError `json:"error,omitempty"`
+	DurationMs int64           `json:"durationMs"`
+	Agent      agentMeta       `json:"agentMeta"`
+	Aborted    bool            `json:"aborted"`
+	StopReason string          `json:"stopReason,omitempty"` // of a run that was stopped
+	Error      *runError       `json:"error,omitempty"`
+	Prompt     json.RawMessage `json:"systemPromptReport,omitempty"` // what the last prompt was made of
 }
 
 type agentMeta struct {
@@ -70,6 +73,7 @@ func finalOf(r *run.Result) finalAnswer {
 	a := finalAnswer{RunID: r.RunID, Status: "ok", Summary: "completed", Result: &runResult{Payloads: []runPayload{}, Meta: runMeta{
 		Agent: agentMeta{SessionID: r.SessionID, Provider: over.Provider, Model: over.Model, Usage: over.Usage, LastUsage: over.LastUsage}}}}
 	meta := &a.Result.Meta
+	meta.Prompt = over.Prompt
 	if r.StartedAt != 0 {
 		meta.DurationMs = max(0, r.EndedAt-r.StartedAt)
 	}

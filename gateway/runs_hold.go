@@ -1,45 +1,122 @@
 package gateway
 
 import (
-	"time"
+	"cmp"
 
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// tuiHold is how long after a message the end of its run is held back that came from the original's terminal program. That program notes that
-// it waits for an answer only after it has read that the message was accepted, and waits for ever if it has read the answer by then: models
-// are never as quick as one that is part of this program.
-const tuiHold = 150 * time.Millisecond
+// waitsAfterAnswer reports whether a client notes only after it has read that its message was accepted that it waits for what comes of it, and
+// waits for ever if it has read the end by then. The original's terminal program does, which says in its display name what it is: models are
+// never as quick as one that is part of this program.
+func waitsAfterAnswer(p *wire.Peer) bool {
+	return cmp.Or(p.Client.DisplayName, p.Client.ID) == "openclaw-tui"
+}
 
-// holdFor is how long what ends a request of a client is held back.
-func holdFor(p *wire.Peer) time.Duration {
-	if p.Client.ID == "openclaw-tui" {
-		return tuiHold
+// holds keep back the ends of runs of which a client has not read yet that they are accepted, and whatever happens in the session after that,
+// so that everybody is told in the same order as ever. The lock of the teller guards them.
+type holds struct {
+	runs     map[string]*hold
+	sessions map[string]*backlog
+}
+
+// hold is a run whose end is held back.
+type hold struct {
+	count   int    // of those who hold it
+	session string // which waits for it, "" until it has ended
+}
+
+// backlog is what waits in a session.
+type backlog struct {
+	updates []run.Update
+	telling bool // somebody tells the first of them, and sees to the rest
+}
+
+func newHolds() holds { return holds{map[string]*hold{}, map[string]*backlog{}} }
+
+// hold has the end of a run told not before release is called.
+func (t *teller) hold(runID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.holds.runs[runID]
+	if one == nil {
+		one = &hold{}
+		t.holds.runs[runID] = one
 	}
-	return 0
+	one.count++
 }
 
-// hold has the end of a run told not before some time.
-func (t *teller) hold(runID string, until time.Time) {
+// release ends a hold, and tells what has waited for it.
+func (t *teller) release(runID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.held[runID] = until
-}
-
-// release forgets a run that is not held back any more, and says until when it was.
-func (t *teller) release(runID string) time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	until := t.held[runID]
-	delete(t.held, runID)
-	return until
-}
-
-// after does something after a while, at once where that is none.
-func after(d time.Duration, do func()) {
-	if d <= 0 {
-		do()
+	one := t.holds.runs[runID]
+	if one == nil {
 		return
 	}
-	time.AfterFunc(min(d, tuiHold), do)
+	if one.count--; one.count > 0 {
+		return
+	}
+	delete(t.holds.runs, runID)
+	if all := t.holds.sessions[one.session]; all != nil && !all.telling {
+		t.catchUp(one.session, all)
+	}
+}
+
+// waits reports whether an update is not to be told yet, and keeps it if so. It is called with the lock held.
+func (h *holds) waits(u *run.Update) bool {
+	all, one := h.sessions[u.SessionKey], h.ending(u)
+	switch {
+	case all != nil:
+		all.add(u)
+	case one != nil:
+		one.session = u.SessionKey
+		h.sessions[u.SessionKey] = &backlog{updates: []run.Update{*u}}
+	default:
+		return false
+	}
+	return true
+}
+
+// ending is the hold that an update waits for, nil if it waits for none.
+func (h *holds) ending(u *run.Update) *hold {
+	if u.Kind != run.Ended {
+		return nil
+	}
+	return h.runs[u.RunID]
+}
+
+// add keeps an update. An answer that has grown takes the place of what it has grown from.
+func (b *backlog) add(u *run.Update) {
+	if last := len(b.updates) - 1; last > 0 && u.Kind == run.Text && !u.Anew && b.updates[last].Kind == run.Text && b.updates[last].RunID == u.RunID {
+		anew := b.updates[last].Anew
+		b.updates[last] = *u
+		b.updates[last].Anew = anew
+		return
+	}
+	b.updates = append(b.updates, *u)
+}
+
+// catchUp tells what waits in a session, up to the end of a run that is held back itself. It is called with the lock held, and lets go of it
+// to tell.
+func (t *teller) catchUp(session string, all *backlog) {
+	all.telling = true
+	defer func() { all.telling = false }()
+	for len(all.updates) > 0 {
+		u := all.updates[0]
+		if one := t.holds.ending(&u); one != nil {
+			one.session = session
+			return
+		}
+		all.updates = all.updates[1:]
+		t.tellUnlocked(&u)
+	}
+	delete(t.holds.sessions, session)
+}
+
+func (t *teller) tellUnlocked(u *run.Update) {
+	t.mu.Unlock()
+	defer t.mu.Lock()
+	t.tell(u)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -33,7 +32,6 @@ const capToolEvents = "tool-events"
 // run, and what it keeps of a connection with that.
 type teller struct {
 	hub *wire.Hub
-	now func() time.Time
 
 	mu        sync.Mutex
 	following bool
@@ -41,7 +39,7 @@ type teller struct {
 	awaited   map[string][]*awaited
 	waiting   map[string]int // how many of them are of a connection
 	stops     map[*stopping]struct{}
-	held      map[string]time.Time // until when the end of a run is not told
+	holds     holds
 	listeners *toolListeners
 }
 
@@ -54,9 +52,9 @@ type telling struct {
 	deltaAt int64  // ms; 0: there was none
 }
 
-func newTeller(now func() time.Time) *teller {
-	return &teller{now: now, runs: map[string]*telling{}, awaited: map[string][]*awaited{}, waiting: map[string]int{},
-		stops: map[*stopping]struct{}{}, held: map[string]time.Time{}, listeners: newToolListeners()}
+func newTeller() *teller {
+	return &teller{runs: map[string]*telling{}, awaited: map[string][]*awaited{}, waiting: map[string]int{},
+		stops: map[*stopping]struct{}{}, holds: newHolds(), listeners: newToolListeners()}
 }
 
 // follow tells what happens from now on, until stop is called.
@@ -112,6 +110,16 @@ type toolResult struct {
 // hear is told of updates. It does not wait.
 func (t *teller) hear(u run.Update) {
 	t.mu.Lock()
+	waits := t.holds.waits(&u)
+	t.mu.Unlock()
+	if !waits {
+		t.tell(&u)
+	}
+}
+
+// tell tells an update. Those of a run are told one after the other.
+func (t *teller) tell(u *run.Update) {
+	t.mu.Lock()
 	one := t.runs[u.RunID]
 	if one == nil {
 		one = &telling{}
@@ -126,18 +134,19 @@ func (t *teller) hear(u run.Update) {
 		if u.Result != nil && u.Result.StartedAt != 0 {
 			at = u.Result.StartedAt
 		}
-		t.tellAgent(one, &u, "lifecycle", lifecycle{Phase: "start", StartedAt: at})
+		t.tellAgent(one, u, "lifecycle", lifecycle{Phase: "start", StartedAt: at})
 	case run.Text:
-		t.tellText(one, &u)
+		t.tellText(one, u)
 	case run.ToolStart, run.ToolResult:
-		t.tellRest(one, &u)
-		t.tellTool(one, &u)
+		t.tellRest(one, u)
+		t.tellTool(one, u)
 	case run.Ended:
-		after(t.release(u.RunID).Sub(t.now()), func() { t.hearEnd(one, &u) })
+		t.tellOver(one, u)
 	}
 }
 
-func (t *teller) hearEnd(one *telling, u *run.Update) {
+// tellOver tells that a run is over to everybody, and then to those who wait for it.
+func (t *teller) tellOver(one *telling, u *run.Update) {
 	t.tellRest(one, u)
 	if u.Result != nil {
 		t.tellEnd(one, u, u.Result)

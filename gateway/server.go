@@ -54,7 +54,7 @@ type LogTail struct {
 	Reset     bool     // the cursor was of another life of the program
 }
 
-// Options of New. All are required but Runs and Tools.
+// Options of New. All are required but the last three.
 type Options struct {
 	Log           Log
 	Configuration Configuration
@@ -69,6 +69,8 @@ type Options struct {
 	StartedAt     time.Time
 	Runs          Runs     // nil: nobody answers in sessions
 	Tools         tool.Box // nil: there are none
+	// Workspace is the directory of an agent's files, "" for none. nil: there are none.
+	Workspace func(agentID string) string
 }
 
 // Server is a gateway.
@@ -80,8 +82,8 @@ type Server struct {
 
 	watchers *watchers // of sessions
 	feed     *feed
-	teller   *teller   // of runs
-	commands *repeated // that people have typed
+	teller   *teller  // of runs
+	commands sync.Map // that people have typed and that are being done, by the keys of their requests
 }
 
 // answer is what a method does. See wire.Methods.
@@ -89,7 +91,7 @@ type answer func(ctx context.Context, call *wire.Call) (payload any, err error)
 
 // New returns a gateway that serves nobody until Run runs.
 func New(opts Options) *Server {
-	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), teller: newTeller(opts.Now), commands: newRepeated()}
+	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), teller: newTeller()}
 	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
 		s.toolMethods(), s.absentMethods()} {

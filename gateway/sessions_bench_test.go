@@ -11,7 +11,7 @@ import (
 )
 
 // benchmarkList asks for all rows of 100 sessions, from many clients at a time.
-func benchmarkList(b *testing.B, params string) {
+func benchmarkList(b *testing.B, params string, prepare ...func(*bundle)) {
 	g := setup(b)
 	for i := range 100 {
 		g.patch(b, fmt.Sprintf(`{"key":"agent:eden:session-%d","label":"label %d","thinkingLevel":"high"}`, i, i))
@@ -20,6 +20,9 @@ func benchmarkList(b *testing.B, params string) {
 	}
 	if n := want[list](b, g, "sessions.list", params).Count; n != 100 {
 		b.Fatalf("%d rows", n)
+	}
+	for _, one := range prepare {
+		one(g)
 	}
 	call := &wire.Call{Peer: g.as(), Method: "sessions.list", Params: json.RawMessage(params)}
 	b.ReportAllocs()
@@ -40,6 +43,17 @@ func BenchmarkListUnchanged(b *testing.B) { benchmarkList(b, `{}`) }
 
 // What depends on the time is read anew for each question.
 func BenchmarkListReadAnew(b *testing.B) { benchmarkList(b, `{"activeMinutes":1000000}`) }
+
+// Something waits and runs meanwhile.
+func BenchmarkListBusy(b *testing.B) {
+	benchmarkList(b, `{}`, func(g *bundle) {
+		g.runs = newStage(g)
+		g.reopen(b)
+		for i := range 3 {
+			g.waits(b, fmt.Sprintf("agent:eden:session-%d", i), fmt.Sprint(i))
+		}
+	})
+}
 
 // BenchmarkHistory reads the 200 newest messages.
 func BenchmarkHistory(b *testing.B) {

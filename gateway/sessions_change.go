@@ -20,8 +20,9 @@ import (
 // change is what a client wants done to a session.
 type change struct {
 	key    coordination.SessionKey
-	expect string // the id that its transcript must have; "": any
-	makes  bool   // a session that does not exist begins
+	expect string        // the id that its transcript must have; "": any
+	makes  bool          // a session that does not exist begins
+	id     eventstore.ID // of the last event; zero: any. The log has one of it at most.
 	// decide says what happens. It reads nothing but tx.
 	decide func(tx eventstore.Tx, s decide.State, c decide.Command) ([]decide.Event, error)
 }
@@ -80,7 +81,12 @@ func (s *Server) change(ctx context.Context, call *wire.Call, c *config.Config, 
 		if done.events, err = want.on(c, tx, state, command); err != nil {
 			return nil, err
 		}
-		return session.Append(state, actorOf(call.Peer), done.at, done.events)
+		appends, err := session.Append(state, actorOf(call.Peer), done.at, done.events)
+		if err == nil && !want.id.IsZero() {
+			last := appends[len(appends)-1].Events
+			last[len(last)-1].ID = want.id
+		}
+		return appends, err
 	})
 	done.seq = result.Seq
 	if err == nil {

@@ -156,7 +156,7 @@ func (s *Server) describeSession(ctx context.Context, call *wire.Call) (any, err
 		}
 		idle, err := s.isIdle(ctx, tx)
 		if err == nil && !idle {
-			queues, err = s.queues(ctx, tx, []session.Session{*one})
+			queues, err = s.queues(ctx, tx, []string{one.Key})
 		}
 		return err
 	})

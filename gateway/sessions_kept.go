@@ -27,7 +27,7 @@ type keptLists struct {
 // keptList is an answer, or one in the making.
 type keptList struct {
 	ready chan struct{} // closed when it is made, or could not be
-	body  []byte        // nil if it could not be; not to be written to
+	text  *listText     // nil if it could not be
 }
 
 func newKeptLists() *keptLists { return &keptLists{lists: map[listQuery]*keptList{}} }
@@ -59,24 +59,26 @@ func (k *keptLists) forget(at int64, c *config.Config) {
 }
 
 // done gives the answer to all who wait for it. nil is none: they help themselves.
-func (k *keptLists) done(q listQuery, list *keptList, body []byte) {
+func (k *keptLists) done(q listQuery, list *keptList, text *listText) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	list.body = body
+	list.text = text
 	close(list.ready)
 	if k.lists[q] != list {
 		return
 	}
-	if k.bytes += len(body); body == nil {
+	if text == nil {
 		delete(k.lists, q)
+		return
 	}
+	k.bytes += text.size
 }
 
 // wait waits for an answer that somebody else makes.
-func (l *keptList) wait(ctx context.Context) ([]byte, error) {
+func (l *keptList) wait(ctx context.Context) (*listText, error) {
 	select {
 	case <-l.ready:
-		return l.body, nil
+		return l.text, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -51,8 +52,8 @@ type listQuery struct {
 	version             int
 }
 
-// answer gives the sessions, the last changed first. What it says is what the database says while it is asked: an answer that was kept is
-// given again only if no session has changed since, and nothing waits or runs in any.
+// answer gives the sessions, the last changed first. What it says is what the database says while it is asked: rows that were kept are given
+// again only if no session has changed since; what waits and runs in them is read each time, while there is anything.
 func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[listParams](call)
 	if err != nil {
@@ -63,31 +64,36 @@ func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	var body []byte
+	var text *listText
 	if p.ActiveMinutes > 0 { // what is asked for changes by itself
 		q.Since = now.Add(-time.Duration(min(p.ActiveMinutes, maxMinutes)) * time.Minute).UnixMilli()
-	} else if body, err = l.shared(ctx, c, q); err != nil {
+	} else if text, err = l.shared(ctx, c, q); err != nil {
 		return nil, err
 	}
-	if body == nil {
-		if body, err = l.made(ctx, c, q); err != nil {
+	if text == nil {
+		if text, err = l.made(ctx, c, q); err != nil {
 			return nil, err
 		}
 	}
-	const head = `{"ts":`
-	answer := append(make([]byte, 0, len(head)+20+len(body)), head...)
-	return json.RawMessage(append(strconv.AppendInt(answer, now.UnixMilli(), 10), body...)), nil
+	var queues map[string]*sessionQueue
+	err = l.server.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		idle, err := l.server.isIdle(ctx, tx)
+		if err == nil && !idle {
+			queues, err = l.server.queues(ctx, tx, text.keys)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return text.at(now, queues)
 }
 
 // made reads and encodes what follows the time in an answer.
-func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) ([]byte, error) {
+func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) (*listText, error) {
 	var found listed
 	err := l.server.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		idle, err := l.server.isIdle(ctx, tx)
-		if err != nil {
-			return err
-		}
-		found, err = l.read(ctx, tx, q, idle)
+		found, err = q.read(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -96,36 +102,19 @@ func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) 
 	return l.server.encodeList(c, q, found)
 }
 
-// read finds the sessions, and what waits in them unless nothing does.
-func (l *sessionLists) read(ctx context.Context, tx *sql.Tx, q listQuery, idle bool) (found listed, err error) {
-	if found, err = q.read(ctx, tx); err == nil && !idle {
-		found.queues, err = l.server.queues(ctx, tx, found.sessions)
-	}
-	return found, err
-}
-
 // shared is made for all who ask the same while nothing changes. It is nil if whoever was to make it could not.
-func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery) (body []byte, err error) {
+func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery) (text *listText, err error) {
 	var (
 		list  *keptList
 		mine  bool
-		busy  bool
 		found listed
 	)
 	defer func() {
 		if mine {
-			l.kept.done(q, list, body)
+			l.kept.done(q, list, text)
 		}
 	}()
 	err = l.server.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		idle, err := l.server.isIdle(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if busy = !idle; busy { // how long something waits changes by itself
-			found, err = l.read(ctx, tx, q, idle)
-			return err
-		}
 		changed, err := session.Changed(ctx, tx)
 		if err != nil {
 			return err
@@ -138,7 +127,7 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 	switch {
 	case err != nil:
 		return nil, err
-	case mine, busy:
+	case mine:
 		return l.server.encodeList(c, q, found)
 	}
 	return list.wait(ctx)
@@ -148,7 +137,6 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 type listed struct {
 	sessions []session.Session
 	total    int // without offset and limit; known to be no less than what is told of
-	queues   map[string]*sessionQueue
 }
 
 // read finds the sessions. They are counted only if these need not be all that there are, and who asks wants to know.
@@ -195,10 +183,10 @@ func (p *listParams) query(c *config.Config, version int) (q listQuery, err erro
 
 // listAnswer is what follows the time.
 type listAnswer struct {
-	Path     string       `json:"path"`
-	Count    int          `json:"count"`
-	Defaults listDefaults `json:"defaults"`
-	Sessions []sessionRow `json:"sessions"`
+	Path     string        `json:"path"`
+	Count    int           `json:"count"`
+	Defaults listDefaults  `json:"defaults"`
+	Sessions [0]sessionRow `json:"sessions"` // see listText
 	*listPage
 }
 
@@ -213,9 +201,9 @@ type listPage struct {
 }
 
 // encodeList gives the part of an answer that follows the time.
-func (s *Server) encodeList(c *config.Config, q listQuery, found listed) ([]byte, error) {
+func (s *Server) encodeList(c *config.Config, q listQuery, found listed) (*listText, error) {
 	count := len(found.sessions)
-	a := listAnswer{Path: s.opts.Database, Count: count, Defaults: defaultsOf(c), Sessions: make([]sessionRow, count)}
+	a := listAnswer{Path: s.opts.Database, Count: count, Defaults: defaultsOf(c), Sessions: [0]sessionRow{}}
 	from := min(q.Offset, found.total)
 	to := from + count
 	if more := to < found.total; more || q.paged() {
@@ -224,21 +212,63 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listed) ([]byte
 			a.NextOffset = &to
 		}
 	}
+	body, err := encoded(a)
+	if err != nil {
+		return nil, err
+	}
+	t := &listText{keys: make([]string, count), rows: make([][]byte, count)}
+	t.head, t.tail, _ = bytes.Cut(body[1:], []byte(listRows)) // no text within JSON has its quotes
 	for i := range found.sessions {
-		one, row := &found.sessions[i], &a.Sessions[i]
-		*row = rowOf(c, one, q.version)
-		row.Queue = found.queues[one.Key]
+		one := &found.sessions[i]
+		row := rowOf(c, one, q.version)
 		if q.titles {
 			row.DerivedTitle = titleOf(one)
 		}
 		if q.lastMessage {
 			row.LastMessage = one.LastText
 		}
+		if t.rows[i], err = encoded(row); err != nil {
+			return nil, err
+		}
+		t.keys[i] = one.Key
+		t.size += len(t.rows[i])
 	}
-	body, err := encoded(a)
-	if err != nil {
-		return nil, err
+	t.size += len(body)
+	return t, nil
+}
+
+// listRows is between what comes before the rows of an answer and what comes after them, without rows.
+const listRows = `"sessions":[]`
+
+// listText is an answer without the time and without what waits. It is not written to once it is made.
+type listText struct {
+	head, tail []byte
+	keys       []string
+	rows       [][]byte
+	size       int
+}
+
+// at is the answer at some time, with what waits in sessions.
+func (t *listText) at(now time.Time, queues map[string]*sessionQueue) (json.RawMessage, error) {
+	const room = 96 // of a time, or of what waits in a session
+	text := append(make([]byte, 0, t.size+len(t.rows)+room*(1+len(queues))), `{"ts":`...)
+	text = append(strconv.AppendInt(text, now.UnixMilli(), 10), ',')
+	text = append(append(text, t.head...), `"sessions":[`...)
+	for i, row := range t.rows {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		queue := queues[t.keys[i]]
+		if queue == nil {
+			text = append(text, row...)
+			continue
+		}
+		waits, err := encoded(queue)
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(text, row[:len(row)-1]...), `,"queue":`...)
+		text = append(append(text, waits...), '}')
 	}
-	body[0] = ',' // it goes on behind the time
-	return body, nil
+	return append(append(text, ']'), t.tail...), nil
 }

@@ -325,3 +325,49 @@ func withoutTime(answer json.RawMessage) string {
 	_, rest, _ := strings.Cut(string(answer), ",")
 	return rest
 }
+
+// What waits in a session is told in its row, and how long, each time anew; the rest of the answer is kept.
+func TestListTellsWhatWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.runs = newStage(b)
+	b.reopen(t)
+	for _, key := range []string{"agent:eden:a", "agent:eden:b", "agent:eden:c"} {
+		b.patch(t, `{"key":"`+key+`"}`)
+		b.tick(time.Millisecond)
+	}
+	rows := func() (told []string) {
+		t.Helper()
+		for _, row := range want[struct {
+			Sessions []struct {
+				Key   string
+				Queue json.RawMessage
+			}
+		}](t, b, "sessions.list", `{}`).Sessions {
+			told = append(told, row.Key+string(row.Queue))
+		}
+		return told
+	}
+	idle := []string{"agent:eden:c", "agent:eden:b", "agent:eden:a"}
+	if diff := cmp.Diff(idle, rows()); diff != "" {
+		t.Error(diff)
+	}
+	queue := func(key string, depth, waited int) string {
+		return fmt.Sprintf(`%s{"depth":%d,"running":0,"oldestWaitMs":%d}`, key, depth, waited)
+	}
+	b.waits(t, "agent:eden:b", "1")
+	b.tick(time.Second)
+	b.waits(t, "agent:eden:b", "2")
+	b.waits(t, "agent:eden:a", "3")
+	for i := range 3 {
+		wanted := []string{"agent:eden:c", queue("agent:eden:b", 2, 1_000*(i+1)), queue("agent:eden:a", 1, 1_000*i)}
+		if diff := cmp.Diff(wanted, rows()); diff != "" {
+			t.Error(diff)
+		}
+		b.tick(time.Second)
+	}
+	b.patch(t, `{"key":"agent:eden:d"}`)
+	if got := rows(); len(got) != 4 || got[2] != queue("agent:eden:b", 2, 4_000) {
+		t.Errorf("%q", got)
+	}
+}

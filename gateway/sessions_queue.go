@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -30,11 +29,7 @@ func (s *Server) isIdle(ctx context.Context, tx *sql.Tx) (bool, error) {
 }
 
 // queues are what waits and runs in sessions, by their keys; those in which nothing does are left out.
-func (s *Server) queues(ctx context.Context, tx *sql.Tx, sessions []session.Session) (map[string]*sessionQueue, error) {
-	keys := make([]string, len(sessions))
-	for i := range sessions {
-		keys[i] = sessions[i].Key
-	}
+func (s *Server) queues(ctx context.Context, tx *sql.Tx, keys []string) (map[string]*sessionQueue, error) {
 	states, err := work.Keys(ctx, tx, keys)
 	if err != nil {
 		return nil, err

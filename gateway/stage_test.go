@@ -248,3 +248,16 @@ func (b *bundle) queued(t *testing.T) (list []run.Result) {
 	})
 	return list
 }
+
+// waits has a run accepted that waits in a session.
+func (b *bundle) waits(t testing.TB, key, id string) {
+	t.Helper()
+	session, err := coordination.ParseSessionKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := run.Ask{Session: session, RunQueued: coordination.RunQueued{RunID: id, Message: "x", Cause: "chat"}}
+	if _, err := b.runs.Queue(context.Background(), ask); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -160,7 +160,11 @@ func (s *Server) recentStatus(ctx context.Context, tx *sql.Tx, c *config.Config,
 	}
 	var queues map[string]*sessionQueue
 	if !idle {
-		if queues, err = s.queues(ctx, tx, found); err != nil {
+		keys := make([]string, len(found))
+		for i := range found {
+			keys[i] = found[i].Key
+		}
+		if queues, err = s.queues(ctx, tx, keys); err != nil {
 			return nil, err
 		}
 	}

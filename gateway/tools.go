@@ -156,7 +156,8 @@ func (s *Server) answerEffective(_ context.Context, call *wire.Call) (any, error
 	if err != nil {
 		return nil, err
 	}
-	a := &effectiveAnswer{AgentID: agent, Profile: profileFull, Groups: []*toolGroup{}}
+	profile, _ := s.opts.Configuration.InForce().ToolProfile(agent)
+	a := &effectiveAnswer{AgentID: agent, Profile: profile, Groups: []*toolGroup{}}
 	offered := s.opts.Tools.Offer(tool.Caller{Entry: tool.ByRun, AgentID: agent, SessionKey: key.String()})
 	if len(offered) == 0 {
 		return encoded(a)

@@ -6,6 +6,8 @@
 //   - A message that is accepted is a run like any other: it is on disk before anything of the answer is told, and it has one end.
 //   - A request with an Idempotency-Key asks once, however often it is sent; its run goes on when the client leaves. Without one, the run of a
 //     client that leaves is stopped.
+//   - What a stream has told stays told: where a model breaks off and another one answers in its place, what that says follows after a blank
+//     line. An answer that is told whole has only what was said last.
 //   - A client that reads slowly costs nobody else anything: it gets larger pieces, and is cut off when it takes nothing for too long.
 //   - What is read of a request is bounded. What is wrong with it is said in the shape that clients of the endpoint know.
 package rest

@@ -16,6 +16,7 @@ type client struct {
 	hub    *Hub
 	socket *socket
 	queue  *queue
+	reads  reads
 	ctx    context.Context // ends with the connection
 	leave  context.CancelFunc
 	said   chan struct{} // closed when nothing is written any more
@@ -37,7 +38,7 @@ func newClient(h *Hub, s *socket, r *http.Request) *client {
 	c := &client{hub: h, socket: s, queue: newQueue(&h.opts, &h.load), said: make(chan struct{}), id: h.opts.NewID(),
 		ip: remoteAddress(r), host: r.Host, origin: r.Header.Get("Origin"), passed: isPassedOn(r)}
 	c.ctx, c.leave = context.WithCancel(context.Background())
-	s.heard(c.hear)
+	s.heard(c.hear, c.pong)
 	return c
 }
 
@@ -79,6 +80,7 @@ func (c *client) part(why error) {
 	h := c.hub
 	c.leave()
 	h.forget(c)
+	c.readsNoMore()
 	var left *leftError
 	var bid farewell
 	switch {

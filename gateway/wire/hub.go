@@ -350,7 +350,7 @@ func (h *Hub) beat() {
 			silent = append(silent, c)
 			continue
 		}
-		c.give(frame{kind: ping})
+		c.ping(nil)
 	}
 	h.mu.Unlock()
 	for _, c := range silent {

@@ -31,6 +31,7 @@ type Options struct {
 	GreetingAge   time.Duration // how old what a client is told of the state may be when it is let in
 	WriteTime     time.Duration // for each MiB of what is written at once, the last one whole
 	CloseTime     time.Duration // for a client to answer a goodbye
+	ReadTime      time.Duration // for a client to show that it has read something
 	DrainTime     time.Duration // for requests under way when Run ends
 
 	MaxClients   int // connected at once, those who are shaking hands included
@@ -55,6 +56,7 @@ const (
 	DefaultGreetingAge   = 250 * time.Millisecond
 	DefaultWriteTime     = 10 * time.Second
 	DefaultCloseTime     = time.Second
+	DefaultReadTime      = 5 * time.Second
 	DefaultDrainTime     = 2 * time.Second
 	DefaultMaxClients    = 5_000
 	DefaultMaxPosts      = 256
@@ -86,6 +88,7 @@ func (o Options) withDefaults() Options {
 	o.GreetingAge = cmp.Or(o.GreetingAge, DefaultGreetingAge)
 	o.WriteTime = cmp.Or(o.WriteTime, DefaultWriteTime)
 	o.CloseTime = cmp.Or(o.CloseTime, DefaultCloseTime)
+	o.ReadTime = cmp.Or(o.ReadTime, DefaultReadTime)
 	o.DrainTime = cmp.Or(o.DrainTime, DefaultDrainTime)
 	o.MaxClients = cmp.Or(o.MaxClients, DefaultMaxClients)
 	o.MaxPosts = cmp.Or(o.MaxPosts, DefaultMaxPosts)

@@ -92,6 +92,7 @@ func (c *client) call(r *protocol.Request) (text []byte) {
 	named := &protocol.Request{ID: r.ID, Method: r.Method} // an answer that comes later keeps no params
 	later := false
 	payload, err := c.hub.methods.Answer(c.ctx, &Call{Peer: c.peer, ID: r.ID, Method: r.Method, Params: r.Params,
+		Read:    c.ping,
 		Interim: func(payload any) { c.give(frame{answer, c.answer(named, payload, nil)}) },
 		Later: func() func(any, error) {
 			later = true

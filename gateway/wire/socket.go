@@ -129,16 +129,16 @@ func (s *socket) limit(bytes int64) { s.conn.SetReadLimit(bytes) }
 // readUntil makes read fail with errSilent at some time. The zero time is never.
 func (s *socket) readUntil(t time.Time) { _ = s.conn.SetReadDeadline(t) }
 
-// heard has a function called for each answer to a ping, and each ping.
-func (s *socket) heard(f func()) {
-	s.conn.SetPongHandler(func(string) error {
-		f()
+// heard has functions called for each ping, and, with what the ping said, for each answer to one.
+func (s *socket) heard(ping func(), pong func(text string)) {
+	s.conn.SetPongHandler(func(text string) error {
+		pong(text)
 		return nil
 	})
-	pong := s.conn.PingHandler()
+	answer := s.conn.PingHandler()
 	s.conn.SetPingHandler(func(text string) error {
-		f()
-		return pong(text)
+		ping()
+		return answer(text)
 	})
 }
 

@@ -69,6 +69,10 @@ type Call struct {
 	// under way: it holds neither a goroutine nor up what else the client asks for, and a gateway that ends does not wait for it. What would
 	// be answered after the connection has ended is dropped.
 	Later func() (answer func(payload any, err error))
+	// Read has then called once the client has read everything that it was told so far, what Interim has answered included: a ping shows it.
+	// It is called as well when the connection ends, and after Options.ReadTime, so that nobody holds up anything by not answering. then must
+	// not wait. Read holds no goroutine.
+	Read func(then func())
 }
 
 // Peer is a client that was let in. It does not change.
