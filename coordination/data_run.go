@@ -62,7 +62,7 @@ type RunOver struct {
 	EndedAtMs   int64  `json:"endedAtMs"`
 	Text        string `json:"text,omitempty"`
 	StopReason  string `json:"stopReason,omitempty"` // of run.ended: stop, length, filtered
-	Reason      string `json:"reason,omitempty"`     // of run.aborted: rpc, stop, reset, delete, restart, shutdown, lease
+	Reason      string `json:"reason,omitempty"`     // of run.aborted: rpc, stop, reset, delete, restart, shutdown
 	By          string `json:"by,omitempty"`         // who stopped it
 	Error       string `json:"error,omitempty"`      // of run.failed and run.timed_out
 	ErrorClass  string `json:"errorClass,omitempty"` // of run.failed: a class of agent/llm, or tools, prompt, internal
