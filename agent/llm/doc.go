@@ -10,5 +10,5 @@
 //   - to take bounded memory, whatever an endpoint sends.
 //
 // It does not promise that a model is asked only once: whoever asks again does so with the same IdempotencyKey. It never asks again by
-// itself, and never asks another model; Retryable and Elsewhere say what may help.
+// itself, and never asks another model; Retryable says whether to ask again may help.
 package llm

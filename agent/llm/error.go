@@ -91,9 +91,6 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// Elsewhere reports whether another model may answer the same request. One that is too long is to be shortened first.
-func (e *Error) Elsewhere() bool { return e.Class != ContextExceeded }
-
 func (e *Error) Code() string { return "llm_" + string(e.Class) }
 
 // Hint says what an operator can do about it.

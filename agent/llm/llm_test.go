@@ -38,9 +38,6 @@ func TestOnlyWhatMayPassIsRetryable(t *testing.T) {
 		if e.Retryable() != want {
 			t.Errorf("%s: retryable is %v", class, e.Retryable())
 		}
-		if e.Elsewhere() == (class == llm.ContextExceeded) {
-			t.Errorf("%s: elsewhere is %v", class, e.Elsewhere())
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package prompt
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/agent/llm"
@@ -74,12 +75,20 @@ const noRoom = "there is no room for it: the files before it, or what the model 
 // NotText is the Reason of a file that is told though it is not UTF-8 all through.
 const NotText = "it is not UTF-8 all through; what is not is told as U+FFFD"
 
-// readFiles reads what is told in a session of some kind.
-func readFiles(dir string, kind coordination.KeyKind) []workspace.Excerpt {
+// readFiles reads what is told in a session.
+func readFiles(dir string, key coordination.SessionKey) []workspace.Excerpt {
 	if dir == "" {
 		return nil
 	}
-	return workspace.New(dir, workspace.Options{}).Excerpts(FilesOf(kind), MaxFile, share(MaxFile, headShare), share(MaxFile, tailShare))
+	return workspace.New(dir, workspace.Options{}).Excerpts(FilesOf(kindOf(key)), MaxFile, share(MaxFile, headShare), share(MaxFile, tailShare))
+}
+
+// kindOf is the kind of a session, of which an alias that names a job or a hook has that of a job.
+func kindOf(key coordination.SessionKey) coordination.KeyKind {
+	if key.Kind == coordination.KeyAlias && (strings.HasPrefix(key.ID, "cron:") || strings.HasPrefix(key.ID, "hook:")) {
+		return coordination.KeyCron
+	}
+	return key.Kind
 }
 
 func share(n int, of float64) int { return int(float64(n) * of) }

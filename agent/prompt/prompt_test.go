@@ -108,6 +108,9 @@ func TestFilesAreThoseOfTheKindOfSession(t *testing.T) {
 		"agent:eden:cron:daily:run:1":                 "AGENTS SOUL TOOLS IDENTITY USER",
 		"agent:eden:openai-user:me":                   "AGENTS SOUL TOOLS IDENTITY USER CURRENT_TASK MEMORY",
 		"global":                                      "AGENTS SOUL TOOLS IDENTITY USER HEARTBEAT CURRENT_TASK MEMORY",
+		"cron:daily":                                  "AGENTS SOUL TOOLS IDENTITY USER",
+		"hook:github":                                 "AGENTS SOUL TOOLS IDENTITY USER",
+		"node-1":                                      "AGENTS SOUL TOOLS IDENTITY USER HEARTBEAT CURRENT_TASK MEMORY",
 	} {
 		p := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, session), Message: user("hi")})
 		var told []string

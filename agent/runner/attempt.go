@@ -46,12 +46,12 @@ func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
 			return nil, err
 		}
 		t.failed = append(t.failed, failedBy(err))
-		if e := (*llm.Error)(nil); errors.As(err, &e) && !e.Elsewhere() || t.at+1 == len(t.choices) {
+		if t.at+1 == len(t.choices) {
 			return nil, t.allFailed()
 		}
 		t.runner.o.Logger.Info("asking another model", "run", t.result.RunID, "failed", t.choices[t.at], "next", t.choices[t.at+1], "err", err)
 		t.at++
-		t.built = nil
+		t.built, t.share = nil, 1 // its window may be another
 	}
 }
 

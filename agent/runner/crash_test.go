@@ -28,6 +28,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
@@ -40,6 +41,8 @@ import (
 const (
 	crashMessages = 50
 	crashSessions = 10
+
+	crashToolTakes = 50 * time.Millisecond
 )
 
 // 50 messages wait in 10 sessions, and the process is killed again and again. Each message is accepted once and has exactly one end, in the
@@ -49,7 +52,7 @@ func TestCrashWhileAnswering(t *testing.T) {
 	t.Parallel()
 	var dir string
 	seen := map[string]bool{} // logs in which nothing is left to be done
-	brokenOff, repeated := 0, 0
+	brokenOff, repeated, inTools := 0, 0, 0
 	check := func(t testing.TB, path string, acked []string, whole bool) {
 		told := checkCrashLog(t, path, acked, whole)
 		if seen[path] = whole; !whole {
@@ -61,6 +64,9 @@ func TestCrashWhileAnswering(t *testing.T) {
 			}
 			if r.again != nil {
 				repeated++
+			}
+			if r.calls > r.results {
+				inTools++
 			}
 		}
 	}
@@ -81,9 +87,12 @@ func TestCrashWhileAnswering(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, path, nil, true)
-	t.Logf("%d logs; %d runs were broken off, %d of them repeated", len(seen), brokenOff, repeated)
+	t.Logf("%d logs; %d runs were broken off, %d of them while a tool was under way; %d were repeated", len(seen), brokenOff, inTools, repeated)
 	if len(seen) > 20 && (repeated == 0 || repeated == brokenOff) { // it is no chance any more
 		t.Error("some of the runs that are broken off should be repeated, some not")
+	}
+	if len(seen) > 20 && inTools == 0 {
+		t.Error("no tool was broken off")
 	}
 }
 
@@ -116,7 +125,8 @@ func crashLogs(t testing.TB, dir string) []string {
 	return files
 }
 
-// crashAsk is the n-th message of a log. Every third is repeated when it is broken off; every fifth needs a tool, that there is not.
+// crashAsk is the n-th message of a log. Every third is repeated when it is broken off; every fifth needs a tool, which takes its time, so
+// that most of the time one is under way.
 func crashAsk(n int) run.Ask {
 	key := coordination.MainKey([]string{"eden", "seum"}[n%2])
 	key.ID = fmt.Sprint("s", n%crashSessions)
@@ -155,7 +165,7 @@ func answerAll(ctx context.Context, path string, ack func(string)) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	r := runner.New(runner.Options{
 		Log: db, Config: func() *config.Config { return c }, Models: func() *catalogue.Catalogue { return cat },
-		Prompt: prompt.New(prompt.Options{Logger: quiet}), Now: time.Now, NewID: uuid.NewString, Logger: quiet,
+		Prompt: prompt.New(prompt.Options{Logger: quiet}), Now: time.Now, NewID: uuid.NewString, Logger: quiet, Tools: box{"look": lookForLong},
 	})
 	stop := r.Follow(func(u run.Update) {
 		if u.Kind == run.Ended {
@@ -179,6 +189,16 @@ func answerAll(ctx context.Context, path string, ack func(string)) (err error) {
 	err = untilNoneIsOpen(ctx, db)
 	end()
 	return errors.Join(err, <-ended)
+}
+
+// lookForLong is a tool that takes its time.
+func lookForLong(ctx context.Context, _ tool.Caller, _ json.RawMessage) (tool.Output, error) {
+	select {
+	case <-time.After(crashToolTakes):
+		return tool.Output{Text: "seen"}, nil
+	case <-ctx.Done():
+		return tool.Output{}, ctx.Err()
+	}
 }
 
 // untilNoneIsOpen waits until every run is over.
@@ -368,6 +388,7 @@ type toldRun struct {
 	again   *toldRun // that repeats it
 
 	users, answers int // messages of the transcript: what was asked, and what the run has said at its end
+	calls, results int // likewise: what asks for the tool, and what that says
 }
 
 // root is the id of the run that was asked for at first.
@@ -466,7 +487,11 @@ func (s *story) said(m *coordination.SessionMessage) error {
 		r.users++
 	case m.Author == "assistant" && m.Text == "echo: "+r.asked.Message:
 		r.answers++
-	case m.Author == "user", m.Author == "assistant" && m.StopReason != "toolUse":
+	case m.Author == "assistant" && m.StopReason == "toolUse":
+		r.calls++
+	case m.Author == "tool":
+		r.results++
+	case m.Author == "user", m.Author == "assistant":
 		return errors.New("nobody has said that")
 	}
 	return nil

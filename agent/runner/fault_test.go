@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
@@ -47,8 +49,12 @@ func TestModelsAreAskedAgainAndThenOthers(t *testing.T) {
 			state: run.OK, text: "echo: hi", calls: 1, from: "nobody/x"},
 		"all of them": {script: `{"when": {"model": "one"}, "answer": {"fault": {"class": "auth", "status": 401, "message": "who are you"}}}, {"answer": {"fault": {"class": "rejected"}}}`,
 			config: fallback, state: run.Failed, class: "auth", calls: 2, contains: []string{"scripted/one: not authorised (401): who are you", "scripted/two: request rejected", "nobody"}},
-		"none to open":  {script: echo, config: `{agents: {defaults: {model: 'openai/x'}}}`, state: run.Failed, class: "auth", contains: []string{"OPENAI_API_KEY"}},
-		"too long ever": {script: `{"answer": {"fault": {"class": "context_exceeded"}}}`, config: fallback, state: run.Failed, class: "context_exceeded", calls: 3},
+		"none to open": {script: echo, config: `{agents: {defaults: {model: 'openai/x'}}}`, state: run.Failed, class: "auth", contains: []string{"OPENAI_API_KEY"}},
+		"too long":     {script: one(`{"class": "context_exceeded"}`), config: fallback, state: run.OK, text: "two", calls: 4, from: "scripted/one"},
+		"too long ever": {script: `{"answer": {"fault": {"class": "context_exceeded"}}}`, config: fallback, state: run.Failed, class: "context_exceeded", calls: 6,
+			contains: []string{"scripted/one: context too long", "; then scripted/two: context too long", "nobody"}},
+		"too long, then no key": {script: `{"when": {"model": "one"}, "answer": {"fault": {"class": "context_exceeded"}}}, {"answer": {"fault": {"class": "auth"}}}`,
+			config: fallback, state: run.Failed, class: "context_exceeded", calls: 4, contains: []string{"scripted/one: context too long"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -259,6 +265,51 @@ func TestPromptsThatAreTooLongAreShortened(t *testing.T) {
 	}
 }
 
+// What is too long for a model however short is told to another one in full length.
+func TestPromptsThatStayTooLongAreToldToAnotherModel(t *testing.T) {
+	t.Parallel()
+	var e endpoint
+	conf := e.serve(t, func(w http.ResponseWriter, _ *http.Request, body string, n int) {
+		if strings.Contains(body, `"model":"m"`) && len(body) > 10_000 {
+			w.WriteHeader(400)
+			fmt.Fprint(w, `{"error":{"message":"This model's maximum context length is 2000 tokens","code":"context_length_exceeded"}}`)
+			return
+		}
+		answered(w)
+	})
+	conf = strings.Replace(conf, "models: [", "models: [{id: 'n', contextWindow: 200000}, ", 1)
+	conf = strings.Replace(conf, "model: 'fake/m'", "model: {primary: 'fake/m', fallbacks: ['fake/n']}", 1)
+	h := setup(t, setting{config: conf})
+	const messages = 8
+	for i := range messages {
+		h.say(fmt.Sprint("r", i), "main", strings.Repeat("word ", 20_000))
+		h.ends(fmt.Sprint("r", i), run.OK, "fine")
+	}
+	longest := map[string]int{}
+	for _, r := range e.all() {
+		longest[r.model] = max(longest[r.model], r.bytes)
+	}
+	if longest["n"] == 0 || longest["n"] != longest["m"] {
+		t.Errorf("asked were at most so many bytes: %v", longest)
+	}
+	if r := h.over("r0"); r.Over.FallbackFrom != "fake/m" {
+		t.Errorf("got %+v", r.Over)
+	}
+	h.checkSettled()
+}
+
+// A session's model that cannot be opened any more is replaced, and the run says so.
+func TestModelOfASessionIsGone(t *testing.T) {
+	t.Parallel()
+	h := setup(t, setting{})
+	h.patch("main", `{"model":"nobody/x"}`)
+	h.say("r1", "main", "hi")
+	if r := h.ends("r1", run.OK, "echo: hi"); r.Over.FallbackFrom != "nobody/x" || r.Over.Provider != "scripted" {
+		t.Errorf("got %+v", r.Over)
+	}
+	h.checkSettled()
+}
+
 // Providers are asked again only with the key of the same step.
 func TestEveryAttemptAtAStepHasItsKey(t *testing.T) {
 	t.Parallel()
@@ -306,4 +357,78 @@ func TestDiskIsFullInTheMiddle(t *testing.T) {
 	h.limit(1_000_000)
 	h.ends("r1", run.OK, "It says "+strings.Repeat("x", 60_000))
 	h.checkSettled()
+}
+
+// A disk that is full when a run is to begin lets it wait, and it begins once there is room.
+func TestDiskIsFullAtTheBeginning(t *testing.T) {
+	t.Parallel()
+	h := setup(t, setting{asleep: true})
+	long := strings.Repeat("x", 100_000)
+	h.say("r1", "main", long)
+	h.limit(1)
+	h.wake()
+	for range 3 {
+		h.refused()
+	}
+	if r, _, err := h.Look(t.Context(), "r1"); err != nil || r.State != run.Queued {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	h.limit(1_000_000)
+	h.ends("r1", run.OK, "echo: "+long)
+	if diff := cmp.Diff([]string{"queued", "started", "ended"}, h.events("r1")); diff != "" {
+		t.Error(diff)
+	}
+	if lines := h.transcript("main"); len(lines) != 2 {
+		t.Errorf("said was %.200q", lines)
+	}
+	h.checkSettled()
+}
+
+// While the disk is full at the end of a run, that is tried until its lease ends and no longer. Then it is its worker who ends it, with
+// what it has said.
+func TestDiskIsFullAtTheEndUntilTheLeaseIsOver(t *testing.T) {
+	t.Parallel()
+	var e endpoint
+	var h *house
+	long := strings.Repeat("x", 100_000)
+	conf := e.serve(t, func(w http.ResponseWriter, _ *http.Request, _ string, _ int) {
+		h.limit(1)
+		stream(w, content(long), "")
+		fmt.Fprint(w, "data: [DONE]\n\n")
+	})
+	h = setup(t, setting{config: conf, asleep: true})
+	h.say("r1", "main", "hi")
+	item := h.begin("r1")
+	ctx, end := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Do(ctx, item) }()
+	for range 3 {
+		h.refused()
+	}
+	if r, _, err := h.Look(t.Context(), "r1"); err != nil || r.State != run.Running {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	end(worker.ErrLease)
+	select {
+	case err := <-done:
+		if !errors.Is(err, worker.ErrLease) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it still tries to write its end")
+	}
+	h.limit(1_000_000)
+	h.lose("r1")
+	h.ends("r1", run.TimedOut, long)
+	if diff := cmp.Diff([]string{"queued", "started", "timed_out"}, h.events("r1")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"user: hi", "assistant: " + long + " (aborted)"}, h.transcript("main")); diff != "" {
+		t.Errorf("%.400s", diff)
+	}
+	h.until("r1", is(run.Ended))
+	h.checkSettled()
+	if n := h.Stats().Running; n != 0 {
+		t.Errorf("%d runs are held as running", n)
+	}
 }

@@ -117,7 +117,7 @@ func openAt(t testing.TB, path string, set setting) *house {
 	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(errors.Join(err, db.Close()))
 	}
-	h := &house{log: &counted{DB: db}, t: t, db: db, path: path, set: set, heard: newHeard(), stop: func() {}}
+	h := &house{log: &counted{DB: db, refused: make(chan error, 8)}, t: t, db: db, path: path, set: set, heard: newHeard(), stop: func() {}}
 	c := load(t, set.config)
 	transport := openai.NewTransport()
 	rules := set.script
@@ -151,15 +151,33 @@ func openAt(t testing.TB, path string, set setting) *house {
 	return h
 }
 
-// counted is a log that counts its transactions.
+// counted is a log that counts its transactions, and tells of those that it does not take.
 type counted struct {
 	*sqlite.DB
 	decided atomic.Int64
+	refused chan error // holds the first few that nobody has read
 }
 
 func (c *counted) Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error) {
 	c.decided.Add(1)
-	return c.DB.Decide(ctx, decide)
+	result, err := c.DB.Decide(ctx, decide)
+	if err != nil {
+		select {
+		case c.refused <- err:
+		default:
+		}
+	}
+	return result, err
+}
+
+// refused waits until the log has not taken something.
+func (h *house) refused() {
+	h.t.Helper()
+	select {
+	case <-h.log.refused:
+	case <-time.After(patience):
+		h.t.Fatal("the log takes everything")
+	}
 }
 
 // unique counts ids over all houses, for some open the same log one after the other.
@@ -510,6 +528,23 @@ func (h *house) list() (list []run.Result) {
 		h.t.Fatal(err)
 	}
 	return list
+}
+
+// begin begins a run that waits, as the worker does.
+func (h *house) begin(id string) (item work.Item) {
+	h.t.Helper()
+	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		waits, found, err := work.Load(tx, "run/"+id)
+		if err != nil || !found {
+			return nil, errors.Join(err, fmt.Errorf("no work for %s: %v", id, found))
+		}
+		item = waits
+		return h.Begin(tx, item, time.Now())
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return item
 }
 
 // lose takes a run away from its worker, as the worker itself does when its lease is over.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -63,6 +64,9 @@ type queueing struct {
 // accept prepares what is appended, outside of the transaction: messages may be long.
 func (q *queueing) accept() (eventstore.StreamAppend, error) {
 	decided, err := run.Accept(*q.ask)
+	if err == nil {
+		err = q.model()
+	}
 	if err != nil {
 		return eventstore.StreamAppend{}, err
 	}
@@ -72,6 +76,20 @@ func (q *queueing) accept() (eventstore.StreamAppend, error) {
 		return a, err
 	}
 	return a, a.Check()
+}
+
+// model sees whether the model that is asked for can be opened, if one is: who asks for it wants that one. What a session or the
+// configuration names is only seen when the run begins, and falls back.
+func (q *queueing) model() error {
+	if q.ask.Model == "" {
+		return nil
+	}
+	_, err := q.runner.o.Models().Open(q.ask.Model)
+	if e := (*catalogue.Error)(nil); errors.As(err, &e) {
+		return &run.Refusal{Code: run.CodeUnknownModel, Field: "model", Value: e.Ref, Text: e.Setting + " " + e.Problem,
+			Mend: e.Mend + "; models.list shows the models that are configured"}
+	}
+	return err
 }
 
 func (q *queueing) actor() eventstore.Actor {

@@ -44,7 +44,9 @@ func TestInvariant29_OneKeyIsOneRun(t *testing.T) {
 	}
 	h.checkSettled()
 	// It is the same for ever, also for who asks something else under its name, or badly.
-	for _, a := range []run.Ask{ask(t, "one key", "main", "another"), ask(t, "one key", "other", ""), {}} {
+	unheardOf := ask(t, "one key", "main", "another")
+	unheardOf.Model = "nobody/x"
+	for _, a := range []run.Ask{ask(t, "one key", "main", "another"), ask(t, "one key", "other", ""), unheardOf, {}} {
 		a.RunID = "one key"
 		accepted := h.queue(a)
 		if !accepted.Again || accepted.SessionKey != "agent:eden:main" || accepted.Now.State != run.OK || accepted.Now.Over.Text == "" {
@@ -100,6 +102,8 @@ func TestWhatIsNotAccepted(t *testing.T) {
 		"label":      {"other", run.CodeInvalidAsk, func(a *run.Ask) { a.Label = "taken" }},
 		"no message": {"other", run.CodeInvalidAsk, func(a *run.Ask) { a.Message = "" }},
 		"no lane":    {"other", run.CodeUnknownLane, func(a *run.Ask) { a.Lane = "fast" }},
+		"no model":   {"other", run.CodeUnknownModel, func(a *run.Ask) { a.Model = "nobody/x" }},
+		"no such":    {"other", run.CodeUnknownModel, func(a *run.Ask) { a.Model = "x" }},
 	} {
 		a := ask(t, "no", c.session, "hi")
 		c.change(&a)
@@ -107,6 +111,10 @@ func TestWhatIsNotAccepted(t *testing.T) {
 		var refusal *run.Refusal
 		if !errors.As(err, &refusal) || refusal.Code != c.code || refusal.Mend == "" {
 			t.Errorf("%s: got %v", name, err)
+			continue
+		}
+		if c.code == run.CodeUnknownModel && (refusal.Field != "model" || refusal.Value != a.Model || !strings.Contains(refusal.Mend, "models.list")) {
+			t.Errorf("%s: got %+v", name, refusal)
 		}
 	}
 	if _, found, err := h.Look(t.Context(), "no"); found || err != nil {

@@ -18,6 +18,7 @@ const (
 	CodeNotBegun     = "run_not_begun" // it cannot end in this way before it begins
 	CodeNoEnd        = "no_end"        // the state is not one in which a run is over
 	CodeUnknownLane  = "unknown_lane"
+	CodeUnknownModel = "unknown_model" // the model that was asked for cannot be opened
 	CodeOtherSession = "other_session" // the run is of another session
 	CodeNotAllowed   = "send_denied"   // the session takes no messages
 )

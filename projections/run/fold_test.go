@@ -198,6 +198,11 @@ func TestOpenRunsHaveTheirTurn(t *testing.T) {
 	if diff := cmp.Diff([]string{"a3", "b", "c", "z"}, l.openOf(t, "main")); diff != "" {
 		t.Error(diff)
 	}
+	for _, id := range []string{"a", "a2", "unheard-of"} {
+		if ahead, found := l.position(t, id); found || ahead != 0 {
+			t.Errorf("%s, which does not wait, has %d before it", id, ahead)
+		}
+	}
 	l.deciding(t, func(tx eventstore.Tx) error {
 		r, found, err := run.Load(tx, "a3")
 		if want := "a3 running: agent:eden:main eden/t1 main agent [8 9 0] again a"; err != nil || !found || brief(r) != want {

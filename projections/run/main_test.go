@@ -182,7 +182,22 @@ func (l *log) openOf(t testing.TB, name string) (ids []string) {
 		}
 		return err
 	})
+	for i, id := range ids {
+		if ahead, found := l.position(t, id); !found || ahead != i {
+			t.Errorf("%s is at %d of %v (%v)", id, ahead, ids, found)
+		}
+	}
 	return ids
+}
+
+// position is how many runs come before one.
+func (l *log) position(t testing.TB, id string) (ahead int, found bool) {
+	t.Helper()
+	view(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
+		ahead, found, err = run.Position(ctx, tx, id)
+		return struct{}{}, err
+	})
+	return ahead, found
 }
 
 func (l *log) dump(t testing.TB) []string {

@@ -27,7 +27,10 @@ const (
 	selectListed = selectResult + `, r.provider, r.model, r.stop_reason, r.reason, r.error_class, r.input_tokens, r.output_tokens, r.total_tokens,
  r.model_calls, r.tool_calls`
 
-	selectByID   = selectResult + `, e.type, e.ver, e.data FROM runs r LEFT JOIN events e ON e.seq = r.over_seq WHERE r.name = ?`
+	selectByID  = selectResult + `, e.type, e.ver, e.data FROM runs r LEFT JOIN events e ON e.seq = r.over_seq WHERE r.name = ?`
+	selectAhead = `SELECT count(o.id) FROM runs r LEFT JOIN runs o
+ ON o.session_key = r.session_key AND o.over_seq = 0 AND o.place <= r.place AND (o.place < r.place OR o.id < r.id)
+ WHERE r.name = ? AND r.over_seq = 0 GROUP BY r.id`
 	selectCounts = "SELECT state, runs FROM run_states"
 )
 
@@ -49,6 +52,19 @@ func ByID(ctx context.Context, tx *sql.Tx, runID string) (r decide.Result, found
 		_ = json.Unmarshal(e.Data, r.Over) // a member of another type stays blank
 	}
 	return r, true, nil
+}
+
+// Position is how many runs of its session come before one that is not over, the one that is running included: what repeats a run that was
+// broken off comes where that was, so the order is that of OpenOf, not that of Seq. A run that is over, or that there is not, is not found.
+func Position(ctx context.Context, tx *sql.Tx, runID string) (ahead int, found bool, err error) {
+	err = tx.QueryRowContext(ctx, selectAhead, nameOf(runID)).Scan(&ahead)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("count runs before one: %w", err)
+	}
+	return ahead, true, nil
 }
 
 // List finds runs. Of what came of them Over has everything but the texts and what only its event says; ByID reads that.

@@ -38,5 +38,6 @@ func TestReadsUseIndexes(t *testing.T) {
 	}
 	projectiontest.WantPlan(t, db, "SEARCH r USING INDEX runs_open (session_key=? AND over_seq=?)", selectOpen, "k")
 	projectiontest.WantPlan(t, db, "SEARCH r USING INDEX sqlite_autoindex_runs_1 (name=?)", selectLoad, "r1")
+	projectiontest.WantPlan(t, db, "SEARCH o USING COVERING INDEX runs_open (session_key=? AND over_seq=? AND place<?)", selectAhead, "r1")
 	projectiontest.WantPlan(t, db, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", selectByID, "r1")
 }

@@ -12,8 +12,7 @@ import (
 const (
 	itemColumns = "w.seq, w.effect_id, w.kind, w.key, w.pool, w.owner, w.state, w.since, w.due_at, w.attempt, w.most, w.lease_until, w.error"
 
-	selectItem   = "SELECT " + itemColumns + " FROM work w WHERE w.stream = ?"
-	selectLeased = "SELECT " + itemColumns + " FROM work w WHERE w.state = 'leased' ORDER BY w.seq"
+	selectItem = "SELECT " + itemColumns + " FROM work w WHERE w.stream = ?"
 
 	// As long as there are agents.
 	selectOwners = "SELECT owner, kind, waiting, leased FROM work_lanes WHERE pool = ?"
@@ -55,18 +54,6 @@ func Of(tx eventstore.Tx, key string) (s KeyState, err error) {
 		return KeyState{}, fmt.Errorf("load key of work: %w", err)
 	}
 	return s, nil
-}
-
-// LeasedItems lists what somebody works on, or worked on when the process ended.
-func LeasedItems(tx eventstore.Tx) (list []Item, err error) {
-	err = tx.Query(selectLeased, nil, func(r eventstore.Row) error {
-		list = append(list, itemOf(r))
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list leased work: %w", err)
-	}
-	return list, nil
 }
 
 // Ready lists what may be begun in a pool at a time, in ms since 1970: first items of keys that nobody works on, and that are due. Owners

@@ -214,7 +214,7 @@ func TestReady(t *testing.T) {
 	if oldest := decide(t, l, func(tx eventstore.Tx) (int64, error) { return work.Oldest(tx, "k") }); oldest != base {
 		t.Errorf("the oldest was asked for at %d", oldest)
 	}
-	leased := decide(t, l, work.LeasedItems)
+	leased := l.list(t, work.Query{State: work.Leased})
 	if len(leased) != 3 || leased[0].EffectID != "a1" || leased[0].State != work.Leased {
 		t.Errorf("leased: %+v", leased)
 	}

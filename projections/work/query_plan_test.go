@@ -48,10 +48,9 @@ func TestReadsUseIndexes(t *testing.T) {
 		query, uses string
 		args        []any
 	}{
-		"all leased": {selectLeased, "SCAN w USING INDEX work_leased", nil},
-		"heads":      {selectHeads, "SEARCH k USING COVERING INDEX work_keys_ready (pool=? AND owner=? AND kind=? AND ready_at>?)", nil},
-		"lanes":      {selectLanes, "SEARCH w USING COVERING INDEX work_waiting (pool=? AND owner=?)", nil},
-		"oldest":     {selectOldest, "SEARCH w USING INDEX work_waiting (pool=? AND owner=?)", []any{"k"}},
+		"heads":  {selectHeads, "SEARCH k USING COVERING INDEX work_keys_ready (pool=? AND owner=? AND kind=? AND ready_at>?)", nil},
+		"lanes":  {selectLanes, "SEARCH w USING COVERING INDEX work_waiting (pool=? AND owner=?)", nil},
+		"oldest": {selectOldest, "SEARCH w USING INDEX work_waiting (pool=? AND owner=?)", []any{"k"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := plan(t, db, c.query, c.args...)
