@@ -3,8 +3,10 @@ package gateway
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
@@ -34,6 +36,38 @@ func modelsOf(c *config.Config) []modelInfo {
 		all = append(all, modelInfo{ID: id, Name: "Scripted (no model configured)", Provider: provider, Input: []string{"text"}})
 	}
 	return all
+}
+
+// modelsMeant are the models that somebody may mean by provider/model, or by the model alone, in capital or small letters; and all that there are.
+func modelsMeant(c *config.Config, name string) (fits, known []string) {
+	for _, m := range modelsOf(c) {
+		ref := m.Provider + "/" + m.ID
+		known = append(known, ref)
+		if strings.EqualFold(ref, name) || strings.EqualFold(m.ID, name) {
+			fits = append(fits, ref)
+		}
+	}
+	if slices.Contains(fits, name) {
+		fits = []string{name}
+	}
+	return fits, known
+}
+
+// modelAsked is the model that a client asks for in a session of an agent. The agent's own may be asked for in any case.
+func modelAsked(c *config.Config, agentID, name string) (ref string, err error) {
+	if name == c.ModelFor(agentID).Primary {
+		return name, nil
+	}
+	fits, known := modelsMeant(c, name)
+	switch len(fits) {
+	case 0:
+		return "", invalidRequest("model not allowed: "+echo(name), fault{Code: run.CodeUnknownModel, Field: "model", Value: echo(name),
+			Mend: "name one that models.list has, or null for the one that is configured", Known: known})
+	case 1:
+		return fits[0], nil
+	}
+	return "", invalidRequest("invalid model: "+echo(name), fault{Code: run.CodeUnknownModel, Field: "model", Value: echo(name),
+		Mend: "name the provider too", Known: fits})
 }
 
 func usesScripted(c *config.Config) bool {

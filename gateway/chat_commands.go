@@ -81,19 +81,47 @@ func (s *Server) command(ctx context.Context, call *wire.Call, c *config.Config,
 	if i < 0 || all[i].answer == nil || (word == "new" || word == "reset") && rest != "" {
 		return nil, false, nil
 	}
-	if _, going := s.commands.LoadOrStore(p.RunID, nil); going {
-		return sentAnswer{p.RunID, "in_flight"}, true, nil
-	}
-	defer s.commands.Delete(p.RunID)
-	if a, done, err = s.commandBefore(ctx, p.RunID); done || err != nil {
-		return a, true, err
-	}
 	one := &commandCall{server: s, ctx: ctx, call: call, config: c, key: key, name: word, args: rest}
-	text, err := all[i].answer(one)
-	if err == nil {
-		err = one.reply(p, text)
+	a, err = s.once(ctx, p.RunID, func() (any, error) {
+		text, err := all[i].answer(one)
+		if err == nil {
+			err = one.reply(p, text)
+		}
+		return nil, err
+	})
+	return a, true, err
+}
+
+// stopTyped stops what a session does because somebody has typed a stop word. That stands in the transcript, so that the request stops nothing
+// that began later when it is sent again.
+func (s *Server) stopTyped(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey, p *sendParams) (any, error) {
+	return s.once(ctx, p.RunID, func() (any, error) {
+		a, err := s.stopRuns(ctx, run.Stop{SessionKey: key.String(), Reason: "stop", By: clientOf(call.Peer)}, call.Method)
+		if err != nil {
+			return nil, err
+		}
+		text := "There was nothing to stop."
+		if a.Aborted {
+			text = "Stopped."
+		}
+		one := &commandCall{server: s, ctx: ctx, call: call, config: c, key: key, name: "stop"}
+		if _, _, err := one.write(p, text); err != nil {
+			return nil, err
+		}
+		return a, nil
+	})
+}
+
+// once does what somebody has typed, unless a request with the same key has had it done or is about to.
+func (s *Server) once(ctx context.Context, key string, do func() (any, error)) (any, error) {
+	if _, going := s.commands.LoadOrStore(key, nil); going {
+		return sentAnswer{key, "in_flight"}, nil
 	}
-	return nil, true, err
+	defer s.commands.Delete(key)
+	if a, done, err := s.commandBefore(ctx, key); done || err != nil {
+		return a, err
+	}
+	return do()
 }
 
 // commandBefore answers a request whose key was that of another one, which is on disk: nothing is done again, also after a restart.
@@ -123,8 +151,27 @@ func replyID(key string) (id eventstore.ID) {
 // reply does what the command does and puts its answer into the transcript, answers the request, and tells everybody after that: clients show
 // what comes before it as if they went on waiting. The key is that of the request, as it was written there.
 func (c *commandCall) reply(p *sendParams, text string) error {
+	message, at, err := c.write(p, text)
+	if err != nil {
+		return err
+	}
+	c.call.Interim(sentAnswer{p.RunID, "started"})
+	c.call.Later() // that was all
+	tell := func() {
+		c.server.tellInjected(chatEvent{RunID: p.RunID, SessionKey: p.SessionKey, Seq: 1}, message, at)
+	}
+	if waitsAfterAnswer(c.call.Peer) {
+		c.call.Read(tell)
+	} else {
+		tell()
+	}
+	return nil
+}
+
+// write does what the command does and puts its answer into the transcript, where commandBefore finds it.
+func (c *commandCall) write(p *sendParams, text string) (message *coordination.SessionMessage, at int64, err error) {
 	s := c.server
-	message := coordination.SessionMessage{MessageID: s.opts.NewID(), RunID: p.RunID, Author: authorAssistant, By: clientOf(c.call.Peer),
+	message = &coordination.SessionMessage{MessageID: s.opts.NewID(), RunID: p.RunID, Author: authorAssistant, By: clientOf(c.call.Peer),
 		API: injectedAPI, Provider: injectedProvider, Model: injectedModel, StopReason: "stop"}
 	done, err := s.change(c.ctx, c.call, c.config, change{key: c.key, makes: true, id: replyID(p.RunID),
 		decide: func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
@@ -134,21 +181,10 @@ func (c *commandCall) reply(p *sendParams, text string) error {
 			}
 			message.Text = coordination.Mask(cmp.Or(refused, text))
 			after := changed{before: state, events: events}
-			said, err := decide.Say(after.after(), decide.SayCommand{Command: by, Message: message})
+			said, err := decide.Say(after.after(), decide.SayCommand{Command: by, Message: *message})
 			return append(events, said...), err
 		}})
-	if err != nil {
-		return err
-	}
-	c.call.Interim(sentAnswer{p.RunID, "started"})
-	c.call.Later() // that was all
-	tell := func() { s.tellInjected(chatEvent{RunID: p.RunID, SessionKey: p.SessionKey, Seq: 1}, &message, done.at) }
-	if waitsAfterAnswer(c.call.Peer) {
-		c.call.Read(tell)
-	} else {
-		tell()
-	}
-	return nil
+	return message, done.at, err
 }
 
 // does is what happens to the session. What cannot be is no error: whoever has typed it is told.
@@ -210,8 +246,12 @@ const maxQueueShown = 10
 
 func (c *commandCall) queue() (string, error) {
 	var open []run.Result
+	ahead := map[string]int{}
 	err := c.server.opts.Log.View(c.ctx, func(tx *sql.Tx) (err error) {
 		open, err = runs.List(c.ctx, tx, runs.Query{SessionKey: c.key.String(), States: []run.State{run.Queued, run.Running}})
+		for i := 0; i < len(open) && err == nil; i++ {
+			ahead[open[i].RunID], _, err = runs.Position(c.ctx, tx, open[i].RunID)
+		}
 		return err
 	})
 	if err != nil {
@@ -220,7 +260,7 @@ func (c *commandCall) queue() (string, error) {
 	if len(open) == 0 {
 		return "Nothing runs or waits in this session.", nil
 	}
-	slices.Reverse(open)
+	slices.SortFunc(open, func(a, b run.Result) int { return ahead[a.RunID] - ahead[b.RunID] })
 	now := c.server.opts.Now().UnixMilli()
 	lines := []string{fmt.Sprintf("%d in this session:", len(open))}
 	for _, r := range open[:min(len(open), maxQueueShown)] {
@@ -243,10 +283,7 @@ func (c *commandCall) startOver() (string, error) {
 }
 
 func (c *commandCall) model() (string, error) {
-	known := make([]string, 0, len(modelsOf(c.config)))
-	for _, m := range modelsOf(c.config) {
-		known = append(known, m.Provider+"/"+m.ID)
-	}
+	fits, known := modelsMeant(c.config, c.args)
 	switch strings.ToLower(c.args) {
 	case "":
 		one, err := c.session()
@@ -254,10 +291,6 @@ func (c *commandCall) model() (string, error) {
 	case "default":
 		return c.set("model", "", "Model: as configured.")
 	}
-	fits := slices.DeleteFunc(slices.Clone(known), func(ref string) bool {
-		_, id := config.SplitModel(ref)
-		return !strings.EqualFold(ref, c.args) && !strings.EqualFold(id, c.args)
-	})
 	switch len(fits) {
 	case 0:
 		return fmt.Sprintf("There is no model %q. Configured: %s", echo(c.args), strings.Join(known, ", ")), nil

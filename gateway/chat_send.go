@@ -54,7 +54,7 @@ func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 	}
 	if len(p.Attachments) == 0 && !p.AsItIs {
 		if isStop(p.Message) {
-			return s.stopRuns(ctx, run.Stop{SessionKey: key.String(), Reason: "stop", By: clientOf(call.Peer)}, call.Method)
+			return s.stopTyped(ctx, call, c, key, &p)
 		}
 		if a, done, err := s.command(ctx, call, c, key, &p); done || err != nil {
 			return a, err
@@ -86,11 +86,17 @@ func (s *Server) queueSent(ctx context.Context, call *wire.Call, ask run.Ask) (a
 func (s *Server) sendHeld(ctx context.Context, call *wire.Call, ask run.Ask) (any, error) {
 	s.teller.hold(ask.RunID)
 	release := func() { s.teller.release(ask.RunID) }
+	accepted := false
+	defer func() {
+		if !accepted {
+			release()
+		}
+	}()
 	a, err := s.queueSent(ctx, call, ask)
 	if err != nil {
-		release()
 		return a, err
 	}
+	accepted = true
 	call.Interim(a)
 	call.Later() // that was all
 	call.Read(release)

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -441,5 +442,107 @@ func TestCommandsAreDoneOnce(t *testing.T) {
 	}
 	if n := len(b.events(t, coordination.SessionStream(coordination.MainKey("main")))); n != before+2 {
 		t.Errorf("%d events after a restart, %d before", n, before+2)
+	}
+}
+
+// A stop word stops once for each key: what begins later goes on when the request is sent again, also after a restart.
+func TestStopWordsStopOnce(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{})
+	send := func(id, message string) string {
+		t.Helper()
+		got, refused := c.call(t, "chat.send", fmt.Sprintf(`{"sessionKey":"agent:eden:s","message":%q,"idempotencyKey":%q}`, message, id))
+		if refused != nil {
+			t.Error(refused)
+		}
+		return got
+	}
+	for _, one := range []struct{ id, message, answer string }{
+		{"nothing", "stop", `{"ok":true,"aborted":false,"runIds":[]}`},
+		{"a", "x", `{"runId":"a","status":"started"}`},
+		{"some", "Wait!", `{"ok":true,"aborted":true,"runIds":["a"]}`},
+		{"b", "x", `{"runId":"b","status":"started"}`},
+		{"nothing", "stop", `{"runId":"nothing","status":"ok"}`},
+		{"some", "wait", `{"runId":"some","status":"ok"}`},
+		{"some", "/help", `{"runId":"some","status":"ok"}`},
+		{"b", "stop", `{"runId":"b","status":"in_flight"}`},
+	} {
+		if got := send(one.id, one.message); got != one.answer {
+			t.Errorf("%s %s: %s, want %s", one.id, one.message, got, one.answer)
+		}
+	}
+	said := want[history](t, b, "chat.history", `{"sessionKey":"agent:eden:s"}`).Messages
+	if len(said) != 2 || said[0].Content[0].Text != "There was nothing to stop." || said[1].Content[0].Text != "Stopped." {
+		t.Errorf("%+v", said)
+	}
+	_ = c.Close()
+	b.runs = agents
+	b.reopen(t)
+	c = listen(t, b.serve(t), client.Options{})
+	if got := send("some", "wait"); got != `{"runId":"some","status":"ok"}` {
+		t.Error(got)
+	}
+	if r, _, _ := agents.Look(t.Context(), "b"); r.State.Over() || len(agents.stops) != 2 {
+		t.Errorf("%+v, stopped %+v", r, agents.stops)
+	}
+}
+
+// A run that repeats a broken one stands where that stood, in agent.wait and in /queue.
+func TestWhatIsRunAgainKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	b, agents, url := staged(t)
+	c := listen(t, url, client.Options{}, "chat")
+	for _, id := range []string{"w1", "w2", "w3"} {
+		over[any](t, c.Client, "chat.send", map[string]string{"sessionKey": "main", "message": "x", "idempotencyKey": id})
+	}
+	at := b.now.Load()
+	broken, err := run.End(*agents.runs["w1"], run.Aborted, coordination.RunOver{Reason: "restart", EndedAtMs: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := *agents.runs["w1"]
+	again.RunID, again.RetryOf = "w1-again", "w1"
+	q := coordination.RunQueued{RunID: "w1", SessionKey: again.SessionKey, Cause: "chat", Message: "x"}
+	if _, err = agents.append(t.Context(), "w1", at, broken); err == nil {
+		again.Seq, err = agents.append(t.Context(), "w1-again", at, run.Retry(q, "w1-again"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents.mu.Lock()
+	agents.runs["w1-again"] = &again
+	agents.mu.Unlock()
+	for ahead, id := range []string{"w1-again", "w2", "w3"} {
+		got, refused := c.call(t, "agent.wait", fmt.Sprintf(`{"runId":%q,"timeoutMs":0}`, id))
+		if wanted := fmt.Sprintf(`{"runId":%q,"status":"timeout","state":"running","queueAhead":%d}`, id, ahead); refused != nil || got != wanted {
+			t.Errorf("%s %v, want %s", got, refused, wanted)
+		}
+	}
+	over[any](t, c.Client, "chat.send", map[string]string{"sessionKey": "main", "message": "/queue", "idempotencyKey": "q"})
+	const shown = `3 in this session:\nqueued w1-again, asked for 0 s ago\nqueued w2, asked for 0 s ago\nqueued w3, asked for 0 s ago`
+	if e := c.next(t); !strings.Contains(string(e.Payload), shown) {
+		t.Errorf("%s", e.Payload)
+	}
+}
+
+// broken is agents whose queue panics.
+type broken struct{ *stage }
+
+func (broken) Queue(context.Context, run.Ask) (run.Accepted, error) { panic("no queue") }
+
+// A message for the terminal that cannot even be queued holds nothing back.
+func TestAPanicInTheQueueHoldsNothingBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.runs = broken{newStage(b)}
+	b.reopen(t)
+	tui := listen(t, b.serve(t), client.Options{ID: "gateway-client", DisplayName: "openclaw-tui", Mode: "ui"})
+	if _, refused := tui.call(t, "chat.send", `{"sessionKey":"main","message":"x","idempotencyKey":"k"}`); refused == nil ||
+		refused.Message != "internal error in chat.send" {
+		t.Errorf("%+v", refused)
+	}
+	if n := b.server.Held(); n != 0 {
+		t.Errorf("%d are held back", n)
 	}
 }

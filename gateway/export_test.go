@@ -3,6 +3,9 @@ package gateway
 // MaxWatched is in how many sessions a connection may listen for messages.
 const MaxWatched = maxWatched
 
+// NewOnceBox is what stands before the tools that clients call.
+var NewOnceBox = newOnceBox
+
 // Watching is how many connections have asked to be told of changes.
 func (s *Server) Watching() int {
 	s.watchers.mu.Lock()

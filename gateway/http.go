@@ -7,7 +7,7 @@ import (
 
 // newHTTP is what programs may ask over HTTP, which is let in as clients of the protocol are.
 func (s *Server) newHTTP() *rest.Server {
-	return rest.New(rest.Options{Runs: s.opts.Runs, Tools: s.opts.Tools, Offers: s.offers, Agent: s.agentOfHTTP, Session: s.sessionOfHTTP,
+	return rest.New(rest.Options{Runs: s.opts.Runs, Tools: s.tools, Offers: s.offers, Agent: s.agentOfHTTP, Session: s.sessionOfHTTP,
 		AgentOf: func(key coordination.SessionKey) string { return agentOf(s.opts.Configuration.InForce(), key) },
 		Now:     s.opts.Now, NewID: s.opts.NewID, Logger: s.opts.Logger})
 }

@@ -99,20 +99,26 @@ func (b *backlog) add(u *run.Update) {
 }
 
 // catchUp tells what waits in a session, up to the end of a run that is held back itself. It is called with the lock held, and lets go of it
-// to tell.
+// to tell. An update whose telling panics is told no further; those after it are.
 func (t *teller) catchUp(session string, all *backlog) {
+	told := false
 	all.telling = true
-	defer func() { all.telling = false }()
+	defer func() {
+		if all.telling = false; !told {
+			t.catchUp(session, all)
+		}
+	}()
 	for len(all.updates) > 0 {
 		u := all.updates[0]
 		if one := t.holds.ending(&u); one != nil {
-			one.session = session
+			one.session, told = session, true
 			return
 		}
 		all.updates = all.updates[1:]
 		t.tellUnlocked(&u)
 	}
 	delete(t.holds.sessions, session)
+	told = true
 }
 
 func (t *teller) tellUnlocked(u *run.Update) {

@@ -34,7 +34,7 @@ func runRefusalOf(method string, err error) error {
 		text = "send blocked by session policy"
 	case run.CodeOtherSession:
 		text = "runId does not match sessionKey"
-	case run.CodeInvalidAsk, run.CodeUnknownLane:
+	case run.CodeInvalidAsk, run.CodeUnknownLane, run.CodeUnknownModel:
 		if why.Field == "runId" {
 			why.Field = "idempotencyKey" // as clients call it
 		}

@@ -85,9 +85,8 @@ func (s *Server) waited(ctx context.Context, r *run.Result) (a waitAnswer, err e
 // ahead is how many runs of its session come before one that waits.
 func (s *Server) ahead(ctx context.Context, r *run.Result) (*int, error) {
 	before := 0
-	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		open, err := runs.List(ctx, tx, runs.Query{SessionKey: r.SessionKey, States: []run.State{run.Queued, run.Running}, Before: r.Seq})
-		before = len(open)
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		before, _, err = runs.Position(ctx, tx, r.RunID)
 		return err
 	})
 	return &before, err

@@ -83,6 +83,7 @@ type Server struct {
 	watchers *watchers // of sessions
 	feed     *feed
 	teller   *teller  // of runs
+	tools    tool.Box // as clients call them; nil: there are none
 	commands sync.Map // that people have typed and that are being done, by the keys of their requests
 }
 
@@ -91,7 +92,8 @@ type answer func(ctx context.Context, call *wire.Call) (payload any, err error)
 
 // New returns a gateway that serves nobody until Run runs.
 func New(opts Options) *Server {
-	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), teller: newTeller()}
+	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), teller: newTeller(),
+		tools: newOnceBox(opts.Tools, opts.Now)}
 	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
 		s.toolMethods(), s.absentMethods()} {

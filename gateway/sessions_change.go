@@ -203,10 +203,22 @@ func (s *Server) patchSession(ctx context.Context, call *wire.Call) (any, error)
 			return nil, err
 		}
 	}
+	var unknown error // told where nothing else is wrong
+	if name, _ := coordination.StringValue(values["model"]); name != "" {
+		if name, unknown = modelAsked(c, agentOf(c, key), name); unknown == nil {
+			if values["model"], err = encoded(name); err != nil {
+				return nil, err
+			}
+		}
+	}
 	done, err := s.change(ctx, call, c, change{key: key, expect: p.Expected, makes: true,
 		decide: func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			return decide.Patch(state, decide.PatchCommand{Command: by, Values: values, Model: c.ModelFor(agentOf(c, key)).Primary},
+			events, err := decide.Patch(state, decide.PatchCommand{Command: by, Values: values, Model: c.ModelFor(agentOf(c, key)).Primary},
 				func(label string) (string, error) { return session.LabelHolder(tx, label) })
+			if err == nil {
+				err = unknown
+			}
+			return events, err
 		}})
 	if err != nil {
 		return nil, err

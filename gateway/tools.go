@@ -208,7 +208,7 @@ func (s *Server) invokeTool(ctx context.Context, call *wire.Call) (any, error) {
 	}
 	caller := callerOf(call.Peer, agent, key)
 	caller.CallID = p.IdempotencyKey
-	output, err := s.opts.Tools.Call(ctx, caller, p.Name, p.Args)
+	output, err := s.tools.Call(ctx, caller, p.Name, p.Args)
 	if err == nil {
 		return encoded(&invokeAnswer{OK: true, ToolName: p.Name, Output: rest.ResultOf(output), Source: sourceCore})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -145,7 +146,10 @@ func (s *Server) refused(err error) *failure {
 		s.opts.Logger.Error("a message cannot be accepted", "err", err)
 		return internalError()
 	}
-	f := invalid(no.Text, "", no.Code)
+	f := invalid(no.Text, no.Field, no.Code)
+	if no.Value != "" && !strings.Contains(no.Text, no.Value) {
+		f.Message += ": " + strconv.Quote(cut(no.Value))
+	}
 	if no.Mend != "" {
 		f.Message += " (" + no.Mend + ")"
 	}

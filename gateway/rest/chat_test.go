@@ -204,6 +204,8 @@ func TestRefusalsOfAgentsAreTold(t *testing.T) {
 		{&run.Busy{SessionKey: "agent:main:main", Ahead: 9}, 429, "5", `"message":"too many runs are waiting in session agent:main:main: 9 are ahead","type":"rate_limit_error","param":null,"code":"busy"`},
 		{&run.Refusal{Code: run.CodeNotAllowed, Text: "send blocked by session policy"}, 403, "", `"type":"permission_error","param":null,"code":"send_denied"`},
 		{&run.Refusal{Code: run.CodeInvalidAsk, Text: "too long", Mend: "shorten it"}, 400, "", `"too long (shorten it)"`},
+		{&run.Refusal{Code: run.CodeUnknownModel, Field: "model", Value: "fake/nope", Text: "there is no such model", Mend: "name another"}, 400, "",
+			`"message":"there is no such model: \"fake/nope\" (name another)","type":"invalid_request_error","param":"model","code":"unknown_model"`},
 		{http.ErrServerClosed, 500, "", `"message":"internal error","type":"api_error"`},
 	} {
 		o := newOffice(echo)
