@@ -36,6 +36,7 @@ const (
 	CodeUnknownAgent = "unknown_agent"  // a setting names an agent that is not configured
 	CodeToken        = "discord_token"  // does not look like a Discord bot token
 	CodeScript       = "script"         // a script of the scripted provider cannot be read, or cannot be used
+	CodeModel        = "model"          // a setting names a model that cannot be asked
 	CodeUnbound      = "unbound_secret" // a secret that only another program can resolve
 )
 

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/gateway/protocol"
+	coordrun "github.com/pronto-lab/openclawd/coordination/run"
 )
 
 // talking holds the flags of agent.
@@ -31,6 +34,11 @@ const (
 	defaultQueueWait = 2 * time.Minute
 )
 
+// thinkingLevels are what --thinking takes.
+func thinkingLevels() []string {
+	return []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
+}
+
 func newAgent(p *process) *cobra.Command {
 	var t talking
 	cmd := &cobra.Command{
@@ -40,13 +48,15 @@ func newAgent(p *process) *cobra.Command {
 --agent and --session that is the main session of the default agent. - reads the message from standard input.
 
 Messages to one session are answered one after the other. Whoever has waited for --queue-wait takes the message back; an answer that
-begins in that very moment is stopped. The time of --timeout begins when it is answered. Ctrl-C stops the run. With --detach the command ends when the message is on disk; openclawd runs
-show tells of the answer.
+begins in that very moment is stopped. The time of --timeout begins when it is answered. Ctrl-C stops the run, and so does whoever closes
+the output. With --detach the command ends when the message is on disk; openclawd runs show tells of the answer.
+
+Where the connection is lost, the command connects again if the gateway is back within 10s, and goes on waiting for the same run.
 
 The gateway is found, and shown a token or a password, as openclawd call does.
 
-Exit codes: 0 it was answered; 1 the model or the run failed; 2 wrong command line; 75 busy: the message was not taken, or taken back; 78
-the gateway does not let us in; 130 stopped with Ctrl-C.`,
+Exit codes: 0 it was answered; 1 the model or the run failed, or the connection was lost for good; 2 wrong command line; 75 busy: the
+message was not taken, or taken back; 78 the gateway does not let us in; 130 stopped with Ctrl-C.`,
 		Example: `  openclawd agent "hello" --agent eden
   openclawd agent "배포 상태를 요약해 줘" --session agent:eden:ops --thinking high
   git diff | openclawd agent - --agent eden --new
@@ -63,7 +73,7 @@ the gateway does not let us in; 130 stopped with Ctrl-C.`,
 	flags.StringVar(&t.agent, "agent", "", "`ID` of the agent")
 	flags.StringVar(&t.session, "session", "", "`KEY` of the session, or a bare name for one of the agent's")
 	flags.StringVar(&t.model, "model", "", "model to ask instead of the agent's, `PROVIDER/ID`")
-	flags.StringVar(&t.thinking, "thinking", "", "how hard to think, `LEVEL`: off, minimal, low, medium, high, xhigh or max")
+	flags.StringVar(&t.thinking, "thinking", "", "how hard to think, `LEVEL`: "+oneOf(thinkingLevels()))
 	flags.DurationVar(&t.timeout, "timeout", defaultRunTime, "`TIME` that the answer may take, waiting for a turn not counted; 0: no bound")
 	flags.DurationVar(&t.queueWait, "queue-wait", defaultQueueWait, "`TIME` to wait for a turn; 0: as long as it takes")
 	flags.BoolVar(&t.anew, "new", false, "begin the session anew before")
@@ -82,6 +92,7 @@ func (p *process) agent(ctx context.Context, t talking, args []string, stdin io.
 	if err != nil {
 		return err
 	}
+	signal.Ignore(syscall.SIGPIPE) // whoever closes the output stops the run: this must not end before
 	talk := newTalk(p, t, uuid.NewString())
 	dialling, stop := context.WithTimeoutCause(ctx, defaultCallTime, &lateError{defaultCallTime})
 	defer stop()
@@ -89,8 +100,8 @@ func (p *process) agent(ctx context.Context, t talking, args []string, stdin io.
 	if err != nil {
 		return err
 	}
-	defer gateway.Close()
 	talk.gateway = gateway
+	defer func() { _ = talk.gateway.Close() }() // which may be another one by then
 	if t.detach {
 		return talk.leave(ctx, message)
 	}
@@ -103,21 +114,40 @@ func (t *talking) check() error {
 			return &settings.Error{Setting: flag, Value: value.String(), Mend: "give a time such as 2m, or 0 for no bound"}
 		}
 	}
+	if level := strings.ToLower(t.thinking); level != "" && !slices.Contains(thinkingLevels(), level) {
+		return wrongWords("--thinking %q is no level: give %s", t.thinking, oneOf(thinkingLevels()))
+	}
 	return nil
 }
 
-// message is what is said: --new alone is a greeting.
+// oneOf names choices to people.
+func oneOf(choices []string) string {
+	last := len(choices) - 1
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
+}
+
+func wrongWords(format string, args ...any) error {
+	return &usageError{command: "openclawd agent", err: fmt.Errorf(format, args...)}
+}
+
+// errTooLong refuses a message that no gateway takes.
+var errTooLong = errors.New("the message is too long: 1 MiB at most")
+
+// message is what is said: --new alone is a greeting. Of the standard input no more is read than a message may have.
 func (t *talking) message(args []string, stdin io.Reader) (string, error) {
 	text := strings.Join(args, "")
 	if text == "-" {
-		read, err := io.ReadAll(io.LimitReader(stdin, protocol.MaxPayload))
+		read, err := io.ReadAll(io.LimitReader(stdin, coordrun.MaxText+1))
 		if err != nil {
 			return "", fmt.Errorf("read message: %w", err)
 		}
 		text = string(read)
 	}
-	if coordination.TrimJS(text) == "" && !t.anew {
-		return "", &usageError{command: "openclawd agent", err: errors.New("say something: the message is empty")}
+	switch {
+	case len(text) > coordrun.MaxText:
+		return "", errTooLong
+	case coordination.TrimJS(text) == "" && !t.anew:
+		return "", wrongWords("say something: the message is empty; - reads it from standard input")
 	}
 	if t.anew {
 		text = strings.TrimSpace("/new " + text)

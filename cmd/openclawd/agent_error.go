@@ -57,9 +57,10 @@ func (e *interruptedError) Hint() string {
 	return "what was said until then is in the session; openclawd runs show " + e.runID + " tells how it ended"
 }
 
-// runLostError says that the connection ended while a run was under way. The run goes on.
+// runLostError says that the connection ended before the run did, and for good.
 type runLostError struct {
 	runID string
+	taken bool // the gateway had said that it has the message
 	err   error
 }
 
@@ -67,7 +68,25 @@ func (e *runLostError) Error() string { return e.err.Error() }
 func (e *runLostError) Unwrap() error { return e.err }
 func (e *runLostError) Code() string  { return "connection_lost" }
 func (e *runLostError) Hint() string {
-	return "a message that was taken is answered all the same: openclawd runs show " + e.runID
+	if !e.taken {
+		return "whether the message was taken is not known: openclawd runs show " + e.runID
+	}
+	return "if the run had begun it is reported as interrupted, if it waited it is answered after a restart: openclawd runs show " + e.runID
+}
+
+// unreadError says that a run was stopped because nobody reads its answer.
+type unreadError struct {
+	runID string
+	err   error
+}
+
+func (e *unreadError) Error() string {
+	return "the answer cannot be written, run " + e.runID + " is stopped: " + e.err.Error()
+}
+func (e *unreadError) Unwrap() error { return e.err }
+func (e *unreadError) Code() string  { return "output_closed" }
+func (e *unreadError) Hint() string {
+	return "openclawd runs show " + e.runID + " has what was said until then; --detach waits for no answer"
 }
 
 // runError says how a run has ended without an answer.
@@ -82,19 +101,42 @@ func (e *runError) Error() string {
 	case string(coordrun.TimedOut):
 		what = "the answer took too long"
 	case string(coordrun.Aborted):
-		what = "the run was stopped"
 		if e.late {
-			what = "the run was stopped: its turn came when the time of --queue-wait was over"
+			return "the run was stopped: its turn came when the time of --queue-wait was over"
 		}
+		return stoppedBy(e.cause)
 	case string(coordrun.Failed):
 		if e.cause != "" {
 			return e.cause
 		}
 	}
-	if e.cause != "" && !e.late {
+	if e.cause != "" {
 		what += ": " + e.cause
 	}
 	return what
+}
+
+// stoppedBy tells people why a run was aborted. Reasons that nobody here knows are told as they are.
+func stoppedBy(reason string) string {
+	switch reason {
+	case "":
+		return "the run was stopped"
+	case "rpc":
+		return "the run was stopped by somebody else"
+	case "stop":
+		return "the run was stopped: somebody said stop in its session"
+	case "reset":
+		return "the run was stopped: its session was begun anew"
+	case "delete":
+		return "the run was stopped: its session was deleted"
+	case "restart":
+		return "the run was interrupted: the server ended in the middle of it and was started again"
+	case "shutdown":
+		return "the run was interrupted: the server was told to end"
+	case "lease":
+		return "the run was interrupted: the server lost it"
+	}
+	return "the run was stopped: " + reason
 }
 
 func (e *runError) Code() string { return "run_" + e.state }

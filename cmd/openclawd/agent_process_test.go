@@ -184,7 +184,10 @@ func TestBusySessionSaysWhoIsAhead(t *testing.T) {
 	m := startTeam(t, 4)
 	first := m.begins(t, "agent", "please hang", "--session", "agent:eden:main")
 	m.runsIn(t, "running", 1)
-	m.does(t, "agent", "second", "--agent", "eden", "--detach")
+	second := m.does(t, "agent", "second", "--agent", "eden", "--session", "main", "--detach", "--json")
+	if !strings.Contains(second.stdout, `"sessionKey":"agent:eden:main","state":"queued","text":"","ahead":1,`) {
+		t.Errorf("the second: %+v", second)
+	}
 	said := m.does(t, "agent", "third", "--agent", "eden", "--queue-wait", "300ms")
 	if said.code != exitAgain || !strings.HasPrefix(said.stderr, "error: session agent:eden:main is busy: 2 messages ahead, waited 300ms\n") || said.stdout != "" {
 		t.Errorf("busy: %+v", said)
@@ -194,7 +197,7 @@ func TestBusySessionSaysWhoIsAhead(t *testing.T) {
 	if said := m.does(t, "runs", "stop", "--session", "agent:eden:main"); said.code != exitOK || strings.Count(said.stdout, "stopped ") != 2 {
 		t.Errorf("stop: %+v", said)
 	}
-	if said := first(); said.code != exitFailed || said.stdout != "I begin \n" || !strings.HasPrefix(said.stderr, "error: the run was stopped") {
+	if said := first(); said.code != exitFailed || said.stdout != "I begin \n" || !strings.HasPrefix(said.stderr, "error: the run was stopped by somebody else\n") {
 		t.Errorf("the first: %+v", said)
 	}
 }
@@ -219,20 +222,49 @@ func TestInterruptStopsTheRun(t *testing.T) {
 	}
 }
 
-// A server that is killed in the middle of a run says so when it is back, and answers what waited.
+// Nobody reads an answer whose pipe is closed: its run is stopped, long before it would end.
+func TestClosedOutputStopsTheRun(t *testing.T) {
+	t.Parallel()
+	m := startTeam(t, 4)
+	var notes bytes.Buffer
+	cmd := program(t, "agent", "take it slow", "--agent", "eden", "--state-dir", m.dir)
+	cmd.Stderr = &notes
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := said.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := said.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	id := m.runsIn(t, "aborted", 1)[0]
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !strings.HasPrefix(notes.String(), "error: the answer cannot be written, run "+id+" is stopped: ") {
+		t.Errorf("it ended with %d: %s", code, notes.String())
+	}
+}
+
+// A server that is killed in the middle of a run says so when it is back, and answers what waited. Whoever waits hears of both.
 func TestKillInTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
 	m := startTeam(t, 4)
 	lost := m.begins(t, "agent", "please hang", "--agent", "eden")
 	id := m.runsIn(t, "running", 1)[0]
-	if said := m.does(t, "agent", "and then", "--agent", "eden", "--detach"); said.code != exitOK {
-		t.Fatalf("detach: %+v", said)
-	}
+	waits := m.begins(t, "agent", "and then", "--agent", "eden")
+	m.runsIn(t, "queued", 1)
 	m.end(os.Kill)
-	if said := lost(); said.code != exitAgain || !strings.Contains(said.stderr, "hint: a message that was taken is answered all the same: openclawd runs show "+id) {
+	m.start(t)
+	if said := lost(); said.code != exitFailed || !strings.HasPrefix(said.stderr, "error: the run was interrupted: the server ended in the middle of it") {
+		t.Errorf("who was being answered hears %+v", said)
+	}
+	if said := waits(); said.code != exitOK || said.stdout != "one hears and then\n" {
 		t.Errorf("who was waiting hears %+v", said)
 	}
-	m.start(t)
 	m.runsIn(t, "ok", 1)
 	if said := m.does(t, "runs", "show", id); !strings.Contains(said.stdout, "\nstate      aborted (restart)\n") {
 		t.Errorf("the run: %+v", said)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/coordination"
 	coordrun "github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
@@ -26,6 +27,7 @@ type talk struct {
 	heard   *heard
 	screen  *screen
 	taken   takenAnswer
+	losses  int  // of the connection
 	started bool // the answer has
 	late    bool // it had when the message was to be taken back
 }
@@ -46,6 +48,7 @@ type finalAnswer struct {
 				SessionID, Provider, Model string
 				Usage                      json.RawMessage
 			}
+			Prompt json.RawMessage `json:"systemPromptReport"`
 		}
 	}
 }
@@ -67,6 +70,7 @@ type talkAnswer struct {
 	State      string          `json:"state"` // queued with --detach; ok, error, aborted, timed_out
 	Text       string          `json:"text"`
 	Error      string          `json:"error,omitempty"`
+	Warning    string          `json:"warning,omitempty"` // the model was told less than there is
 	Provider   string          `json:"provider,omitempty"`
 	Model      string          `json:"model,omitempty"`
 	Usage      json.RawMessage `json:"usage,omitempty"`
@@ -101,6 +105,9 @@ func (t *talk) leave(ctx context.Context, message string) error {
 	if err != nil {
 		return t.refused(err)
 	}
+	if state.QueueAhead != nil {
+		state.State = string(coordrun.Queued)
+	}
 	return output.JSONLine(t.p.stdout, talkAnswer{RunID: t.runID, SessionKey: t.key(), State: state.State, Ahead: state.QueueAhead})
 }
 
@@ -115,10 +122,11 @@ func (t *talk) hold(ctx context.Context, message string) error {
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	taken, ended := make(chan json.RawMessage, 2), make(chan ending, 1)
-	go func() {
-		payload, err := t.gateway.CallFinal(asking, "agent", t.t.ask(t.runID, message), func(payload json.RawMessage) { taken <- payload })
+	ask := func(gateway *client.Client) {
+		payload, err := gateway.CallFinal(asking, "agent", t.t.ask(t.runID, message), func(payload json.RawMessage) { taken <- payload })
 		ended <- ending{payload, err}
-	}()
+	}
+	go ask(t.gateway)
 	patience := time.NewTimer(defaultCallTime) // for the message to be taken; then, for its turn
 	defer patience.Stop()
 	for {
@@ -134,6 +142,9 @@ func (t *talk) hold(ctx context.Context, message string) error {
 			if t.show() {
 				patience.Stop()
 			}
+			if t.screen.err != nil {
+				return errors.Join(&unreadError{t.runID, t.screen.err}, t.abort(ctx))
+			}
 		case <-patience.C:
 			if t.taken.AcceptedAt == 0 {
 				return &lateError{defaultCallTime}
@@ -145,10 +156,49 @@ func (t *talk) hold(ctx context.Context, message string) error {
 			return t.interrupt(ctx, taken, ended)
 		case end := <-ended:
 			t.show()
-			if end.err != nil {
+			if end.err == nil {
+				return t.finish(ctx, end.payload)
+			}
+			if !t.again(ctx, end.err) {
+				if ctx.Err() != nil {
+					return errors.Join(&interruptedError{t.runID}, t.refused(end.err))
+				}
 				return t.refused(end.err)
 			}
-			return t.finish(ctx, end.payload)
+			patience.Reset(defaultCallTime)
+			go ask(t.gateway)
+		}
+	}
+}
+
+// How long a gateway that is gone may take to come back, how often that is tried, and how many times it may go.
+const (
+	returnTime  = 10 * time.Second
+	returnEvery = 200 * time.Millisecond
+	mostLosses  = 3
+)
+
+// again connects again if the connection was lost, and reports whether it is there. Whoever asks for the run by the same key is answered
+// as it stands then, and starts no other one.
+func (t *talk) again(ctx context.Context, why error) bool {
+	if closed := new(client.ClosedError); !errors.As(why, &closed) || t.losses == mostLosses {
+		return false
+	}
+	t.losses++
+	ctx, stop := context.WithTimeout(ctx, returnTime)
+	defer stop()
+	pause := time.NewTicker(returnEvery)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-pause.C:
+		}
+		if gateway, err := t.p.dial(ctx, t.t.doorway, t.hear); err == nil {
+			_ = t.gateway.Close() // it has ended
+			t.gateway = gateway
+			return true
 		}
 	}
 }
@@ -173,7 +223,26 @@ func (t *talk) key() string {
 	if key := t.heard.key(); key != "" {
 		return key
 	}
-	return t.t.key()
+	return t.whole(t.t.key())
+}
+
+// whole gives a bare name of a session what is left out of it, by what the gateway has said when it let us in.
+func (t *talk) whole(name string) string {
+	var greeting struct {
+		SessionDefaults struct{ DefaultAgentID, MainSessionKey, Scope string }
+	}
+	if json.Unmarshal(t.gateway.Hello().Snapshot, &greeting) != nil {
+		return name
+	}
+	defaults := greeting.SessionDefaults
+	key, err := coordination.SessionKeyOf(name, defaults.DefaultAgentID)
+	switch {
+	case err != nil:
+		return name // the gateway says what is wrong with it
+	case defaults.Scope == "global" && key.Agent != "" && key == coordination.MainKey(key.Agent):
+		return defaults.MainSessionKey
+	}
+	return key.String()
 }
 
 // finish says how the run has ended.
@@ -201,10 +270,14 @@ func (t *talk) finish(ctx context.Context, payload json.RawMessage) error {
 	if a.Error == "" && state.State == string(coordrun.Aborted) {
 		a.Error = meta.StopReason
 	}
+	a.Warning = cutWarning(meta.Prompt)
 	if t.t.asJSON {
 		err = output.JSONLine(t.p.stdout, a)
 	} else {
 		err = t.screen.end(a.Text)
+		if a.Warning != "" {
+			fmt.Fprintf(t.p.stderr, "warning: %s\n", a.Warning)
+		}
 	}
 	if state.State == string(coordrun.OK) {
 		return err
@@ -300,7 +373,7 @@ func (t *talk) refused(err error) error {
 		return &callError{reason: why}
 	}
 	if closed := new(client.ClosedError); errors.As(err, &closed) {
-		return &runLostError{t.runID, err}
+		return &runLostError{t.runID, t.taken.AcceptedAt != 0, err}
 	}
 	return err
 }

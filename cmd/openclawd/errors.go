@@ -32,7 +32,6 @@ func exitCode(err error) int {
 		lost   *lostError
 		called *callError
 		busy   *busyError
-		gone   *runLostError
 		broken *interruptedError
 	)
 	switch {
@@ -44,7 +43,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &called):
 		return called.exit()
-	case errors.As(err, &locked), errors.As(err, &late), errors.As(err, &lost), errors.As(err, &busy), errors.As(err, &gone),
+	case errors.As(err, &locked), errors.As(err, &late), errors.As(err, &lost), errors.As(err, &busy),
 		errors.Is(err, context.Canceled):
 		return exitAgain
 	case errors.As(err, &config):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,8 +87,9 @@ func (c *checkup) failed(code, where, mend string, err error) {
 const configPrefix = "config_"
 
 func (c *checkup) checkConfig() {
-	for i := range c.place.Findings {
-		f := &c.place.Findings[i]
+	findings := append(slices.Clone(c.place.Findings), settings.CheckModels(c.place.Config, c.getenv)...)
+	for i := range findings {
+		f := &findings[i]
 		severity := severityWarning
 		if f.Severity == config.Error {
 			severity = severityError
@@ -104,7 +106,7 @@ func (c *checkup) checkConfig() {
 	switch {
 	case !c.place.Config.Found:
 		c.ok(configPrefix+"absent", file, "there is no configuration: the defaults are in force")
-	case len(c.place.Findings) == 0:
+	case len(findings) == 0:
 		c.ok(configPrefix+"usable", file, "the configuration can be used: %s", output.Count(int64(len(c.place.Config.Agents)), "agent"))
 	}
 }
