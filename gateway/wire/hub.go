@@ -141,7 +141,8 @@ func (h *Hub) begun(ctx context.Context) error {
 	}
 }
 
-func (h *Hub) enter(ctx context.Context) error {
+// take takes one of most places, and waits until Run has begun. Whoever has it calls giveBack.
+func (h *Hub) take(ctx context.Context, taken *int, most int) error {
 	if err := h.begun(ctx); err != nil {
 		return err
 	}
@@ -150,24 +151,26 @@ func (h *Hub) enter(ctx context.Context) error {
 	switch {
 	case h.closed:
 		return errStopping
-	case h.places >= h.opts.MaxClients:
+	case *taken >= most:
 		return errFull
 	}
-	h.places++
+	*taken++
 	h.gone.Add(1)
 	return nil
 }
 
-func (h *Hub) leave() {
+func (h *Hub) giveBack(taken *int) {
 	h.mu.Lock()
-	h.places--
+	*taken--
 	h.mu.Unlock()
 	h.gone.Done()
 }
 
+func (h *Hub) leave() { h.giveBack(&h.places) }
+
 // accept makes a client of a request.
 func (h *Hub) accept(w http.ResponseWriter, r *http.Request) {
-	switch err := h.enter(r.Context()); {
+	switch err := h.take(r.Context(), &h.places, h.opts.MaxClients); {
 	case errors.Is(err, errFull):
 		h.stats.refuse(RefusedFull)
 		w.Header().Set("Retry-After", "5")

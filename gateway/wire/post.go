@@ -27,7 +27,7 @@ func (h *Hub) post(w http.ResponseWriter, r *http.Request, answer http.Handler) 
 	if !h.letsIn(w, r) {
 		return
 	}
-	switch err := h.beginPost(r.Context()); {
+	switch err := h.take(r.Context(), &h.posts, h.opts.MaxPosts); {
 	case errors.Is(err, errFull):
 		h.stats.refuse(RefusedFull)
 		w.Header().Set("Retry-After", "5")
@@ -39,36 +39,11 @@ func (h *Hub) post(w http.ResponseWriter, r *http.Request, answer http.Handler) 
 		refuse(w, http.StatusServiceUnavailable, "stopping", err.Error())
 		return
 	}
-	defer h.endPost()
+	defer h.giveBack(&h.posts)
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
 	defer context.AfterFunc(h.serving, func() { end(ErrStopping) })()
 	h.guard(w, r.WithContext(ctx), answer)
-}
-
-// beginPost takes a place for a request, and waits until Run has begun.
-func (h *Hub) beginPost(ctx context.Context) error {
-	if err := h.begun(ctx); err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.closed:
-		return errStopping
-	case h.posts >= h.opts.MaxPosts:
-		return errFull
-	}
-	h.posts++
-	h.gone.Add(1)
-	return nil
-}
-
-func (h *Hub) endPost() {
-	h.mu.Lock()
-	h.posts--
-	h.mu.Unlock()
-	h.gone.Done()
 }
 
 // guard answers for a handler that panics before it has said anything, and ends the connection of one that has.
