@@ -29,7 +29,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/projections/work"
@@ -42,24 +44,10 @@ func definitions() []projections.Definition {
 	return []projections.Definition{session.Definition(), runs.Definition(), work.Definition()}
 }
 
-// emptyLog is the file of a log that has its tables: to copy it is much quicker than to make them for each test.
-var emptyLog = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "runner-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "log.db")
-	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-	if err != nil {
-		return nil, err
-	}
-	_, err = projections.Start(context.Background(), db, definitions(), projections.Options{Rules: coordination.RulesV2})
-	if err = errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+// emptyLog is the file of a log that has its tables.
+var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
+	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+}, definitions()...))
 
 // setting is what a test has of its own.
 type setting struct {

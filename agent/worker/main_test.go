@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -40,23 +41,10 @@ type log struct {
 	engine *projections.Engine
 }
 
-// emptyLog is the file of a log that has its tables: to copy it is much quicker than to make them for each test.
-var emptyLog = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "worker-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "log.db")
-	l, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+// emptyLog is the file of a log that has its tables.
+var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
+	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+}, work.Definition()))
 
 func open(path string) (*log, error) {
 	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})

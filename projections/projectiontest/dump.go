@@ -1,5 +1,5 @@
-// Package projectiontest shows the tables of projections in a canonical form, so that tests can compare how they came about. It is for
-// tests only.
+// Package projectiontest makes logs with the tables of projections, shows those tables in a canonical form, so that tests can compare how
+// they came about, and how SQLite reads them. It is for tests only.
 package projectiontest
 
 import (

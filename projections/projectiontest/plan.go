@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// WantPlan fails t unless SQLite runs the query by the step uses and walks through no table: what it reads must not grow with the log.
-// The list of a json_each is walked through, it is as long as the question.
-func WantPlan(t testing.TB, log Viewer, uses, query string, args ...any) {
+// Plan is how SQLite runs a query, a line for each step.
+func Plan(t testing.TB, log Viewer, query string, args ...any) string {
 	t.Helper()
 	var plan strings.Builder
 	err := log.View(t.Context(), func(tx *sql.Tx) error {
@@ -30,7 +29,14 @@ func WantPlan(t testing.TB, log Viewer, uses, query string, args ...any) {
 	if err != nil {
 		t.Fatalf("plan of %s: %v", query, err)
 	}
-	steps := plan.String()
+	return plan.String()
+}
+
+// WantPlan fails t unless SQLite runs the query by the step uses and walks through no table: what it reads must not grow with the log.
+// The list of a json_each is walked through, it is as long as the question.
+func WantPlan(t testing.TB, log Viewer, uses, query string, args ...any) {
+	t.Helper()
+	steps := Plan(t, log, query, args...)
 	if !strings.Contains(steps, uses) || strings.Contains(strings.ReplaceAll(steps, "SCAN j VIRTUAL TABLE", ""), "SCAN") {
 		t.Errorf("plan of %s\n%s\nwant %s and no scan", query, steps, uses)
 	}

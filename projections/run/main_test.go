@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -19,6 +18,7 @@ import (
 	decide "github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/run"
@@ -62,23 +62,10 @@ func copyEmpty(t testing.TB, path string) {
 	}
 }
 
-var emptyLog = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "run-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "log.db")
-	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-	if err != nil {
-		return nil, err
-	}
-	_, err = projections.Start(context.Background(), db, []projections.Definition{run.Definition()}, projections.Options{Rules: coordination.RulesV2})
-	if err = errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+// emptyLog is the file of a log that has its tables.
+var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
+	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+}, run.Definition()))
 
 // openAt opens a log that the caller must close.
 func openAt(t testing.TB, path string) *log {

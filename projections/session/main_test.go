@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -56,25 +55,10 @@ func setup(t testing.TB) *log {
 	return l
 }
 
-// emptyLog is the file of a log that has its tables: to copy it is much quicker than to make them for each test.
-var emptyLog = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "session-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "log.db")
-	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-	if err != nil {
-		return nil, err
-	}
-	defs := []projections.Definition{session.Definition()}
-	_, err = projections.Start(context.Background(), db, defs, projections.Options{Rules: coordination.RulesV2})
-	if err = errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+// emptyLog is the file of a log that has its tables.
+var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
+	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+}, session.Definition()))
 
 // openAt opens a log that the caller must close.
 func openAt(t testing.TB, path string) *log {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"database/sql"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,7 +38,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			projectiontest.WantPlan(t, db, c.uses, c.query, c.args...)
-			if steps := plan(t, db, c.query, c.args...); strings.Contains(steps, "TEMP B-TREE") {
+			if steps := projectiontest.Plan(t, db, c.query, c.args...); strings.Contains(steps, "TEMP B-TREE") {
 				t.Errorf("it reads all before it gives the first:\n%s", steps)
 			}
 		})
@@ -71,30 +70,6 @@ func TestCountsAreKeptByAgent(t *testing.T) {
 	if rows != 3 {
 		t.Errorf("%d rows for 3 agents", rows)
 	}
-}
-
-func plan(t *testing.T, db *sqlite.DB, query string, args ...any) (steps string) {
-	t.Helper()
-	err := db.View(t.Context(), func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id, parent, unused int
-			var step string
-			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-				return err
-			}
-			steps += step + "\n"
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return steps
 }
 
 func openPlain(t *testing.T) *sqlite.DB {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -18,6 +17,7 @@ import (
 	queue "github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/work"
@@ -46,23 +46,10 @@ func setup(t testing.TB) *log {
 	return l
 }
 
-// emptyLog is the file of a log that has its tables: to copy it is much quicker than to make them for each test.
-var emptyLog = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "work-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "log.db")
-	l, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+// emptyLog is the file of a log that has its tables.
+var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
+	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+}, work.Definition()))
 
 // emptyAt puts an empty log into a directory.
 func emptyAt(t testing.TB, dir string) (path string) {
