@@ -1,0 +1,60 @@
+package handoff
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/big"
+	"strings"
+)
+
+// decimal is a number as exactly as it is written: 0.digits times ten to the power of exponent. Equal numbers are equal decimals: digits
+// begins and ends with none that is 0, and zero has none at all and no sign.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent *big.Int // nil of zero
+}
+
+// decimalOf reads a number of JSON.
+func decimalOf(n json.Number) (d decimal) {
+	s, negative := strings.CutPrefix(string(n), "-")
+	mantissa, power := s, ""
+	if e := strings.IndexAny(s, "eE"); e >= 0 {
+		mantissa, power = s[:e], s[e+1:]
+	}
+	before, after, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(before+after, "0")
+	leading := len(before) + len(after) - len(digits)
+	if d.digits = strings.TrimRight(digits, "0"); d.digits == "" {
+		return decimal{}
+	}
+	d.negative, d.exponent = negative, new(big.Int)
+	if power != "" {
+		d.exponent.SetString(strings.TrimPrefix(power, "+"), 10)
+	}
+	d.exponent.Add(d.exponent, big.NewInt(int64(len(before)-leading)))
+	return d
+}
+
+// compare is less than, equal to, or more than 0 as d without its sign is less than, equal to, or more than o without its own.
+func (d decimal) compare(o decimal) int {
+	if d.digits == "" || o.digits == "" {
+		return cmp.Compare(len(d.digits), len(o.digits))
+	}
+	if c := d.exponent.Cmp(o.exponent); c != 0 {
+		return c
+	}
+	return strings.Compare(d.digits, o.digits)
+}
+
+// String is the same text for equal numbers.
+func (d decimal) String() string {
+	if d.digits == "" {
+		return "0"
+	}
+	sign := ""
+	if d.negative {
+		sign = "-"
+	}
+	return sign + "0." + d.digits + "e" + d.exponent.String()
+}
