@@ -1,0 +1,207 @@
+package a2a
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/handoff"
+)
+
+// Values of waitStatus, which says why nobody has answered.
+const (
+	statusTimeout   = "timeout"       // it took too long
+	statusQueue     = "queue_timeout" // no permit in time
+	statusError     = "error"
+	statusAborted   = "aborted"
+	statusNotFound  = "not_found"
+	statusEmpty     = "empty"
+	statusDispatch  = "dispatch_failed"
+	statusCancelled = "cancelled"
+	statusKilled    = "killed"
+	statusAbandoned = "abandoned"
+)
+
+// Reasons why a flow takes fewer turns than it might. Those of EndsEarly go with them.
+const (
+	endedEmpty   = "empty_reply"
+	endedTimeout = "turn_timeout"
+	endedError   = "agent_error"
+	endedSkip    = "explicit_skip"
+	endedAborted = "aborted"
+)
+
+// reasonLength bounds what an event says of what went wrong, in characters.
+const reasonLength = 500
+
+// excerpt is how a text stands in an event or a prompt: what Cut keeps of it. What looks like a secret was masked in all of it before, so it
+// is enough to look at its beginning.
+func excerpt(text string, length int) string { return Cut(clip(text, 8*length+4<<10), length) }
+
+// reason is how something that went wrong stands in an event.
+func reason(text string) string { return excerpt(text, reasonLength) }
+
+// clip keeps at most so many bytes of a text, and no part of a character.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+func (f *Flow) created() Event {
+	data := f.A2AJobCreated
+	data.Context = f.contextAs(coordination.RoleOrchestration)
+	return Event{coordination.TypeA2AJobCreated, f.FromAgent, data}
+}
+
+func (f *Flow) sent(warnings []string) Event {
+	data := coordination.A2ASend{
+		Context: f.context(f.requester(), f.target()), FromAgent: f.FromAgent, ToAgent: f.ToAgent, TargetSessionKey: f.TargetSessionKey,
+		Message: excerpt(f.Message, MessageLength), RunID: f.JobID, JobID: f.JobID, MessageIntent: f.MessageIntent,
+		PayloadType: f.PayloadType, PayloadJSON: f.PayloadJSON, PayloadWarnings: warnings, Origin: f.Origin,
+	}
+	if Kind(f.Kind) == Spawn {
+		data.Message = excerpt(f.Message, PreviewLength)
+		data.ReplyPreview = data.Message
+	}
+	return Event{coordination.TypeA2ASend, f.FromAgent, data}
+}
+
+func (f *Flow) concurrency(typ string, active, waiting int) Event {
+	return Event{typ, f.ToAgent, coordination.A2AConcurrency{
+		Context: f.contextAs(coordination.RoleObservability), FromAgent: f.FromAgent, ToAgent: f.ToAgent, JobID: f.JobID,
+		ActiveCount: active, QueuedCount: waiting, QueueTimeoutMs: f.queueMs(),
+	}}
+}
+
+// running is how a flow goes on. What it says is all of the state, so that folding it needs nothing of what was before.
+func (f *Flow) running(job coordination.A2AJob) Event {
+	return f.job(coordination.TypeA2AJobRunning, job)
+}
+
+func (f *Flow) job(typ string, data coordination.A2AJob) Event {
+	data.Context = f.contextAs(coordination.RoleOrchestration)
+	data.JobID, data.Kind, data.FromAgent, data.ToAgent = f.JobID, f.Kind, f.FromAgent, f.ToAgent
+	return Event{typ, f.FromAgent, data}
+}
+
+// putOff looks after a flow later.
+func (f *Flow) putOff(due int64) Event {
+	return f.running(coordination.A2AJob{
+		Phase: string(f.Phase), DueAtMs: due, Speaker: f.Speaker, Turn: f.Turn, RunID: f.RunID, Attempt: f.Attempt,
+	})
+}
+
+// answered is an answer: the first one, of turn 0, or that of a turn. ended says why no other turn follows though some are left. One that is
+// nothing but a payload hands that over.
+func (f *Flow) answered(turn int, text, ended string) Event {
+	e := f.response(turn)
+	e.Message, e.ReplyPreview = excerpt(text, MessageLength), excerpt(text, PreviewLength)
+	e.TerminationReason = ended
+	e.PayloadType, e.PayloadJSON = payloadOf(text)
+	return Event{coordination.TypeA2AResponse, e.FromAgent, e}
+}
+
+// payloadOf is the payload that an answer consists of: one JSON object, alone or in a fence. It is "" where that keeps not all rules of its
+// type, as where it is only text.
+func payloadOf(text string) (typ, payload string) {
+	if len(text) > maxRead {
+		return "", ""
+	}
+	text = coordination.TrimJS(Plain(text))
+	if fenced, opened := strings.CutPrefix(text, "```json"); opened {
+		body, closed := strings.CutSuffix(fenced, "```")
+		if !closed {
+			return "", ""
+		}
+		text = coordination.TrimJS(body)
+	}
+	if !strings.HasPrefix(text, "{") {
+		return "", ""
+	}
+	p, _ := handoff.Parse(text)
+	if p == nil {
+		return "", ""
+	}
+	masked := maskJSON(text)
+	if p, _ = handoff.Parse(masked); p == nil { // what keeps the rules no longer is none
+		return "", ""
+	}
+	return string(p.Type), masked
+}
+
+// silence is why there is no first answer.
+type silence struct {
+	outcome, status, err string
+	blocked              bool // by no permit
+}
+
+// unanswered stands in the place of a first answer. It goes the way that the answer would have gone.
+func (f *Flow) unanswered(why silence) Event {
+	e := f.response(0)
+	text := OutcomeText(reason(why.err), why.status)
+	if why.status == statusTimeout && why.err == "" && f.waitMs() != WaitMs {
+		text = OutcomeText("대기 시간 "+strconv.FormatInt(f.waitMs()/1000, 10)+"초 초과", "")
+	}
+	e.Message, e.ReplyPreview = excerpt(text, MessageLength), excerpt(text, PreviewLength)
+	e.Outcome, e.WaitStatus, e.WaitError, e.ConcurrencyBlocked = why.outcome, why.status, reason(why.err), why.blocked
+	return Event{coordination.TypeA2AResponse, e.FromAgent, e}
+}
+
+// response is what all responses of a turn say.
+func (f *Flow) response(turn int) coordination.A2AResponse {
+	speaker, listener := f.at(turn)
+	data := coordination.A2AResponse{
+		Context: f.context(speaker, listener), FromAgent: speaker.agent, ToAgent: listener.agent, TargetSessionKey: listener.session,
+		RunID: f.RunID, JobID: f.JobID, MessageIntent: f.MessageIntent,
+	}
+	if data.RunID == "" {
+		data.RunID = f.JobID // it was never dispatched
+	}
+	if turn > 0 {
+		data.Turn, data.MaxTurns = turn, f.turns()
+	}
+	if turn%2 == 0 {
+		data.InResponseToPayload = f.PayloadType
+	}
+	if Kind(f.Kind) == Spawn {
+		data.Turn, data.MaxTurns = 1, 1
+	}
+	return data
+}
+
+func (f *Flow) retry(n int, why Failure, text string, pauseMs, now int64) Event {
+	return Event{coordination.TypeA2ARetry, f.ToAgent, coordination.A2ARetry{
+		Context: f.contextAs(coordination.RoleObservability), FromAgent: f.FromAgent, ToAgent: f.ToAgent, RunID: f.RunID, JobID: f.JobID,
+		Attempt: n, MaxAttempts: MaxRetries, ErrorCategory: why.Category, ErrorCode: why.Code, Reason: cmp.Or(reason(text), why.Code), BackoffMs: pauseMs,
+		ElapsedMs: max(now-f.CreatedAt, 0),
+	}}
+}
+
+func (f *Flow) dispatchFailed(runID, session, code, why string) Event {
+	return Event{coordination.TypeA2ADispatchFailed, f.FromAgent, coordination.A2ARefusal{
+		Context: f.contextAs(coordination.RoleObservability), FromAgent: f.FromAgent, ToAgent: f.ToAgent, TargetSessionKey: session,
+		RunID: runID, JobID: f.JobID, Code: code, Reason: reason(why),
+	}}
+}
+
+func (f *Flow) spawned() Event {
+	preview := excerpt(f.Message, PreviewLength)
+	return Event{coordination.TypeA2ASpawn, f.FromAgent, coordination.A2ASpawn{
+		Context: f.context(f.requester(), f.target()), FromAgent: f.FromAgent, ToAgent: f.ToAgent, TargetSessionKey: f.TargetSessionKey,
+		Message: preview, ReplyPreview: preview, Label: f.Label,
+	}}
+}
+
+func (f *Flow) spawnResult(status, why string) Event {
+	data := coordination.A2ASpawnResult{
+		Context: f.context(f.requester(), f.target()), FromAgent: f.FromAgent, ToAgent: f.ToAgent, TargetSessionKey: f.TargetSessionKey,
+		RunID: f.JobID, Status: status, Error: reason(why), ReplyPreview: excerpt(f.Message, PreviewLength),
+	}
+	if status == coordination.SpawnAccepted {
+		data.Label = f.Label
+	}
+	return Event{coordination.TypeA2ASpawnResult, f.FromAgent, data}
+}

@@ -1,0 +1,59 @@
+package a2a
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// maskJSON masks what looks like a secret, and leaves JSON that is as good as before. Where masking the text as a whole would break it, each
+// member is masked by itself, together with its name.
+func maskJSON(text string) string {
+	masked := coordination.Mask(text)
+	if masked == text || json.Valid([]byte(masked)) {
+		return masked
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return masked
+	}
+	return written(maskValue("", value))
+}
+
+// maskValue masks a value, which has a name where it is a member.
+func maskValue(name string, value any) any {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			v[i] = maskValue(name, v[i])
+		}
+		return v
+	case map[string]any:
+		masked := make(map[string]any, len(v))
+		for name := range v {
+			masked[coordination.Mask(name)] = maskValue(name, v[name])
+		}
+		return masked
+	case string:
+		value = coordination.Mask(v)
+	}
+	if pair := written(name) + ":" + written(value); coordination.Mask(pair) != pair {
+		return "***"
+	}
+	return value
+}
+
+// written is a value of JSON as it stands in a text: no longer than it has to be.
+func written(value any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(value) != nil {
+		return `""` // what was read can be written
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,17 @@
+package a2a
+
+// OutcomeText is what a response says that has no answer, as seed 000 has it in §11.2: the first row that fits.
+func OutcomeText(waitError, waitStatus string) string {
+	const text = "[outcome] blocked: 응답을 받지 못했습니다"
+	switch {
+	case waitError != "":
+		return text + " (" + waitError + ")"
+	case waitStatus == statusNotFound:
+		return text + " (실행 상태를 찾을 수 없음)"
+	case waitStatus == statusError:
+		return text + " (실행 오류)"
+	case waitStatus == statusTimeout:
+		return text + " (대기 시간 300초 초과)"
+	}
+	return text
+}
