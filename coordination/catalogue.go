@@ -24,6 +24,7 @@ const (
 	TypeA2AJobFailed    = "a2a.job.failed"
 	TypeA2AJobAbandoned = "a2a.job.abandoned"
 	TypeA2AJobResumed   = "a2a.job.resumed"
+	TypeA2AJobCancelled = "a2a.job.cancelled"
 )
 
 // Collaboration in Discord threads.
@@ -214,6 +215,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeA2AJobFailed, Role: RoleOrchestration, Doc: "a job ended with an error"},
 	{Type: TypeA2AJobAbandoned, Role: RoleOrchestration, Doc: "a job was given up: too old or resumed too often"},
 	{Type: TypeA2AJobResumed, Role: RoleOrchestration, Doc: "a job goes on after a restart"},
+	{Type: TypeA2AJobCancelled, Role: RoleOrchestration, Doc: "somebody has stopped a job"},
 	{Type: TypeA2ACollaborateRequested, Role: RoleOrchestration, Doc: "an agent asks another for help in a thread"},
 	{Type: TypeA2ACollaborateSent, Role: RoleOrchestration, Doc: "the request stands in the thread"},
 	{Type: TypeA2ACollaborateFailed, Role: RoleOrchestration, Doc: "the request could not be posted"},

@@ -6,6 +6,9 @@ const (
 	OutcomeValueNoReply   = "no_reply"  // delivered, nobody answered
 	OutcomeValueFailed    = "failed"    // the flow itself failed
 	OutcomeValueAbandoned = "abandoned" // the job was given up
+	OutcomeValueCancelled = "cancelled" // somebody has stopped it
+	OutcomeValueKilled    = "killed"    // a sub-agent was stopped
+	OutcomeValueTimeout   = "timeout"   // a sub-agent took too long
 )
 
 // A2ASend is the data of a2a.send, from either a message or a spawn. Message is at most 4000 characters.
@@ -21,6 +24,9 @@ type A2ASend struct {
 	MessageIntent    string `json:"messageIntent,omitempty"`
 	PayloadType      string `json:"payloadType,omitempty"`
 	PayloadJSON      string `json:"payloadJson,omitempty"`
+
+	PayloadWarnings []string `json:"payloadWarnings,omitempty"` // why the payload that was given is not here, or differs from one that is open
+	Origin          string   `json:"origin,omitempty"`          // tool, http, cli, discord, ...: by which way it came
 }
 
 // A2AResponse is the data of a2a.response. Outcome is set when there is no answer, and Message then says so.
@@ -85,6 +91,7 @@ type A2ASpawn struct {
 const (
 	SpawnAccepted = "accepted"
 	SpawnError    = "error"
+	SpawnKilled   = "killed"
 )
 
 // A2ASpawnResult is the data of a2a.spawn_result.
@@ -162,22 +169,70 @@ type A2AConcurrency struct {
 	QueueTimeoutMs int64  `json:"queueTimeoutMs"`
 }
 
-// A2AJob is the data of the a2a.job types. Phase and what follows it are what a restart needs to go on.
+// A2AJobCreated is the data of a2a.job.created: an exchange or a delegation is wanted, and this is all that is needed to go on with it after
+// any restart. It stands in the log before anything is dispatched.
+type A2AJobCreated struct {
+	Context
+	JobID     string `json:"jobId"` // also the id of its first run
+	Kind      string `json:"kind"`  // send, spawn
+	FromAgent string `json:"fromAgent"`
+	ToAgent   string `json:"toAgent"`
+	Phase     string `json:"phase"` // dispatching or waiting
+	DueAtMs   int64  `json:"dueAtMs,omitempty"`
+
+	RequesterSessionKey string `json:"requesterSessionKey"`         // who is told what came of it
+	RequesterRunID      string `json:"requesterRunId,omitempty"`    // the run that wanted it
+	TargetSessionKey    string `json:"targetSessionKey"`            // where the target answers
+	DisplayKey          string `json:"displayKey,omitempty"`        // the session that was asked for
+	Origin              string `json:"origin,omitempty"`            // as of A2ASend
+	IdempotencyKey      string `json:"idempotencyKey,omitempty"`    // as the client gave it
+	Fingerprint         string `json:"fingerprint,omitempty"`       // of what was asked for: a repeated key has to ask for the same
+	Message             string `json:"message"`                     // all of it
+	MessageIntent       string `json:"messageIntent,omitempty"`     // of a send
+	ConfiguredMaxTurns  int    `json:"configuredMaxTurns"`          // of a send, as all up to NoAnnounce
+	EffectiveTurns      int    `json:"effectiveTurns"`              // how many of them it may take
+	MaxFlows            int    `json:"maxFlows,omitempty"`          // exchanges that the target may have at a time
+	QueueTimeoutMs      int64  `json:"queueTimeoutMs,omitempty"`    // how long it may wait to be one of them
+	WaitMs              int64  `json:"waitMs,omitempty"`            // for the first answer, from the beginning of its run
+	PayloadType         string `json:"payloadType,omitempty"`       // of the structured handoff
+	PayloadJSON         string `json:"payloadJson,omitempty"`       // likewise
+	PayloadSubject      string `json:"payloadSubject,omitempty"`    // its taskId or questionId
+	PayloadHash         string `json:"payloadHash,omitempty"`       // of all that it says
+	NoAnnounce          bool   `json:"noAnnounce,omitempty"`        // nothing is posted at the end
+	AnnounceChannel     string `json:"announceChannel,omitempty"`   // where it is posted; "" is nowhere
+	AnnounceTo          string `json:"announceTo,omitempty"`        //
+	AnnounceAccountID   string `json:"announceAccountId,omitempty"` //
+	AnnounceThreadID    string `json:"announceThreadId,omitempty"`  //
+	SourceChannel       string `json:"sourceChannel,omitempty"`     // where the requester is spoken to
+	FromName            string `json:"fromName,omitempty"`          // how people call the requester
+	ToName              string `json:"toName,omitempty"`            //
+
+	Label    string `json:"label,omitempty"`    // of a spawn, as all that follows
+	Model    string `json:"model,omitempty"`    // provider/id
+	Thinking string `json:"thinking,omitempty"` //
+	RunMs    *int64 `json:"runMs,omitempty"`    // how long the child may take; 0 is for ever; nil is as configured
+	Cleanup  string `json:"cleanup,omitempty"`  // keep, delete: what becomes of the child's session
+}
+
+// A2AJob is the data of the other a2a.job types.
 type A2AJob struct {
 	Context
 	JobID       string `json:"jobId"`
+	Kind        string `json:"kind,omitempty"`
 	FromAgent   string `json:"fromAgent"`
 	ToAgent     string `json:"toAgent"`
-	Status      string `json:"status,omitempty"`
-	Phase       string `json:"phase,omitempty"` // dispatching, waiting_first_reply, turn, announcing
-	Speaker     string `json:"speaker,omitempty"`
-	Turn        int    `json:"turn,omitempty"`
-	RunID       string `json:"runId,omitempty"`
-	LastText    string `json:"lastText,omitempty"`
-	Attempt     int    `json:"attempt,omitempty"`
+	Phase       string `json:"phase,omitempty"`    // of a2a.job.running: waiting, turn, announcing, posting
+	DueAtMs     int64  `json:"dueAtMs,omitempty"`  // likewise: when it is looked after again, ms since 1970
+	Speaker     string `json:"speaker,omitempty"`  // the agent whose answer is waited for
+	Turn        int    `json:"turn,omitempty"`     // of phase turn, from 1; after that, how many were taken
+	RunID       string `json:"runId,omitempty"`    // the run that is waited for
+	Attempt     int    `json:"attempt,omitempty"`  // at the first answer, and at posting, from 1
+	LastText    string `json:"lastText,omitempty"` // how the answer began that led here, at most 200 characters
 	ResumeCount int    `json:"resumeCount,omitempty"`
-	Outcome     string `json:"outcome,omitempty"`
-	Reason      string `json:"reason,omitempty"`
+	Post        string `json:"post,omitempty"`    // of phase posting: what is to be posted
+	Outcome     string `json:"outcome,omitempty"` // of the types that end it, as all that follows
+	Reason      string `json:"reason,omitempty"`  // also of a2a.job.running: why fewer turns were taken than might have been
+	By          string `json:"by,omitempty"`
 	Error       string `json:"error,omitempty"`
 }
 

@@ -13,6 +13,8 @@ type RunQueued struct {
 	Cause      string `json:"cause"`               // who asks: agent, chat, http, a2a, ...
 	By         string `json:"by,omitempty"`        // the client that asked
 	RetryOf    string `json:"retryOf,omitempty"`   // the run that was asked for at first, where this one repeats it
+	JobID      string `json:"jobId,omitempty"`     // the exchange or delegation that waits for it
+	DueAtMs    int64  `json:"dueAtMs,omitempty"`   // it does not begin before, ms since 1970
 	OnRestart  string `json:"onRestart,omitempty"` // what becomes of it when a restart breaks it off: "" is reported only, retry
 
 	Earlier []string `json:"earlier,omitempty"` // runs that were broken off, and that this one repeats, the first first; a few

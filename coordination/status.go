@@ -15,20 +15,24 @@ const (
 const ArchiveAfterMs = 24 * 60 * 60 * 1000
 
 // Terminal says whether an event, being the latest of its work session, is one after which nothing more is expected.
-// Tasks that are completed or cancelled are terminal by type under both sets of rules: their events carry no status.
+// Tasks that are completed or cancelled are terminal by type under both sets of rules: their events carry no status. So are the ends of our
+// own runs and flows, and messages that were refused: what else goes on is known by what is open.
 func Terminal(_ Rules, r *Record) bool {
 	switch r.Type {
 	case TypeA2AComplete, TypeContinuationComplete, TypeContinuationCompleted,
-		TypeTaskCompleted, TypeTaskForceCompleted, TypeTaskCancelled:
+		TypeTaskCompleted, TypeTaskForceCompleted, TypeTaskCancelled,
+		TypeRunEnded, TypeRunFailed, TypeRunAborted, TypeRunTimedOut,
+		TypeA2AJobCompleted, TypeA2AJobFailed, TypeA2AJobAbandoned, TypeA2AJobCancelled,
+		TypeA2AForbidden, TypeA2ADispatchFailed, TypeA2ASendPolicyRejected:
 		return true
 	case TypeA2ASpawnResult:
-		return r.Facts.Status == SpawnError
+		return r.Facts.Status == SpawnError || r.Facts.Status == SpawnKilled
 	}
 	return strings.HasPrefix(r.Type, "task.") && terminalTaskState(firstText(r.Facts.Status, r.Status))
 }
 
 // SessionStatus is a work session's status at nowMs. lastMs and latestTerminal are of the latest of all its events;
-// open says whether a conversation, child run or task of it is still open.
+// open says whether a conversation, task, flow or run of it is still open.
 func SessionStatus(nowMs, lastMs float64, latestTerminal, open bool) Status {
 	switch {
 	case nowMs-lastMs > ArchiveAfterMs:

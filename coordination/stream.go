@@ -29,6 +29,9 @@ func RunStream(runID string) string { return hashedStream("run/", runID) }
 // WorkStream is the stream of something that has to be done outside.
 func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
 
+// JobStream is the stream of a job: an exchange between agents, or a delegation.
+func JobStream(jobID string) string { return hashedStream("job/", jobID) }
+
 func hashedStream(family, id string) string {
 	if isStreamID(id) {
 		return family + id

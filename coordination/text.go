@@ -188,12 +188,20 @@ func cut(text string, limit int) string {
 	if limit <= len(dots) {
 		return dots[:max(0, limit)]
 	}
+	return strings.TrimRightFunc(Head(text, limit-len(dots)), isSpaceJS) + dots
+}
+
+// Head is a text up to at most limit characters. It does not part a character from the marks that belong to it.
+func Head(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
 	runes := []rune(text)
-	end := limit - len(dots)
+	end := max(0, limit)
 	for end > 0 && (joins(runes[end]) || runes[end-1] == zeroWidthJoiner || splitsFlag(runes, end)) {
 		end--
 	}
-	return strings.TrimRightFunc(string(runes[:end]), isSpaceJS) + dots
+	return string(runes[:end])
 }
 
 const zeroWidthJoiner = '\u200D'

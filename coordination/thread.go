@@ -24,8 +24,9 @@ type Step struct {
 //	a2a.send, a2a.spawn, a2a.spawn_result accepted   open, waiting
 //	a2a.response                                     open; active, or blocked or no_reply when it says so
 //	a2a.complete                                     closed; done, blocked or no_reply when it says so
-//	a2a.spawn_result error                           closed, blocked
+//	a2a.spawn_result error, killed                   closed, blocked
 //
+// An exchange that somebody has stopped, or given up, is blocked; one that took too long got no reply.
 // A plain completion follows a blocked or unanswered response too, so a caller keeps the earlier blocked or no_reply
 // when OutcomeDone comes directly after it.
 func ThreadStep(r *Record) Step {
@@ -33,7 +34,7 @@ func ThreadStep(r *Record) Step {
 	case TypeA2ASend, TypeA2ASpawn:
 		return Step{Affects: true, Open: true, Outcome: OutcomeWaiting}
 	case TypeA2ASpawnResult:
-		if r.Facts.Status == SpawnError {
+		if r.Facts.Status == SpawnError || r.Facts.Status == SpawnKilled {
 			return Step{Affects: true, Outcome: OutcomeBlocked, Reason: r.failureReason()}
 		}
 		return Step{Affects: true, Open: true, Outcome: OutcomeWaiting}
@@ -54,9 +55,9 @@ func ThreadStep(r *Record) Step {
 // failure is blocked or no_reply if the event says that the exchange failed, by its outcome or by its text.
 func (r *Record) failure() Outcome {
 	switch r.Facts.Outcome {
-	case OutcomeValueBlocked, OutcomeValueFailed, OutcomeValueAbandoned:
+	case OutcomeValueBlocked, OutcomeValueFailed, OutcomeValueAbandoned, OutcomeValueCancelled, OutcomeValueKilled:
 		return OutcomeBlocked
-	case OutcomeValueNoReply:
+	case OutcomeValueNoReply, OutcomeValueTimeout:
 		return OutcomeNoReply
 	}
 	if r.ConcurrencyBlocked {

@@ -17,6 +17,7 @@ const (
 	MaxText    = 1 << 20 // bytes of the message, and of what is added to the system's prompt
 	MaxContent = 8 << 20 // bytes of the message as blocks
 	maxField   = 1 << 10 // bytes of everything else
+	maxTime    = 1 << 53 // ms since 1970; JSON numbers are exact up to there
 )
 
 // Accept decides whether a message is taken on, and masks what looks like a secret in what it says: in its text, in that of its blocks and
@@ -76,6 +77,9 @@ func check(a *Ask) error {
 	if a.TimeoutMs != nil && *a.TimeoutMs < 0 {
 		return invalid("timeoutMs", strconv.FormatInt(*a.TimeoutMs, 10), "negative", "use 0 for none, or more")
 	}
+	if a.DueAtMs < 0 || a.DueAtMs > maxTime {
+		return invalid("dueAtMs", strconv.FormatInt(a.DueAtMs, 10), "no time", "use 0 for at once, or ms since 1970, at most 2^53")
+	}
 	for _, f := range [...]struct {
 		name, value string
 		values      []string
@@ -126,7 +130,7 @@ type text struct {
 func (a *Ask) texts() []text {
 	return []text{
 		{"message", a.Message, MaxText}, {"extraSystemPrompt", a.ExtraSystemPrompt, MaxText}, {"content", string(a.Content), MaxContent},
-		{"sessionId", a.SessionID, maxField}, {"cause", a.Cause, maxField}, {"by", a.By, maxField}, {"retryOf", a.RetryOf, maxField},
+		{"sessionId", a.SessionID, maxField}, {"cause", a.Cause, maxField}, {"by", a.By, maxField}, {"retryOf", a.RetryOf, maxField}, {"jobId", a.JobID, maxField},
 		{"fromAgent", a.FromAgent, maxField}, {"sourceSessionKey", a.SourceSessionKey, maxField}, {"sourceChannel", a.SourceChannel, maxField},
 		{"sourceTool", a.SourceTool, maxField}, {"model", a.Model, maxField}, {"thinking", a.Thinking, maxField}, {"channel", a.Channel, maxField},
 		{"to", a.To, maxField}, {"accountId", a.AccountID, maxField}, {"threadId", a.ThreadID, maxField}, {"label", a.Label, maxField},

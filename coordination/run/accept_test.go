@@ -39,6 +39,7 @@ func TestAcceptKeepsWhatIsAsked(t *testing.T) {
 	none := int64(0)
 	a := hello(func(a *run.Ask) {
 		a.RunID, a.SessionKey, a.Reset, a.OnRestart, a.Provenance, a.TimeoutMs = "실행 1", "ignored", "new", "retry", "inter_session", &none
+		a.JobID, a.DueAtMs = "j1", 1<<53
 	})
 	want := a.RunQueued
 	want.Context, want.SessionKey, want.Lane = observed(), "agent:eden:main", run.LaneMain
@@ -67,6 +68,9 @@ func TestAcceptRefuses(t *testing.T) {
 		"a long context":        {func(a *run.Ask) { a.ConversationID = strings.Repeat("a", 2_000) }, run.CodeInvalidAsk, "conversationId"},
 		"another lane":          {func(a *run.Ask) { a.Lane = "cron" }, run.CodeUnknownLane, "lane"},
 		"less than no time":     {func(a *run.Ask) { a.TimeoutMs = &less }, run.CodeInvalidAsk, "timeoutMs"},
+		"before time":           {func(a *run.Ask) { a.DueAtMs = -1 }, run.CodeInvalidAsk, "dueAtMs"},
+		"after all time":        {func(a *run.Ask) { a.DueAtMs = 1<<53 + 1 }, run.CodeInvalidAsk, "dueAtMs"},
+		"a long job":            {func(a *run.Ask) { a.JobID = strings.Repeat("a", 2_000) }, run.CodeInvalidAsk, "jobId"},
 		"another restart":       {func(a *run.Ask) { a.OnRestart = "ignore" }, run.CodeInvalidAsk, "onRestart"},
 		"another reset":         {func(a *run.Ask) { a.Reset = "delete" }, run.CodeInvalidAsk, "reset"},
 		"another provenance":    {func(a *run.Ask) { a.Provenance = "friend" }, run.CodeInvalidAsk, "provenance"},

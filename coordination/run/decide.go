@@ -60,12 +60,12 @@ func MayRetry(q *coordination.RunQueued) bool {
 	return q.OnRestart == OnRestartRetry && len(q.Earlier)+1 < MaxAttempts
 }
 
-// Retry asks for what a restart broke off once more, under newID. RetryOf is the run that was asked for at first, however often it was
-// broken off since, and so is what tells models that they are asked again.
+// Retry asks for what a restart broke off once more, under newID, at once: it was due before. RetryOf is the run that was asked for at
+// first, however often it was broken off since, and so is what tells models that they are asked again.
 func Retry(q coordination.RunQueued, newID string) Event {
 	q.RetryOf = RootOf(q.RunID, q.RetryOf)
 	q.Earlier = append(slices.Clone(q.Earlier), q.RunID)
-	q.RunID, q.Context = newID, contextOf(q.Context)
+	q.RunID, q.Context, q.DueAtMs = newID, contextOf(q.Context), 0
 	if q.Reset != "" {
 		q.Reset, q.SessionID = "", "" // it was done when the first one began, and closed the transcript
 	}

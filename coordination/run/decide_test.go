@@ -88,14 +88,16 @@ func TestEndFillsIn(t *testing.T) {
 	}
 }
 
-// However often a run is broken off, what repeats it names the one that was asked for, and does not begin the session anew.
+// However often a run is broken off, what repeats it names the one that was asked for and who waits for it, does not begin the session anew,
+// and is not put off again.
 func TestRetryNamesTheFirst(t *testing.T) {
 	t.Parallel()
-	q := coordination.RunQueued{Context: belongs, RunID: "r1", SessionKey: "agent:eden:main", Lane: "nested", OnRestart: run.OnRestartRetry, SessionID: "t1", Reset: "new", Message: "hi"}
+	q := coordination.RunQueued{Context: belongs, RunID: "r1", SessionKey: "agent:eden:main", Lane: "nested", OnRestart: run.OnRestartRetry, SessionID: "t1", Reset: "new", Message: "hi",
+		JobID: "j1", DueAtMs: 7}
 	second, is := run.Retry(q, "r2").Data.(coordination.RunQueued)
 	want := q
 	want.RunID, want.RetryOf, want.Earlier, want.Context = "r2", "r1", []string{"r1"}, observed()
-	want.Reset, want.SessionID = "", ""
+	want.Reset, want.SessionID, want.DueAtMs = "", "", 0
 	if diff := cmp.Diff(want, second); diff != "" || !is {
 		t.Error(diff)
 	}

@@ -74,6 +74,11 @@ type Result struct {
 	Seq     int64  // of the event that queued it: lists go by it
 	RetryOf string // the run that was asked for at first, where this one repeats it; ""
 
+	JobID          string // the exchange or delegation that waits for it; "", as of all that follow
+	WorkSessionID  string
+	ConversationID string
+	ParentRunID    string // the run that has asked for it
+
 	Over *coordination.RunOver // nil until then, and where it was redacted
 }
 
@@ -102,6 +107,7 @@ type Stop struct {
 	RunID      string // "" is all of the session's
 	Reason     string // rpc, stop, reset, delete, shutdown
 	By         string
+	Unwaited   bool // what runs is told to end, and not waited for
 }
 
 // Kind says what an Update tells.

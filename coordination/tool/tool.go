@@ -32,13 +32,15 @@ type Caller struct {
 	SessionKey string
 	SessionID  string
 	RunID      string // "" outside of a run
-	CallID     string // of the model's call; makes a repetition one
+	AskedID    string // id of the event that asked for the run, likewise
+	CallID     string // makes a repetition one: the same for a call that a repeated run makes again, and for what a client repeats
 	By         string // the client, outside of a run
 
 	WorkSessionID  string
 	TaskID         string
 	ConversationID string
 	Depth          int // how many have delegated to each other before this session; 0 for one that people talk with
+	Hop            int // how often a message was passed on between agents before this run
 
 	Channel, To, AccountID, ThreadID string // where the session is spoken to
 }

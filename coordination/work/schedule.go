@@ -43,6 +43,7 @@ const (
 	CodeNotDead  = "not_dead"     // only what was given up is sent again
 	CodeUnderWay = "under_way"    // somebody is at it
 	CodeRun      = "is_a_run"     // runs are stopped as such
+	CodeJob      = "is_a_job"     // flows are cancelled as such
 )
 
 // Check refuses with a *Refusal what can never be put into the queue.
@@ -78,8 +79,11 @@ func (n *New) check() error {
 			return &Refusal{Reason: CodeInvalid, Field: f.name, Value: f.value, Mend: "give 1 to " + strconv.Itoa(f.most) + " bytes of UTF-8 without NUL"}
 		}
 	}
-	if (n.Kind == KindRun) != strings.HasPrefix(n.EffectID, runPrefix) {
+	switch {
+	case (n.Kind == KindRun) != strings.HasPrefix(n.EffectID, runPrefix):
 		return &Refusal{Reason: CodeInvalid, Field: "effectId", Value: n.EffectID, Mend: "give another id or kind: run belongs to runs of agents"}
+	case (n.Kind == KindJob) != strings.HasPrefix(n.EffectID, jobPrefix):
+		return &Refusal{Reason: CodeInvalid, Field: "effectId", Value: n.EffectID, Mend: "give another id or kind: job belongs to flows between agents"}
 	}
 	return nil
 }

@@ -16,6 +16,15 @@ import (
 // KindRun is the kind of runs of agents.
 const KindRun = "run"
 
+// KindJob is the kind of flows between agents: their own events ask for them, put them off, and end them.
+const KindJob = "job"
+
+// jobPrefix begins the effect ids of flows.
+const jobPrefix = KindJob + "/"
+
+// PoolJobs is the pool of flows.
+const PoolJobs = "a2a"
+
 // runPrefix begins the effect ids of runs.
 const runPrefix = KindRun + "/"
 
@@ -24,11 +33,17 @@ func Stream(effectID string) string {
 	if runID, ok := strings.CutPrefix(effectID, runPrefix); ok {
 		return coordination.RunStream(runID)
 	}
+	if jobID, ok := strings.CutPrefix(effectID, jobPrefix); ok {
+		return coordination.JobStream(jobID)
+	}
 	return coordination.WorkStream(effectID)
 }
 
 // RunEffect is the effect id of a run.
 func RunEffect(runID string) string { return runPrefix + runID }
+
+// JobEffect is the effect id of a flow.
+func JobEffect(jobID string) string { return jobPrefix + jobID }
 
 // Step is what happens to an item.
 type Step int
@@ -36,7 +51,7 @@ type Step int
 const (
 	Add    Step = iota + 1 // it waits, at the end of its key
 	Lease                  // it is begun
-	Return                 // it waits again, where it was
+	Return                 // it waits again, where it was; what waits already is put off
 	Remove                 // nothing more is to be done
 	Park                   // it is given up, until somebody asks for another attempt
 	Resend                 // somebody does: it waits at the end of its key, as if it had never been begun
@@ -66,14 +81,15 @@ type New struct {
 // step is what a type means, 0 for nothing.
 func step(typ string) Step {
 	switch typ {
-	case coordination.TypeWorkScheduled, coordination.TypeRunQueued:
+	case coordination.TypeWorkScheduled, coordination.TypeRunQueued, coordination.TypeA2AJobCreated:
 		return Add
 	case coordination.TypeWorkLeased, coordination.TypeRunStarted:
 		return Lease
-	case coordination.TypeWorkReleased, coordination.TypeWorkLeaseExpired:
+	case coordination.TypeWorkReleased, coordination.TypeWorkLeaseExpired, coordination.TypeA2AJobRunning:
 		return Return
 	case coordination.TypeWorkCompleted, coordination.TypeWorkCancelled,
-		coordination.TypeRunEnded, coordination.TypeRunFailed, coordination.TypeRunAborted, coordination.TypeRunTimedOut:
+		coordination.TypeRunEnded, coordination.TypeRunFailed, coordination.TypeRunAborted, coordination.TypeRunTimedOut,
+		coordination.TypeA2AJobCompleted, coordination.TypeA2AJobFailed, coordination.TypeA2AJobAbandoned, coordination.TypeA2AJobCancelled:
 		return Remove
 	case coordination.TypeWorkDead:
 		return Park
@@ -92,9 +108,12 @@ func Of(typ, agentID string, data json.RawMessage) (Change, bool) {
 	case 0:
 		return c, false
 	case Add:
-		if typ == coordination.TypeRunQueued {
+		switch typ {
+		case coordination.TypeRunQueued:
 			c.New = newRun(agentID, data)
-		} else {
+		case coordination.TypeA2AJobCreated:
+			c.New = newJob(data)
+		default:
 			c.New = newEffect(data)
 		}
 		return c, c.New.check() == nil
@@ -128,6 +147,8 @@ func newRun(agentID string, data json.RawMessage) New {
 			n.Pool = text(raw)
 		case "retryOf":
 			n.First = text(raw) != ""
+		case "dueAtMs":
+			n.DueAt = number(raw)
 		}
 		return true
 	})
@@ -137,6 +158,25 @@ func newRun(agentID string, data json.RawMessage) New {
 		}
 	}
 	n.Pool = cmp.Or(n.Pool, "main")
+	return n
+}
+
+func newJob(data json.RawMessage) New {
+	n := New{Kind: KindJob, Pool: PoolJobs}
+	_ = coordination.EachField(data, func(name string, raw []byte) bool {
+		switch name {
+		case "jobId":
+			if id := text(raw); id != "" {
+				n.EffectID = JobEffect(id)
+				n.Key = n.EffectID
+			}
+		case "toAgent":
+			n.Owner = text(raw)
+		case "dueAtMs":
+			n.DueAt = number(raw)
+		}
+		return true
+	})
 	return n
 }
 

@@ -30,19 +30,28 @@ func TestWhatEventsMean(t *testing.T) {
 			work.Change{Step: work.Add, New: work.New{EffectID: "run/r 1", Kind: "run", Key: "agent:eden:main", Pool: "nested", Owner: "eden"}}, false},
 		"queued again": {coordination.TypeRunQueued, "seum", `{"runId":"r2","sessionKey":"global","retryOf":"r1"}`,
 			work.Change{Step: work.Add, New: work.New{EffectID: "run/r2", Kind: "run", Key: "global", Pool: "main", Owner: "seum", First: true}}, false},
-		"leased":        {coordination.TypeWorkLeased, "", `{"effectId":"e1","leaseUntilMs":9}`, work.Change{Step: work.Lease, Until: 9}, true},
-		"started":       {coordination.TypeRunStarted, "", `{"runId":"r","leaseUntilMs":1e3}`, work.Change{Step: work.Lease, Until: 1000}, true},
-		"released":      {coordination.TypeWorkReleased, "", `{"dueAtMs":5,"error":"no"}`, work.Change{Step: work.Return, DueAt: 5, Error: "no"}, true},
-		"lease expired": {coordination.TypeWorkLeaseExpired, "", `{"reason":"restart"}`, work.Change{Step: work.Return}, true},
-		"completed":     {coordination.TypeWorkCompleted, "", `{}`, work.Change{Step: work.Remove}, true},
-		"cancelled":     {coordination.TypeWorkCancelled, "", `{}`, work.Change{Step: work.Remove}, true},
-		"ended":         {coordination.TypeRunEnded, "", `{}`, work.Change{Step: work.Remove}, true},
-		"failed":        {coordination.TypeRunFailed, "", `{}`, work.Change{Step: work.Remove}, true},
-		"aborted":       {coordination.TypeRunAborted, "", `{}`, work.Change{Step: work.Remove}, true},
-		"timed out":     {coordination.TypeRunTimedOut, "", `{}`, work.Change{Step: work.Remove}, true},
-		"dead":          {coordination.TypeWorkDead, "", `{"error":"gone"}`, work.Change{Step: work.Park, Error: "gone"}, true},
-		"resent":        {coordination.TypeWorkResent, "", `{}`, work.Change{Step: work.Resend}, true},
-		"nonsense":      {coordination.TypeWorkLeased, "", `{"leaseUntilMs":"x","dueAtMs":-1}`, work.Change{Step: work.Lease}, true},
+		"queued for later": {coordination.TypeRunQueued, "seum", `{"runId":"r3","sessionKey":"global","dueAtMs":7}`,
+			work.Change{Step: work.Add, New: work.New{EffectID: "run/r3", Kind: "run", Key: "global", Pool: "main", Owner: "seum", DueAt: 7}}, false},
+		"flow": {coordination.TypeA2AJobCreated, "eden", `{"jobId":"j 1","kind":"send","fromAgent":"eden","toAgent":"seum","phase":"waiting","dueAtMs":8}`,
+			work.Change{Step: work.Add, New: work.New{EffectID: "job/j 1", Kind: "job", Key: "job/j 1", Pool: "a2a", Owner: "seum", DueAt: 8}}, false},
+		"flow comes on":  {coordination.TypeA2AJobRunning, "", `{"jobId":"j","phase":"turn","dueAtMs":9}`, work.Change{Step: work.Return, DueAt: 9}, true},
+		"flow completed": {coordination.TypeA2AJobCompleted, "", `{}`, work.Change{Step: work.Remove}, true},
+		"flow failed":    {coordination.TypeA2AJobFailed, "", `{}`, work.Change{Step: work.Remove}, true},
+		"flow given up":  {coordination.TypeA2AJobAbandoned, "", `{}`, work.Change{Step: work.Remove}, true},
+		"flow cancelled": {coordination.TypeA2AJobCancelled, "", `{}`, work.Change{Step: work.Remove}, true},
+		"leased":         {coordination.TypeWorkLeased, "", `{"effectId":"e1","leaseUntilMs":9}`, work.Change{Step: work.Lease, Until: 9}, true},
+		"started":        {coordination.TypeRunStarted, "", `{"runId":"r","leaseUntilMs":1e3}`, work.Change{Step: work.Lease, Until: 1000}, true},
+		"released":       {coordination.TypeWorkReleased, "", `{"dueAtMs":5,"error":"no"}`, work.Change{Step: work.Return, DueAt: 5, Error: "no"}, true},
+		"lease expired":  {coordination.TypeWorkLeaseExpired, "", `{"reason":"restart"}`, work.Change{Step: work.Return}, true},
+		"completed":      {coordination.TypeWorkCompleted, "", `{}`, work.Change{Step: work.Remove}, true},
+		"cancelled":      {coordination.TypeWorkCancelled, "", `{}`, work.Change{Step: work.Remove}, true},
+		"ended":          {coordination.TypeRunEnded, "", `{}`, work.Change{Step: work.Remove}, true},
+		"failed":         {coordination.TypeRunFailed, "", `{}`, work.Change{Step: work.Remove}, true},
+		"aborted":        {coordination.TypeRunAborted, "", `{}`, work.Change{Step: work.Remove}, true},
+		"timed out":      {coordination.TypeRunTimedOut, "", `{}`, work.Change{Step: work.Remove}, true},
+		"dead":           {coordination.TypeWorkDead, "", `{"error":"gone"}`, work.Change{Step: work.Park, Error: "gone"}, true},
+		"resent":         {coordination.TypeWorkResent, "", `{}`, work.Change{Step: work.Resend}, true},
+		"nonsense":       {coordination.TypeWorkLeased, "", `{"leaseUntilMs":"x","dueAtMs":-1}`, work.Change{Step: work.Lease}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := work.Of(c.typ, c.agent, json.RawMessage(c.data))
@@ -54,8 +63,10 @@ func TestWhatEventsMean(t *testing.T) {
 			}
 		})
 	}
-	if c, ok := work.Of("task.started", "", json.RawMessage(`{}`)); ok {
-		t.Errorf("task.started means %+v", c)
+	for _, typ := range []string{"task.started", coordination.TypeA2AJobResumed, coordination.TypeA2ASend} {
+		if c, ok := work.Of(typ, "", json.RawMessage(`{}`)); ok {
+			t.Errorf("%s means %+v", typ, c)
+		}
 	}
 }
 
@@ -65,12 +76,16 @@ func TestNonsenseIsNotAskedFor(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for _, data := range []string{
 		`{}`, `{"effectId":"e"}`, `{"effectId":"e","kind":"run","key":"k","pool":"p"}`, `{"effectId":"run/e","kind":"k","key":"k","pool":"p"}`,
+		`{"effectId":"e","kind":"job","key":"k","pool":"p"}`, `{"effectId":"job/e","kind":"k","key":"k","pool":"p"}`,
 		`{"effectId":"` + long + `","kind":"k","key":"k","pool":"p"}`, `{"effectId":"e","kind":"k","key":"` + long + `","pool":"p"}`,
 		`{"effectId":"e\u0000","kind":"k","key":"k","pool":"p"}`, `{"effectId":1,"kind":"k","key":"k","pool":"p"}`, `[]`, ``,
 	} {
 		if c, ok := work.Of(coordination.TypeWorkScheduled, "", json.RawMessage(data)); ok {
 			t.Errorf("%.80s is %+v", data, c)
 		}
+	}
+	if c, ok := work.Of(coordination.TypeA2AJobCreated, "eden", json.RawMessage(`{"toAgent":"seum"}`)); ok {
+		t.Errorf("a flow without an id is %+v", c)
 	}
 	for _, data := range []string{`{}`, `{"runId":"r"}`, `{"sessionKey":"agent:eden:main"}`} {
 		if c, ok := work.Of(coordination.TypeRunQueued, "eden", json.RawMessage(data)); ok {
@@ -83,7 +98,7 @@ func TestNonsenseIsNotAskedFor(t *testing.T) {
 func TestWhatIsCheckedIsAnItem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SampledFrom([]string{"", "a", "run", "run/x", "한글 키", "a\x00b", "\xff", strings.Repeat("k", 600), strings.Repeat("k", 5000)})
+		text := rapid.SampledFrom([]string{"", "a", "run", "run/x", "job", "job/x", "한글 키", "a\x00b", "\xff", strings.Repeat("k", 600), strings.Repeat("k", 5000)})
 		w := coordination.WorkScheduled{EffectID: text.Draw(t, "effect"), Kind: text.Draw(t, "kind"), Key: text.Draw(t, "key"), Pool: text.Draw(t, "pool"),
 			Owner: text.Draw(t, "owner"), DueAtMs: rapid.Int64().Draw(t, "due"), MaxAttempts: rapid.IntRange(-1, 2_000_000).Draw(t, "most"),
 			Payload: json.RawMessage(rapid.SampledFrom([]string{"{}", `{"a":1}`, "[]", "{", "nul"}).Draw(t, "payload"))}
