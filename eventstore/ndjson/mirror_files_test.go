@@ -226,3 +226,21 @@ func TestMirroredLinesAreImportedByTheirIDs(t *testing.T) {
 		}
 	}
 }
+
+// A log is archived while it is being written to, between two lines: each line stands whole in one file, and none is lost or stands in two.
+func TestBug16_ArchivingLosesNoLine(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t)
+	burst := func(*ndjson.Mirror) {
+		for i := range 40 {
+			m.now = m.now.Add(time.Second)
+			m.happens(t, "a2a.send", strings.Repeat("가", i), eventstore.ActorAgent)
+		}
+	}
+	status := m.runs(t, ndjson.MirrorOptions{MaxBytes: 300}, burst, burst, burst)
+	paths, err := ndjson.Logs(m.dir)
+	if err != nil || len(paths) < 40 || status.Error != "" {
+		t.Fatalf("%d files, %+v, %v", len(paths), status, err)
+	}
+	wantLines(t, "files", m.files(t), m.want(t))
+}

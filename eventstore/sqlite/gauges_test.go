@@ -59,7 +59,7 @@ func TestGaugesTellTheOldestReader(t *testing.T) {
 // A full disk shows until an append has succeeded again.
 func TestGaugesTellOfAFailingFileUntilItRecovers(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), MaxPages: 80})
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), MaxPages: narrow(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/run"
@@ -151,7 +152,7 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(),
+		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(),
 		index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2),
 	}
 }

@@ -76,6 +76,13 @@ func TestSystemSQLiteReadsEveryView(t *testing.T) {
 	}
 	run := map[string]any{"runId": "r1", "sessionKey": "agent:eden:main", "lane": "main", "message": "안녕"}
 	mustAppend(t, db, to("run/r1", eventstore.NewEvent{Type: "run.queued", AgentID: "eden", Data: object(run)}.WithTS(epoch+1_000)))
+	for kind, payload := range map[string]string{"send": "question", "spawn": ""} {
+		job := map[string]any{"jobId": kind, "kind": kind, "fromAgent": "ruda", "toAgent": "main", "phase": "waiting", "message": "안녕",
+			"payloadType": payload, "payloadSubject": "q1"}
+		mustAppend(t, db, to("job/"+kind, eventstore.NewEvent{Type: "a2a.job.created", AgentID: "ruda", Data: object(job)}.WithTS(epoch+1_000)))
+		sent := map[string]any{"jobId": kind, "fromAgent": "ruda", "toAgent": "main", "message": "안녕", "payloadType": payload}
+		mustAppend(t, db, to("conversation/c1", eventstore.NewEvent{Type: "a2a.send", AgentID: "ruda", Data: object(sent)}.WithTS(epoch+1_000)))
+	}
 	closeLog(t, db)
 	views := column(t, path, "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
 	if len(views) == 0 {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,9 @@ const (
 	batchBytes  = 1 << 20
 	retryAfter  = 100 * time.Millisecond
 	gatherPause = 300 * time.Microsecond
+	// batchTime is how long a batch is worked on before it is committed, with whatever is left over in the next: decisions may take a
+	// millisecond each, and who has been served need not wait for all others.
+	batchTime = 10 * time.Millisecond
 )
 
 // writer is the one goroutine that writes. It takes what is queued, stores it in one transaction and acknowledges after the commit.
@@ -264,6 +268,19 @@ func (w *writer) grow(b *batch) (grown bool) {
 	return len(b.requests) > before
 }
 
+// giveBack leaves the requests of a batch from the nth on to the next one.
+func (w *writer) giveBack(b *batch, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = slices.Insert(w.queue, 0, b.requests[n:]...)
+	for _, r := range b.requests[n:] {
+		w.events += r.events
+		w.bytes += r.bytes
+	}
+	clear(b.requests[n:])
+	b.requests = b.requests[:n]
+}
+
 // await waits until so many requests are queued, but not for long.
 func (w *writer) await(requests int, pause *time.Timer) {
 	w.mu.Lock()
@@ -294,7 +311,12 @@ func (w *writer) store(b *batch) {
 	}
 	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
 	err := w.transact(func() error {
+		begun := time.Now()
 		for next := 0; next < len(b.requests) || w.grow(b); next++ {
+			if next > 0 && time.Since(begun) > batchTime {
+				w.giveBack(b, next)
+				break
+			}
 			if err := w.apply(b.requests[next]); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -140,6 +141,35 @@ func TestQueuedAppendsShareACommit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Those who were served are acknowledged after a while, however many decisions are left that take long; the order stays.
+func TestLongDecisionsAreCommittedInParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		db := record(t, r)
+		release := occupy(t, db)
+		var answers []<-chan answer
+		for range 7 {
+			answers = append(answers, later(func() (eventstore.Result, error) {
+				return db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) {
+					<-time.After(4 * time.Millisecond)
+					return []eventstore.StreamAppend{send(0)}, nil
+				})
+			}))
+		}
+		release()
+		for i, a := range answers {
+			if got := <-a; got.err != nil || got.result.Events[0].Seq != int64(i+1) {
+				t.Fatalf("decision %d: %+v", i, got)
+			}
+		}
+		if diff := cmp.Diff([]int{3, 3, 1}, r.committed); diff != "" {
+			t.Errorf("events of each commit (-want +got):\n%s", diff)
+		}
+		verify(t, db, 7)
+	})
 }
 
 func TestOneRequestMayBeLargerThanAGroup(t *testing.T) {

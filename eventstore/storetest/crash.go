@@ -37,6 +37,9 @@ const (
 type Scenario struct {
 	Name string
 
+	// Prepare, where there is one, puts into dir what the children need, before the first of them begins. It runs in the test.
+	Prepare func(t testing.TB, dir string)
+
 	// Work runs in the child process until it is killed; it must go on from whatever earlier rounds left in c.Dir. It may return nil
 	// when there is nothing more to do. An error fails the test. Standard output belongs to c.Ack.
 	Work func(c *Child) error
@@ -61,6 +64,9 @@ func Crash(t *testing.T, s Scenario, rounds int) {
 	t.Logf("%d rounds of %q; repeat with %s=%d", rounds, s.Name, EnvCrashSeedBase, base)
 
 	dir := t.TempDir()
+	if s.Prepare != nil {
+		s.Prepare(t, dir)
+	}
 	var acked []string
 	for i := range rounds {
 		seed := base + uint64(i)
