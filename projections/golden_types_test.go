@@ -138,6 +138,7 @@ var dataTypes = []struct {
 	{"a2a.forbidden", coordination.A2ARefusal{}},
 	{"a2a.dispatch_failed", coordination.A2ARefusal{}},
 	{"a2a.concurrency.", coordination.A2AConcurrency{}},
+	{"a2a.job.created", coordination.A2AJobCreated{}},
 	{"a2a.job.", coordination.A2AJob{}},
 	{"a2a.collaborate.", coordination.A2ACollaborate{}},
 	{"a2a.spawn_result", coordination.A2ASpawnResult{}},

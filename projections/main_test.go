@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
@@ -41,7 +42,8 @@ const epoch = 1_790_000_000_000
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), index.Definition(rules), conversation.Definition(rules),
+		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), a2a.Definition(),
+		index.Definition(rules), conversation.Definition(rules),
 	}
 }
 

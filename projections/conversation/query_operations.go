@@ -14,10 +14,10 @@ type Recent struct {
 	Blocked int64 `json:"blocked"` // of all these: something in it is blocked
 }
 
-// selectRecent looks at the sessions of the slots of one day.
+// selectRecent looks at the sessions of the slots of one day, and for those that end with their latest event at what is open.
 const selectRecent = `SELECT coalesce(sum(NOT quiet), 0), coalesce(sum(quiet), 0), coalesce(sum(blocked), 0) FROM (
- SELECT latest_terminal AND open_threads = 0 AND open_tasks = 0 AS quiet, blocked_n > 0 OR blocked_tasks > 0 AS blocked
-   FROM work_sessions WHERE id IN (SELECT session_id FROM session_slots WHERE slot >= ?) AND last_time >= ?)`
+ SELECT CASE WHEN latest_terminal AND open_threads = 0 AND open_tasks = 0 THEN NOT ` + isBusy + ` ELSE 0 END AS quiet, blocked_n > 0 OR blocked_tasks > 0 AS blocked
+   FROM work_sessions w WHERE id IN (SELECT session_id FROM session_slots WHERE slot >= ?) AND last_time >= ?)`
 
 // CountRecent counts the sessions that are not archived at a time in ms.
 func CountRecent(ctx context.Context, tx *sql.Tx, now float64) (r Recent, err error) {

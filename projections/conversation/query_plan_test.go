@@ -25,10 +25,11 @@ func TestReadsUseIndexes(t *testing.T) {
 		uses  string
 	}{
 		"route":      {selectRoute, []any{"k"}, "SEARCH routes USING INDEX sqlite_autoindex_routes_1 (route_key=?)"},
+		"task":       {selectOfTask, []any{"task/t", 1, 1}, "SEARCH e USING INDEX events_by_stream (stream_id=?)"},
 		"by name":    {selectByName, []any{"ws"}, "SEARCH work_sessions USING COVERING INDEX sqlite_autoindex_work_sessions_1 (name=?)"},
 		"next slot":  {selectNextSlot, []any{1, "[1]"}, "SEARCH l USING COVERING INDEX list_slots_by_list (list=? AND slot<?)"},
 		"slots":      {selectSlots, []any{1, 2}, "SEARCH session_slots USING PRIMARY KEY (slot>? AND slot<?)"},
-		"candidates": {selectCandidates, []any{"[1]"}, "SEARCH w USING INTEGER PRIMARY KEY (rowid=?)"},
+		"candidates": {selectCandidates, []any{1, "[1]"}, "SEARCH w USING INTEGER PRIMARY KEY (rowid=?)"},
 		"sessions":   {selectSessions, []any{"[1]"}, "SEARCH w USING INTEGER PRIMARY KEY (rowid=?)"},
 		"continued":  {selectSessions, []any{"[1]"}, "SEARCH f USING COVERING INDEX session_profiles_by_previous (previous=?)"},
 		"tasks":      {selectSessions, []any{"[1]"}, "SEARCH t USING INDEX sqlite_autoindex_session_tasks_1 (session_id=?)"},

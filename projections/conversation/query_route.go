@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // Route is the conversation that two agents are having within a work session.
@@ -35,4 +36,21 @@ func LookupRoute(ctx context.Context, tx *sql.Tx, workSessionID, a, b string) (r
 		return Route{}, false, fmt.Errorf("look up route: %w", err)
 	}
 	return r, true, nil
+}
+
+// RouteOf is LookupRoute within the transaction that is going to append: whoever sends next finds what this one begins.
+func RouteOf(tx eventstore.Tx, workSessionID, a, b string) (r Route, ok bool, err error) {
+	key, named := coordination.RouteKey(workSessionID, a, b)
+	if !named {
+		return Route{}, false, nil
+	}
+	err = tx.Query(selectRoute, []any{key}, func(row eventstore.Row) error {
+		r = Route{Key: key, ConversationID: row.Text(0), Time: row.Float(1), Seq: row.Int(2), LastEventType: row.Text(3), RunID: row.Text(4)}
+		ok = true
+		return nil
+	})
+	if err != nil {
+		return Route{}, false, fmt.Errorf("look up route: %w", err)
+	}
+	return r, ok, nil
 }

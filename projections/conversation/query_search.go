@@ -127,12 +127,14 @@ func (s *search) each(ctx context.Context, w *walk, visit func(*candidate), sett
 	}
 }
 
-const selectCandidates = `SELECT w.id, w.base_time, w.last_time, w.category, w.latest_terminal, w.open_threads + w.open_tasks > 0, w.kinds
+// selectCandidates looks for flows and runs only where what is open decides: in sessions that end with their latest event, from a time on.
+const selectCandidates = `SELECT w.id, w.base_time, w.last_time, w.category, w.latest_terminal,
+ CASE WHEN w.open_threads + w.open_tasks > 0 THEN 1 WHEN w.latest_terminal AND w.last_time >= ? THEN ` + isBusy + ` ELSE 0 END, w.kinds
  FROM json_each(?) j CROSS JOIN work_sessions w ON w.id = j.value`
 
 // look reads what decides about sessions.
 func (s *search) look(ctx context.Context, ids []int64, visit func(*candidate)) error {
-	rows, err := s.tx.QueryContext(ctx, selectCandidates, jsonList(ids))
+	rows, err := s.tx.QueryContext(ctx, selectCandidates, s.statusMatters(), jsonList(ids))
 	if err != nil {
 		return fmt.Errorf("read candidates: %w", err)
 	}
@@ -155,6 +157,14 @@ func (s *search) look(ctx context.Context, ids []int64, visit func(*candidate)) 
 		visit(&c)
 	}
 	return rows.Err()
+}
+
+// statusMatters is the time from which on sessions are active or quiet, if the query asks for one of these.
+func (s *search) statusMatters() float64 {
+	if len(s.query.Statuses) == 0 {
+		return math.MaxFloat64
+	}
+	return s.query.Now - coordination.ArchiveAfterMs
 }
 
 // walk goes through session_slots from the newest slot to the oldest, from one that is held by a list to the next.

@@ -32,6 +32,8 @@ type Session struct {
 	OpenThreads    int64 // conversations and child runs without an end
 	OpenTasks      int64 // tasks in progress
 	BlockedTasks   int64
+	OpenFlows      int64                          // messages to other agents, and delegations, that are not over
+	OpenRuns       int64                          // of agents, likewise
 	ByOutcome      map[coordination.Outcome]int64 // threads
 
 	Category coordination.Category // the operator's, or else the vote's
@@ -45,16 +47,20 @@ type Session struct {
 	Threads   []Thread // with a listed event; the one with the latest listed event first
 	Truncated bool     // some listed events are left out of Threads
 
-	troubled    string // why the thread with the session's outcome that last moved stands as it does
-	blockedTask string // why the task that was blocked last is
+	talking     map[string]coordination.Outcome // how the conversations stand in which a flow is open
+	troubled    string                          // why the thread with the session's outcome that last moved stands as it does
+	blockedTask string                          // why the task that was blocked last is
 	kinds       []kindCount
 	base        float64
 }
 
 // Status says how alive the session is at a time in ms.
 func (s *Session) Status(now float64) coordination.Status {
-	return coordination.SessionStatus(now, s.Whole.Last, s.LatestTerminal, s.OpenThreads > 0 || s.OpenTasks > 0)
+	return coordination.SessionStatus(now, s.Whole.Last, s.LatestTerminal, s.OpenThreads > 0 || s.OpenTasks > 0 || s.busy())
 }
+
+// busy reports whether an agent works for the session, or is going to.
+func (s *Session) busy() bool { return s.OpenFlows > 0 || s.OpenRuns > 0 }
 
 // Outcome says how the session stands. The worst of its threads and tasks decides; where they say nothing, its latest event does.
 func (s *Session) Outcome() coordination.Outcome {
@@ -65,7 +71,7 @@ func (s *Session) Outcome() coordination.Outcome {
 		return coordination.OutcomeNoReply
 	case s.ByOutcome[coordination.OutcomeWaiting] > 0:
 		return coordination.OutcomeWaiting
-	case s.ByOutcome[coordination.OutcomeActive] > 0 || s.OpenTasks > 0:
+	case s.ByOutcome[coordination.OutcomeActive] > 0 || s.OpenTasks > 0 || s.busy():
 		return coordination.OutcomeActive
 	case s.ByOutcome[coordination.OutcomeDone] > 0 || s.LatestTerminal:
 		return coordination.OutcomeDone
@@ -129,6 +135,9 @@ func Load(ctx context.Context, tx *sql.Tx, kinds *Kinds, ids []int64, maxEvents 
 		if s.Listed.Events > 0 {
 			listed = append(listed, s)
 		}
+	}
+	if err := loadOpen(ctx, tx, listed); err != nil {
+		return nil, fmt.Errorf("read what is open: %w", err)
 	}
 	if err := loadThreads(ctx, tx, kinds, listed, maxEvents); err != nil {
 		return nil, fmt.Errorf("read threads: %w", err)

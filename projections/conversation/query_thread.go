@@ -72,6 +72,7 @@ func loadThreads(ctx context.Context, tx *sql.Tx, kinds *Kinds, sessions []Sessi
 	for i := range sessions {
 		s := &sessions[i]
 		threads := bySession[s.ID]
+		s.keepOpen(threads)
 		s.troubled = newestReason(threads, s.Outcome())
 		l := lister{session: s, kinds: kinds, threads: map[int64]*Thread{}, withEvents: maxEvents > 0, left: left}
 		for j := range threads {

@@ -9,7 +9,7 @@ import (
 
 const (
 	selectResult = `SELECT CASE r.run_id WHEN '' THEN r.name ELSE r.run_id END, r.session_key, r.session_id, r.agent, r.lane, r.cause, r.state,
- r.queued_at, r.started_at, r.ended_at, r.id, r.retry_of`
+ r.queued_at, r.started_at, r.ended_at, r.id, r.retry_of, r.job, r.work_session, r.conversation, r.parent_run`
 
 	selectLoad = selectResult + ` FROM runs r WHERE r.name = ?`
 	selectOpen = selectResult + ` FROM runs r WHERE r.session_key = ? AND r.over_seq = 0 ORDER BY r.place, r.id`
@@ -40,9 +40,13 @@ func OpenOf(tx eventstore.Tx, sessionKey string) (open []decide.Result, err erro
 	return open, nil
 }
 
+// results is how many columns selectResult has.
+const results = 16
+
 func scan(r eventstore.Row) decide.Result {
 	return decide.Result{
 		RunID: r.Text(0), SessionKey: r.Text(1), SessionID: r.Text(2), AgentID: r.Text(3), Lane: r.Text(4), Cause: r.Text(5), State: decide.State(r.Text(6)),
 		QueuedAt: r.Int(7), StartedAt: r.Int(8), EndedAt: r.Int(9), Seq: r.Int(10), RetryOf: r.Text(11),
+		JobID: r.Text(12), WorkSessionID: r.Text(13), ConversationID: r.Text(14), ParentRunID: r.Text(15),
 	}
 }

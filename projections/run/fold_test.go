@@ -98,6 +98,18 @@ func TestFold(t *testing.T) {
 				"a aborted: agent:eden:main eden/ main agent [1 0 3] |  restart",
 			},
 		},
+		"where it belongs, as it was asked for": {
+			[]eventstore.StreamAppend{
+				queued(1, "a", "main", `"jobId":"j 1","workSessionId":" ws_1 ","conversationId":"c1","parentRunId":"p 1"`),
+				event(2, "started", "a", over, `"jobId":"j2","workSessionId":"ws_2","conversationId":"c2","parentRunId":"p2"`),
+				event(3, "ended", "a", over, `"jobId":"j2","workSessionId":"ws_2","conversationId":"c2","parentRunId":"p2"`),
+				queued(4, "b", "main", `"jobId":1,"workSessionId":"`+strings.Repeat("w", 9_000)+`"`),
+			},
+			[]string{
+				"b queued: agent:eden:main eden/ main agent [4 0 0]",
+				"a ok: agent:eden:main eden/t1 main agent [1 2 3] of j 1 in ws_1 c1 by p 1 |",
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

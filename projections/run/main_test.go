@@ -205,6 +205,9 @@ func brief(r decide.Result) string {
 	if r.RetryOf != "" {
 		text += " again " + r.RetryOf
 	}
+	if where := r.JobID + r.WorkSessionID + r.ConversationID + r.ParentRunID; where != "" {
+		text += fmt.Sprintf(" of %s in %s %s by %s", r.JobID, r.WorkSessionID, r.ConversationID, r.ParentRunID)
+	}
 	if o := r.Over; o != nil {
 		text += strings.TrimRight(fmt.Sprintf(" | %s %s%s%s %s/%s", o.Text, o.StopReason, o.Reason, o.ErrorClass, o.Provider, o.Model), " /")
 		if o.Usage != nil {

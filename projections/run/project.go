@@ -13,7 +13,7 @@ import (
 const Name = "run"
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection "run".
 func Definition() projections.Definition {

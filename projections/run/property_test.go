@@ -86,6 +86,15 @@ func (m *model) want() (lines []string) {
 	for _, r := range slices.Backward(m.runs) {
 		lines = append(lines, fmt.Sprintf("%s of %s in %s is %s", r.id, r.root, r.name, r.state))
 	}
+	for _, id := range modelIDs {
+		last := ""
+		for _, r := range m.runs {
+			if r.root == id {
+				last = r.id
+			}
+		}
+		lines = append(lines, "last of "+id+": "+last)
+	}
 	counts := map[decide.State]int64{}
 	for _, r := range m.runs {
 		counts[r.state]++
@@ -113,6 +122,16 @@ func (l *log) got(t testing.TB) (lines []string) {
 		_, name, _ := splitKey(r.SessionKey)
 		lines = append(lines, fmt.Sprintf("%s of %s in %s is %s", r.RunID, decide.RootOf(r.RunID, r.RetryOf), name, r.State))
 	}
+	l.deciding(t, func(tx eventstore.Tx) error {
+		for _, id := range modelIDs {
+			r, _, err := run.LoadLast(tx, id)
+			if err != nil {
+				return err
+			}
+			lines = append(lines, "last of "+id+": "+r.RunID)
+		}
+		return nil
+	})
 	for _, name := range modelSessions {
 		lines = append(lines, fmt.Sprintf("open in %s: %q", name, l.openOf(t, name)))
 	}

@@ -16,11 +16,14 @@ import (
 
 // Query asks for runs, the one that was asked for last first.
 type Query struct {
-	SessionKey string         // "": of any session
-	Agent      string         // "": of any
-	States     []decide.State // none: in any
-	Before     int64          // queued before the event of this seq; 0: any
-	Limit      int            // 0: all
+	SessionKey     string         // "": of any session
+	Agent          string         // "": of any
+	JobID          string         // "": of any, and of none, as of the two that follow
+	WorkSessionID  string         //
+	ConversationID string         //
+	States         []decide.State // none: in any
+	Before         int64          // queued before the event of this seq; 0: any
+	Limit          int            // 0: all
 }
 
 const (
@@ -47,11 +50,17 @@ func ByID(ctx context.Context, tx *sql.Tx, runID string) (r decide.Result, found
 		return decide.Result{}, false, fmt.Errorf("read run: %w", err)
 	}
 	if data != nil {
-		e := projections.Current(&eventstore.Event{Type: typ.String, Ver: int(ver.Int64), Data: data})
-		r.Over = new(coordination.RunOver)
-		_ = json.Unmarshal(e.Data, r.Over) // a member of another type stays blank
+		r.Over = overOf(typ.String, int(ver.Int64), data)
 	}
 	return r, true, nil
+}
+
+// overOf is what came of a run, by the event that ended it. A member of another type is blank.
+func overOf(typ string, ver int, data json.RawMessage) *coordination.RunOver {
+	e := projections.Current(&eventstore.Event{Type: typ, Ver: ver, Data: data})
+	over := new(coordination.RunOver)
+	_ = json.Unmarshal(e.Data, over) // it goes on behind a member of another type
+	return over
 }
 
 // Position is how many runs of its session come before one that is not over, the one that is running included: what repeats a run that was
@@ -105,6 +114,15 @@ func (q *Query) sql() (query string, args []any) {
 	}
 	if q.Agent != "" {
 		only("r.agent = ?", strings.ToLower(q.Agent))
+	}
+	if q.JobID != "" {
+		only("r.job = ? AND r.job <> ''", q.JobID)
+	}
+	if q.WorkSessionID != "" {
+		only("r.work_session = ? AND r.work_session <> ''", q.WorkSessionID)
+	}
+	if q.ConversationID != "" {
+		only("r.conversation = ? AND r.conversation <> ''", q.ConversationID)
 	}
 	order := " ORDER BY r.id DESC"
 	if q.inStates(only) {
@@ -167,5 +185,6 @@ func Count(ctx context.Context, tx *sql.Tx) (map[decide.State]int64, error) {
 
 // fields are where the columns of selectResult go.
 func fields(r *decide.Result) []any {
-	return []any{&r.RunID, &r.SessionKey, &r.SessionID, &r.AgentID, &r.Lane, &r.Cause, &r.State, &r.QueuedAt, &r.StartedAt, &r.EndedAt, &r.Seq, &r.RetryOf}
+	return []any{&r.RunID, &r.SessionKey, &r.SessionID, &r.AgentID, &r.Lane, &r.Cause, &r.State, &r.QueuedAt, &r.StartedAt, &r.EndedAt, &r.Seq, &r.RetryOf,
+		&r.JobID, &r.WorkSessionID, &r.ConversationID, &r.ParentRunID}
 }

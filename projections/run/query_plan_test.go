@@ -25,12 +25,17 @@ func TestReadsUseIndexes(t *testing.T) {
 		q    Query
 		uses string
 	}{
-		"before":                 {Query{Before: 9}, "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)"},
-		"of a session":           {Query{SessionKey: "k", Before: 9}, "SEARCH r USING INDEX runs_by_session (session_key=? AND rowid<?)"},
-		"of an agent":            {Query{Agent: "a", Before: 9}, "SEARCH r USING INDEX runs_by_agent (agent=? AND rowid<?)"},
-		"failed":                 {Query{States: []decide.State{decide.Failed}}, "SEARCH r USING INDEX runs_by_state (state=?)"},
-		"failed, before":         {Query{States: []decide.State{decide.Failed}, Before: 9}, "SEARCH r USING INDEX runs_by_state (state=? AND rowid<?)"},
-		"queued":                 {Query{States: []decide.State{decide.Queued}}, "SEARCH r USING INDEX runs_by_state (state=?)"},
+		"before":            {Query{Before: 9}, "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)"},
+		"of a session":      {Query{SessionKey: "k", Before: 9}, "SEARCH r USING INDEX runs_by_session (session_key=? AND rowid<?)"},
+		"of an agent":       {Query{Agent: "a", Before: 9}, "SEARCH r USING INDEX runs_by_agent (agent=? AND rowid<?)"},
+		"failed":            {Query{States: []decide.State{decide.Failed}}, "SEARCH r USING INDEX runs_by_state (state=?)"},
+		"failed, before":    {Query{States: []decide.State{decide.Failed}, Before: 9}, "SEARCH r USING INDEX runs_by_state (state=? AND rowid<?)"},
+		"queued":            {Query{States: []decide.State{decide.Queued}}, "SEARCH r USING INDEX runs_by_state (state=?)"},
+		"of a job":          {Query{JobID: "j"}, "SEARCH r USING INDEX runs_by_job (job=?)"},
+		"of a work session": {Query{WorkSessionID: "w", Before: 9}, "SEARCH r USING INDEX runs_by_work_session (work_session=? AND rowid<?)"},
+		"of a conversation": {Query{ConversationID: "c", Before: 9}, "SEARCH r USING INDEX runs_by_conversation (conversation=? AND rowid<?)"},
+		"open ones of a work session": {Query{WorkSessionID: "w", States: []decide.State{decide.Queued, decide.Running}},
+			"SEARCH r USING INDEX runs_open_by_work_session (work_session=? AND over_seq=?)"},
 		"open ones of a session": {Query{SessionKey: "k", States: []decide.State{decide.Queued, decide.Running}}, "SEARCH r USING INDEX runs_open (session_key=? AND over_seq=?)"},
 	} {
 		query, args := c.q.sql()
@@ -40,4 +45,10 @@ func TestReadsUseIndexes(t *testing.T) {
 	projectiontest.WantPlan(t, db, "SEARCH r USING INDEX sqlite_autoindex_runs_1 (name=?)", selectLoad, "r1")
 	projectiontest.WantPlan(t, db, "SEARCH o USING COVERING INDEX runs_open (session_key=? AND over_seq=? AND place<?)", selectAhead, "r1")
 	projectiontest.WantPlan(t, db, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", selectByID, "r1")
+	for _, query := range []string{selectLast, selectLastOver} {
+		projectiontest.WantPlan(t, db, "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)", query, "r1", "r1")
+		projectiontest.WantPlan(t, db, "INDEX runs_by_root (retry_of=?)", query, "r1", "r1")
+	}
+	projectiontest.WantPlan(t, db, "SEARCH runs USING COVERING INDEX runs_open_by_work_session (work_session=? AND over_seq=?)",
+		"SELECT count(*) FROM runs WHERE work_session = ? AND work_session <> '' AND over_seq = 0", "w")
 }

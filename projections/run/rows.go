@@ -17,6 +17,8 @@ type row struct {
 	lane, cause string
 	retryOf     string
 
+	job, workSession, conversation, parentRun string
+
 	sessionKey         string
 	state              decide.State
 	sessionID          string
@@ -31,24 +33,25 @@ type row struct {
 
 func newRuns(table string) *projections.Table[string, row] {
 	return projections.NewTable(projections.Columns[string, row]{
-		Table: table, Key: 1, Fixed: 9, Keep: 2_000,
-		Names: []string{"id", "name", "run_id", "place", "queued_at", "agent", "lane", "cause", "retry_of", "session_key", "state", "session_id",
-			"started_at", "ended_at", "over_seq", "provider", "model", "stop_reason", "reason", "error_class", "input_tokens", "output_tokens",
-			"total_tokens", "model_calls", "tool_calls"},
+		Table: table, Key: 1, Fixed: 13, Keep: 2_000,
+		Names: []string{"id", "name", "run_id", "place", "queued_at", "agent", "lane", "cause", "retry_of", "job", "work_session", "conversation",
+			"parent_run", "session_key", "state", "session_id", "started_at", "ended_at", "over_seq", "provider", "model", "stop_reason", "reason",
+			"error_class", "input_tokens", "output_tokens", "total_tokens", "model_calls", "tool_calls"},
 		Lookup: "name = ?", LookUp: func(name string) []any { return []any{name} },
 		Scan: func(r eventstore.Row, x *row) error {
 			*x = row{
 				id: r.Int(0), name: r.Text(1), runID: r.Text(2), place: r.Int(3), queuedAt: r.Int(4), agent: r.Text(5), lane: r.Text(6), cause: r.Text(7),
-				retryOf: r.Text(8), sessionKey: r.Text(9), state: decide.State(r.Text(10)), sessionID: r.Text(11), startedAt: r.Int(12), endedAt: r.Int(13),
-				over: r.Int(14), provider: r.Text(15), model: r.Text(16), stopReason: r.Text(17), reason: r.Text(18), errorClass: r.Text(19),
-				inputTokens: r.Int(20), outputTokens: r.Int(21), totalTokens: r.Int(22), modelCalls: r.Int(23), toolCalls: r.Int(24),
+				retryOf: r.Text(8), job: r.Text(9), workSession: r.Text(10), conversation: r.Text(11), parentRun: r.Text(12), sessionKey: r.Text(13),
+				state: decide.State(r.Text(14)), sessionID: r.Text(15), startedAt: r.Int(16), endedAt: r.Int(17), over: r.Int(18),
+				provider: r.Text(19), model: r.Text(20), stopReason: r.Text(21), reason: r.Text(22), errorClass: r.Text(23),
+				inputTokens: r.Int(24), outputTokens: r.Int(25), totalTokens: r.Int(26), modelCalls: r.Int(27), toolCalls: r.Int(28),
 			}
 			return nil
 		},
 		Args: func(args []any, x *row) []any {
-			return append(args, x.id, x.name, x.runID, x.place, x.queuedAt, x.agent, x.lane, x.cause, x.retryOf, x.sessionKey, string(x.state), x.sessionID,
-				x.startedAt, x.endedAt, x.over, x.provider, x.model, x.stopReason, x.reason, x.errorClass, x.inputTokens, x.outputTokens,
-				x.totalTokens, x.modelCalls, x.toolCalls)
+			return append(args, x.id, x.name, x.runID, x.place, x.queuedAt, x.agent, x.lane, x.cause, x.retryOf, x.job, x.workSession, x.conversation,
+				x.parentRun, x.sessionKey, string(x.state), x.sessionID, x.startedAt, x.endedAt, x.over, x.provider, x.model, x.stopReason,
+				x.reason, x.errorClass, x.inputTokens, x.outputTokens, x.totalTokens, x.modelCalls, x.toolCalls)
 		},
 	})
 }
@@ -59,6 +62,8 @@ func (x *row) ask(d *said) {
 		x.runID = d.runID // "" of a redacted one
 	}
 	x.lane, x.cause, x.retryOf = d.lane, d.cause, d.retryOf
+	x.job, x.parentRun = d.job, d.parentRun
+	x.workSession, x.conversation = coordination.TrimJS(d.workSession), coordination.TrimJS(d.conversation) // as the index has them
 	if x.lane == "" {
 		x.lane = decide.LaneMain
 	}

@@ -13,6 +13,7 @@ type said struct {
 	redacted bool
 
 	runID, sessionKey, sessionID, lane, cause, retryOf string
+	job, workSession, conversation, parentRun          string
 	provider, model, stopReason, reason, errorClass    string
 	startedAt, endedAt                                 int64
 	inputTokens, outputTokens, totalTokens             int64
@@ -75,6 +76,14 @@ func (d *said) text(name string) *string {
 		return &d.cause
 	case "retryOf":
 		return &d.retryOf
+	case "jobId":
+		return &d.job
+	case "workSessionId":
+		return &d.workSession
+	case "conversationId":
+		return &d.conversation
+	case "parentRunId":
+		return &d.parentRun
 	case "provider":
 		return &d.provider
 	case "model":

@@ -33,6 +33,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"bodies":             {selectNewest, []any{"t", 9}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
 		"transcripts":        {selectTranscripts, []any{"k"}, "SEARCH t USING INDEX session_transcripts_by_key (key_id=? AND rowid>?)"},
 		"state":              {selectState, []any{"k"}, "SEARCH k USING COVERING INDEX sqlite_autoindex_session_keys_1 (name=?)"},
+		"last route":         {selectLastRoute, []any{"k"}, "SEARCH k USING COVERING INDEX sqlite_autoindex_session_keys_1 (name=?)"},
 		"version of stream":  {selectVersion, []any{"s"}, "SEARCH e USING COVERING INDEX events_by_stream (stream_id=?)"},
 		"who has that label": {selectHolder, []any{"x"}, "SEARCH l USING PRIMARY KEY (label=?)"},
 	} {

@@ -24,6 +24,9 @@ func TestHistories(t *testing.T) {
 	queued := func(id, more string) eventstore.StreamAppend {
 		return event("run/"+id, coordination.TypeRunQueued, fmt.Sprintf(`"runId":%q,"sessionKey":"agent:eden:main","lane":"main"%s`, id, more))
 	}
+	flow := func(id string, due int) eventstore.StreamAppend {
+		return event("job/"+id, coordination.TypeA2AJobCreated, fmt.Sprintf(`"jobId":%q,"toAgent":"seum","dueAtMs":%d`, id, due))
+	}
 	imported := ask("e1", "k", "", 0)
 	imported.Events[0].Actor = eventstore.ActorImport
 	elsewhere := ask("e1", "k", "", 0)
@@ -43,7 +46,13 @@ func TestHistories(t *testing.T) {
 		"leased out of turn": {[]eventstore.StreamAppend{ask("e1", "k", "", 0), ask("e2", "k", "", 0), lease("e2")},
 			[]string{"e1 waiting", "e2 waiting"}},
 		"lease of nothing":  {[]eventstore.StreamAppend{lease("e1")}, nil},
-		"return of nothing": {[]eventstore.StreamAppend{ask("e1", "k", "", 0), event("e1", coordination.TypeWorkReleased, `"dueAtMs":7`)}, []string{"e1 waiting"}},
+		"return of nothing": {[]eventstore.StreamAppend{event("e1", coordination.TypeWorkReleased, `"dueAtMs":7`)}, nil},
+		"put off": {[]eventstore.StreamAppend{ask("e1", "k", "", 0), ask("e2", "k", "", 0), event("e1", coordination.TypeWorkReleased, `"dueAtMs":7`)},
+			[]string{"e1 waiting due 7", "e2 waiting"}},
+		"put off again, to an earlier time": {[]eventstore.StreamAppend{ask("e1", "k", "", 9), event("e1", coordination.TypeWorkReleased, `"dueAtMs":7`)},
+			[]string{"e1 waiting due 7"}},
+		"dead and put off": {[]eventstore.StreamAppend{ask("e1", "k", "", 0), event("e1", coordination.TypeWorkDead, `"error":"no"`),
+			event("e1", coordination.TypeWorkReleased, `"dueAtMs":7`)}, []string{"e1 dead error no"}},
 		"released": {[]eventstore.StreamAppend{ask("e1", "k", "", 0), ask("e2", "k", "", 0), lease("e1"),
 			event("e1", coordination.TypeWorkReleased, `"dueAtMs":7,"error":"no"`)}, []string{"e1 waiting due 7 attempt 1 error no", "e2 waiting"}},
 		"expired": {[]eventstore.StreamAppend{ask("e1", "k", "", 0), lease("e1"), event("e1", coordination.TypeWorkLeaseExpired, `"reason":"lease"`)},
@@ -60,6 +69,14 @@ func TestHistories(t *testing.T) {
 			event("e1", coordination.TypeWorkResent, "")}, []string{"e2 waiting", "e1 waiting"}},
 		"resent alive": {[]eventstore.StreamAppend{ask("e1", "k", "", 0), ask("e2", "k", "", 0), event("e1", coordination.TypeWorkResent, "")},
 			[]string{"e1 waiting", "e2 waiting"}},
+		"a run for later": {[]eventstore.StreamAppend{queued("r1", `,"dueAtMs":7`), queued("r2", "")}, []string{"run/r1 waiting due 7", "run/r2 waiting"}},
+		"flows": {[]eventstore.StreamAppend{flow("j1", 5), flow("j2", 6), flow("j3", 7), flow("j4", 8), flow("j5", 9), flow("흐름 6", 10),
+			event("job/j1", coordination.TypeA2AJobRunning, `"phase":"turn","dueAtMs":50`), event("job/j2", coordination.TypeA2AJobCompleted, ""),
+			event("job/j3", coordination.TypeA2AJobFailed, ""), event("job/j4", coordination.TypeA2AJobAbandoned, ""),
+			event("job/j5", coordination.TypeA2AJobCancelled, ""), event("job/흐름 6", coordination.TypeA2AJobResumed, "")},
+			[]string{"job/j1 waiting due 50", "job/흐름 6 waiting due 10"}},
+		"a flow that posts": {[]eventstore.StreamAppend{flow("j1", 5), event("job/j1", coordination.TypeWorkLeased, `"leaseUntilMs":50`),
+			event("job/j1", coordination.TypeA2AJobRunning, `"phase":"posting","dueAtMs":60`)}, []string{"job/j1 waiting due 60 attempt 1"}},
 		"a run": {[]eventstore.StreamAppend{queued("r1", ""), queued("r2", ""), event("run/r1", coordination.TypeRunStarted, "")},
 			[]string{"run/r1 leased attempt 1", "run/r2 waiting"}},
 		"runs that end": {[]eventstore.StreamAppend{queued("r1", ""), queued("r2", ""), queued("r3", ""), queued("r4", ""), queued("한 r5", ""),

@@ -10,7 +10,7 @@ import (
 const Name = "work"
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection "work".
 func Definition() projections.Definition {
@@ -74,7 +74,7 @@ func possible(s work.Step, i *item, k *key) bool {
 	case work.Lease:
 		return i.State == Waiting && k.leased == 0 && k.first == i.stream
 	case work.Return:
-		return i.State == Leased
+		return i.State == Waiting || i.State == Leased
 	case work.Remove:
 		return i.State != ""
 	case work.Park:

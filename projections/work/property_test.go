@@ -72,9 +72,7 @@ func (m *model) fold(a eventstore.StreamAppend, effectID string) {
 					i.Attempt++
 				}
 			case queue.Return:
-				if i.State == work.Leased {
-					i.State, i.LeaseUntil, i.DueAt, i.Error = work.Waiting, 0, c.DueAt, c.Error
-				}
+				i.State, i.LeaseUntil, i.DueAt, i.Error = work.Waiting, 0, c.DueAt, c.Error
 			case queue.Remove:
 				m.keys[key] = slices.Delete(items, at, at+1)
 			case queue.Park:
@@ -212,10 +210,17 @@ type drawn struct {
 }
 
 func drawEvent(t *rapid.T) drawn {
-	n := rapid.IntRange(0, 11).Draw(t, "effect")
+	n := rapid.IntRange(0, 14).Draw(t, "effect")
 	key, owner, pool := fmt.Sprint("agent:eden:k", n%3), []string{"", "a", "b"}[n%4%3], []string{"main", "q"}[n%5%2]
 	due := rapid.SampledFrom([]int64{0, 0, 5}).Draw(t, "due")
 	id := fmt.Sprint("e", n)
+	if n > 11 {
+		id = fmt.Sprint("job/j ", n)
+		typ := rapid.SampledFrom([]string{coordination.TypeA2AJobCreated, coordination.TypeA2AJobCreated, coordination.TypeA2AJobRunning, coordination.TypeA2AJobRunning,
+			coordination.TypeA2AJobResumed, coordination.TypeA2AJobCompleted, coordination.TypeA2AJobCancelled, coordination.TypeWorkLeased,
+			coordination.TypeWorkLeaseExpired, coordination.TypeWorkDead, coordination.TypeWorkResent}).Draw(t, "type")
+		return drawn{id, event(id, typ, fmt.Sprintf(`"jobId":"j %d","toAgent":%q,"dueAtMs":%d,"leaseUntilMs":9`, n, owner, due))}
+	}
 	if n < 6 {
 		id = fmt.Sprint("run/r ", n)
 		typ := rapid.SampledFrom([]string{coordination.TypeRunQueued, coordination.TypeRunQueued, coordination.TypeRunStarted, coordination.TypeRunStarted,

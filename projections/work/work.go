@@ -38,3 +38,7 @@ const (
 // KindRun is the Kind of runs of agents: run.queued asks for them, run.started leases them, and what ends a run removes them. Their
 // EffectID is "run/" and the run's id; their key the session's, their owner the agent, their pool the lane.
 const KindRun = work.KindRun
+
+// KindJob is the Kind of flows between agents: a2a.job.created asks for them, a2a.job.running puts them off, and what ends a job removes
+// them. Their EffectID is "job/" and the job's id, and so is their key; their owner the target, their pool work.PoolJobs.
+const KindJob = work.KindJob

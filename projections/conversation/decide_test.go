@@ -1,0 +1,78 @@
+package conversation_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/conversation"
+)
+
+// What a decision reads within its transaction: who sends next sees what was sent before, also if that is not on disk yet.
+func TestDecisionsReadRoutesAndTasks(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(coordination.RulesV2)},
+		projections.Options{Rules: coordination.RulesV2}); err != nil {
+		t.Fatal(err)
+	}
+	says := func(stream, typ, data string) {
+		t.Helper()
+		if _, err := db.Append(ctx, eventstore.StreamAppend{Stream: stream,
+			Events: []eventstore.NewEvent{{Type: typ, AgentID: "eden", TS: 1_000, Data: json.RawMessage(data)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("conversation/c1", "a2a.send", `{"fromAgent":"Eden","toAgent":"seum","workSessionId":"ws_1","conversationId":"c1","runId":"r1","eventRole":"conversation.main"}`)
+	says("task/t1", "task.started", `{"taskId":"t1","workSessionId":" ws_old "}`)
+	says("task/t1", "task.updated", `{"taskId":"t1","workSessionId":"ws_new"}`)
+	says("task/t1", "task.updated", `{"taskId":"t1"}`)
+	says("task/t1", "task.updated", `{"taskId":"t1","workSessionId":7}`)
+	says("task/t2", "task.started", `{"taskId":"t2"}`)
+	says("task/long", "task.started", `{"taskId":"long","workSessionId":"ws_long"}`)
+	for range 20 {
+		says("task/long", "task.updated", `{"taskId":"long"}`)
+	}
+	says("task/big", "task.started", `{"taskId":"big","workSessionId":"ws_small"}`)
+	says("task/big", "task.updated", fmt.Sprintf(`{"taskId":"big","workSessionId":"ws_big","text":%q}`, strings.Repeat("x", 70_000)))
+
+	_, err = db.Decide(context.Background(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		for _, c := range []struct {
+			session, a, b string
+			want          conversation.Route
+			ok            bool
+		}{
+			{"ws_1", "seum", "EDEN", conversation.Route{Key: "ws_1::eden|seum", ConversationID: "c1", Time: 1_000, Seq: 1, LastEventType: "a2a.send", RunID: "r1"}, true},
+			{"ws_2", "seum", "eden", conversation.Route{}, false},
+			{"", "seum", "eden", conversation.Route{}, false},
+		} {
+			got, ok, err := conversation.RouteOf(tx, c.session, c.a, c.b)
+			if diff := cmp.Diff(c.want, got); diff != "" || ok != c.ok || err != nil {
+				t.Errorf("%q, %q, %q: ok %v, %v (-want +got)\n%s", c.session, c.a, c.b, ok, err, diff)
+			}
+		}
+		for task, want := range map[string]string{"t1": "ws_new", "t2": "", "long": "", "big": "ws_small", "none": "", "": "", "no id": ""} {
+			if got, err := conversation.WorkSessionOfTask(tx, task); got != want || err != nil {
+				t.Errorf("task %q is of %q, %v; want %q", task, got, err, want)
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

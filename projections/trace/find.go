@@ -1,0 +1,283 @@
+package trace
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// reader reads, all from one moment of the log.
+type reader struct {
+	ctx    context.Context
+	tx     *sql.Tx
+	rules  coordination.Rules
+	roster *coordination.Roster
+}
+
+// found is what an id names.
+type found struct {
+	kind Kind
+	id   string
+	seq  int64 // of a message
+}
+
+// Candidate is something whose id begins like one that was asked for.
+type Candidate struct {
+	Kind Kind
+	ID   string
+}
+
+func (c Candidate) String() string { return string(c.Kind) + " " + c.ID }
+
+// NotFoundError says that an id names nothing, or begins like several. Near are those, or what comes closest; a few.
+type NotFoundError struct {
+	ID        string
+	Ambiguous bool
+	Near      []Candidate
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Ambiguous {
+		return fmt.Sprintf("several ids begin with %q", e.ID)
+	}
+	return fmt.Sprintf("there is no work session, flow, run, conversation or event %q", e.ID)
+}
+
+func (e *NotFoundError) Unwrap() error { return fs.ErrNotExist }
+func (e *NotFoundError) Code() string  { return "not_found" }
+
+func (e *NotFoundError) Hint() string {
+	if len(e.Near) == 0 {
+		return "openclawd runs, openclawd a2a and openclawd events query list what there is"
+	}
+	near := make([]string, len(e.Near))
+	for i, c := range e.Near {
+		near[i] = c.String()
+	}
+	if e.Ambiguous {
+		return "give more of it: " + strings.Join(near, ", ")
+	}
+	return "did you mean " + strings.Join(near, ", ") + "?"
+}
+
+const (
+	maxID       = 512 // bytes of an id that is looked for
+	minPrefix   = 4   // characters that are enough of one
+	minEventHex = 8   // digits of the id of an event, likewise
+	maxNear     = 5
+)
+
+// Where ids are looked for: as a whole, and as a range of those that begin like one.
+const (
+	selectSession      = "SELECT name FROM work_sessions WHERE name = ?"
+	selectFlowID       = "SELECT name FROM a2a_jobs WHERE name = ?"
+	selectRunID        = "SELECT name FROM runs WHERE name = ?"
+	selectStream       = "SELECT name FROM streams WHERE name = ?"
+	selectEventID      = "SELECT seq FROM events WHERE id = ?"
+	selectEventSeq     = "SELECT seq FROM events WHERE seq = ?"
+	selectSessionsLike = "SELECT name FROM work_sessions WHERE name >= ? AND name < ? ORDER BY name LIMIT ?"
+	selectFlowsLike    = "SELECT name FROM a2a_jobs WHERE name >= ? AND name < ? ORDER BY name LIMIT ?"
+	selectRunsLike     = "SELECT name FROM runs WHERE name >= ? AND name < ? ORDER BY name LIMIT ?"
+	selectStreamsLike  = "SELECT name FROM streams WHERE name >= ? AND name < ? ORDER BY name LIMIT ?"
+	selectEventsLike   = "SELECT id FROM events WHERE id >= ? AND id <= ? ORDER BY id LIMIT ?"
+)
+
+const conversationStream = "conversation/"
+
+// sessionPrefix makes the id of a work session in answers of the API of its workSessionId.
+const sessionPrefix = "ws:"
+
+// find says what an id names.
+func (r *reader) find(id string) (found, error) {
+	id = strings.TrimSpace(id)
+	if id == "" || len(id) > maxID || strings.Contains(id, "\x00") {
+		return found{}, &NotFoundError{ID: strings.ToValidUTF8(id[:min(len(id), maxID)], "\uFFFD")}
+	}
+	f, err := r.exactly(id)
+	if err != nil || f.kind != "" {
+		return f, err
+	}
+	near, err := r.beginning(id)
+	switch {
+	case err != nil:
+		return f, err
+	case len(near) == 1:
+		return r.exactly(near[0].ID)
+	case len(near) > 1:
+		return f, &NotFoundError{ID: id, Ambiguous: true, Near: near}
+	}
+	near, err = r.resembling(id)
+	if err != nil {
+		return f, err
+	}
+	return f, &NotFoundError{ID: id, Near: near}
+}
+
+// exactly finds what has just this id.
+func (r *reader) exactly(id string) (found, error) {
+	bare, _ := strings.CutPrefix(id, sessionPrefix)
+	for _, at := range [...]struct {
+		kind       Kind
+		query, arg string
+		id         string
+	}{
+		{WorkSession, selectSession, id, id},
+		{WorkSession, selectSession, bare, bare},
+		{Flow, selectFlowID, flowName(id), id},
+		{Run, selectRunID, runName(id), id},
+		{Conversation, selectStream, conversationStream + id, id},
+	} {
+		var name string
+		if ok, err := r.one(at.query, at.arg, &name); err != nil || ok {
+			return found{kind: at.kind, id: at.id}, err
+		}
+	}
+	var seq int64
+	if raw, digits := eventID(id); digits == 2*len(raw) {
+		if ok, err := r.one(selectEventID, raw, &seq); err != nil || ok {
+			return found{kind: Message, id: strings.ToLower(id), seq: seq}, err
+		}
+	}
+	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+		if ok, err := r.one(selectEventSeq, n, &seq); err != nil || ok {
+			return found{kind: Message, id: id, seq: seq}, err
+		}
+	}
+	return found{}, nil
+}
+
+// one reads the one row that there is, or none.
+func (r *reader) one(query string, arg any, into ...any) (bool, error) {
+	err := r.tx.QueryRowContext(r.ctx, query, arg).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for an id: %w", err)
+	}
+	return true, nil
+}
+
+// beginning finds what has an id that begins so, a few. The runs of a flow are not named beside it: their ids begin with its own.
+func (r *reader) beginning(prefix string) (near []Candidate, err error) {
+	if len([]rune(prefix)) < minPrefix {
+		return nil, nil
+	}
+	for _, at := range [...]struct {
+		kind   Kind
+		query  string
+		before string
+	}{
+		{WorkSession, selectSessionsLike, ""}, {Flow, selectFlowsLike, ""}, {Run, selectRunsLike, ""}, {Conversation, selectStreamsLike, conversationStream},
+	} {
+		ids, err := r.texts(at.query, at.before+prefix, at.before+prefix+"\U0010FFFF", maxNear)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			c := Candidate{at.kind, strings.TrimPrefix(id, at.before)}
+			ofFlow := func(f Candidate) bool { return f.Kind == Flow && (c.ID == f.ID || strings.HasPrefix(c.ID, f.ID+".")) }
+			if len(near) < maxNear && (c.Kind != Run || !slices.ContainsFunc(near, ofFlow)) {
+				near = append(near, c)
+			}
+		}
+	}
+	raw, digits := eventID(prefix)
+	if len(near) > 0 || digits < minEventHex {
+		return near, nil
+	}
+	high := slices.Clone(raw)
+	for i := digits; i < 2*len(high); i++ {
+		high[i/2] |= 0xF << (4 * (1 - i%2))
+	}
+	rows, err := r.tx.QueryContext(r.ctx, selectEventsLike, raw, high, maxNear)
+	if err != nil {
+		return nil, fmt.Errorf("look for events: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id []byte
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("look for events: %w", err)
+		}
+		near = append(near, Candidate{Message, uuidText(id)})
+	}
+	return near, rows.Err()
+}
+
+// resembling finds what shares the longest beginning with an id, a few.
+func (r *reader) resembling(id string) ([]Candidate, error) {
+	const enough, longest = 6, 48
+	letters := []rune(id)
+	for n := min(len(letters)-1, longest); n >= enough; n-- {
+		if near, err := r.beginning(string(letters[:n])); err != nil || len(near) > 0 {
+			return near, err
+		}
+	}
+	return nil, nil
+}
+
+func (r *reader) texts(query string, args ...any) (list []string, err error) {
+	rows, err := r.tx.QueryContext(r.ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for ids: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, fmt.Errorf("look for ids: %w", err)
+		}
+		list = append(list, text)
+	}
+	return list, rows.Err()
+}
+
+const (
+	runStream = "run/"
+	uuidBytes = 16
+)
+
+// runName is what a run is called by in the table of runs.
+func runName(id string) string { return strings.TrimPrefix(coordination.RunStream(id), runStream) }
+
+// eventID reads the beginning of the id of an event. digits is how many it has; 0: it is none.
+func eventID(text string) (raw []byte, digits int) {
+	const dashes = "        -    -    -    -            " // the places of dashes
+	raw = make([]byte, uuidBytes)
+	if len(text) > len(dashes) {
+		return raw, 0
+	}
+	var b strings.Builder
+	for i, c := range strings.ToLower(text) {
+		switch {
+		case i >= len(dashes), (c == '-') != (dashes[i] == '-'):
+			return raw, 0
+		case c != '-':
+			b.WriteRune(c)
+		}
+	}
+	digits = b.Len()
+	half, err := hex.DecodeString(b.String() + strings.Repeat("0", digits%2))
+	if err != nil {
+		return raw, 0
+	}
+	copy(raw, half)
+	return raw, digits
+}
+
+func uuidText(id []byte) string {
+	h := hex.EncodeToString(id)
+	if len(h) != 2*uuidBytes {
+		return h
+	}
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}

@@ -1,0 +1,234 @@
+package trace
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/conversation"
+)
+
+// heard is an event of the family a2a as it stands in a tree.
+type heard struct {
+	Said
+	time                         float64
+	job, conversation, parent    string
+	session, thread              string
+	step                         coordination.Step
+	retry                        Retry
+	run, parentRun               string
+	label, task, intent, payload string
+}
+
+const (
+	eventColumns = "SELECT e.seq, e.id, e.type, e.ver, e.agent_id, e.ts, e.recorded_at, e.data, e.original"
+
+	selectEvent      = eventColumns + " FROM events e WHERE e.seq = ?"
+	selectEvents     = eventColumns + " FROM json_each(?) j CROSS JOIN events e ON e.seq = j.value"
+	selectEventPlace = "SELECT stream_id, version FROM events WHERE seq = ?"
+	selectStreamSize = `SELECT s.id, (SELECT max(e.version) FROM events e WHERE e.stream_id = s.id) FROM streams s WHERE s.name = ?`
+	selectVersionSeq = "SELECT seq FROM events WHERE stream_id = ? AND version = ?"
+	selectFromStream = eventColumns + " FROM events e WHERE e.stream_id = ? AND e.version >= ? ORDER BY e.version LIMIT ?"
+	selectHeardKinds = "SELECT id FROM session_kinds WHERE type >= 'a2a.' AND type < 'a2a/' AND NOT (type >= 'a2a.job.' AND type < 'a2a.job/')"
+	// Within a session, whose rows are passed over until there are enough: it is no more than was said there.
+	selectFromSession = eventColumns + `, t.key FROM session_events h CROSS JOIN events e ON e.seq = h.seq CROSS JOIN threads t ON t.id = h.thread_id
+ WHERE h.session_id = (SELECT id FROM work_sessions WHERE name = ?) AND h.kind_id IN (SELECT j.value FROM json_each(?) j) ORDER BY h.seq DESC LIMIT ?`
+	selectChildThreads = `SELECT t.key, t.parent_id FROM threads t WHERE t.session_id = (SELECT id FROM work_sessions WHERE name = ?)
+ AND t.parent_id <> '' ORDER BY t.key LIMIT ?`
+)
+
+// conversationKey begins the key of a thread that is a conversation.
+const conversationKey = "conv:"
+
+// event reads one event. It is nil where there is none.
+func (r *reader) event(seq int64) (*heard, error) {
+	list, err := r.events(selectEvent, false, seq)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// events reads events; threaded ones with the key of their thread.
+func (r *reader) events(query string, threaded bool, args ...any) (list []*heard, err error) {
+	rows, err := r.tx.QueryContext(r.ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e eventstore.Event
+		var id, data, original []byte
+		var thread string
+		into := []any{&e.Seq, &id, &e.Type, &e.Ver, &e.AgentID, &e.TS, &e.RecordedAt, &data, &original}
+		if threaded {
+			into = append(into, &thread)
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, fmt.Errorf("read event: %w", err)
+		}
+		if e.Data, e.Original = data, original; data == nil {
+			e.Data = nil
+		}
+		h := r.hear(&e)
+		h.ID, h.thread = uuidText(id), thread
+		list = append(list, h)
+	}
+	return list, rows.Err()
+}
+
+// hear makes of an event what a tree shows of it.
+func (r *reader) hear(e *eventstore.Event) *heard {
+	rec := projections.Record(r.rules, e)
+	h := &heard{
+		Said: Said{Seq: e.Seq, At: int64(projections.ClampTime(rec.Time)), Type: rec.Type, From: rec.From(), To: rec.To(), Outcome: rec.Outcome,
+			Redacted: e.Redacted(), Preview: coordination.Preview(coordination.Said(&rec), r.roster, previewLength)},
+		time: rec.Time, job: rec.JobID, conversation: rec.ConversationID, parent: rec.ParentConversationID, session: rec.WorkSessionID,
+		step: coordination.ThreadStep(&rec), run: rec.RunID, parentRun: rec.ParentRunID, label: rec.Label, task: rec.TaskID, intent: rec.MessageIntent,
+	}
+	if h.parent == h.conversation {
+		h.parent = ""
+	}
+	h.retry.Reason = rec.Reason
+	switch h.step.Outcome {
+	case coordination.OutcomeBlocked, coordination.OutcomeNoReply:
+		h.Reason = coordination.Preview(h.step.Reason, r.roster, previewLength)
+		if h.Outcome == "" {
+			h.Outcome = string(h.step.Outcome)
+		}
+	default:
+		h.Reason = coordination.Preview(rec.Reason, r.roster, previewLength)
+	}
+	_ = coordination.EachField(projections.Current(e).Data, func(name string, raw []byte) bool { // the store takes objects only
+		n, _ := coordination.NumberValue(raw)
+		switch name {
+		case "turn":
+			h.Turn = int(min(max(n, 0), 1<<20))
+		case "attempt":
+			h.retry.Attempt = int(min(max(n, 0), 1<<20))
+		case "backoffMs":
+			h.retry.BackoffMs = int64(min(max(n, 0), 1<<50))
+		case "errorCategory":
+			h.retry.Category, _ = coordination.StringValue(raw)
+		case "errorCode":
+			h.retry.Code, _ = coordination.StringValue(raw)
+		case "payloadType":
+			h.payload, _ = coordination.StringValue(raw)
+		}
+		return true
+	})
+	return h
+}
+
+// isHeard says whether events of a type are shown.
+func isHeard(typ string) bool {
+	return strings.HasPrefix(typ, "a2a.") && !strings.HasPrefix(typ, "a2a.job.")
+}
+
+// ofSession reads the newest so many messages of a work session, the last one first.
+func (r *reader) ofSession(name string, limit int) ([]*heard, error) {
+	rows, err := r.tx.QueryContext(r.ctx, selectHeardKinds)
+	if err != nil {
+		return nil, fmt.Errorf("read kinds: %w", err)
+	}
+	defer rows.Close()
+	var kinds []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read kinds: %w", err)
+		}
+		kinds = append(kinds, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return r.events(selectFromSession, true, name, jsonList(kinds), limit)
+}
+
+// inStream reads up to so many events of a conversation: from the first one that is not before a seq, or, where that is 0, the newest, the
+// last one first.
+func (r *reader) inStream(conversationID string, seq int64, limit int) ([]*heard, error) {
+	var stream, size int64
+	if ok, err := r.one(selectStreamSize, conversationStream+conversationID, &stream, &size); err != nil || !ok {
+		return nil, err
+	}
+	from := max(size-int64(limit)+1, 1)
+	if seq > 0 {
+		low, high := int64(1), size+1 // versions go up with seqs
+		for low < high {
+			middle := low + (high-low)/2
+			var at int64
+			if err := r.tx.QueryRowContext(r.ctx, selectVersionSeq, stream, middle).Scan(&at); err != nil {
+				return nil, fmt.Errorf("find an event in its stream: %w", err)
+			}
+			if at < seq {
+				low = middle + 1
+			} else {
+				high = middle
+			}
+		}
+		from = low
+	}
+	list, err := r.events(selectFromStream, false, stream, from, limit)
+	if seq == 0 {
+		slices.Reverse(list)
+	}
+	return list, err
+}
+
+// around reads up to so many events of a conversation, with the one of a seq in their middle.
+func (r *reader) around(seq int64, limit int) ([]*heard, error) {
+	var stream, version int64
+	if err := r.tx.QueryRowContext(r.ctx, selectEventPlace, seq).Scan(&stream, &version); err != nil {
+		return nil, fmt.Errorf("find an event in its stream: %w", err)
+	}
+	return r.events(selectFromStream, false, stream, max(version-int64(limit)/2, 1), limit)
+}
+
+// childConversations are the conversations of a work session that came from other ones, by those; so many.
+func (r *reader) childConversations(session string, limit int) (map[string][]string, error) {
+	rows, err := r.tx.QueryContext(r.ctx, selectChildThreads, session, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read threads: %w", err)
+	}
+	defer rows.Close()
+	children := map[string][]string{}
+	for rows.Next() {
+		var key, parent string
+		if err := rows.Scan(&key, &parent); err != nil {
+			return nil, fmt.Errorf("read threads: %w", err)
+		}
+		if id, is := strings.CutPrefix(key, conversationKey); is {
+			children[parent] = append(children[parent], id)
+		}
+	}
+	return children, rows.Err()
+}
+
+// session is a work session as lists show it.
+func (r *reader) session(name string, now int64) (*Session, error) {
+	id, ok, err := conversation.ByName(r.ctx, r.tx, name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	list, err := loadSession(r.ctx, r.tx, id)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	s := &list[0]
+	return &Session{ID: name, Title: s.Title, Status: s.Status(float64(now)), Outcome: s.Outcome()}, nil
+}
+
+func loadSession(ctx context.Context, tx *sql.Tx, id int64) ([]conversation.Session, error) {
+	kinds, err := conversation.SelectKinds(ctx, tx, conversation.Scope{Internal: true})
+	if err != nil {
+		return nil, err
+	}
+	return conversation.Load(ctx, tx, kinds, []int64{id}, 0)
+}

@@ -1,0 +1,164 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// States of a conversation or thread.
+const (
+	stateOpen = "open"
+	stateOver = "over"
+)
+
+// judge says how everything stands, how long it took, and counts it.
+func (t *Trace) judge() {
+	w := &tally{Trace: t}
+	// A tree may be deep: it is walked without recursion, parents before children.
+	for level := t.Roots; len(level) > 0; {
+		var next []*Node
+		for _, n := range level {
+			n.play()
+			w.count(n)
+			next = append(next, n.Children...)
+		}
+		level = next
+	}
+	if t.Open > 0 {
+		t.LastAt = t.Now
+	}
+	t.DurationMs = max(t.LastAt-t.StartedAt, 0)
+}
+
+type tally struct {
+	*Trace
+	begun bool
+}
+
+func (t *tally) count(n *Node) {
+	switch n.Kind {
+	case Run:
+		t.Runs++
+		n.judgeRun(t.Now)
+	case Flow:
+		t.Flows++
+		n.judgeFlow(t.Now)
+	case Conversation, Thread:
+		t.Conversations++
+		n.judgeConversation(t.Now)
+	}
+	if n.Open {
+		t.Open++
+	}
+	if n.Late {
+		t.Late++
+	}
+	for _, h := range n.own.heard {
+		n.Messages = append(n.Messages, h.Said)
+	}
+	slices.SortStableFunc(n.Messages, func(a, b Said) int { return cmp.Compare(a.Seq, b.Seq) })
+	t.Messages += len(n.Messages)
+	last := max(n.EndedAt, n.At)
+	for _, m := range n.Messages {
+		last = max(last, m.At)
+	}
+	if !t.begun || n.At < t.StartedAt {
+		t.StartedAt = n.At
+	}
+	if !t.begun || last > t.LastAt {
+		t.LastAt = last
+	}
+	t.begun = true
+	slices.SortStableFunc(n.Children, func(a, b *Node) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Seq, b.Seq)) })
+}
+
+// judgeRun tells the time that a run has waited from that in which it ran, and an answer that came too late.
+func (n *Node) judgeRun(now int64) {
+	end := cmp.Or(n.EndedAt, now)
+	begun := cmp.Or(n.StartedAt, end)
+	if flow := n.flow(); flow != nil {
+		n.judgeInFlow(flow)
+	}
+	n.QueueMs = max(begun-n.At-n.BackoffMs, 0)
+	n.DurationMs = max(end-n.At, 0)
+	if n.StartedAt != 0 {
+		n.RunMs = max(end-n.StartedAt, 0)
+	}
+	if n.Open {
+		n.Since = cmp.Or(n.StartedAt, n.At)
+	}
+}
+
+// runOK is the state of a run that has come to its end.
+const runOK = "ok"
+
+func (n *Node) judgeInFlow(flow *Node) {
+	if n.Role == RoleRetry {
+		for _, h := range flow.own.heard {
+			if h.Type == coordination.TypeA2ARetry && h.retry.Attempt == n.Attempt-1 {
+				n.Retry, n.BackoffMs = &h.retry, h.retry.BackoffMs
+			}
+		}
+	}
+	if n.Role != RoleResult && n.State == runOK && !flow.Open && n.own.overSeq > flow.own.overSeq {
+		n.Late, n.LateMs = true, max(n.EndedAt-flow.EndedAt, 0)
+	}
+}
+
+// flow is the one that a run answers in, itself or in the place of one that a restart broke off; nil for none.
+func (n *Node) flow() *Node {
+	above := n.parent
+	if n.Role == RoleRepeat && above != nil {
+		above = above.parent
+	}
+	if above == nil || above.Kind != Flow {
+		return nil
+	}
+	return above
+}
+
+// judgeFlow tells how long a flow has waited for a permit: until its first run was asked for.
+func (n *Node) judgeFlow(now int64) {
+	end := cmp.Or(n.EndedAt, now)
+	n.DurationMs = max(end-n.At, 0)
+	if !n.Open {
+		n.Since = 0
+	}
+	switch first := slices.IndexFunc(n.Children, func(c *Node) bool { return c.Kind == Run && c.ID == n.ID }); {
+	case first >= 0:
+		n.PermitMs = max(n.Children[first].At-n.At, 0)
+	case len(n.Children) == 0:
+		n.PermitMs = n.DurationMs
+	}
+}
+
+// judgeConversation folds what was said, by time, as lists of threads do.
+func (n *Node) judgeConversation(now int64) {
+	list := slices.Clone(n.own.heard)
+	slices.SortStableFunc(list, func(a, b *heard) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.Seq, b.Seq)) })
+	var outcome coordination.Outcome
+	for i, h := range list {
+		if i == 0 {
+			n.At, n.From, n.To = h.At, h.From, h.To
+		}
+		n.EndedAt = h.At
+		n.Label, n.Task = cmp.Or(n.Label, h.label), cmp.Or(n.Task, h.task)
+		n.Intent, n.Payload = cmp.Or(n.Intent, h.intent), cmp.Or(n.Payload, h.payload)
+		if !h.step.Affects {
+			continue
+		}
+		failed := outcome == coordination.OutcomeBlocked || outcome == coordination.OutcomeNoReply
+		if n.Open, n.Since = h.step.Open, h.At; failed && h.step.Outcome == coordination.OutcomeDone {
+			continue
+		}
+		outcome, n.Reason = h.step.Outcome, h.step.Reason
+	}
+	if n.Outcome, n.State = string(outcome), stateOver; n.Open {
+		n.State, n.DurationMs = stateOpen, max(now-n.At, 0)
+		n.EndedAt = 0
+		return
+	}
+	n.Since, n.DurationMs = 0, max(n.EndedAt-n.At, 0)
+}
