@@ -116,7 +116,7 @@ func (q *queued) note(runID string, actor eventstore.Actor, at int64) *note {
 func (r *Runner) persist(ctx context.Context, runID string, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) error {
 	for again := 1; ; again++ {
 		_, err := r.o.Log.Decide(ctx, decide)
-		if err == nil || isFinal(err) {
+		if err == nil || r.isFinal(err) {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -132,11 +132,18 @@ func (r *Runner) persist(ctx context.Context, runID string, decide func(eventsto
 }
 
 // isFinal reports whether an error of the log stays, however often one tries.
-func isFinal(err error) bool {
+func (r *Runner) isFinal(err error) bool {
+	refusal := (*run.Refusal)(nil)
+	return errors.Is(err, eventstore.ErrClosed) || errors.As(err, &refusal) || r.isRefused(err)
+}
+
+// isRefused reports whether the log will never take what is appended, as it is.
+func (r *Runner) isRefused(err error) bool {
 	var (
-		refusal *run.Refusal
-		invalid *eventstore.InvalidError
-		refused *eventstore.RefusedError
+		conflict *eventstore.ConflictError
+		reuse    *eventstore.IDReuseError
+		invalid  *eventstore.InvalidError
+		refused  *eventstore.RefusedError
 	)
-	return errors.Is(err, eventstore.ErrClosed) || errors.As(err, &refusal) || errors.As(err, &invalid) || errors.As(err, &refused)
+	return errors.As(err, &conflict) || errors.As(err, &reuse) || errors.As(err, &invalid) || errors.As(err, &refused) && !r.o.Log.Fatal(err)
 }

@@ -53,8 +53,13 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 	}
 	key, err := coordination.ParseSessionKey(q.SessionKey)
 	if q.redacted || err != nil {
-		return r.endUnbegun(result, q, run.Failed, coordination.RunOver{ErrorClass: classPrompt,
-			Error: "the message was redacted before it was answered"}, now)
+		return r.endUnbegun(tx, result, q, outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classPrompt,
+			Error: "the message was redacted before it was answered"}}, now)
+	}
+	if wanted, err := r.wanted(tx, q); err != nil {
+		return nil, err
+	} else if !wanted {
+		return r.endUnbegun(tx, result, q, outcome{to: run.Aborted, over: coordination.RunOver{Reason: reasonUnwanted}}, now)
 	}
 	state, _, err := session.Load(tx, key)
 	if err != nil {
@@ -66,7 +71,7 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 			return nil, err
 		}
 		if closed {
-			return r.endUnbegun(result, q, run.Aborted, coordination.RunOver{Reason: reasonReset}, now)
+			return r.endUnbegun(tx, result, q, outcome{to: run.Aborted, over: coordination.RunOver{Reason: reasonReset}}, now)
 		}
 	}
 	j := r.jobOf(q, key, state.Settings)
@@ -92,6 +97,16 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 	r.runs[runID] = &active{runner: r, result: result, job: j}
 	r.mu.Unlock()
 	return append(appends, started), nil
+}
+
+// reasonUnwanted is the reason of what is aborted because nobody wants it any more.
+const reasonUnwanted = "stop"
+
+func (r *Runner) wanted(tx eventstore.Tx, q *queued) (bool, error) {
+	if r.o.Wanted == nil {
+		return true, nil
+	}
+	return r.o.Wanted(tx, &q.RunQueued)
 }
 
 // jobOf is what holds for a run that begins now.
@@ -142,19 +157,14 @@ func (r *Runner) open(state decide.State, j *job) (said []decide.Event, sessionI
 // reasonReset is the reason of what is aborted because the transcript that it was meant for is closed.
 const reasonReset = "reset"
 
-// endUnbegun ends a run for which nothing was done.
-func (r *Runner) endUnbegun(result run.Result, q *queued, to run.State, over coordination.RunOver, now time.Time) ([]eventstore.StreamAppend, error) {
-	over.Context, over.EndedAtMs = q.Context, now.UnixMilli()
-	decided, err := run.End(result, to, over)
-	if err != nil {
-		return nil, err
-	}
-	ended, err := q.note(result.RunID, eventstore.ActorSystem, now.UnixMilli()).events(decided)
+// endUnbegun ends a run for which nothing was done, with what follows from that.
+func (r *Runner) endUnbegun(tx eventstore.Tx, result run.Result, q *queued, o outcome, now time.Time) ([]eventstore.StreamAppend, error) {
+	appends, _, err := r.ending(tx, result, q, &o, eventstore.ActorSystem, now)
 	if err != nil {
 		return nil, err
 	}
 	r.expect(result.RunID)
-	return []eventstore.StreamAppend{ended}, nil
+	return appends, nil
 }
 
 // Lost is that of worker.Handler. What a restart breaks off is aborted, and asked for once more where its cause wants that; what has lost
@@ -172,13 +182,17 @@ func (r *Runner) Lost(tx eventstore.Tx, item work.Item, why string, now time.Tim
 	a := r.running(runID)
 	o := outcome{to: run.TimedOut, over: coordination.RunOver{Error: "its lease is over"}}
 	if why == whyRestart || result.State != run.Running {
-		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}, retry: run.MayRetry(&q.RunQueued)}
+		wanted, err := r.wanted(tx, q)
+		if err != nil {
+			return nil, err
+		}
+		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}, retry: wanted && run.MayRetry(&q.RunQueued)}
 	}
 	if a != nil {
 		o.over.Text, o.last = a.said(), a.partial("aborted")
 		o.heed(a)
 	}
-	appends, _, err := r.ending(tx, result, q, &o, now)
+	appends, _, err := r.ending(tx, result, q, &o, eventstore.ActorAgent, now)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +200,8 @@ func (r *Runner) Lost(tx eventstore.Tx, item work.Item, why string, now time.Tim
 	return appends, nil
 }
 
-// Refused is that of worker.Refuser: a run that would not begin, or that Lost could not end, fails.
+// Refused is that of worker.Refuser: a run that would not begin, or that Lost could not end, fails. Where the log has not taken that, it may
+// be for what follows from the end: then it ends without.
 func (r *Runner) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
 	runID := runIDOf(item)
 	result, found, err := projection.Load(tx, runID)
@@ -201,7 +216,12 @@ func (r *Runner) Refused(tx eventstore.Tx, item work.Item, why error, now time.T
 		q = &queued{agentID: result.AgentID} // which may be why
 	}
 	r.o.Logger.Error("a run is given up", "run", runID, "err", why)
-	return r.endUnbegun(result, q, run.Failed, coordination.RunOver{ErrorClass: classInternal, Error: "it could not be begun or ended; the log says why"}, now)
+	o := outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "it could not be begun or ended; the log says why"}}
+	if r.o.Then != nil && r.isRefused(why) {
+		o.alone = true
+		r.tellAlone(runID, why)
+	}
+	return r.endUnbegun(tx, result, q, o, now)
 }
 
 // whyRestart is the reason of what is aborted because its process is gone.

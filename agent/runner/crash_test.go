@@ -29,6 +29,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
@@ -47,7 +48,8 @@ const (
 
 // 50 messages wait in 10 sessions, and the process is killed again and again. Each message is accepted once and has exactly one end, in the
 // order of its session; only what had begun is reported as broken off, and is repeated before what came later if its cause wants that;
-// models are asked again only with the key of the same step; transcripts hold what was said, once.
+// models are asked again only with the key of the same step; transcripts hold what was said, once; and what follows from an end is there once,
+// with it, unless the run was asked for once more.
 func TestCrashWhileAnswering(t *testing.T) {
 	t.Parallel()
 	var dir string
@@ -166,6 +168,7 @@ func answerAll(ctx context.Context, path string, ack func(string)) (err error) {
 	r := runner.New(runner.Options{
 		Log: db, Config: func() *config.Config { return c }, Models: func() *catalogue.Catalogue { return cat },
 		Prompt: prompt.New(prompt.Options{Logger: quiet}), Now: time.Now, NewID: uuid.NewString, Logger: quiet, Tools: box{"look": lookForLong},
+		Then: func(_ eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAppend, error) { return follows(e), nil },
 	})
 	stop := r.Follow(func(u run.Update) {
 		if u.Kind == run.Ended {
@@ -332,7 +335,7 @@ func checkCrashLog(t testing.TB, path string, acked []string, whole bool) *story
 	}
 	told := story{runs: map[string]*toldRun{}, busy: map[string]*toldRun{}, place: map[string]int{}}
 	err = db.View(t.Context(), func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(t.Context(), "SELECT type, data FROM events WHERE type LIKE 'run.%' OR type = 'session.message' ORDER BY seq")
+		rows, err := tx.QueryContext(t.Context(), "SELECT type, data FROM events WHERE type LIKE 'run.%' OR type IN ('session.message', ?) ORDER BY seq", typeFollows)
 		if err != nil {
 			return err
 		}
@@ -389,6 +392,8 @@ type toldRun struct {
 
 	users, answers int // messages of the transcript: what was asked, and what the run has said at its end
 	calls, results int // likewise: what asks for the tool, and what that says
+
+	followed int // how often something has followed from its end
 }
 
 // root is the id of the run that was asked for at first.
@@ -410,6 +415,13 @@ func (s *story) add(typ string, data []byte) error {
 			return err
 		}
 		return s.said(&m)
+	}
+	if typ == typeFollows {
+		var f told
+		if err := json.Unmarshal(data, &f); err != nil {
+			return err
+		}
+		return s.follows(&f)
 	}
 	if typ == coordination.TypeRunQueued {
 		r := &toldRun{}
@@ -457,6 +469,18 @@ func (s *story) queued(r *toldRun) error {
 		return errors.New("it repeats what was not broken off, or is not to be repeated")
 	}
 	broken.again = r
+	return nil
+}
+
+func (s *story) follows(f *told) error {
+	r := s.runs[f.RunID]
+	if r == nil || r.end == "" {
+		return errors.New("it follows from no end")
+	}
+	if to, _ := run.Next(run.Running, r.end); to != f.State || f.Root != r.root() || f.Message != r.asked.Message || f.Text != r.over.Text {
+		return errors.New("it was told of something else")
+	}
+	r.followed++
 	return nil
 }
 
@@ -516,6 +540,8 @@ func (s *story) faults(whole bool) (faults []string) {
 			fault(r, "%s, but its answer is %d times in the transcript", r.end, r.answers)
 		case ok && r.over.Text != "echo: "+r.asked.Message:
 			fault(r, "it has said %q", r.over.Text)
+		case r.followed > 1 || (r.followed == 1) != (r.end != "" && r.again == nil):
+			fault(r, "ended with %q, repeated: %v, and something has followed from it %d times", r.end, r.again != nil, r.followed)
 		case r.end == coordination.TypeRunAborted && (r.again != nil) != run.MayRetry(&r.asked):
 			fault(r, "broken off, wants %q, repeated: %v", r.asked.OnRestart, r.again != nil)
 		}

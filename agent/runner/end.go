@@ -21,6 +21,9 @@ type outcome struct {
 	over  coordination.RunOver
 	last  *coordination.SessionMessage // that comes into the transcript with it; nil for none
 	retry bool                         // it is asked for once more
+	alone bool                         // nothing follows from it: the log would not take that
+
+	followed bool // something did, when it was written last
 }
 
 // Classes of errors that are no model's.
@@ -79,7 +82,7 @@ func (r *Runner) finish(ctx context.Context, a *active, o outcome) error {
 	patient, done := r.patience(ctx)
 	defer done()
 	err := r.writeEnd(patient, a, &o)
-	if final := (*run.Refusal)(nil); err != nil && isFinal(err) && !errors.As(err, &final) && !errors.Is(err, eventstore.ErrClosed) {
+	if err != nil && r.isRefused(err) {
 		r.o.Logger.Error("the end of a run cannot be written as it is", "run", a.result.RunID, "err", err)
 		o = outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "its end could not be written"}, retry: o.retry}
 		err = r.writeEnd(patient, a, &o)
@@ -87,7 +90,18 @@ func (r *Runner) finish(ctx context.Context, a *active, o outcome) error {
 	return err
 }
 
+// writeEnd writes an end with what follows from it, or, if the log would not take that, without.
 func (r *Runner) writeEnd(ctx context.Context, a *active, o *outcome) error {
+	err := r.writeEndOnce(ctx, a, o)
+	if err != nil && o.followed && r.isRefused(err) {
+		r.tellAlone(a.result.RunID, err)
+		o.alone = true
+		err = r.writeEndOnce(ctx, a, o)
+	}
+	return err
+}
+
+func (r *Runner) writeEndOnce(ctx context.Context, a *active, o *outcome) error {
 	var ended run.Result
 	err := r.persist(ctx, a.result.RunID, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		result, found, err := projection.Load(tx, a.result.RunID)
@@ -98,7 +112,7 @@ func (r *Runner) writeEnd(ctx context.Context, a *active, o *outcome) error {
 			return nil, eventstore.ErrNotFound
 		}
 		o.heed(a)
-		appends, ended, err = r.ending(tx, result, a.asked, o, r.o.Now())
+		appends, ended, err = r.ending(tx, result, a.asked, o, eventstore.ActorAgent, r.o.Now())
 		return appends, err
 	})
 	if err == nil {
@@ -117,8 +131,10 @@ func (r *Runner) writeEnd(ctx context.Context, a *active, o *outcome) error {
 	return nil
 }
 
-// ending is what is appended for an end: what is said last, what ends the run, and what asks for it again.
-func (r *Runner) ending(tx eventstore.Tx, result run.Result, q *queued, o *outcome, now time.Time) ([]eventstore.StreamAppend, run.Result, error) {
+// ending is what is appended for an end: what is said last, what ends the run, by an actor, and what asks for it again, or else follows from
+// it.
+func (r *Runner) ending(tx eventstore.Tx, result run.Result, q *queued, o *outcome, actor eventstore.Actor, now time.Time) (
+	[]eventstore.StreamAppend, run.Result, error) {
 	at := now.UnixMilli()
 	over := o.over
 	over.Context, over.EndedAtMs = q.Context, at
@@ -132,23 +148,22 @@ func (r *Runner) ending(tx eventstore.Tx, result run.Result, q *queued, o *outco
 			return nil, result, err
 		}
 	}
-	ended, err := q.note(result.RunID, eventstore.ActorAgent, at).events(decided)
+	ended, err := q.note(result.RunID, actor, at).events(decided)
 	if err != nil {
 		return nil, result, err
 	}
 	appends = append(appends, ended)
-	if o.retry {
-		again := q.note(r.o.NewID(), eventstore.ActorSystem, at)
-		queued, err := again.events(run.Retry(q.RunQueued, again.runID))
-		if err != nil {
-			return nil, result, err
-		}
-		appends = append(appends, queued)
-	}
 	if data, ok := decided.Data.(coordination.RunOver); ok {
 		over = data
 	}
-	return appends, overAs(result, o.to, over), nil
+	result = overAs(result, o.to, over)
+	if o.retry {
+		again := q.note(r.o.NewID(), eventstore.ActorSystem, at)
+		queued, err := again.events(run.Retry(q.RunQueued, again.runID))
+		return append(appends, queued), result, err
+	}
+	appends, err = r.following(tx, result, q, o, appends, now)
+	return appends, result, err
 }
 
 // saying puts a message of a run into the transcript that the run speaks in, also if the session has another one by now.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -62,6 +63,9 @@ type setting struct {
 	pages   int64         // that the file may have
 	asleep  bool          // no worker yet
 	grace   time.Duration // default: 100 ms
+	then    func(*house, eventstore.Tx, *runner.Ending) ([]eventstore.StreamAppend, error)
+	wanted  func(eventstore.Tx, *coordination.RunQueued) (bool, error)
+	logs    io.Writer // in place of the test's own
 
 	durability sqlite.Durability // default: relaxed
 }
@@ -80,6 +84,9 @@ type house struct {
 	heard *heard
 	log   *counted
 	stop  func() // the worker
+
+	taken eventstore.ID // of an event that is in the log
+	room  atomic.Bool   // on the disk
 }
 
 func setup(t testing.TB, set setting) *house {
@@ -120,12 +127,19 @@ func openAt(t testing.TB, path string, set setting) *house {
 	if set.backoff == nil {
 		set.backoff = func(int) time.Duration { return time.Millisecond }
 	}
-	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if set.logs == nil {
+		set.logs = t.Output()
+	}
+	log := slog.New(slog.NewTextHandler(set.logs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	var then func(eventstore.Tx, *runner.Ending) ([]eventstore.StreamAppend, error)
+	if set.then != nil {
+		then = func(tx eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAppend, error) { return set.then(h, tx, e) }
+	}
 	h.Runner = runner.New(runner.Options{
 		Log: h.log, Config: func() *config.Config { return c }, Models: func() *catalogue.Catalogue { return models }, Tools: set.tools,
 		Prompt: prompt.New(prompt.Options{Logger: log}), Now: time.Now, Logger: log, Limits: set.limits, Backoff: set.backoff,
 		NewID: func() string { return fmt.Sprintf("id-%d-%d", os.Getpid(), unique.Add(1)) },
-		Grace: cmp.Or(set.grace, 100*time.Millisecond),
+		Grace: cmp.Or(set.grace, 100*time.Millisecond), Then: then, Wanted: set.wanted,
 	})
 	unfollow := h.Follow(h.heard.hear)
 	if !set.asleep {
@@ -139,16 +153,17 @@ func openAt(t testing.TB, path string, set setting) *house {
 	return h
 }
 
-// counted is a log that counts its transactions, and tells of those that it does not take.
+// counted is a log that counts its transactions and the rows that they read, and tells of those that it does not take.
 type counted struct {
 	*sqlite.DB
 	decided atomic.Int64
+	rows    atomic.Int64
 	refused chan error // holds the first few that nobody has read
 }
 
 func (c *counted) Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error) {
 	c.decided.Add(1)
-	result, err := c.DB.Decide(ctx, decide)
+	result, err := c.DB.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) { return decide(countedTx{tx, &c.rows}) })
 	if err != nil {
 		select {
 		case c.refused <- err:
@@ -156,6 +171,18 @@ func (c *counted) Decide(ctx context.Context, decide func(eventstore.Tx) ([]even
 		}
 	}
 	return result, err
+}
+
+type countedTx struct {
+	eventstore.Tx
+	rows *atomic.Int64
+}
+
+func (c countedTx) Query(query string, args []any, scan func(eventstore.Row) error) error {
+	return c.Tx.Query(query, args, func(r eventstore.Row) error {
+		c.rows.Add(1)
+		return scan(r)
+	})
 }
 
 // refused waits until the log has not taken something.
@@ -533,6 +560,21 @@ func (h *house) begin(id string) (item work.Item) {
 		h.t.Fatal(err)
 	}
 	return item
+}
+
+// refuse gives up a run that waits, as the worker does with what would not begin.
+func (h *house) refuse(id string, why error) {
+	h.t.Helper()
+	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		item, found, err := work.Load(tx, "run/"+id)
+		if err != nil || !found {
+			return nil, errors.Join(err, fmt.Errorf("no work for %s: %v", id, found))
+		}
+		return h.Refused(tx, item, why, time.Now())
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 // lose takes a run away from its worker, as the worker itself does when its lease is over.

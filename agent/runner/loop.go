@@ -32,10 +32,11 @@ type turn struct {
 	share   float64  // of the model's window that is used
 	failed  []failed // choices that have failed
 
-	told  bool // some text
-	last  repetition
-	usage coordination.SessionUsage // of all answers
-	spend coordination.RunOver      // what it has cost
+	told   bool // some text
+	last   repetition
+	called map[string]int            // how often the same was asked of a tool
+	usage  coordination.SessionUsage // of all answers
+	spend  coordination.RunOver      // what it has cost
 }
 
 // answer works until there is an answer, or something is in its way.
@@ -94,12 +95,15 @@ func (t *turn) isOwn(runID string) bool {
 func (t *turn) callerOf() tool.Caller {
 	q := t.asked
 	c := tool.Caller{
-		Entry: tool.ByRun, AgentID: q.agentID, SessionKey: t.result.SessionKey, SessionID: t.result.SessionID, RunID: t.result.RunID,
+		Entry: tool.ByRun, AgentID: q.agentID, SessionKey: t.result.SessionKey, SessionID: t.result.SessionID, RunID: t.result.RunID, AskedID: q.id,
 		WorkSessionID: q.WorkSessionID, TaskID: q.TaskID, ConversationID: q.ConversationID,
 		Channel: q.Channel, To: q.To, AccountID: q.AccountID, ThreadID: q.ThreadID,
 	}
 	if q.Depth != nil {
 		c.Depth = *q.Depth
+	}
+	if q.Hop != nil {
+		c.Hop = *q.Hop
 	}
 	return c
 }

@@ -20,9 +20,8 @@ import (
 // Queue is that of gateway.Runs. Whether the run was asked for before, whether there is room, and what the session says are one decision
 // with the event that accepts it.
 func (r *Runner) Queue(ctx context.Context, ask run.Ask) (run.Accepted, error) {
-	now := r.o.Now()
-	q := queueing{runner: r, ask: &ask, now: now, newID: r.o.NewID(), key: ask.Session.String(), agentID: agentOf(r.o.Config(), ask.Session)}
-	q.asked, q.refused = q.accept()
+	q := r.queueing(&ask, r.o.Now())
+	q.prepare()
 	if _, err := r.o.Log.Decide(ctx, q.decide); err != nil {
 		return run.Accepted{}, err
 	}
@@ -36,6 +35,21 @@ func (r *Runner) Queue(ctx context.Context, ask run.Ask) (run.Accepted, error) {
 		}
 	}
 	return q.accepted, nil
+}
+
+// Ask says what is appended to have a run queued, in the transaction that appends it and its reason. What was asked for before is asked for
+// no more: there is nothing to append. Errors are those of Queue, and the log's. The message is masked within the transaction, unless it was
+// asked for before, so it should not be long. It does not see what else the transaction appends: two runs cannot be asked for in one session
+// that is not there yet.
+func (r *Runner) Ask(tx eventstore.Tx, ask run.Ask, now time.Time) ([]eventstore.StreamAppend, error) {
+	if _, found, err := projection.Load(tx, ask.RunID); err != nil || found {
+		return nil, err
+	}
+	return r.queueing(&ask, now).admit(tx)
+}
+
+func (r *Runner) queueing(ask *run.Ask, now time.Time) *queueing {
+	return &queueing{runner: r, ask: ask, now: now, newID: r.o.NewID(), key: ask.Session.String(), agentID: agentOf(r.o.Config(), ask.Session)}
 }
 
 // agentOf is the agent whose session it is; one without an agent in its key is the default agent's.
@@ -55,13 +69,21 @@ type queueing struct {
 	key     string
 	agentID string
 
-	asked   eventstore.StreamAppend // what is appended if nothing stands against it
-	refused error                   // what stands against it whatever the log says, unless it was accepted before
+	prepared bool
+	asked    eventstore.StreamAppend // what is appended if nothing stands against it
+	refused  error                   // what stands against it whatever the log says, unless it was accepted before
 
 	accepted run.Accepted
 }
 
-// accept prepares what is appended, outside of the transaction: messages may be long.
+// prepare makes what is appended. It may be done before the transaction: messages may be long.
+func (q *queueing) prepare() {
+	if !q.prepared {
+		q.asked, q.refused = q.accept()
+		q.prepared = true
+	}
+}
+
 func (q *queueing) accept() (eventstore.StreamAppend, error) {
 	decided, err := run.Accept(*q.ask)
 	if err == nil {
@@ -110,7 +132,13 @@ func (q *queueing) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 	case found:
 		q.accepted, err = again(tx, was)
 		return nil, err
-	case q.refused != nil:
+	}
+	return q.admit(tx)
+}
+
+// admit gives what is appended for a run that was not asked for before.
+func (q *queueing) admit(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+	if q.prepare(); q.refused != nil {
 		return nil, q.refused
 	}
 	ahead, err := q.room(tx)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // After a restart what waited goes on; what had begun is aborted, and asked for once more where that was wanted.
@@ -96,4 +98,36 @@ func TestLostLeaseIsTold(t *testing.T) {
 	if got := h.told("r1"); !strings.HasPrefix(got[len(got)-1], "ended timed_out") {
 		t.Errorf("told %q", got)
 	}
+}
+
+// What nobody wants any more is not begun, and not asked for once more.
+func TestWhatIsNotWantedEnds(t *testing.T) {
+	t.Parallel()
+	before := setup(t, setting{script: hangs})
+	a := ask(t, "begun", "main", "hang")
+	a.OnRestart = "retry"
+	before.queue(a)
+	before.until("begun", says("one two "))
+	before.say("waits", "main", "next")
+	before.say("wanted", "main", "and then")
+	if err := before.db.Close(); err != nil { // nothing more is written, as if the process were gone
+		t.Fatal(err)
+	}
+	before.stop()
+
+	h := openAt(t, before.path, setting{wanted: func(_ eventstore.Tx, asked *coordination.RunQueued) (bool, error) {
+		return asked.RunID == "wanted", nil
+	}})
+	h.ends("wanted", run.OK, "echo: and then")
+	if r := h.ends("begun", run.Aborted, ""); r.Over.Reason != "restart" {
+		t.Errorf("got %+v", r.Over)
+	}
+	if r := h.ends("waits", run.Aborted, ""); r.Over.Reason != "stop" || r.StartedAt != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if runs := h.list(); len(runs) != 3 {
+		t.Errorf("%d runs: %+v", len(runs), runs)
+	}
+	h.stop()
+	h.checkSettled()
 }

@@ -105,7 +105,7 @@ func TestToolsAreCalledAndEachStepIsOnDisk(t *testing.T) {
 	if diff := cmp.Diff([]string{"user: use it", "assistant: I look. (toolUse)"}, before); diff != "" {
 		t.Errorf("before the tool was called: %s", diff)
 	}
-	want := tool.Caller{Entry: tool.ByRun, AgentID: "eden", SessionKey: "agent:eden:main", SessionID: r.SessionID, RunID: "r1", CallID: caller.CallID}
+	want := tool.Caller{Entry: tool.ByRun, AgentID: "eden", SessionKey: "agent:eden:main", SessionID: r.SessionID, RunID: "r1", AskedID: caller.AskedID, CallID: caller.CallID}
 	if diff := cmp.Diff(want, caller); diff != "" || caller.CallID == "" {
 		t.Error(diff)
 	}

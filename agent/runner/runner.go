@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -34,6 +35,8 @@ type Log interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 	Head(ctx context.Context) (eventstore.Head, error)
 	Wait(ctx context.Context, seq int64) (int64, error)
+	// Fatal tells an error that concerns the whole file from one that concerns a statement.
+	Fatal(err error) bool
 }
 
 // Options of New.
@@ -46,6 +49,18 @@ type Options struct {
 	Now    func() time.Time
 	NewID  func() string // an id that nobody has had
 	Logger *slog.Logger
+
+	// Then says what follows from the end of a run, and is appended with it. It is asked for each one that is over and not asked for once more,
+	// in the transaction that ends it, and so reads nothing but tx and is quick. What has followed from one end is in the tables when it is asked
+	// about the next, also where Stop ends many. It is asked again about an end that was not stored, so it does nothing else. An error, a panic,
+	// or what the log would not take, is logged, and the run ends without it; but an error that concerns the whole file keeps the run from
+	// ending for now. nil is nothing.
+	Then func(tx eventstore.Tx, e *Ending) ([]eventstore.StreamAppend, error)
+
+	// Wanted reports whether a run that is about to begin, or to be asked for once more after a restart, is still wanted: one that is not ends as
+	// if it had been stopped. It is asked in the transaction that would append that, and so reads nothing but tx and is quick. An error keeps the
+	// run from beginning for now. nil wants all.
+	Wanted func(tx eventstore.Tx, asked *coordination.RunQueued) (bool, error)
 
 	Limits Limits
 	// Grace is how long a tool may take to heed that its run is over, and how long the end of a run is tried to be written once the

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -10,13 +11,13 @@ import (
 	projection "github.com/pronto-lab/openclawd/projections/run"
 )
 
-// stopBatch is how many queued runs are ended in one transaction.
+// stopBatch is how many runs that wait are looked at in one transaction.
 const stopBatch = 500
 
-// Stop is that of gateway.Runs. What is queued ends at once, the last first, so that none begins meanwhile; what runs is told to, and
-// waited for. Runs that come to their own end meanwhile were not stopped.
+// Stop is that of gateway.Runs. What is queued ends at once, the last first, so that none begins meanwhile, in one transaction as far as
+// nothing follows from it; what runs is told to, and waited for. Runs that come to their own end meanwhile were not stopped.
 func (r *Runner) Stop(ctx context.Context, stop run.Stop) ([]string, error) {
-	s := stopping{runner: r, stop: stop}
+	s := stopping{runner: r, stop: stop, alone: map[string]bool{}}
 	if stop.SessionKey == "" && stop.RunID == "" {
 		return nil, &run.Refusal{Code: run.CodeInvalidAsk, Field: "sessionKey", Text: "no run and no session named", Mend: "name a session or a run"}
 	}
@@ -27,17 +28,30 @@ func (r *Runner) Stop(ctx context.Context, stop run.Stop) ([]string, error) {
 		}
 		s.key = key.String()
 	}
-	for s.more = true; s.more; {
-		if _, err := r.o.Log.Decide(ctx, s.decide); err != nil {
+	for {
+		_, err := r.o.Log.Decide(ctx, s.decide)
+		if err != nil && s.followed != "" && r.isRefused(err) {
+			r.tellAlone(s.followed, err)
+			s.alone[s.followed] = true
+			continue
+		}
+		if err != nil {
 			return s.inOrder(), err
 		}
 		for _, result := range s.ended {
 			r.ended(r.activeOf(result), result)
 			s.stopped = append(s.stopped, result.RunID)
 		}
+		s.running = append(s.running, s.begun...)
+		if s.waiting = s.left; len(s.waiting) == 0 {
+			break
+		}
 	}
 	for _, id := range s.running {
 		r.halt(id)
+	}
+	if stop.Unwaited {
+		return s.inOrder(), nil
 	}
 	for _, id := range s.running {
 		result, err := r.Wait(ctx, id)
@@ -57,57 +71,77 @@ type stopping struct {
 	stop   run.Stop
 	key    string
 
-	meant   map[string]int // those that were there at first, by id: which turn each has
+	turns   map[string]int // of those that are meant, by id; those that came since Stop was called are not
+	waiting []string       // of those that have to be looked at, by turn
 	running []string       // of those that run
-	ended   []run.Result   // by the last transaction
-	more    bool           // some still wait
 	stopped []string
+
+	// Of the last transaction:
+	ended    []run.Result
+	begun    []string        // what was found running
+	left     []string        // of waiting, what it has not come to
+	followed string          // from whose end something follows; "" is none
+	alone    map[string]bool // of any: from whose end nothing follows, because the log would not take it
 }
 
 func (s *stopping) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
-	s.running, s.ended, s.more = nil, nil, false
-	open, err := s.open(tx)
-	if err != nil {
+	s.ended, s.begun, s.followed = nil, nil, ""
+	if s.left, err = s.meant(tx); err != nil {
 		return nil, err
 	}
-	var waiting []run.Result
-	for _, result := range open {
-		if result.State == run.Queued {
-			waiting = append(waiting, result)
-		} else {
-			s.running = append(s.running, result.RunID)
-			s.runner.mark(result, &halted{reason: s.stop.Reason, by: s.stop.By})
-		}
-	}
-	if len(waiting) > stopBatch {
-		waiting, s.more = waiting[len(waiting)-stopBatch:], true
-	}
-	at := s.runner.o.Now().UnixMilli()
-	for _, result := range waiting {
-		q, err := readContext(tx, result.Seq)
+	now := s.runner.o.Now()
+	for n := 0; n < stopBatch && len(s.left) > 0 && s.followed == ""; n++ { // what follows from the next has to see what followed
+		last := len(s.left) - 1
+		result, found, err := projection.Load(tx, s.left[last])
 		if err != nil {
 			return nil, err
 		}
-		over := coordination.RunOver{Context: q.Context, EndedAtMs: at, Reason: s.stop.Reason, By: s.stop.By}
-		decided, err := run.End(result, run.Aborted, over)
-		if err != nil {
-			return nil, err
+		s.left = s.left[:last]
+		switch {
+		case result.State == run.Queued:
+			end, err := s.end(tx, result, now)
+			if err != nil {
+				return nil, err
+			}
+			appends = append(appends, end...)
+		case found && !result.State.Over():
+			s.begins(result)
 		}
-		one, err := q.note(result.RunID, eventstore.ActorSystem, at).events(decided)
-		if err != nil {
-			return nil, err
-		}
-		if data, ok := decided.Data.(coordination.RunOver); ok {
-			over = data
-		}
-		appends = append(appends, one)
-		s.ended = append(s.ended, overAs(result, run.Aborted, over))
 	}
 	return appends, nil
 }
 
-// open are the runs that are meant and not over, those that came since Stop was called left out.
-func (s *stopping) open(tx eventstore.Tx) (open []run.Result, err error) {
+// end is what is appended for a run that waits, with what follows from that.
+func (s *stopping) end(tx eventstore.Tx, result run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
+	q, err := readContext(tx, result.Seq)
+	if err != nil {
+		return nil, err
+	}
+	o := outcome{to: run.Aborted, over: coordination.RunOver{Reason: s.stop.Reason, By: s.stop.By}, alone: s.alone[result.RunID]}
+	end, over, err := s.runner.ending(tx, result, q, &o, eventstore.ActorSystem, now)
+	if err != nil {
+		return nil, err
+	}
+	s.ended = append(s.ended, over)
+	if o.followed {
+		s.followed = result.RunID
+	}
+	return end, nil
+}
+
+// begins notes a run that is under way.
+func (s *stopping) begins(result run.Result) {
+	s.begun = append(s.begun, result.RunID)
+	s.runner.mark(result, &halted{reason: s.stop.Reason, by: s.stop.By})
+}
+
+// meant are the ids of the runs that wait and have to be looked at. The first transaction finds them, and marks at once those that run
+// already; those after it look at no other, so that the whole costs only so much for each.
+func (s *stopping) meant(tx eventstore.Tx) (ids []string, err error) {
+	if s.waiting != nil {
+		return s.waiting, nil
+	}
+	var open []run.Result
 	if s.stop.RunID == "" {
 		open, err = projection.OpenOf(tx, s.key)
 	} else {
@@ -116,17 +150,16 @@ func (s *stopping) open(tx eventstore.Tx) (open []run.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.meant == nil {
-		s.meant = make(map[string]int, len(open))
-		for turn, result := range open {
-			s.meant[result.RunID] = turn
+	s.turns = make(map[string]int, len(open))
+	for turn, result := range open {
+		s.turns[result.RunID] = turn
+		if result.State == run.Queued {
+			ids = append(ids, result.RunID)
+		} else {
+			s.begins(result)
 		}
-		return open, nil
 	}
-	return slices.DeleteFunc(open, func(result run.Result) bool {
-		_, meant := s.meant[result.RunID]
-		return !meant
-	}), nil
+	return ids, nil
 }
 
 func (s *stopping) one(tx eventstore.Tx) ([]run.Result, error) {
@@ -145,7 +178,7 @@ func (s *stopping) one(tx eventstore.Tx) ([]run.Result, error) {
 
 // inOrder are the ids of what was stopped, in the order in which it had its turn.
 func (s *stopping) inOrder() []string {
-	slices.SortFunc(s.stopped, func(a, b string) int { return s.meant[a] - s.meant[b] })
+	slices.SortFunc(s.stopped, func(a, b string) int { return s.turns[a] - s.turns[b] })
 	return s.stopped
 }
 

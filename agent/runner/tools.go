@@ -2,10 +2,13 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/pronto-lab/openclawd/agent/llm"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -139,7 +142,7 @@ func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
 		return refused("There are no tools."), nil
 	}
 	caller := t.caller
-	caller.CallID = c.ID
+	caller.CallID = t.callID(c)
 	done := make(chan called, 1)
 	go func() {
 		var r called
@@ -164,6 +167,18 @@ func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
 		t.runner.leave(t.result.RunID, c.Name, done)
 	}
 	return tool.Output{}, context.Cause(ctx)
+}
+
+// callID is what makes a call one: what is asked for, and how often the run has asked for just that. It is the same when a run that was broken
+// off is repeated, though its model makes up other ids then.
+func (t *turn) callID(c *llm.ToolCall) string {
+	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(c.Arguments)))
+	id := hex.EncodeToString(sum[:16])
+	if t.called == nil {
+		t.called = map[string]int{}
+	}
+	t.called[id]++
+	return id + "." + strconv.Itoa(t.called[id])
 }
 
 // leave counts a tool that goes on though its run is over, until it ends.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -64,5 +65,33 @@ func BenchmarkThroughput(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N*100)/b.Elapsed().Seconds(), "items/s")
+	h.end(b)
+}
+
+// How many items a worker gets through that are put off, or ended, when they are begun, where thousands come due at once.
+func BenchmarkPutOff(b *testing.B) {
+	const items = 2_000
+	l := openAt(b, emptyAt(b, b.TempDir()))
+	defer l.close(b)
+	for n := 0; n < items; n += 200 {
+		var some []coordination.WorkScheduled
+		for i := range 200 {
+			some = append(some, effect(fmt.Sprint(n+i), fmt.Sprint(n+i)))
+		}
+		l.ask(b, some...)
+	}
+	began := make(chan bool, items)
+	h := l.start(b, worker.Options{Pools: func() map[string]int { return map[string]int{"p": 16} }, Handlers: kinds(&handler{
+		begin: func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+			select {
+			case began <- true:
+			default:
+			}
+			return one(item.EffectID, coordination.TypeWorkReleased, fmt.Sprintf(`{"dueAtMs":%d}`, now.UnixMilli()+1)), nil
+		}})})
+	for b.Loop() {
+		<-began
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "items/s")
 	h.end(b)
 }

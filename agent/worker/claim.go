@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -32,10 +33,12 @@ type held struct {
 // begun is what became of an item in a claim.
 type begun struct {
 	item  work.Item // as it is after the claim
-	end   bool      // it was ended instead of begun
+	end   bool      // it was ended, or put off, instead of begun
 	err   error     // it would not begin
 	fatal bool      // and never will
 }
+
+func (b *begun) begins() bool { return b.err == nil && !b.end }
 
 // claim begins what is ready, and says when something will be that is not yet; zero: nothing that is known of.
 func (r *running) claim(now moment) (due time.Time) {
@@ -128,56 +131,131 @@ func (w *Worker) tellUnknown(kind string) {
 	}
 }
 
-// take begins what is ready, all in one transaction; if the log refuses that, one by one. An error is that of the log as a whole.
-func (r *running) take(free map[string]int, now moment) error {
-	all, err := r.decide(free, now, nil)
-	if err != nil && r.refused(err) {
-		for _, b := range all {
-			var one []begun
-			if one, err = r.decide(free, now, &b.item); err != nil {
-				if !r.refused(err) {
-					return err
-				}
-				one = []begun{{item: b.item, err: err}}
-			}
-			if err := r.follow(one, now); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return r.follow(all, now)
+// maxAbreast is how many decisions a claim is made of at most.
+const maxAbreast = 16
+
+// share is one decision of a claim: what is begun in one transaction, up to the first item that is ended, or put off, instead.
+type share struct {
+	tried []begun
+	err   error
 }
 
-// decide leases what is ready in one transaction, or only one item of that. It returns what it has tried, also with an error.
-func (r *running) decide(free map[string]int, now moment, only *work.Item) (tried []begun, err error) {
-	_, err = r.opts.Log.Decide(r.base, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
-		tried = nil // it may be called again
-		for pool, n := range free {
-			items, err := work.Ready(tx, pool, now.clock.UnixMilli(), n+len(r.held), r.kinds...)
+// cut says whether others were left, so that they see what follows from the end of the last one.
+func (s *share) cut() bool { return len(s.tried) > 0 && s.tried[len(s.tried)-1].end }
+
+// take begins what is ready. Where an item was ended, or put off, others that are to be as well are likely behind it: the next claim is made
+// of twice as many decisions, each of which sees those before it, while the log stores them together. An error is that of the log as a whole.
+func (r *running) take(free map[string]int, now moment) error {
+	c := claim{running: r, free: free, now: now, shares: make([]share, max(r.abreast, 1))}
+	var wait sync.WaitGroup
+	for i := range c.shares[1:] {
+		wait.Go(func() { c.decide(&c.shares[i+1], nil) })
+	}
+	c.decide(&c.shares[0], nil)
+	wait.Wait()
+	r.abreast = 1
+	var errs []error
+	for i := range c.shares {
+		if c.shares[i].cut() {
+			r.abreast = min(2*len(c.shares), maxAbreast)
+		}
+		errs = append(errs, c.settle(&c.shares[i]))
+	}
+	return errors.Join(errs...)
+}
+
+// claim is decisions that are made side by side.
+type claim struct {
+	*running
+	free   map[string]int
+	now    moment
+	shares []share // what the log has not stored counts too: it takes its place until the next claim
+}
+
+// settle sends off what a decision has begun; where the log has refused that, it is begun one by one.
+func (c *claim) settle(s *share) error {
+	if s.err == nil {
+		return c.follow(s.tried, c.now)
+	}
+	if !c.refused(s.err) {
+		return s.err
+	}
+	tried := s.tried
+	for _, b := range tried {
+		if c.decide(s, &b.item); s.err != nil {
+			if !c.refused(s.err) {
+				return s.err
+			}
+			s.tried = []begun{{item: b.item, err: s.err}}
+		}
+		if err := c.follow(s.tried, c.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide leases what is ready in one transaction, or only one item of that. What it has tried is in the share, also with an error.
+func (c *claim) decide(s *share, only *work.Item) {
+	_, s.err = c.opts.Log.Decide(c.base, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
+		s.tried = nil // it may be called again
+		for pool := range c.free {
+			n := c.left(pool)
+			limit := n
+			if len(c.shares) > 1 {
+				limit = min(n, 1) // the others take the rest
+			}
+			items, err := work.Ready(tx, pool, c.now.clock.UnixMilli(), limit+len(c.held), c.kinds...)
 			if err != nil {
 				return nil, err
 			}
 			for _, item := range items {
-				if h := r.held[item.EffectID]; n == 0 || h != nil && now.tick.Before(h.until) || only != nil && only.EffectID != item.EffectID {
+				if n == 0 || c.holds(&item) || only != nil && only.EffectID != item.EffectID {
 					continue
 				}
-				b, events := r.begin(tx, item, now.clock)
-				if b.err != nil && r.opts.Log.Fatal(b.err) {
+				b, events := c.begin(tx, item, c.now.clock)
+				if b.err != nil && c.opts.Log.Fatal(b.err) {
 					return nil, b.err
 				}
-				if b.err == nil && !b.end {
+				s.tried, appends = append(s.tried, b), append(appends, events...)
+				if b.end {
+					return appends, nil // what it leads to may concern the others: they see it in the next decision, which this append brings about
+				}
+				if b.err == nil {
 					n--
 				}
-				tried, appends = append(tried, b), append(appends, events...)
 			}
 		}
 		return appends, nil
 	})
-	return tried, err
+}
+
+// left is how much may still be begun in a pool.
+func (c *claim) left(pool string) int {
+	n := c.free[pool]
+	for i := range c.shares {
+		for _, b := range c.shares[i].tried {
+			if b.begins() && b.item.Pool == pool {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+// holds says whether an item is not to be tried: it would not begin just now.
+func (c *claim) holds(item *work.Item) bool {
+	if h := c.held[item.EffectID]; h != nil && c.now.tick.Before(h.until) {
+		return true
+	}
+	for i := range c.shares {
+		for _, b := range c.shares[i].tried {
+			if b.err != nil && b.item.EffectID == item.EffectID {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // begin asks the handler to begin an item.
@@ -192,22 +270,28 @@ func (r *running) begin(tx eventstore.Tx, item work.Item, now time.Time) (b begu
 	if appends, b.err = r.handlers[item.Kind].Begin(tx, item, now); b.err != nil {
 		return b, nil
 	}
-	last, until := outcome(&item, appends)
-	switch last {
+	last := outcome(&item, appends)
+	switch last.Step {
 	case queue.Lease:
-		b.item.State, b.item.LeaseUntil = work.Leased, until
+		b.item.State, b.item.LeaseUntil = work.Leased, last.Until
 		b.item.Attempt++
+		return b, appends
+	case queue.Return:
+		if last.DueAt <= now.UnixMilli() {
+			b.err = errors.New("its handler has put it off until now")
+			return b, nil
+		}
+		fallthrough
 	case queue.Remove, queue.Park:
 		b.end = true
-	default:
-		b.err = errors.New("its handler neither began nor ended it")
-		return b, nil
+		return b, appends
 	}
-	return b, appends
+	b.err = errors.New("its handler neither began it nor ended it nor put it off")
+	return b, nil
 }
 
-// outcome is the last thing that appends do to an item, and the end of its lease.
-func outcome(item *work.Item, appends []eventstore.StreamAppend) (last queue.Step, until int64) {
+// outcome is the last thing that appends do to an item.
+func outcome(item *work.Item, appends []eventstore.StreamAppend) (last queue.Change) {
 	stream := queue.Stream(item.EffectID)
 	for _, a := range appends {
 		if a.Stream != stream {
@@ -215,18 +299,18 @@ func outcome(item *work.Item, appends []eventstore.StreamAppend) (last queue.Ste
 		}
 		for _, e := range a.Events {
 			if c, ok := queue.Of(e.Type, e.AgentID, e.Data); ok {
-				last, until = c.Step, c.Until
+				last = c
 			}
 		}
 	}
-	return last, until
+	return last
 }
 
 // follow sends off what was begun, and takes note of what would not begin. An error is that of the log as a whole.
 func (r *running) follow(list []begun, now moment) error {
 	for _, b := range list {
 		switch {
-		case b.err == nil && !b.end:
+		case b.begins():
 			delete(r.held, b.item.EffectID)
 			r.send(b.item, now)
 		case b.err == nil:
@@ -307,7 +391,7 @@ func (w *Worker) refuse(h Refuser, tx eventstore.Tx, item work.Item, why error, 
 	if appends, err = h.Refused(tx, item, why, now); err != nil {
 		return nil, err
 	}
-	if last, _ := outcome(&item, appends); last != queue.Remove && last != queue.Park {
+	if last := outcome(&item, appends); last.Step != queue.Remove && last.Step != queue.Park {
 		return nil, errors.New("its handler did not end it")
 	}
 	return appends, nil

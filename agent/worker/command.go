@@ -53,6 +53,8 @@ func (w *Worker) Cancel(ctx context.Context, effectID, by string) error {
 			return nil, err
 		case item.Kind == work.KindRun:
 			return nil, &queue.Refusal{Reason: queue.CodeRun, Field: "effectId", Value: effectID, Mend: "stop the run instead"}
+		case item.Kind == work.KindJob:
+			return nil, &queue.Refusal{Reason: queue.CodeJob, Field: "effectId", Value: effectID, Mend: "cancel the flow instead"}
 		case item.State == work.Leased:
 			return nil, &queue.Refusal{Reason: queue.CodeUnderWay, Field: "effectId", Value: effectID, Mend: "wait until this attempt is over"}
 		}

@@ -144,7 +144,7 @@ func (w *Worker) lost(tx eventstore.Tx, item work.Item, why string, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	switch last, _ := outcome(&item, appends); last {
+	switch outcome(&item, appends).Step {
 	case queue.Remove, queue.Park, queue.Return:
 		return appends, nil
 	}

@@ -2,10 +2,12 @@ package worker_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -157,6 +159,12 @@ func TestPoison(t *testing.T) {
 		"nothing":  {func(work.Item) ([]eventstore.StreamAppend, error) { return nil, nil }, 3},
 		"a panic":  {func(work.Item) ([]eventstore.StreamAppend, error) { panic("on purpose") }, 1},
 		"no lease": {func(i work.Item) ([]eventstore.StreamAppend, error) { return one(i.EffectID, "some.thing", "{}"), nil }, 3},
+		"put off until now": {func(i work.Item) ([]eventstore.StreamAppend, error) {
+			return one(i.EffectID, coordination.TypeWorkReleased, fmt.Sprintf(`{"dueAtMs":%d}`, time.Now().UnixMilli())), nil
+		}, 3},
+		"put off, not said until when": {func(i work.Item) ([]eventstore.StreamAppend, error) {
+			return one(i.EffectID, coordination.TypeWorkReleased, "{}"), nil
+		}, 3},
 		"no JSON": {func(i work.Item) ([]eventstore.StreamAppend, error) {
 			return one(i.EffectID, coordination.TypeWorkLeased, "{"), nil
 		}, 3},
@@ -368,6 +376,144 @@ func TestBeginMayEnd(t *testing.T) {
 	})
 }
 
+// A handler may put an item off instead of beginning it, as often as it wants to: that is no attempt and no failure.
+func TestBeginMayPutOff(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *log) {
+		var times atomic.Int64
+		h := l.start(t, worker.Options{Handlers: kinds(&handler{
+			begin: func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+				if times.Add(1) <= 5 {
+					return one(item.EffectID, coordination.TypeWorkReleased, fmt.Sprintf(`{"dueAtMs":%d}`, now.Add(time.Minute).UnixMilli())), nil
+				}
+				return one(item.EffectID, coordination.TypeWorkLeased, "{}"), nil
+			},
+			do: func(ctx context.Context, item work.Item) error {
+				if item.Attempt != 1 {
+					t.Errorf("attempt %d", item.Attempt)
+				}
+				_, err := l.Append(context.WithoutCancel(ctx), one(item.EffectID, coordination.TypeWorkCompleted, "{}")...)
+				return err
+			},
+		})})
+		l.ask(t, effect("a1", "a"))
+		pass(time.Second)
+		if got := l.list(t, work.Query{State: work.Waiting}); !slices.Equal(got, []string{"a1"}) || times.Load() != 1 {
+			t.Errorf("%v waits after %d times", got, times.Load())
+		}
+		pass(10 * time.Minute)
+		h.end(t)
+		off := "released in 1m0s"
+		if diff := cmp.Diff([]string{"scheduled", off, off, off, off, off, "leased", "completed"}, l.history(t, "a1")); diff != "" {
+			t.Error(diff)
+		}
+		if s := h.Stats(); times.Load() != 6 || s.Failed != 0 || s.Done != 1 || s.Claims != 1 || h.logged.count("would not begin") != 0 {
+			t.Errorf("%d times, %+v", times.Load(), s)
+		}
+	})
+}
+
+// What follows from ending an item, or putting it off, is seen when the next one is begun: they are not begun in one transaction.
+func TestNextItemSeesWhatEndedTheOneBefore(t *testing.T) {
+	t.Parallel()
+	for typ, want := range map[string][]int{coordination.TypeWorkCancelled: {4, 3, 2, 1}, coordination.TypeWorkReleased: {4, 3, 2, 1}, coordination.TypeWorkLeased: {4, 4, 4, 4}} {
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, l *log) {
+				s := &seeing{typ: typ}
+				s.do = func(context.Context, work.Item) error { return nil }
+				l.ask(t, effect("e1", "a"), effect("e2", "b"), effect("e3", "c"), effect("e4", "d"))
+				h := l.start(t, worker.Options{Handlers: kinds(s), Pools: func() map[string]int { return map[string]int{"p": 10} }})
+				pass(time.Second)
+				h.end(t)
+				if diff := cmp.Diff(want, s.ready); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// seeing is a handler that counts what is ready when it begins an item.
+type seeing struct {
+	handler
+	typ   string
+	ready []int
+}
+
+func (s *seeing) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+	ready, err := work.Ready(tx, item.Pool, now.UnixMilli(), 100)
+	if err != nil {
+		return nil, err
+	}
+	s.ready = append(s.ready, len(ready))
+	return one(item.EffectID, s.typ, fmt.Sprintf(`{"dueAtMs":%d}`, now.Add(time.Hour).UnixMilli())), nil
+}
+
+// looking counts how often a worker looks for what is ready: once before each claim.
+type looking struct {
+	*log
+	times atomic.Int64
+}
+
+func (l *looking) View(ctx context.Context, read func(*sql.Tx) error) error {
+	l.times.Add(1)
+	return l.log.View(ctx, read)
+}
+
+// Thousands may come due at once that end, or are put off, when they are begun: many of them share a commit. Among them others begin, never
+// more at a time than their pool allows, and what would not begin is not tried more often for that.
+func TestManyEndAtOnce(t *testing.T) {
+	t.Parallel()
+	const items, slots = 300, 3
+	inBubble(t, func(t *testing.T, l *log) {
+		for n := 0; n < items; n += 100 {
+			var some []coordination.WorkScheduled
+			for i := n; i < n+100; i++ {
+				some = append(some, effect(fmt.Sprint("e", i), fmt.Sprint("e", i)))
+			}
+			l.ask(t, some...)
+		}
+		var under, most, done, refused atomic.Int64
+		counted := &looking{log: l}
+		h := l.start(t, worker.Options{Log: counted, Pools: func() map[string]int { return map[string]int{"p": slots} }, Handlers: kinds(&handler{
+			begin: func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+				switch n, _ := strconv.Atoi(item.EffectID[1:]); {
+				case item.EffectID == "e150":
+					refused.Add(1)
+					return nil, errors.New("not yet")
+				case n%30 == 7:
+					return one(item.EffectID, coordination.TypeWorkLeased, "{}"), nil
+				case n%2 == 0:
+					return one(item.EffectID, coordination.TypeWorkCancelled, "{}"), nil
+				}
+				return one(item.EffectID, coordination.TypeWorkReleased, fmt.Sprintf(`{"dueAtMs":%d}`, now.Add(time.Hour).UnixMilli())), nil
+			},
+			do: func(ctx context.Context, item work.Item) error {
+				for n := under.Add(1); n > most.Load(); {
+					most.Store(n)
+				}
+				pass(10 * time.Millisecond)
+				under.Add(-1)
+				done.Add(1)
+				_, err := l.Append(context.WithoutCancel(ctx), one(item.EffectID, coordination.TypeWorkCompleted, "{}")...)
+				return err
+			},
+		})})
+		pass(500 * time.Millisecond)
+		if refused.Load() != 1 || done.Load() != items/30 || most.Load() > slots {
+			t.Errorf("one would not begin %d times, %d were done, up to %d at a time", refused.Load(), done.Load(), most.Load())
+		}
+		if left := l.list(t, work.Query{}); len(left) != 1+items/2-items/30 {
+			t.Errorf("%d are left", len(left))
+		}
+		if n := counted.times.Load(); n > items/4 {
+			t.Errorf("%d claims for %d items", n, items)
+		}
+		h.end(t)
+	})
+}
+
 // What was given up is listed, sent again, or cancelled; anything else that is asked is refused and says why.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
@@ -417,6 +563,10 @@ func TestDeadLetters(t *testing.T) {
 			}
 		}
 		refused(h.Resend(t.Context(), "a1", "cli"), queue.CodeUnknown)
+		if _, err := l.Append(t.Context(), one("job/j", coordination.TypeA2AJobCreated, `{"jobId":"j","toAgent":"seum"}`)...); err != nil {
+			t.Fatal(err)
+		}
+		refused(h.Cancel(t.Context(), "job/j", "cli"), queue.CodeJob)
 	})
 }
 

@@ -32,7 +32,8 @@ import (
 // even begin.
 type Handler interface {
 	// Begin says what is appended in the transaction that leases an item; among it has to be the event that does. It reads nothing but tx. It
-	// returns no events for an item that cannot begin, beside those that end it.
+	// returns no events for an item that cannot begin, beside those that end it, or that put it off to a later time. Where it ends an item,
+	// or puts it off, no other is begun after it in the same decision, so that what follows from it is seen by all of them.
 	Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error)
 	// Do does it, and returns when the events that end it, or give it back, are on disk. ctx ends with the lease or with the program; its
 	// cause is ErrLease or ErrDrained then. An error is logged; the item is given back as if its time were over.
@@ -198,6 +199,7 @@ type running struct {
 	// All times are ticks.
 	flying     map[string]*flight // by effect id
 	held       map[string]*held   // items that would not begin, by effect id
+	abreast    int                // of how many decisions the next claim is made; 0 is one
 	trouble    int                // how often in a row the log would not take a claim
 	retryAt    time.Time          // before that no claim is tried, and then one is; zero: none has failed
 	drainUntil time.Time          // zero: not told to end
