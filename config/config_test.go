@@ -118,7 +118,7 @@ func TestSettings(t *testing.T) {
 		},
 		bindings: [{agentId: 'eden', match: {channel: 'discord', accountId: 'bot'}}],
 		session: {agentToAgent: {maxPingPongTurns: 0}},
-		tools: {agentToAgent: {enabled: true, allow: ['EDEN', '*']}},
+		tools: {agentToAgent: {enabled: true, allow: ['EDEN', '*'], pairs: [{from: 'eden', to: 'e*', allow: false}, {from: '*', to: 'ann', allow: true}]}},
 		channels: {
 			telegram: {anything: 1},
 			discord: {
@@ -143,7 +143,8 @@ func TestSettings(t *testing.T) {
 	for _, diff := range []string{
 		cmp.Diff(agents, c.Agents),
 		cmp.Diff([]config.Binding{{AgentID: "eden", Channel: "discord", AccountID: "bot"}}, c.Bindings),
-		cmp.Diff(config.AgentToAgent{Enabled: true, Allow: []string{"EDEN", "*"}}, c.Tools.AgentToAgent),
+		cmp.Diff(config.AgentToAgent{Enabled: true, Allow: []string{"EDEN", "*"},
+			Pairs: []config.AgentPair{{From: "eden", To: "e*"}, {From: "*", To: "ann", Allow: true}}}, c.Tools.AgentToAgent),
 		cmp.Diff([]config.DiscordAccount{{ID: "bot", Name: "Bot", Enabled: true, BotUserID: "111122223333444455"}}, c.Discord.Accounts),
 		cmp.Diff([]string{"2", "1"}, c.Discord.AllowFrom),
 		cmp.Diff([]time.Duration{time.Minute, 90 * time.Second, 168 * time.Hour, 1500 * time.Millisecond, time.Second, 5 * time.Millisecond}, []time.Duration{
@@ -194,6 +195,31 @@ func TestAllFindingsAtOnce(t *testing.T) {
 		`error type openclaw.json:10:19: gateway.port: a number was expected, not a text (write a number)`,
 		`warning unbound_secret openclaw.json:10:38: gateway.auth.token: openclawd cannot resolve a reference to a secret store (write the secret as ${NAME} and set the variable NAME, if openclawd is to use it)`,
 		`warning unknown_key openclaw.json:11:3: ["에이 전트"]: unknown key; it has no effect (remove it, or leave it if another program reads it)`,
+	)
+}
+
+// A rule that forbids must not be lost because of a slip.
+func TestPairsOfAgentsAreWhole(t *testing.T) {
+	t.Parallel()
+	_, findings := load(t, `{
+  agents: {list: [{id: 'eden'}, {id: 'seum'}]},
+  tools: {agentToAgent: {pairs: [
+    {from: 'eden', to: 'sem', allow: false}, {from: 'e*', to: 'SEUM', allow: true, why: 'x'},
+    {form: 'eden', to: 'seum', allow: false},
+    {from: 'eden', to: '', allow: null},
+    {from: 1, to: 'seum', allow: 'no'}, 'eden',
+  ]}},
+}`, nil)
+	wantFindings(t, findings,
+		`warning unknown_agent openclaw.json:4:24: tools.agentToAgent.pairs[0].to: "sem" is no configured agent (did you mean "seum"?)`,
+		`warning unknown_key openclaw.json:4:84: tools.agentToAgent.pairs[1].why: unknown key; it has no effect (remove it, or leave it if another program reads it)`,
+		`error value openclaw.json:5:5: tools.agentToAgent.pairs[2].from: this has to be set (set it, or remove what it belongs to)`,
+		`warning unknown_key openclaw.json:5:6: tools.agentToAgent.pairs[2].form: unknown key; it has no effect (did you mean "from"?)`,
+		`error value openclaw.json:6:24: tools.agentToAgent.pairs[3].to: this has to be set (set it, or remove what it belongs to)`,
+		`error value openclaw.json:6:35: tools.agentToAgent.pairs[3].allow: this has to be set (set it, or remove what it belongs to)`,
+		`error type openclaw.json:7:12: tools.agentToAgent.pairs[4].from: a text was expected, not a number (put it in quotes)`,
+		`error type openclaw.json:7:34: tools.agentToAgent.pairs[4].allow: true or false was expected, not a text (write true or false)`,
+		`error type openclaw.json:7:41: tools.agentToAgent.pairs[5]: an object was expected, not a text (write an object)`,
 	)
 }
 

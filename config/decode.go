@@ -51,7 +51,13 @@ func (c *Config) decodeSession(f *fields) {
 	c.Session.DMScope = f.choice("dmScope", "main", "per-peer", "per-channel-peer", "per-account-channel-peer")
 	a2a := f.within("agentToAgent")
 	c.Session.MaxPingPongTurns = a2a.count("maxPingPongTurns", 5, 0, maxPingPongTurns)
-	a2a.others("autoTerminate", "retry", "timeout")
+	for _, key := range []string{"autoTerminate", "retry", "timeout"} {
+		a2a.others(key)
+		if v := a2a.object.get(key); v != nil {
+			f.report.add(warning(CodeValue, v.at, a2a.at.member(key), "openclawd does not heed this: it has no effect",
+				"remove it, or leave it if another program reads it"))
+		}
+	}
 	a2a.done()
 	f.others("identityLinks", "resetTriggers", "idleMinutes", "reset", "resetByType", "resetByChannel", "store", "typingIntervalSeconds",
 		"typingMode", "parentForkMaxTokens", "sendPolicy", "threadBindings", "maintenance", "writeLock")

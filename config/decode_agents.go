@@ -58,7 +58,8 @@ func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
 	identity.done()
 	subagents := f.within("subagents")
 	agent.AllowAgents = subagents.texts("allowAgents")
-	subagents.others("model", "thinking", "runTimeoutSeconds", "requireAgentId")
+	agent.SubagentModel, agent.SubagentThinking = subagents.modelChoice("model"), subagents.text("thinking", "")
+	subagents.others("runTimeoutSeconds", "requireAgentId")
 	subagents.done()
 	f.others("description", "agentDir", "models", "skills", "memorySearch", "humanDelay", "heartbeat", "statusUpdates", "groupChat", "sandbox",
 		"params", "runtime", "thinkingDefault", "verboseDefault", "reasoningDefault", "fastModeDefault", "embeddedHarness", "embeddedPi",
@@ -123,8 +124,11 @@ func (c *Config) decodeDefaults(f *fields) {
 		MaxChildrenPerAgent: s.count("maxChildrenPerAgent", 5, 1, maxCount),
 		ArchiveAfter:        time.Duration(s.count("archiveAfterMinutes", 60, 0, maxCount)) * time.Minute,
 		AnnounceMaxAge:      s.duration("announceMaxAgeMs", 10*time.Minute),
+		Model:               s.modelChoice("model"),
+		Thinking:            s.text("thinking", ""),
+		Timeout:             s.seconds("runTimeoutSeconds"),
 	}
-	s.others("model", "thinking", "runTimeoutSeconds", "announceTimeoutMs", "allowAgents", "requireAgentId")
+	s.others("announceTimeoutMs", "allowAgents", "requireAgentId")
 	s.done()
 
 	a2a := f.within("a2aConcurrency")
@@ -162,9 +166,19 @@ func (c *Config) checkAgentNames(root *fields) {
 		names.known[strings.ToLower(a.ID)] = true
 		names.ids = append(names.ids, a.ID)
 	}
-	if allow := root.object.get("tools").get("agentToAgent").get("allow"); allow != nil {
+	a2a, at := root.object.get("tools").get("agentToAgent"), root.at.member("tools").member("agentToAgent")
+	if allow := a2a.get("allow"); allow != nil {
 		for i, item := range allow.items {
-			names.check(item, root.at.member("tools").member("agentToAgent").member("allow").item(i))
+			names.check(item, at.member("allow").item(i))
+		}
+	}
+	if pairs := a2a.get("pairs"); pairs != nil {
+		for i, item := range pairs.items {
+			for _, key := range []string{"from", "to"} {
+				if id := item.get(key); id != nil && id.text != "" { // else it has been reported
+					names.check(id, at.member("pairs").item(i).member(key))
+				}
+			}
 		}
 	}
 	if bindings := root.object.get("bindings"); bindings != nil {

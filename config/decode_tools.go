@@ -8,6 +8,9 @@ import (
 func (c *Config) decodeTools(f *fields) {
 	a2a := f.within("agentToAgent")
 	c.Tools.AgentToAgent = AgentToAgent{Enabled: a2a.flag("enabled", false), Allow: a2a.texts("allow")}
+	a2a.each("pairs", func(f *fields) {
+		c.Tools.AgentToAgent.Pairs = append(c.Tools.AgentToAgent.Pairs, decodePair(f))
+	})
 	a2a.done()
 	sessions := f.within("sessions")
 	c.Tools.Visibility = sessions.choice("visibility", "tree", "self", "agent", "all")
@@ -16,6 +19,14 @@ func (c *Config) decodeTools(f *fields) {
 	f.others("web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
 		"toolSearch", "updatePlan")
 	f.done()
+}
+
+// decodePair reads a rule that has to be whole: one that forbids must not be lost because of a slip.
+func decodePair(f *fields) AgentPair {
+	p := AgentPair{From: f.text("from", ""), To: f.text("to", ""), Allow: f.flag("allow", false)}
+	f.needs("from", "to", "allow")
+	f.done()
+	return p
 }
 
 // decodeAgentTools reads what holds for one agent.

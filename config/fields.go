@@ -32,6 +32,21 @@ func (f *fields) others(keys ...string) {
 	}
 }
 
+// needs reports keys that have to be set, texts not to "", and are not.
+func (f *fields) needs(keys ...string) {
+	f.schema.needs(keys)
+	for _, key := range keys {
+		m := f.object.index[key]
+		if m == nil || m.value.kind == null || m.value.kind == text && m.value.text == "" && !m.value.unset { // else it has been reported
+			at := f.object.at
+			if m != nil {
+				at = m.value.at
+			}
+			f.report.add(failure(CodeValue, at, f.at.member(key), "this has to be set", "set it, or remove what it belongs to"))
+		}
+	}
+}
+
 // done reports every key that was neither read nor named as one of the others.
 func (f *fields) done() {
 	if f.object == nil {

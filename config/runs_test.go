@@ -66,6 +66,33 @@ func TestProfilesOfTools(t *testing.T) {
 	}
 }
 
+func TestExchangesThatAreConfiguredElsewise(t *testing.T) {
+	t.Parallel()
+	const hint = "openclawd does not heed this: it has no effect (remove it, or leave it if another program reads it)"
+	_, findings := load(t, `{session: {agentToAgent: {retry: {attempts: 1}, timeout: 5, autoTerminate: true, maxPingPongTurns: 1}}}`, nil)
+	wantFindings(t, findings,
+		`warning value openclaw.json:1:34: session.agentToAgent.retry: `+hint,
+		`warning value openclaw.json:1:58: session.agentToAgent.timeout: `+hint,
+		`warning value openclaw.json:1:76: session.agentToAgent.autoTerminate: `+hint,
+	)
+}
+
+// What sub-agents are is said for the agent that they are, else for all.
+func TestWhatSubagentsAre(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{agents: {defaults: {subagents: {model: 'p/a', thinking: 'low', runTimeoutSeconds: 0}},
+		list: [{id: 'eden', subagents: {model: {primary: 'p/b'}, thinking: 'high'}}, {id: 'seum'}]}}`, nil)
+	wantFindings(t, findings)
+	for agent, want := range map[string]string{"eden": "p/b high", "seum": "p/a low"} {
+		if got := c.SubagentModel(agent) + " " + c.SubagentThinking(agent); got != want {
+			t.Errorf("%s: got %q, want %q", agent, got, want)
+		}
+	}
+	if most := c.Defaults.Subagents.Timeout; most == nil || *most != 0 {
+		t.Errorf("time-out %v", most)
+	}
+}
+
 func TestEndpointsAreOffUnlessTheyAreOn(t *testing.T) {
 	t.Parallel()
 	if h := config.Default().Gateway.HTTP; h.ChatCompletions || h.Responses {

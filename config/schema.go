@@ -18,6 +18,7 @@ type schemaNode struct {
 	heeded   bool // openclawd reads it
 	keys     []string
 	members  map[string]*schemaNode
+	needed   []string    // keys without which an object is none
 	item     *schemaNode // of a list
 	anyOther *schemaNode // of an object, at keys that are names
 }
@@ -106,6 +107,12 @@ func (n *schemaNode) oneOf(choices []string) {
 	}
 }
 
+func (n *schemaNode) needs(keys []string) {
+	if n != nil {
+		n.needed = keys
+	}
+}
+
 func (n *schemaNode) hidden() {
 	if n != nil {
 		n.is("string", "object").secret = true
@@ -175,9 +182,16 @@ func (d *describer) json(n *schemaNode, path string) map[string]any {
 	if n.members != nil {
 		properties := map[string]any{}
 		for key, member := range n.members {
-			properties[key] = d.json(member, below(path, key))
+			property := d.json(member, below(path, key))
+			if slices.Contains(n.needed, key) && slices.Contains(member.types, "string") {
+				property["minLength"] = 1
+			}
+			properties[key] = property
 		}
 		s["properties"] = properties
+	}
+	if n.needed != nil {
+		s["required"] = n.needed
 	}
 	if n.anyOther != nil {
 		s["additionalProperties"] = d.json(n.anyOther, below(path, "*"))

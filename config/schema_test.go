@@ -118,6 +118,9 @@ func TestSchemaTakesWhatLoads(t *testing.T) {
 		`{"gateway": {"mode": "nowhere"}}`:            false,
 		`{"agents": {"list": [7]}}`:                   false,
 		`{"tools": {"agentToAgent": {"allow": [1]}}}`: false,
+		`{"tools": {"agentToAgent": {"pairs": [{"from": "a", "to": "*", "allow": false}]}}}`: true,
+		`{"tools": {"agentToAgent": {"pairs": [{"from": "a", "to": "*"}]}}}`:                 false,
+		`{"tools": {"agentToAgent": {"pairs": [{"from": "", "to": "*", "allow": true}]}}}`:   false,
 	} {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(config))
 		if err != nil {

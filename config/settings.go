@@ -19,6 +19,9 @@ type Agent struct {
 
 	// AllowAgents are those that it may start as sub-agents; "*" is any.
 	AllowAgents []string
+	// SubagentModel and SubagentThinking hold for its sub-agents' sessions, in place of those of Subagents. Fallbacks of the model are not heeded.
+	SubagentModel    ModelChoice
+	SubagentThinking string
 }
 
 // AgentDefaults hold for every agent.
@@ -41,6 +44,11 @@ type Subagents struct {
 	MaxChildrenPerAgent int
 	ArchiveAfter        time.Duration
 	AnnounceMaxAge      time.Duration
+
+	// What holds where who starts one does not say it.
+	Model    ModelChoice    // its fallbacks are not heeded; "" is as for the agent
+	Thinking string         // "" is as for the agent
+	Timeout  *time.Duration // of its run, 0 is for ever; nil is as for the agent
 }
 
 // A2AConcurrency bounds the exchanges that one agent may have at a time.
@@ -93,6 +101,13 @@ type Tools struct {
 type AgentToAgent struct {
 	Enabled bool
 	Allow   []string // agent ids, "*" is any
+	Pairs   []AgentPair
+}
+
+// AgentPair is a rule for the messages of some agents to some others. The first that fits goes before AgentToAgent.Allow.
+type AgentPair struct {
+	From, To string // agent ids, * is any part of one
+	Allow    bool
 }
 
 // Gateway holds the settings of the WebSocket gateway.

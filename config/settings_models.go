@@ -103,6 +103,22 @@ func (c *Config) DefaultAgentID() string {
 	return "main"
 }
 
+// SubagentModel is the model that is configured for sub-agents that are an agent, "" if none is.
+func (c *Config) SubagentModel(agentID string) string {
+	if a := c.AgentNamed(agentID); a != nil && a.SubagentModel.Primary != "" {
+		return a.SubagentModel.Primary
+	}
+	return c.Defaults.Subagents.Model.Primary
+}
+
+// SubagentThinking is how hard such sub-agents think, "" if it is not configured.
+func (c *Config) SubagentThinking(agentID string) string {
+	if a := c.AgentNamed(agentID); a != nil && a.SubagentThinking != "" {
+		return a.SubagentThinking
+	}
+	return c.Defaults.Subagents.Thinking
+}
+
 // ModelFor is the choice that holds for an agent: its own, else that of all agents, else the first configured model, else ScriptedModel.
 // An agent that names a model of its own has no fallbacks but its own. Any id may be asked for.
 func (c *Config) ModelFor(agentID string) ModelChoice {
