@@ -25,7 +25,7 @@ func (call *Call) admit(t *Tool) bool {
 		return false
 	case agent != nil && !allows(agent.Tools, &t.Spec):
 		return false
-	case (call.Entry == tool.ByHTTP || call.Entry == tool.ByWire) && !allowsWires(conf.Gateway.Tools, &t.Spec):
+	case (call.Entry == tool.ByHTTP || call.Entry == tool.ByWire) && !allowsWire(conf.Gateway.Tools, call.Entry, &t.Spec):
 		return false
 	}
 	return allows(conf.Tools.ToolPolicy, &t.Spec)
@@ -57,10 +57,11 @@ func allows(p config.ToolPolicy, s *tool.Spec) bool {
 	return !named(p.Deny, s) && (len(p.Allow) == 0 || named(p.Allow, s) || named(p.AlsoAllow, s))
 }
 
-// allowsWires is allows for the policy of the gateway, whose Allow only adds: what lets clients make agents act is denied without it.
-func allowsWires(p config.ToolPolicy, s *tool.Spec) bool {
-	usually := []string{"sessions_spawn", "sessions_send", "cron", "gateway", "whatsapp_login"}
-	return !named(p.Deny, s) && (!named(usually, s) || named(p.Allow, s))
+// allowsWire is allows for the policy of the gateway. Over HTTP its Allow only adds: what makes agents act is denied without it, as such
+// requests may come by way of a page or a script that does not mean it. Clients of the WebSocket that may write may have agents act anyway.
+func allowsWire(p config.ToolPolicy, by tool.Entry, s *tool.Spec) bool {
+	acting := []string{"sessions_spawn", "sessions_send", "cron", "gateway", "whatsapp_login"}
+	return !named(p.Deny, s) && (by != tool.ByHTTP || !named(acting, s) || named(p.Allow, s))
 }
 
 // everyGroup is the group in which every tool of the program is.

@@ -83,7 +83,7 @@ func TestPolicyMatrix(t *testing.T) {
 								case !modelAllows(everybody, one.Name, one.Group):
 								case agent == "eden" && !modelAllows(own, one.Name, one.Group):
 								case over && !modelAllows(config.ToolPolicy{Deny: gate.Deny}, one.Name, one.Group):
-								case over && usually && !opened:
+								case by == tool.ByHTTP && usually && !opened:
 								default:
 									want = append(want, one.Name)
 								}
@@ -115,24 +115,27 @@ func TestPolicyMatrix(t *testing.T) {
 	}
 }
 
-// What lets clients make agents act is not called from outside unless the configuration says so.
-func TestWiresHaveNotEverything(t *testing.T) {
+// What makes agents act is not called over HTTP unless the configuration says so. What it denies is denied to every client.
+func TestHTTPHasNotEverything(t *testing.T) {
 	t.Parallel()
 	var list []tools.Tool
 	for _, name := range []string{"sessions_spawn", "sessions_send", "cron", "gateway", "agents_list"} {
 		list = append(list, echo(name, "x", anything))
 	}
-	for _, by := range []tool.Entry{tool.ByHTTP, tool.ByWire} {
+	for by, want := range map[tool.Entry][2]string{
+		tool.ByHTTP: {"x/agents_list", "x/sessions_send"},
+		tool.ByWire: {"x/agents_list x/cron x/gateway x/sessions_send x/sessions_spawn", "x/cron x/gateway x/sessions_send x/sessions_spawn"},
+	} {
 		c := eden()
 		c.Entry = by
 		r, _ := setup(t, nil, list...)
-		if got := names(r.Offer(c)); got != "x/agents_list" {
+		if got := names(r.Offer(c)); got != want[0] {
 			t.Errorf("by %s: %s", by, got)
 		}
 		r, _ = setup(t, func(c *config.Config) {
 			c.Gateway.Tools = config.ToolPolicy{Allow: []string{"sessions_send"}, Deny: []string{"agents_list"}}
 		}, list...)
-		if got := names(r.Offer(c)); got != "x/sessions_send" {
+		if got := names(r.Offer(c)); got != want[1] {
 			t.Errorf("by %s, configured: %s", by, got)
 		}
 	}

@@ -6,24 +6,22 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
 )
 
-// DenyAgents says why one agent may not reach another, "" if it may. Everybody reaches themselves. Where reaching is on at all, an empty
-// list allows everybody, and any other one has to name both.
-func DenyAgents(policy config.AgentToAgent, from, to string) string {
-	switch {
-	case strings.EqualFold(from, to):
-		return ""
-	case !policy.Enabled:
-		return "agents do not reach each other: tools.agentToAgent.enabled is false"
-	case len(policy.Allow) == 0:
-		return ""
+// PolicyOf is what a configuration says of which agents may reach which.
+func PolicyOf(c config.AgentToAgent) a2a.Policy {
+	p := a2a.Policy{Enabled: c.Enabled, Allow: c.Allow}
+	for _, pair := range c.Pairs {
+		p.Pairs = append(p.Pairs, a2a.Pair(pair))
 	}
-	for _, agent := range []string{from, to} {
-		if !slices.ContainsFunc(policy.Allow, func(pattern string) bool { return tools.Matches(pattern, agent) }) {
-			return fmt.Sprintf("agent %s is not named by tools.agentToAgent.allow", agent)
-		}
+	return p
+}
+
+// DenyAgents says why one agent may not reach another, "" if it may: as the messages that agents send each other are judged.
+func DenyAgents(policy config.AgentToAgent, from, to string) string {
+	if v := PolicyOf(policy).Judge(from, to); !v.Allowed {
+		return v.Why
 	}
 	return ""
 }

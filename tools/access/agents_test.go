@@ -9,6 +9,7 @@ import (
 
 func TestWhoMayReachWhom(t *testing.T) {
 	t.Parallel()
+	oneWay := []config.AgentPair{{From: "eden", To: "seum", Allow: true}, {From: "*", To: "se*"}}
 	on := func(allow ...string) config.AgentToAgent { return config.AgentToAgent{Enabled: true, Allow: allow} }
 	for name, c := range map[string]struct {
 		policy   config.AgentToAgent
@@ -26,6 +27,11 @@ func TestWhoMayReachWhom(t *testing.T) {
 		"only who asks is named":     {on("eden"), "eden", "seum", false},
 		"only who is asked is named": {on("seum"), "eden", "seum", false},
 		"a longer name":              {on("eden", "seu"), "eden", "seum", false},
+		"a pair, off":                {config.AgentToAgent{Pairs: oneWay}, "eden", "seum", false},
+		"a pair allows":              {config.AgentToAgent{Enabled: true, Allow: []string{"main"}, Pairs: oneWay}, "eden", "seum", true},
+		"a pair forbids":             {config.AgentToAgent{Enabled: true, Pairs: oneWay}, "dajim", "seum", false},
+		"the other way":              {config.AgentToAgent{Enabled: true, Pairs: oneWay}, "seum", "eden", true},
+		"the other way, by the list": {config.AgentToAgent{Enabled: true, Allow: []string{"eden"}, Pairs: oneWay}, "seum", "eden", false},
 	} {
 		if why := access.DenyAgents(c.policy, c.from, c.to); (why == "") != c.may {
 			t.Errorf("%s: %q", name, why)

@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -42,7 +40,7 @@ func (s *status) setModel(ctx context.Context, call *tools.Call, asked, model st
 	}
 	value := json.RawMessage("null")
 	if !strings.EqualFold(model, usualModel) {
-		model = wholeModel(call.Config, agent, model)
+		model = tools.WholeModel(call.Config, agent, model)
 		if s.CheckModel != nil {
 			if err := s.CheckModel(model); err != nil {
 				return refuse(statusError, coordination.Mask(err.Error()))
@@ -92,18 +90,4 @@ func (s *status) patch(ctx context.Context, call *tools.Call, key coordination.S
 		return session.Append(state, actor, at, events)
 	})
 	return err
-}
-
-// wholeModel gives a model that is named without its provider the one that has it, else the usual one of the agent.
-func wholeModel(c *config.Config, agent, ref string) string {
-	if provider, _ := config.SplitModel(ref); provider != "" {
-		return ref
-	}
-	for _, p := range c.Models.Providers {
-		if slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.ID == ref }) {
-			return p.ID + "/" + ref
-		}
-	}
-	provider, _ := config.SplitModel(c.ModelFor(agent).Primary)
-	return strings.TrimPrefix(provider+"/"+ref, "/")
 }

@@ -1,0 +1,180 @@
+package spawn
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	decide "github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	flows "github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/tools"
+)
+
+// reasonKilled is the reason of flows that are stopped here.
+const reasonKilled = "killed"
+
+type killAnswer struct {
+	Status        string   `json:"status"` // ok, done
+	Action        string   `json:"action"`
+	Target        string   `json:"target"`
+	RunID         string   `json:"runId,omitempty"` // of one
+	SessionKey    string   `json:"sessionKey,omitempty"`
+	Label         string   `json:"label,omitempty"`
+	Killed        int      `json:"killed"`           // of those that were meant and that they have started
+	Labels        []string `json:"labels,omitempty"` // of all
+	CascadeKilled int      `json:"cascadeKilled,omitempty"`
+	Text          string   `json:"text"`
+}
+
+// kill stops sub-agents of the caller's, and what they have started.
+func (s *subagents) kill(ctx context.Context, f family) (tool.Output, error) {
+	if f.siblings {
+		return s.refuse(statusForbidden, "not_yours", "a sub-agent stops only what it has started itself", "leave the others to the session that has started them")
+	}
+	if s.args.Target == "" {
+		return s.refuse(statusError, "no_target", "no sub-agent is named", "name one by its label, number, run id or session key, or all")
+	}
+	if strings.EqualFold(coordination.TrimJS(s.args.Target), "all") {
+		return s.killAll(ctx, f)
+	}
+	m, why, mend := f.find(coordination.TrimJS(s.args.Target))
+	if m == nil {
+		return s.refuse(statusError, "unknown_target", why, mend)
+	}
+	killed, err := s.stop(ctx, m)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	a := killAnswer{Status: statusOK, Action: actionKill, Target: s.args.Target, RunID: m.JobID, SessionKey: m.TargetSessionKey, Label: labelOf(m), Killed: len(killed)}
+	own := slices.Contains(killed, m.JobID)
+	if a.CascadeKilled = len(killed); own {
+		a.CascadeKilled--
+	}
+	switch {
+	case own && a.CascadeKilled > 0:
+		a.Text = fmt.Sprintf("killed %s, and %d that it had started.", a.Label, a.CascadeKilled)
+	case own:
+		a.Text = "killed " + a.Label + "."
+	case a.CascadeKilled > 0:
+		a.Text = fmt.Sprintf("%s was over; killed %d that it had started.", a.Label, a.CascadeKilled)
+	default:
+		a.Status, a.Text = statusDone, a.Label+" is over already."
+	}
+	return tools.Answer(a)
+}
+
+func (s *subagents) killAll(ctx context.Context, f family) (tool.Output, error) {
+	a := killAnswer{Status: statusOK, Action: actionKill, Target: "all"}
+	for i := range f.active {
+		killed, err := s.stop(ctx, &f.active[i])
+		if err != nil {
+			return tool.Output{}, err
+		}
+		if slices.Contains(killed, f.active[i].JobID) {
+			a.Labels = append(a.Labels, labelOf(&f.active[i]))
+		}
+		a.Killed += len(killed)
+	}
+	a.CascadeKilled = a.Killed - len(a.Labels)
+	switch {
+	case a.Killed == 0:
+		a.Text = "no sub-agent is running."
+	case a.CascadeKilled > 0:
+		a.Text = fmt.Sprintf("killed %d, and %d that they had started.", len(a.Labels), a.CascadeKilled)
+	default:
+		a.Text = fmt.Sprintf("killed %d.", a.Killed)
+	}
+	return tools.Answer(a)
+}
+
+// stop stops a sub-agent and what comes from it, and gives the jobs that were not over. What those have started that are over themselves goes
+// on without them, and so is looked for.
+func (s *subagents) stop(ctx context.Context, m *member) (killed []string, err error) {
+	by := "agent/" + s.call.AgentID
+	if s.call.RunID == "" {
+		by = cmp.Or(s.call.By, string(s.call.Entry))
+	}
+	for of := []flows.Row{m.Row}; len(of) > 0; {
+		for i := range of {
+			if !of[i].Phase.Open() {
+				continue
+			}
+			more, err := s.o.Coordinator.Stop(ctx, of[i].JobID, by, reasonKilled)
+			if killed = append(killed, more...); err != nil {
+				return killed, err
+			}
+		}
+		if of, err = s.below(ctx, of); err != nil {
+			return killed, err
+		}
+	}
+	return killed, nil
+}
+
+// below are the sub-agents that those have started: the open ones, and as many of the last as may have open ones below them.
+func (s *subagents) below(ctx context.Context, of []flows.Row) (below []flows.Row, err error) {
+	err = s.o.Log.View(ctx, func(tx *sql.Tx) error {
+		for i := range of {
+			open, err := flows.List(ctx, tx, flows.Query{Kind: decide.Spawn, Open: true, RequesterSessionKey: of[i].TargetSessionKey})
+			if err != nil {
+				return err
+			}
+			last, err := flows.List(ctx, tx, flows.Query{Kind: decide.Spawn, RequesterSessionKey: of[i].TargetSessionKey, Limit: len(open) + maxRecent})
+			if err != nil {
+				return err
+			}
+			below = append(below, open...)
+			below = append(below, slices.DeleteFunc(last, func(row flows.Row) bool { return row.Phase.Open() })...)
+		}
+		return nil
+	})
+	return below, err
+}
+
+// leastID is how many characters of a run id are one: fewer may be the number of another one.
+const leastID = 8
+
+// find is the sub-agent that is called by its number, session key, label or run id, the last two also by how they begin, if only one does.
+func (f *family) find(name string) (m *member, why, mend string) {
+	all := slices.Concat(f.active, f.recent)
+	unknown := func(why string) (*member, string, string) {
+		return nil, why, "subagents with action list shows which there are"
+	}
+	if strings.EqualFold(name, "last") {
+		if len(all) == 0 {
+			return unknown("there is no sub-agent")
+		}
+		last := slices.MaxFunc(all, func(a, b member) int { return cmp.Compare(a.Seq, b.Seq) })
+		return &last, "", ""
+	}
+	if number, err := strconv.Atoi(name); err == nil && number >= 1 && number <= len(all) {
+		return &all[number-1], "", ""
+	}
+	name = strings.ToLower(name)
+	for _, is := range []func(m *member) bool{
+		func(m *member) bool { return m.TargetSessionKey == name || m.JobID == name },
+		func(m *member) bool { return strings.ToLower(m.Label) == name },
+		func(m *member) bool { return m.Label != "" && strings.HasPrefix(strings.ToLower(m.Label), name) },
+		func(m *member) bool { return len(name) >= leastID && strings.HasPrefix(m.JobID, name) },
+	} {
+		var found []*member
+		for i := range all {
+			if is(&all[i]) {
+				found = append(found, &all[i])
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found[0], "", ""
+		case len(found) > 1:
+			return nil, fmt.Sprintf("%d sub-agents are called that", len(found)), "name one by its run id or session key"
+		}
+	}
+	return unknown("no sub-agent of this session is called that")
+}
