@@ -62,6 +62,8 @@ type toolInfo struct {
 	RawDescription *string  `json:"rawDescription,omitempty"` // of tools.effective
 	Source         string   `json:"source"`
 	Profiles       []string `json:"defaultProfiles,omitempty"` // of tools.catalog
+
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // of tools.effective, which has none in the original
 }
 
 func toolInfoOf(t *tool.Spec) toolInfo {
@@ -165,7 +167,7 @@ func (s *Server) answerEffective(_ context.Context, call *wire.Call) (any, error
 	group := &toolGroup{ID: sourceCore, Label: "Built-in tools", Source: sourceCore}
 	for i := range offered {
 		one := toolInfoOf(&offered[i])
-		one.RawDescription = &offered[i].Description
+		one.RawDescription, one.InputSchema = &offered[i].Description, offered[i].Schema
 		group.Tools = append(group.Tools, one)
 	}
 	a.Groups = append(a.Groups, group)

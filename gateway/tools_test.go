@@ -71,7 +71,7 @@ func TestToolsAreCatalogued(t *testing.T) {
 			`{"id":"tasks","label":"Tasks","source":"core","tools":[{"id":"grab","label":"Grab","description":"takes","source":"core","defaultProfiles":["full"]}]},` +
 			`{"id":"sessions","label":"Sessions","source":"core","tools":[{"id":"look","label":"look","description":"sees all","source":"core","defaultProfiles":["full"]}]}]}`},
 		{"tools.effective", `{"sessionKey":"agent:eden:talk"}`, `{"agentId":"eden","profile":"full","groups":[{"id":"core","label":"Built-in tools","source":"core",` +
-			`"tools":[{"id":"look","label":"look","description":"sees all","rawDescription":"sees all","source":"core"}]}]}`},
+			`"tools":[{"id":"look","label":"look","description":"sees all","rawDescription":"sees all","source":"core","inputSchema":{"type":"object"}}]}]}`},
 	} {
 		if got := string(b.answer(t, c.method, c.params)); got != c.wanted {
 			t.Errorf("%s %s\ngot  %s\nwant %s", c.method, c.params, got, c.wanted)

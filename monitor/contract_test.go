@@ -22,6 +22,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	b := team(t)
 	b.importing(t, `{broken`, `{"type":"note"}`, event("a2a.send", "", 7, `"workSessionId":"ws_bare","collabIntent":"ask","message":"<@99> [x](y)"`))
 	b.appending(t, "run.started", `{"runId":"r","workSessionId":"ws_talk"}`)
+	b.flows(t)
 	if err := b.db.Redact(context.Background(), 3); err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +96,34 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/runs?state=walking", 400},
 		{"/api/runs?cursor=x", 400},
 		{"/api/runs?min_seq=1000", 503},
+		{"/api/trace/ws_talk", 200},
+		{"/api/trace/ws_missing", 404},
+		{"/api/trace/1", 200},
+		{"/api/trace/%20", 404},
+		{"/api/trace/ws_talk?min_seq=x", 400},
+		{"/api/trace/ws_talk?min_seq=1000", 503},
 		{"/api/work", 200},
 		{"/api/work?state=dead&kind=mail&key=k&owner=eden", 200},
 		{"/api/work?state=undead", 400},
 		{"/api/work?state=dead,waiting", 400},
 		{"/api/work?min_seq=1000", 503},
+		{"/api/a2a/jobs", 200},
+		{"/api/a2a/jobs?kind=send&open=true&from=eden&to=seum&conversationId=c&workSessionId=ws:ws_talk&limit=1", 200},
+		{"/api/a2a/jobs?kind=letter", 400},
+		{"/api/a2a/jobs?open=yes", 400},
+		{"/api/a2a/jobs?cursor=x", 400},
+		{"/api/a2a/jobs?min_seq=1000", 503},
+		{"/api/a2a/jobs/j1", 200},
+		{"/api/a2a/jobs/j2", 200},
+		{"/api/a2a/jobs/nothing", 404},
+		{"/api/a2a/jobs/j1?min_seq=x", 400},
+		{"/api/a2a/jobs/j1?min_seq=1000", 503},
+		{"/api/a2a/handoffs", 200},
+		{"/api/a2a/handoffs?agent=eden&open=true&workSessionId=ws_talk", 200},
+		{"/api/a2a/handoffs?limit=0", 400},
+		{"/api/a2a/handoffs?min_seq=1000", 503},
+		{"/api/a2a/policy?from=eden&to=seum", 409},
+		{"/api/a2a/policy?from=eden", 400},
 		{"/ws", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
@@ -107,6 +131,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true
 	for path := range contract.document.Paths.Map() {
 		if !asked[path] {
 			t.Errorf("nothing asks for %s", path)

@@ -21,6 +21,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/run"
@@ -53,7 +54,7 @@ func setup(t testing.TB, change ...func(*monitor.Options)) *testBundle {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	rules := coordination.RulesV2
-	if _, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(rules), run.Definition(), work.Definition(),
+	if _, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(rules), run.Definition(), work.Definition(), a2a.Definition(),
 		index.Definition(rules), conversation.Definition(rules)}, projections.Options{Rules: rules}); err != nil {
 		t.Fatal(err)
 	}

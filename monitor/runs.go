@@ -28,6 +28,10 @@ type runAnswer struct {
 	StartedAt  *int64    `json:"startedAt"`
 	EndedAt    *int64    `json:"endedAt"`
 	RetryOf    string    `json:"retryOf,omitempty"`
+	JobID      string    `json:"jobId,omitempty"` // the flow between agents that waits for it
+	WorkID     string    `json:"workSessionId,omitempty"`
+	TalkID     string    `json:"conversationId,omitempty"`
+	ParentID   string    `json:"parentRunId,omitempty"` // the run that has asked for it
 	Reason     string    `json:"reason,omitempty"`
 	ErrorClass string    `json:"errorClass,omitempty"`
 	Provider   string    `json:"provider,omitempty"`
@@ -38,7 +42,8 @@ type runAnswer struct {
 
 func runAnswerOf(r *run.Result) runAnswer {
 	a := runAnswer{RunID: r.RunID, SessionKey: r.SessionKey, SessionID: r.SessionID, AgentID: r.AgentID, Lane: r.Lane, Cause: r.Cause, State: r.State,
-		QueuedAt: r.QueuedAt, StartedAt: timeOrNull(r.StartedAt), EndedAt: timeOrNull(r.EndedAt), RetryOf: r.RetryOf}
+		QueuedAt: r.QueuedAt, StartedAt: timeOrNull(r.StartedAt), EndedAt: timeOrNull(r.EndedAt), RetryOf: r.RetryOf,
+		JobID: r.JobID, WorkID: r.WorkSessionID, TalkID: r.ConversationID, ParentID: r.ParentRunID}
 	if o := r.Over; o != nil {
 		a.Reason, a.ErrorClass, a.Provider, a.Model, a.ModelCalls, a.ToolCalls = o.Reason, o.ErrorClass, o.Provider, o.Model, o.ModelCalls, o.ToolCalls
 	}
@@ -65,7 +70,8 @@ type runsAnswer struct {
 func (s *Server) listRuns(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := runs.Query{SessionKey: p.first("session"), Agent: p.first("agent"), Before: p.placeCursor("r"), Limit: limit + 1}
+	q := runs.Query{SessionKey: p.first("session"), Agent: p.first("agent"), JobID: p.first("jobId"), WorkSessionID: p.workSession("workSessionId"),
+		Before: p.placeCursor("r"), Limit: limit + 1}
 	for _, state := range p.words("state", runStates...) {
 		q.States = append(q.States, run.State(state))
 	}
@@ -88,8 +94,7 @@ func (s *Server) listRuns(c echo.Context) error {
 			a.Runs = append(a.Runs, runAnswerOf(&list[i]))
 		}
 		a.Count = len(list)
-		state, err := v.workState(ctx)
-		a.States = state.Runs
+		a.States, err = v.runCounts(ctx)
 		return a, err
 	})
 }

@@ -57,7 +57,10 @@ type Options struct {
 	// MilestoneInterval is how often Task-Hub is asked whether its milestones have changed, while somebody is on /ws; negative: never.
 	MilestoneInterval time.Duration
 
-	Work Work // nil: no agents run here, and nothing can be done about what waits
+	Work  Work  // nil: no agents run here, and nothing can be done about what waits
+	Flows Flows // likewise about flows between agents
+	// Policy says what one agent may do with another, both by their ids; nil: nobody knows. Its errors are *NoAgentError, or are not told.
+	Policy func(from, to string) (Policy, error)
 
 	Operations Operations // what the program around the API tells operators
 
@@ -156,6 +159,12 @@ func (s *Server) routes() []route {
 		{"", milestonesPath, "GET /api/milestones", s.milestones},
 		{"", milestonesPath + "/*", "GET /api/milestones/*", s.milestones},
 		{"", "/api/runs", "GET /api/runs", s.listRuns},
+		{"", flowsPath, "GET /api/a2a/jobs", s.listFlows},
+		{"", flowsPath + "/*", "GET /api/a2a/jobs/:id", s.showFlow},
+		{http.MethodPost, flowsPath + "/*" + cancelTail, "POST /api/a2a/jobs/:id/cancel", s.cancelFlow},
+		{"", handoffsPath, "GET /api/a2a/handoffs", s.listHandoffs},
+		{"", policyPath, "GET /api/a2a/policy", s.showPolicy},
+		{"", tracePath + "/*", "GET /api/trace/:id", s.showTrace},
 		{"", workPath, "GET /api/work", s.listWork},
 		{http.MethodPost, workPath + "/*" + resendTail, "POST /api/work/:effectId/resend", s.resendWork},
 		{http.MethodPost, workPath + "/*" + cancelTail, "POST /api/work/:effectId/cancel", s.cancelWork},

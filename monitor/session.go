@@ -39,6 +39,8 @@ type sessionAnswer struct {
 	OpenThreads           int64                          `json:"openThreads"`
 	OpenTasks             int64                          `json:"openTasks"`
 	BlockedTasks          int64                          `json:"blockedTasks"`
+	OpenFlows             int64                          `json:"openFlows,omitempty"` // between our own agents; what an imported log tells has none
+	OpenRuns              int64                          `json:"openRuns,omitempty"`  // likewise of them
 	LastMessage           *messageAnswer                 `json:"lastMessage"`
 	CategoryLabel         string                         `json:"categoryLabel"`
 	CollabSecondary       []coordination.Category        `json:"collabSecondary"`

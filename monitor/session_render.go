@@ -29,7 +29,7 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 		CollabSubTags: listOf(s.Vote.SubTags), CategorySource: sourceVote, VotedCategory: s.Vote.Winner, RoleCounts: s.ByRole, Threads: make([]threadAnswer, len(s.Threads)),
 		Totals: totalsAnswer{s.Whole.Start, s.Whole.Last, duration(s.Whole), s.Whole.Threads, s.Whole.Events}, Title: s.Title,
 		Participants: listOf(s.Participants), Outcome: outcome, OutcomeCounts: s.ByOutcome, OpenThreads: s.OpenThreads,
-		OpenTasks: s.OpenTasks, BlockedTasks: s.BlockedTasks, LastMessage: r.message(s.MessageSeq), CategoryLabel: r.labels[s.Category],
+		OpenTasks: s.OpenTasks, BlockedTasks: s.BlockedTasks, OpenFlows: s.OpenFlows, OpenRuns: s.OpenRuns, LastMessage: r.message(s.MessageSeq), CategoryLabel: r.labels[s.Category],
 		CollabSecondary: besides(s.Vote.Secondary, s.Category), PreviousWorkSessionID: textOrNull(s.Previous), NextWorkSessionID: textOrNull(s.Next),
 		Seq: s.LatestSeq, EventsTruncated: s.Truncated,
 	}

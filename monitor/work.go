@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	decide "github.com/pronto-lab/openclawd/coordination/work"
 	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
@@ -49,6 +50,7 @@ type WorkState struct {
 	Lanes []LaneState      `json:"lanes"`
 	Dead  int              `json:"dead"` // given up: somebody has to resend or cancel them
 	Runs  map[string]int64 `json:"runs"` // of agents, by state
+	Jobs  []FlowCount      `json:"jobs"` // flows between agents
 }
 
 // LaneState is what one agent has in one lane.
@@ -58,12 +60,13 @@ type LaneState struct {
 	Waiting  int    `json:"waiting"`
 	Running  int    `json:"running"`
 	Dead     int    `json:"dead"`
-	OldestMs int64  `json:"oldestMs"` // how long the first that waits has waited; 0: none does
+	OldestMs int64  `json:"oldestMs"` // how long the first that waits has waited; 0: none does, or they are flows, which wait on purpose
 }
 
-func laneStateOf(l *work.Lane, now int64) LaneState {
+// LaneStateOf words a lane.
+func LaneStateOf(l *work.Lane, now int64) LaneState {
 	s := LaneState{Lane: l.Pool, Owner: l.Owner, Waiting: l.Waiting, Running: l.Leased, Dead: l.Dead}
-	if l.Waiting > 0 && l.Since > 0 {
+	if l.Waiting > 0 && l.Since > 0 && l.Pool != decide.PoolJobs {
 		s.OldestMs = max(now-l.Since, 0)
 	}
 	return s
@@ -142,7 +145,7 @@ func (v *view) lanes(ctx context.Context) ([]LaneState, error) {
 	}
 	lanes := make([]LaneState, len(list))
 	for i := range list {
-		lanes[i] = laneStateOf(&list[i], int64(v.now))
+		lanes[i] = LaneStateOf(&list[i], int64(v.now))
 	}
 	return lanes, nil
 }
@@ -155,12 +158,21 @@ func (v *view) workState(ctx context.Context) (s WorkState, err error) {
 	for i := range s.Lanes {
 		s.Dead += s.Lanes[i].Dead
 	}
-	counts, err := runs.Count(ctx, v.tx)
-	s.Runs = map[string]int64{}
-	for _, state := range runStates {
-		s.Runs[state] = counts[run.State(state)]
+	if s.Runs, err = v.runCounts(ctx); err != nil {
+		return s, err
 	}
+	s.Jobs, err = v.flowCounts(ctx)
 	return s, err
+}
+
+// runCounts are how many runs there are in each state.
+func (v *view) runCounts(ctx context.Context) (map[string]int64, error) {
+	counts, err := runs.Count(ctx, v.tx)
+	all := map[string]int64{}
+	for _, state := range runStates {
+		all[state] = counts[run.State(state)]
+	}
+	return all, err
 }
 
 // workChanged answers POST /api/work/:effectId/resend and /cancel.
@@ -194,11 +206,9 @@ func (s *Server) changeWork(c echo.Context, tail string, change func(Work, conte
 	case !skipBody(c):
 		return tooLarge()
 	case s.opts.Work == nil:
-		return &problem{Status: http.StatusConflict, Code: "runs_not_available", Message: "No agents run here",
-			Hint: "ask the server that runs them"}
+		return noAgents()
 	}
-	const by = "api"
-	if err := change(s.opts.Work, c.Request().Context(), id, by); err != nil {
+	if err := change(s.opts.Work, c.Request().Context(), id, byAPI); err != nil {
 		return workProblem(err)
 	}
 	s.position(c)

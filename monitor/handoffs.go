@@ -1,0 +1,74 @@
+package monitor
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination/handoff"
+	flows "github.com/pronto-lab/openclawd/projections/a2a"
+)
+
+// HandoffAnswer is something that was delegated or asked in a form that programs read, and what came back. Times are ms since 1970; null is
+// what has not happened.
+type HandoffAnswer struct {
+	Seq            int64        `json:"seq"` // of the a2a.send
+	JobID          string       `json:"jobId"`
+	RunID          string       `json:"runId,omitempty"`
+	FromAgent      string       `json:"fromAgent"`
+	ToAgent        string       `json:"toAgent"`
+	Type           handoff.Type `json:"type"`
+	Subject        string       `json:"subject"` // its taskId or questionId
+	ConversationID string       `json:"conversationId"`
+	WorkSessionID  string       `json:"workSessionId,omitempty"`
+	At             int64        `json:"at"`
+	State          string       `json:"state"`            // open, answered, failed
+	Status         string       `json:"status,omitempty"` // of a delegation: as last reported
+	AnsweredSeq    *int64       `json:"answeredSeq"`      // of the event that answered it
+	AnsweredAt     *int64       `json:"answeredAt"`
+}
+
+// HandoffAnswerOf words a handoff.
+func HandoffAnswerOf(h *flows.Handoff) HandoffAnswer {
+	return HandoffAnswer{Seq: h.Seq, JobID: h.JobID, RunID: h.RunID, FromAgent: h.From, ToAgent: h.To, Type: h.Type, Subject: h.Subject,
+		ConversationID: h.ConversationID, WorkSessionID: h.WorkSessionID, At: h.At, State: h.State, Status: h.Status,
+		AnsweredSeq: timeOrNull(h.AnsweredSeq), AnsweredAt: timeOrNull(h.AnsweredAt)}
+}
+
+// handoffsAnswer answers GET /api/a2a/handoffs.
+type handoffsAnswer struct {
+	Handoffs   []HandoffAnswer `json:"handoffs"`
+	Count      int             `json:"count"`
+	NextCursor *string         `json:"nextCursor"`
+	AsOfSeq    int64           `json:"asOfSeq"`
+}
+
+// listHandoffs lists handoffs with what came of them, the newest first.
+func (s *Server) listHandoffs(c echo.Context) error {
+	p := parametersOf(c)
+	limit := p.limit()
+	q := flows.HandoffQuery{Agent: p.agent("agent"), WorkSessionID: p.workSession("workSessionId"), Open: p.yes("open"), Before: p.placeCursor("h"),
+		Limit: limit + 1}
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+		list, err := flows.Handoffs(ctx, v.tx, q)
+		if err != nil {
+			return nil, err
+		}
+		a := handoffsAnswer{Handoffs: []HandoffAnswer{}, AsOfSeq: v.asOf}
+		if len(list) > limit {
+			list = list[:limit]
+			next := sealed("h", strconv.FormatInt(list[limit-1].Seq, 10))
+			a.NextCursor = &next
+		}
+		for i := range list {
+			a.Handoffs = append(a.Handoffs, HandoffAnswerOf(&list[i]))
+		}
+		a.Count = len(list)
+		return a, nil
+	})
+}
