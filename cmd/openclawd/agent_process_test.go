@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -266,7 +267,7 @@ func TestKillInTheMiddleOfARun(t *testing.T) {
 		t.Errorf("who was waiting hears %+v", said)
 	}
 	m.runsIn(t, "ok", 1)
-	if said := m.does(t, "runs", "show", id); !strings.Contains(said.stdout, "\nstate      aborted (restart)\n") {
+	if said := m.does(t, "runs", "show", id); !regexp.MustCompile(`(?m)^state +aborted \(restart\)$`).MatchString(said.stdout) {
 		t.Errorf("the run: %+v", said)
 	}
 	wait := m.does(t, "call", "agent.wait", `{"runId": "`+id+`", "timeoutMs": 0}`, "--json")
@@ -294,7 +295,7 @@ func TestServerEndsAfterItsRuns(t *testing.T) {
 		t.Errorf("serve exited with %d\n%s", code, m.output)
 	}
 	_ = cmd.Wait() // it has heard the answer, or that the gateway is gone
-	if said := m.does(t, "runs", "show", m.runsIn(t, "ok", 1)[0]); !strings.Contains(said.stdout, "\nstate      ok\n") || !strings.HasSuffix(said.stdout, "\nslow but sure\n") {
+	if said := m.does(t, "runs", "show", m.runsIn(t, "ok", 1)[0]); !regexp.MustCompile(`(?m)^state +ok$`).MatchString(said.stdout) || !strings.HasSuffix(said.stdout, "\nslow but sure\n") {
 		t.Errorf("the run: %+v", said)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 type runListing struct {
 	stateDir, db   string
 	session, agent string
+	job            string
 	states         []string
 	limit          int
 	asJSON         bool
@@ -48,6 +48,7 @@ of it: it is queued, running, and then over: ok, error, aborted or timed_out.`,
 	addSessionsPlace(cmd, &l.stateDir, &l.db)
 	flags.StringVar(&l.session, "session", "", "`KEY` of the session, a bare name for one of the agent's, a label or an id")
 	flags.StringVar(&l.agent, "agent", "", "`ID` of the agent")
+	flags.StringVar(&l.job, "job", "", "`ID` of the flow between agents that waits for them")
 	flags.StringSliceVar(&l.states, "state", nil, "only these `STATES`: queued, running, ok, error, aborted, timed_out")
 	flags.IntVar(&l.limit, "limit", 50, "at most `N`, 1 to 1000")
 	flags.BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
@@ -57,6 +58,8 @@ of it: it is queued, running, and then over: ok, error, aborted or timed_out.`,
 		}
 		return words
 	})
+	p.completeFlag(cmd, "agent", func(context.Context) []cobra.Completion { return p.completeConfigured(l.stateDir) })
+	p.completeFlag(cmd, "job", func(ctx context.Context) []cobra.Completion { return p.completeFlows(ctx, l.stateDir, l.db, false) })
 	cmd.AddCommand(newRunsShow(p), newRunsStop(p))
 	return cmd
 }
@@ -65,10 +68,10 @@ const maxRuns = 1_000 // in one answer
 
 // query reads what is asked for.
 func (l *runListing) query() (q runs.Query, err error) {
-	if l.limit < 1 || l.limit > maxRuns {
-		return q, &settings.Error{Setting: "--limit", Value: strconv.Itoa(l.limit), Mend: fmt.Sprintf("give 1 to %d", maxRuns)}
+	if err := checkLimit(l.limit, maxRuns); err != nil {
+		return q, err
 	}
-	q = runs.Query{Agent: strings.ToLower(l.agent), Limit: l.limit}
+	q = runs.Query{Agent: strings.ToLower(l.agent), JobID: l.job, Limit: l.limit}
 	for _, name := range l.states {
 		state := coordrun.State(name)
 		if !slices.Contains(runStates, state) {
@@ -93,11 +96,17 @@ type runAnswer struct {
 	QueuedAt   int64          `json:"queuedAt"`
 	StartedAt  int64          `json:"startedAt,omitempty"` // absent: it has not begun, or never did
 	EndedAt    int64          `json:"endedAt,omitempty"`
+	RetryOf    string         `json:"retryOf,omitempty"` // the run that was asked for at first, where this one repeats it
+	JobID      string         `json:"jobId,omitempty"`   // the flow between agents that waits for it
+	WorkID     string         `json:"workSessionId,omitempty"`
+	TalkID     string         `json:"conversationId,omitempty"`
+	ParentID   string         `json:"parentRunId,omitempty"` // the run that has asked for it
 }
 
 func runAnswerOf(r *coordrun.Result) runAnswer {
 	return runAnswer{RunID: r.RunID, SessionKey: r.SessionKey, SessionID: r.SessionID, AgentID: r.AgentID, Lane: r.Lane, Cause: r.Cause, State: r.State,
-		QueuedAt: r.QueuedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt}
+		QueuedAt: r.QueuedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, RetryOf: r.RetryOf, JobID: r.JobID, WorkID: r.WorkSessionID, TalkID: r.ConversationID,
+		ParentID: r.ParentRunID}
 }
 
 // runsAnswer is the answer of runs.
@@ -153,7 +162,7 @@ func sessionMeant(ctx context.Context, tx *sql.Tx, name, agent string) (string, 
 func (p *process) writeRuns(list []coordrun.Result, l runListing) error {
 	if len(list) == 0 {
 		text := `no runs yet: say something to an agent, e.g. openclawd agent "hello"` + shownPlace(l.stateDir, l.db)
-		if l.session != "" || l.agent != "" || len(l.states) > 0 {
+		if l.session+l.agent+l.job != "" || len(l.states) > 0 {
 			text = "no run is like that; openclawd runs lists all"
 		}
 		_, err := fmt.Fprintln(p.stdout, text)

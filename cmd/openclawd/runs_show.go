@@ -91,7 +91,8 @@ func (p *process) writeRun(r *coordrun.Result) error {
 		state += " (" + why + ")"
 	}
 	rows := [][2]string{{"run", r.RunID}, {"session", r.SessionKey}, {"transcript", r.SessionID}, {"agent", r.AgentID}, {"state", state}, {"lane", r.Lane},
-		{"cause", r.Cause}, {"asked", output.Time(r.QueuedAt)}, {"waited", waited(r, now)}, {"took", took(r, now)}, {"stopped by", over.By}, {"error", over.Error}}
+		{"cause", r.Cause}, {"asked", output.Time(r.QueuedAt)}, {"waited", waited(r, now)}, {"took", took(r, now)}, {"job", r.JobID},
+		{"conversation", r.ConversationID}, {"work session", r.WorkSessionID}, {"asked by", r.ParentRunID}, {"repeats", r.RetryOf}, {"stopped by", over.By}, {"error", over.Error}}
 	if over.Model != "" {
 		model := over.Provider + "/" + over.Model
 		if over.FallbackFrom != "" {
@@ -109,7 +110,7 @@ func (p *process) writeRun(r *coordrun.Result) error {
 		if row[1] == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%-10s %s\n", row[0], output.Printable(row[1])); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%-13s %s\n", row[0], output.Printable(row[1])); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	coordrun "github.com/pronto-lab/openclawd/coordination/run"
-	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
 // runStopping holds the flags of runs stop.
@@ -63,10 +62,7 @@ func (p *process) stopRuns(ctx context.Context, s runStopping, args []string) er
 		return err
 	}
 	defer gateway.Close()
-	payload, err := gateway.Call(ctx, "chat.abort", params)
-	if why := new(protocol.Error); errors.As(err, &why) {
-		return &callError{reason: why}
-	}
+	payload, err := askGateway(ctx, gateway, "chat.abort", params)
 	if err != nil {
 		return err
 	}

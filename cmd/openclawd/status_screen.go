@@ -33,6 +33,7 @@ func (p *process) writeStatus(r *statusReport) error {
 	add("sessions", "%s active, %s quiet, %s blocked", output.Thousands(r.Sessions.Active), output.Thousands(r.Sessions.Quiet), output.Thousands(r.Sessions.Blocked))
 	add("work", "%s", workLine(&r.Work))
 	add("runs", "%s", runsLine(r.Work.Runs))
+	add("flows", "%s", flowsLine(r.Work.Jobs))
 	add("tables", "%s", tablesLine(r.Projections))
 	if i := r.Importing; i != nil {
 		add("import", "%s of %s", output.Bytes(i.Bytes), output.Bytes(i.Total))
@@ -90,7 +91,7 @@ func workLine(w *monitor.WorkState) string {
 	for _, name := range slices.Sorted(maps.Keys(lanes)) {
 		l := lanes[name]
 		part := fmt.Sprintf("%s: %s waiting, %s running", name, output.Thousands(int64(l.waiting)), output.Thousands(int64(l.running)))
-		if l.waiting > 0 {
+		if l.oldest > 0 {
 			part += ", the first for " + span(l.oldest)
 		}
 		parts = append(parts, part)
@@ -115,6 +116,37 @@ func runsLine(states map[string]int64) string {
 		}
 	}
 	return line
+}
+
+// flowsLine says how many flows between agents there are: those that are open by what they wait for, the others by how they ended.
+func flowsLine(counts []monitor.FlowCount) string {
+	var open int64
+	phases, outcomes := map[string]int64{}, map[string]int64{}
+	for _, c := range counts {
+		if c.Phase.Open() {
+			open += c.Flows
+			phases[string(c.Phase)] += c.Flows
+		} else {
+			outcomes[c.Outcome] += c.Flows
+		}
+	}
+	parts := []string{output.Thousands(open) + " open"}
+	if open > 0 {
+		parts[0] += " (" + counted(phases) + ")"
+	}
+	if len(outcomes) > 0 {
+		parts = append(parts, counted(outcomes))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counted lists words with how many there are of each.
+func counted(words map[string]int64) string {
+	var parts []string
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		parts = append(parts, output.Thousands(words[word])+" "+word)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func tablesLine(list []projections.Status) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -29,7 +30,8 @@ func newWork(p *process) *cobra.Command {
 		Use:   "work",
 		Short: "Show what waits, what is under way and what was given up",
 		Long: `Shows for each lane and agent how much waits and is under way: runs of agents, and everything else that has still to be done outside of
-the log. From the database; works beside a running server and without one.
+the log. From the database; works beside a running server and without one. In the lane a2a flows between agents wait on purpose, for an
+answer or for their time to be over: openclawd a2a list shows them.
 
 What was tried too often is given up and lies there as a dead letter until somebody has it sent again or cancels it.`,
 		Example: `  openclawd work
@@ -51,16 +53,6 @@ What was tried too often is given up and lies there as a dead letter until someb
 	return cmd
 }
 
-// laneAnswer is a lane in JSON, for one agent.
-type laneAnswer struct {
-	Lane     string `json:"lane"`
-	Owner    string `json:"owner"`
-	Waiting  int    `json:"waiting"`
-	Running  int    `json:"running"`
-	Dead     int    `json:"dead"`
-	OldestMs int64  `json:"oldestMs"` // how long the first that waits has waited
-}
-
 // deadAnswer is a dead letter in JSON.
 type deadAnswer struct {
 	EffectID string `json:"effectId"`
@@ -74,12 +66,12 @@ type deadAnswer struct {
 
 // workAnswer is the answer of work. Letters are there with --dead only.
 type workAnswer struct {
-	Lanes   []laneAnswer `json:"lanes"`
-	Letters []deadAnswer `json:"deadLetters,omitzero"`
+	Lanes   []monitor.LaneState `json:"lanes"`
+	Letters []deadAnswer        `json:"deadLetters,omitzero"`
 }
 
 func (p *process) work(ctx context.Context, l workListing) error {
-	answer := workAnswer{Lanes: []laneAnswer{}}
+	answer := workAnswer{Lanes: []monitor.LaneState{}}
 	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error { return answer.read(ctx, tx, p.now().UnixMilli(), l.dead) })
 	switch {
 	case err != nil:
@@ -97,12 +89,8 @@ func (a *workAnswer) read(ctx context.Context, tx *sql.Tx, now int64, dead bool)
 	if err != nil {
 		return err
 	}
-	for _, lane := range lanes {
-		l := laneAnswer{Lane: lane.Pool, Owner: lane.Owner, Waiting: lane.Waiting, Running: lane.Leased, Dead: lane.Dead}
-		if lane.Waiting > 0 && lane.Since > 0 {
-			l.OldestMs = max(now-lane.Since, 0)
-		}
-		a.Lanes = append(a.Lanes, l)
+	for i := range lanes {
+		a.Lanes = append(a.Lanes, monitor.LaneStateOf(&lanes[i], now))
 	}
 	if !dead {
 		return nil
@@ -117,7 +105,7 @@ func (a *workAnswer) read(ctx context.Context, tx *sql.Tx, now int64, dead bool)
 	return err
 }
 
-func (p *process) writeLanes(lanes []laneAnswer) error {
+func (p *process) writeLanes(lanes []monitor.LaneState) error {
 	var rows [][]string
 	dead := 0
 	for _, l := range lanes {

@@ -55,6 +55,7 @@ func Benchmarks() []Benchmark {
 		{"push", "from an event, and from a line in a followed log, to WebSocket clients, one and 1,000 of them", runPush},
 		{"gateway", "the first hello, answers to many requests at once, 2,000 clients, and what is told to all of them", runGateway},
 		{"runs", "runs of agents through a model server: how many per second, what is lost beside the model's own time, what 10,000 waiting ones cost", runRuns},
+		{"a2a", "flows between agents through a model server: how many against what lanes and limits allow, what is lost beside the model's own time, what 10,000 waiting ones cost", runA2A},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
 	}

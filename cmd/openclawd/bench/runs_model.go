@@ -6,21 +6,27 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// modelWords is what the model says, a piece at a time.
+// modelWords is what the model says, a piece at a time, before words that no other answer has: agents that say the same again have no more
+// to say to each other.
 var modelWords = strings.Fields("the log keeps what the team has done and nothing is lost of it")
 
-// model is an OpenAI-compatible server that says always the same.
+// ownWords is how many words no other answer has.
+const ownWords = 4
+
+// model is an OpenAI-compatible server that says nearly always the same.
 type model struct {
 	url     string
 	server  *http.Server
 	ended   chan error
 	time    atomic.Int64 // ns that it thinks
+	answers atomic.Int64
 	spent   atomic.Int64 // ns in which it was asked since that was looked at
 	mu      sync.Mutex
 	barrier chan struct{} // that answers wait for; nil: none
@@ -99,7 +105,11 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w).Flush
-	for i, word := range modelWords {
+	said, number := slices.Clone(modelWords), m.answers.Add(1)
+	for i := range ownWords {
+		said = append(said, fmt.Sprintf("%d-%d", number, i))
+	}
+	for i, word := range said {
 		if i > 0 {
 			word = " " + word
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/run"
@@ -17,7 +18,7 @@ import (
 // Projections lists the projections that this binary runs, decision tables first.
 func Projections(rules coordination.Rules) []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(),
+		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(),
 		index.Definition(rules), conversation.Definition(rules),
 	}
 }

@@ -3,11 +3,11 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
 	"net/http"
-	"strings"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,23 +20,30 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	decide "github.com/pronto-lab/openclawd/coordination/work"
-	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/work"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/a2a"
 	agenttools "github.com/pronto-lab/openclawd/tools/agents"
 	sessiontools "github.com/pronto-lab/openclawd/tools/sessions"
+	"github.com/pronto-lab/openclawd/tools/spawn"
 )
 
 // runDrainTime is how long runs under way may go on once the program is told to end.
 const runDrainTime = 5 * time.Second
 
-// agents are those who answer in sessions, and what they need for it.
+// jobSlots is how many flows between agents are looked after at a time, and how many posts are under way: neither holds a run up.
+const jobSlots = 16
+
+// agents are those who answer in sessions and write to each other, and what they need for it.
 type agents struct {
-	worker    *worker.Worker
-	runner    *runner.Runner
-	tools     *tools.Registry
-	transport *http.Transport // to endpoints of models, whatever configuration is in force
-	figures   *runFigures
+	worker      *worker.Worker
+	runner      *runner.Runner
+	coordinator *a2a.Coordinator
+	tools       *tools.Registry
+	transport   *http.Transport // to endpoints of models, whatever configuration is in force
+	figures     *runFigures
+	logger      *slog.Logger
 }
 
 // openAgents puts together what answers in sessions. Where another gateway produces, nothing of it is there.
@@ -46,31 +53,60 @@ func (p *Program) openAgents() error {
 	}
 	logger := p.opts.Logger.With("component", "agents")
 	inForce := p.newConfiguration().InForce
-	a := &agents{transport: openai.NewTransport(), figures: newRunFigures()}
+	a := &agents{transport: openai.NewTransport(), figures: newRunFigures(), logger: logger}
 	models := &models{make: func(c *config.Config) *catalogue.Catalogue {
 		return catalogue.New(c, catalogue.Options{Getenv: p.opts.getenv, Transport: a.transport})
 	}}
+	checkModel := func(ref string) error {
+		_, err := models.of(inForce()).Open(ref)
+		return err
+	}
+	a.coordinator = a2a.New(a2a.Options{
+		Log: p.log, Runs: laterRuns{a}, Config: inForce, CheckModel: checkModel, CurrentTask: p.currentTask,
+		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger,
+	})
+	subagents := spawn.Options{Log: p.log, Coordinator: a.coordinator, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
-	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Tools: append(sessiontools.Tools(sessiontools.Options{
-		Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: func(ref string) error {
-			_, err := models.of(inForce()).Open(ref)
-			return err
-		}}), agenttools.List())})
+	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Tools: slices.Concat(
+		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
+		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator)}, spawn.Tools(subagents))})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}
 	a.runner = runner.New(runner.Options{
 		Log: p.log, Config: inForce, Models: func() *catalogue.Catalogue { return models.of(inForce()) }, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
-		Now:    p.opts.Now, NewID: uuid.NewString, Logger: logger,
+		Now:    p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.coordinator.Then, Wanted: a.coordinator.Wanted,
 	})
 	a.runner.Follow(a.figures.note)
 	a.worker = worker.New(worker.Options{
-		Log: p.log, Handlers: map[string]worker.Handler{work.KindRun: a.runner}, Pools: func() map[string]int { return inForce().Lanes() },
-		Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"), Drain: runDrainTime,
+		Log: p.log, Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
+		Drain:    runDrainTime,
+		Handlers: map[string]worker.Handler{work.KindRun: a.runner, work.KindJob: a.coordinator, spawn.CleanupKind: spawn.Cleanup(subagents)},
 	})
 	p.agents = a
 	return nil
+}
+
+// laterRuns has a coordinator ask the runner, which is made after it: the runner's tools are those that ask the coordinator.
+type laterRuns struct{ agents *agents }
+
+func (l laterRuns) Ask(tx eventstore.Tx, ask run.Ask, now time.Time) ([]eventstore.StreamAppend, error) {
+	return l.agents.runner.Ask(tx, ask, now)
+}
+
+func (l laterRuns) Stop(ctx context.Context, stop run.Stop) ([]string, error) {
+	return l.agents.runner.Stop(ctx, stop)
+}
+
+// pools are the lanes of a configuration, in which a run that waits for another one's answer takes no place, and the pool of flows.
+func (a *agents) pools(c *config.Config) map[string]int {
+	pools := c.Lanes()
+	for lane, n := range a.coordinator.Waiting() {
+		pools[lane] += n
+	}
+	pools[decide.PoolJobs] = jobSlots
+	return pools
 }
 
 // workspaceOf is the directory of an agent's files, "" for none.
@@ -87,61 +123,16 @@ func (p *Program) runWork(ctx context.Context) error {
 	return p.agents.worker.Run(ctx)
 }
 
-// models keeps the catalogue of the configuration in force: connections outlive it, what it says of models does not.
-type models struct {
-	make func(*config.Config) *catalogue.Catalogue
-
-	mu     sync.Mutex
-	config *config.Config
-	newest *catalogue.Catalogue
-}
-
-func (m *models) of(c *config.Config) *catalogue.Catalogue {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.config != c {
-		m.config, m.newest = c, m.make(c)
-	}
-	return m.newest
-}
-
-// workOf is what operators may do about what waits; nil: nothing of it is done here.
-func (a *agents) workOf() monitor.Work {
+// resume looks after the flows that the process before has left, before anybody asks for another one. If it cannot, they are looked after
+// when their time has come.
+func (a *agents) resume(ctx context.Context) {
 	if a == nil {
-		return nil
+		return
 	}
-	return a
-}
-
-// runEffect begins the ids of those effects that are runs.
-const runEffect = work.KindRun + "/"
-
-// Resend implements monitor.Work.
-func (a *agents) Resend(ctx context.Context, effectID, by string) error {
-	return workError(a.worker.Resend(ctx, effectID, by))
-}
-
-// Cancel implements monitor.Work. A run is stopped, also while it is under way.
-func (a *agents) Cancel(ctx context.Context, effectID, by string) error {
-	runID, isRun := strings.CutPrefix(effectID, runEffect)
-	if !isRun {
-		return workError(a.worker.Cancel(ctx, effectID, by))
+	switch r, err := a.coordinator.Resume(ctx); {
+	case err != nil && ctx.Err() == nil:
+		a.logger.Error("flows between agents could not be resumed; they go on when they are due", "err", err)
+	case r.Open > 0:
+		a.logger.Info("flows between agents go on", "open", r.Open, "resumed", r.Resumed, "abandoned", r.Abandoned)
 	}
-	stopped, err := a.runner.Stop(ctx, run.Stop{RunID: runID, Reason: "rpc", By: by})
-	if refused, ok := errors.AsType[*run.Refusal](err); ok {
-		return &monitor.WorkError{Text: refused.Text, Mend: refused.Mend}
-	}
-	if err == nil && len(stopped) == 0 {
-		return &monitor.WorkError{Unknown: true, Text: fmt.Sprintf("no run %q is queued or running", runID), Mend: "GET /api/runs lists runs"}
-	}
-	return err
-}
-
-// workError gives what the queue refuses the type of the API.
-func workError(err error) error {
-	refused, ok := errors.AsType[*decide.Refusal](err)
-	if !ok {
-		return err
-	}
-	return &monitor.WorkError{Unknown: refused.Reason == decide.CodeUnknown, Text: refused.Error(), Mend: refused.Mend}
 }

@@ -99,6 +99,10 @@ func (p *Program) newMonitor() *monitor.Server {
 		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
 		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.Monitor(), Durability: string(p.log.Durability()),
 		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
+		Flows: p.agents.flowsOf(),
+		Policy: func(from, to string) (monitor.Policy, error) {
+			return Explain(p.newConfiguration().InForce(), from, to)
+		},
 	})
 }
 

@@ -42,7 +42,9 @@ type facts struct {
 	push      push.Stats
 	gateway   *gatewayFacts // nil: none is open
 	lanes     []work.Lane
+	heads     []work.Head
 	runs      map[run.State]int64
+	flows     flowFacts
 	capacity  map[string]int // of the pools of the configuration
 	agents    *agentFacts    // nil: none answer here
 	backup    backup.State
@@ -89,8 +91,13 @@ func (f *facts) read(ctx context.Context, tx *sql.Tx) (err error) {
 	if f.lanes, err = work.Lanes(ctx, tx); err != nil {
 		return err
 	}
-	f.runs, err = runs.Count(ctx, tx)
-	return err
+	if f.heads, err = work.Heads(ctx, tx); err != nil {
+		return err
+	}
+	if f.runs, err = runs.Count(ctx, tx); err != nil {
+		return err
+	}
+	return f.flows.read(ctx, tx)
 }
 
 // Bounds beyond which something is a reason not to be ready.

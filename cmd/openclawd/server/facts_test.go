@@ -20,6 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
+	flows "github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
@@ -73,7 +74,12 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		gauges: sqlite.Gauges{WALBytes: 4096, OldestReader: 1500 * time.Millisecond, QueuedEvents: 9, Busy: 1},
 		follow: followStatus{Behind: 77}, backup: backup.State{Last: &backup.Backup{Time: now.Add(-time.Hour)}}, search: &monitor.SearchState{Lag: 8},
 		lanes: []work.Lane{{Pool: "main", Owner: "eden", Waiting: 2, Leased: 1, Since: now.Add(-3 * time.Second).UnixMilli()},
-			{Pool: "main", Owner: "seum", Waiting: 1, Since: now.Add(-time.Second).UnixMilli()}, {Pool: "post", Dead: 4}},
+			{Pool: "main", Owner: "seum", Waiting: 1, Since: now.Add(-time.Second).UnixMilli()}, {Pool: "post", Dead: 4},
+			{Pool: "a2a", Owner: "seum", Waiting: 3, Since: now.Add(-time.Hour).UnixMilli()}},
+		heads: []work.Head{{Pool: "a2a", Kind: "job", Free: true, ReadyAt: now.Add(time.Minute).UnixMilli()},
+			{Pool: "a2a", Kind: "subagent_cleanup", Free: true, ReadyAt: now.Add(-2 * time.Second).UnixMilli()}, {Pool: "a2a", ReadyAt: 1}},
+		flows: flowFacts{tallies: []flows.Tally{{Kind: "send", Phase: "dispatching", Flows: 5}, {Kind: "send", Phase: "waiting", Flows: 2}, {Kind: "send", Phase: "turn", Flows: 1},
+			{Kind: "spawn", Phase: "waiting", Flows: 4}, {Kind: "send", Phase: "over", Outcome: "blocked", Flows: 6}}, throttled: 7, permitless: 6},
 		runs: map[run.State]int64{run.OK: 7, run.Queued: 3},
 		gateway: &gatewayFacts{stats: wire.Stats{Clients: 21, Accepted: 22, Requests: 23, InFlight: 24, Events: 25, Skipped: 26, Slow: 27, Silent: 28,
 			QueuedBytes: 29, Refused: map[string]int64{"auth": 30}, Failures: map[string]int64{"INVALID_REQUEST": 31}}}}
@@ -101,6 +107,8 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		"bad_lines_total": 2, "unknown_session_types_total/from": 3, "unknown_session_types_total/to": 4, "guessed_roles_total": 5,
 		"category_fallbacks_total": 6, "follow_behind_bytes": 77, "search_lag_events": 8, "backup_age_seconds": 3600, "backup_ok": 1,
 		"work_waiting/main": 3, "work_leased/main": 1, "work_dead/post": 4, "work_oldest_wait_seconds/main": 3, "work_oldest_wait_seconds/post": 0,
+		"work_waiting/a2a": 3, "work_oldest_wait_seconds/a2a": 2, "a2a_flows_open/send/dispatching": 5, "a2a_flows_open/spawn/waiting": 4,
+		"a2a_flows_open/spawn/posting": 0, "a2a_flows_total/send/blocked": 6, "a2a_permits_in_use": 3, "a2a_throttled_total": 7, "a2a_permit_timeouts_total": 6,
 		"runs_total/ok": 7, "runs_total/error": 0, "runs_open/queued": 3,
 		"config_valid": 1, "ready": 0, "ws_clients": 0, "ws_slow_closes_total": 0,
 		"gateway_up": 1, "gateway_clients": 21, "gateway_connections_total": 22, "gateway_requests_total": 23, "gateway_running_requests": 24,

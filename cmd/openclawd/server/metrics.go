@@ -55,6 +55,7 @@ func newFigures(take func() *facts) *figures {
 	c.addSurroundings()
 	c.addGateway()
 	c.addWork()
+	c.addFlows()
 	c.addAgents()
 	return c
 }

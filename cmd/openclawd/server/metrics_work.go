@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
+	decide "github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -30,14 +31,14 @@ func (c *figures) addWork() {
 			tellAll(pools, tell)
 		})
 	}
-	c.add(prometheus.GaugeValue, "work_oldest_wait_seconds", "How long the first that waits has waited, by pool.", label,
-		func(f *facts, tell func(float64, ...string)) {
-			pools := f.pools()
-			for i := range f.lanes {
-				pools[f.lanes[i].Pool] = max(pools[f.lanes[i].Pool], f.waited(&f.lanes[i]).Seconds())
-			}
-			tellAll(pools, tell)
-		})
+	const oldest = "How long the first that waits has waited, by pool; in the pool of flows between agents how long it is overdue."
+	c.add(prometheus.GaugeValue, "work_oldest_wait_seconds", oldest, label, func(f *facts, tell func(float64, ...string)) {
+		pools := f.pools()
+		for i := range f.lanes {
+			pools[f.lanes[i].Pool] = max(pools[f.lanes[i].Pool], f.waited(&f.lanes[i]).Seconds())
+		}
+		tellAll(pools, tell)
+	})
 	c.add(prometheus.GaugeValue, "work_capacity", "How much may be done at a time, by pool.", label, func(f *facts, tell func(float64, ...string)) {
 		pools := f.pools()
 		for name, n := range f.capacity {
@@ -73,10 +74,24 @@ func tellAll(values map[string]float64, tell func(float64, ...string)) {
 	}
 }
 
-// waited is how long the first that waits in a lane has waited.
+// waited is how long the first that waits in a lane has waited. Flows wait on purpose: of them it is how long the first is overdue.
 func (f *facts) waited(l *work.Lane) time.Duration {
-	if l.Waiting == 0 || l.Since == 0 {
+	since := l.Since
+	if l.Pool == decide.PoolJobs {
+		since = f.firstDue(l.Pool)
+	}
+	if l.Waiting == 0 || since == 0 {
 		return 0
 	}
-	return max(f.at.Sub(time.UnixMilli(l.Since)), 0)
+	return max(f.at.Sub(time.UnixMilli(since)), 0)
+}
+
+// firstDue is when the first of a pool may be begun, ms since 1970; 0: nothing is known of one.
+func (f *facts) firstDue(pool string) (first int64) {
+	for i := range f.heads {
+		if h := &f.heads[i]; h.Pool == pool && h.Free && h.ReadyAt > 0 && (first == 0 || h.ReadyAt < first) {
+			first = h.ReadyAt
+		}
+	}
+	return first
 }

@@ -152,6 +152,7 @@ func (p *Program) run(ctx context.Context) error {
 	if err := p.openAgents(); err != nil {
 		return err
 	}
+	p.agents.resume(ctx)
 	p.monitor = p.newMonitor()
 	p.newGateway()
 	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))

@@ -62,15 +62,17 @@ func (h *heard) until(t *testing.T, text string) (lines []string) {
 // reloading is a program that serves, with a configuration that a test changes.
 type reloading struct {
 	*Program
-	log  *heard
-	url  string
-	hang chan os.Signal
+	log   *heard
+	url   string
+	hang  chan os.Signal
+	ready <-chan net.Addr
+	stop  func() error
 }
 
 func startReloading(t *testing.T, files map[string]string, change ...func(*Options)) *reloading {
 	t.Helper()
 	p, ready := testProgram(t)
-	r := &reloading{log: &heard{slog.DiscardHandler, make(chan string, 10_000)}, hang: make(chan os.Signal, 1)}
+	r := &reloading{log: &heard{slog.DiscardHandler, make(chan string, 10_000)}, hang: make(chan os.Signal, 1), ready: ready}
 	opts := p.opts
 	opts.Logger, opts.Reload = slog.New(r.log), r.hang
 	for _, c := range change {
@@ -80,13 +82,33 @@ func startReloading(t *testing.T, files map[string]string, change ...func(*Optio
 	for name, text := range files {
 		r.write(t, name, text)
 	}
-	api, _ := starts(t, r.Program, ready)
+	r.start(t)
+	return r
+}
+
+// start runs the program until the test ends.
+func (r *reloading) start(t *testing.T) {
+	t.Helper()
+	var api net.Addr
+	api, r.stop = starts(t, r.Program, r.ready)
 	_, port, err := net.SplitHostPort(api.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.url = "http://127.0.0.1:" + port
-	return r
+}
+
+// restart ends the program, changes files, and runs another one on what the first has left.
+func (r *reloading) restart(t *testing.T, files map[string]string) {
+	t.Helper()
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		r.write(t, name, text)
+	}
+	r.Program = New(r.opts)
+	r.start(t)
 }
 
 // write replaces a file as an editor does, at one moment.

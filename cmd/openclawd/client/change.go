@@ -33,9 +33,23 @@ func (e *NoServerError) Hint() string {
 	return "openclawd serve starts one; --state-dir, --db or --api name one that runs elsewhere"
 }
 
-// ChangeWork has the server of the place resend or cancel an effect. The write token that is configured is shown to the API that is named,
-// or to a server that is ours (see GatewayDoor). It is on disk when ChangeWork returns. Errors: *NoServerError, *RefusedError, *settings.Error for a token that the server does not take.
+// ChangeWork has the server of the place resend or cancel an effect. It is on disk when ChangeWork returns. Errors are those of change.
 func (p *Place) ChangeWork(ctx context.Context, effectID, change string) error {
+	return p.change(ctx, "/api/work/"+url.PathEscape(effectID)+"/"+change, nil)
+}
+
+// CancelFlow has the server of the place end a flow between agents, and says which ones that were. It is on disk when CancelFlow returns.
+// Errors are those of change.
+func (p *Place) CancelFlow(ctx context.Context, jobID string) (stopped []string, err error) {
+	var answer struct{ Stopped []string }
+	err = p.change(ctx, "/api/a2a/jobs/"+url.PathEscape(jobID)+"/cancel", &answer)
+	return answer.Stopped, err
+}
+
+// change posts to the server of the place, and reads its answer, which may be nil for none. The write token that is configured is shown to
+// the API that is named, or to a server that is ours (see GatewayDoor). Errors: *NoServerError, *RefusedError, *settings.Error for a token
+// that the server does not take.
+func (p *Place) change(ctx context.Context, path string, into any) error {
 	status, why := p.Status(ctx)
 	if status == nil {
 		return &NoServerError{why}
@@ -46,8 +60,7 @@ func (p *Place) ChangeWork(ctx context.Context, effectID, change string) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
-	address := "http://" + reachableAt(p.API) + "/api/work/" + url.PathEscape(effectID) + "/" + change
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+reachableAt(p.API)+path, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", p.API, err)
 	}
@@ -60,11 +73,18 @@ func (p *Place) ChangeWork(ctx context.Context, effectID, change string) error {
 		return fmt.Errorf("ask %s: %w", p.API, err)
 	}
 	defer response.Body.Close()
-	if response.StatusCode == http.StatusOK {
+	answer := json.NewDecoder(io.LimitReader(response.Body, maxAskBytes))
+	switch {
+	case response.StatusCode == http.StatusOK && into == nil:
+		return nil
+	case response.StatusCode == http.StatusOK:
+		if err := answer.Decode(into); err != nil {
+			return fmt.Errorf("ask %s: the answer of %s is not ours: %w", p.API, path, err)
+		}
 		return nil
 	}
 	refused := &RefusedError{}
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxAskBytes)).Decode(refused); err != nil || refused.Text == "" {
+	if err := answer.Decode(refused); err != nil || refused.Text == "" {
 		return fmt.Errorf("the server at %s answers %s", p.API, response.Status)
 	}
 	if response.StatusCode == http.StatusUnauthorized {
