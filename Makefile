@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
 ifneq ($(CC_FOUND),)
 # The driver is some 14 times slower under the race detector, so properties are tried on fewer cases; `make soak` tries many.
-TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-6}
+TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4}
 # The driver is C made into Go: pointer checks, which -race switches on, find nothing in it and take two fifths of the time.
 TEST_FLAGS := -race '-gcflags=modernc.org/...=-d=checkptr=0'
 else

@@ -80,6 +80,8 @@ func TestNobodyOpensTheLiveDatabaseRaw(t *testing.T) {
 		"eventstore/sqlite/backup.go":     "syncs a backup while VACUUM INTO makes it",
 		"cmd/openclawd/settings/token.go": "reads the file of the gateway's token, having seen that it is smaller than any database",
 
+		"cmd/openclawd/tools_call.go": "reads the arguments of a tool from a file that somebody names, in a process of its own that has no database open",
+
 		"cmd/openclawd/backup/directory.go": "reads and writes manifests",
 		"cmd/openclawd/backup/restore.go":   "copies a backup, which has been proved and has no WAL",
 		"cmd/openclawd/backup/verify.go":    "reads a backup, which has no WAL, after SQLite has closed it",
