@@ -2,7 +2,6 @@ package projections
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,9 +32,10 @@ type pace struct {
 	live    int // per turn of the writer when live
 	offline int // the same offline; rows are written once per turn
 	rest    int // at most so many are left to the transaction that swaps, apart from what arrives meanwhile
+	small   int // rows of a table that is dropped while the log stands still
 }
 
-var usualPace = pace{page: 2_000, live: 2_000, offline: 100_000, rest: 500}
+var usualPace = pace{page: 2_000, live: 2_000, offline: 100_000, rest: 500, small: 1_000}
 
 // Rebuild folds the whole log anew into shadow tables while the old tables go on answering, and swaps them in one transaction. A
 // rebuild that ends early leaves nothing that matters: it can simply be started again.
@@ -271,9 +271,7 @@ func (r *rebuild) createShadows(tx eventstore.Tx) error {
 				return err
 			}
 			for _, index := range indexes {
-				ddl := renamed(index.ddl, index.name, otherName(index.name))
-				head, columns, _ := strings.Cut(ddl, " ON ")
-				ddl = head + " ON " + renamed(columns, table, shadowPrefix+table)
+				ddl := renamed(index.on(table, shadowPrefix+table), index.name, otherName(index.name))
 				if !r.opts.Live {
 					r.indexes = append(r.indexes, ddl)
 				} else if _, err := tx.Exec(ddl); err != nil {
@@ -330,30 +328,16 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 	if err := r.flush(tx); err != nil {
 		return err
 	}
-	// The views name the tables; with the legacy rename they go on naming the new ones.
-	if _, err := tx.Exec("PRAGMA legacy_alter_table = ON"); err != nil {
-		return err
-	}
-	defer func() {
-		_, off := tx.Exec("PRAGMA legacy_alter_table = OFF")
-		err = errors.Join(err, off)
-	}()
+	var tables []string
 	for _, u := range r.shadows {
-		for _, table := range u.def.Tables {
-			if _, err := tx.Exec("ALTER TABLE " + table + " RENAME TO " + droppedPrefix + table); err != nil {
-				return err
-			}
-			if _, err := tx.Exec("ALTER TABLE " + shadowPrefix + table + " RENAME TO " + table); err != nil {
-				return err
-			}
-		}
+		tables = append(tables, u.def.Tables...)
 		_, err := tx.Exec("INSERT OR REPLACE INTO projections (name, version, kind, state, seq, context) VALUES (?, ?, ?, ?, ?, ?)",
 			u.def.Name, u.def.Version, string(u.def.Kind), string(Live), r.cursor, r.config.json)
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return replaceTables(tx, tables, r.engine.pace.small)
 }
 
 // swapped follows the commit of swap, before the next append: the projections live on, on the new tables.
@@ -364,43 +348,4 @@ func (r *rebuild) swapped() {
 		u.saved()
 	}
 	r.engine.config, r.engine.committed = r.config, r.config
-}
-
-type index struct{ name, ddl string }
-
-// describe returns the DDL of a table and of its own indexes.
-func describe(tx eventstore.Tx, table string) (ddl string, indexes []index, err error) {
-	err = tx.Query("SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY type DESC, name", []any{table},
-		func(row eventstore.Row) error {
-			switch row.Text(0) {
-			case "table":
-				ddl = row.Text(2)
-			case "index":
-				indexes = append(indexes, index{row.Text(1), row.Text(2)})
-			}
-			return nil
-		})
-	if err == nil && ddl == "" {
-		err = fmt.Errorf("there is no table %s", table)
-	}
-	return ddl, indexes, err
-}
-
-// renamed replaces the first mention of a name in a piece of DDL, quoted or not.
-func renamed(ddl, from, to string) string {
-	for _, quoted := range []string{`"` + from + `"`, from} {
-		if i := strings.Index(ddl, quoted); i >= 0 {
-			return ddl[:i] + to + ddl[i+len(quoted):]
-		}
-	}
-	return ddl
-}
-
-// otherName is the name of an index on the tables of the next rebuild. Index names are unique in a file and cannot be changed, so the
-// two generations take turns.
-func otherName(name string) string {
-	if base, ok := strings.CutSuffix(name, "_b"); ok {
-		return base
-	}
-	return name + "_b"
 }

@@ -79,6 +79,7 @@ func TestRebuiltTablesKeepTheirViewsAndIndexes(t *testing.T) {
 			b.append(t, talks(40)...)
 			names, views, plans := b.objects(t), b.views(t), b.plans(t)
 			for round := range 4 {
+				b.engine.SetSmall(10 * (1 - round/2)) // then all tables with rows in them are put aside
 				b.rebuild(t, m.opts)
 				want := names
 				if round%2 == 0 {
