@@ -102,6 +102,7 @@ func (r *Runner) writeEnd(ctx context.Context, a *active, o *outcome) error {
 }
 
 func (r *Runner) writeEndOnce(ctx context.Context, a *active, o *outcome) error {
+	worker.Ending(ctx)
 	var ended run.Result
 	err := r.persist(ctx, a.result.RunID, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		result, found, err := projection.Load(tx, a.result.RunID)

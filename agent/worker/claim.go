@@ -46,13 +46,13 @@ func (r *running) claim(now moment) (due time.Time) {
 		return time.Time{}
 	}
 	r.retryAt = time.Time{}
-	free := r.free()
+	free, ending := r.free()
 	if len(free) == 0 || r.holding(now.tick) >= maxHeld {
 		return time.Time{}
 	}
 	ready, due, err := r.look(free, now)
 	if err == nil && ready {
-		err = r.take(free, now)
+		err = r.take(free, ending, now)
 	}
 	if err != nil {
 		r.trouble++
@@ -79,13 +79,17 @@ func pause(failures int) time.Duration {
 	return min(20*time.Millisecond<<min(failures, 8), 5*time.Second)
 }
 
-// free is how much may be begun, by pool; full pools are not in it.
-func (r *running) free() map[string]int {
-	free := map[string]int{}
+// free is how much may be begun, by pool; full pools are not in it. It counts the places of what is about to end.
+func (r *running) free() (free map[string]int, ending []*flight) {
+	free = map[string]int{}
 	for pool, n := range r.opts.Pools() {
 		free[pool] = n
 	}
 	for _, f := range r.flying {
+		if f.ending.Load() && !f.isLost {
+			ending = append(ending, f)
+			continue
+		}
 		free[f.item.Pool]--
 	}
 	for pool, n := range free {
@@ -93,7 +97,7 @@ func (r *running) free() map[string]int {
 			delete(free, pool)
 		}
 	}
-	return free
+	return free, ending
 }
 
 // look reads whether anything could be begun, without keeping those up who write.
@@ -145,8 +149,8 @@ func (s *share) cut() bool { return len(s.tried) > 0 && s.tried[len(s.tried)-1].
 
 // take begins what is ready. Where an item was ended, or put off, others that are to be as well are likely behind it: the next claim is made
 // of twice as many decisions, each of which sees those before it, while the log stores them together. An error is that of the log as a whole.
-func (r *running) take(free map[string]int, now moment) error {
-	c := claim{running: r, free: free, now: now, shares: make([]share, max(r.abreast, 1))}
+func (r *running) take(free map[string]int, ending []*flight, now moment) error {
+	c := claim{running: r, free: free, ending: ending, now: now, shares: make([]share, max(r.abreast, 1))}
 	var wait sync.WaitGroup
 	for i := range c.shares[1:] {
 		wait.Go(func() { c.decide(&c.shares[i+1], nil) })
@@ -167,7 +171,8 @@ func (r *running) take(free map[string]int, now moment) error {
 // claim is decisions that are made side by side.
 type claim struct {
 	*running
-	free   map[string]int
+	free   map[string]int // with the places of those that are ending
+	ending []*flight
 	now    moment
 	shares []share // what the log has not stored counts too: it takes its place until the next claim
 }
@@ -198,14 +203,22 @@ func (c *claim) settle(s *share) error {
 // decide leases what is ready in one transaction, or only one item of that. What it has tried is in the share, also with an error.
 func (c *claim) decide(s *share, only *work.Item) {
 	_, s.err = c.opts.Log.Decide(c.base, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
-		s.tried = nil // it may be called again
+		s.tried = nil         // it may be called again
+		clock := c.opts.Now() // what it takes the place of may have ended just now
 		for pool := range c.free {
-			n := c.left(pool)
+			unended, err := c.unended(tx, pool)
+			if err != nil {
+				return nil, err
+			}
+			n := c.left(pool) - unended
+			if n <= 0 {
+				continue
+			}
 			limit := n
 			if len(c.shares) > 1 {
 				limit = min(n, 1) // the others take the rest
 			}
-			items, err := work.Ready(tx, pool, c.now.clock.UnixMilli(), limit+len(c.held), c.kinds...)
+			items, err := work.Ready(tx, pool, clock.UnixMilli(), limit+len(c.held), c.kinds...)
 			if err != nil {
 				return nil, err
 			}
@@ -213,7 +226,7 @@ func (c *claim) decide(s *share, only *work.Item) {
 				if n == 0 || c.holds(&item) || only != nil && only.EffectID != item.EffectID {
 					continue
 				}
-				b, events := c.begin(tx, item, c.now.clock)
+				b, events := c.begin(tx, item, clock)
 				if b.err != nil && c.opts.Log.Fatal(b.err) {
 					return nil, b.err
 				}

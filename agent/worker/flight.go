@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	queue "github.com/pronto-lab/openclawd/coordination/work"
@@ -18,6 +19,8 @@ type flight struct {
 	item   work.Item
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	nudge  chan<- struct{} // of the worker
+	ending atomic.Bool     // Do has said that it is about to end the item
 
 	// Of Run alone:
 	deadline time.Time // tick: end of the lease, or when cut of the patience with Do; zero: never
@@ -28,8 +31,8 @@ type flight struct {
 
 // send begins a flight.
 func (r *running) send(item work.Item, now moment) {
-	f := &flight{item: item}
-	f.ctx, f.cancel = context.WithCancelCause(r.base)
+	f := &flight{item: item, nudge: r.nudge}
+	f.ctx, f.cancel = context.WithCancelCause(context.WithValue(r.base, flightKey{}, f))
 	if item.LeaseUntil > 0 {
 		f.deadline = now.at(time.UnixMilli(item.LeaseUntil))
 	}

@@ -96,6 +96,7 @@ const maxResult = 64 << 10
 
 // end appends what came of an attempt, unless the item was taken away meanwhile. It tries until the log takes it.
 func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage, failure error) error {
+	Ending(ctx)
 	w := t.worker
 	now := w.opts.Now()
 	typ, data := t.outcome(item, result, failure, now)

@@ -92,6 +92,7 @@ type Worker struct {
 	kinds    []string
 
 	landed chan *flight  // a flight is over
+	nudge  chan struct{} // one is about to end
 	gone   chan struct{} // closed when Run has returned: nobody reads landed any more
 
 	stuck, claims, done, failed atomic.Int64
@@ -115,7 +116,7 @@ func New(opts Options) *Worker {
 	if opts.Grace <= 0 {
 		opts.Grace = 5 * time.Second
 	}
-	w := &Worker{opts: opts, handlers: map[string]Handler{}, landed: make(chan *flight), gone: make(chan struct{})}
+	w := &Worker{opts: opts, handlers: map[string]Handler{}, landed: make(chan *flight), nudge: make(chan struct{}, 1), gone: make(chan struct{})}
 	for kind, h := range opts.Handlers {
 		if t, ok := h.(*task); ok {
 			h = t.of(w)
@@ -155,6 +156,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		timer.Reset(max(r.next(now.tick, due).Sub(now.tick), 0))
 		select {
 		case <-moved:
+		case <-w.nudge:
 		case f := <-w.landed:
 			r.land(f)
 			r.landAll()
