@@ -57,7 +57,7 @@ func New(path string, opts Options) *Dir {
 func (d *Dir) open() (*folder, error) {
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
-		return nil, fmt.Errorf("open state directory: %w", err)
+		return nil, fmt.Errorf("open the directory: %w", err)
 	}
 	return &folder{root: root, dir: d}, nil
 }

@@ -30,7 +30,7 @@ func ParseCurrent(text string) Current {
 	for line := range strings.SplitSeq(text, "\n") {
 		line = trim(line)
 		if heading, ok := strings.CutPrefix(line, "## "); ok && c.TaskID != "" && c.Description == "" {
-			c.Description = trim(heading)
+			c.Description = readCurrentItem(trim(heading))
 		}
 		switch key, value, _ := field(line); {
 		case key == "Focus" && c.TaskID == "":

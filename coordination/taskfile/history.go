@@ -76,7 +76,7 @@ func (m *Month) Entries() []Entry { return m.entries }
 func parseEntry(piece string) Entry {
 	heading, body, _ := strings.Cut(piece, "\n")
 	at, description, _ := strings.Cut(strings.TrimPrefix(heading, entryMark), "]")
-	e := Entry{Description: trim(description), Completed: trim(at), Progress: []string{}}
+	e := Entry{Description: readItem(trim(description)), Completed: trim(at), Progress: []string{}}
 	var part string
 	var summary []string
 	for line := range strings.SplitSeq(body, "\n") {
@@ -88,7 +88,7 @@ func parseEntry(piece string) Entry {
 		case part == "progress":
 			e.Progress = append(e.Progress, items([]string{line})...)
 		case part == "summary":
-			summary = append(summary, line)
+			summary = append(summary, readLine(line))
 		case part == "":
 			e.readField(line)
 		}
@@ -102,6 +102,7 @@ func (e *Entry) readField(line string) {
 	if value == "" {
 		return
 	}
+	value = readItem(value)
 	switch key {
 	case "Context":
 		e.Context = value

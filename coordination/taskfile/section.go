@@ -57,7 +57,7 @@ func (s *Section) content() []string {
 	return content
 }
 
-// field reads "**Key:** value", which may stand in a list. The value is not blank.
+// field reads "**Key:** value", which may stand in a list. The value is not blank, and as written.
 func field(line string) (key, value string, ok bool) {
 	line = trim(strings.TrimPrefix(line, "-"))
 	line, ok = strings.CutPrefix(line, "**")
@@ -74,13 +74,13 @@ func items(lines []string) []string {
 	list := []string{}
 	for _, line := range lines {
 		if item, ok := strings.CutPrefix(line, "- "); ok {
-			list = append(list, trim(item))
+			list = append(list, readItem(trim(item)))
 		}
 	}
 	return list
 }
 
-// trim cuts what ECMAScript takes for white space, which includes a byte order mark and not U+0085.
-func trim(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return r == '\uFEFF' || unicode.IsSpace(r) && r != '\u0085' })
-}
+func trim(s string) string { return strings.TrimFunc(s, isSpace) }
+
+// isSpace reports what ECMAScript takes for white space, which includes a byte order mark and not U+0085.
+func isSpace(r rune) bool { return r == '\uFEFF' || unicode.IsSpace(r) && r != '\u0085' }

@@ -26,12 +26,17 @@ func (t *Task) readSteps(lines []string) {
 			t.Steps = append(t.Steps, step)
 		}
 	}
-	if len(t.Steps) == 0 {
-		return
+	t.StepsProgress = CountSteps(t.Steps)
+}
+
+// CountSteps counts steps by status. Of none it gives nil.
+func CountSteps(steps []Step) *StepsProgress {
+	if len(steps) == 0 {
+		return nil
 	}
-	p := StepsProgress{Total: len(t.Steps)}
-	for i := range t.Steps {
-		switch t.Steps[i].Status {
+	p := StepsProgress{Total: len(steps)}
+	for i := range steps {
+		switch steps[i].Status {
 		case "done":
 			p.Done++
 		case "in_progress":
@@ -42,7 +47,20 @@ func (t *Task) readSteps(lines []string) {
 			p.Skipped++
 		}
 	}
-	t.StepsProgress = &p
+	return &p
+}
+
+// stepMark is the mark of a step in the list.
+func stepMark(status string) string {
+	switch status {
+	case "done":
+		return "x"
+	case "in_progress":
+		return ">"
+	case "skipped":
+		return "-"
+	}
+	return " "
 }
 
 // readStep reads "- [x] (s1) what to do".
@@ -54,7 +72,7 @@ func readStep(line string) (step Step, ok bool) {
 		}
 		id, content, found := strings.Cut(rest, ") ")
 		content = trim(content)
-		return Step{ID: id, Content: content, Status: status}, found && isWord(id) && content != ""
+		return Step{ID: id, Content: readItem(content), Status: status}, found && isWord(id) && content != ""
 	}
 	return Step{}, false
 }

@@ -71,16 +71,16 @@ func Parse(id, text string) (Task, bool) {
 		case "metadata":
 			t.readMetadata(content)
 		case "description":
-			description = append(description, content...)
+			description = append(description, readLines(content)...)
 		case "context":
-			context = append(context, content...)
+			context = append(context, readLines(content)...)
 		case "steps":
 			t.readSteps(content)
 		case "progress":
 			t.Progress = append(t.Progress, items(content)...)
 		case "last activity":
 			if len(content) > 0 {
-				t.LastActivity = content[len(content)-1]
+				t.LastActivity = unfoldLines(readLine(content[len(content)-1]))
 			}
 		case "blocking":
 			eachObject(content, t.readBlocking)
@@ -93,7 +93,7 @@ func Parse(id, text string) (Task, bool) {
 		}
 	}
 	t.Description, t.Context = strings.Join(description, "\n"), strings.Join(context, "\n")
-	if t.Description == "" {
+	if len(description) == 0 {
 		t.Description = DefaultDescription
 	}
 	return t, true
@@ -122,6 +122,7 @@ func (t *Task) readMetadata(lines []string) {
 		if !ok {
 			continue
 		}
+		value = readItem(value)
 		switch strings.ToLower(key) {
 		case "status":
 			t.Status = value

@@ -1,0 +1,102 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+)
+
+// Home is an agent's workspace, wherever it lies, for whoever keeps the files of its tasks: CURRENT_TASK.md, tasks/<id>.md and
+// task-history/<month>.md, and no others. It never leaves the directory and follows no links below it. The directory need not exist; what
+// is written makes it. Paths in its errors are relative to it.
+type Home struct{ dir *Dir }
+
+// NewHome is the workspace at path.
+func NewHome(path string) *Home { return &Home{New(path, Options{})} }
+
+// Read gives a file of at most MaxFileBytes. Errors are fs.ErrNotExist, *RefusedError or the system's.
+func (h *Home) Read(name string) (text []byte, err error) {
+	err = h.at(name, func(f *folder, base string) error {
+		info, err := f.lookAtFile(base)
+		if err != nil {
+			return err
+		}
+		text, _, err = f.read(base, info)
+		return err
+	})
+	return text, err
+}
+
+// List names the files of tasks that there are: those of tasks/ and task-history/, and CURRENT_TASK.md, relative to the directory, sorted. What
+// only has the name of one is named too: Read says what it is. Together with an error there are those names that were found all the same.
+func (h *Home) List() (names []string, err error) {
+	err = h.at(currentName, func(f *folder, base string) error {
+		_, err := f.root.Lstat(base)
+		if err == nil {
+			names = append(names, base)
+		}
+		return err
+	})
+	if isMissing(err) {
+		err = nil
+	}
+	for _, directory := range [...]string{historyName, tasksName} {
+		found, fault := h.list(directory)
+		names, err = append(names, found...), errors.Join(err, fault)
+	}
+	return names, err
+}
+
+// list names the files of tasks in one of the directories.
+func (h *Home) list(directory string) (names []string, err error) {
+	err = h.dir.in([]string{directory}, func(f *folder) error {
+		found, more, err := f.list(func(e fs.DirEntry) bool { return isHomeName(f.at(e.Name())) })
+		for _, name := range found {
+			names = append(names, f.at(name))
+		}
+		if more {
+			err = &RefusedError{Path: directory, Reason: ReasonMany}
+		}
+		return err
+	})
+	if isMissing(err) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// at calls use with the directory of a file and the file's name in it. There being no such directory is fs.ErrNotExist.
+func (h *Home) at(name string, use func(f *folder, base string) error) error {
+	below, base, err := homeName(name)
+	if err != nil {
+		return err
+	}
+	return h.dir.in(below, func(f *folder) error { return use(f, base) })
+}
+
+// homeName parts the name of a file of tasks.
+func homeName(name string) (below []string, base string, err error) {
+	if !isHomeName(name) {
+		return nil, "", &RefusedError{Path: name, Reason: ReasonName}
+	}
+	if directory, base, ok := strings.Cut(name, "/"); ok {
+		return []string{directory}, base, nil
+	}
+	return nil, name, nil
+}
+
+// isHomeName reports whether a file of tasks can have a name.
+func isHomeName(name string) bool {
+	if name == currentName {
+		return true
+	}
+	directory, base, _ := strings.Cut(name, "/")
+	base, ok := strings.CutSuffix(base, ".md")
+	switch directory {
+	case tasksName:
+		return ok && IsTaskID(base)
+	case historyName:
+		return ok && IsMonth(base)
+	}
+	return false
+}
