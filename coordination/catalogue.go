@@ -143,6 +143,9 @@ const (
 	TypeWorkSessionCategorySet     = "work_session.category_set"
 	TypeWorkSessionCategoryCleared = "work_session.category_cleared"
 	TypeFileChanged                = "file.changed"
+	TypeFileImported               = "file.imported"
+	TypeFileWritten                = "file.written"
+	TypeFileConflict               = "file.conflict"
 	TypeGatewayStarted             = "gateway.started"
 	TypeGatewayStopped             = "gateway.stopped"
 	TypeGatewayHeartbeat           = "gateway.heartbeat"
@@ -302,6 +305,9 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeWorkSessionCategorySet, Role: RoleObservability, Doc: "an operator chose a work session's category"},
 	{Type: TypeWorkSessionCategoryCleared, Role: RoleObservability, Doc: "an operator took that choice back"},
 	{Type: TypeFileChanged, Role: RoleObservability, Doc: "a watched file of an agent's workspace changed"},
+	{Type: TypeFileImported, Role: RoleObservability, Doc: "a file of tasks that was there before the log knew of it was taken over"},
+	{Type: TypeFileWritten, Role: RoleObservability, Doc: "a file of tasks is about to be written, or removed, because of what the log says"},
+	{Type: TypeFileConflict, Role: RoleObservability, Doc: "a file of tasks was edited by somebody else: that was kept aside, and the file is written again"},
 	{Type: TypeGatewayStarted, Role: RoleObservability, Doc: "the gateway accepts clients"},
 	{Type: TypeGatewayStopped, Role: RoleObservability, Doc: "the gateway is shutting down"},
 	{Type: TypeGatewayHeartbeat, Role: RoleObservability, Doc: "the gateway is alive"},

@@ -212,6 +212,9 @@ type A2AJobCreated struct {
 	Thinking string `json:"thinking,omitempty"` //
 	RunMs    *int64 `json:"runMs,omitempty"`    // how long the child may take; 0 is for ever; nil is as configured
 	Cleanup  string `json:"cleanup,omitempty"`  // keep, delete: what becomes of the child's session
+
+	// DelegationID is what the child does for its task: the job of the first attempt at it. "" where there is no such task.
+	DelegationID string `json:"delegationId,omitempty"`
 }
 
 // A2AJob is the data of the other a2a.job types.
@@ -266,17 +269,23 @@ type Collab struct {
 	ResetAtMs int64  `json:"resetAtMs,omitempty"`
 }
 
-// Delegation is the data of the delegation types.
+// Delegation is the data of the delegation types, which lie in the stream of their task. A delegation keeps its id when it is tried again;
+// each attempt is a flow of its own.
 type Delegation struct {
 	Context
-	DelegationID string `json:"delegationId"`
+	DelegationID string `json:"delegationId"` // the job of its first attempt
 	FromAgent    string `json:"fromAgent"`
-	ToAgent      string `json:"toAgent"`
+	ToAgent      string `json:"toAgent"`         // who does it
+	JobID        string `json:"jobId,omitempty"` // the flow of this attempt
 	RunID        string `json:"runId,omitempty"`
+	ChildKey     string `json:"targetSessionKey,omitempty"`
+	Label        string `json:"label,omitempty"`
+	Work         string `json:"task,omitempty"` // of spawned: what is to be done, at most 4,000 characters
 	Status       string `json:"status,omitempty"`
 	RetryCount   int    `json:"retryCount,omitempty"`
 	MaxRetries   int    `json:"maxRetries,omitempty"`
-	Reason       string `json:"reason,omitempty"`
+	Reason       string `json:"reason,omitempty"` // the note of who has decided it
+	DecidedBy    string `json:"decidedBy,omitempty"`
 	Error        string `json:"error,omitempty"`
-	Snapshot     string `json:"snapshot,omitempty"` // at most 10,000 characters of the result
+	Snapshot     string `json:"snapshot,omitempty"` // of completed: at most 10,000 characters of the result
 }

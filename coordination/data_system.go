@@ -215,6 +215,38 @@ type FileChanged struct {
 	Change string `json:"change"` // add, change, unlink
 	Bytes  int64  `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
+	// Text is what the file of a task, CURRENT_TASK.md or a month of history says from the byte Offset on; what stands before is as the event of
+	// this file before this one had it. nil: it is not told.
+	Text   *string `json:"text,omitempty"`
+	Offset int64   `json:"offset,omitempty"`
+}
+
+// FileImported is the data of file.imported: a file of tasks that was there before the log knew of it. Path is workspace-<agent>/ and the
+// name in the agent's workspace, wherever that lies.
+type FileImported struct {
+	Context
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Text   string `json:"text"`
+}
+
+// FileWritten is the data of file.written: a file of tasks is about to be written, or removed. Path is as of FileImported.
+type FileWritten struct {
+	Context
+	Path     string `json:"path"`
+	SHA256   string `json:"sha256"`             // that it is going to have; "" removes it
+	Previous string `json:"previous,omitempty"` // that it was found to have; "": there was none
+	Through  int64  `json:"through,omitempty"`  // of a month: the seq of the end of the last task in it
+}
+
+// FileConflict is the data of file.conflict: somebody else has changed a file of tasks. What they wrote was kept, and the file is written again.
+type FileConflict struct {
+	Context
+	Path     string `json:"path"`
+	Kept     string `json:"kept,omitempty"`   // the name that it has now, in the same directory; "": it was removed
+	SHA256   string `json:"sha256,omitempty"` // of what they wrote
+	Expected string `json:"expected,omitempty"`
 }
 
 // Gateway is the data of the gateway types.

@@ -1,35 +1,57 @@
 package coordination
 
-// TaskStarted is the data of task.started.
-type TaskStarted struct {
-	Context
-	Priority         string `json:"priority"`
-	RequiresApproval bool   `json:"requiresApproval"`
-	Description      string `json:"description,omitempty"`
-	Title            string `json:"title,omitempty"`
-	Source           string `json:"source,omitempty"`
+// TaskStep is a step of a task. A step's id is unique in its task and never used again.
+type TaskStep struct {
+	ID      string `json:"id"` // s1, s2, ...
+	Content string `json:"content"`
+	Status  string `json:"status"` // pending, in_progress, done, skipped
+	Order   int    `json:"order"`  // from 1
 }
 
-// TaskUpdated is the data of task.updated.
+// Each event of a task may have Progress: a line that is added to those that the task has.
+
+// TaskStarted is the data of task.started, the first event of its task. All that the task is made of is in it.
+type TaskStarted struct {
+	Context
+	Priority         string     `json:"priority"`
+	RequiresApproval bool       `json:"requiresApproval"`
+	Description      string     `json:"description,omitempty"`
+	Title            string     `json:"title,omitempty"`   // the first line of the description, at most 200 characters
+	Background       string     `json:"context,omitempty"` // what the task file calls its context
+	Source           string     `json:"source,omitempty"`  // user, self, request:<agent>
+	Simple           bool       `json:"simple,omitempty"`
+	Steps            []TaskStep `json:"steps,omitempty"`
+	SessionKey       string     `json:"sessionKey,omitempty"` // the session that has started it
+	Progress         string     `json:"progress,omitempty"`
+}
+
+// TaskUpdated is the data of task.updated. Steps are those that changed, as they are now; with StepsReplaced they are all that there are.
 type TaskUpdated struct {
 	Context
-	ProgressCount int    `json:"progressCount"`
-	Status        string `json:"status,omitempty"`
-	Action        string `json:"action,omitempty"`
-	StepID        string `json:"stepId,omitempty"`
-	Summary       string `json:"summary,omitempty"`
+	ProgressCount int        `json:"progressCount"` // afterwards
+	Status        string     `json:"status,omitempty"`
+	Action        string     `json:"action,omitempty"`
+	StepID        string     `json:"stepId,omitempty"`
+	Summary       string     `json:"summary,omitempty"`
+	Steps         []TaskStep `json:"steps,omitempty"`
+	StepsReplaced bool       `json:"stepsReplaced,omitempty"`
+	Progress      string     `json:"progress,omitempty"`
 }
 
 // TaskState is the data of task.completed, task.force_completed, task.cancelled, task.approved, task.resumed,
 // task.backlog_picked, task.stop_guard_blocked, task.verified, task.rejected, task.retrying and backlog.auto_picked.
 type TaskState struct {
 	Context
-	Status         string   `json:"status,omitempty"`
-	Reason         string   `json:"reason,omitempty"`
-	Summary        string   `json:"summary,omitempty"`
-	DecidedBy      string   `json:"decidedBy,omitempty"`
-	RemainingSteps []string `json:"remainingSteps,omitempty"`
-	DelegationID   string   `json:"delegationId,omitempty"`
+	Status         string     `json:"status,omitempty"`
+	Reason         string     `json:"reason,omitempty"`
+	Summary        string     `json:"summary,omitempty"`
+	DecidedBy      string     `json:"decidedBy,omitempty"` // the agent, or the person, who has decided it, where that is not the owner
+	RemainingSteps []string   `json:"remainingSteps,omitempty"`
+	Unverified     []string   `json:"unverified,omitempty"` // delegations that nobody has looked at when the task was completed
+	DelegationID   string     `json:"delegationId,omitempty"`
+	SessionKey     string     `json:"sessionKey,omitempty"` // the session that has picked it
+	Steps          []TaskStep `json:"steps,omitempty"`      // of task.approved: those that changed, as they are now
+	Progress       string     `json:"progress,omitempty"`
 }
 
 // TaskBlocked is the data of task.blocked.
@@ -38,16 +60,26 @@ type TaskBlocked struct {
 	Reason          string   `json:"reason"`
 	UnblockedBy     []string `json:"unblockedBy"`
 	UnblockedAction string   `json:"unblockedAction,omitempty"`
+	Progress        string   `json:"progress,omitempty"`
 }
 
-// TaskBacklogAdded is the data of task.backlog_added; the event's agent is the one who added it.
+// TaskBacklogAdded is the data of task.backlog_added, the first event of its task; the event's agent is the one who added it.
 type TaskBacklogAdded struct {
 	Context
-	Assignee     string   `json:"assignee"`
-	IsCrossAgent bool     `json:"isCrossAgent"`
-	Priority     string   `json:"priority,omitempty"`
-	Description  string   `json:"description,omitempty"`
-	DependsOn    []string `json:"dependsOn,omitempty"`
+	Assignee        string   `json:"assignee"` // whose task it is
+	IsCrossAgent    bool     `json:"isCrossAgent"`
+	Priority        string   `json:"priority,omitempty"`
+	Description     string   `json:"description,omitempty"`
+	Background      string   `json:"context,omitempty"`
+	CreatedBy       string   `json:"createdBy,omitempty"`
+	DependsOn       []string `json:"dependsOn,omitempty"`
+	EstimatedEffort string   `json:"estimatedEffort,omitempty"` // small, medium, large
+	StartDate       string   `json:"startDate,omitempty"`
+	DueDate         string   `json:"dueDate,omitempty"`
+	MilestoneID     string   `json:"milestoneId,omitempty"`
+	MilestoneItemID string   `json:"milestoneItemId,omitempty"`
+	SessionKey      string   `json:"sessionKey,omitempty"`
+	Progress        string   `json:"progress,omitempty"`
 }
 
 // Continuation is the data of the continuation types and of resume_reminder.sent.
@@ -59,7 +91,8 @@ type Continuation struct {
 	RunID               string `json:"runId,omitempty"`
 }
 
-// Unblock is the data of the unblock types; the event's agent is the one who is blocked.
+// Unblock is the data of the unblock types; the event's agent is the one who is blocked. unblock.failed without a target says that there is
+// nobody who could be asked.
 type Unblock struct {
 	Context
 	TargetAgentID string `json:"targetAgentId,omitempty"`
@@ -67,6 +100,7 @@ type Unblock struct {
 	Failures      int    `json:"failures,omitempty"`
 	Reason        string `json:"reason,omitempty"`
 	Error         string `json:"error,omitempty"`
+	Progress      string `json:"progress,omitempty"`
 }
 
 // Values of ZombieAbandoned.Action.
@@ -81,6 +115,7 @@ type ZombieAbandoned struct {
 	AgeHours      float64 `json:"ageHours"`
 	ReassignCount int     `json:"reassignCount"`
 	Action        string  `json:"action"`
+	Progress      string  `json:"progress,omitempty"`
 }
 
 // Plan is the data of the plan types.

@@ -130,11 +130,11 @@ func TestThreadStep(t *testing.T) {
 func TestTaskStateOf(t *testing.T) {
 	t.Parallel()
 
-	in := func(state string) TaskStep { return TaskStep{Affects: true, State: state} }
-	guess := TaskStep{Affects: true, State: StateInProgress, OnlyIfUnknown: true}
+	in := func(state string) TaskChange { return TaskChange{Affects: true, State: state} }
+	guess := TaskChange{Affects: true, State: StateInProgress, OnlyIfUnknown: true}
 	for _, tt := range []struct {
 		typ, data string
-		want      TaskStep
+		want      TaskChange
 	}{
 		{"task.started", `{"requiresApproval":false}`, in(StateInProgress)},
 		{"task.started", `{"requiresApproval":true}`, in(StatePendingApproval)},
@@ -156,8 +156,8 @@ func TestTaskStateOf(t *testing.T) {
 		{"task.stop_guard_blocked", `{}`, guess},
 		{"zombie.abandoned", `{"action":"moved_to_backlog"}`, in(StateBacklog)},
 		{"zombie.abandoned", `{"action":"escalated"}`, in(StateInterrupted)},
-		{"continuation.sent", `{"status":"completed"}`, TaskStep{}},
-		{"a2a.send", `{"taskId":"t1"}`, TaskStep{}},
+		{"continuation.sent", `{"status":"completed"}`, TaskChange{}},
+		{"a2a.send", `{"taskId":"t1"}`, TaskChange{}},
 	} {
 		r := read(t, RulesV2, tt.typ, "eden", tt.data)
 		if got := TaskStateOf(&r); got != tt.want {

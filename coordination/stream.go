@@ -32,6 +32,9 @@ func WorkStream(effectID string) string { return hashedStream("work/", effectID)
 // JobStream is the stream of a job: an exchange between agents, or a delegation.
 func JobStream(jobID string) string { return hashedStream("job/", jobID) }
 
+// TaskStream is the stream of a task, of what is delegated for it, and of what keeps it going.
+func TaskStream(taskID string) string { return hashedStream("task/", taskID) }
+
 func hashedStream(family, id string) string {
 	if isStreamID(id) {
 		return family + id

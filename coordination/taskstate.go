@@ -16,8 +16,8 @@ const (
 	StateFailed          = "failed"
 )
 
-// TaskStep is what one event does to the state of its task.
-type TaskStep struct {
+// TaskChange is what one event does to the state of its task.
+type TaskChange struct {
 	Affects bool
 	State   string
 	// OnlyIfUnknown marks a guess: State is to be taken for a task of which no state is known yet, and to be left alone
@@ -39,7 +39,7 @@ type TaskStep struct {
 //
 // The explicit status is data.status, else the one beside data. Whether an event is about the task of interest is the
 // caller's business: TaskID says which it is.
-func TaskStateOf(r *Record) TaskStep {
+func TaskStateOf(r *Record) TaskChange {
 	explicit := firstText(r.Facts.Status, r.Status)
 	switch r.Type {
 	case TypeTaskStarted:
@@ -65,16 +65,16 @@ func TaskStateOf(r *Record) TaskStep {
 	}
 	switch {
 	case !strings.HasPrefix(r.Type, "task."):
-		return TaskStep{}
+		return TaskChange{}
 	case isTaskState(explicit):
 		return taskIn(explicit)
 	}
-	return TaskStep{Affects: true, State: StateInProgress, OnlyIfUnknown: true}
+	return TaskChange{Affects: true, State: StateInProgress, OnlyIfUnknown: true}
 }
 
-func taskIn(state string) TaskStep { return TaskStep{Affects: true, State: state} }
+func taskIn(state string) TaskChange { return TaskChange{Affects: true, State: state} }
 
-func taskEnded(explicit, usual string) TaskStep {
+func taskEnded(explicit, usual string) TaskChange {
 	if terminalTaskState(explicit) {
 		return taskIn(explicit)
 	}

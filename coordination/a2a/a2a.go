@@ -115,6 +115,8 @@ type Step struct {
 	Asks []run.Ask
 	// StopRun is a run that nobody waits for any more and that is stopped once the events are on disk; "" is none.
 	StopRun string
+	// Findings are all that a child has answered whose flow ends well.
+	Findings string
 	// Over says that the flow is: its permit goes to the next one that waits for it.
 	Over bool
 }

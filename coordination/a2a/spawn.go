@@ -65,7 +65,7 @@ func (f *Flow) childOver(res result) Step {
 		if Silent(text) {
 			text = nothingSaid
 		}
-		s.Events = append(s.Events, f.answered(0, text, ""))
+		s.Events, s.Findings = append(s.Events, f.answered(0, text, "")), Plain(text)
 		e.last = excerpt(text, PreviewLength)
 		if SkipsAnnounce(text) {
 			e.announced, e.skipped = false, true
@@ -99,7 +99,7 @@ func (f *Flow) childMs(now int64) int64 {
 
 // spawnRefused is Refused of a flow of kind spawn.
 func (f *Flow) spawnRefused(s Step, ask run.Ask, code, why string) Step {
-	s = Step{Events: slices.Clone(s.Events), StopRun: s.StopRun, Over: s.Over}
+	s = Step{Events: slices.Clone(s.Events), StopRun: s.StopRun, Findings: s.Findings, Over: s.Over}
 	failed := f.dispatchFailed(ask.RunID, ask.Session.String(), code, why)
 	if ask.RunID == f.JobID {
 		s.Events = slices.DeleteFunc(s.Events, func(e Event) bool { return e.Type == coordination.TypeA2ASpawnResult })

@@ -74,7 +74,8 @@ func (e *Error) Error() string { return e.Text }
 
 // Codes of Error.
 const (
-	CodeUnknown = "unknown_tool"      // there is none of this name, or the caller may not know
-	CodeInvalid = "invalid_arguments" // they are not as the schema has it
-	CodeBroken  = "tool_failed"       // it panicked or failed inside; the reason is in the log only
+	CodeUnknown      = "unknown_tool"      // there is none of this name, or the caller may not know
+	CodeInvalid      = "invalid_arguments" // they are not as the schema has it
+	CodeTaskRequired = "task_required"     // the caller's session has no task to call it for
+	CodeBroken       = "tool_failed"       // it panicked or failed inside; the reason is in the log only
 )

@@ -1,0 +1,71 @@
+package task
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// takeAway puts a task that nobody works at into the backlog, or interrupts it where that was done too often.
+func (t *Task) takeAway(d coordination.ZombieAbandoned) bool {
+	state := coordination.StateBacklog
+	if d.Action == coordination.ZombieEscalated {
+		state = coordination.StateInterrupted
+	}
+	if !t.enter(state, d.Context) {
+		return false
+	}
+	t.Outcome = Outcome{}
+	if state == coordination.StateInterrupted {
+		t.Outcome = Outcome{Kind: coordination.StateInterrupted, Reason: idleFor(d.AgeHours)}
+	}
+	if t.Backlog.Reassigned++; d.ReassignCount > 0 {
+		t.Backlog.Reassigned = d.ReassignCount
+	}
+	t.note(d.Progress)
+	return true
+}
+
+func idleFor(hours float64) string {
+	if hours <= 0 {
+		return "nobody worked at it"
+	}
+	return "nobody worked at it for " + strconv.FormatFloat(hours, 'f', 0, 64) + " h"
+}
+
+// Values of Blocked.Escalation.
+const (
+	escalationNone       = "none"
+	escalationRequesting = "requesting"
+	escalationFailed     = "failed"
+)
+
+// maxUnblockFailures is how many requests in a row may fail to arrive before nobody is asked any more.
+const maxUnblockFailures = 3
+
+// askUnblock notes that an agent was asked to help, or that none could be. unblock.failed without a target says that there is nobody to ask.
+func (t *Task) askUnblock(typ string, d coordination.Unblock, ts int64) bool {
+	if t.Status != coordination.StateBlocked {
+		return false
+	}
+	t.join(d.Context)
+	if typ == coordination.TypeUnblockRequested {
+		if t.Blocked.Requests++; d.RequestCount > 0 {
+			t.Blocked.Requests = d.RequestCount
+		}
+		if i := slices.Index(t.Blocked.By, d.TargetAgentID); i >= 0 {
+			t.Blocked.LastIndex = i
+		}
+		t.Blocked.LastAskedAt, t.Blocked.Escalation, t.Blocked.Failures = ts, escalationRequesting, 0
+	} else {
+		if t.Blocked.Failures++; d.Failures > 0 {
+			t.Blocked.Failures = d.Failures
+		}
+		if d.TargetAgentID == "" || t.Blocked.Failures >= maxUnblockFailures {
+			t.Blocked.Escalation = escalationFailed
+		}
+	}
+	t.note(d.Progress)
+	return true
+}

@@ -1,0 +1,210 @@
+package task_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/task"
+)
+
+func TestRequestsToUnblockAreCounted(t *testing.T) {
+	t.Parallel()
+	s := started(t)
+	s.take(task.Block(&s.task, s.block("ruda", "seum")))
+	want := task.Blocked{Reason: "키 대기", By: []string{"ruda", "seum"}, Action: "키 발급", LastIndex: -1, Escalation: "none"}
+	same(t, s.task.Blocked, want)
+
+	asked := func(target string, count int) {
+		s.happen(coordination.TypeUnblockRequested, coordination.Unblock{TargetAgentID: target, RequestCount: count, Progress: "Asked " + target})
+		want.LastAskedAt, want.Failures = s.now, 0
+	}
+	asked("ruda", 1)
+	want.Requests, want.LastIndex, want.Escalation = 1, 0, "requesting"
+	same(t, s.task.Blocked, want)
+	if s.task.Progress != "Asked ruda" || s.task.Focus != 100 {
+		t.Errorf("%+v", s.task)
+	}
+	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{TargetAgentID: "seum"})
+	want.Failures = 1
+	same(t, s.task.Blocked, want)
+	asked("seum", 0) // it was not told how often
+	want.Requests, want.LastIndex = 2, 1
+	same(t, s.task.Blocked, want)
+	asked("nobody", 7)
+	want.Requests = 7
+	same(t, s.task.Blocked, want)
+	for range 3 {
+		if s.task.Blocked.Escalation != "requesting" {
+			t.Errorf("%+v", s.task.Blocked)
+		}
+		s.happen(coordination.TypeUnblockFailed, coordination.Unblock{TargetAgentID: "ruda"})
+	}
+	want.Failures, want.Escalation = 3, "failed"
+	same(t, s.task.Blocked, want)
+
+	s.take(task.Resume(&s.task, s.by("eden"), ""))
+	same(t, s.task.Blocked, task.Blocked{})
+	for _, typ := range []string{coordination.TypeUnblockRequested, coordination.TypeUnblockFailed} {
+		if before := s.task; s.happen(typ, coordination.Unblock{TargetAgentID: "ruda"}) || s.task.ProgressCount != before.ProgressCount {
+			t.Errorf("%s of a task that is not blocked: %+v", typ, s.task)
+		}
+	}
+	s = in(t, coordination.StateBlocked)
+	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{}) // there is nobody to ask
+	if s.task.Blocked.Escalation != "failed" {
+		t.Errorf("%+v", s.task.Blocked)
+	}
+}
+
+// What does not concern the task, or what its state does not lead to, changes its version and nothing else.
+func TestWhatMeansNothing(t *testing.T) {
+	t.Parallel()
+	anywhere := []string{coordination.TypeTaskStarted, coordination.TypeTaskBacklogAdded, coordination.TypeDelegationSpawned, coordination.TypeDelegationCompleted,
+		coordination.TypeMilestoneSyncFailed, coordination.TypeContinuationSent, "task.nonsense", "custom.thing", ""}
+	ended := []string{coordination.TypeTaskUpdated, coordination.TypeTaskBlocked, coordination.TypeTaskResumed, coordination.TypeTaskApproved,
+		coordination.TypeTaskBacklogPicked, coordination.TypeBacklogAutoPicked, coordination.TypeTaskStopGuardBlocked, coordination.TypeTaskVerified,
+		coordination.TypeTaskRejected, coordination.TypeTaskRetrying, coordination.TypeZombieAbandoned, coordination.TypeUnblockRequested, coordination.TypeTaskCancelled}
+	check := func(s *stream, typ string) {
+		t.Helper()
+		want := s.task
+		want.Version = 99
+		means, err := s.task.Apply(typ, "ruda", []byte(`{"progress":"p","taskId":"other","workSessionId":"ws_9","status":"cancelled"}`), 9900, 99, s.now)
+		if means || err != nil || !reflect.DeepEqual(s.task, want) {
+			t.Errorf("%s: %v, %v, %+v", typ, means, err, s.task)
+		}
+	}
+	for _, state := range states {
+		for _, typ := range anywhere {
+			check(in(t, state), typ)
+		}
+		if s := in(t, state); s.task.Terminal() {
+			for _, typ := range ended {
+				check(s, typ)
+			}
+		}
+	}
+	for _, typ := range append(ended, coordination.TypeTaskCompleted, coordination.TypeTaskForceCompleted) {
+		check(newStream(t), typ) // of a task that there is not
+	}
+}
+
+// Of an event that is redacted only the type is left.
+func TestRedactedEventsDoWhatTheirTypeSays(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ typ, from, to string }{
+		{coordination.TypeTaskUpdated, "in_progress", "in_progress"},
+		{coordination.TypeTaskBlocked, "in_progress", "blocked"},
+		{coordination.TypeTaskResumed, "blocked", "in_progress"},
+		{coordination.TypeTaskApproved, "pending_approval", "in_progress"},
+		{coordination.TypeTaskBacklogPicked, "backlog", "in_progress"},
+		{coordination.TypeBacklogAutoPicked, "backlog", "in_progress"},
+		{coordination.TypeTaskStopGuardBlocked, "in_progress", "in_progress"},
+		{coordination.TypeTaskVerified, "in_progress", "in_progress"},
+		{coordination.TypeTaskForceCompleted, "in_progress", "completed"},
+		{coordination.TypeTaskCompleted, "in_progress", "completed"},
+		{coordination.TypeTaskCancelled, "blocked", "cancelled"},
+		{coordination.TypeZombieAbandoned, "in_progress", "backlog"},
+		{coordination.TypeUnblockRequested, "blocked", "blocked"},
+	} {
+		s := in(t, tt.from)
+		lines, session := s.task.ProgressCount, s.task.WorkSessionID
+		means, err := s.task.Apply(tt.typ, "eden", nil, 900, 9, s.now)
+		if !means || err != nil || s.task.Status != tt.to || s.task.ProgressCount != lines || s.task.WorkSessionID != session || s.task.Last != 900 || s.task.Version != 9 {
+			t.Errorf("%s: %v, %v, %+v", tt.typ, means, err, s.task)
+		}
+	}
+	for typ, status := range map[string]string{coordination.TypeTaskStarted: "in_progress", coordination.TypeTaskBacklogAdded: "backlog"} {
+		made := task.Task{ID: "task_1"}
+		if means, err := made.Apply(typ, "eden", nil, 100, 1, 5); !means || err != nil || made.Status != status || made.Agent != "eden" || made.ID != "task_1" || made.CreatedAt != 5 {
+			t.Errorf("%s: %+v, %v", typ, made, err)
+		}
+	}
+}
+
+func TestDataThatCannotBeReadChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := in(t, coordination.StateInProgress)
+	before := s.task
+	for _, typ := range []string{coordination.TypeTaskUpdated, coordination.TypeTaskBlocked, coordination.TypeTaskCompleted, coordination.TypeZombieAbandoned} {
+		if means, err := s.task.Apply(typ, "eden", []byte(`[1]`), 900, 9, s.now); means || err == nil {
+			t.Errorf("%s: %v, %v", typ, means, err)
+		}
+		same(t, s.task, before)
+	}
+	d := attempt("d1")
+	if means, err := d.Apply(coordination.TypeDelegationSpawned, []byte(`{"jobId":1}`), 1, 1); means || err == nil || d != attempt("d1") {
+		t.Errorf("%v, %v, %+v", means, err, d)
+	}
+}
+
+// A copy of a task stays as it is, whatever becomes of the task.
+func TestNothingIsChangedInPlace(t *testing.T) {
+	t.Parallel()
+	s := started(t, "a", "b", "c")
+	for _, a := range []task.UpdateAsk{
+		{Action: "complete_step", StepID: "s1"}, {Action: "add_step", StepContent: "d"}, {Action: "reorder_steps", Order: []string{"s4", "s3"}},
+		{Action: "start_step", StepID: "s3"}, {Action: "add_step", StepContent: "e"}, {Action: "set_steps", Steps: news("f")},
+	} {
+		a.Asked = s.by("eden")
+		copied, steps := s.task, slices.Clone(s.task.Steps)
+		s.take(task.Update(&s.task, a))
+		if !slices.Equal(copied.Steps, steps) {
+			t.Errorf("%s has changed a copy: %v", a.Action, copied.Steps)
+		}
+		if reflect.DeepEqual(s.task.Steps, steps) {
+			t.Errorf("%s has changed nothing", a.Action)
+		}
+	}
+}
+
+func TestAClockThatIsSetBack(t *testing.T) {
+	t.Parallel()
+	s := started(t)
+	created := s.task.CreatedAt
+	s.now -= day
+	s.take(task.Complete(&s.task, task.CompleteAsk{Asked: s.by("eden")}))
+	if s.task.EndedAt != created {
+		t.Errorf("it has ended %d ms before it began", created-s.task.EndedAt)
+	}
+}
+
+// Data that nobody of us has written does no harm.
+func FuzzApply(f *testing.F) {
+	types := []string{coordination.TypeTaskStarted, coordination.TypeTaskBacklogAdded, coordination.TypeTaskUpdated, coordination.TypeTaskBlocked,
+		coordination.TypeTaskResumed, coordination.TypeTaskApproved, coordination.TypeTaskCompleted, coordination.TypeZombieAbandoned,
+		coordination.TypeUnblockRequested, coordination.TypeUnblockFailed, coordination.TypeTaskVerified}
+	for i := range types {
+		f.Add(i, `{"taskId":"t","steps":[{"id":"s1","order":2},{"id":"s1","order":-1}],"unblockedBy":["a"],"progress":"p","status":"done"}`)
+		f.Add(i, `{"steps":null,"stepsReplaced":true,"reassignCount":-3,"ageHours":1e300,"requestCount":9223372036854775807}`)
+		f.Add(i, `[]`)
+	}
+	f.Fuzz(func(t *testing.T, which int, text string) {
+		typ := types[(which%len(types)+len(types))%len(types)]
+		for _, state := range states {
+			s := in(t, state)
+			s.task.Steps = []coordination.TaskStep{{ID: "s1", Content: "a", Status: "pending", Order: 1}}
+			before := s.task
+			means, err := s.task.Apply(typ, "eden", []byte(text), 900, 9, s.now)
+			if err != nil && means || !means && s.task.Status != before.Status || before.Steps[0].Content != "a" {
+				t.Fatalf("%v, %v, %+v", means, err, s.task)
+			}
+			if err == nil && text != "" && !json.Valid([]byte(text)) && typ != "" {
+				t.Fatalf("%q was read", text)
+			}
+			for name, d := range decisions {
+				if events, err := d.decide(s); err == nil && len(events) == 0 {
+					t.Fatalf("%s decides nothing", name)
+				}
+			}
+		}
+		for _, status := range statuses[1:] {
+			d := attempt("d1")
+			if _, err := d.Apply("delegation."+status, []byte(text), 1, 1); err != nil && d != attempt("d1") {
+				t.Fatalf("%+v", d)
+			}
+		}
+	})
+}

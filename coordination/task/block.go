@@ -1,0 +1,57 @@
+package task
+
+import (
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// BlockAsk has a task wait for other agents.
+type BlockAsk struct {
+	Asked
+	Reason string
+	By     []string
+	Action string
+	Known  []string // agents that are configured
+}
+
+// Block decides on task.blocked.
+func Block(t *Task, a BlockAsk) ([]Event, error) {
+	if err := a.owner(t); err != nil {
+		return nil, err
+	}
+	if !leads(t.Status, coordination.StateBlocked) {
+		return nil, wrongState(t, "blocked", orOver(t, "only a task that is in progress is blocked"))
+	}
+	reason, err := needed("reason", a.Reason, MaxText)
+	if err != nil {
+		return nil, err
+	}
+	action, err := text("unblock_action", a.Action, MaxText)
+	if err != nil {
+		return nil, err
+	}
+	by, err := names("unblock_by", a.By, MaxUnblockers, true)
+	if err != nil {
+		return nil, err
+	}
+	if len(by) == 0 {
+		return nil, invalid("unblock_by", "unblock_by names nobody", "name the agents that can help")
+	}
+	for _, agent := range by {
+		if agent == t.Agent {
+			return nil, invalid("unblock_by", "a task does not wait for its own agent "+agent, "name other agents")
+		}
+		if !slices.Contains(a.Known, agent) {
+			return nil, unknownAgent("unblock_by", agent)
+		}
+	}
+	return []Event{t.happens(coordination.TypeTaskBlocked, coordination.TaskBlocked{
+		Context: t.context(), Reason: reason, UnblockedBy: by, UnblockedAction: action, Progress: line("[BLOCKED] " + reason),
+	})}, nil
+}
+
+func unknownAgent(field, agent string) *Refusal {
+	return &Refusal{Reason: CodeUnknownAgent, Field: field, Text: "no agent " + shown(agent) + " is configured",
+		Mend: "list the agents with agents_list"}
+}

@@ -1,0 +1,85 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// CompleteAsk ends a task.
+type CompleteAsk struct {
+	Asked
+	Summary    string
+	Force      bool         // also if steps remain
+	Unverified []Delegation // of the task: those that are completed and were not looked at, or are still under way
+}
+
+// Complete decides on task.completed, or task.force_completed followed by task.completed. If steps remain it gives a *Refusal together
+// with task.stop_guard_blocked, which is appended all the same.
+func Complete(t *Task, a CompleteAsk) ([]Event, error) {
+	if err := a.owner(t); err != nil {
+		return nil, err
+	}
+	if !leads(t.Status, coordination.StateCompleted) {
+		return nil, wrongState(t, "completed", orOver(t, beginFirst(t)))
+	}
+	summary, err := text("summary", a.Summary, MaxText)
+	if err != nil {
+		return nil, err
+	}
+	remaining := plan(t.Steps).remaining()
+	if len(remaining) > 0 && !a.Force {
+		return []Event{t.stopGuard(remaining)}, stopped(t, remaining)
+	}
+	var events []Event
+	if len(remaining) > 0 {
+		ids := idsOf(remaining)
+		events = append(events, t.happens(coordination.TypeTaskForceCompleted, coordination.TaskState{
+			Context: t.context(), RemainingSteps: ids, DecidedBy: a.decider(t),
+			Progress: line("[FORCE COMPLETE] Steps left: " + strings.Join(ids, ", ")),
+		}))
+	}
+	data := coordination.TaskState{Context: t.context(), Summary: summary, DecidedBy: a.decider(t), Progress: "Task completed"}
+	for _, d := range a.Unverified {
+		data.Unverified = append(data.Unverified, d.ID)
+	}
+	return append(events, t.happens(coordination.TypeTaskCompleted, data)), nil
+}
+
+// beginFirst says how a task that is not over comes to be in progress.
+func beginFirst(t *Task) string {
+	switch t.Status {
+	case coordination.StateBlocked, coordination.StateInterrupted:
+		return "resume it first with task_resume"
+	case coordination.StatePendingApproval:
+		return "it waits for task_approve by somebody else"
+	}
+	return "begin it first with task_pick_backlog"
+}
+
+func (t *Task) stopGuard(remaining []Remaining) Event {
+	return t.happens(coordination.TypeTaskStopGuardBlocked, coordination.TaskState{
+		Context: t.context(), RemainingSteps: idsOf(remaining), Progress: "[STOP GUARD] Completion refused: " + howMany(remaining) + " left",
+	})
+}
+
+func stopped(t *Task, remaining []Remaining) *Refusal {
+	return &Refusal{Reason: CodeStopGuard, Text: "task " + t.ID + " cannot be completed: " + howMany(remaining) + " left", Remaining: remaining,
+		Mend: "complete or skip what is left with task_update, or say force_complete if it is not needed any more"}
+}
+
+func howMany(remaining []Remaining) string {
+	if len(remaining) == 1 {
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", len(remaining))
+}
+
+func idsOf(remaining []Remaining) []string {
+	ids := make([]string, len(remaining))
+	for i, r := range remaining {
+		ids[i] = r.ID
+	}
+	return ids
+}

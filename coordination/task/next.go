@@ -1,0 +1,61 @@
+package task
+
+import "github.com/pronto-lab/openclawd/coordination"
+
+// leads reports whether one state of a task leads to another.
+func leads(from, to string) bool {
+	switch from {
+	case coordination.StateInProgress:
+		switch to {
+		case coordination.StateBlocked, coordination.StateCompleted, coordination.StateCancelled, coordination.StateBacklog, coordination.StateInterrupted:
+			return true
+		}
+	case coordination.StateInterrupted:
+		return to == coordination.StateInProgress || to == coordination.StateBacklog || to == coordination.StateCancelled
+	case coordination.StateBacklog, coordination.StatePendingApproval, coordination.StateBlocked, coordination.StatePending:
+		return to == coordination.StateInProgress || to == coordination.StateCancelled
+	}
+	return false
+}
+
+// begins reports whether an event of that type has a task of that state begin, or go on.
+func begins(typ, from string) bool {
+	switch typ {
+	case coordination.TypeTaskApproved:
+		return from == coordination.StatePendingApproval
+	case coordination.TypeTaskResumed:
+		return from == coordination.StateBlocked || from == coordination.StateInterrupted
+	case coordination.TypeTaskBacklogPicked, coordination.TypeBacklogAutoPicked:
+		return from == coordination.StateBacklog || from == coordination.StatePending
+	}
+	return false
+}
+
+// Statuses of a delegation.
+const (
+	spawned   = "spawned"
+	running   = "running"
+	completed = "completed"
+	failed    = "failed"
+	verified  = "verified"
+	rejected  = "rejected"
+	retrying  = "retrying"
+	abandoned = "abandoned"
+)
+
+// moves reports whether one status of a delegation leads to another. "" is that of one that there is not yet.
+func moves(from, to string) bool {
+	switch from {
+	case "", retrying:
+		return to == spawned
+	case spawned:
+		return to == running || to == failed || to == abandoned
+	case running:
+		return to == completed || to == failed
+	case completed:
+		return to == verified || to == rejected
+	case rejected, failed:
+		return to == retrying || to == abandoned
+	}
+	return false
+}

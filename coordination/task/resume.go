@@ -1,0 +1,24 @@
+package task
+
+import (
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Resume decides on task.resumed, for a task that is blocked or interrupted: by the owner, by an agent that it waits for, or by a person.
+// renewed is as of ApproveAsk.
+func Resume(t *Task, a Asked, renewed string) ([]Event, error) {
+	if a.By != t.Agent && !a.Human && !(t.Status == coordination.StateBlocked && slices.Contains(t.Blocked.By, a.By)) {
+		return nil, unknown(t.ID)
+	}
+	if err := a.expects(t); err != nil {
+		return nil, err
+	}
+	if !begins(coordination.TypeTaskResumed, t.Status) {
+		return nil, wrongState(t, "resumed", orOver(t, "only a task that is blocked or interrupted is resumed"))
+	}
+	return []Event{t.happens(coordination.TypeTaskResumed, coordination.TaskState{
+		Context: t.renewed(renewed), DecidedBy: a.decider(t), Progress: "Task resumed",
+	})}, nil
+}
