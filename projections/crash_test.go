@@ -20,12 +20,12 @@ import (
 
 func TestCrashWhileProjecting(t *testing.T) {
 	t.Parallel()
-	storetest.Crash(t, projecting, 0)
+	storetest.Crash(t, projecting, crashRounds)
 }
 
 func TestCrashWhileRebuilding(t *testing.T) {
 	t.Parallel()
-	storetest.Crash(t, rebuilding, 0)
+	storetest.Crash(t, rebuilding, crashRounds)
 }
 
 // projecting appends in batches of all sizes.

@@ -27,6 +27,7 @@ var goldenLogs = map[string]string{
 	"2-sessions":   "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
 	"3-runs":       "80f10a677fdece1e24b6736d055bebccbd7f594982ca8d89d73490b0f6041060",
 	"4-flows":      "98a361f3f5c8b0c513e9a2ce78fce1cc1bca0967293baec60f28f9776a29eb05",
+	"5-tasks":      "0aae8bf397ccb92332edb59031f67b08d09971038ccf92d3fb96511c8f5c57f2",
 }
 
 func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
@@ -102,6 +103,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "2-sessions.ndjson", sessionHistory(t))
 		recordGolden(t, "3-runs.ndjson", runHistory(t))
 		recordGolden(t, "4-flows.ndjson", flowHistory(t))
+		recordGolden(t, "5-tasks.ndjson", taskHistory(t))
 	}
 	type version struct {
 		typ string

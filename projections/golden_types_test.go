@@ -176,6 +176,9 @@ var dataTypes = []struct {
 	{"import.", coordination.ImportCompleted{}},
 	{"projection.", coordination.Projection{}},
 	{"work_session.", coordination.WorkSessionCategory{}},
+	{"file.imported", coordination.FileImported{}},
+	{"file.written", coordination.FileWritten{}},
+	{"file.conflict", coordination.FileConflict{}},
 	{"file.", coordination.FileChanged{}},
 	{"gateway.", coordination.Gateway{}},
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/task"
 	queue "github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -42,7 +43,7 @@ const epoch = 1_790_000_000_000
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), a2a.Definition(),
+		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), a2a.Definition(), task.Definition(),
 		index.Definition(rules), conversation.Definition(rules),
 	}
 }

@@ -246,7 +246,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 	b := setup(t, definitions()...)
 	b.engine.SetPace(100, 100, 100)
 	b.append(t, talks(300)...)
-	rebuildUnderLoad(t, b, 8, 1_200)
+	rebuildUnderLoad(t, b, 8, loadEvents)
 }
 
 // rebuildUnderLoad rebuilds again and again until so many events have been appended.

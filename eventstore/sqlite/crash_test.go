@@ -25,7 +25,7 @@ import (
 
 func TestCrashWhileAppending(t *testing.T) {
 	t.Parallel()
-	storetest.Crash(t, appending, 0)
+	storetest.Crash(t, appending, crashRounds)
 }
 
 func TestCrashWhileMigrating(t *testing.T) {

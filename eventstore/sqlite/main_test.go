@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -152,7 +153,7 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(),
+		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
 		index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2),
 	}
 }

@@ -76,6 +76,13 @@ func TestSystemSQLiteReadsEveryView(t *testing.T) {
 	}
 	run := map[string]any{"runId": "r1", "sessionKey": "agent:eden:main", "lane": "main", "message": "안녕"}
 	mustAppend(t, db, to("run/r1", eventstore.NewEvent{Type: "run.queued", AgentID: "eden", Data: object(run)}.WithTS(epoch+1_000)))
+	begun := map[string]any{"taskId": "task_ab", "description": "안녕", "progress": "Task started",
+		"steps": []map[string]any{{"id": "s1", "content": "첫 단계", "status": "pending", "order": 1}}}
+	mustAppend(t, db, to("task/task_ab", eventstore.NewEvent{Type: "task.started", AgentID: "eden", Data: object(begun)}.WithTS(epoch+1_000)))
+	delegated := map[string]any{"taskId": "task_ab", "delegationId": "d1", "fromAgent": "eden", "toAgent": "ruda"}
+	mustAppend(t, db, to("task/task_ab", eventstore.NewEvent{Type: "delegation.spawned", AgentID: "eden", Data: object(delegated)}.WithTS(epoch+1_000)))
+	written := map[string]any{"path": "workspace-eden/tasks/task_ab.md", "sha256": "0"}
+	mustAppend(t, db, to("file/workspace-eden/tasks/task_ab.md", eventstore.NewEvent{Type: "file.written", Data: object(written)}.WithTS(epoch+1_000)))
 	for kind, payload := range map[string]string{"send": "question", "spawn": ""} {
 		job := map[string]any{"jobId": kind, "kind": kind, "fromAgent": "ruda", "toAgent": "main", "phase": "waiting", "message": "안녕",
 			"payloadType": payload, "payloadSubject": "q1"}

@@ -62,6 +62,7 @@ func TestRedactionOfWhatIsNotThere(t *testing.T) {
 func TestVerifyNamesTheEventThatWasChanged(t *testing.T) {
 	t.Parallel()
 	const dropped = "DROP TRIGGER events_are_never_deleted; DROP TRIGGER events_are_only_blanked;"
+	log := sound(t)
 	for _, tt := range []struct {
 		name string
 		sql  string
@@ -109,7 +110,7 @@ func TestVerifyNamesTheEventThatWasChanged(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			path := tampered(t, tt.sql)
+			path := tampered(t, log, tt.sql)
 			for _, opts := range []sqlite.Options{{Path: path, ReadOnly: true}, {Path: path}} {
 				db, err := sqlite.Open(t.Context(), opts)
 				if err != nil { // the last events are looked at already at the start
@@ -132,8 +133,8 @@ func TestVerifyNamesTheEventThatWasChanged(t *testing.T) {
 	}
 }
 
-// tampered is a closed file of 100 events, of which the fifth is blanked, after the statements were run on it.
-func tampered(t *testing.T, statements string) string {
+// sound is the file of a closed log of 100 events, of which the fifth is blanked.
+func sound(t *testing.T) []byte {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Now: atEpoch})
 	if err != nil {
@@ -147,13 +148,21 @@ func tampered(t *testing.T, statements string) string {
 		t.Fatal(err)
 	}
 	closeLog(t, db)
-	alter(t, db.Path(), statements)
-	return db.Path()
+	return read(t, db.Path())
+}
+
+// tampered is the file of a closed log after the statements were run on it.
+func tampered(t *testing.T, log []byte, statements string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log.db")
+	write(t, path, log)
+	alter(t, path, statements)
+	return path
 }
 
 func TestVerifySaysHowFarItIs(t *testing.T) {
 	t.Parallel()
-	db := open(t, sqlite.Options{Path: tampered(t, "SELECT 1"), Now: atEpoch})
+	db := open(t, sqlite.Options{Path: tampered(t, sound(t), "SELECT 1"), Now: atEpoch})
 	var done, total int64
 	proof, err := db.Verify(t.Context(), true, func(d, t int64) { done, total = d, t })
 	if err != nil {

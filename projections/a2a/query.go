@@ -27,8 +27,9 @@ const (
  j.target_key, j.conversation_id, j.parent_id, j.work_session_id, j.task_id, j.label, j.preview, j.intent, j.payload_type, j.run_id, j.attempt, j.turn,
  j.effective_turns, j.due_at, j.created_at, j.changed_at, j.ended_at, j.resumed, j.outcome, j.reason, j.said FROM a2a_jobs j`
 
-	selectByID   = selectRow + " WHERE j.name = ?"
-	selectCounts = "SELECT kind, phase, outcome, flows FROM a2a_job_states ORDER BY kind, phase, outcome"
+	selectByID       = selectRow + " WHERE j.name = ?"
+	selectDelegation = "SELECT json_extract(data, '$.delegationId') FROM events WHERE seq = ?"
+	selectCounts     = "SELECT kind, phase, outcome, flows FROM a2a_job_states ORDER BY kind, phase, outcome"
 )
 
 // List finds flows.
@@ -92,6 +93,16 @@ func ByID(ctx context.Context, tx *sql.Tx, jobID string) (r Row, found bool, err
 		return Row{}, false, nil
 	}
 	return r, err == nil, err
+}
+
+// DelegationOf is what the flow that was asked for by the event of that seq does for its task: the job of the first attempt at it. "" is nothing,
+// or redacted.
+func DelegationOf(ctx context.Context, tx *sql.Tx, seq int64) (delegationID string, err error) {
+	var id sql.NullString
+	if err := tx.QueryRowContext(ctx, selectDelegation, seq).Scan(&id); err != nil {
+		return "", fmt.Errorf("read what flow %d does: %w", seq, err)
+	}
+	return id.String, nil
 }
 
 func scan(row interface{ Scan(...any) error }) (r Row, err error) {

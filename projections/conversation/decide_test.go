@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -68,6 +69,30 @@ func TestDecisionsReadRoutesAndTasks(t *testing.T) {
 		for task, want := range map[string]string{"t1": "ws_new", "t2": "", "long": "", "big": "ws_small", "none": "", "": "", "no id": ""} {
 			if got, err := conversation.WorkSessionOfTask(tx, task); got != want || err != nil {
 				t.Errorf("task %q is of %q, %v; want %q", task, got, err, want)
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// When a work session was last active is as the newest of its events says.
+func TestLastActivityIsThatOfTheNewestEvent(t *testing.T) {
+	t.Parallel()
+	db, story := working(t)
+	story.Say("task/t1", coordination.TypeTaskStarted, "eden", coordination.TaskStarted{Context: coordination.Context{TaskID: "t1", WorkSessionID: "ws_1"}})
+	story.After(5_000)
+	story.Say("task/t1", coordination.TypeTaskUpdated, "eden", coordination.TaskUpdated{Context: coordination.Context{TaskID: "t1", WorkSessionID: "ws_1"}})
+	var newest int64
+	if err := db.View(t.Context(), func(tx *sql.Tx) error { return tx.QueryRow("SELECT max(ts) FROM events").Scan(&newest) }); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.Decide(context.Background(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		for name, want := range map[string]int64{"ws_1": newest, " ws_1 ": newest, "ws_2": 0, "": 0} {
+			if ms, found, err := conversation.LastActivity(tx, name); ms != want || found != (want != 0) || err != nil {
+				t.Errorf("%q was active at %d, %v, %v; want %d", name, ms, found, err, want)
 			}
 		}
 		return nil, nil

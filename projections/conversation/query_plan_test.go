@@ -26,6 +26,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	}{
 		"route":      {selectRoute, []any{"k"}, "SEARCH routes USING INDEX sqlite_autoindex_routes_1 (route_key=?)"},
 		"task":       {selectOfTask, []any{"task/t", 1, 1}, "SEARCH e USING INDEX events_by_stream (stream_id=?)"},
+		"active":     {selectLastActivity, []any{"ws"}, "SEARCH work_sessions USING INDEX sqlite_autoindex_work_sessions_1 (name=?)"},
 		"by name":    {selectByName, []any{"ws"}, "SEARCH work_sessions USING COVERING INDEX sqlite_autoindex_work_sessions_1 (name=?)"},
 		"next slot":  {selectNextSlot, []any{1, "[1]"}, "SEARCH l USING COVERING INDEX list_slots_by_list (list=? AND slot<?)"},
 		"slots":      {selectSlots, []any{1, 2}, "SEARCH session_slots USING PRIMARY KEY (slot>? AND slot<?)"},
