@@ -82,7 +82,7 @@ func TestDefaults(t *testing.T) {
 				Channel: "discord"},
 		},
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
-		Tools:   config.Tools{Visibility: "tree"},
+		Tools:   config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}}},
 		Discord: config.Discord{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", RequireMention: true, DMPolicy: "pairing",
 			Collaboration: config.Collaboration{
@@ -136,9 +136,9 @@ func TestSettings(t *testing.T) {
 	wantFindings(t, findings, "warning big_number openclaw.json:17:37: channels.discord.collaboration.defaultChannel: "+
 		"123456789012345678 is too large for a number: other programs read it as 123456789012345680 (quote this id)")
 	agents := []config.Agent{
-		{ID: "eden", Name: "이든", Default: true, Identity: config.Identity{Name: "이든"}, AllowAgents: []string{"*"}},
-		{ID: "explorer", Kind: "utility", Workspace: "~/x", Model: config.ModelChoice{Primary: "a/b"}},
-		{ID: "Ann", Utility: true}, {ID: "older", Name: "Old"},
+		{ID: "eden", Name: "이든", Default: true, Role: config.RoleWorker, Identity: config.Identity{Name: "이든"}, AllowAgents: []string{"*"}},
+		{ID: "explorer", Kind: "utility", Role: config.RoleWorker, Workspace: "~/x", Model: config.ModelChoice{Primary: "a/b"}},
+		{ID: "Ann", Utility: true, Role: config.RoleWorker}, {ID: "older", Name: "Old", Role: config.RoleWorker},
 	}
 	for _, diff := range []string{
 		cmp.Diff(agents, c.Agents),
@@ -256,7 +256,7 @@ func TestEnvironment(t *testing.T) {
 		"error environment openclaw.json:3:94: agents.list[1].id: the environment variable A_B is not set (set A_B where openclawd is started; for the text itself write $${A_B})",
 		"error environment openclaw.json:3:116: agents.list[1].name: the environment variable EMPTY is not set (set EMPTY where openclawd is started; for the text itself write $${EMPTY})",
 	)
-	if diff := cmp.Diff([]config.Agent{{ID: "value", Name: "<own-var> ${SET} $SET ${lower} ${} $$"}}, c.Agents); diff != "" {
+	if diff := cmp.Diff([]config.Agent{{ID: "value", Name: "<own-var> ${SET} $SET ${lower} ${} $$", Role: config.RoleWorker}}, c.Agents); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -47,6 +47,7 @@ func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
 		Kind:      f.text("kind", ""),
 		Utility:   f.flag("utility", false),
 		Default:   f.flag("default", false),
+		Role:      f.role("role"),
 		Workspace: f.text("workspace", ""),
 		Identity: Identity{Name: identity.text("name", ""), Emoji: identity.text("emoji", ""), Avatar: identity.text("avatar", ""),
 			Theme: identity.text("theme", "")},
@@ -63,7 +64,7 @@ func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
 	subagents.done()
 	f.others("description", "agentDir", "models", "skills", "memorySearch", "humanDelay", "heartbeat", "statusUpdates", "groupChat", "sandbox",
 		"params", "runtime", "thinkingDefault", "verboseDefault", "reasoningDefault", "fastModeDefault", "embeddedHarness", "embeddedPi",
-		"contextLimits", "bootstrapMaxChars", "bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "category", "role",
+		"contextLimits", "bootstrapMaxChars", "bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "category",
 		"tts", "accountId", "team", "archived")
 	f.done()
 	checkKind(f)

@@ -15,6 +15,9 @@ func (c *Config) decodeTools(f *fields) {
 	sessions := f.within("sessions")
 	c.Tools.Visibility = sessions.choice("visibility", "tree", "self", "agent", "all")
 	sessions.done()
+	enforcer := f.within("taskEnforcer")
+	c.Tools.TaskEnforcer = TaskEnforcer{Enabled: enforcer.flag("enabled", false), Tools: enforcer.textsOr("tools", "write", "edit", "bash", "exec")}
+	enforcer.done()
 	c.Tools.ToolPolicy = decodeToolPolicy(f)
 	f.others("web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
 		"toolSearch", "updatePlan")

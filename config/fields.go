@@ -158,6 +158,15 @@ func (f *fields) texts(key string) []string {
 	return all
 }
 
+// textsOr is texts where the key is set, else the ones that are given.
+func (f *fields) textsOr(key string, otherwise ...string) []string {
+	f.schema.member(key).otherwise(otherwise)
+	if all := f.texts(key); f.object.get(key) != nil {
+		return all
+	}
+	return otherwise
+}
+
 // id reads an id: a text, or a whole number, whose digits are kept. That others may lose them is reported apart from here.
 func (f *fields) id(key string) string {
 	v := f.get(key)

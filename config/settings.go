@@ -9,6 +9,7 @@ type Agent struct {
 	Kind      string // "" or utility
 	Utility   bool   // works for other agents only
 	Default   bool   // answers where nobody is named
+	Role      string // RoleLead, RoleWorker or RoleSpecialist
 	Workspace string // may begin with ~; "" if not configured
 	Identity  Identity
 	Model     ModelChoice
@@ -95,6 +96,13 @@ type Tools struct {
 
 	AgentToAgent AgentToAgent
 	Visibility   string // of sessions: self, tree, agent or all
+	TaskEnforcer TaskEnforcer
+}
+
+// TaskEnforcer says which tools an agent may call only while it works at a task.
+type TaskEnforcer struct {
+	Enabled bool
+	Tools   []string // names; capitals make no difference
 }
 
 // AgentToAgent says whether, and to whom, agents may write.
