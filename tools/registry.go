@@ -18,11 +18,14 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// Options of New. All but Grace are required.
+// Options of New. All but Guard and Grace are required.
 type Options struct {
 	Config func() *config.Config // in force; never nil
 	Logger *slog.Logger
 	Tools  []Tool
+	// Guard says why a call is not made that is otherwise in order; nil lets every call be made. Errors are *tool.Error, which callers see, or
+	// anything else, which is logged and not told. It heeds ctx.
+	Guard func(ctx context.Context, call *Call, spec *tool.Spec) error
 	// Grace is how long a tool may take to end after its ctx, before it is left behind. 0 is usualGrace.
 	Grace time.Duration
 }

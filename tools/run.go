@@ -41,7 +41,7 @@ func (r *Registry) run(ctx context.Context, e *entry, call *Call) (tool.Output, 
 	var state atomic.Int32
 	done := make(chan *outcome, 1)
 	r.stats.running.Add(1)
-	go do(ctx, e, call, func(o *outcome) {
+	go r.do(ctx, e, call, func(o *outcome) {
 		r.stats.running.Add(-1)
 		if !state.CompareAndSwap(going, ended) {
 			e.left.Add(-1)
@@ -72,8 +72,8 @@ func (r *Registry) run(ctx context.Context, e *entry, call *Call) (tool.Output, 
 	return r.answer(ctx, e, call, <-done)
 }
 
-// do calls a tool, and tell with what came of it, also if it panics or ends its goroutine.
-func do(ctx context.Context, e *entry, call *Call, tell func(*outcome)) {
+// do calls a tool that the guard lets be called, and tell with what came of it, also if either panics or ends its goroutine.
+func (r *Registry) do(ctx context.Context, e *entry, call *Call, tell func(*outcome)) {
 	o := &outcome{cause: "it ended without an answer"}
 	defer func() {
 		if v := recover(); v != nil {
@@ -81,7 +81,13 @@ func do(ctx context.Context, e *entry, call *Call, tell func(*outcome)) {
 		}
 		tell(o)
 	}()
-	o.out, o.err = e.Do(ctx, call)
+	if guard := r.opts.Guard; guard != nil {
+		spec := e.told()
+		o.err = guard(ctx, call, &spec)
+	}
+	if o.err == nil {
+		o.out, o.err = e.Do(ctx, call)
+	}
 	o.cause = ""
 }
 

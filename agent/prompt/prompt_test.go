@@ -309,9 +309,10 @@ func TestBuildKeepsItsPromises(t *testing.T) {
 func TestDirectoryOfAnAgent(t *testing.T) {
 	t.Parallel()
 	b := newTeam(t, `{agents: {defaults: {workspace: '~/team'}, list: [{id: 'main', default: true}, {id: 'own', workspace: 'x/../y'}, {id: 'home', workspace: '~'},
-		{id: 'far', workspace: '/srv/./far'}]}}`)
+		{id: 'far', workspace: '/srv/./far'}, {id: 'usual', workspace: '~/.openclaw/workspace-x'}, {id: 'other', workspace: '~/.openclaw2'}]}}`)
 	home := t.TempDir()
-	for agent, want := range map[string]string{"main": home + "/team", "MAIN": home + "/team", "own": b.dir + "/y", "home": home, "far": "/srv/far", "eden": b.dir + "/workspace-eden",
+	for agent, want := range map[string]string{"main": home + "/team", "MAIN": home + "/team", "own": b.dir + "/y", "home": home, "far": "/srv/far",
+		"usual": b.dir + "/workspace-x", "other": home + "/.openclaw2", "eden": b.dir + "/workspace-eden",
 		"": "", "../x": "", "a/b": ""} {
 		if got := prompt.Directory(b.Config, b.dir, home, agent); got != filepath.FromSlash(want) {
 			t.Errorf("%q works in %s, want %s", agent, got, want)

@@ -53,7 +53,7 @@ type Post struct {
 	Text                             string
 }
 
-// Options of New. All but Channels, CheckModel and CurrentTask are required.
+// Options of New. All but Channels, CheckModel and Tasks are required.
 type Options struct {
 	Log      Log
 	Runs     Runs
@@ -61,13 +61,12 @@ type Options struct {
 	Channels Channels
 	// CheckModel says why a model, named as provider/id, cannot be used. nil lets sub-agents be asked for with any.
 	CheckModel func(ref string) error
-	// CurrentTask is the task that an agent has in focus, and its work session, "" for what there is not. It is asked outside of transactions.
-	// nil is for agents that have none.
-	CurrentTask func(agentID string) (taskID, workSessionID string)
-	Now         func() time.Time
-	NewID       func() string  // a UUID that nobody has had
-	Jitter      func() float64 // from 0 to 1
-	Logger      *slog.Logger
+	// Tasks keeps the tasks that messages and delegations belong to. nil: there are none.
+	Tasks  Tasks
+	Now    func() time.Time
+	NewID  func() string  // a UUID that nobody has had
+	Jitter func() float64 // from 0 to 1
+	Logger *slog.Logger
 }
 
 // Request is a message from one agent to another.

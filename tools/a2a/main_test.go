@@ -9,6 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
 )
 
@@ -19,7 +20,8 @@ func openLog(path string) (*sqlite.DB, error) {
 }
 
 // emptyLog is the file of a log that has its tables.
-var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) { return openLog(path) }, a2atest.Definitions()...))
+var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) { return openLog(path) },
+	append(a2atest.Definitions(), projection.Definition())...))
 
 // setup makes a team.
 func setup(t testing.TB, set a2atest.Setting) *a2atest.Team {

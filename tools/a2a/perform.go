@@ -74,6 +74,13 @@ func (c *Coordinator) performStep(tx eventstore.Tx, f *decide.Flow, s decide.Ste
 	if done.appends, err = appendsOf(f, s.Events, now); err != nil {
 		return done, err
 	}
+	if was != nil { // else who opens it tells its task
+		settled, err := c.settled(tx, f, &s, now)
+		if err != nil {
+			return done, err
+		}
+		done.appends = beforeTheEnd(done.appends, settled)
+	}
 	done.appends = append(done.appends, asked...)
 	c.waits.note(f.JobID, &s)
 	return done, nil

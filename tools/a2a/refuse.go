@@ -67,8 +67,8 @@ type refusing struct {
 }
 
 // locate finds the work session and the task of what is refused. No work session begins with a refusal, but that of a run may.
-func (r *refusing) locate(tx eventstore.Tx, b *belonging) (err error) {
-	r.workSession, r.task, err = knownWorkSession(tx, b)
+func (c *Coordinator) locate(tx eventstore.Tx, r *refusing, b *belonging) (err error) {
+	r.workSession, r.task, err = c.knownWorkSession(tx, b)
 	return err
 }
 

@@ -143,7 +143,7 @@ func (c *Coordinator) sending(r *Request, asker run.Result) *sending {
 		explicit, task = "", ""
 		s.refusing.conversation, s.refusing.parent = "", ""
 	}
-	s.belongs = c.belongingOf(r.From, s.fromAgent, explicit, task)
+	s.belongs = belonging{from: r.From, agent: s.fromAgent, explicit: explicit, taskID: task}
 	if s.invalid != nil {
 		return s
 	}
@@ -264,7 +264,7 @@ func (s *sending) against(hop int) *refusal {
 
 func (s *sending) refuse(tx eventstore.Tx, why *refusal) ([]eventstore.StreamAppend, error) {
 	s.refused = why
-	if err := s.refusing.locate(tx, &s.belongs); err != nil {
+	if err := s.c.locate(tx, &s.refusing, &s.belongs); err != nil {
 		return nil, err
 	}
 	return s.refusing.event(why, s.now)

@@ -129,10 +129,10 @@ func (c *Coordinator) unsent(ctx context.Context, r *Request, a *sendArgs, why *
 		argument{"parentConversationId", asked.parent}) != nil {
 		explicit, task, asked.conversation, asked.parent = "", "", "", ""
 	}
-	belongs := c.belongingOf(r.From, r.From.AgentID, explicit, task)
+	belongs := belonging{from: r.From, agent: r.From.AgentID, explicit: explicit, taskID: task}
 	now := c.o.Now()
 	_, err = c.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		if err := asked.locate(tx, &belongs); err != nil {
+		if err := c.locate(tx, &asked, &belongs); err != nil {
 			return nil, err
 		}
 		return asked.event(why, now)

@@ -43,6 +43,9 @@ type SpawnRequest struct {
 	// Depth is how deep its caller takes the sub-agent to be. What its events say is that, or its real depth where that is more; limits go by
 	// the real one.
 	Depth *int `json:",omitempty"`
+
+	// Delegation is one that is tried again; "" is a new one, if there is a task.
+	Delegation string `json:",omitempty"`
 }
 
 // SpawnResult is what sessions_spawn answers.
@@ -60,6 +63,7 @@ type SpawnResult struct {
 	ConversationID  string `json:"conversationId,omitempty"`
 	WorkSessionID   string `json:"workSessionId,omitempty"`
 	TaskID          string `json:"taskId,omitempty"`
+	DelegationID    string `json:"delegationId,omitempty"` // what it does for the task; "" if it does nothing for a task that is open
 	ReplyPreview    string `json:"replyPreview,omitempty"`
 	Duplicate       bool   `json:"duplicate,omitempty"` // it was started before
 }
@@ -74,7 +78,7 @@ func (c *Coordinator) Spawn(ctx context.Context, r SpawnRequest) (SpawnResult, e
 	if refused := s.read(); refused != nil {
 		return refusedSpawn(refused), nil
 	}
-	s.belongs = c.belongingOf(r.From, r.From.AgentID, r.WorkSessionID, r.TaskID)
+	s.belongs = belonging{from: r.From, agent: r.From.AgentID, explicit: r.WorkSessionID, taskID: r.TaskID}
 	if _, err := c.o.Log.Decide(ctx, s.decide); err != nil {
 		return SpawnResult{}, err
 	}
@@ -147,7 +151,8 @@ func (s *spawning) check() *refusal {
 	case r.Run != nil && *r.Run < 0:
 		return invalid("runTimeoutSeconds is negative", "give 0 for no limit, or more")
 	}
-	return checkIDs(argument{"taskId", r.TaskID}, argument{"workSessionId", r.WorkSessionID}, argument{"parentConversationId", r.ParentConversationID})
+	return checkIDs(argument{"taskId", r.TaskID}, argument{"workSessionId", r.WorkSessionID}, argument{"parentConversationId", r.ParentConversationID},
+		argument{"delegation", r.Delegation})
 }
 
 func (c *Coordinator) checkModel(ref string) error {
@@ -302,17 +307,22 @@ func (s *spawning) again(f *decide.Flow) SpawnResult {
 func accepted(c *coordination.A2AJobCreated) SpawnResult {
 	return SpawnResult{
 		Status: statusAccepted, ChildSessionKey: c.TargetSessionKey, RunID: c.JobID, JobID: c.JobID, Note: spawnNote, ModelApplied: c.Model != "",
-		ConversationID: c.ConversationID, WorkSessionID: c.WorkSessionID, TaskID: c.TaskID,
+		ConversationID: c.ConversationID, WorkSessionID: c.WorkSessionID, TaskID: c.TaskID, DelegationID: c.DelegationID,
 		ReplyPreview: coordination.Preview(coordination.Mask(c.Message), nil, decide.PreviewLength),
 	}
 }
 
-// label sees whether the child's session can have its label.
+// label sees whether the child's session can have its label. One that tries again what another has tried does without where that has it.
 func (s *spawning) label(tx eventstore.Tx) (*refusal, error) {
 	if s.r.Label == "" {
 		return nil, nil
 	}
-	set, err := s.settings(map[string]string{"label": s.r.Label}, func(label string) (string, error) { return session.LabelHolder(tx, label) })
+	set, err := s.settings(map[string]string{"label": s.r.Label}, func(label string) (string, error) {
+		if s.r.Delegation != "" {
+			return "", nil
+		}
+		return session.LabelHolder(tx, label)
+	})
 	if refused := (*state.Refusal)(nil); errors.As(err, &refused) {
 		return &refusal{statusError, refused.Code, refused.Text, "give another label, or none"}, nil
 	}
@@ -338,7 +348,7 @@ func (s *spawning) created(tx eventstore.Tx, jobID string, depth int) (created c
 		RequesterSessionKey: s.from.String(), RequesterRunID: s.r.From.RunID, TargetSessionKey: coordination.SubagentKey(s.target, jobID).String(),
 		Origin: originOf(s.r.From.Entry), IdempotencyKey: s.r.Key, Fingerprint: s.print, Message: s.r.Task,
 		SourceChannel: s.r.From.Channel, FromName: nameOf(s.config, s.r.From.AgentID), ToName: nameOf(s.config, s.target),
-		Label: s.r.Label, Model: s.model, Thinking: s.think, Cleanup: s.r.Cleanup,
+		Label: s.r.Label, Model: s.model, Thinking: s.think, Cleanup: s.r.Cleanup, DelegationID: s.r.Delegation,
 	}
 	if most := cmp.Or(s.r.Run, s.config.Defaults.Subagents.Timeout); most != nil {
 		ms := most.Milliseconds()
@@ -354,12 +364,30 @@ func (s *spawning) created(tx eventstore.Tx, jobID string, depth int) (created c
 	return created, err
 }
 
-// begin appends what starts the sub-agent.
+// begin appends what starts the sub-agent, and what the task is told for which that is.
 func (s *spawning) begin(tx eventstore.Tx, created *coordination.A2AJobCreated) ([]eventstore.StreamAppend, error) {
+	asked := &decide.Flow{A2AJobCreated: *created}
+	told, err := s.c.delegated(tx, asked, Moved{To: MovedRunning}, s.now)
+	if refused := unwilling(err); refused != nil {
+		s.result = refusedSpawn(refused)
+		return s.refuse(tx, refused)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(told) > 0 {
+		created.DelegationID = cmp.Or(created.DelegationID, created.JobID)
+	}
 	done, err := s.c.performed(tx, &decide.Flow{A2AJobCreated: *created}, decide.BeginSpawn(*created, s.now.UnixMilli()), s.now)
 	if err != nil {
 		return nil, err
 	}
+	if done.step.Over { // its run was refused
+		if told, err = s.c.delegated(tx, asked, movedBy(&done.step), s.now); err != nil {
+			return nil, err
+		}
+	}
+	done.appends = beforeTheEnd(done.appends, told)
 	s.result = accepted(created)
 	s.result.Warning = s.warning
 	if why := done.refused; why != nil {
@@ -372,7 +400,7 @@ func (s *spawning) begin(tx eventstore.Tx, created *coordination.A2AJobCreated) 
 func (s *spawning) refuse(tx eventstore.Tx, why *refusal) ([]eventstore.StreamAppend, error) {
 	r := refusing{from: s.r.From, fromAgent: s.r.From.AgentID, to: s.target, parent: s.r.ParentConversationID,
 		fromType: sessionTypeOf(s.from), toType: coordination.SessionSubagent}
-	if err := r.locate(tx, &s.belongs); err != nil {
+	if err := s.c.locate(tx, &r, &s.belongs); err != nil {
 		return nil, err
 	}
 	return r.event(why, s.now)

@@ -71,6 +71,15 @@ func ofSubagent(tx eventstore.Tx, f *decide.Flow, ask run.Ask) (run.Ask, error) 
 	if err != nil {
 		return ask, err
 	}
+	if f.DelegationID != "" && f.DelegationID != f.JobID { // the session of an attempt before this one may have the label
+		holder, err := session.LabelHolder(tx, ask.Label)
+		if err != nil {
+			return ask, err
+		}
+		if holder != "" {
+			ask.Label = ""
+		}
+	}
 	above, err := depthOf(tx, from)
 	depth := above + 1
 	ask.Depth = &depth

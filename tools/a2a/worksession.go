@@ -1,7 +1,6 @@
 package a2a
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -13,42 +12,22 @@ import (
 
 // belonging is what says which work session and which task a message or a delegation belongs to.
 type belonging struct {
-	from                tool.Caller
-	explicit, taskID    string // that are named
-	focus, focusSession string // the task that the agent who asks has in focus, and its work session; "" where they do not matter
-}
-
-// belongingOf looks at what the agent has in focus, if nothing else says what this belongs to. It must not be called in a transaction.
-func (c *Coordinator) belongingOf(from tool.Caller, agent, explicit, taskID string) belonging {
-	b := belonging{from: from, explicit: explicit, taskID: taskID}
-	if explicit != "" || from.WorkSessionID != "" {
-		return b
-	}
-	if b.taskID = cmp.Or(taskID, from.TaskID); b.taskID != "" || c.o.CurrentTask == nil {
-		return b
-	}
-	task, ws := c.o.CurrentTask(agent)
-	if why := checkIDs(argument{"task", task}, argument{"work session", ws}); why != nil {
-		c.o.Logger.Debug("the task that an agent has in focus is left out", "agent", agent, "err", why.reason)
-		return b
-	}
-	if task != "" {
-		b.focus, b.focusSession = task, ws
-	}
-	return b
+	from             tool.Caller
+	agent            string // who asks
+	explicit, taskID string // that are named
 }
 
 // workSession finds the work session that a message or a delegation belongs to, and its task: the one that is named, that of the task, the
 // caller's own, that of the task which the agent has in focus, else a new one. What a run sends without any of these is one work session.
 func (c *Coordinator) workSession(tx eventstore.Tx, b *belonging) (ws, task string, err error) {
-	if ws, task, err = knownWorkSession(tx, b); ws == "" && err == nil {
+	if ws, task, err = c.knownWorkSession(tx, b); ws == "" && err == nil {
 		ws = workSessionPrefix + c.o.NewID()
 	}
 	return ws, task, err
 }
 
 // knownWorkSession is workSession, "" where that is a new one and nothing else belongs to it.
-func knownWorkSession(tx eventstore.Tx, b *belonging) (ws, task string, err error) {
+func (c *Coordinator) knownWorkSession(tx eventstore.Tx, b *belonging) (ws, task string, err error) {
 	from, explicit, taskID := b.from, b.explicit, b.taskID
 	if explicit != "" {
 		if taskID == "" && explicit == from.WorkSessionID {
@@ -57,23 +36,31 @@ func knownWorkSession(tx eventstore.Tx, b *belonging) (ws, task string, err erro
 		return explicit, taskID, nil
 	}
 	if taskID != "" {
-		if ws, err = conversation.WorkSessionOfTask(tx, taskID); ws != "" || err != nil {
+		if ws, err = c.workSessionOf(tx, taskID); ws != "" || err != nil {
 			return ws, taskID, err
 		}
 	}
+	if taskID == "" {
+		taskID = from.TaskID
+	}
+	focus, focusSession, err := c.focus(tx, b.agent, taskID)
+	if err != nil {
+		return "", "", err
+	}
 	if from.WorkSessionID != "" {
-		if taskID == "" {
-			taskID = from.TaskID
+		if focusSession == from.WorkSessionID {
+			taskID = focus
 		}
 		return from.WorkSessionID, taskID, nil
 	}
-	if b.focus != "" {
-		if taskID = b.focus; b.focusSession != "" {
-			return b.focusSession, taskID, nil
-		}
-		if ws, err = conversation.WorkSessionOfTask(tx, taskID); ws != "" || err != nil {
-			return ws, taskID, err
-		}
+	if taskID == "" {
+		taskID, ws = focus, focusSession
+	}
+	if ws == "" && taskID != b.taskID {
+		ws, err = c.workSessionOf(tx, taskID)
+	}
+	if ws != "" || err != nil {
+		return ws, taskID, err
 	}
 	if from.RunID == "" {
 		return "", taskID, nil
@@ -83,4 +70,27 @@ func knownWorkSession(tx eventstore.Tx, b *belonging) (ws, task string, err erro
 		return "", "", fmt.Errorf("find the work session of run %s: %w", from.RunID, err)
 	}
 	return runWorkSession(run.RootOf(from.RunID, one.RetryOf)), taskID, nil
+}
+
+// focus is the task that an agent has in focus, and its work session; "" where another task is known.
+func (c *Coordinator) focus(tx eventstore.Tx, agent, other string) (task, ws string, err error) {
+	if other != "" || c.o.Tasks == nil {
+		return "", "", nil
+	}
+	if task, ws, err = c.o.Tasks.Focus(tx, agent); err != nil {
+		return "", "", fmt.Errorf("find what agent %s has in focus: %w", agent, err)
+	}
+	if why := checkIDs(argument{"task", task}, argument{"work session", ws}); why != nil {
+		c.o.Logger.Debug("the task that an agent has in focus is left out", "agent", agent, "err", why.reason)
+		return "", "", nil
+	}
+	return task, ws, nil
+}
+
+// workSessionOf is the work session of a task, "" if that is not known.
+func (c *Coordinator) workSessionOf(tx eventstore.Tx, taskID string) (ws string, err error) {
+	if c.o.Tasks == nil {
+		return conversation.WorkSessionOfTask(tx, taskID)
+	}
+	return c.o.Tasks.WorkSession(tx, taskID)
 }

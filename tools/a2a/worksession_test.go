@@ -6,11 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
+	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools/a2a"
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
+	"github.com/pronto-lab/openclawd/tools/task"
 )
 
 // The work session of a message is the one that is named, that of the task that is named, that of who sends, else a new one; a run that has
@@ -60,17 +64,39 @@ func TestTheWorkSessionOfAMessage(t *testing.T) {
 	}
 }
 
-// Who sends or delegates without saying what it belongs to, and inherits nothing, does so for the task that he has in focus.
-func TestTheTaskInFocusComesBeforeANewWorkSession(t *testing.T) {
-	t.Parallel()
-	focus := map[string][2]string{"eden": {"t_focus", "ws_focus"}, "seum": {"t1", ""}, "dajim": {strings.Repeat("x", a2a.MaxID+1), "ws_x"}}
-	team := setup(t, a2atest.Setting{Asleep: true, Config: `{"agents":{"defaults":{"subagents":{"maxChildrenPerAgent":20}}}}`,
-		Focus: func(agent string) (string, string) { return focus[agent][0], focus[agent][1] }})
-	_, err := team.Log.Append(t.Context(), eventstore.StreamAppend{Stream: "task/t1", Events: []eventstore.NewEvent{
-		{Type: coordination.TypeTaskStarted, AgentID: "seum", Data: json.RawMessage(`{"taskId":"t1","workSessionId":"ws_task","eventRole":"orchestration.task"}`)}}})
+// tasks is a setting with agents that have tasks.
+func tasks(set a2atest.Setting) a2atest.Setting {
+	set.Tables = append(set.Tables, projection.Definition())
+	set.Tasks = func(team *a2atest.Team) a2a.Tasks {
+		return task.New(task.Options{Log: team.Log, Spawner: team, Config: team.InForce, Now: team.Clock.Now,
+			NewID: uuid.NewString, NewTaskID: func() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }})
+	}
+	return set
+}
+
+// beginTask has an agent begin a task, in that work session if it is not "".
+func beginTask(team *a2atest.Team, t *testing.T, agent, taskID, ws string) {
+	t.Helper()
+	data, err := json.Marshal(coordination.TaskStarted{Priority: "medium", Description: taskID,
+		Context: coordination.Context{TaskID: taskID, WorkSessionID: ws, EventRole: coordination.RoleOrchestration}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, err = team.Log.Append(t.Context(), eventstore.StreamAppend{Stream: coordination.TaskStream(taskID), Events: []eventstore.NewEvent{
+		{Type: coordination.TypeTaskStarted, AgentID: agent, Actor: eventstore.ActorAgent, Data: data}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Who sends or delegates without saying what it belongs to, and inherits nothing, does so for the task that he has in focus.
+func TestTheTaskInFocusComesBeforeANewWorkSession(t *testing.T) {
+	t.Parallel()
+	team := setup(t, tasks(a2atest.Setting{Asleep: true, Config: `{"agents":{"defaults":{"subagents":{"maxChildrenPerAgent":20}}}}`}))
+	beginTask(team, t, "eden", "t_old", "ws_old")
+	beginTask(team, t, "eden", "t_focus", "ws_focus")
+	beginTask(team, t, "seum", "t1", "ws_task")
+	beginTask(team, t, "dajim", strings.Repeat("x", a2a.MaxID+1), "ws_x")
 	in := func(agent, ws, task string) tool.Caller {
 		c := a2atest.Caller(agent)
 		c.Entry, c.RunID, c.WorkSessionID, c.TaskID = tool.ByRun, team.Tell(agent, "go "+ws+task), ws, task
@@ -83,7 +109,9 @@ func TestTheTaskInFocusComesBeforeANewWorkSession(t *testing.T) {
 	}{
 		"in focus":                            {in("eden", "", ""), "", "", "ws_focus", "t_focus"},
 		"in focus, outside of runs":           {a2atest.Caller("eden"), "", "", "ws_focus", "t_focus"},
-		"in focus, of which the log knows":    {in("seum", "", ""), "", "", "ws_task", "t1"},
+		"in focus, of another one":            {in("seum", "", ""), "", "", "ws_task", "t1"},
+		"in focus, of what is inherited":      {in("eden", "ws_focus", ""), "", "", "ws_focus", "t_focus"},
+		"of another task":                     {in("eden", "", ""), "", "t_old", "ws_old", "t_old"},
 		"in focus, which can be none":         {in("dajim", "", ""), "", "", "ws_", ""},
 		"inherited":                           {in("eden", "ws_own", ""), "", "", "ws_own", ""},
 		"inherited, the task alone":           {in("eden", "", "t1"), "", "", "ws_task", "t1"},
@@ -107,13 +135,8 @@ func TestTheTaskInFocusComesBeforeANewWorkSession(t *testing.T) {
 // What is refused belongs to the work session that it would have had, unless that were a new one of which there is nothing else.
 func TestBug13_RefusalsSayWhereTheyBelong(t *testing.T) {
 	t.Parallel()
-	team := setup(t, a2atest.Setting{Asleep: true, Config: `{"tools":{"agentToAgent":{"pairs":[{"from":"*","to":"dajim","allow":false}]}}}`,
-		Focus: func(agent string) (string, string) {
-			if agent == "seum" {
-				return "t_focus", "ws_focus"
-			}
-			return "", ""
-		}})
+	team := setup(t, tasks(a2atest.Setting{Asleep: true, Config: `{"tools":{"agentToAgent":{"pairs":[{"from":"*","to":"dajim","allow":false}]}}}`}))
+	beginTask(team, t, "seum", "t_focus", "ws_focus")
 	in := a2atest.Caller("eden")
 	in.Entry, in.RunID = tool.ByRun, team.Tell("eden", "go")
 	sent := team.MustSend("eden", "seum", "hello", func(r *a2a.Request) { r.From = in })

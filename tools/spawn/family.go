@@ -21,8 +21,9 @@ type family struct {
 // member is a sub-agent.
 type member struct {
 	flows.Row
-	model  string // that answered last
-	tokens int64  // of its newest answer
+	model      string // that answered last
+	tokens     int64  // of its newest answer
+	delegation string // what it does for a task; ""
 }
 
 // read finds the sub-agents that the caller sees, in one transaction.
@@ -70,7 +71,8 @@ func (f *family) add(ctx context.Context, tx *sql.Tx, to []member, row flows.Row
 			m.model = one.Provider + "/" + one.Model
 		}
 	}
-	return append(to, m), nil
+	m.delegation, err = flows.DelegationOf(ctx, tx, row.Seq)
+	return append(to, m), err
 }
 
 // leaf sees whether the caller is a sub-agent that is too far down to start any: it sees those of the session that has started it.

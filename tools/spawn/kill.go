@@ -159,6 +159,7 @@ func (f *family) find(name string) (m *member, why, mend string) {
 	name = strings.ToLower(name)
 	for _, is := range []func(m *member) bool{
 		func(m *member) bool { return m.TargetSessionKey == name || m.JobID == name },
+		func(m *member) bool { return m.Phase.Open() && strings.ToLower(m.Label) == name }, // attempts at the same are called the same
 		func(m *member) bool { return strings.ToLower(m.Label) == name },
 		func(m *member) bool { return m.Label != "" && strings.HasPrefix(strings.ToLower(m.Label), name) },
 		func(m *member) bool { return len(name) >= leastID && strings.HasPrefix(m.JobID, name) },

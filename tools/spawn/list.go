@@ -18,6 +18,8 @@ type listed struct {
 	AgentID     string `json:"agentId"`
 	Label       string `json:"label"` // as it was given, else how the task begins
 	Task        string `json:"task"`  // how it begins
+	TaskID      string `json:"taskId,omitempty"`
+	Delegation  string `json:"delegationId,omitempty"` // what it does for that task
 	Status      string `json:"status"`
 	Reason      string `json:"reason,omitempty"`
 	Runtime     string `json:"runtime"`
@@ -85,7 +87,7 @@ func (s *subagents) listed(m *member, index int) listed {
 	end := cmp.Or(m.EndedAt, s.now.UnixMilli())
 	l := listed{
 		Index: index, RunID: m.JobID, SessionKey: m.TargetSessionKey, AgentID: m.ToAgent, Label: labelOf(m),
-		Task: coordination.Preview(m.Preview, nil, taskLength), Status: statusOf(m), Reason: m.Reason,
+		Task: coordination.Preview(m.Preview, nil, taskLength), TaskID: m.TaskID, Delegation: m.delegation, Status: statusOf(m), Reason: m.Reason,
 		RuntimeMs: max(end-m.CreatedAt, 0), StartedAt: m.CreatedAt, EndedAt: m.EndedAt, Model: m.model, TotalTokens: m.tokens,
 	}
 	l.Runtime, l.StartedAgo = span(l.RuntimeMs), s.ago(m.CreatedAt)

@@ -39,12 +39,14 @@ import (
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/projections/work"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/a2a"
 	"github.com/pronto-lab/openclawd/tools/agents"
 	"github.com/pronto-lab/openclawd/tools/sessions"
 	"github.com/pronto-lab/openclawd/tools/spawn"
+	"github.com/pronto-lab/openclawd/tools/task"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,7 +57,7 @@ const patience = 30 * time.Second
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
 	return []projections.Definition{conversation.Routes(rules), session.Definition(), runs.Definition(), work.Definition(), flows.Definition(),
-		index.Definition(rules), conversation.Definition(rules)}
+		projection.Definition(), index.Definition(rules), conversation.Definition(rules)}
 }
 
 // emptyLog is the file of a log that has its tables.
@@ -69,6 +71,8 @@ type setting struct {
 	config string // of agents.defaults, JSON5
 	rest   string // of the configuration, likewise
 	limits runner.Limits
+	tasks  bool          // agents have tasks, and the tools for them
+	ahead  time.Duration // that the clock is at first
 }
 
 // usual are the rules of all tests: who is told to wait does so at the gate that is named, who is told to hang never answers, and who is told
@@ -123,6 +127,7 @@ func openAt(t testing.TB, path string, set setting) *house {
 	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(errors.Join(err, db.Close()))
 	}
+	h.ahead.Store(set.ahead.Milliseconds())
 	h.put(t)
 	h.wake(t)
 	h.close = sync.OnceFunc(func() {
@@ -154,14 +159,24 @@ func (h *house) put(t testing.TB) {
 		NewID: uuid.NewString, Grace: 100 * time.Millisecond, Limits: h.set.limits,
 		Then: func(tx eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAppend, error) { return h.Then(tx, e) },
 	})
-	h.Coordinator = a2a.New(a2a.Options{Log: h.db, Runs: h.runner, Config: inForce, CheckModel: check, Now: h.now, NewID: uuid.NewString,
-		Jitter: func() float64 { return 0 }, Logger: log})
+	options := a2a.Options{Log: h.db, Runs: h.runner, Config: inForce, CheckModel: check, Now: h.now, NewID: uuid.NewString,
+		Jitter: func() float64 { return 0 }, Logger: log}
+	desk := task.New(task.Options{Log: h.db, Spawner: h, Config: inForce, Now: h.now, NewID: uuid.NewString, NewTaskID: newTaskID})
+	if h.set.tasks {
+		options.Tasks = desk
+	}
+	h.Coordinator = a2a.New(options)
 	own := spawn.Options{Log: h.db, Coordinator: h.Coordinator, Now: h.now, NewID: uuid.NewString}
 	all := append(sessions.Tools(sessions.Options{Log: h.db, Now: h.now, NewID: uuid.NewString, CheckModel: check}), agents.List(), a2a.SendTool(h.Coordinator), h.gates.tool())
+	if h.set.tasks {
+		all = append(all, desk.Tools()...)
+	}
 	if h.box, err = tools.New(tools.Options{Config: inForce, Logger: log, Tools: append(all, spawn.Tools(own)...)}); err != nil {
 		t.Fatal(err)
 	}
 }
+
+func newTaskID() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }
 
 // wake lets the worker begin.
 func (h *house) wake(t testing.TB) {

@@ -71,13 +71,14 @@ type Setting struct {
 	Answer   func(Asked) Answer
 	Models   string // URL of models that answer elsewhere; then Answer is not asked
 	Channels a2a.Channels
-	Focus    func(agent string) (taskID, workSessionID string) // as CurrentTask of a2a.Options
-	Tools    func(*Team) []tools.Tool                          // beside sessions_send
-	Handlers func(*Team) map[string]worker.Handler             // beside those of runs and flows
-	Jitter   float64                                           // default: 1, which makes pauses short
-	Asleep   bool                                              // no worker yet
-	Logs     io.Writer                                         // default: the test's own
-	Drain    time.Duration                                     // how long what is under way may go on when the team is closed
+	Tasks    func(*Team) a2a.Tasks                 // made before the Coordinator
+	Tables   []projections.Definition              // beside Definitions; Empty has them too
+	Tools    func(*Team) []tools.Tool              // beside sessions_send
+	Handlers func(*Team) map[string]worker.Handler // beside those of runs and flows
+	Jitter   float64                               // default: 1, which makes pauses short
+	Asleep   bool                                  // no worker yet
+	Logs     io.Writer                             // default: the test's own
+	Drain    time.Duration                         // how long what is under way may go on when the team is closed
 }
 
 // Team is agents that answer, and write to each other.
@@ -142,17 +143,21 @@ func open(t testing.TB, set Setting, model *Model, clock *Clock) *Team {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projections.Start(t.Context(), log, Definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
+	if _, err := projections.Start(t.Context(), log, append(Definitions(), set.Tables...), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(errors.Join(err, log.Close()))
 	}
 	team := &Team{Log: log, Model: model, Clock: clock, Path: set.Path, t: t, set: set, unleash: func() {},
 		own: slog.New(slog.NewTextHandler(set.Logs, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	team.Configure(set.Config)
 	transport := openai.NewTransport()
-	team.Coordinator = a2a.New(a2a.Options{
-		Log: log, Runs: laterRuns{team}, Config: team.conf.Load, Channels: set.Channels, CurrentTask: set.Focus, Now: clock.Now, NewID: uuid.NewString,
+	options := a2a.Options{
+		Log: log, Runs: laterRuns{team}, Config: team.conf.Load, Channels: set.Channels, Now: clock.Now, NewID: uuid.NewString,
 		Jitter: func() float64 { return set.Jitter }, Logger: team.own,
-	})
+	}
+	if set.Tasks != nil {
+		options.Tasks = set.Tasks(team)
+	}
+	team.Coordinator = a2a.New(options)
 	list := []tools.Tool{a2a.SendTool(team.Coordinator)}
 	if set.Tools != nil {
 		list = append(list, set.Tools(team)...)
@@ -226,6 +231,9 @@ func (team *Team) Configure(over string) {
 	}
 	team.conf.Store(c)
 }
+
+// InForce is the configuration.
+func (team *Team) InForce() *config.Config { return team.conf.Load() }
 
 // usual lets all agents write to each other. Each has a model of its own name.
 func (team *Team) usual() map[string]any {

@@ -1,0 +1,159 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/eventstore"
+	projection "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/tools"
+)
+
+// change is what one call of a tool does to one task.
+type change struct {
+	tool  string
+	call  *tools.Call
+	asked task.Asked
+	// counts has the open tasks of the task's agent counted.
+	counts bool
+	// find gives the task. A new one has an id alone.
+	find func(tx eventstore.Tx) (*task.Task, error)
+	// decide says what happens to it. A *task.Refusal that comes with events is one that they tell of.
+	decide func(tx eventstore.Tx, t *task.Task) ([]task.Event, error)
+}
+
+// changed is a task after a change, or as it was when that was refused.
+type changed struct {
+	task.Task
+	Events []task.Event // of the change; none if it was made before
+	Again  bool         // it was made before, by the same call
+	Open   int          // tasks of its agent that are not over, where the change counts them
+
+	appended []eventstore.NewEvent // Events, as the log gets them
+}
+
+// asks is a change of a task that a call asks for; expect is the version that the task must have, 0 is any.
+func (d *Desk) asks(call *tools.Call, tool string, expect int64) *change {
+	return &change{tool: tool, call: call,
+		asked: task.Asked{By: call.AgentID, SessionKey: call.SessionKey, Expect: expect, Now: d.o.Now().UnixMilli()}}
+}
+
+// change makes a change, once for each call, in one transaction. Errors are *task.Refusal or the log's; what is given is never nil.
+func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
+	var done *changed
+	var refused error
+	var begins bool
+	result, err := d.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
+		done, refused = &changed{}, nil // it may be called again
+		key, err := keyOf(tx, c)
+		if err != nil {
+			return nil, err
+		}
+		stored, known, err := done.before(tx, c, key)
+		if known || err != nil {
+			return nil, err
+		}
+		t, err := c.find(tx)
+		if err != nil {
+			return nil, err
+		}
+		done.Task, begins = *t, t.Status == ""
+		done.Events, err = c.decide(tx, t)
+		if err != nil {
+			if len(done.Events) == 0 {
+				return nil, err
+			}
+			if refused = err; !errors.As(err, new(*task.Refusal)) {
+				return nil, err
+			}
+		}
+		if c.counts {
+			if done.Open, err = projection.OpenOf(tx, ownerOf(t, done.Events)); err != nil {
+				return nil, err
+			}
+		}
+		first := key.event(refused != nil)
+		if refused != nil {
+			_, stored, err = taskOfEvent(tx, first)
+		}
+		if stored || err != nil {
+			return nil, err
+		}
+		return done.appends(c, first)
+	})
+	if err != nil {
+		return done, err
+	}
+	if err := done.fold(result.Events, begins); err != nil {
+		return done, err
+	}
+	return done, refused
+}
+
+// before finds what the same call has changed before. stored says that its event is in the log, known that its task is there too.
+func (done *changed) before(tx eventstore.Tx, c *change, key callKey) (stored, known bool, err error) {
+	taskID, stored, err := taskOfEvent(tx, key.event(false))
+	if !stored || err != nil {
+		return false, false, err
+	}
+	t, known, err := projection.Load(tx, taskID)
+	if !known || err != nil {
+		return true, false, err
+	}
+	done.Task, done.Again = *t, true
+	if c.counts {
+		done.Open, err = projection.OpenOf(tx, t.Agent)
+	}
+	return true, true, err
+}
+
+// fold is how the task stands after what was appended.
+func (done *changed) fold(stored []eventstore.Stored, begins bool) error {
+	over := done.Terminal()
+	for i := range stored {
+		e, at := &done.appended[i], &stored[i]
+		if _, err := done.Apply(e.Type, e.AgentID, e.Data, at.Seq, at.Version, e.TS); err != nil {
+			return fmt.Errorf("fold %s: %w", e.Type, err)
+		}
+	}
+	if begins {
+		done.Open++
+	}
+	if !over && done.Terminal() {
+		done.Open--
+	}
+	return nil
+}
+
+// ownerOf is whose task it is, or is going to be.
+func ownerOf(t *task.Task, events []task.Event) string {
+	if t.Agent != "" || len(events) == 0 {
+		return t.Agent
+	}
+	if added, is := events[0].Data.(coordination.TaskBacklogAdded); is {
+		return added.Assignee
+	}
+	return events[0].AgentID
+}
+
+// appends puts the events of a change at the end of its task's stream. first is the id of the first one; zero for one that the store makes.
+func (done *changed) appends(c *change, first eventstore.ID) ([]eventstore.StreamAppend, error) {
+	if len(done.Events) == 0 {
+		return nil, nil
+	}
+	done.appended = make([]eventstore.NewEvent, len(done.Events))
+	for i, e := range done.Events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", e.Type, err)
+		}
+		done.appended[i] = eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: eventstore.ActorAgent, CausationID: c.call.AskedID,
+			CorrelationID: c.call.ConversationID, Data: data}.WithTS(c.asked.Now)
+	}
+	done.appended[0].ID = first
+	return []eventstore.StreamAppend{{Stream: coordination.TaskStream(done.ID), Expect: eventstore.Exactly(done.Version), Events: done.appended}}, nil
+}

@@ -1,0 +1,84 @@
+package task_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// appends appends an event to a stream.
+func (o *office) appends(stream, typ, agent string, actor eventstore.Actor, data any) {
+	o.t.Helper()
+	text, err := json.Marshal(data)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	e := eventstore.NewEvent{Type: typ, AgentID: agent, Actor: actor, Data: text}.WithTS(o.now().UnixMilli())
+	if _, err := o.db.Append(o.t.Context(), eventstore.StreamAppend{Stream: stream, Events: []eventstore.NewEvent{e}}); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// A task that only a file had goes on with the tools, whatever an imported log says of it, before or after.
+func TestTasksOfFiles(t *testing.T) {
+	t.Parallel()
+	o := setup(t, team)
+	const id = "task_0123456789abcdef0123"
+	imported := func() {
+		o.appends(coordination.TaskStream(id), coordination.TypeTaskUpdated, "ruda", eventstore.ActorImport, map[string]any{"taskId": id, "progressCount": 7})
+	}
+	imported()
+	const path = "workspace-ruda/tasks/" + id + ".md"
+	text := "# Task: " + id + "\n\n## Metadata\n- **Status:** in_progress\n- **Priority:** high\n- **Created:** 2026-02-01T00:00:00.000Z\n\n" +
+		"## Description\n파일의 일\n\n## Steps\n- [>] (s1) one\n- [ ] (s2) two\n\n## Progress\n- begun\n\n## Last Activity\n2026-02-01T01:00:00.000Z\n\n---\n*Managed by task tools*\n"
+	o.appends(coordination.FileStreams+path, coordination.TypeFileImported, "ruda", eventstore.ActorSystem, coordination.FileImported{
+		Context: coordination.Context{EventRole: coordination.RoleObservability}, Path: path, Bytes: int64(len(text)), SHA256: strings.Repeat("0", 64), Text: text})
+	shown := o.task("ruda", id)
+	if shown.text("description") != "파일의 일" || shown.text("status") != "in_progress" || len(shown.list("steps")) != 2 {
+		t.Fatalf("the task is %v", shown)
+	}
+	a := o.does("ruda", "task_update", `{"task_id":%q,"action":"complete_step","step_id":"s1","version":%d}`, id, shown.number("version"))
+	if a.text("currentStep") != "s2" {
+		t.Errorf("updated: %v", a)
+	}
+	imported()
+	o.refuses(task.CodeStopGuard, "ruda", "task_complete", `{"task_id":%q}`, id)
+	o.does("ruda", "task_block", `{"task_id":%q,"reason":"r","unblock_by":["eden"]}`, id)
+	r := o.does("ruda", "task_resume", `{}`) // the file names no work session
+	if !strings.HasPrefix(r.text("workSessionId"), "ws_") || r["previousWorkSessionId"] != nil {
+		t.Errorf("resumed: %v", r)
+	}
+	o.does("ruda", "task_complete", `{"force_complete":true}`)
+	if got := o.task("ruda", id); got.text("status") != "completed" || got.number("version") != len(o.events(id)) {
+		t.Errorf("the task is %v of %d events", got, len(o.events(id)))
+	}
+}
+
+// The original forgot how often a task had gone back to the backlog as soon as it was picked again.
+func TestBug21_ReassignmentsAreRemembered(t *testing.T) {
+	t.Parallel()
+	o := setup(t, team)
+	id := o.starts("ruda", "x")
+	ws := o.task("ruda", id).text("workSessionId")
+	for n := 1; n <= 2; n++ {
+		o.pass(25 * time.Hour)
+		o.appends(coordination.TaskStream(id), coordination.TypeZombieAbandoned, "ruda", eventstore.ActorSystem, coordination.ZombieAbandoned{
+			Context:  coordination.Context{TaskID: id, WorkSessionID: ws, EventRole: coordination.RoleOrchestration},
+			AgeHours: 25, ReassignCount: n, Action: coordination.ZombieMovedToBacklog})
+		if got := o.task("ruda", id); got.text("status") != "backlog" || got.number("reassignCount") != n {
+			t.Fatalf("taken away: %v", got)
+		}
+		o.does("ruda", "task_pick_backlog", `{}`)
+		o.does("ruda", "task_update", `{"progress":"on"}`)
+		o.does("ruda", "task_block", `{"reason":"r","unblock_by":["eden"]}`)
+		o.does("ruda", "task_resume", `{}`)
+		if got := o.task("ruda", id); got.number("reassignCount") != n {
+			t.Errorf("after %d times it has %v", n, got["reassignCount"])
+		}
+	}
+}
