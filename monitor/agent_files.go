@@ -2,57 +2,27 @@ package monitor
 
 import (
 	"cmp"
+	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
 // currentAnswer answers GET /api/agents/:id/current. TaskSummary is the task's title; TaskID is what names it in the file.
 type currentAnswer struct {
-	AgentID     string  `json:"agentId"`
-	HasTask     bool    `json:"hasTask"`
-	Content     *string `json:"content"`
-	TaskSummary *string `json:"taskSummary"`
-	TaskID      *string `json:"taskId"`
-	State       string  `json:"state"` // task, none, error: the last task ended with one
-}
-
-func (s *Server) showCurrent(c echo.Context, agent string) error {
-	current, err := s.opts.Workspace.Current(agent)
-	if err != nil {
-		return unknownAgent(err, agent)
-	}
-	title, err := s.titleOf(agent, &current)
-	if err != nil {
-		return err
-	}
-	a := currentAnswer{AgentID: agent, HasTask: current.State == taskfile.CurrentTask, TaskSummary: orNull(title), TaskID: orNull(current.TaskID),
-		State: current.State}
-	if current.Exists {
-		a.Content = &current.Text
-	}
-	return s.answerFiles(c, a)
-}
-
-// titleOf is what people call the task that an agent is at: the tracker's text, the title of the task in focus, what CURRENT_TASK.md says
-// of it, and only then its id.
-func (s *Server) titleOf(agent string, current *workspace.Current) (string, error) {
-	if current.Current.Text != "" || current.TaskID == "" {
-		return current.Current.Text, nil
-	}
-	task, ok, err := s.opts.Workspace.Task(agent, current.TaskID)
-	switch {
-	case err != nil:
-		return "", unknownAgent(err, agent)
-	case ok && task.Description != taskfile.DefaultDescription:
-		return task.Title(), nil
-	}
-	return cmp.Or(current.Description, current.TaskID), nil
+	AgentID        string  `json:"agentId"`
+	HasTask        bool    `json:"hasTask"`
+	Content        *string `json:"content"` // of CURRENT_TASK.md
+	TaskSummary    *string `json:"taskSummary"`
+	TaskID         *string `json:"taskId"`
+	State          string  `json:"state"` // task, none, error: the last task ended with one
+	DerivedFromSeq int64   `json:"derivedFromSeq,omitempty"`
 }
 
 func orNull(text string) *string {
@@ -64,36 +34,28 @@ func orNull(text string) *string {
 
 // historyAnswer answers GET /api/agents/:id/history.
 type historyAnswer struct {
-	AgentID      string            `json:"agentId"`
-	History      string            `json:"history"` // Markdown
-	Months       []string          `json:"months"`  // newest first
-	CurrentMonth *string           `json:"currentMonth"`
-	HasHistory   bool              `json:"hasHistory"`
-	Invalid      []workspace.Fault `json:"invalid,omitempty"`
+	AgentID        string            `json:"agentId"`
+	History        string            `json:"history"` // Markdown
+	Months         []string          `json:"months"`  // newest first
+	CurrentMonth   *string           `json:"currentMonth"`
+	HasHistory     bool              `json:"hasHistory"`
+	DerivedFromSeq int64             `json:"derivedFromSeq,omitempty"` // the end of the last task in it
+	Invalid        []workspace.Fault `json:"invalid,omitempty"`
 }
 
 // defaultHistory is how many pieces of a month are answered with unless somebody asks for others.
 const defaultHistory = 50
 
-func (s *Server) showHistory(c echo.Context, agent string) error {
-	p := parametersOf(c)
+func showHistory(b board, p *parameters, agent string) (*historyAnswer, error) {
 	limit := p.integer("limit", defaultHistory, 1, maxLimit)
 	month := p.first("month")
 	if month != "" && !workspace.IsMonth(month) {
 		p.refuse("month", month, "give a month such as 2026-02")
 	}
 	if p.err != nil {
-		return p.err
+		return nil, p.err
 	}
-	history, err := s.opts.Workspace.History(agent, month)
-	if err != nil {
-		return unknownAgent(err, agent)
-	}
-	a := historyAnswer{AgentID: agent, Months: append([]string{}, history.Months...), CurrentMonth: orNull(history.Month), Invalid: history.Faults}
-	if a.HasHistory = history.Read != nil; a.HasHistory {
-		a.History = history.Read.Last(int(limit))
-	}
-	return s.answerFiles(c, a)
+	return b.history(agent, month, int(limit))
 }
 
 // plansAnswer answers GET /api/agents/:id/plans.
@@ -104,10 +66,19 @@ type plansAnswer struct {
 	Invalid []workspace.Fault `json:"invalid,omitempty"`
 }
 
-func (s *Server) listPlans(c echo.Context, reading *workspace.Reading, agent string) error {
-	plans, faults, err := reading.Plans(agent)
+// listPlans reads plans from files, whoever keeps the tasks.
+func (s *Server) listPlans(c echo.Context, agent string) error {
+	reading, err := s.opts.Workspace.Begin(c.Request().Context())
 	if err != nil {
-		return unknownAgent(err, agent)
+		return err
+	}
+	defer reading.End()
+	plans, faults, err := reading.Plans(agent)
+	if errors.Is(err, workspace.ErrNoAgent) {
+		err = s.unlessKnown(c.Request().Context(), agent)
+	}
+	if err != nil {
+		return err
 	}
 	slices.SortStableFunc(plans, func(a, b workspace.Plan) int { return cmp.Compare(planTime(&b), planTime(&a)) })
 	list := make([]json.RawMessage, len(plans))
@@ -115,6 +86,23 @@ func (s *Server) listPlans(c echo.Context, reading *workspace.Reading, agent str
 		list[i] = plans[i].JSON
 	}
 	return s.answerFiles(c, plansAnswer{AgentID: agent, Plans: list, Count: len(list), Invalid: faults})
+}
+
+// unlessKnown refuses an agent without a workspace that is not on the board either.
+func (s *Server) unlessKnown(ctx context.Context, agent string) error {
+	if s.opts.OwnTasks == nil {
+		return noAgent(agent)
+	}
+	return s.opts.Store.View(ctx, func(tx *sql.Tx) error {
+		b, err := newLogBoard(ctx, &view{Options: &s.opts, tx: tx}, nil)
+		if err != nil {
+			return err
+		}
+		if there, err := b.has(agent); !there && err == nil {
+			return noAgent(agent)
+		}
+		return err
+	})
 }
 
 // planTime is the latest that a plan says of when it changed, in ms since 1970; 0 where it says nothing.
@@ -126,27 +114,11 @@ func planTime(p *workspace.Plan) float64 {
 // teamStateAnswer answers GET /api/team-state.
 type teamStateAnswer struct {
 	Version       json.RawMessage   `json:"version"`
-	Agents        json.RawMessage   `json:"agents"` // as they are in the file
+	Agents        json.RawMessage   `json:"agents"` // as they are in the file, or teamMember by id
 	LastUpdatedMs float64           `json:"lastUpdatedMs"`
 	Invalid       []workspace.Fault `json:"invalid,omitempty"`
 }
 
 func (s *Server) showTeamState(c echo.Context) error {
-	state, faults, err := s.opts.Workspace.TeamState()
-	if err != nil {
-		return err
-	}
-	a := teamStateAnswer{Version: json.RawMessage("1"), Agents: json.RawMessage("{}"), Invalid: faults}
-	if _, ok := coordination.NumberValue(state["version"]); ok {
-		a.Version = state["version"]
-	}
-	if agents := state["agents"]; len(agents) > 0 && agents[0] == '{' {
-		a.Agents = agents
-	}
-	ok := false
-	if a.LastUpdatedMs, ok = coordination.NumberValue(state["lastUpdatedMs"]); !ok {
-		updated, _ := coordination.StringValue(state["updatedAt"])
-		a.LastUpdatedMs, _ = coordination.ParseTime(updated)
-	}
-	return s.answerFiles(c, a)
+	return s.fromBoard(c, func(b board) (any, error) { return b.team() })
 }

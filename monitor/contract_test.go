@@ -91,6 +91,13 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/milestones", 502},
 		{"/api/milestones/m1", 502},
 		{"/api/milestones/%2e%2e", 404},
+		{"/api/tasks", 200},
+		{"/api/tasks?agent=eden&status=blocked&priority=low&workSessionId=ws_1&open=true&q=x&limit=1", 200},
+		{"/api/tasks?open=1", 400},
+		{"/api/tasks?min_seq=1000", 503},
+		{"/api/tasks/task_nowhere", 404},
+		{"/api/tasks/task_nowhere?min_seq=x", 400},
+		{"/api/tasks/task_nowhere?min_seq=1000", 503},
 		{"/api/runs", 200},
 		{"/api/runs?session=agent:eden:main&agent=eden&state=queued,ok&limit=1", 200},
 		{"/api/runs?state=walking", 400},
@@ -129,6 +136,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
 	}
 	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
+	asked[contract.check(t, http.MethodPost, "/api/tasks/rewrite", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true

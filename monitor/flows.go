@@ -136,7 +136,7 @@ type shownFlow struct {
 
 // showFlow shows a flow with its runs.
 func (s *Server) showFlow(c echo.Context) error {
-	id, err := flowID(c, "")
+	id, err := pathID(c, "")
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ const byAPI = "api" // who has done what is asked for here
 
 // cancelFlow ends a flow. That is on disk when the answer goes out. Who leaves before does not keep it from being done to its end.
 func (s *Server) cancelFlow(c echo.Context) error {
-	id, err := flowID(c, cancelTail)
+	id, err := pathID(c, cancelTail)
 	switch {
 	case err != nil:
 		return err
@@ -71,8 +71,8 @@ func (s *Server) notStopped(ctx context.Context, id string) error {
 		Hint: "GET " + flowsPath + "?open=true lists those that can be stopped"}
 }
 
-// flowID is the id of a flow in a path that ends in tail.
-func flowID(c echo.Context, tail string) (string, error) {
+// pathID is the id of a flow or of a task in a path that ends in tail.
+func pathID(c echo.Context, tail string) (string, error) {
 	id := coordination.TrimJS(idBefore(c, tail))
 	switch {
 	case id == "":

@@ -23,6 +23,7 @@ type healthAnswer struct {
 	Doubts      index.Doubts         `json:"doubts"`
 	Durability  string               `json:"durability,omitempty"`
 	Importing   *importAnswer        `json:"importing,omitempty"` // absent when no log is being imported
+	TaskFiles   *TaskFilesState      `json:"taskFiles,omitempty"` // absent where another gateway keeps them
 	Projections []projections.Status `json:"projections"`
 }
 
@@ -60,6 +61,9 @@ func (s *Server) health(c echo.Context) error {
 			return nil, err
 		}
 		a.Durability, a.Importing = s.opts.Durability, s.importing()
+		if of := s.opts.Operations.TaskFiles; of != nil {
+			a.TaskFiles = of()
+		}
 		if parked(list) {
 			a.Status = "degraded"
 		}

@@ -65,16 +65,16 @@ func (f *feed) Page(ctx context.Context, after, upTo int64) (page *push.Page, er
 		if err != nil {
 			return err
 		}
-		page = v.page(seqs[:len(events)], events, entries)
-		return nil
+		news, err := v.taskNews(ctx, seqs[:len(events)], events)
+		page = v.page(seqs[:len(events)], events, entries, news)
+		return err
 	})
 	return page, err
 }
 
-// page tells of events, first of those that everybody sees, then with our own book-keeping among them.
-func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry) *push.Page {
+// page tells of events, first of those that everybody sees, then with our own book-keeping among them. hints follow them.
+func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry, hints []push.Message) *push.Page {
 	var public, full told
-	var hints []push.Message
 	for _, seq := range seqs {
 		e := events[seq]
 		if e == nil {

@@ -15,6 +15,8 @@ type Operations struct {
 	Reasons func(context.Context) []Reason
 	// Running says how the parts of the program stand that the log knows nothing of.
 	Running func(context.Context) Running
+	// TaskFiles says how the files of tasks are; nil where another gateway keeps them.
+	TaskFiles func() *TaskFilesState
 	// Metrics answers GET /metrics; nil: there is nothing there.
 	Metrics http.Handler
 }
@@ -37,18 +39,19 @@ const (
 
 // Running is how the program around the API stands. What is nil is not done at all.
 type Running struct {
-	Mode      string         `json:"mode"` // produce; follow: another gateway produces
-	API       string         `json:"api,omitempty"`
-	StateDir  string         `json:"stateDir,omitempty"`
-	StartedAt time.Time      `json:"startedAt,omitzero"`
-	Gateway   *GatewayState  `json:"gateway"`
-	Follow    *FollowState   `json:"follow"`
-	Mirror    *MirrorState   `json:"mirror"`
-	Search    *SearchState   `json:"search"`
-	Backup    *BackupState   `json:"backup"`
-	Clients   *ClientsState  `json:"clients"`
-	Config    *ConfigState   `json:"config"`
-	Database  *DatabaseState `json:"database"`
+	Mode      string          `json:"mode"` // produce; follow: another gateway produces
+	API       string          `json:"api,omitempty"`
+	StateDir  string          `json:"stateDir,omitempty"`
+	StartedAt time.Time       `json:"startedAt,omitzero"`
+	Gateway   *GatewayState   `json:"gateway"`
+	Follow    *FollowState    `json:"follow"`
+	Mirror    *MirrorState    `json:"mirror"`
+	Search    *SearchState    `json:"search"`
+	TaskFiles *TaskFilesState `json:"taskFiles"`
+	Backup    *BackupState    `json:"backup"`
+	Clients   *ClientsState   `json:"clients"`
+	Config    *ConfigState    `json:"config"`
+	Database  *DatabaseState  `json:"database"`
 }
 
 // GatewayState is how the WebSocket gateway is doing. Numbers but Clients are since the start.
@@ -88,6 +91,17 @@ type SearchState struct {
 	Seq   int64  `json:"seq"`
 	Lag   int64  `json:"lag"` // events
 	Error string `json:"error,omitempty"`
+}
+
+// TaskFilesState is how far the files of tasks are as the log says. Written and Conflicts are since the start.
+type TaskFilesState struct {
+	Seq       int64    `json:"seq"`
+	Lag       int64    `json:"lag"` // events
+	Written   int64    `json:"written"`
+	Conflicts int64    `json:"conflicts"`         // edits by hand that were kept aside, or undone
+	Failing   int      `json:"failing"`           // tasks, months and focuses whose files cannot be written now
+	Refused   []string `json:"refused,omitempty"` // agents for whom nothing is written, and why
+	Error     string   `json:"error,omitempty"`
 }
 
 // BackupState is how the backups stand.

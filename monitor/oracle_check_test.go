@@ -17,14 +17,14 @@ func TestAnswersEqualANaiveComputation(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 2 {
+	for range oracleLogs {
 		b := setup(t)
 		b.now.Store(int64(at(statusNow)))
-		for _, part := range slices.Collect(slices.Chunk(randomLog(r, 800), 1+r.IntN(400))) {
+		for _, part := range slices.Collect(slices.Chunk(randomLog(r, oracleEvents), 1+r.IntN(oracleEvents/2))) {
 			b.importing(t, part...)
 		}
 		o := newOracle(t, b)
-		for range 25 {
+		for range oracleQuestions {
 			q := ask(r)
 			o.checkEvents(t, b, &q)
 			o.checkSessions(t, b, &q)

@@ -57,6 +57,8 @@ type Options struct {
 	// MilestoneInterval is how often Task-Hub is asked whether its milestones have changed, while somebody is on /ws; negative: never.
 	MilestoneInterval time.Duration
 
+	OwnTasks *OwnTasks // nil: another gateway keeps the tasks, and its files in Workspace say how they stand
+
 	Work  Work  // nil: no agents run here, and nothing can be done about what waits
 	Flows Flows // likewise about flows between agents
 	// Policy says what one agent may do with another, both by their ids; nil: nobody knows. Its errors are *NoAgentError, or are not told.
@@ -154,6 +156,9 @@ func (s *Server) routes() []route {
 		{"", agentsPath + "/*/blocked", "GET /api/agents/:id/blocked", s.showAgent},
 		{"", agentsPath + "/*/plans", "GET /api/agents/:id/plans", s.showAgent},
 		{"", "/api/team-state", "GET /api/team-state", s.showTeamState},
+		{"", taskListPath, "GET /api/tasks", s.listAllTasks},
+		{"", taskListPath + "/*", "GET /api/tasks/:id", s.showAnyTask},
+		{http.MethodPost, taskListPath + "/rewrite", "POST /api/tasks/rewrite", s.rewriteTasks},
 		{"", workspaceFilePath, "", nothing},
 		{http.MethodPost, workspaceFilePath, "POST /api/workspace-file", s.writeFile},
 		{"", milestonesPath, "GET /api/milestones", s.milestones},

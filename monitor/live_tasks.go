@@ -1,0 +1,92 @@
+package monitor
+
+import (
+	"context"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/monitor/push"
+	tasks "github.com/pronto-lab/openclawd/projections/task"
+)
+
+// fileNews is what is told of a file, and stepNews of the steps in a task. The names of files are those of the original, which hears of tasks
+// by them.
+type fileNews struct {
+	Event string `json:"event"` // add, change, unlink
+	File  string `json:"file"`
+}
+
+type stepNews struct {
+	fileNews
+	StepsProgress *taskfile.StepsProgress `json:"stepsProgress"`
+	StepCount     int                     `json:"stepCount"`
+}
+
+// taskNews tells of the tasks that agents keep here, each event once: that the task has changed, how its steps are by now, and that the agent
+// has turned to it or from it. Where another gateway keeps the tasks, whoever watches its files tells it.
+func (v *view) taskNews(ctx context.Context, seqs []int64, events map[int64]*eventstore.Event) (news []push.Message, err error) {
+	if v.OwnTasks == nil {
+		return nil, nil
+	}
+	read := map[string]*tasks.Row{}
+	for _, seq := range seqs {
+		e := events[seq]
+		if e == nil || e.Actor == eventstore.ActorImport || !ofTask(e.Type) {
+			continue
+		}
+		record := v.record(e)
+		row, known := read[record.TaskID]
+		if !known {
+			if row, _, err = tasks.ByID(ctx, v.tx, record.TaskID); err != nil {
+				return nil, err
+			}
+			read[record.TaskID] = row
+		}
+		if row != nil {
+			news = append(news, newsOf(e.Type, row)...)
+		}
+	}
+	return news, nil
+}
+
+// ofTask reports whether events of a type lie in the stream of a task.
+func ofTask(typ string) bool {
+	family, _, _ := strings.Cut(typ, ".")
+	switch family {
+	case "task", "delegation", "unblock", "zombie", "backlog":
+		return true
+	}
+	return false
+}
+
+// newsOf words an event of a task that stands so by now.
+func newsOf(typ string, row *tasks.Row) []push.Message {
+	told := fileNews{"change", row.ID + ".md"}
+	switch typ {
+	case coordination.TypeTaskStarted, coordination.TypeTaskBacklogAdded:
+		told.Event = "add"
+	case coordination.TypeTaskCompleted, coordination.TypeTaskCancelled:
+		told.Event = "unlink"
+	}
+	news := []push.Message{{Type: "task_update", AgentID: row.AgentID, TaskID: row.ID, Data: told}}
+	if steps := row.StepsProgress; steps != nil && told.Event != "unlink" {
+		news = append(news, push.Message{Type: "task_step_update", AgentID: row.AgentID, TaskID: row.ID, Data: stepNews{told, steps, steps.Total}})
+	}
+	if turns(typ) {
+		news = append(news, push.Message{Type: "agent_update", AgentID: row.AgentID, Data: fileNews{"change", "CURRENT_TASK.md"}})
+	}
+	return news
+}
+
+// turns reports whether an agent turns to a task, or from it, with an event of that type.
+func turns(typ string) bool {
+	switch typ {
+	case coordination.TypeTaskStarted, coordination.TypeTaskUpdated, coordination.TypeTaskApproved, coordination.TypeTaskResumed,
+		coordination.TypeTaskBacklogPicked, coordination.TypeBacklogAutoPicked,
+		coordination.TypeTaskBlocked, coordination.TypeTaskCompleted, coordination.TypeTaskCancelled, coordination.TypeZombieAbandoned:
+		return true
+	}
+	return false
+}
