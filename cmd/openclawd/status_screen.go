@@ -49,6 +49,9 @@ func (p *process) writeStatus(r *statusReport) error {
 	if s := r.Search; s != nil {
 		add("search", "%s behind", output.Count(s.Lag, "event"))
 	}
+	if t := r.TaskFiles; t != nil {
+		add("task files", "%s behind, %s written, %s", output.Count(t.Lag, "event"), output.Count(t.Written, "file"), output.Count(t.Conflicts, "conflict"))
+	}
 	if c := r.Clients; c != nil {
 		add("live", "%s connected, %s closed for being slow", output.Count(int64(c.Connected), "client"), output.Thousands(c.SlowCloses))
 	}

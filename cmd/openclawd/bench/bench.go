@@ -56,6 +56,7 @@ func Benchmarks() []Benchmark {
 		{"gateway", "the first hello, answers to many requests at once, 2,000 clients, and what is told to all of them", runGateway},
 		{"runs", "runs of agents through a model server: how many per second, what is lost beside the model's own time, what 10,000 waiting ones cost", runRuns},
 		{"a2a", "flows between agents through a model server: how many against what lanes and limits allow, what is lost beside the model's own time, what 10,000 waiting ones cost", runA2A},
+		{"tasks", "updates of the tasks of 64 agents at once against plain appends, and lists of open tasks beside 100,000 finished ones", runTasks},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
 	}

@@ -46,6 +46,13 @@ func (p *Place) CancelFlow(ctx context.Context, jobID string) (stopped []string,
 	return answer.Stopped, err
 }
 
+// RewriteTasks has the server of the place write the files of all tasks anew, and says how many files that were. Errors are those of change.
+func (p *Place) RewriteTasks(ctx context.Context) (written int, err error) {
+	var answer struct{ Written int }
+	err = p.change(ctx, "/api/tasks/rewrite", &answer)
+	return answer.Written, err
+}
+
 // change posts to the server of the place, and reads its answer, which may be nil for none. The write token that is configured is shown to
 // the API that is named, or to a server that is ours (see GatewayDoor). Errors: *NoServerError, *RefusedError, *settings.Error for a token
 // that the server does not take.

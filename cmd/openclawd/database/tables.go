@@ -12,13 +12,14 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 // Projections lists the projections that this binary runs, decision tables first.
 func Projections(rules coordination.Rules) []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(),
+		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
 		index.Definition(rules), conversation.Definition(rules),
 	}
 }

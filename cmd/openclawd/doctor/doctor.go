@@ -46,6 +46,7 @@ func Examine(ctx context.Context, who Patient) ([]Finding, error) {
 	c.checkConfig()
 	c.checkServer(ctx)
 	c.checkGateway(ctx)
+	c.checkTaskFiles()
 	c.checkClock()
 	c.checkDirectories()
 	c.checkDatabase(ctx)

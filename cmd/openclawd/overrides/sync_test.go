@@ -73,6 +73,7 @@ func TestFileFollowsTheLog(t *testing.T) {
 	if err := os.Chmod(b.path, 0o604); err != nil {
 		t.Fatal(err)
 	}
+	b.look(t) // a look that was under way has seen the mode of before, and would write the file with it
 	b.say(t, "ws_1", "", "")
 	b.say(t, "ws/<2> 작업", "", "")
 	b.until(t, "emptied", func() bool { return b.text() == "{}\n" })

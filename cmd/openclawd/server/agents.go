@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	crand "crypto/rand"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -27,6 +28,7 @@ import (
 	agenttools "github.com/pronto-lab/openclawd/tools/agents"
 	sessiontools "github.com/pronto-lab/openclawd/tools/sessions"
 	"github.com/pronto-lab/openclawd/tools/spawn"
+	"github.com/pronto-lab/openclawd/tools/task"
 )
 
 // runDrainTime is how long runs under way may go on once the program is told to end.
@@ -61,15 +63,16 @@ func (p *Program) openAgents() error {
 		_, err := models.of(inForce()).Open(ref)
 		return err
 	}
+	desk := task.New(task.Options{Log: p.log, Spawner: laterSpawns{a}, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newTaskID})
 	a.coordinator = a2a.New(a2a.Options{
-		Log: p.log, Runs: laterRuns{a}, Config: inForce, CheckModel: checkModel, CurrentTask: p.currentTask,
+		Log: p.log, Runs: laterRuns{a}, Config: inForce, CheckModel: checkModel, Tasks: desk,
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger,
 	})
 	subagents := spawn.Options{Log: p.log, Coordinator: a.coordinator, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
-	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Tools: slices.Concat(
+	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: desk.Guard, Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
-		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator)}, spawn.Tools(subagents))})
+		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator)}, spawn.Tools(subagents), desk.Tools())})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}
@@ -97,6 +100,20 @@ func (l laterRuns) Ask(tx eventstore.Tx, ask run.Ask, now time.Time) ([]eventsto
 
 func (l laterRuns) Stop(ctx context.Context, stop run.Stop) ([]string, error) {
 	return l.agents.runner.Stop(ctx, stop)
+}
+
+// laterSpawns has the desk of tasks ask the coordinator, which is made after it: the coordinator keeps its account of what is delegated there.
+type laterSpawns struct{ agents *agents }
+
+func (l laterSpawns) Spawn(ctx context.Context, r a2a.SpawnRequest) (a2a.SpawnResult, error) {
+	return l.agents.coordinator.Spawn(ctx, r)
+}
+
+// newTaskID is the id of a task that nobody has had.
+func newTaskID() string {
+	var id [10]byte
+	_, _ = crand.Read(id[:]) // never fails
+	return fmt.Sprintf("task_%x", id)
 }
 
 // pools are the lanes of a configuration, in which a run that waits for another one's answer takes no place, and the pool of flows.

@@ -99,11 +99,27 @@ func (p *Program) newMonitor() *monitor.Server {
 		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
 		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.Monitor(), Durability: string(p.log.Durability()),
 		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
-		Flows: p.agents.flowsOf(),
+		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(),
 		Policy: func(from, to string) (monitor.Policy, error) {
 			return Explain(p.newConfiguration().InForce(), from, to)
 		},
 	})
+}
+
+// ownTasks is what the API says of tasks that agents keep here; nil where another gateway keeps them.
+func (p *Program) ownTasks() *monitor.OwnTasks {
+	if p.taskFiles == nil {
+		return nil
+	}
+	return &monitor.OwnTasks{Team: p.team, Home: p.workspaceOf, Files: p.taskFiles.keeper}
+}
+
+// team lists the agents of the configuration in force.
+func (p *Program) team() (members []monitor.Member) {
+	for _, a := range p.newConfiguration().InForce().Agents {
+		members = append(members, monitor.Member{ID: a.ID, Role: a.Role})
+	}
+	return members
 }
 
 func (p *Program) mode() string {

@@ -38,7 +38,8 @@ type facts struct {
 	following bool
 	follow    followStatus
 	mirror    mirrorState
-	search    *monitor.SearchState // nil: there is no search
+	search    *monitor.SearchState    // nil: there is no search
+	taskFiles *monitor.TaskFilesState // nil: another gateway keeps them
 	push      push.Stats
 	gateway   *gatewayFacts // nil: none is open
 	lanes     []work.Lane
@@ -58,7 +59,7 @@ type facts struct {
 func (p *Program) facts(ctx context.Context) *facts {
 	f := &facts{
 		at: p.opts.Now(), gauges: p.log.Gauges(), following: p.opts.Follow, follow: p.followStatus(), mirror: p.mirrorStatus(ctx),
-		search: p.searchState(), push: p.monitor.PushStats(), gateway: p.gatewayFacts(), backup: p.backups.State(), overdue: p.backups.Overdue(),
+		search: p.searchState(), taskFiles: p.taskFilesState(ctx), push: p.monitor.PushStats(), gateway: p.gatewayFacts(), backup: p.backups.State(), overdue: p.backups.Overdue(),
 		config: p.configStatus(), overrides: p.overrides.Problem(),
 	}
 	if a := p.agents; a != nil {
@@ -108,11 +109,13 @@ const (
 )
 
 // warnings are the codes of reasons that do not keep the program from being ready: what clients get is right.
-var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown"}
+var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown",
+	"task_files_failing", "task_files_refused"}
 
 // reasons lists what keeps the program from doing its whole work, or soon may.
 func (f *facts) reasons() []monitor.Reason {
-	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons(), f.workReasons())
+	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons(), f.workReasons(),
+		f.taskFileReasons())
 	for i := range list {
 		list[i].Severity = monitor.SeverityError
 		if slices.Contains(warnings, list[i].Code) {
@@ -237,9 +240,10 @@ func (f *facts) workReasons() (list []monitor.Reason) {
 // operations is what the program tells operators through the API.
 func (p *Program) operations() monitor.Operations {
 	return monitor.Operations{
-		Reasons: func(ctx context.Context) []monitor.Reason { return p.facts(ctx).reasons() },
-		Running: p.running,
-		Metrics: p.metrics(),
+		Reasons:   func(ctx context.Context) []monitor.Reason { return p.facts(ctx).reasons() },
+		Running:   p.running,
+		TaskFiles: func() *monitor.TaskFilesState { return p.taskFilesState(context.Background()) },
+		Metrics:   p.metrics(),
 	}
 }
 
@@ -265,6 +269,7 @@ func (p *Program) running(ctx context.Context) monitor.Running {
 	if backups.Last != nil {
 		r.Backup.Last, r.Backup.LastSeq = backups.Last.Time, backups.Last.Seq
 	}
+	r.TaskFiles = p.taskFilesState(ctx)
 	if m := p.mirrorStatus(ctx); m.On {
 		r.Mirror = &monitor.MirrorState{File: m.File, Seq: m.Seq, Lag: m.Lag, Lines: m.Lines, Foreign: m.Foreign, Error: m.Error}
 	}

@@ -45,6 +45,8 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"config_invalid":        {config: configStatus{Error: "no"}},
 		"search_failing":        {search: &monitor.SearchState{Error: "no"}},
 		"search_behind":         {search: &monitor.SearchState{Lag: 20_000}},
+		"task_files_failing":    {taskFiles: &monitor.TaskFilesState{Failing: 1, Error: "no"}},
+		"task_files_refused":    {taskFiles: &monitor.TaskFilesState{Refused: []string{"eden: no"}}},
 		"backup_failed":         {backup: backup.State{Error: "no"}},
 		"backup_overdue":        {backup: backup.State{Last: &backup.Backup{}}, overdue: true},
 		"gateway_ended":         {gateway: &gatewayFacts{ended: errors.New("no")}},

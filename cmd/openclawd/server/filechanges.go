@@ -3,8 +3,9 @@ package server
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -21,34 +22,40 @@ type changeStore interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// noteEvery is how often one file is noted at most.
-const noteEvery = time.Minute
+// How often one file is noted at most.
+const (
+	noteEvery     = time.Minute
+	noteTextEvery = time.Second // of one that tells of tasks
+)
 
 // changeLog notes each change of a file in the log once, also across restarts: what the log said last of a file is compared with what is
 // there. A file that the log does not know yet is an addition. Changes that follow each other before they could be noted are one, and
-// so are those of a file within noteEvery of its being noted: a program that writes a file all the time must not flood the log.
+// so are those of a file within noteEvery of its being noted: a program that writes a file all the time must not flood the log. Of files that
+// tell of tasks the log keeps what they say, and hears sooner.
 type changeLog struct {
 	log     changeStore
-	gone    func(path string) bool // whether a file that was not found has gone
+	gone    func(path string) bool            // whether a file that was not found has gone
+	read    func(path string) ([]byte, error) // gives a file that tells of tasks
 	now     func() time.Time
 	begun   bool
 	there   []workspace.Change          // what begin was given, until it could compare
 	noted   map[string]notedFile        // by path: what the log says
 	pending map[string]workspace.Change // by path: what it does not say yet
-	lately  map[string]time.Time        // by path: when it was noted, if that is less than noteEvery ago
+	resting map[string]time.Time        // by path: until when it is not noted again
 }
 
 // notedFile is what the log said last of a file.
 type notedFile struct {
 	agent, taskID string
 	sum           string
-	bytes         int64
+	bytes         int64  // -1 where it is not known
 	essence       string // "" where it is not known
+	told          bool   // with what it says
 }
 
-func newChangeLog(log changeStore, gone func(path string) bool, now func() time.Time) *changeLog {
-	return &changeLog{log: log, gone: gone, now: now, noted: map[string]notedFile{}, pending: map[string]workspace.Change{},
-		lately: map[string]time.Time{}}
+func newChangeLog(log changeStore, gone func(path string) bool, read func(path string) ([]byte, error), now func() time.Time) *changeLog {
+	return &changeLog{log: log, gone: gone, read: read, now: now, noted: map[string]notedFile{}, pending: map[string]workspace.Change{},
+		resting: map[string]time.Time{}}
 }
 
 // begin compares all files that are there with what the log says. If it cannot read the log, the next append begins. The first change from
@@ -56,7 +63,7 @@ func newChangeLog(log changeStore, gone func(path string) bool, now func() time.
 func (l *changeLog) begin(ctx context.Context, there []workspace.Change) error {
 	l.there = there
 	err := l.append(ctx)
-	clear(l.lately)
+	clear(l.resting)
 	return err
 }
 
@@ -108,7 +115,10 @@ func (l *changeLog) isNews(c *workspace.Change) bool {
 	if known && c.Essence != "" && c.Essence == file.essence {
 		return false
 	}
-	return !known || file.sum != c.SHA256 || file.bytes != c.Bytes
+	if !known || file.sum != c.SHA256 || file.bytes >= 0 && file.bytes != c.Bytes {
+		return true
+	}
+	return !file.told && c.Bytes <= workspace.MaxFileBytes && tellsOfTasks(c)
 }
 
 // learn keeps the essence of a file that is as the log says, which does not say that.
@@ -119,74 +129,79 @@ func (l *changeLog) learn(c *workspace.Change) {
 	}
 }
 
-// append stores what is pending of files that were not noted lately, a bounded number of events at a time.
+// append stores what is pending of files that do not rest, a bounded number of events, and of bytes, at a time.
 func (l *changeLog) append(ctx context.Context) error {
-	const batch = 200
+	const (
+		batch      = 200
+		batchBytes = 1 << 20
+	)
 	if err := l.compare(ctx); err != nil {
 		return err
 	}
 	now := l.now()
-	maps.DeleteFunc(l.lately, func(_ string, at time.Time) bool { return now.Sub(at) >= noteEvery })
+	maps.DeleteFunc(l.resting, func(_ string, until time.Time) bool { return !now.Before(until) })
 	due := slices.DeleteFunc(slices.Sorted(maps.Keys(l.pending)), func(path string) bool {
-		_, late := l.lately[path]
-		return late
+		_, resting := l.resting[path]
+		return resting
 	})
-	for paths := range slices.Chunk(due, batch) {
-		appends := make([]eventstore.StreamAppend, len(paths))
-		for i, path := range paths {
-			c := l.pending[path]
-			event, err := l.event(&c)
-			if err != nil {
+	for len(due) > 0 {
+		var notes []note
+		for bytes := 0; len(due) > 0 && len(notes) < batch && bytes < batchBytes; due = due[1:] {
+			c := l.pending[due[0]]
+			n, err := l.note(&c)
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // the next look finds it gone
+				continue
+			case err != nil:
 				return err
 			}
-			appends[i] = eventstore.StreamAppend{Stream: coordination.FileStream(path), Events: []eventstore.NewEvent{event}}
+			notes, bytes = append(notes, n), bytes+len(n.event.Data)
 		}
-		if _, err := l.log.Append(ctx, appends...); err != nil {
-			return fmt.Errorf("note changes of files: %w", err)
-		}
-		for _, path := range paths {
-			l.settle(path, now)
+		if err := l.store(ctx, notes, now); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (l *changeLog) settle(path string, now time.Time) {
-	c := l.pending[path]
-	delete(l.pending, path)
-	l.lately[path] = now
-	if c.Op == workspace.OpUnlink {
-		delete(l.noted, path)
-		return
+// store appends what is noted, and keeps it in mind.
+func (l *changeLog) store(ctx context.Context, notes []note, now time.Time) error {
+	if len(notes) == 0 {
+		return nil
 	}
-	l.noted[path] = notedFile{agent: c.Agent, taskID: c.TaskID, sum: c.SHA256, bytes: c.Bytes, essence: c.Essence}
-}
-
-// event says what happened since the log last spoke of the file.
-func (l *changeLog) event(c *workspace.Change) (eventstore.NewEvent, error) {
-	change := c.Op
-	if _, known := l.noted[c.Path]; change != workspace.OpUnlink {
-		change = workspace.OpAdd
-		if known {
-			change = workspace.OpChange
+	appends := make([]eventstore.StreamAppend, len(notes))
+	for i := range notes {
+		appends[i] = eventstore.StreamAppend{Stream: coordination.FileStream(notes[i].change.Path), Events: []eventstore.NewEvent{notes[i].event}}
+	}
+	if _, err := l.log.Append(ctx, appends...); err != nil {
+		return fmt.Errorf("note changes of files: %w", err)
+	}
+	for i := range notes {
+		c := &notes[i].change
+		delete(l.pending, c.Path)
+		rest := noteEvery
+		if tellsOfTasks(c) {
+			rest = noteTextEvery
+		}
+		l.resting[c.Path] = now.Add(rest)
+		if c.Op == workspace.OpUnlink {
+			delete(l.noted, c.Path)
+		} else {
+			l.noted[c.Path] = notes[i].file
 		}
 	}
-	data, err := json.Marshal(coordination.FileChanged{
-		Context: coordination.Context{TaskID: c.TaskID, EventRole: coordination.RoleObservability},
-		Path:    c.Path, Change: change, Bytes: c.Bytes, SHA256: c.SHA256,
-	})
-	if err != nil {
-		return eventstore.NewEvent{}, fmt.Errorf("write event of %s: %w", c.Path, err)
-	}
-	return eventstore.NewEvent{Type: coordination.TypeFileChanged, AgentID: c.Agent, TS: c.Time, Data: data}, nil
+	return nil
 }
 
-// readNoted reads what the log said last of each file that was there then.
+// readNoted reads what the log said last of each file that was there then. What we have written ourselves, while we produced, is known with what
+// it says.
 func readNoted(ctx context.Context, log changeStore) (map[string]notedFile, error) {
 	const (
 		page  = 500
-		query = `SELECT s.name, e.agent_id, coalesce(e.data, '{}') FROM streams s
-			JOIN events e ON e.stream_id = s.id AND e.version = (SELECT max(version) FROM events WHERE stream_id = s.id)
+		query = `SELECT s.name, e.type, e.agent_id, coalesce(e.data ->> '$.path', ''), coalesce(e.data ->> '$.change', ''),
+				coalesce(e.data ->> '$.taskId', ''), coalesce(e.data ->> '$.sha256', ''), coalesce(e.data ->> '$.bytes', 0),
+				coalesce(json_type(e.data, '$.text') = 'text', 0)
+			FROM streams s JOIN events e ON e.stream_id = s.id AND e.version = (SELECT max(version) FROM events WHERE stream_id = s.id)
 			WHERE s.name > ? AND s.name < ? ORDER BY s.name LIMIT ?`
 	)
 	end := strings.TrimSuffix(coordination.FileStreams, "/") + "0" // what follows the slash
@@ -200,13 +215,19 @@ func readNoted(ctx context.Context, log changeStore) (map[string]notedFile, erro
 			}
 			defer rows.Close()
 			for ; rows.Next(); n++ {
-				var agent, data string
-				if err := rows.Scan(&after, &agent, &data); err != nil {
+				var (
+					typ, path, change string
+					f                 notedFile
+				)
+				if err := rows.Scan(&after, &typ, &f.agent, &path, &change, &f.taskID, &f.sum, &f.bytes, &f.told); err != nil {
 					return err
 				}
-				var f coordination.FileChanged
-				if json.Unmarshal([]byte(data), &f) == nil && f.Path != "" && f.Change != workspace.OpUnlink {
-					noted[f.Path] = notedFile{agent: agent, taskID: f.TaskID, sum: f.SHA256, bytes: f.Bytes}
+				if typ == coordination.TypeFileWritten { // the log had the text before the file
+					f.bytes, f.told = -1, true
+				}
+				gone := change == workspace.OpUnlink || typ == coordination.TypeFileWritten && f.sum == ""
+				if path != "" && !gone && typ != coordination.TypeFileConflict {
+					noted[path] = f
 				}
 			}
 			return rows.Err()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,7 +113,7 @@ func TestFileChangesWaitForTheLog(t *testing.T) {
 	t.Parallel()
 	b := newFiles(t).noting(t)
 	log := &stubbornLog{DB: b.log, refuse: 3}
-	l := newChangeLog(log, hasGone, time.Now)
+	l := newChangeLog(log, hasGone, noFile, time.Now)
 	change := func(path, op, sum string) []workspace.Change {
 		return []workspace.Change{{Path: path, Op: op, Bytes: 1, SHA256: sum}}
 	}
@@ -142,7 +143,7 @@ func TestFileThatChangesAllTheTimeIsNotedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	b := newFiles(t).noting(t)
 	now := time.Now()
-	l := newChangeLog(b.log, hasGone, func() time.Time { return now })
+	l := newChangeLog(b.log, hasGone, noFile, func() time.Time { return now })
 	change := func(path, op, sum string) {
 		t.Helper()
 		l.add([]workspace.Change{{Path: path, Op: op, Bytes: 1, SHA256: sum}})
@@ -182,7 +183,7 @@ func TestHeartbeatsAreNotNoted(t *testing.T) {
 	}
 	run := func(there []workspace.Change, later ...[]workspace.Change) {
 		t.Helper()
-		l := newChangeLog(b.log, hasGone, time.Now)
+		l := newChangeLog(b.log, hasGone, noFile, time.Now)
 		if err := l.begin(t.Context(), there); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestFileThatWasOnlyNotFoundIsNoRemoval(t *testing.T) {
 	there := []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}, {Path: "b", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"},
 		{Path: "c", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}}
 	for _, found := range [][]workspace.Change{there, there[:1]} {
-		l := newChangeLog(b.log, func(path string) bool { return path == "c" }, time.Now)
+		l := newChangeLog(b.log, func(path string) bool { return path == "c" }, noFile, time.Now)
 		if err := l.begin(t.Context(), found); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +224,7 @@ func TestEmptyDirectoryIsNoRemoval(t *testing.T) {
 	b := newFiles(t).noting(t)
 	there := []workspace.Change{{Path: "a", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}, {Path: "b", Op: workspace.OpAdd, Bytes: 1, SHA256: "1"}}
 	for _, found := range [][]workspace.Change{there, nil, there[:1]} {
-		if err := newChangeLog(b.log, hasGone, time.Now).begin(t.Context(), found); err != nil {
+		if err := newChangeLog(b.log, hasGone, noFile, time.Now).begin(t.Context(), found); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,3 +249,6 @@ func (s *stubbornLog) Append(ctx context.Context, appends ...eventstore.StreamAp
 
 // hasGone says of every file that it has gone.
 func hasGone(string) bool { return true }
+
+// noFile has nothing to read.
+func noFile(string) ([]byte, error) { return nil, fs.ErrNotExist }

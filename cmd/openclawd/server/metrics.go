@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -53,6 +54,7 @@ func newFigures(take func() *facts) *figures {
 	c.addLog()
 	c.addTables()
 	c.addSurroundings()
+	c.addTaskFiles()
 	c.addGateway()
 	c.addWork()
 	c.addFlows()
@@ -123,6 +125,20 @@ func eachTable(value func(projections.Status) float64) func(*facts, func(float64
 			tell(value(s), s.Name)
 		}
 	}
+}
+
+func (c *figures) addTaskFiles() {
+	each := func(kind prometheus.ValueType, name, help string, value func(*monitor.TaskFilesState) int64) {
+		c.add(kind, name, help, nil, func(f *facts, tell func(float64, ...string)) {
+			if f.taskFiles != nil {
+				tell(float64(value(f.taskFiles)))
+			}
+		})
+	}
+	each(prometheus.GaugeValue, "task_files_lag_events", "Events that the files of tasks are behind the log.", func(s *monitor.TaskFilesState) int64 { return s.Lag })
+	each(prometheus.GaugeValue, "task_files_failing", "Tasks, months and focuses whose files cannot be written now.", func(s *monitor.TaskFilesState) int64 { return int64(s.Failing) })
+	each(prometheus.CounterValue, "task_files_written_total", "Files of tasks written since the start.", func(s *monitor.TaskFilesState) int64 { return s.Written })
+	each(prometheus.CounterValue, "task_files_conflicts_total", "Edits by hand that were kept aside, or undone, since the start.", func(s *monitor.TaskFilesState) int64 { return s.Conflicts })
 }
 
 func (c *figures) addSurroundings() {

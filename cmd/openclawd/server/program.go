@@ -81,6 +81,7 @@ type Program struct {
 	monitor   *monitor.Server
 	gateway   *gatewayPort // nil where none is open
 	agents    *agents      // nil where another gateway produces
+	taskFiles *taskFiles   // likewise
 	logs      *keptLog
 	watcher   *watch.Watcher
 	follower  *ndjson.Follower
@@ -152,6 +153,7 @@ func (p *Program) run(ctx context.Context) error {
 	if err := p.openAgents(); err != nil {
 		return err
 	}
+	p.openTaskFiles(ctx)
 	p.agents.resume(ctx)
 	p.monitor = p.newMonitor()
 	p.newGateway()

@@ -22,6 +22,7 @@ func (p *Program) services() []service {
 		{"search", p.feedSearch},
 		{"follow", p.followLogs},
 		{"workspaces", p.watchWorkspaces},
+		{"task files", p.runTaskFiles},
 		{"backups", p.backups.Run},
 		{"mirror", p.runMirror},
 		{"category overrides", p.overrides.Run},

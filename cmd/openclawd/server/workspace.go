@@ -19,13 +19,14 @@ import (
 const maxWatched = 1_000
 
 // workspaces tells everybody who is connected of changes of the files that agents and people edit, and, where another gateway produces
-// the events, notes them in the log. Nothing is written to the files.
+// the events, notes them in the log. Where we do, the log tells of tasks: a change of their files may be an edit by hand, and is checked.
 type workspaces struct {
 	stateDir string
 	seen     *workspace.Watch
 	watcher  *watch.Watcher
 	publish  func(push.Message)
-	changes  *changeLog // nil where changes are not noted
+	changes  *changeLog               // nil where changes are not noted
+	check    func(agent, name string) // of a file of tasks, by its name in the agent's workspace; nil where another gateway keeps these
 	logger   *slog.Logger
 
 	places  map[string]context.CancelFunc // that are looked at, with what ends their being watched; nil where the system does not report
@@ -38,8 +39,10 @@ type workspaces struct {
 
 // newWorkspace is the state directory as agents and people edit it. The database, which is open, may lie there, even in a workspace. So
 // may what belongs to it: beside the name that we were given, and beside the file that this stands for.
-func (p *Program) newWorkspace() *workspace.Dir {
-	var opts workspace.Options
+func (p *Program) newWorkspace() *workspace.Dir { return workspace.New(p.opts.StateDir, p.reserved()) }
+
+// reserved is where the database and what belongs to it lie.
+func (p *Program) reserved() (opts workspace.Options) {
 	for _, db := range []string{p.opts.DB, p.log.Path()} {
 		search := database.SearchFile(db)
 		opts.Reserved = append(opts.Reserved, db, db+"-wal", db+"-shm", db+".lock", database.PositionsFile(db), database.MirrorFile(db),
@@ -49,7 +52,7 @@ func (p *Program) newWorkspace() *workspace.Dir {
 	if dir := p.opts.Backups.Dir; dir != "" {
 		opts.ReservedDirs = append(opts.ReservedDirs, dir)
 	}
-	return workspace.New(p.opts.StateDir, opts)
+	return opts
 }
 
 func (p *Program) watchWorkspaces(ctx context.Context) error {
@@ -59,9 +62,17 @@ func (p *Program) watchWorkspaces(ctx context.Context) error {
 		places: map[string]context.CancelFunc{}, dirty: make(chan string), begun: make(chan struct{}),
 	}
 	if p.opts.Follow {
-		w.changes = newChangeLog(p.log, w.seen.Gone, time.Now)
+		w.changes = newChangeLog(p.log, w.seen.Gone, w.read, time.Now)
+	} else {
+		w.check = p.taskFiles.keeper.Check
 	}
 	return w.run(ctx)
+}
+
+// read gives a file of tasks.
+func (w *workspaces) read(path string) ([]byte, error) {
+	own, name, _ := strings.Cut(path, "/")
+	return workspace.NewHome(filepath.Join(w.stateDir, own)).Read(name)
 }
 
 // run watches until ctx ends. What is there when it begins is news to the log at most.
@@ -161,6 +172,11 @@ func (w *workspaces) look(ctx context.Context, place string) {
 		return
 	}
 	for i := range changes {
+		if c := &changes[i]; w.check != nil && (c.Kind == workspace.KindTask || c.Kind == workspace.KindCurrent || c.Kind == workspace.KindHistory) {
+			_, name, _ := strings.Cut(c.Path, "/")
+			w.check(c.Agent, name)
+			continue
+		}
 		for _, m := range messagesOf(&changes[i]) {
 			w.publish(m)
 		}

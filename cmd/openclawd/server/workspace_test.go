@@ -44,7 +44,7 @@ func (b *filesBundle) watching(t *testing.T, interval time.Duration) (stop func(
 	w := &workspaces{stateDir: b.dir, seen: workspace.New(b.dir, workspace.Options{}).NewWatch(), watcher: watcher, logger: logger,
 		publish: func(m push.Message) { b.told <- m }, places: map[string]context.CancelFunc{}, dirty: make(chan string), begun: make(chan struct{})}
 	if b.log != nil {
-		w.changes = newChangeLog(b.log, w.seen.Gone, time.Now)
+		w.changes = newChangeLog(b.log, w.seen.Gone, w.read, time.Now)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)

@@ -1,0 +1,292 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/gateway/client"
+	"github.com/pronto-lab/openclawd/projections/task"
+)
+
+// workedAt is what a client knows of a task: what was acknowledged.
+type workedAt struct {
+	id, agent, description string
+	lines                  []string // of progress
+	over                   bool
+}
+
+// asked is a call that a client makes, and what it does to the task if it is done.
+type asked struct {
+	of     *workedAt
+	key    string // of idempotency
+	params map[string]any
+	line   string
+	over   bool
+}
+
+// busyClient keeps tasks in the name of an agent.
+type busyClient struct {
+	agent   string
+	tasks   []*workedAt
+	pending *asked // has had no answer
+	r       *rand.Rand
+}
+
+// Clients start tasks, work at them and end them while the server is killed, again and again. What was acknowledged is there afterwards, once; so
+// is what had no answer and is asked for again; and the files of tasks are as the log says, each task that is over once in the history.
+func TestCrashWhileTasksAreKept(t *testing.T) {
+	t.Parallel()
+	rounds, base := crashSetting(t, storetest.EnvCrashRounds, talkRounds), crashSetting(t, storetest.EnvCrashSeedBase, rand.Uint64())
+	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, base)
+	dir := gatewayHome(t)
+	agents := []string{"eden", "main", "seum"}
+	var clients []*busyClient
+	for i := range 2 * len(agents) { // two for each agent: they must not be in each other's way
+		clients = append(clients, &busyClient{agent: agents[i%len(agents)]})
+	}
+	acknowledged := 0
+	for round := range rounds {
+		r := rand.New(rand.NewPCG(base+round, 2))
+		n := keepUntilKilled(t, startVictim(t, dir), clients, r)
+		acknowledged += n
+		t.Logf("round %d, seed %d: %d acknowledged", round+1, base+round, n)
+
+		p := startReloading(t, nil, func(o *Options) {
+			o.StateDir, o.DB, o.Gateway = dir, filepath.Join(dir, database.Name), "127.0.0.1:0"
+		})
+		checkTaskFiles(t, "after the kill", p.Program, agents...)
+		asks := connect(t, gatewayURL(p.gatewayAddress()))
+		for _, c := range clients {
+			c.repeats(t, asks)
+		}
+		checkKept(t, p.Program, clients)
+		checkTaskFiles(t, "when all is asked for again", p.Program, agents...)
+		checkHistories(t, p.Program, clients, agents)
+		if err := errors.Join(asks.Close(), p.stop()); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", base+round)
+		}
+	}
+	if acknowledged == 0 {
+		t.Error("nothing was acknowledged")
+	}
+}
+
+// keepUntilKilled has all clients work, kills the server after a number of answers and a little while, and returns how many there were.
+func keepUntilKilled(t *testing.T, v *victim, clients []*busyClient, r *rand.Rand) (acknowledged int) {
+	t.Helper()
+	answers := make(chan struct{})
+	working := sync.WaitGroup{}
+	for _, c := range clients {
+		conn := connect(t, v.url)
+		c.r = rand.New(rand.NewPCG(r.Uint64(), 3))
+		working.Go(func() { c.works(t, conn, answers) })
+	}
+	go func() {
+		working.Wait()
+		close(answers)
+	}()
+	enough, soon := 1+r.IntN(1<<r.IntN(9)), time.Duration(r.Int64N(int64(300*time.Millisecond))) // so long as files take, too
+	timer := time.AfterFunc(2*time.Second, v.kill)
+	defer timer.Stop()
+	for range answers {
+		if acknowledged++; acknowledged == enough {
+			timer.Reset(soon)
+		}
+	}
+	v.kill()
+	return acknowledged
+}
+
+// works changes tasks until the connection is gone.
+func (c *busyClient) works(t *testing.T, conn *client.Client, answers chan<- struct{}) {
+	for {
+		c.pending = c.next()
+		answer, err := c.pending.ask(conn)
+		if err != nil {
+			var closed *client.ClosedError
+			if !errors.As(err, &closed) {
+				t.Errorf("%+v: %v", c.pending, err)
+			}
+			return
+		}
+		c.acknowledges(t, answer)
+		answers <- struct{}{}
+	}
+}
+
+// next is what the client asks for next.
+func (c *busyClient) next() *asked {
+	a := &asked{key: fmt.Sprintf("%x", c.r.Uint64())}
+	args := map[string]any{}
+	open := slices.DeleteFunc(slices.Clone(c.tasks), func(w *workedAt) bool { return w.over })
+	name := "task_update"
+	switch n := c.r.IntN(8); {
+	case len(open) == 0 || len(open) < 3 && n == 0:
+		name, a.line = "task_start", "Task started"
+		a.of = &workedAt{agent: c.agent, description: c.agent + " is to do\n## " + a.key}
+		args = map[string]any{"description": a.of.description, "steps": []map[string]string{{"content": "one"}, {"content": "two"}}}
+	case n == 1:
+		name, a.line, a.over = "task_complete", "Task completed", true
+		args = map[string]any{"force_complete": true, "summary": "came of it: " + a.key}
+	case n == 2:
+		name, a.line, a.over = "task_cancel", "Task cancelled: because "+a.key, true
+		args = map[string]any{"reason": "because " + a.key}
+	default:
+		a.line = "came on\n- " + a.key
+		args = map[string]any{"progress": a.line}
+		if n == 3 {
+			args["action"], args["step_content"] = "add_step", "and "+a.key
+		}
+	}
+	if a.of == nil {
+		a.of = open[c.r.IntN(len(open))]
+		args["task_id"] = a.of.id
+	}
+	a.params = map[string]any{"name": name, "agentId": c.agent, "args": args, "idempotencyKey": a.key}
+	return a
+}
+
+// ask makes the call.
+func (a *asked) ask(conn *client.Client) (answer taskAnswer, err error) {
+	payload, err := conn.Call(context.Background(), "tools.invoke", a.params)
+	if err != nil {
+		return answer, err
+	}
+	var out struct {
+		Output struct{ Content []struct{ Text string } }
+	}
+	if err := json.Unmarshal(payload, &out); err != nil || len(out.Output.Content) != 1 {
+		return answer, fmt.Errorf("answered %s: %w", payload, err)
+	}
+	return answer, json.Unmarshal([]byte(out.Output.Content[0].Text), &answer)
+}
+
+// acknowledges notes that what was asked for is done.
+func (c *busyClient) acknowledges(t *testing.T, answer taskAnswer) {
+	a := c.pending
+	c.pending = nil
+	w := a.of
+	if !answer.Success || w.id != "" && w.id != answer.TaskID {
+		t.Errorf("%+v is answered with %+v", a.params, answer)
+		return
+	}
+	if w.id == "" {
+		w.id = answer.TaskID
+		c.tasks = append(c.tasks, w)
+	}
+	if a.over && a.line == "Task completed" {
+		w.lines = append(w.lines, "[FORCE COMPLETE]")
+	}
+	w.lines, w.over = append(w.lines, a.line), a.over
+}
+
+// repeats asks again for what had no answer.
+func (c *busyClient) repeats(t *testing.T, conn *client.Client) {
+	t.Helper()
+	if c.pending == nil {
+		return
+	}
+	answer, err := c.pending.ask(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.acknowledges(t, answer)
+}
+
+// checkKept compares tasks with what the clients know of them.
+func checkKept(t *testing.T, p *Program, clients []*busyClient) {
+	t.Helper()
+	type state struct {
+		Agent, Description, Status string
+		Lines                      []string
+	}
+	want, got := map[string]state{}, map[string]state{}
+	for _, c := range clients {
+		for _, w := range c.tasks {
+			s := state{w.agent, w.description, coordination.StateInProgress, w.lines}
+			switch last := w.lines[len(w.lines)-1]; {
+			case w.over && last == "Task completed":
+				s.Status = coordination.StateCompleted
+			case w.over:
+				s.Status = coordination.StateCancelled
+			}
+			want[w.id] = s
+		}
+	}
+	for _, row := range taskRows(t, p) {
+		s := state{Agent: row.AgentID, Description: row.Description, Status: row.Status}
+		for _, line := range row.Progress {
+			if strings.HasPrefix(line, "[FORCE COMPLETE]") {
+				line = "[FORCE COMPLETE]"
+			}
+			s.Lines = append(s.Lines, line)
+		}
+		got[row.ID] = s
+		checkStream(t, p, &row)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tasks (-acknowledged +kept):\n%s", diff)
+	}
+}
+
+// checkStream checks that a task's stream begins with its start, has one end at most, and has led to the version that the task has.
+func checkStream(t *testing.T, p *Program, row *task.Row) {
+	t.Helper()
+	events := streamOf(t, p, row.ID)
+	ends := 0
+	for i, e := range events {
+		if (i == 0) != (e.Type == coordination.TypeTaskStarted) {
+			t.Errorf("event %d of %s is %s", i, row.ID, e.Type)
+		}
+		if e.Type == coordination.TypeTaskCompleted || e.Type == coordination.TypeTaskCancelled {
+			ends++
+		}
+	}
+	if over := row.EndedMs > 0; ends > 1 || over != (ends == 1) || row.Version != int64(len(events)) {
+		t.Errorf("%s has version %d, %d events and %d ends", row.ID, row.Version, len(events), ends)
+	}
+}
+
+// checkHistories checks that each task that is over is in the history of its agent once, and no other one is.
+func checkHistories(t *testing.T, p *Program, clients []*busyClient, agents []string) {
+	t.Helper()
+	want, got := map[string]int{}, map[string]int{}
+	for _, c := range clients {
+		for _, w := range c.tasks {
+			if w.over {
+				want[w.agent+" "+w.id]++
+			}
+		}
+	}
+	for _, agent := range agents {
+		for name, text := range taskFilesOf(t, p, agent) {
+			if strings.HasPrefix(name, "task-history/") {
+				for _, e := range taskfile.ParseMonth(text).Entries() {
+					got[agent+" "+e.TaskID]++
+				}
+			}
+		}
+	}
+	if !maps.Equal(want, got) {
+		t.Errorf("history (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
