@@ -90,32 +90,42 @@ func TestSessionStatus(t *testing.T) {
 func TestThreadStep(t *testing.T) {
 	t.Parallel()
 
+	open := func(outcome Outcome, reason string) Step {
+		return Step{Affects: true, Open: true, Outcome: outcome, Reason: reason}
+	}
+	over := func(outcome Outcome, reason string) Step {
+		return Step{Affects: true, Outcome: outcome, Reason: reason}
+	}
 	for _, tt := range []struct {
 		name, typ, data string
 		want            Step
 	}{
-		{"send", "a2a.send", `{"message":"[outcome] blocked: quoted"}`, Step{true, true, OutcomeWaiting, ""}},
-		{"spawn", "a2a.spawn", `{}`, Step{true, true, OutcomeWaiting, ""}},
-		{"spawn accepted", "a2a.spawn_result", `{"status":"accepted"}`, Step{true, true, OutcomeWaiting, ""}},
-		{"spawn failed", "a2a.spawn_result", `{"status":"error","error":"gateway closed"}`, Step{true, false, OutcomeBlocked, "gateway closed"}},
-		{"answer", "a2a.response", `{"message":"네"}`, Step{true, true, OutcomeActive, ""}},
-		{"blocked by outcome", "a2a.response", `{"outcome":"blocked","waitError":"LLM request rejected"}`, Step{true, true, OutcomeBlocked, "LLM request rejected"}},
-		{"blocked by text", "a2a.response", `{"message":"[outcome] blocked: 응답을 받지 못했습니다 (실행 오류)"}`, Step{true, true, OutcomeBlocked, "실행 오류"}},
-		{"no reply by outcome", "a2a.response", `{"outcome":"no_reply","waitStatus":"timeout","message":"[outcome] blocked: 응답을 받지 못했습니다 (대기 시간 300초 초과)"}`, Step{true, true, OutcomeNoReply, "대기 시간 300초 초과"}},
-		{"no reply by text", "a2a.response", `{"replyPreview":"[outcome] no_reply: 응답을 받지 못했습니다"}`, Step{true, true, OutcomeNoReply, ""}},
-		{"no reply, wait status only", "a2a.response", `{"outcome":"no_reply","waitStatus":"not_found"}`, Step{true, true, OutcomeNoReply, reasonNotFound}},
-		{"complete", "a2a.complete", `{"announced":true}`, Step{true, false, OutcomeDone, ""}},
-		{"complete, no permit", "a2a.complete", `{"concurrencyBlocked":true}`, Step{true, false, OutcomeBlocked, reasonBusy}},
-		{"complete, failed", "a2a.complete", `{"outcome":"failed","error":"panic"}`, Step{true, false, OutcomeBlocked, "panic"}},
-		{"complete, no reply", "a2a.complete", `{"outcome":"no_reply","waitStatus":"timeout"}`, Step{true, false, OutcomeNoReply, reasonTimeout}},
-		{"complete, wait status alone", "a2a.complete", `{"waitStatus":"timeout"}`, Step{true, false, OutcomeDone, ""}},
-		{"a secret in the reason", "a2a.response", `{"outcome":"blocked","waitError":"401 for sk-abcdefghijklmnop1234"}`, Step{true, true, OutcomeBlocked, "401 for ***"}},
-		{"spawn killed", "a2a.spawn_result", `{"status":"killed"}`, Step{true, false, OutcomeBlocked, ""}},
-		{"complete, killed", "a2a.complete", `{"outcome":"killed","error":"by main"}`, Step{true, false, OutcomeBlocked, "by main"}},
-		{"complete, cancelled", "a2a.complete", `{"outcome":"cancelled"}`, Step{true, false, OutcomeBlocked, ""}},
-		{"complete, too long", "a2a.complete", `{"outcome":"timeout","waitStatus":"timeout"}`, Step{true, false, OutcomeNoReply, reasonTimeout}},
+		{"send", "a2a.send", `{"message":"[outcome] blocked: quoted"}`, open(OutcomeWaiting, "")},
+		{"spawn", "a2a.spawn", `{}`, open(OutcomeWaiting, "")},
+		{"spawn accepted", "a2a.spawn_result", `{"status":"accepted"}`, open(OutcomeWaiting, "")},
+		{"spawn failed", "a2a.spawn_result", `{"status":"error","error":"gateway closed"}`, over(OutcomeBlocked, "gateway closed")},
+		{"answer", "a2a.response", `{"message":"네"}`, open(OutcomeActive, "")},
+		{"blocked by outcome", "a2a.response", `{"outcome":"blocked","waitError":"LLM request rejected"}`, open(OutcomeBlocked, "LLM request rejected")},
+		{"blocked by text", "a2a.response", `{"message":"[outcome] blocked: 응답을 받지 못했습니다 (실행 오류)"}`, open(OutcomeBlocked, "실행 오류")},
+		{"no reply by outcome", "a2a.response", `{"outcome":"no_reply","waitStatus":"timeout","message":"[outcome] blocked: 응답을 받지 못했습니다 (대기 시간 300초 초과)"}`, open(OutcomeNoReply, "대기 시간 300초 초과")},
+		{"no reply by text", "a2a.response", `{"replyPreview":"[outcome] no_reply: 응답을 받지 못했습니다"}`, open(OutcomeNoReply, "")},
+		{"no reply, wait status only", "a2a.response", `{"outcome":"no_reply","waitStatus":"not_found"}`, open(OutcomeNoReply, reasonNotFound)},
+		{"complete", "a2a.complete", `{"announced":true}`, over(OutcomeDone, "")},
+		{"complete, no permit", "a2a.complete", `{"concurrencyBlocked":true}`, over(OutcomeBlocked, reasonBusy)},
+		{"complete, failed", "a2a.complete", `{"outcome":"failed","error":"panic"}`, over(OutcomeBlocked, "panic")},
+		{"complete, no reply", "a2a.complete", `{"outcome":"no_reply","waitStatus":"timeout"}`, over(OutcomeNoReply, reasonTimeout)},
+		{"complete, wait status alone", "a2a.complete", `{"waitStatus":"timeout"}`, over(OutcomeDone, "")},
+		{"a secret in the reason", "a2a.response", `{"outcome":"blocked","waitError":"401 for sk-abcdefghijklmnop1234"}`, open(OutcomeBlocked, "401 for ***")},
+		{"spawn killed", "a2a.spawn_result", `{"status":"killed"}`, over(OutcomeBlocked, "")},
+		{"complete, killed", "a2a.complete", `{"outcome":"killed","error":"by main"}`, over(OutcomeBlocked, "by main")},
+		{"complete, cancelled", "a2a.complete", `{"outcome":"cancelled"}`, over(OutcomeBlocked, "")},
+		{"complete, too long", "a2a.complete", `{"outcome":"timeout","waitStatus":"timeout"}`, over(OutcomeNoReply, reasonTimeout)},
 		{"retry", "a2a.retry", `{}`, Step{}},
 		{"task", "task.started", `{}`, Step{}},
+		{"delegation failed", "delegation.failed", `{"status":"failed","error":"boom"}`, Step{}},
+		{"delegation rejected", "delegation.rejected", `{"status":"rejected","reason":"too short"}`, Step{}},
+		{"delegation tried again", "delegation.retrying", `{"status":"retrying","reason":"use a ladder"}`, Step{Settles: true}},
+		{"delegation abandoned", "delegation.abandoned", `{"status":"abandoned","error":"boom"}`, Step{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

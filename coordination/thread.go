@@ -17,6 +17,10 @@ type Step struct {
 	Open    bool // the thread is not finished after this event
 	Outcome Outcome
 	Reason  string // why it is blocked or without reply, readable; else ""
+
+	// Settles says that nobody waits for the thread any more: where it is blocked or without reply it is done, for no reason. Everything else
+	// stays as it is, also whether it is open. Such a step does not affect it otherwise.
+	Settles bool
 }
 
 // ThreadStep says what an event does to its thread; events are folded by time, then seq.
@@ -25,6 +29,7 @@ type Step struct {
 //	a2a.response                                     open; active, or blocked or no_reply when it says so
 //	a2a.complete                                     closed; done, blocked or no_reply when it says so
 //	a2a.spawn_result error, killed                   closed, blocked
+//	delegation.retrying                              settled: another attempt takes the place of what failed
 //
 // An exchange that somebody has stopped, or given up, is blocked; one that took too long got no reply.
 // A plain completion follows a blocked or unanswered response too, so a caller keeps the earlier blocked or no_reply
@@ -48,6 +53,8 @@ func ThreadStep(r *Record) Step {
 			return Step{Affects: true, Outcome: outcome, Reason: r.failureReason()}
 		}
 		return Step{Affects: true, Outcome: OutcomeDone}
+	case TypeDelegationRetrying:
+		return Step{Settles: true}
 	}
 	return Step{}
 }

@@ -14,7 +14,8 @@ const maxTitle = 64
 
 // Priorities of title candidates; the lowest wins, among equals the earliest.
 const (
-	titleLabel = iota - 1
+	titleTask = iota - 2
+	titleLabel
 	titleGoal
 	titleSpawn
 	titleSend
@@ -26,12 +27,15 @@ const (
 // TitleCandidate is a title that one event offers for its work session.
 type TitleCandidate struct {
 	Text     string
-	Priority int // -1 is best
+	Priority int // -2 is best
 }
 
-// TitleOf is the title that an event offers: its label, else the goal that its text states, else what its text begins
-// with. It is not ok for an event without words for a title: an id, an outcome or a silent reply is none.
+// TitleOf is the title that an event offers: what the task that it begins is called, its label, else the goal that its text states, else what
+// its text begins with. It is not ok for an event without words for a title: an id, an outcome or a silent reply is none.
 func TitleOf(r *Record, roster *Roster) (TitleCandidate, bool) {
+	if title := taskTitle(r, roster); title != "" {
+		return TitleCandidate{cut(title, maxTitle), titleTask}, true
+	}
 	if label := labelTitle(r.Label, roster); label != "" {
 		return TitleCandidate{cut(label, maxTitle), titleLabel}, true
 	}
@@ -99,6 +103,25 @@ var (
 	idTitle       = regexp.MustCompile(`(?i)^(?:(?:task|ws)_[\w-]+|(?:plan|run|conv|job)[_:-][\w:.-]*\d[\w:.-]*|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{13,}|agent:\S+|[0-9a-f]{16,}|\d+)$`)
 	idInTitle     = regexp.MustCompile(`\b(?:task|ws)_[A-Za-z0-9][\w-]{5,}`)
 )
+
+// taskTitle is what the task that an event begins is called: its title, else the first line of its description that says something. It is "" for
+// other events.
+func taskTitle(r *Record, roster *Roster) string {
+	if !namesTask(r) {
+		return ""
+	}
+	line, _, _ := strings.Cut(firstText(r.Title, r.Description), "\n")
+	title := TrimJS(titleText(line, roster))
+	if isSilent(title) || isTitleID(title) || isGenericTitle(title) {
+		return ""
+	}
+	return title
+}
+
+// namesTask reports whether an event begins a task and says what it is. Tasks of imported logs have no words.
+func namesTask(r *Record) bool {
+	return (r.Type == TypeTaskStarted || r.Type == TypeTaskBacklogAdded) && (r.Title != "" || r.Description != "")
+}
 
 // labelTitle is a label as words, or "" if it is too short, generic or an id.
 func labelTitle(label string, roster *Roster) string {

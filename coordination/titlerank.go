@@ -6,6 +6,8 @@ import "strings"
 // title need not ask for this one.
 func TitleRank(r *Record) int {
 	switch {
+	case namesTask(r):
+		return titleTask
 	case r.Label != "":
 		return titleLabel
 	case hasGoalTag(r.Message) || r.Message == "" && hasGoalTag(r.ReplyPreview):

@@ -47,6 +47,27 @@ func (h *Home) List() (names []string, err error) {
 	return names, err
 }
 
+// Kept names what KeepAside has put aside and nobody has removed since, relative to the directory, sorted. Together with an error there are
+// those names that were found all the same.
+func (h *Home) Kept() (names []string, err error) {
+	for _, below := range [...][]string{nil, {historyName}, {tasksName}} {
+		fault := h.dir.in(below, func(f *folder) error {
+			found, _, err := f.list(func(e fs.DirEntry) bool {
+				of, _, aside := strings.Cut(e.Name(), conflictMark)
+				return aside && isHomeName(f.at(of))
+			})
+			for _, name := range found {
+				names = append(names, f.at(name))
+			}
+			return err
+		})
+		if !isMissing(fault) {
+			err = errors.Join(err, fault)
+		}
+	}
+	return names, err
+}
+
 // list names the files of tasks in one of the directories.
 func (h *Home) list(directory string) (names []string, err error) {
 	err = h.dir.in([]string{directory}, func(f *folder) error {

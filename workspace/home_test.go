@@ -183,6 +183,16 @@ func TestHomeKeepsEachConflict(t *testing.T) {
 			}
 		}
 	}
+	must(t, os.WriteFile(filepath.Join(path, "notes.md.conflict"), nil, 0o600)) // of something else
+	want := []string{"CURRENT_TASK.md.conflict", "CURRENT_TASK.md.conflict-2", "CURRENT_TASK.md.conflict-3", "task-history/2026-02.md.conflict",
+		"task-history/2026-02.md.conflict-2", "task-history/2026-02.md.conflict-3", "tasks/task_a.md.conflict", "tasks/task_a.md.conflict-2",
+		"tasks/task_a.md.conflict-3"}
+	if kept, err := h.Kept(); !slices.Equal(kept, want) || err != nil {
+		t.Errorf("kept aside are %q, %v", kept, err)
+	}
+	if kept, err := workspace.NewHome(filepath.Join(path, "nowhere")).Kept(); len(kept) > 0 || err != nil {
+		t.Errorf("in no workspace are kept aside %q, %v", kept, err)
+	}
 	must(t, os.Symlink("nowhere", filepath.Join(path, "CURRENT_TASK.md.conflict-4")))
 	must(t, h.Replace("CURRENT_TASK.md", nil))
 	if kept, err := h.KeepAside("CURRENT_TASK.md"); kept != "CURRENT_TASK.md.conflict-5" || err != nil {

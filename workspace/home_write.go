@@ -88,6 +88,9 @@ func (h *Home) Remove(name string) error {
 	return err
 }
 
+// conflictMark follows the name of a file in the name of what it was put aside as.
+const conflictMark = ".conflict"
+
 // KeepAside renames a file to <name>.conflict, or <name>.conflict-2 and so on where there is one, and gives the name
 // that it has now in the same directory.
 func (h *Home) KeepAside(name string) (kept string, err error) {
@@ -95,7 +98,7 @@ func (h *Home) KeepAside(name string) (kept string, err error) {
 		if err := f.lookAtRegular(base); err != nil {
 			return err
 		}
-		beside, err := f.unusedName(base + ".conflict")
+		beside, err := f.unusedName(base + conflictMark)
 		if err != nil {
 			return err
 		}

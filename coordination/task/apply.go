@@ -9,8 +9,8 @@ import (
 )
 
 // Apply folds an event of the task's stream; agent is that of the event, version that of the stream with it. It reports whether the event
-// means anything for the task itself: it does not if it is of a delegation, or if the state of the task does not lead there. Of those only
-// the version is kept. An event that is redacted (data nil) does what its type alone says. One that cannot be read is an error and changes nothing.
+// changes the task itself, be it the version alone: it does not if it is of a delegation, or if the state of the task does not lead there. An
+// event that is redacted (data nil) does what its type alone says. One that cannot be read is an error and changes nothing.
 func (t *Task) Apply(typ, agent string, data []byte, seq, version, ts int64) (bool, error) {
 	next := *t
 	means, err := next.fold(typ, agent, data, seq, ts)
@@ -18,7 +18,6 @@ func (t *Task) Apply(typ, agent string, data []byte, seq, version, ts int64) (bo
 		return false, fmt.Errorf("fold %s into task %s: %w", typ, t.ID, err)
 	}
 	if !means {
-		t.Version = version
 		return false, nil
 	}
 	next.Version, next.Last, next.ActiveAt = version, seq, ts

@@ -16,7 +16,7 @@ type ApproveAsk struct {
 
 // Approve decides on task.approved, with which the first step begins. Who has asked for the task never approves it.
 func Approve(t *Task, a ApproveAsk) ([]Event, error) {
-	if err := a.expects(t); err != nil {
+	if err := a.Expects(t); err != nil {
 		return nil, err
 	}
 	if err := a.mayApprove(t); err != nil {
@@ -28,7 +28,7 @@ func Approve(t *Task, a ApproveAsk) ([]Event, error) {
 	steps := plan(slices.Clone(t.Steps))
 	steps.advance()
 	return []Event{t.happens(coordination.TypeTaskApproved, coordination.TaskState{
-		Context: t.renewed(a.Renewed), DecidedBy: a.decider(t), Steps: steps.since(t.Steps), Progress: line("Task approved by " + coordination.Mask(a.By)),
+		Context: t.renewed(a.Asked, a.Renewed), DecidedBy: a.decider(t), Steps: steps.since(t.Steps), Progress: line("Task approved by " + coordination.Mask(a.By)),
 	})}, nil
 }
 

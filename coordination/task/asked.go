@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -14,8 +15,11 @@ type Asked struct {
 	By         string // the agent that asks, lower case; a person's name if Human
 	Human      bool   // a person asks, by a wire or on the command line
 	SessionKey string // in which; ""
-	Expect     int64  // version that the task must have; 0 is any
+	Expect     *int64 // version that the task must have; nil is any
 	Now        int64  // ms since 1970
+
+	// NewWorkSession is the work session that the task joins with what it is asked for, where it has none: files need not name one.
+	NewWorkSession string
 }
 
 // owner refuses whom the task does not belong to, and a task that is not at the version that is expected. People may do what its owner may.
@@ -23,14 +27,15 @@ func (a Asked) owner(t *Task) error {
 	if a.By != t.Agent && !a.Human {
 		return unknown(t.ID)
 	}
-	return a.expects(t)
+	return a.Expects(t)
 }
 
-func (a Asked) expects(t *Task) error {
-	if a.Expect == 0 || a.Expect == t.Version {
+// Expects refuses a task that is not at the version that is expected.
+func (a Asked) Expects(t *Task) error {
+	if a.Expect == nil || *a.Expect == t.Version {
 		return nil
 	}
-	return &Refusal{Reason: CodeConflict, Field: "version", Text: fmt.Sprintf("task %s is at version %d, not at %d", t.ID, t.Version, a.Expect),
+	return &Refusal{Reason: CodeConflict, Field: "version", Text: fmt.Sprintf("task %s is at version %d, not at %d", t.ID, t.Version, *a.Expect),
 		Mend: "read the task again with task_status, and decide by what it says now"}
 }
 
@@ -63,14 +68,14 @@ func orOver(t *Task, mend string) string {
 	return mend
 }
 
-// context is where the events of the task belong.
-func (t *Task) context() coordination.Context {
-	return coordination.Context{TaskID: t.ID, WorkSessionID: t.WorkSessionID, EventRole: coordination.RoleOrchestration}
+// context is where an event belongs that comes of what was asked.
+func (t *Task) context(a Asked) coordination.Context {
+	return coordination.Context{TaskID: t.ID, WorkSessionID: cmp.Or(t.WorkSessionID, a.NewWorkSession), EventRole: coordination.RoleOrchestration}
 }
 
-// renewed is the context of an event with which a new work session begins, unless that is "".
-func (t *Task) renewed(workSession string) coordination.Context {
-	c := t.context()
+// renewed is context, with which a new work session begins unless that is "".
+func (t *Task) renewed(a Asked, workSession string) coordination.Context {
+	c := t.context(a)
 	if workSession != "" && workSession != t.WorkSessionID {
 		c.WorkSessionID, c.PreviousWorkSessionID = workSession, t.WorkSessionID
 	}

@@ -70,7 +70,7 @@ func (a BacklogAsk) assignee() (string, error) {
 }
 
 func (a BacklogAsk) describe(data *coordination.TaskBacklogAdded) (err error) {
-	if data.Description, err = needed("description", a.Description, MaxText); err != nil {
+	if data.Description, err = needed("description", a.Description, MaxText, sayWork); err != nil {
 		return err
 	}
 	if data.Background, err = text("context", a.Background, MaxText); err != nil {
@@ -94,6 +94,9 @@ func (a BacklogAsk) schedule(data *coordination.TaskBacklogAdded) (err error) {
 		return err
 	}
 	if data.DueDate, err = date("due_date", a.DueDate); err != nil {
+		return err
+	}
+	if err := begunBeforeDue(data.StartDate, data.DueDate); err != nil {
 		return err
 	}
 	if data.DependsOn, err = names("depends_on", a.DependsOn, MaxDepends, false); err != nil {

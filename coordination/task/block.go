@@ -23,7 +23,7 @@ func Block(t *Task, a BlockAsk) ([]Event, error) {
 	if !leads(t.Status, coordination.StateBlocked) {
 		return nil, wrongState(t, "blocked", orOver(t, "only a task that is in progress is blocked"))
 	}
-	reason, err := needed("reason", a.Reason, MaxText)
+	reason, err := needed("reason", a.Reason, MaxText, "say in reason what the task waits for")
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Block(t *Task, a BlockAsk) ([]Event, error) {
 		}
 	}
 	return []Event{t.happens(coordination.TypeTaskBlocked, coordination.TaskBlocked{
-		Context: t.context(), Reason: reason, UnblockedBy: by, UnblockedAction: action, Progress: line("[BLOCKED] " + reason),
+		Context: t.context(a.Asked), Reason: reason, UnblockedBy: by, UnblockedAction: action, Progress: line("[BLOCKED] " + reason),
 	})}, nil
 }
 

@@ -15,6 +15,6 @@ func Cancel(t *Task, a Asked, reason string) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{t.happens(coordination.TypeTaskCancelled, coordination.TaskState{
-		Context: t.context(), Reason: reason, DecidedBy: a.decider(t), Progress: after("Task cancelled", reason),
+		Context: t.context(a), Reason: reason, DecidedBy: a.decider(t), Progress: after("Task cancelled", reason),
 	})}, nil
 }

@@ -30,17 +30,17 @@ func Complete(t *Task, a CompleteAsk) ([]Event, error) {
 	}
 	remaining := plan(t.Steps).remaining()
 	if len(remaining) > 0 && !a.Force {
-		return []Event{t.stopGuard(remaining)}, stopped(t, remaining)
+		return []Event{t.stopGuard(a.Asked, remaining)}, stopped(t, remaining)
 	}
 	var events []Event
 	if len(remaining) > 0 {
 		ids := idsOf(remaining)
 		events = append(events, t.happens(coordination.TypeTaskForceCompleted, coordination.TaskState{
-			Context: t.context(), RemainingSteps: ids, DecidedBy: a.decider(t),
+			Context: t.context(a.Asked), RemainingSteps: ids, DecidedBy: a.decider(t),
 			Progress: line("[FORCE COMPLETE] Steps left: " + strings.Join(ids, ", ")),
 		}))
 	}
-	data := coordination.TaskState{Context: t.context(), Summary: summary, DecidedBy: a.decider(t), Progress: "Task completed"}
+	data := coordination.TaskState{Context: t.context(a.Asked), Summary: summary, DecidedBy: a.decider(t), Progress: "Task completed"}
 	for _, d := range a.Unverified {
 		data.Unverified = append(data.Unverified, d.ID)
 	}
@@ -58,9 +58,9 @@ func beginFirst(t *Task) string {
 	return "begin it first with task_pick_backlog"
 }
 
-func (t *Task) stopGuard(remaining []Remaining) Event {
+func (t *Task) stopGuard(a Asked, remaining []Remaining) Event {
 	return t.happens(coordination.TypeTaskStopGuardBlocked, coordination.TaskState{
-		Context: t.context(), RemainingSteps: idsOf(remaining), Progress: "[STOP GUARD] Completion refused: " + howMany(remaining) + " left",
+		Context: t.context(a), RemainingSteps: idsOf(remaining), Progress: "[STOP GUARD] Completion refused: " + howMany(remaining) + " left",
 	})
 }
 

@@ -17,6 +17,7 @@ type DelegateAsk struct {
 	Asked
 	Delegation Delegation // of a new one ID, Agent, From, JobID, RunID, ChildKey, Label and Work
 	Retry      bool       // the delegation is there, and tried again: it is rejected or failed, and has attempts left
+	Note       string     // of a retry: why, and what is to be done otherwise
 	Number     int        // delegations that the task has
 }
 
@@ -36,7 +37,7 @@ func Delegate(t *Task, a DelegateAsk) ([]Event, error) {
 	}
 	d := a.Delegation
 	d.Retries, d.Most = 0, DefaultRetries
-	return []Event{d.spawn(t)}, nil
+	return []Event{d.spawn(t.context(a.Asked))}, nil
 }
 
 func retry(t *Task, a DelegateAsk) ([]Event, error) {
@@ -52,19 +53,23 @@ func retry(t *Task, a DelegateAsk) ([]Event, error) {
 			Text: fmt.Sprintf("delegation %s was tried again %d times, and that is all", d.ID, d.Retries),
 			Mend: "give it up with task_verify action=abandon, or do it yourself"}
 	}
+	note, err := text("note", a.Note, MaxText)
+	if err != nil {
+		return nil, err
+	}
 	d.Retries++
-	decided := coordination.TaskState{Context: t.context(), DelegationID: d.ID, DecidedBy: a.decider(t)}
-	again := d.data(t, retrying)
-	again.RetryCount, again.MaxRetries, again.DecidedBy = d.Retries, d.Most, coordination.Mask(a.By)
+	decided := coordination.TaskState{Context: t.context(a.Asked), Reason: note, DelegationID: d.ID, DecidedBy: a.decider(t)}
+	again := d.data(t.context(a.Asked), retrying)
+	again.RetryCount, again.MaxRetries, again.DecidedBy, again.Reason = d.Retries, d.Most, coordination.Mask(a.By), note
 	return []Event{
 		t.happens(coordination.TypeTaskRetrying, decided),
 		{coordination.TypeDelegationRetrying, d.From, again},
-		d.spawn(t),
+		d.spawn(t.context(a.Asked)),
 	}, nil
 }
 
-func (d *Delegation) spawn(t *Task) Event {
-	data := d.data(t, spawned)
+func (d *Delegation) spawn(c coordination.Context) Event {
+	data := d.data(c, spawned)
 	data.RunID, data.ChildKey, data.Label = d.RunID, d.ChildKey, excerpt(d.Label, maxName)
 	data.Work = excerpt(d.Work, workLength)
 	data.RetryCount, data.MaxRetries = d.Retries, d.Most
@@ -72,8 +77,7 @@ func (d *Delegation) spawn(t *Task) Event {
 }
 
 // data is what all events of a delegation say.
-func (d *Delegation) data(t *Task, status string) coordination.Delegation {
-	c := t.context()
+func (d *Delegation) data(c coordination.Context, status string) coordination.Delegation {
 	c.EventRole = coordination.RoleDelegation
 	return coordination.Delegation{Context: c, DelegationID: d.ID, FromAgent: d.From, ToAgent: d.Agent, JobID: d.JobID, Status: status}
 }

@@ -144,7 +144,10 @@ func TestRetriesAreOfTheSameDelegation(t *testing.T) {
 		again := *d
 		again.JobID, again.RunID, again.ChildKey = "job_"+string(rune('0'+n)), "run_x", "agent:seum:subagent:x"
 		before := s.task
-		s.take(task.Delegate(&s.task, task.DelegateAsk{Asked: s.by("eden"), Delegation: again, Retry: true, Number: task.MaxDelegations}))
+		events := s.take(task.Delegate(&s.task, task.DelegateAsk{Asked: s.by("eden"), Delegation: again, Retry: true, Note: "천천히", Number: task.MaxDelegations}))
+		if told := events[1].Data.(coordination.Delegation); told.Reason != "천천히" || told.DecidedBy != "eden" || told.RetryCount != n {
+			t.Errorf("%+v", told)
+		}
 		want := again
 		want.Status, want.Retries, want.EndedAt, want.Last = "spawned", n, 0, d.Last
 		want.Snapshot, want.Error, want.Note, want.DecidedBy = "", "", "", ""
@@ -184,7 +187,6 @@ func TestDelegationsOfATaskThatIsOver(t *testing.T) {
 	d.Status = "running"
 	before := s.task
 	s.take(task.Move(&s.task, d, task.MoveAsk{To: "completed"})) // it comes to its end all the same
-	before.Version++
 	same(t, s.task, before)
 }
 
@@ -199,11 +201,11 @@ func TestDelegationsThatAreRefused(t *testing.T) {
 	if events, err := task.Verify(&s.task, d, ask); refused(t, events, err).Reason != task.CodeUnknown {
 		t.Error(err)
 	}
-	ask.By, ask.Expect = "eden", 99
+	ask.By, ask.Expect = "eden", new(int64(99))
 	if events, err := task.Verify(&s.task, d, ask); refused(t, events, err).Reason != task.CodeConflict {
 		t.Error(err)
 	}
-	ask.Expect, ask.Note = 0, strings.Repeat("x", task.MaxText+1)
+	ask.Expect, ask.Note = nil, strings.Repeat("x", task.MaxText+1)
 	if events, err := task.Verify(&s.task, d, ask); refused(t, events, err).Reason != task.CodeInvalid {
 		t.Error(err)
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // FromFile is a task as its file says, and its lines of progress. at, ms since 1970, stands where the file does not say when. ok is false for a
-// file of a state that there is not. What is delegated is not read: it has no flow here that could end it.
+// file of a state that there is not, and for one that says neither what is to be done nor since when. What is delegated is not read: it has no flow here that could end it.
 func FromFile(agent string, f *taskfile.Task, at int64) (t Task, progress []string, ok bool) {
-	if !isFileState(f.Status) {
+	if !isFileState(f.Status) || f.Description == taskfile.DefaultDescription && f.Created == "" {
 		return Task{}, nil, false
 	}
 	created := timeOr(f.Created, at)

@@ -86,7 +86,7 @@ func TestInvariant10_ATaskIsCompletedOnce(t *testing.T) {
 	if refused(t, events, err).Reason != task.CodeState {
 		t.Error(err)
 	}
-	a.Expect = 1
+	a.Expect = new(int64(1))
 	if events, err := task.Complete(&s.task, a); refused(t, events, err).Reason != task.CodeConflict {
 		t.Error(err)
 	}

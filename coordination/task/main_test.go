@@ -92,7 +92,9 @@ func in(tb tester, state string) *stream {
 	return s
 }
 
-func (s *stream) by(agent string) task.Asked { return task.Asked{By: agent, Now: s.now} }
+func (s *stream) by(agent string) task.Asked {
+	return task.Asked{By: agent, Now: s.now, NewWorkSession: "ws_new"}
+}
 
 func (s *stream) block(by ...string) task.BlockAsk {
 	return task.BlockAsk{Asked: s.by("eden"), Reason: "키 대기", By: by, Action: "키 발급", Known: []string{"eden", "ruda", "seum"}}

@@ -7,7 +7,6 @@ type MoveAsk struct {
 	To       string // running, completed, failed, abandoned
 	Snapshot string // of completed: what came of it
 	Error    string // of failed and abandoned
-	Now      int64
 }
 
 // Move decides on delegation.running, .completed, .failed or .abandoned. What the state of the delegation does not allow is nothing: an
@@ -20,7 +19,7 @@ func Move(t *Task, d *Delegation, a MoveAsk) ([]Event, error) {
 	if d.Status == running && to == abandoned {
 		to = failed
 	}
-	data := d.data(t, to)
+	data := d.data(t.context(Asked{}), to)
 	data.RunID = d.RunID
 	switch to {
 	case running:
@@ -32,7 +31,7 @@ func Move(t *Task, d *Delegation, a MoveAsk) ([]Event, error) {
 	var events []Event
 	from := d.Status
 	if from == spawned && to == completed {
-		began := d.data(t, running)
+		began := d.data(t.context(Asked{}), running)
 		began.RunID = d.RunID
 		events, from = append(events, Event{coordination.TypeDelegationRunning, d.Agent, began}), running
 	}

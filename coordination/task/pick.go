@@ -31,7 +31,7 @@ func Pick(t *Task, a PickAsk) ([]Event, error) {
 		return nil, r
 	}
 	return []Event{t.happens(coordination.TypeTaskBacklogPicked, coordination.TaskState{
-		Context: t.renewed(a.Renewed), DecidedBy: a.decider(t), SessionKey: a.SessionKey, Progress: "Picked from backlog",
+		Context: t.renewed(a.Asked, a.Renewed), DecidedBy: a.decider(t), SessionKey: a.SessionKey, Progress: "Picked from backlog",
 	})}, nil
 }
 

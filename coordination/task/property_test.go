@@ -26,6 +26,7 @@ type model struct {
 	asked    int
 	focus    int // the number of the event
 	events   int
+	version  int // the number of the event that changed it last
 }
 
 // ways are the moves that there are: what happens, in which state, and where it leads.
@@ -79,7 +80,7 @@ func TestTasksAreAsTheModelSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStream(t)
-		m := &model{steps: map[string]string{}, session: "ws_1", helpers: map[string]bool{}, lines: 1, events: 1}
+		m := &model{steps: map[string]string{}, session: "ws_1", helpers: map[string]bool{}, lines: 1, events: 1, version: 1}
 		m.begin(t, s)
 		m.check(t, s)
 		for n := rapid.IntRange(0, 30).Draw(t, "steps"); n > 0; n-- {
@@ -137,16 +138,18 @@ func (m *model) next(t *rapid.T, s *stream) {
 		return
 	}
 	by := rapid.SampledFrom([]string{"eden", "eden", "eden", "ruda", "seum"}).Draw(t, "by")
-	version := rapid.SampledFrom([]int64{0, 0, 0, s.task.Version, s.task.Version - 1}).Draw(t, "version")
+	version := rapid.SampledFrom([]int64{-1, -1, -1, 0, s.task.Version, s.task.Version - 1}).Draw(t, "version") // -1: none is given
 	ask := s.by(by)
-	ask.Expect = version
+	if version >= 0 {
+		ask.Expect = &version
+	}
 	before := s.task
 	steps := slices.Clone(before.Steps)
 	want, events, err := m.ask(t, s, ask, rapid.SampledFrom(asks).Draw(t, "what"))
 	same(t, s.task, before)
 	same(t, s.task.Steps, steps)
 	to, leads := ways[want.move+" "+m.state]
-	right := want.may && leads && want.sound && (version == 0 || version == int64(m.events))
+	right := want.may && leads && want.sound && (version < 0 || version == int64(m.version))
 	if right != (err == nil) {
 		t.Fatalf("%s by %s of %s: want %v, have %v", want.move, by, m.state, right, err)
 	}
@@ -154,12 +157,14 @@ func (m *model) next(t *rapid.T, s *stream) {
 		guarded := refused(t, events, err).Reason == task.CodeStopGuard
 		if m.events += len(events); guarded {
 			m.lines++
+			m.version = m.events
 			s.take(events, nil)
 		}
 		return
 	}
 	s.take(events, nil)
 	m.events += len(events)
+	m.version = m.events
 	m.state, m.lines = to, m.lines+want.lines
 	if want.after != nil {
 		want.after()
@@ -311,7 +316,7 @@ func (m *model) happens(t *rapid.T, s *stream) {
 		t.Fatalf("%s of %s means something: %v", what, m.state, means)
 	}
 	if leads {
-		m.state = to
+		m.state, m.version = to, m.events
 		m.lines++
 	}
 }
@@ -321,7 +326,7 @@ func (m *model) check(t *rapid.T, s *stream) {
 	k := &s.task
 	have := fmt.Sprint(k.Status, " ", shape(k.Steps), " ", k.ProgressCount, k.Version, k.Focus, " ",
 		k.WorkSessionID, k.PreviousWorkSessionID, k.Backlog.Reassigned, k.Blocked.Requests)
-	want := fmt.Sprint(m.state, " ", m.statuses(), " ", m.lines, m.events, m.focus*100, " ", m.session, m.previous, m.reassign, m.asked)
+	want := fmt.Sprint(m.state, " ", m.statuses(), " ", m.lines, m.version, m.focus*100, " ", m.session, m.previous, m.reassign, m.asked)
 	if have != want {
 		t.Fatalf("have %s\nwant %s", have, want)
 	}

@@ -64,6 +64,7 @@ func TestBacklogsThatAreRefused(t *testing.T) {
 		"no start date":         {func(a *task.BacklogAsk) { a.StartDate = "tomorrow" }, task.CodeInvalid, "start_date"},
 		"a day that is not":     {func(a *task.BacklogAsk) { a.DueDate = "2026-02-30" }, task.CodeInvalid, "due_date"},
 		"a year":                {func(a *task.BacklogAsk) { a.DueDate = "2026" }, task.CodeInvalid, "due_date"},
+		"due before it starts":  {func(a *task.BacklogAsk) { a.StartDate, a.DueDate = "2026-03-01", "2026-02-28" }, task.CodeInvalid, "start_date"},
 		"too much to wait for":  {func(a *task.BacklogAsk) { a.DependsOn = many(task.MaxDepends + 1) }, task.CodeInvalid, "depends_on"},
 		"itself":                {func(a *task.BacklogAsk) { a.DependsOn = []string{"task_1"} }, task.CodeInvalid, "depends_on"},
 		"what is not known":     {func(a *task.BacklogAsk) { a.DependsOn, a.Unknown = many(2), many(1) }, task.CodeUnknown, "depends_on"},

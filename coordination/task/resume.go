@@ -12,13 +12,13 @@ func Resume(t *Task, a Asked, renewed string) ([]Event, error) {
 	if a.By != t.Agent && !a.Human && !(t.Status == coordination.StateBlocked && slices.Contains(t.Blocked.By, a.By)) {
 		return nil, unknown(t.ID)
 	}
-	if err := a.expects(t); err != nil {
+	if err := a.Expects(t); err != nil {
 		return nil, err
 	}
 	if !begins(coordination.TypeTaskResumed, t.Status) {
 		return nil, wrongState(t, "resumed", orOver(t, "only a task that is blocked or interrupted is resumed"))
 	}
 	return []Event{t.happens(coordination.TypeTaskResumed, coordination.TaskState{
-		Context: t.renewed(renewed), DecidedBy: a.decider(t), Progress: "Task resumed",
+		Context: t.renewed(a, renewed), DecidedBy: a.decider(t), Progress: "Task resumed",
 	})}, nil
 }

@@ -22,7 +22,7 @@ func Start(a StartAsk) ([]Event, error) {
 	if a.Open >= MaxOpen {
 		return nil, full(a.By)
 	}
-	description, err := needed("description", a.Description, MaxText)
+	description, err := needed("description", a.Description, MaxText, sayWork)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +54,9 @@ func Start(a StartAsk) ([]Event, error) {
 		Background: background, Source: source, Simple: a.Simple, Steps: steps, SessionKey: a.SessionKey, Progress: progress,
 	}}}, nil
 }
+
+// sayWork is the hint for a description that says nothing.
+const sayWork = "say in description what is to be done, in a sentence or more"
 
 func full(agent string) *Refusal {
 	return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d tasks that are not over, and can have no more", shown(agent), MaxOpen),

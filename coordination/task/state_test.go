@@ -95,7 +95,7 @@ func TestStrangersAndOtherVersions(t *testing.T) {
 
 func expecting(s *stream, name string, version int64) ([]task.Event, error) {
 	a := s.by("eden")
-	a.Expect = version
+	a.Expect = &version
 	switch name {
 	case "update":
 		return task.Update(&s.task, task.UpdateAsk{Asked: a, Progress: "p"})
@@ -135,6 +135,42 @@ func TestEventsSayWhereTheyBelong(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What is done with a task that a file knew without a work session, or with what is delegated for it, has it join one.
+func TestATaskWithoutAWorkSessionJoinsOne(t *testing.T) {
+	t.Parallel()
+	joined := func(name string, s *stream, events []task.Event) {
+		t.Helper()
+		for _, e := range events {
+			text, err := json.Marshal(e.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c coordination.Context
+			if err := json.Unmarshal(text, &c); err != nil || c.WorkSessionID != "ws_new" || c.PreviousWorkSessionID != "" {
+				t.Errorf("%s: %s %s, %v", name, e.Type, text, err)
+			}
+		}
+		if s.task.WorkSessionID != "ws_new" || s.task.PreviousWorkSessionID != "" {
+			t.Errorf("%s: %+v", name, s.task)
+		}
+	}
+	for name, d := range decisions {
+		s := in(t, d.from[0])
+		s.task.WorkSessionID = ""
+		joined(name, s, s.take(d.decide(s)))
+	}
+	s := started(t, "a")
+	s.task.WorkSessionID = ""
+	events, err := task.Complete(&s.task, task.CompleteAsk{Asked: s.by("eden")})
+	refused(t, events, err)
+	joined("stop guard", s, s.take(events, nil))
+	s, d := delegation(t, "completed")
+	s.task.WorkSessionID = ""
+	joined("reject", s, s.take(task.Verify(&s.task, d, task.VerifyAsk{Asked: s.by("eden"), Action: "reject"})))
+	s.task.WorkSessionID = ""
+	joined("retry", s, s.take(task.Delegate(&s.task, task.DelegateAsk{Asked: s.by("eden"), Delegation: *d, Retry: true})))
 }
 
 func TestAnArchivedWorkSessionIsRenewed(t *testing.T) {

@@ -35,7 +35,7 @@ func newSteps(old plan, wanted []NewStep) (plan, error) {
 	}
 	var steps plan
 	for i, w := range wanted {
-		content, err := needed("steps.content", w.Content, MaxStepText)
+		content, err := needed("steps.content", w.Content, MaxStepText, "say in the content of each step what is done in it")
 		if err != nil {
 			return nil, err
 		}

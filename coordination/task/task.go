@@ -28,7 +28,7 @@ import "github.com/pronto-lab/openclawd/coordination"
 type Task struct {
 	ID      string
 	Agent   string // whose it is, lower case
-	Version int64  // of its stream; 0: it is known from a file alone
+	Version int64  // of its stream with the last event that changed it; 0: it is known from a file alone
 	Seq     int64  // of the event that made it known
 	Last    int64  // seq of the last event that changed it
 

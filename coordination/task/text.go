@@ -32,10 +32,10 @@ func text(field, value string, most int) (string, error) {
 	return coordination.Mask(value), nil
 }
 
-// needed reads a text that says something.
-func needed(field, value string, most int) (string, error) {
+// needed reads a text that says something; mend tells who gives none what it is to say.
+func needed(field, value string, most int, mend string) (string, error) {
 	if coordination.TrimJS(value) == "" {
-		return "", invalid(field, field+" is missing", "say "+field)
+		return "", invalid(field, field+" is missing or blank", mend)
 	}
 	return text(field, value, most)
 }
@@ -80,6 +80,24 @@ func date(field, value string) (string, error) {
 		}
 	}
 	return "", invalid(field, field+" is no date: "+shown(value), "write 2026-02-28 or 2026-02-28T09:00:00Z")
+}
+
+// begunBeforeDue refuses a start date that is after the due date. A day is all of it: where one of them is, days are what counts.
+func begunBeforeDue(start, due string) error {
+	if start == "" || due == "" {
+		return nil
+	}
+	const day = len(time.DateOnly)
+	late := start[:day] > due[:day]
+	if len(start) > day && len(due) > day {
+		from, err := time.Parse(time.RFC3339, start)
+		to, err2 := time.Parse(time.RFC3339, due)
+		late = err == nil && err2 == nil && from.After(to)
+	}
+	if !late {
+		return nil
+	}
+	return invalid("start_date", "start_date "+start+" is after due_date "+due, "give a start_date that is not after due_date, or leave one of them out")
 }
 
 // priority is one of those that there are.

@@ -47,7 +47,7 @@ func Update(t *Task, a UpdateAsk) ([]Event, error) {
 	if progress == "" && a.Action == "" {
 		return nil, invalid("progress", "neither progress nor action is given", "say what was done, or what is to be done with the steps")
 	}
-	data := coordination.TaskUpdated{Context: t.context(), ProgressCount: t.ProgressCount + 1, Progress: progress, Action: a.Action}
+	data := coordination.TaskUpdated{Context: t.context(a.Asked), ProgressCount: t.ProgressCount + 1, Progress: progress, Action: a.Action}
 	if a.Action != "" {
 		c, err := a.change(plan(t.Steps))
 		if err != nil {
@@ -101,7 +101,7 @@ func (a UpdateAsk) change(old plan) (c change, err error) {
 
 // add puts a step at the end.
 func (a UpdateAsk) add(c *change) error {
-	content, err := needed("step_content", a.StepContent, MaxStepText)
+	content, err := needed("step_content", a.StepContent, MaxStepText, "say in step_content what is done in the step")
 	if err != nil {
 		return err
 	}

@@ -41,11 +41,11 @@ func Verify(t *Task, d *Delegation, a VerifyAsk) ([]Event, error) {
 	if !moves(d.Status, to) || d.Status == spawned {
 		return nil, d.refuse(verb, mend)
 	}
-	data := d.data(t, to)
+	data := d.data(t.context(a.Asked), to)
 	data.Reason, data.DecidedBy = note, coordination.Mask(a.By)
 	var events []Event
 	if typ != "" {
-		events = append(events, t.happens(typ, coordination.TaskState{Context: t.context(), DelegationID: d.ID, Reason: note, DecidedBy: a.decider(t)}))
+		events = append(events, t.happens(typ, coordination.TaskState{Context: t.context(a.Asked), DelegationID: d.ID, Reason: note, DecidedBy: a.decider(t)}))
 	}
 	return append(events, Event{delegationType(to), d.From, data}), nil
 }
