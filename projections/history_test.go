@@ -63,6 +63,7 @@ func drawData(t *rapid.T) json.RawMessage {
 		{"waitStatus", 5, []string{"timeout", "error", "ok"}},
 		{"error", 5, []string{"연결 끊김", "boom"}},
 		{"reason", 4, []string{"권한이 없음", "waits for <@123>"}},
+		{"title", 5, []string{"지붕 수리", "task_ab12", "한 줄\\n두 줄"}},
 		{"label", 5, []string{"fix-login", "로그인 고치기", "task_ab12"}},
 		{"message", 1, messages},
 		{"replyPreview", 5, messages},
@@ -118,7 +119,7 @@ func drawSession(t *rapid.T) json.RawMessage {
 
 var types = []string{
 	"a2a.send", "a2a.send", "a2a.response", "a2a.response", "a2a.complete", "a2a.complete", "a2a.spawn", "a2a.spawn_result",
-	"a2a.auto_route", "a2a.retry", "a2a.job.created", "task.started", "task.updated", "task.blocked", "task.resumed", "task.completed",
+	"a2a.auto_route", "a2a.retry", "a2a.job.created", "delegation.retrying", "delegation.retrying", "task.started", "task.updated", "task.blocked", "task.resumed", "task.completed",
 	"task.cancelled", "task.backlog_added", "zombie.abandoned", "continuation.sent", "continuation.complete", "config.applied",
 	"work_session.category_set", "work_session.category_set", "work_session.category_set", "work_session.category_set",
 	"work_session.category_set", "work_session.category_set", "work_session.category_cleared",

@@ -191,6 +191,15 @@ var standings = []struct {
 	{"blocked weighs more than unanswered", []string{"0 a2a.send conversationId=c1", "1 a2a.complete conversationId=c1 outcome=blocked error=boom", "2 a2a.complete conversationId=c2 outcome=no_reply waitStatus=timeout"}, 0, "QUIET", "blocked", "boom"},
 	{"tried again", []string{"0 a2a.send conversationId=c1", "1 a2a.complete conversationId=c1 outcome=blocked error=boom", "2 a2a.send conversationId=c1"}, 0, "ACTIVE", "waiting", ""},
 	{"tried again with success", []string{"0 a2a.send conversationId=c1", "1 a2a.complete conversationId=c1 outcome=blocked error=boom", "2 a2a.send conversationId=c1", "3 a2a.response conversationId=c1 message=됐어요", "4 a2a.complete conversationId=c1"}, 0, "QUIET", "done", ""},
+	{"an attempt that failed is made again", []string{"0 a2a.spawn conversationId=c1", "1 a2a.complete conversationId=c1 outcome=failed error=boom", "2 a2a.spawn conversationId=c2", "3 delegation.retrying conversationId=c1"}, 0, "ACTIVE", "waiting", ""},
+	{"an attempt that failed is made again with success", []string{"0 a2a.spawn conversationId=c1", "1 a2a.complete conversationId=c1 outcome=failed error=boom", "2 a2a.spawn conversationId=c2", "3 delegation.retrying conversationId=c1", "4 a2a.complete conversationId=c2"}, 0, "QUIET", "done", ""},
+	{"the last attempt fails too", []string{"0 a2a.spawn conversationId=c1", "1 a2a.complete conversationId=c1 outcome=failed error=boom", "2 a2a.spawn conversationId=c2", "3 delegation.retrying conversationId=c1", "4 delegation.abandoned", "5 a2a.complete conversationId=c2 outcome=failed error=again"}, 0, "QUIET", "blocked", "again"},
+	{"an attempt that failed is given up", []string{"0 a2a.spawn conversationId=c1", "1 delegation.abandoned conversationId=c1", "2 a2a.complete conversationId=c1 outcome=failed error=boom"}, 0, "QUIET", "blocked", "boom"},
+	{"an answer is rejected", []string{"0 a2a.spawn conversationId=c1", "1 delegation.rejected conversationId=c1", "2 a2a.complete conversationId=c1"}, 0, "QUIET", "done", ""},
+	{"an attempt without an answer is made again", []string{"0 a2a.spawn conversationId=c1", "1 a2a.complete conversationId=c1 outcome=no_reply", "2 delegation.retrying conversationId=c1", "3 a2a.complete conversationId=c2"}, 0, "QUIET", "done", ""},
+	{"an attempt is made again where it failed", []string{"0 a2a.spawn conversationId=c1", "1 a2a.complete conversationId=c1 outcome=failed error=boom", "2 a2a.spawn conversationId=c1", "2 delegation.retrying conversationId=c1"}, 0, "ACTIVE", "waiting", ""},
+	{"an attempt fails after it was made again where it failed", []string{"0 a2a.complete conversationId=c1 outcome=failed error=boom", "1 a2a.spawn conversationId=c1", "1 delegation.retrying conversationId=c1", "2 a2a.complete conversationId=c1 outcome=failed error=again"}, 0, "QUIET", "blocked", "again"},
+	{"what it is made again for comes late", []string{"5 a2a.complete conversationId=c1 outcome=failed error=boom", "2 delegation.retrying conversationId=c1"}, 0, "QUIET", "blocked", "boom"},
 	{"the last trouble is the reason", []string{"0 a2a.complete conversationId=c1 outcome=blocked error=first", "1 a2a.complete conversationId=c2 outcome=blocked error=second", "2 a2a.retry conversationId=c1"}, 0, "ACTIVE", "blocked", "second"},
 }
 
@@ -284,6 +293,10 @@ func TestTitleOfASession(t *testing.T) {
 		{"a request before an answer", []string{"0 a2a.response message=네 알겠습니다", "1 a2a.send message=로그인 오류를 봐 주세요"}, "로그인 오류를 봐 주세요"},
 		{"the goal", []string{"0 a2a.send message=안녕하세요 여러분", "1 a2a.send message=[Goal] 결제를 고친다 [Context] 없음"}, "결제를 고친다"},
 		{"the label", []string{"0 a2a.send message=[Goal] 결제를 고친다", "1 a2a.spawn label=fix-payments"}, "fix payments"},
+		{"the task", []string{"0 task.started taskId=t1 title=지붕 수리", "1 a2a.spawn label=money", "2 a2a.send message=[Goal] 결제를 고친다"}, "지붕 수리"},
+		{"the task, when more was said before", []string{"0 a2a.spawn label=money", "1 task.started taskId=t1 title=지붕 수리"}, "지붕 수리"},
+		{"the first of two tasks", []string{"1 task.started taskId=t2 title=페인트칠", "0 task.backlog_added taskId=t1 description=지붕 수리"}, "지붕 수리"},
+		{"a task without words", []string{"0 task.started taskId=t1 priority=high", "1 a2a.spawn label=money"}, "money"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

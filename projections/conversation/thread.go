@@ -82,11 +82,18 @@ func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (
 	t.tally.add(&e.Class)
 
 	step := coordination.ThreadStep(r)
-	if !step.Affects || newer(t.stepTime, t.stepSeq, r.Time, e.Seq) {
+	if newer(t.stepTime, t.stepSeq, r.Time, e.Seq) {
 		return t, nil
 	}
 	wasOpen, was := t.open, t.outcome
-	t.take(step, r.Time, e.Seq)
+	switch {
+	case step.Affects:
+		t.take(step, r.Time, e.Seq)
+	case step.Settles && t.failed():
+		t.outcome, t.reason = coordination.OutcomeDone, ""
+	default:
+		return t, nil
+	}
 	s.countOutcome(was, -1)
 	s.countOutcome(t.outcome, +1)
 	s.openThreads += one(t.open) - one(wasOpen)
@@ -96,11 +103,14 @@ func (p *projector) thread(tx eventstore.Tx, e *projections.Event, s *session) (
 // take moves the thread on. The plain end of an exchange that was blocked or got no reply does not make it a success.
 func (t *thread) take(step coordination.Step, time float64, seq int64) {
 	t.stepTime, t.stepSeq, t.open = time, seq, step.Open
-	failed := t.outcome == coordination.OutcomeBlocked || t.outcome == coordination.OutcomeNoReply
-	if failed && step.Outcome == coordination.OutcomeDone {
+	if t.failed() && step.Outcome == coordination.OutcomeDone {
 		return
 	}
 	t.outcome, t.reason = step.Outcome, step.Reason
+}
+
+func (t *thread) failed() bool {
+	return t.outcome == coordination.OutcomeBlocked || t.outcome == coordination.OutcomeNoReply
 }
 
 // parties are the agents that an event names, "unknown" where it does not.

@@ -11,12 +11,9 @@ import (
 )
 
 var (
-	selectTask = "SELECT t." + strings.Join(stateColumns, ", t.") + ", w." + strings.Join(workColumns, ", w.")
-	fromTasks  = " FROM tasks t CROSS JOIN task_work w ON w.id = t.id"
-
-	// What is imported may lie in the stream too, and counts in its version.
-	selectLoad = selectTask + `, coalesce((SELECT e.version FROM streams s CROSS JOIN events e ON e.stream_id = s.id WHERE s.name = ?
- ORDER BY e.version DESC LIMIT 1), 0)` + fromTasks + " WHERE t.name = ?"
+	selectTask   = "SELECT t." + strings.Join(stateColumns, ", t.") + ", w." + strings.Join(workColumns, ", w.")
+	fromTasks    = " FROM tasks t CROSS JOIN task_work w ON w.id = t.id"
+	selectByName = selectTask + fromTasks + " WHERE t.name = ?"
 
 	selectDelegation    = "SELECT d." + strings.Join(delegationColumns, ", d.") + ", t.task_id, t.name FROM task_delegations d CROSS JOIN tasks t ON t.id = d.task"
 	selectOneDelegation = selectDelegation + " WHERE d.name = ?"
@@ -29,21 +26,20 @@ const (
 	said    = "CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END"
 
 	selectFocus = "SELECT " + said + `, t.work_session_id, t.id FROM tasks t CROSS JOIN task_work w ON w.id = t.id
- WHERE t.over = 0 AND t.agent = ? AND t.status = 'in_progress' ORDER BY w.focus DESC, ` + inOrder + " LIMIT 1"
+ WHERE t.over = 0 AND t.agent = ? AND t.status = 'in_progress' AND w.focus > 0 ORDER BY w.focus DESC, ` + inOrder + " LIMIT 1"
 	selectFirst   = "SELECT " + said + " FROM tasks t WHERE t.over = 0 AND t.agent = ? AND t.status = ? ORDER BY " + inOrder + " LIMIT 1"
 	selectOpen    = "SELECT count(*) FROM tasks t WHERE t.over = 0 AND t.agent = ?"
+	selectNumber  = "SELECT count(*) FROM tasks t CROSS JOIN task_delegations d ON d.task = t.id WHERE t.name = ?"
 	selectStates  = "SELECT j.value, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.name = j.value WHERE t.gone = 0"
 	selectStarter = "SELECT t.session_key FROM tasks t WHERE t.over = 0 AND t.agent = ? AND t.status IN ('in_progress', 'pending_approval')"
 )
 
-// Load gives a task, within the transaction that is going to append. Its version is that of its stream, which also imported events may lie in.
-// One that was known from a file that is not there any more is not found.
+// Load gives a task, within the transaction that is going to append. One that was known from a file that is not there any more is not found.
 func Load(tx eventstore.Tx, taskID string) (t *decide.Task, found bool, err error) {
-	err = tx.Query(selectLoad, []any{coordination.TaskStream(taskID), nameOf(taskID)}, func(r eventstore.Row) error {
+	err = tx.Query(selectByName, []any{nameOf(taskID)}, func(r eventstore.Row) error {
 		h := scanTask(r)
 		if !h.state.gone {
 			loaded := h.task()
-			loaded.Version = r.Int(len(stateColumns) + len(workColumns))
 			t, found = &loaded, true
 		}
 		return nil
@@ -59,7 +55,8 @@ func scanTask(r columns) held {
 	return held{state: scanState(r), work: scanWork(r, len(stateColumns)), known: true}
 }
 
-// Focus is the task that an agent has in focus: of those in progress the one that it turned to last; "" for none. workSession is its own.
+// Focus is the task that an agent has in focus: of those in progress the one that it turned to last; "" for none. workSession is its own. One that
+// is known from a file alone is not in focus, unless CURRENT_TASK.md names it.
 func Focus(tx eventstore.Tx, agent string) (taskID, workSession string, err error) {
 	err = tx.Query(selectFocus, []any{strings.ToLower(agent)}, func(r eventstore.Row) error {
 		taskID, workSession = r.Text(0), r.Text(1)
@@ -69,6 +66,14 @@ func Focus(tx eventstore.Tx, agent string) (taskID, workSession string, err erro
 		return "", "", fmt.Errorf("find task in focus: %w", err)
 	}
 	return taskID, workSession, nil
+}
+
+// Active is the task that an agent means who names none: the one in focus, else the first of those in progress; "" for none.
+func Active(tx eventstore.Tx, agent string) (taskID string, err error) {
+	if taskID, _, err = Focus(tx, agent); taskID != "" || err != nil {
+		return taskID, err
+	}
+	return FirstOf(tx, agent, coordination.StateInProgress)
 }
 
 // FirstOf is the first task of an agent in that state by the order of lists: priority, due date, start date, age; "" for none.
@@ -162,6 +167,18 @@ func DelegationsOf(tx eventstore.Tx, taskID string) (all []decide.Delegation, er
 		return nil, fmt.Errorf("load delegations: %w", err)
 	}
 	return all, nil
+}
+
+// NumberOfDelegations is how many a task has.
+func NumberOfDelegations(tx eventstore.Tx, taskID string) (n int, err error) {
+	err = tx.Query(selectNumber, []any{nameOf(taskID)}, func(r eventstore.Row) error {
+		n = int(r.Int(0))
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count delegations: %w", err)
+	}
+	return n, nil
 }
 
 // scanOfTask reads what selectDelegation gives.

@@ -91,24 +91,24 @@ func (p *projector) filed(tx eventstore.Tx, e *projections.Event) error {
 	if err != nil {
 		return err
 	}
-	f.Path, f.Seq = said.Path, e.Seq
+	f.path, f.seq = said.Path, e.Seq
 	switch e.Type {
 	case coordination.TypeFileWritten:
-		f.SHA256, f.Previous, f.Through, f.ours, f.points = said.SHA256, said.Previous, max(f.Through, said.Through), true, ""
+		f.sha256, f.previous, f.through, f.ours, f.points = said.SHA256, said.Previous, max(f.through, said.Through), true, ""
 		return nil
 	case coordination.TypeFileConflict:
-		f.Previous = "" // what they wrote is not there any more
+		f.previous = "" // what they wrote is not there any more
 		return nil
 	}
-	f.SHA256, f.Previous, f.ours = said.SHA256, "", false
+	f.sha256, f.previous, f.ours = said.SHA256, "", false
 	if s.gone {
-		f.SHA256 = ""
+		f.sha256 = ""
 	}
 	switch {
 	case l.month != "":
-		f.Through = e.Seq // what had ended before is in it, or was not ours
+		f.through = e.Seq // what had ended before is in it, or was not ours
 		if s.gone {
-			f.Through = 0
+			f.through = 0
 		}
 		return p.history(tx, e, &s)
 	case l.task != "":
@@ -190,7 +190,7 @@ func (p *projector) pointed(tx eventstore.Tx, s *seen, focus int64) (int64, erro
 	if err != nil || f == nil || f.points != s.task {
 		return focus, err
 	}
-	return max(focus, f.Seq), nil
+	return max(focus, f.seq), nil
 }
 
 // sayAll has these be the lines of progress of a task. Those that it has already stay as they are.

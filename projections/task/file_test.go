@@ -3,6 +3,7 @@ package task_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,7 +76,13 @@ func TestFilesAreFolded(t *testing.T) {
 		},
 		"no CURRENT_TASK.md": {
 			[]eventstore.StreamAppend{imported(1, atB, text("task_b", "in_progress")), imported(2, atA, text("task_a", "in_progress"))},
-			[]string{"task_b in_progress!", "task_a in_progress"},
+			[]string{"task_b in_progress", "task_a in_progress"},
+		},
+		"a file that says neither what is to be done nor since when": {
+			[]eventstore.StreamAppend{imported(1, atA, "## Metadata\n- **Status:** blocked\n"), changed(2, atB, "garbage"),
+				imported(3, "workspace-eden/tasks/task_c.md", "## Description\nwhat\n"),
+				imported(4, "workspace-eden/tasks/task_d.md", "## Metadata\n- **Created:** 2026-02-20T07:00:00.000Z\n")},
+			[]string{"task_d pending", "task_c pending"},
 		},
 		"history": {
 			[]eventstore.StreamAppend{imported(1, atMonth, month(given, ended("task_b", at2)))}, []string{"task_b completed", "task_a cancelled"},
@@ -83,7 +90,7 @@ func TestFilesAreFolded(t *testing.T) {
 		"history of a task whose file is there, before and after it": {
 			[]eventstore.StreamAppend{imported(1, atA, text("task_a", "in_progress")), imported(2, atMonth, month(ended("task_a", at1), ended("task_b", at1))),
 				imported(3, atB, text("task_b", "blocked"))},
-			[]string{"task_a in_progress!", "task_b blocked"},
+			[]string{"task_a in_progress", "task_b blocked"},
 		},
 		"own events count more than a file that was there": {
 			[]eventstore.StreamAppend{started(1, "task_a", "eden"), started(1, "task_b", "eden"), imported(2, atA, text("task_a", "blocked")),
@@ -100,7 +107,7 @@ func TestFilesAreFolded(t *testing.T) {
 		"a file that is gone, and comes again": {
 			[]eventstore.StreamAppend{changed(1, atA, text("task_a", "blocked")), changed(1, atB, text("task_b", "blocked")), unlinked(2, atA), unlinked(3, atB),
 				changed(4, atB, text("task_b", "in_progress"))},
-			[]string{"task_b in_progress!", "task_a blocked gone"},
+			[]string{"task_b in_progress", "task_a blocked gone"},
 		},
 		"a file that says nothing any more": {
 			[]eventstore.StreamAppend{changed(1, atA, text("task_a", "blocked")), changed(2, atA, "*(No task)*")}, []string{"task_a blocked gone"},
@@ -167,8 +174,9 @@ func TestTaskOfAFile(t *testing.T) {
 	l.rebuild(t)
 }
 
-// What was imported into the stream of a task counts in the version that an append has to expect.
-func TestVersionIsThatOfTheStream(t *testing.T) {
+// The version of a task is that of its stream with the last event that changed it: neither what was imported into the stream nor what happens
+// to a delegation is a change.
+func TestVersionIsThatOfTheLastChange(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	l.append(t, asImport(updated(1, "task_a", "eden", "x")), asImport(updated(2, "task_a", "eden", "y")))
@@ -176,7 +184,11 @@ func TestVersionIsThatOfTheStream(t *testing.T) {
 		t.Errorf("there is %+v", found)
 	}
 	l.append(t, imported(3, atA, text("task_a", "in_progress")))
-	if found := l.load(t, "task_a"); found == nil || found.Version != 2 {
+	if found := l.load(t, "task_a"); found == nil || found.Version != 0 {
+		t.Errorf("it is %+v", found)
+	}
+	l.append(t, updated(3, "task_a", "eden", "own"), delegated(3, coordination.TypeDelegationSpawned, "task_a", coordination.Delegation{DelegationID: "d"}))
+	if found := l.load(t, "task_a"); found == nil || found.Version != 3 || l.byID(t, "task_a").Version != 3 {
 		t.Errorf("it is %+v", found)
 	}
 	l.append(t, unlinked(4, atA))
@@ -227,6 +239,23 @@ func TestEntries(t *testing.T) {
 	check("eden", "2026-09", 0, []string{"task_y ok", "task_x Cancelled: 중복"}, 8)
 	check("eden", "2026-09", 7, []string{"task_x Cancelled: 중복"}, 8)
 	check("seum", "2026-09", 0, []string{"task_z ok"}, 6)
+	for n, wantIDs := range [][]string{nil, {"task_x"}, {"task_y", "task_x"}, {"task_y", "task_x"}} {
+		ids := view(t, l, func(ctx context.Context, tx *sql.Tx) (ids []string, err error) {
+			found, end, err := task.LastEntries(ctx, tx, "Eden", "2026-09", n)
+			for _, e := range found {
+				ids = append(ids, e.TaskID)
+				if len(e.Progress) != 2 || end != 8 {
+					t.Errorf("%+v, the last ended with %d", e, end)
+				}
+			}
+			return ids, err
+		})
+		want(t, fmt.Sprint("the last ", n), ids, wantIDs)
+	}
+	for agent, wantHad := range map[string]bool{"Eden": true, "seum": true, "ruda": false} {
+		had := view(t, l, func(ctx context.Context, tx *sql.Tx) (bool, error) { return task.HadOwn(ctx, tx, agent) })
+		want(t, agent+" has had a task", had, wantHad)
+	}
 	months := view(t, l, func(ctx context.Context, tx *sql.Tx) ([]string, error) { return task.Months(ctx, tx, "eden") })
 	want(t, "months", months, []string{"2026-09", "2026-02"})
 	again := view(t, l, func(ctx context.Context, tx *sql.Tx) (text string, err error) {
@@ -238,34 +267,72 @@ func TestEntries(t *testing.T) {
 }
 
 // What is known of files is as the last event about each says.
-func TestFileOf(t *testing.T) {
+func TestFilesAreKnown(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	fileOf := func() (f task.File) {
-		return view(t, l, func(ctx context.Context, tx *sql.Tx) (task.File, error) {
-			f, _, err := task.FileOf(ctx, tx, atMonth)
-			return f, err
-		})
+	type known struct {
+		SHA256, Previous string
+		Through, Seq     int64
+	}
+	check := func(when string, wanted known) {
+		t.Helper()
+		want(t, when, view(t, l, func(ctx context.Context, tx *sql.Tx) (k known, err error) {
+			err = tx.QueryRowContext(ctx, "SELECT sha256, previous, through, seq FROM task_files WHERE path = ?", atMonth).
+				Scan(&k.SHA256, &k.Previous, &k.Through, &k.Seq)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = nil
+			}
+			return k, err
+		}), wanted)
 	}
 	written := func(d coordination.FileWritten) eventstore.StreamAppend {
 		d.Path = atMonth
 		return file(9, coordination.TypeFileWritten, atMonth, d)
 	}
-	want(t, "none", fileOf(), task.File{})
+	check("none", known{})
 	l.append(t, imported(1, atMonth, month()))
-	want(t, "imported", fileOf(), task.File{Path: atMonth, SHA256: "h:" + atMonth, Through: 1, Seq: 1})
+	check("imported", known{SHA256: "h:" + atMonth, Through: 1, Seq: 1})
 	l.append(t, written(coordination.FileWritten{SHA256: "w", Previous: "h", Through: 7}))
-	want(t, "written", fileOf(), task.File{Path: atMonth, SHA256: "w", Previous: "h", Through: 7, Seq: 2})
+	check("written", known{SHA256: "w", Previous: "h", Through: 7, Seq: 2})
 	l.append(t, file(3, coordination.TypeFileConflict, atMonth, coordination.FileConflict{Path: atMonth, Kept: "2026-02.md.conflict", SHA256: "x"}))
-	want(t, "put aside", fileOf(), task.File{Path: atMonth, SHA256: "w", Through: 7, Seq: 3})
+	check("put aside", known{SHA256: "w", Through: 7, Seq: 3})
 	l.append(t, written(coordination.FileWritten{SHA256: "v"}))
-	want(t, "written again", fileOf(), task.File{Path: atMonth, SHA256: "v", Through: 7, Seq: 4})
+	check("written again", known{SHA256: "v", Through: 7, Seq: 4})
 	l.append(t, unlinked(5, atMonth), written(coordination.FileWritten{Previous: "v"}), imported(6, atA, text("task_a", "blocked")))
-	want(t, "removed", fileOf(), task.File{Path: atMonth, Previous: "v", Seq: 6})
-	files := view(t, l, func(ctx context.Context, tx *sql.Tx) ([]task.File, error) { return task.Files(ctx, tx, atMonth, 5) })
-	if len(files) != 1 || files[0].Path != atA || files[0].Seq != 7 {
-		t.Errorf("after the month there are %+v", files)
+	check("removed", known{Previous: "v", Seq: 6})
+}
+
+// A task that nothing has turned to is not in focus, but is the one that is meant: the first by the order of lists.
+func TestFocusOfFiles(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	l.append(t, imported(1, atA, text("task_a", "blocked")), imported(2, atB, text("task_b", "in_progress")),
+		imported(3, "workspace-eden/tasks/task_c.md", text("task_c", "in_progress")))
+	check := func(when, focus, active string, own bool) {
+		t.Helper()
+		want(t, when+", in focus", l.focus(t, "eden"), focus)
+		l.deciding(t, func(tx eventstore.Tx) error {
+			got, err := task.Active(tx, "Eden")
+			want(t, when+", active", got, active)
+			return err
+		})
+		view(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
+			boards, err := task.Boards(ctx, tx)
+			had, err2 := task.HadOwn(ctx, tx, "Eden")
+			if len(boards) != 1 || had != own || (boards[0].Focus == nil) != (focus == "") || focus != "" && boards[0].Focus.ID != focus {
+				t.Errorf("%s: boards %+v, own events %v", when, boards, had)
+			}
+			return struct{}{}, errors.Join(err, err2)
+		})
 	}
+	check("as imported", "", "task_b", false)
+	l.append(t, imported(4, atCurrent, "**Focus:** task_c\n"))
+	check("when it is named", "task_c", "task_c", false)
+	l.append(t, updated(5, "task_b", "eden", "turned to"))
+	check("when another one was turned to", "task_b", "task_b", true)
+	l.append(t, change(6, coordination.TypeTaskCompleted, "task_b", "eden", coordination.TaskState{Progress: "Task completed"}))
+	check("when that is over", "task_c", "task_c", true)
+	l.rebuild(t)
 }
 
 // Every file of tasks in the sample workspaces is folded, and what can be read of it is found again.

@@ -103,8 +103,9 @@ func TestInvariant17_DelegationsSurviveARestart(t *testing.T) {
 		l.deciding(t, func(tx eventstore.Tx) (err error) {
 			all, err = task.DelegationsOf(tx, "task_a")
 			one, found, err2 := task.LoadDelegation(tx, "d2")
-			if len(all) != 2 || !found || err != nil || err2 != nil {
-				return fmt.Errorf("%d delegations, %v, %v, %w", len(all), found, err2, err)
+			number, err3 := task.NumberOfDelegations(tx, "task_a")
+			if len(all) != 2 || number != 2 || !found || err != nil || err2 != nil || err3 != nil {
+				return fmt.Errorf("%d delegations, counted %d, %v, %v, %v, %w", len(all), number, found, err2, err3, err)
 			}
 			want(t, "d2", *one, all[1])
 			return nil

@@ -151,9 +151,7 @@ func inOrder(a, b *decide.Task) int {
 func (m *model) lines() (lines []string) {
 	var open, over []*decide.Task
 	for _, x := range m.tasks {
-		now := *x
-		now.Version = m.versions[coordination.TaskStream(x.ID)]
-		lines = append(lines, fmt.Sprintf("%+v %q", now, m.progress[x.ID]))
+		lines = append(lines, fmt.Sprintf("%+v %q", *x, m.progress[x.ID]))
 		for _, d := range m.delegations[x.ID] {
 			lines = append(lines, fmt.Sprintf("%+v", *d))
 		}

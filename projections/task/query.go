@@ -3,60 +3,93 @@ package task
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
-var (
-	selectByName = selectTask + fromTasks + " WHERE t.name = ?"
+// Both are of any number of tasks: of the ids of their last lines, and of their own ones.
+const selectLines = `WITH RECURSIVE l(task, text, previous) AS (
+ SELECT p.task, p.text, p.previous FROM json_each(?) j CROSS JOIN task_progress p ON p.id = j.value
+ UNION ALL SELECT p.task, p.text, p.previous FROM l CROSS JOIN task_progress p ON p.id = l.previous) SELECT task, text FROM l`
 
-	selectLines = `WITH RECURSIVE l(n, text, previous) AS (SELECT p.n, p.text, p.previous FROM task_progress p WHERE p.id = ?
- UNION ALL SELECT p.n, p.text, p.previous FROM l CROSS JOIN task_progress p ON p.id = l.previous) SELECT text FROM l`
-)
+var selectDelegationsOf = "SELECT d." + strings.Join(delegationColumns, ", d.") +
+	", t.task_id, t.name FROM json_each(?) j CROSS JOIN task_delegations d ON d.task = j.value CROSS JOIN tasks t ON t.id = d.task ORDER BY d.id"
 
 // ByID gives a task with its progress and delegations.
 func ByID(ctx context.Context, tx *sql.Tx, taskID string) (row *Row, found bool, err error) {
-	var h held
-	if err := each(ctx, tx, selectByName, []any{nameOf(taskID)}, func(r columns) { h = scanTask(r) }); err != nil || !h.known {
-		return nil, false, err
-	}
-	x, err := h.row(ctx, tx)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := markFocus(ctx, tx, []*Row{x}, []int64{h.state.id}); err != nil {
-		return nil, false, err
-	}
-	return x, true, nil
+	return byID(ctx, tx, taskID, true)
 }
 
-// row is the task with its progress and delegations.
-func (h *held) row(ctx context.Context, tx *sql.Tx) (*Row, error) {
-	x := h.brief()
-	lines, err := linesOf(ctx, tx, h.work.end)
-	if err != nil {
-		return nil, err
+// Brief gives a task as lists have it: what it costs does not grow with its progress.
+func Brief(ctx context.Context, tx *sql.Tx, taskID string) (row *Row, found bool, err error) {
+	return byID(ctx, tx, taskID, false)
+}
+
+func byID(ctx context.Context, tx *sql.Tx, taskID string, whole bool) (row *Row, found bool, err error) {
+	var list []held
+	err = each(ctx, tx, selectByName, []any{nameOf(taskID)}, func(r columns) { list = append(list, scanTask(r)) })
+	if err != nil || len(list) == 0 {
+		return nil, false, err
 	}
-	var delegations []decide.Delegation
-	var happened []incidentOf
-	err = each(ctx, tx, selectDelegations, []any{h.state.name}, func(r columns) {
-		d := scanOfTask(r)
-		delegations = append(delegations, d.d)
-		x.Seq = max(x.Seq, d.d.Last)
-		for _, i := range d.events {
-			happened = append(happened, incidentOf{i, d.d.ID})
-		}
-	})
+	rows, err := rowsOf(ctx, tx, list, whole)
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	return &rows[0], true, nil
+}
+
+// rowsOf words tasks: whole ones with their progress and delegations.
+func rowsOf(ctx context.Context, tx *sql.Tx, found []held, whole bool) (rows []Row, err error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(found))
+	for i := range found {
+		ids[i] = found[i].state.id
+		rows = append(rows, *found[i].brief())
+	}
+	if whole {
+		lines, err := linesOf(ctx, tx, found)
+		if err != nil {
+			return nil, err
+		}
+		delegations := map[int64][]delegation{}
+		err = each(ctx, tx, selectDelegationsOf, []any{list(ids)}, func(r columns) {
+			d := scanOfTask(r)
+			delegations[d.task] = append(delegations[d.task], d)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range ids {
+			found[i].fill(&rows[i], lines[id], delegations[id])
+		}
+	}
+	return rows, markFocus(ctx, tx, rows, ids)
+}
+
+// fill adds its progress and delegations to a task.
+func (h *held) fill(x *Row, lines []string, delegations []delegation) {
+	var list []decide.Delegation
+	var happened []incidentOf
+	for i := range delegations {
+		d := &delegations[i]
+		list = append(list, d.d)
+		x.Seq = max(x.Seq, d.d.Last)
+		for _, what := range d.events {
+			happened = append(happened, incidentOf{what, d.d.ID})
+		}
 	}
 	t := h.task()
-	x.Task = decide.File(&t, lines, delegations, eventsOf(happened))
+	x.Task = decide.File(&t, lines, list, eventsOf(happened))
 	onto(&x.Task, h.state.carried)
-	return x, nil
 }
 
 // brief is the task without its progress and delegations.
@@ -82,20 +115,27 @@ func eventsOf(happened []incidentOf) []decide.DelegationEvent {
 	return events
 }
 
-// linesOf are the lines of progress of a task whose last one has that id, oldest first.
-func linesOf(ctx context.Context, tx *sql.Tx, end int64) (lines []string, err error) {
-	if end == 0 {
-		return nil, nil
+// linesOf are the lines of progress of tasks by the ids of their rows, oldest first.
+func linesOf(ctx context.Context, tx *sql.Tx, found []held) (map[int64][]string, error) {
+	var ends []int64
+	for i := range found {
+		if end := found[i].work.end; end != 0 {
+			ends = append(ends, end)
+		}
 	}
-	err = each(ctx, tx, selectLines, []any{end}, func(r columns) { lines = append(lines, r.Text(0)) })
-	slices.Reverse(lines)
+	lines := make(map[int64][]string, len(ends))
+	err := each(ctx, tx, selectLines, []any{list(ends)}, func(r columns) { lines[r.Int(0)] = append(lines[r.Int(0)], r.Text(1)) })
+	for _, of := range lines {
+		slices.Reverse(of)
+	}
 	return lines, err
 }
 
 // markFocus says which of these tasks are in focus. ids are their rows' own.
-func markFocus(ctx context.Context, tx *sql.Tx, rows []*Row, ids []int64) error {
+func markFocus(ctx context.Context, tx *sql.Tx, rows []Row, ids []int64) error {
 	focused := map[string]int64{}
-	for i, x := range rows {
+	for i := range rows {
+		x := &rows[i]
 		if x.Status != coordination.StateInProgress || x.Gone {
 			continue
 		}
@@ -111,24 +151,6 @@ func markFocus(ctx context.Context, tx *sql.Tx, rows []*Row, ids []int64) error 
 	return nil
 }
 
-// cells is a row that was read by database/sql.
-type cells []any
-
-func (c cells) Int(i int) int64 {
-	n, _ := c[i].(int64)
-	return n
-}
-
-func (c cells) Text(i int) string {
-	switch v := c[i].(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	}
-	return ""
-}
-
 // each reads the rows of an answer.
 func each(ctx context.Context, tx *sql.Tx, query string, args []any, do func(columns)) error {
 	return some(ctx, tx, query, args, func(r columns) bool {
@@ -139,29 +161,17 @@ func each(ctx context.Context, tx *sql.Tx, query string, args []any, do func(col
 
 // some is each for as long as do gives true.
 func some(ctx context.Context, tx *sql.Tx, query string, args []any, do func(columns) bool) error {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("read tasks: %w", err)
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return fmt.Errorf("read tasks: %w", err)
-	}
-	row, into := make(cells, len(names)), make([]any, len(names))
-	for i := range row {
-		into[i] = &row[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return fmt.Errorf("read tasks: %w", err)
+	err := projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
+		if !do(r) {
+			return errEnough
 		}
-		if !do(row) {
-			return nil
-		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
 		return fmt.Errorf("read tasks: %w", err)
 	}
 	return nil
 }
+
+// errEnough ends the reading of rows of which no more are wanted.
+var errEnough = errors.New("enough")

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 )
@@ -18,7 +19,16 @@ const (
  WHERE t.over <> 0 AND t.agent = ? ORDER BY t.over_at DESC, t.id DESC LIMIT 1`
 )
 
-var selectFocused = selectTask + fromTasks + ` WHERE t.over = 0 AND t.agent = ? AND t.status = 'in_progress' ORDER BY w.focus DESC, ` + inOrder + " LIMIT 1"
+const selectHadOwn = `SELECT 1 FROM tasks t WHERE t.over = 0 AND t.agent = ?1 AND t.own <> 0
+ UNION ALL SELECT 1 FROM tasks t WHERE t.over <> 0 AND t.agent = ?1 AND t.own <> 0 LIMIT 1`
+
+// HadOwn reports whether an agent has, or had, a task with events of its own: one that is not known from files alone.
+func HadOwn(ctx context.Context, tx *sql.Tx, agent string) (had bool, err error) {
+	err = each(ctx, tx, selectHadOwn, []any{strings.ToLower(agent)}, func(columns) { had = true })
+	return had, err
+}
+
+var selectFocused = selectTask + fromTasks + ` WHERE t.over = 0 AND t.agent = ? AND t.status = 'in_progress' AND w.focus > 0 ORDER BY w.focus DESC, ` + inOrder + " LIMIT 1"
 
 // Boards are those of all agents that have, or had, tasks, by agent id. What it costs does not grow with the number of tasks that are over.
 func Boards(ctx context.Context, tx *sql.Tx) ([]Board, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,10 +17,8 @@ import (
 const selectMonth = "SELECT max(t.month) FROM tasks t WHERE t.month <> '' AND t.agent = ? AND t.month < ?"
 
 var (
-	selectEntries = selectTask + fromTasks + " WHERE t.month <> '' AND t.agent = ? AND t.month = ? AND t.over >= ? ORDER BY t.over"
-
-	selectFile  = "SELECT " + strings.Join(fileColumns, ", ") + " FROM task_files WHERE path = ?"
-	selectFiles = "SELECT " + strings.Join(fileColumns, ", ") + " FROM task_files WHERE path > ? ORDER BY path LIMIT ?"
+	selectEntries     = selectTask + fromTasks + " WHERE t.month <> '' AND t.agent = ? AND t.month = ? AND t.over >= ? ORDER BY t.over"
+	selectLastEntries = selectTask + fromTasks + " WHERE t.month <> '' AND t.agent = ? AND t.month = ? ORDER BY t.over DESC LIMIT ?"
 )
 
 // Months are the months in which tasks of an agent have ended, such as 2026-02, newest first.
@@ -42,17 +41,26 @@ func Entries(ctx context.Context, tx *sql.Tx, agent, month string, after int64) 
 	if after >= math.MaxInt64/places {
 		return nil, 0, nil
 	}
+	return readEntries(ctx, tx, selectEntries, strings.ToLower(agent), month, place(after+1, 0))
+}
+
+// LastEntries are the last n of all that Entries gives. What they cost does not grow with the others.
+func LastEntries(ctx context.Context, tx *sql.Tx, agent, month string, n int) (entries []taskfile.Entry, end int64, err error) {
+	return readEntries(ctx, tx, selectLastEntries, strings.ToLower(agent), month, n)
+}
+
+func readEntries(ctx context.Context, tx *sql.Tx, query string, args ...any) (entries []taskfile.Entry, end int64, err error) {
 	var found []held
-	err = each(ctx, tx, selectEntries, []any{strings.ToLower(agent), month, place(after+1, 0)}, func(r columns) { found = append(found, scanTask(r)) })
+	if err := each(ctx, tx, query, args, func(r columns) { found = append(found, scanTask(r)) }); err != nil {
+		return nil, 0, err
+	}
+	slices.SortFunc(found, func(a, b held) int { return cmp.Compare(a.state.over, b.state.over) })
+	lines, err := linesOf(ctx, tx, found)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i := range found {
-		lines, err := linesOf(ctx, tx, found[i].work.end)
-		if err != nil {
-			return nil, 0, err
-		}
-		entries, end = append(entries, found[i].entry(lines)), seqOf(found[i].state.over)
+		entries, end = append(entries, found[i].entry(lines[found[i].state.id])), seqOf(found[i].state.over)
 	}
 	return entries, end, nil
 }
@@ -89,15 +97,3 @@ func isoOf(ms int64) string {
 
 // eventWord is the type of an event as task files have it.
 func eventWord(typ string) string { return strings.ReplaceAll(typ, ".", "_") }
-
-// FileOf says what is known of a file.
-func FileOf(ctx context.Context, tx *sql.Tx, path string) (f File, found bool, err error) {
-	err = each(ctx, tx, selectFile, []any{path}, func(r columns) { f, found = scanFile(r).File, true })
-	return f, found, err
-}
-
-// Files lists files by path, after one, at most limit.
-func Files(ctx context.Context, tx *sql.Tx, after string, limit int) (files []File, err error) {
-	err = each(ctx, tx, selectFiles, []any{after, limit}, func(r columns) { files = append(files, scanFile(r).File) })
-	return files, err
-}

@@ -37,15 +37,8 @@ func List(ctx context.Context, tx *sql.Tx, f Filter) (rows []Row, next string, e
 			break
 		}
 	}
-	marked, ids := make([]*Row, len(found)), make([]int64, len(found))
-	for i := range found {
-		marked[i], ids[i] = found[i].brief(), found[i].state.id
-	}
-	if err := markFocus(ctx, tx, marked, ids); err != nil {
+	if rows, err = rowsOf(ctx, tx, found, f.Whole); err != nil {
 		return nil, "", err
-	}
-	for _, x := range marked {
-		rows = append(rows, *x)
 	}
 	return rows, next, nil
 }

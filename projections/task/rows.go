@@ -220,11 +220,13 @@ func scanDelegation(r columns) delegation {
 	}}
 }
 
-// file is a row of task_files.
+// file is a row of task_files: what was written of a file by us, or seen of it.
 type file struct {
-	File
-	ours   bool
-	points string
+	path             string
+	sha256, previous string
+	through, seq     int64
+	ours             bool
+	points           string
 }
 
 var fileColumns = []string{"path", "sha256", "previous", "through", "seq", "ours", "points"}
@@ -234,18 +236,13 @@ func newFiles(table string) *projections.Table[string, file] {
 		Table: table, Key: 1, Fixed: 1, Keep: 4_000, Names: fileColumns,
 		Lookup: "path = ?", LookUp: func(path string) []any { return []any{path} },
 		Scan: func(r eventstore.Row, f *file) error {
-			*f = scanFile(r)
+			*f = file{path: r.Text(0), sha256: r.Text(1), previous: r.Text(2), through: r.Int(3), seq: r.Int(4), ours: r.Int(5) != 0, points: r.Text(6)}
 			return nil
 		},
 		Args: func(args []any, f *file) []any {
-			return append(args, f.Path, f.SHA256, f.Previous, f.Through, f.Seq, f.ours, f.points)
+			return append(args, f.path, f.sha256, f.previous, f.through, f.seq, f.ours, f.points)
 		},
 	})
-}
-
-// scanFile reads fileColumns.
-func scanFile(r columns) file {
-	return file{File: File{Path: r.Text(0), SHA256: r.Text(1), Previous: r.Text(2), Through: r.Int(3), Seq: r.Int(4)}, ours: r.Int(5) != 0, points: r.Text(6)}
 }
 
 // empty is a list of nothing as JSON.

@@ -8,7 +8,7 @@ import (
 )
 
 // stepsOf reads what list has written of steps. Every decision on a task does: so what has no escapes in it, which is most, is not read as any
-// JSON there may be, which takes ten times as long.
+// JSON there may be, which takes twenty times as long.
 func stepsOf(text string) []coordination.TaskStep {
 	if strings.Contains(text, `\`) {
 		return unlist[coordination.TaskStep](text)

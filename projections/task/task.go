@@ -17,7 +17,7 @@ var ErrCursor = errors.New("no cursor of a list of tasks")
 
 // Row is a task as it is listed: as its file has it.
 type Row struct {
-	taskfile.Task // without Progress and Delegations, unless it was asked for by its id
+	taskfile.Task // without Progress and Delegations, unless it was asked for by its id, or as a whole
 	AgentID       string
 	LastProgress  string
 	ProgressCount int
@@ -25,7 +25,7 @@ type Row struct {
 	Focus         bool  // its agent has it in focus
 	Gone          bool  // it was known from a file, which is not there any more
 	Version       int64 // of the task by the last event that changed it; 0: it is known from a file alone
-	Seq           int64 // of the last event that changed it, or, by its id, one of its delegations: derivedFromSeq
+	Seq           int64 // of the last event that changed it, or, if it has them, one of its delegations: derivedFromSeq
 }
 
 // Filter selects tasks. Zero values select all.
@@ -38,6 +38,7 @@ type Filter struct {
 	Text        string // part of the description, capitals alike
 	After       string // a cursor that List gave
 	Limit       int
+	Whole       bool // with progress and delegations
 }
 
 // Board is how an agent's tasks stand.
@@ -47,13 +48,4 @@ type Board struct {
 	Focus   *Row           // nil for none
 	LastMs  int64          // of the newest event of its open tasks, and of the one that ended last
 	Seq     int64          // likewise
-}
-
-// File is what was written of a file by us, or seen of it.
-type File struct {
-	Path     string // workspace-<agent>/tasks/<id>.md, workspace-<agent>/CURRENT_TASK.md, workspace-<agent>/task-history/<month>.md
-	SHA256   string // that it was to have by the last event about it; "" if it was to be removed, or was
-	Previous string // that it had before it was written; "": it was not there, or was put aside since
-	Through  int64  // of a month: seq of the end of the last task in it
-	Seq      int64
 }
