@@ -45,6 +45,8 @@ func (d *drawer) Call(_ context.Context, c tool.Caller, name string, args json.R
 		return tool.Output{Text: "there is none", IsError: true}, nil
 	case "wrong":
 		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Tool: name, Field: "/n", Text: "n must be a number", Mend: "give one"}
+	case "early":
+		return tool.Output{}, &tool.Error{Code: tool.CodeTaskRequired, Tool: name, Text: "early needs a task", Mend: "begin one"}
 	case "broken":
 		return tool.Output{}, &tool.Error{Code: tool.CodeBroken, Tool: name, Text: "secret reason"}
 	case "gone":
@@ -95,6 +97,7 @@ func TestToolsAreInvokedOverTheWire(t *testing.T) {
 		{`{"name":"cannot"}`, `{"ok":true,"toolName":"cannot","output":{"content":[{"type":"text","text":"there is none"}],"isError":true},"source":"core"}`},
 		{`{"name":"nothing"}`, `{"ok":false,"toolName":"nothing","error":{"code":"not_found","message":"Tool not available: nothing"}}`},
 		{`{"name":"wrong"}`, `{"ok":false,"toolName":"wrong","error":{"code":"invalid_arguments","message":"n must be a number","details":{"field":"/n","value":"","mend":"give one"}}}`},
+		{`{"name":"early"}`, `{"ok":false,"toolName":"early","error":{"code":"task_required","message":"early needs a task","details":{"field":"","value":"","mend":"begin one"}}}`},
 		{`{"name":"broken"}`, `{"ok":false,"toolName":"broken","error":{"code":"tool_error","message":"tool execution failed"}}`},
 	} {
 		if got := string(b.answer(t, "tools.invoke", c.params)); got != c.wanted {

@@ -44,8 +44,9 @@ type SpawnRequest struct {
 	// the real one.
 	Depth *int `json:",omitempty"`
 
-	// Delegation is one that is tried again; "" is a new one, if there is a task.
+	// Delegation is one that is tried again; "" is a new one, if there is a task. Note is why, as the log is told; the sub-agent is told by Task.
 	Delegation string `json:",omitempty"`
+	Note       string `json:",omitempty"`
 }
 
 // SpawnResult is what sessions_spawn answers.
@@ -367,7 +368,7 @@ func (s *spawning) created(tx eventstore.Tx, jobID string, depth int) (created c
 // begin appends what starts the sub-agent, and what the task is told for which that is.
 func (s *spawning) begin(tx eventstore.Tx, created *coordination.A2AJobCreated) ([]eventstore.StreamAppend, error) {
 	asked := &decide.Flow{A2AJobCreated: *created}
-	told, err := s.c.delegated(tx, asked, Moved{To: MovedRunning}, s.now)
+	told, err := s.c.delegated(tx, asked, Moved{To: MovedRunning, Note: s.r.Note}, s.now)
 	if refused := unwilling(err); refused != nil {
 		s.result = refusedSpawn(refused)
 		return s.refuse(tx, refused)
@@ -383,7 +384,9 @@ func (s *spawning) begin(tx eventstore.Tx, created *coordination.A2AJobCreated) 
 		return nil, err
 	}
 	if done.step.Over { // its run was refused
-		if told, err = s.c.delegated(tx, asked, movedBy(&done.step), s.now); err != nil {
+		m := movedBy(&done.step)
+		m.Note = s.r.Note
+		if told, err = s.c.delegated(tx, asked, m, s.now); err != nil {
 			return nil, err
 		}
 	}

@@ -20,8 +20,8 @@ type Tasks interface {
 	WorkSession(tx eventstore.Tx, taskID string) (string, error)
 	// Delegated says what is appended when a sub-agent is asked for on behalf of a task, f.TaskID, and has come as far as m says: running, or
 	// failed where its run was refused. f.DelegationID is set where a delegation is tried again; a new one has the id of the flow. Errors:
-	// *task.Refusal for one that cannot be, which refuses the sub-agent; or the log's. A task that nobody knows, or that is over, has no new
-	// delegations: there is nothing to append then.
+	// *task.Refusal for one that cannot be, which refuses the sub-agent; or the log's. A task that nobody knows, that is over, or
+	// that is neither the asking agent's own nor one that it works for, has no new delegations: there is nothing to append then.
 	Delegated(tx eventstore.Tx, f *decide.Flow, m Moved, now time.Time) ([]eventstore.StreamAppend, error)
 	// Moved says what is appended when the flow of a sub-agent ends that was asked for before.
 	Moved(tx eventstore.Tx, f *decide.Flow, m Moved, now time.Time) ([]eventstore.StreamAppend, error)
@@ -32,6 +32,7 @@ type Moved struct {
 	To    string // running, completed, failed, abandoned
 	Text  string // of completed: all of what the sub-agent has answered
 	Error string // of failed and abandoned
+	Note  string // of a delegation that is tried again: why
 }
 
 // Values of Moved.To.

@@ -68,7 +68,7 @@ func TestTheWorkSessionOfAMessage(t *testing.T) {
 func tasks(set a2atest.Setting) a2atest.Setting {
 	set.Tables = append(set.Tables, projection.Definition())
 	set.Tasks = func(team *a2atest.Team) a2a.Tasks {
-		return task.New(task.Options{Log: team.Log, Spawner: team, Config: team.InForce, Now: team.Clock.Now,
+		return task.New(task.Options{Log: team.Log, Spawner: team, Now: team.Clock.Now,
 			NewID: uuid.NewString, NewTaskID: func() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }})
 	}
 	return set

@@ -273,7 +273,7 @@ func TestARetryIsOnTheSameDelegation(t *testing.T) {
 	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "break it", Label: "scout", Agent: "seum", Cleanup: "keep"})
 	h.flowOver(first.JobID)
 	want := "spawned running failed"
-	seen := map[string]bool{first.JobID: true}
+	seen, failed := map[string]bool{first.JobID: true}, first.ConversationID
 	for n := 1; n <= 3; n++ {
 		v := h.verifies(`{"action":"retry","note":"look closer","taskId":"` + task.TaskID + `"}`)
 		if !v.Success || v.DelegationID != first.JobID || v.RetryCount != n || v.RunID == "" || seen[v.RunID] {
@@ -286,6 +286,11 @@ func TestARetryIsOnTheSameDelegation(t *testing.T) {
 		}
 		want += " retrying spawned running failed"
 		h.wantMoves(first.JobID, want)
+		told := h.last(coordination.TypeDelegationRetrying)
+		if told.text("reason") != "look closer" || told.text("conversationId") != failed || told.text("workSessionId") != task.WorkSessionID {
+			t.Errorf("retry %d, after %s: %v", n, failed, told.Data)
+		}
+		failed = row.ConversationID
 	}
 	if created := h.last(coordination.TypeA2AJobCreated); created.text("delegationId") != first.JobID ||
 		!strings.HasPrefix(created.text("message"), "break it\n\n") || strings.Count(created.text("message"), "look closer") != 1 {
@@ -313,6 +318,23 @@ func TestARetryIsOnTheSameDelegation(t *testing.T) {
 	h.wantMoves(first.JobID, want+" abandoned")
 }
 
+// A retry that belongs to another work session than what has failed leaves that one as it is.
+func TestARetryElsewhereSaysNothingOfWhatFailed(t *testing.T) {
+	t.Parallel()
+	h := setup(t, setting{tasks: true})
+	task := h.begins("look into it")
+	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "break it", Agent: "seum", TaskID: task.TaskID, WorkSessionID: "ws_elsewhere"})
+	if failed := h.flowOver(first.JobID); failed.WorkSessionID != "ws_elsewhere" || failed.TaskID != task.TaskID {
+		t.Fatalf("%+v", failed)
+	}
+	again := h.flowOver(h.verifies(`{"action":"retry"}`).RunID)
+	told := h.last(coordination.TypeDelegationRetrying)
+	if again.WorkSessionID != task.WorkSessionID || told.text("workSessionId") != task.WorkSessionID ||
+		told.text("conversationId") != again.ConversationID {
+		t.Errorf("%+v is told as %v", again, told.Data)
+	}
+}
+
 // A retry is one transaction.
 func TestARetryIsOneTransaction(t *testing.T) {
 	t.Parallel()
@@ -321,7 +343,7 @@ func TestARetryIsOneTransaction(t *testing.T) {
 	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "look"})
 	h.flowOver(first.JobID)
 	again := func(c *tool.Caller) { c.CallID = "call_1" }
-	v := h.verifies(`{"action":"retry"}`, again) // of one that is completed: it is rejected with that
+	v := h.verifies(`{"action":"retry","note":"deeper"}`, again) // of one that is completed: it is rejected with that
 	if !v.Success || v.DelegationID != first.JobID {
 		t.Fatalf("%+v", v)
 	}
@@ -338,9 +360,14 @@ func TestARetryIsOneTransaction(t *testing.T) {
 	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("%v", got)
 	}
+	for _, typ := range []string{coordination.TypeTaskRejected, coordination.TypeDelegationRejected, coordination.TypeTaskRetrying, coordination.TypeDelegationRetrying} {
+		if told := h.last(typ); told.text("reason") != "deeper" {
+			t.Errorf("%s: %v", typ, told.Data)
+		}
+	}
 	h.flowOver(v.RunID)
 	h.wantMoves(first.JobID, "spawned running completed rejected retrying spawned running completed")
-	if same := h.verifies(`{"action":"retry"}`, again); !same.Success || !same.Duplicate || same.RunID != v.RunID {
+	if same := h.verifies(`{"action":"retry","note":"deeper"}`, again); !same.Success || !same.Duplicate || same.RunID != v.RunID {
 		t.Errorf("the same call again: %+v", same)
 	}
 	h.wantMoves(first.JobID, "spawned running completed rejected retrying spawned running completed")

@@ -161,7 +161,7 @@ func (h *house) put(t testing.TB) {
 	})
 	options := a2a.Options{Log: h.db, Runs: h.runner, Config: inForce, CheckModel: check, Now: h.now, NewID: uuid.NewString,
 		Jitter: func() float64 { return 0 }, Logger: log}
-	desk := task.New(task.Options{Log: h.db, Spawner: h, Config: inForce, Now: h.now, NewID: uuid.NewString, NewTaskID: newTaskID})
+	desk := task.New(task.Options{Log: h.db, Spawner: h, Now: h.now, NewID: uuid.NewString, NewTaskID: newTaskID})
 	if h.set.tasks {
 		options.Tasks = desk
 	}

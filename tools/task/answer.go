@@ -35,7 +35,7 @@ type refused struct {
 	Field   string `json:"field,omitempty"`
 	Mend    string `json:"mend,omitempty"`
 	TaskID  string `json:"taskId,omitempty"`
-	Version int64  `json:"version,omitempty"` // that the task has, of a conflict and of the stop guard, which counts it up
+	Version *int64 `json:"version,omitempty"` // that the task has, of a conflict and of the stop guard, which counts it up
 
 	// Of the stop guard.
 	BlockedBy    string           `json:"blocked_by,omitempty"`
@@ -63,7 +63,7 @@ func refuse(err error, t *task.Task) (tool.Output, error) {
 		answer.TaskID = t.ID
 	}
 	if t != nil && (why.Reason == task.CodeConflict || why.Reason == task.CodeStopGuard) {
-		answer.Version = t.Version
+		answer.Version = &t.Version
 	}
 	if why.Reason == task.CodeStopGuard {
 		answer.BlockedBy, answer.Remaining, answer.Instructions = task.CodeStopGuard, slices.Clone(why.Remaining), afterStopGuard()

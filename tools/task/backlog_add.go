@@ -75,7 +75,7 @@ func (d *Desk) addBacklog(ctx context.Context, call *tools.Call, args *backlogAr
 	if assignee == "" {
 		assignee = call.AgentID
 	}
-	c := d.asks(call, "task_backlog_add", 0)
+	c := d.asks(call, "task_backlog_add", nil)
 	c.counts = true
 	c.find = newTask(d.o.NewTaskID())
 	c.decide = func(tx eventstore.Tx, t *task.Task) ([]task.Event, error) {

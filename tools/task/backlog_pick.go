@@ -71,7 +71,7 @@ func (d *Desk) pick(ctx context.Context, call *tools.Call, args *target) (tool.O
 }
 
 func (d *Desk) decidePick(tx eventstore.Tx, c *change, t *task.Task) ([]task.Event, error) {
-	active, _, err := projection.Focus(tx, t.Agent)
+	active, err := projection.Active(tx, t.Agent)
 	if err != nil {
 		return nil, err
 	}

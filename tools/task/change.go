@@ -36,25 +36,24 @@ type changed struct {
 	appended []eventstore.NewEvent // Events, as the log gets them
 }
 
-// asks is a change of a task that a call asks for; expect is the version that the task must have, 0 is any.
-func (d *Desk) asks(call *tools.Call, tool string, expect int64) *change {
+// asks is a change of a task that a call asks for; expect is the version that the task must have, nil is any.
+func (d *Desk) asks(call *tools.Call, tool string, expect *int64) *change {
 	return &change{tool: tool, call: call,
 		asked: task.Asked{By: call.AgentID, SessionKey: call.SessionKey, Expect: expect, Now: d.o.Now().UnixMilli()}}
 }
 
 // change makes a change, once for each call, in one transaction. Errors are *task.Refusal or the log's; what is given is never nil.
 func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
-	var done *changed
+	done := &changed{}
 	var refused error
 	var begins bool
 	result, err := d.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
-		done, refused = &changed{}, nil // it may be called again
+		*done, refused = changed{}, nil // it may be called again
 		key, err := keyOf(tx, c)
 		if err != nil {
 			return nil, err
 		}
-		stored, known, err := done.before(tx, c, key)
-		if known || err != nil {
+		if err := done.before(tx, c, key); done.Again || err != nil {
 			return nil, err
 		}
 		t, err := c.find(tx)
@@ -62,6 +61,9 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 			return nil, err
 		}
 		done.Task, begins = *t, t.Status == ""
+		if c.asked.NewWorkSession, err = d.joins(tx, t, c.asked.Now); err != nil {
+			return nil, err
+		}
 		done.Events, err = c.decide(tx, t)
 		if err != nil {
 			if len(done.Events) == 0 {
@@ -78,12 +80,11 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 		}
 		first := key.event(refused != nil)
 		if refused != nil {
-			_, stored, err = taskOfEvent(tx, first)
+			if _, noted, err := taskOfEvent(tx, first); noted || err != nil {
+				return nil, err
+			}
 		}
-		if stored || err != nil {
-			return nil, err
-		}
-		return done.appends(c, first)
+		return done.appends(c, first, begins)
 	})
 	if err != nil {
 		return done, err
@@ -94,21 +95,24 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 	return done, refused
 }
 
-// before finds what the same call has changed before. stored says that its event is in the log, known that its task is there too.
-func (done *changed) before(tx eventstore.Tx, c *change, key callKey) (stored, known bool, err error) {
+// before finds what the same call has changed before.
+func (done *changed) before(tx eventstore.Tx, c *change, key callKey) error {
 	taskID, stored, err := taskOfEvent(tx, key.event(false))
 	if !stored || err != nil {
-		return false, false, err
+		return err
 	}
 	t, known, err := projection.Load(tx, taskID)
-	if !known || err != nil {
-		return true, false, err
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return unknownTask(taskID)
 	}
 	done.Task, done.Again = *t, true
 	if c.counts {
 		done.Open, err = projection.OpenOf(tx, t.Agent)
 	}
-	return true, true, err
+	return err
 }
 
 // fold is how the task stands after what was appended.
@@ -140,8 +144,9 @@ func ownerOf(t *task.Task, events []task.Event) string {
 	return events[0].AgentID
 }
 
-// appends puts the events of a change at the end of its task's stream. first is the id of the first one; zero for one that the store makes.
-func (done *changed) appends(c *change, first eventstore.ID) ([]eventstore.StreamAppend, error) {
+// appends puts the events of a change at the end of its task's stream, or at its beginning. first is the id of the first one; zero for one that
+// the store makes. What was read of a task that is there holds until they are stored.
+func (done *changed) appends(c *change, first eventstore.ID, begins bool) ([]eventstore.StreamAppend, error) {
 	if len(done.Events) == 0 {
 		return nil, nil
 	}
@@ -155,5 +160,9 @@ func (done *changed) appends(c *change, first eventstore.ID) ([]eventstore.Strea
 			CorrelationID: c.call.ConversationID, Data: data}.WithTS(c.asked.Now)
 	}
 	done.appended[0].ID = first
-	return []eventstore.StreamAppend{{Stream: coordination.TaskStream(done.ID), Expect: eventstore.Exactly(done.Version), Events: done.appended}}, nil
+	of := eventstore.StreamAppend{Stream: coordination.TaskStream(done.ID), Events: done.appended}
+	if begins {
+		of.Expect = eventstore.NoStream()
+	}
+	return []eventstore.StreamAppend{of}, nil
 }

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools"
 )
@@ -58,15 +60,15 @@ type ended struct {
 	Archived       bool   `json:"archived"`
 	ArchivedTo     string `json:"archivedTo"` // in the agent's workspace
 	RemainingTasks int    `json:"remainingTasks"`
-	NextTaskID     string `json:"nextTaskId,omitempty"` // what the agent has in focus now
+	NextTaskID     string `json:"nextTaskId,omitempty"` // what the agent is at now
 }
 
 // ended is the end of a task. What the agent turns to now is read after it.
 func (d *Desk) ended(ctx context.Context, done *changed) (answer ended, err error) {
 	answer = ended{told: done.told(), Archived: true, ArchivedTo: historyOf(done.EndedAt), RemainingTasks: done.Open}
-	_, err = d.o.Log.Decide(ctx, func(tx eventstore.Tx) (_ []eventstore.StreamAppend, err error) {
-		answer.NextTaskID, _, err = projection.Focus(tx, done.Agent)
-		return nil, err
+	err = d.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		answer.NextTaskID, err = projection.Active(projections.Reading(ctx, tx), done.Agent)
+		return err
 	})
 	return answer, err
 }

@@ -1,14 +1,18 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
+	flows "github.com/pronto-lab/openclawd/projections/a2a"
+	runs "github.com/pronto-lab/openclawd/projections/run"
 	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools/a2a"
 )
@@ -23,22 +27,32 @@ func (d *Desk) Delegated(tx eventstore.Tx, f *decide.Flow, m a2a.Moved, now time
 		}
 		return nil, err
 	}
+	if !again {
+		if may, err := mayDelegate(tx, t, f); !may || err != nil {
+			return nil, err
+		}
+	}
 	x, number, err := delegationOf(tx, f)
 	if err != nil {
 		return nil, err
 	}
 	at := now.UnixMilli()
-	asked := task.Asked{By: f.FromAgent, SessionKey: f.RequesterSessionKey, Now: at}
+	asked := task.Asked{By: f.FromAgent, SessionKey: f.RequesterSessionKey, Now: at, NewWorkSession: f.WorkSessionID}
 	a := account{task: t, delegation: x, at: at}
+	if again {
+		if a.before, err = attemptBefore(tx, x, f); err != nil {
+			return nil, err
+		}
+	}
 	if again && x.Status == statusCompleted {
-		if err := a.add(task.Verify(t, x, task.VerifyAsk{Asked: asked, Action: actionReject})); err != nil {
+		if err := a.add(task.Verify(t, x, task.VerifyAsk{Asked: asked, Action: actionReject, Note: m.Note})); err != nil {
 			return nil, err
 		}
 	}
 	attempt := *a.delegation
 	attempt.Agent, attempt.From, attempt.JobID, attempt.RunID = f.ToAgent, f.FromAgent, f.JobID, f.JobID
-	attempt.ChildKey, attempt.Label, attempt.Work = f.TargetSessionKey, f.Label, f.Message
-	err = a.add(task.Delegate(t, task.DelegateAsk{Asked: asked, Delegation: attempt, Retry: again, Number: number}))
+	attempt.ChildKey, attempt.Label, attempt.Work = f.TargetSessionKey, f.Label, cmp.Or(attempt.Work, f.Message) // without the note of a retry
+	err = a.add(task.Delegate(t, task.DelegateAsk{Asked: asked, Delegation: attempt, Retry: again, Note: m.Note, Number: number}))
 	if err != nil || len(a.events) == 0 {
 		return nil, err
 	}
@@ -46,6 +60,30 @@ func (d *Desk) Delegated(tx eventstore.Tx, f *decide.Flow, m a2a.Moved, now time
 		return nil, err
 	}
 	return a.appends(f)
+}
+
+// mayDelegate reports whether an agent that asks for a sub-agent can do that on behalf of a task: one of its own, or one that it works for.
+// It does as a sub-agent to whom work of the task is delegated, and in a run that answers its owner, or what was delegated, in that matter.
+func mayDelegate(tx eventstore.Tx, t *task.Task, f *decide.Flow) (bool, error) {
+	if t.Agent == f.FromAgent {
+		return true, nil
+	}
+	all, err := projection.DelegationsOf(tx, t.ID)
+	if err != nil || slices.ContainsFunc(all, func(x task.Delegation) bool { return x.ChildKey == f.RequesterSessionKey }) {
+		return err == nil, err
+	}
+	if f.RequesterRunID == "" {
+		return false, nil
+	}
+	by, found, err := runs.Load(tx, f.RequesterRunID)
+	if !found || by.JobID == "" || err != nil {
+		return false, err
+	}
+	flow, found, err := flows.Load(tx, by.JobID)
+	if !found || err != nil {
+		return false, err
+	}
+	return flow.TaskID == t.ID && (flow.FromAgent == t.Agent || flow.DelegationID != ""), nil
 }
 
 // States of a delegation.
@@ -70,8 +108,18 @@ func delegationOf(tx eventstore.Tx, f *decide.Flow) (x *task.Delegation, number 
 		}
 		return x, 0, err
 	}
-	all, err := projection.DelegationsOf(tx, f.TaskID)
-	return &task.Delegation{ID: f.JobID, TaskID: f.TaskID}, len(all), err
+	number, err = projection.NumberOfDelegations(tx, f.TaskID)
+	return &task.Delegation{ID: f.JobID, TaskID: f.TaskID}, number, err
+}
+
+// attemptBefore is the flow of the attempt whose place f takes. It is nil where that has left nothing in the work session of f: what has failed in
+// another one stays as it was told there.
+func attemptBefore(tx eventstore.Tx, x *task.Delegation, f *decide.Flow) (*decide.Flow, error) {
+	before, found, err := flows.Load(tx, x.JobID)
+	if !found || err != nil || before.ConversationID == "" || before.WorkSessionID != f.WorkSessionID {
+		return nil, err
+	}
+	return before, nil
 }
 
 // Moved implements a2a.Tasks. What an attempt comes to that another one has followed is of no account.
@@ -114,6 +162,7 @@ type account struct {
 	task       *task.Task
 	delegation *task.Delegation // as the events so far have left it
 	at         int64            // ms since 1970
+	before     *decide.Flow     // of what is tried again: the attempt that is given up, nil if that is of no account
 	events     []task.Event
 }
 
@@ -138,15 +187,16 @@ func (a *account) add(events []task.Event, err error) error {
 
 // move notes how an attempt has come on.
 func (a *account) move(m a2a.Moved) error {
-	return a.add(task.Move(a.task, a.delegation, task.MoveAsk{To: m.To, Snapshot: m.Text, Error: m.Error, Now: a.at}))
+	return a.add(task.Move(a.task, a.delegation, task.MoveAsk{To: m.To, Snapshot: m.Text, Error: m.Error}))
 }
 
-// appends are the events, as those of a flow. They expect nothing of the stream: others of its delegations may move in the same transaction.
+// appends are the events, as those of a flow; that it is tried again is said in the conversation of the attempt that is given up. They expect
+// nothing of the stream: others of its delegations may move in the same transaction.
 func (a *account) appends(f *decide.Flow) ([]eventstore.StreamAppend, error) {
 	if len(a.events) == 0 {
 		return nil, nil
 	}
-	of := eventstore.StreamAppend{Stream: coordination.TaskStream(a.task.ID)}
+	told := eventstore.StreamAppend{Stream: coordination.TaskStream(a.task.ID)}
 	for _, e := range a.events {
 		actor := eventstore.ActorSystem
 		switch e.Type {
@@ -154,13 +204,18 @@ func (a *account) appends(f *decide.Flow) ([]eventstore.StreamAppend, error) {
 			coordination.TypeTaskRejected, coordination.TypeDelegationRejected:
 			actor = eventstore.ActorAgent
 		}
-		data, err := json.Marshal(ofFlow(e.Data, f))
+		of := f
+		if e.Type == coordination.TypeDelegationRetrying && a.before != nil {
+			of = a.before
+		}
+		data, err := json.Marshal(ofFlow(e.Data, of))
 		if err != nil {
 			return nil, fmt.Errorf("write %s: %w", e.Type, err)
 		}
-		of.Events = append(of.Events, eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: actor, CorrelationID: f.ConversationID, Data: data}.WithTS(a.at))
+		told.Events = append(told.Events,
+			eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: actor, CorrelationID: of.ConversationID, Data: data}.WithTS(a.at))
 	}
-	return []eventstore.StreamAppend{of}, nil
+	return []eventstore.StreamAppend{told}, nil
 }
 
 // ofFlow is what an event says of a delegation, with where the flow of its attempt belongs.

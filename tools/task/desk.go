@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/a2a"
@@ -29,7 +28,6 @@ type Spawner interface {
 type Options struct {
 	Log       Log
 	Spawner   Spawner
-	Config    func() *config.Config
 	Now       func() time.Time
 	NewID     func() string // a UUID that nobody has had
 	NewTaskID func() string // task_ and 20 hexadecimal digits that nobody has had

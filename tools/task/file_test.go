@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -24,6 +26,76 @@ func (o *office) appends(stream, typ, agent string, actor eventstore.Actor, data
 	}
 }
 
+// imports tells the log of a file of ruda's task.
+func (o *office) imports(id, text string) {
+	o.t.Helper()
+	path := "workspace-ruda/tasks/" + id + ".md"
+	o.appends(coordination.FileStreams+path, coordination.TypeFileImported, "ruda", eventstore.ActorSystem, coordination.FileImported{
+		Context: coordination.Context{EventRole: coordination.RoleObservability}, Path: path, Bytes: int64(len(text)), SHA256: strings.Repeat("0", 64), Text: text})
+}
+
+// The first event of a task whose file names no work session has it join one: that of what was done for it last, unless that is archived.
+func TestTasksOfFilesJoinAWorkSession(t *testing.T) {
+	t.Parallel()
+	for said, after := range map[string]time.Duration{"": 0, "ws_of_the_flow": time.Hour, "ws_archived": 25 * time.Hour} {
+		t.Run(said, func(t *testing.T) {
+			t.Parallel()
+			o := setup(t, team)
+			for _, call := range []struct{ status, tool, more string }{
+				{"in_progress", "task_update", `,"progress":"p"`},
+				{"in_progress", "task_block", `,"reason":"r","unblock_by":["eden"]`},
+				{"backlog", "task_cancel", ``},
+				{"in_progress", "task_complete", ``},
+				{"backlog", "task_pick_backlog", ``},
+				{"interrupted", "task_resume", ``},
+			} {
+				id := newTaskID()
+				o.imports(id, "# Task: "+id+"\n\n## Metadata\n- **Status:** "+call.status+"\n- **Created:** 2026-02-01T00:00:00.000Z\n\n## Description\nx\n")
+				if said != "" {
+					o.appends(coordination.TaskStream(id), coordination.TypeDelegationSpawned, "ruda", eventstore.ActorAgent, coordination.Delegation{
+						Context:      coordination.Context{TaskID: id, WorkSessionID: said, EventRole: coordination.RoleDelegation},
+						DelegationID: "d-" + id, JobID: "d-" + id, FromAgent: "ruda", ToAgent: "eden"})
+					o.pass(after)
+				}
+				a := o.does("ruda", call.tool, `{"task_id":%q%s}`, id, call.more)
+				ws := a.text("workSessionId")
+				if joined := ws == said; !strings.HasPrefix(ws, "ws_") || joined != (said == "ws_of_the_flow") || a["previousWorkSessionId"] != nil {
+					t.Errorf("%s: it belongs to %v", call.tool, a)
+				}
+				all := o.events(id)
+				if e := all[len(all)-1]; !strings.Contains(string(e.Data), `"workSessionId":"`+ws+`"`) {
+					t.Errorf("%s: %s says %s", call.tool, e.Type, e.Data)
+				}
+				if status := a.text("status"); status != "cancelled" && status != "completed" {
+					o.does("ruda", "task_cancel", `{"task_id":%q}`, id)
+				}
+			}
+		})
+	}
+}
+
+// A task that only a file has is at version 0, and that is a version like others: one of ten that expect it changes the task, and of nothing else
+// is it taken for one that is not given.
+func TestVersionZeroIsAVersion(t *testing.T) {
+	t.Parallel()
+	o := setup(t, team)
+	const id = "task_0123456789abcdef0123"
+	o.imports(id, "# Task: "+id+"\n\n## Metadata\n- **Status:** in_progress\n- **Created:** 2026-02-01T00:00:00.000Z\n\n## Description\nx\n")
+	if v := o.task("ruda", id)["version"]; v != 0.0 {
+		t.Fatalf("the version is %v", v)
+	}
+	if a := o.refuses(task.CodeConflict, "ruda", "task_update", `{"task_id":%q,"progress":"p","version":1}`, id); a["version"] != 0.0 {
+		t.Errorf("the present version is not told: %v", a)
+	}
+	all := expecting(o, "ruda", id, 0, 10)
+	if diff := cmp.Diff(map[string]int{"": 1, task.CodeConflict: 9}, count(t, all)); diff != "" {
+		t.Errorf("outcomes (-want +got)\n%s", diff)
+	}
+	o.refuses(task.CodeConflict, "ruda", "task_update", `{"task_id":%q,"progress":"p","version":0}`, id)
+	o.refuses(task.CodeConflict, "ruda", "task_update", `{"task_id":%q,"progress":"p","version":0}`, o.starts("ruda", "y"))
+	o.does("ruda", "task_update", `{"task_id":%q,"progress":"p"}`, id)
+}
+
 // A task that only a file had goes on with the tools, whatever an imported log says of it, before or after.
 func TestTasksOfFiles(t *testing.T) {
 	t.Parallel()
@@ -33,24 +105,23 @@ func TestTasksOfFiles(t *testing.T) {
 		o.appends(coordination.TaskStream(id), coordination.TypeTaskUpdated, "ruda", eventstore.ActorImport, map[string]any{"taskId": id, "progressCount": 7})
 	}
 	imported()
-	const path = "workspace-ruda/tasks/" + id + ".md"
 	text := "# Task: " + id + "\n\n## Metadata\n- **Status:** in_progress\n- **Priority:** high\n- **Created:** 2026-02-01T00:00:00.000Z\n\n" +
 		"## Description\n파일의 일\n\n## Steps\n- [>] (s1) one\n- [ ] (s2) two\n\n## Progress\n- begun\n\n## Last Activity\n2026-02-01T01:00:00.000Z\n\n---\n*Managed by task tools*\n"
-	o.appends(coordination.FileStreams+path, coordination.TypeFileImported, "ruda", eventstore.ActorSystem, coordination.FileImported{
-		Context: coordination.Context{EventRole: coordination.RoleObservability}, Path: path, Bytes: int64(len(text)), SHA256: strings.Repeat("0", 64), Text: text})
+	o.imports(id, text)
 	shown := o.task("ruda", id)
 	if shown.text("description") != "파일의 일" || shown.text("status") != "in_progress" || len(shown.list("steps")) != 2 {
 		t.Fatalf("the task is %v", shown)
 	}
 	a := o.does("ruda", "task_update", `{"task_id":%q,"action":"complete_step","step_id":"s1","version":%d}`, id, shown.number("version"))
-	if a.text("currentStep") != "s2" {
+	ws := a.text("workSessionId") // the file names none
+	if a.text("currentStep") != "s2" || !strings.HasPrefix(ws, "ws_") {
 		t.Errorf("updated: %v", a)
 	}
 	imported()
 	o.refuses(task.CodeStopGuard, "ruda", "task_complete", `{"task_id":%q}`, id)
 	o.does("ruda", "task_block", `{"task_id":%q,"reason":"r","unblock_by":["eden"]}`, id)
-	r := o.does("ruda", "task_resume", `{}`) // the file names no work session
-	if !strings.HasPrefix(r.text("workSessionId"), "ws_") || r["previousWorkSessionId"] != nil {
+	r := o.does("ruda", "task_resume", `{}`)
+	if r.text("workSessionId") != ws || r["previousWorkSessionId"] != nil {
 		t.Errorf("resumed: %v", r)
 	}
 	o.does("ruda", "task_complete", `{"force_complete":true}`)

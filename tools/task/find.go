@@ -16,7 +16,7 @@ import (
 type target struct {
 	TaskID  string `json:"task_id"`
 	SameID  string `json:"taskId"`
-	Version int64  `json:"version"`
+	Version *int64 `json:"version"`
 }
 
 // id is the task that is named, "" for none.
@@ -40,9 +40,9 @@ func (t *target) named() (string, error) {
 // usual finds the task that an agent means who names none. Its refusal says what there is none of.
 type usual func(tx eventstore.Tx, agent string) (taskID string, err error)
 
-// focused is the task that an agent has in focus.
+// focused is the task that an agent has in focus; where there is none, the first of those that it has in progress.
 func focused(tx eventstore.Tx, agent string) (taskID string, err error) {
-	taskID, _, err = projection.Focus(tx, agent)
+	taskID, err = projection.Active(tx, agent)
 	if taskID == "" && err == nil {
 		err = &task.Refusal{Reason: task.CodeNothing, Field: "task_id", Text: "you have no active task",
 			Mend: "begin one with task_start or task_pick_backlog, or name one by task_id; task_list shows yours"}

@@ -2,13 +2,14 @@ package task
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools"
 )
@@ -27,9 +28,9 @@ func (d *Desk) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) err
 		return nil
 	}
 	open := false
-	_, err := d.o.Log.Decide(ctx, func(tx eventstore.Tx) (_ []eventstore.StreamAppend, err error) {
-		open, err = projection.HasOpen(tx, call.AgentID, call.SessionKey)
-		return nil, err
+	err := d.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		open, err = projection.HasOpen(projections.Reading(ctx, tx), call.AgentID, call.SessionKey)
+		return err
 	})
 	if err != nil || open {
 		return err

@@ -78,13 +78,17 @@ func TestInvariant03_NeverTwoAtOneVersion(t *testing.T) {
 	const workers, rounds = 5, 4
 	won := together(workers, func(worker int) (versions []int) {
 		for range rounds {
-			for version := 0; ; { // read, work, and try; begin anew if somebody was faster
-				a, err := o.call(caller("ruda"), "task_update", fmt.Sprintf(`{"task_id":%q,"progress":"of %d","version":%d}`, id, worker, max(version, 1)))
+			for version := 1; ; { // read, work, and try; begin anew if somebody was faster
+				a, err := o.call(caller("ruda"), "task_update", fmt.Sprintf(`{"task_id":%q,"progress":"of %d","version":%d}`, id, worker, version))
 				if err != nil {
 					t.Error(err)
 					return versions
 				}
+				found := version
 				if version = a.number("version"); a["success"] == true {
+					if version != found+1 {
+						t.Errorf("the change of version %d made version %d", found, version)
+					}
 					versions = append(versions, version)
 					break
 				}

@@ -96,7 +96,7 @@ func openAt(t testing.TB, path, settings string) *office {
 	}
 	o := &office{t: t, path: path, settings: settings, db: db, config: load(t, settings)}
 	inForce := func() *config.Config { return o.config }
-	o.desk = task.New(task.Options{Log: db, Config: inForce, Now: o.now, NewID: uuid.NewString, NewTaskID: newTaskID})
+	o.desk = task.New(task.Options{Log: db, Now: o.now, NewID: uuid.NewString, NewTaskID: newTaskID})
 	write := tools.Tool{Spec: tool.Spec{Name: "write", Group: "files", Label: "Write", Description: "Write.", Schema: json.RawMessage(`{"type":"object"}`)},
 		Do: func(context.Context, *tools.Call) (tool.Output, error) { return tool.Output{Text: "written"}, nil }}
 	o.box, err = tools.New(tools.Options{Config: inForce, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Tools: append(o.desk.Tools(), write),

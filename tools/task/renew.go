@@ -19,19 +19,40 @@ func (d *Desk) newWorkSession() string { return workSessionPrefix + d.o.NewID() 
 // renewed is the new work session of a task that is gone on with, "" if it stays in its own: that is not archived.
 func (d *Desk) renewed(tx eventstore.Tx, t *task.Task, now int64) (string, error) {
 	if t.WorkSessionID == "" {
-		return d.newWorkSession(), nil
+		return "", nil
 	}
-	last, known, err := conversation.LastActivity(tx, t.WorkSessionID)
+	if archived, err := isArchived(tx, t.WorkSessionID, t.ActiveAt, now); !archived || err != nil {
+		return "", err
+	}
+	return d.newWorkSession(), nil
+}
+
+// joins is the work session that a task joins which there is, but without one: that of what was done for it last unless it is archived, else a
+// new one. "" is for all others.
+func (d *Desk) joins(tx eventstore.Tx, t *task.Task, now int64) (string, error) {
+	if t.Status == "" || t.WorkSessionID != "" {
+		return "", nil
+	}
+	last, err := conversation.WorkSessionOfTask(tx, t.ID)
 	if err != nil {
 		return "", err
 	}
-	if !known {
-		last = t.ActiveAt
-	}
-	if now-last <= coordination.ArchiveAfterMs {
-		return "", nil
+	if last != "" {
+		if archived, err := isArchived(tx, last, t.ActiveAt, now); !archived || err != nil {
+			return last, err
+		}
 	}
 	return d.newWorkSession(), nil
+}
+
+// isArchived reports whether nothing has happened in a work session for so long that it is at an end. Where it is not known, activeMs is when
+// something did, ms since 1970.
+func isArchived(tx eventstore.Tx, workSession string, activeMs, now int64) (bool, error) {
+	last, known, err := conversation.LastActivity(tx, workSession)
+	if !known {
+		last = activeMs
+	}
+	return now-last > coordination.ArchiveAfterMs, err
 }
 
 // maxWorkSession is how many bytes the name of a work session has at most.

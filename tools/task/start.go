@@ -68,7 +68,7 @@ func (d *Desk) start(ctx context.Context, call *tools.Call, args *startArgs) (to
 	if err != nil {
 		return refuse(err, nil)
 	}
-	c := d.asks(call, "task_start", 0)
+	c := d.asks(call, "task_start", nil)
 	c.counts = true
 	c.find = newTask(d.o.NewTaskID())
 	c.decide = func(tx eventstore.Tx, t *task.Task) ([]task.Event, error) {

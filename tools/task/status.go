@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools"
 )
@@ -84,34 +84,22 @@ const (
 )
 
 func (d *Desk) status(ctx context.Context, agent, id string) (tool.Output, error) {
-	var t *task.Task
-	var all []task.Delegation
-	_, err := d.o.Log.Decide(ctx, func(tx eventstore.Tx) (_ []eventstore.StreamAppend, err error) {
-		if t, _, err = projection.Load(tx, id); t == nil || err != nil {
-			return nil, err
-		}
-		all, err = projection.DelegationsOf(tx, id)
-		return nil, err
-	})
-	if err != nil {
-		return tool.Output{}, err
-	}
-	missing := statusAnswer{Success: true, TaskID: coordination.Head(coordination.Mask(id), maxShown)}
-	if t == nil || t.Agent != agent {
-		return tools.Answer(missing)
-	}
 	var row *projection.Row
-	err = d.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		row, _, err = projection.ByID(ctx, tx, id)
+	var all []task.Delegation
+	err := d.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		if row, _, err = projection.ByID(ctx, tx, id); row == nil || err != nil {
+			return err
+		}
+		all, err = projection.DelegationsOf(projections.Reading(ctx, tx), id)
 		return err
 	})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	if row == nil {
-		return tools.Answer(missing)
+	if row == nil || row.Gone || row.AgentID != agent {
+		return tools.Answer(statusAnswer{Success: true, TaskID: coordination.Head(coordination.Mask(id), maxShown)})
 	}
-	shown := show(row, t.Version, all)
+	shown := show(row, all)
 	out, err := tools.Answer(statusAnswer{Success: true, Found: true, Task: shown})
 	if err != nil || len(out.Text) <= maxListed {
 		return out, err
@@ -120,9 +108,9 @@ func (d *Desk) status(ctx context.Context, agent, id string) (tool.Output, error
 	return tools.Answer(statusAnswer{Success: true, Found: true, Task: shown})
 }
 
-// show is a task as an agent sees it. The version is not newer than the row: who goes by it does not overwrite what they have not seen.
-func show(row *projection.Row, version int64, all []task.Delegation) *taskShown {
-	shown := &taskShown{Task: row.Task, TaskID: row.ID, AgentID: row.AgentID, Version: version, Focus: row.Focus, ProgressCount: row.ProgressCount}
+// show is a task as an agent sees it.
+func show(row *projection.Row, all []task.Delegation) *taskShown {
+	shown := &taskShown{Task: row.Task, TaskID: row.ID, AgentID: row.AgentID, Version: row.Version, Focus: row.Focus, ProgressCount: row.ProgressCount}
 	shown.Progress = lastLines(row.Progress)
 	for i := range all[max(len(all)-maxDelegations, 0):] {
 		one := &all[max(len(all)-maxDelegations, 0)+i]

@@ -3,6 +3,7 @@ package task
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	flows "github.com/pronto-lab/openclawd/projections/a2a"
 	runs "github.com/pronto-lab/openclawd/projections/run"
 	projection "github.com/pronto-lab/openclawd/projections/task"
@@ -182,14 +184,15 @@ func (v *verifying) usual() [][]string {
 func (v *verifying) retry(ctx context.Context) (tool.Output, error) {
 	var t task.Task
 	var ask a2a.SpawnRequest
-	_, err := v.d.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+	err := v.d.o.Log.View(ctx, func(view *sql.Tx) error {
+		tx := projections.Reading(ctx, view)
 		found, err := v.change.find(tx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t = *found
 		ask, err = v.attempt(tx, found)
-		return nil, err
+		return err
 	})
 	if err != nil {
 		return refuse(err, &t)
@@ -212,19 +215,19 @@ func (v *verifying) retry(ctx context.Context) (tool.Output, error) {
 
 // read sees how the task and its delegation stand.
 func (v *verifying) read(ctx context.Context, done *changed) error {
-	_, err := v.d.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+	return v.d.o.Log.View(ctx, func(view *sql.Tx) error {
+		tx := projections.Reading(ctx, view)
 		t, found, err := projection.Load(tx, done.ID)
 		if !found || err != nil {
-			return nil, err
+			return err
 		}
 		done.Task = *t
 		if v.delegation == nil {
-			return nil, v.judged(tx, t)
+			return v.judged(tx, t)
 		}
 		v.args.DelegationID = v.delegation.ID
-		return nil, v.find(tx, t)
+		return v.find(tx, t)
 	})
-	return err
 }
 
 // judged finds the delegation that the same call has judged before: the one that is named, else that which was judged last.
@@ -256,9 +259,8 @@ func (v *verifying) attempt(tx eventstore.Tx, t *task.Task) (ask a2a.SpawnReques
 		if err := v.find(tx, t); err != nil {
 			return ask, err
 		}
-		if want := v.change.asked.Expect; want > 0 && want != t.Version {
-			return ask, &task.Refusal{Reason: task.CodeConflict, Field: "version",
-				Text: fmt.Sprintf("the task is at version %d, not at %d", t.Version, want), Mend: "look at it with task_status, and decide again"}
+		if err := v.change.asked.Expects(t); err != nil {
+			return ask, err
 		}
 	}
 	x := v.delegation
@@ -277,6 +279,7 @@ func (v *verifying) attempt(tx eventstore.Tx, t *task.Task) (ask a2a.SpawnReques
 		ask.Run = &most
 	}
 	if note := coordination.TrimJS(v.args.Note); note != "" {
+		ask.Note = note
 		ask.Task += "\n\nThis was tried before. What is to be done otherwise:\n" + note
 	}
 	return ask, nil

@@ -37,6 +37,7 @@ type last struct {
 	seen          bool   // while another gateway had it
 	told          bool   // it was found, and what it says is in the log
 	sum, previous string // "" is none
+	bytes         int64  // of what was found
 	through       int64
 }
 
@@ -49,6 +50,7 @@ type look struct {
 	have   []byte
 	sum    string // of have; "" for something that cannot be read
 	edited bool   // it is neither what the log says last nor what it was before
+	kept   bool   // that has been put aside
 }
 
 // undoEvery is how often what somebody makes of one file is kept aside at most: a program that writes it all the time must not fill the disk.
@@ -163,7 +165,7 @@ func (k *Keeper) undo(ctx context.Context, w *wanted, l *look, want string) (int
 			return 0, fmt.Errorf("keep what somebody has made of %s: %w", l.path, err)
 		}
 		conflict.Kept = path.Base(kept)
-		k.aside[l.path] = conflict
+		k.aside[l.path], l.kept = conflict, true
 	}
 	err := k.append(ctx, w, l, fileEvent{coordination.TypeFileConflict, conflict},
 		fileEvent{coordination.TypeFileWritten, coordination.FileWritten{Context: w.context(), Path: l.path, SHA256: want, Through: w.through}})
@@ -176,6 +178,7 @@ func (k *Keeper) undo(ctx context.Context, w *wanted, l *look, want string) (int
 	maps.DeleteFunc(k.undone, func(_ string, at time.Time) bool { return now.Sub(at) >= undoEvery })
 	k.undone[l.path] = now
 	k.note(func(s *State) { s.Conflicts++ })
+	k.seekKept(w.agent)
 	if conflict.Kept == "" {
 		k.o.Logger.Warn("a file of tasks was removed by hand; it is written again", "file", l.path)
 	} else {
@@ -184,8 +187,16 @@ func (k *Keeper) undo(ctx context.Context, w *wanted, l *look, want string) (int
 	return k.change(w, l)
 }
 
-// change does to a file what the log has said.
+// change does to a file what the log has said. One that somebody has made something of since it was looked at is looked at again: that took as
+// long as a write of the log.
 func (k *Keeper) change(w *wanted, l *look) (n int, err error) {
+	switch now, err := l.home.Read(w.name); {
+	case errors.Is(err, fs.ErrNotExist): // gone by itself, or put aside by us
+	case err != nil:
+		return 0, fmt.Errorf("read %s: %w", l.path, err)
+	case l.kept || !l.there || sumOf(now) != l.sum:
+		return 0, &soonError{time.Now()}
+	}
 	if w.content == nil {
 		err = l.home.Remove(w.name)
 	} else {
@@ -241,7 +252,7 @@ func (k *Keeper) lastOf(ctx context.Context, file string) (last, error) {
 	var data struct {
 		Text             json.RawMessage
 		SHA256, Previous string
-		Through          int64
+		Bytes, Through   int64
 	}
 	if json.Unmarshal(e.Data, &data) != nil {
 		return l, nil
@@ -250,6 +261,7 @@ func (k *Keeper) lastOf(ctx context.Context, file string) (last, error) {
 	case coordination.TypeFileWritten:
 		l.sum, l.previous, l.through = data.SHA256, data.Previous, data.Through
 	case coordination.TypeFileImported, coordination.TypeFileChanged:
+		l.bytes = max(data.Bytes, 0)
 		l.sum, l.found, l.seen, l.told = data.SHA256, true, e.Type == coordination.TypeFileChanged, data.Text != nil
 	}
 	return l, nil

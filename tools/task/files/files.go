@@ -12,6 +12,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"path"
 	"sync"
 	"time"
 
@@ -48,7 +49,9 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	state  State
-	filled map[string]string // by path: months that take no more, with what is told of that
+	unread string              // why the log cannot be read; ""
+	filled map[string]string   // by path: months that take no more, with what is told of that while they last
+	kept   map[string][]string // by agent: names of what was put aside, and was there when it was looked for
 }
 
 // New makes a Keeper.
@@ -57,7 +60,7 @@ func New(o Options) *Keeper {
 		o.Pause = 200 * time.Millisecond
 	}
 	return &Keeper{o: o, agenda: newAgenda(), seen: map[string]bool{}, changed: map[string]time.Time{}, undone: map[string]time.Time{},
-		aside: map[string]coordination.FileConflict{}, filled: map[string]string{}}
+		aside: map[string]coordination.FileConflict{}, filled: map[string]string{}, kept: map[string][]string{}}
 }
 
 // State is how the files are.
@@ -66,17 +69,23 @@ type State struct {
 	Written   int64 // files, since the program began
 	Conflicts int64 // edits by hand that were kept aside, or undone, likewise
 	LastError string
-	Failing   int // tasks, months and focuses whose files cannot be written now, or hold no more
+	Failing   int      // tasks, months and focuses whose files cannot be written now, or hold no more
+	Kept      []string // paths of what was kept aside, now or before the program began, and that nobody has removed since
 }
 
 // State says how the files are.
 func (k *Keeper) State() State {
+	kept := k.stillKept()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.state
 	s.Seq, s.Failing = k.agenda.settledTo()
-	s.Failing += len(k.filled)
-	for _, text := range k.filled {
+	s.Kept, s.LastError = kept, cmp.Or(k.unread, s.LastError)
+	for file, text := range k.filled {
+		if file < path.Join(path.Dir(file), k.o.Now().UTC().Format("2006-01")) {
+			continue // that month is over: no more is missing
+		}
+		s.Failing++
 		s.LastError = cmp.Or(s.LastError, text)
 	}
 	return s

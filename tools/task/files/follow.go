@@ -23,15 +23,16 @@ const lookEvery = 10 * time.Minute
 
 // Run makes all files what they should be, and keeps them so until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
+	k.removeLeftovers()
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { k.work(ctx) })
 	working.Go(func() { k.lookAround(ctx) })
 	defer working.Wait()
 	defer stop()
-	after := int64(-1)
-	for tries := 0; ; {
-		err := k.follow(ctx, &after)
+	after, tries := int64(-1), 0
+	for {
+		err := k.follow(ctx, &after, &tries)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -41,16 +42,25 @@ func (k *Keeper) Run(ctx context.Context) error {
 		if tries++; tries == 1 {
 			k.o.Logger.Error("the log cannot be read for the files of tasks; it is tried again", "err", err)
 		}
-		k.note(func(s *State) { s.LastError = err.Error() })
+		k.logIs(err)
 		if !rest(ctx, retryAfter(tries)) {
 			return nil
 		}
 	}
 }
 
+// logIs notes why the log cannot be read; nil: it can.
+func (k *Keeper) logIs(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.unread = ""; err != nil {
+		k.unread = err.Error()
+	}
+}
+
 // follow puts on the agenda what has to be looked at at the beginning, and then what events change. after is the last event that was read;
-// below 0 nothing was.
-func (k *Keeper) follow(ctx context.Context, after *int64) error {
+// below 0 nothing was. tries is how often it could not be read in a row.
+func (k *Keeper) follow(ctx context.Context, after *int64, tries *int) error {
 	const page = 500
 	if *after < 0 {
 		head, err := k.o.Log.Head(ctx)
@@ -74,6 +84,11 @@ func (k *Keeper) follow(ctx context.Context, after *int64) error {
 			if id, ok := taskOf(&events[i]); ok {
 				k.agenda.add(events[i].Seq, subject{task: id})
 			}
+		}
+		if *tries > 0 {
+			*tries = 0
+			k.logIs(nil)
+			k.o.Logger.Info("the log can be read again for the files of tasks")
 		}
 		if len(events) > 0 {
 			*after = events[len(events)-1].Seq

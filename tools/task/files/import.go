@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	decide "github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/workspace"
@@ -21,8 +23,9 @@ import (
 const importBytes = 1 << 20
 
 // Import takes over the files that are there and that the log does not know, before agents work: one event file.imported each, with the
-// text. Those that another gateway has changed while nobody watched are among them; one that it has removed is noted too. It says how many
-// files it took over. What cannot be read is logged, and left alone.
+// text. Those that another gateway has changed while nobody watched are noted as file.changed, which counts also for tasks that have events of
+// their own; one that it has removed is noted too. It says how many files it took over. What cannot be read, and what is no task where one
+// should be, is logged and left alone.
 func (k *Keeper) Import(ctx context.Context) (n int, err error) {
 	var (
 		appends []eventstore.StreamAppend
@@ -94,8 +97,14 @@ func (k *Keeper) toImport(ctx context.Context, agent, name string) (a *eventstor
 	if last.told && last.sum == sum {
 		return nil, 0, nil
 	}
-	data, err := json.Marshal(coordination.FileImported{Context: coordination.Context{TaskID: s.task, EventRole: coordination.RoleObservability},
-		Path: path, Bytes: int64(len(text)), SHA256: sum, Text: string(text)})
+	if s.task != "" && !isTask(agent, s.task, string(text)) {
+		k.o.Logger.Warn("a file of tasks holds none; it is left alone", "file", path)
+		if !last.seen {
+			return nil, 0, nil
+		}
+	}
+	typ, what := found(s, path, text, &last)
+	data, err := json.Marshal(what)
 	if err != nil {
 		return nil, 0, fmt.Errorf("write event of %s: %w", path, err)
 	}
@@ -103,11 +112,41 @@ func (k *Keeper) toImport(ctx context.Context, agent, name string) (a *eventstor
 		k.o.Logger.Warn("a file of tasks is no text that an event can hold; it is left alone", "file", path)
 		return nil, 0, nil
 	}
-	e := eventstore.NewEvent{Type: coordination.TypeFileImported, AgentID: agent, TS: k.o.Now().UnixMilli(), Data: data}
+	e := eventstore.NewEvent{Type: typ, AgentID: agent, TS: k.o.Now().UnixMilli(), Data: data}
 	if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
 		e.TS = info.ModTime().UnixMilli()
 	}
 	return &eventstore.StreamAppend{Stream: coordination.FileStream(path), Events: []eventstore.NewEvent{e}}, len(data), nil
+}
+
+// isTask reports whether a file can be read as a task, or says that it holds none.
+func isTask(agent, id, text string) bool {
+	f, ok := taskfile.Parse(id, text)
+	if ok {
+		_, _, ok = decide.FromFile(agent, &f, 0)
+		return ok
+	}
+	return true
+}
+
+// found is what is appended for a file: that it was there, or, where another gateway had it before, what that has made of it. Of a month that it
+// has only added to, that is what was added.
+func found(s subject, path string, text []byte, last *last) (typ string, data any) {
+	context := coordination.Context{TaskID: s.task, EventRole: coordination.RoleObservability}
+	sum, size := sumOf(text), int64(len(text))
+	if !last.seen {
+		return coordination.TypeFileImported, coordination.FileImported{Context: context, Path: path, Bytes: size, SHA256: sum, Text: string(text)}
+	}
+	c := coordination.FileChanged{Context: context, Path: path, Change: workspace.OpChange, Bytes: size, SHA256: sum}
+	if last.sum == "" {
+		c.Change = workspace.OpAdd
+	}
+	if s.month != "" && last.told && last.bytes <= size && sumOf(text[:last.bytes]) == last.sum {
+		c.Offset = last.bytes
+	}
+	added := string(text[c.Offset:])
+	c.Text = &added
+	return coordination.TypeFileChanged, c
 }
 
 // noteGone notes that another gateway has removed the files of tasks while nobody watched: these are not open any more. Where an agent has no

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/task"
 )
 
@@ -52,29 +53,29 @@ func (k *Keeper) keepTask(ctx context.Context, id string, since int64, force boo
 func monthOf(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01") }
 
 func (k *Keeper) byID(ctx context.Context, id string) (row *task.Row, err error) {
-	err = k.o.Log.View(ctx, func(tx *sql.Tx) error {
-		found, ok, err := task.ByID(ctx, tx, id)
-		if ok {
-			row = found
-		}
+	err = k.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		row, _, err = task.ByID(ctx, tx, id)
 		return err
 	})
 	return row, err
 }
 
-// keepFocus keeps the file that says what an agent has in focus. An agent that has never had a task may keep there what it likes.
+// keepFocus keeps the file that says what an agent has in focus. It is left alone until a task of that agent has an event of its own.
 func (k *Keeper) keepFocus(ctx context.Context, agent string, force bool) (int, error) {
-	var board *task.Board
-	err := k.o.Log.View(ctx, func(tx *sql.Tx) error {
-		boards, err := task.Boards(ctx, tx)
-		for i := range boards {
-			if boards[i].AgentID == agent {
-				board = &boards[i]
-			}
+	var row *task.Row
+	had := false
+	err := k.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		if had, err = task.HadOwn(ctx, tx, agent); err != nil || !had {
+			return err
 		}
+		id, _, err := task.Focus(projections.Reading(ctx, tx), agent)
+		if err != nil || id == "" {
+			return err
+		}
+		row, _, err = task.ByID(ctx, tx, id)
 		return err
 	})
-	if err != nil || board == nil {
+	if err != nil || !had {
 		return 0, err
 	}
 	w := wanted{agent: agent, name: currentName, seq: math.MaxInt64, force: force}
@@ -82,20 +83,15 @@ func (k *Keeper) keepFocus(ctx context.Context, agent string, force bool) (int, 
 	if err != nil || l == nil {
 		return 0, err
 	}
-	var (
-		row   *task.Row
-		shown *taskfile.Task
-	)
-	if board.Focus != nil {
-		if row, err = k.byID(ctx, board.Focus.ID); err != nil {
-			return 0, err
-		}
-	}
+	var shown *taskfile.Task
 	if row != nil {
 		shown = &row.Task
 	}
-	if found := taskfile.ParseCurrent(string(l.have)).TaskID; shown == nil && found == "" || shown != nil && found == shown.ID && row.Version == 0 {
+	switch found := taskfile.ParseCurrent(string(l.have)).TaskID; {
+	case shown == nil && found == "", shown != nil && found == shown.ID && row.Version == 0:
 		w.seq = 0 // it says the same, in whatever words
+	case shown != nil && found == shown.ID:
+		w.seq = row.Seq // likewise, until something happens to the task
 	}
 	w.content = []byte(taskfile.FormatCurrent(shown))
 	return k.write(ctx, &w, l)

@@ -3,11 +3,14 @@ package files_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/tools/task/files"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -150,7 +155,7 @@ func TestEditsByHandAreKeptAside(t *testing.T) {
 					k.Check(agent, file)
 				} else {
 					k = x.keeper(time.Millisecond)
-					x.running(t, k)
+					stop = x.running(t, k)
 				}
 				x.settled(t, k)
 				want[tt.file+".conflict"] = "# mine\n"
@@ -161,7 +166,7 @@ func TestEditsByHandAreKeptAside(t *testing.T) {
 				if diff := cmp.Diff(events, x.fileEvents(t, before)); diff != "" {
 					t.Errorf("events (-want +got):\n%s", diff)
 				}
-				if s := k.State(); s.Conflicts != 1 {
+				if s := k.State(); s.Conflicts != 1 || !slices.Equal(s.Kept, []string{tt.file + ".conflict"}) {
 					t.Errorf("%+v", s)
 				}
 				must(t, os.Remove(filepath.Join(x.dir, tt.file)))
@@ -176,9 +181,100 @@ func TestEditsByHandAreKeptAside(t *testing.T) {
 				if diff := cmp.Diff(events, x.fileEvents(t, before)); diff != "" {
 					t.Errorf("events of a removal (-want +got):\n%s", diff)
 				}
+				later := x.keeper(time.Millisecond)
+				stop()
+				x.running(t, later)
+				x.settled(t, later)
+				if kept := later.State().Kept; !slices.Equal(kept, []string{tt.file + ".conflict"}) {
+					t.Errorf("after a restart %q are kept aside", kept)
+				}
+				must(t, os.Remove(filepath.Join(x.dir, tt.file+".conflict")))
+				if kept := later.State().Kept; len(kept) > 0 {
+					t.Errorf("%q are kept aside that were removed", kept)
+				}
 			})
 		}
 	}
+}
+
+// meddling is a log while which is written somebody edits files.
+type meddling struct {
+	files.Log
+	meanwhile atomic.Pointer[func()]
+}
+
+func (m *meddling) Append(ctx context.Context, appends ...eventstore.StreamAppend) (eventstore.Result, error) {
+	if meanwhile := m.meanwhile.Swap(nil); meanwhile != nil {
+		(*meanwhile)()
+	}
+	return m.Log.Append(ctx, appends...)
+}
+
+// What somebody writes between the look at a file and the write is not lost.
+func TestEditsMeanwhileAreKeptAside(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	const file, month = "workspace-eden/tasks/task_a.md", "workspace-eden/task-history/2026-02.md"
+	for name, tt := range map[string]struct {
+		edited string
+		then   func(x *team) error
+	}{
+		"of a task that changes":  {file, func(x *team) error { return x.progress(ctx, "task_a", "more") }},
+		"of a month that begins":  {month, func(x *team) error { return x.complete(ctx, "task_a", "done") }},
+		"of a task that is to be": {"workspace-eden/tasks/task_b.md", func(x *team) error { return x.begin(ctx, "eden", "task_b", "two", "") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := setup(t, t.TempDir())
+			log := &meddling{Log: x}
+			k := x.keeperOf(log, time.Millisecond)
+			x.running(t, k)
+			must(t, x.begin(ctx, "eden", "task_a", "what to do", ""))
+			x.settled(t, k)
+			edit := func() { x.write(t, tt.edited, "mine") }
+			log.meanwhile.Store(&edit)
+			must(t, tt.then(x))
+			x.settled(t, k)
+			all := x.read(t)
+			if all[tt.edited+".conflict"] != "mine" || all[tt.edited] == "mine" || all[tt.edited] == "" || k.State().Conflicts != 1 {
+				t.Errorf("%+v, %q", k.State(), all)
+			}
+		})
+	}
+}
+
+// What is wrong with the log is told for as long as it is.
+func TestLogThatCannotBeReadIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := setup(t, t.TempDir())
+		log := &unreadable{Log: x}
+		log.failing.Store(true)
+		k := x.keeperOf(log, time.Millisecond)
+		x.running(t, k)
+		<-time.After(10 * time.Second)
+		if s := k.State(); s.LastError != "no log" {
+			t.Errorf("%+v", s)
+		}
+		log.failing.Store(false)
+		<-time.After(time.Minute)
+		if s := k.State(); s.LastError != "" {
+			t.Errorf("although it can be read again: %+v", s)
+		}
+	})
+}
+
+// unreadable is a log that cannot be read while it fails.
+type unreadable struct {
+	files.Log
+	failing atomic.Bool
+}
+
+func (u *unreadable) Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error) {
+	if u.failing.Load() {
+		return nil, errors.New("no log")
+	}
+	return u.Log.Read(ctx, after, limit)
 }
 
 // A process that dies between the event and the file leaves what the event says the file was before.
@@ -205,6 +301,7 @@ func TestFilesAreFinishedAfterADeath(t *testing.T) {
 	const file, month = "workspace-eden/tasks/task_a.md", "workspace-eden/task-history/2026-02.md"
 	for _, name := range []string{file, month, "workspace-eden/CURRENT_TASK.md"} {
 		x.write(t, name, open[name])
+		x.write(t, path.Join(path.Dir(name), ".openclawd-0-1.tmp"), "half of") // which it was about to rename
 		if diff := cmp.Diff(over, run()); diff != "" {
 			t.Errorf("%s as it was before (-want +got):\n%s", name, diff)
 		}
@@ -331,6 +428,16 @@ func TestFullMonthIsTold(t *testing.T) {
 	x.settled(t, k)
 	if s := k.State(); s.Failing != 1 || !strings.Contains(s.LastError, month) {
 		t.Errorf("%+v", s)
+	}
+	again := x.keeper(time.Millisecond) // after a restart
+	x.running(t, again)
+	x.settled(t, again)
+	if s := again.State(); s.Failing != 1 || !strings.Contains(s.LastError, month) {
+		t.Errorf("after a restart: %+v", s)
+	}
+	x.later.Store((9 * 24 * time.Hour).Milliseconds()) // in March
+	if s := k.State(); s.Failing != 0 || s.LastError != "" {
+		t.Errorf("in the next month: %+v", s)
 	}
 	if got := names(x.read(t)); slices.Contains(got, "workspace-eden/tasks/task_a.md") {
 		t.Errorf("%q", got)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +48,8 @@ type team struct {
 	*sqlite.DB
 	dir string // of the workspaces
 	now int64  // ms since 1970; each decision takes a second
+
+	later atomic.Int64 // ms that have gone by for the Keepers
 }
 
 // openTeam opens a log whose file is there.
@@ -85,8 +88,11 @@ func setup(t *testing.T, dir string) *team {
 	return x
 }
 
-func (x *team) keeper(pause time.Duration) *files.Keeper {
-	return files.New(files.Options{Log: x, Pause: pause, Logger: slog.New(slog.DiscardHandler),
+func (x *team) keeper(pause time.Duration) *files.Keeper { return x.keeperOf(x, pause) }
+
+// keeperOf makes a Keeper that reads and writes the log through another one.
+func (x *team) keeperOf(log files.Log, pause time.Duration) *files.Keeper {
+	return files.New(files.Options{Log: log, Pause: pause, Logger: slog.New(slog.DiscardHandler),
 		Agents: func() []string {
 			agents, err := workspace.New(x.dir, workspace.Options{}).Agents()
 			if err != nil {
@@ -95,7 +101,7 @@ func (x *team) keeper(pause time.Duration) *files.Keeper {
 			return agents
 		},
 		Dir: func(agent string) string { return filepath.Join(x.dir, "workspace-"+agent) },
-		Now: func() time.Time { return time.UnixMilli(start) }})
+		Now: func() time.Time { return time.UnixMilli(start + x.later.Load()) }})
 }
 
 // running has a Keeper run until stop is called.

@@ -14,12 +14,13 @@ func (k *Keeper) Rewrite(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	slices.SortFunc(all, subject.compare)
+	since, _ := k.agenda.settledTo()
 	var failed []error
 	for _, s := range all {
 		if ctx.Err() != nil {
 			return n, ctx.Err()
 		}
-		wrote, err := k.keep(ctx, s, 0, true)
+		wrote, err := k.keep(ctx, s, since+1, true)
 		n += wrote
 		failed = append(failed, err)
 	}

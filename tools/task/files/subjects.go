@@ -47,7 +47,7 @@ const (
 )
 
 // everything lists what is looked at where nothing is known to have changed: the tasks that are open, and those that have a file, what each
-// agent has in focus, and its newest months. It costs as much as there is of that, not of what is over.
+// agent has in focus, and its newest months. It costs as much as there is of that, not of what is over. What was kept aside is looked for too.
 func (k *Keeper) everything(ctx context.Context, months int) ([]subject, error) {
 	all := map[subject]bool{}
 	agents := map[string]bool{}
@@ -86,6 +86,7 @@ func (k *Keeper) everything(ctx context.Context, months int) ([]subject, error) 
 		return nil, err
 	}
 	for _, agent := range slices.Sorted(maps.Keys(agents)) {
+		k.seekKept(agent)
 		for _, name := range k.listed(agent) {
 			if s, ok := subjectOf(agent, name); ok && s.task != "" {
 				all[s] = true
