@@ -102,7 +102,7 @@ func (b *logBoard) home(agent string) string {
 
 func (b *logBoard) tasks(agent, status string) ([]boardTask, []workspace.Fault, error) {
 	open := true
-	f := tasks.Filter{Agents: []string{strings.ToLower(agent)}, Open: &open, Limit: maxLimit}
+	f := tasks.Filter{Agents: []string{strings.ToLower(agent)}, Open: &open, Limit: maxLimit, Whole: true}
 	if status != "" {
 		f.Statuses = []string{status}
 	}
@@ -113,13 +113,7 @@ func (b *logBoard) tasks(agent, status string) ([]boardTask, []workspace.Fault, 
 			return nil, nil, err
 		}
 		for i := range rows {
-			row, found, err := tasks.ByID(b.ctx, b.v.tx, rows[i].ID)
-			if err != nil {
-				return nil, nil, err
-			}
-			if found {
-				list = append(list, boardTask{row.Task, row.Seq})
-			}
+			list = append(list, boardTask{rows[i].Task, rows[i].Seq})
 		}
 		if f.After = next; next == "" {
 			return list, nil, nil
@@ -190,7 +184,7 @@ func (b *logBoard) history(agent, month string, limit int) (*historyAnswer, erro
 	if a.HasHistory = slices.Contains(months, month); !a.HasHistory {
 		return a, nil
 	}
-	entries, end, err := tasks.Entries(b.ctx, b.v.tx, id, month, 0)
+	entries, end, err := tasks.LastEntries(b.ctx, b.v.tx, id, month, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +193,7 @@ func (b *logBoard) history(agent, month string, limit int) (*historyAnswer, erro
 	for i := range entries {
 		text.WriteString(taskfile.FormatEntry(&entries[i]))
 	}
+	// Where there are more entries than were read, the head is one piece too many, and goes again.
 	a.History, a.DerivedFromSeq = taskfile.ParseMonth(text.String()).Last(limit), end
 	return a, nil
 }

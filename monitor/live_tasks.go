@@ -11,15 +11,16 @@ import (
 	tasks "github.com/pronto-lab/openclawd/projections/task"
 )
 
-// fileNews is what is told of a file, and stepNews of the steps in a task. The names of files are those of the original, which hears of tasks
+// FileNews is what is told of a file. The names of files are those of the original, which hears of tasks
 // by them.
-type fileNews struct {
+type FileNews struct {
 	Event string `json:"event"` // add, change, unlink
 	File  string `json:"file"`
 }
 
-type stepNews struct {
-	fileNews
+// StepNews is told beside the FileNews of a task that has steps.
+type StepNews struct {
+	FileNews
 	StepsProgress *taskfile.StepsProgress `json:"stepsProgress"`
 	StepCount     int                     `json:"stepCount"`
 }
@@ -39,7 +40,7 @@ func (v *view) taskNews(ctx context.Context, seqs []int64, events map[int64]*eve
 		record := v.record(e)
 		row, known := read[record.TaskID]
 		if !known {
-			if row, _, err = tasks.ByID(ctx, v.tx, record.TaskID); err != nil {
+			if row, _, err = tasks.Brief(ctx, v.tx, record.TaskID); err != nil {
 				return nil, err
 			}
 			read[record.TaskID] = row
@@ -63,7 +64,7 @@ func ofTask(typ string) bool {
 
 // newsOf words an event of a task that stands so by now.
 func newsOf(typ string, row *tasks.Row) []push.Message {
-	told := fileNews{"change", row.ID + ".md"}
+	told := FileNews{"change", row.ID + ".md"}
 	switch typ {
 	case coordination.TypeTaskStarted, coordination.TypeTaskBacklogAdded:
 		told.Event = "add"
@@ -72,10 +73,10 @@ func newsOf(typ string, row *tasks.Row) []push.Message {
 	}
 	news := []push.Message{{Type: "task_update", AgentID: row.AgentID, TaskID: row.ID, Data: told}}
 	if steps := row.StepsProgress; steps != nil && told.Event != "unlink" {
-		news = append(news, push.Message{Type: "task_step_update", AgentID: row.AgentID, TaskID: row.ID, Data: stepNews{told, steps, steps.Total}})
+		news = append(news, push.Message{Type: "task_step_update", AgentID: row.AgentID, TaskID: row.ID, Data: StepNews{told, steps, steps.Total}})
 	}
 	if turns(typ) {
-		news = append(news, push.Message{Type: "agent_update", AgentID: row.AgentID, Data: fileNews{"change", "CURRENT_TASK.md"}})
+		news = append(news, push.Message{Type: "agent_update", AgentID: row.AgentID, Data: FileNews{"change", "CURRENT_TASK.md"}})
 	}
 	return news
 }

@@ -100,6 +100,7 @@ type TaskFilesState struct {
 	Written   int64    `json:"written"`
 	Conflicts int64    `json:"conflicts"`         // edits by hand that were kept aside, or undone
 	Failing   int      `json:"failing"`           // tasks, months and focuses whose files cannot be written now
+	Kept      []string `json:"kept,omitempty"`    // what was kept aside, ever, and nobody has removed since
 	Refused   []string `json:"refused,omitempty"` // agents for whom nothing is written, and why
 	Error     string   `json:"error,omitempty"`
 }

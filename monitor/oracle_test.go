@@ -18,7 +18,7 @@ import (
 // Random logs draw from these.
 var (
 	drawnTypes = []string{"a2a.send", "a2a.response", "a2a.complete", "a2a.spawn", "a2a.spawn_result", "task.started", "task.updated",
-		"task.completed", "task.blocked", "continuation.sent", "gateway.heartbeat", "made.up"}
+		"task.completed", "task.blocked", "delegation.retrying", "delegation.rejected", "continuation.sent", "gateway.heartbeat", "made.up"}
 	drawnRoles  = []string{"", "", "conversation.main", "delegation.subagent", "orchestration.task", "system.observability", "nonsense"}
 	drawnTexts  = []string{"배포 서버", "fix the bug", "회귀 테스트", "시장 조사 분석", "README 문서", "hello", ""}
 	drawnAgents = []string{"main", "ruda", "eden", "helper"}

@@ -20,7 +20,7 @@ import (
 
 // agentQuestions are all that can be asked of an agent's tasks.
 var agentQuestions = []string{"info", "tasks", "tasks?status=blocked", "tasks?status=unheard", "tasks/task_a", "tasks/task_b", "tasks/task_c", "tasks/task_d",
-	"tasks/task_r", "tasks/task_nowhere", "current", "blocked", "history", "history?limit=1", "history?month=2026-01", "history?month=2025-01"}
+	"tasks/task_r", "tasks/task_nowhere", "current", "blocked", "history", "history?limit=1", "history?limit=2", "history?month=2026-01", "history?month=2025-01"}
 
 // The tasks of the log are answered as a server answers that reads them from their files: member by member, but for the seq beside each row. What is
 // over is told more of by the log, and nothing else.

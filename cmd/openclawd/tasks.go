@@ -95,6 +95,7 @@ func (l *taskListing) narrowed() bool {
 type tasksAnswer struct {
 	Tasks []monitor.TaskAnswer `json:"tasks"`
 	Count int                  `json:"count"`
+	More  bool                 `json:"more"` // than --limit lets through
 }
 
 func (p *process) tasks(ctx context.Context, l taskListing) error {
@@ -115,7 +116,7 @@ func (p *process) tasks(ctx context.Context, l taskListing) error {
 	if !l.asJSON {
 		return p.writeTasks(rows, more, &l)
 	}
-	answer := tasksAnswer{Tasks: []monitor.TaskAnswer{}, Count: len(rows)}
+	answer := tasksAnswer{Tasks: []monitor.TaskAnswer{}, Count: len(rows), More: more}
 	for i := range rows {
 		answer.Tasks = append(answer.Tasks, monitor.TaskAnswerOf(&rows[i]))
 	}
@@ -138,8 +139,8 @@ func (p *process) writeTasks(list []task.Row, more bool, l *taskListing) error {
 	rows := make([][]string, len(list))
 	for i := range list {
 		r := &list[i]
-		rows[i] = []string{r.ID, r.AgentID, taskStanding(r), r.Priority, stepsDone(r), agoText(now, r.LastActivity),
-			output.Cut(output.Printable(r.Title()), previewCells)}
+		rows[i] = []string{output.Printable(r.ID), output.Printable(r.AgentID), taskStanding(r), output.Printable(r.Priority), stepsDone(r),
+			agoText(now, r.LastActivity), output.Cut(oneLine(r.Title()), previewCells)}
 	}
 	if err := output.Table(p.stdout, []string{"TASK", "AGENT", "STATUS", "PRIORITY", "STEPS", "ACTIVE", "WHAT"}, rows); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/task"
@@ -85,7 +86,7 @@ func (p *process) writeTask(r *task.Row) error {
 		{"work session", r.WorkSessionID}, {"before it", r.PreviousWorkSessionID}, {"session", r.CreatedBySessionKey}, {"added by", r.CreatedBy},
 		{"depends on", strings.Join(r.DependsOn, ", ")}, {"effort", r.EstimatedEffort}, {"starts", r.StartDate}, {"due", r.DueDate},
 		{"blocked", r.BlockedReason}, {"unblocked by", strings.Join(r.UnblockedBy, ", ")}, {"who are to", r.UnblockedAction},
-		{"created", r.Created}, {"last active", r.LastActivity}, {"ended", ended}, {"outcome", outcomeOf(&r.Task)}} {
+		{"created", timeOf(r.Created)}, {"last active", timeOf(r.LastActivity)}, {"ended", ended}, {"outcome", outcomeOf(&r.Task)}} {
 		if line[1] == "" {
 			continue
 		}
@@ -101,7 +102,7 @@ func (p *process) writeTask(r *task.Row) error {
 	if len(r.Steps) > 0 {
 		steps := make([][]string, len(r.Steps))
 		for i, step := range r.Steps {
-			steps[i] = []string{step.ID, step.Status, oneLine(step.Content)}
+			steps[i] = []string{output.Printable(step.ID), output.Printable(step.Status), oneLine(step.Content)}
 		}
 		if err := p.writeBelow([]string{"STEP", "STATUS", "WHAT"}, steps); err != nil {
 			return err
@@ -113,6 +114,15 @@ func (p *process) writeTask(r *task.Row) error {
 		}
 	}
 	return p.writeText("PROGRESS", strings.Join(r.Progress, "\n"))
+}
+
+// timeOf writes a time that is written as a text as the other times of the answer are; what is none, as it is.
+func timeOf(text string) string {
+	ms, ok := coordination.ParseTime(text)
+	if !ok {
+		return text
+	}
+	return output.Time(int64(ms))
 }
 
 // outcomeOf says how a task has ended, and why.
@@ -147,13 +157,14 @@ func delegationsOf(t *taskfile.Task) (rows [][]string) {
 		if d.Most > 0 {
 			retries = fmt.Sprintf("%d/%d", d.Retries, d.Most)
 		}
-		rows = append(rows, []string{d.ID, d.Agent, d.Status, retries, output.Cut(oneLine(d.Work), previewCells)})
+		rows = append(rows, []string{output.Printable(d.ID), output.Printable(d.Agent), output.Printable(d.Status), retries,
+			output.Cut(oneLine(d.Work), previewCells)})
 	}
 	return rows
 }
 
-// oneLine is a text of several lines on one.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine is a text of several lines on one, as a terminal can show it.
+func oneLine(text string) string { return output.Printable(strings.Join(strings.Fields(text), " ")) }
 
 // writeText writes lines below a head, with a blank line above it; nothing where there are none.
 func (p *process) writeText(head, text string) error {
@@ -175,7 +186,9 @@ func (p *process) completeTasks(ctx context.Context, stateDir, db string) (ids [
 	err := p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) error {
 		list, _, err := task.List(ctx, tx, task.Filter{Open: &open, Limit: shown})
 		for i := range list {
-			ids = append(ids, cobra.CompletionWithDesc(list[i].ID, list[i].AgentID+": "+output.Cut(oneLine(list[i].Title()), previewCells)))
+			r := &list[i]
+			what := output.Printable(r.AgentID) + ": " + output.Cut(oneLine(r.Title()), previewCells)
+			ids = append(ids, cobra.CompletionWithDesc(output.Printable(r.ID), what))
 		}
 		return err
 	})

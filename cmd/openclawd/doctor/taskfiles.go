@@ -16,6 +16,10 @@ func (c *checkup) checkTaskFiles() {
 		c.warn("task_files_refused", c.server.StateDir, "give each agent a workspace of its own in openclaw.json, away from the database and its backups",
 			"no files of tasks are written for %s", strings.Join(t.Refused, "; "))
 	}
+	if n := len(t.Kept); n > 0 {
+		c.warn("task_files_edited", c.server.StateDir, "have what is wanted of it done with tools, then remove what was kept aside",
+			"somebody has edited files of tasks: %s kept aside, such as %s", output.Count(int64(n), "file"), t.Kept[n-1])
+	}
 	if t.Error != "" {
 		c.warn("task_files", c.server.StateDir, "see that the workspaces can be written and have room; it is tried again all the time",
 			"they are not as the log says: %s", t.Error)

@@ -60,10 +60,10 @@ func Table(w io.Writer, head []string, rows [][]string) error {
 	return err
 }
 
-// Printable takes out of a text from the log what would steer a terminal instead of being shown.
+// Printable takes out of a text from the log what would steer a terminal instead of being shown, or have it show the text in another order.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return '\uFFFD'
 		}
 		return r

@@ -63,7 +63,7 @@ func (p *Program) openAgents() error {
 		_, err := models.of(inForce()).Open(ref)
 		return err
 	}
-	desk := task.New(task.Options{Log: p.log, Spawner: laterSpawns{a}, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newTaskID})
+	desk := task.New(task.Options{Log: p.log, Spawner: laterSpawns{a}, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newTaskID})
 	a.coordinator = a2a.New(a2a.Options{
 		Log: p.log, Runs: laterRuns{a}, Config: inForce, CheckModel: checkModel, Tasks: desk,
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger,

@@ -110,7 +110,7 @@ const (
 
 // warnings are the codes of reasons that do not keep the program from being ready: what clients get is right.
 var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown",
-	"task_files_failing", "task_files_refused"}
+	"task_files_failing", "task_files_edited", "task_files_refused"}
 
 // reasons lists what keeps the program from doing its whole work, or soon may.
 func (f *facts) reasons() []monitor.Reason {

@@ -46,6 +46,7 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"search_failing":        {search: &monitor.SearchState{Error: "no"}},
 		"search_behind":         {search: &monitor.SearchState{Lag: 20_000}},
 		"task_files_failing":    {taskFiles: &monitor.TaskFilesState{Failing: 1, Error: "no"}},
+		"task_files_edited":     {taskFiles: &monitor.TaskFilesState{Kept: []string{"workspace-eden/tasks/task_a.md.conflict"}}},
 		"task_files_refused":    {taskFiles: &monitor.TaskFilesState{Refused: []string{"eden: no"}}},
 		"backup_failed":         {backup: backup.State{Error: "no"}},
 		"backup_overdue":        {backup: backup.State{Last: &backup.Backup{}}, overdue: true},

@@ -77,7 +77,7 @@ func (t *taskFiles) dir(agent string) string {
 	}
 	reason := t.program.keptIn(dir)
 	if other := t.sharing(agent, dir); reason == "" && other != "" {
-		reason = "it is the workspace of " + other + " too, whose files are kept there"
+		reason = "it is the workspace of " + other + " too, or lies in it, and that agent's files are kept there"
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,10 +92,14 @@ func (t *taskFiles) dir(agent string) string {
 	return ""
 }
 
-// sharing is the first of the agents before one, by id, that has the same workspace; "" for none.
+// sharing is another agent in whose workspace one's own lies, or that is before it, by id, and has the same; "" for none.
 func (t *taskFiles) sharing(agent, dir string) string {
 	for _, other := range t.agents() {
-		if other < agent && isSame(t.program.workspaceOf(other), dir) {
+		theirs := t.program.workspaceOf(other)
+		if other == agent || theirs == "" {
+			continue
+		}
+		if same := isSame(theirs, dir); same && other < agent || !same && isWithin(dir, theirs) {
 			return other
 		}
 	}
@@ -136,6 +140,9 @@ func isSame(a, b string) bool {
 
 // isWithin reports whether a directory is another one, or lies somewhere in it.
 func isWithin(dir, other string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		if isSame(at, other) {
 			return true
@@ -153,7 +160,7 @@ func (p *Program) taskFilesState(ctx context.Context) *monitor.TaskFilesState {
 		return nil
 	}
 	s := t.keeper.State()
-	state := &monitor.TaskFilesState{Seq: s.Seq, Written: s.Written, Conflicts: s.Conflicts, Failing: s.Failing, Error: s.LastError}
+	state := &monitor.TaskFilesState{Seq: s.Seq, Written: s.Written, Conflicts: s.Conflicts, Failing: s.Failing, Kept: s.Kept, Error: s.LastError}
 	if head, err := p.log.Head(ctx); err == nil {
 		state.Lag = max(head.Seq-s.Seq, 0)
 	}
@@ -174,6 +181,10 @@ func (f *facts) taskFileReasons() (list []monitor.Reason) {
 	if s.Error != "" {
 		list = append(list, monitor.Reason{Code: "task_files_failing", What: fmt.Sprintf("files of tasks are not as the log says (%s): %s",
 			output.Count(int64(s.Failing), "place"), s.Error), Mend: "see that the workspaces can be written and have room; it is tried again all the time"})
+	}
+	if n := len(s.Kept); n > 0 {
+		list = append(list, monitor.Reason{Code: "task_files_edited", What: fmt.Sprintf("somebody has edited files of tasks: %s kept aside, such as %s",
+			output.Count(int64(n), "file"), s.Kept[n-1]), Mend: "have what is wanted of it done with tools, then remove what was kept aside"})
 	}
 	if len(s.Refused) > 0 {
 		list = append(list, monitor.Reason{Code: "task_files_refused", What: "no files of tasks are written for " + strings.Join(s.Refused, "; "),

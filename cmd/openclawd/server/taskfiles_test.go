@@ -91,7 +91,8 @@ func TestProgramKeepsTaskFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&health); err != nil || health.TaskFiles == nil || health.TaskFiles.Conflicts != 1 || health.TaskFiles.Failing != 0 {
+	if err := json.NewDecoder(response.Body).Decode(&health); err != nil || health.TaskFiles == nil || health.TaskFiles.Conflicts != 1 ||
+		health.TaskFiles.Failing != 0 || len(health.TaskFiles.Kept) != 1 {
 		t.Errorf("health: %+v, %v", health.TaskFiles, err)
 	}
 }
@@ -107,6 +108,10 @@ func TestTaskFilesKeepAwayFromWhatIsNotTheirs(t *testing.T) {
 		"backups around it":             {eden: "home/eden", backups: "home", refused: "eden"},
 		"backups among tasks":           {eden: "home", backups: "home/tasks", refused: "eden"},
 		"a workspace of two":            {eden: "home", seum: "home", refused: "seum"},
+		"one among the other's tasks":   {eden: "home", seum: "home/tasks", refused: "seum"},
+		"the first in the other's":      {eden: "home/tasks", seum: "home", refused: "eden"},
+		"one behind a link":             {eden: "home", seum: "link", refused: "seum"},
+		"beside it, with its beginning": {eden: "home", seum: "home2"},
 		"each has its own":              {eden: "home", seum: "other", db: "home/log.db", backups: "home/backups"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +125,9 @@ func TestTaskFilesKeepAwayFromWhatIsNotTheirs(t *testing.T) {
 			b.write(t, "openclaw.json", `{"agents":{"list":`+string(list)+`}}`)
 			for _, dir := range []string{"home/tasks", "home/task-history", "home/eden", "other"} {
 				b.write(t, dir+"/x", "")
+			}
+			if err := os.Symlink(filepath.Join(b.dir, "home", "eden"), filepath.Join(b.dir, "link")); err != nil {
+				t.Fatal(err)
 			}
 			if tt.db != "" {
 				p.opts.DB = filepath.Join(b.dir, tt.db)

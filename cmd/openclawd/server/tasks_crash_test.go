@@ -26,18 +26,20 @@ import (
 
 // workedAt is what a client knows of a task: what was acknowledged.
 type workedAt struct {
-	id, agent, description string
-	lines                  []string // of progress
-	over                   bool
+	id, agent, description, status string
+	lines                          []string // of progress
 }
 
-// asked is a call that a client makes, and what it does to the task if it is done.
+func (w *workedAt) over() bool {
+	return w.status == coordination.StateCompleted || w.status == coordination.StateCancelled
+}
+
+// asked is a call that a client makes, and what the task is like if it is done.
 type asked struct {
 	of     *workedAt
-	key    string // of idempotency
 	params map[string]any
-	line   string
-	over   bool
+	line   string // of progress
+	status string
 }
 
 // busyClient keeps tasks in the name of an agent.
@@ -135,34 +137,39 @@ func (c *busyClient) works(t *testing.T, conn *client.Client, answers chan<- str
 
 // next is what the client asks for next.
 func (c *busyClient) next() *asked {
-	a := &asked{key: fmt.Sprintf("%x", c.r.Uint64())}
-	args := map[string]any{}
-	open := slices.DeleteFunc(slices.Clone(c.tasks), func(w *workedAt) bool { return w.over })
-	name := "task_update"
-	switch n := c.r.IntN(8); {
-	case len(open) == 0 || len(open) < 3 && n == 0:
-		name, a.line = "task_start", "Task started"
-		a.of = &workedAt{agent: c.agent, description: c.agent + " is to do\n## " + a.key}
-		args = map[string]any{"description": a.of.description, "steps": []map[string]string{{"content": "one"}, {"content": "two"}}}
-	case n == 1:
-		name, a.line, a.over = "task_complete", "Task completed", true
-		args = map[string]any{"force_complete": true, "summary": "came of it: " + a.key}
-	case n == 2:
-		name, a.line, a.over = "task_cancel", "Task cancelled: because "+a.key, true
-		args = map[string]any{"reason": "because " + a.key}
+	key := fmt.Sprintf("%x", c.r.Uint64())
+	open := slices.DeleteFunc(slices.Clone(c.tasks), (*workedAt).over)
+	n := c.r.IntN(8)
+	if len(open) == 0 || len(open) < 3 && n == 0 {
+		w := &workedAt{agent: c.agent, description: c.agent + " is to do\n## " + key}
+		return w.asked(key, "task_start", "Task started", coordination.StateInProgress, map[string]any{"description": w.description,
+			"steps": []map[string]string{{"content": "one"}, {"content": "two"}}})
+	}
+	w := open[c.r.IntN(len(open))]
+	if w.status == coordination.StateBlocked {
+		return w.asked(key, "task_resume", "Task resumed", coordination.StateInProgress, map[string]any{"task_id": w.id})
+	}
+	switch line := "came on\n- " + key; n {
+	case 1:
+		return w.asked(key, "task_complete", "Task completed", coordination.StateCompleted,
+			map[string]any{"task_id": w.id, "force_complete": true, "summary": "came of it: " + key})
+	case 2:
+		return w.asked(key, "task_cancel", "Task cancelled: because "+key, coordination.StateCancelled,
+			map[string]any{"task_id": w.id, "reason": "because " + key})
+	case 3:
+		return w.asked(key, "task_block", "[BLOCKED] "+key, coordination.StateBlocked,
+			map[string]any{"task_id": w.id, "reason": key, "unblock_by": []string{map[bool]string{true: "seum", false: "eden"}[c.agent == "eden"]}})
+	case 4:
+		return w.asked(key, "task_update", line, w.status,
+			map[string]any{"task_id": w.id, "progress": line, "action": "add_step", "step_content": "and " + key})
 	default:
-		a.line = "came on\n- " + a.key
-		args = map[string]any{"progress": a.line}
-		if n == 3 {
-			args["action"], args["step_content"] = "add_step", "and "+a.key
-		}
+		return w.asked(key, "task_update", line, w.status, map[string]any{"task_id": w.id, "progress": line})
 	}
-	if a.of == nil {
-		a.of = open[c.r.IntN(len(open))]
-		args["task_id"] = a.of.id
-	}
-	a.params = map[string]any{"name": name, "agentId": c.agent, "args": args, "idempotencyKey": a.key}
-	return a
+}
+
+// asked is a call of a tool for a task, which adds a line of progress to it and brings it to a state.
+func (w *workedAt) asked(key, name, line, status string, args map[string]any) *asked {
+	return &asked{of: w, line: line, status: status, params: map[string]any{"name": name, "agentId": w.agent, "args": args, "idempotencyKey": key}}
 }
 
 // ask makes the call.
@@ -180,6 +187,9 @@ func (a *asked) ask(conn *client.Client) (answer taskAnswer, err error) {
 	return answer, json.Unmarshal([]byte(out.Output.Content[0].Text), &answer)
 }
 
+// forced begins the line of progress that tells of the end of a task of which steps were left.
+const forced = "[FORCE COMPLETE]"
+
 // acknowledges notes that what was asked for is done.
 func (c *busyClient) acknowledges(t *testing.T, answer taskAnswer) {
 	a := c.pending
@@ -193,10 +203,10 @@ func (c *busyClient) acknowledges(t *testing.T, answer taskAnswer) {
 		w.id = answer.TaskID
 		c.tasks = append(c.tasks, w)
 	}
-	if a.over && a.line == "Task completed" {
-		w.lines = append(w.lines, "[FORCE COMPLETE]")
+	if a.status == coordination.StateCompleted {
+		w.lines = append(w.lines, forced)
 	}
-	w.lines, w.over = append(w.lines, a.line), a.over
+	w.lines, w.status = append(w.lines, a.line), a.status
 }
 
 // repeats asks again for what had no answer.
@@ -222,21 +232,14 @@ func checkKept(t *testing.T, p *Program, clients []*busyClient) {
 	want, got := map[string]state{}, map[string]state{}
 	for _, c := range clients {
 		for _, w := range c.tasks {
-			s := state{w.agent, w.description, coordination.StateInProgress, w.lines}
-			switch last := w.lines[len(w.lines)-1]; {
-			case w.over && last == "Task completed":
-				s.Status = coordination.StateCompleted
-			case w.over:
-				s.Status = coordination.StateCancelled
-			}
-			want[w.id] = s
+			want[w.id] = state{w.agent, w.description, w.status, w.lines}
 		}
 	}
 	for _, row := range taskRows(t, p) {
 		s := state{Agent: row.AgentID, Description: row.Description, Status: row.Status}
 		for _, line := range row.Progress {
-			if strings.HasPrefix(line, "[FORCE COMPLETE]") {
-				line = "[FORCE COMPLETE]"
+			if strings.HasPrefix(line, forced) {
+				line = forced
 			}
 			s.Lines = append(s.Lines, line)
 		}
@@ -272,7 +275,7 @@ func checkHistories(t *testing.T, p *Program, clients []*busyClient, agents []st
 	want, got := map[string]int{}, map[string]int{}
 	for _, c := range clients {
 		for _, w := range c.tasks {
-			if w.over {
+			if w.over() {
 				want[w.agent+" "+w.id]++
 			}
 		}

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,9 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
 )
 
@@ -86,8 +83,8 @@ func (s *story) begins(t *testing.T) {
 		t.Fatalf("tasks: %+v", rows)
 	}
 	s.id, s.workSession = rows[0].ID, rows[0].WorkSessionID
-	s.shows(t, "when ruda has begun", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0", last: "Task started", lines: 1,
-		delegations: "running running"})
+	s.shows(t, "when ruda has begun", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0", last: "Task started",
+		lines: 1, delegations: "running running"})
 }
 
 // says has a person tell an agent something, and checks the answer.
@@ -116,16 +113,16 @@ func (s *story) finds(t *testing.T, g gate, agent string, n int) {
 func (s *story) moneyIsThere(t *testing.T) {
 	t.Helper()
 	s.finds(t, s.money, "dajim", 1)
-	s.shows(t, "when the money is counted", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0", last: "Task started", lines: 1,
-		delegations: "verified running"})
+	s.shows(t, "when the money is counted", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0", last: "Task started",
+		lines: 1, delegations: "verified running"})
 }
 
 // roofIsSeen is the third act: seum fails, tries again and has seen the roof, and ruda waits for eden. Nobody is at it then: it is quiet.
 func (s *story) roofIsSeen(t *testing.T) {
 	t.Helper()
 	s.finds(t, s.roof, "seum", 1)
-	s.shows(t, "when seum has failed", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0", last: "Task started", lines: 1,
-		delegations: "verified running"})
+	s.shows(t, "when seum has failed", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0", last: "Task started",
+		lines: 1, delegations: "verified running"})
 	s.finds(t, s.ladder, "seum", 2)
 	s.shows(t, "when ruda waits", "ruda", s.id, boardOf{status: "blocked", session: "QUIET", steps: "1/1/1/0", last: "[BLOCKED] no tiles", lines: 3,
 		delegations: "verified verified"})
@@ -135,8 +132,8 @@ func (s *story) roofIsSeen(t *testing.T) {
 func (s *story) goesOn(t *testing.T) {
 	t.Helper()
 	s.says(t, "eden", "buy the tiles", "the tiles are there")
-	s.shows(t, "when eden has resumed it", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "1/1/1/0", last: "Task resumed", lines: 4,
-		delegations: "verified verified"})
+	s.shows(t, "when eden has resumed it", "ruda", s.id, boardOf{status: "in_progress", session: "ACTIVE", steps: "1/1/1/0", last: "Task resumed",
+		lines: 4, delegations: "verified verified"})
 }
 
 // ends is the last act.
@@ -155,7 +152,8 @@ var ofTheStory = slices.Concat(
 	over("dajim", "", "delegation.completed dajim: ruda>dajim"),
 	[]string{"task.verified ruda", "delegation.verified ruda: ruda>dajim"},
 	over("seum", " failed", "delegation.failed seum: ruda>seum"),
-	begun("seum", "task.retrying ruda", "delegation.retrying ruda: ruda>seum again=1", "delegation.spawned ruda: ruda>seum again=1", "delegation.running seum: ruda>seum"),
+	begun("seum", "task.retrying ruda", "delegation.retrying ruda: ruda>seum again=1",
+		"delegation.spawned ruda: ruda>seum again=1", "delegation.running seum: ruda>seum"),
 	over("seum", "", "delegation.completed seum: ruda>seum"),
 	[]string{
 		"task.verified ruda", "delegation.verified ruda: ruda>seum",
@@ -178,11 +176,11 @@ func begun(agent string, told ...string) []string {
 
 // over is how a sub-agent ends, what its task is told, and how that ends the flow. outcome is "", or a space and a word.
 func over(agent, outcome, told string) []string {
-	with, job := ": ruda>"+agent, "completed"+": ruda>"+agent+" ok"
+	with := ": ruda>" + agent
+	job := "completed ruda" + with + " ok"
 	if outcome != "" {
-		job = "failed" + ": ruda>" + agent + outcome
+		job = "failed ruda" + with + outcome
 	}
-	job = strings.Replace(job, ":", " ruda:", 1)
 	return []string{"a2a.response " + agent + ": " + agent + ">ruda turn=1" + outcome + " delegation.subagent", told,
 		"a2a.complete ruda" + with + outcome + " delegation.subagent", "a2a.job." + job + " orchestration.task"}
 }
@@ -221,7 +219,9 @@ func (s *story) checkLog(t *testing.T) {
 	t.Helper()
 	var lines, delegations []string
 	for _, f := range s.taskFacts(t) {
-		lines = append(lines, f.line())
+		if f.Type != coordination.TypeA2AJobResumed { // by a restart, which is no part of the story
+			lines = append(lines, f.line())
+		}
 		if f.TaskID != s.id || f.WorkSessionID != s.workSession {
 			t.Errorf("%s is of task %q in work session %q", f.line(), f.TaskID, f.WorkSessionID)
 		}
@@ -258,10 +258,15 @@ func (s *story) checkLog(t *testing.T) {
 func (s *story) checkSession(t *testing.T) {
 	t.Helper()
 	shown := s.session(t)
-	roles := map[string]int{"orchestration.task": 17, "delegation.subagent": 27, "conversation.main": 0}
+	resumed := len(s.facts(t, coordination.TypeA2AJobResumed))
+	roles := map[string]int{"orchestration.task": 17 + resumed, "delegation.subagent": 27, "conversation.main": 0}
 	delete(shown.RoleCounts, "system.observability")
-	if shown.WorkSessionID != s.workSession || shown.Status != "QUIET" || shown.OpenFlows != 0 || shown.OpenRuns != 0 || !maps.Equal(shown.RoleCounts, roles) {
+	if shown.WorkSessionID != s.workSession || shown.Status != "QUIET" || shown.OpenFlows != 0 || shown.OpenRuns != 0 ||
+		!maps.Equal(shown.RoleCounts, roles) {
 		t.Errorf("the work session: %+v", shown)
+	}
+	if called := read[struct{ Sessions []struct{ Title string } }](t, s.reloading, "/api/work-sessions").Sessions[0].Title; called != "mend the house" {
+		t.Errorf("it is called %q", called)
 	}
 	var outcomes []string
 	for _, thread := range shown.Threads {
@@ -271,9 +276,9 @@ func (s *story) checkSession(t *testing.T) {
 		}
 		outcomes = append(outcomes, thread.ToAgent+" "+outcome)
 	}
-	slices.Sort(outcomes) // the first attempt of seum stays what it was, and the worst thread decides
-	if want := []string{"dajim done", "seum blocked", "seum done", "unknown none"}; !slices.Equal(outcomes, want) || shown.Outcome != "blocked" ||
-		shown.BlockedReason == nil || !strings.Contains(*shown.BlockedReason, "400") {
+	slices.Sort(outcomes) // nobody waits for the first attempt of seum, which failed
+	if want := []string{"dajim done", "seum done", "seum done", "unknown none"}; !slices.Equal(outcomes, want) || shown.Outcome != "done" ||
+		shown.BlockedReason != nil {
 		t.Errorf("its outcome is %s, those of its threads are %q", shown.Outcome, outcomes)
 	}
 }
@@ -283,6 +288,10 @@ func (s *story) checkHistory(t *testing.T) {
 	t.Helper()
 	rows := taskRows(t, s.Program)
 	ended := time.UnixMilli(rows[0].EndedMs).UTC()
+	began, ok := coordination.ParseTime(rows[0].Created)
+	if !ok {
+		t.Fatalf("it has begun at %q", rows[0].Created)
+	}
 	files := taskFilesOf(t, s.Program, "ruda")
 	month := "task-history/" + ended.Format("2006-01") + ".md"
 	if names := slices.Sorted(maps.Keys(files)); !slices.Equal(names, []string{"CURRENT_TASK.md", month}) {
@@ -290,7 +299,8 @@ func (s *story) checkHistory(t *testing.T) {
 	}
 	want := []taskfile.Entry{{
 		Description: "mend the house", Context: "it rains in", TaskID: s.id, Priority: "high",
-		Started: rows[0].Created, Completed: ended.Format("2006-01-02T15:04:05.000Z"), Duration: "0m",
+		Started: rows[0].Created, Completed: ended.Format("2006-01-02T15:04:05.000Z"),
+		Duration: taskfile.Duration(rows[0].EndedMs - int64(began)),
 		Progress: []string{"Task started", "seven tiles, 300 coins", "[BLOCKED] no tiles", "Task resumed",
 			"[STOP GUARD] Completion refused: 2 steps left", "[s2] Completed: mend it", "it looks well as it is", "Task completed"},
 		Summary: "seven new tiles\n\n## paid with 200 coins\n---",
@@ -313,114 +323,4 @@ func (s *story) checkHistory(t *testing.T) {
 	if found.Location != "history" || found.Task.Status != coordination.StateCompleted {
 		t.Errorf("the task is found as %+v", found)
 	}
-}
-
-// Nobody approves what they have asked for. When somebody else does, the task begins.
-func TestTasksAreApprovedByOthers(t *testing.T) {
-	t.Parallel()
-	team := startTeam(t, []string{"ruda", "eden"}, nil)
-	asked := uses(t, team.client, "ruda", "task_start", map[string]any{"description": "tear the house down", "requires_approval": true,
-		"steps": []map[string]string{{"content": "first"}, {"content": "second"}, {"content": "third"}}})
-	if !asked.Success || asked.Status != coordination.StatePendingApproval {
-		t.Fatalf("asked: %+v", asked)
-	}
-	waiting := boardOf{status: "pending_approval", session: "ACTIVE", steps: "0/0/3/0", last: "Task created - awaiting approval", lines: 1}
-	team.shows(t, "while it waits", "ruda", asked.TaskID, waiting)
-	refused := uses(t, team.client, "ruda", "task_approve", map[string]any{"task_id": asked.TaskID})
-	if refused.Success || refused.Code != task.CodeNotAllowed {
-		t.Errorf("ruda approves it: %+v", refused)
-	}
-	if early := uses(t, team.client, "ruda", "task_complete", map[string]any{"task_id": asked.TaskID}); early.Success || early.Code != task.CodeState {
-		t.Errorf("ruda completes it: %+v", early)
-	}
-	team.again(t)
-	team.shows(t, "when nobody has approved it", "ruda", asked.TaskID, waiting)
-	approved := uses(t, team.client, "eden", "task_approve", map[string]any{"task_id": asked.TaskID})
-	if !approved.Success || approved.Status != coordination.StateInProgress || approved.AgentID != "ruda" || approved.ApprovedBy != "eden" ||
-		approved.WorkSessionID != asked.WorkSessionID || approved.Version != 2 {
-		t.Errorf("eden approves it: %+v", approved)
-	}
-	team.shows(t, "when eden has approved it", "ruda", asked.TaskID, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0",
-		last: "Task approved by eden", lines: 2})
-	var lines []string
-	for _, f := range team.taskFacts(t) {
-		lines = append(lines, f.line())
-	}
-	if want := []string{"task.started ruda: Task created - awaiting approval", "task.approved ruda by eden: Task approved by eden"}; !slices.Equal(lines, want) {
-		t.Errorf("the log has %q", lines)
-	}
-}
-
-// kept is all that is told of tasks where somebody can see it.
-type kept struct {
-	rows    []projection.Row
-	files   map[string]map[string]string
-	answers map[string]string
-}
-
-// keeps is all that is told of tasks now.
-func (s *story) keeps(t *testing.T) kept {
-	t.Helper()
-	settles(t, s.Program)
-	k := kept{rows: taskRows(t, s.Program), files: map[string]map[string]string{}, answers: map[string]string{}}
-	for _, agent := range []string{"ruda", "eden", "seum", "dajim"} {
-		k.files[agent] = taskFilesOf(t, s.Program, agent)
-		for _, path := range []string{"info", "tasks", "current", "blocked", "history"} {
-			path = "/api/agents/" + agent + "/" + path
-			k.answers[path] = string(read[json.RawMessage](t, s.reloading, path))
-		}
-	}
-	k.answers["/api/team-state"] = string(read[json.RawMessage](t, s.reloading, "/api/team-state"))
-	for _, path := range []string{"/api/tasks", "/api/tasks/" + s.id} {
-		shown := read[map[string]json.RawMessage](t, s.reloading, path)
-		delete(shown, "asOfSeq") // what a start notes in the log counts it up
-		text, err := json.Marshal(shown)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k.answers[path] = string(text)
-	}
-	return k
-}
-
-// restarts has the program end and begin again, and checks that nothing has happened to tasks and to their files.
-func (s *story) restarts(t *testing.T, when string) {
-	t.Helper()
-	before, files, lines := s.keeps(t), s.fileEvents(t), len(s.taskFacts(t))
-	s.again(t)
-	if diff := gocmp.Diff(before, s.keeps(t), gocmp.AllowUnexported(kept{})); diff != "" {
-		t.Errorf("after a restart %s (-before +after):\n%s", when, diff)
-	}
-	if after := s.fileEvents(t); !slices.Equal(files, after) {
-		t.Errorf("a restart %s has files written: %q, before %q", when, after, files)
-	}
-	if after := s.taskFacts(t); len(after) != lines {
-		t.Errorf("a restart %s has %+v happen", when, after[lines:])
-	}
-}
-
-// fileEvents are the events of files, in order.
-func (s *story) fileEvents(t *testing.T) (list []string) {
-	t.Helper()
-	for _, f := range s.facts(t, "file.") {
-		list = append(list, fmt.Sprintf("%d %s", f.Seq, f.Type))
-	}
-	return list
-}
-
-// Restarts change nothing of tasks, of what is delegated for them and of their files, in whatever state they are; and the story goes on after each.
-func TestRestartKeepsTasks(t *testing.T) {
-	t.Parallel()
-	s := newStory(t)
-	s.begins(t)
-	s.moneyIsThere(t)
-	s.roofIsSeen(t)
-	s.restarts(t, "while it is blocked")
-	s.goesOn(t)
-	s.restarts(t, "while it goes on")
-	s.ends(t)
-	s.restarts(t, "at the end")
-	s.checkLog(t)
-	s.checkSession(t)
-	s.checkHistory(t)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
-	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/monitor/push"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -197,27 +197,15 @@ func (w *workspaces) note(ctx context.Context, do func(*changeLog) error) {
 	}
 }
 
-// fileNews is what is told of a file, and stepNews of the steps in a task.
-type fileNews struct {
-	Event string `json:"event"`
-	File  string `json:"file"`
-}
-
-type stepNews struct {
-	fileNews
-	StepsProgress *taskfile.StepsProgress `json:"stepsProgress"`
-	StepCount     int                     `json:"stepCount"`
-}
-
 // messagesOf is what everybody is told of a change. Of history nobody is: the task's own file tells it.
 func messagesOf(c *workspace.Change) []push.Message {
-	news := fileNews{Event: c.Op, File: c.File()}
+	news := monitor.FileNews{Event: c.Op, File: c.File()}
 	switch c.Kind {
 	case workspace.KindTask:
 		messages := []push.Message{{Type: "task_update", AgentID: c.Agent, TaskID: c.TaskID, Data: news}}
 		if c.Steps != nil {
 			messages = append(messages, push.Message{Type: "task_step_update", AgentID: c.Agent, TaskID: c.TaskID,
-				Data: stepNews{news, c.Steps, c.Steps.Total}})
+				Data: monitor.StepNews{FileNews: news, StepsProgress: c.Steps, StepCount: c.Steps.Total}})
 		}
 		return messages
 	case workspace.KindMilestones:

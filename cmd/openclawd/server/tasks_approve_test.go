@@ -1,0 +1,46 @@
+package server
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/task"
+)
+
+// Nobody approves what they have asked for. When somebody else does, the task begins.
+func TestTasksAreApprovedByOthers(t *testing.T) {
+	t.Parallel()
+	team := startTeam(t, []string{"ruda", "eden"}, nil)
+	asked := uses(t, team.client, "ruda", "task_start", map[string]any{"description": "tear the house down", "requires_approval": true,
+		"steps": []map[string]string{{"content": "first"}, {"content": "second"}, {"content": "third"}}})
+	if !asked.Success || asked.Status != coordination.StatePendingApproval {
+		t.Fatalf("asked: %+v", asked)
+	}
+	waiting := boardOf{status: "pending_approval", session: "ACTIVE", steps: "0/0/3/0", last: "Task created - awaiting approval", lines: 1}
+	team.shows(t, "while it waits", "ruda", asked.TaskID, waiting)
+	refused := uses(t, team.client, "ruda", "task_approve", map[string]any{"task_id": asked.TaskID})
+	if refused.Success || refused.Code != task.CodeNotAllowed {
+		t.Errorf("ruda approves it: %+v", refused)
+	}
+	if early := uses(t, team.client, "ruda", "task_complete", map[string]any{"task_id": asked.TaskID}); early.Success || early.Code != task.CodeState {
+		t.Errorf("ruda completes it: %+v", early)
+	}
+	team.again(t)
+	team.shows(t, "when nobody has approved it", "ruda", asked.TaskID, waiting)
+	approved := uses(t, team.client, "eden", "task_approve", map[string]any{"task_id": asked.TaskID})
+	if !approved.Success || approved.Status != coordination.StateInProgress || approved.AgentID != "ruda" || approved.ApprovedBy != "eden" ||
+		approved.WorkSessionID != asked.WorkSessionID || approved.Version != 2 {
+		t.Errorf("eden approves it: %+v", approved)
+	}
+	team.shows(t, "when eden has approved it", "ruda", asked.TaskID, boardOf{status: "in_progress", session: "ACTIVE", steps: "0/1/2/0",
+		last: "Task approved by eden", lines: 2})
+	var lines []string
+	for _, f := range team.taskFacts(t) {
+		lines = append(lines, f.line())
+	}
+	want := []string{"task.started ruda: Task created - awaiting approval", "task.approved ruda by eden: Task approved by eden"}
+	if !slices.Equal(lines, want) {
+		t.Errorf("the log has %q", lines)
+	}
+}
