@@ -170,6 +170,9 @@ func (p *Program) followToken(ctx context.Context) error {
 	}
 }
 
+// newToken is logged when another token holds than before, whoever has seen first that the file has one.
+const newToken = "the gateway has a new token"
+
 // rereadToken takes the token that the file has now. One that cannot be read, or is gone, leaves the last one in force; that is told once.
 func (g *gatewayPort) rereadToken(file string) {
 	g.mu.Lock()
@@ -188,7 +191,7 @@ func (g *gatewayPort) rereadToken(file string) {
 	case kept.Token != g.inForce.Token.Value:
 		g.inForce.Token.Value = kept.Token
 		g.server.Configure(g.inForce.Access())
-		g.logger.Info("the gateway has a new token", "file", file)
+		g.logger.Info(newToken, "file", file)
 	}
 }
 
@@ -228,6 +231,9 @@ func (p *Program) applyGateway(next settings.Gateway) (changed, restart []string
 	}
 	if changed = next.ChangedFrom(&before); len(changed) > 0 {
 		g.admit(next)
+	}
+	if next.Kept() && before.Kept() && next.Token.Value != before.Token.Value { // before rereadToken has seen it
+		g.logger.Info(newToken, "file", settings.TokenFile(p.opts.StateDir))
 	}
 	if next.Listen.Value == g.bound {
 		return changed, nil
