@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,38 +41,95 @@ type begun struct {
 
 func (b *begun) begins() bool { return b.err == nil && !b.end }
 
-// claim begins what is ready, and says when something will be that is not yet; zero: nothing that is known of.
+// maxClaims is how many claims are under way at a time: a second one begins what waits for a place that is given up while the first is stored.
+const maxClaims = 2
+
+// claim has what is ready begun, and says when something will be that is not yet; zero: nothing that is known of. It does not wait for the log:
+// what was claimed comes back as claimed.
 func (r *running) claim(now moment) (due time.Time) {
 	if !r.drainUntil.IsZero() || now.tick.Before(r.retryAt) {
 		return time.Time{}
 	}
-	r.retryAt = time.Time{}
-	free, ending := r.free()
-	if len(free) == 0 || r.holding(now.tick) >= maxHeld {
+	r.missed = len(r.open) > 0
+	if len(r.open) == maxClaims {
 		return time.Time{}
 	}
-	ready, due, err := r.look(free, now)
-	if err == nil && ready {
-		err = r.take(free, ending, now)
+	r.retryAt = time.Time{}
+	c := &claim{Worker: r.Worker, base: r.base, now: now, before: slices.Clone(r.open), held: r.holding(now.tick)}
+	if c.free, c.ending = r.free(); len(c.free) == 0 || len(c.held) >= maxHeld {
+		return time.Time{}
 	}
-	if err != nil {
-		r.trouble++
-		r.retryAt = now.tick.Add(pause(r.trouble))
-		r.opts.Logger.Warn("work cannot be begun for now", "err", err, "again_in", pause(r.trouble))
-		return due
+	if len(r.open) > 0 {
+		if !slices.ContainsFunc(c.ending, func(f *flight) bool { return !f.isKnown }) {
+			return time.Time{}
+		}
+		c.shares = make([]share, 1)
+	} else {
+		var ready bool
+		var err error
+		if ready, due, err = r.look(c.free, now); err != nil {
+			r.inTrouble(err, now)
+		}
+		if err != nil || !ready {
+			return due
+		}
+		c.shares = make([]share, max(r.abreast, 1))
 	}
-	r.trouble = 0
+	for _, f := range c.ending {
+		f.isKnown = true
+	}
+	r.open = append(r.open, c)
+	go func() {
+		c.take()
+		r.claimed <- c
+	}()
 	return due
 }
 
-// holding is how many items are not to be tried yet.
-func (r *running) holding(now time.Time) (n int) {
-	for _, h := range r.held {
+// settle takes note of what a claim has begun, and says whether there is more to look for: something was begun, or has happened meanwhile.
+func (r *running) settle(c *claim) (more bool) {
+	r.open = slices.DeleteFunc(r.open, func(open *claim) bool { return open == c })
+	for _, f := range c.ending {
+		f.isKnown = false
+	}
+	more, r.missed = r.missed, false
+	r.abreast = 1
+	var errs []error
+	for i := range c.shares {
+		s := &c.shares[i]
+		if s.cut() {
+			r.abreast = min(2*len(c.shares), maxAbreast)
+		}
+		more = more || len(s.tried) > 0
+		errs = append(errs, r.settleShare(c, s))
+	}
+	if err := errors.Join(errs...); err != nil {
+		r.inTrouble(err, r.moment())
+		return more
+	}
+	r.trouble = 0
+	if !r.cutOff.IsZero() { // it was begun too late
+		r.drop(ErrDrained)
+	}
+	return more
+}
+
+// inTrouble leaves the log alone for a while.
+func (r *running) inTrouble(err error, now moment) {
+	r.trouble++
+	r.retryAt = now.tick.Add(pause(r.trouble))
+	r.opts.Logger.Warn("work cannot be begun for now", "err", err, "again_in", pause(r.trouble))
+}
+
+// holding are the items that are not to be tried yet, by effect id.
+func (r *running) holding(now time.Time) map[string]bool {
+	holding := map[string]bool{}
+	for id, h := range r.held {
 		if now.Before(h.until) {
-			n++
+			holding[id] = true
 		}
 	}
-	return n
+	return holding
 }
 
 // pause is how long to leave the log alone after it has refused so many times in a row.
@@ -147,53 +205,46 @@ type share struct {
 // cut says whether others were left, so that they see what follows from the end of the last one.
 func (s *share) cut() bool { return len(s.tried) > 0 && s.tried[len(s.tried)-1].end }
 
+// claim is decisions that are made side by side. It is made by Run, and decides on the goroutine of the log's writer.
+type claim struct {
+	*Worker
+	base   context.Context
+	free   map[string]int // with the places of those that are ending
+	ending []*flight
+	held   map[string]bool // not to be tried yet, by effect id
+	now    moment
+	before []*claim // that were under way when it was made: what they begin is not in free
+	shares []share  // what the log has not stored counts too: it takes its place until the next claim
+}
+
 // take begins what is ready. Where an item was ended, or put off, others that are to be as well are likely behind it: the next claim is made
-// of twice as many decisions, each of which sees those before it, while the log stores them together. An error is that of the log as a whole.
-func (r *running) take(free map[string]int, ending []*flight, now moment) error {
-	c := claim{running: r, free: free, ending: ending, now: now, shares: make([]share, max(r.abreast, 1))}
+// of twice as many decisions, each of which sees those before it, while the log stores them together.
+func (c *claim) take() {
 	var wait sync.WaitGroup
 	for i := range c.shares[1:] {
 		wait.Go(func() { c.decide(&c.shares[i+1], nil) })
 	}
 	c.decide(&c.shares[0], nil)
 	wait.Wait()
-	r.abreast = 1
-	var errs []error
-	for i := range c.shares {
-		if c.shares[i].cut() {
-			r.abreast = min(2*len(c.shares), maxAbreast)
-		}
-		errs = append(errs, c.settle(&c.shares[i]))
-	}
-	return errors.Join(errs...)
 }
 
-// claim is decisions that are made side by side.
-type claim struct {
-	*running
-	free   map[string]int // with the places of those that are ending
-	ending []*flight
-	now    moment
-	shares []share // what the log has not stored counts too: it takes its place until the next claim
-}
-
-// settle sends off what a decision has begun; where the log has refused that, it is begun one by one.
-func (c *claim) settle(s *share) error {
+// settleShare sends off what a decision has begun; where the log has refused that, it is begun one by one. An error is that of the log as a
+// whole.
+func (r *running) settleShare(c *claim, s *share) error {
 	if s.err == nil {
-		return c.follow(s.tried, c.now)
+		return r.follow(s.tried, c.now)
 	}
 	if !c.refused(s.err) {
 		return s.err
 	}
-	tried := s.tried
-	for _, b := range tried {
-		if c.decide(s, &b.item); s.err != nil {
-			if !c.refused(s.err) {
-				return s.err
-			}
-			s.tried = []begun{{item: b.item, err: s.err}}
+	for _, b := range s.tried {
+		one := []begun{{item: b.item}}
+		if c.decide(s, &b.item); s.err == nil {
+			one = s.tried
+		} else if one[0].err = s.err; !c.refused(s.err) {
+			return s.err
 		}
-		if err := c.follow(s.tried, c.now); err != nil {
+		if err := r.follow(one, c.now); err != nil {
 			return err
 		}
 	}
@@ -246,10 +297,12 @@ func (c *claim) decide(s *share, only *work.Item) {
 // left is how much may still be begun in a pool.
 func (c *claim) left(pool string) int {
 	n := c.free[pool]
-	for i := range c.shares {
-		for _, b := range c.shares[i].tried {
-			if b.begins() && b.item.Pool == pool {
-				n--
+	for _, other := range append(c.before, c) {
+		for i := range other.shares {
+			for _, b := range other.shares[i].tried {
+				if b.begins() && b.item.Pool == pool {
+					n--
+				}
 			}
 		}
 	}
@@ -258,7 +311,7 @@ func (c *claim) left(pool string) int {
 
 // holds says whether an item is not to be tried: it would not begin just now.
 func (c *claim) holds(item *work.Item) bool {
-	if h := c.held[item.EffectID]; h != nil && c.now.tick.Before(h.until) {
+	if c.held[item.EffectID] {
 		return true
 	}
 	for i := range c.shares {
@@ -272,15 +325,15 @@ func (c *claim) holds(item *work.Item) bool {
 }
 
 // begin asks the handler to begin an item.
-func (r *running) begin(tx eventstore.Tx, item work.Item, now time.Time) (b begun, appends []eventstore.StreamAppend) {
+func (w *Worker) begin(tx eventstore.Tx, item work.Item, now time.Time) (b begun, appends []eventstore.StreamAppend) {
 	b.item = item
 	defer func() {
 		if p := recover(); p != nil {
-			r.opts.Logger.Error("a handler panicked while it began its work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
+			w.opts.Logger.Error("a handler panicked while it began its work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
 			b.err, b.fatal, appends = fmt.Errorf("panic: %v", p), true, nil
 		}
 	}()
-	if appends, b.err = r.handlers[item.Kind].Begin(tx, item, now); b.err != nil {
+	if appends, b.err = w.handlers[item.Kind].Begin(tx, item, now); b.err != nil {
 		return b, nil
 	}
 	last := outcome(&item, appends)

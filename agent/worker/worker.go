@@ -133,7 +133,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer close(w.gone)
 	base, end := context.WithCancel(context.WithoutCancel(ctx)) // of what is under way: ctx only stops the taking
 	defer end()
-	r := &running{Worker: w, base: base, flying: map[string]*flight{}, held: map[string]*held{}}
+	r := &running{Worker: w, base: base, flying: map[string]*flight{}, held: map[string]*held{}, claimed: make(chan *claim, maxClaims)}
 	if err := r.recover(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -146,20 +146,26 @@ func (w *Worker) Run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	ending := ctx.Done()
-	for {
+	var due time.Time
+	for claims := true; ; {
 		now := r.moment()
 		r.cut(now.tick)
 		if r.draining(now.tick) {
 			return nil
 		}
-		due := r.claim(now)
+		if claims {
+			due = r.claim(now)
+		}
 		timer.Reset(max(r.next(now.tick, due).Sub(now.tick), 0))
+		claims = true
 		select {
 		case <-moved:
 		case <-w.nudge:
 		case f := <-w.landed:
 			r.land(f)
 			r.landAll()
+		case c := <-r.claimed:
+			claims = r.settle(c) // else nothing has changed
 		case <-timer.C:
 		case err := <-broken:
 			if !errors.Is(err, eventstore.ErrClosed) {
@@ -201,6 +207,9 @@ type running struct {
 	// All times are ticks.
 	flying     map[string]*flight // by effect id
 	held       map[string]*held   // items that would not begin, by effect id
+	open       []*claim           // under way
+	claimed    chan *claim        // is not any more
+	missed     bool               // something has happened that no claim under way looks for
 	abreast    int                // of how many decisions the next claim is made; 0 is one
 	trouble    int                // how often in a row the log would not take a claim
 	retryAt    time.Time          // before that no claim is tried, and then one is; zero: none has failed
@@ -221,7 +230,7 @@ func (r *running) draining(now time.Time) bool {
 	switch {
 	case r.drainUntil.IsZero():
 		return false
-	case len(r.flying) == 0:
+	case len(r.flying) == 0 && len(r.open) == 0:
 		return true
 	case r.cutOff.IsZero() && !now.Before(r.drainUntil):
 		r.cutOff = now
