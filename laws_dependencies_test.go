@@ -25,6 +25,8 @@ var house = []room{
 	{"coordination/a2a", []string{"coordination", "coordination/handoff", "coordination/run"},
 		"what becomes of a message follows from what is handed over with it, and from its runs"},
 	{"coordination/task", []string{"coordination", "coordination/taskfile"}, "a task is also known from its file"},
+	{"coordination/plan", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
+	{"coordination/continuation", []string{"coordination", "coordination/run", "coordination/task"}, "what becomes of an agent follows from its tasks and its runs"},
 	{"coordination/tool", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"eventstore", nil, "the promises must not depend on a way of keeping them"},
 	{"eventstore/sqlite", []string{"eventstore", "migrations"}, "the log stores events; what they mean is not its business"},

@@ -85,17 +85,22 @@ type TaskBacklogAdded struct {
 // Continuation is the data of the continuation types and of resume_reminder.sent.
 type Continuation struct {
 	Context
-	Reason              string `json:"reason,omitempty"`
+	Reason              string `json:"reason,omitempty"` // why the agent was told to go on; of continuation.backoff: what has failed
 	ConsecutiveFailures int    `json:"consecutiveFailures,omitempty"`
 	BackoffMs           int64  `json:"backoffMs,omitempty"`
-	RunID               string `json:"runId,omitempty"`
+	BackoffUntilMs      int64  `json:"backoffUntilMs,omitempty"` // ms since 1970
+	RunID               string `json:"runId,omitempty"`          // that was asked for; of continuation.backoff: that has failed
+	StepID              string `json:"stepId,omitempty"`         // that the task was at
+	Measured            int    `json:"measured,omitempty"`       // how far the task was: steps done or skipped, lines of progress where it has no steps
 }
 
-// Unblock is the data of the unblock types; the event's agent is the one who is blocked. unblock.failed without a target says that there is
-// nobody who could be asked.
+// Unblock is the data of the unblock types; the event's agent is the one who is blocked. unblock.failed with a target says that this request
+// did not arrive; without one, that nobody is asked any more, and that somebody was told.
 type Unblock struct {
 	Context
 	TargetAgentID string `json:"targetAgentId,omitempty"`
+	ToldAgentID   string `json:"toldAgentId,omitempty"` // of unblock.failed without a target; "": people only
+	RunID         string `json:"runId,omitempty"`       // that was asked for
 	RequestCount  int    `json:"requestCount,omitempty"`
 	Failures      int    `json:"failures,omitempty"`
 	Reason        string `json:"reason,omitempty"`
@@ -115,18 +120,23 @@ type ZombieAbandoned struct {
 	AgeHours      float64 `json:"ageHours"`
 	ReassignCount int     `json:"reassignCount"`
 	Action        string  `json:"action"`
+	ToldAgentID   string  `json:"toldAgentId,omitempty"` // of what was escalated; "": people only
+	RunID         string  `json:"runId,omitempty"`       // that was asked for
 	Progress      string  `json:"progress,omitempty"`
 }
 
-// Plan is the data of the plan types.
+// Plan is the data of the plan types. All that a plan is made of is in plan.submitted.
 type Plan struct {
 	Context
-	PlanID     string `json:"planId"`
-	AgentID    string `json:"agentId,omitempty"`
-	Title      string `json:"title,omitempty"`
-	StepsCount int    `json:"stepsCount,omitempty"`
-	DecidedBy  string `json:"decidedBy,omitempty"`
-	Reason     string `json:"reason,omitempty"`
+	PlanID         string   `json:"planId"`
+	AgentID        string   `json:"agentId,omitempty"` // the agent that has submitted it
+	Title          string   `json:"title,omitempty"`
+	StepsCount     int      `json:"stepsCount,omitempty"`
+	Steps          []string `json:"steps,omitempty"`          // of plan.submitted: what is to be done, in order
+	ToolsRequested []string `json:"toolsRequested,omitempty"` // of plan.submitted: names of the tools that its approval opens, lower case
+	SessionKey     string   `json:"sessionKey,omitempty"`     // of plan.submitted: the session that has submitted it
+	DecidedBy      string   `json:"decidedBy,omitempty"`      // of the others: the agent, or the person, who has decided it
+	Reason         string   `json:"reason,omitempty"`         // of plan.rejected
 }
 
 // Milestone is the data of the milestone types.

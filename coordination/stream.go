@@ -35,6 +35,9 @@ func JobStream(jobID string) string { return hashedStream("job/", jobID) }
 // TaskStream is the stream of a task, of what is delegated for it, and of what keeps it going.
 func TaskStream(taskID string) string { return hashedStream("task/", taskID) }
 
+// PlanStream is the stream of a plan: what an agent means to do for a task, and who has agreed to it.
+func PlanStream(planID string) string { return hashedStream("plan/", planID) }
+
 func hashedStream(family, id string) string {
 	if isStreamID(id) {
 		return family + id

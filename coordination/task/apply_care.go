@@ -44,25 +44,28 @@ const (
 // maxUnblockFailures is how many requests in a row may fail to arrive before nobody is asked any more.
 const maxUnblockFailures = 3
 
-// askUnblock notes that an agent was asked to help, or that none could be. unblock.failed without a target says that there is nobody to ask.
+// askUnblock notes that an agent was asked to help, that a request did not arrive, or, where no target is named, that nobody is asked any more.
 func (t *Task) askUnblock(typ string, d coordination.Unblock, ts int64) bool {
 	if t.Status != coordination.StateBlocked {
 		return false
 	}
 	t.join(d.Context)
-	if typ == coordination.TypeUnblockRequested {
+	if i := slices.Index(t.Blocked.By, d.TargetAgentID); i >= 0 {
+		t.Blocked.LastIndex = i
+	}
+	switch {
+	case typ == coordination.TypeUnblockRequested:
 		if t.Blocked.Requests++; d.RequestCount > 0 {
 			t.Blocked.Requests = d.RequestCount
 		}
-		if i := slices.Index(t.Blocked.By, d.TargetAgentID); i >= 0 {
-			t.Blocked.LastIndex = i
-		}
 		t.Blocked.LastAskedAt, t.Blocked.Escalation, t.Blocked.Failures = ts, escalationRequesting, 0
-	} else {
+	case d.TargetAgentID == "":
+		t.Blocked.Escalation = escalationFailed
+	default:
 		if t.Blocked.Failures++; d.Failures > 0 {
 			t.Blocked.Failures = d.Failures
 		}
-		if d.TargetAgentID == "" || t.Blocked.Failures >= maxUnblockFailures {
+		if t.Blocked.Failures >= maxUnblockFailures {
 			t.Blocked.Escalation = escalationFailed
 		}
 	}

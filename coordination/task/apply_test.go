@@ -28,10 +28,10 @@ func TestRequestsToUnblockAreCounted(t *testing.T) {
 		t.Errorf("%+v", s.task)
 	}
 	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{TargetAgentID: "seum"})
-	want.Failures = 1
+	want.Failures, want.LastIndex = 1, 1 // the next request goes to the one after
 	same(t, s.task.Blocked, want)
 	asked("seum", 0) // it was not told how often
-	want.Requests, want.LastIndex = 2, 1
+	want.Requests = 2
 	same(t, s.task.Blocked, want)
 	asked("nobody", 7)
 	want.Requests = 7
@@ -42,7 +42,7 @@ func TestRequestsToUnblockAreCounted(t *testing.T) {
 		}
 		s.happen(coordination.TypeUnblockFailed, coordination.Unblock{TargetAgentID: "ruda"})
 	}
-	want.Failures, want.Escalation = 3, "failed"
+	want.Failures, want.Escalation, want.LastIndex = 3, "failed", 0
 	same(t, s.task.Blocked, want)
 
 	s.take(task.Resume(&s.task, s.by("eden"), ""))
@@ -54,7 +54,7 @@ func TestRequestsToUnblockAreCounted(t *testing.T) {
 	}
 	s = in(t, coordination.StateBlocked)
 	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{}) // there is nobody to ask
-	if s.task.Blocked.Escalation != "failed" {
+	if s.task.Blocked.Escalation != "failed" || s.task.Blocked.Failures != 0 {
 		t.Errorf("%+v", s.task.Blocked)
 	}
 }

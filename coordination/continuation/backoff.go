@@ -1,0 +1,129 @@
+package continuation
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Cause is why a prompt has come to nothing, as far as it says how long to wait.
+type Cause string
+
+const (
+	CauseRateLimit Cause = "rate_limit"
+	CauseBilling   Cause = "billing"
+	CauseTimeout   Cause = "timeout"
+	CauseOverflow  Cause = "context_overflow"
+	CauseUnknown   Cause = "unknown"
+)
+
+// Classes of errors of runs that say what the cause is, see coordination.RunOver.
+const (
+	classRateLimited = "rate_limited"
+	classOverloaded  = "overloaded"
+	classTimeout     = "timeout"
+	classOverflow    = "context_exceeded"
+	classAuth        = "auth"
+)
+
+// Bounds of Backoff.
+const (
+	leastHint    = 10 * time.Second
+	longestPause = 2 * time.Hour
+	mostFold     = 8
+	ResetPause   = 30 * time.Minute // after a session was made to start over
+)
+
+// CauseOf reads the class of the error, or what it says where the class is none that tells.
+func CauseOf(class, text string) Cause {
+	switch class {
+	case classRateLimited, classOverloaded:
+		return CauseRateLimit
+	case classTimeout:
+		return CauseTimeout
+	case classOverflow:
+		return CauseOverflow
+	case classAuth:
+		return CauseBilling
+	}
+	for _, c := range causeWords {
+		if c.words.MatchString(text) {
+			return c.cause
+		}
+	}
+	return CauseUnknown
+}
+
+// causeWords are what tells causes apart in words. Numbers are codes only where they stand alone.
+var causeWords = []struct {
+	cause Cause
+	words *regexp.Regexp
+}{
+	{CauseOverflow, regexp.MustCompile(`(?i)context[ _-]?(?:length|window|size|limit|overflow|exceeded|too long)|` +
+		`(?:prompt|request|input) is too long|too many tokens|token limit|maximum context`)},
+	{CauseBilling, regexp.MustCompile(`(?i)\bbilling\b|\bcredits?\b|\bpayment required\b|insufficient[ _](?:funds|balance|quota)|\b402\b`)},
+	{CauseRateLimit, regexp.MustCompile(`(?i)rate[ _-]?limit|\bquota\b|too many requests|\b429\b`)},
+	{CauseTimeout, regexp.MustCompile(`(?i)time[ -]?out|timed out|deadline exceeded`)},
+}
+
+// retryHint is what providers, and our own errors, say of how long to wait.
+var retryHint = regexp.MustCompile(`(?i)(?:retry|try again|resets?)(?:[ -]after|[ -]in)?[:= ]+` +
+	`((?:\d+(?:\.\d+)?(?:ms|h|m|s))+|\d+(?:\.\d+)?)` +
+	`(?: ?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h))?\b`)
+
+// Hint is how long an error asks to wait, 0 if it does not say. A number alone is seconds.
+func Hint(text string) time.Duration {
+	m := retryHint.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	if d, err := time.ParseDuration(strings.ToLower(m[1])); err == nil {
+		return min(d, longestPause)
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0
+	}
+	unit := time.Second
+	switch word := strings.ToLower(m[2]); {
+	case word == "ms" || strings.HasPrefix(word, "milli"):
+		unit = time.Millisecond
+	case strings.HasPrefix(word, "m"):
+		unit = time.Minute
+	case strings.HasPrefix(word, "h"):
+		unit = time.Hour
+	}
+	return time.Duration(min(n*float64(unit), float64(longestPause)))
+}
+
+// Backoff is how long no prompt is sent after so many failures in a row, counted from 1:
+//
+//	rate_limit        1 min, or what the provider asks for, at least 10 s
+//	timeout           1 min
+//	unknown           5 min
+//	context_overflow  30 min
+//	billing           60 min
+//
+// twice as long with each further failure, up to 8 times, and 2 h at most.
+func Backoff(cause Cause, failures int, hint time.Duration) time.Duration {
+	base := 5 * time.Minute
+	switch cause {
+	case CauseRateLimit:
+		base = time.Minute
+		if hint > 0 {
+			base = max(hint, leastHint)
+		}
+	case CauseTimeout:
+		base = time.Minute
+	case CauseOverflow:
+		base = 30 * time.Minute
+	case CauseBilling:
+		base = time.Hour
+	}
+	fold := mostFold
+	if n := max(failures, 1) - 1; n < 3 {
+		fold = 1 << n
+	}
+	return min(min(base, longestPause)*time.Duration(fold), longestPause)
+}

@@ -1,0 +1,132 @@
+package continuation
+
+import (
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/task"
+)
+
+// Event is what a decision makes happen. AgentID is whose continuation it is.
+type Event struct {
+	Type    string
+	AgentID string
+	TaskID  string // the task whose stream it belongs to; "" is the stream of the agent's own
+	Data    any
+}
+
+// Events are what is appended with what the decision asks for, in this order: to be folded into State, and those of a task into that. s is what
+// it was decided by, runID the run that was asked for, "" for none. Nothing has none.
+func (d *Decision) Events(s *Situation, runID string) []Event {
+	t := s.task(d.TaskID)
+	switch d.Kind {
+	case Continue, Restart:
+		return []Event{d.sent(coordination.TypeContinuationSent, t, runID)}
+	case Pick:
+		c := within(t)
+		if s.Renewed != "" && s.Renewed != t.WorkSessionID {
+			c.WorkSessionID, c.PreviousWorkSessionID = s.Renewed, t.WorkSessionID
+		}
+		picked := coordination.TaskState{Context: c, SessionKey: coordination.MainKey(d.Agent).String(), Progress: "Picked from backlog"}
+		sent := d.continuation(t, runID)
+		sent.Context, sent.Measured = c, sent.Measured+noted(t)
+		return []Event{{coordination.TypeBacklogAutoPicked, d.Agent, t.ID, picked}, {coordination.TypeContinuationSent, d.Agent, "", sent}}
+	case Remind:
+		return []Event{d.sent(coordination.TypeResumeReminderSent, t, runID)}
+	case Ask:
+		return []Event{{coordination.TypeUnblockRequested, d.Agent, t.ID, coordination.Unblock{Context: within(t), TargetAgentID: d.To, RunID: runID,
+			RequestCount: d.Attempt, Progress: fmt.Sprintf("[UNBLOCK] request %d of %d to %s", d.Attempt, MaxAsks, d.To)}}}
+	case Escalate:
+		if d.To == d.Agent {
+			return []Event{d.sent(coordination.TypeContinuationSent, t, runID)}
+		}
+		return []Event{{coordination.TypeUnblockFailed, d.Agent, t.ID, coordination.Unblock{Context: within(t), RequestCount: t.Blocked.Requests,
+			Failures: t.Blocked.Failures, Reason: string(d.Reason), ToldAgentID: d.To, RunID: runID, Progress: "[UNBLOCK] " + hopeless(t, d.Reason)}}}
+	case Recover:
+		return []Event{d.taken(t, runID)}
+	case Reset:
+		return []Event{{coordination.TypeContinuationBackoff, d.Agent, "", coordination.Continuation{
+			Context: coordination.Context{EventRole: coordination.RoleOrchestration}, Reason: string(Overflow), BackoffMs: ms(ResetPause)}}}
+	}
+	return nil
+}
+
+// noted is how much the line of progress of a task that is picked counts in its measure.
+func noted(t *task.Task) int {
+	if len(t.Steps) == 0 {
+		return 1
+	}
+	return 0
+}
+
+func (d *Decision) sent(typ string, t *task.Task, runID string) Event {
+	return Event{typ, d.Agent, "", d.continuation(t, runID)}
+}
+
+func (d *Decision) continuation(t *task.Task, runID string) coordination.Continuation {
+	return coordination.Continuation{Context: within(t), Reason: string(d.Reason), RunID: runID, StepID: d.StepID, Measured: d.Measured}
+}
+
+func (d *Decision) taken(t *task.Task, runID string) Event {
+	progress := fmt.Sprintf("Moved to backlog: nobody worked at it for %.0f h", d.AgeHours)
+	if d.Action == coordination.ZombieEscalated {
+		progress = fmt.Sprintf("Interrupted: nobody worked at it for %.0f h, for the %s time", d.AgeHours, ordinal(d.Attempt))
+	}
+	return Event{coordination.TypeZombieAbandoned, d.Agent, t.ID, coordination.ZombieAbandoned{Context: within(t), AgeHours: d.AgeHours,
+		ReassignCount: d.Attempt, Action: d.Action, ToldAgentID: d.To, RunID: runID, Progress: progress}}
+}
+
+// Undelivered tells that the request to unblock a task has not reached its target, in place of the events of the decision or after them. The
+// next one in turn is asked after AskAgain. err is masked.
+func Undelivered(t *task.Task, target, err string) Event {
+	failures := t.Blocked.Failures + 1
+	return Event{coordination.TypeUnblockFailed, t.Agent, t.ID, coordination.Unblock{Context: within(t), TargetAgentID: target, Failures: failures,
+		Error: coordination.Mask(err), Progress: fmt.Sprintf("[UNBLOCK] request to %s not delivered (%d of %d)", target, failures, MaxAskFailures)}}
+}
+
+// Unsent tells that a prompt to the agent itself could not be asked for at all: the agent is left alone as after a run that has failed. err is
+// masked. It is folded in place of the events of the decision.
+func Unsent(s *Situation, d *Decision, err string, now int64) Event {
+	c := coordination.Context{EventRole: coordination.RoleOrchestration}
+	if t := s.task(d.TaskID); t != nil {
+		c = within(t)
+	}
+	failures := s.State.Failures + 1
+	cause := CauseOf("", err)
+	pause := ms(Backoff(cause, failures, Hint(err)))
+	return Event{coordination.TypeContinuationBackoff, s.Agent, "", coordination.Continuation{Context: c, Reason: string(cause),
+		ConsecutiveFailures: failures, BackoffMs: pause, BackoffUntilMs: now + pause}}
+}
+
+// Outcome tells of the back-off after a prompt whose run has failed, which State knows already: at most one event for each failure. To be
+// asked whenever such a run is over, and when the process begins.
+func Outcome(s *Situation) []Event {
+	st := &s.State
+	if st.Failures == 0 || st.BackoffTold {
+		return nil
+	}
+	c := coordination.Context{TaskID: st.FailedTask, EventRole: coordination.RoleOrchestration}
+	if t := s.task(st.FailedTask); t != nil {
+		c = within(t)
+	}
+	return []Event{{coordination.TypeContinuationBackoff, s.Agent, "", coordination.Continuation{Context: c, Reason: st.Cause, RunID: st.FailedRun,
+		ConsecutiveFailures: st.Failures, BackoffMs: st.BackoffMs, BackoffUntilMs: st.BackoffUntil}}}
+}
+
+// task is one of those of the situation, nil if it is none.
+func (s *Situation) task(id string) *task.Task {
+	if s.Pickable != nil && s.Pickable.ID == id {
+		return s.Pickable
+	}
+	for i := range s.Tasks {
+		if s.Tasks[i].ID == id {
+			return &s.Tasks[i]
+		}
+	}
+	return nil
+}
+
+// within is where an event of a task belongs.
+func within(t *task.Task) coordination.Context {
+	return coordination.Context{TaskID: t.ID, WorkSessionID: t.WorkSessionID, EventRole: coordination.RoleOrchestration}
+}

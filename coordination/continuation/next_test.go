@@ -1,0 +1,126 @@
+package continuation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/continuation"
+)
+
+// Each reason comes before all that stand below it: with two of them at once, the upper one is decided.
+func TestPriorities(t *testing.T) {
+	t.Parallel()
+	type reason struct {
+		name   string
+		kind   continuation.Kind
+		reason continuation.Reason
+		put    func(w *world)
+	}
+	quiet := func(w *world) { w.after(time.Hour) }
+	reasons := []reason{
+		{"disabled", continuation.Nothing, continuation.Disabled, func(w *world) { w.s.Policy.Enabled = false }},
+		{"busy", continuation.Nothing, continuation.Busy, func(w *world) { w.s.Busy = true }},
+		{"zombie", continuation.Recover, continuation.Zombie, func(w *world) { w.s.Tasks[0].ActiveAt = w.now - ms(25*time.Hour) }},
+		{"overflow", continuation.Reset, continuation.Overflow, func(w *world) { w.s.State.Overflows = 5 }},
+		{"backoff", continuation.Nothing, continuation.InBackoff, func(w *world) { w.s.State.Failures, w.s.State.BackoffUntil = 1, w.now+1 }},
+		{"restart", continuation.Restart, continuation.GatewayRestarted, func(w *world) { w.s.RestartedAt = w.now }},
+		{"blocked", continuation.Ask, continuation.UnblockRequest, func(w *world) {
+			now := w.now
+			w.now = begin
+			w.starts("task_b").blocks("task_b", "seum")
+			w.now = now
+		}},
+		{"cooldown", continuation.Nothing, continuation.Cooldown, func(w *world) {
+			w.s.State.Tasks = map[string]continuation.Care{"task_a": {At: w.now}}
+		}},
+		{"idle", continuation.Nothing, continuation.NotIdle, func(w *world) { w.s.Tasks[0].ActiveAt = max(w.s.Tasks[0].ActiveAt, w.now-1) }},
+		{"continue", continuation.Continue, continuation.Idle, func(*world) {}},
+	}
+	for i, upper := range reasons {
+		for _, lower := range reasons[i:] {
+			t.Run(upper.name+" before "+lower.name, func(t *testing.T) {
+				t.Parallel()
+				w := eden(t).starts("task_a")
+				quiet(w)
+				lower.put(w)
+				upper.put(w)
+				w.does(upper.kind, upper.reason)
+			})
+		}
+	}
+}
+
+// Among what holds the agent back, the reason that counts most is told.
+func TestReasonsOfNothing(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		put    func(w *world)
+		reason continuation.Reason
+		wait   time.Duration
+	}{
+		"nothing at all":                {func(*world) {}, continuation.Done, 0},
+		"approval, though it is busy":   {func(w *world) { w.waitsForApproval("a").s.Busy = true }, continuation.Approval, 0},
+		"approval, though it failed":    {func(w *world) { w.waitsForApproval("a").s.State.BackoffUntil = begin + 5 }, continuation.Approval, 5 * time.Millisecond},
+		"a task, though another waits":  {func(w *world) { w.waitsForApproval("a").starts("b") }, continuation.NotIdle, 3 * time.Minute},
+		"a task, though one is blocked": {func(w *world) { w.starts("a").blocks("a", "x").after(time.Minute).starts("b") }, continuation.NotIdle, 2 * time.Minute},
+		"begins later":                  {func(w *world) { w.s.PickableAt = begin + 9 }, continuation.NotYet, 9 * time.Millisecond},
+		"depends on others":             {func(w *world) { w.s.Waiting = 1 }, continuation.NotYet, 0},
+		"just at work":                  {func(w *world) { w.adds("a").well() }, continuation.NotIdle, 2 * time.Minute},
+		"over": {func(w *world) {
+			w.s.Tasks = append(w.s.Tasks, *eden(w.t).starts("a").task("a"))
+			w.s.Tasks[0].Status = "completed"
+		}, continuation.Done, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := eden(t)
+			row.put(w)
+			w.rests(row.reason, row.wait)
+		})
+	}
+}
+
+func TestTheFocusIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a").starts("task_b").after(time.Hour)
+	if d := w.next(); d.TaskID != "task_b" {
+		t.Errorf("%+v", d)
+	}
+	w.s.Tasks[0].Focus = w.s.Tasks[1].Focus
+	if d := w.next(); d.TaskID != "task_a" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestPickJoinsTheWorkSessionOfTheTask(t *testing.T) {
+	t.Parallel()
+	w := eden(t).adds("task_a")
+	w.s.Renewed = "ws_2"
+	d := w.does(continuation.Pick, continuation.FromBacklog)
+	got := w.task("task_a")
+	if got.Status != coordination.StateInProgress || got.WorkSessionID != "ws_2" || got.PreviousWorkSessionID != "ws_1" || got.SessionKey != "agent:eden:main" {
+		t.Errorf("%+v", got)
+	}
+	// What is noted when it is begun is no progress.
+	if c := w.s.State.Tasks["task_a"]; c.Measured != got.ProgressCount || c.Prompts != 1 || d.To != "eden" {
+		t.Errorf("%+v, %d lines", c, got.ProgressCount)
+	}
+}
+
+// Events of a decision say where they belong, whatever it is.
+func TestEventsAreOfOneTaskAndAgent(t *testing.T) {
+	t.Parallel()
+	w := eden(t)
+	if d := w.next(); d.Events(&w.s, "") != nil {
+		t.Errorf("%+v", d)
+	}
+	w.starts("task_a").blocks("task_a", "seum").after(time.Hour)
+	d := w.next()
+	events := d.Events(&w.s, "r1")
+	data, is := events[0].Data.(coordination.Unblock)
+	if len(events) != 1 || events[0].TaskID != "task_a" || events[0].AgentID != "eden" || !is || data.RunID != "r1" || data.TargetAgentID != "seum" ||
+		data.WorkSessionID != "ws_1" || data.EventRole != coordination.RoleOrchestration {
+		t.Errorf("%+v", events)
+	}
+}

@@ -1,0 +1,119 @@
+package continuation
+
+import "github.com/pronto-lab/openclawd/coordination/task"
+
+// Statuses of a step.
+const (
+	stepPending    = "pending"
+	stepInProgress = "in_progress"
+	stepDone       = "done"
+	stepSkipped    = "skipped"
+)
+
+// stepOf is the step that a task is at: that in progress, else the next one; "" if there is none.
+func stepOf(t *task.Task) string {
+	next := ""
+	for _, s := range t.Steps {
+		switch {
+		case s.Status == stepInProgress:
+			return s.ID
+		case s.Status == stepPending && next == "":
+			next = s.ID
+		}
+	}
+	return next
+}
+
+// proceed tells the agent to go on with the task that it has in focus.
+func (p *prospect) proceed() (Decision, bool) {
+	if p.focus == nil {
+		return Decision{}, false
+	}
+	t, c := p.focus, p.State.care(p.focus.ID).come(measure(p.focus))
+	reason, driven := p.driven(t, c)
+	if !driven && p.rests(t, c) {
+		return Decision{}, false
+	}
+	kind := Continue
+	if stuck, is := stalled(t, c); is {
+		kind, reason = Escalate, stuck
+	}
+	d := p.act(kind, reason, t)
+	d.To, d.Prompt = p.Agent, proceedPrompt(p, t, d, c)
+	return d, true
+}
+
+// driven reports whether the agent goes on at once: its last run has ended well, nothing has come after it, and steps remain or are to be defined.
+func (p *prospect) driven(t *task.Task, c Care) (Reason, bool) {
+	end := &p.State.Ended
+	if !end.OK || end.RunID == p.State.Answered || c.Prompts >= MaxDriven {
+		return Idle, false
+	}
+	switch {
+	case stepOf(t) != "":
+		return SelfDriving, true
+	case len(t.Steps) == 0 && !t.Simple && c.Defines < MaxDefines:
+		return StepsMissing, true
+	}
+	return Idle, false
+}
+
+// rests notes why the agent is not told to go on yet. After a failure the back-off takes the place of the pause between prompts.
+func (p *prospect) rests(t *task.Task, c Care) bool {
+	cool, pause := c.At, SameTask
+	if c.Prompts >= MaxDriven {
+		pause = SpentPause
+	}
+	if cool > 0 {
+		cool += ms(pause)
+	}
+	if p.State.Failures > 0 {
+		cool = 0
+	}
+	idle := max(p.State.Ended.At, t.ActiveAt) + ms(p.Policy.Idle)
+	if p.now < cool {
+		return p.until(Cooldown, max(cool, idle))
+	}
+	return p.until(NotIdle, idle)
+}
+
+// stalled reports whether the next prompt asks what is wrong rather than to go on.
+func stalled(t *task.Task, c Care) (Reason, bool) {
+	step, nth := stepOf(t), c.Prompts+1
+	same := 1
+	if step == c.StepID {
+		same += c.Same
+	}
+	if c.EscalatedAt > 0 && nth-c.EscalatedAt < StalledLimit {
+		return "", false
+	}
+	switch {
+	case step != "" && same >= SameStepLimit:
+		return SameStep, true
+	case nth >= StalledLimit:
+		return NoProgress, true
+	}
+	return "", false
+}
+
+// remind asks the agent whether what others were asked to help with is still in its way.
+func (p *prospect) remind() (Decision, bool) {
+	for _, t := range p.blocked {
+		c := p.State.care(t.ID)
+		if t.Blocked.Requests == 0 || c.Told || t.Blocked.Escalation == escalationFailed {
+			continue
+		}
+		if p.approves {
+			p.wait(Approval, 0)
+			continue
+		}
+		at := max(t.Blocked.LastAskedAt, c.RemindedAt) + ms(RemindPause)<<min(c.Reminders, 4)
+		if p.until(Blocked, max(at, p.State.Ended.At+ms(p.Policy.Idle))) {
+			continue
+		}
+		d := p.act(Remind, StillBlocked, t)
+		d.To, d.Prompt = p.Agent, remindPrompt(t)
+		return d, true
+	}
+	return Decision{}, false
+}

@@ -1,0 +1,80 @@
+package continuation
+
+import (
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination/task"
+)
+
+// escalationFailed is the value of task.Blocked.Escalation of a task that nobody is asked about any more.
+const escalationFailed = "failed"
+
+// unblock asks those who can help with what is blocked, one after the other, and tells somebody when that has come to nothing.
+func (p *prospect) unblock() (Decision, bool) {
+	for _, t := range p.blocked {
+		c := p.State.care(t.ID)
+		if c.Told {
+			p.wait(Told, 0)
+			continue
+		}
+		at, hopeless := p.askAt(t, c)
+		if p.until(Blocked, at) {
+			continue
+		}
+		if hopeless != "" {
+			return p.giveUp(t, hopeless), true
+		}
+		d := p.act(Ask, UnblockRequest, t)
+		d.To, d.Attempt = p.helper(t), t.Blocked.Requests+1
+		d.Visible = d.Attempt >= MaxAsks
+		d.Prompt = askPrompt(p.Agent, t, d)
+		return d, true
+	}
+	return Decision{}, false
+}
+
+// askAt is when something is done about a task that is blocked, and why that is to tell somebody; "" if another agent is asked.
+func (p *prospect) askAt(t *task.Task, c Care) (at int64, hopeless Reason) {
+	b := &t.Blocked
+	if b.Requests > 0 {
+		at = b.LastAskedAt + ms(AskPause)
+	}
+	if c.AskFailedAt > 0 {
+		at = max(at, c.AskFailedAt+ms(AskAgain))
+	}
+	if at == 0 {
+		at = t.ActiveAt + ms(p.Policy.Idle)
+	}
+	switch {
+	case b.Failures >= MaxAskFailures:
+		return 0, NotDelivered
+	case b.Requests >= MaxAsks:
+		return at, NoAnswer
+	case p.helper(t) == "":
+		return at, NobodyToAsk
+	}
+	return at, ""
+}
+
+// helper is whom to ask next: the one after the one who was asked last, of those who may be; "" if there is none.
+func (p *prospect) helper(t *task.Task) string {
+	by, n := t.Blocked.By, len(t.Blocked.By)
+	first := t.Blocked.LastIndex + 1
+	if t.Blocked.LastIndex < 0 || t.Blocked.LastIndex >= n {
+		first = 0
+	}
+	for i := range n {
+		if agent := by[(first+i)%n]; agent != "" && agent != p.Agent && !slices.Contains(p.Barred, agent) {
+			return agent
+		}
+	}
+	return ""
+}
+
+// giveUp tells the lead, and people, that a task stays blocked.
+func (p *prospect) giveUp(t *task.Task, why Reason) Decision {
+	d := p.act(Escalate, why, t)
+	d.To, d.Visible, d.Attempt = p.lead(), true, t.Blocked.Requests
+	d.Prompt = stuckPrompt(p.Agent, t, d)
+	return d
+}

@@ -1,0 +1,35 @@
+package plan
+
+import "time"
+
+// Shown is a plan as programs are shown it: as its file was in the reference system. Times are ISO 8601, in UTC, with milliseconds.
+type Shown struct {
+	ID             string   `json:"id"`
+	AgentID        string   `json:"agentId"`
+	TaskID         string   `json:"taskId"`
+	Title          string   `json:"title"`
+	Steps          []string `json:"steps"`
+	ToolsRequested []string `json:"toolsRequested,omitempty"`
+	Status         string   `json:"status"` // pending, approved, rejected
+	SubmittedAt    string   `json:"submittedAt"`
+	DecidedAt      string   `json:"decidedAt,omitempty"`
+	DecidedBy      string   `json:"decidedBy,omitempty"`
+	RejectReason   string   `json:"rejectReason,omitempty"`
+}
+
+// Show is the plan as programs are shown it.
+func (p *Plan) Show() Shown {
+	s := Shown{
+		ID: p.ID, AgentID: p.Agent, TaskID: p.TaskID, Title: p.Title, Steps: p.Steps, ToolsRequested: p.Tools,
+		Status: p.Status, SubmittedAt: iso(p.SubmittedAt), DecidedBy: p.DecidedBy, RejectReason: p.Reason,
+	}
+	if s.Steps == nil {
+		s.Steps = []string{}
+	}
+	if p.DecidedAt != 0 {
+		s.DecidedAt = iso(p.DecidedAt)
+	}
+	return s
+}
+
+func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
