@@ -60,7 +60,7 @@ func (r *running) claim(now moment) (due time.Time) {
 		return time.Time{}
 	}
 	if len(r.open) > 0 {
-		if !slices.ContainsFunc(c.ending, func(f *flight) bool { return !f.isKnown }) {
+		if !slices.ContainsFunc(c.ending, func(f *flight) bool { return f.known == 0 }) {
 			return time.Time{}
 		}
 		c.shares = make([]share, 1)
@@ -76,7 +76,7 @@ func (r *running) claim(now moment) (due time.Time) {
 		c.shares = make([]share, max(r.abreast, 1))
 	}
 	for _, f := range c.ending {
-		f.isKnown = true
+		f.known++
 	}
 	r.open = append(r.open, c)
 	go func() {
@@ -90,7 +90,7 @@ func (r *running) claim(now moment) (due time.Time) {
 func (r *running) settle(c *claim) (more bool) {
 	r.open = slices.DeleteFunc(r.open, func(open *claim) bool { return open == c })
 	for _, f := range c.ending {
-		f.isKnown = false
+		f.known--
 	}
 	more, r.missed = r.missed, false
 	r.abreast = 1
@@ -103,14 +103,16 @@ func (r *running) settle(c *claim) (more bool) {
 		more = more || len(s.tried) > 0
 		errs = append(errs, r.settleShare(c, s))
 	}
+	c.before = nil // or each would hold the one before, and that the one before it
+
+	if !r.cutOff.IsZero() { // it was begun too late
+		r.drop(ErrDrained)
+	}
 	if err := errors.Join(errs...); err != nil {
 		r.inTrouble(err, r.moment())
 		return more
 	}
 	r.trouble = 0
-	if !r.cutOff.IsZero() { // it was begun too late
-		r.drop(ErrDrained)
-	}
 	return more
 }
 
@@ -214,6 +216,7 @@ type claim struct {
 	held   map[string]bool // not to be tried yet, by effect id
 	now    moment
 	before []*claim // that were under way when it was made: what they begin is not in free
+	after  []*claim // made while it was under way: nor is what they begin, and the log may have heard them first. The log's writer alone uses it.
 	shares []share  // what the log has not stored counts too: it takes its place until the next claim
 }
 
@@ -237,14 +240,18 @@ func (r *running) settleShare(c *claim, s *share) error {
 	if !c.refused(s.err) {
 		return s.err
 	}
-	for _, b := range s.tried {
-		one := []begun{{item: b.item}}
-		if c.decide(s, &b.item); s.err == nil {
-			one = s.tried
-		} else if one[0].err = s.err; !c.refused(s.err) {
-			return s.err
+	for _, b := range s.tried { // which stays as it is: it keeps the places, also before other claims
+		one := share{tried: []begun{b}}
+		if b.err == nil {
+			c.decide(&one, &b.item)
 		}
-		if err := r.follow(one, c.now); err != nil {
+		if one.err != nil {
+			if !c.refused(one.err) {
+				return one.err
+			}
+			one.tried = []begun{{item: b.item, err: one.err}}
+		}
+		if err := r.follow(one.tried, c.now); err != nil {
 			return err
 		}
 	}
@@ -256,17 +263,25 @@ func (c *claim) decide(s *share, only *work.Item) {
 	_, s.err = c.opts.Log.Decide(c.base, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		s.tried = nil         // it may be called again
 		clock := c.opts.Now() // what it takes the place of may have ended just now
+		for _, other := range c.before {
+			if !slices.Contains(other.after, c) {
+				other.after = append(other.after, c)
+			}
+		}
 		for pool := range c.free {
 			unended, err := c.unended(tx, pool)
 			if err != nil {
 				return nil, err
 			}
-			n := c.left(pool) - unended
+			n := c.left(pool, only) - unended
 			if n <= 0 {
 				continue
 			}
 			limit := n
-			if len(c.shares) > 1 {
+			switch {
+			case only != nil:
+				limit = c.free[pool] // it may be behind what was tried with it
+			case len(c.shares) > 1:
 				limit = min(n, 1) // the others take the rest
 			}
 			items, err := work.Ready(tx, pool, clock.UnixMilli(), limit+len(c.held), c.kinds...)
@@ -294,13 +309,16 @@ func (c *claim) decide(s *share, only *work.Item) {
 	})
 }
 
-// left is how much may still be begun in a pool.
-func (c *claim) left(pool string) int {
+// beside are the claims that may begin what this one does not know of, and itself.
+func (c *claim) beside() []*claim { return append(slices.Concat(c.before, c.after), c) }
+
+// left is how much may still be begun in a pool, with the place of the only item that is to be, if it is begun once more.
+func (c *claim) left(pool string, only *work.Item) int {
 	n := c.free[pool]
-	for _, other := range append(c.before, c) {
+	for _, other := range c.beside() {
 		for i := range other.shares {
 			for _, b := range other.shares[i].tried {
-				if b.begins() && b.item.Pool == pool {
+				if b.begins() && b.item.Pool == pool && (only == nil || b.item.EffectID != only.EffectID) {
 					n--
 				}
 			}
@@ -309,15 +327,17 @@ func (c *claim) left(pool string) int {
 	return n
 }
 
-// holds says whether an item is not to be tried: it would not begin just now.
+// holds says whether an item is not to be tried: it would not begin just now, or is the matter of another claim.
 func (c *claim) holds(item *work.Item) bool {
 	if c.held[item.EffectID] {
 		return true
 	}
-	for i := range c.shares {
-		for _, b := range c.shares[i].tried {
-			if b.err != nil && b.item.EffectID == item.EffectID {
-				return true
+	for _, other := range c.beside() {
+		for i := range other.shares {
+			for _, b := range other.shares[i].tried {
+				if b.item.EffectID == item.EffectID && (b.err != nil || other != c) {
+					return true
+				}
 			}
 		}
 	}

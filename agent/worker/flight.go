@@ -27,7 +27,7 @@ type flight struct {
 	isCut    bool      // its context has ended because its lease did
 	isLost   bool      // it was taken away: Do has not come back
 	failures int       // of attempts to take it away
-	isKnown  bool      // a claim that is under way counts on its ending
+	known    int       // how many claims that are under way count on its ending
 }
 
 // send begins a flight.
