@@ -79,13 +79,7 @@ func setup(t testing.TB, change ...func(*sqlite.Options)) *bundle {
 	b.now.Store(began.UnixMilli())
 	b.configuration = &configuration{path: filepath.Join(dir, "openclaw.json")}
 	b.configure(t, fixtureConfig)
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(b.database, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Copy(t, emptyLog, b.database)
 	b.open(t, change...)
 	return b
 }

@@ -74,27 +74,6 @@ func named(list []string, s *tool.Spec) bool {
 		if group, is := strings.CutPrefix(pattern, "group:"); is {
 			return group == everyGroup || group != "" && group == s.Group
 		}
-		return Matches(pattern, s.Name)
+		return coordination.Matches(pattern, s.Name)
 	})
-}
-
-// Matches reports whether a name is as a pattern of the configuration has it, in which * is any part of it. Capitals make no difference.
-func Matches(pattern, name string) bool {
-	pattern, name = strings.ToLower(coordination.TrimJS(pattern)), strings.ToLower(name)
-	first, rest, open := strings.Cut(pattern, "*")
-	name, begins := strings.CutPrefix(name, first)
-	if !begins || !open {
-		return begins && name == ""
-	}
-	for {
-		part, after, more := strings.Cut(rest, "*")
-		if !more {
-			return strings.HasSuffix(name, part)
-		}
-		_, behind, found := strings.Cut(name, part)
-		if !found {
-			return false
-		}
-		name, rest = behind, after
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -70,14 +69,8 @@ func openAt(t testing.TB, path string) *log {
 // emptyAt puts an empty log into a directory.
 func emptyAt(t testing.TB, dir string) (path string) {
 	t.Helper()
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
 	path = filepath.Join(dir, "log.db")
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Copy(t, emptyLog, path)
 	return path
 }
 

@@ -47,7 +47,7 @@ func (p Policy) Judge(from, to string) Verdict {
 		return Verdict{false, ruleDisabled, "agents do not reach each other: tools.agentToAgent.enabled is false", "set tools.agentToAgent.enabled to true"}
 	}
 	for i, pair := range p.Pairs {
-		if fits(pair.From, from) && fits(pair.To, to) {
+		if coordination.Matches(pair.From, from) && coordination.Matches(pair.To, to) {
 			return pair.verdict(i, from, to)
 		}
 	}
@@ -65,7 +65,7 @@ func (p Policy) Judge(from, to string) Verdict {
 
 func (p *Policy) names(agent string) bool {
 	for _, pattern := range p.Allow {
-		if fits(pattern, agent) {
+		if coordination.Matches(pattern, agent) {
 			return true
 		}
 	}
@@ -83,21 +83,3 @@ func (p *Pair) verdict(i int, from, to string) Verdict {
 
 // rule is a pair that allows, as a configuration has it.
 func rule(from, to string) string { return fmt.Sprintf("{from: %q, to: %q, allow: true}", from, to) }
-
-// fits reports whether a pattern is an agent's name, * being any part of one.
-func fits(pattern, agent string) bool {
-	parts := strings.Split(strings.ToLower(coordination.TrimJS(pattern)), "*")
-	rest, begins := strings.CutPrefix(strings.ToLower(agent), parts[0])
-	if last := len(parts) - 1; last == 0 {
-		return begins && rest == ""
-	} else if !begins {
-		return false
-	} else {
-		for _, part := range parts[1:last] {
-			if _, rest, begins = strings.Cut(rest, part); !begins {
-				return false
-			}
-		}
-		return strings.HasSuffix(rest, parts[last])
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"testing"
 )
 
 // File gives what is in the file that build makes at a path where nothing is. It is made once: to copy it is much quicker than to make a
@@ -23,4 +24,16 @@ func File(build func(path string) error) func() (file []byte, err error) {
 		}
 		return os.ReadFile(path)
 	})
+}
+
+// Copy puts such a file at path.
+func Copy(t testing.TB, file func() ([]byte, error), path string) {
+	t.Helper()
+	content, err := file()
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

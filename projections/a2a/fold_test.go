@@ -9,7 +9,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
 // Given events, these are the flows, as List gives them, the last first; live, and made anew from the log.
@@ -139,7 +141,7 @@ func TestListsAndCounts(t *testing.T) {
 		{Kind: decide.Send, Phase: decide.Over, Outcome: "ok", Flows: 2}, {Kind: decide.Send, Phase: decide.Waiting, Flows: 1},
 		{Kind: decide.Spawn, Phase: decide.Waiting, Flows: 1},
 	}
-	if diff := cmp.Diff(want, view(t, l, a2a.Count)); diff != "" {
+	if diff := cmp.Diff(want, projectiontest.Read(t, l, a2a.Count)); diff != "" {
 		t.Errorf("counts, -want +got:\n%s", diff)
 	}
 }
@@ -227,7 +229,7 @@ func TestRedactedFlow(t *testing.T) {
 func TestInvariant22_JobsAreVisibleToAFreshManager(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log.db")
-	copyEmpty(t, path)
+	storetest.Copy(t, emptyLog, path)
 	l := openAt(t, path)
 	l.append(t, created(1, "a"), created(2, "b", dispatching), created(3, "c", spawn), created(4, "d"))
 	l.append(t, running(5, "a", "turn", 300, "a.t1", "eden", turn(1, "좋아")), moved(6, "d", "failed", coordination.A2AJob{Outcome: "no_reply"}))

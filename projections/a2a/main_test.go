@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,22 +44,10 @@ type log struct {
 func setup(t testing.TB) *log {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
-	copyEmpty(t, path)
+	storetest.Copy(t, emptyLog, path)
 	l := openAt(t, path)
 	t.Cleanup(func() { l.close(t) })
 	return l
-}
-
-// copyEmpty puts the file of a log that has its tables at path: that is much quicker than to make them for each test.
-func copyEmpty(t testing.TB, path string) {
-	t.Helper()
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // emptyLog is the file of a log that has its tables.
@@ -219,22 +206,9 @@ func imported(a eventstore.StreamAppend) eventstore.StreamAppend {
 	return a
 }
 
-// view reads within one transaction.
-func view[R any](t testing.TB, l *log, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
-	t.Helper()
-	err := l.View(t.Context(), func(tx *sql.Tx) (err error) {
-		result, err = read(t.Context(), tx)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 func (l *log) list(t testing.TB, q a2a.Query) []a2a.Row {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]a2a.Row, error) { return a2a.List(ctx, tx, q) })
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]a2a.Row, error) { return a2a.List(ctx, tx, q) })
 }
 
 // ids are those of the flows that are listed.
@@ -248,7 +222,7 @@ func (l *log) ids(t testing.TB, q a2a.Query) (ids []string) {
 
 func (l *log) handoffs(t testing.TB, q a2a.HandoffQuery) []a2a.Handoff {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]a2a.Handoff, error) { return a2a.Handoffs(ctx, tx, q) })
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]a2a.Handoff, error) { return a2a.Handoffs(ctx, tx, q) })
 }
 
 // deciding reads within a transaction of the writer, which appends nothing.
@@ -322,7 +296,7 @@ func after(ms int64) int64 {
 
 func (l *log) byID(t testing.TB, id string) (r a2a.Row, found bool) {
 	t.Helper()
-	r = view(t, l, func(ctx context.Context, tx *sql.Tx) (r a2a.Row, err error) {
+	r = projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (r a2a.Row, err error) {
 		r, found, err = a2a.ByID(ctx, tx, id)
 		return r, err
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections/a2a"
 )
 
@@ -276,7 +277,7 @@ func TestFlowsAreAsTheModelHasThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		copyEmpty(t, filepath.Join(dir, "log.db"))
+		storetest.Copy(t, emptyLog, filepath.Join(dir, "log.db"))
 		l := openAt(t, filepath.Join(dir, "log.db"))
 		defer func() { l.close(t) }()
 		m := &model{sent: map[string]bool{}, begun: map[string]bool{}}
@@ -303,7 +304,7 @@ func TestFlowsAreAsTheModelHasThem(t *testing.T) {
 			rt.Fatal(err)
 		}
 		live := l.dump(t)
-		copyEmpty(t, filepath.Join(dir, "other.db"))
+		storetest.Copy(t, emptyLog, filepath.Join(dir, "other.db"))
 		other := openAt(t, filepath.Join(dir, "other.db"))
 		defer other.close(t)
 		for rest := stored; len(rest) > 0; {

@@ -13,9 +13,22 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// Viewer is what Dump needs of a log.
+// Viewer is what Read and Dump need of a log.
 type Viewer interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
+}
+
+// Read reads within one transaction.
+func Read[R any](t testing.TB, log Viewer, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
+	t.Helper()
+	err := log.View(t.Context(), func(tx *sql.Tx) (err error) {
+		result, err = read(t.Context(), tx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
 }
 
 // Dump writes down, all from one snapshot, the checkpoint of every definition and every row of its tables: a line for each, rows in the

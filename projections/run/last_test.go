@@ -10,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/run"
 )
 
@@ -112,7 +113,7 @@ func TestRunsOfAJob(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	seen := view(t, l, func(ctx context.Context, tx *sql.Tx) (all []string, err error) {
+	seen := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (all []string, err error) {
 		rows, err := tx.QueryContext(ctx, "SELECT run_id || ': ' || concat_ws(' ', job, work_session, conversation, parent_run) FROM v_runs ORDER BY seq LIMIT 3")
 		if err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,22 +43,10 @@ type log struct {
 func setup(t testing.TB) *log {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
-	copyEmpty(t, path)
+	storetest.Copy(t, emptyLog, path)
 	l := openAt(t, path)
 	t.Cleanup(func() { l.close(t) })
 	return l
-}
-
-// copyEmpty puts the file of a log that has its tables at path: that is much quicker than to make them for each test.
-func copyEmpty(t testing.TB, path string) {
-	t.Helper()
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // emptyLog is the file of a log that has its tables.
@@ -121,27 +108,14 @@ func decided(id string, ms int64, e decide.Event) eventstore.StreamAppend {
 	}}
 }
 
-// view reads within one transaction.
-func view[R any](t testing.TB, l *log, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
-	t.Helper()
-	err := l.View(t.Context(), func(tx *sql.Tx) (err error) {
-		result, err = read(t.Context(), tx)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 func (l *log) list(t testing.TB, q run.Query) []decide.Result {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]decide.Result, error) { return run.List(ctx, tx, q) })
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]decide.Result, error) { return run.List(ctx, tx, q) })
 }
 
 func (l *log) byID(t testing.TB, id string) *decide.Result {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) (*decide.Result, error) {
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (*decide.Result, error) {
 		r, found, err := run.ByID(ctx, tx, id)
 		if !found {
 			return nil, err
@@ -180,7 +154,7 @@ func (l *log) openOf(t testing.TB, name string) (ids []string) {
 // position is how many runs come before one.
 func (l *log) position(t testing.TB, id string) (ahead int, found bool) {
 	t.Helper()
-	view(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
+	projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
 		ahead, found, err = run.Position(ctx, tx, id)
 		return struct{}{}, err
 	})

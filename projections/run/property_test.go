@@ -15,7 +15,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/run"
 )
 
@@ -135,7 +137,7 @@ func (l *log) got(t testing.TB) (lines []string) {
 	for _, name := range modelSessions {
 		lines = append(lines, fmt.Sprintf("open in %s: %q", name, l.openOf(t, name)))
 	}
-	counts := view(t, l, run.Count)
+	counts := projectiontest.Read(t, l, run.Count)
 	for s, n := range counts {
 		if n == 0 {
 			delete(counts, s)
@@ -202,7 +204,7 @@ func TestRunsAreAsCommanded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		copyEmpty(t, filepath.Join(dir, "log.db"))
+		storetest.Copy(t, emptyLog, filepath.Join(dir, "log.db"))
 		l := openAt(t, filepath.Join(dir, "log.db"))
 		defer func() { l.close(t) }()
 		var m model
@@ -244,7 +246,7 @@ func TestRunsAreAsCommanded(t *testing.T) {
 			}
 		}
 		live := l.dump(t)
-		copyEmpty(t, filepath.Join(dir, "other.db"))
+		storetest.Copy(t, emptyLog, filepath.Join(dir, "other.db"))
 		other := openAt(t, filepath.Join(dir, "other.db"))
 		defer other.close(t)
 		for rest := events; len(rest) > 0; {

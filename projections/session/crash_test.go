@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/session"
 )
 
@@ -157,7 +158,7 @@ func checkCrashLogs(t testing.TB, dir string, acked []string) {
 // facts reads the views, in the words of acknowledgements.
 func (l *log) facts(t testing.TB) []string {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) (facts []string, err error) {
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (facts []string, err error) {
 		rows, err := tx.QueryContext(ctx, `SELECT key || ' label ' || substr(label, 7) FROM v_sessions WHERE settings ->> '$.thinkingLevel' = 'high'
  UNION ALL SELECT key || ' is ' || session_id FROM v_sessions
  UNION ALL SELECT key || ' began ' || session_id FROM v_session_transcripts WHERE present

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -43,13 +42,7 @@ type log struct {
 func setup(t testing.TB) *log {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Copy(t, emptyLog, path)
 	l := openAt(t, path)
 	t.Cleanup(func() { l.close(t) })
 	return l
@@ -90,39 +83,26 @@ func (l *log) append(t testing.TB, events ...eventstore.NewEvent) eventstore.Res
 	return result
 }
 
-// view reads within one transaction.
-func view[R any](t testing.TB, l *log, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
-	t.Helper()
-	err := l.View(t.Context(), func(tx *sql.Tx) (err error) {
-		result, err = read(t.Context(), tx)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 func (l *log) list(t testing.TB, q session.Query) []session.Session {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Session, error) { return session.List(ctx, tx, q) })
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Session, error) { return session.List(ctx, tx, q) })
 }
 
 func (l *log) byKey(t testing.TB, key string) *session.Session {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) (*session.Session, error) { return session.ByKey(ctx, tx, key) })
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (*session.Session, error) { return session.ByKey(ctx, tx, key) })
 }
 
 func (l *log) newest(t testing.TB, id string, limit, maxBytes int) []session.Message {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Message, error) {
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Message, error) {
 		return session.Newest(ctx, tx, id, limit, maxBytes)
 	})
 }
 
 func (l *log) transcripts(t testing.TB, key string) []session.Transcript {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Transcript, error) {
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Transcript, error) {
 		return session.Transcripts(ctx, tx, key)
 	})
 }

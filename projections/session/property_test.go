@@ -19,6 +19,7 @@ import (
 	decide "github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/session"
 )
 
@@ -262,7 +263,7 @@ func TestSessionsAreAsCommanded(t *testing.T) {
 				counts[k.Agent]++
 			}
 		}
-		if got := view(t, l, session.Count); !maps.Equal(got, counts) {
+		if got := projectiontest.Read(t, l, session.Count); !maps.Equal(got, counts) {
 			rt.Fatalf("counted %v, there are %v", got, counts)
 		}
 		live := l.dump(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/session"
 )
 
@@ -68,20 +69,20 @@ func TestList(t *testing.T) {
 		}
 		all := c.query
 		all.Offset, all.Limit = 0, 0
-		total := view(t, l, func(ctx context.Context, tx *sql.Tx) (int, error) { return session.Total(ctx, tx, c.query) })
+		total := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (int, error) { return session.Total(ctx, tx, c.query) })
 		if want := len(l.list(t, all)); total != want {
 			t.Errorf("%s: %d in all, want %d", name, total, want)
 		}
 	}
-	counts := view(t, l, session.Count)
+	counts := projectiontest.Read(t, l, session.Count)
 	if diff := cmp.Diff(map[string]int64{"eden": 3, "seum": 1, "": 2}, counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 	byID := func(id string) *session.Session {
-		return view(t, l, func(ctx context.Context, tx *sql.Tx) (*session.Session, error) { return session.ByID(ctx, tx, id) })
+		return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (*session.Session, error) { return session.ByID(ctx, tx, id) })
 	}
 	byLabel := func(label, agent string) []session.Session {
-		return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Session, error) {
+		return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Session, error) {
 			return session.ByLabel(ctx, tx, label, agent)
 		})
 	}
@@ -104,7 +105,7 @@ func TestList(t *testing.T) {
 func TestChangedTellsWhetherListsDid(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	changed := func() int64 { return view(t, l, session.Changed) }
+	changed := func() int64 { return projectiontest.Read(t, l, session.Changed) }
 	if got := changed(); got != 0 {
 		t.Errorf("nothing changed at %d", got)
 	}
@@ -226,7 +227,7 @@ func TestViews(t *testing.T) {
 // rows gives all values of all rows.
 func (l *log) rows(t testing.TB, query string) []string {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) (values []string, err error) {
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (values []string, err error) {
 		rows, err := tx.QueryContext(ctx, query)
 		if err != nil {
 			return nil, err

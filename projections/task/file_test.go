@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/task"
 )
 
@@ -160,7 +161,7 @@ func TestTaskOfAFile(t *testing.T) {
 		l.append(t, changed(int64(2+i), atA, now))
 		want(t, fmt.Sprint("the file, change ", i), taskfile.Format(&l.byID(t, "task_a").Task), now)
 	}
-	kept := view(t, l, func(ctx context.Context, tx *sql.Tx) (n int, err error) {
+	kept := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (n int, err error) {
 		return n, tx.QueryRowContext(ctx, "SELECT count(*) FROM v_task_progress WHERE task_id = 'task_a' AND text = 'a' AND n = 1").Scan(&n)
 	})
 	want(t, "lines in the view", kept, 1)
@@ -218,7 +219,7 @@ func TestEntries(t *testing.T) {
 	l.append(t, complete(9_000, "task_z", "seum"), complete(600_000, "task_y", "eden"),
 		change(700_000, coordination.TypeTaskCancelled, "task_x", "eden", coordination.TaskState{Reason: "중복", Progress: "Task cancelled: 중복"}))
 	entries := func(agent, month string, after int64) (ids []string, end int64) {
-		view(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
+		projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
 			found, last, err := task.Entries(ctx, tx, agent, month, after)
 			for _, e := range found {
 				ids = append(ids, e.TaskID+" "+e.Summary)
@@ -240,7 +241,7 @@ func TestEntries(t *testing.T) {
 	check("eden", "2026-09", 7, []string{"task_x Cancelled: 중복"}, 8)
 	check("seum", "2026-09", 0, []string{"task_z ok"}, 6)
 	for n, wantIDs := range [][]string{nil, {"task_x"}, {"task_y", "task_x"}, {"task_y", "task_x"}} {
-		ids := view(t, l, func(ctx context.Context, tx *sql.Tx) (ids []string, err error) {
+		ids := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (ids []string, err error) {
 			found, end, err := task.LastEntries(ctx, tx, "Eden", "2026-09", n)
 			for _, e := range found {
 				ids = append(ids, e.TaskID)
@@ -253,12 +254,12 @@ func TestEntries(t *testing.T) {
 		want(t, fmt.Sprint("the last ", n), ids, wantIDs)
 	}
 	for agent, wantHad := range map[string]bool{"Eden": true, "seum": true, "ruda": false} {
-		had := view(t, l, func(ctx context.Context, tx *sql.Tx) (bool, error) { return task.HadOwn(ctx, tx, agent) })
+		had := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (bool, error) { return task.HadOwn(ctx, tx, agent) })
 		want(t, agent+" has had a task", had, wantHad)
 	}
-	months := view(t, l, func(ctx context.Context, tx *sql.Tx) ([]string, error) { return task.Months(ctx, tx, "eden") })
+	months := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]string, error) { return task.Months(ctx, tx, "eden") })
 	want(t, "months", months, []string{"2026-09", "2026-02"})
-	again := view(t, l, func(ctx context.Context, tx *sql.Tx) (text string, err error) {
+	again := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (text string, err error) {
 		found, _, err := task.Entries(ctx, tx, "eden", "2026-02", 0)
 		return month(found...), err
 	})
@@ -276,7 +277,7 @@ func TestFilesAreKnown(t *testing.T) {
 	}
 	check := func(when string, wanted known) {
 		t.Helper()
-		want(t, when, view(t, l, func(ctx context.Context, tx *sql.Tx) (k known, err error) {
+		want(t, when, projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (k known, err error) {
 			err = tx.QueryRowContext(ctx, "SELECT sha256, previous, through, seq FROM task_files WHERE path = ?", atMonth).
 				Scan(&k.SHA256, &k.Previous, &k.Through, &k.Seq)
 			if errors.Is(err, sql.ErrNoRows) {
@@ -316,7 +317,7 @@ func TestFocusOfFiles(t *testing.T) {
 			want(t, when+", active", got, active)
 			return err
 		})
-		view(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
+		projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (_ struct{}, err error) {
 			boards, err := task.Boards(ctx, tx)
 			had, err2 := task.HadOwn(ctx, tx, "Eden")
 			if len(boards) != 1 || had != own || (boards[0].Focus == nil) != (focus == "") || focus != "" && boards[0].Focus.ID != focus {

@@ -9,6 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/task"
 )
 
@@ -157,7 +158,7 @@ func TestInvariant18_TasksOfAllStatesSurviveARestart(t *testing.T) {
 		want(t, "of one that has ended", l.list(t, task.Filter{WorkSession: "ws_task_e", Agents: []string{"eden"}}), all[4:])
 		want(t, "by text", l.list(t, task.Filter{Text: "TASK_C", Limit: 1}), all[3:4])
 		want(t, "active", l.focus(t, "eden"), "task_a")
-		boards := view(t, l, func(ctx context.Context, tx *sql.Tx) ([]task.Board, error) { return task.Boards(ctx, tx) })
+		boards := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]task.Board, error) { return task.Boards(ctx, tx) })
 		if len(boards) != 1 || boards[0].Focus == nil || boards[0].Focus.ID != "task_a" || boards[0].LastMs != base+7 || boards[0].Seq != 7 {
 			t.Fatalf("boards are %+v", boards)
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -44,22 +43,10 @@ type log struct {
 func setup(t testing.TB) *log {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
-	copyEmpty(t, path)
+	storetest.Copy(t, emptyLog, path)
 	l := openAt(t, path)
 	t.Cleanup(func() { l.close(t) })
 	return l
-}
-
-// copyEmpty puts the file of a log that has its tables at path: that is much quicker than to make them for each test.
-func copyEmpty(t testing.TB, path string) {
-	t.Helper()
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // emptyLog is the file of a log that has its tables.
@@ -197,19 +184,6 @@ func asImport(a eventstore.StreamAppend) eventstore.StreamAppend {
 	return a
 }
 
-// view reads within one transaction.
-func view[R any](t testing.TB, l *log, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
-	t.Helper()
-	err := l.View(t.Context(), func(tx *sql.Tx) (err error) {
-		result, err = read(t.Context(), tx)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 // deciding reads within a transaction of the writer, which appends nothing.
 func (l *log) deciding(t testing.TB, read func(tx eventstore.Tx) error) {
 	t.Helper()
@@ -231,7 +205,7 @@ func (l *log) load(t testing.TB, id string) (found *decide.Task) {
 
 func (l *log) byID(t testing.TB, id string) *task.Row {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) (*task.Row, error) {
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (*task.Row, error) {
 		x, _, err := task.ByID(ctx, tx, id)
 		return x, err
 	})
@@ -241,7 +215,7 @@ func (l *log) byID(t testing.TB, id string) *task.Row {
 func (l *log) list(t testing.TB, f task.Filter) (lines []string) {
 	t.Helper()
 	for {
-		rows := view(t, l, func(ctx context.Context, tx *sql.Tx) (rows []task.Row, err error) {
+		rows := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (rows []task.Row, err error) {
 			rows, f.After, err = task.List(ctx, tx, f)
 			return rows, err
 		})

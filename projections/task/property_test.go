@@ -17,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/task"
 )
@@ -257,7 +258,7 @@ func TestInvariant21_TasksMadeAnewAreTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		copyEmpty(t, filepath.Join(dir, "log.db"))
+		storetest.Copy(t, emptyLog, filepath.Join(dir, "log.db"))
 		l := openAt(t, filepath.Join(dir, "log.db"))
 		defer func() { l.close(t) }()
 		m := &model{progress: map[string][]string{}, delegations: map[string][]*decide.Delegation{}, versions: map[string]int64{}}
@@ -283,7 +284,7 @@ func TestInvariant21_TasksMadeAnewAreTheSame(t *testing.T) {
 			rt.Fatal(err)
 		}
 		live := l.dump(t)
-		copyEmpty(t, filepath.Join(dir, "other.db"))
+		storetest.Copy(t, emptyLog, filepath.Join(dir, "other.db"))
 		other := openAt(t, filepath.Join(dir, "other.db"))
 		defer other.close(t)
 		for rest := stored; len(rest) > 0; {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
 // The views tell people who ask SQL the same as the answers do.
@@ -27,7 +28,7 @@ func TestViews(t *testing.T) {
 		"SELECT concat_ws(' ', delegation_id, task_id, from_agent, to_agent, status, task, seq) FROM v_task_delegations": {"d1 task_a eden seum spawned look 5"},
 		"SELECT concat_ws(' ', path, sha256, through_seq, ours, seq) FROM v_task_files":                                  {atMonth + " h:" + atMonth + " 7 0 7"},
 	} {
-		want(t, query, view(t, l, func(ctx context.Context, tx *sql.Tx) (found []string, err error) {
+		want(t, query, projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (found []string, err error) {
 			rows, err := tx.QueryContext(ctx, query)
 			if err != nil {
 				return nil, err

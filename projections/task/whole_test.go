@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/task"
 )
 
@@ -29,7 +30,7 @@ func TestTasksAreTheSameHoweverTheyAreRead(t *testing.T) {
 	l.append(t, imported(9_000, atA, text("task_a", "in_progress", "not ours")), imported(9_001, "workspace-ruda/tasks/task_f.md", text("task_f", "blocked", "one", "two")),
 		change(9_500, coordination.TypeTaskCompleted, "task_d", "eden", coordination.TaskState{Summary: "ok", Progress: "Task completed"}))
 	list := func(f task.Filter) []task.Row {
-		return view(t, l, func(ctx context.Context, tx *sql.Tx) (rows []task.Row, err error) {
+		return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (rows []task.Row, err error) {
 			rows, _, err = task.List(ctx, tx, f)
 			return rows, err
 		})
@@ -40,7 +41,7 @@ func TestTasksAreTheSameHoweverTheyAreRead(t *testing.T) {
 	}
 	for i := range whole {
 		want(t, "one of a list of whole tasks", &whole[i], l.byID(t, whole[i].ID))
-		want(t, "one of a list", &brief[i], view(t, l, func(ctx context.Context, tx *sql.Tx) (row *task.Row, err error) {
+		want(t, "one of a list", &brief[i], projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (row *task.Row, err error) {
 			row, _, err = task.Brief(ctx, tx, brief[i].ID)
 			return row, err
 		}))
@@ -48,7 +49,7 @@ func TestTasksAreTheSameHoweverTheyAreRead(t *testing.T) {
 			t.Errorf("%+v, in brief %+v", whole[i], brief[i])
 		}
 	}
-	known := view(t, l, func(ctx context.Context, tx *sql.Tx) (known bool, err error) {
+	known := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (known bool, err error) {
 		_, known, err = task.Brief(ctx, tx, "task_nowhere")
 		return known, err
 	})

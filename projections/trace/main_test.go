@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,13 +46,7 @@ var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projection
 func setup(t testing.TB) *sqlite.DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Copy(t, emptyLog, path)
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 	if err != nil {
 		t.Fatal(err)

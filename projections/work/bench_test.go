@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -28,7 +29,7 @@ func BenchmarkLook(b *testing.B) {
 			}
 			b.Run("heads", func(b *testing.B) {
 				for b.Loop() {
-					view(b, l, func(ctx context.Context, tx *sql.Tx) ([]work.Head, error) { return work.Heads(ctx, tx) })
+					projectiontest.Read(b, l, func(ctx context.Context, tx *sql.Tx) ([]work.Head, error) { return work.Heads(ctx, tx) })
 				}
 			})
 			b.Run("ready", func(b *testing.B) {
@@ -38,7 +39,7 @@ func BenchmarkLook(b *testing.B) {
 			})
 			b.Run("lanes", func(b *testing.B) {
 				for b.Loop() {
-					view(b, l, func(ctx context.Context, tx *sql.Tx) ([]work.Lane, error) { return work.Lanes(ctx, tx) })
+					projectiontest.Read(b, l, func(ctx context.Context, tx *sql.Tx) ([]work.Lane, error) { return work.Lanes(ctx, tx) })
 				}
 			})
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -118,7 +119,7 @@ func (l *log) inOrder(t testing.TB) (lines []string) {
 	}
 	byStream, after := map[string]work.Item{}, map[string]string{}
 	var firsts []string
-	view(t, l, func(ctx context.Context, tx *sql.Tx) (struct{}, error) {
+	projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (struct{}, error) {
 		err := texts(ctx, tx, "SELECT stream, effect_id, after FROM work", func(s []string) error {
 			i, _, err := work.ByID(ctx, tx, s[1])
 			byStream[s[0]], after[s[0]] = i, s[2]
@@ -213,13 +214,13 @@ func TestReady(t *testing.T) {
 	if want := (work.KeyState{Waiting: 1, Leased: 1, Since: base}); got != want {
 		t.Errorf("key: %+v, want %+v", got, want)
 	}
-	keys := view(t, l, func(ctx context.Context, tx *sql.Tx) (map[string]work.KeyState, error) {
+	keys := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (map[string]work.KeyState, error) {
 		return work.Keys(ctx, tx, []string{"ka1", "kb1", "none"})
 	})
 	if diff := cmp.Diff(map[string]work.KeyState{"ka1": {Leased: 1}, "kb1": {Waiting: 1, Since: base}}, keys); diff != "" {
 		t.Errorf("keys, -want +got:\n%s", diff)
 	}
-	lanes := view(t, l, work.Lanes)
+	lanes := projectiontest.Read(t, l, work.Lanes)
 	want := []work.Lane{{"p", "", 0, 1, 0, 0}, {"p", "a", 4, 2, 0, base}, {"p", "b", 2, 0, 0, base}}
 	if diff := cmp.Diff(want, lanes); diff != "" {
 		t.Errorf("lanes, -want +got:\n%s", diff)
@@ -249,7 +250,7 @@ func TestViews(t *testing.T) {
 	l := setup(t)
 	l.append(t, ask("e1", "k", "eden", base+1), ask("e2", "k", "", 0))
 	var rows []string
-	view(t, l, func(ctx context.Context, tx *sql.Tx) (struct{}, error) {
+	projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (struct{}, error) {
 		return struct{}{}, texts(ctx, tx, `SELECT effect_id || ' ' || state || ' ' || coalesce(owner, 'nobody'), since, coalesce(due_at, 'at once') FROM v_work
  UNION ALL SELECT pool || ' ' || kind || ' ' || waiting, '', coalesce(owner, 'nobody') FROM v_work_lanes`, func(s []string) error {
 			rows = append(rows, fmt.Sprint(s))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -54,14 +53,8 @@ var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projection
 // emptyAt puts an empty log into a directory.
 func emptyAt(t testing.TB, dir string) (path string) {
 	t.Helper()
-	empty, err := emptyLog()
-	if err != nil {
-		t.Fatal(err)
-	}
 	path = filepath.Join(dir, "log.db")
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Copy(t, emptyLog, path)
 	return path
 }
 
@@ -113,19 +106,6 @@ func (l *log) append(t testing.TB, appends ...eventstore.StreamAppend) {
 	}
 }
 
-// view reads within one transaction.
-func view[R any](t testing.TB, l *log, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
-	t.Helper()
-	err := l.View(t.Context(), func(tx *sql.Tx) (err error) {
-		result, err = read(t.Context(), tx)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 // decide reads as one who decides does.
 func decide[R any](t testing.TB, l *log, read func(tx eventstore.Tx) (R, error)) (result R) {
 	t.Helper()
@@ -149,7 +129,7 @@ func (l *log) ready(t testing.TB, pool string, now int64, limit int, kinds ...st
 
 func (l *log) list(t testing.TB, q work.Query) []work.Item {
 	t.Helper()
-	return view(t, l, func(ctx context.Context, tx *sql.Tx) ([]work.Item, error) { return work.List(ctx, tx, q) })
+	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]work.Item, error) { return work.List(ctx, tx, q) })
 }
 
 func (l *log) dump(t testing.TB) []string {
