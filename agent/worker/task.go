@@ -18,6 +18,10 @@ import (
 type Policy struct {
 	MaxAttempts int           // unless the item says otherwise; 0 is 5
 	Timeout     time.Duration // of one attempt; 0 is 5 minutes
+
+	// Then says what follows from the end of an item, and is appended with it: when it is done, and when it is given up, each time that it is. It
+	// reads nothing but tx and is quick. An error, a panic, or what the log refuses, is logged, and the item ends without it. nil is nothing.
+	Then func(tx eventstore.Tx, end Ended, now time.Time) ([]eventstore.StreamAppend, error)
 }
 
 // Doing does what was scheduled. It is called again, with the same effect id, when it fails and where a process died before its success was
@@ -100,16 +104,30 @@ func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage,
 	w := t.worker
 	now := w.opts.Now()
 	typ, data := t.outcome(item, result, failure, now)
+	appends := t.ends
+	if typ == coordination.TypeWorkReleased {
+		appends = alone
+	}
 	for n := 1; ; n++ {
-		_, err := w.opts.Log.Decide(context.WithoutCancel(ctx), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		more := false
+		_, err := w.opts.Log.Decide(context.WithoutCancel(ctx), func(tx eventstore.Tx) (list []eventstore.StreamAppend, err error) {
+			more = false // it may be called again
 			is, found, err := work.Load(tx, item.EffectID)
 			if err != nil || !found || !stillLeased(&is, item) {
 				return nil, err
 			}
-			return appendOf(item, typ, data, now)
+			list, err = appends(tx, item, typ, data, now)
+			more = len(list) > 1
+			return list, err
 		})
 		if err == nil {
 			return failure
+		}
+		if more && w.refused(err) {
+			w.opts.Logger.Error("what follows from the end of work cannot be stored, and is left out", "effect", item.EffectID,
+				"kind", item.Kind, "err", err)
+			appends = alone
+			continue
 		}
 		if errors.Is(err, eventstore.ErrClosed) || w.refused(err) {
 			return errors.Join(failure, err)
@@ -150,14 +168,19 @@ func (t *task) outcome(item *work.Item, result json.RawMessage, failure error, n
 }
 
 // Lost implements Handler.
-func (t *task) Lost(_ eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
+func (t *task) Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
 	data := coordination.WorkAttempt{Attempt: item.Attempt, Reason: why}
 	if item.Attempt >= t.most(&item) {
 		data.Error = "the last attempt was broken off: " + why
-		return appendOf(&item, coordination.TypeWorkDead, data, now)
+		return t.ends(tx, &item, coordination.TypeWorkDead, data, now)
 	}
 	if why == LostLease {
 		data.DueAtMs = now.Add(queue.Backoff(item.Attempt, 0, t.worker.opts.Jitter())).UnixMilli()
 	}
 	return appendOf(&item, coordination.TypeWorkLeaseExpired, data, now)
+}
+
+// Refused implements Refuser.
+func (t *task) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
+	return t.ends(tx, &item, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: item.Attempt, Error: tidy(why.Error())}, now)
 }

@@ -1,0 +1,86 @@
+package worker
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// Ended is the end of an item.
+type Ended struct {
+	work.Item                             // as it was before
+	What      *coordination.WorkScheduled // that was scheduled; nil where that is redacted
+	Result    json.RawMessage             // of what is done
+	Error     string                      // why it was given up; "": it is done
+}
+
+// alone is the event that ends an attempt, and nothing that follows.
+func alone(_ eventstore.Tx, item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+	return appendOf(item, typ, data, now)
+}
+
+// ends are the events that end an item, with those that follow from that. An error is the log's.
+func (t *task) ends(tx eventstore.Tx, item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+	appends, err := appendOf(item, typ, data, now)
+	if err != nil || t.policy.Then == nil {
+		return appends, err
+	}
+	end := Ended{Item: *item, Result: data.Result}
+	if typ == coordination.TypeWorkDead {
+		end.Error = cmp.Or(data.Error, "it does not say why")
+	}
+	more, err := t.then(tx, end, now)
+	if err != nil && t.worker.opts.Log.Fatal(err) {
+		return nil, err
+	}
+	if err != nil {
+		t.worker.opts.Logger.Error("what follows from the end of work is not known, and is left out", "effect", item.EffectID,
+			"kind", item.Kind, "err", err)
+	}
+	return append(appends, more...), nil
+}
+
+// then asks what follows from an end. What comes with an error is nothing.
+func (t *task) then(tx eventstore.Tx, end Ended, now time.Time) (appends []eventstore.StreamAppend, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			appends, err = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if end.What, err = scheduled(tx, end.Seq); err != nil {
+		return nil, err
+	}
+	if appends, err = t.policy.Then(tx, end, now); err != nil {
+		return nil, err
+	}
+	return appends, nil
+}
+
+const selectScheduled = "SELECT type, ver, actor, data FROM events WHERE seq = ?"
+
+// scheduled is what an event has asked for, nil where that is redacted.
+func scheduled(tx eventstore.Tx, seq int64) (what *coordination.WorkScheduled, err error) {
+	found := false
+	err = tx.Query(selectScheduled, []any{seq}, func(row eventstore.Row) error {
+		if found = true; row.Null(3) {
+			return nil
+		}
+		e := eventstore.Event{Seq: seq, Type: row.Text(0), Ver: int(row.Int(1)), Actor: eventstore.Actor(row.Text(2)), Data: json.RawMessage(row.Text(3))}
+		what = &coordination.WorkScheduled{}
+		return json.Unmarshal(projections.Current(&e).Data, what)
+	})
+	if err == nil && !found {
+		err = eventstore.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was scheduled at %d: %w", seq, err)
+	}
+	return what, nil
+}
