@@ -4,45 +4,33 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/pronto-lab/openclawd/internal/taskhub"
 	"github.com/pronto-lab/openclawd/monitor/push"
 )
 
 // DefaultTaskHub is where Task-Hub is when nothing says otherwise.
-const DefaultTaskHub = "http://localhost:3102"
+const DefaultTaskHub = taskhub.DefaultAddress
 
 const (
-	milestonesPath    = "/api/milestones"
-	taskHubTime       = 10 * time.Second // for one answer, redirects included
-	maxTaskHubBytes   = 8 << 20          // of one answer
-	maxTaskHubHops    = 3                // redirects on its own host
-	maxMilestoneBytes = 256 << 10        // of what is pushed; who needs more asks for it
+	milestonesPath    = taskhub.Path
+	maxTaskHubBytes   = 8 << 20   // of one answer
+	maxMilestoneBytes = 256 << 10 // of what is pushed; who needs more asks for it
 )
 
-// newTaskHubClient asks one server and no other: it follows no redirect to another host, and goes by no proxy that the environment names,
-// which would be shown the cookie.
-func newTaskHubClient() *http.Client {
-	return &http.Client{
-		Timeout:   taskHubTime,
-		Transport: &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
-		CheckRedirect: func(next *http.Request, via []*http.Request) error {
-			first := via[0].URL
-			if len(via) > maxTaskHubHops || next.URL.Scheme != first.Scheme || next.URL.Host != first.Host {
-				return fmt.Errorf("redirect to %s refused", next.URL.Redacted())
-			}
-			return nil
-		},
-	}
+// newTaskHub asks Task-Hub as the settings in force say.
+func (s *Server) newTaskHub() *taskhub.Client {
+	return taskhub.New(taskhub.Options{MaxBody: maxTaskHubBytes, Address: func() (base, cookie string) {
+		settings := s.settings.Load()
+		return settings.TaskHub, settings.Cookie.Reveal()
+	}})
 }
 
 // taskHubAnswer is what Task-Hub said. body is JSON, or nil where there is none to say.
@@ -53,52 +41,16 @@ type taskHubAnswer struct {
 
 // askTaskHub asks for a path below milestonesPath, given by its segments. cookie may be "".
 func (s *Server) askTaskHub(ctx context.Context, segments []string, query, cookie string) (*taskHubAnswer, error) {
-	hub := s.settings.Load().TaskHub
-	if hub == "" {
-		hub = DefaultTaskHub
-	}
-	u, err := url.Parse(hub)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("ask Task-Hub: %q is not its address", hub)
-	}
-	u = u.JoinPath(milestonesPath)
-	for _, segment := range segments {
-		u = u.JoinPath(url.PathEscape(segment))
-	}
-	u.RawQuery = query
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	said, err := s.taskHub.Ask(ctx, taskhub.Request{Method: http.MethodGet, Segments: segments, Query: query, Header: http.Header{"Cookie": {cookie}}})
 	if err != nil {
-		return nil, fmt.Errorf("ask Task-Hub: %w", err)
+		return nil, err
 	}
-	request.Header.Set("Accept", "application/json")
-	if cookie == "" {
-		cookie = s.settings.Load().Cookie.Reveal()
-	}
-	if cookie != "" {
-		request.Header.Set("Cookie", cookie)
-	}
-	response, err := s.taskHub.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("ask Task-Hub: %w", err)
-	}
-	defer response.Body.Close()
-	return readTaskHub(response)
-}
-
-func readTaskHub(response *http.Response) (*taskHubAnswer, error) {
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxTaskHubBytes+1))
+	answer := &taskHubAnswer{status: said.Status, body: said.Body}
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read answer of Task-Hub: %w", err)
-	case len(body) > maxTaskHubBytes:
-		return nil, fmt.Errorf("read answer of Task-Hub: longer than %d bytes", maxTaskHubBytes)
-	}
-	answer := &taskHubAnswer{status: response.StatusCode, body: body}
-	switch {
-	case response.StatusCode == http.StatusNoContent || response.StatusCode == http.StatusNotModified:
+	case said.Status == http.StatusNoContent || said.Status == http.StatusNotModified:
 		answer.body = nil
-	case !json.Valid(body):
-		if answer.body, err = json.Marshal(map[string]string{"raw": string(body)}); err != nil {
+	case !json.Valid(said.Body):
+		if answer.body, err = json.Marshal(map[string]string{"raw": string(said.Body)}); err != nil {
 			return nil, fmt.Errorf("wrap answer of Task-Hub: %w", err)
 		}
 	}
@@ -136,7 +88,7 @@ func milestoneSegments(u *url.URL) (segments []string, ok bool) {
 	}
 	for escaped := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
 		segment, err := url.PathUnescape(escaped)
-		if err != nil || strings.Trim(segment, ".") == "" || strings.ContainsAny(segment, `/\%`) || strings.ContainsFunc(segment, unicode.IsControl) {
+		if err != nil || !taskhub.Sound(segment) {
 			return nil, false
 		}
 		segments = append(segments, segment)
@@ -198,10 +150,6 @@ func (p *milestonePoll) failed(ctx context.Context, err error) {
 		return
 	}
 	p.silent = true
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err // without the address, which may say more than a log should hold
-	}
 	p.s.opts.Logger.Info("Task-Hub does not answer; its milestones are not followed until it does", "err", err)
 }
 

@@ -1,0 +1,62 @@
+// Package milestone holds the tools with which agents see and change the milestones of Task-Hub, and has the items of milestones follow the
+// tasks that they are linked to: through the queue of work, so that no task waits for Task-Hub, and nothing is lost while it is away.
+package milestone
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/tools"
+)
+
+// Hub is what is needed of a client of Task-Hub: see internal/taskhub. Its errors are *taskhub.Error.
+type Hub interface {
+	Do(ctx context.Context, method string, segments []string, body json.RawMessage, header http.Header) (json.RawMessage, error)
+}
+
+// Tools are the tools of milestones.
+func Tools(hub Hub) []tools.Tool {
+	d := &desk{hub}
+	return []tools.Tool{d.listTool(), d.createTool(), d.addItemTool(), d.assignItemTool(), d.updateItemTool()}
+}
+
+// desk is where agents ask for milestones.
+type desk struct{ hub Hub }
+
+// ownersOnly forbids a tool to who has no tasks of its own.
+func ownersOnly() tools.Who {
+	return tools.Who{NotFrom: []coordination.KeyKind{coordination.KeySubagent}, NotUtility: true}
+}
+
+// items is the last part of the path of a milestone's items.
+const items = "items"
+
+// Properties that several tools have.
+const (
+	milestoneProperty   = `"milestone_id":{"type":"string","minLength":1,"maxLength":200,"description":"The milestone, by its id."}`
+	itemProperty        = `"item_id":{"type":"string","minLength":1,"maxLength":200,"description":"The item, by its id."}`
+	titleProperty       = `"title":{"type":"string","minLength":1,"maxLength":500,"description":"What it is called."}`
+	descriptionProperty = `"description":{"type":"string","maxLength":8000,"description":"What there is to know of it."}`
+	assigneeProperty    = `"assignee":{"type":"string","minLength":1,"maxLength":64,"description":"The agent that does it."}`
+)
+
+// object is the schema of an object with these properties; required are the names of some, quoted, with commas between.
+func object(required string, properties ...string) json.RawMessage {
+	text := `{"type":"object","additionalProperties":false`
+	if required != "" {
+		text += `,"required":[` + required + `]`
+	}
+	text += `,"properties":{`
+	for i, p := range properties {
+		if i > 0 {
+			text += ","
+		}
+		text += p
+	}
+	return json.RawMessage(text + "}}")
+}
+
+// told is a text for Task-Hub: without space around it, and without secrets.
+func told(text string) string { return coordination.Mask(coordination.TrimJS(text)) }
