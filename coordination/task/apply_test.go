@@ -59,6 +59,89 @@ func TestRequestsToUnblockAreCounted(t *testing.T) {
 	}
 }
 
+// A task that nobody works at goes back to the backlog, is begun for its agent, and is interrupted in the end; how often is kept throughout, also
+// in its file.
+func TestTakenAwayAndBegunAgain(t *testing.T) {
+	t.Parallel()
+	s := started(t, "a", "b")
+	reassigned := func(want int) {
+		t.Helper()
+		f := task.File(&s.task, s.progress, nil, nil)
+		if s.task.Backlog.Reassigned != want || f.ReassignCount == nil || *f.ReassignCount != float64(want) {
+			t.Errorf("taken away %d times, want %d; in the file %v", s.task.Backlog.Reassigned, want, f.ReassignCount)
+		}
+	}
+	for i := 1; i <= 2; i++ {
+		s.happen(coordination.TypeZombieAbandoned,
+			coordination.ZombieAbandoned{AgeHours: 24.5, ReassignCount: i, Action: coordination.ZombieMovedToBacklog, Progress: "Moved to backlog"})
+		if s.task.Status != "backlog" || s.task.Outcome != (task.Outcome{}) || s.task.Terminal() || s.task.Progress != "Moved to backlog" {
+			t.Errorf("taken away: %+v", s.task)
+		}
+		reassigned(i)
+		s.happen(coordination.TypeBacklogAutoPicked, coordination.TaskState{
+			Context:    coordination.Context{TaskID: "task_1", WorkSessionID: "ws_" + string(rune('1'+i)), PreviousWorkSessionID: s.task.WorkSessionID},
+			SessionKey: "agent:eden:main", Progress: "Picked from backlog"})
+		last := int64(len(s.stored)) * 100
+		if s.task.Status != "in_progress" || s.task.Focus != last || s.task.Last != last || s.task.WorkSessionID != "ws_"+string(rune('1'+i)) ||
+			s.task.SessionKey != "agent:eden:main" || shape(s.task.Steps) != "s1 in_progress, s2 pending" {
+			t.Errorf("begun again: %+v", s.task)
+		}
+		reassigned(i)
+	}
+	s.happen(coordination.TypeZombieAbandoned,
+		coordination.ZombieAbandoned{AgeHours: 24.5, ReassignCount: 3, Action: coordination.ZombieEscalated, ToldAgentID: "ruda", Progress: "Interrupted"})
+	want := task.Outcome{Kind: "interrupted", Reason: "nobody worked at it for 24 h"}
+	if s.task.Status != "interrupted" || s.task.Outcome != want || s.task.EndedAt != 0 || s.task.Terminal() {
+		t.Errorf("interrupted: %+v", s.task)
+	}
+	reassigned(3)
+	if f := task.File(&s.task, s.progress, nil, nil); string(f.Outcome) != `{"kind":"interrupted","reason":"nobody worked at it for 24 h"}` {
+		t.Errorf("its file says %s", f.Outcome)
+	}
+	for _, action := range []string{coordination.ZombieEscalated, "nonsense"} {
+		s := in(t, coordination.StateBlocked)
+		if s.happen(coordination.TypeZombieAbandoned, coordination.ZombieAbandoned{Action: action}) || s.task.Backlog.Reassigned != 0 {
+			t.Errorf("%s of a task that is blocked: %+v", action, s.task)
+		}
+	}
+	s.take(task.Resume(&s.task, s.by("eden"), ""))
+	if s.task.Outcome != (task.Outcome{}) || s.task.Status != "in_progress" {
+		t.Errorf("resumed: %+v", s.task)
+	}
+	reassigned(3)
+}
+
+// The file of a task says how far those who can help were asked.
+func TestRequestsToUnblockAreInTheFile(t *testing.T) {
+	t.Parallel()
+	s := started(t)
+	s.take(task.Block(&s.task, s.block("ruda", "seum")))
+	says := func(when, escalation string, requests, index, failures float64) {
+		t.Helper()
+		f := task.File(&s.task, s.progress, nil, nil)
+		have := func(n *float64) float64 {
+			if n == nil {
+				return -1
+			}
+			return *n
+		}
+		if f.EscalationState != escalation || have(f.UnblockRequestCount) != requests || have(f.LastUnblockerIndex) != index ||
+			have(f.UnblockRequestFailures) != failures || (f.LastUnblockRequestAt != "") != (requests > 0) {
+			t.Errorf("%s: %s, asked %v times, the last one %v, %v failures, at %q", when, f.EscalationState, have(f.UnblockRequestCount),
+				have(f.LastUnblockerIndex), have(f.UnblockRequestFailures), f.LastUnblockRequestAt)
+		}
+	}
+	says("blocked", "none", 0, -1, -1)
+	s.happen(coordination.TypeUnblockRequested, coordination.Unblock{TargetAgentID: "ruda", RequestCount: 1, RunID: "r1"})
+	says("asked", "requesting", 1, 0, -1)
+	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{TargetAgentID: "ruda", Failures: 1, Error: "e"})
+	says("not delivered", "requesting", 1, 0, 1)
+	s.happen(coordination.TypeUnblockRequested, coordination.Unblock{TargetAgentID: "seum", RequestCount: 2, RunID: "r2"})
+	says("asked again", "requesting", 2, 1, -1)
+	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{RequestCount: 2, ToldAgentID: "miri", Reason: "no_answer"})
+	says("given up", "failed", 2, 1, -1)
+}
+
 // What does not concern the task, or what its state does not lead to, changes nothing: who expects a version is not disturbed by it.
 func TestWhatMeansNothing(t *testing.T) {
 	t.Parallel()

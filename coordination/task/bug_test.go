@@ -83,22 +83,29 @@ func TestBug25_NobodyApprovesItsOwnTask(t *testing.T) {
 		ask  task.ApproveAsk
 		code string
 	}{
-		"its owner":           {task.ApproveAsk{Asked: task.Asked{By: "eden"}}, task.CodeNotAllowed},
-		"its owner, a lead":   {task.ApproveAsk{Asked: task.Asked{By: "eden"}, Lead: true, Leads: true}, task.CodeNotAllowed},
-		"who put it there":    {task.ApproveAsk{Asked: task.Asked{By: "miri"}}, task.CodeNotAllowed},
-		"another agent":       {task.ApproveAsk{Asked: task.Asked{By: "ruda"}}, ""},
-		"another, with leads": {task.ApproveAsk{Asked: task.Asked{By: "ruda"}, Leads: true}, task.CodeNotAllowed},
-		"a lead":              {task.ApproveAsk{Asked: task.Asked{By: "ruda"}, Lead: true, Leads: true}, ""},
-		"a person":            {task.ApproveAsk{Asked: task.Asked{By: "eden", Human: true}, Leads: true}, ""},
+		"its owner":             {task.ApproveAsk{Asked: task.Asked{By: "eden"}}, task.CodeNotAllowed},
+		"its owner, a lead":     {task.ApproveAsk{Asked: task.Asked{By: "eden"}, Lead: true, Leads: true}, task.CodeNotAllowed},
+		"who put it there":      {task.ApproveAsk{Asked: task.Asked{By: "miri"}}, task.CodeNotAllowed},
+		"another agent":         {task.ApproveAsk{Asked: task.Asked{By: "ruda"}}, ""},
+		"another, with leads":   {task.ApproveAsk{Asked: task.Asked{By: "ruda"}, Leads: true}, task.CodeNotAllowed},
+		"a lead":                {task.ApproveAsk{Asked: task.Asked{By: "ruda"}, Lead: true, Leads: true}, ""},
+		"a person":              {task.ApproveAsk{Asked: task.Asked{By: "eden", Human: true}, Leads: true}, ""},
+		"a person with no name": {task.ApproveAsk{Asked: task.Asked{By: " ", Human: true}}, task.CodeInvalid},
+		"a person of two lines": {task.ApproveAsk{Asked: task.Asked{By: "지\n민", Human: true}}, task.CodeInvalid},
 	} {
-		s := in(t, coordination.StatePendingApproval)
-		s.task.CreatedBy = "miri"
-		events, err := task.Approve(&s.task, tt.ask)
-		if got := code(err); got != tt.code {
-			t.Errorf("%s: %v", name, err)
-		}
-		if tt.code == "" && events[0].Data.(coordination.TaskState).DecidedBy != tt.ask.By {
-			t.Errorf("%s: %+v", name, events)
+		for decision, decide := range map[string]func(*task.Task) ([]task.Event, error){
+			"approve": func(t *task.Task) ([]task.Event, error) { return task.Approve(t, tt.ask) },
+			"reject":  func(t *task.Task) ([]task.Event, error) { return task.Reject(t, tt.ask, "r") },
+		} {
+			s := in(t, coordination.StatePendingApproval)
+			s.task.CreatedBy = "miri"
+			events, err := decide(&s.task)
+			if got := code(err); got != tt.code {
+				t.Errorf("%s, %s: %v, want code %q", name, decision, err, tt.code)
+			}
+			if tt.code == "" && events[0].Data.(coordination.TaskState).DecidedBy != tt.ask.By {
+				t.Errorf("%s, %s: %+v", name, decision, events)
+			}
 		}
 	}
 }

@@ -33,7 +33,8 @@ type model struct {
 var ways = func() map[string]string {
 	m := map[string]string{}
 	for _, way := range strings.Split(`update in_progress in_progress, update blocked blocked, complete in_progress completed, block in_progress blocked,
-		resume blocked in_progress, resume interrupted in_progress, approve pending_approval in_progress, pick backlog in_progress, autopick backlog in_progress,
+		resume blocked in_progress, resume interrupted in_progress, approve pending_approval in_progress,
+		reject pending_approval cancelled, pick backlog in_progress, autopick backlog in_progress,
 		cancel backlog cancelled, cancel pending_approval cancelled, cancel in_progress cancelled, cancel blocked cancelled, cancel interrupted cancelled,
 		zombie in_progress backlog, zombie interrupted backlog, escalate in_progress interrupted, ask blocked blocked`, ",") {
 		words := strings.Fields(way)
@@ -129,7 +130,7 @@ type asked struct {
 	renews string
 }
 
-var asks = []string{"update", "set", "add", "finish", "turn", "skip", "reorder", "complete", "force", "cancel", "approve", "block", "resume", "pick"}
+var asks = []string{"update", "set", "add", "finish", "turn", "skip", "reorder", "complete", "force", "cancel", "approve", "reject", "block", "resume", "pick"}
 
 // next has something be asked for, or happen.
 func (m *model) next(t *rapid.T, s *stream) {
@@ -197,6 +198,10 @@ func (m *model) ask(t *rapid.T, s *stream, by task.Asked, what string) (asked, [
 	case "approve":
 		want.may, want.focus, want.renews, want.after = by.By != "eden", true, renewed, m.ahead
 		events, err = task.Approve(&s.task, task.ApproveAsk{Asked: by, Renewed: renewed})
+	case "reject":
+		reason := rapid.SampledFrom([]string{"r", "r", " "}).Draw(t, "reason")
+		want.may, want.sound = by.By != "eden", reason == "r"
+		events, err = task.Reject(&s.task, task.ApproveAsk{Asked: by}, reason)
 	case "block":
 		helpers := rapid.SampledFrom([]string{"ruda", "seum", "ruda seum", "eden", "nobody", ""}).Draw(t, "helpers")
 		want.sound = strings.Trim(helpers, "ruda sem") == "" && helpers != ""

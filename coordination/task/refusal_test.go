@@ -125,6 +125,23 @@ func TestBlocksThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestRejectionsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"", " \n\t", "a\x00", "\xff", strings.Repeat("x", task.MaxText+1)} {
+		s := in(t, coordination.StatePendingApproval)
+		events, err := task.Reject(&s.task, task.ApproveAsk{Asked: s.by("ruda")}, reason)
+		if r := refused(t, events, err); r.Reason != task.CodeInvalid || r.Field != "reason" {
+			t.Errorf("%.20q: %+v", reason, r)
+		}
+	}
+	s := in(t, coordination.StatePendingApproval)
+	reason := strings.Repeat("가", task.MaxText/3)
+	s.take(task.Reject(&s.task, task.ApproveAsk{Asked: s.by("ruda")}, reason))
+	if s.task.Outcome.Reason != reason || len(s.task.Progress) > task.MaxLine {
+		t.Errorf("a reason of %d bytes, a line of %d", len(s.task.Outcome.Reason), len(s.task.Progress))
+	}
+}
+
 func TestPicksThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := in(t, coordination.StateBacklog)
@@ -172,6 +189,9 @@ func TestSecretsAreMasked(t *testing.T) {
 	keep(task.Update(&s.task, task.UpdateAsk{Asked: s.by("eden"), Action: "set_steps", Steps: news(secret)}))
 	keep(task.Complete(&s.task, task.CompleteAsk{Asked: s.by("eden"), Summary: secret, Force: true}))
 	keep(task.Cancel(&s.task, task.Asked{By: secret, Human: true}, secret))
+	waiting := in(t, coordination.StatePendingApproval)
+	keep(task.Approve(&waiting.task, task.ApproveAsk{Asked: task.Asked{By: secret, Human: true}}))
+	keep(task.Reject(&waiting.task, task.ApproveAsk{Asked: task.Asked{By: secret, Human: true}}, secret))
 	block := s.block("ruda")
 	block.Reason, block.Action = secret, secret
 	keep(task.Block(&s.task, block))
@@ -187,7 +207,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), secret) || strings.Count(string(text), "***") < 20 {
+	if strings.Contains(string(text), secret) || strings.Count(string(text), "***") < 25 {
 		t.Errorf("%s", text)
 	}
 	for _, err := range []error{

@@ -31,6 +31,9 @@ var decisions = map[string]struct {
 	"approve": {func(s *stream) ([]task.Event, error) {
 		return task.Approve(&s.task, task.ApproveAsk{Asked: s.by("ruda")})
 	}, coordination.StateInProgress, []string{coordination.StatePendingApproval}},
+	"reject": {func(s *stream) ([]task.Event, error) {
+		return task.Reject(&s.task, task.ApproveAsk{Asked: s.by("ruda")}, "너무 크다")
+	}, coordination.StateCancelled, []string{coordination.StatePendingApproval}},
 	"block": {func(s *stream) ([]task.Event, error) { return task.Block(&s.task, s.block("seum")) }, coordination.StateBlocked,
 		[]string{coordination.StateInProgress}},
 	"resume": {func(s *stream) ([]task.Event, error) { return task.Resume(&s.task, s.by("eden"), "") }, coordination.StateInProgress,
@@ -72,7 +75,7 @@ func TestStrangersAndOtherVersions(t *testing.T) {
 	t.Parallel()
 	for name, d := range decisions {
 		s := in(t, d.from[0])
-		if s.task.Version = 7; name != "approve" {
+		if s.task.Version = 7; name != "approve" && name != "reject" {
 			stranger := s.task
 			stranger.Agent = "seum" // so that eden is one
 			own := s.task
@@ -106,6 +109,9 @@ func expecting(s *stream, name string, version int64) ([]task.Event, error) {
 	case "approve":
 		a.By = "ruda"
 		return task.Approve(&s.task, task.ApproveAsk{Asked: a})
+	case "reject":
+		a.By = "ruda"
+		return task.Reject(&s.task, task.ApproveAsk{Asked: a}, "r")
 	case "block":
 		b := s.block("ruda")
 		b.Asked = a
@@ -257,6 +263,12 @@ func TestOutcomes(t *testing.T) {
 	s = started(t)
 	s.take(task.Cancel(&s.task, task.Asked{By: "지민", Human: true}, " "))
 	if s.task.Outcome.By != "지민" || s.task.Progress != "Task cancelled" {
+		t.Errorf("%+v", s.task)
+	}
+	s = in(t, coordination.StatePendingApproval)
+	s.take(task.Reject(&s.task, task.ApproveAsk{Asked: s.by("ruda")}, "너무 크다"))
+	if s.task.Outcome != (task.Outcome{Kind: "cancelled", Reason: "너무 크다", By: "ruda"}) || s.task.EndedAt != s.now ||
+		s.task.Progress != "Task rejected by ruda: 너무 크다" {
 		t.Errorf("%+v", s.task)
 	}
 }

@@ -49,6 +49,15 @@ func name(field, value string) (string, error) {
 	return value, err
 }
 
+// named is name, of what has to be there; mend tells who gives none what it is.
+func named(field, value, mend string) (string, error) {
+	value, err := name(field, value)
+	if err == nil && value == "" {
+		err = invalid(field, field+" is missing or blank", mend)
+	}
+	return value, err
+}
+
 // names reads a list of names, each of them once, without those that are blank. fold takes capitals and small letters for the same.
 func names(field string, values []string, most int, fold bool) (list []string, err error) {
 	for _, value := range values {

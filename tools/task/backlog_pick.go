@@ -79,7 +79,7 @@ func (d *Desk) decidePick(tx eventstore.Tx, c *change, t *task.Task) ([]task.Eve
 	if err != nil {
 		return nil, err
 	}
-	renewed, err := d.renewed(tx, t, c.asked.Now)
+	renewed, err := d.Renewed(tx, t, c.asked.Now)
 	if err != nil {
 		return nil, err
 	}

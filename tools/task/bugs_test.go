@@ -89,9 +89,10 @@ func TestBug24_WhatIsWrittenBetweenIsKept(t *testing.T) {
 	}
 }
 
-// In the original an agent approved its own tasks.
+// In the original an agent approved its own tasks, without a lock, and nobody could say no.
 func TestBug25_NobodyApprovesTheirOwn(t *testing.T) {
 	t.Parallel()
+	own := map[string]string{"task_approve": `{"task_id":%q}`, "task_reject": `{"task_id":%q,"reason":"r"}`}
 	for name, settings := range map[string]string{
 		"worker": team,
 		"lead":   `agents: {list: [{id: 'ruda', role: 'lead', default: true}, {id: 'eden'}]}`,
@@ -105,12 +106,15 @@ func TestBug25_NobodyApprovesTheirOwn(t *testing.T) {
 			for _, c := range []string{"agent:ruda:main", other.SessionKey} {
 				who := caller("ruda")
 				who.SessionKey = c
-				if a, err := o.call(who, "task_approve", `{"task_id":"`+id+`"}`); err != nil || a.text("code") != task.CodeNotAllowed {
-					t.Errorf("%s: %v, %v", c, a, err)
+				for tool, args := range own {
+					if a, err := o.call(who, tool, fmt.Sprintf(args, id)); err != nil || a.text("code") != task.CodeNotAllowed {
+						t.Errorf("%s, %s: %v, %v", c, tool, a, err)
+					}
 				}
 			}
-			all := together(4, func(int) outcome {
-				a, err := o.call(caller("ruda"), "task_approve", `{"task_id":"`+id+`"}`)
+			all := together(4, func(i int) outcome {
+				tool := []string{"task_approve", "task_reject"}[i%2]
+				a, err := o.call(caller("ruda"), tool, fmt.Sprintf(own[tool], id))
 				return outcome{a, err}
 			})
 			if n := count(t, all); n[task.CodeNotAllowed] != 4 {
@@ -118,6 +122,14 @@ func TestBug25_NobodyApprovesTheirOwn(t *testing.T) {
 			}
 			if got := o.task("ruda", id).text("status"); got != "pending_approval" {
 				t.Errorf("it is %s", got)
+			}
+			for _, person := range []string{"", " ", "a\nb", strings.Repeat("x", 201)} {
+				if _, err := o.desk.Approve(t.Context(), id, person); code(err) != task.CodeInvalid {
+					t.Errorf("somebody called %q approves it: %v", person, err)
+				}
+				if _, err := o.desk.Reject(t.Context(), id, person, "r"); code(err) != task.CodeInvalid {
+					t.Errorf("somebody called %q rejects it: %v", person, err)
+				}
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
@@ -47,6 +48,7 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 	done := &changed{}
 	var refused error
 	var begins bool
+	at := time.UnixMilli(c.asked.Now)
 	result, err := d.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		*done, refused = changed{}, nil // it may be called again
 		key, err := keyOf(tx, c)
@@ -61,7 +63,7 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 			return nil, err
 		}
 		done.Task, begins = *t, t.Status == ""
-		if c.asked.NewWorkSession, err = d.joins(tx, t, c.asked.Now); err != nil {
+		if c.asked.NewWorkSession, err = d.Joins(tx, t, c.asked.Now); err != nil {
 			return nil, err
 		}
 		done.Events, err = c.decide(tx, t)
@@ -84,7 +86,11 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 				return nil, err
 			}
 		}
-		return done.appends(c, first, begins)
+		if appends, err = done.appends(c, first, begins); err != nil || len(appends) == 0 {
+			return nil, err
+		}
+		follows, err := d.follows(tx, c, done, t.Status, at)
+		return append(appends, follows...), err
 	})
 	if err != nil {
 		return done, err
@@ -115,13 +121,12 @@ func (done *changed) before(tx eventstore.Tx, c *change, key callKey) error {
 	return err
 }
 
-// fold is how the task stands after what was appended.
+// fold is how the task stands after what was appended. What follows from the change is stored behind it.
 func (done *changed) fold(stored []eventstore.Stored, begins bool) error {
 	over := done.Terminal()
-	for i := range stored {
-		e, at := &done.appended[i], &stored[i]
-		if _, err := done.Apply(e.Type, e.AgentID, e.Data, at.Seq, at.Version, e.TS); err != nil {
-			return fmt.Errorf("fold %s: %w", e.Type, err)
+	for i := range done.appended {
+		if err := apply(&done.Task, &done.appended[i], stored[i].Seq, stored[i].Version); err != nil {
+			return err
 		}
 	}
 	if begins {
@@ -129,6 +134,13 @@ func (done *changed) fold(stored []eventstore.Stored, begins bool) error {
 	}
 	if !over && done.Terminal() {
 		done.Open--
+	}
+	return nil
+}
+
+func apply(t *task.Task, e *eventstore.NewEvent, seq, version int64) error {
+	if _, err := t.Apply(e.Type, e.AgentID, e.Data, seq, version, e.TS); err != nil {
+		return fmt.Errorf("fold %s: %w", e.Type, err)
 	}
 	return nil
 }
@@ -150,13 +162,17 @@ func (done *changed) appends(c *change, first eventstore.ID, begins bool) ([]eve
 	if len(done.Events) == 0 {
 		return nil, nil
 	}
+	actor := eventstore.ActorAgent
+	if c.asked.Human {
+		actor = eventstore.ActorHuman
+	}
 	done.appended = make([]eventstore.NewEvent, len(done.Events))
 	for i, e := range done.Events {
 		data, err := json.Marshal(e.Data)
 		if err != nil {
 			return nil, fmt.Errorf("write %s: %w", e.Type, err)
 		}
-		done.appended[i] = eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: eventstore.ActorAgent, CausationID: c.call.AskedID,
+		done.appended[i] = eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: actor, CausationID: c.call.AskedID,
 			CorrelationID: c.call.ConversationID, Data: data}.WithTS(c.asked.Now)
 	}
 	done.appended[0].ID = first

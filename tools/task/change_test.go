@@ -21,6 +21,7 @@ var calls = []struct{ tool, agent, args string }{
 	{"task_complete", "ruda", `{"task_id":%q}`},
 	{"task_cancel", "ruda", `{"task_id":%q}`},
 	{"task_approve", "eden", `{"task_id":%q}`},
+	{"task_reject", "eden", `{"task_id":%q,"reason":"r"}`},
 	{"task_block", "ruda", `{"task_id":%q,"reason":"r","unblock_by":["eden"]}`},
 	{"task_resume", "ruda", `{"task_id":%q}`},
 	{"task_backlog_add", "ruda", `{"description":"x"}`},

@@ -24,13 +24,14 @@ type Spawner interface {
 	Spawn(ctx context.Context, r a2a.SpawnRequest) (a2a.SpawnResult, error)
 }
 
-// Options of New. All are required.
+// Options of New. All but Then are required.
 type Options struct {
 	Log       Log
 	Spawner   Spawner
 	Now       func() time.Time
 	NewID     func() string // a UUID that nobody has had
 	NewTaskID func() string // task_ and 20 hexadecimal digits that nobody has had
+	Then      []Then        // what follows from each change
 }
 
 // Desk is where agents keep their tasks. Its methods may be called by many goroutines.
@@ -42,7 +43,7 @@ func New(o Options) *Desk { return &Desk{o} }
 // Tools are all tools of this package.
 func (d *Desk) Tools() []tools.Tool {
 	return []tools.Tool{
-		d.startTool(), d.updateTool(), d.completeTool(), d.cancelTool(), d.approveTool(), d.blockTool(), d.resumeTool(),
+		d.startTool(), d.updateTool(), d.completeTool(), d.cancelTool(), d.approveTool(), d.rejectTool(), d.blockTool(), d.resumeTool(),
 		d.backlogAddTool(), d.backlogPickTool("task_pick_backlog"), d.backlogPickTool("task_backlog_pick"),
 		d.statusTool(), d.listTool(), d.verifyTool(),
 	}

@@ -30,7 +30,7 @@ func (o *office) appends(stream, typ, agent string, actor eventstore.Actor, data
 func (o *office) imports(id, text string) {
 	o.t.Helper()
 	path := "workspace-ruda/tasks/" + id + ".md"
-	o.appends(coordination.FileStreams+path, coordination.TypeFileImported, "ruda", eventstore.ActorSystem, coordination.FileImported{
+	o.appends(coordination.FileStream(path), coordination.TypeFileImported, "ruda", eventstore.ActorSystem, coordination.FileImported{
 		Context: coordination.Context{EventRole: coordination.RoleObservability}, Path: path, Bytes: int64(len(text)), SHA256: strings.Repeat("0", 64), Text: text})
 }
 

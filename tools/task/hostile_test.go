@@ -27,7 +27,8 @@ func TestHostileIDs(t *testing.T) {
 		}
 		for name, args := range map[string]string{
 			"task_update": `{"task_id":%s,"progress":"x"}`, "task_complete": `{"task_id":%s}`, "task_cancel": `{"taskId":%s}`, "task_approve": `{"task_id":%s}`,
-			"task_block": `{"task_id":%s,"reason":"x","unblock_by":["eden"]}`, "task_resume": `{"task_id":%s}`, "task_pick_backlog": `{"task_id":%s}`,
+			"task_reject": `{"task_id":%s,"reason":"x"}`,
+			"task_block":  `{"task_id":%s,"reason":"x","unblock_by":["eden"]}`, "task_resume": `{"task_id":%s}`, "task_pick_backlog": `{"task_id":%s}`,
 		} {
 			if id == "\n" {
 				continue // is trimmed: none is named

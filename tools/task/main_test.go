@@ -62,11 +62,18 @@ type office struct {
 	desk     *task.Desk
 	box      *tools.Registry
 	config   *config.Config
-	ahead    atomic.Int64 // ms that the clock is ahead
+	then     func(*office) []task.Then // nil is none
+	ahead    atomic.Int64              // ms that the clock is ahead
 }
 
 // setup opens an office with a configuration, JSON5 without its braces.
 func setup(t testing.TB, settings string) *office {
+	t.Helper()
+	return setupThen(t, settings, nil)
+}
+
+// setupThen opens an office in which something follows from changes.
+func setupThen(t testing.TB, settings string, then func(*office) []task.Then) *office {
 	t.Helper()
 	file, err := emptyLog()
 	if err != nil {
@@ -76,11 +83,11 @@ func setup(t testing.TB, settings string) *office {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return openAt(t, path, settings)
+	return openAt(t, path, settings, then)
 }
 
 // openAt opens an office at a log that is there. It is closed at the end of the test at the latest.
-func openAt(t testing.TB, path, settings string) *office {
+func openAt(t testing.TB, path, settings string, then func(*office) []task.Then) *office {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 	if err != nil {
@@ -94,9 +101,13 @@ func openAt(t testing.TB, path, settings string) *office {
 	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(err)
 	}
-	o := &office{t: t, path: path, settings: settings, db: db, config: load(t, settings)}
+	o := &office{t: t, path: path, settings: settings, db: db, config: load(t, settings), then: then}
 	inForce := func() *config.Config { return o.config }
-	o.desk = task.New(task.Options{Log: db, Now: o.now, NewID: uuid.NewString, NewTaskID: newTaskID})
+	options := task.Options{Log: db, Now: o.now, NewID: uuid.NewString, NewTaskID: newTaskID}
+	if then != nil {
+		options.Then = then(o)
+	}
+	o.desk = task.New(options)
 	write := tools.Tool{Spec: tool.Spec{Name: "write", Group: "files", Label: "Write", Description: "Write.", Schema: json.RawMessage(`{"type":"object"}`)},
 		Do: func(context.Context, *tools.Call) (tool.Output, error) { return tool.Output{Text: "written"}, nil }}
 	o.box, err = tools.New(tools.Options{Config: inForce, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Tools: append(o.desk.Tools(), write),
@@ -113,7 +124,7 @@ func (o *office) reopened() *office {
 	if err := o.db.Close(); err != nil {
 		o.t.Fatal(err)
 	}
-	again := openAt(o.t, o.path, o.settings)
+	again := openAt(o.t, o.path, o.settings, o.then)
 	again.ahead.Store(o.ahead.Load())
 	return again
 }

@@ -35,8 +35,13 @@ func TestACallActsOnce(t *testing.T) {
 		{"ruda", "task_complete", `{"force_complete":true,"taskId":%q}`},
 		{"ruda", "task_backlog_add", `{"description":"later"}`},
 		{"ruda", "task_pick_backlog", `{}`},
+		{"ruda", "task_start", `{"description":"y","requires_approval":true}`},
+		{"eden", "task_reject", `{"reason":"r","task_id":%q}`},
 	} {
 		args := c.args
+		if c.name == "task_start" {
+			id = ""
+		}
 		if id != "" && len(args) > 2 && c.name != "task_backlog_add" {
 			args = fmt.Sprintf(args, id)
 		}
@@ -60,7 +65,7 @@ func TestACallActsOnce(t *testing.T) {
 		}
 		did[c.name]++
 	}
-	if len(did) != 8 {
+	if len(did) != 9 {
 		t.Errorf("called were %v", did)
 	}
 }

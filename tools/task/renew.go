@@ -16,8 +16,9 @@ const workSessionPrefix = "ws_"
 // newWorkSession is a work session that nothing belongs to.
 func (d *Desk) newWorkSession() string { return workSessionPrefix + d.o.NewID() }
 
-// renewed is the new work session of a task that is gone on with, "" if it stays in its own: that is not archived.
-func (d *Desk) renewed(tx eventstore.Tx, t *task.Task, now int64) (string, error) {
+// Renewed is the new work session of a task that is gone on with, "" if it stays in its own: that is not archived. now is in ms since
+// 1970.
+func (d *Desk) Renewed(tx eventstore.Tx, t *task.Task, now int64) (string, error) {
 	if t.WorkSessionID == "" {
 		return "", nil
 	}
@@ -27,9 +28,9 @@ func (d *Desk) renewed(tx eventstore.Tx, t *task.Task, now int64) (string, error
 	return d.newWorkSession(), nil
 }
 
-// joins is the work session that a task joins which there is, but without one: that of what was done for it last unless it is archived, else a
-// new one. "" is for all others.
-func (d *Desk) joins(tx eventstore.Tx, t *task.Task, now int64) (string, error) {
+// Joins is the work session that a task joins which there is, but without one: that of what was done for it last unless it is archived, else a
+// new one. "" is for all others. now is in ms since 1970.
+func (d *Desk) Joins(tx eventstore.Tx, t *task.Task, now int64) (string, error) {
 	if t.Status == "" || t.WorkSessionID != "" {
 		return "", nil
 	}

@@ -45,7 +45,7 @@ func (d *Desk) resume(ctx context.Context, call *tools.Call, args *target) (tool
 	c := d.asks(call, "task_resume", args.Version)
 	c.find = c.findTask(id, firstBlocked, func(t *task.Task) bool { return slices.Contains(t.Blocked.By, call.AgentID) })
 	c.decide = func(tx eventstore.Tx, t *task.Task) ([]task.Event, error) {
-		renewed, err := d.renewed(tx, t, c.asked.Now)
+		renewed, err := d.Renewed(tx, t, c.asked.Now)
 		if err != nil {
 			return nil, err
 		}

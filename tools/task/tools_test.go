@@ -206,6 +206,45 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+func TestReject(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ settings, may, mayNot string }{
+		"without leads": {team, "eden", "ruda"},
+		"with a lead":   {`agents: {list: [{id: 'ruda', default: true}, {id: 'eden'}, {id: 'seum', role: 'lead'}, {id: 'dajim'}]}`, "seum", "eden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := setup(t, c.settings)
+			asked := o.does("ruda", "task_start", `{"description":"risky","requires_approval":true}`)
+			id := asked.text("taskId")
+			o.refuses(task.CodeNotAllowed, c.mayNot, "task_reject", `{"task_id":%q,"reason":"r"}`, id)
+			o.refuses(task.CodeConflict, c.may, "task_reject", `{"task_id":%q,"reason":"r","version":0}`, id)
+			o.refuses(task.CodeInvalid, c.may, "task_reject", `{"task_id":%q,"reason":"  "}`, id)
+			o.refuses(task.CodeInvalid, c.may, "task_reject", `{"reason":"r"}`)
+			o.refuses(task.CodeUnknown, c.may, "task_reject", `{"task_id":"task_none","reason":"r"}`)
+			a := o.does(c.may, "task_reject", `{"task_id":%q,"reason":"너무 크다","version":1}`, id)
+			want := answer{"success": true, "taskId": id, "status": "cancelled", "workSessionId": asked["workSessionId"], "version": 2.0, "agentId": "ruda",
+				"rejected": true, "rejectedBy": c.may, "rejectedAt": a["rejectedAt"], "reason": "너무 크다"}
+			if diff := cmp.Diff(want, a); diff != "" || a.text("rejectedAt") == "" {
+				t.Errorf("rejection (-want +got)\n%s", diff)
+			}
+			for _, tool := range []string{"task_reject", "task_approve"} {
+				args := map[string]string{"task_reject": `{"task_id":%q,"reason":"r"}`, "task_approve": `{"task_id":%q}`}[tool]
+				o.refuses(task.CodeState, c.may, tool, args, id)
+			}
+			shown := o.task("ruda", id)
+			if got := shown.object("outcome"); got.text("kind") != "cancelled" || got.text("reason") != "너무 크다" || got.text("by") != c.may {
+				t.Errorf("the task is %v", shown)
+			}
+			if diff := cmp.Diff([]any{"Task created - awaiting approval", "Task rejected by " + c.may + ": 너무 크다"}, shown.list("progress")); diff != "" {
+				t.Errorf("progress (-want +got)\n%s", diff)
+			}
+			began := o.starts("ruda", "begun")
+			o.refuses(task.CodeState, c.may, "task_reject", `{"task_id":%q,"reason":"r"}`, began)
+		})
+	}
+}
+
 func TestBlockAndResume(t *testing.T) {
 	t.Parallel()
 	o := setup(t, team)
@@ -363,7 +402,7 @@ func TestWhoHasTasks(t *testing.T) {
 		t.Errorf("a utility agent has %v", got)
 	}
 	want := []string{"task_approve", "task_backlog_add", "task_backlog_pick", "task_block", "task_cancel", "task_complete", "task_list", "task_pick_backlog",
-		"task_resume", "task_start", "task_status", "task_update", "task_verify"}
+		"task_reject", "task_resume", "task_start", "task_status", "task_update", "task_verify"}
 	if diff := cmp.Diff(want, offered(caller("ruda"))); diff != "" {
 		t.Errorf("tools (-want +got)\n%s", diff)
 	}
