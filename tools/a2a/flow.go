@@ -79,16 +79,20 @@ func before(tx eventstore.Tx, f *decide.Flow) (text string, err error) {
 		return text, err
 	}
 	for attempt := decide.MaxRetries + 1; attempt > 0; attempt-- { // the last that there was has answered
-		id := f.JobID
-		if attempt > 1 {
-			id += ".r" + strconv.Itoa(attempt)
-		}
-		text, found, err := projected.TextOf(tx, id)
+		text, found, err := projected.TextOf(tx, firstRun(f.JobID, attempt))
 		if found || err != nil {
 			return text, err
 		}
 	}
 	return "", nil
+}
+
+// firstRun is the run of an attempt at the first answer, from 1.
+func firstRun(jobID string, attempt int) string {
+	if attempt == 1 {
+		return jobID
+	}
+	return jobID + ".r" + strconv.Itoa(attempt)
 }
 
 // flowOf is the flow that an item of the queue is about.

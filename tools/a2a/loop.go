@@ -31,12 +31,13 @@ func tooFar(hop int) *refusal {
 		fmt.Sprintf("this was passed on between agents %d times, at most %d are allowed", hop, decide.MaxHops), "answer yourself, or tell a person"}
 }
 
-// tooMany says what forbids another flow of a work session, nil if nothing does. What clients ask for is counted, and not refused.
-func tooMany(tx eventstore.Tx, from tool.Caller, workSession string, now time.Time) (*refusal, error) {
+// tooMany says what forbids another flow of a work session, nil if nothing does. What clients ask for is counted, and not refused. begun is how
+// many the transaction begins there before it.
+func tooMany(tx eventstore.Tx, from tool.Caller, workSession string, begun int, now time.Time) (*refusal, error) {
 	if from.RunID == "" {
 		return nil, nil
 	}
-	at, err := projection.BegunAt(tx, workSession, decide.MaxBurst)
+	at, err := projection.BegunAt(tx, workSession, decide.MaxBurst-begun)
 	if err != nil || at == 0 || now.UnixMilli()-at >= decide.BurstMs {
 		return nil, err
 	}

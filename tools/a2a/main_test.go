@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
 )
 
-func TestMain(m *testing.M) { storetest.CrashMain(m, talking) }
+func TestMain(m *testing.M) { storetest.CrashMain(m, talking, broadcasting) }
 
 func openLog(path string) (*sqlite.DB, error) {
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})

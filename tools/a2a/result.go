@@ -82,30 +82,40 @@ func (c *Coordinator) await(ctx context.Context, s *sending) (Result, error) {
 
 // resultOf is how a message stands that was sent: accepted, or timeout for who has waited, as long as there is no answer.
 func (c *Coordinator) resultOf(ctx context.Context, s *sending) (r Result, err error) {
-	err = c.o.Log.View(ctx, func(tx *sql.Tx) error {
-		row, found, err := projection.ByID(ctx, tx, s.jobID)
-		switch {
-		case err != nil:
-			return err
-		case !found:
-			return fmt.Errorf("flow %s was sent and is not there", s.jobID)
-		}
-		s.answers = row.TargetSessionKey
-		r = Result{RunID: s.jobID, JobID: s.jobID, Status: statusAccepted, SessionKey: s.target.String(), ConversationID: row.ConversationID,
-			WorkSessionID: row.WorkSessionID, TaskID: row.TaskID, PayloadType: row.PayloadType, PayloadWarnings: s.warned, Duplicate: s.known != ""}
-		r.pending(s.r.NoAnnounce)
-		runs, err := projected.List(ctx, tx, projected.Query{JobID: s.jobID})
-		switch {
-		case err != nil:
-			return err
-		case isAnswered(&row):
-			return r.answered(ctx, tx, &row, runs)
-		case s.waited:
-			r.timedOut(s.r.Wait, &row, runs)
-		}
-		return nil
+	err = c.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		r, err = s.standing(ctx, tx)
+		return err
 	})
 	return r, err
+}
+
+// standing is resultOf within a read.
+func (s *sending) standing(ctx context.Context, tx *sql.Tx) (Result, error) {
+	row, found, err := projection.ByID(ctx, tx, s.jobID)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case !found:
+		return Result{}, fmt.Errorf("flow %s was sent and is not there", s.jobID)
+	}
+	s.answers = row.TargetSessionKey
+	r := Result{RunID: s.jobID, JobID: s.jobID, Status: statusAccepted, SessionKey: s.target.String(), ConversationID: row.ConversationID,
+		WorkSessionID: row.WorkSessionID, TaskID: row.TaskID, PayloadType: row.PayloadType, PayloadWarnings: s.warned, Duplicate: s.known != ""}
+	r.pending(s.r.NoAnnounce)
+	runs, err := projected.List(ctx, tx, projected.Query{JobID: s.jobID})
+	switch {
+	case err != nil:
+		return Result{}, err
+	case isAnswered(&row):
+		last, err := lastFirst(ctx, tx, row.JobID, runs)
+		if err != nil {
+			return Result{}, err
+		}
+		r.settle(row.Said, row.Outcome, row.Reason, last)
+	case s.waited:
+		r.timedOut(s.r.Wait, &row, runs)
+	}
+	return r, nil
 }
 
 // timedOut says how far a message has come that is not answered in time.
@@ -122,26 +132,23 @@ func (r *Result) timedOut(wait time.Duration, row *projection.Row, runs []run.Re
 	}
 }
 
-// answered says what the first answer was, or why there is none. runs are those of the flow, the newest first.
-func (r *Result) answered(ctx context.Context, tx *sql.Tx, row *projection.Row, runs []run.Result) error {
-	if len(row.Said) > 0 {
+// settle says what the first answer was, or why there is none. last is the newest run that was to give it, a blank one if there is none.
+func (r *Result) settle(said []decide.Said, outcome, reason string, last run.Result) {
+	if len(said) > 0 {
 		r.Status, r.Delivery = statusOK, &Delivery{Status: deliveryDone}
-		last, err := lastFirst(ctx, tx, row.JobID, runs)
-		if r.Reply = row.Said[0].Text; last.State == run.OK && last.Over != nil { // else it is redacted, and how it began is all that is left
+		if r.Reply = said[0].Text; last.State == run.OK && last.Over != nil { // else it is redacted, and how it began is all that is left
 			r.Reply = decide.Plain(last.Over.Text)
 		}
-		return err
+		return
 	}
-	last, err := lastFirst(ctx, tx, row.JobID, runs)
 	why := ""
 	if last.Over != nil && last.State.Over() {
 		why = cmp.Or(last.Over.Error, last.Over.Reason)
 	}
-	r.Status, r.Code, r.Error = statusError, row.Outcome, decide.OutcomeText(decide.Cut(why, maxReason), row.Reason)
+	r.Status, r.Code, r.Error = statusError, outcome, decide.OutcomeText(decide.Cut(why, maxReason), reason)
 	if r.Delivery = &(Delivery{Status: deliveryDone}); last.RunID == "" {
 		r.Delivery.Status = deliveryBlocked
 	}
-	return err
 }
 
 // lastFirst is the newest of the runs that were to give the first answer, a blank one if there is none. runs are those of the flow, the newest

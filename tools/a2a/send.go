@@ -200,29 +200,39 @@ func (s *sending) print() string {
 func (s *sending) waits() bool { return s.r.Wait > 0 && (s.r.From.RunID == "" || s.target != s.from) }
 
 func (s *sending) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-	s.refused, s.known, s.warned, s.created = nil, "", s.warnings, coordination.A2AJobCreated{} // it may be called again
-	if s.r.Key != "" {
-		was, found, err := projection.Load(tx, s.jobID)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			s.again(was)
-			return nil, nil
-		}
+	if was, err := s.askedBefore(tx); was != nil || err != nil {
+		return nil, err
 	}
-	hop := hopOf(s.r.From, s.r.Hop)
-	if why := s.against(hop); why != nil {
+	if why := s.against(); why != nil {
 		return s.refuse(tx, why)
 	}
 	ws, task, err := s.c.workSession(tx, &s.belongs)
 	if err != nil {
 		return nil, err
 	}
+	return s.send(tx, ws, task, 0)
+}
+
+// askedBefore is the flow of an earlier message with the same key, nil if there is none. It begins a decision: nothing is left of the one before.
+func (s *sending) askedBefore(tx eventstore.Tx) (*decide.Flow, error) {
+	s.refused, s.known, s.warned, s.created = nil, "", s.warnings, coordination.A2AJobCreated{}
+	if s.r.Key == "" {
+		return nil, nil
+	}
+	was, found, err := projection.Load(tx, s.jobID)
+	if !found || err != nil {
+		return nil, err
+	}
+	s.again(was)
+	return was, nil
+}
+
+// send begins a flow in a work session, unless something of the log stands against it. begun is how many the transaction has begun there before.
+func (s *sending) send(tx eventstore.Tx, ws, task string, begun int) ([]eventstore.StreamAppend, error) {
 	if known, err := s.handedOver(tx); known || err != nil {
 		return nil, err
 	}
-	if why, err := tooMany(tx, s.r.From, ws, s.now); err != nil {
+	if why, err := tooMany(tx, s.r.From, ws, begun, s.now); err != nil {
 		return nil, err
 	} else if why != nil {
 		return s.refuse(tx, why)
@@ -231,7 +241,7 @@ func (s *sending) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.create(ws, task, id, hop)
+	s.create(ws, task, id, hopOf(s.r.From, s.r.Hop))
 	if err := s.announce(tx); err != nil {
 		return nil, err
 	}
@@ -252,14 +262,14 @@ func (s *sending) again(was *decide.Flow) {
 }
 
 // against is what the configuration says against a message, nil for nothing.
-func (s *sending) against(hop int) *refusal {
+func (s *sending) against() *refusal {
 	if s.invalid != nil {
 		return s.invalid
 	}
 	if verdict := access.PolicyOf(s.conf.Tools.AgentToAgent).Judge(s.fromAgent, s.agent); !verdict.Allowed {
 		return &refusal{statusForbidden, codePolicy, verdict.Why, verdict.Mend}
 	}
-	return tooFar(hop)
+	return tooFar(hopOf(s.r.From, s.r.Hop))
 }
 
 func (s *sending) refuse(tx eventstore.Tx, why *refusal) ([]eventstore.StreamAppend, error) {

@@ -249,7 +249,7 @@ func (s *spawning) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if refused, err = tooMany(tx, s.r.From, created.WorkSessionID, s.now); err != nil {
+	if refused, err = tooMany(tx, s.r.From, created.WorkSessionID, 0, s.now); err != nil {
 		return nil, err
 	}
 	if refused != nil {
