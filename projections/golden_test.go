@@ -22,12 +22,13 @@ var update = flag.Bool("update", false, "rewrite the tables of golden logs, and 
 
 // goldenLogs are the logs in testdata/golden with the hash of their last event. A log that is listed here never changes.
 var goldenLogs = map[string]string{
-	"1-every-type": "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
-	"1-imported":   "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
-	"2-sessions":   "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
-	"3-runs":       "80f10a677fdece1e24b6736d055bebccbd7f594982ca8d89d73490b0f6041060",
-	"4-flows":      "98a361f3f5c8b0c513e9a2ce78fce1cc1bca0967293baec60f28f9776a29eb05",
-	"5-tasks":      "0aae8bf397ccb92332edb59031f67b08d09971038ccf92d3fb96511c8f5c57f2",
+	"1-every-type":   "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
+	"1-imported":     "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
+	"2-sessions":     "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
+	"3-runs":         "80f10a677fdece1e24b6736d055bebccbd7f594982ca8d89d73490b0f6041060",
+	"4-flows":        "98a361f3f5c8b0c513e9a2ce78fce1cc1bca0967293baec60f28f9776a29eb05",
+	"5-tasks":        "0aae8bf397ccb92332edb59031f67b08d09971038ccf92d3fb96511c8f5c57f2",
+	"6-continuation": "c715cc9d5da2a49508ceeedb5855223f0c6f678fe3cc734ede1c38bb19189a06",
 }
 
 func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
@@ -104,6 +105,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "3-runs.ndjson", runHistory(t))
 		recordGolden(t, "4-flows.ndjson", flowHistory(t))
 		recordGolden(t, "5-tasks.ndjson", taskHistory(t))
+		recordGolden(t, "6-continuation.ndjson", continuationHistory(t))
 	}
 	type version struct {
 		typ string

@@ -19,8 +19,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/projections/continuation"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/plan"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
@@ -44,6 +46,7 @@ const epoch = 1_790_000_000_000
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), a2a.Definition(), task.Definition(),
+		continuation.Definition(), plan.Definition(),
 		index.Definition(rules), conversation.Definition(rules),
 	}
 }

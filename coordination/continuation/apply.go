@@ -108,9 +108,10 @@ func (s *State) asked(typ string, d coordination.Unblock, ts int64) bool {
 		return true
 	}
 	c := s.care(d.TaskID)
+	c.Asked = ""
 	switch {
 	case typ == coordination.TypeUnblockRequested:
-		c.Reminders, c.RemindedAt, c.AskFailedAt = 0, 0, 0
+		c.Reminders, c.RemindedAt, c.AskFailedAt, c.Asked = 0, 0, 0, d.RunID
 	case d.TargetAgentID == "":
 		c.Told = true
 	default:

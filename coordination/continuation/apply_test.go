@@ -74,6 +74,38 @@ func TestEventsOfAnotherGateway(t *testing.T) {
 	}
 }
 
+// The flow of the last request is known until something says that it has not arrived, or the task is left.
+func TestTheFlowOfARequestIsKnown(t *testing.T) {
+	t.Parallel()
+	request := func(target, runID string) coordination.Unblock {
+		return coordination.Unblock{Context: about("task_a"), TargetAgentID: target, RunID: runID}
+	}
+	for name, c := range map[string]struct {
+		typ   string
+		data  any
+		asked string
+	}{
+		"nothing else":            {coordination.TypeResumeReminderSent, coordination.Continuation{Context: about("task_a")}, "flow 1"},
+		"another request":         {coordination.TypeUnblockRequested, request("seum", "flow 2"), "flow 2"},
+		"one that names no flow":  {coordination.TypeUnblockRequested, request("seum", ""), ""},
+		"it has not arrived":      {coordination.TypeUnblockFailed, request("ruda", ""), ""},
+		"nobody is asked further": {coordination.TypeUnblockFailed, request("", ""), ""},
+		"resumed":                 {coordination.TypeTaskResumed, coordination.TaskState{Context: about("task_a")}, ""},
+		"cancelled":               {coordination.TypeTaskCancelled, coordination.TaskState{Context: about("task_a")}, ""},
+	} {
+		w := eden(t).starts("task_a").blocks("task_a", "ruda", "seum")
+		w.happens(coordination.TypeUnblockRequested, "task_a", request("ruda", "flow 1"))
+		if asked := w.s.State.Tasks["task_a"].Asked; asked != "flow 1" {
+			t.Fatalf("after a request by flow 1: %q", asked)
+		}
+		w.happens(c.typ, "task_a", c.data)
+		w.again()
+		if asked := w.s.State.Tasks["task_a"].Asked; asked != c.asked {
+			t.Errorf("%s: the flow is %q, want %q", name, asked, c.asked)
+		}
+	}
+}
+
 func FuzzApply(f *testing.F) {
 	for i := range folded {
 		f.Add(i, `{"taskId":"t","runId":"r","reason":"same_step","measured":-3,"consecutiveFailures":-1,"backoffMs":9223372036854775807,"sessionKey":"agent:eden:main"}`)

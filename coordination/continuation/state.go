@@ -55,10 +55,11 @@ type Care struct {
 	EscalatedAt int    `json:"escalated,omitempty"`
 	Defines     int    `json:"defines,omitempty"` // prompts to define steps
 
-	RemindedAt  int64 `json:"remindedAt,omitempty"`
-	Reminders   int   `json:"reminders,omitempty"` // since the last request to unblock it
-	AskFailedAt int64 `json:"askFailedAt,omitempty"`
-	Told        bool  `json:"told,omitempty"` // that nobody unblocks it
+	RemindedAt  int64  `json:"remindedAt,omitempty"`
+	Reminders   int    `json:"reminders,omitempty"` // since the last request to unblock it
+	Asked       string `json:"asked,omitempty"`     // the flow of the last request to unblock it, as long as nothing says that it has not arrived
+	AskFailedAt int64  `json:"askFailedAt,omitempty"`
+	Told        bool   `json:"told,omitempty"` // that nobody unblocks it
 }
 
 // care is what was done for a task.

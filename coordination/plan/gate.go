@@ -12,8 +12,8 @@ type Gate struct {
 	plans map[string]*Plan // by the tool that they ask for: an approved one, else one that is pending, else the last that was rejected
 }
 
-// NewGate is the gate of the sessions of an agent that work for a task; "" is no task, for which nothing is open. Plans of others, or for other
-// tasks, say nothing there.
+// NewGate is the gate of the sessions of an agent that work for a task, and of the sub-agents that it has started for it; "" is no task, for which
+// nothing is open. Plans of others, or for other tasks, say nothing there.
 func NewGate(plans []*Plan, agent, taskID string) Gate {
 	g := Gate{plans: map[string]*Plan{}}
 	if taskID == "" {

@@ -51,6 +51,26 @@ func TestPlansThatAreRefused(t *testing.T) {
 	}
 }
 
+// Who asks for a tool that there is not is told which there are, as far as that is a few.
+func TestWhichToolsAPlanCanAskFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		known      []string
+		says, last string
+	}{
+		"none": {nil, "leave tools_requested out", "plan"},
+		"some": {[]string{"write", "exec"}, "of write, exec", "exec"},
+		"many": {numbered("tool", 30), "of " + strings.Join(numbered("tool", 30)[:20], ", ") + " and others", "others"},
+	} {
+		a := submission()
+		a.Tools, a.Known = []string{"nothing"}, c.known
+		e, err := plan.Submit(a)
+		if r := refused(t, e, err); !strings.Contains(r.Mend, c.says) || !strings.HasSuffix(r.Mend, c.last) {
+			t.Errorf("%s: %q", name, r.Mend)
+		}
+	}
+}
+
 // What is as large as may be is taken, and nothing of it is lost.
 func TestTheLargestPlan(t *testing.T) {
 	t.Parallel()

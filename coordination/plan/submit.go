@@ -97,7 +97,7 @@ func (a SubmitAsk) tools() (list []string, err error) {
 		}
 		if !slices.Contains(a.Known, tool) {
 			return nil, &Refusal{Reason: CodeUnknownTool, Field: "tools_requested", Text: "there is no tool " + shown(tool) + " that a plan could ask for",
-				Mend: "name tools as they are called, each by itself"}
+				Mend: a.knownTools()}
 		}
 		if !slices.Contains(list, tool) {
 			list = append(list, tool)
@@ -108,4 +108,18 @@ func (a SubmitAsk) tools() (list []string, err error) {
 		}
 	}
 	return list, nil
+}
+
+// maxKnown is how many tools a refusal names.
+const maxKnown = 20
+
+func (a SubmitAsk) knownTools() string {
+	switch known := a.Known; {
+	case len(known) == 0:
+		return "leave tools_requested out: no tool needs a plan"
+	case len(known) > maxKnown:
+		return "name tools as they are called, each by itself, of " + strings.Join(known[:maxKnown], ", ") + " and others"
+	default:
+		return "name tools as they are called, each by itself, of " + strings.Join(known, ", ")
+	}
 }

@@ -20,8 +20,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/projections/continuation"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/plan"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/projections/task"
@@ -154,6 +156,7 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
+		continuation.Definition(), plan.Definition(),
 		index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2),
 	}
 }

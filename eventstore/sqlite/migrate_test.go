@@ -83,6 +83,10 @@ func TestSystemSQLiteReadsEveryView(t *testing.T) {
 	mustAppend(t, db, to("task/task_ab", eventstore.NewEvent{Type: "delegation.spawned", AgentID: "eden", Data: object(delegated)}.WithTS(epoch+1_000)))
 	written := map[string]any{"path": "workspace-eden/tasks/task_ab.md", "sha256": "0"}
 	mustAppend(t, db, to("file/workspace-eden/tasks/task_ab.md", eventstore.NewEvent{Type: "file.written", Data: object(written)}.WithTS(epoch+1_000)))
+	prompted := map[string]any{"taskId": "task_ab", "reason": "idle", "runId": "r1"}
+	mustAppend(t, db, to("agent/eden", eventstore.NewEvent{Type: "continuation.sent", AgentID: "eden", Data: object(prompted)}.WithTS(epoch+1_000)))
+	planned := map[string]any{"planId": "p1", "agentId": "eden", "taskId": "task_ab", "title": "지붕", "steps": []string{"첫 단계"}, "stepsCount": 1}
+	mustAppend(t, db, to("plan/p1", eventstore.NewEvent{Type: "plan.submitted", AgentID: "eden", Data: object(planned)}.WithTS(epoch+1_000)))
 	for kind, payload := range map[string]string{"send": "question", "spawn": ""} {
 		job := map[string]any{"jobId": kind, "kind": kind, "fromAgent": "ruda", "toAgent": "main", "phase": "waiting", "message": "안녕",
 			"payloadType": payload, "payloadSubject": "q1"}

@@ -71,6 +71,8 @@ func TestReadsUseIndexes(t *testing.T) {
 		"focus":            {"SEARCH t USING INDEX tasks_open (over=? AND agent=? AND status=?)", selectFocus, []any{"a"}},
 		"focus of a board": {"SEARCH t USING INDEX tasks_open (over=? AND agent=? AND status=?)", selectFocused, []any{"a"}},
 		"first":            {"SEARCH t USING INDEX tasks_open (over=? AND agent=? AND status=?)", selectFirst, []any{"a", "blocked"}},
+		"standing":         {"SEARCH t USING INDEX tasks_open (over=? AND agent=? AND status=?)", selectStanding, []any{"a"}},
+		"backlog":          {"SEARCH t USING INDEX tasks_open (over=? AND agent=? AND status=?)", selectBacklog, []any{"a"}},
 		"open":             {"SEARCH t USING COVERING INDEX tasks_open (over=? AND agent=?)", selectOpen, []any{"a"}},
 		"states":           {"SEARCH t USING INDEX sqlite_autoindex_tasks_1 (name=?)", selectStates, []any{"[]"}},
 		"starter":          {"SEARCH t USING INDEX tasks_open (over=? AND agent=? AND status=?)", selectStarter, []any{"a"}},

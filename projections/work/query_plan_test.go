@@ -48,6 +48,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		args        []any
 	}{
 		"heads":  {selectHeads, "SEARCH k USING COVERING INDEX work_keys_ready (pool=? AND owner=? AND kind=? AND ready_at>?)", nil},
+		"busy":   {selectBusy, "SCAN work_lanes", []any{"o", "k"}}, // there is a row for each owner with something to do
 		"lanes":  {selectLanes, "SEARCH w USING COVERING INDEX work_waiting (pool=? AND owner=?)", nil},
 		"oldest": {selectOldest, "SEARCH w USING INDEX work_waiting (pool=? AND owner=?)", []any{"k"}},
 	} {

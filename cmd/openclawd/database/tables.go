@@ -8,8 +8,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/projections/continuation"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/plan"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/projections/task"
@@ -20,6 +22,7 @@ import (
 func Projections(rules coordination.Rules) []projections.Definition {
 	return []projections.Definition{
 		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
+		continuation.Definition(), plan.Definition(),
 		index.Definition(rules), conversation.Definition(rules),
 	}
 }

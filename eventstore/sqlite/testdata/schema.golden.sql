@@ -99,6 +99,15 @@ CREATE TABLE category_overrides (
   recorded_at INTEGER NOT NULL  -- ms since 1970: when that was stored
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE continuation (
+  agent         TEXT PRIMARY KEY,
+  failures      INTEGER NOT NULL, -- prompts in a row that have come to nothing
+  cause         TEXT NOT NULL,    -- of the last one: rate_limit, billing, timeout, context_overflow, unknown, context_reset; ''
+  backoff_until INTEGER NOT NULL, -- ms since 1970; 0: prompts do not pause
+  last_seq      INTEGER NOT NULL, -- of the last event that changed it
+  state         TEXT NOT NULL     -- JSON: all of it, with what was done for each task that is not over
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE event_index (
   seq          INTEGER PRIMARY KEY,
   facet_id     INTEGER NOT NULL,
@@ -165,6 +174,27 @@ CREATE TABLE list_slots (
   n    INTEGER NOT NULL, -- sessions that stand in the list at this slot; their sum is the length of the list
   PRIMARY KEY (slot, list)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE plans (
+  id              INTEGER PRIMARY KEY,  -- seq of the event that made it known
+  name            TEXT NOT NULL UNIQUE, -- of its stream, after plan/: its id, or the hash of one that cannot stand in a name
+  plan_id         TEXT NOT NULL,        -- '' where name is its id
+  agent           TEXT NOT NULL,        -- that has submitted it
+  version         INTEGER NOT NULL,     -- of its stream, by the last event that changed it
+  last_seq        INTEGER NOT NULL,     -- of that event
+  task_id         TEXT NOT NULL,        -- that it is for; '' where that is not known any more
+  work_session_id TEXT NOT NULL,        -- or ''
+  session_key     TEXT NOT NULL,        -- the session that has submitted it, or ''
+  title           TEXT NOT NULL,
+  steps           TEXT NOT NULL,        -- JSON: [text, ...] in order
+  steps_count     INTEGER NOT NULL,     -- how many there are, known or not
+  tools           TEXT NOT NULL,        -- JSON: names of the tools that it asks for, [name, ...]
+  status          TEXT NOT NULL,        -- pending, approved, rejected
+  submitted_at    INTEGER NOT NULL,     -- ms since 1970
+  decided_at      INTEGER NOT NULL,     -- ms since 1970; 0 while it is pending
+  decided_by      TEXT NOT NULL,        -- the agent, or the person; ''
+  reason          TEXT NOT NULL         -- why it was rejected, or ''
+) STRICT;
 
 CREATE TABLE projections (
   name         TEXT PRIMARY KEY,
@@ -573,6 +603,16 @@ CREATE INDEX facet_blocks_by_facet ON facet_blocks (facet_id, block);
 
 CREATE INDEX list_slots_by_list ON list_slots (list, slot);
 
+CREATE INDEX plans_by_agent ON plans (agent);
+
+CREATE INDEX plans_by_agent_and_status ON plans (agent, status);
+
+CREATE INDEX plans_by_status ON plans (status);
+
+CREATE INDEX plans_by_task ON plans (task_id, agent);
+
+CREATE INDEX plans_by_work_session ON plans (work_session_id) WHERE work_session_id <> '';
+
 CREATE INDEX runs_by_agent ON runs (agent);
 
 CREATE INDEX runs_by_conversation ON runs (conversation) WHERE conversation <> '';
@@ -700,6 +740,34 @@ CREATE VIEW v_category_changes AS
 SELECT c.name AS work_session, nullif(c.category, '') AS category, c.updated_at, nullif(c.updated_by, '') AS updated_by, c.seq
   FROM category_changes c;
 
+CREATE VIEW v_continuation AS
+SELECT c.agent, c.failures, nullif(c.cause, '') AS cause,
+       CASE WHEN c.backoff_until <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', c.backoff_until / 1000.0, 'unixepoch') END AS backoff_until,
+       nullif(c.backoff_until, 0) AS backoff_until_ms, nullif(c.state ->> '$.backoffMs', 0) AS backoff_ms,
+       coalesce(c.state ->> '$.overflows', 0) AS overflows, c.state ->> '$.failedTask' AS failed_task_id, c.state ->> '$.failedRun' AS failed_run_id,
+       c.state ->> '$.prompt.runId' AS prompt_run_id, c.state ->> '$.prompt.taskId' AS prompt_task_id, c.state ->> '$.prompt.reason' AS prompt_reason,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (c.state ->> '$.prompt.at') / 1000.0, 'unixepoch') AS prompt_at, c.state ->> '$.prompt.at' AS prompt_ms,
+       CASE WHEN c.state -> '$.prompt' IS NOT NULL THEN coalesce(c.state ->> '$.prompt.over', 0) END AS prompt_over,
+       c.state ->> '$.ended.runId' AS ended_run_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (c.state ->> '$.ended.at') / 1000.0, 'unixepoch') AS ended_at, c.state ->> '$.ended.at' AS ended_ms,
+       CASE WHEN c.state -> '$.ended' IS NOT NULL THEN coalesce(c.state ->> '$.ended.ok', 0) END AS ended_ok,
+       CASE WHEN c.state -> '$.ended' IS NOT NULL THEN coalesce(c.state ->> '$.ended.brokenOff', 0) END AS ended_by_restart,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (c.state ->> '$.summaryAt') / 1000.0, 'unixepoch') AS summary_at, c.state ->> '$.summaryAt' AS summary_ms,
+       (SELECT count(*) FROM json_each(c.state, '$.tasks')) AS tasks, coalesce(c.state ->> '$.decided', 0) AS decided, c.last_seq AS seq
+  FROM continuation c;
+
+CREATE VIEW v_continuation_tasks AS
+SELECT c.agent, j.key AS task_id, coalesce(j.value ->> '$.prompts', 0) AS prompts, coalesce(j.value ->> '$.same', 0) AS same,
+       j.value ->> '$.stepId' AS step, coalesce(j.value ->> '$.measured', 0) AS measured, coalesce(j.value ->> '$.defines', 0) AS defines,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (j.value ->> '$.at') / 1000.0, 'unixepoch') AS prompt_at, j.value ->> '$.at' AS prompt_ms,
+       coalesce(j.value ->> '$.escalated', 0) AS escalated, coalesce(j.value ->> '$.reminders', 0) AS reminders,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (j.value ->> '$.remindedAt') / 1000.0, 'unixepoch') AS reminded_at, j.value ->> '$.remindedAt' AS reminded_ms,
+       j.value ->> '$.asked' AS asked_job_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (j.value ->> '$.askFailedAt') / 1000.0, 'unixepoch') AS ask_failed_at, j.value ->> '$.askFailedAt' AS ask_failed_ms,
+       coalesce(j.value ->> '$.told', 0) AS told, c.last_seq AS seq
+  FROM continuation c
+  JOIN json_each(c.state, '$.tasks') j;
+
 CREATE VIEW v_conversations AS
 SELECT t.work_session, t.conversation, t.thread, t.from_agent, t.to_agent,
        CASE WHEN t.outcome <> 'done' OR t.open_flows = 0 THEN t.outcome WHEN t.waiting_flows > 0 THEN 'waiting' ELSE 'active' END AS outcome,
@@ -745,6 +813,15 @@ CREATE VIEW v_participants AS
 SELECT w.name AS work_session, j.value ->> '$.agent' AS agent, j.value ->> '$.name' AS name, j.value ->> '$.type' AS session_type,
        strftime('%Y-%m-%dT%H:%M:%fZ', w.last_time / 1000.0, 'unixepoch') AS last_at
   FROM work_sessions w JOIN session_profiles p ON p.id = w.id, json_each(p.participants) j;
+
+CREATE VIEW v_plans AS
+SELECT CASE plan_id WHEN '' THEN name ELSE plan_id END AS plan_id, agent, status, nullif(task_id, '') AS task_id,
+       nullif(work_session_id, '') AS work_session_id, nullif(session_key, '') AS session_key, nullif(title, '') AS title,
+       nullif(steps, '[]') AS steps, steps_count, nullif(tools, '[]') AS tools_requested,
+       strftime('%Y-%m-%dT%H:%M:%fZ', submitted_at / 1000.0, 'unixepoch') AS submitted_at, submitted_at AS submitted_ms,
+       CASE WHEN decided_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', decided_at / 1000.0, 'unixepoch') END AS decided_at,
+       nullif(decided_at, 0) AS decided_ms, nullif(decided_by, '') AS decided_by, nullif(reason, '') AS reason, version, id AS seq, last_seq
+  FROM plans;
 
 CREATE VIEW v_projections AS
 SELECT name, kind, version, state, seq, (SELECT coalesce(max(seq), 0) FROM events) - seq AS behind, parked_seq, parked_error
