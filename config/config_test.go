@@ -82,7 +82,8 @@ func TestDefaults(t *testing.T) {
 				Channel: "discord"},
 		},
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
-		Tools:   config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}}},
+		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}},
+			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "bash", "exec"}}},
 		Discord: config.Discord{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", RequireMention: true, DMPolicy: "pairing",
 			Collaboration: config.Collaboration{

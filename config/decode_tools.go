@@ -18,6 +18,9 @@ func (c *Config) decodeTools(f *fields) {
 	enforcer := f.within("taskEnforcer")
 	c.Tools.TaskEnforcer = TaskEnforcer{Enabled: enforcer.flag("enabled", false), Tools: enforcer.textsOr("tools", "write", "edit", "bash", "exec")}
 	enforcer.done()
+	gate := f.within("planGate")
+	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.textsOr("tools", "write", "edit", "bash", "exec")}
+	gate.done()
 	c.Tools.ToolPolicy = decodeToolPolicy(f)
 	f.others("web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
 		"toolSearch", "updatePlan")

@@ -64,3 +64,26 @@ func TestTaskEnforcer(t *testing.T) {
 		`error type openclaw.json:1:62: tools.taskEnforcer.tools: a list was expected, not a text (write a list)`,
 		`warning unknown_key openclaw.json:1:72: tools.taskEnforcr: unknown key; it has no effect (did you mean "taskEnforcer"?)`)
 }
+
+func TestPlanGate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]config.PlanGate{
+		`{}`:                           {Tools: []string{"write", "edit", "bash", "exec"}},
+		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "bash", "exec"}},
+		`{enabled: true, tools: []}`:   {Enabled: true},
+		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "bash", "exec"}},
+		`{tools: ['write', 'deploy']}`: {Tools: []string{"write", "deploy"}},
+	} {
+		c, findings := load(t, `{tools: {planGate: `+text+`}}`, nil)
+		wantFindings(t, findings)
+		if diff := cmp.Diff(want, c.Tools.PlanGate); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", text, diff)
+		}
+	}
+	_, findings := load(t, `{tools: {planGate: {enable: true, enabled: 'yes', tools: 'write'}, planGat: {}}}`, nil)
+	wantFindings(t, findings,
+		`warning unknown_key openclaw.json:1:21: tools.planGate.enable: unknown key; it has no effect (did you mean "enabled"?)`,
+		`error type openclaw.json:1:44: tools.planGate.enabled: true or false was expected, not a text (write true or false)`,
+		`error type openclaw.json:1:58: tools.planGate.tools: a list was expected, not a text (write a list)`,
+		`warning unknown_key openclaw.json:1:68: tools.planGat: unknown key; it has no effect (did you mean "planGate"?)`)
+}

@@ -97,10 +97,17 @@ type Tools struct {
 	AgentToAgent AgentToAgent
 	Visibility   string // of sessions: self, tree, agent or all
 	TaskEnforcer TaskEnforcer
+	PlanGate     PlanGate
 }
 
 // TaskEnforcer says which tools an agent may call only while it works at a task.
 type TaskEnforcer struct {
+	Enabled bool
+	Tools   []string // names; capitals make no difference
+}
+
+// PlanGate says which tools an agent may call only as an approved plan says. Plans may ask for these tools, whether the gate is there or not.
+type PlanGate struct {
 	Enabled bool
 	Tools   []string // names; capitals make no difference
 }

@@ -222,7 +222,7 @@ func (s *Server) invokeTool(ctx context.Context, call *wire.Call) (any, error) {
 	switch e.Code {
 	case tool.CodeUnknown:
 		failure = &invokeFailure{Code: "not_found", Message: rest.NoTool(p.Name)}
-	case tool.CodeInvalid, tool.CodeTaskRequired:
+	case tool.CodeInvalid, tool.CodeTaskRequired, tool.CodePlanRequired:
 		failure = &invokeFailure{Code: e.Code, Message: e.Text, Details: &fault{Field: e.Field, Mend: e.Mend}}
 	}
 	return encoded(&invokeAnswer{ToolName: p.Name, Error: failure})

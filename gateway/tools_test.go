@@ -47,6 +47,8 @@ func (d *drawer) Call(_ context.Context, c tool.Caller, name string, args json.R
 		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Tool: name, Field: "/n", Text: "n must be a number", Mend: "give one"}
 	case "early":
 		return tool.Output{}, &tool.Error{Code: tool.CodeTaskRequired, Tool: name, Text: "early needs a task", Mend: "begin one"}
+	case "planless":
+		return tool.Output{}, &tool.Error{Code: tool.CodePlanRequired, Tool: name, Text: "planless needs a plan", Mend: "submit one"}
 	case "broken":
 		return tool.Output{}, &tool.Error{Code: tool.CodeBroken, Tool: name, Text: "secret reason"}
 	case "gone":
@@ -98,6 +100,7 @@ func TestToolsAreInvokedOverTheWire(t *testing.T) {
 		{`{"name":"nothing"}`, `{"ok":false,"toolName":"nothing","error":{"code":"not_found","message":"Tool not available: nothing"}}`},
 		{`{"name":"wrong"}`, `{"ok":false,"toolName":"wrong","error":{"code":"invalid_arguments","message":"n must be a number","details":{"field":"/n","value":"","mend":"give one"}}}`},
 		{`{"name":"early"}`, `{"ok":false,"toolName":"early","error":{"code":"task_required","message":"early needs a task","details":{"field":"","value":"","mend":"begin one"}}}`},
+		{`{"name":"planless"}`, `{"ok":false,"toolName":"planless","error":{"code":"plan_required","message":"planless needs a plan","details":{"field":"","value":"","mend":"submit one"}}}`},
 		{`{"name":"broken"}`, `{"ok":false,"toolName":"broken","error":{"code":"tool_error","message":"tool execution failed"}}`},
 	} {
 		if got := string(b.answer(t, "tools.invoke", c.params)); got != c.wanted {

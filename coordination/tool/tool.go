@@ -77,5 +77,6 @@ const (
 	CodeUnknown      = "unknown_tool"      // there is none of this name, or the caller may not know
 	CodeInvalid      = "invalid_arguments" // they are not as the schema has it
 	CodeTaskRequired = "task_required"     // the caller's session has no task to call it for
+	CodePlanRequired = "plan_required"     // no approved plan opens it to the caller
 	CodeBroken       = "tool_failed"       // it panicked or failed inside; the reason is in the log only
 )

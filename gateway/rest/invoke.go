@@ -82,7 +82,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		status, why = http.StatusNotFound, &toolError{Type: "not_found", Message: NoTool(name)}
 	case e != nil && e.Code == tool.CodeInvalid:
 		status, why = http.StatusBadRequest, &toolError{Type: "tool_error", Message: e.Text, Field: e.Field}
-	case e != nil && e.Code == tool.CodeTaskRequired:
+	case e != nil && (e.Code == tool.CodeTaskRequired || e.Code == tool.CodePlanRequired):
 		status, why = http.StatusForbidden, &toolError{Type: e.Code, Message: e.Text + ": " + e.Mend}
 	case e == nil && !errors.Is(err, context.Canceled):
 		s.opts.Logger.Warn("a tool has failed", "tool", name, "err", err)

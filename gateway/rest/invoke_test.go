@@ -40,6 +40,8 @@ func (d *drawer) Call(_ context.Context, c tool.Caller, name string, args json.R
 		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Field: "/n", Text: "n must be a number"}
 	case "early":
 		return tool.Output{}, &tool.Error{Code: tool.CodeTaskRequired, Text: "early needs a task", Mend: "begin one"}
+	case "planless":
+		return tool.Output{}, &tool.Error{Code: tool.CodePlanRequired, Text: "planless needs a plan", Mend: "submit one"}
 	case "broken":
 		return tool.Output{}, &tool.Error{Code: tool.CodeBroken, Text: "secret reason"}
 	case "odd":
@@ -67,6 +69,7 @@ func TestToolsAreInvoked(t *testing.T) {
 		{"an unknown one", `{"tool":"no_such_tool"}`, 404, `{"ok":false,"error":{"type":"not_found","message":"Tool not available: no_such_tool"}}`},
 		{"wrong arguments", `{"tool":"wrong"}`, 400, `{"ok":false,"error":{"type":"tool_error","message":"n must be a number","field":"/n"}}`},
 		{"one that needs a task", `{"tool":"early"}`, 403, `{"ok":false,"error":{"type":"task_required","message":"early needs a task: begin one"}}`},
+		{"one that needs a plan", `{"tool":"planless"}`, 403, `{"ok":false,"error":{"type":"plan_required","message":"planless needs a plan: submit one"}}`},
 		{"one that breaks", `{"tool":"broken"}`, 500, `{"ok":false,"error":{"type":"tool_error","message":"tool execution failed"}}`},
 		{"one that breaks in another way", `{"tool":"odd"}`, 500, `{"ok":false,"error":{"type":"tool_error","message":"tool execution failed"}}`},
 		{"no tool", `{"args":{}}`, 400, `{"error":{"message":"tools.invoke requires body.tool","type":"invalid_request_error"}}`},

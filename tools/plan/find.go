@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"cmp"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/eventstore"
+	projection "github.com/pronto-lab/openclawd/projections/plan"
+	tasks "github.com/pronto-lab/openclawd/projections/task"
+)
+
+// target is which plan a call means.
+type target struct {
+	PlanID string `json:"plan_id"`
+	SameID string `json:"planId"`
+}
+
+// id is the plan that is named, which one has to be.
+func (t *target) id() (string, error) {
+	id, err := oneOf("plan_id", "planId", t.PlanID, t.SameID)
+	if err == nil && id == "" {
+		err = &plan.Refusal{Reason: plan.CodeInvalid, Field: "plan_id", Text: "plan_id is missing", Mend: "name a plan; plan_status shows which there are"}
+	}
+	return id, err
+}
+
+// oneOf is the value of an argument that has two names, "" for none.
+func oneOf(name, other, value, same string) (string, error) {
+	value, same = coordination.TrimJS(value), coordination.TrimJS(same)
+	if value != "" && same != "" && value != same {
+		return "", &plan.Refusal{Reason: plan.CodeInvalid, Field: name, Text: name + " and " + other + " name different things", Mend: "give one of them"}
+	}
+	return cmp.Or(value, same), nil
+}
+
+// findPlan finds a plan that is there.
+func findPlan(id string) func(eventstore.Tx) (*plan.Plan, error) {
+	return func(tx eventstore.Tx) (*plan.Plan, error) {
+		p, found, err := projection.Load(tx, id)
+		if err == nil && !found {
+			err = plan.Unknown(id)
+		}
+		return p, err
+	}
+}
+
+// deciding is what there is to know of who decides a plan.
+func (d *Desk) deciding(tx eventstore.Tx, c *change, p *plan.Plan) (plan.DecideAsk, error) {
+	ask := plan.DecideAsk{Asked: c.asked, Lead: !c.asked.Human && c.call.Config.Lead(c.asked.By)}
+	t, found, err := tasks.Load(tx, p.TaskID)
+	if found {
+		ask.WorkSessionID = t.WorkSessionID
+	}
+	return ask, err
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+	projection "github.com/pronto-lab/openclawd/projections/plan"
+	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/tools"
+)
+
+// Guard is one of tools.Options.Guard: with tools.planGate.enabled, an agent may call the tools that are named there only as an approved plan says
+// for the task that its session works for. That is the task of the run, if it is the agent's own, else the one that the agent has in focus; of a
+// sub-agent it is the task for which the task's owner has started it, and what counts are the plans of that owner. They count while the task is
+// in progress.
+func (d *Desk) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) error {
+	gate := &call.Config.Tools.PlanGate
+	if !gate.Enabled || !slices.Contains(gated(call.Config), strings.ToLower(spec.Name)) {
+		return nil
+	}
+	var closed error
+	err := d.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		closed, err = isClosed(projections.Reading(ctx, tx), call, spec.Name)
+		return err
+	})
+	if err != nil || closed == nil {
+		return err
+	}
+	return closed
+}
+
+// isOwn reports whether it is a tool of this package.
+func isOwn(name string) bool {
+	return slices.Contains([]string{nameSubmit, nameApprove, nameReject, nameStatus}, name)
+}
+
+// isClosed says why a call may not use a tool; nil if it may.
+func isClosed(tx eventstore.Tx, call *tools.Call, name string) (closed, err error) {
+	t, err := atWork(tx, call)
+	if err != nil {
+		return nil, err
+	}
+	var gate plan.Gate
+	if t != nil && t.Status == coordination.StateInProgress {
+		plans, err := projection.Of(tx, t.Agent, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		gate = plan.NewGate(plans, t.Agent, t.ID)
+	}
+	refusal := (*plan.Refusal)(nil)
+	if !errors.As(gate.Check(name), &refusal) {
+		return nil, nil
+	}
+	told := &tool.Error{Code: tool.CodePlanRequired, Text: refusal.Text, Mend: refusal.Mend}
+	switch {
+	case call.Session.Kind == coordination.KeySubagent:
+		told.Mend = "leave to who has started you what takes this tool, and say so: it needs an approved plan for its task that asks for the tool"
+	case t != nil && t.Status != coordination.StateInProgress:
+		told.Text += ", and task " + t.ID + " is " + t.Status
+		told.Mend = "have the task go on before you call it: task_status shows what it waits for"
+	case t == nil:
+		told.Mend = "begin a task with task_start, and submit a plan for it with plan_submit that has the tool in tools_requested"
+	}
+	return told, nil
+}
+
+// atWork is the task that a call is made for; nil if there is none. It is open, and that of the agent, or of who has started the sub-agent.
+func atWork(tx eventstore.Tx, call *tools.Call) (*task.Task, error) {
+	if call.TaskID != "" {
+		t, found, err := tasks.Load(tx, call.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		if found && !t.Terminal() {
+			if call.Session.Kind == coordination.KeySubagent {
+				return delegated(tx, call, t)
+			}
+			if t.Agent == call.AgentID {
+				return t, nil
+			}
+		}
+	}
+	if call.Session.Kind == coordination.KeySubagent {
+		return nil, nil
+	}
+	id, err := tasks.Active(tx, call.AgentID)
+	if id == "" || err != nil {
+		return nil, err
+	}
+	t, _, err := tasks.Load(tx, id)
+	return t, err
+}
+
+// delegated is the task of a sub-agent, if it is under way with what its owner has delegated to it; nil if it is not.
+func delegated(tx eventstore.Tx, call *tools.Call, t *task.Task) (*task.Task, error) {
+	all, err := tasks.DelegationsOf(tx, t.ID)
+	if err != nil || !slices.ContainsFunc(all, func(x task.Delegation) bool {
+		return x.ChildKey == call.SessionKey && x.From == t.Agent && x.EndedAt == 0
+	}) {
+		return nil, err
+	}
+	return t, nil
+}
