@@ -82,8 +82,13 @@ func (s *Server) showAgent(c echo.Context) error {
 		return notFound("Not found")
 	}
 	id, action, rest := parts[0], parts[1], parts[2:]
-	if action == "plans" && len(rest) == 0 {
-		return s.listPlans(c, id)
+	if len(rest) == 0 {
+		switch action {
+		case "plans":
+			return s.listPlans(c, id)
+		case "continuation":
+			return s.explainAgent(c, id)
+		}
 	}
 	return s.fromBoard(c, func(b board) (any, error) {
 		there, err := b.has(id)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	continuations "github.com/pronto-lab/openclawd/projections/continuation"
 	tasks "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -205,7 +206,9 @@ type teamMember struct {
 	CurrentTaskID       *string `json:"currentTaskId"`
 	LastHeartbeatMs     int64   `json:"lastHeartbeatMs"`     // when a task of its last changed; 0: never
 	Status              string  `json:"status"`              // active: a task is in progress; interrupted: one is, and none in progress; idle
-	ConsecutiveFailures int     `json:"consecutiveFailures"` // to have it go on with a task; nobody tries yet
+	ConsecutiveFailures int     `json:"consecutiveFailures"` // prompts to go on with a task, in a row, whose run has failed
+	LastFailureReason   string  `json:"lastFailureReason,omitempty"`
+	BackoffUntilMs      int64   `json:"backoffUntilMs,omitempty"` // before it is not prompted again
 	DerivedFromSeq      int64   `json:"derivedFromSeq"`
 }
 
@@ -215,6 +218,10 @@ const usualRole = "worker"
 func (b *logBoard) team() (*teamStateAnswer, error) {
 	members := make(map[string]teamMember, len(b.ids))
 	a := &teamStateAnswer{Version: json.RawMessage("1")}
+	cares, err := b.cares()
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range b.ids {
 		board := b.of(id)
 		m := teamMember{AgentID: id, Role: usualRole, LastHeartbeatMs: board.LastMs, Status: "idle", DerivedFromSeq: board.Seq}
@@ -230,10 +237,26 @@ func (b *logBoard) team() (*teamStateAnswer, error) {
 		case board.Counts[coordination.StateInterrupted] > 0:
 			m.Status = "interrupted"
 		}
+		if care := cares[id]; care != nil {
+			m.ConsecutiveFailures, m.LastFailureReason, m.BackoffUntilMs = care.Failures, care.Cause, care.BackoffUntil
+			m.DerivedFromSeq = max(m.DerivedFromSeq, care.Seq)
+		}
 		a.LastUpdatedMs = max(a.LastUpdatedMs, float64(board.LastMs))
 		members[id] = m
 	}
-	var err error
 	a.Agents, err = json.Marshal(members)
 	return a, err
+}
+
+// cares are how agents were kept going, by id.
+func (b *logBoard) cares() (map[string]*continuations.Row, error) {
+	rows, err := continuations.List(b.ctx, b.v.tx)
+	if err != nil {
+		return nil, err
+	}
+	cares := make(map[string]*continuations.Row, len(rows))
+	for i := range rows {
+		cares[rows[i].AgentID] = &rows[i]
+	}
+	return cares, nil
 }

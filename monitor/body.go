@@ -15,6 +15,14 @@ import (
 // readBody reads the JSON object that a request brings. Of several members with one name the last counts. What is not one JSON object in
 // UTF-8 is refused, and a body above maxBodyBytes without reading it all.
 func readBody(c echo.Context) (members map[string]any, err error) {
+	if members, err = readBodyIfAny(c); err == nil && members == nil {
+		err = invalidBody("send one JSON object")
+	}
+	return members, err
+}
+
+// readBodyIfAny is readBody for requests that need none: nil is one that brings nothing.
+func readBodyIfAny(c echo.Context) (members map[string]any, err error) {
 	r := c.Request()
 	if r.ContentLength > maxBodyBytes {
 		return nil, tooLarge()
@@ -29,7 +37,10 @@ func readBody(c echo.Context) (members map[string]any, err error) {
 	case !utf8.Valid(body):
 		return nil, invalidBody("send the JSON in UTF-8")
 	}
-	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
+	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 {
+		return nil, nil
+	}
+	if body[0] != '{' {
 		return nil, invalidBody("send one JSON object")
 	}
 	if err := json.Unmarshal(body, &members); err != nil {

@@ -87,6 +87,18 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/agents/nobody/history", 404},
 		{"/api/agents/nobody/blocked", 404},
 		{"/api/agents/nobody/plans", 404},
+		{"/api/agents/nobody/plans?limit=0", 400},
+		{"/api/agents/nobody/plans?min_seq=1000", 503},
+		{"/api/agents/eden/continuation", 409},
+		{"/api/agents/eden/continuation?min_seq=x", 400},
+		{"/api/continuation", 409},
+		{"/api/continuation?min_seq=x", 400},
+		{"/api/approvals", 200},
+		{"/api/approvals?agent=Eden&kind=plan&limit=1", 200},
+		{"/api/approvals?kind=letter", 400},
+		{"/api/approvals?kind=task,plan", 400},
+		{"/api/approvals?limit=0", 400},
+		{"/api/approvals?min_seq=1000", 503},
 		{"/api/team-state", 200},
 		{"/api/milestones", 502},
 		{"/api/milestones/m1", 502},
@@ -140,6 +152,8 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/approvals/x/approve", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/approvals/x/reject", 409)] = true
 	for path := range contract.document.Paths.Map() {
 		if !asked[path] {
 			t.Errorf("nothing asks for %s", path)

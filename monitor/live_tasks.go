@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor/push"
@@ -25,7 +26,14 @@ type StepNews struct {
 	StepCount     int                     `json:"stepCount"`
 }
 
-// taskNews tells of the tasks that agents keep here, each event once: that the task has changed, how its steps are by now, and that the agent
+// PlanNews is what is told of a plan.
+type PlanNews struct {
+	FileNews
+	PlanID string `json:"planId"`
+	Status string `json:"status"` // that the event has given it
+}
+
+// taskNews tells of the tasks that agents keep here, and of their plans, each event once: that the task has changed, how its steps are by now, and that the agent
 // has turned to it or from it. Where another gateway keeps the tasks, whoever watches its files tells it.
 func (v *view) taskNews(ctx context.Context, seqs []int64, events map[int64]*eventstore.Event) (news []push.Message, err error) {
 	if v.OwnTasks == nil {
@@ -34,7 +42,11 @@ func (v *view) taskNews(ctx context.Context, seqs []int64, events map[int64]*eve
 	read := map[string]*tasks.Row{}
 	for _, seq := range seqs {
 		e := events[seq]
-		if e == nil || e.Actor == eventstore.ActorImport || !ofTask(e.Type) {
+		if e == nil || e.Actor == eventstore.ActorImport {
+			continue
+		}
+		if !ofTask(e.Type) {
+			news = append(news, planNews(e)...)
 			continue
 		}
 		record := v.record(e)
@@ -50,6 +62,26 @@ func (v *view) taskNews(ctx context.Context, seqs []int64, events map[int64]*eve
 		}
 	}
 	return news, nil
+}
+
+// planNews words an event of a plan; of others it says nothing.
+func planNews(e *eventstore.Event) []push.Message {
+	_, id, of := strings.Cut(e.Stream, "/") // as coordination.PlanStream makes it
+	told := PlanNews{FileNews{"change", id + ".json"}, id, ""}
+	switch e.Type {
+	case coordination.TypePlanSubmitted:
+		told.Event, told.Status = "add", plan.Pending
+	case coordination.TypePlanApproved:
+		told.Status = plan.Approved
+	case coordination.TypePlanRejected:
+		told.Status = plan.Rejected
+	default:
+		of = false
+	}
+	if !of {
+		return nil
+	}
+	return []push.Message{{Type: "plan_update", AgentID: e.AgentID, Data: told}}
 }
 
 // ofTask reports whether events of a type lie in the stream of a task.

@@ -35,7 +35,7 @@ func (l *listener) told(t *testing.T, last int64, follow int) (list []string) {
 				left = follow
 			}
 			continue
-		case "task_update", "task_step_update", "agent_update":
+		case "task_update", "task_step_update", "agent_update", "plan_update":
 			list = append(list, fmt.Sprintf("%s %s %s %s", f.Type, f.AgentID, f.TaskID, f.Data))
 		}
 		left = max(left-1, -1)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/taskhub"
 	"github.com/pronto-lab/openclawd/monitor/push"
 	"github.com/pronto-lab/openclawd/projections/search"
 	"github.com/pronto-lab/openclawd/workspace"
@@ -64,6 +65,10 @@ type Options struct {
 	// Policy says what one agent may do with another, both by their ids; nil: nobody knows. Its errors are *NoAgentError, or are not told.
 	Policy func(from, to string) (Policy, error)
 
+	Approvals Approvals // nil: another gateway produces, and nothing is decided here
+	// Continuation says what would be done about an agent now so that it goes on with its tasks; nil: nobody is kept going here.
+	Continuation Explain
+
 	Operations Operations // what the program around the API tells operators
 
 	Push push.Options // bounds of /ws; Now, Logger and Version are those of the other answers
@@ -87,7 +92,7 @@ type Server struct {
 	settings atomic.Pointer[Settings]
 	echo     *echo.Echo
 	hub      *push.Hub
-	taskHub  *http.Client
+	taskHub  *taskhub.Client
 }
 
 // New returns a server that is ready to answer.
@@ -105,7 +110,8 @@ func New(opts Options) *Server {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, echo: echo.New(), taskHub: newTaskHubClient()}
+	s := &Server{opts: opts, echo: echo.New()}
+	s.taskHub = s.newTaskHub()
 	s.Configure(opts.Settings)
 	s.hub = newHub(opts)
 	s.echo.HTTPErrorHandler = s.refuse
@@ -155,6 +161,11 @@ func (s *Server) routes() []route {
 		{"", agentsPath + "/*/history", "GET /api/agents/:id/history", s.showAgent},
 		{"", agentsPath + "/*/blocked", "GET /api/agents/:id/blocked", s.showAgent},
 		{"", agentsPath + "/*/plans", "GET /api/agents/:id/plans", s.showAgent},
+		{"", agentsPath + "/*/continuation", "GET /api/agents/:id/continuation", s.showAgent},
+		{"", "/api/continuation", "GET /api/continuation", s.listContinuations},
+		{"", approvalsPath, "GET /api/approvals", s.listApprovals},
+		{http.MethodPost, approvalsPath + "/*" + approveTail, "POST /api/approvals/:id/approve", s.approve},
+		{http.MethodPost, approvalsPath + "/*" + rejectTail, "POST /api/approvals/:id/reject", s.reject},
 		{"", "/api/team-state", "GET /api/team-state", s.showTeamState},
 		{"", taskListPath, "GET /api/tasks", s.listAllTasks},
 		{"", taskListPath + "/*", "GET /api/tasks/:id", s.showAnyTask},

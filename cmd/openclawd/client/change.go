@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/monitor"
 )
 
 // RefusedError is what a server says instead of doing what it was asked for.
@@ -35,28 +37,54 @@ func (e *NoServerError) Hint() string {
 
 // ChangeWork has the server of the place resend or cancel an effect. It is on disk when ChangeWork returns. Errors are those of change.
 func (p *Place) ChangeWork(ctx context.Context, effectID, change string) error {
-	return p.change(ctx, "/api/work/"+url.PathEscape(effectID)+"/"+change, nil)
+	return p.change(ctx, "/api/work/"+url.PathEscape(effectID)+"/"+change, nil, nil)
 }
 
 // CancelFlow has the server of the place end a flow between agents, and says which ones that were. It is on disk when CancelFlow returns.
 // Errors are those of change.
 func (p *Place) CancelFlow(ctx context.Context, jobID string) (stopped []string, err error) {
 	var answer struct{ Stopped []string }
-	err = p.change(ctx, "/api/a2a/jobs/"+url.PathEscape(jobID)+"/cancel", &answer)
+	err = p.change(ctx, "/api/a2a/jobs/"+url.PathEscape(jobID)+"/cancel", nil, &answer)
 	return answer.Stopped, err
 }
 
 // RewriteTasks has the server of the place write the files of all tasks anew, and says how many files that were. Errors are those of change.
 func (p *Place) RewriteTasks(ctx context.Context) (written int, err error) {
 	var answer struct{ Written int }
-	err = p.change(ctx, "/api/tasks/rewrite", &answer)
+	err = p.change(ctx, "/api/tasks/rewrite", nil, &answer)
 	return answer.Written, err
 }
 
-// change posts to the server of the place, and reads its answer, which may be nil for none. The write token that is configured is shown to
+// Approve has the server of the place agree to a task or a plan for a person. It is on disk when Approve returns. Errors are those of change.
+func (p *Place) Approve(ctx context.Context, id, person string) (done monitor.Decided, err error) {
+	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/approve", decision{By: person}, &done)
+	return done, err
+}
+
+// Reject has it not agree. It is on disk when Reject returns. Errors are those of change.
+func (p *Place) Reject(ctx context.Context, id, person, reason string) (done monitor.Decided, err error) {
+	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/reject", decision{By: person, Reason: reason}, &done)
+	return done, err
+}
+
+// decision is what a person says to decide something.
+type decision struct {
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// change posts to the server of the place what said is in JSON, and reads its answer; either may be nil for none. The write token that is configured is shown to
 // the API that is named, or to a server that is ours (see GatewayDoor). Errors: *NoServerError, *RefusedError, *settings.Error for a token
 // that the server does not take.
-func (p *Place) change(ctx context.Context, path string, into any) error {
+func (p *Place) change(ctx context.Context, path string, said, into any) error {
+	var body io.Reader = http.NoBody
+	if said != nil {
+		text, err := json.Marshal(said)
+		if err != nil {
+			return fmt.Errorf("ask for %s: %w", path, err)
+		}
+		body = bytes.NewReader(text)
+	}
 	status, why := p.Status(ctx)
 	if status == nil {
 		return &NoServerError{why}
@@ -67,9 +95,12 @@ func (p *Place) change(ctx context.Context, path string, into any) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+reachableAt(p.API)+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+reachableAt(p.API)+path, body)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", p.API, err)
+	}
+	if said != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	if shown != "" {
 		request.Header.Set("X-Task-Monitor-Token", shown.Reveal())

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+func newContinuationExplain(p *process) *cobra.Command {
+	var a asking
+	cmd := &cobra.Command{
+		Use:   "explain AGENT",
+		Short: "Say what would be done now so that an agent goes on, why, and when that is looked at again",
+		Long: `Says what the server would do now so that an agent goes on with its tasks, with the prompt that it would send, and how it was kept going so
+far: failures and the pause after them, the last prompt, and what was done for each task. Asking changes nothing. Asks the running server;
+without one it reads the database and openclaw.json, and says so.
+
+Exit codes: 0 it could be said; 1 it could not, or the agent is not kept going; 78 the configuration cannot be used.`,
+		Example: "  openclawd continuation explain eden\n  openclawd continuation explain eden --state-dir ./team --json",
+		Args:    positional(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.explainContinuation(cmd.Context(), a, args[0]) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return p.completeConfigured(a.stateDir), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	a.addFlags(cmd)
+	return cmd
+}
+
+// explainedContinuation is the answer of continuation explain.
+type explainedContinuation struct {
+	Source string `json:"source"` // server, file
+	Note   string `json:"note,omitempty"`
+	monitor.ContinuationAnswer
+}
+
+func (p *process) explainContinuation(ctx context.Context, a asking, agent string) error {
+	place, err := p.place(a)
+	if err != nil {
+		return err
+	}
+	e := explainedContinuation{Source: "server"}
+	e.ContinuationAnswer, err = place.Continuation(ctx, agent)
+	if refused, ok := errors.AsType[*client.RefusedError](err); ok && refused.Why == "not_found" {
+		err = &notKeptError{agent}
+	}
+	if alone, ok := errors.AsType[*client.NoServerError](err); ok && a.api == "" {
+		e.Source, e.Note = "file", unserved(alone, place)
+		err = p.readContinuation(ctx, place, func(tx *sql.Tx, explain monitor.Explain) error {
+			explained, kept, err := explain(ctx, tx, agent)
+			if err == nil && !kept {
+				err = &notKeptError{agent}
+			}
+			e.ContinuationAnswer = monitor.ContinuationAnswerOf(&explained)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return output.JSON(p.stdout, e)
+	}
+	return p.writeExplained(&e)
+}
+
+// notKeptError says that an agent is none that is kept going.
+type notKeptError struct{ agent string }
+
+func (e *notKeptError) Error() string {
+	return fmt.Sprintf("there is no agent %q that may have tasks", e.agent)
+}
+func (e *notKeptError) Code() string { return "not_kept_going" }
+func (e *notKeptError) Hint() string { return "openclawd continuation lists those that may" }
+
+func (p *process) writeExplained(e *explainedContinuation) error {
+	if _, err := fmt.Fprintln(p.stdout, output.Printable(e.Explanation)+"\n"); err != nil {
+		return err
+	}
+	d, s := &e.Decision, &e.State
+	err := p.writePairs([][2]string{{"agent", e.AgentID}, {"now", string(d.Kind) + " (" + string(d.Reason) + ")"}, {"task", d.TaskID},
+		{"tells", d.To}, {"attempt", countOrNone(d.Attempt)}, {"failures", failuresOf(s)}, {"back-off", pauseIn(&e.ContinuationAnswer)},
+		{"last prompt", promptOf(s.LastPrompt)}, {"last run", lastRunOf(s.LastRun)}, {"restarted", timeOf(e.RestartedAt)},
+		{"looks again", looksAgain(&e.ContinuationAnswer)}})
+	if err != nil {
+		return err
+	}
+	if len(s.Tasks) > 0 {
+		rows := make([][]string, len(s.Tasks))
+		for i := range s.Tasks {
+			t := &s.Tasks[i]
+			prompted := ""
+			if t.PromptedAtMs > 0 {
+				prompted = output.Time(t.PromptedAtMs)
+			}
+			rows[i] = []string{t.TaskID, strconv.Itoa(t.Prompts), t.StepID, countOrNone(t.SameStep), prompted, countOrNone(t.Reminders)}
+		}
+		if err := p.writeBelow([]string{"TASK", "PROMPTS", "STEP", "AT THIS STEP", "LAST PROMPTED", "REMINDERS"}, rows); err != nil {
+			return err
+		}
+	}
+	if err := p.writeText("PROMPT", d.Prompt); err != nil || e.Note == "" {
+		return err
+	}
+	return p.writeText("NOTE", e.Note)
+}
+
+// failuresOf is how many prompts have failed, and why; "" for none.
+func failuresOf(s *monitor.CareAnswer) string {
+	if s.ConsecutiveFailures == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d in a row, the last one: %s", s.ConsecutiveFailures, s.Cause)
+}
+
+func pauseIn(c *monitor.ContinuationAnswer) string {
+	until := pauseOf(c)
+	if until == "" {
+		return ""
+	}
+	return "until " + until + ", in " + span(c.State.BackoffUntilMs-c.AtMs)
+}
+
+func promptOf(l *monitor.PromptAnswer) string {
+	if l == nil {
+		return ""
+	}
+	text := output.Time(l.AtMs) + ", " + string(l.Reason)
+	if l.TaskID != "" {
+		text += ", task " + l.TaskID
+	}
+	if l.RunID != "" {
+		text += ", run " + l.RunID
+	}
+	if !l.Over {
+		text += ", not over"
+	}
+	return text
+}
+
+func lastRunOf(l *monitor.LastRunAnswer) string {
+	if l == nil {
+		return ""
+	}
+	how := "did not end well"
+	switch {
+	case l.OK:
+		how = "ended well"
+	case l.BrokenOff:
+		how = "was broken off by a restart"
+	}
+	return output.Time(l.AtMs) + ", " + how + ", run " + l.RunID
+}

@@ -1,0 +1,32 @@
+package monitor
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination/task"
+)
+
+// approvalProblem gives the refusal of a decision its status. Its words are for agents: what they call task_id or plan_id is the id here.
+func approvalProblem(err error) error {
+	refused, ok := errors.AsType[*ApprovalError](err)
+	if !ok {
+		return err
+	}
+	p := &problem{Status: http.StatusConflict, Code: "conflict", Message: refused.Text, Field: refused.Field, Hint: refused.Mend}
+	if p.Field == "task_id" || p.Field == "plan_id" {
+		p.Field = "id"
+	}
+	switch {
+	case refused.Unknown:
+		p.Status, p.Code, p.Hint = http.StatusNotFound, "not_found", "GET "+approvalsPath+" lists what waits"
+	case strings.HasPrefix(refused.Reason, "invalid_"): // of tasks, plans and what says neither
+		p.Status, p.Code = http.StatusBadRequest, "invalid_parameter"
+	case refused.Reason == task.CodeState: // of plans too
+		p.Code = "wrong_state"
+	case refused.Reason == task.CodeNotAllowed: // likewise
+		p.Code = "not_allowed"
+	}
+	return p
+}

@@ -1,0 +1,217 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+// planned stores an event of a plan, at a minute after noon, and returns its seq.
+func (b *testBundle) planned(t testing.TB, typ string, minute float64, data coordination.Plan) int64 {
+	t.Helper()
+	text := jsonText(t, data)
+	r, err := b.db.Append(context.Background(), eventstore.StreamAppend{Stream: coordination.PlanStream(data.PlanID),
+		Events: []eventstore.NewEvent{eventstore.NewEvent{Type: typ, AgentID: data.AgentID, Actor: eventstore.ActorAgent, Data: text}.WithTS(int64(at(minute)))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Seq
+}
+
+// planID is the id of a plan that ends so.
+func planID(end string) string { return "plan_" + strings.Repeat("0", 20-len(end)) + end }
+
+func planOf(end, agent, task, title string) coordination.Plan {
+	return coordination.Plan{Context: ofTask(task, "ws_"+agent), PlanID: planID(end), AgentID: agent, Title: title, StepsCount: 2,
+		Steps: []string{"읽기", "쓰기"}, ToolsRequested: []string{"exec"}, SessionKey: "agent:" + agent + ":main"}
+}
+
+type approvalPage struct {
+	Approvals []monitor.Approval
+	Count, Total,
+	DerivedFromSeq, AsOfSeq int64
+	Decidable bool
+}
+
+func (p approvalPage) ids() (ids []string) {
+	for i := range p.Approvals {
+		ids = append(ids, p.Approvals[i].ID)
+	}
+	return ids
+}
+
+// What waits is listed from the log with all that somebody who decides has to know, what has waited for longest first; what is decided is not.
+func TestApprovalsListWhatWaits(t *testing.T) {
+	t.Parallel()
+	b, dir := withOwnTasks(t, func(o *monitor.Options) { o.Approvals = &decider{} })
+	contract := newContract(t, b)
+	contract.check(t, http.MethodGet, "/api/approvals", http.StatusOK)
+	if none := get[approvalPage](t, b, "/api/approvals", http.StatusOK); none.Approvals == nil || none.Total != 0 || !none.Decidable {
+		t.Errorf("nothing waits, and that is told as %+v", none)
+	}
+	b.ownTasks(t)
+	put(t, dir, "workspace-eden/plans/p.json", `{"id":"p","status":"pending"}`) // the log is the truth
+	seq := b.planned(t, coordination.TypePlanSubmitted, 1, planOf("1", "ruda", "task_r", "조사 계획"))
+	b.planned(t, coordination.TypePlanSubmitted, 2, planOf("2", "eden", "task_a", "로그인 계획"))
+	b.planned(t, coordination.TypePlanApproved, 3, coordination.Plan{Context: ofTask("task_a", "ws_eden"), PlanID: planID("2"), AgentID: "eden", DecidedBy: "ruda"})
+	got := get[approvalPage](t, b, "/api/approvals", http.StatusOK)
+	want := []monitor.Approval{
+		{ID: planID("1"), Kind: "plan", AgentID: "ruda", Title: "조사 계획", Steps: []string{"읽기", "쓰기"}, ToolsRequested: []string{"exec"}, TaskID: "task_r",
+			WorkSessionID: "ws_ruda", RequestedAt: stamp(1), RequestedAtMs: int64(at(1)), SessionKey: "agent:ruda:main", DerivedFromSeq: seq},
+		{ID: "task_d", Kind: "task", AgentID: "eden", Title: "허락이 필요한 일", Description: "허락이 필요한 일", TaskID: "task_d", WorkSessionID: "ws_eden",
+			Priority: "medium", RequestedAt: stamp(3), RequestedAtMs: int64(at(3)), SessionKey: "agent:eden:main",
+			DerivedFromSeq: 8},
+	}
+	if diff := cmp.Diff(want, got.Approvals); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got.Count != 2 || got.Total != 2 || got.DerivedFromSeq != seq || got.AsOfSeq != seq+2 || !got.Decidable {
+		t.Errorf("%+v, want two that speak up to %d", got, seq)
+	}
+	for query, want := range map[string][]string{"kind=task": {"task_d"}, "kind=plan": {planID("1")}, "agent=RUDA": {planID("1")}, "agent=seum": nil,
+		"limit=1": {planID("1")}, "agent=eden&kind=plan": nil} {
+		contract.check(t, http.MethodGet, "/api/approvals?"+query, http.StatusOK)
+		got := get[approvalPage](t, b, "/api/approvals?"+query, http.StatusOK)
+		if !slices.Equal(got.ids(), want) || query == "limit=1" && got.Total != 2 {
+			t.Errorf("%s: %q of %d, want %q", query, got.ids(), got.Total, want)
+		}
+	}
+}
+
+// Where another gateway produces, what waits is that of its files: it is shown, and cannot be decided.
+func TestApprovalsOfAnotherGatewayAreShown(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	task := "# Task: x\n\n## Metadata\n- **Status:** %s\n- **Priority:** high\n- **Created:** %s\n- **Work Session:** ws_1\n\n## Description\n배포\n\n## Steps\n- [ ] (s1) 하나\n"
+	put(t, state, "workspace-eden/tasks/task_a.md", fmt.Sprintf(task, "pending_approval", stamp(2)))
+	put(t, state, "workspace-eden/tasks/task_b.md", fmt.Sprintf(task, "in_progress", stamp(1)))
+	put(t, state, "workspace-seum/tasks/task_c.md", fmt.Sprintf(task, "pending_approval", stamp(1)))
+	put(t, state, "workspace-seum/plans/p.json", `{"id":"plan_p","agentId":"seum","taskId":"task_c","title":"계획","steps":["하나"],"status":"pending","submittedAt":"`+stamp(3)+`"}`)
+	put(t, state, "workspace-seum/plans/q.json", `{"id":"plan_q","agentId":"seum","status":"approved"}`)
+	put(t, state, "workspace-seum/plans/broken.json", `{`)
+	b := setup(t, inside(state))
+	b.planned(t, coordination.TypePlanSubmitted, 1, planOf("1", "ruda", "task_r", "not of that gateway"))
+	newContract(t, b).check(t, http.MethodGet, "/api/approvals", http.StatusOK)
+	got := get[struct {
+		approvalPage
+		Invalid []struct{ File string }
+	}](t, b, "/api/approvals", http.StatusOK)
+	if want := []string{"task_c", "task_a", "plan_p"}; !slices.Equal(got.ids(), want) || got.Decidable || got.DerivedFromSeq != 0 || len(got.Invalid) != 1 {
+		t.Fatalf("%+v, want %q", got, want)
+	}
+	want := []monitor.Approval{
+		{ID: "task_a", Kind: "task", AgentID: "eden", Title: "배포", Description: "배포", Steps: []string{"하나"}, TaskID: "task_a", WorkSessionID: "ws_1", Priority: "high",
+			RequestedAt: stamp(2), RequestedAtMs: int64(at(2))},
+		{ID: "plan_p", Kind: "plan", AgentID: "seum", Title: "계획", Steps: []string{"하나"}, TaskID: "task_c", RequestedAt: stamp(3), RequestedAtMs: int64(at(3))},
+	}
+	if diff := cmp.Diff(want, got.Approvals[1:]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, verb := range []string{"approve", "reject"} {
+		answer := b.from("127.0.0.1:1", http.MethodPost, "/api/approvals/task_a/"+verb, `{"reason":"r"}`)
+		if answer.Code != http.StatusConflict || !strings.Contains(answer.Body.String(), `"code":"decided_elsewhere"`) {
+			t.Errorf("%s: %d %s, want it refused", verb, answer.Code, answer.Body)
+		}
+	}
+}
+
+// decider notes what it is to decide, and answers as it is told to.
+type decider struct {
+	asked []string
+	says  monitor.Decided
+	err   error
+	ctx   error // why it was not to go on
+}
+
+func (d *decider) Approve(ctx context.Context, id, person string) (monitor.Decided, error) {
+	d.asked, d.ctx = append(d.asked, "approve "+id+" by "+person), ctx.Err()
+	return d.says, d.err
+}
+
+func (d *decider) Reject(ctx context.Context, id, person, reason string) (monitor.Decided, error) {
+	d.asked, d.ctx = append(d.asked, "reject "+id+" by "+person+": "+reason), ctx.Err()
+	return d.says, d.err
+}
+
+// A decision is asked for as it was said; why there is none is told with a status, a code and the field, in the words of this wire.
+func TestApprovalsAreDecided(t *testing.T) {
+	t.Parallel()
+	const near = "127.0.0.1:1"
+	says := monitor.Decided{ID: "task_d", Kind: "task", AgentID: "eden", TaskID: "task_d", Status: "in_progress", DecidedBy: "민수"}
+	refusing := func(reason, field string, unknown bool) error {
+		return &monitor.ApprovalError{Reason: reason, Field: field, Text: "it is so", Mend: "use plan_status", Unknown: unknown}
+	}
+	for name, c := range map[string]struct {
+		path, body string
+		err        error
+		asked      string
+		status     int
+		says       string
+	}{
+		"approve":             {"task_d/approve", `{"by":" 민수 "}`, nil, "approve task_d by 민수", 200, `{"ok":true,"id":"task_d","kind":"task","agentId":"eden","taskId":"task_d","status":"in_progress","decidedBy":"민수"}`},
+		"approve, by nobody":  {"task_d/approve", "", nil, "approve task_d by api", 200, `"ok":true`},
+		"approve, odd name":   {"task_d/approve", `{"by":7}`, nil, "approve task_d by api", 200, `"ok":true`},
+		"reject":              {"a%2Fb/reject", `{"reason":"너무 크다\n나눠라","by":"m"}`, nil, "reject a/b by m: 너무 크다\n나눠라", 200, `"ok":true`},
+		"an id like a route":  {"x/reject/approve", "{}", nil, "approve x/reject by api", 200, `"ok":true`},
+		"no reason":           {"task_d/reject", `{"by":"m"}`, nil, "", 400, `"code":"missing_field","field":"reason","hint":"`},
+		"a blank reason":      {"task_d/reject", `{"reason":" \n"}`, nil, "", 400, `"missing_field"`},
+		"no body":             {"task_d/reject", "", nil, "", 400, `"missing_field"`},
+		"not an object":       {"task_d/approve", "[]", nil, "", 400, `"invalid_body"`},
+		"a name of two lines": {"task_d/approve", `{"by":"a\nb"}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
+		"a name that turns":   {"task_d/approve", `{"by":"a\u202eb"}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
+		"a long name":         {"task_d/approve", `{"by":"` + strings.Repeat("가", 201) + `"}`, nil, "", 400, `"too_long"`},
+		"unknown":             {"x/approve", "", refusing("unknown_plan", "plan_id", true), "approve x by api", 404, `{"error":"it is so","code":"not_found","field":"id","hint":"GET /api/approvals lists what waits"}`},
+		"decided already":     {"x/approve", "", refusing("wrong_state", "plan_id", false), "approve x by api", 409, `{"error":"it is so","code":"wrong_state","field":"id","hint":"use plan_status"}`},
+		"not allowed":         {"x/approve", "", refusing("not_allowed", "", false), "approve x by api", 409, `"code":"not_allowed"`},
+		"another version":     {"x/approve", "", refusing("conflict", "version", false), "approve x by api", 409, `"code":"conflict","field":"version"`},
+		"a bad reason":        {"x/reject", `{"reason":"r"}`, refusing("invalid_plan", "reason", false), "reject x by api: r", 400, `"code":"invalid_parameter","field":"reason"`},
+		"the log is full":     {"x/approve", "", &eventstore.DiskFullError{Path: "secret", Err: errors.New("secret")}, "approve x by api", 507, `"disk_full"`},
+		"a defect":            {"x/approve", "", errors.New("secret"), "approve x by api", 500, `"internal"`},
+		"no id":               {"%20/approve", "", nil, "", 404, `"not_found"`},
+		"no text":             {"%ff/approve", "", nil, "", 400, `"field":"id"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &decider{says: says, err: c.err}
+			b := setup(t, func(o *monitor.Options) { o.Approvals = d })
+			answer := b.from(near, http.MethodPost, "/api/approvals/"+c.path, c.body)
+			if answer.Code != c.status || !strings.Contains(answer.Body.String(), c.says) || strings.Contains(answer.Body.String(), "secret") {
+				t.Errorf("%d %s, want %d with %s", answer.Code, answer.Body, c.status, c.says)
+			}
+			if got := strings.Join(d.asked, "; "); got != c.asked {
+				t.Errorf("asked %q, want %q", got, c.asked)
+			}
+			o := operation{http.MethodPost, "/api/approvals/{id}/" + c.path[strings.LastIndex(c.path, "/")+1:]}
+			newContract(t, b).held(t, o, c.status, answer)
+			if answer := b.from("192.0.2.7:1", http.MethodPost, "/api/approvals/x/approve", ""); answer.Code != http.StatusUnauthorized || len(d.asked) > 1 {
+				t.Errorf("from elsewhere: %d, asked %q", answer.Code, d.asked)
+			}
+		})
+	}
+}
+
+// Whoever decides and leaves has decided.
+func TestADecisionIsMadeThoughTheClientLeaves(t *testing.T) {
+	t.Parallel()
+	d := &decider{}
+	b := setup(t, func(o *monitor.Options) { o.Approvals = d })
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:3847/api/approvals/x/approve", http.NoBody)
+	r.RemoteAddr = "127.0.0.1:1"
+	b.monitor.Handler().ServeHTTP(httptest.NewRecorder(), r)
+	if len(d.asked) != 1 || d.ctx != nil {
+		t.Errorf("asked %q, and then: %v", d.asked, d.ctx)
+	}
+}
