@@ -109,6 +109,16 @@ func TestNoSummaryForWhoHasGoneOn(t *testing.T) {
 	idle.after(5*time.Minute).does(continuation.Continue, continuation.Idle)
 }
 
+// What began only after the restart was not broken off by it.
+func TestNoSummaryOfWhatBeganLater(t *testing.T) {
+	t.Parallel()
+	w := eden(t).restarts().after(time.Minute).starts("task_a", "one")
+	if d := w.next(); d.Kind == continuation.Restart {
+		t.Errorf("%+v", d)
+	}
+	w.after(3*time.Minute).does(continuation.Continue, continuation.Idle)
+}
+
 // What was picked and could not be told is told later.
 func TestBug34_APickThatFailsIsToldAgain(t *testing.T) {
 	t.Parallel()

@@ -195,6 +195,8 @@ func (p *prospect) restart() (Decision, bool) {
 		return Decision{}, false
 	case st.SummaryAt > 0 && at < st.SummaryAt+ms(SummaryPause), st.Prompt.At >= at, st.Ended.At >= at && !st.Ended.BrokenOff:
 		return Decision{}, false
+	case p.focus != nil && p.focus.ActiveAt >= at: // it was begun, or gone on with, since
+		return Decision{}, false
 	}
 	first := p.focus
 	if first == nil {

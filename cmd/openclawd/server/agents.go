@@ -20,12 +20,17 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	decide "github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/work"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/a2a"
 	agenttools "github.com/pronto-lab/openclawd/tools/agents"
+	"github.com/pronto-lab/openclawd/tools/approval"
+	"github.com/pronto-lab/openclawd/tools/continuation"
+	"github.com/pronto-lab/openclawd/tools/milestone"
+	"github.com/pronto-lab/openclawd/tools/plan"
 	sessiontools "github.com/pronto-lab/openclawd/tools/sessions"
 	"github.com/pronto-lab/openclawd/tools/spawn"
 	"github.com/pronto-lab/openclawd/tools/task"
@@ -37,19 +42,25 @@ const runDrainTime = 5 * time.Second
 // jobSlots is how many flows between agents are looked after at a time, and how many posts are under way: neither holds a run up.
 const jobSlots = 16
 
+// milestoneSlots is how many items of milestones follow their tasks at a time.
+const milestoneSlots = 4
+
 // agents are those who answer in sessions and write to each other, and what they need for it.
 type agents struct {
 	worker      *worker.Worker
 	runner      *runner.Runner
 	coordinator *a2a.Coordinator
+	executor    *continuation.Executor
+	office      *approval.Office
 	tools       *tools.Registry
 	transport   *http.Transport // to endpoints of models, whatever configuration is in force
+	restartedAt time.Time       // when this process began, if agents have worked here before; else zero
 	figures     *runFigures
 	logger      *slog.Logger
 }
 
 // openAgents puts together what answers in sessions. Where another gateway produces, nothing of it is there.
-func (p *Program) openAgents() error {
+func (p *Program) openAgents(ctx context.Context) error {
 	if p.opts.Follow {
 		return nil
 	}
@@ -63,16 +74,21 @@ func (p *Program) openAgents() error {
 		_, err := models.of(inForce()).Open(ref)
 		return err
 	}
-	desk := task.New(task.Options{Log: p.log, Spawner: laterSpawns{a}, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newTaskID})
+	desk := task.New(task.Options{Log: p.log, Spawner: laterSpawns{a}, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
+		Then: []task.Then{milestone.Follow, task.Tell(laterRuns{a})}})
+	plans := plan.New(plan.Options{Log: p.log, Runs: laterRuns{a}, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
+	a.office = &approval.Office{Tasks: desk, Plans: plans}
+	hub := p.newTaskHub()
 	a.coordinator = a2a.New(a2a.Options{
 		Log: p.log, Runs: laterRuns{a}, Config: inForce, CheckModel: checkModel, Tasks: desk,
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger,
 	})
 	subagents := spawn.Options{Log: p.log, Coordinator: a.coordinator, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
-	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: desk.Guard, Tools: slices.Concat(
+	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: guards(desk.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
-		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator)}, spawn.Tools(subagents), desk.Tools())})
+		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator), a2a.BroadcastTool(a.coordinator)}, spawn.Tools(subagents), desk.Tools(), plans.Tools(),
+		milestone.Tools(hub))})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}
@@ -84,8 +100,16 @@ func (p *Program) openAgents() error {
 	a.runner.Follow(a.figures.note)
 	a.worker = worker.New(worker.Options{
 		Log: p.log, Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
-		Drain:    runDrainTime,
-		Handlers: map[string]worker.Handler{work.KindRun: a.runner, work.KindJob: a.coordinator, spawn.CleanupKind: spawn.Cleanup(subagents)},
+		Drain: runDrainTime,
+		Handlers: map[string]worker.Handler{work.KindRun: a.runner, work.KindJob: a.coordinator, spawn.CleanupKind: spawn.Cleanup(subagents),
+			milestone.Kind: milestone.Sync(hub)},
+	})
+	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
+		return err
+	}
+	a.executor = continuation.New(continuation.Options{
+		Log: p.log, Runs: a.runner, Messages: a.coordinator, Tasks: desk, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString,
+		RestartedAt: a.restartedAt, Logger: p.opts.Logger.With("component", "continuation"),
 	})
 	p.agents = a
 	return nil
@@ -109,11 +133,25 @@ func (l laterSpawns) Spawn(ctx context.Context, r a2a.SpawnRequest) (a2a.SpawnRe
 	return l.agents.coordinator.Spawn(ctx, r)
 }
 
-// newTaskID is the id of a task that nobody has had.
-func newTaskID() string {
-	var id [10]byte
-	_, _ = crand.Read(id[:]) // never fails
-	return fmt.Sprintf("task_%x", id)
+// newID makes ids that nobody has had, of tasks or of plans: what they begin with, and 20 hexadecimal digits.
+func newID(prefix string) func() string {
+	return func() string {
+		var id [10]byte
+		_, _ = crand.Read(id[:]) // never fails
+		return fmt.Sprintf("%s%x", prefix, id)
+	}
+}
+
+// guards is the guard of tools that asks several, the first refusal first.
+func guards(all ...func(context.Context, *tools.Call, *tool.Spec) error) func(context.Context, *tools.Call, *tool.Spec) error {
+	return func(ctx context.Context, call *tools.Call, spec *tool.Spec) error {
+		for _, guard := range all {
+			if err := guard(ctx, call, spec); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // pools are the lanes of a configuration, in which a run that waits for another one's answer takes no place, and the pool of flows.
@@ -122,7 +160,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	for lane, n := range a.coordinator.Waiting() {
 		pools[lane] += n
 	}
-	pools[decide.PoolJobs] = jobSlots
+	pools[decide.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	return pools
 }
 

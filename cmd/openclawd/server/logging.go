@@ -13,7 +13,7 @@ import (
 
 // components are the parts of the program that log under a name of their own, in the attribute "component".
 func components() []string {
-	return []string{"agents", "backup", "config", "eventstore", "gateway", "http", "import", "mirror", "monitor", "overrides", "projections", "search", "tasks", "watch",
+	return []string{"agents", "backup", "config", "continuation", "eventstore", "gateway", "http", "import", "mirror", "monitor", "overrides", "projections", "search", "tasks", "watch",
 		"work", "workspaces"}
 }
 

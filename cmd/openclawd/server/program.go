@@ -150,7 +150,7 @@ func (p *Program) run(ctx context.Context) error {
 	}
 	p.backups = p.newBackups()
 	p.openSearch(ctx)
-	if err := p.openAgents(); err != nil {
+	if err := p.openAgents(ctx); err != nil {
 		return err
 	}
 	p.openTaskFiles(ctx)

@@ -19,6 +19,7 @@ func (p *Program) services() []service {
 		{"gateway", p.runGateway},
 		{"gateway token", p.followToken},
 		{"work", p.runWork},
+		{"continuation", p.keepGoing},
 		{"search", p.feedSearch},
 		{"follow", p.followLogs},
 		{"workspaces", p.watchWorkspaces},

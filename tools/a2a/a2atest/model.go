@@ -57,6 +57,7 @@ type Answer struct {
 	Calls      []Call
 	Status     int    // of HTTP, where it fails
 	RetryAfter string // seconds
+	Error      string // what it says then; default: the status
 }
 
 // Call is a call of a tool.
@@ -187,7 +188,7 @@ func (m *Model) write(w http.ResponseWriter, a Answer) {
 		if a.RetryAfter != "" {
 			w.Header().Set("Retry-After", a.RetryAfter)
 		}
-		http.Error(w, fmt.Sprintf(`{"error":{"message":"status %d"}}`, a.Status), a.Status)
+		http.Error(w, fmt.Sprintf(`{"error":{"message":%q}}`, cmp.Or(a.Error, fmt.Sprintf("status %d", a.Status))), a.Status)
 		return
 	}
 	delta := map[string]any{"role": "assistant", "content": a.Text}

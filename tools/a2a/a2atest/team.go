@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,12 +34,17 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 	flows "github.com/pronto-lab/openclawd/projections/a2a"
+	states "github.com/pronto-lab/openclawd/projections/continuation"
 	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/index"
 	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
+	tasks "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/projections/work"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/tools/continuation"
+	"github.com/pronto-lab/openclawd/tools/task"
 )
 
 // Patience is how long a test waits for what has to come; it is never waited for in vain.
@@ -59,6 +65,12 @@ func Definitions() []projections.Definition {
 		conversation.Routes(coordination.RulesV2)}
 }
 
+// Keeping are the projections that a team needs beside Definitions whose agents are kept going.
+func Keeping() []projections.Definition {
+	rules := coordination.RulesV2
+	return []projections.Definition{tasks.Definition(), states.Definition(), index.Definition(rules), conversation.Definition(rules)}
+}
+
 // Setting is what a test has of its own. Open and Empty are required, everything else has a default.
 type Setting struct {
 	Open  func(path string) (Store, error)
@@ -76,9 +88,15 @@ type Setting struct {
 	Tools    func(*Team) []tools.Tool              // beside sessions_send
 	Handlers func(*Team) map[string]worker.Handler // beside those of runs and flows
 	Jitter   float64                               // default: 1, which makes pauses short
-	Asleep   bool                                  // no worker yet
-	Logs     io.Writer                             // default: the test's own
-	Drain    time.Duration                         // how long what is under way may go on when the team is closed
+	Asleep   bool                                  // no worker yet, and nobody is kept going
+	Begin    time.Time                             // the clock stands still there until it is set forward; default: it goes
+
+	// KeepGoing gives agents tasks, with the tools for them, and keeps them going. Empty then has the tables of Keeping, too.
+	KeepGoing bool
+	ByHand    bool                    // they are kept going only when the test has the Executor Look
+	Then      func(*Team) []task.Then // what follows from changes of tasks, where there are any
+	Logs      io.Writer               // default: the test's own
+	Drain     time.Duration           // how long what is under way may go on when the team is closed
 }
 
 // Team is agents that answer, and write to each other.
@@ -92,13 +110,16 @@ type Team struct {
 	Clock  *Clock
 	Path   string // of the log
 
+	Desk     *task.Desk             // of tasks; nil without KeepGoing, as what follows
+	Executor *continuation.Executor // that keeps agents going
+
 	t    testing.TB
 	set  Setting
 	conf atomic.Pointer[config.Config]
 	own  *slog.Logger
 
 	forget  atomic.Bool
-	unleash func() // ends the worker
+	unleash func() // ends the worker, and who keeps agents going
 	close   func()
 }
 
@@ -121,7 +142,7 @@ func New(t testing.TB, set Setting) *Team {
 	if set.Models == "" {
 		model = NewModel(t, set.Answer)
 	}
-	return open(t, set, model, &Clock{})
+	return open(t, set, model, newClock(set.Begin), time.Time{})
 }
 
 func newLog(t testing.TB, empty func() ([]byte, error)) string {
@@ -137,13 +158,18 @@ func newLog(t testing.TB, empty func() ([]byte, error)) string {
 	return path
 }
 
-func open(t testing.TB, set Setting, model *Model, clock *Clock) *Team {
+// open opens a team. restartedAt is when, if there was another one before it.
+func open(t testing.TB, set Setting, model *Model, clock *Clock, restartedAt time.Time) *Team {
 	t.Helper()
 	log, err := set.Open(set.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projections.Start(t.Context(), log, append(Definitions(), set.Tables...), projections.Options{Rules: coordination.RulesV2}); err != nil {
+	tables := append(Definitions(), set.Tables...)
+	if set.KeepGoing {
+		tables = append(tables, Keeping()...)
+	}
+	if _, err := projections.Start(t.Context(), log, tables, projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(errors.Join(err, log.Close()))
 	}
 	team := &Team{Log: log, Model: model, Clock: clock, Path: set.Path, t: t, set: set, unleash: func() {},
@@ -157,8 +183,15 @@ func open(t testing.TB, set Setting, model *Model, clock *Clock) *Team {
 	if set.Tasks != nil {
 		options.Tasks = set.Tasks(team)
 	}
+	if set.KeepGoing {
+		team.keep(restartedAt)
+		options.Tasks = team.Desk
+	}
 	team.Coordinator = a2a.New(options)
 	list := []tools.Tool{a2a.SendTool(team.Coordinator)}
+	if set.KeepGoing {
+		list = append(list, team.Desk.Tools()...)
+	}
 	if set.Tools != nil {
 		list = append(list, set.Tools(team)...)
 	}
@@ -183,6 +216,33 @@ func open(t testing.TB, set Setting, model *Model, clock *Clock) *Team {
 		team.Wake()
 	}
 	return team
+}
+
+// keep makes the desk of tasks and who keeps agents going.
+func (team *Team) keep(restartedAt time.Time) {
+	var then []task.Then
+	if team.set.Then != nil {
+		then = team.set.Then(team)
+	}
+	team.Desk = task.New(task.Options{Log: team.Log, Spawner: laterCoordinator{team}, Now: team.Clock.Now, NewID: uuid.NewString, NewTaskID: newTaskID, Then: then})
+	team.Executor = continuation.New(continuation.Options{Log: team.Log, Runs: laterRuns{team}, Messages: laterCoordinator{team}, Tasks: team.Desk,
+		Config: team.conf.Load, Now: team.Clock.Now, NewID: uuid.NewString, RestartedAt: restartedAt, Logger: team.own})
+}
+
+func newTaskID() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }
+
+// Later asks the runner of a team, which is made after what asks it.
+func (team *Team) Later() continuation.Runs { return laterRuns{team} }
+
+// laterCoordinator asks the coordinator, which is made after the desk of tasks.
+type laterCoordinator struct{ team *Team }
+
+func (l laterCoordinator) Ask(tx eventstore.Tx, r a2a.Request, now time.Time) (a2a.Result, []eventstore.StreamAppend, error) {
+	return l.team.Coordinator.Ask(tx, r, now)
+}
+
+func (l laterCoordinator) Spawn(ctx context.Context, r a2a.SpawnRequest) (a2a.SpawnResult, error) {
+	return l.team.Coordinator.Spawn(ctx, r)
 }
 
 // laterRuns asks the runner, which is made after the coordinator.
@@ -274,12 +334,20 @@ func (team *Team) Wake() {
 	team.Worker = worker.New(worker.Options{Log: team.Log, Handlers: handlers, Pools: team.pools, Now: team.Clock.Now, Logger: team.own,
 		Drain: team.set.Drain, Jitter: func() float64 { return team.set.Jitter }})
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- team.Worker.Run(ctx) }()
+	services := []func(context.Context) error{team.Worker.Run}
+	if team.Executor != nil && !team.set.ByHand {
+		services = append(services, team.Executor.Run)
+	}
+	done := make(chan error, len(services))
+	for _, run := range services {
+		go func() { done <- run(ctx) }()
+	}
 	team.unleash = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil && !errors.Is(err, eventstore.ErrClosed) {
-			team.t.Errorf("worker: %v", err)
+		for range services {
+			if err := <-done; err != nil && !errors.Is(err, eventstore.ErrClosed) {
+				team.t.Errorf("a service of the team: %v", err)
+			}
 		}
 	})
 }
@@ -307,7 +375,7 @@ func (team *Team) Close() { team.close() }
 func (team *Team) Reopen() *Team {
 	team.t.Helper()
 	team.close()
-	return open(team.t, team.set, team.Model, team.Clock)
+	return open(team.t, team.set, team.Model, team.Clock, team.Clock.Now())
 }
 
 // Crash ends the team so that nothing of what is under way is written any more, and begins again with the same log, models and clock.
@@ -322,16 +390,35 @@ func (team *Team) Crash() *Team {
 // Configured are the ids of the agents.
 func (team *Team) Configured() []string { return slices.Clone(team.set.Agents) }
 
-// Clock is the time of day of a team: that of the machine, set forward by the test.
-type Clock struct{ ahead atomic.Int64 }
+// Clock is the time of day of a team: that of the machine, or one that stands still, set forward by the test.
+type Clock struct{ ahead, still atomic.Int64 }
+
+func newClock(begin time.Time) *Clock {
+	c := &Clock{}
+	if !begin.IsZero() {
+		c.still.Store(begin.UnixNano())
+	}
+	return c
+}
 
 // Now is the time.
-func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *Clock) Now() time.Time {
+	if still := c.still.Load(); still != 0 {
+		return time.Unix(0, still)
+	}
+	return time.Now().Add(time.Duration(c.ahead.Load()))
+}
 
 // Forward sets it forward. Nobody is told.
-func (c *Clock) Forward(d time.Duration) { c.ahead.Add(int64(d)) }
+func (c *Clock) Forward(d time.Duration) {
+	if c.still.Load() != 0 {
+		c.still.Add(int64(d))
+		return
+	}
+	c.ahead.Add(int64(d))
+}
 
-// Advance sets the clock forward, and has the worker look at it.
+// Advance sets the clock forward, and has the worker, and who keeps agents going, look at it.
 func (team *Team) Advance(d time.Duration) {
 	team.t.Helper()
 	team.Clock.Forward(d)

@@ -1,0 +1,196 @@
+package continuation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	decide "github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	sessions "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/tools/a2a"
+)
+
+const (
+	cause          = "continuation"    // of prompts
+	origin         = "unblock"         // of requests to unblock a task
+	internalSystem = "internal_system" // provenance of prompts
+)
+
+// join has the tasks that have no work session belong to one, and the task that may be picked go on in another one where its own is archived.
+func (x *Executor) join(tx eventstore.Tx, s *decide.Situation, now time.Time) (err error) {
+	at := now.UnixMilli()
+	if s.Pickable != nil {
+		if s.Renewed, err = x.o.Tasks.Renewed(tx, s.Pickable, at); err != nil {
+			return err
+		}
+		if err := x.joins(tx, s.Pickable, at); err != nil {
+			return err
+		}
+	}
+	for i := range s.Tasks {
+		if err := x.joins(tx, &s.Tasks[i], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Executor) joins(tx eventstore.Tx, t *task.Task, now int64) error {
+	if t.WorkSessionID != "" {
+		return nil
+	}
+	joined, err := x.o.Tasks.Joins(tx, t, now)
+	if joined != "" {
+		t.WorkSessionID = joined
+	}
+	return err
+}
+
+// performing is a decision on its way into the log.
+type performing struct {
+	x   *Executor
+	tx  eventstore.Tx
+	s   *decide.Situation
+	now time.Time
+}
+
+// perform gives what is appended for a decision: its events, and what it asks for. Errors are the log's.
+func (p *performing) perform(d *decide.Decision) ([]eventstore.StreamAppend, error) {
+	switch {
+	case d.Kind == decide.Ask:
+		return p.ask(d)
+	case d.Kind == decide.Reset:
+		return p.reset(d)
+	case d.Prompt == "" || d.To == "":
+		return p.happen(d.Events(p.s, ""))
+	}
+	return p.prompt(d)
+}
+
+// prompt has an agent run. Where that is refused, a lead is left out, for people are told anyway; the agent itself is left alone for a while.
+func (p *performing) prompt(d *decide.Decision) ([]eventstore.StreamAppend, error) {
+	queued, err := p.x.o.Runs.Ask(p.tx, p.run(d), p.now)
+	switch {
+	case err == nil:
+		return p.happen(d.Events(p.s, d.Key), queued...)
+	case !isRefused(err):
+		return nil, err
+	}
+	p.x.o.Logger.Warn("a prompt was refused", "agent", p.s.Agent, "to", d.To, "kind", string(d.Kind), "task", d.TaskID, "err", err)
+	if d.To == p.s.Agent {
+		return p.happen([]decide.Event{decide.Unsent(p.s, d, err.Error(), p.now.UnixMilli())})
+	}
+	d.To = ""
+	return p.happen(d.Events(p.s, ""))
+}
+
+// isRefused reports whether an error says that a run is not wanted, not that the log is in trouble.
+func isRefused(err error) bool {
+	return errors.As(err, new(*run.Refusal)) || errors.As(err, new(*run.Busy))
+}
+
+// run is the prompt of a decision. A restart that breaks it off is told of by the next one, so it is not repeated.
+func (p *performing) run(d *decide.Decision) run.Ask {
+	key := coordination.MainKey(strings.ToLower(d.To))
+	return run.Ask{Session: key, RunQueued: coordination.RunQueued{
+		Context: p.within(d.TaskID), RunID: d.Key, SessionKey: key.String(), Cause: cause, Message: d.Prompt, Provenance: internalSystem,
+		OnRestart: run.OnRestartReport, Deliver: d.Visible}}
+}
+
+// within is where what is asked for about a task belongs.
+func (p *performing) within(taskID string) coordination.Context {
+	c := coordination.Context{TaskID: taskID, EventRole: coordination.RoleOrchestration}
+	if t := p.task(taskID); t != nil {
+		c.WorkSessionID = t.WorkSessionID
+		if t == p.s.Pickable && p.s.Renewed != "" {
+			c.WorkSessionID, c.PreviousWorkSessionID = p.s.Renewed, t.WorkSessionID
+		}
+	}
+	return c
+}
+
+// task is one of those of the situation, nil if it is none.
+func (p *performing) task(id string) *task.Task {
+	if t := p.s.Pickable; t != nil && t.ID == id {
+		return t
+	}
+	for i := range p.s.Tasks {
+		if p.s.Tasks[i].ID == id {
+			return &p.s.Tasks[i]
+		}
+	}
+	return nil
+}
+
+// ask sends a request to unblock a task.
+func (p *performing) ask(d *decide.Decision) ([]eventstore.StreamAppend, error) {
+	in := p.within(d.TaskID)
+	result, sent, err := p.x.o.Messages.Ask(p.tx, a2a.Request{
+		From:   tool.Caller{AgentID: p.s.Agent, SessionKey: coordination.MainKey(p.s.Agent).String()},
+		Origin: origin, Key: d.Key, Target: coordination.MainKey(strings.ToLower(d.To)), Message: d.Prompt, TaskID: d.TaskID, WorkSessionID: in.WorkSessionID,
+		NoTurns: true, NoAnnounce: !d.Visible,
+	}, p.now)
+	if err != nil {
+		return nil, err
+	}
+	if why := refusalOf(&result); why != "" {
+		return p.happen([]decide.Event{decide.Undelivered(p.task(d.TaskID), d.To, why)}, sent...)
+	}
+	return p.happen(d.Events(p.s, result.JobID), sent...)
+}
+
+// refusalOf says why a message was not taken on, "" if it was.
+func refusalOf(r *a2a.Result) string {
+	switch {
+	case r.Duplicate:
+		return ""
+	case r.Error != "":
+		return r.Error
+	case r.JobID == "":
+		return r.Status
+	}
+	return ""
+}
+
+// reset has the main session of an agent start over.
+func (p *performing) reset(d *decide.Decision) ([]eventstore.StreamAppend, error) {
+	state, _, err := session.Load(p.tx, coordination.MainKey(p.s.Agent))
+	if err != nil {
+		return nil, err
+	}
+	by := sessions.Command{By: cause, NewID: p.x.o.NewID()}
+	decided, err := sessions.Reset(state, sessions.ResetCommand{Command: by})
+	if err != nil {
+		return nil, err
+	}
+	anew, err := session.Append(state, eventstore.ActorSystem, p.now.UnixMilli(), decided)
+	if err != nil {
+		return nil, err
+	}
+	return p.happen(d.Events(p.s, ""), anew...)
+}
+
+// happen appends what has happened to an agent and its tasks, and then what follows from it.
+func (p *performing) happen(events []decide.Event, follows ...eventstore.StreamAppend) (appends []eventstore.StreamAppend, err error) {
+	for _, e := range events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", e.Type, err)
+		}
+		stream := coordination.TaskStream(e.TaskID)
+		if e.TaskID == "" {
+			stream = coordination.StreamOf(&coordination.Record{Type: e.Type, AgentID: e.AgentID})
+		}
+		appends = append(appends, eventstore.StreamAppend{Stream: stream, Events: []eventstore.NewEvent{
+			eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: eventstore.ActorSystem, Data: data}.WithTS(p.now.UnixMilli())}})
+	}
+	return append(appends, follows...), nil
+}

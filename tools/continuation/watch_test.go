@@ -1,0 +1,58 @@
+package continuation
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// Each event that may change what is done about an agent has that one looked at, and what changes nothing has nobody looked at.
+func TestEventsMarkWhomTheyConcern(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		event eventstore.Event
+		want  string // agents, or all
+	}{
+		"the end of a run":         {eventstore.Event{Type: coordination.TypeRunEnded, AgentID: "Eden"}, "eden"},
+		"a failure of one":         {eventstore.Event{Type: coordination.TypeRunFailed, AgentID: "eden"}, "eden"},
+		"its beginning":            {eventstore.Event{Type: coordination.TypeRunStarted, AgentID: "eden"}, ""},
+		"a change of a task":       {eventstore.Event{Type: coordination.TypeTaskUpdated, AgentID: "eden"}, "eden"},
+		"a task for another one":   {eventstore.Event{Type: coordination.TypeTaskBacklogAdded, AgentID: "eden", Data: json.RawMessage(`{"assignee":"seum"}`)}, "eden seum"},
+		"the same, redacted":       {eventstore.Event{Type: coordination.TypeTaskBacklogAdded, AgentID: "eden"}, "all"},
+		"what others may wait for": {eventstore.Event{Type: coordination.TypeTaskCompleted, AgentID: "eden"}, "all"},
+		"a request":                {eventstore.Event{Type: coordination.TypeUnblockRequested, AgentID: "eden"}, "eden"},
+		"a zombie":                 {eventstore.Event{Type: coordination.TypeZombieAbandoned, AgentID: "eden"}, "eden"},
+		"a prompt":                 {eventstore.Event{Type: coordination.TypeContinuationSent, AgentID: "eden"}, "eden"},
+		"a reminder":               {eventstore.Event{Type: coordination.TypeResumeReminderSent, AgentID: "eden"}, "eden"},
+		"the end of a flow": {eventstore.Event{Type: coordination.TypeA2AJobFailed, AgentID: "seum",
+			Data: json.RawMessage(`{"jobId":"j","fromAgent":"eden","toAgent":"seum"}`)}, "eden"},
+		"another configuration": {eventstore.Event{Type: coordination.TypeConfigApplied}, "all"},
+		"what was imported":     {eventstore.Event{Type: coordination.TypeTaskUpdated, AgentID: "eden", Actor: eventstore.ActorImport}, ""},
+		"a message":             {eventstore.Event{Type: coordination.TypeSessionMessage, AgentID: "eden"}, ""},
+		"a plan":                {eventstore.Event{Type: coordination.TypePlanSubmitted, AgentID: "eden"}, ""},
+	} {
+		w := &watch{marked: map[string]bool{}}
+		w.mark(&row.event)
+		got := strings.Join(slices.Sorted(maps.Keys(w.marked)), " ")
+		if w.all {
+			got = "all"
+		}
+		if got != row.want && !(row.want == "all" && w.all) {
+			t.Errorf("%s marks %q, want %q", name, got, row.want)
+		}
+	}
+}
+
+func TestRetriesWaitLongerAndLonger(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{1: "1s", 2: "2s", 4: "8s", 7: "1m0s", 1_000: "1m0s"} {
+		if got := retryAfter(n).String(); got != want {
+			t.Errorf("after %d failures it is tried again after %s, want %s", n, got, want)
+		}
+	}
+}
