@@ -256,7 +256,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeContinuationComplete, Role: RoleOrchestration, Doc: "nothing is left to continue"},
 	{Type: TypeContinuationCompleted, Role: RoleOrchestration, Doc: "nothing is left to continue"},
 	{Type: TypeUnblockRequested, Role: RoleOrchestration, Doc: "somebody was asked to unblock a task"},
-	{Type: TypeUnblockFailed, Role: RoleOrchestration, Doc: "nobody could be asked to unblock a task"},
+	{Type: TypeUnblockFailed, Role: RoleOrchestration, Doc: "a request to unblock a task has not arrived, or nobody is asked any more"},
 	{Type: TypeResumeReminderSent, Role: RoleOrchestration, Doc: "a blocked agent was asked whether it can go on"},
 	{Type: TypeZombieAbandoned, Role: RoleOrchestration, Doc: "a task that nobody touched was taken away"},
 	{Type: TypePlanSubmitted, Role: RoleOrchestration, Doc: "a plan waits for approval"},

@@ -40,7 +40,7 @@ func TestBug21_TheCountOfReassignmentsSurvives(t *testing.T) {
 		s.task.Outcome != (task.Outcome{Kind: "interrupted", Reason: "nobody worked at it for 30 h"}) {
 		t.Errorf("%+v", s.task)
 	}
-	s.take(task.Resume(&s.task, s.by("eden"), "")) // B30: there is a way out
+	s.take(task.Resume(&s.task, s.by("eden"), ""))
 	if s.task.Status != "in_progress" || s.task.Outcome != (task.Outcome{}) || s.task.Backlog.Reassigned != 3 {
 		t.Errorf("%+v", s.task)
 	}
@@ -121,5 +121,22 @@ func TestBug26_CompletingAStepBeginsNoSecondOne(t *testing.T) {
 	s.take(task.Update(&s.task, task.UpdateAsk{Asked: s.by("eden"), Action: "complete_step", StepID: "s2"}))
 	if got := shape(s.task.Steps); got != "s1 done, s2 done, s3 in_progress" {
 		t.Error(got)
+	}
+}
+
+func TestBug30_WhatIsInterruptedHasAWayOut(t *testing.T) {
+	t.Parallel()
+	gone := in(t, coordination.StateInterrupted)
+	gone.take(task.Resume(&gone.task, gone.by(gone.task.Agent), ""))
+	if gone.task.Status != coordination.StateInProgress || gone.task.Outcome != (task.Outcome{}) {
+		t.Errorf("resumed: %+v", gone.task)
+	}
+	over := in(t, coordination.StateInterrupted)
+	over.take(task.Cancel(&over.task, over.by(over.task.Agent), "nobody wants it any more"))
+	if over.task.Status != coordination.StateCancelled || over.task.EndedAt == 0 {
+		t.Errorf("cancelled: %+v", over.task)
+	}
+	if !task.Terminal(coordination.StateAbandoned) { // a file that says so is not among the open ones
+		t.Error("an abandoned task is open")
 	}
 }
