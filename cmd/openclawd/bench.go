@@ -23,7 +23,7 @@ func newBench(p *process) *cobra.Command {
 	var b benching
 	long := "Measures openclawd against plain baselines in the same run, and says which goals it meets. Ratios hold across machines; figures do not.\n\n"
 	for _, m := range bench.Benchmarks() {
-		long += fmt.Sprintf("  %-8s %s\n", m.Name, m.Doc)
+		long += fmt.Sprintf("  %-13s %s\n", m.Name, m.Doc)
 	}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",

@@ -36,7 +36,8 @@ func newStatus(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say on one screen how everything stands",
-		Long: `Asks the running server. Where none answers, reads the database, and says so: what only a server knows is then missing.
+		Long: `Asks the running server. Where none answers, reads the database, and says so: what only a server knows is then missing. What waits for
+approval, and which agents are not prompted for now, it reads from the server's database in either case.
 
 Exit codes: 0 it could be said, whatever it is; 1 it could not.`,
 		Example: "  openclawd status\n  openclawd status --api 127.0.0.1:3847 --json",
@@ -52,6 +53,7 @@ type statusReport struct {
 	Source string `json:"source"` // server, file
 	Note   string `json:"note,omitempty"`
 	*monitor.Status
+	statusWaits
 }
 
 func (p *process) status(ctx context.Context, a asking) error {
@@ -67,6 +69,7 @@ func (p *process) status(ctx context.Context, a asking) error {
 			return err
 		}
 	}
+	report.statusWaits = p.readWaits(ctx, place.DB)
 	if a.asJSON {
 		return output.JSON(p.stdout, report)
 	}

@@ -34,6 +34,8 @@ func (p *process) writeStatus(r *statusReport) error {
 	add("work", "%s", workLine(&r.Work))
 	add("runs", "%s", runsLine(r.Work.Runs))
 	add("flows", "%s", flowsLine(r.Work.Jobs))
+	add("approvals", "%s", r.approvalsLine())
+	add("back-off", "%s", r.backoffLine())
 	add("tables", "%s", tablesLine(r.Projections))
 	if i := r.Importing; i != nil {
 		add("import", "%s of %s", output.Bytes(i.Bytes), output.Bytes(i.Total))

@@ -57,6 +57,7 @@ func Benchmarks() []Benchmark {
 		{"runs", "runs of agents through a model server: how many per second, what is lost beside the model's own time, what 10,000 waiting ones cost", runRuns},
 		{"a2a", "flows between agents through a model server: how many against what lanes and limits allow, what is lost beside the model's own time, what 10,000 waiting ones cost", runA2A},
 		{"tasks", "updates of the tasks of 64 agents at once against plain appends, and lists of open tasks beside 100,000 finished ones", runTasks},
+		{"continuation", "a look at an agent with 200 open tasks beside 100,000 finished ones, updates of tasks beside what keeps agents going, and how soon they go on", runContinuation},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
 	}

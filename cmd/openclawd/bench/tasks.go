@@ -88,7 +88,7 @@ type updatePart struct{ updated, plain float64 }
 
 // updatesOf is one round, and how many bytes an update says.
 func (b *bench) updatesOf(ctx context.Context, round int) (parts []updatePart, size float64, err error) {
-	o, err := b.openOffice(ctx, fmt.Sprintf("tasks-%d.db", round))
+	o, err := b.openOffice(ctx, fmt.Sprintf("tasks-%d.db", round), teamOf(clients))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -123,12 +123,12 @@ func (b *bench) updatesOf(ctx context.Context, round int) (parts []updatePart, s
 // measureLists compares lists of all open tasks in a log that has nothing else with those in one that has many finished tasks beside them.
 func (b *bench) measureLists(ctx context.Context) (_ Result, err error) {
 	n := b.tasksSizes()
-	alone, err := b.openOffice(ctx, "tasks-alone.db")
+	alone, err := b.openOffice(ctx, "tasks-alone.db", teamOf(clients))
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, alone.log.Close()) }()
-	beside, err := b.openOffice(ctx, "tasks-beside.db")
+	beside, err := b.openOffice(ctx, "tasks-beside.db", teamOf(clients))
 	if err != nil {
 		return Result{}, err
 	}
@@ -152,36 +152,45 @@ func (b *bench) measureLists(ctx context.Context) (_ Result, err error) {
 		"ones; baseline: without these; by turns, median of %d", openTasks, listAgents, n.finished, n.lists)), nil
 }
 
-// office is a log with the tools for tasks.
+// office is a log with the tools for tasks, and agents that use them.
 type office struct {
-	log   *sqlite.DB
-	tools *tools.Registry
-	begun atomic.Int64 // tasks, by the tools
-	calls atomic.Int64
-	turn  int // how often each agent has updated its task
+	log    *sqlite.DB
+	team   *config.Config
+	desk   *task.Desk
+	tools  *tools.Registry
+	logger *slog.Logger
+	begun  atomic.Int64 // tasks, by the tools
+	calls  atomic.Int64
+	turn   int // how often each agent has updated its task
 }
 
-func (b *bench) openOffice(ctx context.Context, name string) (*office, error) {
+// teamOf is the configuration of so many agents.
+func teamOf(agents int) *config.Config {
+	c := config.Default()
+	for i := range agents {
+		c.Agents = append(c.Agents, config.Agent{ID: taskAgent(i), Default: i == 0})
+	}
+	return c
+}
+
+func (b *bench) openOffice(ctx context.Context, name string, team *config.Config) (*office, error) {
 	log, _, err := openLog(ctx, filepath.Join(b.Dir, name))
 	if err != nil {
 		return nil, err
 	}
-	inForce := config.Default()
-	for i := range clients {
-		inForce.Agents = append(inForce.Agents, config.Agent{ID: taskAgent(i), Default: i == 0})
-	}
-	o := &office{log: log}
-	desk := task.New(task.Options{
+	o := &office{log: log, team: team, logger: slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	o.desk = task.New(task.Options{
 		Log: log, Now: time.Now, NewID: uuid.NewString,
 		NewTaskID: func() string { return taskID(o.begun.Add(1)) },
 	})
-	o.tools, err = tools.New(tools.Options{Config: func() *config.Config { return inForce }, Logger: slog.New(slog.NewTextHandler(b.Log, nil)),
-		Guard: desk.Guard, Tools: desk.Tools()})
+	o.tools, err = tools.New(tools.Options{Config: o.inForce, Logger: o.logger, Guard: o.desk.Guard, Tools: o.desk.Tools()})
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
 	return o, nil
 }
+
+func (o *office) inForce() *config.Config { return o.team }
 
 func taskAgent(i int) string { return fmt.Sprintf("agent-%d", i) }
 func taskID(n int64) string  { return fmt.Sprintf("task_%020x", n) }
@@ -210,7 +219,7 @@ func (o *office) begin(ctx context.Context) error {
 		steps[i] = map[string]any{"content": fmt.Sprintf("Part %d: see what becomes of the session store when two agents write at once, mend it, and say "+
 			"in the guide what changes.", i+1)}
 	}
-	for agent := range clients {
+	for agent := range o.team.Agents {
 		var answer struct{ StepsCount int }
 		if err := o.call(ctx, agent, "task_start", map[string]any{"description": "A task of ten steps", "steps": steps}, &answer); err != nil {
 			return err
@@ -224,10 +233,10 @@ func (o *office) begin(ctx context.Context) error {
 
 // update has all agents at once turn to one step after the other, and returns how many updates that were per second.
 func (o *office) update(ctx context.Context, each int) (float64, error) {
-	errs := make([]error, clients)
+	errs := make([]error, len(o.team.Agents))
 	var wg sync.WaitGroup
 	start := time.Now()
-	for agent := range clients {
+	for agent := range errs {
 		wg.Go(func() {
 			for i := o.turn; i < o.turn+each && errs[agent] == nil; i++ {
 				var answer struct{ ProgressCount int }
@@ -241,7 +250,7 @@ func (o *office) update(ctx context.Context, each int) (float64, error) {
 	wg.Wait()
 	took := time.Since(start)
 	o.turn += each
-	return float64(clients*each) / took.Seconds(), errors.Join(errs...)
+	return float64(len(errs)*each) / took.Seconds(), errors.Join(errs...)
 }
 
 // eventSize is how many bytes an update says.
@@ -254,11 +263,18 @@ func (o *office) eventSize(ctx context.Context) (size float64, err error) {
 
 // fill stores so many finished tasks, and between them those that a list shows. They are stored without the tools, as these would take long.
 func (o *office) fill(ctx context.Context, finished int) error {
-	const together = 100 // tasks
 	now := time.Now().UnixMilli()
+	return o.between(ctx, finished, now, func(n int) (eventstore.StreamAppend, error) {
+		t := taskOf(taskAgent(n%listAgents), n, now+int64(n))
+		return t.happens(t.started())
+	})
+}
+
+// between stores so many finished tasks, of the same agents by turns, and between them those that are open: the nth is as open says.
+func (o *office) between(ctx context.Context, finished int, now int64, open func(n int) (eventstore.StreamAppend, error)) error {
+	const together = 100 // tasks
 	var appends []eventstore.StreamAppend
-	put := func(n int, over bool) error {
-		a, err := storedTask(n, now, over)
+	put := func(a eventstore.StreamAppend, err error) error {
 		if err != nil {
 			return err
 		}
@@ -270,13 +286,15 @@ func (o *office) fill(ctx context.Context, finished int) error {
 		appends = appends[:0]
 		return err
 	}
-	for open := range openTasks {
-		for n := finished * open / openTasks; n < finished*(open+1)/openTasks; n++ {
-			if err := put(openTasks+n, true); err != nil {
+	whose := min(listAgents, len(o.team.Agents))
+	for n := range openTasks {
+		for i := finished * n / openTasks; i < finished*(n+1)/openTasks; i++ {
+			t := taskOf(taskAgent(i%whose), openTasks+i, now+int64(openTasks+i))
+			if err := put(t.happens(t.started(), t.completed())); err != nil {
 				return err
 			}
 		}
-		if err := put(open, false); err != nil {
+		if err := put(open(n)); err != nil {
 			return err
 		}
 	}
@@ -287,23 +305,44 @@ func (o *office) fill(ctx context.Context, finished int) error {
 	return err
 }
 
-// storedTask is the events of the nth task, which is over or not.
-func storedTask(n int, now int64, over bool) (eventstore.StreamAppend, error) {
-	agent := taskAgent(n % listAgents)
+// storedTask is a task that is stored without the tools.
+type storedTask struct {
+	n     int
+	in    coordination.Context
+	agent string
+	at    int64 // ms since 1970
+}
+
+// taskOf is the nth task of a log.
+func taskOf(agent string, n int, at int64) *storedTask {
 	in := coordination.Context{TaskID: taskID(int64(n)), WorkSessionID: fmt.Sprintf("ws_%d", n/5), EventRole: coordination.RoleOrchestration}
-	list := []any{coordination.TaskStarted{Context: in, Priority: "medium", Description: fmt.Sprintf("Task %d of a team", n), Progress: "Task started",
-		Steps: []coordination.TaskStep{{ID: "s1", Content: "The first step", Status: "in_progress", Order: 1}}}}
-	types := []string{coordination.TypeTaskStarted}
-	if over {
-		list, types = append(list, coordination.TaskState{Context: in, Progress: "Task completed"}), append(types, coordination.TypeTaskCompleted)
-	}
-	a := eventstore.StreamAppend{Stream: coordination.TaskStream(in.TaskID)}
-	for i, said := range list {
-		data, err := json.Marshal(said)
+	return &storedTask{n, in, agent, at}
+}
+
+// said is what an event says.
+type said struct {
+	typ  string
+	data any
+}
+
+func (t *storedTask) started() said {
+	return said{coordination.TypeTaskStarted, coordination.TaskStarted{Context: t.in, Priority: "medium", Description: fmt.Sprintf("Task %d of a team", t.n),
+		Progress: "Task started", Steps: []coordination.TaskStep{{ID: "s1", Content: "The first step", Status: "in_progress", Order: 1}}}}
+}
+
+func (t *storedTask) completed() said {
+	return said{coordination.TypeTaskCompleted, coordination.TaskState{Context: t.in, Progress: "Task completed"}}
+}
+
+// happens is the events of the task, in order.
+func (t *storedTask) happens(list ...said) (eventstore.StreamAppend, error) {
+	a := eventstore.StreamAppend{Stream: coordination.TaskStream(t.in.TaskID)}
+	for _, s := range list {
+		data, err := json.Marshal(s.data)
 		if err != nil {
 			return a, err
 		}
-		a.Events = append(a.Events, eventstore.NewEvent{Type: types[i], AgentID: agent, TS: now + int64(n), Data: data, Actor: eventstore.ActorAgent})
+		a.Events = append(a.Events, eventstore.NewEvent{Type: s.typ, AgentID: t.agent, TS: t.at, Data: data, Actor: eventstore.ActorAgent})
 	}
 	return a, nil
 }

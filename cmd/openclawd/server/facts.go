@@ -46,6 +46,7 @@ type facts struct {
 	heads     []work.Head
 	runs      map[run.State]int64
 	flows     flowFacts
+	going     *goingFacts    // nil: another gateway keeps agents going, or the rows cannot be read
 	capacity  map[string]int // of the pools of the configuration
 	agents    *agentFacts    // nil: none answer here
 	backup    backup.State
@@ -98,7 +99,11 @@ func (f *facts) read(ctx context.Context, tx *sql.Tx) (err error) {
 	if f.runs, err = runs.Count(ctx, tx); err != nil {
 		return err
 	}
-	return f.flows.read(ctx, tx)
+	if err := f.flows.read(ctx, tx); err != nil || f.following {
+		return err
+	}
+	f.going, err = readGoing(ctx, tx, f.at)
+	return err
 }
 
 // Bounds beyond which something is a reason not to be ready.

@@ -84,6 +84,8 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		flows: flowFacts{tallies: []flows.Tally{{Kind: "send", Phase: "dispatching", Flows: 5}, {Kind: "send", Phase: "waiting", Flows: 2}, {Kind: "send", Phase: "turn", Flows: 1},
 			{Kind: "spawn", Phase: "waiting", Flows: 4}, {Kind: "send", Phase: "over", Outcome: "blocked", Flows: 6}}, throttled: 7, permitless: 6},
 		runs: map[run.State]int64{run.OK: 7, run.Queued: 3},
+		going: &goingFacts{pausing: 13, told: 14, happened: map[string]int64{"continuation.sent": 15, "zombie.abandoned": 16},
+			approvals: map[string]waits{"plan": {17, now.Add(-time.Minute).UnixMilli()}}},
 		gateway: &gatewayFacts{stats: wire.Stats{Clients: 21, Accepted: 22, Requests: 23, InFlight: 24, Events: 25, Skipped: 26, Slow: 27, Silent: 28,
 			QueuedBytes: 29, Refused: map[string]int64{"auth": 30}, Failures: map[string]int64{"INVALID_REQUEST": 31}}}}
 	registry := prometheus.NewPedanticRegistry()
@@ -113,6 +115,9 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		"work_waiting/a2a": 3, "work_oldest_wait_seconds/a2a": 2, "a2a_flows_open/send/dispatching": 5, "a2a_flows_open/spawn/waiting": 4,
 		"a2a_flows_open/spawn/posting": 0, "a2a_flows_total/send/blocked": 6, "a2a_permits_in_use": 3, "a2a_throttled_total": 7, "a2a_permit_timeouts_total": 6,
 		"runs_total/ok": 7, "runs_total/error": 0, "runs_open/queued": 3,
+		"continuation_agents_backoff": 13, "tasks_blocked_told": 14, "continuation_events_total/continuation.sent": 15,
+		"continuation_events_total/zombie.abandoned": 16, "continuation_events_total/unblock.failed": 0, "approvals_waiting/plan": 17,
+		"approvals_waiting/task": 0, "approvals_oldest_wait_seconds/plan": 60, "approvals_oldest_wait_seconds/task": 0,
 		"config_valid": 1, "ready": 0, "ws_clients": 0, "ws_slow_closes_total": 0,
 		"gateway_up": 1, "gateway_clients": 21, "gateway_connections_total": 22, "gateway_requests_total": 23, "gateway_running_requests": 24,
 		"gateway_events_total": 25, "gateway_skipped_frames_total": 26, "gateway_slow_closes_total": 27, "gateway_silent_closes_total": 28,

@@ -58,6 +58,7 @@ func newFigures(take func() *facts) *figures {
 	c.addGateway()
 	c.addWork()
 	c.addFlows()
+	c.addGoing()
 	c.addAgents()
 	return c
 }

@@ -167,17 +167,13 @@ func (team *Team) Runs() (list []run.Result) {
 	return list
 }
 
-// maxEvents is how many events of a log a test reads.
-const maxEvents = 100_000
+// page is how many events of a log are read at a time.
+const page = 1_000
 
 // Events are the events of some types, or of all, in the order of the log. A type that ends with a dot stands for all that begin with it.
 func (team *Team) Events(types ...string) (list []eventstore.Event) {
 	team.t.Helper()
-	all, err := team.Log.Read(context.WithoutCancel(team.t.Context()), 0, maxEvents)
-	if err != nil {
-		team.t.Fatal(err)
-	}
-	for _, e := range all {
+	for _, e := range team.all() {
 		if len(types) == 0 || slices.ContainsFunc(types, func(typ string) bool {
 			return typ == e.Type || strings.HasSuffix(typ, ".") && strings.HasPrefix(e.Type, typ)
 		}) {
@@ -185,6 +181,21 @@ func (team *Team) Events(types ...string) (list []eventstore.Event) {
 		}
 	}
 	return list
+}
+
+// all are the events of the log, in its order.
+func (team *Team) all() (list []eventstore.Event) {
+	team.t.Helper()
+	for after := int64(0); ; after = list[len(list)-1].Seq {
+		some, err := team.Log.Read(context.WithoutCancel(team.t.Context()), after, page)
+		if err != nil {
+			team.t.Fatal(err)
+		}
+		list = append(list, some...)
+		if len(some) < page {
+			return list
+		}
+	}
 }
 
 // Types are the types of what has happened between agents and in runs, in the order of the log.

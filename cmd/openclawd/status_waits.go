@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/projections/continuation"
+)
+
+// statusWaits is what waits for people, and which agents wait for themselves. It is read from the database, as openclawd approvals has it.
+type statusWaits struct {
+	Approvals *approvalsState `json:"approvals,omitempty"`
+	Backoff   []agentBackoff  `json:"backoff,omitempty"` // agents that are not prompted, because prompts to them have failed, by id
+	Unread    string          `json:"unread,omitempty"`  // why these are missing, where the database is none of this machine, or cannot be read
+}
+
+// approvalsState is how much waits for somebody to agree to it.
+type approvalsState struct {
+	Tasks    int   `json:"tasks"`
+	Plans    int   `json:"plans"`
+	OldestMs int64 `json:"oldestMs,omitempty"` // how long the first has waited; absent: nobody knows
+}
+
+// agentBackoff is the pause of an agent.
+type agentBackoff struct {
+	AgentID             string `json:"agentId"`
+	Cause               string `json:"cause"` // of the last failure
+	ConsecutiveFailures int    `json:"consecutiveFailures"`
+	BackoffUntilMs      int64  `json:"backoffUntilMs"` // ms since 1970
+}
+
+// readWaits reads the database at a path. It is that of the server where one has answered.
+func (p *process) readWaits(ctx context.Context, path string) (w statusWaits) {
+	log, err := p.openToRead(ctx, path)
+	if err != nil {
+		return statusWaits{Unread: err.Error()}
+	}
+	defer log.Close()
+	if err := log.View(ctx, func(tx *sql.Tx) error { return w.read(ctx, tx, p.now()) }); err != nil {
+		return statusWaits{Unread: err.Error()}
+	}
+	return w
+}
+
+func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, now time.Time) error {
+	list, err := monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{})
+	if err != nil {
+		return err
+	}
+	w.Approvals = &approvalsState{}
+	for i := range list {
+		if list[i].Kind == monitor.ApprovalOfPlan {
+			w.Approvals.Plans++
+		} else {
+			w.Approvals.Tasks++
+		}
+		if at := list[i].RequestedAtMs; at > 0 {
+			w.Approvals.OldestMs = max(w.Approvals.OldestMs, now.UnixMilli()-at)
+		}
+	}
+	agents, err := continuation.List(ctx, tx)
+	for i := range agents {
+		if a := &agents[i]; a.BackoffUntil > now.UnixMilli() {
+			w.Backoff = append(w.Backoff, agentBackoff{a.AgentID, a.Cause, a.Failures, a.BackoffUntil})
+		}
+	}
+	return err
+}
+
+// approvalsLine says what waits, for how long, and how to see more.
+func (w *statusWaits) approvalsLine() string {
+	a := w.Approvals
+	switch {
+	case a == nil:
+		return "unknown: " + w.Unread
+	case a.Tasks+a.Plans == 0:
+		return "nothing waits"
+	}
+	var parts []string
+	if a.Tasks > 0 {
+		parts = append(parts, output.Count(int64(a.Tasks), "task"))
+	}
+	if a.Plans > 0 {
+		parts = append(parts, output.Count(int64(a.Plans), "plan"))
+	}
+	line := strings.Join(parts, " and ") + " to decide"
+	if a.OldestMs > 0 {
+		line += ", the first for " + span(a.OldestMs)
+	}
+	return line + " (openclawd approvals)"
+}
+
+// backoffLine names agents that are not prompted for now, as many as a line has room for.
+func (w *statusWaits) backoffLine() string {
+	const named = 3
+	switch {
+	case w.Approvals == nil:
+		return "unknown: " + w.Unread
+	case len(w.Backoff) == 0:
+		return "no agent"
+	}
+	var parts []string
+	for i := range w.Backoff[:min(len(w.Backoff), named)] {
+		b := &w.Backoff[i]
+		parts = append(parts, fmt.Sprintf("%s until %s (%s)", b.AgentID, output.Time(b.BackoffUntilMs), b.Cause))
+	}
+	if more := len(w.Backoff) - named; more > 0 {
+		parts = append(parts, output.Thousands(int64(more))+" more")
+	}
+	return strings.Join(parts, ", ") + "; openclawd continuation explain AGENT tells more"
+}

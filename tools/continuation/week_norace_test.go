@@ -1,0 +1,13 @@
+//go:build !race
+
+package continuation_test
+
+// How much happens in the simulated week.
+const (
+	weekDays     = 7
+	weekAgents   = 11
+	weekTasks    = 200
+	weekDrops    = 2 // of weekTasks, early ones that nobody ever works at
+	weekChats    = 40
+	weekRestarts = 20
+)

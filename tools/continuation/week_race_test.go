@@ -1,0 +1,13 @@
+//go:build race
+
+package continuation_test
+
+// How much happens in the simulated week.
+const (
+	weekDays     = 1
+	weekAgents   = 4
+	weekTasks    = 30
+	weekDrops    = 1 // of weekTasks, early ones that nobody ever works at
+	weekChats    = 6
+	weekRestarts = 4
+)
