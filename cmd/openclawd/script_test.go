@@ -22,6 +22,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/migrations"
 	"github.com/pronto-lab/openclawd/testdata/sample"
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 //	get PATH                   GET $API$PATH; the body is stdout
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
 //	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
+//	leave DIR                  have nobody keep the agents of DIR, a copy of the sample, going with the tasks that lie there
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -53,7 +55,7 @@ func TestScripts(t *testing.T) {
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema,
+			"exits": exits, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "leave": leave,
 		},
 	})
 }
@@ -80,6 +82,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+func leave(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: leave DIR")
+	}
+	path := filepath.Join(ts.MkAbs(args[0]), settings.FileName)
+	const before = `"defaults": {`
+	text := ts.ReadFile(path)
+	if strings.Count(text, before) != 1 {
+		ts.Fatalf("%s has no %s", path, before)
+	}
+	ts.Check(os.WriteFile(path, []byte(strings.Replace(text, before, before+`"taskContinuation": {"enabled": false}, `, 1)), 0o600))
 }
 
 // running is the one server that a script may run at a time.

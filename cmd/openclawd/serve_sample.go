@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pronto-lab/openclawd/agent/llm/scripted"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
-	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
@@ -52,10 +52,10 @@ func (h *sampleHome) fill(shift time.Duration) error {
 	})
 }
 
-// settle makes the configuration that of the sample's own place: workspaces are in its directory, and who answers needs no key.
+// settle makes the configuration that of the sample's own place: workspaces are in its directory, and who answers needs no key and plays along.
 func settle(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte(`"~/.openclaw/`), []byte(`"`))
-	return bytes.Replace(text, []byte(`"model": "x"`), []byte(`"model": "`+config.ScriptedModel+`"`), 1)
+	return bytes.Replace(text, []byte(`"model": "x"`), []byte(`"model": "`+scripted.ID+"/"+scripted.Player+`"`), 1)
 }
 
 func (h *sampleHome) remove() error { return os.RemoveAll(h.dir) }

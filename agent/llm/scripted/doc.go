@@ -19,20 +19,22 @@
 // user, unless said otherwise:
 //
 //	contains  one of these texts, whatever their capitals
-//	matches   a regular expression of Go; its groups are {{1}}, {{2}}, ...
+//	matches   a regular expression of Go; its groups are {{1}}, {{2}}, ..., and those with a name, (?P<city>\w+), {{city}} too
 //	agent     the id of the agent that asks
 //	model     the model that is asked
 //	offers    a tool that may be called
 //	after     who spoke last: user (default), tool, or any
 //	tool      the tool that spoke last; goes with after
+//	result    a regular expression of Go, of what that tool said; goes with after
 //	turn      which message of the user it is, from 1
 //	step      how often the model has answered that message, from 1
 //	attempt   how often this is asked, from 1
 //
 // An answer has these parts, all of them optional:
 //
-//	text       {{message}}, {{agent}}, {{model}}, {{turn}}, {{tool}}, {{result}} and groups are put in; {{result.agents.id}} is what stands
-//	           there in a result that is JSON, in lines of its own if it leads through a list, and all of the result if there is nothing
+//	text       {{message}}, {{agent}}, {{model}}, {{turn}}, {{tool}}, {{result}} and the groups of matches are put in; {{result.agents.id}} is
+//	           what stands there in a result that is JSON, in lines of its own if it leads through a list, and all of the result if there is
+//	           nothing; other words in such brackets stay as they are; at most 1 MiB comes of it, the rest is cut off
 //	chunk      characters that are streamed at once; default: a word
 //	wait       time before the first one
 //	delay      time between two

@@ -3,6 +3,7 @@ package scripted
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,10 @@ import (
 
 // ID is what the provider is called in references to models.
 const ID = "scripted"
+
+// Player is the model as which the script that is part of the program does what prompts to go on with tasks ask for, the way an agent would, so
+// that there is something to see. As any other model it does not: nobody wants tasks to be over of which nothing was done.
+const Player = "sample"
 
 // Provider answers by a script. It may be used by many goroutines.
 type Provider struct {
@@ -49,15 +54,15 @@ func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm
 	}
 	s := situationOf(r)
 	for i := range p.script.rules {
-		if groups, ok := p.script.rules[i].when.holds(s); ok {
-			return p.say(ctx, &p.script.rules[i].answer, s, groups, stream)
+		if found, ok := p.script.rules[i].when.holds(s); ok {
+			return p.say(ctx, &p.script.rules[i].answer, s, found, stream)
 		}
 	}
 	return nil, &llm.Error{Class: llm.Rejected, Provider: ID, Model: r.Model, Message: "no rule of the script answers this; add one without conditions at its end"}
 }
 
-func (p *Provider) say(ctx context.Context, a *answer, s *situation, groups []string, stream func(llm.Chunk)) (*llm.Answer, error) {
-	text := s.fill(a.text, groups, false)
+func (p *Provider) say(ctx context.Context, a *answer, s *situation, found groups, stream func(llm.Chunk)) (*llm.Answer, error) {
+	text := s.fill(a.text, found, false)
 	said := 0
 	fails := func() bool { return a.fault != nil && said >= a.fault.after }
 	for i, chunk := range chunks(text, a.chunk) {
@@ -86,7 +91,7 @@ func (p *Provider) say(ctx context.Context, a *answer, s *situation, groups []st
 	for i, call := range a.toolCalls {
 		id := fmt.Sprintf("call_%d_%d", len(s.request.Messages), i)
 		stream(llm.Chunk{ToolCall: &llm.ToolStart{ID: id, Name: call.name}})
-		whole.ToolCalls = append(whole.ToolCalls, llm.NewToolCall(id, call.name, s.fill(call.arguments, groups, !call.raw)))
+		whole.ToolCalls = append(whole.ToolCalls, llm.NewToolCall(id, call.name, s.fill(call.arguments, found, !call.raw)))
 		whole.StopReason = llm.ToolUse
 	}
 	if a.stop != "" {
@@ -158,13 +163,17 @@ func situationOf(r *llm.Request) *situation {
 // afterAny says that it does not matter who spoke last.
 const afterAny = "any"
 
-func (w *when) holds(s *situation) (groups []string, ok bool) {
+// groups are what matches has found, each with its place, in the form of strings.NewReplacer's arguments.
+type groups []string
+
+func (w *when) holds(s *situation) (found groups, ok bool) {
 	r := s.request
 	switch {
 	case w.after != afterAny && w.after != string(s.last.Role),
 		w.agent != "" && !strings.EqualFold(w.agent, r.Agent),
 		w.model != "" && w.model != r.Model,
 		w.tool != "" && (s.last.Role != llm.ToolRole || w.tool != s.tool),
+		w.result != nil && (s.last.Role != llm.ToolRole || !w.result.MatchString(s.result)),
 		w.turn != 0 && w.turn != s.turn,
 		w.step != 0 && w.step != s.step,
 		w.attempt != 0 && w.attempt != max(r.Attempt, 1),
@@ -180,12 +189,21 @@ func (w *when) holds(s *situation) (groups []string, ok bool) {
 	if w.matches == nil {
 		return nil, true
 	}
-	groups = w.matches.FindStringSubmatch(s.message)
-	return groups, groups != nil
+	values := w.matches.FindStringSubmatch(s.message)
+	if values == nil {
+		return nil, false
+	}
+	for i, name := range w.matches.SubexpNames()[1:] {
+		found = append(found, placeOf(strconv.Itoa(i+1)), values[i+1])
+		if name != "" {
+			found = append(found, placeOf(name), values[i+1])
+		}
+	}
+	return found, true
 }
 
-// fill puts values into a text, or into the texts of a JSON value.
-func (s *situation) fill(text string, groups []string, inJSON bool) string {
+// fill puts values into a text, or into the texts of a JSON value. What is longer than maxFilled is cut off.
+func (s *situation) fill(text string, found groups, inJSON bool) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
@@ -193,18 +211,33 @@ func (s *situation) fill(text string, groups []string, inJSON bool) string {
 		"{{message}}", s.message, "{{agent}}", s.request.Agent, "{{model}}", s.request.Model, "{{turn}}", strconv.Itoa(s.turn),
 		"{{tool}}", s.tool, "{{result}}", s.result,
 	}
-	pairs = append(pairs, picked(text, s.result)...)
-	for i := 1; i < len(groups); i++ {
-		pairs = append(pairs, "{{"+strconv.Itoa(i)+"}}", groups[i])
-	}
+	pairs = append(append(pairs, picked(text, s.result)...), found...)
 	if inJSON {
 		for i := 1; i < len(pairs); i += 2 {
 			q := quoted(pairs[i])
 			pairs[i] = q[1 : len(q)-1]
 		}
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	var filled cutOff
+	_, _ = strings.NewReplacer(pairs...).WriteString(&filled, text) // its only error is that there is no room
+	return strings.ToValidUTF8(filled.String(), "")
 }
+
+// maxFilled is how many bytes come of a text in which values are put.
+const maxFilled = 1 << 20
+
+// cutOff takes the first maxFilled bytes that are written to it.
+type cutOff struct{ strings.Builder }
+
+func (c *cutOff) Write(p []byte) (int, error) {
+	if room := maxFilled - c.Len(); len(p) > room {
+		_, _ = c.Builder.Write(p[:room])
+		return room, io.ErrShortWrite
+	}
+	return c.Builder.Write(p)
+}
+
+func (c *cutOff) WriteString(s string) (int, error) { return c.Write([]byte(s)) }
 
 // usage counts what a model of the usual kind would count, about.
 func (s *situation) usage(a *llm.Answer) llm.Usage {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +38,7 @@ func Read(name string, text []byte) (*Script, error) {
 type reader struct {
 	text     []byte
 	mistakes []Mistake
+	asked    []asked // of the rule that is read
 }
 
 func (r *reader) mistake(offset int, path, message, mend string) {
@@ -110,7 +110,8 @@ func (r *reader) script(root *node) *Script {
 
 func (r *reader) rule(n *node, path string) rule {
 	one := rule{when: when{after: string(llm.User)}, answer: answer{}}
-	answered := false
+	answered, sound := false, len(r.mistakes)
+	r.asked = nil
 	r.object(n, path, map[string]func(*node, string){
 		"when": func(n *node, path string) { r.when(n, path, &one.when) },
 		"answer": func(n *node, path string) {
@@ -120,6 +121,9 @@ func (r *reader) rule(n *node, path string) rule {
 	})
 	if n.isObject() && !answered {
 		r.mistake(n.offset, path, "the rule has no answer", `add "answer": {"text": "..."}`)
+	}
+	if len(r.mistakes) == sound {
+		r.groups(one.when.matches)
 	}
 	return one
 }
@@ -135,12 +139,12 @@ func (r *reader) when(n *node, path string, w *when) {
 			}
 		},
 		"matches": func(n *node, path string) {
-			re, err := regexp.Compile(r.name(n, path))
-			if err != nil {
-				r.mistake(n.offset, path, err.Error(), "write a regular expression of Go; a backslash is two in JSON")
+			w.matches = r.expression(n, path)
+			if w.matches != nil {
+				r.names(n, path, w.matches)
 			}
-			w.matches = re
 		},
+		"result": func(n *node, path string) { w.result = r.expression(n, path) },
 		"agent":  func(n *node, path string) { w.agent = r.name(n, path) },
 		"model":  func(n *node, path string) { w.model = r.name(n, path) },
 		"offers": func(n *node, path string) { w.offers = r.name(n, path) },
@@ -156,7 +160,7 @@ func (r *reader) when(n *node, path string, w *when) {
 
 func (r *reader) answer(n *node, path string, a *answer) {
 	r.object(n, path, map[string]func(*node, string){
-		"text":  func(n *node, path string) { a.text = r.string(n, path) },
+		"text":  func(n *node, path string) { a.text = r.template(n, path) },
 		"chunk": func(n *node, path string) { a.chunk = r.count(n, path, 1) },
 		"wait":  func(n *node, path string) { a.wait = r.duration(n, path) },
 		"delay": func(n *node, path string) { a.delay = r.duration(n, path) },
@@ -180,11 +184,12 @@ func (r *reader) toolCall(n *node, path string) (call toolCall) {
 				r.wrong(n, path, "an object")
 				return
 			}
+			r.templates(n, path)
 			call.arguments = n.json()
 		},
 		"rawArguments": func(n *node, path string) {
 			said++
-			call.arguments, call.raw = r.string(n, path), true
+			call.arguments, call.raw = r.template(n, path), true
 		},
 	})
 	switch {

@@ -20,7 +20,7 @@ type rule struct {
 
 type when struct {
 	contains            []string // in lower case
-	matches             *regexp.Regexp
+	matches, result     *regexp.Regexp
 	agent, model        string
 	offers, after, tool string
 	turn, step, attempt int // 0 is any

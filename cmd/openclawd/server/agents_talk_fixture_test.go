@@ -16,10 +16,11 @@ import (
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
 )
 
-// teamConfig has agents who may write to each other and start each other as sub-agents. Each has a model of its own name.
+// teamConfig has agents who may write to each other and start each other as sub-agents. Each has a model of its own name. Nobody keeps them going:
+// what they do is what the test has them do.
 const teamConfig = `{
   gateway: { auth: { mode: "token", token: "secret" }, tools: { allow: ["sessions_send"] } },
-  agents: { list: [%s], defaults: { a2aConcurrency: { queueTimeoutMs: 250000 } } },
+  agents: { list: [%s], defaults: { a2aConcurrency: { queueTimeoutMs: 250000 }, taskContinuation: { enabled: false } } },
   session: { agentToAgent: { maxPingPongTurns: 2 } },
   tools: { agentToAgent: { enabled: true } },
   models: { providers: { test: { baseUrl: %q, apiKey: "none", models: [%s] } } },

@@ -49,7 +49,7 @@ func TestProgramKeepsTaskFiles(t *testing.T) {
 	t.Parallel()
 	p, ready := testProgram(t)
 	b := &filesBundle{dir: p.opts.StateDir}
-	b.write(t, "openclaw.json", `{"agents":{"list":[{"id":"eden"},{"id":"seum","workspace":"elsewhere"}]}}`)
+	b.write(t, "openclaw.json", `{"agents":{"defaults":{"taskContinuation":{"enabled":false}},"list":[{"id":"eden"},{"id":"seum","workspace":"elsewhere"}]}}`)
 	b.write(t, "workspace-eden/tasks/task_old.md", taskfile.Format(&taskfile.Task{ID: "task_old", Status: "in_progress", Priority: "high", Description: "an old one",
 		Created: "2026-02-20T10:00:00.000Z", LastActivity: "2026-02-20T10:00:00.000Z"}))
 	api, _ := starts(t, p, ready)
