@@ -7,7 +7,7 @@
 //
 // What holds a prompt back, the first reason first:
 //
-//	nothing that is not over, a task that waits for approval, a run under way
+//	nothing that is not over, a task that waits for approval, be it for that of its plan, a run under way
 //	what nobody works at is recovered
 //	back-off after failures, the same prompt not long ago, not idle for long enough
 //	what is blocked is asked for, before the agent is told to go on
@@ -51,6 +51,8 @@ const (
 	SameStepLimit  = 3                // the prompt about one step that asks what is wrong
 	StalledLimit   = 5                // the prompt without progress that asks what is wrong; then every so many
 	MaxOverflows   = 5                // runs in a row whose context was too long, until the session starts over
+
+	setBack = time.Hour // how much longer than the longest pause something may wait, before the clock is taken to have been set back
 )
 
 // Situation is all that a decision about one agent depends on.
@@ -64,6 +66,7 @@ type Situation struct {
 	PickableAt int64      // when time alone makes another one so, ms since 1970; 0 never
 	Waiting    int        // tasks in the backlog, in all
 	Renewed    string     // the work session that Pickable joins when it is begun; "" is its own
+	Planned    []string   // tasks whose last plan waits for approval
 
 	Busy        bool     // a run of the agent is queued or under way, in its main session or another of its own
 	RestartedAt int64    // when the process began, if another one was there before; 0 if not. ms since 1970

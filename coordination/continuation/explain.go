@@ -12,7 +12,7 @@ import (
 func Explain(d Decision, now int64) string {
 	var b strings.Builder
 	if d.Kind == Nothing {
-		fmt.Fprintf(&b, "Nothing is done about %s: %s.", d.Agent, whyNot(d.Reason))
+		fmt.Fprintf(&b, "Nothing is done about %s: %s.", d.Agent, whyNot(&d))
 		if d.LookAgainAt == 0 {
 			b.WriteString(" Time alone does not change that: an event does.")
 		} else {
@@ -96,11 +96,14 @@ func why(d *Decision) string {
 	}
 }
 
-func whyNot(reason Reason) string {
-	switch reason {
+func whyNot(d *Decision) string {
+	switch d.Reason {
 	case Disabled:
 		return "agents.defaults.taskContinuation.enabled is false"
 	case Approval:
+		if d.TaskID != "" {
+			return "the plan for its task waits for approval"
+		}
 		return "its task waits for approval"
 	case Busy:
 		return "a run is queued or under way"

@@ -106,10 +106,10 @@ func TestInvariant36_Zombies(t *testing.T) {
 // It is looked at again when it is longer than 24 h, not when it is that.
 func TestZombiesAreNotLookedForTooEarly(t *testing.T) {
 	t.Parallel()
-	w := eden(t).starts("task_a")
-	w.s.State.BackoffUntil = begin + ms(48*time.Hour)
-	w.rests(continuation.InBackoff, 24*time.Hour+time.Millisecond)
-	w.after(24*time.Hour).rests(continuation.InBackoff, time.Millisecond)
+	w := eden(t).starts("task_a").after(23 * time.Hour)
+	w.s.State.BackoffUntil = w.now + ms(2*time.Hour)
+	w.rests(continuation.InBackoff, time.Hour+time.Millisecond)
+	w.after(time.Hour).rests(continuation.InBackoff, time.Millisecond)
 	w.after(time.Millisecond).does(continuation.Recover, continuation.Zombie)
 }
 

@@ -20,7 +20,7 @@ func Next(s *Situation, now int64) Decision {
 	if p.open == 0 {
 		return p.nothing(Done)
 	}
-	for _, look := range []func() (Decision, bool){p.approval, p.busy, p.zombie, p.reset, p.backoff, p.restart, p.unblock, p.remind, p.proceed, p.pick} {
+	for _, look := range []func() (Decision, bool){p.approval, p.busy, p.zombie, p.reset, p.backoff, p.unblock, p.restart, p.remind, p.proceed, p.pick} {
 		if d, decided := look(); decided {
 			return d
 		}
@@ -37,7 +37,7 @@ type prospect struct {
 	focus    *task.Task
 	working  []*task.Task // in progress, those that have stood still for longest first
 	blocked  []*task.Task // those that have been so for longest first
-	approves bool         // there is nothing in progress, and something waits for approval
+	approves bool         // what it would be at waits for approval: what is in focus for that of its plan, or nothing is in progress and something waits
 
 	reason Reason // of nothing, so far
 	lookAt int64  // the earliest time at which that may change; 0 never
@@ -67,7 +67,7 @@ func (p *prospect) sort() {
 	if p.Pickable != nil || p.PickableAt > 0 || p.Waiting > 0 {
 		p.open++
 	}
-	p.approves = waits && p.focus == nil
+	p.approves = waits && p.focus == nil || p.focus != nil && slices.Contains(p.Planned, p.focus.ID)
 	if interrupted {
 		p.reason = Interrupted
 	}
@@ -93,11 +93,27 @@ func (p *prospect) wait(reason Reason, until int64) {
 
 // until notes a reason that holds until a time, and reports whether that is still to come.
 func (p *prospect) until(reason Reason, at int64) bool {
-	if p.now >= at {
+	if !p.ahead(at) {
 		return false
 	}
 	p.wait(reason, at)
 	return true
+}
+
+// ahead reports whether a time is still to come. One that is further away than anything waits was noted by a clock that has been set back since:
+// it is over.
+func (p *prospect) ahead(at int64) bool {
+	return p.now < at && at <= p.now+ms(max(longestPause, p.Policy.Idle, p.Policy.Pick)+setBack)
+}
+
+// latest is the last of some times that are still to come, 0 if all are over.
+func (p *prospect) latest(times ...int64) (at int64) {
+	for _, t := range times {
+		if p.ahead(t) {
+			at = max(at, t)
+		}
+	}
+	return at
 }
 
 func (p *prospect) nothing(reason Reason) Decision {
@@ -130,7 +146,7 @@ func (p *prospect) approval() (Decision, bool) {
 // busy waits for the end of a run. A prompt whose run nobody has seen yet counts as one for a while.
 func (p *prospect) busy() (Decision, bool) {
 	sent := &p.State.Prompt
-	onItsWay := sent.RunID != "" && !sent.Over && p.now < sent.At+ms(SameTask)
+	onItsWay := sent.RunID != "" && !sent.Over && p.ahead(sent.At+ms(SameTask))
 	if !p.Busy && !onItsWay {
 		return Decision{}, false
 	}
@@ -141,12 +157,15 @@ func (p *prospect) busy() (Decision, bool) {
 	return p.nothing(p.reason), true
 }
 
-// zombie takes away what nobody has worked at for longer than ZombieTTL.
+// zombie takes away what nobody has worked at for longer than ZombieTTL, but for what nobody may work at.
 func (p *prospect) zombie() (Decision, bool) {
 	if p.Policy.ZombieTTL <= 0 {
 		return Decision{}, false
 	}
 	for _, t := range p.working {
+		if slices.Contains(p.Planned, t.ID) {
+			continue
+		}
 		over := t.ActiveAt + ms(p.Policy.ZombieTTL)
 		if p.now <= over {
 			p.wait(p.reason, over+1)

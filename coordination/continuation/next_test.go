@@ -1,6 +1,7 @@
 package continuation_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -24,13 +25,13 @@ func TestPriorities(t *testing.T) {
 		{"zombie", continuation.Recover, continuation.Zombie, func(w *world) { w.s.Tasks[0].ActiveAt = w.now - ms(25*time.Hour) }},
 		{"overflow", continuation.Reset, continuation.Overflow, func(w *world) { w.s.State.Overflows = 5 }},
 		{"backoff", continuation.Nothing, continuation.InBackoff, func(w *world) { w.s.State.Failures, w.s.State.BackoffUntil = 1, w.now+1 }},
-		{"restart", continuation.Restart, continuation.GatewayRestarted, func(w *world) { w.s.RestartedAt = w.now }},
 		{"blocked", continuation.Ask, continuation.UnblockRequest, func(w *world) {
 			now := w.now
 			w.now = begin
 			w.starts("task_b").blocks("task_b", "seum")
 			w.now = now
 		}},
+		{"restart", continuation.Restart, continuation.GatewayRestarted, func(w *world) { w.s.RestartedAt = w.now }},
 		{"cooldown", continuation.Nothing, continuation.Cooldown, func(w *world) {
 			w.s.State.Tasks = map[string]continuation.Care{"task_a": {At: w.now}}
 		}},
@@ -123,4 +124,111 @@ func TestEventsAreOfOneTaskAndAgent(t *testing.T) {
 		data.WorkSessionID != "ws_1" || data.EventRole != coordination.RoleOrchestration {
 		t.Errorf("%+v", events)
 	}
+}
+
+// While the last plan for the task in focus waits for approval, the agent is not told to go on, and the task is not taken away: with the decision
+// it goes on.
+func TestAPlanThatWaitsHoldsItsTask(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a", "one").well()
+	w.s.Planned = []string{"task_a"}
+	w.rests(continuation.Approval, 0)
+	if text := continuation.Explain(w.next(), w.now); !strings.Contains(text, "the plan for its task waits for approval") {
+		t.Errorf("%s", text)
+	}
+	w.adds("task_b")
+	w.after(48*time.Hour).rests(continuation.Approval, 0)
+	w.restarts().rests(continuation.Approval, 0)
+	w.s.Planned, w.s.RestartedAt = nil, 0
+	w.does(continuation.Recover, continuation.Zombie)
+}
+
+// A plan for another task holds nothing.
+func TestAPlanForAnotherTaskHoldsNothing(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a", "one")
+	w.s.Planned = []string{"task_b"}
+	w.well().does(continuation.Continue, continuation.SelfDriving)
+}
+
+// Where the summary after a restart is refused again and again, others are asked all the same, and the lead is told.
+func TestARefusedSummaryHoldsNoRequestBack(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a", "one").blocks("task_a", "seum").restarts()
+	for range 20 {
+		d := w.next()
+		switch {
+		case d.Kind == continuation.Nothing && d.LookAgainAt > 0:
+			w.now = d.LookAgainAt
+		case d.To == "eden":
+			refused := continuation.Unsent(&w.s, &d, "send blocked by session policy", w.now)
+			w.happens(refused.Type, refused.TaskID, refused.Data)
+		case d.Kind != continuation.Nothing:
+			w.take(d)
+		}
+	}
+	if asked, told := w.tells(continuation.Ask), w.tells(continuation.Escalate); len(asked) != 3 || len(told) != 1 || told[0].To != "main" {
+		t.Errorf("%d requests, %d times it is told; want 3, and the lead told once", len(asked), len(told))
+	}
+}
+
+// What was noted by a clock that was far ahead holds nobody back once it is set right.
+func TestAClockThatIsSetBack(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	for name, put := range map[string]func(w *world){
+		"a prompt": func(w *world) {
+			w.after(time.Hour).does(continuation.Continue, continuation.Idle)
+			w.s.Busy = false
+		},
+		"its end": func(w *world) {
+			w.after(time.Hour).does(continuation.Continue, continuation.Idle)
+			w.ends(coordination.TypeRunAborted, coordination.RunOver{Reason: "rpc"})
+		},
+		"a failure": func(w *world) {
+			w.after(time.Hour).does(continuation.Continue, continuation.Idle)
+			w.fails("auth", "")
+		},
+		"a request": func(w *world) {
+			w.blocks("task_a", "seum").after(time.Hour).does(continuation.Ask, continuation.UnblockRequest)
+		},
+		"the task": func(*world) {},
+		"a reminder": func(w *world) {
+			w.blocks("task_a", "seum").after(time.Hour).does(continuation.Ask, continuation.UnblockRequest)
+			w.after(3*time.Minute).does(continuation.Remind, continuation.StillBlocked)
+			w.s.Busy = false
+		},
+	} {
+		w := eden(t).starts("task_a", "one")
+		put(w)
+		if w.next().Kind != continuation.Nothing {
+			t.Fatalf("%s: there is something to do before", name)
+		}
+		before := len(w.sent)
+		w.after(-year)
+		for range 10 { // it goes on, and comes to rest
+			if d := w.next(); d.Kind != continuation.Nothing {
+				w.take(d)
+			}
+		}
+		if d := w.next(); len(w.sent) == before || len(w.sent) > before+3 || d.Kind != continuation.Nothing {
+			t.Errorf("%s: %d things are done once the clock is set right: %s", name, len(w.sent)-before, continuation.Explain(d, w.now))
+		}
+	}
+}
+
+// A clock that is set back by little prompts nobody twice.
+func TestAClockThatIsCorrected(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a", "one").after(time.Hour)
+	w.does(continuation.Continue, continuation.Idle)
+	w.fails("auth", "").after(-30 * time.Minute)
+	w.does(continuation.Nothing, continuation.InBackoff)
+}
+
+// A file may say that a task waits for its own agent, whom nobody asks for help.
+func TestAnAgentIsNotAskedToHelpItself(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a", "one").blocks("task_a", "eden").after(3 * time.Minute)
+	w.does(continuation.Escalate, continuation.NobodyToAsk)
 }

@@ -26,7 +26,7 @@ func stepOf(t *task.Task) string {
 
 // proceed tells the agent to go on with the task that it has in focus.
 func (p *prospect) proceed() (Decision, bool) {
-	if p.focus == nil {
+	if p.focus == nil || p.approves {
 		return Decision{}, false
 	}
 	t, c := p.focus, p.State.care(p.focus.ID).come(measure(p.focus))
@@ -70,8 +70,8 @@ func (p *prospect) rests(t *task.Task, c Care) bool {
 	if p.State.Failures > 0 {
 		cool = 0
 	}
-	idle := max(p.State.Ended.At, t.ActiveAt) + ms(p.Policy.Idle)
-	if p.now < cool {
+	idle := p.latest(p.State.Ended.At+ms(p.Policy.Idle), t.ActiveAt+ms(p.Policy.Idle))
+	if p.ahead(cool) {
 		return p.until(Cooldown, max(cool, idle))
 	}
 	return p.until(NotIdle, idle)
@@ -108,7 +108,7 @@ func (p *prospect) remind() (Decision, bool) {
 			continue
 		}
 		at := max(t.Blocked.LastAskedAt, c.RemindedAt) + ms(RemindPause)<<min(c.Reminders, 4)
-		if p.until(Blocked, max(at, p.State.Ended.At+ms(p.Policy.Idle))) {
+		if p.until(Blocked, p.latest(at, p.State.Ended.At+ms(p.Policy.Idle))) {
 			continue
 		}
 		d := p.act(Remind, StillBlocked, t)

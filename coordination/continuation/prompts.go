@@ -28,7 +28,7 @@ func proceedPrompt(p *prospect, t *task.Task, d Decision, c Care) string {
 			"then begin with the first one. "+
 			"If it is finished already, call task_complete.\n", t.ID, t.ID)
 	case SameStep:
-		fmt.Fprintf(&b, "[Stuck] You were told to go on with step %s of task %s %d times, and it is still not done.\n%s", t.ID, d.StepID, c.Same, stuckChoices(t))
+		fmt.Fprintf(&b, "[Stuck] You were told to go on with step %s of task %s %d times, and it is still not done.\n%s", d.StepID, t.ID, c.Same, stuckChoices(t))
 	case NoProgress:
 		fmt.Fprintf(&b, "[No progress] You were told to go on with task %s %d times, and none of it was finished since.\n%s", t.ID, c.Prompts, stuckChoices(t))
 	default:

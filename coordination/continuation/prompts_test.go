@@ -164,3 +164,12 @@ func TestExplain(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What asks what is wrong names the step and the task.
+func TestTheStepAndTheTaskAreNamed(t *testing.T) {
+	t.Parallel()
+	want := "[Stuck] You were told to go on with step s1 of task task_a 2 times, and it is still not done."
+	if first, _, _ := strings.Cut(every(t)[string(continuation.SameStep)].Prompt, "\n"); first != want {
+		t.Errorf("%s\nwant\n%s", first, want)
+	}
+}

@@ -40,9 +40,9 @@ func (p *prospect) askAt(t *task.Task, c Care) (at int64, hopeless Reason) {
 		at = b.LastAskedAt + ms(AskPause)
 	}
 	if c.AskFailedAt > 0 {
-		at = max(at, c.AskFailedAt+ms(AskAgain))
+		at = p.latest(at, c.AskFailedAt+ms(AskAgain))
 	}
-	if at == 0 {
+	if b.Requests == 0 && c.AskFailedAt == 0 {
 		at = t.ActiveAt + ms(p.Policy.Idle)
 	}
 	switch {

@@ -23,7 +23,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools/a2a"
 )
 
-// Log is what an Executor needs of the store, with the projections a2a, continuation, conversation, run, session, task and work in it.
+// Log is what an Executor needs of the store, with the projections a2a, continuation, conversation, plan, run, session, task and work in it.
 type Log interface {
 	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
 	View(ctx context.Context, read func(*sql.Tx) error) error
@@ -175,15 +175,15 @@ func (x *Executor) step(ctx context.Context, agent string) error {
 				appends, err = nil, x.panicked(agent, p)
 			}
 		}()
-		now := x.o.Now()
-		s, err := situation(tx, x.o.Config(), agent, now, x.o.RestartedAt)
+		now, conf := x.o.Now(), x.o.Config()
+		s, err := situation(tx, conf, agent, now, x.o.RestartedAt)
 		if err != nil {
 			return nil, err
 		}
 		if err := x.join(tx, s, now); err != nil {
 			return nil, err
 		}
-		p := &performing{x: x, tx: tx, s: s, now: now}
+		p := &performing{x: x, tx: tx, conf: conf, s: s, now: now}
 		done = decide.Decision{}
 		news, err := reports(tx, s)
 		switch {

@@ -147,6 +147,28 @@ func TestALeadThatTakesNothing(t *testing.T) {
 	c.rests("eden", decide.Told, 0)
 }
 
+// Where the first lead takes nothing, the next one is told.
+func TestTheNextLeadIsTold(t *testing.T) {
+	t.Parallel()
+	s := says(nil)
+	c := setup(t, s.answer, byHand)
+	c.over(`{"agents": {"list": [{"id": "main", "default": true, "role": "lead"}, {"id": "eden", "role": "lead"}, {"id": "seum"},
+		{"id": "ruda", "role": "lead", "model": "test/ruda"}]},
+		"tools": {"agentToAgent": {"enabled": true, "pairs": [{"from": "eden", "to": "*", "allow": false}]}}}`)
+	id := c.starts("eden", "tile the roof")
+	c.sendPolicy("main", "deny")
+	c.does("eden", "task_block", map[string]any{"task_id": id, "reason": "no tiles", "unblock_by": []string{"seum"}})
+	c.after(3 * time.Minute)
+	told := a2atest.Data[coordination.Unblock](c.Team, coordination.TypeUnblockFailed, "")
+	if len(told) != 1 || told[0].ToldAgentID != "ruda" || told[0].RunID == "" || c.task(id).EscalationState != "failed" {
+		t.Errorf("%+v", told)
+	}
+	if heard := s.of("ruda"); len(heard) != 1 || !contains(heard[0], "[ESCALATION]", id) {
+		t.Errorf("the lead that is left has heard %q", heard)
+	}
+	c.wantOneRunEach()
+}
+
 // A helper that resumes the task ends it all, and the agent goes on.
 func TestAHelperResumesTheTask(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -56,10 +57,11 @@ func (x *Executor) joins(tx eventstore.Tx, t *task.Task, now int64) error {
 
 // performing is a decision on its way into the log.
 type performing struct {
-	x   *Executor
-	tx  eventstore.Tx
-	s   *decide.Situation
-	now time.Time
+	x    *Executor
+	tx   eventstore.Tx
+	conf *config.Config
+	s    *decide.Situation
+	now  time.Time
 }
 
 // perform gives what is appended for a decision: its events, and what it asks for. Errors are the log's.
@@ -75,18 +77,27 @@ func (p *performing) perform(d *decide.Decision) ([]eventstore.StreamAppend, err
 	return p.prompt(d)
 }
 
-// prompt has an agent run. Where that is refused, a lead is left out, for people are told anyway; the agent itself is left alone for a while.
+// prompt has an agent run. Where that is refused, the agent itself is left alone for a while; in place of a lead the next one is told, and people
+// are anyway.
 func (p *performing) prompt(d *decide.Decision) ([]eventstore.StreamAppend, error) {
-	queued, err := p.x.o.Runs.Ask(p.tx, p.run(d), p.now)
-	switch {
-	case err == nil:
-		return p.happen(d.Events(p.s, d.Key), queued...)
-	case !isRefused(err):
-		return nil, err
+	to := []string{d.To}
+	if d.To != p.s.Agent {
+		to = leadsOf(p.conf, p.s.Agent)
 	}
-	p.x.o.Logger.Warn("a prompt was refused", "agent", p.s.Agent, "to", d.To, "kind", string(d.Kind), "task", d.TaskID, "err", err)
+	var refused error
+	for _, d.To = range to {
+		queued, err := p.x.o.Runs.Ask(p.tx, p.run(d), p.now)
+		switch {
+		case err == nil:
+			return p.happen(d.Events(p.s, d.Key), queued...)
+		case !isRefused(err):
+			return nil, err
+		}
+		refused = err
+		p.x.o.Logger.Warn("a prompt was refused", "agent", p.s.Agent, "to", d.To, "kind", string(d.Kind), "task", d.TaskID, "err", err)
+	}
 	if d.To == p.s.Agent {
-		return p.happen([]decide.Event{decide.Unsent(p.s, d, err.Error(), p.now.UnixMilli())})
+		return p.happen([]decide.Event{decide.Unsent(p.s, d, refused.Error(), p.now.UnixMilli())})
 	}
 	d.To = ""
 	return p.happen(d.Events(p.s, ""))

@@ -11,11 +11,13 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	flows "github.com/pronto-lab/openclawd/coordination/a2a"
 	decide "github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/projections/continuation"
+	plans "github.com/pronto-lab/openclawd/projections/plan"
 	runs "github.com/pronto-lab/openclawd/projections/run"
 	tasks "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/projections/work"
@@ -92,17 +94,23 @@ func (o *outline) fill(tx eventstore.Tx) (err error) {
 			return err
 		}
 	}
+	if s.Planned, err = planned(tx, s.Agent, s.Tasks); err != nil {
+		return err
+	}
 	s.Barred = barred(o.conf, s.Agent, s.Tasks)
 	s.State, err = continuation.Load(tx, s.Agent)
 	return err
 }
 
-// leadOf is the first lead that is another agent, "" for none.
+// leadsOf are the leads that are other agents, the first one first.
+func leadsOf(conf *config.Config, agent string) []string {
+	return slices.DeleteFunc(conf.Leads(), func(lead string) bool { return lead == agent })
+}
+
+// leadOf is the first of them, "" for none.
 func leadOf(conf *config.Config, agent string) string {
-	for _, lead := range conf.Leads() {
-		if lead != agent {
-			return lead
-		}
+	for _, lead := range leadsOf(conf, agent) {
+		return lead
 	}
 	return ""
 }
@@ -148,6 +156,23 @@ func startOf(t *task.Task) int64 {
 		return 0
 	}
 	return int64(math.Ceil(at))
+}
+
+// planned are the tasks in progress whose last plan waits for approval.
+func planned(tx eventstore.Tx, agent string, all []task.Task) (ids []string, err error) {
+	for i := range all {
+		if !inProgress(all[i]) {
+			continue
+		}
+		of, err := plans.Of(tx, agent, all[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(of) > 0 && of[0].Status == plan.Pending {
+			ids = append(ids, all[i].ID)
+		}
+	}
+	return ids, nil
 }
 
 // maxTime is the latest time that JSON numbers have exactly, ms since 1970.

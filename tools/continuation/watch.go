@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -76,7 +77,8 @@ func (w *watch) mark(e *eventstore.Event) {
 		return
 	}
 	switch e.Type {
-	case coordination.TypeConfigApplied, coordination.TypeTaskCompleted, coordination.TypeTaskForceCompleted: // tasks of others may depend on it
+	case coordination.TypeConfigApplied, coordination.TypeTaskCompleted, coordination.TypeTaskForceCompleted, // tasks of others may depend on it
+		coordination.TypeFileImported, coordination.TypeFileChanged: // likewise, if it says that
 		w.all = true
 		return
 	case coordination.TypeRunEnded, coordination.TypeRunFailed, coordination.TypeRunAborted, coordination.TypeRunTimedOut:
@@ -87,7 +89,7 @@ func (w *watch) mark(e *eventstore.Event) {
 		return
 	}
 	switch family, _, _ := strings.Cut(e.Type, "."); family {
-	case "task", "backlog", "zombie", "unblock", "continuation", "resume_reminder":
+	case "task", "plan", "backlog", "zombie", "unblock", "continuation", "resume_reminder":
 		w.marked[strings.ToLower(e.AgentID)] = true
 		if e.Type == coordination.TypeTaskBacklogAdded {
 			w.markNamed(e, "assignee")
@@ -115,7 +117,7 @@ func (w *watch) markNamed(e *eventstore.Event, member string) {
 // look looks at the agents that are marked, or due. What cannot be looked at is tried again, and harms no other.
 func (w *watch) look(ctx context.Context) error {
 	conf, now := w.o.Config(), w.o.Now().UnixMilli()
-	if every := max(conf.Defaults.Continuation.CheckInterval, minCheck).Milliseconds(); now >= w.checked+every || now < w.checked {
+	if now >= w.checked+every(conf) || now < w.checked {
 		w.all = true
 	}
 	if w.all {
@@ -145,24 +147,33 @@ func (w *watch) look(ctx context.Context) error {
 	return nil
 }
 
+// every is how long it is between two looks at all agents, in ms.
+func every(conf *config.Config) int64 {
+	return max(conf.Defaults.Continuation.CheckInterval, minCheck).Milliseconds()
+}
+
 // sleep waits for the next event, or until somebody is due.
 func (w *watch) sleep(ctx context.Context) error {
-	first := maxSleep
-	now, agents := w.o.Now().UnixMilli(), workers(w.o.Config())
-	for agent, at := range w.due {
-		if !slices.Contains(agents, agent) {
-			delete(w.due, agent)
-		} else if at > 0 {
-			first = min(first, max(time.Duration(at-now)*time.Millisecond, 0))
-		}
-	}
-	inTime, cancel := context.WithTimeout(ctx, first)
+	inTime, cancel := context.WithTimeout(ctx, w.nap(w.o.Config(), w.o.Now().UnixMilli()))
 	defer cancel()
 	_, err := w.o.Log.Wait(inTime, w.seq+1)
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	return err
+}
+
+// nap is how long it is until somebody is due, or all are. Agents that there are no more are forgotten.
+func (w *watch) nap(conf *config.Config, now int64) time.Duration {
+	agents, first := workers(conf), w.checked+every(conf)
+	for agent, at := range w.due {
+		if !slices.Contains(agents, agent) {
+			delete(w.due, agent)
+		} else if at > 0 {
+			first = min(first, at)
+		}
+	}
+	return min(max(time.Duration(first-now)*time.Millisecond, 0), maxSleep)
 }
 
 // retryAfter is how long to wait before something is tried again, for the first time, the second, and so on.

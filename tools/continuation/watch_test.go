@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -31,10 +33,11 @@ func TestEventsMarkWhomTheyConcern(t *testing.T) {
 		"a reminder":               {eventstore.Event{Type: coordination.TypeResumeReminderSent, AgentID: "eden"}, "eden"},
 		"the end of a flow": {eventstore.Event{Type: coordination.TypeA2AJobFailed, AgentID: "seum",
 			Data: json.RawMessage(`{"jobId":"j","fromAgent":"eden","toAgent":"seum"}`)}, "eden"},
-		"another configuration": {eventstore.Event{Type: coordination.TypeConfigApplied}, "all"},
-		"what was imported":     {eventstore.Event{Type: coordination.TypeTaskUpdated, AgentID: "eden", Actor: eventstore.ActorImport}, ""},
-		"a message":             {eventstore.Event{Type: coordination.TypeSessionMessage, AgentID: "eden"}, ""},
-		"a plan":                {eventstore.Event{Type: coordination.TypePlanSubmitted, AgentID: "eden"}, ""},
+		"another configuration":         {eventstore.Event{Type: coordination.TypeConfigApplied}, "all"},
+		"a task that is mended by hand": {eventstore.Event{Type: coordination.TypeFileChanged, AgentID: "eden"}, "all"},
+		"what was imported":             {eventstore.Event{Type: coordination.TypeTaskUpdated, AgentID: "eden", Actor: eventstore.ActorImport}, ""},
+		"a message":                     {eventstore.Event{Type: coordination.TypeSessionMessage, AgentID: "eden"}, ""},
+		"a plan":                        {eventstore.Event{Type: coordination.TypePlanRejected, AgentID: "eden"}, "eden"},
 	} {
 		w := &watch{marked: map[string]bool{}}
 		w.mark(&row.event)
@@ -44,6 +47,32 @@ func TestEventsMarkWhomTheyConcern(t *testing.T) {
 		}
 		if got != row.want && !(row.want == "all" && w.all) {
 			t.Errorf("%s marks %q, want %q", name, got, row.want)
+		}
+	}
+}
+
+// Somebody looks again when an agent is due, when all are, and at the clock once a minute.
+func TestSleepsEndInTime(t *testing.T) {
+	t.Parallel()
+	const now = 1_000_000
+	for name, row := range map[string]struct {
+		every time.Duration
+		due   map[string]int64
+		want  time.Duration
+	}{
+		"nothing is due":                 {2 * time.Minute, nil, time.Minute},
+		"all are, before the minute":     {10 * time.Second, nil, 10 * time.Second},
+		"no more often than each second": {time.Millisecond, nil, time.Second},
+		"an agent is":                    {2 * time.Minute, map[string]int64{"eden": now + 5_000, "seum": now + 9_000}, 5 * time.Second},
+		"an agent was":                   {2 * time.Minute, map[string]int64{"eden": now - 5_000}, 0},
+		"never":                          {2 * time.Minute, map[string]int64{"eden": 0}, time.Minute},
+		"one that there is no more":      {2 * time.Minute, map[string]int64{"ruda": now + 1}, time.Minute},
+	} {
+		conf := &config.Config{Agents: []config.Agent{{ID: "eden"}, {ID: "seum"}}}
+		conf.Defaults.Continuation.CheckInterval = row.every
+		w := &watch{checked: now, due: row.due}
+		if got := w.nap(conf, now); got != row.want || w.due["ruda"] != 0 {
+			t.Errorf("%s: it sleeps for %s, want %s; %v", name, got, row.want, w.due)
 		}
 	}
 }

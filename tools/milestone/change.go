@@ -2,13 +2,17 @@ package milestone
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/projections"
+	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/tools"
 )
 
@@ -204,7 +208,8 @@ func (d *desk) update(ctx context.Context, call *tools.Call, args *itemArgs) (to
 		Answer: bounded(body)})
 }
 
-// send asks Task-Hub for a change. What makes something new is told apart from its repetition by the same call.
+// send asks Task-Hub for a change. What makes something new is told apart from its repetition by the same call, also where a restart has the
+// run of the call begin again; another run that asks for the same means another one.
 func (d *desk) send(ctx context.Context, call *tools.Call, method string, path []string, what any) (json.RawMessage, error) {
 	body, err := tools.Encode(what)
 	if err != nil {
@@ -212,7 +217,24 @@ func (d *desk) send(ctx context.Context, call *tools.Call, method string, path [
 	}
 	var header http.Header
 	if method == http.MethodPost && call.CallID != "" {
-		header = http.Header{idempotencyKey: {digest(call.AgentID, call.SessionKey, call.CallID, strings.Join(path, "/"), string(body))}}
+		root, err := d.rootOf(ctx, call.RunID)
+		if err != nil {
+			return nil, err
+		}
+		header = http.Header{idempotencyKey: {digest(call.AgentID, call.SessionKey, root, call.CallID, strings.Join(path, "/"), string(body))}}
 	}
 	return d.hub.Do(ctx, method, path, body, header)
+}
+
+// rootOf is the run that was asked for at first, where a run repeats it; "" outside of a run.
+func (d *desk) rootOf(ctx context.Context, runID string) (root string, err error) {
+	if runID == "" {
+		return "", nil
+	}
+	err = d.log.View(ctx, func(tx *sql.Tx) error {
+		one, _, err := runs.Load(projections.Reading(ctx, tx), runID)
+		root = run.RootOf(runID, one.RetryOf)
+		return err
+	})
+	return root, err
 }

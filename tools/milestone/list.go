@@ -68,11 +68,11 @@ func (d *desk) list(ctx context.Context, milestoneID, status string) (tool.Outpu
 			continue
 		}
 		shown := clean(raw)
-		if size += len(shown); shown == nil || size > maxListBytes {
+		if shown == nil || size+len(shown) > maxListBytes {
 			answer.Omitted++
 			continue
 		}
-		kept = append(kept, shown)
+		kept, size = append(kept, shown), size+len(shown)
 	}
 	if answer.Count = len(kept) + answer.Omitted; answer.Omitted > 0 {
 		answer.Mend = "there is more than one answer holds: ask for one status, or for the items of one milestone"

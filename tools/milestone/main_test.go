@@ -91,7 +91,7 @@ func openAt(path, hubURL, configFile string) (*office, error) {
 	hub := taskhub.New(taskhub.Options{Address: func() (string, string) { return hubURL, "session=" + cookie }, Timeout: 2 * time.Second})
 	desk := task.New(task.Options{Log: db, Now: o.now, NewID: uuid.NewString,
 		NewTaskID: func() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }, Then: []task.Then{milestone.Follow}})
-	o.box, err = tools.New(tools.Options{Config: func() *config.Config { return conf }, Logger: logger, Tools: append(desk.Tools(), milestone.Tools(hub)...)})
+	o.box, err = tools.New(tools.Options{Config: func() *config.Config { return conf }, Logger: logger, Tools: append(desk.Tools(), milestone.Tools(hub, db)...)})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -196,7 +196,12 @@ func (a answer) text(name string) string { s, _ := a[name].(string); return s }
 
 // call calls a tool in the name of an agent, whatever comes of it.
 func (o *office) call(agent, callID, name, args string) (answer, tool.Output, error) {
-	caller := tool.Caller{Entry: tool.ByRun, AgentID: agent, SessionKey: coordination.MainKey(agent).String(), CallID: callID}
+	return o.callIn("", agent, callID, name, args)
+}
+
+// callIn is call in a run.
+func (o *office) callIn(runID, agent, callID, name, args string) (answer, tool.Output, error) {
+	caller := tool.Caller{Entry: tool.ByRun, AgentID: agent, SessionKey: coordination.MainKey(agent).String(), RunID: runID, CallID: callID}
 	out, err := o.box.Call(context.Background(), caller, name, json.RawMessage(args))
 	if err != nil {
 		return nil, out, err

@@ -4,6 +4,7 @@ package milestone
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"net/http"
 
@@ -16,14 +17,22 @@ type Hub interface {
 	Do(ctx context.Context, method string, segments []string, body json.RawMessage, header http.Header) (json.RawMessage, error)
 }
 
+// Log is what is needed of the store, with the projection run in it.
+type Log interface {
+	View(ctx context.Context, read func(*sql.Tx) error) error
+}
+
 // Tools are the tools of milestones.
-func Tools(hub Hub) []tools.Tool {
-	d := &desk{hub}
+func Tools(hub Hub, log Log) []tools.Tool {
+	d := &desk{hub, log}
 	return []tools.Tool{d.listTool(), d.createTool(), d.addItemTool(), d.assignItemTool(), d.updateItemTool()}
 }
 
 // desk is where agents ask for milestones.
-type desk struct{ hub Hub }
+type desk struct {
+	hub Hub
+	log Log
+}
 
 // ownersOnly forbids a tool to who has no tasks of its own.
 func ownersOnly() tools.Who {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // Milestones are created, get items, have them assigned and changed, and are listed; Task-Hub is asked in its own words.
@@ -158,6 +159,10 @@ func TestListsAreBounded(t *testing.T) {
 	if err != nil || a["count"] != 40.0 || len(shown) < 10 || a["omitted"] != float64(40-len(shown)) || a.text("mend") == "" || len(out.Text) > 70<<10 {
 		t.Errorf("%d bytes, %d of %v shown, %v omitted, mend %q, %v", len(out.Text), len(shown), a["count"], a["omitted"], a["mend"], err)
 	}
+	h.bad(says(200, "", "", `[{"_id":"m1","note":"`+strings.Repeat("x", 65<<10)+`"},{"_id":"m2"}]`))
+	if a := o.does(t, "ruda", "milestone_list", `{}`); fmt.Sprint(a["milestones"], a["omitted"]) != "[map[_id:m2]] 1" {
+		t.Errorf("beside one that is too long: %.200v", a)
+	}
 	h.bad(says(200, "", "", `[{"_id":"m1","status":7},{"_id":"m2","status":"active"},3,null]`))
 	if a := o.does(t, "ruda", "milestone_list", `{"status":"active"}`); fmt.Sprint(a["milestones"]) != "[map[_id:m2 status:active]]" {
 		t.Errorf("a list alone: %v", a)
@@ -192,6 +197,35 @@ func TestARepeatedCallIsKnownAsOne(t *testing.T) {
 	o.does(t, "ruda", "milestone_create", `{"title":"x"}`)
 	if last := h.requests[len(h.requests)-1]; last.key != "" {
 		t.Errorf("a call that nobody repeats has the key %q", last.key)
+	}
+}
+
+// A call that a run makes again, because a restart has broken off the one before, is known as one; another run that asks for the same is not.
+func TestAnotherRunMeansAnotherItem(t *testing.T) {
+	t.Parallel()
+	h := newHub(t).with(1)
+	o := setup(t, h)
+	for _, r := range []coordination.RunQueued{{RunID: "r1"}, {RunID: "r1 again", RetryOf: "r1"}, {RunID: "r2"}} {
+		r.SessionKey, r.Cause, r.Message = "agent:ruda:main", "chat", "m"
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = o.db.Append(t.Context(), eventstore.StreamAppend{Stream: coordination.RunStream(r.RunID),
+			Events: []eventstore.NewEvent{{Type: coordination.TypeRunQueued, AgentID: "ruda", Data: data}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, _, err := o.callIn(r.RunID, "ruda", "c1", "milestone_add_item", `{"milestone_id":"m1","title":"weekly report"}`); err != nil || a["success"] != true {
+			t.Fatalf("%v, %v", a, err)
+		}
+	}
+	keys := map[string]int{}
+	for _, r := range h.asked() {
+		keys[r.key]++
+	}
+	if len(keys) != 2 || keys[""] != 0 || keys[h.requests[0].key] != 2 {
+		t.Errorf("keys: %v", keys)
 	}
 }
 

@@ -88,7 +88,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: guards(desk.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator), a2a.BroadcastTool(a.coordinator)}, spawn.Tools(subagents), desk.Tools(), plans.Tools(),
-		milestone.Tools(hub))})
+		milestone.Tools(hub, p.log))})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}
