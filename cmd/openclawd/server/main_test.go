@@ -11,5 +11,8 @@ func TestMain(m *testing.M) {
 	if dir, ok := os.LookupEnv(envServeUntilKilled); ok {
 		os.Exit(serveUntilKilled(dir))
 	}
+	if dir, ok := os.LookupEnv(envKeepGoing); ok {
+		os.Exit(keepGoingUntilKilled(dir))
+	}
 	goleak.VerifyTestMain(m)
 }
