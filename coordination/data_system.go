@@ -67,67 +67,6 @@ type SessionUsage struct {
 	Total  int64 `json:"total"`
 }
 
-// DiscordInbound is the data of the discord.inbound types: one agent's decision about one message.
-type DiscordInbound struct {
-	Context
-	MessageID       string   `json:"messageId"`
-	ChannelID       string   `json:"channelId"`
-	ThreadID        string   `json:"threadId,omitempty"`
-	GuildID         string   `json:"guildId,omitempty"`
-	AuthorID        string   `json:"authorId"`
-	AuthorAgent     string   `json:"authorAgent,omitempty"`
-	Decision        string   `json:"decision"` // handler, observer, dropped
-	Reason          string   `json:"reason"`
-	Order           string   `json:"order,omitempty"` // primary, secondary
-	Text            string   `json:"text,omitempty"`  // handled messages only
-	Summary         string   `json:"summary,omitempty"`
-	MentionedAgents []string `json:"mentionedAgents,omitempty"`
-}
-
-// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown.
-type DiscordOutbound struct {
-	Context
-	ChannelID string `json:"channelId"`
-	ThreadID  string `json:"threadId,omitempty"`
-	MessageID string `json:"messageId,omitempty"`
-	AccountID string `json:"accountId,omitempty"`
-	Nonce     string `json:"nonce,omitempty"`
-	Purpose   string `json:"purpose,omitempty"`
-	Attempt   int    `json:"attempt,omitempty"`
-	ErrorCode string `json:"errorCode,omitempty"`
-	Error     string `json:"error,omitempty"`
-}
-
-// IdentityBot is the data of the identity types.
-type IdentityBot struct {
-	Context
-	AgentID   string `json:"agentId"`
-	AccountID string `json:"accountId"`
-	BotUserID string `json:"botUserId"`
-}
-
-// Thread is the data of thread.created, thread.suspended and thread.released.
-type Thread struct {
-	Context
-	ThreadID  string `json:"threadId"`
-	ChannelID string `json:"channelId,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Kind      string `json:"kind,omitempty"` // collab, report
-	FromAgent string `json:"fromAgent,omitempty"`
-	ToAgent   string `json:"toAgent,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	UntilMs   int64  `json:"untilMs,omitempty"`
-}
-
-// ThreadParticipant is the data of the thread.participant types.
-type ThreadParticipant struct {
-	Context
-	ThreadID  string `json:"threadId"`
-	AgentID   string `json:"agentId"`
-	BotUserID string `json:"botUserId,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-}
-
 // KindUtility is the ConfigAgent.Kind of agents that only work for others.
 const KindUtility = "utility"
 

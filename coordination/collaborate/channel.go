@@ -1,0 +1,130 @@
+package collaborate
+
+import (
+	"fmt"
+	"slices"
+)
+
+// spot is where a request is to go. Without a channel nothing says where.
+type spot struct {
+	channel Place // the parent, of a thread
+	thread  Place // "" for any thread of the channel
+	shared  bool  // the two are in the thread already
+	named   bool  // the request names the channel
+}
+
+// spot finds the thread or channel, and sees that it is allowed.
+func (s *Situation) spot(r *Request, target Agent) (spot, *Refusal) {
+	if r.ThreadID != "" {
+		return s.namedThread(r, target)
+	}
+	if t, ok := s.sharedThread(target); ok {
+		at := spot{channel: s.parent(t), thread: t, shared: true}
+		return at, s.allowed(at.channel, "threadId", t.ID)
+	}
+	if r.ChannelID != "" {
+		return s.namedChannel(r)
+	}
+	if c, ok := s.sessionChannel(); ok {
+		return spot{channel: c}, s.allowed(c, "channelId", c.ID)
+	}
+	if s.Policy.DefaultChannel == "" {
+		return spot{}, nil
+	}
+	c, ok := s.place(s.Policy.DefaultChannel)
+	if !ok || c.Kind != Text && c.Kind != Forum {
+		return spot{}, &Refusal{Reason: CodeNotFound, Field: "channelId", Value: s.Policy.DefaultChannel,
+			Text: fmt.Sprintf("channels.discord.collaboration.defaultChannel %s: there is no such channel in which threads can be opened",
+				s.Policy.DefaultChannel),
+			Mend: "correct this setting, or name a channelId"}
+	}
+	return spot{channel: c}, s.allowed(c, "channelId", c.ID)
+}
+
+func (s *Situation) namedThread(r *Request, target Agent) (spot, *Refusal) {
+	t, ok := s.place(r.ThreadID)
+	switch {
+	case !ok:
+		return spot{}, missing("threadId", r.ThreadID, "thread")
+	case t.Kind != Thread:
+		return spot{}, invalid("threadId", r.ThreadID, "is no thread", "name it as channelId to have a thread opened there, or leave it out")
+	case r.ChannelID != "" && r.ChannelID != t.ParentID:
+		return spot{}, invalid("channelId", r.ChannelID, fmt.Sprintf("is not where thread %s is", t.ID), "leave channelId out")
+	}
+	at := spot{channel: s.parent(t), thread: t, shared: t.ID == s.Session.ChannelID && slices.Contains(s.Session.Together, target.ID)}
+	if no := s.allowed(at.channel, "threadId", r.ThreadID); no != nil {
+		return spot{}, no
+	}
+	if t.Locked {
+		return spot{}, &Refusal{Reason: CodeLocked, Field: "threadId", Value: r.ThreadID,
+			Text: fmt.Sprintf("threadId %q: nobody can write in this thread", r.ThreadID),
+			Mend: "leave threadId out, so that a new thread is opened"}
+	}
+	return at, nil
+}
+
+// sharedThread is the session's, if it is a thread in which the target takes part.
+func (s *Situation) sharedThread(target Agent) (Place, bool) {
+	t, ok := s.place(s.Session.ChannelID)
+	return t, ok && t.Kind == Thread && !t.Locked && slices.Contains(s.Session.Together, target.ID)
+}
+
+func (s *Situation) namedChannel(r *Request) (spot, *Refusal) {
+	c, ok := s.place(r.ChannelID)
+	switch {
+	case !ok:
+		return spot{}, missing("channelId", r.ChannelID, "channel")
+	case c.Kind == Thread:
+		return spot{}, invalid("channelId", r.ChannelID, "is a thread", "name it as threadId")
+	case c.Kind != Text && c.Kind != Forum:
+		return spot{}, invalid("channelId", r.ChannelID, "is a channel in which no threads can be opened", "name a text channel")
+	}
+	return spot{channel: c, named: true}, s.allowed(c, "channelId", r.ChannelID)
+}
+
+// sessionChannel is where the agent is asked itself; outside of threads, and nowhere in direct messages.
+func (s *Situation) sessionChannel() (Place, bool) {
+	c, ok := s.place(s.Session.ChannelID)
+	if ok && c.Kind == Thread {
+		c = s.parent(c)
+	}
+	return c, ok && (c.Kind == Text || c.Kind == Forum)
+}
+
+// parent is the channel of a thread; what is not known of it is read from the thread.
+func (s *Situation) parent(t Place) Place {
+	if c, ok := s.place(t.ParentID); ok {
+		return c
+	}
+	return Place{ID: t.ParentID, Kind: Text, GuildID: t.GuildID}
+}
+
+// allowed says why requests must not be put in a channel, nil if they may. field and value are those that lead there.
+func (s *Situation) allowed(c Place, field, value string) *Refusal {
+	p := &s.Policy
+	switch {
+	case c.ID == "" || c.ID != p.DefaultChannel && !slices.Contains(p.AllowedChannels, c.ID):
+		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
+			Text: fmt.Sprintf("%s %q: agents must not work together in channel %s", field, value, c.ID),
+			Mend: fmt.Sprintf("add %q to channels.discord.collaboration.allowedChannels%s", c.ID, p.others())}
+	case len(p.AllowedGuilds) > 0 && !slices.Contains(p.AllowedGuilds, c.GuildID):
+		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
+			Text: fmt.Sprintf("%s %q: agents must not work together in guild %q of channel %s", field, value, c.GuildID, c.ID),
+			Mend: fmt.Sprintf("add %q to channels.discord.collaboration.allowedGuilds%s", c.GuildID, p.others())}
+	}
+	return nil
+}
+
+// others is the rest of a mend: where it is allowed.
+func (p *Policy) others() string {
+	if p.DefaultChannel == "" {
+		return ""
+	}
+	return fmt.Sprintf(", or name channelId %q", p.DefaultChannel)
+}
+
+func missing(field, value, what string) *Refusal {
+	return &Refusal{Reason: CodeNotFound, Field: field, Value: value,
+		Text: fmt.Sprintf("%s %q: there is no such %s, or no bot sees it", field, value, what),
+		Mend: "correct it, or leave it out"}
+}

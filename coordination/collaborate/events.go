@@ -1,0 +1,115 @@
+package collaborate
+
+import "github.com/pronto-lab/openclawd/coordination"
+
+// Event is what is appended. Data is of one of the types below.
+type Event struct {
+	Type    string
+	AgentID string // the agent who asks
+	Data    any
+}
+
+// Requested is of a2a.collaborate.requested: a request was taken on. It counts for the pair from then on.
+type Requested struct {
+	coordination.Context
+	RequestID   string `json:"collabId"`
+	Key         string `json:"key"`
+	Content     string `json:"content"`
+	Base        int64  `json:"base"`
+	FromAgent   string `json:"fromAgent"`
+	TargetAgent string `json:"toAgent"`
+	Route       Route  `json:"mode"`
+	ThreadID    string `json:"threadId,omitempty"`
+	ChannelID   string `json:"parentChannelId,omitempty"`
+	Original    string `json:"message,omitempty"`
+	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread is no more
+	Again       bool   `json:"again,omitempty"`   // it was counted before
+}
+
+// Opened is of thread.created. The thread is kept from then on, also where nothing can be posted in it at first.
+type Opened struct {
+	RequestID  string `json:"collabId"`
+	ReuseKey   string `json:"reuseKey,omitempty"`
+	ThreadID   string `json:"threadId"`
+	ThreadName string `json:"name,omitempty"`
+	ChannelID  string `json:"channelId,omitempty"`
+	GuildID    string `json:"guildId,omitempty"`
+}
+
+// Sent is of a2a.collaborate.sent: the request stands in the thread.
+type Sent struct {
+	coordination.Context
+	RequestID   string   `json:"collabId"`
+	ReuseKey    string   `json:"reuseKey,omitempty"`
+	ThreadID    string   `json:"threadId"`
+	ThreadName  string   `json:"threadName,omitempty"`
+	ChannelID   string   `json:"parentChannelId,omitempty"`
+	FromAgent   string   `json:"fromAgent"`
+	FromAccount string   `json:"fromAccountId"`
+	TargetAgent string   `json:"toAgent"`
+	TargetBot   string   `json:"targetBotId"`
+	MessageIDs  []string `json:"messageIds"`
+	Original    string   `json:"message,omitempty"`
+	SentAt      int64    `json:"sentAt"` // ms since 1970
+	Tracked     bool     `json:"tracked"`
+}
+
+// Failed is of a2a.collaborate.failed and of discord.delivery_unknown. After the latter nobody knows whether the request stands there.
+type Failed struct {
+	coordination.Context
+	RequestID string `json:"collabId"`
+	ThreadID  string `json:"threadId,omitempty"`
+	Code      string `json:"errorCode"`
+	Forgets   string `json:"forgets,omitempty"` // the reuse key whose thread is no more
+	Escalate  bool   `json:"escalate,omitempty"`
+	Anew      bool   `json:"anew,omitempty"` // the request is decided about again at once
+}
+
+// Limited is of collab.rate_limited.
+type Limited struct {
+	coordination.Context
+	FromAgent   string `json:"fromAgent"`
+	TargetAgent string `json:"toAgent"`
+	ResetAt     int64  `json:"resetAtMs"`
+}
+
+// Requested is the event that the request is taken on. It is appended before anything is done.
+func (p *Plan) Requested(c coordination.Context, requestID string) Event {
+	d := Requested{Context: within(c), RequestID: requestID, Key: p.Key, Content: p.Content, Base: p.Base, FromAgent: p.From, TargetAgent: p.Target,
+		Route: p.Route, ThreadID: p.ThreadID, ChannelID: p.ChannelID, Original: p.Original, Again: p.Again}
+	if p.Forget {
+		d.Forgets = p.ReuseKey
+	}
+	return Event{coordination.TypeA2ACollaborateRequested, p.From, d}
+}
+
+// Opened is the event that the thread was opened.
+func (p *Plan) Opened(requestID, threadID string) Event {
+	return Event{coordination.TypeThreadCreated, p.From, Opened{requestID, p.ReuseKey, threadID, p.ThreadName, p.ChannelID, p.GuildID}}
+}
+
+// Sent is the event that all messages stand in the thread. sentAt is ms since 1970.
+func (p *Plan) Sent(c coordination.Context, requestID, threadID string, messageIDs []string, sentAt int64) Event {
+	return Event{coordination.TypeA2ACollaborateSent, p.From, Sent{Context: within(c), RequestID: requestID, ReuseKey: p.ReuseKey, ThreadID: threadID,
+		ThreadName: p.ThreadName, ChannelID: p.ChannelID, FromAgent: p.From, FromAccount: p.AccountID, TargetAgent: p.Target,
+		TargetBot: p.TargetBotID, MessageIDs: messageIDs, Original: p.Original, SentAt: sentAt, Tracked: p.Tracked}}
+}
+
+// Failed is the event that it was given up, or is decided about anew, as After has said.
+func (p *Plan) Failed(c coordination.Context, requestID, threadID string, n Next) Event {
+	typ := coordination.TypeA2ACollaborateFailed
+	if n.Unknown {
+		typ = coordination.TypeDiscordDeliveryUnknown
+	}
+	d := Failed{Context: within(c), RequestID: requestID, ThreadID: threadID, Code: n.Code, Escalate: n.Escalate, Anew: n.Anew}
+	if n.Forget {
+		d.Forgets = p.ReuseKey
+	}
+	return Event{typ, p.From, d}
+}
+
+// within is where an event of a request belongs.
+func within(c coordination.Context) coordination.Context {
+	c.EventRole = coordination.RoleOrchestration
+	return c
+}

@@ -1,0 +1,144 @@
+package collaborate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// agent is the one that is meant by a name: an agent's id, else the id of an account, else a mention of a bot. Capitals make no difference. One
+// that nobody knows stands for itself.
+func (s *Situation) agent(name string) Agent {
+	a, _ := s.find(coordination.TrimJS(name))
+	return a
+}
+
+func (s *Situation) find(name string) (a Agent, known bool) {
+	if a, ok := s.configured(name); ok {
+		return a, true
+	}
+	for _, is := range []func(Bot) bool{
+		func(b Bot) bool { return strings.EqualFold(b.Agent, name) },
+		func(b Bot) bool { return strings.EqualFold(b.AccountID, name) },
+		func(b Bot) bool { return b.UserID != "" && (name == "<@"+b.UserID+">" || name == "<@!"+b.UserID+">") },
+	} {
+		for _, b := range s.Bots {
+			if b.Agent == "" || !is(b) {
+				continue
+			}
+			if a, ok := s.configured(b.Agent); ok {
+				return a, true
+			}
+			return Agent{ID: b.Agent, Account: b.AccountID}, true
+		}
+	}
+	for _, a := range s.Agents {
+		if a.Account != "" && strings.EqualFold(a.Account, name) {
+			return a, true
+		}
+	}
+	return Agent{ID: name}, false
+}
+
+func (s *Situation) configured(id string) (Agent, bool) {
+	for _, a := range s.Agents {
+		if id != "" && strings.EqualFold(a.ID, id) {
+			return a, true
+		}
+	}
+	return Agent{}, false
+}
+
+// botOf is the bot of an agent: one whose messages are routed to it, that of its own account first; else that of its account, unless that speaks
+// for another agent.
+func (s *Situation) botOf(a Agent) (bot Bot, ok bool) {
+	for _, b := range s.Bots {
+		if strings.EqualFold(b.Agent, a.ID) && (!ok || strings.EqualFold(b.AccountID, a.Account)) {
+			bot, ok = b, true
+		}
+	}
+	if ok {
+		return bot, true
+	}
+	b, ok := s.bot(a.Account)
+	return b, ok && b.Agent == ""
+}
+
+// bot is that of an account.
+func (s *Situation) bot(account string) (Bot, bool) {
+	for _, b := range s.Bots {
+		if account != "" && strings.EqualFold(b.AccountID, account) {
+			return b, true
+		}
+	}
+	return Bot{}, false
+}
+
+// unmapped says what is missing for an agent to have a bot.
+func (s *Situation) unmapped(field, value string, a Agent, known bool) *Refusal {
+	r := &Refusal{Reason: CodeMapping, Field: field, Value: value}
+	binding := fmt.Sprintf("{agentId: %q, match: {channel: \"discord\", accountId: \"...\"}}", a.ID)
+	switch {
+	case !known:
+		r.Text = fmt.Sprintf("%s %q: there is no such agent, and no account of Discord by this name", field, value)
+		r.Mend = fmt.Sprintf("name one of %s; or add the agent, and %s to bindings", s.reachable(), binding)
+	case a.Account == "":
+		r.Text = fmt.Sprintf("%s %q: agent %s has no bot in Discord, as no binding gives it an account", field, value, a.ID)
+		r.Mend = fmt.Sprintf("add %s to bindings, and the account to channels.discord.accounts", binding)
+	default:
+		r.Text = fmt.Sprintf("%s %q: agent %s has no bot in Discord, as account %s of its binding is not connected for it", field, value, a.ID, a.Account)
+		r.Mend = fmt.Sprintf("see that channels.discord.accounts.%s is enabled, has a token that is valid, and is bound to no other agent", a.Account)
+	}
+	return r
+}
+
+// reachable is the agents that have a bot, 20 at most.
+func (s *Situation) reachable() string {
+	const most = 20
+	var ids []string
+	for _, a := range s.Agents {
+		if _, ok := s.botOf(a); ok {
+			ids = append(ids, a.ID)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) == 0 {
+		return "the agents with a bot (there is none)"
+	}
+	if len(ids) > most {
+		ids = append(ids[:most], "...")
+	}
+	return strings.Join(ids, ", ")
+}
+
+// speaker is the bot that puts the request: the one that is named, else that of the session, else the agent's own, else the default one. It is
+// never the target's own, which does not hear itself.
+func (s *Situation) speaker(r *Request, from Agent, target Bot) (Bot, *Refusal) {
+	if r.AccountID != "" {
+		b, ok := s.bot(r.AccountID)
+		switch {
+		case !ok:
+			return Bot{}, &Refusal{Reason: CodeAccount, Field: "accountId", Value: r.AccountID,
+				Text: fmt.Sprintf("accountId %q: no such account of Discord is connected", r.AccountID),
+				Mend: "leave accountId out, or name an account of channels.discord.accounts that is connected"}
+		case b.UserID == target.UserID:
+			return Bot{}, &Refusal{Reason: CodeAccount, Field: "accountId", Value: r.AccountID,
+				Text: fmt.Sprintf("accountId %q: this is the bot of %s, which does not hear what it says itself", r.AccountID, r.Target),
+				Mend: "leave accountId out, or name another account"}
+		}
+		return b, nil
+	}
+	if b, ok := s.bot(s.Session.AccountID); ok && b.UserID != target.UserID {
+		return b, nil
+	}
+	if b, ok := s.botOf(from); ok && b.UserID != target.UserID {
+		return b, nil
+	}
+	if b, ok := s.bot(s.Policy.DefaultAccount); ok && b.UserID != target.UserID {
+		return b, nil
+	}
+	_, known := s.configured(from.ID)
+	return Bot{}, s.unmapped("from", from.ID, from, known)
+}

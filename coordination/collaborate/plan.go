@@ -1,0 +1,105 @@
+package collaborate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Route is which thread a request goes to.
+type Route string
+
+const (
+	RouteNamed  Route = "named_thread"  // the one that the request names
+	RouteShared Route = "shared_thread" // the one in which both are already: it is a plain message there
+	RouteReused Route = "reuse_thread"  // one that was opened for the same before
+	RouteNew    Route = "new_thread"
+)
+
+// Plan is what is done. It is carried out in the order of its fields: the thread is opened, the messages are posted, the bots are registered.
+type Plan struct {
+	// Earlier is what has become of the same request before. Nothing is done then, and the rest says only who is meant.
+	Earlier *Earlier
+
+	From, Target         string // agents' ids
+	FromName, TargetName string
+	AccountID            string // whose bot speaks
+	BotID, TargetBotID   string // user ids
+
+	Route      Route
+	ThreadID   string // "" if it is to be opened
+	ThreadName string
+	ChannelID  string // of the thread
+	GuildID    string
+	Starter    bool // the channel is a forum: the thread is opened with the first message
+
+	Messages []string // in order; the first one mentions the target, but for RouteShared
+	Notify   []string // user ids that are notified; nobody else is, whatever the text says
+
+	Participants []string // user ids of the bots that take part in the thread from now on
+	Tracked      bool     // an answer is waited for
+
+	Original string // what was asked, without secrets, cut
+	Key      string // of the request
+	Content  string // the hash of what it says
+	Base     int64  // when it was taken on first, ms since 1970: its nonces follow from it
+	ReuseKey string // under which the thread is kept; "" for one that is named or shared
+	Forget   bool   // what was kept under ReuseKey is no more
+	Again    bool   // it is decided anew, see Next.Anew, and counts for the pair already
+}
+
+// Nonce is what Discord knows a message by, so that it is not posted twice: the i-th of the plan, in the thread. It is the same one whenever the
+// request is tried again. 25 characters, as many as Discord takes.
+func (p *Plan) Nonce(threadID string, i int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %d", p.Key, p.Base, threadID, i))
+	return "c" + hex.EncodeToString(sum[:12])
+}
+
+// Recall is what the agent who asks finds in its own session of the thread, so that it knows what is answered there. origin is the session and
+// task that the request comes from; task may be "".
+func (p *Plan) Recall(threadID, originSession, originTask string) (sessionKey, text string) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[You asked %s in this thread]\n%s\n\nThis comes from session %s", p.TargetName, p.Original, originSession)
+	if originTask != "" {
+		fmt.Fprintf(&b, ", task %s", originTask)
+	}
+	b.WriteString(". What is answered here is for that.")
+	return coordination.ChannelKey(p.From, "discord", threadID).String(), b.String()
+}
+
+// compose writes the messages, and says whom they notify.
+func (p *Plan) compose(s *Situation, message string) {
+	content := message
+	if p.Route != RouteShared {
+		content = "<@" + p.TargetBotID + ">\n\n" + message
+		p.Notify = []string{p.TargetBotID}
+	}
+	p.Messages = Chunks(content)
+	for _, b := range s.Bots {
+		if (strings.Contains(message, "<@"+b.UserID+">") || strings.Contains(message, "<@!"+b.UserID+">")) && !slices.Contains(p.Notify, b.UserID) {
+			p.Notify = append(p.Notify, b.UserID)
+		}
+	}
+}
+
+// roster knows the names of bots.
+func (s *Situation) roster() *coordination.Roster {
+	r := coordination.DefaultRoster()
+	for _, b := range s.Bots {
+		if a := s.agent(b.Agent); a.ID != "" {
+			r.Mentions[b.UserID] = a.name()
+		}
+	}
+	return r
+}
+
+func (a Agent) name() string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return a.ID
+}

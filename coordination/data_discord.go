@@ -1,0 +1,82 @@
+package coordination
+
+// DiscordInbound is the data of the discord.inbound types: what one message is to an agent, or to several. A message is decided about once for all
+// bots that see it. The time of the event is when the message was sent.
+type DiscordInbound struct {
+	Context
+	MessageID       string   `json:"messageId"`
+	ChannelID       string   `json:"channelId"`
+	ThreadID        string   `json:"threadId,omitempty"`
+	GuildID         string   `json:"guildId,omitempty"`
+	AuthorID        string   `json:"authorId"`
+	AuthorAgent     string   `json:"authorAgent,omitempty"`
+	Decision        string   `json:"decision"` // handler, observer, dropped
+	Reason          string   `json:"reason"`
+	Order           string   `json:"order,omitempty"`           // primary, secondary
+	Text            string   `json:"text,omitempty"`            // handled messages only
+	MentionedAgents []string `json:"mentionedAgents,omitempty"` // in the order of the text
+
+	// Agents are whose decision it is, where it is the same for several: one event of observed and of dropped tells of all whose reason is the same.
+	Agents     []string `json:"agents,omitempty"`
+	AuthorName string   `json:"authorName,omitempty"`
+	AccountID  string   `json:"accountId,omitempty"` // of handled: the bot that answers
+	System     bool     `json:"system,omitempty"`    // openclawd has posted it in an agent's name: a reminder, an escalation
+
+	// Turn says what the message is to the loop guard: bot or human. At most one event of a message has it.
+	Turn string `json:"turn,omitempty"`
+	// Answers: the message may answer a request to its author. At most one event of a message has it.
+	Answers bool `json:"answers,omitempty"`
+	// Observed are, of handled, the ids of the messages that the agent has observed before and is told of with this one.
+	Observed []string `json:"observed,omitempty"`
+
+	// What is kept of an observed message: at most 50 characters of its text, and what stands out in it.
+	Summary  string   `json:"summary,omitempty"`
+	Mentions []string `json:"mentions,omitempty"` // ids of users
+	URLs     []string `json:"urls,omitempty"`
+	PRs      []int    `json:"prNumbers,omitempty"`
+	CodeRefs []string `json:"codeRefs,omitempty"`
+}
+
+// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown.
+type DiscordOutbound struct {
+	Context
+	ChannelID string `json:"channelId"`
+	ThreadID  string `json:"threadId,omitempty"`
+	MessageID string `json:"messageId,omitempty"`
+	AccountID string `json:"accountId,omitempty"`
+	Nonce     string `json:"nonce,omitempty"`
+	Purpose   string `json:"purpose,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"`
+	ErrorCode string `json:"errorCode,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// IdentityBot is the data of the identity types.
+type IdentityBot struct {
+	Context
+	AgentID   string `json:"agentId"`
+	AccountID string `json:"accountId"`
+	BotUserID string `json:"botUserId"`
+}
+
+// Thread is the data of thread.created, thread.suspended and thread.released. A channel can be suspended too: ThreadID is its id then.
+type Thread struct {
+	Context
+	ThreadID  string `json:"threadId"`
+	ChannelID string `json:"channelId,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Kind      string `json:"kind,omitempty"` // collab, report
+	FromAgent string `json:"fromAgent,omitempty"`
+	ToAgent   string `json:"toAgent,omitempty"`
+	Reason    string `json:"reason,omitempty"`  // of suspended: bot_rate, bot_turns
+	UntilMs   int64  `json:"untilMs,omitempty"` // of suspended
+}
+
+// ThreadParticipant is the data of the thread.participant types.
+type ThreadParticipant struct {
+	Context
+	ThreadID  string `json:"threadId"`
+	AgentID   string `json:"agentId"`
+	BotUserID string `json:"botUserId,omitempty"`
+	Reason    string `json:"reason,omitempty"` // of registered: collaborate, mentioned, posted; of expired: silence
+}

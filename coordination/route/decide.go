@@ -1,0 +1,334 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Decide says what a message is to every agent whose bot sees it. It is the same for the same situation, in whatever order bots are given, and
+// whichever of them was the first to tell of the message. A message that has been decided about before, because it came again or was edited,
+// stays what it was.
+func Decide(s *Situation) Decision {
+	if s.Earlier != nil {
+		d := *s.Earlier
+		d.Verdicts = slices.Clone(d.Verdicts)
+		d.Enrol, d.Lapsed, d.Suspend, d.Release, d.Warnings = nil, nil, nil, false, nil
+		d.Turn, d.Answers, d.Touches, d.Again = NoTurn, false, false, true
+		return d
+	}
+	c := newCase(s)
+	reason := s.Policy.refuses(c.m, &s.Sinks)
+	switch {
+	case reason != "":
+		c.dropAll(reason)
+	case c.foreign && (c.m.direct() || !s.Policy.heeds(len(c.d.Mentioned) > 0)):
+		c.ignoreForeign()
+	case !c.foreign && c.d.Author == "" && s.Policy.bars(c.m) != "":
+		c.dropAll(s.Policy.bars(c.m))
+	case c.m.direct():
+		c.direct()
+	default:
+		c.call()
+		c.guard()
+		c.conclude()
+		c.enrol()
+	}
+	c.finish()
+	return c.d
+}
+
+// deliberation is a decision in the making.
+type deliberation struct {
+	s        *Situation
+	m        *Message
+	d        Decision
+	team     team
+	text     string   // what is said in the message, without what it only shows
+	mentions []string // ids of users, in order
+	foreign  bool     // a bot that is none of ours has written it
+
+	handlers map[string]Reason // that are called
+	held     map[string]Reason // that were called, and must not handle it all the same
+	others   Reason            // of who is not called
+}
+
+func newCase(s *Situation) *deliberation {
+	c := &deliberation{s: s, m: &s.Message, text: spoken(s.Message.Text), handlers: map[string]Reason{}, held: map[string]Reason{}}
+	c.mentions = mentionedUsers(c.text)
+	c.team = newTeam(s.Bots, c.m, c.mentions)
+	c.d = Decision{at: s.Message, Author: c.team.agents[c.m.Author.ID]}
+	c.d.sender = coordination.Head(cmp.Or(c.m.Author.Name, c.m.Author.ID), maxName)
+	if c.d.Author != "" {
+		c.d.sender = c.team.name(c.d.Author)
+	}
+	c.d.Mentioned = c.team.called(c.mentions, c.d.Author)
+	c.foreign = c.d.Author == "" && (c.m.Author.Bot || c.m.Author.Webhook)
+	c.d.Touches = c.m.ThreadID != ""
+	return c
+}
+
+// dropAll hides the message from everybody.
+func (c *deliberation) dropAll(reason Reason) { c.everybody(Dropped, reason) }
+
+// ignoreForeign is for bots of others that are not listened to.
+func (c *deliberation) ignoreForeign() {
+	if c.s.Policy.RecordBots && !c.m.direct() {
+		c.everybody(Observer, ForeignBot)
+		return
+	}
+	c.everybody(Dropped, ForeignBot)
+}
+
+func (c *deliberation) everybody(mode Mode, reason Reason) {
+	for _, b := range c.team.seeing {
+		c.d.Verdicts = append(c.d.Verdicts, c.own(Verdict{Agent: b.Agent, BotUserID: b.UserID, AccountID: b.AccountID, Mode: mode, Reason: reason}))
+	}
+}
+
+// own hides what an agent has written from itself.
+func (c *deliberation) own(v Verdict) Verdict {
+	if v.Agent == c.d.Author {
+		v.Mode, v.Reason, v.Order, v.Hints = Dropped, OwnMessage, "", nil
+	}
+	return v
+}
+
+// direct gives a direct message to one agent, which may be another one than that of the bot.
+func (c *deliberation) direct() {
+	if len(c.team.seeing) == 0 {
+		c.warn(WarnNoBot)
+		return
+	}
+	b := c.team.seeing[0]
+	if b.Agent == c.d.Author {
+		c.dropAll(OwnMessage)
+		return
+	}
+	spot := Spot{Channel: "discord", Accounts: []string{b.AccountID}, Peer: Peer{"direct", c.m.Author.ID}, Direct: true}
+	agent, tier, bound := Resolve(c.s.Bindings, &spot, c.known, b.Agent)
+	if bound != "" && bound != agent {
+		c.warn(WarnOwnerAbsent)
+	}
+	c.d.Turn = HumanTurn
+	c.d.Verdicts = []Verdict{{Agent: agent, BotUserID: b.UserID, AccountID: b.AccountID, Mode: Handler, Reason: ownership(tier)}}
+	c.d.Verdicts[0].Hints = c.namedHints(agent)
+}
+
+// known says whether there is such an agent, with a bot of its own or as the default one.
+func (c *deliberation) known(agent string) bool {
+	_, found := c.team.names[agent]
+	return found || agent != "" && agent == strings.ToLower(c.s.Policy.DefaultAgent)
+}
+
+func ownership(tier Tier) Reason {
+	if tier == TierDefault {
+		return ByDefault
+	}
+	return ByBinding
+}
+
+// call finds out who is called, regardless of the loop guard.
+func (c *deliberation) call() {
+	for _, agent := range c.d.Mentioned {
+		if c.team.sees(agent) {
+			c.handlers[agent] = ByMention
+		} else {
+			c.warn(WarnMentionedAbsent)
+		}
+	}
+	if c.m.ThreadID != "" {
+		c.callInThread()
+	} else {
+		c.callInChannel()
+	}
+}
+
+func (c *deliberation) callInThread() {
+	p := &c.s.Policy
+	if c.s.Participants == nil {
+		c.warn(WarnParticipantsUnknown)
+		c.others = MentionOnly
+		if len(c.d.Mentioned) > 0 {
+			c.others = OthersMentioned
+		}
+		return
+	}
+	present, lapsed := c.s.Participants[c.m.ThreadID].at(c.m.At, p.ParticipantTTL)
+	c.d.Lapsed = lapsed
+	c.others = NotParticipant
+	switch {
+	case len(c.d.Mentioned) > 0 && p.ThreadMention != Participants:
+		c.others = OthersMentioned
+	case c.m.System:
+		c.others = SystemText
+	default:
+		for _, agent := range present {
+			if _, called := c.handlers[agent]; !called && agent != c.d.Author && c.team.sees(agent) {
+				c.handlers[agent] = ByParticipation
+			}
+		}
+	}
+}
+
+func (c *deliberation) callInChannel() {
+	switch {
+	case len(c.d.Mentioned) > 0:
+		c.others = OthersMentioned
+	case c.m.System:
+		c.others = SystemText
+	case c.d.Author != "":
+		c.others = SiblingSpeaks
+	case c.s.Policy.RequireMention:
+		c.others = NeedsMention
+	default:
+		c.callOwner()
+	}
+}
+
+// callOwner calls the one agent that answers for a channel.
+func (c *deliberation) callOwner() {
+	fallback := strings.ToLower(c.s.Policy.DefaultAgent)
+	spot := Spot{Channel: "discord", Accounts: c.team.accounts(), Peer: Peer{"channel", c.m.ChannelID}, Guild: c.m.GuildID, Roles: c.m.Author.Roles}
+	agent, tier, bound := Resolve(c.s.Bindings, &spot, c.team.sees, fallback)
+	c.others = NotOwner
+	switch {
+	case !c.team.sees(agent):
+		c.others = NobodyOwns
+		c.warn(WarnNobodyOwns)
+		return
+	case bound != "" && bound != agent:
+		c.warn(WarnOwnerAbsent)
+	}
+	c.handlers[agent] = ownership(tier)
+}
+
+// guard holds what bots write where they talk too much. What openclawd posts itself is not counted, but held like the rest.
+func (c *deliberation) guard() {
+	talk, over := c.s.Guard.Talk(c.m.Place(), c.m.At)
+	c.d.Release = over
+	switch {
+	case c.d.Author == "" && !c.foreign:
+		c.d.Turn = HumanTurn
+		return
+	case talk.Until != 0:
+		c.holdAll(Suspended)
+		return
+	case c.m.System:
+		return
+	case c.m.ThreadID == "" && len(c.handlers) == 0:
+		return
+	}
+	if c.d.Suspend = c.s.Policy.Guard.judge(c.m.Place(), talk, c.m.At); c.d.Suspend != nil {
+		c.holdAll(Suspended)
+		return
+	}
+	c.d.Turn = BotTurn
+	for agent := range c.handlers {
+		if c.d.Author != "" && c.s.Guard.pairSpent(&c.s.Policy.Guard, c.d.Author, agent, c.m.At) {
+			c.held[agent] = PairLimited
+			delete(c.handlers, agent)
+		}
+	}
+}
+
+func (c *deliberation) holdAll(reason Reason) {
+	for agent := range c.handlers {
+		c.held[agent] = reason
+	}
+	clear(c.handlers)
+}
+
+// conclude makes the verdicts of what has been found out.
+func (c *deliberation) conclude() {
+	var order []string // of the agents that are mentioned and handle the message
+	for _, agent := range c.d.Mentioned {
+		if c.handlers[agent] == ByMention {
+			order = append(order, agent)
+		}
+	}
+	c.d.Verdicts = make([]Verdict, 0, len(c.team.seeing))
+	for _, b := range c.team.seeing {
+		v := Verdict{Agent: b.Agent, BotUserID: b.UserID, AccountID: b.AccountID, Mode: Observer, Reason: cmp.Or(c.held[b.Agent], c.others)}
+		if reason, called := c.handlers[b.Agent]; called {
+			v.Mode, v.Reason = Handler, reason
+			v.lead(order, &c.team)
+			v.Hints = append(v.Hints, c.namedHints(b.Agent)...)
+		}
+		c.d.Verdicts = append(c.d.Verdicts, c.own(v))
+	}
+}
+
+// lead gives the agent its part among several that are mentioned.
+func (v *Verdict) lead(order []string, t *team) {
+	if len(order) < 2 || !slices.Contains(order, v.Agent) {
+		return
+	}
+	if v.Agent == order[0] {
+		v.Order, v.Hints = Primary, []string{primaryHint}
+	} else {
+		v.Order, v.Hints = Secondary, []string{secondaryHint(t.name(order[0]))}
+	}
+}
+
+// namedHints are what a handler is told of agents that the message speaks of by name, or in a direct message mentions, and that do not handle it.
+func (c *deliberation) namedHints(handler string) (hints []string) {
+	lower := strings.ToLower(c.text)
+	agents := make([]string, 0, len(c.team.names))
+	for agent := range c.team.names {
+		agents = append(agents, agent)
+	}
+	slices.Sort(agents)
+	for _, agent := range agents {
+		_, handles := c.handlers[agent]
+		mentioned := slices.Contains(c.d.Mentioned, agent)
+		if handles || agent == handler || agent == c.d.Author || mentioned && !c.m.direct() {
+			continue
+		}
+		if mentioned || named(lower, c.team.names[agent]) || named(lower, agent) {
+			hints = append(hints, collaborateHint(c.team.name(agent), agent))
+		}
+	}
+	return hints
+}
+
+// enrol registers who is mentioned in a thread, and the agent that has written there. What openclawd posts in an agent's name is not written by it.
+func (c *deliberation) enrol() {
+	if c.m.ThreadID == "" {
+		return
+	}
+	present := c.s.Participants.Of(c.m.ThreadID, c.m.At, c.s.Policy.ParticipantTTL)
+	for _, b := range c.team.seeing {
+		e := Enrolment{Agent: b.Agent, BotUserID: b.UserID}
+		switch {
+		case slices.Contains(present, b.Agent):
+			continue
+		case slices.Contains(c.d.Mentioned, b.Agent):
+			e.Reason = EnrolMentioned
+		case b.Agent == c.d.Author && !c.m.System:
+			e.Reason = EnrolPosted
+		default:
+			continue
+		}
+		c.d.Enrol = append(c.d.Enrol, e)
+	}
+	c.d.Answers = c.d.Author != "" && !c.m.System
+}
+
+// finish adds what observers keep, and what handlers are told of that they have kept.
+func (c *deliberation) finish() {
+	for i := range c.d.Verdicts {
+		switch v := &c.d.Verdicts[i]; {
+		case v.Mode == Observer && c.d.Record.MessageID == "":
+			c.d.Record = record(c.m, c.d.sender, c.d.Mentioned, c.mentions, c.team.roster(c.m))
+		case v.Mode == Handler && c.s.History != nil:
+			v.Observed = c.s.History.Of(v.Agent, c.m.Place(), c.m.At)
+		}
+	}
+	slices.Sort(c.d.Warnings)
+	c.d.Warnings = slices.Compact(c.d.Warnings)
+}
+
+func (c *deliberation) warn(w Warning) { c.d.Warnings = append(c.d.Warnings, w) }

@@ -1,0 +1,127 @@
+package route
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Event is what is appended. AgentID is whom it happened to, "" where that is several.
+type Event struct {
+	Type    string
+	AgentID string
+	At      int64 // of the event, ms since 1970
+	Data    any
+}
+
+// maxText is how many characters of a handled message are kept: as many as Discord lets anybody write.
+const maxText = 4000
+
+// maxName is how many characters of a name are kept.
+const maxName = 100
+
+// Events are what is appended because of the decision, in this order: to be folded by Attendance, Guard, History and Ledger. There are none for a
+// message that was decided about before. What the message is to the agent that has written it is told only where no other agent sees it.
+func (d *Decision) Events() (events []Event) {
+	if d.Again {
+		return nil
+	}
+	m := &d.at
+	for _, agent := range d.Lapsed {
+		events = append(events, expired(m.ThreadID, agent, m.At))
+	}
+	if d.Release {
+		events = append(events, Released(m.Place(), m.At))
+	}
+	if d.Suspend != nil {
+		events = append(events, Event{Type: coordination.TypeThreadSuspended, At: m.At, Data: coordination.Thread{
+			Context: ours(), ThreadID: d.Suspend.Place, ChannelID: m.ChannelID, Reason: string(d.Suspend.Reason), UntilMs: d.Suspend.Until,
+		}})
+	}
+	inbound := d.inbound()
+	if len(inbound) > 0 {
+		first := inbound[0].Data.(coordination.DiscordInbound)
+		first.Turn, first.Answers = string(d.Turn), d.Answers
+		inbound[0].Data = first
+	}
+	events = append(events, inbound...)
+	for _, e := range d.Enrol {
+		events = append(events, registered(m.ThreadID, e, m.At))
+	}
+	return events
+}
+
+// inbound is one event for each agent that handles the message, then one for each reason that others have, in order of agent ids.
+func (d *Decision) inbound() (events []Event) {
+	for i := range d.Verdicts {
+		v := &d.Verdicts[i]
+		if v.Mode != Handler {
+			continue
+		}
+		data := d.data(v)
+		data.Order, data.AccountID, data.Text = string(v.Order), v.AccountID, coordination.Head(coordination.Mask(d.at.Text), maxText)
+		for j := range v.Observed {
+			data.Observed = append(data.Observed, v.Observed[j].MessageID)
+		}
+		events = append(events, Event{coordination.TypeDiscordInboundHandled, v.Agent, d.at.At, data})
+	}
+	type group struct {
+		mode   Mode
+		reason Reason
+	}
+	alike := map[group]int{}
+	for i := range d.Verdicts {
+		v := &d.Verdicts[i]
+		if v.Mode == Handler || v.Reason == OwnMessage && len(d.Verdicts) > 1 {
+			continue
+		}
+		n, seen := alike[group{v.Mode, v.Reason}]
+		if !seen {
+			n = len(events)
+			alike[group{v.Mode, v.Reason}] = n
+			events = append(events, d.others(v))
+		}
+		data := events[n].Data.(coordination.DiscordInbound)
+		data.Agents = append(data.Agents, v.Agent)
+		events[n].Data = data
+		if events[n].AgentID = v.Agent; len(data.Agents) > 1 {
+			events[n].AgentID = ""
+		}
+	}
+	return events
+}
+
+// others is the event of who does not handle the message.
+func (d *Decision) others(v *Verdict) Event {
+	data := d.data(v)
+	if v.Mode == Dropped {
+		return Event{Type: coordination.TypeDiscordInboundDropped, At: d.at.At, Data: data}
+	}
+	r := &d.Record
+	data.Summary, data.Mentions, data.URLs, data.PRs, data.CodeRefs = r.Summary, r.Tokens.Mentions, r.Tokens.URLs, r.Tokens.PRs, r.Tokens.CodeRefs
+	return Event{Type: coordination.TypeDiscordInboundObserved, At: d.at.At, Data: data}
+}
+
+func (d *Decision) data(v *Verdict) coordination.DiscordInbound {
+	m := &d.at
+	return coordination.DiscordInbound{
+		Context: ours(), MessageID: m.ID, ChannelID: m.ChannelID, ThreadID: m.ThreadID, GuildID: m.GuildID, AuthorID: m.Author.ID, AuthorAgent: d.Author,
+		AuthorName: d.sender, Decision: string(v.Mode), Reason: string(v.Reason), MentionedAgents: d.Mentioned, System: m.System,
+	}
+}
+
+func ours() coordination.Context {
+	return coordination.Context{EventRole: coordination.RoleObservability}
+}
+
+// read reads the data of an event. What is redacted says nothing.
+func read[T any](typ string, data []byte) (d T, err error) {
+	if len(data) == 0 {
+		return d, nil
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("read %s: %w", typ, err)
+	}
+	return d, nil
+}

@@ -1,0 +1,120 @@
+package route
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// History is what agents have observed and not been told of yet: of each agent and place the newest records. Apply folds it. A record that several
+// agents have observed is kept once.
+type History struct {
+	limit int
+	ttl   time.Duration
+	seen  map[view][]*Record // the oldest first
+}
+
+// view is what one agent sees of one place.
+type view struct{ agent, place string }
+
+// What is kept where nothing is configured, of each agent and place.
+const (
+	HistoryLimit = 50
+	HistoryTTL   = 24 * time.Hour
+)
+
+// NewHistory is one in which nobody has observed anything. It keeps limit records of each agent and place, none with limit 0, and none for longer
+// than ttl.
+func NewHistory(limit int, ttl time.Duration) *History {
+	return &History{limit: limit, ttl: ttl, seen: map[view][]*Record{}}
+}
+
+// Of is what an agent has observed in a place and is not older than allowed at a time, the oldest first. What was sent after that time is in it.
+func (h *History) Of(agent, place string, at int64) (records []Record) {
+	for _, r := range h.seen[view{agent, place}] {
+		if at-r.At < h.ttl.Milliseconds() {
+			records = append(records, *r)
+		}
+	}
+	return records
+}
+
+// Len is how many records are kept of an agent and a place, old ones too.
+func (h *History) Len(agent, place string) int { return len(h.seen[view{agent, place}]) }
+
+// Apply folds an event. It reports whether the event means anything here. ts is ms since 1970. An event that cannot be read is an error and changes
+// nothing; one that is redacted (data nil) means nothing.
+func (h *History) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
+	switch typ {
+	case coordination.TypeDiscordInboundObserved:
+		d, err := read[coordination.DiscordInbound](typ, data)
+		if err != nil || d.MessageID == "" {
+			return false, err
+		}
+		return h.observed(agent, recordOf(&d, ts), d.Agents), nil
+	case coordination.TypeDiscordInboundHandled:
+		d, err := read[coordination.DiscordInbound](typ, data)
+		if err != nil || len(d.Observed) == 0 {
+			return false, err
+		}
+		r := recordOf(&d, ts)
+		return h.told(view{agent, r.Place()}, d.Observed), nil
+	}
+	return false, nil
+}
+
+func (h *History) observed(agent string, r *Record, agents []string) bool {
+	if len(agents) == 0 && agent != "" {
+		agents = []string{agent}
+	}
+	for _, agent := range agents {
+		v := view{agent, r.Place()}
+		records := slices.DeleteFunc(slices.Clone(h.seen[v]), func(have *Record) bool {
+			return have.MessageID == r.MessageID || r.At-have.At >= h.ttl.Milliseconds()
+		})
+		i, _ := slices.BinarySearchFunc(records, r.At, func(have *Record, at int64) int {
+			if have.At <= at {
+				return -1
+			}
+			return 1
+		})
+		records = slices.Insert(records, i, r)
+		h.keep(v, records[max(0, len(records)-h.limit):])
+	}
+	return len(agents) > 0
+}
+
+// told takes away what the agent has been told of, and nothing that came meanwhile.
+func (h *History) told(v view, ids []string) bool {
+	before := h.seen[v]
+	after := slices.DeleteFunc(slices.Clone(before), func(r *Record) bool { return slices.Contains(ids, r.MessageID) })
+	h.keep(v, after)
+	return len(after) < len(before)
+}
+
+func (h *History) keep(v view, records []*Record) {
+	if len(records) == 0 {
+		delete(h.seen, v)
+		return
+	}
+	h.seen[v] = records
+}
+
+// Forget drops what is too old at a time: for a History that is kept in memory for long.
+func (h *History) Forget(at int64) {
+	for v, records := range h.seen {
+		h.keep(v, slices.DeleteFunc(slices.Clone(records), func(r *Record) bool { return at-r.At >= h.ttl.Milliseconds() }))
+	}
+}
+
+func recordOf(d *coordination.DiscordInbound, ts int64) *Record {
+	sender := d.AuthorName
+	if sender == "" {
+		sender = d.AuthorID
+	}
+	return &Record{
+		MessageID: d.MessageID, Sender: sender, Summary: d.Summary, At: ts, ChannelID: d.ChannelID, ThreadID: d.ThreadID, Mentioned: d.MentionedAgents,
+		Tokens: Tokens{Mentions: d.Mentions, URLs: d.URLs, PRs: d.PRs, CodeRefs: d.CodeRefs},
+	}
+}

@@ -1,0 +1,120 @@
+package route
+
+import "strings"
+
+// spoken is a text without what it only shows: code, and what is quoted. What is taken out leaves a space. What is escaped with a backslash is as
+// good as taken out.
+func spoken(text string) string {
+	if !strings.ContainsAny(text, "`>\\") {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	unclosed := map[string]bool{} // fences that nothing closes from here on
+	for lineBegins := true; text != ""; {
+		if lineBegins {
+			if rest, quoted := cutQuote(text); quoted {
+				text = rest
+				b.WriteByte('\n')
+				continue
+			}
+		}
+		lineBegins = text[0] == '\n'
+		switch {
+		case text[0] == '\\' && len(text) > 1 && isPunctuation(text[1]):
+			b.WriteByte(' ')
+			text = text[2:]
+		case text[0] == '`':
+			n := len(text) - len(strings.TrimLeft(text, "`"))
+			fence := text[:n]
+			rest, closed := "", false
+			if !unclosed[fence] {
+				rest, closed = cutCode(text[n:], fence)
+			}
+			if !closed {
+				unclosed[fence] = true
+				b.WriteString(fence)
+				text = text[n:]
+				continue
+			}
+			b.WriteByte(' ')
+			text = rest
+		default:
+			b.WriteByte(text[0])
+			text = text[1:]
+		}
+	}
+	return b.String()
+}
+
+// cutQuote takes a quoted line off the beginning of a text, or all of it where ">>>" quotes the rest.
+func cutQuote(text string) (rest string, quoted bool) {
+	line := strings.TrimLeft(text, " ")
+	if after, ok := strings.CutPrefix(line, ">>>"); ok && (after == "" || after[0] == ' ' || after[0] == '\n') {
+		return "", true
+	}
+	after, ok := strings.CutPrefix(line, ">")
+	if !ok || after != "" && after[0] != ' ' && after[0] != '\n' {
+		return text, false
+	}
+	_, rest, _ = strings.Cut(line, "\n")
+	return rest, true
+}
+
+// cutCode finds the fence that closes code, where there is one: three or more close with three, fewer with as many.
+func cutCode(text, fence string) (rest string, closed bool) {
+	if len(fence) >= 3 {
+		_, rest, closed = strings.Cut(text, "```")
+		return rest, closed
+	}
+	for from := 0; ; {
+		at := strings.IndexByte(text[from:], '`')
+		if at < 0 {
+			return text, false
+		}
+		at += from
+		n := len(text[at:]) - len(strings.TrimLeft(text[at:], "`"))
+		if n == len(fence) {
+			return text[at+n:], true
+		}
+		from = at + n
+	}
+}
+
+// isPunctuation says whether a backslash takes the meaning from b.
+func isPunctuation(b byte) bool {
+	return b > ' ' && b < 0x7F && !(b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z')
+}
+
+// maxSnowflake is how many digits an id of Discord can have.
+const maxSnowflake = 20
+
+// mentionedUsers are the ids of users that a text mentions, <@id> or <@!id>, in order of their first appearance. Roles, channels and everyone are no
+// users.
+func mentionedUsers(text string) (ids []string) {
+	for {
+		_, after, found := strings.Cut(text, "<@")
+		if !found {
+			return ids
+		}
+		text = after
+		id := strings.TrimPrefix(after, "!")
+		digits := 0
+		for digits < len(id) && id[digits] >= '0' && id[digits] <= '9' {
+			digits++
+		}
+		if digits == 0 || digits > maxSnowflake || digits == len(id) || id[digits] != '>' {
+			continue
+		}
+		ids = appendNew(ids, id[:digits])
+	}
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}

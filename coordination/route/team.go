@@ -1,0 +1,85 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// team is the agents whose bot sees a message, and who all the bots speak for.
+type team struct {
+	seeing []Bot             // one for each agent, by agent id
+	agents map[string]string // by user id of a bot: its agent
+	names  map[string]string // by agent
+}
+
+// newTeam looks at the bots in an order of their own. Where an agent has several that see the message, one that is mentioned speaks for it, else
+// the one of the first account. A user id that is given for two agents is the first one's.
+func newTeam(bots []Bot, m *Message, mentions []string) team {
+	t := team{agents: make(map[string]string, len(bots)), names: make(map[string]string, len(bots))}
+	sorted := slices.Clone(bots)
+	slices.SortFunc(sorted, func(a, b Bot) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Name, b.Name))
+	})
+	for _, b := range sorted {
+		if b.Agent == "" || b.UserID == "" {
+			continue
+		}
+		if _, taken := t.agents[b.UserID]; !taken {
+			t.agents[b.UserID] = b.Agent
+		}
+		if t.names[b.Agent] == "" {
+			t.names[b.Agent] = b.Name
+		}
+		if b.Blind || m.direct() && b.AccountID != m.AccountID || t.agents[b.UserID] != b.Agent {
+			continue
+		}
+		last := len(t.seeing) - 1
+		switch {
+		case last < 0 || t.seeing[last].Agent != b.Agent:
+			t.seeing = append(t.seeing, b)
+		case !slices.Contains(mentions, t.seeing[last].UserID) && slices.Contains(mentions, b.UserID):
+			t.seeing[last] = b
+		}
+	}
+	return t
+}
+
+// sees says whether a bot of the agent sees the message.
+func (t *team) sees(agent string) bool {
+	_, found := slices.BinarySearchFunc(t.seeing, agent, func(b Bot, a string) int { return cmp.Compare(b.Agent, a) })
+	return found
+}
+
+// name is what people call an agent.
+func (t *team) name(agent string) string { return cmp.Or(t.names[agent], agent) }
+
+// called are the agents of the users that are mentioned, in order, but for the author.
+func (t *team) called(mentions []string, author string) (agents []string) {
+	for _, user := range mentions {
+		if agent := t.agents[user]; agent != "" && agent != author {
+			agents = appendNew(agents, agent)
+		}
+	}
+	return agents
+}
+
+func (t *team) accounts() (ids []string) {
+	for _, b := range t.seeing {
+		ids = append(ids, b.AccountID)
+	}
+	return ids
+}
+
+// roster is how users are called in what is kept of a message.
+func (t *team) roster(m *Message) *coordination.Roster {
+	mentions := make(map[string]string, len(t.agents)+len(m.Names))
+	for id, name := range m.Names {
+		mentions[id] = name
+	}
+	for id, agent := range t.agents {
+		mentions[id] = t.name(agent)
+	}
+	return &coordination.Roster{Mentions: mentions}
+}
