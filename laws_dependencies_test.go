@@ -27,6 +27,9 @@ var house = []room{
 	{"coordination/task", []string{"coordination", "coordination/taskfile"}, "a task is also known from its file"},
 	{"coordination/plan", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"coordination/continuation", []string{"coordination", "coordination/run", "coordination/task"}, "what becomes of an agent follows from its tasks and its runs"},
+	{"coordination/route", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
+	{"coordination/response", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
+	{"coordination/collaborate", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"coordination/tool", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"eventstore", nil, "the promises must not depend on a way of keeping them"},
 	{"eventstore/sqlite", []string{"eventstore", "migrations"}, "the log stores events; what they mean is not its business"},
@@ -55,6 +58,7 @@ var house = []room{
 var neverImported = map[string]string{
 	"eventstore/storetest":       "test code stays out of the binary",
 	"projections/projectiontest": "test code stays out of the binary",
+	"discord/discordtest":        "test code stays out of the binary",
 	"eventstore/sqlite":          "only the program chooses the store",
 	"cmd":                        "nothing depends on the program",
 }
@@ -71,9 +75,10 @@ var outsiders = []struct {
 	{"charm.land/lipgloss", []string{"cmd/openclawd/output"}, "one place knows how text stands on a terminal"},
 	{"github.com/schollz/progressbar", []string{"cmd"}, "terminals are for commands"},
 	{"github.com/labstack/echo", []string{"monitor", "gateway"}, "HTTP ends at the wires"},
-	{"github.com/gorilla/websocket", []string{"monitor/push", "gateway", "cmd/openclawd/bench"}, "it is slow-moving: sockets stay behind a seam; bench is a client"},
+	{"github.com/gorilla/websocket", []string{"monitor/push", "gateway", "cmd/openclawd/bench", "discord"}, "it is slow-moving: sockets stay behind a seam; bench is a client, and discordgo takes its dialer"},
 	{"github.com/fsnotify/fsnotify", []string{"cmd/openclawd/watch"}, "one place knows what systems report of files, and what they do not"},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"gateway/protocol", "tools"}, "it judges what comes from outside where that comes in; what is our own has types"},
+	{"github.com/bwmarrin/discordgo", []string{"discord"}, "it is slow-moving: Discord ends at its adapter"},
 	{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, "one place knows how models are asked, and what each provider does differently"},
 	{"github.com/prometheus", []string{"cmd/openclawd/server"}, "the program measures; its parts tell numbers"},
 }
@@ -139,7 +144,7 @@ func checkOutside(t *testing.T, p *pkg, library string) {
 func TestBinaryHoldsNoTestCode(t *testing.T) {
 	t.Parallel()
 	for _, dep := range strings.Fields(string(goTool(t, "list", "-deps", "./cmd/openclawd"))) {
-		for _, barred := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"} {
+		for _, barred := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", module + "/discord/discordtest"} {
 			if in(dep, barred) && dep != "testing/iotest" {
 				t.Errorf("cmd/openclawd depends on %s", dep)
 			}

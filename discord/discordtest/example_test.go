@@ -1,0 +1,51 @@
+package discordtest_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/pronto-lab/openclawd/discord/discordtest"
+)
+
+func Example() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	discord, err := discordtest.New(discordtest.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = discord.Close() }()
+	ruda, bora, guild := discord.AddBot("ruda", discordtest.BotOptions{}), discord.AddHuman("bora"), discord.AddGuild("lab")
+	guild.Join(ruda.ID, bora.ID)
+	channel := guild.AddChannel("general", discordtest.ChannelOptions{})
+
+	session, err := ruda.Session() // or discord.Point(yours)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	session.Identify.Intents = discordgo.IntentsAllWithoutPrivileged | discordgo.IntentMessageContent
+	session.AddHandler(func(s *discordgo.Session, m *discordgo.MessageCreate) {
+		if m.Author.ID != s.State.User.ID {
+			_, _ = s.ChannelMessageSend(m.ChannelID, "I heard: "+m.Content)
+		}
+	})
+	if err := session.Open(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = session.Close() }()
+
+	discord.Inject(discordtest.Fault{Match: discordtest.Match{Bot: ruda.ID}, Effect: discordtest.Unavailable(502)}) // the library asks again
+	if _, err := bora.Post(channel.ID, "hello"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer, err := discord.WaitMessage(ctx, channel.ID, func(m discordtest.Message) bool { return m.Author.ID == ruda.ID })
+	fmt.Println(answer.Content, err, len(discord.RequestsTo(discordtest.Match{Route: "POST /channels/{channel}/messages"})))
+	// Output: I heard: hello <nil> 2
+}

@@ -1,0 +1,176 @@
+package discordtest
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Match says which requests a fault is for. What is empty matches all.
+type Match struct {
+	Route   string // method and pattern, e.g. "POST /channels/{channel}/messages"; see Request.Route
+	Bot     string // id of the bot that asks
+	Channel string // id in the path
+	Test    func(Request) bool
+}
+
+func (m Match) matches(r Request) bool {
+	return (m.Route == "" || m.Route == r.Route) && (m.Bot == "" || m.Bot == r.Bot) && (m.Channel == "" || m.Channel == r.Channel) &&
+		(m.Test == nil || m.Test(r))
+}
+
+// Fault happens to matching requests.
+type Fault struct {
+	Match  Match
+	After  int // so many matching requests pass before
+	Times  int // 0: once; below 0: always
+	Effect Effect
+}
+
+// Injected is a fault that is waiting for its requests.
+type Injected struct {
+	s     *Server
+	fault Fault
+	seen  int
+	hits  int
+}
+
+// Inject adds a fault. Of several that match a request, the one that was added first and is not used up happens to it.
+func (s *Server) Inject(f Fault) *Injected {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := &Injected{s: s, fault: f}
+	s.faults = append(s.faults, i)
+	return i
+}
+
+// Hits is to how many requests the fault has happened.
+func (i *Injected) Hits() int {
+	i.s.mu.Lock()
+	defer i.s.mu.Unlock()
+	return i.hits
+}
+
+// Remove ends the fault.
+func (i *Injected) Remove() {
+	i.s.mu.Lock()
+	defer i.s.mu.Unlock()
+	i.s.faults = slices.DeleteFunc(i.s.faults, func(other *Injected) bool { return other == i })
+}
+
+// faultFor finds what happens to a request. The lock is held.
+func (s *Server) faultFor(r Request) Effect {
+	for _, i := range s.faults {
+		if !i.fault.Match.matches(r) || !due(&i.seen, &i.hits, i.fault.After, i.fault.Times) {
+			continue
+		}
+		return i.fault.Effect
+	}
+	return Effect{}
+}
+
+// due counts one match and reports whether it is hit.
+func due(seen, hits *int, after, times int) bool {
+	*seen++
+	if *seen <= after || times >= 0 && *hits >= max(times, 1) {
+		return false
+	}
+	*hits++
+	return true
+}
+
+// Effect is what happens to a request. The functions below make them.
+type Effect struct {
+	name    string
+	before  func(*Server, http.ResponseWriter, *http.Request) bool // false: there is no answer
+	instead func() (int, http.Header, []byte)
+	after   func(*Server, http.ResponseWriter, *http.Request) bool
+}
+
+// Refuse answers with an error; nothing is done.
+func Refuse(status, code int, message string) Effect {
+	return Effect{name: "refused", instead: func() (int, http.Header, []byte) {
+		return status, http.Header{}, encode(&Error{Status: status, Code: code, Message: message})
+	}}
+}
+
+// Forbidden answers 403 with code 50013.
+func Forbidden() Effect {
+	return Refuse(http.StatusForbidden, CodeMissingPermissions, "Missing Permissions")
+}
+
+// NotFound answers 404 with one of the codes of what is unknown.
+func NotFound(code int) Effect { return Refuse(http.StatusNotFound, code, "Unknown") }
+
+// Unavailable answers with a status of 500 and above, as Discord's front does: code 0.
+func Unavailable(status int) Effect { return Refuse(status, 0, http.StatusText(status)) }
+
+// TooManyRequests answers 429: of this route, or of all.
+func TooManyRequests(after time.Duration, global bool) Effect {
+	return tooMany(after, global, 0)
+}
+
+// ChannelWriteLimit answers 429 with code 20028: the channel's own limit, shared by all who write there.
+func ChannelWriteLimit(after time.Duration) Effect {
+	return tooMany(after, false, CodeChannelRateLimit)
+}
+
+func tooMany(after time.Duration, global bool, code int) Effect {
+	return Effect{name: "too many requests", instead: func() (int, http.Header, []byte) {
+		headers := http.Header{}
+		body := refuseRate(headers, after, global, code)
+		if code == CodeChannelRateLimit {
+			headers.Set("X-RateLimit-Scope", "shared")
+		}
+		return http.StatusTooManyRequests, headers, body
+	}}
+}
+
+// Cut cuts the connection; nothing is done.
+func Cut() Effect { return Effect{name: "cut", before: cutRequest} }
+
+// LoseAnswer does what is asked, and cuts the connection instead of answering.
+func LoseAnswer() Effect { return Effect{name: "answer lost", after: cutRequest} }
+
+// HoldAnswer does what is asked, and does not answer until release is closed, or the client has given up.
+func HoldAnswer(release <-chan struct{}) Effect {
+	return Effect{name: "answer held", after: hold(release)}
+}
+
+// Hold does nothing until release is closed; then the request goes on. When the client gives up before, nothing is done.
+func Hold(release <-chan struct{}) Effect { return Effect{name: "held", before: hold(release)} }
+
+// Slow lets a request wait, by the system's clock, before it goes on.
+func Slow(d time.Duration) Effect {
+	return Effect{name: "slow", before: func(s *Server, w http.ResponseWriter, r *http.Request) bool {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return true
+		case <-r.Context().Done():
+		case <-s.closed:
+		}
+		return cutRequest(s, w, r)
+	}}
+}
+
+func hold(release <-chan struct{}) func(*Server, http.ResponseWriter, *http.Request) bool {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-release:
+			return true
+		case <-r.Context().Done():
+		case <-s.closed:
+		}
+		return cutRequest(s, w, r)
+	}
+}
+
+func cutRequest(_ *Server, w http.ResponseWriter, _ *http.Request) bool {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		_ = conn.Close()
+	}
+	return false
+}

@@ -1,0 +1,181 @@
+package discordtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Request is one that a client has made.
+type Request struct {
+	At      time.Time
+	Bot     string // id; empty where no bot's token was sent
+	Method  string
+	Route   string // method and pattern; "unknown" for what this server does not know
+	Path    string // below /api/vN, with the query
+	Channel string // id in the path
+	Body    json.RawMessage
+	Nonce   string
+	Fault   string // what was made to happen to it
+	Status  int    // 0: not answered, or not yet
+	Over    bool
+}
+
+// Requests are all requests in the order in which they came.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Request, len(s.requests))
+	for i, r := range s.requests {
+		all[i] = *r
+	}
+	return all
+}
+
+// RequestsTo are the requests that match.
+func (s *Server) RequestsTo(m Match) []Request {
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return !m.matches(r) })
+}
+
+func (s *Server) arrived(r route, c *call) (*Request, Effect) {
+	record := &Request{At: s.now(), Method: c.r.Method, Route: r.name, Channel: c.path("channel"), Path: below(c.r), Nonce: nonceOf(c.body)}
+	if c.by != nil {
+		record.Bot = c.by.ID
+	}
+	if json.Valid(c.body) {
+		record.Body = slices.Clone(c.body)
+	}
+	effect := s.faultFor(*record)
+	record.Fault = effect.name
+	s.requests = append(s.requests, record)
+	s.happened()
+	return record, effect
+}
+
+func (s *Server) answered(record *Request, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	record.Status, record.Over = status, true
+	s.happened()
+}
+
+func below(r *http.Request) string {
+	parts := strings.SplitN(r.URL.RequestURI(), "/", 4) // "", api, vN, rest
+	if len(parts) < 4 || parts[1] != "api" {
+		return r.URL.RequestURI()
+	}
+	return "/" + parts[3]
+}
+
+// nonceOf is the nonce in a body, as text.
+func nonceOf(body []byte) string {
+	var b struct {
+		Nonce json.RawMessage `json:"nonce"`
+	}
+	if json.Unmarshal(body, &b) != nil {
+		return ""
+	}
+	return nonceText(b.Nonce)
+}
+
+func nonceText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// Channel is how a channel or thread stands; false if there is none.
+func (s *Server) Channel(id string) (Channel, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[id]
+	if c == nil {
+		return Channel{}, false
+	}
+	return c.told(), true
+}
+
+// Messages of a channel, oldest first, with those that Discord itself has written.
+func (s *Server) Messages(channelID string) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channelID]
+	if c == nil {
+		return nil
+	}
+	all := make([]Message, len(c.messages))
+	for i, m := range c.messages {
+		all[i] = s.tell(m, nil)
+	}
+	return all
+}
+
+// Threads of a channel, archived ones too, in the order in which they were made.
+func (s *Server) Threads(parentID string) []Channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Channel
+	for _, c := range s.threadsOf(func(c *channel) bool { return c.parent() == parentID }) {
+		all = append(all, c.told())
+	}
+	return all
+}
+
+// Dispatch is one event for one session.
+type Dispatch struct {
+	Bot     string // id
+	Session string
+	Seq     int64
+	Type    string
+	Data    json.RawMessage
+	Written bool // to a socket, at least once
+}
+
+// Dispatches to a bot, over all its sessions that still stand, oldest first.
+func (s *Server) Dispatches(botID string) []Dispatch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Dispatch
+	for _, g := range s.sessions {
+		if g.bot.ID == botID {
+			for _, e := range g.log {
+				all = append(all, e.Dispatch)
+			}
+		}
+	}
+	return all
+}
+
+// Connected are the ids of the bots that have a socket with a session, in the order of AddBot.
+func (s *Server) Connected() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, b := range s.bots {
+		if s.connected(b) {
+			all = append(all, b.ID)
+		}
+	}
+	return all
+}
+
+func (s *Server) connected(b *account) bool {
+	return slices.ContainsFunc(s.sessions, func(g *gatewaySession) bool { return g.bot == b && g.socket != nil })
+}
+
+// Heartbeats are how many have come on the sockets that the bot has open now. discordgo sends one as soon as it is connected, and closes the next
+// socket as well when it cannot: whoever cuts a socket of its, and wants the session resumed, waits for the first one.
+func (s *Server) Heartbeats(botID string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.sessions {
+		if g.bot.ID == botID && g.socket != nil {
+			n += g.socket.beats
+		}
+	}
+	return n
+}

@@ -1,0 +1,86 @@
+package discordtest
+
+import "slices"
+
+// What a test can do to the sockets of a bot.
+
+// Drop cuts the bot's sockets without a word, as a network does; its sessions can be resumed.
+func (b *Bot) Drop() {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	b.s.dropSockets(b.own)
+}
+
+func (s *Server) dropSockets(a *account) {
+	for _, g := range s.sessions {
+		if g.bot == a && g.socket != nil {
+			k := g.socket
+			g.socket = nil
+			k.cut()
+		}
+	}
+	s.happened()
+}
+
+// CloseSockets closes the bot's sockets with a code of Discord's, e.g. 4000; its sessions can be resumed.
+func (b *Bot) CloseSockets(code int) {
+	b.eachSocket(func(k *socket) {
+		k.session.socket = nil
+		k.end(code)
+	})
+}
+
+// AskToReconnect sends operation 7.
+func (b *Bot) AskToReconnect() {
+	b.eachSocket(func(k *socket) { k.send(opReconnect, nil) })
+}
+
+// Invalidate sends operation 9 on the bot's sockets and forgets its sessions. The client is to identify anew, which it may do on the same socket.
+func (b *Bot) Invalidate() {
+	b.eachSocket(func(k *socket) {
+		b.s.forget(k.session)
+		k.session = nil
+		k.send(opInvalidSession, false)
+	})
+}
+
+// ForgetSessions lets the next resume be answered with operation 9; sockets that are open stay, but are told nothing more.
+func (b *Bot) ForgetSessions() {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	for _, g := range slices.Clone(b.s.sessions) {
+		if g.bot == b.own {
+			b.s.forget(g)
+		}
+	}
+	b.s.happened()
+}
+
+// MuteAcks lets heartbeats go unanswered, or be answered again.
+func (b *Bot) MuteAcks(mute bool) {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	b.own.mute = mute
+}
+
+// Flush tells the bot's sessions what was postponed for them.
+func (b *Bot) Flush() {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	for _, g := range b.s.sessions {
+		if g.bot == b.own {
+			g.flush()
+		}
+	}
+}
+
+func (b *Bot) eachSocket(do func(*socket)) {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	for _, g := range slices.Clone(b.s.sessions) {
+		if g.bot == b.own && g.socket != nil {
+			do(g.socket)
+		}
+	}
+	b.s.happened()
+}
