@@ -3,6 +3,10 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 func (c *Config) decodeTools(f *fields) {
@@ -16,15 +20,44 @@ func (c *Config) decodeTools(f *fields) {
 	c.Tools.Visibility = sessions.choice("visibility", "tree", "self", "agent", "all")
 	sessions.done()
 	enforcer := f.within("taskEnforcer")
-	c.Tools.TaskEnforcer = TaskEnforcer{Enabled: enforcer.flag("enabled", false), Tools: enforcer.textsOr("tools", "write", "edit", "bash", "exec")}
+	c.Tools.TaskEnforcer = TaskEnforcer{Enabled: enforcer.flag("enabled", false), Tools: enforcer.toolNames("tools", "write", "edit", "bash", "exec")}
 	enforcer.done()
 	gate := f.within("planGate")
-	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.textsOr("tools", "write", "edit", "bash", "exec")}
+	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.toolNames("tools", "write", "edit", "bash", "exec")}
 	gate.done()
 	c.Tools.ToolPolicy = decodeToolPolicy(f)
 	f.others("web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
 		"toolSearch", "updatePlan")
 	f.done()
+}
+
+// toolNames reads which tools are called on a condition. What cannot be the name of one, as a pattern or a group, would leave tools open that somebody
+// means to close: it is warned of.
+func (f *fields) toolNames(key string, otherwise ...string) []string {
+	names := f.textsOr(key, otherwise...)
+	for i, name := range names {
+		names[i] = coordination.TrimJS(name)
+	}
+	given := f.object.get(key)
+	if given == nil || given.kind != list {
+		return names
+	}
+	for i, item := range given.items {
+		if item.kind != text || isToolName(coordination.TrimJS(item.text)) {
+			continue
+		}
+		one := warning(CodeValue, item.at, f.at.member(key).item(i), item.shown()+" is no name of a tool; it closes none", "name tools one by one")
+		one.Value = item.shown()
+		f.report.add(one)
+	}
+	return names
+}
+
+// isToolName reports whether a text can be the name of a tool: letters, digits, _, - and dots, whatever their capitals.
+func isToolName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	})
 }
 
 // decodePair reads a rule that has to be whole: one that forbids must not be lost because of a slip.

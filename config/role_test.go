@@ -87,3 +87,23 @@ func TestPlanGate(t *testing.T) {
 		`error type openclaw.json:1:58: tools.planGate.tools: a list was expected, not a text (write a list)`,
 		`warning unknown_key openclaw.json:1:68: tools.planGat: unknown key; it has no effect (did you mean "planGate"?)`)
 }
+
+// What gates tools names them: a pattern or a group would gate nothing, and nobody shall rely on it.
+func TestGatesNameTools(t *testing.T) {
+	t.Parallel()
+	for _, gate := range []string{"taskEnforcer", "planGate"} {
+		c, findings := load(t, `{tools: {`+gate+`: {enabled: true, tools: [
+			'write', 'Bash', 'mcp-x.y_2', 'group:fs',
+			'sessions_*',
+			'', ' edit']}}}`, nil)
+		at := "tools." + gate + ".tools"
+		wantFindings(t, findings,
+			`warning value openclaw.json:2:34: `+at+`[3]: "group:fs" is no name of a tool; it closes none (name tools one by one)`,
+			`warning value openclaw.json:3:4: `+at+`[4]: "sessions_*" is no name of a tool; it closes none (name tools one by one)`,
+			`warning value openclaw.json:4:4: `+at+`[5]: "" is no name of a tool; it closes none (name tools one by one)`)
+		names := map[string][]string{"taskEnforcer": c.Tools.TaskEnforcer.Tools, "planGate": c.Tools.PlanGate.Tools}[gate]
+		if diff := cmp.Diff([]string{"write", "Bash", "mcp-x.y_2", "group:fs", "sessions_*", "", "edit"}, names); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", at, diff)
+		}
+	}
+}

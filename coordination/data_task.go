@@ -104,6 +104,7 @@ type Unblock struct {
 	RequestCount  int    `json:"requestCount,omitempty"`
 	Failures      int    `json:"failures,omitempty"`
 	Reason        string `json:"reason,omitempty"`
+	Dependency    string `json:"dependency,omitempty"` // of reason dependency_gone: what the task waits for in vain
 	Error         string `json:"error,omitempty"`
 	Progress      string `json:"progress,omitempty"`
 }
@@ -135,7 +136,7 @@ type Plan struct {
 	Steps          []string `json:"steps,omitempty"`          // of plan.submitted: what is to be done, in order
 	ToolsRequested []string `json:"toolsRequested,omitempty"` // of plan.submitted: names of the tools that its approval opens, lower case
 	SessionKey     string   `json:"sessionKey,omitempty"`     // of plan.submitted: the session that has submitted it
-	DecidedBy      string   `json:"decidedBy,omitempty"`      // of the others: the agent, or the person, who has decided it
+	DecidedBy      string   `json:"decidedBy,omitempty"`      // of the others: the agent, or the person, who has decided it; openclawd where its task has ended
 	Reason         string   `json:"reason,omitempty"`         // of plan.rejected
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/projections"
 	plans "github.com/pronto-lab/openclawd/projections/plan"
 	tasks "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/workspace"
@@ -26,6 +27,7 @@ const (
 	approvalsPath = "/api/approvals"
 	approveTail   = "/approve"
 	rejectTail    = "/reject"
+	hintApprovals = "GET " + approvalsPath + " lists what waits"
 )
 
 // Kinds of what waits for an approval.
@@ -66,6 +68,7 @@ type Approval struct {
 	Title          string   `json:"title"`
 	Description    string   `json:"description,omitempty"`
 	Steps          []string `json:"steps,omitempty"`
+	StepsCount     int      `json:"stepsCount,omitempty"` // how many there are; a list has the first of them only
 	ToolsRequested []string `json:"toolsRequested,omitempty"`
 	TaskID         string   `json:"taskId"`
 	WorkSessionID  string   `json:"workSessionId"`
@@ -80,13 +83,36 @@ type Approval struct {
 type ApprovalQuery struct {
 	Agent string // lower case
 	Kind  string
+	Limit int // of those that are listed, not of those that are counted
 }
 
 func (q *ApprovalQuery) wants(kind string) bool { return q.Kind == "" || q.Kind == kind }
 
-// PendingApprovals is what waits for an approval by the tables of tasks and plans, longest first.
-func PendingApprovals(ctx context.Context, tx *sql.Tx, q ApprovalQuery) ([]Approval, error) {
-	list := []Approval{}
+// Waiting is what waits for an approval.
+type Waiting struct {
+	List  []Approval             // longest first, each in brief
+	Kinds map[string]WaitingKind // whatever the limit; a kind of which nothing waits is missing
+}
+
+// WaitingKind is how much of a kind waits.
+type WaitingKind struct {
+	N       int
+	SinceMs int64 // when the first of them was asked for, ms since 1970; 0 where nobody knows
+}
+
+func newWaiting() *Waiting { return &Waiting{List: []Approval{}, Kinds: map[string]WaitingKind{}} }
+
+// Total is how much waits, whatever its kind.
+func (w *Waiting) Total() (n int) {
+	for _, of := range w.Kinds {
+		n += of.N
+	}
+	return n
+}
+
+// PendingApprovals is what waits for an approval by the tables of tasks and plans.
+func PendingApprovals(ctx context.Context, tx *sql.Tx, q ApprovalQuery) (*Waiting, error) {
+	w := newWaiting()
 	if q.wants(ApprovalOfTask) {
 		open := true
 		f := tasks.Filter{Statuses: []string{coordination.StatePendingApproval}, Open: &open}
@@ -98,34 +124,77 @@ func PendingApprovals(ctx context.Context, tx *sql.Tx, q ApprovalQuery) ([]Appro
 			return nil, err
 		}
 		for i := range rows {
-			if r := &rows[i]; !r.Gone {
-				list = append(list, approvalOfTask(r.AgentID, &boardTask{r.Task, r.Seq}))
+			if waits(&rows[i]) {
+				w.add(approvalOfTask(rows[i].AgentID, &boardTask{rows[i].Task, rows[i].Seq}))
 			}
 		}
 	}
 	if q.wants(ApprovalOfPlan) {
-		found, err := plans.List(ctx, tx, plans.Query{Agent: q.Agent, Status: plan.Pending})
-		if err != nil {
+		if err := w.addPlans(ctx, tx, plans.Query{Agent: q.Agent, Status: plan.Pending, Limit: q.Limit, Oldest: true}); err != nil {
 			return nil, err
 		}
-		for i := range found {
-			list = append(list, approvalOfPlan(&found[i]))
-		}
 	}
-	sortApprovals(list)
-	return list, nil
+	w.end(q.Limit)
+	return w, nil
 }
 
-// sortApprovals puts what has waited for longest first; of what nobody knows how long it has waited, all.
-func sortApprovals(list []Approval) {
-	slices.SortFunc(list, func(a, b Approval) int {
+// waits reports whether a task waits for an approval. One whose file another gateway has removed does not.
+func waits(r *tasks.Row) bool { return r.Status == coordination.StatePendingApproval && !r.Gone }
+
+// addPlans reads no more plans than are listed: they may be long.
+func (w *Waiting) addPlans(ctx context.Context, tx *sql.Tx, q plans.Query) error {
+	found, err := plans.List(ctx, tx, q)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	for i := range found {
+		w.add(approvalOfPlan(&found[i]))
+	}
+	of := w.Kinds[ApprovalOfPlan]
+	of.N, err = plans.Count(ctx, tx, q)
+	w.Kinds[ApprovalOfPlan] = of
+	return err
+}
+
+func (w *Waiting) add(a *Approval) {
+	of := w.Kinds[a.Kind]
+	of.N++
+	if at := a.RequestedAtMs; at > 0 && (of.SinceMs == 0 || at < of.SinceMs) {
+		of.SinceMs = at
+	}
+	w.Kinds[a.Kind] = of
+	w.List = append(w.List, *a.brief())
+}
+
+// end puts what has waited for longest first; of what nobody knows how long it has waited, all.
+func (w *Waiting) end(limit int) {
+	slices.SortFunc(w.List, func(a, b Approval) int {
 		return cmp.Or(cmp.Compare(a.RequestedAtMs, b.RequestedAtMs), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	})
+	if limit > 0 {
+		w.List = w.List[:min(limit, len(w.List))]
+	}
 }
 
-func approvalOfTask(agent string, t *boardTask) Approval {
-	a := Approval{ID: t.ID, Kind: ApprovalOfTask, AgentID: agent, Title: t.Title(), Description: t.Description, TaskID: t.ID,
-		WorkSessionID: t.WorkSessionID, Priority: t.Priority, SessionKey: t.CreatedBySessionKey, DerivedFromSeq: t.DerivedFromSeq}
+// PendingApproval is what waits for an approval under an id, whole; nil if nothing does.
+func PendingApproval(ctx context.Context, tx *sql.Tx, id string) (*Approval, error) {
+	p, found, err := plans.Load(projections.Reading(ctx, tx), id)
+	if err != nil {
+		return nil, err
+	}
+	if found && p.Status == plan.Pending {
+		return approvalOfPlan(p), nil
+	}
+	r, found, err := tasks.Brief(ctx, tx, id)
+	if err != nil || !found || !waits(r) {
+		return nil, err
+	}
+	return approvalOfTask(r.AgentID, &boardTask{r.Task, r.Seq}), nil
+}
+
+func approvalOfTask(agent string, t *boardTask) *Approval {
+	a := &Approval{ID: t.ID, Kind: ApprovalOfTask, AgentID: agent, Title: t.Title(), Description: t.Description, TaskID: t.ID,
+		WorkSessionID: t.WorkSessionID, Priority: t.Priority, SessionKey: t.CreatedBySessionKey, DerivedFromSeq: t.DerivedFromSeq, StepsCount: len(t.Steps)}
 	for i := range t.Steps {
 		a.Steps = append(a.Steps, t.Steps[i].Content)
 	}
@@ -133,11 +202,37 @@ func approvalOfTask(agent string, t *boardTask) Approval {
 	return a
 }
 
-func approvalOfPlan(p *plan.Plan) Approval {
-	a := Approval{ID: p.ID, Kind: ApprovalOfPlan, AgentID: p.Agent, Title: p.Title, Steps: p.Steps, ToolsRequested: p.Tools, TaskID: p.TaskID,
-		WorkSessionID: p.WorkSessionID, SessionKey: p.SessionKey, DerivedFromSeq: p.Last}
+func approvalOfPlan(p *plan.Plan) *Approval {
+	a := &Approval{ID: p.ID, Kind: ApprovalOfPlan, AgentID: p.Agent, Title: p.Title, Steps: p.Steps, StepsCount: p.StepsCount, ToolsRequested: p.Tools,
+		TaskID: p.TaskID, WorkSessionID: p.WorkSessionID, SessionKey: p.SessionKey, DerivedFromSeq: p.Last}
 	a.since(p.Show().SubmittedAt)
 	return a
+}
+
+// What a list has of an approval, so that it stays small whatever agents write.
+const (
+	briefSteps = 20
+	briefStep  = 300   // characters
+	briefText  = 2_000 // likewise, of a description
+)
+
+// brief is an approval as lists have it.
+func (a *Approval) brief() *Approval {
+	short := *a
+	short.Description, short.Steps = beginning(a.Description, briefText), nil
+	for _, step := range a.Steps[:min(briefSteps, len(a.Steps))] {
+		short.Steps = append(short.Steps, beginning(step, briefStep))
+	}
+	return &short
+}
+
+// beginning is a text up to at most limit characters, the dots that say so included.
+func beginning(text string, limit int) string {
+	const dots = "..."
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return coordination.Head(text, limit-len(dots)) + dots
 }
 
 // since notes when the approval was asked for.
@@ -161,7 +256,7 @@ type approvalsAnswer struct {
 // listApprovals lists what waits for an approval, longest first: from the log or, where another gateway keeps the tasks, from its files.
 func (s *Server) listApprovals(c echo.Context) error {
 	p := parametersOf(c)
-	q, limit := ApprovalQuery{Agent: p.agent("agent")}, p.limit()
+	q := ApprovalQuery{Agent: p.agent("agent"), Limit: p.limit()}
 	switch kinds := p.words("kind", ApprovalOfTask, ApprovalOfPlan); {
 	case len(kinds) > 1:
 		p.refuse("kind", kinds[1], "name one kind, or none for both")
@@ -173,28 +268,22 @@ func (s *Server) listApprovals(c echo.Context) error {
 		return p.err
 	}
 	a := &approvalsAnswer{Decidable: s.opts.Approvals != nil}
+	w := newWaiting()
 	if s.opts.OwnTasks == nil {
-		ctx := c.Request().Context()
-		if err := s.await(ctx, minSeq); err != nil {
-			return err
-		}
-		b := &fileBoard{ctx: ctx, opts: &s.opts}
-		defer b.end()
 		var err error
-		if a.Approvals, a.Invalid, err = b.approvals(q); err != nil {
+		if a.Invalid, err = s.inFiles(c, minSeq, q, w.add); err != nil {
 			return err
 		}
+		w.end(q.Limit)
 	}
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		if v.OwnTasks != nil {
 			var err error
-			if a.Approvals, err = PendingApprovals(ctx, v.tx, q); err != nil {
+			if w, err = PendingApprovals(ctx, v.tx, q); err != nil {
 				return nil, err
 			}
 		}
-		a.Total, a.AsOfSeq = len(a.Approvals), v.asOf
-		a.Approvals = a.Approvals[:min(limit, a.Total)]
-		a.Count = len(a.Approvals)
+		a.Approvals, a.Count, a.Total, a.AsOfSeq = w.List, len(w.List), w.Total(), v.asOf
 		for i := range a.Approvals {
 			a.DerivedFromSeq = max(a.DerivedFromSeq, a.Approvals[i].DerivedFromSeq)
 		}
@@ -202,12 +291,67 @@ func (s *Server) listApprovals(c echo.Context) error {
 	})
 }
 
-// approvals is what waits for an approval by the files of another gateway, longest first.
-func (b *fileBoard) approvals(q ApprovalQuery) (list []Approval, faults []workspace.Fault, err error) {
-	list = []Approval{}
+// approvalAnswer answers GET /api/approvals/:id.
+type approvalAnswer struct {
+	Approval  *Approval `json:"approval"`
+	Decidable bool      `json:"decidable"` // it can be decided here
+	AsOfSeq   int64     `json:"asOfSeq"`
+}
+
+// showApproval shows the whole of what waits for an approval.
+func (s *Server) showApproval(c echo.Context) error {
+	id, err := pathID(c, "")
+	if err != nil {
+		return err
+	}
+	p := parametersOf(c)
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	a := &approvalAnswer{Decidable: s.opts.Approvals != nil}
+	if s.opts.OwnTasks == nil {
+		_, err := s.inFiles(c, minSeq, ApprovalQuery{}, func(waiting *Approval) {
+			if waiting.ID == id && a.Approval == nil {
+				a.Approval = waiting
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+		if v.OwnTasks != nil {
+			var err error
+			if a.Approval, err = PendingApproval(ctx, v.tx, id); err != nil {
+				return nil, err
+			}
+		}
+		if a.Approval == nil {
+			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Field: "id", Message: fmt.Sprintf("Nothing %.80q waits for approval", id),
+				Hint: hintApprovals}
+		}
+		a.AsOfSeq = v.asOf
+		return a, nil
+	})
+}
+
+// inFiles visits what waits for an approval by the files of another gateway, in no order, once the log is read up to minSeq.
+func (s *Server) inFiles(c echo.Context, minSeq int64, q ApprovalQuery, visit func(*Approval)) ([]workspace.Fault, error) {
+	ctx := c.Request().Context()
+	if err := s.await(ctx, minSeq); err != nil {
+		return nil, err
+	}
+	b := &fileBoard{ctx: ctx, opts: &s.opts}
+	defer b.end()
+	return b.approvals(q, visit)
+}
+
+// approvals visits what waits for an approval, whatever the limit.
+func (b *fileBoard) approvals(q ApprovalQuery, visit func(*Approval)) (faults []workspace.Fault, err error) {
 	agents, err := b.agents()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	known := map[string]bool{} // plans that name several agents
 	for _, agent := range agents {
@@ -220,11 +364,11 @@ func (b *fileBoard) approvals(q ApprovalQuery) (list []Approval, faults []worksp
 				continue
 			}
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			faults = append(faults, more...)
 			for i := range waiting {
-				list = append(list, approvalOfTask(agent, &waiting[i]))
+				visit(approvalOfTask(agent, &waiting[i]))
 			}
 		}
 		if q.wants(ApprovalOfPlan) {
@@ -233,13 +377,13 @@ func (b *fileBoard) approvals(q ApprovalQuery) (list []Approval, faults []worksp
 				continue
 			}
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			faults = append(faults, more...)
 			for i := range found {
 				if p := &found[i]; p.Text("status") == plan.Pending && !known[p.File] {
 					known[p.File] = true
-					list = append(list, approvalOfFile(agent, p))
+					visit(approvalOfFile(agent, p))
 				}
 			}
 		}
@@ -247,13 +391,13 @@ func (b *fileBoard) approvals(q ApprovalQuery) (list []Approval, faults []worksp
 	slices.SortFunc(faults, func(a, b workspace.Fault) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Error, b.Error))
 	})
-	sortApprovals(list)
-	return list, slices.Compact(faults), nil
+	return slices.Compact(faults), nil
 }
 
-func approvalOfFile(agent string, p *workspace.Plan) Approval {
-	a := Approval{ID: p.Text("id"), Kind: ApprovalOfPlan, AgentID: cmp.Or(p.Text("agentId"), agent), Title: p.Text("title"), TaskID: p.Text("taskId"),
+func approvalOfFile(agent string, p *workspace.Plan) *Approval {
+	a := &Approval{ID: p.Text("id"), Kind: ApprovalOfPlan, AgentID: cmp.Or(p.Text("agentId"), agent), Title: p.Text("title"), TaskID: p.Text("taskId"),
 		Steps: textsOf(p.Members["steps"]), ToolsRequested: textsOf(p.Members["toolsRequested"]), WorkSessionID: p.Text("workSessionId")}
+	a.StepsCount = len(a.Steps)
 	a.since(cmp.Or(p.Text("submittedAt"), p.Text("createdAt")))
 	return a
 }

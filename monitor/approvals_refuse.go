@@ -20,7 +20,7 @@ func approvalProblem(err error) error {
 	}
 	switch {
 	case refused.Unknown:
-		p.Status, p.Code, p.Hint = http.StatusNotFound, "not_found", "GET "+approvalsPath+" lists what waits"
+		p.Status, p.Code, p.Hint = http.StatusNotFound, "not_found", hintApprovals
 	case strings.HasPrefix(refused.Reason, "invalid_"): // of tasks, plans and what says neither
 		p.Status, p.Code = http.StatusBadRequest, "invalid_parameter"
 	case refused.Reason == task.CodeState: // of plans too

@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,6 +45,12 @@ type approvalPage struct {
 	Decidable bool
 }
 
+type oneApproval struct {
+	Approval  monitor.Approval
+	Decidable bool
+	AsOfSeq   int64
+}
+
 func (p approvalPage) ids() (ids []string) {
 	for i := range p.Approvals {
 		ids = append(ids, p.Approvals[i].ID)
@@ -67,7 +74,7 @@ func TestApprovalsListWhatWaits(t *testing.T) {
 	b.planned(t, coordination.TypePlanApproved, 3, coordination.Plan{Context: ofTask("task_a", "ws_eden"), PlanID: planID("2"), AgentID: "eden", DecidedBy: "ruda"})
 	got := get[approvalPage](t, b, "/api/approvals", http.StatusOK)
 	want := []monitor.Approval{
-		{ID: planID("1"), Kind: "plan", AgentID: "ruda", Title: "조사 계획", Steps: []string{"읽기", "쓰기"}, ToolsRequested: []string{"exec"}, TaskID: "task_r",
+		{ID: planID("1"), Kind: "plan", AgentID: "ruda", Title: "조사 계획", Steps: []string{"읽기", "쓰기"}, StepsCount: 2, ToolsRequested: []string{"exec"}, TaskID: "task_r",
 			WorkSessionID: "ws_ruda", RequestedAt: stamp(1), RequestedAtMs: int64(at(1)), SessionKey: "agent:ruda:main", DerivedFromSeq: seq},
 		{ID: "task_d", Kind: "task", AgentID: "eden", Title: "허락이 필요한 일", Description: "허락이 필요한 일", TaskID: "task_d", WorkSessionID: "ws_eden",
 			Priority: "medium", RequestedAt: stamp(3), RequestedAtMs: int64(at(3)), SessionKey: "agent:eden:main",
@@ -79,12 +86,132 @@ func TestApprovalsListWhatWaits(t *testing.T) {
 	if got.Count != 2 || got.Total != 2 || got.DerivedFromSeq != seq || got.AsOfSeq != seq+2 || !got.Decidable {
 		t.Errorf("%+v, want two that speak up to %d", got, seq)
 	}
+	for i := range want {
+		contract.check(t, http.MethodGet, "/api/approvals/"+want[i].ID, http.StatusOK)
+		one := get[oneApproval](t, b, "/api/approvals/"+want[i].ID, http.StatusOK)
+		if diff := cmp.Diff(oneApproval{want[i], true, seq + 2}, one); diff != "" {
+			t.Errorf("alone (-want +got):\n%s", diff)
+		}
+	}
+	for _, id := range []string{planID("2"), "task_a", "task_none", "p"} { // decided, begun, never heard of, of a file
+		contract.check(t, http.MethodGet, "/api/approvals/"+id, http.StatusNotFound)
+	}
 	for query, want := range map[string][]string{"kind=task": {"task_d"}, "kind=plan": {planID("1")}, "agent=RUDA": {planID("1")}, "agent=seum": nil,
 		"limit=1": {planID("1")}, "agent=eden&kind=plan": nil} {
 		contract.check(t, http.MethodGet, "/api/approvals?"+query, http.StatusOK)
 		got := get[approvalPage](t, b, "/api/approvals?"+query, http.StatusOK)
 		if !slices.Equal(got.ids(), want) || query == "limit=1" && got.Total != 2 {
 			t.Errorf("%s: %q of %d, want %q", query, got.ids(), got.Total, want)
+		}
+	}
+}
+
+// A list stays small whatever agents write: of what is long it has the beginning, and says how much there is. Alone it is whole.
+func TestApprovalsAreListedInBrief(t *testing.T) {
+	t.Parallel()
+	b, _ := withOwnTasks(t)
+	const listed, waiting = 5, 40
+	long := func(n int) string { return strings.Repeat("가", n) }
+	var steps []string
+	for range 50 {
+		steps = append(steps, long(600))
+	}
+	for n := range waiting {
+		p := planOf(fmt.Sprint(n), "ruda", "task_r", long(160))
+		p.Steps, p.StepsCount = steps, len(steps)
+		b.planned(t, coordination.TypePlanSubmitted, float64(n+1), p)
+	}
+	started := coordination.TaskStarted{Context: ofTask("task_z", "ws_eden"), Priority: "low", Description: long(10_000), Progress: "Task started", RequiresApproval: true}
+	for n := range 21 {
+		started.Steps = append(started.Steps, coordination.TaskStep{ID: fmt.Sprint("s", n), Content: long(300), Status: "pending", Order: n})
+	}
+	b.tasked(t, "eden", "task_z", coordination.TypeTaskStarted, 0, started)
+
+	path := fmt.Sprint("/api/approvals?limit=", listed)
+	if size := b.from("127.0.0.1:1", http.MethodGet, path, "").Body.Len(); size > listed*32<<10 {
+		t.Errorf("a list of %d has %d bytes", listed, size)
+	}
+	got := get[approvalPage](t, b, path, http.StatusOK)
+	if want := []string{"task_z", planID("0"), planID("1"), planID("2"), planID("3")}; !slices.Equal(got.ids(), want) || got.Total != waiting+1 {
+		t.Fatalf("%q of %d, want %q of %d", got.ids(), got.Total, want, waiting+1)
+	}
+	for i, want := range []struct {
+		step, description string
+		steps             int
+	}{{long(300), long(1997) + "...", 21}, {long(297) + "...", "", 50}} {
+		a := &got.Approvals[i]
+		if a.Description != want.description || a.StepsCount != want.steps || len(a.Steps) != 20 || a.Steps[0] != want.step || a.Steps[19] != want.step {
+			t.Errorf("%s: %d of %d steps, the first %q, of %.20q", a.ID, len(a.Steps), a.StepsCount, a.Steps[0], a.Description)
+		}
+		one := get[oneApproval](t, b, "/api/approvals/"+a.ID, http.StatusOK).Approval
+		if len(one.Steps) != want.steps || i == 1 && one.Steps[49] != steps[49] || i == 0 && one.Description != started.Description {
+			t.Errorf("%s alone is not whole: %d steps, %d bytes of description", a.ID, len(one.Steps), len(one.Description))
+		}
+	}
+}
+
+// How much waits, and since when, does not depend on how much is listed.
+func TestApprovalsAreCountedWhateverIsListed(t *testing.T) {
+	t.Parallel()
+	b, _ := withOwnTasks(t)
+	for _, minute := range []float64{5, 3, 4} { // not in the order of time
+		id := fmt.Sprint("task_", minute)
+		b.tasked(t, "eden", id, coordination.TypeTaskStarted, minute, coordination.TaskStarted{Context: ofTask(id, "ws_eden"), Priority: "low",
+			Description: "배포", Progress: "Task started", RequiresApproval: true})
+	}
+	for n, agent := range []string{"ruda", "eden"} {
+		b.planned(t, coordination.TypePlanSubmitted, float64(n+1), planOf(fmt.Sprint(n), agent, "task_r", "계획"))
+	}
+	tasks, plans := monitor.WaitingKind{N: 3, SinceMs: int64(at(3))}, monitor.WaitingKind{N: 2, SinceMs: int64(at(1))}
+	for _, c := range []struct {
+		q      monitor.ApprovalQuery
+		listed int
+		want   map[string]monitor.WaitingKind
+	}{
+		{monitor.ApprovalQuery{}, 5, map[string]monitor.WaitingKind{"task": tasks, "plan": plans}},
+		{monitor.ApprovalQuery{Limit: 1}, 1, map[string]monitor.WaitingKind{"task": tasks, "plan": plans}},
+		{monitor.ApprovalQuery{Kind: "task", Limit: 2}, 2, map[string]monitor.WaitingKind{"task": tasks}},
+		{monitor.ApprovalQuery{Agent: "eden", Kind: "plan", Limit: 2}, 1, map[string]monitor.WaitingKind{"plan": {N: 1, SinceMs: int64(at(2))}}},
+		{monitor.ApprovalQuery{Agent: "nobody"}, 0, map[string]monitor.WaitingKind{}},
+	} {
+		err := b.db.View(t.Context(), func(tx *sql.Tx) error {
+			w, err := monitor.PendingApprovals(t.Context(), tx, c.q)
+			if err != nil {
+				return err
+			}
+			if diff := cmp.Diff(c.want, w.Kinds); diff != "" || len(w.List) != c.listed {
+				t.Errorf("%+v: %d are listed, want %d (-want +got)\n%s", c.q, len(w.List), c.listed, diff)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A task of another gateway waits as long as its file is there.
+func TestATaskWhoseFileIsGoneDoesNotWait(t *testing.T) {
+	t.Parallel()
+	b, _ := withOwnTasks(t)
+	const path = "workspace-eden/tasks/task_f.md"
+	text := "# Task: task_f\n\n## Metadata\n- **Status:** pending_approval\n- **Priority:** high\n- **Created:** " + stamp(0) + "\n\n## Description\n배포\n"
+	for _, c := range []struct {
+		data  coordination.FileChanged
+		waits bool
+	}{
+		{coordination.FileChanged{Path: path, Change: "add", Text: &text}, true},
+		{coordination.FileChanged{Path: path, Change: "unlink"}, false},
+	} {
+		_, err := b.db.Append(t.Context(), eventstore.StreamAppend{Stream: coordination.FileStream(path), Events: []eventstore.NewEvent{
+			{Type: coordination.TypeFileChanged, Actor: eventstore.ActorSystem, Data: jsonText(t, c.data)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := get[approvalPage](t, b, "/api/approvals", http.StatusOK)
+		alone := b.from("127.0.0.1:1", http.MethodGet, "/api/approvals/task_f", "").Code == http.StatusOK
+		if listed := slices.Equal(got.ids(), []string{"task_f"}); listed != c.waits || alone != c.waits || got.Total != int64(got.Count) {
+			t.Errorf("%s: listed %q of %d, shown %t; want it to wait: %t", c.data.Change, got.ids(), got.Total, alone, c.waits)
 		}
 	}
 }
@@ -111,12 +238,22 @@ func TestApprovalsOfAnotherGatewayAreShown(t *testing.T) {
 		t.Fatalf("%+v, want %q", got, want)
 	}
 	want := []monitor.Approval{
-		{ID: "task_a", Kind: "task", AgentID: "eden", Title: "배포", Description: "배포", Steps: []string{"하나"}, TaskID: "task_a", WorkSessionID: "ws_1", Priority: "high",
+		{ID: "task_a", Kind: "task", AgentID: "eden", Title: "배포", Description: "배포", Steps: []string{"하나"}, StepsCount: 1, TaskID: "task_a", WorkSessionID: "ws_1", Priority: "high",
 			RequestedAt: stamp(2), RequestedAtMs: int64(at(2))},
-		{ID: "plan_p", Kind: "plan", AgentID: "seum", Title: "계획", Steps: []string{"하나"}, TaskID: "task_c", RequestedAt: stamp(3), RequestedAtMs: int64(at(3))},
+		{ID: "plan_p", Kind: "plan", AgentID: "seum", Title: "계획", Steps: []string{"하나"}, StepsCount: 1, TaskID: "task_c", RequestedAt: stamp(3), RequestedAtMs: int64(at(3))},
 	}
 	if diff := cmp.Diff(want, got.Approvals[1:]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i := range want {
+		one := get[oneApproval](t, b, "/api/approvals/"+want[i].ID, http.StatusOK)
+		if diff := cmp.Diff(want[i], one.Approval); diff != "" || one.Decidable {
+			t.Errorf("alone, decidable %t (-want +got):\n%s", one.Decidable, diff)
+		}
+	}
+	get[struct{}](t, b, "/api/approvals/plan_q", http.StatusNotFound)
+	if got := get[approvalPage](t, b, "/api/approvals?limit=1", http.StatusOK); !slices.Equal(got.ids(), []string{"task_c"}) || got.Count != 1 || got.Total != 3 {
+		t.Errorf("one of them is %q of %d", got.ids(), got.Total)
 	}
 	for _, verb := range []string{"approve", "reject"} {
 		answer := b.from("127.0.0.1:1", http.MethodPost, "/api/approvals/task_a/"+verb, `{"reason":"r"}`)

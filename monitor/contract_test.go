@@ -99,6 +99,8 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/approvals?kind=task,plan", 400},
 		{"/api/approvals?limit=0", 400},
 		{"/api/approvals?min_seq=1000", 503},
+		{"/api/approvals/task_none", 404},
+		{"/api/approvals/task_none?min_seq=x", 400},
 		{"/api/team-state", 200},
 		{"/api/milestones", 502},
 		{"/api/milestones/m1", 502},

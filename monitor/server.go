@@ -164,6 +164,7 @@ func (s *Server) routes() []route {
 		{"", agentsPath + "/*/continuation", "GET /api/agents/:id/continuation", s.showAgent},
 		{"", "/api/continuation", "GET /api/continuation", s.listContinuations},
 		{"", approvalsPath, "GET /api/approvals", s.listApprovals},
+		{"", approvalsPath + "/*", "GET /api/approvals/:id", s.showApproval},
 		{http.MethodPost, approvalsPath + "/*" + approveTail, "POST /api/approvals/:id/approve", s.approve},
 		{http.MethodPost, approvalsPath + "/*" + rejectTail, "POST /api/approvals/:id/reject", s.reject},
 		{"", "/api/team-state", "GET /api/team-state", s.showTeamState},

@@ -56,7 +56,7 @@ type approvalsAnswer struct {
 }
 
 func (p *process) approvals(ctx context.Context, l approvalListing) error {
-	list, err := p.pendingApprovals(ctx, l.stateDir, l.db, l.agent)
+	list, err := p.pendingApprovals(ctx, l.stateDir, l.db, monitor.ApprovalQuery{Agent: strings.ToLower(l.agent)})
 	if err != nil {
 		return err
 	}
@@ -66,10 +66,13 @@ func (p *process) approvals(ctx context.Context, l approvalListing) error {
 	return p.writeApprovals(list, &l)
 }
 
-// pendingApprovals reads what waits for approval; agent "" is everybody's.
-func (p *process) pendingApprovals(ctx context.Context, stateDir, db, agent string) (list []monitor.Approval, err error) {
-	err = p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) (err error) {
-		list, err = monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{Agent: strings.ToLower(agent)})
+// pendingApprovals reads what waits for approval, longest first.
+func (p *process) pendingApprovals(ctx context.Context, stateDir, db string, q monitor.ApprovalQuery) (list []monitor.Approval, err error) {
+	err = p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) error {
+		waiting, err := monitor.PendingApprovals(ctx, tx, q)
+		if err == nil {
+			list = waiting.List
+		}
 		return err
 	})
 	return list, err
@@ -88,7 +91,7 @@ func (p *process) writeApprovals(list []monitor.Approval, l *approvalListing) er
 	rows := make([][]string, len(list))
 	for i := range list {
 		a := &list[i]
-		rows[i] = []string{a.ID, a.Kind, a.AgentID, askedAgo(now, a), countOrNone(len(a.Steps)),
+		rows[i] = []string{a.ID, a.Kind, a.AgentID, askedAgo(now, a), countOrNone(a.StepsCount),
 			output.Cut(strings.Join(a.ToolsRequested, ", "), toolCells), output.Cut(oneLine(a.Title), previewCells)}
 	}
 	if err := output.Table(p.stdout, []string{"ID", "KIND", "AGENT", "ASKED", "STEPS", "TOOLS", "WHAT"}, rows); err != nil {
@@ -119,11 +122,11 @@ func countOrNone(n int) string {
 // completeApprovals lists what waits for approval.
 func (p *process) completeApprovals(ctx context.Context, stateDir, db string) (ids []cobra.Completion) {
 	const shown = 50
-	list, err := p.pendingApprovals(ctx, stateDir, db, "")
+	list, err := p.pendingApprovals(ctx, stateDir, db, monitor.ApprovalQuery{Limit: shown})
 	if err != nil {
 		return nil
 	}
-	for i := range list[:min(len(list), shown)] {
+	for i := range list {
 		a := &list[i]
 		what := a.Kind + " of " + output.Printable(a.AgentID) + ": " + output.Cut(oneLine(a.Title), previewCells)
 		ids = append(ids, cobra.CompletionWithDesc(output.Printable(a.ID), what))

@@ -67,9 +67,15 @@ func (p *process) newDecision(use, short, long, example string, decide deciding)
 			if err != nil {
 				return err
 			}
-			done, err := decide(cmd.Context(), place, args[0], cmp.Or(strings.TrimSpace(by), p.person()))
-			if refused, ok := errors.AsType[*client.RefusedError](err); ok && refused.Why == "not_found" {
-				refused.Mend = "openclawd approvals lists what waits"
+			named := strings.TrimSpace(by)
+			done, err := decide(cmd.Context(), place, args[0], cmp.Or(named, p.person()))
+			if refused, ok := errors.AsType[*client.RefusedError](err); ok {
+				switch {
+				case refused.Why == "not_found":
+					refused.Mend = "openclawd approvals lists what waits"
+				case refused.Field == "by" && named == "":
+					refused.Mend = "that is who you are to this system: say who you are with --by NAME"
+				}
 			}
 			if err != nil {
 				return err

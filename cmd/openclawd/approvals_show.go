@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -42,18 +42,20 @@ type shownApproval struct {
 }
 
 func (p *process) showApproval(ctx context.Context, l approvalListing, id string) error {
-	list, err := p.pendingApprovals(ctx, l.stateDir, l.db, "")
-	if err != nil {
+	var a *monitor.Approval
+	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) (err error) {
+		a, err = monitor.PendingApproval(ctx, tx, id)
 		return err
-	}
-	i := slices.IndexFunc(list, func(a monitor.Approval) bool { return a.ID == id })
+	})
 	switch {
-	case i < 0:
+	case err != nil:
+		return err
+	case a == nil:
 		return &noApprovalError{id}
 	case l.asJSON:
-		return output.JSON(p.stdout, shownApproval{&list[i]})
+		return output.JSON(p.stdout, shownApproval{a})
 	}
-	return p.writeApproval(&list[i])
+	return p.writeApproval(a)
 }
 
 // noApprovalError says that nothing of that id waits for approval.

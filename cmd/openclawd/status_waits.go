@@ -48,18 +48,13 @@ func (p *process) readWaits(ctx context.Context, path string) (w statusWaits) {
 }
 
 func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, now time.Time) error {
-	list, err := monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{})
+	waiting, err := monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{Limit: 1})
 	if err != nil {
 		return err
 	}
-	w.Approvals = &approvalsState{}
-	for i := range list {
-		if list[i].Kind == monitor.ApprovalOfPlan {
-			w.Approvals.Plans++
-		} else {
-			w.Approvals.Tasks++
-		}
-		if at := list[i].RequestedAtMs; at > 0 {
+	w.Approvals = &approvalsState{Tasks: waiting.Kinds[monitor.ApprovalOfTask].N, Plans: waiting.Kinds[monitor.ApprovalOfPlan].N}
+	for _, of := range waiting.Kinds {
+		if at := of.SinceMs; at > 0 {
 			w.Approvals.OldestMs = max(w.Approvals.OldestMs, now.UnixMilli()-at)
 		}
 	}

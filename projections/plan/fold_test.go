@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
 const planA, planB, planC = "plan_a", "plan_b", "계획 / c"
@@ -90,8 +93,14 @@ func TestLists(t *testing.T) {
 		"pending of an agent":  {plan.Query{Status: "pending", Agent: "eden"}, []string{"p3 pending"}},
 		"of all and before it": {plan.Query{WorkSession: "ws_task_1", TaskID: "task_1", Agent: "eden", Status: "approved", Before: 2, Limit: 9}, []string{"p1 approved"}},
 		"of nobody":            {plan.Query{Agent: "nobody"}, nil},
+		"the oldest":           {plan.Query{Limit: 2, Oldest: true}, []string{"p1 approved", "p2 pending"}},
+		"the oldest pending":   {plan.Query{Status: "pending", Oldest: true}, []string{"p2 pending", "p3 pending"}},
+		"the oldest of a task": {plan.Query{TaskID: "task_2", Oldest: true}, []string{"p2 pending", "p4 rejected"}},
 	} {
 		want(t, name, l.list(t, c.q), c.want)
+		whole := c.q
+		whole.Limit = 0
+		want(t, "count of "+name, projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (int, error) { return plan.Count(ctx, tx, c.q) }), len(l.list(t, whole)))
 	}
 }
 

@@ -7,4 +7,5 @@ type Query struct {
 	Agent, TaskID, WorkSession, Status string
 	Before                             int64 // Seq of the last one that is known already
 	Limit                              int   // 0: all
+	Oldest                             bool  // the oldest first
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// List lists plans, the newest first.
+// List lists plans, the newest first, or the oldest.
 func List(ctx context.Context, tx *sql.Tx, q Query) (plans []decide.Plan, err error) {
 	query, args := q.sql()
 	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
@@ -24,11 +24,43 @@ func List(ctx context.Context, tx *sql.Tx, q Query) (plans []decide.Plan, err er
 	return plans, nil
 }
 
-// sql is what is asked for. Where a task or a work session is given, it is found by that alone: it has few plans.
+// Count is how many plans a query selects, whatever its limit.
+func Count(ctx context.Context, tx *sql.Tx, q Query) (n int, err error) {
+	query, args := q.count()
+	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
+		n = int(r.Int(0))
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count plans: %w", err)
+	}
+	return n, nil
+}
+
+// sql is what List asks for.
 func (q *Query) sql() (query string, args []any) {
+	where, few, args := q.where()
+	query = selectPlan + where + " ORDER BY " + few + "p.id"
+	if !q.Oldest {
+		query += " DESC"
+	}
+	if q.Limit > 0 {
+		query, args = query+" LIMIT ?", append(args, q.Limit)
+	}
+	return query, args
+}
+
+// count is what Count asks for.
+func (q *Query) count() (query string, args []any) {
+	where, _, args := q.where()
+	return "SELECT count(*) FROM plans p" + where, args
+}
+
+// where is what the plans have in common. Where a task or a work session is given, they are found by that alone: it has few plans, and few is what
+// keeps other columns out of the search.
+func (q *Query) where() (condition, few string, args []any) {
 	var where []string
 	only := func(condition string, value any) { where, args = append(where, condition), append(args, value) }
-	few := ""
 	switch {
 	case q.TaskID != "":
 		only("p.task_id = ?", q.TaskID)
@@ -49,13 +81,8 @@ func (q *Query) sql() (query string, args []any) {
 	if q.Before > 0 {
 		only(few+"p.id < ?", q.Before)
 	}
-	query = selectPlan
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ")
+	if len(where) == 0 {
+		return "", few, nil
 	}
-	query += " ORDER BY " + few + "p.id DESC"
-	if q.Limit > 0 {
-		query, args = query+" LIMIT ?", append(args, q.Limit)
-	}
-	return query, args
+	return " WHERE " + strings.Join(where, " AND "), few, args
 }

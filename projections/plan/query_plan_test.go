@@ -39,12 +39,24 @@ func TestReadsUseIndexes(t *testing.T) {
 		{Query{Agent: "a", Before: 9}, "SEARCH p USING INDEX plans_by_agent (agent=? AND rowid<?)"},
 		{Query{Status: "pending"}, "SEARCH p USING INDEX plans_by_status (status=?)"},
 		{Query{Status: "pending", Agent: "a", Before: 9}, "SEARCH p USING INDEX plans_by_agent_and_status (agent=? AND status=? AND rowid<?)"},
+		{Query{Status: "pending", Oldest: true, Limit: 5}, "SEARCH p USING INDEX plans_by_status (status=?)"},
+		{Query{Status: "pending", Agent: "a", Oldest: true, Limit: 5}, "SEARCH p USING INDEX plans_by_agent_and_status (agent=? AND status=?)"},
 		{Query{TaskID: "x"}, "SEARCH p USING INDEX plans_by_task (task_id=?)"},
 		{Query{TaskID: "x", Agent: "a", Status: "pending", Before: 9, Limit: 5}, "SEARCH p USING INDEX plans_by_task (task_id=?)"},
 		{Query{WorkSession: "w", Agent: "a"}, "SEARCH p USING INDEX plans_by_work_session (work_session_id=?)"},
 		{Query{WorkSession: "w", TaskID: "x"}, "SEARCH p USING INDEX plans_by_task (task_id=?)"},
 	} {
 		query, args := c.q.sql()
+		projectiontest.WantPlan(t, db, c.uses, query, args...)
+	}
+	for _, c := range []struct {
+		q    Query
+		uses string
+	}{
+		{Query{Status: "pending", Limit: 5}, "SEARCH p USING COVERING INDEX plans_by_status (status=?)"},
+		{Query{Status: "pending", Agent: "a"}, "SEARCH p USING COVERING INDEX plans_by_agent_and_status (agent=? AND status=?)"},
+	} {
+		query, args := c.q.count()
 		projectiontest.WantPlan(t, db, c.uses, query, args...)
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/task"
@@ -28,10 +30,12 @@ type Plans interface {
 	Reject(ctx context.Context, planID, person, reason string) (*plan.Plan, error)
 }
 
-// Office is where people decide. Its methods may be called by many goroutines.
+// Office is where people decide. Its methods may be called by many goroutines. Nobody decides in the name of an agent: those of Config are no
+// names of people.
 type Office struct {
-	Tasks Tasks
-	Plans Plans
+	Tasks  Tasks
+	Plans  Plans
+	Config func() *config.Config // in force
 }
 
 // Kinds of what waits.
@@ -98,7 +102,7 @@ func (o *Office) decide(id, person string, v verdict) (Decided, error) {
 	if id == "" {
 		return Decided{}, &Refusal{Reason: CodeInvalid, Field: "id", Text: "id is missing or blank", Mend: mendList}
 	}
-	person, err := nameOf(person)
+	person, err := o.nameOf(person)
 	if err != nil {
 		return Decided{}, err
 	}
@@ -168,16 +172,35 @@ const DefaultPerson = "operator"
 const maxPerson = 200
 
 // nameOf is the name that a person is known by in the log.
-func nameOf(person string) (string, error) {
-	name := coordination.Mask(coordination.TrimJS(person))
+func (o *Office) nameOf(person string) (string, error) {
+	name := cmp.Or(coordination.Mask(coordination.TrimJS(person)), DefaultPerson)
 	switch {
-	case name == "":
-		return DefaultPerson, nil
-	case !utf8.ValidString(name), len(name) > maxPerson, strings.ContainsFunc(name, unicode.IsControl):
+	case !utf8.ValidString(name), len(name) > maxPerson, strings.ContainsFunc(name, unicode.IsControl), seen(name) == "":
 		return "", &Refusal{Reason: CodeInvalid, Field: "by", Text: fmt.Sprintf("%q is no name", shown(name)),
 			Mend: fmt.Sprintf("give a name of one line and at most %d bytes, or none", maxPerson)}
+	case o.isAgent(name):
+		return "", &Refusal{Reason: CodeInvalid, Field: "by", Text: fmt.Sprintf("%q is an agent, and people decide here", shown(name)),
+			Mend: "give your own name"}
 	}
 	return name, nil
+}
+
+// isAgent reports whether a name reads as that of an agent, by its id or its name. Capitals make no difference, nor does what is not seen.
+func (o *Office) isAgent(name string) bool {
+	name = seen(name)
+	conf := o.Config()
+	return name == conf.DefaultAgentID() ||
+		slices.ContainsFunc(conf.Agents, func(a config.Agent) bool { return name == seen(a.ID) || name == seen(a.Name) })
+}
+
+// seen is what somebody sees of a name, capitals alike.
+func seen(name string) string {
+	return strings.ToLower(coordination.TrimJS(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name)))
 }
 
 // maxShown is how many characters of something wrong a refusal shows.

@@ -90,6 +90,10 @@ func TestWhatIsRefused(t *testing.T) {
 		{"a name of two lines", waits, "a\nb", "r", approval.CodeInvalid, "by", false},
 		{"a name that is long", waits, strings.Repeat("가", 67), "r", approval.CodeInvalid, "by", false},
 		{"a name that is no text", plan, "\xff", "r", approval.CodeInvalid, "by", false},
+		{"a name that is not seen", plan, "\u200b", "r", approval.CodeInvalid, "by", false},
+		{"the id of an agent", waits, " RUDA ", "r", approval.CodeInvalid, "by", false},
+		{"the name of an agent", plan, "에덴 kim", "r", approval.CodeInvalid, "by", false},
+		{"what reads as an agent", waits, "ru\u200bda\u202e", "r", approval.CodeInvalid, "by", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			refused(t, c.code, c.field, c.unknown, func() (approval.Decided, error) { return m.Approve(t.Context(), c.id, c.person) })

@@ -52,7 +52,7 @@ var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projection
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 }, definitions()...))
 
-const settings = `{agents: {list: [{id: 'ruda', role: 'lead', default: true}, {id: 'eden'}]}}`
+const settings = `{agents: {list: [{id: 'ruda', role: 'lead', default: true}, {id: 'eden', name: '에덴 Kim'}]}}`
 
 // team is agents whose tasks and plans people decide. Nobody begins the runs by which they are told.
 type team struct {
@@ -96,7 +96,7 @@ func setup(t testing.TB) *team {
 		Prompt: prompt.New(prompt.Options{Logger: log}), Now: time.Now, NewID: uuid.NewString, Logger: log})
 	ofTasks := task.New(task.Options{Log: db, Now: time.Now, NewID: uuid.NewString, NewTaskID: newID("task_"), Then: []task.Then{task.Tell(asks)}})
 	ofPlans := plan.New(plan.Options{Log: db, Runs: asks, Config: inForce, Now: time.Now, NewPlanID: newID("plan_")})
-	m := &team{Office: &approval.Office{Tasks: ofTasks, Plans: ofPlans}, t: t, db: db}
+	m := &team{Office: &approval.Office{Tasks: ofTasks, Plans: ofPlans, Config: inForce}, t: t, db: db}
 	m.box, err = tools.New(tools.Options{Config: inForce, Logger: log, Tools: append(ofTasks.Tools(), ofPlans.Tools()...)})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	projection "github.com/pronto-lab/openclawd/projections/plan"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/once"
 )
 
 // change is what one call of a tool, or one person, does to one plan.
@@ -50,10 +51,11 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 	now := d.o.Now()
 	result, err := d.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		*done = changed{} // it may be called again
-		first, err := firstEvent(tx, c)
+		key, err := once.KeyOf(tx, c.call, c.tool)
 		if err != nil {
 			return nil, err
 		}
+		first := key.Done()
 		if err := done.before(tx, first); done.Again || err != nil {
 			return nil, err
 		}

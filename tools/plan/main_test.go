@@ -85,7 +85,9 @@ type office struct {
 	set    setting
 	path   string
 	db     *sqlite.DB
+	engine *projections.Engine
 	desk   *plan.Desk
+	tasks  *task.Desk
 	runner *runner.Runner
 	flows  *a2a.Coordinator
 	box    *tools.Registry
@@ -111,7 +113,7 @@ func openAt(t testing.TB, path string, set setting) *office {
 	}
 	o := &office{t: t, set: set, path: path, db: db, config: load(t, &set), newID: newID, stop: func() {}}
 	t.Cleanup(func() { o.close() })
-	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
+	if o.engine, err = projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(err)
 	}
 	o.put()
@@ -156,11 +158,12 @@ func (o *office) put() {
 			return o.flows.Then(tx, e)
 		},
 	})
-	desk := task.New(task.Options{Log: o.db, Spawner: laterSpawns{o}, Now: o.now, NewID: uuid.NewString, NewTaskID: func() string { return "task_" + hex20() }})
-	o.flows = a2a.New(a2a.Options{Log: o.db, Runs: o.runner, Config: inForce, Tasks: desk, Now: o.now, NewID: uuid.NewString,
+	o.tasks = task.New(task.Options{Log: o.db, Spawner: laterSpawns{o}, Now: o.now, NewID: uuid.NewString, NewTaskID: func() string { return "task_" + hex20() },
+		Then: []task.Then{plan.Follow, task.Tell(o.runner)}})
+	o.flows = a2a.New(a2a.Options{Log: o.db, Runs: o.runner, Config: inForce, Tasks: o.tasks, Now: o.now, NewID: uuid.NewString,
 		CheckModel: func(string) error { return nil }, Jitter: func() float64 { return 0 }, Logger: log})
 	o.desk = plan.New(plan.Options{Log: o.db, Runs: o.runner, Config: inForce, Now: o.now, NewPlanID: func() string { return o.newID() }})
-	all := append(desk.Tools(), o.desk.Tools()...)
+	all := append(o.tasks.Tools(), o.desk.Tools()...)
 	for _, name := range []string{"write", "exec"} {
 		all = append(all, tools.Tool{Spec: tool.Spec{Name: name, Group: "files", Label: name, Description: name, Schema: json.RawMessage(`{"type":"object"}`)},
 			Do: func(context.Context, *tools.Call) (tool.Output, error) { return tool.Output{Text: name + " done"}, nil }})

@@ -164,13 +164,18 @@ func TestADecisionBelongsWhereTheTaskGoesOn(t *testing.T) {
 	}
 }
 
-// What is told of a task that is over does not have anybody go on with it.
+// A task that has ended where nobody asks what follows, such as in the file of another gateway, leaves its plans pending. What is told of them then
+// does not have anybody go on with it.
 func TestOfATaskThatIsOver(t *testing.T) {
 	t.Parallel()
 	o := setup(t, setting{asleep: true})
 	taskID := o.starts("eden")
 	id := o.submits("eden")
-	o.does("eden", "task_cancel", `{"task_id":%q}`, taskID)
+	ended := eventstore.StreamAppend{Stream: coordination.TaskStream(taskID), Events: []eventstore.NewEvent{{Type: coordination.TypeTaskCancelled, AgentID: "eden",
+		Data: json.RawMessage(`{"taskId":"` + taskID + `"}`)}}}
+	if _, err := o.db.Append(t.Context(), ended); err != nil {
+		t.Fatal(err)
+	}
 	o.does("ruda", "plan_approve", `{"plan_id":%q}`, id)
 	if q := o.queued()[0]; !strings.Contains(q.Message, "The task is over") || strings.Contains(q.Message, "Go on") || !strings.Contains(q.Message, "now: none") {
 		t.Error(q.Message)

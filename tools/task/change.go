@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/once"
 )
 
 // change is what one call of a tool does to one task.
@@ -51,7 +52,7 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 	at := time.UnixMilli(c.asked.Now)
 	result, err := d.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		*done, refused = changed{}, nil // it may be called again
-		key, err := keyOf(tx, c)
+		key, err := once.KeyOf(tx, c.call, c.tool)
 		if err != nil {
 			return nil, err
 		}
@@ -80,8 +81,9 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 				return nil, err
 			}
 		}
-		first := key.event(refused != nil)
+		first := key.Done()
 		if refused != nil {
+			first = key.Refused()
 			if _, noted, err := taskOfEvent(tx, first); noted || err != nil {
 				return nil, err
 			}
@@ -102,8 +104,8 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 }
 
 // before finds what the same call has changed before.
-func (done *changed) before(tx eventstore.Tx, c *change, key callKey) error {
-	taskID, stored, err := taskOfEvent(tx, key.event(false))
+func (done *changed) before(tx eventstore.Tx, c *change, key once.Key) error {
+	taskID, stored, err := taskOfEvent(tx, key.Done())
 	if !stored || err != nil {
 		return err
 	}

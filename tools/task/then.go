@@ -10,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/tools/once"
 )
 
 // Changed is a task after a change, with the events of the change.
@@ -118,7 +119,7 @@ func (c *Changed) toldOwner() (ask run.Ask, decided bool) {
 func toldRunID(taskID, word string, version int64) string {
 	const most = 128 // bytes
 	if len(taskID) > most {
-		taskID = fmt.Sprintf("sha256:%x", digest("task", taskID))
+		taskID = fmt.Sprintf("sha256:%x", once.Digest("task", taskID))
 	}
 	return fmt.Sprintf("task:%s:%s:%d", taskID, word, version)
 }

@@ -17,9 +17,10 @@ import (
 
 // RefusedError is what a server says instead of doing what it was asked for.
 type RefusedError struct {
-	Text string `json:"error"`
-	Why  string `json:"code"`
-	Mend string `json:"hint"`
+	Text  string `json:"error"`
+	Why   string `json:"code"`
+	Field string `json:"field"` // that is refused; "" where it is none alone
+	Mend  string `json:"hint"`
 }
 
 func (e *RefusedError) Error() string { return e.Text }

@@ -75,9 +75,9 @@ func (p *Program) openAgents(ctx context.Context) error {
 		return err
 	}
 	desk := task.New(task.Options{Log: p.log, Spawner: laterSpawns{a}, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
-		Then: []task.Then{milestone.Follow, task.Tell(laterRuns{a})}})
+		Then: []task.Then{milestone.Follow, plan.Follow, task.Tell(laterRuns{a})}})
 	plans := plan.New(plan.Options{Log: p.log, Runs: laterRuns{a}, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
-	a.office = &approval.Office{Tasks: desk, Plans: plans}
+	a.office = &approval.Office{Tasks: desk, Plans: plans, Config: inForce}
 	hub := p.newTaskHub()
 	a.coordinator = a2a.New(a2a.Options{
 		Log: p.log, Runs: laterRuns{a}, Config: inForce, CheckModel: checkModel, Tasks: desk,

@@ -64,18 +64,12 @@ func readGoing(ctx context.Context, tx *sql.Tx, now time.Time) (*goingFacts, err
 		}
 		g.happened[typ] = found.Matched
 	}
-	approvals, err := monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{})
+	waiting, err := monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{Limit: 1})
 	if err != nil {
 		return nil, err
 	}
-	for i := range approvals {
-		a := &approvals[i]
-		w := g.approvals[a.Kind]
-		w.n++
-		if at := a.RequestedAtMs; at > 0 && (w.since == 0 || at < w.since) {
-			w.since = at
-		}
-		g.approvals[a.Kind] = w
+	for kind, of := range waiting.Kinds {
+		g.approvals[kind] = waits{of.N, of.SinceMs}
 	}
 	return g, nil
 }
