@@ -36,8 +36,9 @@ func TestStandingAndBacklog(t *testing.T) {
 		names = append(names, standing[i].ID+" "+standing[i].Status)
 		want(t, standing[i].ID, &standing[i], l.load(t, standing[i].ID))
 	}
-	want(t, "standing", names, []string{"이름 b in_progress", "task_k pending", "task_a in_progress", "task_c pending_approval", "task_d blocked", "task_g interrupted"})
+	want(t, "standing", names, []string{"이름 b in_progress", "task_a in_progress", "task_c pending_approval", "task_d blocked", "task_g interrupted"})
 	want(t, "backlog", waiting, []decide.Task{
+		{ID: "task_k", Agent: "eden", Status: coordination.StatePending, Priority: "high", Backlog: decide.Backlog{Assignee: "eden"}},
 		{ID: "이름 i", Agent: "eden", Status: coordination.StateBacklog, Priority: "high", Backlog: decide.Backlog{Assignee: "eden"}},
 		{ID: "task_h", Agent: "eden", Status: coordination.StateBacklog, Priority: "medium",
 			Backlog: decide.Backlog{Assignee: "eden", DependsOn: []string{"task_a", "task_e"}, StartDate: "2027-01-01"}},
