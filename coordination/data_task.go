@@ -90,6 +90,7 @@ type Continuation struct {
 	BackoffMs           int64  `json:"backoffMs,omitempty"`
 	BackoffUntilMs      int64  `json:"backoffUntilMs,omitempty"` // ms since 1970
 	RunID               string `json:"runId,omitempty"`          // that was asked for; of continuation.backoff: that has failed
+	Error               string `json:"error,omitempty"`          // of continuation.backoff: why the run could not be asked for
 	StepID              string `json:"stepId,omitempty"`         // that the task was at
 	Measured            int    `json:"measured,omitempty"`       // how far the task was: steps done or skipped, lines of progress where it has no steps
 }

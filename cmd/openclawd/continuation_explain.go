@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
@@ -31,11 +34,26 @@ Exit codes: 0 it could be said; 1 it could not, or the agent is not kept going; 
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return p.completeConfigured(a.stateDir), cobra.ShellCompDirectiveNoFileComp
+			return p.completeKept(a.stateDir), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	a.addFlags(cmd)
 	return cmd
+}
+
+// completeKept lists the agents of the configuration that may have tasks.
+func (p *process) completeKept(stateDir string) (list []cobra.Completion) {
+	path, err := p.configPath(stateDir, nil)
+	if err != nil {
+		return nil
+	}
+	loaded, _ := config.Load(path, p.getenv)
+	for i := range loaded.Agents {
+		if a := &loaded.Agents[i]; !a.Utility && a.Kind != coordination.KindUtility {
+			list = append(list, cobra.CompletionWithDesc(strings.ToLower(a.ID), a.Name))
+		}
+	}
+	return list
 }
 
 // explainedContinuation is the answer of continuation explain.
@@ -104,9 +122,13 @@ func (p *process) writeExplained(e *explainedContinuation) error {
 			if t.PromptedAtMs > 0 {
 				prompted = output.Time(t.PromptedAtMs)
 			}
-			rows[i] = []string{t.TaskID, strconv.Itoa(t.Prompts), t.StepID, countOrNone(t.SameStep), prompted, countOrNone(t.Reminders)}
+			told := ""
+			if t.Told {
+				told = "yes"
+			}
+			rows[i] = []string{t.TaskID, strconv.Itoa(t.Prompts), t.StepID, countOrNone(t.SameStep), prompted, countOrNone(t.Reminders), told}
 		}
-		if err := p.writeBelow([]string{"TASK", "PROMPTS", "STEP", "AT THIS STEP", "LAST PROMPTED", "REMINDERS"}, rows); err != nil {
+		if err := p.writeBelow([]string{"TASK", "PROMPTS", "STEP", "AT THIS STEP", "LAST PROMPTED", "REMINDERS", "TOLD"}, rows); err != nil {
 			return err
 		}
 	}

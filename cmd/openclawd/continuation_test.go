@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -106,6 +107,41 @@ func TestPersonIsSomethingThatLogsCanHold(t *testing.T) {
 		"a\xffb": "ab"} {
 		if got := personNamed(given); got != want {
 			t.Errorf("%q is called %q, want %q", given, got, want)
+		}
+	}
+}
+
+// Only agents that may have tasks are offered for explain: of the others it says that they are none.
+func TestExplainIsCompletedWithAgentsThatMayHaveTasks(t *testing.T) {
+	t.Parallel()
+	stateDir := t.TempDir()
+	const team = `{agents: {list: [{id: 'Eden', name: '이든'}, {id: 'explorer', utility: true}, {id: 'quick', kind: 'utility'}, {id: 'seum'}]}}`
+	if err := os.WriteFile(settings.File(stateDir), []byte(team), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, notes strings.Builder
+	p := &process{args: []string{"__complete", "continuation", "explain", "--state-dir", stateDir, ""}, stdout: &out, stderr: &notes, now: time.Now,
+		getenv: func(string) string { return "" }}
+	if code := run(t.Context(), p); code != exitOK {
+		t.Fatalf("exit %d: %s", code, notes.String())
+	}
+	if got, want := out.String(), "eden\t이든\nseum\n:4\n"; got != want {
+		t.Errorf("offered:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// A table of what was done for a task says whether somebody was told that nobody unblocks it.
+func TestExplainSaysThatSomebodyWasTold(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	e := &explainedContinuation{ContinuationAnswer: monitor.ContinuationAnswer{AgentID: "eden", State: monitor.CareAnswer{
+		Tasks: []monitor.TaskCareAnswer{{TaskID: "task_a", Told: true}, {TaskID: "task_b", Prompts: 2}}}}}
+	if err := (&process{stdout: &out, now: time.Now}).writeExplained(e); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{" TOLD\n", "\ntask_a  0                                                      yes\n", "\ntask_b  2\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("without %q:\n%s", want, out.String())
 		}
 	}
 }

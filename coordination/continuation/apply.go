@@ -112,6 +112,8 @@ func (s *State) asked(typ string, d coordination.Unblock, ts int64) bool {
 	switch {
 	case typ == coordination.TypeUnblockRequested:
 		c.Reminders, c.RemindedAt, c.AskFailedAt, c.Asked = 0, 0, 0, d.RunID
+	case d.TargetAgentID == "" && Reason(d.Reason) == DependencyGone:
+		c.Gone = d.Dependency
 	case d.TargetAgentID == "":
 		c.Told = true
 	default:

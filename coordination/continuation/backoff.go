@@ -13,6 +13,7 @@ type Cause string
 const (
 	CauseRateLimit Cause = "rate_limit"
 	CauseBilling   Cause = "billing"
+	CauseAuth      Cause = "auth" // no key, or one that is not taken
 	CauseTimeout   Cause = "timeout"
 	CauseOverflow  Cause = "context_overflow"
 	CauseUnknown   Cause = "unknown"
@@ -44,15 +45,18 @@ func CauseOf(class, text string) Cause {
 		return CauseTimeout
 	case classOverflow:
 		return CauseOverflow
-	case classAuth:
-		return CauseBilling
 	}
+	cause := CauseUnknown
 	for _, c := range causeWords {
 		if c.words.MatchString(text) {
-			return c.cause
+			cause = c.cause
+			break
 		}
 	}
-	return CauseUnknown
+	if class == classAuth && cause != CauseBilling {
+		return CauseAuth
+	}
+	return cause
 }
 
 // causeWords are what tells causes apart in words. Numbers are codes only where they stand alone.
@@ -103,7 +107,7 @@ func Hint(text string) time.Duration {
 //	timeout           1 min
 //	unknown           5 min
 //	context_overflow  30 min
-//	billing           60 min
+//	billing, auth     60 min
 //
 // twice as long with each further failure, up to 8 times, and 2 h at most.
 func Backoff(cause Cause, failures int, hint time.Duration) time.Duration {
@@ -118,7 +122,7 @@ func Backoff(cause Cause, failures int, hint time.Duration) time.Duration {
 		base = time.Minute
 	case CauseOverflow:
 		base = 30 * time.Minute
-	case CauseBilling:
+	case CauseBilling, CauseAuth:
 		base = time.Hour
 	}
 	fold := mostFold

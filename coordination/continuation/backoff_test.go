@@ -12,7 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 )
 
-var causes = []continuation.Cause{continuation.CauseRateLimit, continuation.CauseTimeout, continuation.CauseUnknown, continuation.CauseOverflow, continuation.CauseBilling}
+var causes = []continuation.Cause{continuation.CauseRateLimit, continuation.CauseTimeout, continuation.CauseUnknown, continuation.CauseOverflow, continuation.CauseBilling, continuation.CauseAuth}
 
 func TestBackoffTable(t *testing.T) {
 	t.Parallel()
@@ -31,6 +31,7 @@ func TestBackoffTable(t *testing.T) {
 		{continuation.CauseUnknown, 0, [6]time.Duration{5 * m, 10 * m, 20 * m, 40 * m, 40 * m, 40 * m}},
 		{continuation.CauseOverflow, 0, [6]time.Duration{30 * m, h, 2 * h, 2 * h, 2 * h, 2 * h}},
 		{continuation.CauseBilling, 0, [6]time.Duration{h, 2 * h, 2 * h, 2 * h, 2 * h, 2 * h}},
+		{continuation.CauseAuth, 0, [6]time.Duration{h, 2 * h, 2 * h, 2 * h, 2 * h, 2 * h}},
 	} {
 		for i, want := range row.want {
 			if got := continuation.Backoff(row.cause, i+1, row.hint); got != want {
@@ -61,7 +62,8 @@ func TestCauseOf(t *testing.T) {
 		{"overloaded", "context length exceeded", continuation.CauseRateLimit},
 		{"timeout", "", continuation.CauseTimeout},
 		{"context_exceeded", "", continuation.CauseOverflow},
-		{"auth", "", continuation.CauseBilling},
+		{"auth", "", continuation.CauseAuth},
+		{"auth", "your credit balance is too low", continuation.CauseBilling},
 		{"", "HTTP 429", continuation.CauseRateLimit},
 		{"", "Rate limit reached", continuation.CauseRateLimit},
 		{"", "You exceeded your current quota", continuation.CauseRateLimit},
@@ -118,6 +120,7 @@ func TestInvariant35_BackoffFollowsTheTableAndSurvivesRestarts(t *testing.T) {
 		{"rate_limited", "slowly; try again in 9h0m0s", continuation.CauseRateLimit, 9 * time.Hour},
 		{"rate_limited", "slowly", continuation.CauseRateLimit, 0},
 		{"auth", "no credit", continuation.CauseBilling, 0},
+		{"auth", "no key", continuation.CauseAuth, 0},
 		{"timeout", "", continuation.CauseTimeout, 0},
 		{"internal", "boom", continuation.CauseUnknown, 0},
 	} {

@@ -11,6 +11,7 @@
 //	what nobody works at is recovered
 //	back-off after failures, the same prompt not long ago, not idle for long enough
 //	what is blocked is asked for, before the agent is told to go on
+//	what can never begin is told of, where there is nothing else to do
 //
 // Two things are not held by all of that. What is asked of other agents waits neither for approval nor for idleness of the one who is blocked.
 // And after a run that ended well there is no waiting: the agent goes on with its steps, as long as it comes on.
@@ -65,6 +66,7 @@ type Situation struct {
 	Pickable   *task.Task // the first of the backlog that can begin, nil if there is none
 	PickableAt int64      // when time alone makes another one so, ms since 1970; 0 never
 	Waiting    int        // tasks in the backlog, in all
+	Stuck      Stuck      // those of them that can never begin; not read where something is in progress, or can begin
 	Renewed    string     // the work session that Pickable joins when it is begun; "" is its own
 	Planned    []string   // tasks whose last plan waits for approval
 
@@ -103,26 +105,27 @@ const (
 	NotIdle     Reason = "not_idle"    // its last run, or the last change of the task, is not long ago
 	Blocked     Reason = "blocked"     // somebody was asked, or is going to be
 	NotYet      Reason = "not_yet"     // the backlog holds what begins later, or depends on other tasks
-	Told        Reason = "told"        // it is blocked, and those who can help have been told
+	Told        Reason = "told"        // it is blocked, or can never begin, and those who can help have been told
 	Interrupted Reason = "interrupted" // only what was taken away for good
 )
 
 // Reasons of everything else.
 const (
-	Idle             Reason = "idle"          // Continue: nobody has done anything for a while
-	SelfDriving      Reason = "self_driving"  // Continue: a run has ended well, and steps remain
-	StepsMissing     Reason = "steps_missing" // Continue: a run has ended well, and the task has no steps
-	FromBacklog      Reason = "backlog"       // Pick
-	UnblockRequest   Reason = "unblock"       // Ask
-	StillBlocked     Reason = "still_blocked" // Remind
-	Zombie           Reason = "zombie"        // Recover
-	SameStep         Reason = "same_step"     // Escalate, to the agent itself
-	NoProgress       Reason = "no_progress"   // likewise
-	NoAnswer         Reason = "no_answer"     // Escalate, to the lead: those who were asked have not helped
-	NotDelivered     Reason = "not_delivered" // likewise: they could not be reached
-	NobodyToAsk      Reason = "nobody_to_ask" // likewise: there is nobody who may be asked
-	Overflow         Reason = "context_reset" // Reset
-	GatewayRestarted Reason = "restart"       // Restart
+	Idle             Reason = "idle"            // Continue: nobody has done anything for a while
+	SelfDriving      Reason = "self_driving"    // Continue: a run has ended well, and steps remain
+	StepsMissing     Reason = "steps_missing"   // Continue: a run has ended well, and the task has no steps
+	FromBacklog      Reason = "backlog"         // Pick
+	UnblockRequest   Reason = "unblock"         // Ask
+	StillBlocked     Reason = "still_blocked"   // Remind
+	Zombie           Reason = "zombie"          // Recover
+	SameStep         Reason = "same_step"       // Escalate, to the agent itself
+	NoProgress       Reason = "no_progress"     // likewise
+	NoAnswer         Reason = "no_answer"       // Escalate, to the lead: those who were asked have not helped
+	NotDelivered     Reason = "not_delivered"   // likewise: they could not be reached
+	NobodyToAsk      Reason = "nobody_to_ask"   // likewise: there is nobody who may be asked
+	DependencyGone   Reason = "dependency_gone" // likewise: what a task of the backlog depends on is over and not completed, or is not known
+	Overflow         Reason = "context_reset"   // Reset
+	GatewayRestarted Reason = "restart"         // Restart
 )
 
 // Decision is the one thing to do. Key is another one for each cause, of each agent, and the same one until the events of the decision are folded:
@@ -146,4 +149,7 @@ type Decision struct {
 	AgeHours float64 // of Recover: without change of the task
 	StepID   string  // that the agent is at
 	Measured int     // how far the task was, see Care.Measured
+
+	DependsOn string // of DependencyGone: what the task waits for in vain
+	Status    string // of DependencyGone: how that stands, "" where it is not known
 }

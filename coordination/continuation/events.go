@@ -41,7 +41,8 @@ func (d *Decision) Events(s *Situation, runID string) []Event {
 			return []Event{d.sent(coordination.TypeContinuationSent, t, runID)}
 		}
 		return []Event{{coordination.TypeUnblockFailed, d.Agent, t.ID, coordination.Unblock{Context: within(t), RequestCount: t.Blocked.Requests,
-			Failures: t.Blocked.Failures, Reason: string(d.Reason), ToldAgentID: d.To, RunID: runID, Progress: "[UNBLOCK] " + hopeless(t, d.Reason)}}}
+			Failures: t.Blocked.Failures, Reason: string(d.Reason), Dependency: d.DependsOn, ToldAgentID: d.To, RunID: runID,
+			Progress: "[UNBLOCK] " + hopeless(t, d)}}}
 	case Recover:
 		return []Event{d.taken(t, runID)}
 	case Reset:
@@ -95,7 +96,7 @@ func Unsent(s *Situation, d *Decision, err string, now int64) Event {
 	cause := CauseOf("", err)
 	pause := ms(Backoff(cause, failures, Hint(err)))
 	return Event{coordination.TypeContinuationBackoff, s.Agent, "", coordination.Continuation{Context: c, Reason: string(cause),
-		ConsecutiveFailures: failures, BackoffMs: pause, BackoffUntilMs: now + pause}}
+		ConsecutiveFailures: failures, BackoffMs: pause, BackoffUntilMs: now + pause, Error: coordination.Mask(err)}}
 }
 
 // Outcome tells of the back-off after a prompt whose run has failed, which State knows already: at most one event for each failure. To be
@@ -115,8 +116,10 @@ func Outcome(s *Situation) []Event {
 
 // task is one of those of the situation, nil if it is none.
 func (s *Situation) task(id string) *task.Task {
-	if s.Pickable != nil && s.Pickable.ID == id {
-		return s.Pickable
+	for _, t := range []*task.Task{s.Pickable, s.Stuck.First} {
+		if t != nil && t.ID == id {
+			return t
+		}
 	}
 	for i := range s.Tasks {
 		if s.Tasks[i].ID == id {

@@ -48,6 +48,9 @@ func what(d *Decision) string {
 		if d.To == d.Agent {
 			return fmt.Sprintf("%s is asked what is in the way of task %s", d.Agent, d.TaskID)
 		}
+		if d.Reason == DependencyGone {
+			return fmt.Sprintf("It is told to %s that task %s in the backlog of %s can never begin", told(d), d.TaskID, d.Agent)
+		}
 		return fmt.Sprintf("It is told to %s that task %s of %s stays blocked", told(d), d.TaskID, d.Agent)
 	case Reset:
 		return fmt.Sprintf("The main session of %s starts over", d.Agent)
@@ -89,6 +92,8 @@ func why(d *Decision) string {
 		return "those who can help could not be reached"
 	case NobodyToAsk:
 		return "there is nobody who may be asked for help"
+	case DependencyGone:
+		return inVain(d)
 	case Overflow:
 		return fmt.Sprintf("its context was too long %d times in a row", MaxOverflows)
 	default:
@@ -118,7 +123,7 @@ func whyNot(d *Decision) string {
 	case NotYet:
 		return "the tasks of its backlog cannot begin yet"
 	case Told:
-		return "its task stays blocked, and those who can decide were told"
+		return "its task stays blocked, or can never begin, and those who can decide were told"
 	case Interrupted:
 		return "its tasks were interrupted: somebody has to resume or cancel them"
 	default:

@@ -2,6 +2,7 @@ package continuation_test
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -32,6 +33,8 @@ type world struct {
 	runs int
 	sent []continuation.Decision
 	at   []int64 // of sent
+
+	others map[string]string // how tasks stand that are over, or another agent's
 }
 
 func eden(t tester) *world {
@@ -66,6 +69,7 @@ func (w *world) happens(typ, taskID string, data any) {
 		w.t.Fatalf("%v", err)
 	}
 	if t.Terminal() {
+		w.stands(taskID, t.Status)
 		w.s.Tasks = slices.DeleteFunc(w.s.Tasks, func(other task.Task) bool { return other.ID == taskID })
 	}
 	w.backlog()
@@ -73,14 +77,30 @@ func (w *world) happens(typ, taskID string, data any) {
 
 // backlog does what a table would: it names the task that can be begun.
 func (w *world) backlog() {
-	w.s.Pickable, w.s.Waiting = nil, 0
+	w.s.Pickable, w.s.Waiting, w.s.Stuck = nil, 0, continuation.Stuck{}
+	working := slices.ContainsFunc(w.s.Tasks, func(t task.Task) bool { return t.Status == coordination.StateInProgress })
+	states := maps.Clone(w.others)
+	if states == nil {
+		states = map[string]string{}
+	}
 	for i := range w.s.Tasks {
-		if t := w.s.Tasks[i]; t.Status == coordination.StateBacklog {
-			w.s.Waiting++
-			if w.s.Pickable == nil {
-				w.s.Pickable = &t
-			}
+		states[w.s.Tasks[i].ID] = w.s.Tasks[i].Status
+	}
+	for i := range w.s.Tasks {
+		t := w.s.Tasks[i]
+		if t.Status != coordination.StateBacklog {
+			continue
 		}
+		w.s.Waiting++
+		switch {
+		case task.Pickable(&t, states, w.now) != "":
+			w.s.Stuck.Add(&w.s.State, &t, states)
+		case w.s.Pickable == nil:
+			w.s.Pickable = &t
+		}
+	}
+	if working || w.s.Pickable != nil {
+		w.s.Stuck = continuation.Stuck{}
 	}
 }
 
@@ -124,9 +144,20 @@ func (w *world) blocks(id string, by ...string) *world {
 	return w
 }
 
-func (w *world) adds(id string) *world {
+func (w *world) adds(id string, dependsOn ...string) *world {
 	w.t.Helper()
-	w.happens(coordination.TypeTaskBacklogAdded, id, coordination.TaskBacklogAdded{Context: about(id), Assignee: "eden", Description: "paint the wall", CreatedBy: "seum"})
+	w.happens(coordination.TypeTaskBacklogAdded, id, coordination.TaskBacklogAdded{Context: about(id), Assignee: "eden", Description: "paint the wall", CreatedBy: "seum",
+		DependsOn: dependsOn})
+	return w
+}
+
+// stands has a task that is not eden's, or is over, stand so.
+func (w *world) stands(id, status string) *world {
+	if w.others == nil {
+		w.others = map[string]string{}
+	}
+	w.others[id] = status
+	w.backlog()
 	return w
 }
 

@@ -20,7 +20,8 @@ func Next(s *Situation, now int64) Decision {
 	if p.open == 0 {
 		return p.nothing(Done)
 	}
-	for _, look := range []func() (Decision, bool){p.approval, p.busy, p.zombie, p.reset, p.backoff, p.unblock, p.restart, p.remind, p.proceed, p.pick} {
+	for _, look := range []func() (Decision, bool){p.approval, p.busy, p.zombie, p.reset, p.backoff, p.unblock, p.restart, p.remind, p.proceed, p.pick,
+		p.stuck} {
 		if d, decided := look(); decided {
 			return d
 		}
@@ -55,7 +56,7 @@ func (p *prospect) sort() {
 			}
 		case coordination.StateBlocked:
 			p.blocked = append(p.blocked, t)
-		case coordination.StatePending, coordination.StatePendingApproval:
+		case coordination.StatePendingApproval:
 			waits = true
 		case coordination.StateInterrupted:
 			interrupted = true
@@ -118,8 +119,11 @@ func (p *prospect) latest(times ...int64) (at int64) {
 
 func (p *prospect) nothing(reason Reason) Decision {
 	d := Decision{Kind: Nothing, Reason: reason, Agent: p.Agent, LookAgainAt: p.lookAt}
-	if p.focus != nil {
+	switch {
+	case p.focus != nil:
 		d.TaskID = p.focus.ID
+	case (reason == Blocked || reason == Told) && len(p.blocked) > 0:
+		d.TaskID = p.blocked[0].ID
 	}
 	return d
 }
@@ -232,7 +236,7 @@ func (p *prospect) pick() (Decision, bool) {
 	case p.focus != nil || p.approves:
 		return Decision{}, false
 	case p.Pickable == nil:
-		if p.PickableAt > 0 || p.Waiting > 0 {
+		if p.PickableAt > 0 || p.Waiting > p.Stuck.Number {
 			p.wait(NotYet, p.PickableAt)
 		}
 		return Decision{}, false

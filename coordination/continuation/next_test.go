@@ -232,3 +232,18 @@ func TestAnAgentIsNotAskedToHelpItself(t *testing.T) {
 	w := eden(t).starts("task_a", "one").blocks("task_a", "eden").after(3 * time.Minute)
 	w.does(continuation.Escalate, continuation.NobodyToAsk)
 }
+
+// A run that has ended before the task was begun says nothing of it.
+func TestWhatBeganAfterTheRunIsNotDriven(t *testing.T) {
+	t.Parallel()
+	w := eden(t).well().after(time.Minute).starts("task_a", "one")
+	w.rests(continuation.NotIdle, 3*time.Minute)
+	w.after(3*time.Minute).does(continuation.Continue, continuation.Idle)
+}
+
+func TestWhatIsBlockedIsNamed(t *testing.T) {
+	t.Parallel()
+	if d := eden(t).starts("task_a", "one").blocks("task_a", "seum").next(); d.Kind != continuation.Nothing || d.Reason != continuation.Blocked || d.TaskID != "task_a" {
+		t.Errorf("%+v", d)
+	}
+}

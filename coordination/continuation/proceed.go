@@ -46,7 +46,7 @@ func (p *prospect) proceed() (Decision, bool) {
 // driven reports whether the agent goes on at once: its last run has ended well, nothing has come after it, and steps remain or are to be defined.
 func (p *prospect) driven(t *task.Task, c Care) (Reason, bool) {
 	end := &p.State.Ended
-	if !end.OK || end.RunID == p.State.Answered || c.Prompts >= MaxDriven {
+	if !end.OK || end.RunID == p.State.Answered || end.At < t.CreatedAt || c.Prompts >= MaxDriven {
 		return Idle, false
 	}
 	switch {

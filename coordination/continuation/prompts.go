@@ -109,10 +109,23 @@ func remindPrompt(t *task.Task) string {
 // stuckPrompt is for the lead, and for people.
 func stuckPrompt(agent string, t *task.Task, d Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[ESCALATION] Task %s of agent %s stays blocked: %s. Nobody else is asked.\n", t.ID, agent, hopeless(t, d.Reason))
+	fmt.Fprintf(&b, "[ESCALATION] Task %s of agent %s stays blocked: %s. Nobody else is asked.\n", t.ID, agent, hopeless(t, &d))
 	describeBlocked(&b, t)
 	fmt.Fprintf(&b, "\nFind out who can help, and tell %s with sessions_send (agentId %q, message): "+
 		"it then calls task_resume, or task_cancel if the task cannot be done.\n", agent, agent)
+	return b.String()
+}
+
+// gonePrompt is likewise for them. number is how many tasks of the agent wait in vain.
+func gonePrompt(agent string, t *task.Task, d *Decision, number int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[ESCALATION] Task %s in the backlog of agent %s can never begin: %s.\n", t.ID, agent, hopeless(t, d))
+	describe(&b, t)
+	if number > 1 {
+		fmt.Fprintf(&b, "Other tasks of its backlog that wait in vain: %d\n", number-1)
+	}
+	fmt.Fprintf(&b, "\nDecide what becomes of it, and tell %s with sessions_send (agentId %q, message): it can end it with task_cancel (task_id %q, reason) "+
+		"and, if it is still wanted, add it again with task_backlog_add without that dependency.\n", agent, agent, t.ID)
 	return b.String()
 }
 
@@ -230,8 +243,10 @@ func describeBlocked(b *strings.Builder, t *task.Task) {
 }
 
 // hopeless says why nobody is asked any more.
-func hopeless(t *task.Task, why Reason) string {
-	switch why {
+func hopeless(t *task.Task, d *Decision) string {
+	switch d.Reason {
+	case DependencyGone:
+		return inVain(d)
 	case NoAnswer:
 		return "help was asked for " + times(t.Blocked.Requests) + ", and it was not unblocked"
 	case NotDelivered:

@@ -15,7 +15,7 @@ func every(t *testing.T) map[string]continuation.Decision {
 	t.Helper()
 	reasons := []continuation.Reason{continuation.Idle, continuation.SelfDriving, continuation.StepsMissing, continuation.FromBacklog, continuation.UnblockRequest,
 		continuation.StillBlocked, continuation.Zombie, continuation.SameStep, continuation.NoProgress, continuation.NoAnswer, continuation.NotDelivered,
-		continuation.NobodyToAsk, continuation.GatewayRestarted}
+		continuation.NobodyToAsk, continuation.DependencyGone, continuation.GatewayRestarted}
 	blocked := func() *world {
 		return eden(t).starts("task_a", "one").blocks("task_a", "seum", "ruda").after(time.Hour)
 	}
@@ -36,7 +36,7 @@ func every(t *testing.T) map[string]continuation.Decision {
 		eden(t).starts("task_a", "one").finishes("task_a", "s1").after(time.Hour),
 		eden(t).starts("task_a", "one").well(),
 		eden(t).starts("task_a").well(), eden(t).adds("task_a"), blocked(), last, reminded, zombie.after(25 * time.Hour), stuck.after(time.Hour), slow.after(time.Hour),
-		asked, lost, alone, eden(t).starts("task_a", "one").after(time.Minute).restarts(), blocked().restarts(),
+		asked, lost, alone, eden(t).stands("task_b", "cancelled").adds("task_a", "task_b").after(time.Hour), eden(t).starts("task_a", "one").after(time.Minute).restarts(), blocked().restarts(),
 	}
 	decisions := map[string]continuation.Decision{}
 	for _, w := range worlds {

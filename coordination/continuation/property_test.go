@@ -139,13 +139,15 @@ func anything(t *rapid.T, w *world, made int) int {
 	id := "task_" + strconv.Itoa(rapid.IntRange(0, made).Draw(t, "task"))
 	if w.task(id) == nil {
 		id, made = "task_"+strconv.Itoa(made), made+1
-		switch rapid.SampledFrom([]string{"started", "started", "waits", "added", "blocked"}).Draw(t, "begin") {
+		switch rapid.SampledFrom([]string{"started", "started", "waits", "added", "depends", "blocked"}).Draw(t, "begin") {
 		case "started":
 			w.starts(id, []string{"one", "two", "three"}[:rapid.IntRange(0, 3).Draw(t, "steps")]...)
 		case "waits":
 			w.waitsForApproval(id)
 		case "added":
 			w.adds(id)
+		case "depends":
+			w.adds(id, "task_"+strconv.Itoa(rapid.IntRange(0, made).Draw(t, "on")))
 		case "blocked":
 			w.starts(id).blocks(id, []string{"seum", "ruda"}[:rapid.IntRange(0, 2).Draw(t, "helpers")]...)
 		}
@@ -206,13 +208,15 @@ func TestNothingIsForgotten(t *testing.T) {
 		w := eden(t)
 		for i := range rapid.IntRange(1, 4).Draw(t, "tasks") {
 			id := "task_" + strconv.Itoa(i)
-			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
 			case 0:
 				w.starts(id, "one", "two")
 			case 1:
 				w.adds(id)
 			case 2:
 				w.starts(id).blocks(id, "seum", "ruda")
+			case 3:
+				w.adds(id, "task_x").stands("task_x", rapid.SampledFrom([]string{"", "cancelled", "abandoned", "failed"}).Draw(t, "other"))
 			}
 		}
 		fail := rapid.SampledFrom([]string{"", "", "auth", "timeout", "context_exceeded"}).Draw(t, "fails")
@@ -227,6 +231,9 @@ func TestNothingIsForgotten(t *testing.T) {
 				w.after(time.Minute).well()
 			case d.LookAgainAt == 0:
 				for _, left := range w.s.Tasks {
+					if left.Status == coordination.StateBacklog && w.s.State.Tasks[left.ID].Gone != "" {
+						continue
+					}
 					if left.Status != coordination.StateInterrupted && (left.Status != coordination.StateBlocked || left.Blocked.Escalation != "failed") {
 						t.Fatalf("%s is left %s: %s", left.ID, left.Status, continuation.Explain(d, w.now))
 					}

@@ -60,6 +60,7 @@ type Care struct {
 	Asked       string `json:"asked,omitempty"`     // the flow of the last request to unblock it, as long as nothing says that it has not arrived
 	AskFailedAt int64  `json:"askFailedAt,omitempty"`
 	Told        bool   `json:"told,omitempty"` // that nobody unblocks it
+	Gone        string `json:"gone,omitempty"` // what it depends on that is never completed, of which somebody was told
 }
 
 // care is what was done for a task.

@@ -169,6 +169,7 @@ func (x *Executor) glance(ctx context.Context, agent string) (due bool, at int64
 // step does the next thing that is to be done about an agent, if there is still one.
 func (x *Executor) step(ctx context.Context, agent string) error {
 	var done decide.Decision
+	unsent := false
 	_, err := x.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		defer func() { // what others append with it is not to be lost
 			if p := recover(); p != nil {
@@ -193,10 +194,16 @@ func (x *Executor) step(ctx context.Context, agent string) error {
 			return p.happen(news)
 		}
 		done = decide.Next(s, now.UnixMilli())
-		return p.perform(&done)
+		appends, err = p.perform(&done)
+		unsent = p.unsent
+		return appends, err
 	})
-	if err == nil && done.Kind != "" && done.Kind != decide.Nothing {
-		x.o.Logger.Info("an agent is kept going", "agent", agent, "kind", string(done.Kind), "reason", string(done.Reason), "task", done.TaskID, "to", done.To)
+	if err == nil && done.Kind != "" && done.Kind != decide.Nothing && !unsent {
+		level := slog.LevelInfo
+		if done.Reason == decide.SelfDriving { // after each run, while steps remain
+			level = slog.LevelDebug
+		}
+		x.o.Logger.Log(ctx, level, "an agent is kept going", "agent", agent, "kind", string(done.Kind), "reason", string(done.Reason), "task", done.TaskID, "to", done.To)
 	}
 	return err
 }

@@ -150,7 +150,8 @@ func TestInvariant35_BackoffOutlivesRestarts(t *testing.T) {
 		cause  string
 		pauses []time.Duration
 	}{
-		"billing":               {a2atest.Fail(401), "billing", minutes(60, 120, 120)},
+		"billing":               {a2atest.Fail(402), "billing", minutes(60, 120, 120)},
+		"auth":                  {a2atest.Fail(401), "auth", minutes(60, 120, 120)},
 		"unknown":               {a2atest.Fail(400), "unknown", minutes(5, 10, 20, 40, 40)},
 		"rate limit":            {a2atest.Fail(429), "rate_limit", minutes(1, 2, 4, 8, 8)},
 		"rate limit, with hint": {a2atest.Answer{Status: 429, RetryAfter: "600"}, "rate_limit", minutes(10, 20, 40, 80, 80)},

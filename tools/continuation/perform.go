@@ -36,6 +36,11 @@ func (x *Executor) join(tx eventstore.Tx, s *decide.Situation, now time.Time) (e
 			return err
 		}
 	}
+	if s.Stuck.First != nil {
+		if err := x.joins(tx, s.Stuck.First, at); err != nil {
+			return err
+		}
+	}
 	for i := range s.Tasks {
 		if err := x.joins(tx, &s.Tasks[i], at); err != nil {
 			return err
@@ -62,6 +67,8 @@ type performing struct {
 	conf *config.Config
 	s    *decide.Situation
 	now  time.Time
+
+	unsent bool // the agent was to be told, and could not be
 }
 
 // perform gives what is appended for a decision: its events, and what it asks for. Errors are the log's.
@@ -97,6 +104,7 @@ func (p *performing) prompt(d *decide.Decision) ([]eventstore.StreamAppend, erro
 		p.x.o.Logger.Warn("a prompt was refused", "agent", p.s.Agent, "to", d.To, "kind", string(d.Kind), "task", d.TaskID, "err", err)
 	}
 	if d.To == p.s.Agent {
+		p.unsent = true
 		return p.happen([]decide.Event{decide.Unsent(p.s, d, refused.Error(), p.now.UnixMilli())})
 	}
 	d.To = ""
@@ -130,8 +138,10 @@ func (p *performing) within(taskID string) coordination.Context {
 
 // task is one of those of the situation, nil if it is none.
 func (p *performing) task(id string) *task.Task {
-	if t := p.s.Pickable; t != nil && t.ID == id {
-		return t
+	for _, t := range []*task.Task{p.s.Pickable, p.s.Stuck.First} {
+		if t != nil && t.ID == id {
+			return t
+		}
 	}
 	for i := range p.s.Tasks {
 		if p.s.Tasks[i].ID == id {

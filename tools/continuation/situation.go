@@ -88,6 +88,9 @@ func (o *outline) fill(tx eventstore.Tx) (err error) {
 	if s.Tasks, err = tasks.Standing(tx, s.Agent); err != nil {
 		return err
 	}
+	if s.State, err = continuation.Load(tx, s.Agent); err != nil {
+		return err
+	}
 	s.Waiting = o.open - len(s.Tasks)
 	if s.Waiting > 0 && !slices.ContainsFunc(s.Tasks, inProgress) {
 		if err := readBacklog(tx, s, o.now.UnixMilli()); err != nil {
@@ -98,8 +101,7 @@ func (o *outline) fill(tx eventstore.Tx) (err error) {
 		return err
 	}
 	s.Barred = barred(o.conf, s.Agent, s.Tasks)
-	s.State, err = continuation.Load(tx, s.Agent)
-	return err
+	return nil
 }
 
 // leadsOf are the leads that are other agents, the first one first.
@@ -120,7 +122,8 @@ func inProgress(t task.Task) bool { return t.Status == coordination.StateInProgr
 // chunk is how many tasks of a backlog are looked at together.
 const chunk = 64
 
-// readBacklog finds the first task of the backlog that can begin, else when the first of those can that wait for their day alone.
+// readBacklog finds the first task of the backlog that can begin, else when the first of those can that wait for their day alone, and those that
+// never can.
 func readBacklog(tx eventstore.Tx, s *decide.Situation, now int64) error {
 	all, err := tasks.Backlog(tx, s.Agent)
 	if err != nil {
@@ -138,15 +141,32 @@ func readBacklog(tx eventstore.Tx, s *decide.Situation, now int64) error {
 		for i := range some {
 			t := &some[i]
 			if task.Pickable(t, states, now) == "" {
+				s.Stuck = decide.Stuck{}
 				s.Pickable, _, err = tasks.Load(tx, t.ID)
 				return err
 			}
+			s.Stuck.Add(&s.State, t, states)
 			if at := startOf(t); at > now && task.Pickable(t, states, at) == "" && (s.PickableAt == 0 || at < s.PickableAt) {
 				s.PickableAt = at
 			}
 		}
 	}
-	return nil
+	return readStuck(tx, &s.Stuck)
+}
+
+// readStuck reads what is told of a task that can never begin.
+func readStuck(tx eventstore.Tx, s *decide.Stuck) (err error) {
+	if s.First == nil {
+		return nil
+	}
+	if s.First, _, err = tasks.Load(tx, s.First.ID); err != nil {
+		return err
+	}
+	gone, found, err := tasks.Load(tx, s.DependsOn)
+	if found {
+		s.Since = gone.ActiveAt
+	}
+	return err
 }
 
 // startOf is when a task may begin, ms since 1970; 0 is at once.

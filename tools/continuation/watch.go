@@ -18,6 +18,8 @@ const (
 	maxPages = 20          // of them, before all agents are looked at instead
 	maxSleep = time.Minute // how long nobody looks at the clock, which somebody may set
 	minCheck = time.Second // between two looks at all agents
+
+	soonAfter = time.Second // how long after the first update of a task its agent is looked at
 )
 
 // watch is the state of Run, which nobody else touches.
@@ -59,8 +61,9 @@ func (w *watch) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		now := w.o.Now().UnixMilli()
 		for i := range events {
-			w.mark(&events[i])
+			w.mark(&events[i], now)
 			w.seq = events[i].Seq
 		}
 		if len(events) < page {
@@ -71,18 +74,26 @@ func (w *watch) read(ctx context.Context) error {
 	return w.read(ctx)
 }
 
-// mark marks the agents about which something else may be to be done after an event.
-func (w *watch) mark(e *eventstore.Event) {
+// mark marks the agents about which something else may be to be done after an event. An update of a task alone makes nothing due at once: its agent
+// is looked at soon, and once for all that come until then. now is ms since 1970.
+func (w *watch) mark(e *eventstore.Event, now int64) {
 	if e.Actor == eventstore.ActorImport || w.all {
 		return
 	}
 	switch e.Type {
-	case coordination.TypeConfigApplied, coordination.TypeTaskCompleted, coordination.TypeTaskForceCompleted, // tasks of others may depend on it
+	case coordination.TypeConfigApplied, coordination.TypeTaskCompleted, coordination.TypeTaskForceCompleted,
+		coordination.TypeTaskCancelled,                              // tasks of others may depend on it
 		coordination.TypeFileImported, coordination.TypeFileChanged: // likewise, if it says that
 		w.all = true
 		return
 	case coordination.TypeRunEnded, coordination.TypeRunFailed, coordination.TypeRunAborted, coordination.TypeRunTimedOut:
 		w.marked[strings.ToLower(e.AgentID)] = true
+		return
+	case coordination.TypeTaskUpdated:
+		agent := strings.ToLower(e.AgentID)
+		if at, soon := w.due[agent], now+soonAfter.Milliseconds(); at == 0 || soon < at {
+			w.due[agent] = soon
+		}
 		return
 	case coordination.TypeA2AJobCompleted, coordination.TypeA2AJobFailed, coordination.TypeA2AJobAbandoned, coordination.TypeA2AJobCancelled:
 		w.markNamed(e, "fromAgent")

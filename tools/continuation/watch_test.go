@@ -16,6 +16,7 @@ import (
 // Each event that may change what is done about an agent has that one looked at, and what changes nothing has nobody looked at.
 func TestEventsMarkWhomTheyConcern(t *testing.T) {
 	t.Parallel()
+	const now = 1_000_000
 	for name, row := range map[string]struct {
 		event eventstore.Event
 		want  string // agents, or all
@@ -23,7 +24,9 @@ func TestEventsMarkWhomTheyConcern(t *testing.T) {
 		"the end of a run":         {eventstore.Event{Type: coordination.TypeRunEnded, AgentID: "Eden"}, "eden"},
 		"a failure of one":         {eventstore.Event{Type: coordination.TypeRunFailed, AgentID: "eden"}, "eden"},
 		"its beginning":            {eventstore.Event{Type: coordination.TypeRunStarted, AgentID: "eden"}, ""},
-		"a change of a task":       {eventstore.Event{Type: coordination.TypeTaskUpdated, AgentID: "eden"}, "eden"},
+		"a change of a task":       {eventstore.Event{Type: coordination.TypeTaskBlocked, AgentID: "eden"}, "eden"},
+		"an update of one":         {eventstore.Event{Type: coordination.TypeTaskUpdated, AgentID: "Eden"}, "eden soon"},
+		"the end of one":           {eventstore.Event{Type: coordination.TypeTaskCancelled, AgentID: "eden"}, "all"},
 		"a task for another one":   {eventstore.Event{Type: coordination.TypeTaskBacklogAdded, AgentID: "eden", Data: json.RawMessage(`{"assignee":"seum"}`)}, "eden seum"},
 		"the same, redacted":       {eventstore.Event{Type: coordination.TypeTaskBacklogAdded, AgentID: "eden"}, "all"},
 		"what others may wait for": {eventstore.Event{Type: coordination.TypeTaskCompleted, AgentID: "eden"}, "all"},
@@ -39,14 +42,36 @@ func TestEventsMarkWhomTheyConcern(t *testing.T) {
 		"a message":                     {eventstore.Event{Type: coordination.TypeSessionMessage, AgentID: "eden"}, ""},
 		"a plan":                        {eventstore.Event{Type: coordination.TypePlanRejected, AgentID: "eden"}, "eden"},
 	} {
-		w := &watch{marked: map[string]bool{}}
-		w.mark(&row.event)
+		w := &watch{marked: map[string]bool{}, due: map[string]int64{}}
+		w.mark(&row.event, now)
 		got := strings.Join(slices.Sorted(maps.Keys(w.marked)), " ")
+		for agent, at := range w.due {
+			got += agent + " soon"
+			if at != now+1_000 {
+				t.Errorf("%s has %s looked at %d ms later, want a second", name, agent, at-now)
+			}
+		}
 		if w.all {
 			got = "all"
 		}
 		if got != row.want && !(row.want == "all" && w.all) {
 			t.Errorf("%s marks %q, want %q", name, got, row.want)
+		}
+	}
+}
+
+// Updates have their agent looked at once, a second after the first of them, or before that where it is due anyway.
+func TestUpdatesWithinASecondAreOneLook(t *testing.T) {
+	t.Parallel()
+	update := eventstore.Event{Type: coordination.TypeTaskUpdated, AgentID: "eden"}
+	w := &watch{marked: map[string]bool{}, due: map[string]int64{}}
+	for _, row := range []struct{ due, now, want int64 }{
+		{0, 5_000, 6_000}, {6_000, 5_999, 6_000}, {6_000, 6_001, 6_000}, {5_500, 5_000, 5_500}, {90_000, 5_000, 6_000},
+	} {
+		w.due["eden"] = row.due
+		w.mark(&update, row.now)
+		if w.due["eden"] != row.want || len(w.marked) > 0 {
+			t.Errorf("due at %d, an update at %d has it due at %d, want %d; marked %v", row.due, row.now, w.due["eden"], row.want, w.marked)
 		}
 	}
 }

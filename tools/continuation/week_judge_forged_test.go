@@ -124,6 +124,11 @@ func goodDays() *forged {
 	f.task("pick", coordination.TypeBacklogAutoPicked, "nara", "t4").sent("picked", "nara", "t4", "backlog", 0).well("picked", "nara")
 	f.house.restarts = []int64{f.after(time.Minute).at.UnixMilli()}
 	f.sent("restart", "nara", "t4", "restart", 0).well("restart", "nara")
+	f.task("ended", coordination.TypeTaskStarted, "haneul", "t9").task("cancel", coordination.TypeTaskCancelled, "haneul", "t9")
+	f.task("vain", coordination.TypeTaskBacklogAdded, "haneul", "t10", fields{"assignee": "haneul", "dependsOn": []string{"t9"}})
+	f.after(3*time.Minute).task("never", coordination.TypeUnblockFailed, "haneul", "t10",
+		fields{"runId": "gone", "toldAgentId": "ruda", "reason": "dependency_gone", "dependency": "t9"})
+	f.queued("gone", "ruda", "continuation").well("gone", "ruda")
 	for i, action := range []string{coordination.ZombieMovedToBacklog, coordination.ZombieMovedToBacklog, coordination.ZombieEscalated} {
 		told := fields{"action": action, "reassignCount": i + 1}
 		if action == coordination.ZombieEscalated {
@@ -387,6 +392,20 @@ func forgedBlocked() map[string]forgery {
 		"given up after two requests": {toldEarly, func(f *forged) { f.drop("ask3", "ask3 flow") }},
 		"given up before an answer":   {toldEarly, func(f *forged) { f.shift("told", -time.Second) }},
 		"given up, and nobody told":   {toldNobody, func(f *forged) { f.say("told", "toldAgentId", ""); f.drop("lead queued", "lead ended") }},
+		"told twice that it never begins": {toldTwice, func(f *forged) {
+			f.put("taken1", func(f *forged) {
+				f.task("", coordination.TypeUnblockFailed, "haneul", "t10",
+					fields{"runId": "gone too", "toldAgentId": "ruda", "reason": "dependency_gone", "dependency": "t9"})
+				f.queued("gone too", "ruda", "continuation").well("gone too", "ruda")
+			})
+		}},
+		"told that what may begin never does": {toldEarly, func(f *forged) { f.drop("cancel") }},
+		"told at once that it never begins":   {toldEarly, func(f *forged) { f.shift("never", -time.Second) }},
+		"told of another dependency":          {toldEarly, func(f *forged) { f.say("never", "dependency", "t1") }},
+		"told that what has begun never does": {wrongState, func(f *forged) {
+			f.put("never", func(f *forged) { f.task("", coordination.TypeTaskBacklogPicked, "haneul", "t10") })
+		}},
+		"never begins, and nobody told": {toldNobody, func(f *forged) { f.say("never", "toldAgentId", ""); f.drop("gone queued", "gone ended") }},
 		"given up, and a friend told": {toldNobody, func(f *forged) {
 			f.say("told", "toldAgentId", "dajim")
 			f.say("lead queued", "sessionKey", mainOf("dajim"))
@@ -421,6 +440,11 @@ func forgedLeft() map[string]forgery {
 			f.put("done", func(f *forged) {
 				f.task("", coordination.TypeTaskBacklogAdded, "dajim", "t6", fields{"assignee": "dajim"})
 			})
+		}},
+		"a task of the backlog that can never begin": {forgotten, func(f *forged) { f.drop("never", "gone queued", "gone ended") }},
+		"one that depends on what is not known": {forgotten, func(f *forged) {
+			f.say("vain", "dependsOn", []string{"t0"})
+			f.drop("never", "gone queued", "gone ended")
 		}},
 		"a run that never ends": {forgotten, func(f *forged) {
 			f.drop("idle ended", "driven", "driven queued", "driven failed", "backoff", "again", "again queued", "again ended")

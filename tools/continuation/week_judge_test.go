@@ -73,7 +73,7 @@ const (
 // pauseAfter is how long an agent is left alone after so many failures in a row.
 func pauseAfter(cause decide.Cause, failures int, hint time.Duration) time.Duration {
 	pause := map[decide.Cause]time.Duration{decide.CauseRateLimit: time.Minute, decide.CauseTimeout: time.Minute, decide.CauseUnknown: 5 * time.Minute,
-		decide.CauseOverflow: 30 * time.Minute, decide.CauseBilling: time.Hour}[cause]
+		decide.CauseOverflow: 30 * time.Minute, decide.CauseBilling: time.Hour, decide.CauseAuth: time.Hour}[cause]
 	if cause == decide.CauseRateLimit && hint > 0 {
 		pause = max(hint, leastPause)
 	}
@@ -87,7 +87,7 @@ func pauseAfter(cause decide.Cause, failures int, hint time.Duration) time.Durat
 type said struct {
 	RunID, SessionKey, Cause, JobID, Origin, FromAgent, ToAgent string
 	TaskID, Reason, StepID, Action, Assignee, StartDate         string
-	TargetAgentID, ToldAgentID, Error, ErrorClass               string
+	TargetAgentID, ToldAgentID, Error, ErrorClass, Dependency   string
 	UnblockedBy, DependsOn                                      []string
 	RequiresApproval                                            bool
 	RequestCount, ConsecutiveFailures, ReassignCount, Measured  int
@@ -164,6 +164,7 @@ type chore struct {
 	failedAt    int64
 	notReached  int // requests in a row
 	told        bool
+	hopeless    string // what it depends on, of which it was told that it is never completed
 	remindedAt  int64
 	reminders   int
 	taken       int // how often it was taken away
@@ -561,6 +562,10 @@ func (j *judge) next(t *chore) string {
 
 func (j *judge) askFailed() {
 	t := j.tasks[j.d.TaskID]
+	if decide.Reason(j.d.Reason) == decide.DependencyGone {
+		j.neverBegins(t)
+		return
+	}
 	if t == nil || t.status != coordination.StateBlocked || t.agent != j.e.AgentID {
 		j.breaks(wrongState, "task %q is not blocked", j.d.TaskID)
 		return
@@ -584,6 +589,38 @@ func (j *judge) askFailed() {
 	}
 	t.told = true
 	j.tells(t.agent)
+}
+
+// neverBegins is what holds when it is told that a task of the backlog can never begin.
+func (j *judge) neverBegins(t *chore) {
+	j.count["told "+j.d.Reason]++
+	if t == nil || t.status != coordination.StateBacklog || t.agent != j.e.AgentID {
+		j.breaks(wrongState, "task %q is not in the backlog", j.d.TaskID)
+		return
+	}
+	if t.hopeless == j.d.Dependency {
+		j.breaks(toldTwice, "task %s was told to depend on %s before", t.id, t.hopeless)
+	}
+	since, is := j.inVain(t)
+	if !slices.Contains(t.dependsOn, j.d.Dependency) || !is || j.at < since+ms(j.policy.Idle) {
+		j.breaks(toldEarly, "task %s may begin after %v, or was changed %s ago", t.id, t.dependsOn, span(j.at-since))
+	}
+	t.hopeless = j.d.Dependency
+	j.tells(t.agent)
+}
+
+// inVain reports whether a task of the backlog can never begin, and when that has changed last.
+func (j *judge) inVain(t *chore) (since int64, is bool) {
+	since = t.changedAt
+	for _, id := range t.dependsOn {
+		if before := j.tasks[id]; before == nil || before.status == coordination.StateCancelled {
+			is = true
+			if before != nil {
+				since = max(since, before.endedAt)
+			}
+		}
+	}
+	return since, is
 }
 
 // tells checks that the lead was told.
@@ -641,6 +678,8 @@ func (j *judge) pickable(t *chore, at int64) bool {
 		return before == nil || before.status != coordination.StateCompleted
 	})
 }
+
+func (j *judge) pickableNow(t *chore) bool { return j.pickable(t, j.at) }
 
 // startOf is when a task of the backlog may begin, ms since 1970; 0 at once.
 func startOf(t *chore) int64 {
@@ -751,7 +790,13 @@ func (j *judge) waits(t *chore, a *standing) {
 			j.breaks(forgotten, "%s of %s was interrupted, and nobody was told", t.id, t.agent)
 		}
 	case coordination.StateBacklog:
-		if !j.pickable(t, j.at) || len(j.in(t.agent, coordination.StateInProgress))+len(j.in(t.agent, coordination.StatePendingApproval)) > 0 {
+		if len(j.in(t.agent, coordination.StateInProgress)) > 0 {
+			return
+		}
+		if since, is := j.inVain(t); is && t.hopeless == "" && !slices.ContainsFunc(j.in(t.agent, coordination.StateBacklog), j.pickableNow) {
+			j.late(t.id+" of "+t.agent+" can never begin, and nobody was told", max(since, a.freeAt, a.endedAt, a.promptAt, a.backoffUntil)+ms(j.policy.Idle))
+		}
+		if !j.pickable(t, j.at) || len(j.in(t.agent, coordination.StatePendingApproval)) > 0 {
 			return
 		}
 		at := max(startOf(t), t.changedAt, a.freeAt, a.endedAt, a.promptAt, a.backoffUntil)

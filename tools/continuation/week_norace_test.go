@@ -8,6 +8,7 @@ const (
 	weekAgents   = 11
 	weekTasks    = 200
 	weekDrops    = 2 // of weekTasks, early ones that nobody ever works at
+	weekInVain   = 3 // tasks of backlogs that can never begin, at least
 	weekChats    = 40
 	weekRestarts = 20
 )

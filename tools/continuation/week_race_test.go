@@ -8,6 +8,7 @@ const (
 	weekAgents   = 4
 	weekTasks    = 30
 	weekDrops    = 1 // of weekTasks, early ones that nobody ever works at
+	weekInVain   = 1 // tasks of backlogs that can never begin, at least
 	weekChats    = 6
 	weekRestarts = 4
 )

@@ -180,6 +180,9 @@ func (w *week) plan() {
 	for n := range weekChats {
 		w.at(w.between(0, 1), func() { w.Tell(w.anybody(), fmt.Sprintf("how are you, for the %d. time?", n+1)) })
 	}
+	for range weekInVain {
+		w.at(w.between(0.1, 0.3), w.inVain)
+	}
 	w.at(w.between(0.3, 0.5), func() { w.minds.fill(w.minds.names[3], true) })
 	w.at(w.ends.Add(-min(24*time.Hour, w.ends.Sub(w.begins)/3)), w.minds.calmDown)
 }
@@ -201,7 +204,12 @@ func (w *week) newTask(n int) {
 	}
 	args := map[string]any{"description": fmt.Sprintf("work %d kind=%s", n, kind),
 		"priority": []string{"urgent", "high", "medium", "low"}[w.roll.IntN(4)]}
-	if w.roll.IntN(2) == 0 {
+	switch begun := w.roll.IntN(2) == 0; {
+	case n == 0: // without steps, so that it is asked what is in the way
+		args["simple"] = true
+		w.uses(agent, "task_start", args)
+		return
+	case begun:
 		w.started(agent, args)
 		return
 	}
@@ -218,6 +226,16 @@ func (w *week) newTask(n int) {
 		by = agent
 	}
 	w.added = append(w.added, w.uses(by, "task_backlog_add", args))
+}
+
+// inVain puts a task into a backlog that depends on another one, and has that one cancelled later.
+func (w *week) inVain() {
+	agent, other := w.anybody(), w.anybody()
+	first := w.uses(other, "task_backlog_add", map[string]any{"description": "work kind=" + finishes, "start_date": w.ends.Add(24 * time.Hour).Format(time.DateOnly)})
+	w.uses(agent, "task_backlog_add", map[string]any{"description": "work kind=" + finishes, "depends_on": []string{first}})
+	w.at(w.Clock.Now().Add(time.Duration(w.roll.IntN(24*60))*time.Minute), func() {
+		w.uses(other, "task_cancel", map[string]any{"task_id": first, "reason": "nobody wants it any more"})
+	})
 }
 
 func (w *week) started(agent string, args map[string]any) {
@@ -498,7 +516,7 @@ func (w *week) enough() {
 	want := map[string]int{"sent idle": 3, "sent self_driving": 3, "picked": 1, "asked 1": 1, "failed": 2}
 	if weekDays == 7 {
 		want = map[string]int{"sent idle": 100, "sent self_driving": 50, "sent steps_missing": 10, "sent backlog": 20, "sent restart": 10,
-			"sent no_progress": 5, "picked": 20, "asked 1": 20, "asked 2": 5, "asked 3": 3, "reminded": 20, "told no_answer": 1,
+			"sent no_progress": 5, "picked": 20, "asked 1": 20, "asked 2": 5, "asked 3": 3, "reminded": 20, "told no_answer": 1, "told dependency_gone": 1,
 			"zombie moved_to_backlog": 2, "zombie escalated": 1, "failed": 50, "backoff timeout": 1, "backoff billing": 2, "backoff context_overflow": 5,
 			"backoff context_reset": 1, "approve": 1, "broken off": 3}
 	}
