@@ -144,6 +144,7 @@ func (c *Config) decodeDefaults(f *fields) {
 		ZombieTaskTTL: t.duration("zombieTaskTtl", day),
 		Channel:       t.text("channel", "discord"),
 	}
+	checkContinuation(t, &d.Continuation)
 	t.done()
 
 	f.others("imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "pdfModel", "pdfMaxBytesMb", "pdfMaxPages",
@@ -155,6 +156,32 @@ func (c *Config) decodeDefaults(f *fields) {
 		"heartbeat", "additionalSystemPrompt", "systemPromptOverride", "sandbox", "params", "statusUpdates", "llm", "silentReply", "silentReplyRewrite",
 		"agentRuntime", "runRetries", "groupChat", "tools")
 	f.done()
+}
+
+// checkContinuation finds times after which tasks would be taken away from agents that nobody has told to go on with them.
+func checkContinuation(f *fields, c *TaskContinuation) {
+	ttl, idle := f.object.get("zombieTaskTtl"), f.object.get("idleThreshold")
+	key, v := "zombieTaskTtl", ttl
+	if ttl == nil {
+		key, v = "idleThreshold", idle
+	}
+	message, mend := "", ""
+	switch {
+	case v == nil || c.ZombieTaskTTL == 0:
+		return
+	case c.ZombieTaskTTL < c.IdleThreshold:
+		message = fmt.Sprintf("zombieTaskTtl, %s, is shorter than idleThreshold, %s: a task is taken away from its agent before the agent is told to go on with it",
+			c.ZombieTaskTTL, c.IdleThreshold)
+		mend = "make zombieTaskTtl much longer than idleThreshold, such as 24h, or 0 for ever"
+	case c.ZombieTaskTTL < time.Minute:
+		message = fmt.Sprintf("%s, less than a minute: a task is taken away from its agent between two steps", c.ZombieTaskTTL)
+		mend = "give 24h, or 0 for ever; a number is milliseconds"
+	default:
+		return
+	}
+	one := warning(CodeValue, v.at, f.at.member(key), message, mend)
+	one.Value = v.shown()
+	f.report.add(one)
 }
 
 // checkAgentNames finds settings that name an agent which is not there. Where none is configured, any may be.

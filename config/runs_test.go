@@ -189,3 +189,34 @@ func TestStateOfTheRealGatewayHasNoFinding(t *testing.T) {
 		t.Errorf("%+v", c.Gateway.HTTP)
 	}
 }
+
+// Times after which nobody could go on with a task are told where they stand; they count all the same.
+func TestTasksThatAreTakenAwayTooSoon(t *testing.T) {
+	t.Parallel()
+	const (
+		at   = "warning value openclaw.json:1:"
+		in   = ": agents.defaults.taskContinuation."
+		mend = " (make zombieTaskTtl much longer than idleThreshold, such as 24h, or 0 for ever)"
+		then = ": a task is taken away from its agent before the agent is told to go on with it" + mend
+	)
+	for text, want := range map[string][]string{
+		`{}`:                     nil,
+		`{zombieTaskTtl: '24h'}`: nil,
+		`{zombieTaskTtl: '3m'}`:  nil, // as long as idleThreshold
+		`{zombieTaskTtl: 0}`:     nil, // for ever
+		`{zombieTaskTtl: 0, idleThreshold: '9d'}`:      nil,
+		`{zombieTaskTtl: '1m', idleThreshold: '10s'}`:  nil,
+		`{zombieTaskTtl: null, idleThreshold: '24h'}`:  nil,
+		`{zombieTaskTtl: '2m'}`:                        {at + "56" + in + "zombieTaskTtl: zombieTaskTtl, 2m0s, is shorter than idleThreshold, 3m0s" + then},
+		`{zombieTaskTtl: '1h', idleThreshold: '2h'}`:   {at + "56" + in + "zombieTaskTtl: zombieTaskTtl, 1h0m0s, is shorter than idleThreshold, 2h0m0s" + then},
+		`{zombieTaskTtl: 24, idleThreshold: 10}`:       {at + "56" + in + "zombieTaskTtl: 24ms, less than a minute: a task is taken away from its agent between two steps (give 24h, or 0 for ever; a number is milliseconds)"},
+		`{idleThreshold: '25h'}`:                       {at + "56" + in + "idleThreshold: zombieTaskTtl, 24h0m0s, is shorter than idleThreshold, 25h0m0s" + then},
+		`{zombieTaskTtl: 'soon', idleThreshold: '1m'}`: {"error value openclaw.json:1:56" + in + `zombieTaskTtl: "soon" is not a time (write milliseconds as a number, or a text such as 90s, 2m, 24h or 7d)`},
+	} {
+		c, findings := load(t, `{agents: {defaults: {taskContinuation: `+text+`}}}`, nil)
+		wantFindings(t, findings, want...)
+		if text == `{zombieTaskTtl: '2m'}` && c.Defaults.Continuation.ZombieTaskTTL != 2*time.Minute {
+			t.Errorf("%s counts as %s", text, c.Defaults.Continuation.ZombieTaskTTL)
+		}
+	}
+}

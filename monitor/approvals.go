@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -417,14 +418,14 @@ type decidedAnswer struct {
 }
 
 func (s *Server) approve(c echo.Context) error {
-	return s.decide(c, approveTail, func(ctx context.Context, id, person string, _ map[string]any) (Decided, error) {
+	return s.decide(c, approveTail, []string{"by"}, func(ctx context.Context, id, person string, _ map[string]string) (Decided, error) {
 		return s.opts.Approvals.Approve(ctx, id, person)
 	})
 }
 
 func (s *Server) reject(c echo.Context) error {
-	return s.decide(c, rejectTail, func(ctx context.Context, id, person string, body map[string]any) (Decided, error) {
-		reason, _ := body["reason"].(string)
+	return s.decide(c, rejectTail, []string{"by", "reason"}, func(ctx context.Context, id, person string, said map[string]string) (Decided, error) {
+		reason := said["reason"]
 		if coordination.TrimJS(reason) == "" {
 			return Decided{}, &problem{Status: http.StatusBadRequest, Code: "missing_field", Message: "reason is required", Field: "reason",
 				Hint: "say in reason what should be different: whoever has asked is told"}
@@ -433,11 +434,12 @@ func (s *Server) reject(c echo.Context) error {
 	})
 }
 
-// decision is what a person decides about what has that id; body is what else was said.
-type decision func(ctx context.Context, id, person string, body map[string]any) (Decided, error)
+// decision is what a person decides about what has that id; said is what else the body says.
+type decision func(ctx context.Context, id, person string, said map[string]string) (Decided, error)
 
-// decide has a person decide something. It is on disk when the answer goes out. Who leaves before does not keep it from being done to its end.
-func (s *Server) decide(c echo.Context, tail string, decide decision) error {
+// decide has a person decide something; the body may say those fields. It is on disk when the answer goes out. Who leaves before does not keep
+// it from being done to its end.
+func (s *Server) decide(c echo.Context, tail string, fields []string, decide decision) error {
 	id, err := pathID(c, tail)
 	if err != nil {
 		return err
@@ -450,11 +452,15 @@ func (s *Server) decide(c echo.Context, tail string, decide decision) error {
 		return &problem{Status: http.StatusConflict, Code: "decided_elsewhere", Message: "Nothing is approved here",
 			Hint: "another gateway runs the agents: ask it, or the server that took its place"}
 	}
-	person, err := personOf(body)
+	said, err := textsIn(body, fields)
 	if err != nil {
 		return err
 	}
-	decided, err := decide(context.WithoutCancel(c.Request().Context()), id, person, body)
+	person, err := personOf(said["by"])
+	if err != nil {
+		return err
+	}
+	decided, err := decide(context.WithoutCancel(c.Request().Context()), id, person, said)
 	if err != nil {
 		return approvalProblem(err)
 	}
@@ -463,16 +469,35 @@ func (s *Server) decide(c echo.Context, tail string, decide decision) error {
 	return writeJSON(c, http.StatusOK, decidedAnswer{true, decided})
 }
 
-// personOf is who decides: what a body says, one line, or the API itself. What is no string is passed over.
-func personOf(body map[string]any) (string, error) {
-	by, _ := body["by"].(string)
+// textsIn are the texts that a body says. A field that is none of those, or no text, is refused.
+func textsIn(body map[string]any, fields []string) (map[string]string, error) {
+	texts := make(map[string]string, len(body))
+	for _, field := range slices.Sorted(maps.Keys(body)) {
+		text, is := body[field].(string)
+		switch {
+		case !slices.Contains(fields, field):
+			return nil, badField(field, fmt.Sprintf("There is no field %q", beginning(field, maxField)),
+				"leave it away; say only "+strings.Join(fields, " and "))
+		case !is:
+			return nil, badField(field, fmt.Sprintf("Bad value %s for %s: it is no text", shownJSON(body[field]), field), "give a string, or leave it away")
+		}
+		texts[field] = text
+	}
+	return texts, nil
+}
+
+// maxPerson is how many bytes the name of a person has at most.
+const maxPerson = 200
+
+// personOf is who decides: a name on one line, or the API itself for none.
+func personOf(by string) (string, error) {
 	by = coordination.TrimJS(by)
 	switch {
-	case utf8.RuneCountInString(by) > maxUpdatedBy:
-		return "", tooLong("by", by, maxUpdatedBy)
+	case len(by) > maxPerson:
+		return "", badField("by", fmt.Sprintf("Bad value %q for by: it has more than %d bytes", beginning(by, maxField), maxPerson),
+			fmt.Sprintf("give a name of at most %d bytes in UTF-8", maxPerson))
 	case strings.ContainsFunc(by, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
-		return "", &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "by", Message: fmt.Sprintf("Bad value %.80q for by", by),
-			Hint: "give a name on one line"}
+		return "", badField("by", fmt.Sprintf("Bad value %.80q for by", by), "give a name on one line")
 	}
 	return cmp.Or(by, byAPI), nil
 }

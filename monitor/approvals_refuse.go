@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -29,4 +30,18 @@ func approvalProblem(err error) error {
 		p.Code = "not_allowed"
 	}
 	return p
+}
+
+// maxField is how many characters of a field, or of its value, a refusal shows.
+const maxField = 80
+
+// badField refuses a field of a body.
+func badField(field, message, mend string) *problem {
+	return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: beginning(field, maxField), Message: message, Hint: mend}
+}
+
+// shownJSON is the beginning of a value of a body.
+func shownJSON(value any) string {
+	text, _ := json.Marshal(value) // it has been JSON before
+	return beginning(string(text), maxField)
 }

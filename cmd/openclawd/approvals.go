@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/monitor"
 )
@@ -27,7 +28,8 @@ func newApprovals(p *process) *cobra.Command {
 		Use:   "approvals",
 		Short: "List what waits for somebody to agree to it, the longest first",
 		Long: `Lists the tasks that agents have begun with requires_approval, and the plans that they have submitted, as far as nobody has decided about
-them. From the database; works beside a running server and without one.
+them. From the database; works beside a running server and without one. Where a server answers that follows another gateway, it says that
+nothing is decided there.
 
 Leads decide with tools (task_approve, task_reject, plan_approve, plan_reject), people with the commands below. Nobody approves what is their
 own.`,
@@ -63,7 +65,28 @@ func (p *process) approvals(ctx context.Context, l approvalListing) error {
 	if l.asJSON {
 		return output.JSON(p.stdout, approvalsAnswer{list, len(list)})
 	}
-	return p.writeApprovals(list, &l)
+	if err := p.writeApprovals(list, &l); err != nil || len(list) == 0 {
+		return err
+	}
+	next := "openclawd approvals show ID tells more, approve ID and reject ID --reason TEXT decide"
+	if p.decidedElsewhere(ctx, &l) {
+		next = "nothing is decided here: another gateway runs the agents, decide there; openclawd approvals show ID tells more"
+	}
+	_, err = fmt.Fprintln(p.stdout, output.Count(int64(len(list)), "approval")+" to decide; "+next)
+	return err
+}
+
+// decidedElsewhere reports whether a server of the place says, soon, that it follows another gateway. The database alone does not tell.
+func (p *process) decidedElsewhere(ctx context.Context, l *approvalListing) bool {
+	place, err := p.place(asking{stateDir: l.stateDir, db: l.db})
+	if err != nil {
+		return false
+	}
+	const soon = 5 * time.Second
+	ctx, stop := context.WithTimeout(ctx, soon)
+	defer stop()
+	status, _ := place.Status(ctx)
+	return status != nil && client.Follows(status)
 }
 
 // pendingApprovals reads what waits for approval, longest first.
@@ -94,12 +117,7 @@ func (p *process) writeApprovals(list []monitor.Approval, l *approvalListing) er
 		rows[i] = []string{a.ID, a.Kind, a.AgentID, askedAgo(now, a), countOrNone(a.StepsCount),
 			output.Cut(strings.Join(a.ToolsRequested, ", "), toolCells), output.Cut(oneLine(a.Title), previewCells)}
 	}
-	if err := output.Table(p.stdout, []string{"ID", "KIND", "AGENT", "ASKED", "STEPS", "TOOLS", "WHAT"}, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(p.stdout, output.Count(int64(len(list)), "approval")+
-		" to decide; openclawd approvals show ID tells more, approve ID and reject ID --reason TEXT decide")
-	return err
+	return output.Table(p.stdout, []string{"ID", "KIND", "AGENT", "ASKED", "STEPS", "TOOLS", "WHAT"}, rows)
 }
 
 const toolCells = 30 // of a terminal

@@ -23,7 +23,7 @@ type deciding func(ctx context.Context, place *client.Place, id, by string) (mon
 const decidingCodes = `
 
 Exit codes: 0 it is decided; 1 there is nothing of that name to decide, or no server answers; 78 the server wants another write token
-(TASK_MONITOR_WRITE_TOKEN), or a flag is wrong.`
+(TASK_MONITOR_WRITE_TOKEN), or ID or a flag is wrong.`
 
 func newApprovalsApprove(p *process) *cobra.Command {
 	return p.newDecision("approve ID", "Agree to a task or to a plan",
@@ -63,22 +63,17 @@ func (p *process) newDecision(use, short, long, example string, decide deciding)
 		Example: example,
 		Args:    positional(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := approvalNamed(args[0]); err != nil {
+				return err
+			}
 			place, err := p.place(a)
 			if err != nil {
 				return err
 			}
 			named := strings.TrimSpace(by)
 			done, err := decide(cmd.Context(), place, args[0], cmp.Or(named, p.person()))
-			if refused, ok := errors.AsType[*client.RefusedError](err); ok {
-				switch {
-				case refused.Why == "not_found":
-					refused.Mend = "openclawd approvals lists what waits"
-				case refused.Field == "by" && named == "":
-					refused.Mend = "that is who you are to this system: say who you are with --by NAME"
-				}
-			}
 			if err != nil {
-				return err
+				return decidingError(err, named)
 			}
 			return p.writeDecided(&done, a.asJSON)
 		},
@@ -92,6 +87,32 @@ func (p *process) newDecision(use, short, long, example string, decide deciding)
 	a.addFlags(cmd)
 	cmd.Flags().StringVar(&by, "by", "", "`NAME` of who decides (default: who you are to this system)")
 	return cmd
+}
+
+// approvalNamed refuses an id that names nothing.
+func approvalNamed(id string) error {
+	if strings.TrimSpace(id) != "" {
+		return nil
+	}
+	return &settings.Error{Setting: "ID", Value: id, Err: errors.New("it is missing or blank"), Mend: mendApprovals}
+}
+
+const mendApprovals = "openclawd approvals lists what waits"
+
+// decidingError gives what a server refuses the words of this command. by is the name that --by gives, "" for none.
+func decidingError(err error, by string) error {
+	refused, ok := errors.AsType[*client.RefusedError](err)
+	switch {
+	case !ok:
+		return err
+	case refused.Why == "not_found":
+		refused.Mend = mendApprovals
+	case refused.Field == "by" && by == "":
+		refused.Mend = "that is who you are to this system: say who you are with --by NAME"
+	case refused.Field == "by":
+		return &settings.Error{Setting: "--by", Value: by, Err: errors.New(refused.Text), Mend: refused.Mend}
+	}
+	return err
 }
 
 // decidedAnswer is the answer of approvals approve and reject.

@@ -20,7 +20,7 @@ func newApprovalsShow(p *process) *cobra.Command {
 		Short: "Show what somebody is to agree to: its steps, and the tools that it opens",
 		Long: `Shows a task or a plan that waits for approval. From the database; works beside a running server and without one.
 
-Exit codes: 0 it is shown; 1 there is none, or it waits for nothing any more.`,
+Exit codes: 0 it is shown; 1 there is none, or it waits for nothing any more; 78 ID is blank.`,
 		Example: "  openclawd approvals show plan_6b1f0c9d2e3a4b5c6d7e\n  openclawd approvals show task_aa11 --json",
 		Args:    positional(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.showApproval(cmd.Context(), l, args[0]) },
@@ -42,6 +42,9 @@ type shownApproval struct {
 }
 
 func (p *process) showApproval(ctx context.Context, l approvalListing, id string) error {
+	if err := approvalNamed(id); err != nil {
+		return err
+	}
 	var a *monitor.Approval
 	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) (err error) {
 		a, err = monitor.PendingApproval(ctx, tx, id)

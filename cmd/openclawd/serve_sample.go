@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/llm/scripted"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
@@ -33,20 +36,24 @@ func newSampleHome(now time.Time) (*sampleHome, error) {
 }
 
 func (h *sampleHome) fill(shift time.Duration) error {
-	return fs.WalkDir(sample.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(sample.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		target := filepath.Join(h.dir, filepath.FromSlash(path))
+		target := filepath.Join(h.dir, filepath.FromSlash(name))
 		if entry.IsDir() {
 			return os.MkdirAll(target, 0o700)
 		}
-		text, err := fs.ReadFile(sample.Files, path)
+		text, err := fs.ReadFile(sample.Files, name)
 		if err != nil {
 			return err
 		}
-		if text = moveTimes(text, shift); path == settings.FileName {
+		text = moveTimes(text, shift)
+		if name == settings.FileName {
 			text = settle(text)
+		}
+		if id, is := strings.CutSuffix(path.Base(name), ".md"); is && path.Base(path.Dir(name)) == "tasks" {
+			text = unlink(id, text)
 		}
 		return os.WriteFile(target, text, 0o600)
 	})
@@ -56,6 +63,16 @@ func (h *sampleHome) fill(shift time.Duration) error {
 func settle(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte(`"~/.openclaw/`), []byte(`"`))
 	return bytes.Replace(text, []byte(`"model": "x"`), []byte(`"model": "`+scripted.ID+"/"+scripted.Player+`"`), 1)
+}
+
+// unlink takes a task off its milestone: the Task-Hub of whoever looks at the sample is not told how the tasks of the sample end.
+func unlink(id string, text []byte) []byte {
+	task, is := taskfile.Parse(id, string(text))
+	if !is || task.MilestoneID == "" && task.MilestoneItemID == "" {
+		return text
+	}
+	task.MilestoneID, task.MilestoneItemID = "", ""
+	return []byte(taskfile.Format(&task))
 }
 
 func (h *sampleHome) remove() error { return os.RemoveAll(h.dir) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/tools/milestone"
 )
 
 // sampleServer is openclawd serve --sample in this process. Its clock is the machine's, set forward.
@@ -150,6 +154,44 @@ func (s *sampleServer) restful(t *testing.T) bool {
 	return true
 }
 
+// asksNobody checks that nothing was asked of the Task-Hub of whoever looks, nor is going to be.
+func (s *sampleServer) asksNobody(t *testing.T) {
+	t.Helper()
+	log, err := database.OpenToRead(t.Context(), filepath.Join(s.stateDir, database.Name), s.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	completed := 0
+	for after := int64(0); ; {
+		events, err := log.Read(t.Context(), after, 1_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) == 0 {
+			break
+		}
+		after = events[len(events)-1].Seq
+		for i := range events {
+			e := &events[i]
+			var data struct{ Kind, TaskID string }
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case e.Actor == eventstore.ActorImport:
+			case e.Type == coordination.TypeTaskCompleted:
+				completed++
+			case e.Type == coordination.TypeWorkScheduled && data.Kind == milestone.Kind, e.Type == coordination.TypeWorkDead:
+				t.Errorf("%s: %s, want no work for Task-Hub, and none that is given up", e.Type, e.Data)
+			}
+		}
+	}
+	if completed != 5 {
+		t.Errorf("the log has %d tasks that are completed, want 5", completed)
+	}
+}
+
 // Whoever looks at the sample sees its agents go on with their tasks, one step after the other, until there is nothing left that they can do.
 func TestSampleFinishesItsTasksByItself(t *testing.T) {
 	t.Parallel()
@@ -158,14 +200,14 @@ func TestSampleFinishesItsTasksByItself(t *testing.T) {
 		return count(all, coordination.TypeTaskCompleted, "") >= 3 && count(all, coordination.TypeRunQueued, "") == count(all, coordination.TypeRunEnded, "")
 	})
 	if s.restful(t) {
-		t.Fatal("nothing is going to be done about the task in eden's backlog")
+		t.Fatal("nothing is going to be done about the tasks in the backlogs")
 	}
 	s.ahead.Store(int64(10 * time.Minute)) // the backlog waits for two minutes without a run
 	if code := run(t.Context(), s.process(io.Discard, io.Discard, "agent", "hello", "--agent", "ruda", "--url", s.gateway, "--state-dir", s.stateDir)); code != exitOK {
 		t.Fatalf("ruda does not answer: exit code %d", code) // the log moves, and so clocks are looked at
 	}
-	all := s.until(t, "the task of the backlog is over, and all is quiet", func(all []sampleEvent) bool {
-		return count(all, coordination.TypeTaskCompleted, "task_dd44") > 0 && s.restful(t)
+	all := s.until(t, "the tasks of the backlogs are over, and all is quiet", func(all []sampleEvent) bool {
+		return count(all, coordination.TypeTaskCompleted, "task_dd44") > 0 && count(all, coordination.TypeTaskCompleted, "task_s2") > 0 && s.restful(t)
 	})
 	prompts := map[string]int{}
 	for _, e := range all {
@@ -178,7 +220,8 @@ func TestSampleFinishesItsTasksByItself(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"seum task_s1 idle ":     1,
+		"seum task_s1 idle ":    1,
+		"seum task_s2 backlog ": 1, "seum task_s2 self_driving s1": 1, "seum task_s2 self_driving s2": 1,
 		"eden task_aa11 idle s2": 1, "eden task_aa11 self_driving s3": 1,
 		"eden task_bb22 steps_missing ": 1, "eden task_bb22 self_driving s1": 1, "eden task_bb22 self_driving s2": 1,
 		"eden task_dd44 backlog ": 1, "eden task_dd44 self_driving s1": 1, "eden task_dd44 self_driving s2": 1,
@@ -186,11 +229,12 @@ func TestSampleFinishesItsTasksByItself(t *testing.T) {
 	if diff := cmp.Diff(want, prompts); diff != "" {
 		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
-	for _, id := range []string{"task_aa11", "task_bb22", "task_dd44", "task_s1"} {
+	for _, id := range []string{"task_aa11", "task_bb22", "task_dd44", "task_s1", "task_s2"} {
 		if n := count(all, coordination.TypeTaskCompleted, id); n != 1 {
 			t.Errorf("%s is completed %d times, want once", id, n)
 		}
 	}
+	s.asksNobody(t)
 	if asked, resumed := count(all, coordination.TypeUnblockRequested, ""), count(all, coordination.TypeTaskResumed, "task_bb22"); asked != 1 || resumed != 1 {
 		t.Errorf("%d requests to unblock, and %d times task_bb22 is resumed; want one of each", asked, resumed)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
@@ -25,6 +26,37 @@ func TestMoveTimes(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, string(moveTimes([]byte(in), time.Hour))); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", in, diff)
+		}
+	}
+}
+
+// A task keeps all but its milestone, wherever its file names it; a file that names none is as it was.
+func TestUnlink(t *testing.T) {
+	t.Parallel()
+	linked, err := fs.ReadFile(sample.Files, "workspace-eden/tasks/task_dd44.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, is := taskfile.Parse("task_dd44", string(linked))
+	if !is || want.MilestoneID == "" || want.MilestoneItemID == "" {
+		t.Fatalf("the sample has no task with a milestone any more: %+v", want)
+	}
+	want.MilestoneID, want.MilestoneItemID = "", ""
+	unlinked := unlink("task_dd44", linked)
+	got, _ := taskfile.Parse("task_dd44", string(unlinked))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if again := unlink("task_dd44", unlinked); string(again) != string(unlinked) {
+		t.Errorf("a task without a milestone is changed:\n%s", again)
+	}
+	two := "# Task: t\n\n## Backlog\n```json\n{\"milestoneItemId\": \"i1\"}\n```\n\n## Backlog\n```json\n{\n \"milestoneId\":\n \"m1\"}\n```\n"
+	if got, _ := taskfile.Parse("t", string(unlink("t", []byte(two)))); got.MilestoneID != "" || got.MilestoneItemID != "" {
+		t.Errorf("a task follows an item of a milestone: %+v", got)
+	}
+	for _, none := range []string{"", "*(No task)*", "no task at all\n"} {
+		if got := unlink("t", []byte(none)); string(got) != none {
+			t.Errorf("%q has become %q", none, got)
 		}
 	}
 }

@@ -37,7 +37,8 @@ func newStatus(p *process) *cobra.Command {
 		Use:   "status",
 		Short: "Say on one screen how everything stands",
 		Long: `Asks the running server. Where none answers, reads the database, and says so: what only a server knows is then missing. What waits for
-approval, and which agents are not prompted for now, it reads from the server's database in either case.
+approval, which agents are not prompted for now, and which tasks are those of agents that are not configured any more, it reads from the
+server's database in either case.
 
 Exit codes: 0 it could be said, whatever it is; 1 it could not.`,
 		Example: "  openclawd status\n  openclawd status --api 127.0.0.1:3847 --json",
@@ -62,14 +63,15 @@ func (p *process) status(ctx context.Context, a asking) error {
 		return err
 	}
 	report := statusReport{Source: "server"}
-	why := ""
-	if report.Status, why = place.Status(ctx); report.Status == nil {
+	status, why := place.Status(ctx)
+	team := place.Team(status)
+	if report.Status = status; status == nil {
 		report.Source, report.Note = "file", why+"; read from "+place.DB+", without what only a server knows"
 		if report.Status, err = p.readStatus(ctx, place); err != nil {
 			return err
 		}
 	}
-	report.statusWaits = p.readWaits(ctx, place.DB)
+	report.statusWaits = p.readWaits(ctx, place.DB, team)
 	if a.asJSON {
 		return output.JSON(p.stdout, report)
 	}

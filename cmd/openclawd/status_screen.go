@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	coordrun "github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -188,7 +189,12 @@ func (p *process) backupLine(r *statusReport) string {
 }
 
 func (p *process) writeTrouble(r *statusReport) error {
-	for _, reason := range r.Reasons {
+	reasons := r.Reasons
+	if len(r.Unattended) > 0 {
+		reasons = append(slices.Clone(reasons), monitor.Reason{Severity: monitor.SeverityWarning, Code: doctor.CodeUnattended,
+			What: output.Printable(doctor.UnattendedLine(r.Unattended)), Mend: doctor.MendUnattended})
+	}
+	for _, reason := range reasons {
 		if _, err := fmt.Fprintf(p.stdout, "\n%s: %s: %s\n  %s\n", reason.Severity, reason.Code, reason.What, reason.Mend); err != nil {
 			return err
 		}

@@ -7,16 +7,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/continuation"
 )
 
 // statusWaits is what waits for people, and which agents wait for themselves. It is read from the database, as openclawd approvals has it.
 type statusWaits struct {
-	Approvals *approvalsState `json:"approvals,omitempty"`
-	Backoff   []agentBackoff  `json:"backoff,omitempty"` // agents that are not prompted, because prompts to them have failed, by id
-	Unread    string          `json:"unread,omitempty"`  // why these are missing, where the database is none of this machine, or cannot be read
+	Approvals  *approvalsState     `json:"approvals,omitempty"`
+	Backoff    []agentBackoff      `json:"backoff,omitempty"`    // agents that are not prompted, because prompts to them have failed, by id
+	Unattended []doctor.Unattended `json:"unattended,omitempty"` // tasks of agents that are not configured
+	Unread     string              `json:"unread,omitempty"`     // why these are missing, where the database is none of this machine, or cannot be read
 }
 
 // approvalsState is how much waits for somebody to agree to it.
@@ -34,20 +37,20 @@ type agentBackoff struct {
 	BackoffUntilMs      int64  `json:"backoffUntilMs"` // ms since 1970
 }
 
-// readWaits reads the database at a path. It is that of the server where one has answered.
-func (p *process) readWaits(ctx context.Context, path string) (w statusWaits) {
+// readWaits reads the database at a path, that of the server where one has answered. team says which agents there are; nil: nobody knows.
+func (p *process) readWaits(ctx context.Context, path string, team *config.Config) (w statusWaits) {
 	log, err := p.openToRead(ctx, path)
 	if err != nil {
 		return statusWaits{Unread: err.Error()}
 	}
 	defer log.Close()
-	if err := log.View(ctx, func(tx *sql.Tx) error { return w.read(ctx, tx, p.now()) }); err != nil {
+	if err := log.View(ctx, func(tx *sql.Tx) error { return w.read(ctx, tx, team, p.now()) }); err != nil {
 		return statusWaits{Unread: err.Error()}
 	}
 	return w
 }
 
-func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, now time.Time) error {
+func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, team *config.Config, now time.Time) error {
 	waiting, err := monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{Limit: 1})
 	if err != nil {
 		return err
@@ -57,6 +60,9 @@ func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, now time.Time) error
 		if at := of.SinceMs; at > 0 {
 			w.Approvals.OldestMs = max(w.Approvals.OldestMs, now.UnixMilli()-at)
 		}
+	}
+	if w.Unattended, err = doctor.TasksUnattended(ctx, tx, team); err != nil {
+		return err
 	}
 	agents, err := continuation.List(ctx, tx)
 	for i := range agents {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,10 +126,30 @@ func TestStatusSaysWhatWaitsInJSON(t *testing.T) {
 func TestStatusSaysWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	p := &process{now: time.Now, getenv: func(string) string { return "" }}
-	w := p.readWaits(t.Context(), filepath.Join(t.TempDir(), "missing.db"))
+	w := p.readWaits(t.Context(), filepath.Join(t.TempDir(), "missing.db"), nil)
 	for _, line := range []string{w.approvalsLine(), w.backoffLine()} {
 		if !strings.HasPrefix(line, "unknown: there is no database") {
 			t.Errorf("a missing database is told as %q", line)
+		}
+	}
+}
+
+// Status warns of tasks whose agents are not configured any more, and says nothing of it where all are, or where nobody is.
+func TestStatusSaysWhoseTasksNobodySees(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
+	for config, want := range map[string]bool{`{agents: {list: [{id: 'seum'}]}}`: true, `{agents: {list: [{id: 'EDEN'}]}}`: false, `{}`: false} {
+		dir := waiting(t, at, 2, 0, 0)
+		if err := os.WriteFile(filepath.Join(dir, "openclaw.json"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		says := statusOf(t, dir, at)
+		line := "\nwarning: tasks_unattended: 2 open tasks of eden: no such agent is configured, and nobody goes on with them\n  add the agent "
+		if strings.Contains(says, line) != want || strings.Contains(says, "unattended") != want {
+			t.Errorf("%s: want %q in it: %t\n%s", config, line, want, says)
+		}
+		if says := statusOf(t, dir, at, "--json"); strings.Contains(says, `"unattended": [`) != want {
+			t.Errorf("%s: want it told: %t\n%s", config, want, says)
 		}
 	}
 }

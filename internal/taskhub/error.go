@@ -61,6 +61,9 @@ func (e *Error) Passing() bool {
 	return e.Status < 400 || e.Status > 499
 }
 
+// Unreadable reports whether something has answered that is not Task-Hub as it should be: what it says is no JSON, or too long.
+func (e *Error) Unreadable() bool { return errors.Is(e.Err, errForm) || errors.Is(e.Err, errLong) }
+
 // why says in a line what kept Task-Hub from answering, without the address, which may hold more than it should.
 func (c *Client) why(ctx context.Context, err error) string {
 	var timeout interface{ Timeout() bool }

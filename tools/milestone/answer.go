@@ -56,7 +56,10 @@ const (
 	codeUnreadable  = "task_hub_unreadable"  // it answers something else
 )
 
-const mendOperator = "go on without it, and tell a person if you need it: Task-Hub has to be looked at"
+const (
+	mendOperator = "go on without it, and tell a person if you need it: Task-Hub has to be looked at"
+	mendLook     = "it may have been done all the same: look with milestone_list before you ask again"
+)
 
 // refuse is the output for what Task-Hub has not done. Other errors are not for agents.
 func refuse(ctx context.Context, err error, of asked) (tool.Output, error) {
@@ -71,10 +74,14 @@ func refuse(ctx context.Context, err error, of asked) (tool.Output, error) {
 	switch {
 	case why.Status == 0 && !why.Passing():
 		answer.Code, answer.Mend = codeInvalid, "give milestone_id and item_id as milestone_list shows them"
+	case why.Unreadable() && of.reads:
+		answer.Code, answer.Mend = codeUnreadable, mendOperator
+	case why.Unreadable():
+		answer.Code, answer.Mend = codeUnreadable, mendLook+", and tell a person: Task-Hub has to be looked at"
 	case why.Status == 0 && of.reads:
 		answer.Code, answer.Mend = codeUnreachable, "try again later, or go on without it"
 	case why.Status == 0:
-		answer.Code, answer.Mend = codeUnreachable, "it may have been done all the same: look with milestone_list before you ask again"
+		answer.Code, answer.Mend = codeUnreachable, mendLook
 	case why.Status == http.StatusNotFound:
 		answer.Code, answer.Mend = codeUnknown, "milestone_list shows which there are, and with milestone_id their items"
 	case why.Status == http.StatusUnauthorized || why.Status == http.StatusForbidden:

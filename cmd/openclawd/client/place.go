@@ -80,3 +80,24 @@ func sameFile(a, b string) bool {
 	}
 	return real(a) == real(b)
 }
+
+// Follows reports whether a server says that another gateway has the agents.
+func Follows(status *monitor.Status) bool { return status.Mode == "follow" }
+
+// Team is the configuration by which the agents of the place work: that of the server that has answered, nil for none, else of the place. It is
+// nil where nobody can tell who they are: none is configured, the file cannot be used, or another gateway has them.
+func (p *Place) Team(status *monitor.Status) *config.Config {
+	team, findings := p.Config, p.Findings
+	if status != nil {
+		if Follows(status) || status.Config == nil {
+			return nil
+		}
+		if status.Config.File != team.File {
+			team, findings = config.Load(status.Config.File, p.getenv)
+		}
+	}
+	if findings.Err() != nil || len(team.Agents) == 0 {
+		return nil
+	}
+	return team
+}

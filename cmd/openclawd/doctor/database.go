@@ -38,6 +38,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	defer log.Close()
 	c.checkLog(ctx, log)
 	c.checkTables(ctx, log)
+	c.checkUnattended(ctx, log)
 	c.checkFollowed(ctx, log)
 	c.checkSearch(log.Path())
 }
