@@ -68,10 +68,12 @@ func TestReadIsShownByPongs(t *testing.T) {
 		if got := c.answer(ids[len(ids)-1]); string(got.Payload) != `"answer"` {
 			t.Fatalf("%+v", got)
 		}
-		c.ask("x.echo", params{}) // the ping lies before its answer
 	}
-	if len(pings) != 4 {
-		t.Fatalf("pings %q", pings)
+	for tries := 0; len(pings) < 4; tries++ { // each comes soon after its answer
+		if tries == 10_000 {
+			t.Fatalf("pings %q", pings)
+		}
+		c.ask("x.echo", params{})
 	}
 	r.expect(t)
 	pong("")
