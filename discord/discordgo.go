@@ -1,0 +1,161 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/gorilla/websocket"
+)
+
+// session is discordgo behind wire.
+//
+// It is told not to reconnect: when a socket dies while a heartbeat is written, two of its goroutines would, and the second one closes what the
+// first one has opened. Its limiter is passed over, for it sleeps. It logs nothing.
+type session struct {
+	own *discordgo.Session
+	o   wireOptions
+
+	mu     sync.Mutex
+	socket net.Conn // of the latest dial
+	ended  bool     // no socket is opened any more
+}
+
+func newSession(o wireOptions, on wireEvents) (*session, error) {
+	own, err := discordgo.New("Bot " + o.token)
+	if err != nil {
+		return nil, errors.New("discord: make a session")
+	}
+	w := &session{own: own, o: o}
+	own.ShouldReconnectOnError, own.ShouldReconnectVoiceOnSessionError = false, false
+	own.ShouldRetryOnRateLimit, own.MaxRestRetries = false, 0
+	own.StateEnabled, own.SyncEvents = false, true
+	own.LogLevel = -1
+	own.UserAgent = o.userAgent
+	own.Client = &http.Client{Transport: o.transport, Timeout: o.timeLimit, CheckRedirect: stay}
+	own.Dialer = &websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: o.timeLimit, NetDialContext: w.dial}
+	own.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { on.told(e.Type, e.RawData) })
+	own.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) { on.lost() })
+	return w, nil
+}
+
+// stay follows no redirection: the token goes nowhere else.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func (w *session) open(content bool) error {
+	w.own.Identify.Intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+	if content {
+		w.own.Identify.Intents |= discordgo.IntentMessageContent
+	}
+	err := w.own.Open()
+	var closed *websocket.CloseError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, discordgo.ErrWSAlreadyOpen):
+		return errStillOpen
+	case errors.As(err, &closed):
+		return &closeError{code: closed.Code}
+	}
+	return fmt.Errorf("connect to the gateway: %w", err)
+}
+
+// close takes a second, which the library sleeps before it gives the socket up.
+func (w *session) close() {
+	_ = w.own.Close() // it has nothing to tell
+	w.end()
+}
+
+func (w *session) end() {
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	w.cut()
+}
+
+func (w *session) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.socket != nil {
+		_ = w.socket.Close()
+	}
+}
+
+// dial opens the gateway's connections, so that they can be cut, and are not waited on for ever.
+func (w *session) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	w.socket = conn
+	return &watched{Conn: conn, silence: w.o.silence}, nil
+}
+
+// watched is a connection that breaks when nothing comes for too long: the acknowledgements of heartbeats come more often.
+type watched struct {
+	net.Conn
+	silence time.Duration
+}
+
+func (c *watched) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (w *session) ask(ctx context.Context, r request) (answer, error) {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return answer{}, fmt.Errorf("encode a request: %w", err)
+		}
+	}
+	x := &exchange{transport: w.o.transport}
+	trace := httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.a.sent = true }}
+	client := &http.Client{Transport: x, CheckRedirect: stay}
+	bucket := discordgo.NewRatelimiter().LockBucket("") // one of its own, for which nobody waits
+	_, err := w.own.RequestWithLockedBucket(r.method, discordgo.EndpointAPI+r.path[1:], "application/json", body, bucket, 0,
+		discordgo.WithContext(httptrace.WithClientTrace(ctx, &trace)), discordgo.WithClient(client))
+	if x.a.status != 0 {
+		return x.a, nil // what the library makes of it does not matter
+	}
+	return x.a, err
+}
+
+// exchange is the transport of one request, which keeps the answer as it came.
+type exchange struct {
+	transport http.RoundTripper
+	a         answer
+}
+
+func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := x.transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	_ = response.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	x.a.status, x.a.header, x.a.body = response.StatusCode, response.Header, body
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}

@@ -1,0 +1,180 @@
+package discord
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+)
+
+// folded says whether events of a kind are looked at.
+func folded(kind string) bool {
+	return slices.Contains([]string{"READY", "GUILD_CREATE", "GUILD_UPDATE", "CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE",
+		"THREAD_CREATE", "THREAD_UPDATE",
+		"THREAD_DELETE", "THREAD_LIST_SYNC", "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE",
+		"MESSAGE_DELETE_BULK"}, kind)
+}
+
+// fold takes the events one by one, in the order in which they came.
+func (b *bot) fold() {
+	for {
+		select {
+		case d := <-b.queue:
+			b.take(d)
+		case <-b.ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *bot) take(d dispatch) {
+	all := b.bots.directory
+	switch d.kind {
+	case "READY":
+		b.begin(d)
+	case "GUILD_CREATE":
+		if g, ok := shape[guildShape](b, d); ok && !g.Unavailable {
+			all.addGuild(&g)
+			b.catchUp(b.memory.missedIn(&g))
+		}
+	case "GUILD_UPDATE":
+		if g, ok := shape[guildShape](b, d); ok {
+			all.addGuild(&g)
+		}
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		if c, ok := shape[channelShape](b, d); ok {
+			all.addChannel(&c)
+		}
+	case "CHANNEL_DELETE", "THREAD_DELETE":
+		if c, ok := shape[channelShape](b, d); ok {
+			all.remove(&c)
+		}
+	case "THREAD_LIST_SYNC":
+		if t, ok := shape[threadsShape](b, d); ok {
+			all.addGuild(&guildShape{ID: t.GuildID, Threads: t.Threads})
+		}
+	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE":
+		if r, ok := shape[guildRoleShape](b, d); ok {
+			all.addRole(r.Role)
+		}
+	case "MESSAGE_CREATE":
+		if m, ok := shape[messageShape](b, d); ok {
+			b.message(Created, &m, false)
+		}
+	case "MESSAGE_UPDATE":
+		if m, ok := shape[messageShape](b, d); ok && m.Edited != nil { // without: a preview or a thread was added
+			b.message(Edited, &m, false)
+		}
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
+		if gone, ok := shape[deletedShape](b, d); ok {
+			b.deleted(&gone)
+		}
+	}
+}
+
+// shape reads an event. One that does not have the shape is logged, without what it says.
+func shape[T any](b *bot, d dispatch) (v T, ok bool) {
+	if err := json.Unmarshal(d.data, &v); err != nil {
+		b.log.Warn("an event of Discord cannot be read", "event", d.kind, "error", err)
+		return v, false
+	}
+	return v, true
+}
+
+// begin takes up a new session: what came before it is not told again.
+func (b *bot) begin(d dispatch) {
+	r, ok := shape[readyShape](b, d)
+	if !ok {
+		return
+	}
+	b.bots.directory.addUser(&r.User)
+	var guilds []string
+	for i := range r.Guilds {
+		guilds = append(guilds, r.Guilds[i].ID)
+	}
+	b.memory.away(guilds)
+	b.catchUp(b.memory.missedDirectly())
+}
+
+// message tells of a message that was written or edited.
+func (b *bot) message(kind Kind, m *messageShape, late bool) {
+	if m.Author == nil || !m.written() {
+		return
+	}
+	id, edited := snowflake(m.ID), int64(0)
+	if kind == Edited {
+		edited = m.Edited.UnixMilli()
+	}
+	if id == 0 || b.memory.seen[fact{id, edited}] {
+		return
+	}
+	b.bots.directory.addMessage(m)
+	f := m.facts()
+	b.locate(&f)
+	if m.Member == nil && f.GuildID != "" {
+		f.Author.Roles = b.bots.directory.rolesOf(f.GuildID, f.Author.ID)
+	}
+	if who, ours := b.bots.Registry().User(f.Author.ID); ours && !f.Author.Webhook {
+		f.Author.Account, f.Author.Agent = who.AccountID, who.AgentID
+	}
+	if !b.tell(Inbound{Kind: kind, Missed: late, Message: f}) {
+		return
+	}
+	b.memory.told(fact{id, edited})
+	if kind == Created {
+		b.memory.note(f.GuildID, f.ChannelID, id)
+	}
+	if late {
+		b.change(func(s *Status) { s.Fetched++ })
+	}
+}
+
+func (b *bot) deleted(gone *deletedShape) {
+	ids := gone.IDs
+	if gone.ID != "" {
+		ids = append(ids, gone.ID)
+	}
+	for _, id := range ids {
+		once := fact{snowflake(id), -1}
+		if b.memory.seen[once] {
+			continue
+		}
+		f := Message{ID: id, ChannelID: gone.ChannelID, GuildID: gone.GuildID, At: madeAt(snowflake(id))}
+		b.locate(&f)
+		if b.tell(Inbound{Kind: Deleted, Message: f}) {
+			b.memory.told(once)
+		}
+	}
+}
+
+// tell gives a fact to the program; false if the bot ends before it is taken.
+func (b *bot) tell(in Inbound) bool {
+	in.AccountID, in.BotID = b.account, b.current().UserID
+	select {
+	case b.bots.inbound <- in:
+		return true
+	case <-b.ctx.Done():
+		return false
+	}
+}
+
+// locate says whether a message stands in a thread, and below what. A place that the bot was not told of, e.g. a thread that was archived when it
+// connected, is asked for.
+func (b *bot) locate(f *Message) {
+	if f.GuildID == "" {
+		return
+	}
+	p, known := b.bots.directory.place(f.ChannelID)
+	if !known {
+		if a, refused := b.ask(b.ctx, "ask for a channel", f.ChannelID, request{method: http.MethodGet, path: "/channels/" + f.ChannelID}); refused == nil {
+			if c, ok := shape[channelShape](b, dispatch{"channel", a.body}); ok {
+				b.bots.directory.addChannel(&c)
+				p = c.place()
+			}
+		}
+	}
+	if p.Kind == collaborate.Thread {
+		f.ParentID, f.ThreadName = p.ParentID, p.Name
+	}
+}

@@ -1,0 +1,206 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+)
+
+// MaxNonce is how many characters Discord takes as a nonce.
+const MaxNonce = 25
+
+// maxShown bounds what an error repeats of what is too long, in characters.
+const maxShown = 2 * MaxNonce
+
+// Post is a message that a bot is to post.
+type Post struct {
+	AccountID string
+	ChannelID string // a channel, thread or conversation
+	Content   string
+	Nonce     string   // the same one for the same message, whenever it is posted; 1 to 25 characters
+	Notify    []string // user ids that are notified if the text mentions them; nobody else is
+	ReplyTo   string   // id of a message that it answers, whose author is not notified for that; one that is gone does no harm
+}
+
+// Posted is a message that stands in Discord.
+type Posted struct {
+	ID        string
+	ChannelID string
+	At        int64 // ms since 1970
+}
+
+// mentions are those whom a message may notify: users by their ids, and nobody else.
+type mentions struct {
+	Parse       []string `json:"parse"`
+	Users       []string `json:"users"`
+	RepliedUser bool     `json:"replied_user"`
+}
+
+func onlyUsers(ids []string) mentions {
+	return mentions{Parse: []string{}, Users: append([]string{}, ids...)}
+}
+
+type reference struct {
+	MessageID       string `json:"message_id"`
+	FailIfNotExists bool   `json:"fail_if_not_exists"`
+}
+
+type messageForm struct {
+	Content         string     `json:"content"`
+	Nonce           string     `json:"nonce,omitempty"`
+	EnforceNonce    bool       `json:"enforce_nonce,omitempty"`
+	AllowedMentions mentions   `json:"allowed_mentions"`
+	Reference       *reference `json:"message_reference,omitempty"`
+}
+
+// Send posts a message after those for the same channel that were asked for before. The same nonce, within some minutes, gives the same message. The
+// error is an *Error.
+func (b *Bots) Send(ctx context.Context, p Post) (Posted, error) {
+	const deed = "post a message"
+	form, err := p.form(deed)
+	if err != nil {
+		return Posted{}, err
+	}
+	a, err := b.queued(ctx, deed, p.AccountID, p.ChannelID, messageLane(p.ChannelID), b.paces.Load().messages,
+		request{http.MethodPost, "/channels/" + p.ChannelID + "/messages", form})
+	if err != nil {
+		return Posted{}, err
+	}
+	return posted(deed, p.AccountID, a)
+}
+
+func (p *Post) form(deed string) (messageForm, error) {
+	f := messageForm{Content: p.Content, Nonce: p.Nonce, EnforceNonce: true, AllowedMentions: onlyUsers(p.Notify)}
+	if p.ReplyTo != "" {
+		if err := badID(deed, p.AccountID, p.ReplyTo); err != nil {
+			return f, err
+		}
+		f.Reference = &reference{MessageID: p.ReplyTo}
+	}
+	refuse := func(why, mend string) (messageForm, error) {
+		return f, local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), mend)
+	}
+	n, nonce := utf8.RuneCountInString(p.Content), utf8.RuneCountInString(p.Nonce)
+	switch {
+	case coordination.TrimJS(p.Content) == "":
+		return refuse("content is empty", "say something")
+	case n > collaborate.MaxMessage:
+		return refuse(fmt.Sprintf("content has %d characters, Discord takes %d", n, collaborate.MaxMessage), "divide it with collaborate.Chunks")
+	case nonce == 0 || nonce > MaxNonce:
+		return refuse(fmt.Sprintf("nonce %q has %d characters, not 1 to %d", coordination.Head(p.Nonce, maxShown), nonce, MaxNonce),
+			"use one like collaborate.Plan.Nonce")
+	}
+	return f, nil
+}
+
+func posted(deed, account string, a answer) (Posted, error) {
+	var m messageShape
+	if err := json.Unmarshal(a.body, &m); err != nil || m.ID == "" {
+		return Posted{}, unreadable(deed, account, err)
+	}
+	return Posted{ID: m.ID, ChannelID: m.ChannelID, At: madeAt(snowflake(m.ID))}, nil
+}
+
+// Edit changes the text of a message that the bot has posted. It notifies nobody.
+func (b *Bots) Edit(ctx context.Context, account, channel, message, content string) error {
+	const deed = "edit a message"
+	p := Post{AccountID: account, ChannelID: channel, Content: content, Nonce: "-"}
+	if _, err := p.form(deed); err != nil {
+		return err
+	}
+	if err := badID(deed, account, message); err != nil {
+		return err
+	}
+	form := messageForm{Content: content, AllowedMentions: onlyUsers(nil)}
+	_, err := b.queued(ctx, deed, account, channel, messageLane(channel), b.paces.Load().messages,
+		request{http.MethodPatch, "/channels/" + channel + "/messages/" + message, form})
+	return err
+}
+
+func messageLane(channel string) string { return "messages " + channel }
+
+// badID refuses what is no id, before it becomes part of a path.
+func badID(deed, account string, ids ...string) error {
+	for _, id := range ids {
+		if snowflake(id) == 0 {
+			return local(deed, account, "", http.StatusBadRequest, fmt.Errorf("%q is no id of Discord", coordination.Head(id, maxShown)),
+				"name a channel, thread or message by its number")
+		}
+	}
+	return nil
+}
+
+// queued makes a request in its turn.
+func (b *Bots) queued(ctx context.Context, deed, account, place, lane string, p pace, r request) (answer, error) {
+	if err := badID(deed, account, place); err != nil {
+		return answer{}, err
+	}
+	own := b.bot(account)
+	if own == nil {
+		return answer{}, noBot(deed, account, place)
+	}
+	leave, err := b.lanes.enter(ctx, lane, own.account, p)
+	if err != nil {
+		return answer{}, turnedAway(deed, account, place, err)
+	}
+	defer leave()
+	a, refused := own.ask(ctx, deed, place, r)
+	b.lanes.heed(lane, own.account, a)
+	if refused != nil {
+		return a, refused
+	}
+	return a, nil
+}
+
+// atOnce makes a request that waits for no other one.
+func (b *Bots) atOnce(ctx context.Context, deed, account, place string, r request) (answer, error) {
+	if err := badID(deed, account, place); err != nil {
+		return answer{}, err
+	}
+	own := b.bot(account)
+	if own == nil {
+		return answer{}, noBot(deed, account, place)
+	}
+	a, refused := own.ask(ctx, deed, place, r)
+	if refused != nil {
+		return a, refused
+	}
+	return a, nil
+}
+
+// noBot is the error of asking as a bot that is not there. Nothing was sent, and it may be there soon.
+func noBot(deed, account, place string) error {
+	f := collaborate.Failure{Unsent: true}
+	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, err: ErrNoBot,
+		Mend: fmt.Sprintf("see that channels.discord.accounts.%s is enabled and has a token", account)}
+}
+
+// turnedAway is the error of not having got a turn. Nothing was sent.
+func turnedAway(deed, account, place string, err error) error {
+	f, mend := collaborate.Failure{Unsent: true}, ""
+	var held *heldError
+	switch {
+	case errors.As(err, &held):
+		f = collaborate.Failure{Status: http.StatusTooManyRequests, RetryAfter: held.wait}
+	case errors.Is(err, ErrFull):
+		f = collaborate.Failure{Status: http.StatusTooManyRequests, RetryAfter: time.Second}
+		mend = "post less, or allow more in channels.discord.collaboration.rateLimit"
+	}
+	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Mend: mend, err: err}
+}
+
+// unreadable is the error of an answer that says that it was done, but not what.
+func unreadable(deed, account string, err error) error {
+	if err == nil {
+		err = errors.New("the answer names nothing")
+	}
+	f := collaborate.Failure{}
+	return &Error{Deed: deed, AccountID: account, Failure: f, Class: collaborate.Classify(f), err: fmt.Errorf("read Discord's answer: %w", err)}
+}
