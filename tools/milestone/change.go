@@ -32,7 +32,7 @@ func (d *desk) createTool() tools.Tool {
 		Spec: tool.Spec{
 			Name: "milestone_create", Group: tool.GroupPlans, Label: "Create a milestone",
 			Description: "Create a milestone in Task-Hub. What has to be done for it comes as items: milestone_add_item.",
-			Schema: object(`"title"`, titleProperty, descriptionProperty,
+			Schema: tools.Object("title", titleProperty, descriptionProperty,
 				`"due_date":{"type":"string","maxLength":64,"description":"Until when, as 2026-02-28."}`),
 		},
 		Who: ownersOnly(),
@@ -66,7 +66,7 @@ func (d *desk) addItemTool() tools.Tool {
 		Spec: tool.Spec{
 			Name: "milestone_add_item", Group: tool.GroupPlans, Label: "Add an item to a milestone",
 			Description: "Add to a milestone of Task-Hub something that has to be done for it. milestone_assign_item has an agent do it.",
-			Schema:      object(`"milestone_id","title"`, milestoneProperty, titleProperty, descriptionProperty, assigneeProperty),
+			Schema:      tools.Object("milestone_id title", milestoneProperty, titleProperty, descriptionProperty, assigneeProperty),
 		},
 		Who: ownersOnly(),
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {
@@ -127,7 +127,7 @@ func (d *desk) assignItemTool() tools.Tool {
 			Name: "milestone_assign_item", Group: tool.GroupPlans, Label: "Assign an item",
 			Description: "Have an agent do an item of a milestone. The item is in progress then. The task is not made by this: " +
 				"the answer says how you put it into the agent's backlog.",
-			Schema: object(`"milestone_id","item_id","assignee"`, milestoneProperty, itemProperty, assigneeProperty),
+			Schema: tools.Object("milestone_id item_id assignee", milestoneProperty, itemProperty, assigneeProperty),
 		},
 		Who: ownersOnly(),
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {
@@ -172,7 +172,7 @@ func (d *desk) updateItemTool() tools.Tool {
 		Spec: tool.Spec{
 			Name: "milestone_update_item", Group: tool.GroupPlans, Label: "Change an item",
 			Description: "Change an item of a milestone. An item whose task you complete or cancel follows by itself: do not tell it here.",
-			Schema: object(`"milestone_id","item_id"`, milestoneProperty, itemProperty,
+			Schema: tools.Object("milestone_id item_id", milestoneProperty, itemProperty,
 				`"status":{"type":"string","minLength":1,"maxLength":64,"description":"How it stands, such as in_progress, done or cancelled."}`,
 				titleProperty, descriptionProperty, assigneeProperty,
 				`"task_id":{"type":"string","minLength":1,"maxLength":200,"description":"The task by which it is done: the assignee's, yours if none is given."}`),

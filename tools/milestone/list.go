@@ -19,7 +19,7 @@ func (d *desk) listTool() tools.Tool {
 		Spec: tool.Spec{
 			Name: "milestone_list", Group: tool.GroupPlans, Label: "Milestones",
 			Description: "List the milestones of the project as Task-Hub has them, or with milestone_id the items of one.",
-			Schema: object("",
+			Schema: tools.Object("",
 				`"status":{"type":"string","maxLength":64,"description":"Only those in this status, such as active, planning or completed; all if absent."}`,
 				`"milestone_id":{"type":"string","minLength":1,"maxLength":200,"description":"List the items of this milestone instead."}`),
 		},

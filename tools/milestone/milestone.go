@@ -51,21 +51,5 @@ const (
 	assigneeProperty    = `"assignee":{"type":"string","minLength":1,"maxLength":64,"description":"The agent that does it."}`
 )
 
-// object is the schema of an object with these properties; required are the names of some, quoted, with commas between.
-func object(required string, properties ...string) json.RawMessage {
-	text := `{"type":"object","additionalProperties":false`
-	if required != "" {
-		text += `,"required":[` + required + `]`
-	}
-	text += `,"properties":{`
-	for i, p := range properties {
-		if i > 0 {
-			text += ","
-		}
-		text += p
-	}
-	return json.RawMessage(text + "}}")
-}
-
 // told is a text for Task-Hub: without space around it, and without secrets.
 func told(text string) string { return coordination.Mask(coordination.TrimJS(text)) }

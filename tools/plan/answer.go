@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -88,22 +87,6 @@ func refuse(err error, p *plan.Plan) (tool.Output, error) {
 // ownersOnly forbids a tool to who has no tasks of its own.
 func ownersOnly() tools.Who {
 	return tools.Who{NotFrom: []coordination.KeyKind{coordination.KeySubagent}, NotUtility: true}
-}
-
-// object is the schema of an object with these properties, each of which is a member with its name.
-func object(required string, properties ...string) json.RawMessage {
-	text := `{"type":"object","additionalProperties":false`
-	if required != "" {
-		text += `,"required":["` + required + `"]`
-	}
-	text += `,"properties":{`
-	for i, p := range properties {
-		if i > 0 {
-			text += ","
-		}
-		text += p
-	}
-	return json.RawMessage(text + "}}")
 }
 
 // Properties that several tools have.

@@ -15,7 +15,7 @@ func (d *Desk) approveTool() tools.Tool {
 			Name: nameApprove, Group: tool.GroupPlans, Label: "Approve a plan",
 			Description: "Agree to the plan of another agent (plan_status with status pending shows those that wait; with plan_id, the steps). Its agent is told, and " +
 				"may use the tools that it asks for. Only leads approve, and nobody approves a plan of their own.",
-			Schema: object("", planIDProperties),
+			Schema: tools.Object("", planIDProperties),
 		},
 		Who: ownersOnly(),
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {

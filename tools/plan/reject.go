@@ -15,7 +15,7 @@ func (d *Desk) rejectTool() tools.Tool {
 			Name: nameReject, Group: tool.GroupPlans, Label: "Reject a plan",
 			Description: "Refuse the plan of another agent (plan_status with status pending shows those that wait). Its agent is told the reason, and may submit " +
 				"another one. Only leads reject, and nobody rejects a plan of their own.",
-			Schema: object("reason", planIDProperties,
+			Schema: tools.Object("reason", planIDProperties,
 				`"reason":{"type":"string","minLength":1,"description":"What another plan should do better."}`),
 		},
 		Who: ownersOnly(),

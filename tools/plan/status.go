@@ -22,7 +22,7 @@ func (d *Desk) statusTool() tools.Tool {
 			Name: nameStatus, Group: tool.GroupPlans, Label: "Status of plans",
 			Description: "See how plans stand, the newest first: yours, and if you are a lead those of all agents, which wait for you with status pending. With " +
 				"plan_id you see one with its steps.",
-			Schema: object("", planIDProperties,
+			Schema: tools.Object("", planIDProperties,
 				`"status":{"type":"string","enum":["all","pending","approved","rejected"],"description":"Only plans in this state; all if absent."}`,
 				`"agent":{"type":"string","maxLength":64,"description":"Only plans of this agent. Leads alone see those of others."}`,
 				`"limit":{"type":"integer","minimum":1,"maximum":200,"description":"How many; 50 if absent."}`,

@@ -24,7 +24,7 @@ func (d *Desk) submitTool() tools.Tool {
 			Name: nameSubmit, Group: tool.GroupPlans, Label: "Submit a plan",
 			Description: "Say what you mean to do for a task of yours, in which steps, and which tools you need for it. The plan waits until a lead, or a person, " +
 				"approves or rejects it; you are told. Once it is approved, the tools that it asks for are open to you for that task.",
-			Schema: object(`title","steps`, taskIDProperties,
+			Schema: tools.Object("title steps", taskIDProperties,
 				`"title":{"type":"string","minLength":1,"maxLength":500,"description":"What the plan is to achieve, in one line."}`,
 				`"steps":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","minLength":1},"description":"What is to be done, in order."}`,
 				`"tools_requested":{"type":"array","maxItems":50,"items":{"type":"string","maxLength":64},

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -87,22 +86,6 @@ const isoLayout = "2006-01-02T15:04:05.000Z"
 // historyOf is the file of an agent's workspace that a task which has ended at that time is added to.
 func historyOf(endedMs int64) string {
 	return "task-history/" + time.UnixMilli(endedMs).UTC().Format("2006-01") + ".md"
-}
-
-// object is the schema of an object with these properties, each of which is a member with its name.
-func object(required string, properties ...string) json.RawMessage {
-	text := `{"type":"object","additionalProperties":false`
-	if required != "" {
-		text += `,"required":["` + required + `"]`
-	}
-	text += `,"properties":{`
-	for i, p := range properties {
-		if i > 0 {
-			text += ","
-		}
-		text += p
-	}
-	return json.RawMessage(text + "}}")
 }
 
 // Properties that several tools have.

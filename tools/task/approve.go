@@ -16,7 +16,7 @@ func (d *Desk) approveTool() tools.Tool {
 			Name: "task_approve", Group: tool.GroupTasks, Label: "Approve a task",
 			Description: "Let a task of another agent begin that waits for approval (task_list with scope all and status pending_approval shows them). Nobody " +
 				"approves a task of their own. Where the team has leads, they alone approve.",
-			Schema: object("", taskIDProperties, versionProperty),
+			Schema: tools.Object("", taskIDProperties, versionProperty),
 		},
 		Who: ownersOnly(),
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {

@@ -18,7 +18,7 @@ func (d *Desk) backlogAddTool() tools.Tool {
 			Name: "task_backlog_add", Group: tool.GroupTasks, Label: "Add to a backlog",
 			Description: "Put a task into your backlog, or into another agent's (assignee): to be begun later, with task_pick_backlog. It keeps its priority. " +
 				"One that depends on others can begin when they are completed.",
-			Schema: object(`description`,
+			Schema: tools.Object("description",
 				`"description":{"type":"string","minLength":1,"description":"What is to be done."}`,
 				`"context":{"type":"string","description":"What one has to know for it."}`,
 				priorityProperty,

@@ -20,7 +20,7 @@ func (d *Desk) backlogPickTool(name string) tools.Tool {
 			Name: name, Group: tool.GroupTasks, Label: "Begin a task of the backlog",
 			Description: "Begin a task of your backlog: the one that is named, else the first that can begin, by priority and due date. It becomes your " +
 				"active task. You must not have another one that is in progress.",
-			Schema: object("",
+			Schema: tools.Object("",
 				`"task_id":{"type":"string","maxLength":200,"description":"The task, by its id; the first that can begin if absent."}`,
 				`"taskId":{"type":"string","maxLength":200,"description":"The same as task_id."}`, versionProperty),
 		},

@@ -16,7 +16,7 @@ func (d *Desk) blockTool() tools.Tool {
 			Name: "task_block", Group: tool.GroupTasks, Label: "Block a task",
 			Description: "Say that a task of yours cannot go on before other agents have done something. It waits until you, or one of them, call " +
 				"task_resume; they are asked to help.",
-			Schema: object(`reason","unblock_by`, activeIDProperties,
+			Schema: tools.Object("reason unblock_by", activeIDProperties,
 				`"reason":{"type":"string","minLength":1,"description":"What is missing."}`,
 				`"unblock_by":{"type":"array","minItems":1,"maxItems":100,"items":{"type":"string","maxLength":64},"description":"Ids of agents that can help; agents_list shows which there are."}`,
 				`"unblock_action":{"type":"string","description":"What they are to do."}`,

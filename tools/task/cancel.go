@@ -14,7 +14,7 @@ func (d *Desk) cancelTool() tools.Tool {
 		Spec: tool.Spec{
 			Name: "task_cancel", Group: tool.GroupTasks, Label: "Cancel a task",
 			Description: "End a task of yours that is not going to be done. Tasks that depend on it cannot begin then.",
-			Schema: object("", taskIDProperties,
+			Schema: tools.Object("", taskIDProperties,
 				`"reason":{"type":"string","description":"Why."}`, versionProperty),
 		},
 		Who: ownersOnly(),

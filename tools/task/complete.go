@@ -21,7 +21,7 @@ func (d *Desk) completeTool() tools.Tool {
 			Name: "task_complete", Group: tool.GroupTasks, Label: "Complete a task",
 			Description: "End a task of yours that is done. It is refused while steps are neither done nor skipped. Say in the summary what came of it: it is " +
 				"kept in the history. Verify with task_verify before what sub-agents have done for the task.",
-			Schema: object("", activeIDProperties,
+			Schema: tools.Object("", activeIDProperties,
 				`"summary":{"type":"string","description":"What came of it."}`,
 				`"force_complete":{"enum":["true","false",true,false],"description":"true: also if steps remain, which is recorded."}`,
 				versionProperty),

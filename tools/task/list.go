@@ -19,7 +19,7 @@ func (d *Desk) listTool() tools.Tool {
 			Name: "task_list", Group: tool.GroupTasks, Label: "List tasks",
 			Description: "List your tasks that are not over, or with scope all those of all agents: the most urgent first, then by due date. A status selects; " +
 				"one of completed, cancelled and abandoned lists what is over, the newest first.",
-			Schema: object("",
+			Schema: tools.Object("",
 				`"status":{"type":"string","enum":["all","pending","pending_approval","in_progress","blocked","backlog","interrupted","completed","cancelled","abandoned"],
 					"description":"Only tasks in this state; all (the default) are those that are not over."}`,
 				`"scope":{"type":"string","enum":["own","all"],"description":"all: those of all agents. Yours if absent."}`,

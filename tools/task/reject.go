@@ -15,7 +15,7 @@ func (d *Desk) rejectTool() tools.Tool {
 			Name: "task_reject", Group: tool.GroupTasks, Label: "Reject a task",
 			Description: "End a task of another agent that waits for approval, because it is not to be done like that. The agent is told the reason. " +
 				"Who may approve a task may reject it: task_approve.",
-			Schema: object(`reason`, taskIDProperties,
+			Schema: tools.Object("reason", taskIDProperties,
 				`"reason":{"type":"string","minLength":1,"description":"Why, and what would be approved in its place."}`, versionProperty),
 		},
 		Who: ownersOnly(),

@@ -15,7 +15,7 @@ func (d *Desk) resumeTool() tools.Tool {
 		Spec: tool.Spec{
 			Name: "task_resume", Group: tool.GroupTasks, Label: "Resume a task",
 			Description: "Go on with a task that was blocked or interrupted: one of yours, or one of another agent that waits for you.",
-			Schema: object("",
+			Schema: tools.Object("",
 				`"task_id":{"type":"string","maxLength":200,"description":"The task, by its id; the first of yours that is blocked if absent."}`,
 				`"taskId":{"type":"string","maxLength":200,"description":"The same as task_id."}`, versionProperty),
 		},

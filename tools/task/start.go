@@ -18,7 +18,7 @@ func (d *Desk) startTool() tools.Tool {
 			Description: "Start a task of yours before you work at something. It becomes your active task: what you delegate and tell others from now on " +
 				"belongs to it. Give the steps if there are several; the first one is in progress at once. Tell how it goes with task_update, and end " +
 				"it with task_complete.",
-			Schema: object(`description`,
+			Schema: tools.Object("description",
 				`"description":{"type":"string","minLength":1,"description":"What is to be done."}`,
 				`"context":{"type":"string","description":"What one has to know for it."}`,
 				priorityProperty,

@@ -19,7 +19,7 @@ func (d *Desk) statusTool() tools.Tool {
 		Spec: tool.Spec{
 			Name: "task_status", Group: tool.GroupTasks, Label: "Status of tasks",
 			Description: "See how one of your tasks stands, with its steps, its progress and what is delegated for it; without task_id, how all that are not over do.",
-			Schema:      object("", taskIDProperties),
+			Schema:      tools.Object("", taskIDProperties),
 		},
 		Who: tools.Who{NotUtility: true},
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {

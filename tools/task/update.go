@@ -17,7 +17,7 @@ func (d *Desk) updateTool() tools.Tool {
 			Description: "Say how a task of yours goes: a line of progress, a change of its steps, or both. The task becomes your active one. Actions: " +
 				"set_steps (steps: all anew), add_step (step_content), complete_step, start_step and skip_step (step_id), reorder_steps (steps_order). " +
 				"When a step is done the next one is in progress, if no other is.",
-			Schema: object("", activeIDProperties,
+			Schema: tools.Object("", activeIDProperties,
 				`"progress":{"type":"string","description":"What was done, or found out, since the last time."}`,
 				`"action":{"type":"string","maxLength":64,"description":"set_steps, add_step, complete_step, start_step, skip_step or reorder_steps."}`,
 				`"step_content":{"type":"string","description":"What is done in the step, for add_step."}`,

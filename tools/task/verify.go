@@ -36,7 +36,7 @@ func (d *Desk) verifyTool() tools.Tool {
 			Name: "task_verify", Group: tool.GroupTasks, Label: "Verify a delegation",
 			Description: "Judge what a sub-agent has done for one of your tasks: accept it, reject it, have it tried again by a sub-agent with the same work " +
 				"(retry, with what to do otherwise as note), or give it up (abandon).",
-			Schema: object("", activeIDProperties, versionProperty,
+			Schema: tools.Object("", activeIDProperties, versionProperty,
 				`"delegationId":{"type":"string","maxLength":200,"description":"The delegation, or the run of its last attempt. If absent, the one that came in last: `+
 					`of those that are completed, or for retry and abandon of those that are rejected or failed."}`,
 				`"action":{"type":"string","enum":["accept","reject","retry","abandon"],"description":"accept if absent."}`,
