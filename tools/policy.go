@@ -17,7 +17,7 @@ func (call *Call) admit(t *Tool) bool {
 	switch {
 	case slices.Contains(t.Who.NotFrom, call.Session.Kind), slices.Contains(t.Who.NotBy, call.Entry):
 		return false
-	case t.Who.NotUtility && agent != nil && (agent.Utility || agent.Kind == coordination.KindUtility):
+	case t.Who.NotUtility && agent != nil && agent.IsUtility():
 		return false
 	case t.Who.Unless != nil && t.Who.Unless(call):
 		return false

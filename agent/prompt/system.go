@@ -65,12 +65,10 @@ func (s *system) who(b *strings.Builder) {
 	if theme := line(agent.Identity.Theme); theme != "" {
 		fmt.Fprintf(b, " You are like this: %s.", strings.TrimSuffix(theme, "."))
 	}
-	if isUtility(agent) {
+	if agent.IsUtility() {
 		b.WriteString(" You work for other agents only.")
 	}
 }
-
-func isUtility(a *config.Agent) bool { return a.Utility || a.Kind == coordination.KindUtility }
 
 func (s *system) where(b *strings.Builder) {
 	section(b, "This session")
@@ -135,7 +133,7 @@ func (s *system) team(b *strings.Builder) {
 		if name := strings.TrimSpace(line(a.Name) + " " + line(a.Identity.Emoji)); name != "" {
 			b.WriteString(": " + name)
 		}
-		if isUtility(a) {
+		if a.IsUtility() {
 			b.WriteString(" (works for other agents only)")
 		}
 	}

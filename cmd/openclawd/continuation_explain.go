@@ -13,7 +13,6 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
@@ -49,7 +48,7 @@ func (p *process) completeKept(stateDir string) (list []cobra.Completion) {
 	}
 	loaded, _ := config.Load(path, p.getenv)
 	for i := range loaded.Agents {
-		if a := &loaded.Agents[i]; !a.Utility && a.Kind != coordination.KindUtility {
+		if a := &loaded.Agents[i]; !a.IsUtility() {
 			list = append(list, cobra.CompletionWithDesc(strings.ToLower(a.ID), a.Name))
 		}
 	}

@@ -18,7 +18,7 @@ type Event struct {
 // Events are what is appended with what the decision asks for, in this order: to be folded into State, and those of a task into that. s is what
 // it was decided by, runID the run that was asked for, "" for none. Nothing has none.
 func (d *Decision) Events(s *Situation, runID string) []Event {
-	t := s.task(d.TaskID)
+	t := s.Task(d.TaskID)
 	switch d.Kind {
 	case Continue, Restart:
 		return []Event{d.sent(coordination.TypeContinuationSent, t, runID)}
@@ -89,7 +89,7 @@ func Undelivered(t *task.Task, target, err string) Event {
 // masked. It is folded in place of the events of the decision.
 func Unsent(s *Situation, d *Decision, err string, now int64) Event {
 	c := coordination.Context{EventRole: coordination.RoleOrchestration}
-	if t := s.task(d.TaskID); t != nil {
+	if t := s.Task(d.TaskID); t != nil {
 		c = within(t)
 	}
 	failures := s.State.Failures + 1
@@ -107,15 +107,15 @@ func Outcome(s *Situation) []Event {
 		return nil
 	}
 	c := coordination.Context{TaskID: st.FailedTask, EventRole: coordination.RoleOrchestration}
-	if t := s.task(st.FailedTask); t != nil {
+	if t := s.Task(st.FailedTask); t != nil {
 		c = within(t)
 	}
 	return []Event{{coordination.TypeContinuationBackoff, s.Agent, "", coordination.Continuation{Context: c, Reason: st.Cause, RunID: st.FailedRun,
 		ConsecutiveFailures: st.Failures, BackoffMs: st.BackoffMs, BackoffUntilMs: st.BackoffUntil}}}
 }
 
-// task is one of those of the situation, nil if it is none.
-func (s *Situation) task(id string) *task.Task {
+// Task is one of those of the situation, nil if it is none.
+func (s *Situation) Task(id string) *task.Task {
 	for _, t := range []*task.Task{s.Pickable, s.Stuck.First} {
 		if t != nil && t.ID == id {
 			return t

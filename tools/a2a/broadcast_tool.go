@@ -111,7 +111,7 @@ func teamOf(conf *config.Config, team, sender string) (ids []string) {
 	for i := range conf.Agents {
 		a := &conf.Agents[i]
 		id := strings.ToLower(a.ID)
-		if (team == teamAll || team == a.Role) && id != sender && !a.Utility && a.Kind != coordination.KindUtility {
+		if (team == teamAll || team == a.Role) && id != sender && !a.IsUtility() {
 			ids = append(ids, id)
 		}
 	}

@@ -95,7 +95,7 @@ func (x *Executor) Run(ctx context.Context) error {
 // tells of those that could not be looked at; the others were.
 func (x *Executor) Look(ctx context.Context) (next time.Time, err error) {
 	first := int64(0)
-	for _, agent := range workers(x.o.Config()) {
+	for _, agent := range x.o.Config().Workers() {
 		at, failed := x.look(ctx, agent)
 		err = errors.Join(err, failed)
 		if at > 0 && (first == 0 || at < first) {

@@ -28,7 +28,7 @@ type Explained struct {
 // tasks.
 func Explain(ctx context.Context, tx *sql.Tx, conf *config.Config, agent string, now, restartedAt time.Time) (e Explained, ok bool, err error) {
 	agent = strings.ToLower(agent)
-	if !slices.Contains(workers(conf), agent) {
+	if !slices.Contains(conf.Workers(), agent) {
 		return e, false, nil
 	}
 	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events").Scan(&e.Seq); err != nil {

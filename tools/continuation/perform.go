@@ -127,28 +127,13 @@ func (p *performing) run(d *decide.Decision) run.Ask {
 // within is where what is asked for about a task belongs.
 func (p *performing) within(taskID string) coordination.Context {
 	c := coordination.Context{TaskID: taskID, EventRole: coordination.RoleOrchestration}
-	if t := p.task(taskID); t != nil {
+	if t := p.s.Task(taskID); t != nil {
 		c.WorkSessionID = t.WorkSessionID
 		if t == p.s.Pickable && p.s.Renewed != "" {
 			c.WorkSessionID, c.PreviousWorkSessionID = p.s.Renewed, t.WorkSessionID
 		}
 	}
 	return c
-}
-
-// task is one of those of the situation, nil if it is none.
-func (p *performing) task(id string) *task.Task {
-	for _, t := range []*task.Task{p.s.Pickable, p.s.Stuck.First} {
-		if t != nil && t.ID == id {
-			return t
-		}
-	}
-	for i := range p.s.Tasks {
-		if p.s.Tasks[i].ID == id {
-			return &p.s.Tasks[i]
-		}
-	}
-	return nil
 }
 
 // ask sends a request to unblock a task.
@@ -163,7 +148,7 @@ func (p *performing) ask(d *decide.Decision) ([]eventstore.StreamAppend, error) 
 		return nil, err
 	}
 	if why := refusalOf(&result); why != "" {
-		return p.happen([]decide.Event{decide.Undelivered(p.task(d.TaskID), d.To, why)}, sent...)
+		return p.happen([]decide.Event{decide.Undelivered(p.s.Task(d.TaskID), d.To, why)}, sent...)
 	}
 	return p.happen(d.Events(p.s, result.JobID), sent...)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -23,22 +22,6 @@ import (
 	"github.com/pronto-lab/openclawd/projections/work"
 	"github.com/pronto-lab/openclawd/tools/access"
 )
-
-// workers are the agents that can have tasks, in lower case. Where none is configured it is the one that answers anyway.
-func workers(conf *config.Config) (ids []string) {
-	for i := range conf.Agents {
-		if a := &conf.Agents[i]; !isUtility(a) {
-			ids = append(ids, strings.ToLower(a.ID))
-		}
-	}
-	if len(conf.Agents) == 0 {
-		ids = []string{conf.DefaultAgentID()}
-	}
-	return ids
-}
-
-// isUtility reports whether an agent only ever works for another: it has no tasks, and nobody asks it for help.
-func isUtility(a *config.Agent) bool { return a.Utility || a.Kind == coordination.KindUtility }
 
 // outline is what is read of an agent first: it says of most whether anything is to be done.
 type outline struct {
@@ -207,7 +190,7 @@ func barred(conf *config.Config, agent string, all []task.Task) (names []string)
 		}
 		for _, name := range all[i].Blocked.By {
 			a := conf.AgentNamed(name)
-			known := len(conf.Agents) == 0 || a != nil && !isUtility(a)
+			known := len(conf.Agents) == 0 || a != nil && !a.IsUtility()
 			if !slices.Contains(names, name) && (!known || !policy.Judge(agent, name).Allowed) {
 				names = append(names, name)
 			}

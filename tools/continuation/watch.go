@@ -134,7 +134,7 @@ func (w *watch) look(ctx context.Context) error {
 	if w.all {
 		w.checked = now
 	}
-	for _, agent := range workers(conf) {
+	for _, agent := range conf.Workers() {
 		if due := w.due[agent]; !w.all && !w.marked[agent] && (due == 0 || now < due) {
 			continue
 		}
@@ -176,7 +176,7 @@ func (w *watch) sleep(ctx context.Context) error {
 
 // nap is how long it is until somebody is due, or all are. Agents that there are no more are forgotten.
 func (w *watch) nap(conf *config.Config, now int64) time.Duration {
-	agents, first := workers(conf), w.checked+every(conf)
+	agents, first := conf.Workers(), w.checked+every(conf)
 	for agent, at := range w.due {
 		if !slices.Contains(agents, agent) {
 			delete(w.due, agent)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -143,7 +144,7 @@ func (d *desk) assignItemTool() tools.Tool {
 func (d *desk) assign(ctx context.Context, call *tools.Call, args *itemArgs) (tool.Output, error) {
 	of := asked{milestoneID: coordination.TrimJS(args.MilestoneID), itemID: coordination.TrimJS(args.ItemID)}
 	assignee := strings.ToLower(coordination.TrimJS(args.Assignee))
-	if !takesTasks(call, assignee) {
+	if !slices.Contains(call.Config.Workers(), assignee) {
 		return tools.Refuse(refused{Code: codeInvalid, Field: "assignee", Error: fmt.Sprintf("no agent %q can have tasks", short(assignee)),
 			Mend: "name an agent of the team; agents_list shows those that you may see"})
 	}
@@ -156,15 +157,6 @@ func (d *desk) assign(ctx context.Context, call *tools.Call, args *itemArgs) (to
 		Answer: bounded(body),
 		Next: fmt.Sprintf("No task has been made. Make it now: task_backlog_add with assignee %q, milestone_id %q and milestone_item_id %q. "+
 			"The item is done, or cancelled, by itself when the task is.", assignee, of.milestoneID, of.itemID)})
-}
-
-// takesTasks reports whether there is an agent of that id that can have tasks.
-func takesTasks(call *tools.Call, id string) bool {
-	a := call.Config.AgentNamed(id)
-	if a == nil {
-		return len(call.Config.Agents) == 0 && id == call.Config.DefaultAgentID()
-	}
-	return !a.Utility && a.Kind != coordination.KindUtility
 }
 
 func (d *desk) updateItemTool() tools.Tool {

@@ -88,7 +88,7 @@ func (d *Desk) addBacklog(ctx context.Context, call *tools.Call, args *backlogAr
 			return nil, err
 		}
 		return task.AddBacklog(task.BacklogAsk{
-			Asked: c.asked, TaskID: t.ID, WorkSessionID: workSession, Assignee: assignee, Known: workers(call.Config),
+			Asked: c.asked, TaskID: t.ID, WorkSessionID: workSession, Assignee: assignee, Known: call.Config.Workers(),
 			Description: args.Description, Background: args.Context, Priority: args.Priority, Effort: args.Effort, StartDate: args.StartDate,
 			DueDate: args.DueDate, DependsOn: args.DependsOn, Unknown: unknown, MilestoneID: args.MilestoneID, MilestoneItemID: args.MilestoneItemID,
 			Open: open,

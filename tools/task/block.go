@@ -57,7 +57,7 @@ func (d *Desk) block(ctx context.Context, call *tools.Call, args *blockArgs) (to
 	c := d.asks(call, "task_block", args.Version)
 	c.find = c.findTask(id, focused, nil)
 	c.decide = func(_ eventstore.Tx, t *task.Task) ([]task.Event, error) {
-		return task.Block(t, task.BlockAsk{Asked: c.asked, Reason: args.Reason, By: args.By, Action: args.Action, Known: workers(call.Config)})
+		return task.Block(t, task.BlockAsk{Asked: c.asked, Reason: args.Reason, By: args.By, Action: args.Action, Known: call.Config.Workers()})
 	}
 	done, err := d.change(ctx, c)
 	if err != nil {

@@ -3,9 +3,7 @@ package task
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
-	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -94,19 +92,3 @@ func unknownTask(id string) *task.Refusal {
 func newTask(id string) func(eventstore.Tx) (*task.Task, error) {
 	return func(eventstore.Tx) (*task.Task, error) { return &task.Task{ID: id}, nil }
 }
-
-// workers are the agents that can have tasks, in lower case. Where none is configured it is the one that answers anyway.
-func workers(conf *config.Config) (ids []string) {
-	for i := range conf.Agents {
-		if a := &conf.Agents[i]; !isUtility(a) {
-			ids = append(ids, strings.ToLower(a.ID))
-		}
-	}
-	if len(conf.Agents) == 0 {
-		ids = []string{conf.DefaultAgentID()}
-	}
-	return ids
-}
-
-// isUtility reports whether an agent only ever works for another: it has no tasks.
-func isUtility(a *config.Agent) bool { return a.Utility || a.Kind == coordination.KindUtility }

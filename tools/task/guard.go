@@ -24,7 +24,7 @@ func (d *Desk) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) err
 	if call.Session.Kind == coordination.KeySubagent {
 		return nil
 	}
-	if a := call.Config.AgentNamed(call.AgentID); a != nil && isUtility(a) {
+	if a := call.Config.AgentNamed(call.AgentID); a != nil && a.IsUtility() {
 		return nil
 	}
 	open := false
