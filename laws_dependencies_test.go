@@ -30,6 +30,7 @@ var house = []room{
 	{"coordination/route", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"coordination/response", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"coordination/collaborate", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
+	{"coordination/delivery", []string{"coordination", "coordination/collaborate", "coordination/response"}, "what is posted was decided by these"},
 	{"coordination/tool", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"eventstore", nil, "the promises must not depend on a way of keeping them"},
 	{"eventstore/sqlite", []string{"eventstore", "migrations"}, "the log stores events; what they mean is not its business"},

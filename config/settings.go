@@ -72,6 +72,12 @@ type Binding struct {
 	AgentID   string
 	Channel   string // discord, ...
 	AccountID string // "" is the default account, "*" any
+
+	// What the messages have to come from besides; "" and none is whatever.
+	PeerKind, PeerID string // channel, group or direct, and its id
+	GuildID          string
+	Roles            []string // any of them, in the guild
+	TeamID           string
 }
 
 // Session holds the settings of sessions.
@@ -156,6 +162,7 @@ type Sink struct {
 	ID      string
 	Enabled bool
 	Discord SinkDiscord
+	Webhook SinkWebhook // of the sink "webhook"
 }
 
 // SinkDiscord says where the sink discord-conversation reports.
@@ -167,6 +174,13 @@ type SinkDiscord struct {
 	MessageAccount string
 	NotifyUsers    []string
 	ArchivePolicy  string // never, 24h, 3d or 7d
+}
+
+// SinkWebhook is the sink "webhook": conversations are posted to an address.
+type SinkWebhook struct {
+	URL    Secret   // it often holds one
+	Token  Secret   // sent as a bearer token; may be ""
+	Events []string // types, or families such as a2a.*; none is those of the Discord sink
 }
 
 // TaskMonitor holds the settings of the Task-Monitor API. Flags and TASK_MONITOR_* variables win over them.

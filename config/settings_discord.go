@@ -12,11 +12,14 @@ type Discord struct {
 	// Accounts are the bots, the default one first if it has a token, the others by id.
 	Accounts []DiscordAccount
 
+	DefaultAccount string         // whose bot speaks where nothing says which; "" is the first
+	Guilds         []DiscordGuild // that are listed, by id; with GroupPolicy allowlist only these are heeded
+
 	AllowBots          string // no, yes or mentions: whether messages of foreign bots are answered
 	HistoryIncludeBots bool
 	HistoryLimit       int
 	GroupPolicy        string // open, allowlist or disabled
-	RequireMention     bool
+	RequireMention     bool   // messages in channels that mention no agent are answered by nobody; only if it is set
 	DMPolicy           string // pairing, allowlist, open or disabled
 	AllowFrom          []string
 
@@ -25,6 +28,14 @@ type Discord struct {
 
 	Collaboration Collaboration
 	Retry         ResponseRetry
+}
+
+// DiscordGuild is what is set for one server.
+type DiscordGuild struct {
+	ID       string
+	Users    []string // who may speak there, with Roles: either will do; without both it is everybody
+	Roles    []string
+	Channels []string // that are heeded; none listed is all
 }
 
 // DiscordAccount is a bot.
@@ -39,8 +50,9 @@ type DiscordAccount struct {
 // Collaboration says how agents work together in Discord threads.
 type Collaboration struct {
 	DefaultChannel       string   // where nothing else determines the channel
-	AllowedChannels      []string // besides DefaultChannel; empty is any
+	AllowedChannels      []string // besides DefaultChannel; empty is no other one
 	AllowedGuilds        []string // empty is any
+	Escalation           Escalation
 	ThreadReuse          time.Duration
 	ObserverHistoryLimit int
 	ObserverHistoryTTL   time.Duration
@@ -48,6 +60,12 @@ type Collaboration struct {
 	ThreadMention        string // mentioned or participants: who handles a message that mentions agents
 	LoopGuard            LoopGuard
 	RateLimit            RateLimit
+}
+
+// Escalation says where a person is told.
+type Escalation struct {
+	ChannelID     string // "" is where it happened
+	MentionUserID string // who is notified; ""
 }
 
 // LoopGuard bounds what two agents may exchange.

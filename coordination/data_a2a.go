@@ -239,22 +239,45 @@ type A2AJob struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// A2ACollaborate is the data of the a2a.collaborate types.
+// A2ACollaborate is the data of the a2a.collaborate types, which lie in the stream of the request. Times are ms since 1970.
 type A2ACollaborate struct {
 	Context
 	CollabID        string `json:"collabId"`
-	FromAgentID     string `json:"fromAgentId"`
-	ToAgentID       string `json:"toAgentId"`
-	FromAgent       string `json:"fromAgent"`
-	ToAgent         string `json:"toAgent"`
+	FromAgentID     string `json:"fromAgentId,omitempty"`
+	ToAgentID       string `json:"toAgentId,omitempty"`
+	FromAgent       string `json:"fromAgent,omitempty"`
+	ToAgent         string `json:"toAgent,omitempty"`
+	FromAccountID   string `json:"fromAccountId,omitempty"` // of sent: whose bot has asked
+	TargetBotID     string `json:"targetBotId,omitempty"`   // of sent: user id of the one that was asked
+	SessionKey      string `json:"sessionKey,omitempty"`    // of requested: the session that has asked
+	RunID           string `json:"runId,omitempty"`         // of requested: the run in it
 	ThreadID        string `json:"threadId,omitempty"`
+	ThreadName      string `json:"threadName,omitempty"`
 	ParentChannelID string `json:"parentChannelId,omitempty"`
-	MessageID       string `json:"messageId,omitempty"`
-	Mode            string `json:"mode,omitempty"` // new_thread, reuse_thread
+	GuildID         string `json:"guildId,omitempty"`
+	Mode            string `json:"mode,omitempty"` // named_thread, shared_thread, reuse_thread, new_thread
 	Message         string `json:"message,omitempty"`
 	Attempt         int    `json:"attempt,omitempty"`
 	ErrorCode       string `json:"errorCode,omitempty"`
 	ErrorMessage    string `json:"errorMessage,omitempty"`
+
+	// Of requested: what makes it one, a hash of what it says, and when it was taken on first.
+	Key     string `json:"key,omitempty"`
+	Content string `json:"content,omitempty"`
+	Base    int64  `json:"base,omitempty"`
+	Again   bool   `json:"again,omitempty"` // it was counted before
+
+	ReuseKey string `json:"reuseKey,omitempty"` // of sent: under which its thread is kept
+	Forgets  string `json:"forgets,omitempty"`  // of requested and failed: the reuse key whose thread is no more
+	Anew     bool   `json:"anew,omitempty"`     // of failed: it is decided about again at once
+	Escalate bool   `json:"escalate,omitempty"` // of failed: a person is told
+
+	MessageID   string   `json:"messageId,omitempty"`  // of responded: the answer
+	MessageIDs  []string `json:"messageIds,omitempty"` // of sent
+	SentAt      int64    `json:"sentAt,omitempty"`
+	Tracked     bool     `json:"tracked,omitempty"` // of sent: an answer is waited for
+	RespondedAt int64    `json:"respondedAt,omitempty"`
+	Late        bool     `json:"late,omitempty"` // of responded: after the escalation
 }
 
 // Collab is the data of the collab types.
@@ -264,9 +287,14 @@ type Collab struct {
 	FromAgent string `json:"fromAgent"`
 	ToAgent   string `json:"toAgent"`
 	ThreadID  string `json:"threadId,omitempty"`
-	Attempt   int    `json:"attempt,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"` // of reminder.sent and escalated: which one, from 1
+	Of        int    `json:"of,omitempty"`
+	Minutes   int    `json:"minutes,omitempty"`   // without an answer
+	MessageID string `json:"messageId,omitempty"` // "" if it was not posted
+	Quiet     bool   `json:"quiet,omitempty"`     // it was not to be
+	ErrorCode string `json:"errorCode,omitempty"` // why it was not
 	Reason    string `json:"reason,omitempty"`
-	ResetAtMs int64  `json:"resetAtMs,omitempty"`
+	ResetAtMs int64  `json:"resetAtMs,omitempty"` // of rate_limited
 }
 
 // Delegation is the data of the delegation types, which lie in the stream of their task. A delegation keeps its id when it is tried again;

@@ -28,6 +28,8 @@ type DiscordInbound struct {
 	Answers bool `json:"answers,omitempty"`
 	// Observed are, of handled, the ids of the messages that the agent has observed before and is told of with this one.
 	Observed []string `json:"observed,omitempty"`
+	RunID    string   `json:"runId,omitempty"` // of handled: the run that was asked for
+	Hop      int      `json:"hop,omitempty"`   // of a message of an agent: how often what began it was passed on before
 
 	// What is kept of an observed message: at most 50 characters of its text, and what stands out in it.
 	Summary  string   `json:"summary,omitempty"`
@@ -37,18 +39,31 @@ type DiscordInbound struct {
 	CodeRefs []string `json:"codeRefs,omitempty"`
 }
 
-// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown.
+// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown: what became of a step of a delivery. They lie in
+// the stream of the work that it is.
 type DiscordOutbound struct {
 	Context
-	ChannelID string `json:"channelId"`
-	ThreadID  string `json:"threadId,omitempty"`
-	MessageID string `json:"messageId,omitempty"`
-	AccountID string `json:"accountId,omitempty"`
-	Nonce     string `json:"nonce,omitempty"`
-	Purpose   string `json:"purpose,omitempty"`
-	Attempt   int    `json:"attempt,omitempty"`
-	ErrorCode string `json:"errorCode,omitempty"`
-	Error     string `json:"error,omitempty"`
+	EffectID   string `json:"effectId,omitempty"`
+	ChannelID  string `json:"channelId"`
+	ThreadID   string `json:"threadId,omitempty"`
+	GuildID    string `json:"guildId,omitempty"`
+	MessageID  string `json:"messageId,omitempty"`
+	AccountID  string `json:"accountId,omitempty"`
+	Nonce      string `json:"nonce,omitempty"`
+	Purpose    string `json:"purpose,omitempty"`
+	Step       string `json:"step,omitempty"`  // open, post
+	Index      int    `json:"index,omitempty"` // of the message, from 0
+	Attempt    int    `json:"attempt,omitempty"`
+	RunID      string `json:"runId,omitempty"` // that has said it
+	CollabID   string `json:"collabId,omitempty"`
+	ApprovalID string `json:"approvalId,omitempty"`
+	System     bool   `json:"system,omitempty"` // openclawd says it by itself
+	Found      bool   `json:"found,omitempty"`  // of sent: it stood there already
+	ErrorClass string `json:"errorClass,omitempty"`
+	ErrorCode  string `json:"errorCode,omitempty"`
+	Error      string `json:"error,omitempty"`
+	Forgets    string `json:"forgets,omitempty"` // the reuse key whose thread is no more
+	Escalate   bool   `json:"escalate,omitempty"`
 }
 
 // IdentityBot is the data of the identity types.
@@ -65,7 +80,12 @@ type Thread struct {
 	ThreadID  string `json:"threadId"`
 	ChannelID string `json:"channelId,omitempty"`
 	Name      string `json:"name,omitempty"`
-	Kind      string `json:"kind,omitempty"` // collab, report
+	GuildID   string `json:"guildId,omitempty"`
+	Kind      string `json:"kind,omitempty"`     // collab, report
+	EffectID  string `json:"effectId,omitempty"` // of created: the delivery that has opened it
+	CollabID  string `json:"collabId,omitempty"` // likewise: the request that it was opened for
+	ReuseKey  string `json:"reuseKey,omitempty"` // likewise: under which it is kept
+	ReportOf  string `json:"reportOf,omitempty"` // likewise: the conversation between agents that it is about
 	FromAgent string `json:"fromAgent,omitempty"`
 	ToAgent   string `json:"toAgent,omitempty"`
 	Reason    string `json:"reason,omitempty"`  // of suspended: bot_rate, bot_turns

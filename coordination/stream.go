@@ -38,6 +38,15 @@ func TaskStream(taskID string) string { return hashedStream("task/", taskID) }
 // PlanStream is the stream of a plan: what an agent means to do for a task, and who has agreed to it.
 func PlanStream(planID string) string { return hashedStream("plan/", planID) }
 
+// DiscordStream is the stream of a message in Discord: what it was to each agent. It begins with the decision about it, of which there is one.
+func DiscordStream(messageID string) string { return hashedStream("discord/", messageID) }
+
+// ThreadStream is the stream of a thread in Discord, or of a channel: who takes part, and whether it is suspended.
+func ThreadStream(threadID string) string { return hashedStream("thread/", threadID) }
+
+// CollabStream is the stream of what one agent has asked another one in Discord.
+func CollabStream(collabID string) string { return hashedStream("collab/", collabID) }
+
 func hashedStream(family, id string) string {
 	if isStreamID(id) {
 		return family + id
