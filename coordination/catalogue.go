@@ -132,6 +132,11 @@ const (
 	TypeThreadReleased              = "thread.released"
 )
 
+// Telling people what they have asked to be told of. See package tools/notify.
+const (
+	TypeSinkAdvanced = "sink.advanced"
+)
+
 // The log about itself.
 const (
 	TypeConfigApplied              = "config.applied"
@@ -179,7 +184,7 @@ func Lookup(typ string) (info TypeInfo, ok bool) {
 // internalFamilies are facts that the system needs for itself.
 var internalFamilies = [...]string{
 	"session.", "run.", "discord.", "thread.", "identity.", "config.", "import.", "projection.", "work_session.", "file.",
-	"work.",
+	"work.", "sink.",
 }
 
 // Internal says whether events of a type, known or not, are the system's own book-keeping: produced here, they stay out
@@ -296,6 +301,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeThreadParticipantExpired, Role: RoleObservability, Doc: "an agent no longer takes part in a thread"},
 	{Type: TypeThreadSuspended, Role: RoleObservability, Doc: "bots talked too much in a thread and are held"},
 	{Type: TypeThreadReleased, Role: RoleObservability, Doc: "a suspended thread goes on"},
+	{Type: TypeSinkAdvanced, Role: RoleObservability, Doc: "people were told of what has happened up to a place in the log, or are going to be"},
 	{Type: TypeConfigApplied, Role: RoleObservability, Doc: "this configuration is in use from here on"},
 	{Type: TypeConfigPatched, Role: RoleObservability, Doc: "a client of the gateway changed the configuration's file"},
 	{Type: TypeImportRejected, Role: RoleObservability, Doc: "a line of an imported log could not be read"},

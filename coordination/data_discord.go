@@ -51,7 +51,7 @@ type DiscordOutbound struct {
 	AccountID  string `json:"accountId,omitempty"`
 	Nonce      string `json:"nonce,omitempty"`
 	Purpose    string `json:"purpose,omitempty"`
-	Step       string `json:"step,omitempty"`  // open, post
+	Step       string `json:"step,omitempty"`  // open, post, look
 	Index      int    `json:"index,omitempty"` // of the message, from 0
 	Attempt    int    `json:"attempt,omitempty"`
 	RunID      string `json:"runId,omitempty"` // that has said it
@@ -99,4 +99,15 @@ type ThreadParticipant struct {
 	AgentID   string `json:"agentId"`
 	BotUserID string `json:"botUserId,omitempty"`
 	Reason    string `json:"reason,omitempty"` // of registered: collaborate, mentioned, posted; of expired: silence
+}
+
+// SinkAdvanced is the data of sink.advanced: what tells people has read the log up to Seq, and what there was to tell is asked for. It is appended
+// with what it asks for.
+type SinkAdvanced struct {
+	Context
+	SinkID   string `json:"sinkId"`             // of gateway.conversationSinks; or approvals, escalations
+	Seq      int64  `json:"seq"`                // of the last event that was read
+	EffectID string `json:"effectId,omitempty"` // the work that was asked for with it
+	Subject  string `json:"subject,omitempty"`  // of escalations: what people were told of, so that they are not told again at once
+	Stopped  bool   `json:"stopped,omitempty"`  // nobody wants to be told any more: the next one begins anew
 }

@@ -47,6 +47,9 @@ func ThreadStream(threadID string) string { return hashedStream("thread/", threa
 // CollabStream is the stream of what one agent has asked another one in Discord.
 func CollabStream(collabID string) string { return hashedStream("collab/", collabID) }
 
+// SinkStream is the stream of what tells people of events: how far it has read the log.
+func SinkStream(sinkID string) string { return hashedStream("sink/", sinkID) }
+
 func hashedStream(family, id string) string {
 	if isStreamID(id) {
 		return family + id

@@ -5,7 +5,7 @@
 // Decide looks at things in one order, and what it finds first is what it says:
 //
 //	the request itself, the agent asking itself, the policy between agents, the bots of the two, the channel, whether this was asked before,
-//	how often the two have asked each other, and then where it goes
+//	how often it was passed on, how often the two have asked each other, and then where it goes
 //
 // A request goes to the thread that is named, else to the one that the two are in already (as a plain message), else to one that was opened for
 // the same two, in the same direction and about the same topic, not long ago, else to a new one. A channel that is named and not allowed is
@@ -28,6 +28,7 @@ type Policy struct {
 	PairLimit       int           // requests between two agents, in both directions, within PairWindow
 	PairWindow      time.Duration // an hour at most
 	DefaultAccount  string        // whose bot speaks where nothing else says which; ""
+	MaxHops         int           // how often something may be passed on between agents; 0 is any number of times
 }
 
 // DefaultPolicy is what holds where nothing is configured.
@@ -47,14 +48,14 @@ const (
 
 // Request is what an agent asks for. Only From, Target and Message have to be there.
 type Request struct {
-	From       string // agent
-	Target     string // an agent's id, or the id of an account, or a mention of a bot
-	Message    string
-	ThreadID   string
-	ChannelID  string
-	ThreadName string // also the topic
-	AccountID  string // whose bot speaks
-	Key        string // the same one for the same request; "" is made of what it says
+	From       string `json:"from"`   // agent
+	Target     string `json:"target"` // an agent's id, or the id of an account, or a mention of a bot
+	Message    string `json:"message"`
+	ThreadID   string `json:"threadId,omitempty"`
+	ChannelID  string `json:"channelId,omitempty"`
+	ThreadName string `json:"threadName,omitempty"` // also the topic
+	AccountID  string `json:"accountId,omitempty"`  // whose bot speaks
+	Key        string `json:"key,omitempty"`        // the same one for the same request; "" is made of what it says
 }
 
 // Agent is one that is configured.
@@ -73,10 +74,12 @@ type Bot struct {
 
 // Session is that of the agent who asks.
 type Session struct {
-	Key       string
-	AccountID string   // in Discord; "" elsewhere
-	ChannelID string   // the channel or thread; "" elsewhere
-	Together  []string // agents that take part, where it is a thread
+	Key       string   `json:"key"`
+	RunID     string   `json:"runId,omitempty"`     // in which it asks; "" outside of runs
+	Hop       int      `json:"hop,omitempty"`       // how often what began the run was passed on between agents
+	AccountID string   `json:"accountId,omitempty"` // in Discord; "" elsewhere
+	ChannelID string   `json:"channelId,omitempty"` // the channel or thread; "" elsewhere
+	Together  []string `json:"together,omitempty"`  // agents that take part, where it is a thread
 }
 
 // Kind is what a place in Discord is.
@@ -120,6 +123,11 @@ type Situation struct {
 	// exist.
 	Places []Place
 	State  State
+}
+
+// Parties are the ids of the agents that a request is of and to, whatever it calls them.
+func (s *Situation) Parties(r Request) (from, target string) {
+	return s.agent(r.From).ID, s.agent(r.Target).ID
 }
 
 // Look is the ids that Places has to know about for a request, none of them twice.

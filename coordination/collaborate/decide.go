@@ -39,13 +39,16 @@ func Decide(s *Situation, r Request, now int64) (*Plan, *Refusal) {
 		return nil, no
 	}
 	p := &Plan{From: from.ID, Target: target.ID, FromName: from.name(), TargetName: target.name(), AccountID: speaker.AccountID, BotID: speaker.UserID,
-		TargetBotID: targetBot.UserID, Original: Original(r.Message), Base: now}
+		TargetBotID: targetBot.UserID, Original: Original(r.Message), Base: now, SessionKey: s.Session.Key, RunID: s.Session.RunID, Hop: s.Session.Hop + 1}
 	p.identify(&r, at)
 	switch done, no := s.before(p, now); {
 	case no != nil:
 		return nil, no
 	case done:
 		return p, nil
+	}
+	if no := s.tooFar(p); no != nil {
+		return nil, no
 	}
 	if no := s.pairLimit(p, now); no != nil && !p.Again {
 		return nil, no
@@ -99,6 +102,16 @@ func (s *Situation) before(p *Plan, now int64) (done bool, no *Refusal) {
 	}
 	p.Earlier = &e
 	return true, nil
+}
+
+// tooFar refuses what was passed on between agents too often.
+func (s *Situation) tooFar(p *Plan) *Refusal {
+	if s.Policy.MaxHops <= 0 || p.Hop <= s.Policy.MaxHops {
+		return nil
+	}
+	return &Refusal{Reason: CodeHops, Field: "targetAgent", Value: p.Target,
+		Text: fmt.Sprintf("this was passed on between agents %d times, at most %d are allowed", p.Hop, s.Policy.MaxHops),
+		Mend: "answer yourself, or tell a person"}
 }
 
 // pairLimit refuses what is more than two agents may ask each other, counted in both directions.

@@ -116,11 +116,28 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
+// What was passed on between agents too often is not passed on once more; the request says how often it was.
+func TestHops(t *testing.T) {
+	t.Parallel()
+	w := begins(t)
+	w.s.Policy.MaxHops = 3
+	w.s.Session.Hop, w.s.Session.Key, w.s.Session.RunID = 2, "agent:ruda:main", "run-1"
+	p := w.decides(toEden("m"))
+	d := p.Requested(coordination.Context{}, "c").Data.(collaborate.Requested)
+	if p.Hop != 3 || d.Hop == nil || *d.Hop != 3 || d.SessionKey != "agent:ruda:main" || d.RunID != "run-1" {
+		t.Errorf("the plan has hop %d, the event says %+v; want hop 3, the session and the run", p.Hop, d)
+	}
+	w.s.Session.Hop = 3
+	w.refuses(toEden("n"), collaborate.CodeHops, "targetAgent")
+	w.s.Policy.MaxHops = 0
+	w.decides(toEden("n"))
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	w := begins(t)
 	p := w.decides(collaborate.Request{From: "ruda", Target: "eden", Message: " 코드 리뷰 해줘. <@13> 도 <@99> 도 봐줘 @everyone\n", ThreadName: "인증 모듈\n코드 리뷰"})
-	equal(t, "the plan", *p, collaborate.Plan{From: "ruda", Target: "eden", FromName: "루다", TargetName: "이든", AccountID: "default", BotID: "11", TargetBotID: "12",
+	equal(t, "the plan", *p, collaborate.Plan{From: "ruda", Target: "eden", FromName: "루다", TargetName: "이든", AccountID: "default", BotID: "11", TargetBotID: "12", Hop: 1,
 		Route: collaborate.RouteNew, ThreadName: "[협업] 루다 → 이든 · 인증 모듈 코드 리뷰", ChannelID: lobby, GuildID: guild,
 		Messages: []string{"<@12>\n\n코드 리뷰 해줘. <@13> 도 <@99> 도 봐줘 @everyone"}, Notify: []string{"12", "13"}, Participants: []string{"11", "12"}, Tracked: true,
 		Original: "코드 리뷰 해줘. <@13> 도 <@99> 도 봐줘 @everyone", Key: p.Key, Content: p.Content, Base: begin, ReuseKey: "ruda:eden:인증 모듈 코드 리뷰"})

@@ -20,7 +20,11 @@ type Requested struct {
 	TargetAgent string `json:"toAgent"`
 	Route       Route  `json:"mode"`
 	ThreadID    string `json:"threadId,omitempty"`
+	ThreadName  string `json:"threadName,omitempty"` // also of one that is going to be opened
 	ChannelID   string `json:"parentChannelId,omitempty"`
+	GuildID     string `json:"guildId,omitempty"`
+	SessionKey  string `json:"sessionKey,omitempty"` // the session that has asked
+	RunID       string `json:"runId,omitempty"`      // the run in it
 	Original    string `json:"message,omitempty"`
 	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread is no more
 	Again       bool   `json:"again,omitempty"`   // it was counted before
@@ -44,6 +48,7 @@ type Sent struct {
 	ThreadID    string   `json:"threadId"`
 	ThreadName  string   `json:"threadName,omitempty"`
 	ChannelID   string   `json:"parentChannelId,omitempty"`
+	GuildID     string   `json:"guildId,omitempty"`
 	FromAgent   string   `json:"fromAgent"`
 	FromAccount string   `json:"fromAccountId"`
 	TargetAgent string   `json:"toAgent"`
@@ -57,12 +62,15 @@ type Sent struct {
 // Failed is of a2a.collaborate.failed and of discord.delivery_unknown. After the latter nobody knows whether the request stands there.
 type Failed struct {
 	coordination.Context
-	RequestID string `json:"collabId"`
-	ThreadID  string `json:"threadId,omitempty"`
-	Code      string `json:"errorCode"`
-	Forgets   string `json:"forgets,omitempty"` // the reuse key whose thread is no more
-	Escalate  bool   `json:"escalate,omitempty"`
-	Anew      bool   `json:"anew,omitempty"` // the request is decided about again at once
+	RequestID   string `json:"collabId"`
+	FromAgent   string `json:"fromAgent,omitempty"`
+	TargetAgent string `json:"toAgent,omitempty"`
+	ThreadID    string `json:"threadId,omitempty"`
+	Code        string `json:"errorCode"`
+	Text        string `json:"errorMessage,omitempty"`
+	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread is no more
+	Escalate    bool   `json:"escalate,omitempty"`
+	Anew        bool   `json:"anew,omitempty"` // the request is decided about again at once
 }
 
 // Limited is of collab.rate_limited.
@@ -76,7 +84,9 @@ type Limited struct {
 // Requested is the event that the request is taken on. It is appended before anything is done.
 func (p *Plan) Requested(c coordination.Context, requestID string) Event {
 	d := Requested{Context: within(c), RequestID: requestID, Key: p.Key, Content: p.Content, Base: p.Base, FromAgent: p.From, TargetAgent: p.Target,
-		Route: p.Route, ThreadID: p.ThreadID, ChannelID: p.ChannelID, Original: p.Original, Again: p.Again}
+		Route: p.Route, ThreadID: p.ThreadID, ThreadName: p.ThreadName, ChannelID: p.ChannelID, GuildID: p.GuildID, SessionKey: p.SessionKey,
+		RunID: p.RunID, Original: p.Original, Again: p.Again}
+	d.Hop = &p.Hop
 	if p.Forget {
 		d.Forgets = p.ReuseKey
 	}
@@ -91,7 +101,7 @@ func (p *Plan) Opened(requestID, threadID string) Event {
 // Sent is the event that all messages stand in the thread. sentAt is ms since 1970.
 func (p *Plan) Sent(c coordination.Context, requestID, threadID string, messageIDs []string, sentAt int64) Event {
 	return Event{coordination.TypeA2ACollaborateSent, p.From, Sent{Context: within(c), RequestID: requestID, ReuseKey: p.ReuseKey, ThreadID: threadID,
-		ThreadName: p.ThreadName, ChannelID: p.ChannelID, FromAgent: p.From, FromAccount: p.AccountID, TargetAgent: p.Target,
+		ThreadName: p.ThreadName, ChannelID: p.ChannelID, GuildID: p.GuildID, FromAgent: p.From, FromAccount: p.AccountID, TargetAgent: p.Target,
 		TargetBot: p.TargetBotID, MessageIDs: messageIDs, Original: p.Original, SentAt: sentAt, Tracked: p.Tracked}}
 }
 
@@ -101,7 +111,8 @@ func (p *Plan) Failed(c coordination.Context, requestID, threadID string, n Next
 	if n.Unknown {
 		typ = coordination.TypeDiscordDeliveryUnknown
 	}
-	d := Failed{Context: within(c), RequestID: requestID, ThreadID: threadID, Code: n.Code, Escalate: n.Escalate, Anew: n.Anew}
+	d := Failed{Context: within(c), RequestID: requestID, FromAgent: p.From, TargetAgent: p.Target, ThreadID: threadID, Code: n.Code,
+		Text: coordination.Head(coordination.Mask(n.Text), MaxOriginal), Escalate: n.Escalate, Anew: n.Anew}
 	if n.Forget {
 		d.Forgets = p.ReuseKey
 	}

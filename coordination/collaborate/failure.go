@@ -138,6 +138,7 @@ type Next struct {
 	Anew bool
 
 	Code     string // of what is given up
+	Text     string // what is so, in a sentence: added by whoever has heard of the failure
 	Unknown  bool   // nobody knows whether it was done; it is never tried again
 	Escalate bool
 	Forget   bool

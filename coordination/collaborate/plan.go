@@ -23,33 +23,39 @@ const (
 // Plan is what is done. It is carried out in the order of its fields: the thread is opened, the messages are posted, the bots are registered.
 type Plan struct {
 	// Earlier is what has become of the same request before. Nothing is done then, and the rest says only who is meant.
-	Earlier *Earlier
+	Earlier *Earlier `json:"-"`
 
-	From, Target         string // agents' ids
-	FromName, TargetName string
-	AccountID            string // whose bot speaks
-	BotID, TargetBotID   string // user ids
+	From        string `json:"from"`   // agents' ids
+	Target      string `json:"target"` //
+	FromName    string `json:"fromName"`
+	TargetName  string `json:"targetName"`
+	AccountID   string `json:"accountId"` // whose bot speaks
+	BotID       string `json:"botId"`     // user ids
+	TargetBotID string `json:"targetBotId"`
+	SessionKey  string `json:"sessionKey,omitempty"` // that asks
+	RunID       string `json:"runId,omitempty"`      // in which it asks; "" outside of runs
+	Hop         int    `json:"hop"`                  // how often it was passed on between agents, this time included
 
-	Route      Route
-	ThreadID   string // "" if it is to be opened
-	ThreadName string
-	ChannelID  string // of the thread
-	GuildID    string
-	Starter    bool // the channel is a forum: the thread is opened with the first message
+	Route      Route  `json:"route"`
+	ThreadID   string `json:"threadId,omitempty"` // "" if it is to be opened
+	ThreadName string `json:"threadName,omitempty"`
+	ChannelID  string `json:"channelId,omitempty"` // of the thread
+	GuildID    string `json:"guildId,omitempty"`
+	Starter    bool   `json:"starter,omitempty"` // the channel is a forum: the thread is opened with the first message
 
-	Messages []string // in order; the first one mentions the target, but for RouteShared
-	Notify   []string // user ids that are notified; nobody else is, whatever the text says
+	Messages []string `json:"-"` // in order; the first one mentions the target, but for RouteShared
+	Notify   []string `json:"-"` // user ids that are notified; nobody else is, whatever the text says
 
-	Participants []string // user ids of the bots that take part in the thread from now on
-	Tracked      bool     // an answer is waited for
+	Participants []string `json:"participants,omitempty"` // user ids of the bots that take part in the thread from now on
+	Tracked      bool     `json:"tracked,omitempty"`      // an answer is waited for
 
-	Original string // what was asked, without secrets, cut
-	Key      string // of the request
-	Content  string // the hash of what it says
-	Base     int64  // when it was taken on first, ms since 1970: its nonces follow from it
-	ReuseKey string // under which the thread is kept; "" for one that is named or shared
-	Forget   bool   // what was kept under ReuseKey is no more
-	Again    bool   // it is decided anew, see Next.Anew, and counts for the pair already
+	Original string `json:"original"`           // what was asked, without secrets, cut
+	Key      string `json:"key"`                // of the request
+	Content  string `json:"content"`            // the hash of what it says
+	Base     int64  `json:"base"`               // when it was taken on first, ms since 1970: its nonces follow from it
+	ReuseKey string `json:"reuseKey,omitempty"` // under which the thread is kept; "" for one that is named or shared
+	Forget   bool   `json:"forget,omitempty"`   // what was kept under ReuseKey is no more
+	Again    bool   `json:"again,omitempty"`    // it is decided anew, see Next.Anew, and counts for the pair already
 }
 
 // Nonce is what Discord knows a message by, so that it is not posted twice: the i-th of the plan, in the thread. It is the same one whenever the

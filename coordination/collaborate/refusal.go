@@ -19,6 +19,13 @@ func (r *Refusal) Error() string { return r.Text }
 func (r *Refusal) Code() string  { return r.Reason }
 func (r *Refusal) Hint() string  { return r.Mend }
 
+// Refused is the event of every other code but CodeInvalid and CodeConflict, which are about words alone. from is the agent who asks, target whom
+// it has named.
+func (r *Refusal) Refused(c coordination.Context, requestID, from, target string) Event {
+	return Event{coordination.TypeA2ACollaborateFailed, from, Failed{Context: within(c), RequestID: requestID, FromAgent: from,
+		TargetAgent: coordination.Head(coordination.Mask(target), MaxID), Code: r.Reason, Text: coordination.Head(coordination.Mask(r.Text), MaxOriginal)}}
+}
+
 // Limited is the event of CodePairLimit.
 func (r *Refusal) Limited(c coordination.Context) Event {
 	return Event{coordination.TypeCollabRateLimited, r.From, Limited{within(c), r.From, r.Target, r.ResetAt}}
@@ -36,5 +43,6 @@ const (
 	CodeNotFound  = "not_found"            // no such channel or thread
 	CodeLocked    = "thread_locked"        // nobody can write there
 	CodeConflict  = "idempotency_conflict" // another request has this key
+	CodeHops      = "hop_limit"            // it was passed on between agents too often
 	CodePairLimit = "pair_rate_limited"
 )

@@ -107,7 +107,7 @@ func (s *State) fold(typ string, data []byte, ts int64) (bool, error) {
 }
 
 func (s *State) requested(d Requested, ts int64) bool {
-	if d.RequestID == "" || s.Requests[d.Key].RequestID == d.RequestID {
+	if e := s.Requests[d.Key]; d.RequestID == "" || e.RequestID == d.RequestID && !e.Anew {
 		return false
 	}
 	s.Requests[d.Key] = Earlier{RequestID: d.RequestID, Content: d.Content, At: ts, Base: d.Base, Status: StatusAccepted, ThreadID: d.ThreadID,

@@ -7,7 +7,12 @@
 package delivery
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strconv"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
@@ -29,6 +34,7 @@ const (
 	Report   = "report"   // of a sink
 	Approval = "approval" // a person is asked to agree
 	Notice   = "notice"   // openclawd says something itself, e.g. that a run has failed
+	Send     = "send"     // what a client of the gateway has posted
 )
 
 // Delivery is what has to be posted.
@@ -95,11 +101,58 @@ type Outcome struct {
 }
 
 // Work is the work that a delivery is, in the order of its place: what is scheduled for one thread, or channel, goes out in order. dueAt is ms
-// since 1970, 0 for at once. The effect's id makes it one, and is what its nonces follow from.
+// since 1970, 0 for at once. The effect's id makes it one, and is what its nonces follow from. What looks like a secret in a message is masked. The
+// error is a *Refusal.
 func (d *Delivery) Work(effectID string, dueAt int64) (coordination.WorkScheduled, error) {
-	panic("stub")
+	if effectID == "" {
+		return coordination.WorkScheduled{}, &Refusal{Field: "effectId", Mend: "name the delivery: it is posted once for each name"}
+	}
+	masked := *d
+	masked.Messages = make([]string, len(d.Messages))
+	for i, m := range d.Messages {
+		masked.Messages[i] = coordination.Mask(m)
+	}
+	if err := masked.check(); err != nil {
+		return coordination.WorkScheduled{}, err
+	}
+	payload, err := json.Marshal(&masked)
+	if err != nil {
+		return coordination.WorkScheduled{}, fmt.Errorf("write delivery %s: %w", effectID, err)
+	}
+	if len(payload) > maxPayload {
+		return coordination.WorkScheduled{}, &Refusal{Field: "messages", Value: strconv.Itoa(len(payload)) + " bytes", Mend: "post less at once: 1 MiB in all"}
+	}
+	c := d.Context
+	c.EventRole = coordination.RoleObservability
+	return coordination.WorkScheduled{Context: c, EffectID: effectID, Kind: Kind, Key: d.key(effectID), Pool: Pool, Owner: d.AgentID, DueAtMs: dueAt,
+		Payload: payload}, nil
 }
+
+// key is what orders deliveries: their place, or the thread that they open.
+func (d *Delivery) key(effectID string) string {
+	if d.Open != nil {
+		return "discord/open/" + d.ChannelID + "/" + cmp.Or(d.Open.ReuseKey, effectID)
+	}
+	return "discord/" + cmp.Or(d.ThreadID, d.ChannelID)
+}
+
+// Beginnings of nonces. response.SystemNonce knows the first one.
+const (
+	systemNonce = "sys"
+	plainNonce  = "d"
+	nonceLength = 25
+)
 
 // Nonce is what Discord knows the i-th message by, in the place where it is posted: the same one whenever it is tried. Those of System are known to
 // coordination/response.SystemNonce. 25 characters.
-func (d *Delivery) Nonce(effectID, place string, i int) string { panic("stub") }
+func (d *Delivery) Nonce(effectID, place string, i int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", effectID, place, i))
+	nonce := plainNonce
+	if d.System {
+		nonce = systemNonce
+	}
+	return (nonce + hex.EncodeToString(sum[:]))[:nonceLength]
+}
+
+// Place is where the messages are posted: the thread, else the channel. opened is the thread that was opened, if there is one to open.
+func (d *Delivery) Place(opened string) string { return cmp.Or(opened, d.ThreadID, d.ChannelID) }

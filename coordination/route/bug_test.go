@@ -144,3 +144,16 @@ func TestBug46_WhatIsHeldIsRecorded(t *testing.T) {
 		t.Errorf("eden is told of %d messages", len(v.Observed))
 	}
 }
+
+// An agent that may not have another one run mentioned it, and it ran, and took part from then on.
+func TestBug47_MentionsHeedThePolicy(t *testing.T) {
+	t.Parallel()
+	w := discord(t)
+	onlySeum(w, nil)
+	w.want(w.says("ruda", thread, "@eden 봐줘"), "dropped:own_message observer:a2a_not_allowed observer:other_mentioned")
+	if w.participants() != "ruda" {
+		t.Errorf("participants are %q, want ruda alone, who has written", w.participants())
+	}
+	w.want(w.says("human", thread, "@eden 봐줘"), "eden=mentioned observer:other_mentioned")
+	w.want(w.says("ruda", thread, "@eden 이것도"), "eden=mentioned dropped:own_message observer:other_mentioned")
+}

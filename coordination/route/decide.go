@@ -59,7 +59,7 @@ func newCase(s *Situation) *deliberation {
 	c := &deliberation{s: s, m: &s.Message, text: spoken(s.Message.Text), handlers: map[string]Reason{}, held: map[string]Reason{}}
 	c.mentions = mentionedUsers(c.text)
 	c.team = newTeam(s.Bots, c.m, c.mentions)
-	c.d = Decision{at: s.Message, Author: c.team.agents[c.m.Author.ID]}
+	c.d = Decision{at: s.Message, hop: s.Hop, Author: c.team.agents[c.m.Author.ID]}
 	c.d.sender = coordination.Head(cmp.Or(c.m.Author.Name, c.m.Author.ID), maxName)
 	if c.d.Author != "" {
 		c.d.sender = c.team.name(c.d.Author)
@@ -205,8 +205,10 @@ func (c *deliberation) callOwner() {
 	c.handlers[agent] = ownership(tier)
 }
 
-// guard holds what bots write where they talk too much. What openclawd posts itself is not counted, but held like the rest.
+// guard holds what bots write where they talk too much. What openclawd posts itself is not counted, but held like the rest. A request that was let
+// counts for its pair, and is not held for that: whoever has asked was told that it is on its way.
 func (c *deliberation) guard() {
+	c.refuseAgents()
 	talk, over := c.s.Guard.Talk(c.m.Place(), c.m.At)
 	c.d.Release = over
 	switch {
@@ -226,9 +228,27 @@ func (c *deliberation) guard() {
 		return
 	}
 	c.d.Turn = BotTurn
+	if most := c.s.Policy.MaxHops; most > 0 && c.s.Hop > most && c.d.Author != "" {
+		c.holdAll(HopLimit)
+		return
+	}
 	for agent := range c.handlers {
-		if c.d.Author != "" && c.s.Guard.pairSpent(&c.s.Policy.Guard, c.d.Author, agent, c.m.At) {
+		if c.d.Author != "" && !c.m.Request && c.s.Guard.pairSpent(&c.s.Policy.Guard, c.d.Author, agent, c.m.At) {
 			c.held[agent] = PairLimited
+			delete(c.handlers, agent)
+		}
+	}
+}
+
+// refuseAgents holds what an agent says from those that it mentions and may not have run.
+func (c *deliberation) refuseAgents() {
+	if c.d.Author == "" || c.m.System || c.s.Policy.Allowed == nil {
+		return
+	}
+	present := c.s.Participants.Of(c.m.ThreadID, c.m.At, c.s.Policy.ParticipantTTL)
+	for agent, reason := range c.handlers {
+		if reason == ByMention && !slices.Contains(present, agent) && !c.s.Policy.Allowed(c.d.Author, agent) {
+			c.held[agent] = AgentNotAllowed
 			delete(c.handlers, agent)
 		}
 	}
@@ -303,7 +323,7 @@ func (c *deliberation) enrol() {
 	for _, b := range c.team.seeing {
 		e := Enrolment{Agent: b.Agent, BotUserID: b.UserID}
 		switch {
-		case slices.Contains(present, b.Agent):
+		case slices.Contains(present, b.Agent), c.held[b.Agent] == AgentNotAllowed:
 			continue
 		case slices.Contains(c.d.Mentioned, b.Agent):
 			e.Reason = EnrolMentioned

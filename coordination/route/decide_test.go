@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
 
@@ -71,6 +72,25 @@ func TestDecide(t *testing.T) {
 		{"a reminder", "ruda", thread, "[리마인더] @eden 위 요청 확인 부탁해요.", system, "eden=mentioned dropped:own_message observer:other_mentioned"},
 		{"an escalation", "ruda", thread, "⚠️ @human 이든이 15분째 무응답입니다. 확인 필요.", system, "dropped:own_message observer:system_text"},
 		{"openclawd in a channel", "ruda", channel, "다시 시작했습니다", system, "dropped:own_message observer:system_text"},
+
+		{"a chain as long as it may be", "ruda", thread, "@eden", hops(20), "eden=mentioned dropped:own_message observer:other_mentioned"},
+		{"a chain that is too long", "ruda", thread, "@eden", hops(21), "dropped:own_message observer:hop_limit observer:other_mentioned"},
+		{"a chain without bound", "ruda", thread, "@eden", func(w *world, m *route.Message) {
+			hops(1000)(w, m)
+			w.s.Policy.MaxHops = 0
+		}, "eden=mentioned dropped:own_message observer:other_mentioned"},
+		{"an agent that may not", "ruda", channel, "@eden @seum", onlySeum, "seum=mentioned dropped:own_message observer:a2a_not_allowed observer:other_mentioned"},
+		{"nor in a thread", "ruda", thread, "@eden @seum", onlySeum, "seum=mentioned dropped:own_message observer:a2a_not_allowed observer:other_mentioned"},
+		{"a person may", "human", channel, "@eden", onlySeum, "eden=mentioned observer:other_mentioned"},
+		{"who takes part was let in", "ruda", thread, "@eden", func(w *world, m *route.Message) {
+			enrolled(w, m)
+			onlySeum(w, m)
+		}, "eden=mentioned dropped:own_message observer:other_mentioned"},
+		{"a reminder of an agent that may not", "ruda", thread, "@eden", func(w *world, m *route.Message) {
+			onlySeum(w, m)
+			m.System = true
+		}, "eden=mentioned dropped:own_message observer:other_mentioned"},
+		{"people begin a chain", "human", thread, "@eden", hops(21), "eden=mentioned observer:other_mentioned"},
 
 		{"no author", "nobody", channel, "@eden", nil, "dropped:author_missing"},
 		{"channels are off", "human", channel, "@eden", func(w *world, _ *route.Message) {
@@ -160,6 +180,16 @@ func enrolled(w *world, _ *route.Message) { w.collaborates("ruda", "eden") }
 func system(w *world, m *route.Message) {
 	enrolled(w, m)
 	m.System = true
+}
+
+// onlySeum is the only agent that others may have run.
+func onlySeum(w *world, _ *route.Message) {
+	w.s.Policy.Allowed = func(_, to string) bool { return to == "seum" }
+}
+
+// hops is a message that so much came before.
+func hops(n int) func(*world, *route.Message) {
+	return func(w *world, _ *route.Message) { w.s.Hop, w.s.Policy.MaxHops = n, 20 }
 }
 
 func restricted(w *world, _ *route.Message) {
@@ -279,5 +309,66 @@ func TestEditsAndDuplicates(t *testing.T) {
 	again := w.hears(m)
 	if short(before) != short(again) || !again.Again || len(w.events) != 0 || len(again.Enrol) != 0 {
 		t.Errorf("%s is %s when it is edited, with %d events", short(before), short(again), len(w.events))
+	}
+}
+
+// A message that no agent's bot sees, and one that could not be decided about, are in the log with their reasons, and are not decided about again.
+func TestWhatConcernsNobodyIsTold(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, reason string
+		events       func(w *world, m route.Message) []route.Event
+	}{
+		{"no bot", "no_bot", func(w *world, m route.Message) []route.Event {
+			w.s.Bots = nil
+			d := w.hears(m)
+			return d.Events()
+		}},
+		{"undecided", "internal_error", func(w *world, m route.Message) []route.Event {
+			events := route.Undecided(&m)
+			w.fold(events[0])
+			return events
+		}},
+	} {
+		w := discord(t)
+		m := w.message("human", thread, "@eden")
+		events := tt.events(w, m)
+		if len(events) != 1 {
+			t.Fatalf("%s: %d events, want one", tt.name, len(events))
+		}
+		d, ok := inbound(events[0])
+		if !ok || events[0].Type != coordination.TypeDiscordInboundDropped || events[0].AgentID != "" || d.Reason != tt.reason || d.MessageID != m.ID ||
+			d.AuthorName != "human" || len(d.Agents) != 0 || events[0].At != m.At {
+			t.Errorf("%s: %+v, want %s without agents", tt.name, events[0], tt.reason)
+		}
+		w.s.Bots = team()
+		if d := w.hears(m); !d.Again || len(w.events) != 0 {
+			t.Errorf("%s: it is decided about again: %s", tt.name, short(d))
+		}
+	}
+}
+
+// What the chain is at, and which run was asked for, stands in the event.
+func TestEventsTellOfRunAndHop(t *testing.T) {
+	t.Parallel()
+	w := discord(t)
+	s := w.s
+	s.Message, s.Hop = w.message("ruda", thread, "@eden"), 3
+	d := route.Decide(&s)
+	for i := range d.Verdicts {
+		d.Verdicts[i].RunID = "run-" + d.Verdicts[i].Agent
+	}
+	for _, e := range d.Events() {
+		data, ok := inbound(e)
+		if !ok {
+			continue
+		}
+		want := ""
+		if e.Type == coordination.TypeDiscordInboundHandled {
+			want = "run-eden"
+		}
+		if data.Hop != 3 || data.RunID != want {
+			t.Errorf("%s of %s has hop %d and run %q, want 3 and %q", e.Type, e.AgentID, data.Hop, data.RunID, want)
+		}
 	}
 }

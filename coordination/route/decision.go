@@ -40,6 +40,8 @@ const (
 	SystemText      Reason = "system_text"      // what openclawd posts itself calls only whom it mentions
 	Suspended       Reason = "thread_suspended" // bots talk too much here
 	PairLimited     Reason = "pair_limited"     // the author and this agent talk too much
+	HopLimit        Reason = "hop_limit"        // agents have caused each other to write too often in a row
+	AgentNotAllowed Reason = "a2a_not_allowed"  // the author is an agent that may not have this one run
 )
 
 // Reasons of dropped messages.
@@ -58,6 +60,8 @@ const (
 	ForeignBot        Reason = "foreign_bot" // of observers too, where the policy says so
 	AuthorNotAllowed  Reason = "author_not_allowed"
 	OwnMessage        Reason = "own_message" // the agent has written it: it is no news
+	NoBot             Reason = "no_bot"      // no bot that speaks for an agent sees it
+	InternalError     Reason = "internal_error"
 )
 
 // Verdict is what a message is to one agent.
@@ -70,6 +74,7 @@ type Verdict struct {
 	Order     Order
 	Hints     []string // of handlers: what the model is told besides the message, each a line
 	Observed  []Record // of handlers: what the agent has observed here and is told of now, the oldest first
+	RunID     string   // of handlers: the run that is asked for; whoever asks for it fills it in
 }
 
 // Turn is what a message is to the loop guard.
@@ -141,6 +146,7 @@ type Decision struct {
 	Again bool
 
 	at     Message
+	hop    int
 	sender string // how the author is called
 }
 

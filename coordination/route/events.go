@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -22,7 +23,8 @@ const maxText = 4000
 const maxName = 100
 
 // Events are what is appended because of the decision, in this order: to be folded by Attendance, Guard, History and Ledger. There are none for a
-// message that was decided about before. What the message is to the agent that has written it is told only where no other agent sees it.
+// message that was decided about before. What the message is to the agent that has written it is told only where no other agent sees it. A message
+// that no agent's bot sees is told of, too.
 func (d *Decision) Events() (events []Event) {
 	if d.Again {
 		return nil
@@ -60,6 +62,7 @@ func (d *Decision) inbound() (events []Event) {
 			continue
 		}
 		data := d.data(v)
+		data.RunID = v.RunID
 		data.Order, data.AccountID, data.Text = string(v.Order), v.AccountID, coordination.Head(coordination.Mask(d.at.Text), maxText)
 		for j := range v.Observed {
 			data.Observed = append(data.Observed, v.Observed[j].MessageID)
@@ -89,7 +92,16 @@ func (d *Decision) inbound() (events []Event) {
 			events[n].AgentID = ""
 		}
 	}
+	if len(d.Verdicts) == 0 {
+		events = append(events, d.others(&Verdict{Mode: Dropped, Reason: NoBot}))
+	}
 	return events
+}
+
+// Undecided is what is appended for a message that could not be decided about, and concerns nobody therefore.
+func Undecided(m *Message) []Event {
+	d := Decision{at: *m, sender: coordination.Head(cmp.Or(m.Author.Name, m.Author.ID), maxName)}
+	return []Event{d.others(&Verdict{Mode: Dropped, Reason: InternalError})}
 }
 
 // others is the event of who does not handle the message.
@@ -107,7 +119,7 @@ func (d *Decision) data(v *Verdict) coordination.DiscordInbound {
 	m := &d.at
 	return coordination.DiscordInbound{
 		Context: ours(), MessageID: m.ID, ChannelID: m.ChannelID, ThreadID: m.ThreadID, GuildID: m.GuildID, AuthorID: m.Author.ID, AuthorAgent: d.Author,
-		AuthorName: d.sender, Decision: string(v.Mode), Reason: string(v.Reason), MentionedAgents: d.Mentioned, System: m.System,
+		AuthorName: d.sender, Decision: string(v.Mode), Reason: string(v.Reason), MentionedAgents: d.Mentioned, System: m.System, Hop: d.hop,
 	}
 }
 

@@ -40,6 +40,19 @@ func TestInvariant38_PairsAreLimitedExactlyAtTheThreshold(t *testing.T) {
 	w.want(w.says("eden", channel, "@ruda"), "dropped:own_message observer:other_mentioned observer:pair_limited")
 }
 
+// A request that was let counts for its pair, and is never held for it: the limit of requests has let it by.
+func TestInvariant38_RequestsCountAndAreNotHeld(t *testing.T) {
+	t.Parallel()
+	w := discord(t)
+	w.s.Policy.Guard.Place.Max, w.s.Policy.Guard.Turns = 100, 100
+	for i := range 10 {
+		m := w.after(time.Second).message("ruda", fmt.Sprint(thread, i), "@eden 이건?")
+		m.Request = true
+		w.want(w.hears(m), "eden=mentioned dropped:own_message observer:other_mentioned")
+	}
+	w.want(w.after(time.Second).says("eden", channel, "@ruda 이건?"), "dropped:own_message observer:other_mentioned observer:pair_limited")
+}
+
 func TestInvariant38_OwnLimitsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	own, other := route.Limit{Max: 2, Span: time.Minute}, route.Limit{Max: 9, Span: time.Hour}

@@ -16,7 +16,8 @@
 //	channel                        the agent that is bound to it, else the default agent; what another agent says there calls nobody
 //	direct message                 the agent that it is bound to, else that of the bot
 //
-// and then the loop guard, which turns handlers of what bots write into observers. A mention counts where the text really mentions somebody: not in
+// and then the loop guard, which turns handlers of what bots write into observers; so does the bound of a chain of agents that cause each other to
+// write. A mention counts where the text really mentions somebody: not in
 // code, not in what is quoted, and what a message replies to calls nobody.
 //
 // Decision.Events is what is appended, in one transaction with the runs that follow from it. Participants, Guard, History and Ledger fold those
@@ -45,6 +46,8 @@ type Message struct {
 
 	Notice bool // Discord says it, of somebody who joins, a pin, a thread
 	System bool // openclawd has posted it by itself, in an agent's name: a reminder, an escalation
+
+	Request bool // one agent asks another one by it, and was let: how often two may do that is bounded there
 }
 
 // Place is the thread or channel that the message stands in.
@@ -115,12 +118,17 @@ type Policy struct {
 	ForeignBots string // ForeignNo, ForeignMentions or ForeignYes
 	RecordBots  bool   // messages of bots of others that are not heeded are observed
 
-	// RequireMention leaves messages in channels that mention no agent to nobody. Its default is not that of the setting of this name.
+	// RequireMention leaves messages in channels that mention no agent to nobody.
 	RequireMention bool
 	ThreadMention  string // Mentioned or Participants
 
 	ParticipantTTL time.Duration
 	Guard          Limits
+	MaxHops        int // how often what began with a person may be passed on from agent to agent; 0 is without bound
+
+	// Allowed says whether one agent may have another one run by mentioning it; nil allows all. Who takes part in a thread already was let in by a
+	// request or a person.
+	Allowed func(from, to string) bool
 }
 
 // DefaultPolicy hears everybody in guilds and nobody else.
@@ -140,6 +148,7 @@ type Situation struct {
 
 	Participants Attendance // nil: nothing is known, and who is not mentioned in a thread stays silent
 	Guard        *Guard     // nil: nothing has happened yet
+	Hop          int        // of a message of an agent: how often what began it was passed on; 0 where a person has begun it, or nobody knows
 	History      *History   // nil: nobody remembers anything
 	Earlier      *Decision  // that has been taken about this message id; nil if none has
 }

@@ -13,6 +13,7 @@ type Spec struct {
 	Label       string // for people
 	Description string // for models
 	Schema      json.RawMessage
+	Guide       string // when and how to use it, for the system's prompt wherever it is offered; "" is none
 }
 
 // Entry is the way by which somebody reaches a tool.

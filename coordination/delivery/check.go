@@ -1,0 +1,156 @@
+package delivery
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+)
+
+// Bounds of a delivery.
+const (
+	MaxMessages   = 50
+	MaxNotify     = 100      // as many as Discord takes
+	MaxComponents = 16 << 10 // bytes
+	MaxDetail     = 64 << 10 // bytes
+	maxName       = 256      // bytes of what names something
+	maxPayload    = 1 << 20  // bytes of all of it
+)
+
+// CodeInvalid is the code of a *Refusal.
+const CodeInvalid = "invalid_delivery"
+
+// Refusal says why something can never be posted.
+type Refusal struct {
+	Field string // as in the JSON of Delivery
+	Value string
+	Mend  string
+}
+
+func (r *Refusal) Error() string {
+	return r.Field + ": bad value " + strconv.Quote(coordination.Head(strings.ToValidUTF8(r.Value, "\uFFFD"), maxShown)) + ": " + r.Mend
+}
+func (r *Refusal) Code() string { return CodeInvalid }
+func (r *Refusal) Hint() string { return r.Mend }
+
+// maxShown bounds what a refusal repeats, in characters.
+const maxShown = 60
+
+func (d *Delivery) check() error {
+	for _, c := range [...]func() *Refusal{d.checkWho, d.checkPlace, d.checkOpening, d.checkMessages, d.checkRest} {
+		if r := c(); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func (d *Delivery) checkWho() *Refusal {
+	if !slices.Contains([]string{Reply, Announce, Request, Reminder, Escalate, Report, Approval, Notice, Send}, d.Purpose) {
+		return &Refusal{"purpose", d.Purpose, "give one of those of coordination/delivery"}
+	}
+	if d.AccountID == "" {
+		return &Refusal{"accountId", "", "name the account whose bot speaks: see channels.discord.accounts"}
+	}
+	for _, f := range [...]struct{ name, value string }{{"accountId", d.AccountID}, {"agentId", d.AgentID}, {"collabId", d.CollabID}, {"runId", d.RunID},
+		{"reportOf", d.ReportOf}, {"approvalId", d.ApprovalID}, {"route", string(d.Route)}} {
+		if !isText(f.value, maxName) {
+			return &Refusal{f.name, f.value, "give at most " + strconv.Itoa(maxName) + " bytes of UTF-8 without NUL"}
+		}
+	}
+	return nil
+}
+
+func (d *Delivery) checkPlace() *Refusal {
+	const mend = "give the number by which Discord knows it"
+	switch {
+	case !isID(d.ChannelID):
+		return &Refusal{"channelId", d.ChannelID, mend}
+	case d.ThreadID != "" && !isID(d.ThreadID):
+		return &Refusal{"threadId", d.ThreadID, mend}
+	case d.GuildID != "" && !isID(d.GuildID):
+		return &Refusal{"guildId", d.GuildID, mend}
+	case d.ReplyTo != "" && !isID(d.ReplyTo):
+		return &Refusal{"replyTo", d.ReplyTo, mend}
+	case d.ThreadID != "" && d.Open != nil:
+		return &Refusal{"open", d.Open.Name, "name a thread, or have one opened, not both"}
+	case d.ReplyTo != "" && d.Open != nil:
+		return &Refusal{"replyTo", d.ReplyTo, "leave it out: in a thread that is opened there is nothing yet"}
+	case len(d.Notify) > MaxNotify:
+		return &Refusal{"notify", strconv.Itoa(len(d.Notify)), "notify at most " + strconv.Itoa(MaxNotify) + " users"}
+	}
+	for _, id := range d.Notify {
+		if !isID(id) {
+			return &Refusal{"notify", id, mend}
+		}
+	}
+	return nil
+}
+
+func (d *Delivery) checkOpening() *Refusal {
+	o := d.Open
+	if o == nil {
+		return nil
+	}
+	n := utf8.RuneCountInString(o.Name)
+	if coordination.TrimJS(o.Name) == "" || n > collaborate.MaxThreadName || !isText(o.Name, 4*collaborate.MaxThreadName) {
+		return &Refusal{"open.name", o.Name, "give 1 to " + strconv.Itoa(collaborate.MaxThreadName) + " characters"}
+	}
+	for _, f := range [...]struct {
+		name, value string
+		most        int
+	}{{"open.kind", o.Kind, maxName}, {"open.reuseKey", o.ReuseKey, 4 * maxName}, {"open.fromAgent", o.FromAgent, maxName},
+		{"open.toAgent", o.ToAgent, maxName}} {
+		if !isText(f.value, f.most) {
+			return &Refusal{f.name, f.value, "give at most " + strconv.Itoa(f.most) + " bytes of UTF-8 without NUL"}
+		}
+	}
+	return nil
+}
+
+func (d *Delivery) checkMessages() *Refusal {
+	if n := len(d.Messages); n == 0 || n > MaxMessages {
+		return &Refusal{"messages", strconv.Itoa(n), "give 1 to " + strconv.Itoa(MaxMessages)}
+	}
+	for i, m := range d.Messages {
+		field := "messages[" + strconv.Itoa(i) + "]"
+		switch n := utf8.RuneCountInString(m); {
+		case !utf8.ValidString(m):
+			return &Refusal{field, m, "give UTF-8"}
+		case coordination.TrimJS(m) == "":
+			return &Refusal{field, m, "leave it out: Discord takes nothing that is empty"}
+		case n > collaborate.MaxMessage:
+			return &Refusal{field, strconv.Itoa(n) + " characters", "divide it with collaborate.Chunks: Discord takes " + strconv.Itoa(collaborate.MaxMessage)}
+		}
+	}
+	return nil
+}
+
+func (d *Delivery) checkRest() *Refusal {
+	var rows []json.RawMessage
+	switch {
+	case len(d.Components) > MaxComponents:
+		return &Refusal{"components", strconv.Itoa(len(d.Components)) + " bytes", "keep them below 16 KiB"}
+	case len(d.Components) > 0 && json.Unmarshal(d.Components, &rows) != nil:
+		return &Refusal{"components", string(d.Components[:min(len(d.Components), maxShown)]), "give an array, as Discord has it"}
+	case len(d.Detail) > MaxDetail:
+		return &Refusal{"detail", strconv.Itoa(len(d.Detail)) + " bytes", "keep it below 64 KiB"}
+	case len(d.Detail) > 0 && (!json.Valid(d.Detail) || coordination.EachField(d.Detail, func(string, []byte) bool { return false }) != nil):
+		return &Refusal{"detail", string(d.Detail[:min(len(d.Detail), maxShown)]), "give a JSON object, or nothing"}
+	}
+	return nil
+}
+
+func isText(s string, most int) bool {
+	return len(s) <= most && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
+}
+
+// isID says whether a text can be an id of Discord.
+func isID(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 64)
+	return err == nil && n > 0 && s[0] != '+'
+}
