@@ -29,6 +29,7 @@ var goldenLogs = map[string]string{
 	"4-flows":        "98a361f3f5c8b0c513e9a2ce78fce1cc1bca0967293baec60f28f9776a29eb05",
 	"5-tasks":        "0aae8bf397ccb92332edb59031f67b08d09971038ccf92d3fb96511c8f5c57f2",
 	"6-continuation": "c715cc9d5da2a49508ceeedb5855223f0c6f678fe3cc734ede1c38bb19189a06",
+	"7-discord":      "52c035790689ff865ef7ee31f44c63343a498680c4ff45ba9999fe68e0c5b9e0",
 }
 
 func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
@@ -106,6 +107,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "4-flows.ndjson", flowHistory(t))
 		recordGolden(t, "5-tasks.ndjson", taskHistory(t))
 		recordGolden(t, "6-continuation.ndjson", continuationHistory(t))
+		recordGolden(t, "7-discord.ndjson", discordHistory(t))
 	}
 	type version struct {
 		typ string

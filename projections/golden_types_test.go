@@ -170,6 +170,7 @@ var dataTypes = []struct {
 	{"identity.", coordination.IdentityBot{}},
 	{"thread.participant.", coordination.ThreadParticipant{}},
 	{"thread.", coordination.Thread{}},
+	{"sink.", coordination.SinkAdvanced{}},
 	{"config.patched", coordination.ConfigPatched{}},
 	{"config.", coordination.ConfigApplied{}},
 	{"import.rejected", coordination.ImportRejected{}},

@@ -24,6 +24,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/plan"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/projections/task"
@@ -46,7 +48,7 @@ const epoch = 1_790_000_000_000
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), a2a.Definition(), task.Definition(),
-		continuation.Definition(), plan.Definition(),
+		continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(),
 		index.Definition(rules), conversation.Definition(rules),
 	}
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/projections/task"
@@ -156,7 +158,7 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
-		continuation.Definition(), plan.Definition(),
+		continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(),
 		index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2),
 	}
 }

@@ -26,15 +26,16 @@ func TestReadsUseIndexes(t *testing.T) {
 		args  []any
 		uses  string
 	}{
-		"item":     {selectItem, []any{"s"}, "SEARCH w USING INDEX sqlite_autoindex_work_1 (stream=?)"},
-		"key":      {selectKey, []any{"k"}, "SEARCH work_keys USING PRIMARY KEY (key=?)"},
-		"owners":   {selectOwners, []any{"p"}, "SEARCH work_lanes USING PRIMARY KEY (pool=?)"},
-		"at once":  {atOnce, []any{"p", "o", "k", 9}, "SEARCH work_keys USING COVERING INDEX work_keys_ready (pool=? AND owner=? AND kind=? AND ready_at=?)"},
-		"when due": {whenDue, []any{"p", "o", "k", 1, 9}, "SEARCH work_keys USING COVERING INDEX work_keys_ready (pool=? AND owner=? AND kind=? AND ready_at>? AND ready_at<?)"},
-		"keys":     {selectKeys, []any{`["k"]`}, "SEARCH k USING PRIMARY KEY (key=?)"},
-		"list":     {fromWork + inOrder, []any{0, 9}, "SEARCH w USING INTEGER PRIMARY KEY (rowid>?)"},
-		"dead":     {fromWork + ofState(Dead) + inOrder, []any{0, 9}, "SEARCH w USING INDEX work_dead (seq>?)"},
-		"leased":   {fromWork + ofState(Leased) + inOrder, []any{0, 9}, "SEARCH w USING INDEX work_leased (seq>?)"},
+		"item":      {selectItem, []any{"s"}, "SEARCH w USING INDEX sqlite_autoindex_work_1 (stream=?)"},
+		"key":       {selectKey, []any{"k"}, "SEARCH work_keys USING PRIMARY KEY (key=?)"},
+		"owners":    {selectOwners, []any{"p"}, "SEARCH work_lanes USING PRIMARY KEY (pool=?)"},
+		"at once":   {atOnce, []any{"p", "o", "k", 9}, "SEARCH work_keys USING COVERING INDEX work_keys_ready (pool=? AND owner=? AND kind=? AND ready_at=?)"},
+		"when due":  {whenDue, []any{"p", "o", "k", 1, 9}, "SEARCH work_keys USING COVERING INDEX work_keys_ready (pool=? AND owner=? AND kind=? AND ready_at>? AND ready_at<?)"},
+		"keys":      {selectKeys, []any{`["k"]`}, "SEARCH k USING PRIMARY KEY (key=?)"},
+		"list":      {fromWork + inOrder, []any{0, 9}, "SEARCH w USING INTEGER PRIMARY KEY (rowid>?)"},
+		"dead":      {fromWork + ofState(Dead) + inOrder, []any{0, 9}, "SEARCH w USING INDEX work_dead (seq>?)"},
+		"leased of": {selectLeased, []any{"k"}, "SEARCH w USING INDEX work_leased (seq>?)"},
+		"leased":    {fromWork + ofState(Leased) + inOrder, []any{0, 9}, "SEARCH w USING INDEX work_leased (seq>?)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			projectiontest.WantPlan(t, db, c.uses, c.query, c.args...)

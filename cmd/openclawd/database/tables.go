@@ -12,6 +12,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/projections/task"
@@ -22,7 +24,7 @@ import (
 func Projections(rules coordination.Rules) []projections.Definition {
 	return []projections.Definition{
 		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
-		continuation.Definition(), plan.Definition(),
+		continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(),
 		index.Definition(rules), conversation.Definition(rules),
 	}
 }

@@ -99,6 +99,50 @@ CREATE TABLE category_overrides (
   recorded_at INTEGER NOT NULL  -- ms since 1970: when that was stored
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE collaboration_threads ( -- threads that were opened for requests and are kept, a row for each of what they are kept under
+  reuse_key    TEXT PRIMARY KEY,
+  direction    TEXT NOT NULL,    -- <agent>:<agent>, who asks first
+  last_used_at INTEGER NOT NULL, -- ms since 1970
+  thread_id    TEXT NOT NULL,
+  thread_name  TEXT NOT NULL,
+  channel_id   TEXT NOT NULL,
+  created_at   INTEGER NOT NULL, -- ms since 1970
+  messages     INTEGER NOT NULL, -- of requests
+  seq          INTEGER NOT NULL  -- of the event that opened it
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE collaborations (
+  id              INTEGER PRIMARY KEY,  -- seq of the event that made it known
+  name            TEXT NOT NULL UNIQUE, -- of its stream, after collab/: its id, or the hash of one that cannot stand in a name
+  collab_id       TEXT NOT NULL,        -- '' where name is its id
+  from_agent      TEXT NOT NULL,        -- that has asked, in lower case
+  target_agent    TEXT NOT NULL,        -- that was asked, likewise; '' where that is redacted, as with what follows
+  pair            TEXT NOT NULL,        -- both as they are called, sorted, <agent>::<agent>, of one that counts for them; ''
+  accepted_at     INTEGER NOT NULL,     -- ms since 1970: when it was taken on first
+  version         INTEGER NOT NULL,     -- of its stream, with its last event
+  last_seq        INTEGER NOT NULL,     -- of the last event that is about it
+  key             TEXT NOT NULL,        -- what makes it the same as another one
+  asked_at        INTEGER NOT NULL,     -- ms since 1970: when it was taken on last
+  asked_seq       INTEGER NOT NULL,     -- of that event; 0: none is known
+  route           TEXT NOT NULL,        -- named_thread, shared_thread, reuse_thread, new_thread
+  thread_id       TEXT NOT NULL,        -- or ''
+  thread_name     TEXT NOT NULL,        -- or ''
+  channel_id      TEXT NOT NULL,        -- of the thread, or ''
+  guild_id        TEXT NOT NULL,        -- or ''
+  session_key     TEXT NOT NULL,        -- that has asked, or ''
+  run_id          TEXT NOT NULL,        -- in it, or ''
+  work_session_id TEXT NOT NULL,        -- or ''
+  hop             INTEGER NOT NULL,     -- how often what it comes from was passed on between agents, this time included; 0: not known
+  delivery        TEXT NOT NULL,        -- accepted, sent, failed, delivery_unknown
+  code            TEXT NOT NULL,        -- why it was not delivered, or ''
+  error           TEXT NOT NULL,        -- the same in words, or ''
+  sent_at         INTEGER NOT NULL,     -- ms since 1970; 0: it was not sent
+  sent_seq        INTEGER NOT NULL,     -- of that event; 0: it was not sent
+  status          TEXT NOT NULL,        -- of one that an answer is waited for: pending, responded, escalated, responded_late, failed; ''
+  earlier         TEXT NOT NULL,        -- JSON: as it is held against another one, coordination/collaborate.Earlier
+  request         TEXT NOT NULL         -- JSON: as its answer is waited for, coordination/response.Request
+) STRICT;
+
 CREATE TABLE continuation (
   agent         TEXT PRIMARY KEY,
   failures      INTEGER NOT NULL, -- prompts in a row that have come to nothing
@@ -106,6 +150,105 @@ CREATE TABLE continuation (
   backoff_until INTEGER NOT NULL, -- ms since 1970; 0: prompts do not pause
   last_seq      INTEGER NOT NULL, -- of the last event that changed it
   state         TEXT NOT NULL     -- JSON: all of it, with what was done for each task that is not over
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_messages (
+  id           INTEGER PRIMARY KEY,  -- seq of the first event about it, which has its words
+  message_id   TEXT NOT NULL UNIQUE, -- as its stream has it, after discord/: of one that cannot stand in a name the hash
+  place_id     TEXT NOT NULL,        -- the thread, else the channel; '' where that is not known any more
+  channel_id   TEXT NOT NULL,        -- of a thread: the channel that it hangs below, or ''
+  thread_id    TEXT NOT NULL,        -- '' outside of threads
+  guild_id     TEXT NOT NULL,        -- '' in direct messages
+  author_id    TEXT NOT NULL,        -- the user in Discord
+  author_name  TEXT NOT NULL,        -- as it is called, or ''
+  author_agent TEXT NOT NULL,        -- the agent that has written it, or ''
+  mentioned    TEXT NOT NULL,        -- JSON: the agents that it mentions, [agent, ...] in the order of the text
+  system       INTEGER NOT NULL,     -- 1: openclawd has posted it by itself, in an agent's name
+  at           INTEGER NOT NULL,     -- when it was sent, ms since 1970
+  agents       TEXT NOT NULL         -- JSON: the agents of its verdicts, [agent, ...]
+) STRICT;
+
+CREATE TABLE discord_observed (
+  place_id   TEXT NOT NULL,
+  agent      TEXT NOT NULL,
+  slot       INTEGER NOT NULL, -- n modulo 200: what is older than the newest 200 is overwritten
+  n          INTEGER NOT NULL, -- the how manieth it is that the agent has observed there
+  message_id TEXT NOT NULL,
+  at         INTEGER NOT NULL, -- when the message was sent, ms since 1970
+  seq        INTEGER NOT NULL, -- of the event that has what is kept of it
+  PRIMARY KEY (place_id, agent, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_observers (
+  place_id TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  first_n  INTEGER NOT NULL, -- what has a lower n in discord_observed is gone
+  last_n   INTEGER NOT NULL, -- the highest n
+  PRIMARY KEY (place_id, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_pairs (
+  pair    TEXT PRIMARY KEY, -- both agents, with :: between, in order
+  agent   TEXT NOT NULL,    -- the one
+  other   TEXT NOT NULL,    -- and the other
+  handled TEXT NOT NULL     -- JSON: when one of them handled what the other one wrote, lately, [ms since 1970, ...]
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_participants (
+  thread_id   TEXT NOT NULL,
+  agent       TEXT NOT NULL,
+  bot_user_id TEXT NOT NULL,    -- or ''
+  reason      TEXT NOT NULL,    -- collaborate, mentioned, posted; ''
+  since       INTEGER NOT NULL, -- ms since 1970
+  left_at     INTEGER NOT NULL, -- when an event said that it takes part no more, ms since 1970; 0: none has
+  seq         INTEGER NOT NULL, -- of the event that has registered it
+  PRIMARY KEY (thread_id, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_places (
+  place_id        TEXT PRIMARY KEY,
+  seq             INTEGER NOT NULL, -- of the first event about it
+  guild_id        TEXT NOT NULL,    -- '' in direct messages, and where it is not known
+  channel_id      TEXT NOT NULL,    -- of a thread: the channel that it hangs below, or ''; else place_id
+  thread          INTEGER NOT NULL, -- 1: it is a thread
+  name            TEXT NOT NULL,    -- of a thread that was opened here; ''
+  kind            TEXT NOT NULL,    -- of such a thread: collab, report; ''
+  report_of       TEXT NOT NULL,    -- of a report thread: the conversation between agents that it is about; ''
+  opened          INTEGER NOT NULL, -- seq of the event that has last said that it was opened here; 0
+  account_id      TEXT NOT NULL,    -- of direct messages: the bot; ''
+  last_id         TEXT NOT NULL,    -- the newest message that was decided about, or ''
+  last_at         INTEGER NOT NULL, -- when somebody last spoke there, or was registered, ms since 1970; 0
+  suspended_until INTEGER NOT NULL, -- ms since 1970; 0: it is not suspended
+  suspended_for   TEXT NOT NULL,    -- bot_rate, bot_turns; ''
+  talk            TEXT NOT NULL,    -- JSON: how much bots have talked there lately, or ''
+  attendance      TEXT NOT NULL     -- JSON: who takes part, since when, and the longest silence that each has seen, or ''
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_posts (
+  id          INTEGER PRIMARY KEY,  -- seq of the event that tells of it
+  message_id  TEXT NOT NULL UNIQUE,
+  place_id    TEXT NOT NULL,        -- the thread, else the channel
+  thread_id   TEXT NOT NULL,        -- '' outside of threads
+  agent       TEXT NOT NULL,        -- in whose name; ''
+  account_id  TEXT NOT NULL,        -- whose bot
+  purpose     TEXT NOT NULL,        -- reply, announce, request, reminder, escalate, report, approval, notice, send
+  effect_id   TEXT NOT NULL,        -- the work that it was
+  run_id      TEXT NOT NULL,        -- that has said it; ''
+  collab_id   TEXT NOT NULL,        -- the request that it belongs to; ''
+  system      INTEGER NOT NULL,     -- 1: openclawd says it by itself
+  at          INTEGER NOT NULL      -- ms since 1970
+) STRICT;
+
+CREATE TABLE discord_verdicts (
+  message    INTEGER NOT NULL, -- discord_messages.id
+  agent      TEXT NOT NULL,    -- '' where no agent was concerned, or it is not known any more who
+  account_id TEXT NOT NULL,    -- of a handler: the bot that answers; ''
+  mode       TEXT NOT NULL,    -- handler, observer, dropped
+  reason     TEXT NOT NULL,    -- why; '' where that is not known any more
+  ord        TEXT NOT NULL,    -- primary, secondary; ''
+  run_id     TEXT NOT NULL,    -- of a handler: the run that was asked for; ''
+  seq        INTEGER NOT NULL, -- of the event that says so
+  PRIMARY KEY (message, agent)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE event_index (
@@ -595,6 +738,62 @@ CREATE INDEX a2a_jobs_open_by_work_session ON a2a_jobs (work_session_id, over_se
 
 CREATE INDEX a2a_jobs_spawns ON a2a_jobs (kind) WHERE kind = 'spawn';
 
+CREATE INDEX collaboration_threads_kept ON collaboration_threads (direction, last_used_at);
+
+CREATE INDEX collaborations_by_delivery ON collaborations (delivery);
+
+CREATE INDEX collaborations_by_sender ON collaborations (from_agent);
+
+CREATE INDEX collaborations_by_status ON collaborations (status) WHERE status <> '';
+
+CREATE INDEX collaborations_by_target ON collaborations (target_agent);
+
+CREATE INDEX collaborations_by_thread ON collaborations (thread_id) WHERE thread_id <> '';
+
+CREATE INDEX collaborations_by_work_session ON collaborations (work_session_id) WHERE work_session_id <> '';
+
+CREATE INDEX collaborations_of_pairs ON collaborations (pair, accepted_at) WHERE pair <> '';
+
+CREATE INDEX collaborations_open ON collaborations (thread_id, target_agent) WHERE status IN ('pending', 'escalated');
+
+CREATE INDEX collaborations_pending ON collaborations (thread_id, sent_at, sent_seq) WHERE status = 'pending';
+
+CREATE INDEX collaborations_same ON collaborations (from_agent, asked_at, asked_seq) WHERE asked_seq > 0;
+
+CREATE INDEX collaborations_sent ON collaborations (thread_id, sent_at, sent_seq) WHERE sent_seq > 0;
+
+CREATE INDEX discord_messages_by_place ON discord_messages (place_id);
+
+CREATE INDEX discord_observed_by_agent ON discord_observed (agent, seq);
+
+CREATE INDEX discord_observed_by_seq ON discord_observed (seq DESC, agent);
+
+CREATE INDEX discord_pairs_by_agent ON discord_pairs (agent);
+
+CREATE INDEX discord_pairs_by_other ON discord_pairs (other);
+
+CREATE INDEX discord_participants_by_agent ON discord_participants (agent, thread_id);
+
+CREATE INDEX discord_places_by_last ON discord_places (last_at);
+
+CREATE INDEX discord_places_reports ON discord_places (report_of, channel_id) WHERE report_of <> '';
+
+CREATE INDEX discord_places_suspended ON discord_places (suspended_until) WHERE suspended_until <> 0;
+
+CREATE INDEX discord_places_threads ON discord_places (last_at) WHERE thread = 1;
+
+CREATE INDEX discord_posts_by_agent ON discord_posts (agent);
+
+CREATE INDEX discord_posts_by_effect ON discord_posts (effect_id);
+
+CREATE INDEX discord_posts_by_place ON discord_posts (place_id);
+
+CREATE INDEX discord_posts_by_purpose ON discord_posts (purpose);
+
+CREATE INDEX discord_verdicts_by_agent ON discord_verdicts (agent, message);
+
+CREATE INDEX discord_verdicts_of_handlers ON discord_verdicts (agent, message) WHERE mode = 'handler';
+
 CREATE UNIQUE INDEX events_by_id ON events (id);
 
 CREATE UNIQUE INDEX events_by_stream ON events (stream_id, version);
@@ -740,6 +939,31 @@ CREATE VIEW v_category_changes AS
 SELECT c.name AS work_session, nullif(c.category, '') AS category, c.updated_at, nullif(c.updated_by, '') AS updated_by, c.seq
   FROM category_changes c;
 
+CREATE VIEW v_collaboration_threads AS
+SELECT reuse_key, substr(direction, 1, instr(direction, ':') - 1) AS from_agent, substr(direction, instr(direction, ':') + 1) AS to_agent,
+       thread_id, nullif(thread_name, '') AS thread_name, nullif(channel_id, '') AS channel_id, messages,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at, created_at AS created_ms,
+       strftime('%Y-%m-%dT%H:%M:%fZ', last_used_at / 1000.0, 'unixepoch') AS last_used_at, last_used_at AS last_used_ms, seq
+  FROM collaboration_threads;
+
+CREATE VIEW v_collaborations AS
+SELECT CASE collab_id WHEN '' THEN name ELSE collab_id END AS collab_id, nullif(from_agent, '') AS from_agent, nullif(target_agent, '') AS to_agent,
+       delivery, nullif(code, '') AS code, nullif(error, '') AS error, nullif(status, '') AS status, json_extract(request, '$.reason') AS reason, nullif(route, '') AS mode,
+       nullif(thread_id, '') AS thread_id, nullif(thread_name, '') AS thread_name, nullif(channel_id, '') AS channel_id, nullif(guild_id, '') AS guild_id,
+       json_extract(request, '$.originalMessage') AS message, json_extract(request, '$.messageIds') AS message_ids,
+       nullif(json_extract(request, '$.fromAccountId'), '') AS account_id, nullif(session_key, '') AS session_key, nullif(run_id, '') AS run_id,
+       nullif(work_session_id, '') AS work_session_id, json_extract(request, '$.taskId') AS task_id, nullif(hop, 0) AS hop,
+       CASE WHEN accepted_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', accepted_at / 1000.0, 'unixepoch') END AS accepted_at,
+       nullif(accepted_at, 0) AS accepted_ms,
+       CASE WHEN sent_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', sent_at / 1000.0, 'unixepoch') END AS sent_at, nullif(sent_at, 0) AS sent_ms,
+       coalesce(json_extract(request, '$.step'), 0) AS step,
+       strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(request, '$.lastAttemptAt') / 1000.0, 'unixepoch') AS last_attempt_at,
+       json_extract(request, '$.lastAttemptAt') AS last_attempt_ms,
+       strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(request, '$.respondedAt') / 1000.0, 'unixepoch') AS responded_at,
+       json_extract(request, '$.respondedAt') AS responded_ms, json_extract(request, '$.answerId') AS answer_message_id,
+       json_extract(request, '$.respondedAt') - nullif(sent_at, 0) AS response_ms, version, id AS seq, last_seq
+  FROM collaborations;
+
 CREATE VIEW v_continuation AS
 SELECT c.agent, c.failures, nullif(c.cause, '') AS cause,
        CASE WHEN c.backoff_until <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', c.backoff_until / 1000.0, 'unixepoch') END AS backoff_until,
@@ -789,6 +1013,55 @@ SELECT job_id, from_agent AS parent_agent, to_agent AS child_agent, requester_se
        target_session_key AS child_session_key, run_id AS child_run_id, label, preview AS task, coalesce(outcome, 'running') AS state, reason,
        conversation_id, work_session_id, task_id, created_at, created_ms, ended_at, ended_ms, ended_ms - created_ms AS duration_ms, seq, over_seq
   FROM v_a2a_jobs WHERE kind = 'spawn';
+
+CREATE VIEW v_discord_messages AS
+SELECT m.message_id, nullif(m.channel_id, '') AS channel_id,
+       nullif(m.thread_id, '') AS thread_id, nullif(m.guild_id, '') AS guild_id, nullif(m.author_id, '') AS author_id,
+       nullif(m.author_name, '') AS author_name, nullif(m.author_agent, '') AS author_agent,
+       coalesce(e.data ->> '$.text', e.data ->> '$.summary') AS text, nullif(m.mentioned, '[]') AS mentioned, m.system,
+       (SELECT count(*) FROM discord_verdicts v WHERE v.message = m.id AND v.mode = 'handler') AS handlers,
+       (SELECT count(*) FROM discord_verdicts v WHERE v.message = m.id AND v.mode = 'observer') AS observers,
+       (SELECT count(*) FROM discord_verdicts v WHERE v.message = m.id AND v.mode = 'dropped') AS dropped,
+       strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at, m.at AS sent_ms, m.id AS seq
+  FROM discord_messages m LEFT JOIN events e ON e.seq = m.id;
+
+CREATE VIEW v_discord_observed AS
+SELECT o.agent, o.place_id, o.message_id, coalesce(e.data ->> '$.authorName', e.data ->> '$.authorId') AS sender, e.data ->> '$.summary' AS summary,
+       e.data ->> '$.mentionedAgents' AS mentioned, e.data ->> '$.mentions' AS mentioned_users, e.data ->> '$.urls' AS urls,
+       e.data ->> '$.prNumbers' AS pr_numbers, e.data ->> '$.codeRefs' AS code_refs,
+       strftime('%Y-%m-%dT%H:%M:%fZ', o.at / 1000.0, 'unixepoch') AS sent_at, o.at AS sent_ms, o.seq
+  FROM discord_observed o LEFT JOIN events e ON e.seq = o.seq;
+
+CREATE VIEW v_discord_participants AS
+SELECT a.thread_id, a.agent, nullif(a.bot_user_id, '') AS bot_user_id, nullif(a.reason, '') AS reason,
+       strftime('%Y-%m-%dT%H:%M:%fZ', a.since / 1000.0, 'unixepoch') AS since, a.since AS since_ms,
+       CASE WHEN a.left_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', a.left_at / 1000.0, 'unixepoch') END AS left_at, nullif(a.left_at, 0) AS left_ms,
+       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(p.last_at, 0) / 1000.0, 'unixepoch') AS last_at, nullif(p.last_at, 0) AS last_ms, a.seq
+  FROM discord_participants a LEFT JOIN discord_places p ON p.place_id = a.thread_id;
+
+CREATE VIEW v_discord_posts AS
+SELECT message_id, place_id, nullif(thread_id, '') AS thread_id, nullif(agent, '') AS agent, nullif(account_id, '') AS account_id,
+       nullif(purpose, '') AS purpose, effect_id, nullif(run_id, '') AS run_id, nullif(collab_id, '') AS collab_id, system,
+       strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS posted_at, at AS posted_ms, id AS seq
+  FROM discord_posts;
+
+CREATE VIEW v_discord_threads AS
+SELECT p.place_id AS thread_id, nullif(p.channel_id, '') AS channel_id, nullif(p.guild_id, '') AS guild_id, nullif(p.name, '') AS name,
+       nullif(p.kind, '') AS kind, nullif(p.report_of, '') AS report_of,
+       (SELECT count(*) FROM discord_participants a WHERE a.thread_id = p.place_id AND a.left_at = 0) AS participants,
+       nullif(p.last_id, '') AS last_message_id,
+       CASE WHEN p.last_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', p.last_at / 1000.0, 'unixepoch') END AS last_at, nullif(p.last_at, 0) AS last_ms,
+       CASE WHEN p.suspended_until <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', p.suspended_until / 1000.0, 'unixepoch') END AS suspended_until,
+       nullif(p.suspended_until, 0) AS suspended_until_ms, nullif(p.suspended_for, '') AS suspended_for, p.seq
+  FROM discord_places p
+ WHERE p.thread = 1;
+
+CREATE VIEW v_discord_verdicts AS
+SELECT m.message_id, v.agent, v.mode, nullif(v.reason, '') AS reason,
+       nullif(v.ord, '') AS part, nullif(v.account_id, '') AS account_id, nullif(v.run_id, '') AS run_id,
+       nullif(m.channel_id, '') AS channel_id, nullif(m.thread_id, '') AS thread_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at, m.at AS sent_ms, v.seq
+  FROM discord_verdicts v JOIN discord_messages m ON m.id = v.message;
 
 CREATE VIEW v_event_counts AS
 SELECT strftime('%Y-%m-%dT%H:00Z', h.hour * 3600, 'unixepoch') AS hour, f.role, f.type, f.category, f.internal, h.n AS events
