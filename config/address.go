@@ -31,6 +31,21 @@ func (f *fields) server(key, otherwise string) string {
 	return otherwise
 }
 
+// webhook reads the address that somebody is told at. It may hold credentials, in its query too.
+func (f *fields) webhook(key string) Secret {
+	s := f.ownSecret(key)
+	if s == "" {
+		return ""
+	}
+	if u, err := url.Parse(s.Reveal()); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == "" {
+		return s
+	}
+	v := f.object.get(key)
+	v.secret = true
+	f.invalid(v, f.at.member(key), "is not the address of a webhook", "write one such as https://hooks.example/agents")
+	return ""
+}
+
 func (f *fields) origins(key string) (all []string) {
 	f.schema.member(key).of("string")
 	for i, item := range f.items(key) {

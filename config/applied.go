@@ -63,14 +63,21 @@ func (c *Config) speakers() map[string]Agent {
 	for _, account := range c.Discord.Accounts {
 		speakers[account.ID] = agents[strings.ToLower(account.ID)]
 	}
-	for _, b := range slices.Backward(c.Bindings) { // the first one wins
-		if b.Channel == "discord" {
-			agent := agents[strings.ToLower(b.AgentID)]
-			agent.ID = cmp.Or(agent.ID, b.AgentID)
-			speakers[cmp.Or(b.AccountID, DefaultAccount)] = agent
+	for _, whole := range []bool{false, true} { // who answers everywhere goes before who answers at one place
+		for _, b := range slices.Backward(c.Bindings) { // the first one wins
+			if b.Channel == "discord" && b.whole() == whole {
+				agent := agents[strings.ToLower(b.AgentID)]
+				agent.ID = cmp.Or(agent.ID, b.AgentID)
+				speakers[cmp.Or(b.AccountID, DefaultAccount)] = agent
+			}
 		}
 	}
 	return speakers
+}
+
+// whole reports whether a binding is about all messages of its account.
+func (b *Binding) whole() bool {
+	return b.PeerKind == "" && b.PeerID == "" && b.GuildID == "" && len(b.Roles) == 0 && b.TeamID == ""
 }
 
 // shown takes out of a text what is a secret somewhere.

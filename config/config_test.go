@@ -85,7 +85,7 @@ func TestDefaults(t *testing.T) {
 		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}},
 			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "bash", "exec"}}},
 		Discord: config.Discord{
-			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", RequireMention: true, DMPolicy: "pairing",
+			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing",
 			Collaboration: config.Collaboration{
 				ThreadReuse: 6 * time.Hour, ObserverHistoryLimit: 50, ObserverHistoryTTL: day, ParticipantTTL: day, ThreadMention: "mentioned",
 				LoopGuard: config.LoopGuard{MaxPerPair: 10, Window: 5 * time.Minute},
@@ -125,7 +125,7 @@ func TestSettings(t *testing.T) {
 			discord: {
 				allowBots: 'mentions', dm: {policy: 'open', allowFrom: ['1']}, allowFrom: [2],
 				collaboration: {defaultChannel: 123456789012345678, threadReuseTTL: 1000, threadMention: 'participants', loopGuard: {windowMs: 5}},
-				a2aRetry: {escalationMentionId: '9'},
+				a2aRetry: {escalationMentionId: '999988887777666655'},
 				accounts: {bot: {name: 'Bot', botUserId: '111122223333444455'}},
 				mentions: {'222233334444555566': '사람'},
 			},
@@ -151,7 +151,7 @@ func TestSettings(t *testing.T) {
 		cmp.Diff([]time.Duration{time.Minute, 90 * time.Second, 168 * time.Hour, 1500 * time.Millisecond, time.Second, 5 * time.Millisecond}, []time.Duration{
 			c.Defaults.Timeout, c.Defaults.Continuation.CheckInterval, c.Defaults.Continuation.ZombieTaskTTL, c.Defaults.Continuation.IdleThreshold,
 			c.Discord.Collaboration.ThreadReuse, c.Discord.Collaboration.LoopGuard.Window}),
-		cmp.Diff([]string{"mentions", "open", "123456789012345678", "participants", "9", "3d", "0"}, []string{
+		cmp.Diff([]string{"mentions", "open", "123456789012345678", "participants", "999988887777666655", "3d", "0"}, []string{
 			c.Discord.AllowBots, c.Discord.DMPolicy, c.Discord.Collaboration.DefaultChannel, c.Discord.Collaboration.ThreadMention,
 			c.Discord.Retry.EscalationUserID, c.Gateway.Sinks[0].Discord.ArchivePolicy, fmt.Sprint(c.Session.MaxPingPongTurns)}),
 	} {
@@ -292,7 +292,7 @@ func TestApplied(t *testing.T) {
 				'bot-1': {token: 'Bot `+botToken("100000000000000002")+`'}, seum: {token: '${SEUM}'},
 				free: {token: '`+botToken("100000000000000004")+`', name: 'Free'}, given: {botUserId: '100000000000000005'}, none: {},
 			},
-			mentions: {'200000000000000001': '사람'},
+			mentions: {'200000000000000001': '사람'}, collaboration: {defaultChannel: '300000000000000001'},
 		}},
 	}`, map[string]string{"SEUM": botToken("100000000000000003")})
 	wantFindings(t, findings)

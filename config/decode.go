@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // Bounds of numbers that are only there to catch slips.
 const (
 	maxCount = 1_000_000
@@ -29,6 +31,8 @@ func (c *Config) decodeRoot(root *fields) {
 		"vault", "web", "wizard")
 	root.done()
 	c.checkAgentNames(root)
+	c.checkAccountNames(root)
+	checkMisplaced(root)
 }
 
 func (c *Config) decodeBindings(root *fields) {
@@ -37,12 +41,28 @@ func (c *Config) decodeBindings(root *fields) {
 		match := f.within("match")
 		b.Channel = match.text("channel", "")
 		b.AccountID = match.text("accountId", "")
-		match.others("peer", "guildId", "teamId", "roles", "parentPeer")
+		b.decodePlace(match)
+		match.others("parentPeer")
 		match.done()
 		f.others("type", "comment", "acp", "session")
 		f.done()
 		c.Bindings = append(c.Bindings, b)
 	})
+}
+
+// decodePlace reads what the messages have to come from besides the account. Peers of other channels than Discord are not ours to judge.
+func (b *Binding) decodePlace(match *fields) {
+	if b.Channel != "" && !strings.EqualFold(b.Channel, "discord") {
+		match.others("peer", "guildId", "teamId", "roles")
+		return
+	}
+	peer := match.within("peer")
+	b.PeerKind, b.PeerID = peer.choice("kind", "", "channel", "group", "direct", "dm"), peer.id("id")
+	if b.PeerKind == "dm" {
+		b.PeerKind = "direct" // its older name
+	}
+	peer.done()
+	b.GuildID, b.Roles, b.TeamID = match.id("guildId"), match.ids("roles"), match.id("teamId")
 }
 
 func (c *Config) decodeSession(f *fields) {
@@ -78,7 +98,7 @@ func (c *Config) decodeGateway(f *fields) {
 	}
 	auth.others("allowTailscale", "rateLimit", "trustedProxy")
 	auth.done()
-	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, decodeSink(f)) })
+	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, c.decodeSink(f)) })
 	ui := f.within("controlUi")
 	g.Origins = ui.pageOrigins("allowedOrigins")
 	ui.others("enabled", "basePath", "root", "dangerouslyAllowHostHeaderOriginFallback", "allowInsecureAuth", "dangerouslyDisableDeviceAuth",
@@ -110,20 +130,33 @@ func decodeHTTP(f *fields) HTTP {
 	return h
 }
 
-func decodeSink(f *fields) Sink {
+func (c *Config) decodeSink(f *fields) Sink {
 	s := Sink{ID: f.text("id", ""), Enabled: f.flag("enabled", false)}
 	o := f.within("options")
-	if s.ID == "discord-conversation" || o.schema != nil {
+	ours := false
+	is := func(id string) bool {
+		ours = ours || s.ID == id
+		return s.ID == id || o.schema != nil
+	}
+	if is(SinkOfDiscord) {
 		s.Discord = SinkDiscord{
 			GuildID:        o.id("guildId"),
 			DefaultChannel: o.id("defaultChannelId"),
 			ReportChannel:  o.id("reportChannelId"),
-			RouterAccount:  o.text("routerAccountId", "ruda"),
+			RouterAccount:  o.text("routerAccountId", c.Discord.reporter()),
 			MessageAccount: o.text("messageAccountId", ""),
 			NotifyUsers:    o.ids("notifyUserIds"),
 			ArchivePolicy:  o.choice("archivePolicy", "never", "24h", "3d", "7d"),
 		}
 		o.others("eventFilter", "routerModel")
+	}
+	if is(SinkOfWebhook) {
+		s.Webhook = SinkWebhook{URL: o.webhook("url"), Token: o.ownSecret("token"), Events: o.texts("events")}
+		if ours && s.Enabled && s.Webhook.URL == "" && o.object.get("url") == nil {
+			f.report.add(warning(CodeValue, f.object.at, o.at.member("url"), "the sink has no address: it has no effect", "set it, or enabled to false"))
+		}
+	}
+	if ours {
 		o.done()
 	}
 	f.done()

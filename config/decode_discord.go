@@ -17,7 +17,8 @@ func (c *Config) decodeChannels(f *fields) {
 	d.HistoryIncludeBots = discord.flag("historyIncludeBots", false)
 	d.HistoryLimit = discord.count("historyLimit", 20, 0, maxCount)
 	d.GroupPolicy = discord.choice("groupPolicy", "open", "allowlist", "disabled")
-	d.RequireMention = discord.flag("requireMention", true)
+	d.RequireMention = discord.flag("requireMention", false)
+	d.decodeGuilds(discord)
 	dm := discord.within("dm")
 	d.DMPolicy = cmp.Or(discord.choice("dmPolicy", "", "pairing", "allowlist", "open", "disabled"),
 		dm.choice("policy", "", "pairing", "allowlist", "open", "disabled"), "pairing")
@@ -25,10 +26,12 @@ func (c *Config) decodeChannels(f *fields) {
 	dm.others("enabled", "groupEnabled", "groupChannels", "retry", "threadReplies")
 	dm.done()
 	d.decodeMentions(discord)
+	d.DefaultAccount = discord.text("defaultAccount", "")
 	d.Collaboration = decodeCollaboration(discord.within("collaboration"))
+	d.checkCollaboration(discord)
 	d.Retry = decodeRetry(discord.within("a2aRetry"))
 	discord.others(accountKeys()...)
-	discord.others("accounts", "defaultAccount")
+	discord.others("accounts")
 	discord.done()
 }
 
@@ -118,11 +121,12 @@ func (d *Discord) decodeMentions(discord *fields) {
 }
 
 func decodeCollaboration(f *fields) Collaboration {
-	guard, rate := f.within("loopGuard"), f.within("rateLimit")
+	guard, rate, escalation := f.within("loopGuard"), f.within("rateLimit"), f.within("escalation")
 	c := Collaboration{
 		DefaultChannel:       f.id("defaultChannel"),
 		AllowedChannels:      f.ids("allowedChannels"),
 		AllowedGuilds:        f.ids("allowedGuilds"),
+		Escalation:           Escalation{ChannelID: escalation.snowflake("channelId"), MentionUserID: escalation.snowflake("mentionUserId")},
 		ThreadReuse:          f.duration("threadReuseTTL", 6*time.Hour),
 		ObserverHistoryLimit: f.count("observerHistoryLimit", 50, 0, maxCount),
 		ObserverHistoryTTL:   f.duration("observerHistoryTTL", day),
@@ -139,6 +143,7 @@ func decodeCollaboration(f *fields) Collaboration {
 	}
 	guard.done()
 	rate.done()
+	escalation.done()
 	f.done()
 	return c
 }
@@ -150,7 +155,7 @@ func decodeRetry(f *fields) ResponseRetry {
 		MaxAttempts:      f.count("maxAttempts", 3, 1, maxCount),
 		CheckInterval:    f.duration("checkIntervalMs", time.Minute),
 		CleanupMaxAge:    f.duration("cleanupMaxAgeMs", day),
-		EscalationUserID: f.id("escalationMentionId"),
+		EscalationUserID: f.snowflake("escalationMentionId"),
 		NotifyOnFailure:  f.flag("notifyOnFailure", true),
 	}
 	f.done()

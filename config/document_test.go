@@ -67,6 +67,7 @@ func TestDocumentShowsNoSecret(t *testing.T) {
 		"{x: 'see %[2]s', gateway: {auth: {token: %[1]s}}}",
 		"{hooks: {tokens: [%s, {deep: [%[1]s]}]}, mcp: {env: {A: %[1]s}, headers: {B: %[1]s}}}",
 		"{gateway: {auth: {token: %s}}, x: {$include: 'more.json'}}",
+		"{gateway: {conversationSinks: [{id: 'webhook', options: {url: %s, url: 'https://hooks.example'}, options: {url: %[1]s}}]}}",
 		"{gateway: {auth: {token: %s, mode: 'nonsense'}, port: %[1]s}, session: {dmScope: %[1]s}}",
 	}
 	rapid.Check(t, func(t *rapid.T) {

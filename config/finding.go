@@ -26,18 +26,19 @@ const (
 	CodeInclude      = "include"       // an $include cannot be followed
 	CodeEscape       = "include_escape"
 	CodeCycle        = "include_cycle"
-	CodeEnvironment  = "environment"    // a variable is not set
-	CodeBigNumber    = "big_number"     // a whole number that other programs cannot hold
-	CodeUnknownKey   = "unknown_key"    // nobody reads this key
-	CodeType         = "type"           // a value of another kind was expected
-	CodeValue        = "value"          // of the right kind, but not a value that the setting can have
-	CodeNoID         = "agent_no_id"    // an agent without an id; it is left out
-	CodeDuplicateID  = "agent_twice"    // two agents have one id
-	CodeUnknownAgent = "unknown_agent"  // a setting names an agent that is not configured
-	CodeToken        = "discord_token"  // does not look like a Discord bot token
-	CodeScript       = "script"         // a script of the scripted provider cannot be read, or cannot be used
-	CodeModel        = "model"          // a setting names a model that cannot be asked
-	CodeUnbound      = "unbound_secret" // a secret that only another program can resolve
+	CodeEnvironment  = "environment"     // a variable is not set
+	CodeBigNumber    = "big_number"      // a whole number that other programs cannot hold
+	CodeUnknownKey   = "unknown_key"     // nobody reads this key
+	CodeType         = "type"            // a value of another kind was expected
+	CodeValue        = "value"           // of the right kind, but not a value that the setting can have
+	CodeNoID         = "agent_no_id"     // an agent without an id; it is left out
+	CodeDuplicateID  = "agent_twice"     // two agents have one id
+	CodeUnknownAgent = "unknown_agent"   // a setting names an agent that is not configured
+	CodeNoAccount    = "unknown_account" // a setting names an account of Discord that is not configured
+	CodeToken        = "discord_token"   // does not look like a Discord bot token
+	CodeScript       = "script"          // a script of the scripted provider cannot be read, or cannot be used
+	CodeModel        = "model"           // a setting names a model that cannot be asked
+	CodeUnbound      = "unbound_secret"  // a secret that only another program can resolve
 )
 
 // Finding is something that is wrong, or odd, in a configuration. None of its texts holds a secret.

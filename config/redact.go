@@ -56,6 +56,7 @@ func isReference(s string) bool { return onlyReferences.MatchString(s) }
 
 // markOverwritten marks what markSecrets does not come to: values whose key stands again after them.
 func markOverwritten(v *value, inside bool) {
+	markWebhook(v)
 	for _, e := range v.entries {
 		within := inside
 		if v.kind == object {

@@ -50,6 +50,34 @@ func markSecrets(v *value, inside bool) {
 		for _, m := range v.members {
 			markSecret(m.key, m.value, inside)
 		}
+		markWebhook(v)
+	}
+}
+
+// markWebhook marks the address of a webhook, if the object is such a sink: whoever knows it can write there. What a later key overwrites is one too.
+func markWebhook(v *value) {
+	is := false
+	v.eachOf("id", func(id *value) { is = is || id.kind == text && id.text == SinkOfWebhook })
+	if !is {
+		return
+	}
+	v.eachOf("options", func(options *value) {
+		options.eachOf("url", func(address *value) { markSecrets(address, true) })
+	})
+}
+
+// eachOf visits what stands at a key of an object, overwritten or not.
+func (v *value) eachOf(key string, visit func(*value)) {
+	if v.kind != object {
+		return
+	}
+	for _, e := range v.entries {
+		if e.key == key {
+			visit(e.value)
+		}
+	}
+	if m := v.index[key]; m != nil {
+		visit(m.value)
 	}
 }
 

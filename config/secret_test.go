@@ -37,6 +37,8 @@ var secretPlaces = []string{
 	`{channels: {discord: {token: 'a${SOME_TOKEN}b', collaboration: '${SOME_TOKEN}'}}}`,
 	`{agents: {list: [{id: '${SOME_TOKEN}', name: '${SOME_TOKEN}'}, {id: '${SOME_TOKEN}'}]}, gateway: {bind: '${SOME_TOKEN}'}}`,
 	`{gateway: {auth: {token: '${PLAIN}'}, mode: '${PLAIN}'}}`,
+	`{gateway: {conversationSinks: [{id: 'webhook', enabled: true, options: {url: %s, token: %[1]s, events: [%[1]s]}}]}}`,
+	`{gateway: {conversationSinks: [{id: 'webhook', options: {url: 'https://hooks.example/%[2]s?x#y'}}]}}`,
 }
 
 // Whatever is wrong with a configuration, a secret in it is nowhere to be seen.

@@ -162,21 +162,27 @@ type Sink struct {
 	ID      string
 	Enabled bool
 	Discord SinkDiscord
-	Webhook SinkWebhook // of the sink "webhook"
+	Webhook SinkWebhook // of SinkOfWebhook
 }
 
-// SinkDiscord says where the sink discord-conversation reports.
+// The sinks that openclawd knows.
+const (
+	SinkOfDiscord = "discord-conversation"
+	SinkOfWebhook = "webhook"
+)
+
+// SinkDiscord says where SinkOfDiscord reports.
 type SinkDiscord struct {
 	GuildID        string
 	DefaultChannel string
 	ReportChannel  string
-	RouterAccount  string
+	RouterAccount  string // whose bot opens threads: unless set the one called ruda, else the first that is enabled; "" if there is none
 	MessageAccount string
 	NotifyUsers    []string
 	ArchivePolicy  string // never, 24h, 3d or 7d
 }
 
-// SinkWebhook is the sink "webhook": conversations are posted to an address.
+// SinkWebhook says where SinkOfWebhook posts.
 type SinkWebhook struct {
 	URL    Secret   // it often holds one
 	Token  Secret   // sent as a bearer token; may be ""

@@ -32,11 +32,15 @@ type Discord struct {
 
 // DiscordGuild is what is set for one server.
 type DiscordGuild struct {
-	ID       string
-	Users    []string // who may speak there, with Roles: either will do; without both it is everybody
-	Roles    []string
-	Channels []string // that are heeded; none listed is all
+	ID             string
+	Users          []string // who may speak there, with Roles: either will do; without both it is everybody
+	Roles          []string
+	Channels       []string // that are heeded; none listed is all, NoChannel alone is none
+	RequireMention *bool    // in place of that of all servers; nil is as for them
 }
+
+// NoChannel is the id of no channel.
+const NoChannel = "-"
 
 // DiscordAccount is a bot.
 type DiscordAccount struct {
@@ -65,7 +69,7 @@ type Collaboration struct {
 // Escalation says where a person is told.
 type Escalation struct {
 	ChannelID     string // "" is where it happened
-	MentionUserID string // who is notified; ""
+	MentionUserID string // who is notified; "" is ResponseRetry.EscalationUserID
 }
 
 // LoopGuard bounds what two agents may exchange.

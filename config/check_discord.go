@@ -1,0 +1,117 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// snowflake reads an id of Discord. What cannot be one is told, and kept: nobody but Discord knows all of them.
+func (f *fields) snowflake(key string) string {
+	id := f.id(key)
+	if id == "" || isSnowflake(id) {
+		return id
+	}
+	v := f.object.get(key)
+	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is not an id of Discord", "write 17 to 20 digits: Copy ID in Discord's developer mode")
+	one.Value = v.shown()
+	f.report.add(one)
+	return id
+}
+
+// checkCollaboration finds that agents could ask each other in threads, and nothing says where these are opened.
+func (d *Discord) checkCollaboration(discord *fields) {
+	bots := 0
+	for _, a := range d.Accounts {
+		if a.Enabled && a.Token != "" {
+			bots++
+		}
+	}
+	if !d.Enabled || bots < 2 || d.Collaboration.DefaultChannel != "" {
+		return
+	}
+	at := discord.at.member("collaboration").member("defaultChannel")
+	if discord.object.get("collaboration").get("defaultChannel") != nil {
+		return // it has been reported
+	}
+	discord.report.add(warning(CodeValue, discord.object.at, at,
+		"nothing says where threads are opened: agents can ask each other only where they are asked themselves, in a channel that allowedChannels lists",
+		"set it to the id of a channel that the bots may write in"))
+}
+
+// reporter is the account that reports where nothing says which: the one called ruda, else the first that is enabled; "" if there is none.
+func (d *Discord) reporter() string {
+	first := ""
+	for _, a := range d.Accounts {
+		switch {
+		case !a.Enabled:
+		case strings.EqualFold(a.ID, "ruda"):
+			return a.ID
+		case first == "":
+			first = a.ID
+		}
+	}
+	return first
+}
+
+// checkAccountNames finds settings that name an account of Discord which is not there. Where none is configured, any may be.
+func (c *Config) checkAccountNames(root *fields) {
+	if len(c.Discord.Accounts) == 0 {
+		return
+	}
+	names := &accountNames{report: root.report, known: map[string]bool{DefaultAccount: true}}
+	for _, a := range c.Discord.Accounts {
+		names.known[strings.ToLower(a.ID)] = true
+		names.ids = append(names.ids, a.ID)
+	}
+	discord := root.at.member("channels").member("discord")
+	names.check(root.object.get("channels").get("discord").get("defaultAccount"), discord.member("defaultAccount"))
+	if bindings := root.object.get("bindings"); bindings != nil {
+		for i, item := range bindings.items {
+			match := item.get("match")
+			if channel := match.get("channel"); channel != nil && strings.EqualFold(channel.text, "discord") {
+				names.check(match.get("accountId"), root.at.member("bindings").item(i).member("match").member("accountId"))
+			}
+		}
+	}
+	if sinks := root.object.get("gateway").get("conversationSinks"); sinks != nil {
+		for i, item := range sinks.items {
+			if id := item.get("id"); id == nil || id.text != SinkOfDiscord {
+				continue
+			}
+			at := root.at.member("gateway").member("conversationSinks").item(i).member("options")
+			for _, key := range []string{"routerAccountId", "messageAccountId"} {
+				names.check(item.get("options").get(key), at.member(key))
+			}
+		}
+	}
+}
+
+// accountNames are the ids that a setting may name.
+type accountNames struct {
+	report *report
+	ids    []string
+	known  map[string]bool // in lower case
+}
+
+func (n *accountNames) check(v *value, at *path) {
+	if v == nil || v.kind != text || v.text == "" || v.text == "*" || n.known[strings.ToLower(v.text)] {
+		return
+	}
+	mend := "add it to channels.discord.accounts, or name another one"
+	if !n.report.isFull(CodeNoAccount) {
+		if near := nearest(v.text, n.ids); near != "" {
+			mend = fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	one := warning(CodeNoAccount, v.at, at, v.shown()+" is no configured account of Discord", mend)
+	one.Value = v.shown()
+	n.report.add(one)
+}
+
+// checkMisplaced finds settings at a place where papers about them have put them, and nobody reads them.
+func checkMisplaced(root *fields) {
+	if v := root.object.get("discord").get("collaboration"); v != nil {
+		root.report.add(warning(CodeValue, v.at, root.at.member("discord").member("collaboration"), "openclawd does not read this here: it has no effect",
+			"put it into channels.discord.collaboration"))
+	}
+}
