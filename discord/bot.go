@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -29,7 +30,10 @@ type bot struct {
 	begun chan struct{} // READY or RESUMED has come; capacity 1
 	ended chan struct{} // the socket has ended; capacity 1
 
+	application chan string // its id, for whoever registers the commands; capacity 1
+
 	memory *memory // of the goroutine that folds
+	seat   seat
 
 	mu     sync.Mutex
 	status Status
@@ -51,7 +55,8 @@ const (
 // startBot begins to connect a bot. It ends with the context, or with stop.
 func startBot(ctx context.Context, all *Bots, a config.DiscordAccount, m *memory) *bot {
 	b := &bot{bots: all, account: a.ID, token: a.Token, log: all.o.Log.With("account", a.ID), done: make(chan struct{}),
-		queue: make(chan dispatch, maxQueue), begun: make(chan struct{}, 1), ended: make(chan struct{}, 1), memory: m}
+		queue: make(chan dispatch, maxQueue), begun: make(chan struct{}, 1), ended: make(chan struct{}, 1),
+		application: make(chan string, 1), memory: m}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	b.status = Status{AccountID: a.ID, UserID: a.BotUserID, State: StateConnecting, Since: all.o.Now().UnixMilli()}
 	o := all.o
@@ -61,6 +66,7 @@ func startBot(ctx context.Context, all *Bots, a config.DiscordAccount, m *memory
 	var parts sync.WaitGroup
 	parts.Go(b.live)
 	parts.Go(b.fold)
+	parts.Go(b.register)
 	go func() {
 		defer close(b.done)
 		parts.Wait()
@@ -177,7 +183,7 @@ func (b *bot) connect(content bool) error {
 
 // failed says that the bot is not connected, and why, and how long to wait.
 func (b *bot) failed(t trouble, wait time.Duration) time.Duration {
-	if t.lasting {
+	if t.class.lasts() {
 		wait = b.bots.o.Most
 	}
 	b.change(func(s *Status) {
@@ -195,8 +201,15 @@ func (b *bot) told(kind string, data json.RawMessage) {
 		var r readyShape
 		if json.Unmarshal(data, &r) == nil {
 			b.change(func(s *Status) { s.UserID, s.UserName = r.User.ID, r.User.name() })
+			select {
+			case b.application <- r.Application.ID:
+			default:
+			}
 		}
 		b.ready(false)
+	case "INTERACTION_CREATE":
+		b.interacted(data)
+		return
 	case "RESUMED":
 		b.ready(true)
 		return
@@ -261,11 +274,20 @@ func (b *bot) current() Status {
 
 func (b *bot) state() State { return b.current().State }
 
+// refused says whether Discord will not have the bot, which does not go away by itself.
+func (b *bot) refused() bool {
+	s := b.current()
+	return s.State == StateOff || s.State == StateFailed && s.Class.lasts()
+}
+
 // ask makes one request, and says what has become of it.
 func (b *bot) ask(ctx context.Context, deed, place string, r request) (answer, *Error) {
 	limited, cancel := context.WithTimeout(ctx, b.bots.o.TimeLimit)
 	defer cancel()
 	a, err := b.wire.ask(limited, r)
+	if around, is := errors.AsType[*url.Error](err); is && r.secret {
+		err = around.Err // the address tells what nobody may know
+	}
 	return a, failed(ctx, deed, b.account, place, a, err)
 }
 

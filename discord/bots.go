@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -22,11 +23,20 @@ type Options struct {
 	// call the methods of Bots, except Configure.
 	OnMessage func(Inbound)
 
+	// OnInteraction is told what somebody has asked of a bot by a command, a button or a form, each interaction once. It has a goroutine of its own,
+	// and three seconds for Bots.Answer. At most MaxInteractions are told at a time; what comes beyond is answered with a word of excuse. Run
+	// returns when it has returned.
+	OnInteraction func(Interaction)
+
+	// Commands are the slash commands of every bot, everywhere. A bot that connects puts them in the place of those that Discord has of it, if these
+	// are others. None leaves Discord as it is.
+	Commands []Command
+
 	// OnStatus is told whenever a bot changes its state. It must not wait, and not call Configure.
 	OnStatus func(Status)
 
 	// Marks are the last messages that are known of, as of the end of the last run: what was written after them is read from the channels when a
-	// bot connects. Without any of an account, its bot begins with what is written from then on.
+	// bot connects. Without any, of its account or of all, a bot begins with what is written from then on.
 	Marks []Mark
 
 	Log       *slog.Logger
@@ -44,7 +54,7 @@ type Options struct {
 
 // Mark is the last message of a channel, thread or conversation that is known to an account.
 type Mark struct {
-	AccountID string
+	AccountID string // "": to all accounts that see it; of conversations there is no such mark
 	GuildID   string // "" of conversations
 	ChannelID string
 	MessageID string
@@ -64,6 +74,9 @@ type Timer interface{ Stop() bool }
 func (o Options) withDefaults() Options {
 	if o.OnMessage == nil {
 		o.OnMessage = func(Inbound) {}
+	}
+	if o.OnInteraction == nil {
+		o.OnInteraction = func(Interaction) {}
 	}
 	if o.OnStatus == nil {
 		o.OnStatus = func(Status) {}
@@ -112,6 +125,7 @@ type Bots struct {
 	directory *directory
 	lanes     *lanes
 	inbound   chan Inbound
+	asked     *asked
 	registry  atomic.Pointer[Registry]
 	paces     atomic.Pointer[paces]
 
@@ -122,6 +136,7 @@ type Bots struct {
 	config   *config.Config
 	bots     map[string]*bot    // by account id: those that are connected, or try to be
 	memories map[string]*memory // by account id
+	common   *memory            // what all accounts know of to begin with; nil without such marks
 }
 
 // paces are the limits that are configured.
@@ -130,10 +145,20 @@ type paces struct{ messages, threads pace }
 // New makes bots of no accounts, which do nothing before Configure and Run.
 func New(o Options) *Bots {
 	o = o.withDefaults()
-	b := &Bots{o: o, directory: newDirectory(), lanes: newLanes(o), inbound: make(chan Inbound), config: config.Default(),
+	b := &Bots{o: o, directory: newDirectory(), lanes: newLanes(o), inbound: make(chan Inbound), asked: newAsked(), config: config.Default(),
 		bots: map[string]*bot{}, memories: map[string]*memory{}}
 	for _, m := range o.Marks {
-		b.memoryOf(m.AccountID).note(m.GuildID, m.ChannelID, snowflake(m.MessageID))
+		if m.AccountID == "" && m.GuildID != "" {
+			if b.common == nil {
+				b.common = newMemory()
+			}
+			b.common.note(m.GuildID, m.ChannelID, snowflake(m.MessageID))
+		}
+	}
+	for _, m := range o.Marks {
+		if m.AccountID != "" {
+			b.memoryOf(m.AccountID).note(m.GuildID, m.ChannelID, snowflake(m.MessageID))
+		}
 	}
 	b.take(b.config)
 	return b
@@ -203,9 +228,21 @@ func (b *Bots) memoryOf(account string) *memory {
 	m := b.memories[account]
 	if m == nil {
 		m = newMemory()
+		if b.common != nil {
+			m.marks, m.newest = maps.Clone(b.common.marks), b.common.newest
+		}
 		b.memories[account] = m
 	}
 	return m
+}
+
+// note takes up a message that was told, for accounts that come later.
+func (b *Bots) note(guild, channel string, id uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.common != nil && guild != "" {
+		b.common.note(guild, channel, id)
+	}
 }
 
 // Run connects the bots, and tells what they are told, until the context ends; then it says goodbye to Discord, which takes a second,
@@ -216,6 +253,7 @@ func (b *Bots) Run(ctx context.Context) error {
 	b.mu.Lock()
 	b.running = ctx
 	b.mu.Unlock()
+	b.asked.open()
 	b.apply()
 	b.changing.Unlock()
 
@@ -233,6 +271,7 @@ func (b *Bots) Run(ctx context.Context) error {
 	b.running = nil
 	b.mu.Unlock()
 	b.apply()
+	b.asked.close()
 	return nil
 }
 

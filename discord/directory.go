@@ -17,18 +17,26 @@ type directory struct {
 	places map[string]collaborate.Place
 	types  map[string]int // of channels, as Discord numbers them
 	roles  map[string]string
+
+	owners     map[string]string           // user ids, by guild
+	powers     map[string]uint64           // permissions of roles
+	overwrites map[string][]overwriteShape // by channel
 }
 
 func newDirectory() *directory {
 	return &directory{users: map[string]string{}, member: map[string][]string{}, places: map[string]collaborate.Place{}, types: map[string]int{},
-		roles: map[string]string{}}
+		roles: map[string]string{}, owners: map[string]string{}, powers: map[string]uint64{}, overwrites: map[string][]overwriteShape{}}
 }
 
 func (d *directory) addGuild(g *guildShape) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if g.OwnerID != "" {
+		put(d.owners, g.ID, g.OwnerID)
+	}
 	for _, r := range g.Roles {
 		put(d.roles, r.ID, r.Name)
+		put(d.powers, r.ID, r.Permissions)
 	}
 	for i := range g.Members {
 		d.addMember(g.ID, &g.Members[i])
@@ -50,9 +58,12 @@ func (d *directory) addChannel(c *channelShape) {
 func (d *directory) addPlace(c *channelShape) {
 	put(d.places, c.ID, c.place())
 	put(d.types, c.ID, c.Type)
+	if c.kind() != collaborate.Thread { // these have the permissions of their parent
+		put(d.overwrites, c.ID, c.Overwrites)
+	}
 }
 
-// remove forgets a channel, but not how it was called.
+// remove forgets a channel, but not how it was called, and who might view it: it may be gone for one bot alone.
 func (d *directory) remove(c *channelShape) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,6 +74,14 @@ func (d *directory) addRole(r roleShape) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	put(d.roles, r.ID, r.Name)
+	put(d.powers, r.ID, r.Permissions)
+}
+
+// removeRole takes a role's permissions from everybody who is still said to have it.
+func (d *directory) removeRole(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	put(d.powers, id, 0)
 }
 
 func (d *directory) addUser(u *userShape) {

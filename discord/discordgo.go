@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync"
 	"time"
 
@@ -42,10 +43,21 @@ func newSession(o wireOptions, on wireEvents) (*session, error) {
 	own.LogLevel = -1
 	own.UserAgent = o.userAgent
 	own.Client = &http.Client{Transport: o.transport, Timeout: o.timeLimit, CheckRedirect: stay}
-	own.Dialer = &websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: o.timeLimit, NetDialContext: w.dial}
+	own.Dialer = &websocket.Dialer{Proxy: throughProxy, HandshakeTimeout: o.timeLimit, NetDialContext: w.dial}
 	own.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { on.told(e.Type, e.RawData) })
 	own.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) { on.lost() })
 	return w, nil
+}
+
+// errBare is the error of a gateway that wants the token without TLS.
+var errBare = errors.New("the gateway is not encrypted and not on this machine")
+
+// throughProxy is asked before a socket is opened: it goes where the environment says, and nowhere without TLS but on this machine.
+func throughProxy(r *http.Request) (*url.URL, error) {
+	if r.URL.Scheme == "http" && !onThisMachine(r.URL.Hostname()) {
+		return nil, errBare
+	}
+	return http.ProxyFromEnvironment(r)
 }
 
 // stay follows no redirection: the token goes nowhere else.

@@ -10,10 +10,9 @@ import (
 
 // folded says whether events of a kind are looked at.
 func folded(kind string) bool {
-	return slices.Contains([]string{"READY", "GUILD_CREATE", "GUILD_UPDATE", "CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE",
-		"THREAD_CREATE", "THREAD_UPDATE",
-		"THREAD_DELETE", "THREAD_LIST_SYNC", "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE",
-		"MESSAGE_DELETE_BULK"}, kind)
+	return slices.Contains([]string{"READY", "GUILD_CREATE", "GUILD_UPDATE", "GUILD_DELETE", "CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE",
+		"THREAD_CREATE", "THREAD_UPDATE", "THREAD_DELETE", "THREAD_LIST_SYNC", "THREAD_MEMBERS_UPDATE", "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE",
+		"GUILD_ROLE_DELETE", "GUILD_MEMBER_UPDATE", "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"}, kind)
 }
 
 // fold takes the events one by one, in the order in which they came.
@@ -36,7 +35,12 @@ func (b *bot) take(d dispatch) {
 	case "GUILD_CREATE":
 		if g, ok := shape[guildShape](b, d); ok && !g.Unavailable {
 			all.addGuild(&g)
+			b.seat.join(&g, b.current().UserID)
 			b.catchUp(b.memory.missedIn(&g))
+		}
+	case "GUILD_DELETE":
+		if g, ok := shape[guildShape](b, d); ok && !g.Unavailable { // else it is there, and cannot be reached
+			b.seat.leave(g.ID)
 		}
 	case "GUILD_UPDATE":
 		if g, ok := shape[guildShape](b, d); ok {
@@ -45,18 +49,35 @@ func (b *bot) take(d dispatch) {
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
 		if c, ok := shape[channelShape](b, d); ok {
 			all.addChannel(&c)
+			b.seat.enter(&c)
 		}
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		if c, ok := shape[channelShape](b, d); ok {
 			all.remove(&c)
+			b.seat.exit(c.ID)
 		}
 	case "THREAD_LIST_SYNC":
 		if t, ok := shape[threadsShape](b, d); ok {
 			all.addGuild(&guildShape{ID: t.GuildID, Threads: t.Threads})
+			for i := range t.Threads {
+				b.seat.enter(&t.Threads[i])
+			}
+		}
+	case "THREAD_MEMBERS_UPDATE":
+		if t, ok := shape[threadMembersShape](b, d); ok {
+			b.followers(&t)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE":
 		if r, ok := shape[guildRoleShape](b, d); ok {
 			all.addRole(r.Role)
+		}
+	case "GUILD_ROLE_DELETE":
+		if r, ok := shape[guildRoleShape](b, d); ok {
+			all.removeRole(r.RoleID)
+		}
+	case "GUILD_MEMBER_UPDATE":
+		if m, ok := shape[guildMemberShape](b, d); ok && m.User != nil && m.User.ID == b.current().UserID {
+			b.seat.rank(m.GuildID, m.Roles)
 		}
 	case "MESSAGE_CREATE":
 		if m, ok := shape[messageShape](b, d); ok {
@@ -89,12 +110,26 @@ func (b *bot) begin(d dispatch) {
 		return
 	}
 	b.bots.directory.addUser(&r.User)
+	b.seat.begin(r.Guilds)
 	var guilds []string
 	for i := range r.Guilds {
 		guilds = append(guilds, r.Guilds[i].ID)
 	}
 	b.memory.away(guilds)
 	b.catchUp(b.memory.missedDirectly())
+}
+
+// followers takes up who has come into a thread, and who has left it.
+func (b *bot) followers(t *threadMembersShape) {
+	user := b.current().UserID
+	for _, m := range t.Added {
+		if m.UserID == user {
+			b.seat.follow(t.ID)
+		}
+	}
+	if slices.Contains(t.Removed, user) {
+		b.seat.exit(t.ID)
+	}
 }
 
 // message tells of a message that was written or edited.
@@ -124,6 +159,7 @@ func (b *bot) message(kind Kind, m *messageShape, late bool) {
 	b.memory.told(fact{id, edited})
 	if kind == Created {
 		b.memory.note(f.GuildID, f.ChannelID, id)
+		b.bots.note(f.GuildID, f.ChannelID, id)
 	}
 	if late {
 		b.change(func(s *Status) { s.Fetched++ })
@@ -176,5 +212,8 @@ func (b *bot) locate(f *Message) {
 	}
 	if p.Kind == collaborate.Thread {
 		f.ParentID, f.ThreadName = p.ParentID, p.Name
+		if b.bots.directory.typeOf(f.ChannelID) == typePrivateThread {
+			b.seat.follow(f.ChannelID) // what the bot is told of it sees
+		}
 	}
 }

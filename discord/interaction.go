@@ -1,49 +1,325 @@
 package discord
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+)
+
+// Kinds of interactions.
+const (
+	KindCommand = "command"
+	KindButton  = "button"
+	KindForm    = "form"
 )
 
 // Interaction is what somebody has asked of a bot without writing a message.
 type Interaction struct {
-	ID        string
-	Token     string // with which it is answered, for some minutes; a secret
-	Kind      string // command, button, form
-	AccountID string
-	AgentID   string // of the bot; "" if it speaks for none
-	GuildID   string // "" in direct messages
-	ChannelID string
-	ParentID  string // of a thread
-	MessageID string // of a button: the message that it is below
-	User      User
-	Roles     []string
-	Name      string            // of a command: its name; of a button or form: its id
-	Values    map[string]string // of a command: its options; of a form: its fields
-	At        int64             // ms since 1970
+	ID            string
+	ApplicationID string
+	Token         config.Secret // with which it is answered, for 15 minutes
+	Kind          string        // KindCommand, KindButton or KindForm
+	AccountID     string
+	AgentID       string // of the bot; "" if it speaks for none
+	GuildID       string // "" in direct messages
+	ChannelID     string // of a thread: the thread's own
+	ParentID      string // of a thread: the channel that it hangs below
+	Group         bool   // of a conversation: there are more than two in it
+	MessageID     string // of a button, or a form that one has shown: the message that it is below
+	Text          string // likewise: what that message says
+	User          User
+	Roles         []string
+	Name          string            // of a command: its name; of a button or form: its id
+	Values        map[string]string // of a command: its options; of a form: its fields
+	At            int64             // ms since 1970
 }
 
-// InteractionAnswer is the first word to an interaction.
+// InteractionAnswer is a word to an interaction. What it says notifies nobody.
 type InteractionAnswer struct {
-	Text    string
-	Private bool  // only whoever has asked sees it
-	Update  bool  // of a button: the message below which it is becomes Text, without buttons
-	Form    *Form // a form is shown in the place of a text
+	Text    string // at most collaborate.MaxMessage characters
+	Private bool   // only whoever has asked sees it
+	Update  bool   // the message of MessageID becomes Text, without buttons
+	Form    *Form  // a form is shown in the place of a text; not in answer to a form
+
+	// Later says only that it was heard, in the place of a text, which has to follow within 15 minutes: with Update by Amend or Add, else by Amend.
+	Later bool
 }
 
-// Form asks for one text.
+// Form asks for one text, which has to be given.
 type Form struct {
-	ID    string
-	Title string
+	ID    string // at most 100 characters, as Field
+	Title string // at most 45 characters, as Label
 	Field string
 	Label string
-	Max   int
+	Max   int // characters
 }
 
 // Command is a slash command.
 type Command struct {
-	Name        string
-	Description string
+	Name        string // lower-case
+	Description string // 1 to 100 characters
 }
 
-// Answer answers an interaction. The error is an *Error.
-func (b *Bots) Answer(ctx context.Context, i Interaction, a InteractionAnswer) error { panic("stub") }
+// Kinds of first words, as Discord numbers them.
+const (
+	answerMessage     = 4
+	answerLater       = 5
+	answerLaterUpdate = 6
+	answerUpdate      = 7
+	answerForm        = 9
+)
+
+// flagPrivate is the flag of messages that one person sees.
+const flagPrivate = 1 << 6
+
+type answerShape struct {
+	Type int `json:"type"`
+	Data any `json:"data,omitempty"`
+}
+
+type wordShape struct {
+	Content         string      `json:"content"`
+	Flags           int         `json:"flags,omitempty"`
+	AllowedMentions mentions    `json:"allowed_mentions"`
+	Components      *[]rowShape `json:"components,omitempty"`
+}
+
+type laterShape struct {
+	Flags int `json:"flags,omitempty"`
+}
+
+type formShape struct {
+	ID    string     `json:"custom_id"`
+	Title string     `json:"title"`
+	Rows  []rowShape `json:"components"`
+}
+
+type rowShape struct {
+	Type  int          `json:"type"`
+	Parts []fieldShape `json:"components"`
+}
+
+type fieldShape struct {
+	Type     int    `json:"type"`
+	ID       string `json:"custom_id"`
+	Style    int    `json:"style"`
+	Label    string `json:"label"`
+	Min      int    `json:"min_length"`
+	Max      int    `json:"max_length,omitempty"`
+	Required bool   `json:"required"`
+}
+
+// Types of components.
+const (
+	componentRow       = 1
+	componentTextInput = 4
+	styleParagraph     = 2
+)
+
+// Answer says the first word to an interaction: within three seconds, and once. The error is an *Error.
+func (b *Bots) Answer(ctx context.Context, i Interaction, a InteractionAnswer) error {
+	const deed = "answer an interaction"
+	flags := 0
+	if a.Private {
+		flags = flagPrivate
+	}
+	var form answerShape
+	switch {
+	case a.Form != nil:
+		form = answerShape{answerForm, a.Form.shape()}
+	case a.Later && a.Update:
+		form = answerShape{Type: answerLaterUpdate}
+	case a.Later:
+		form = answerShape{answerLater, laterShape{flags}}
+	default:
+		word, err := a.word(deed, &i)
+		if err != nil {
+			return err
+		}
+		form = answerShape{answerMessage, word}
+		if a.Update {
+			form.Type = answerUpdate
+		}
+	}
+	return b.interact(ctx, deed, &i, http.MethodPost, "/interactions/"+i.ID+"/"+i.Token.Reveal()+"/callback", form)
+}
+
+// Amend puts a text in the place of the first word, or of the message that Update names. The error is an *Error.
+func (b *Bots) Amend(ctx context.Context, i Interaction, a InteractionAnswer) error {
+	const deed = "amend an answer"
+	word, err := a.word(deed, &i)
+	if err != nil {
+		return err
+	}
+	word.Flags = 0 // a message stays as private as it was
+	return b.interact(ctx, deed, &i, http.MethodPatch, "/webhooks/"+i.ApplicationID+"/"+i.Token.Reveal()+"/messages/@original", word)
+}
+
+// Add says something more, after the first word. The error is an *Error.
+func (b *Bots) Add(ctx context.Context, i Interaction, a InteractionAnswer) error {
+	const deed = "add to an answer"
+	word, err := a.word(deed, &i)
+	if err != nil {
+		return err
+	}
+	return b.interact(ctx, deed, &i, http.MethodPost, "/webhooks/"+i.ApplicationID+"/"+i.Token.Reveal(), word)
+}
+
+func (b *Bots) interact(ctx context.Context, deed string, i *Interaction, method, path string, body any) error {
+	if err := badID(deed, i.AccountID, i.ID, i.ApplicationID); err != nil {
+		return err
+	}
+	if !plainToken(i.Token.Reveal()) {
+		return local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("the interaction has no token"), "answer what OnInteraction was told")
+	}
+	own := b.bot(i.AccountID)
+	if own == nil {
+		return noBot(deed, i.AccountID, i.ChannelID)
+	}
+	if _, refused := own.ask(ctx, deed, i.ChannelID, request{method: method, path: path, body: body, secret: true}); refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// plainToken says whether a token is one that can stand in a path.
+func plainToken(token string) bool {
+	for _, r := range token {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' || r == '=') {
+			return false
+		}
+	}
+	return token != ""
+}
+
+// word is a text as Discord takes it.
+func (a *InteractionAnswer) word(deed string, i *Interaction) (wordShape, error) {
+	w := wordShape{Content: a.Text, AllowedMentions: onlyUsers(nil)}
+	if a.Private {
+		w.Flags = flagPrivate
+	}
+	if a.Update {
+		w.Components = &[]rowShape{}
+	}
+	n := utf8.RuneCountInString(a.Text)
+	switch {
+	case coordination.TrimJS(a.Text) == "":
+		return w, local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("text is empty"), "say something")
+	case n > collaborate.MaxMessage:
+		return w, local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, fmt.Errorf("text has %d characters, Discord takes %d", n, collaborate.MaxMessage), "say less")
+	}
+	return w, nil
+}
+
+func (f *Form) shape() formShape {
+	field := fieldShape{Type: componentTextInput, ID: f.Field, Style: styleParagraph, Label: f.Label, Min: 1, Max: f.Max, Required: true}
+	return formShape{ID: f.ID, Title: f.Title, Rows: []rowShape{{Type: componentRow, Parts: []fieldShape{field}}}}
+}
+
+type interactionShape struct {
+	ID            string        `json:"id"`
+	ApplicationID string        `json:"application_id"`
+	Type          int           `json:"type"`
+	Token         string        `json:"token"`
+	GuildID       string        `json:"guild_id"`
+	ChannelID     string        `json:"channel_id"`
+	Channel       *channelShape `json:"channel"`
+	Member        *memberShape  `json:"member"`
+	User          *userShape    `json:"user"`
+	Message       *messageShape `json:"message"`
+	Data          struct {
+		Type       int           `json:"type"`
+		Name       string        `json:"name"`
+		CustomID   string        `json:"custom_id"`
+		Options    []optionShape `json:"options"`
+		Components []filledShape `json:"components"`
+	} `json:"data"`
+}
+
+type optionShape struct {
+	Name    string          `json:"name"`
+	Value   json.RawMessage `json:"value"`
+	Options []optionShape   `json:"options"`
+}
+
+// filledShape is a row of a form, or a field in it.
+type filledShape struct {
+	CustomID   string        `json:"custom_id"`
+	Value      string        `json:"value"`
+	Components []filledShape `json:"components"`
+	Component  *filledShape  `json:"component"` // of a label
+}
+
+// Types of interactions, and of commands that are written behind a slash.
+const (
+	interactionCommand   = 2
+	interactionComponent = 3
+	interactionForm      = 5
+	commandSlash         = 1
+)
+
+// interaction makes what Discord tells; false if it is of another kind, or nobody has asked.
+func (s *interactionShape) interaction() (Interaction, bool) {
+	i := Interaction{ID: s.ID, ApplicationID: s.ApplicationID, Token: config.Secret(s.Token), GuildID: s.GuildID, ChannelID: s.ChannelID,
+		Values: map[string]string{}, At: madeAt(snowflake(s.ID))}
+	switch {
+	case s.Type == interactionCommand && s.Data.Type == commandSlash:
+		i.Kind, i.Name = KindCommand, s.Data.Name
+		fillOptions(i.Values, s.Data.Options)
+	case s.Type == interactionComponent:
+		i.Kind, i.Name = KindButton, s.Data.CustomID
+	case s.Type == interactionForm:
+		i.Kind, i.Name = KindForm, s.Data.CustomID
+		fillFields(i.Values, s.Data.Components)
+	}
+	user := s.User
+	if s.Member != nil {
+		i.Roles, user = s.Member.Roles, cmp.Or(s.Member.User, user)
+	}
+	if user != nil {
+		i.User = User{ID: user.ID, Name: user.name(), Bot: user.Bot}
+	}
+	if c := s.Channel; c != nil {
+		i.Group = c.Type == typeGroup
+		if c.kind() == collaborate.Thread {
+			i.ParentID = c.ParentID
+		}
+	}
+	if s.Message != nil {
+		i.MessageID, i.Text = s.Message.ID, s.Message.Content
+	}
+	return i, i.Kind != "" && i.Token != "" && snowflake(i.ID) != 0 && i.User.ID != ""
+}
+
+func fillOptions(to map[string]string, options []optionShape) {
+	for _, o := range options {
+		var text string
+		if json.Unmarshal(o.Value, &text) != nil {
+			text = string(o.Value)
+		}
+		if len(o.Value) > 0 {
+			to[o.Name] = text
+		}
+		fillOptions(to, o.Options)
+	}
+}
+
+func fillFields(to map[string]string, parts []filledShape) {
+	for _, p := range parts {
+		if p.CustomID != "" {
+			to[p.CustomID] = p.Value
+		}
+		fillFields(to, p.Components)
+		if p.Component != nil {
+			fillFields(to, []filledShape{*p.Component})
+		}
+	}
+}

@@ -27,18 +27,27 @@ type memberShape struct {
 }
 
 type roleShape struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Permissions uint64 `json:"permissions,string"`
+}
+
+type overwriteShape struct {
+	ID    string `json:"id"`
+	Type  int    `json:"type"` // 0: of a role, 1: of a member
+	Allow uint64 `json:"allow,string"`
+	Deny  uint64 `json:"deny,string"`
 }
 
 type channelShape struct {
-	ID            string `json:"id"`
-	Type          int    `json:"type"`
-	GuildID       string `json:"guild_id"`
-	Name          string `json:"name"`
-	ParentID      string `json:"parent_id"`
-	OwnerID       string `json:"owner_id"`
-	LastMessageID string `json:"last_message_id"`
+	ID            string           `json:"id"`
+	Type          int              `json:"type"`
+	GuildID       string           `json:"guild_id"`
+	Name          string           `json:"name"`
+	ParentID      string           `json:"parent_id"`
+	OwnerID       string           `json:"owner_id"`
+	LastMessageID string           `json:"last_message_id"`
+	Overwrites    []overwriteShape `json:"permission_overwrites"`
 	Thread        *struct {
 		Archived bool `json:"archived"`
 		Locked   bool `json:"locked"`
@@ -93,6 +102,7 @@ func (c *channelShape) place() collaborate.Place {
 
 type guildShape struct {
 	ID          string         `json:"id"`
+	OwnerID     string         `json:"owner_id"`
 	Unavailable bool           `json:"unavailable"`
 	Roles       []roleShape    `json:"roles"`
 	Members     []memberShape  `json:"members"`
@@ -103,6 +113,21 @@ type guildShape struct {
 type guildRoleShape struct {
 	GuildID string    `json:"guild_id"`
 	Role    roleShape `json:"role"`
+	RoleID  string    `json:"role_id"` // of one that is deleted
+}
+
+type guildMemberShape struct {
+	GuildID string `json:"guild_id"`
+	memberShape
+}
+
+// threadMembersShape tells who has come into a thread and who has left it: of others than the bot only with an intent that is not asked for.
+type threadMembersShape struct {
+	ID    string `json:"id"`
+	Added []struct {
+		UserID string `json:"user_id"`
+	} `json:"added_members"`
+	Removed []string `json:"removed_member_ids"`
 }
 
 type threadsShape struct {
@@ -111,8 +136,11 @@ type threadsShape struct {
 }
 
 type readyShape struct {
-	User   userShape    `json:"user"`
-	Guilds []guildShape `json:"guilds"`
+	User        userShape    `json:"user"`
+	Guilds      []guildShape `json:"guilds"`
+	Application struct {
+		ID string `json:"id"`
+	} `json:"application"`
 }
 
 type messageShape struct {

@@ -27,7 +27,13 @@ type Post struct {
 	Nonce     string   // the same one for the same message, whenever it is posted; 1 to 25 characters
 	Notify    []string // user ids that are notified if the text mentions them; nobody else is
 	ReplyTo   string   // id of a message that it answers, whose author is not notified for that; one that is gone does no harm
+
+	// Components are what can be pressed below it: an array as Discord has it, of at most MaxComponents bytes; nil is none.
+	Components json.RawMessage
 }
+
+// MaxComponents is how many bytes the components of a message may have.
+const MaxComponents = 16 << 10
 
 // Posted is a message that stands in Discord.
 type Posted struct {
@@ -53,11 +59,12 @@ type reference struct {
 }
 
 type messageForm struct {
-	Content         string     `json:"content"`
-	Nonce           string     `json:"nonce,omitempty"`
-	EnforceNonce    bool       `json:"enforce_nonce,omitempty"`
-	AllowedMentions mentions   `json:"allowed_mentions"`
-	Reference       *reference `json:"message_reference,omitempty"`
+	Content         string          `json:"content"`
+	Nonce           string          `json:"nonce,omitempty"`
+	EnforceNonce    bool            `json:"enforce_nonce,omitempty"`
+	AllowedMentions mentions        `json:"allowed_mentions"`
+	Reference       *reference      `json:"message_reference,omitempty"`
+	Components      json.RawMessage `json:"components,omitempty"`
 }
 
 // Send posts a message after those for the same channel that were asked for before. The same nonce, within some minutes, gives the same message. The
@@ -69,7 +76,7 @@ func (b *Bots) Send(ctx context.Context, p Post) (Posted, error) {
 		return Posted{}, err
 	}
 	a, err := b.queued(ctx, deed, p.AccountID, p.ChannelID, messageLane(p.ChannelID), b.paces.Load().messages,
-		request{http.MethodPost, "/channels/" + p.ChannelID + "/messages", form})
+		request{method: http.MethodPost, path: "/channels/" + p.ChannelID + "/messages", body: form})
 	if err != nil {
 		return Posted{}, err
 	}
@@ -77,7 +84,7 @@ func (b *Bots) Send(ctx context.Context, p Post) (Posted, error) {
 }
 
 func (p *Post) form(deed string) (messageForm, error) {
-	f := messageForm{Content: p.Content, Nonce: p.Nonce, EnforceNonce: true, AllowedMentions: onlyUsers(p.Notify)}
+	f := messageForm{Content: p.Content, Nonce: p.Nonce, EnforceNonce: true, AllowedMentions: onlyUsers(p.Notify), Components: p.Components}
 	if p.ReplyTo != "" {
 		if err := badID(deed, p.AccountID, p.ReplyTo); err != nil {
 			return f, err
@@ -87,6 +94,7 @@ func (p *Post) form(deed string) (messageForm, error) {
 	refuse := func(why, mend string) (messageForm, error) {
 		return f, local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), mend)
 	}
+	var components []json.RawMessage
 	n, nonce := utf8.RuneCountInString(p.Content), utf8.RuneCountInString(p.Nonce)
 	switch {
 	case coordination.TrimJS(p.Content) == "":
@@ -96,6 +104,10 @@ func (p *Post) form(deed string) (messageForm, error) {
 	case nonce == 0 || nonce > MaxNonce:
 		return refuse(fmt.Sprintf("nonce %q has %d characters, not 1 to %d", coordination.Head(p.Nonce, maxShown), nonce, MaxNonce),
 			"use one like collaborate.Plan.Nonce")
+	case len(p.Components) > MaxComponents:
+		return refuse(fmt.Sprintf("components have %d bytes, at most %d are taken", len(p.Components), MaxComponents), "offer less to press")
+	case len(p.Components) > 0 && json.Unmarshal(p.Components, &components) != nil:
+		return refuse("components are no JSON array", "write [{\"type\": 1, \"components\": [...]}]")
 	}
 	return f, nil
 }
@@ -120,7 +132,7 @@ func (b *Bots) Edit(ctx context.Context, account, channel, message, content stri
 	}
 	form := messageForm{Content: content, AllowedMentions: onlyUsers(nil)}
 	_, err := b.queued(ctx, deed, account, channel, messageLane(channel), b.paces.Load().messages,
-		request{http.MethodPatch, "/channels/" + channel + "/messages/" + message, form})
+		request{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + message, body: form})
 	return err
 }
 

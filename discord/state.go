@@ -32,6 +32,9 @@ const (
 	ClassNotReady Class = "not_ready" // connected, but Discord did not begin
 )
 
+// lasts says whether what a bot fails of does not go away by itself.
+func (c Class) lasts() bool { return c == ClassToken || c == ClassIntents || c == ClassGateway }
+
 // Status is how a bot stands. Times are ms since 1970.
 type Status struct {
 	AccountID string
@@ -73,10 +76,9 @@ const (
 
 // trouble is why a bot does not get connected.
 type trouble struct {
-	class   Class
-	text    string
-	mend    string
-	lasting bool // it does not go away by itself: it is tried seldom
+	class Class // one that lasts is tried seldom
+	text  string
+	mend  string
 }
 
 // troubleOf judges what came of connecting.
@@ -86,7 +88,7 @@ func troubleOf(account string, err error) trouble {
 	switch {
 	case errors.As(err, &refused) && refused.Class == collaborate.ClassUnauthorized,
 		errors.As(err, &closed) && closed.code == closeAuthentication:
-		return trouble{class: ClassToken, text: "Discord refuses the token of account " + account, mend: fmt.Sprintf(tokenMend, account), lasting: true}
+		return trouble{class: ClassToken, text: "Discord refuses the token of account " + account, mend: fmt.Sprintf(tokenMend, account)}
 	case errors.As(err, &refused):
 		return trouble{class: Class(refused.Class), text: refused.Error(), mend: refused.Mend}
 	case errors.As(err, &closed):
@@ -100,10 +102,10 @@ func troubleOfClose(account string, closed *closeError) trouble {
 	t := trouble{class: ClassNetwork, text: fmt.Sprintf("account %s: %v", account, closed), mend: "it is tried again"}
 	switch closed.code {
 	case closeIntents, closeInvalidIntents:
-		t.class, t.lasting = ClassIntents, true
+		t.class = ClassIntents
 		t.mend = "switch on Message Content Intent at the Bot page of the Discord developer portal"
 	case closeSharding, closeInvalidShard, closeVersion:
-		t.class, t.lasting = ClassGateway, true
+		t.class = ClassGateway
 		t.mend = "the bot is in more guilds than one connection may serve, or this program is too old"
 	}
 	return t

@@ -72,7 +72,7 @@ func (b *Bots) StartThread(ctx context.Context, o Opening) (Thread, error) {
 			form.Type = typeNewsThread
 		}
 	}
-	a, err := b.queued(ctx, deed, o.AccountID, o.ChannelID, threadLane, b.paces.Load().threads, request{http.MethodPost, path, form})
+	a, err := b.queued(ctx, deed, o.AccountID, o.ChannelID, threadLane, b.paces.Load().threads, request{method: http.MethodPost, path: path, body: form})
 	if err != nil {
 		return Thread{}, err
 	}
@@ -99,7 +99,7 @@ type ThreadEdit struct {
 // EditThread changes a thread. The error is an *Error.
 func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadEdit) (Thread, error) {
 	const deed = "edit a thread"
-	a, err := b.atOnce(ctx, deed, account, thread, request{http.MethodPatch, "/channels/" + thread, e})
+	a, err := b.atOnce(ctx, deed, account, thread, request{method: http.MethodPatch, path: "/channels/" + thread, body: e})
 	if err != nil {
 		return Thread{}, err
 	}
@@ -109,7 +109,7 @@ func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadE
 // Place asks Discord for a channel or thread; ok is false if there is none that the bot may see. The error is an *Error.
 func (b *Bots) Place(ctx context.Context, account, id string) (p collaborate.Place, ok bool, err error) {
 	const deed = "ask for a channel"
-	a, err := b.atOnce(ctx, deed, account, id, request{http.MethodGet, "/channels/" + id, nil})
+	a, err := b.atOnce(ctx, deed, account, id, request{method: http.MethodGet, path: "/channels/" + id})
 	var refused *Error
 	if errors.As(err, &refused) && (refused.Class == collaborate.ClassNotFound || refused.Class == collaborate.ClassForbidden) {
 		return p, false, nil

@@ -44,6 +44,7 @@ type request struct {
 	method string
 	path   string // below the version: /channels/1/messages
 	body   any    // nil if there is none
+	secret bool   // the path holds one
 }
 
 // answer of Discord's API.

@@ -1,5 +1,5 @@
 // Package command answers what people ask for in Discord without writing a message: the slash commands /new, /reset and /status, and the buttons
-// below what openclawd has posted.
+// below what openclawd has posted. It decides who may; what they ask for is done by Sessions and Office.
 package command
 
 import (
@@ -20,7 +20,8 @@ type Sessions interface {
 	Status(ctx context.Context, key coordination.SessionKey) (string, error)
 }
 
-// Office is where people decide what waits for them. text says what was decided, or why it was not.
+// Office is where people decide what waits for them. text says what was decided. With an error nothing was; text says then why, for people: that it
+// was decided before, by whom and how, or what is wrong. It is "" where they cannot mend it.
 type Office interface {
 	Approve(ctx context.Context, id, person string) (text string, err error)
 	Reject(ctx context.Context, id, person, reason string) (text string, err error)
@@ -29,30 +30,90 @@ type Office interface {
 // Bots is what a Desk needs of Discord.
 type Bots interface {
 	Answer(ctx context.Context, i discord.Interaction, a discord.InteractionAnswer) error
+	Amend(ctx context.Context, i discord.Interaction, a discord.InteractionAnswer) error
+	Add(ctx context.Context, i discord.Interaction, a discord.InteractionAnswer) error
 	Registry() *discord.Registry
 }
 
-// Options of New. All are required.
+// DefaultPatience is after what time of work it is said that it goes on: Discord waits three seconds for the first word.
+const DefaultPatience = 2 * time.Second
+
+// Options of New. All are required but Patience.
 type Options struct {
 	Bots     Bots
 	Sessions Sessions
 	Office   Office
-	Config   func() *config.Config
+	Config   func() *config.Config // in force
 	Now      func() time.Time
 	Logger   *slog.Logger
+	Patience time.Duration // default: DefaultPatience
 }
 
 // Desk answers interactions.
 type Desk struct{ o Options }
 
 // New makes a Desk.
-func New(o Options) *Desk { return &Desk{o} }
+func New(o Options) *Desk {
+	if o.Patience <= 0 {
+		o.Patience = DefaultPatience
+	}
+	return &Desk{o}
+}
 
-// Take answers one interaction, and returns when it is answered: Discord waits three seconds for the first word.
-func (d *Desk) Take(ctx context.Context, i discord.Interaction) { panic("stub") }
+// Names of slash commands.
+const (
+	commandNew    = "new"
+	commandReset  = "reset"
+	commandStatus = "status"
+)
 
 // Commands are the slash commands that each bot has.
-func Commands() []discord.Command { panic("stub") }
+func Commands() []discord.Command {
+	return []discord.Command{
+		{Name: commandNew, Description: "Begin a new session with this agent here"},
+		{Name: commandReset, Description: "Start the session with this agent here over"},
+		{Name: commandStatus, Description: "Say how this agent and its session here stand"},
+	}
+}
 
-// Buttons are the two below what waits for somebody to agree: an array of components, as Discord has it.
-func Buttons(approvalID string) []byte { panic("stub") }
+// Take answers one interaction, and returns when it is answered. What it does ends with ctx.
+func (d *Desk) Take(ctx context.Context, i discord.Interaction) {
+	c := d.o.Config()
+	switch i.Kind {
+	case discord.KindCommand:
+		d.command(ctx, c, i)
+	case discord.KindButton:
+		d.button(ctx, c, i)
+	case discord.KindForm:
+		d.form(ctx, c, i)
+	}
+}
+
+// command does what is written behind a slash.
+func (d *Desk) command(ctx context.Context, c *config.Config, i discord.Interaction) {
+	if why := maySpeak(c, &i); why != "" {
+		d.refuse(ctx, i, why)
+		return
+	}
+	agent := agentOf(c, d.o.Bots.Registry(), &i)
+	key := discord.SessionOf(c, agent, i.Where())
+	switch i.Name {
+	case commandNew, commandReset:
+		d.perform(ctx, i, func(ctx context.Context) outcome {
+			if err := d.o.Sessions.Reset(ctx, key, i.Name, personOf(&i)); err != nil {
+				return d.failed(i, err, "")
+			}
+			return outcome{text: "The session with " + agent + " begins anew here."}
+		})
+	case commandStatus:
+		d.perform(ctx, i, func(ctx context.Context) outcome {
+			text, err := d.o.Sessions.Status(ctx, key)
+			if err != nil {
+				return d.failed(i, err, "")
+			}
+			return outcome{text: text}
+		})
+	default:
+		d.refuse(ctx, i, "I know no command /"+coordination.Head(i.Name, maxShown)+". There are /new, /reset and /status.")
+	}
+}

@@ -111,18 +111,22 @@ func (g *Guild) AddChannel(name string, options ChannelOptions) Channel {
 	return c.told()
 }
 
-// Permit sets what a member may do in a channel besides what roles say: deny is taken away, allow is given. Bots that may still view the channel
-// are told CHANNEL_UPDATE. No such channel: nothing happens.
-func (s *Server) Permit(channelID, userID string, allow, deny Permission) {
+// Permit sets what a member, or those with a role, may do in a channel besides what roles say: deny is taken away, allow is given. Bots that may
+// still view the channel are told CHANNEL_UPDATE. No such channel: nothing happens.
+func (s *Server) Permit(channelID, id string, allow, deny Permission) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channels[channelID]
 	if c == nil {
 		return
 	}
-	c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == userID })
+	kind := 1
+	if c.guild != nil && slices.ContainsFunc(c.guild.info.Roles, func(r Role) bool { return r.ID == id }) {
+		kind = 0
+	}
+	c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == id })
 	if allow|deny != 0 {
-		c.Overwrites = append(c.Overwrites, Overwrite{ID: userID, Type: 1, Allow: allow, Deny: deny})
+		c.Overwrites = append(c.Overwrites, Overwrite{ID: id, Type: kind, Allow: allow, Deny: deny})
 	}
 	s.tellChannel("CHANNEL_UPDATE", c)
 }

@@ -93,7 +93,6 @@ func TestIntentsThatAreNotGrantedCloseTheSocket(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, discordtest.Options{})
 	c := m.client(m.seum, intents)
-	c.ShouldReconnectOnError = false
 	if err := c.Open(); err == nil {
 		_ = c.Close()
 		t.Error("seum may ask for message content without the grant")

@@ -85,6 +85,7 @@ type Effect struct {
 	before  func(*Server, http.ResponseWriter, *http.Request) bool // false: there is no answer
 	instead func() (int, http.Header, []byte)
 	after   func(*Server, http.ResponseWriter, *http.Request) bool
+	denied  func() (int, http.Header, []byte) // of what was done
 }
 
 // Refuse answers with an error; nothing is done.
@@ -104,6 +105,11 @@ func NotFound(code int) Effect { return Refuse(http.StatusNotFound, code, "Unkno
 
 // Unavailable answers with a status of 500 and above, as Discord's front does: code 0.
 func Unavailable(status int) Effect { return Refuse(status, 0, http.StatusText(status)) }
+
+// Deny does what is asked, and answers with a status of 500 and above all the same.
+func Deny(status int) Effect {
+	return Effect{name: "denied", denied: Unavailable(status).instead}
+}
 
 // TooManyRequests answers 429: of this route, or of all.
 func TooManyRequests(after time.Duration, global bool) Effect {
@@ -131,6 +137,22 @@ func Cut() Effect { return Effect{name: "cut", before: cutRequest} }
 
 // LoseAnswer does what is asked, and cuts the connection instead of answering.
 func LoseAnswer() Effect { return Effect{name: "answer lost", after: cutRequest} }
+
+// Beforehand lets something else happen before what is asked is done. do may call the methods of the Server.
+func Beforehand(do func()) Effect {
+	return Effect{name: "something else before", before: func(*Server, http.ResponseWriter, *http.Request) bool {
+		do()
+		return true
+	}}
+}
+
+// Afterwards does what is asked, and lets something else happen before it is answered. do may call the methods of the Server.
+func Afterwards(do func()) Effect {
+	return Effect{name: "something else after", after: func(*Server, http.ResponseWriter, *http.Request) bool {
+		do()
+		return true
+	}}
+}
 
 // HoldAnswer does what is asked, and does not answer until release is closed, or the client has given up.
 func HoldAnswer(release <-chan struct{}) Effect {

@@ -137,6 +137,34 @@ func TestConnectionsAreCutBeforeTheDeed(t *testing.T) {
 	}
 }
 
+// Something else happens right before, and right after, a deed; and a deed that is denied is done.
+func TestDeedsHaveABeforeAndAnAfter(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, discordtest.Options{})
+	path := "/channels/" + m.channel.ID + "/messages"
+	var seen []int
+	look := func() { seen = append(seen, len(m.Messages(m.channel.ID))) }
+	for _, effect := range []discordtest.Effect{discordtest.Beforehand(look), discordtest.Afterwards(look)} {
+		m.Inject(discordtest.Fault{Effect: effect})
+		if a := m.ask(m.ruda, "POST", path, `{"content":"hi"}`); a.status != 200 {
+			t.Errorf("the answer is %d, want 200", a.status)
+		}
+	}
+	if diff := cmp.Diff([]int{0, 2}, seen); diff != "" {
+		t.Errorf("messages beforehand and afterwards (-want +got):\n%s", diff)
+	}
+	m.Inject(discordtest.Fault{Times: -1, Effect: discordtest.Deny(502)})
+	if got := m.ask(m.ruda, "POST", path, `{"content":"hi"}`).refusal(t); got.Status != 502 || len(m.Messages(m.channel.ID)) != 3 {
+		t.Errorf("%+v, and %d messages, want 502 and one more", got, len(m.Messages(m.channel.ID)))
+	}
+	if got := m.ask(m.ruda, "POST", path, `{}`).refusal(t); got.Code != discordtest.CodeEmptyMessage {
+		t.Errorf("what is refused is answered with %+v, want what it is refused for", got)
+	}
+	if r := m.Requests(); r[2].Status != 502 || r[2].Fault != "denied" {
+		t.Errorf("the record is %+v, want what was answered", r[2])
+	}
+}
+
 func TestAnswersAreHeld(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, discordtest.Options{})

@@ -143,7 +143,6 @@ func TestABotThatIsOffline(t *testing.T) {
 	m := newTeam(t, discordtest.Options{})
 	ctx := m.context()
 	ruda := m.client(m.ruda, intents)
-	ruda.ShouldReconnectOnError = false
 	ruda.start()
 	m.ruda.Refuse(http.StatusForbidden)
 	if err := m.WaitGone(ctx, m.ruda.ID); err != nil {
@@ -155,7 +154,6 @@ func TestABotThatIsOffline(t *testing.T) {
 	_, err = ruda.ChannelMessageSend(m.channel.ID, "anybody?")
 	wantRefusal(t, err, http.StatusUnauthorized, 0)
 	fresh := m.client(m.ruda, intents)
-	fresh.ShouldReconnectOnError = false
 	if err := fresh.Open(); !websocket.IsCloseError(err, 4004) {
 		t.Errorf("opening says %v, want the socket closed with 4004", err)
 	}

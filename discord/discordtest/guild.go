@@ -98,21 +98,6 @@ type gone struct {
 	Type     int    `json:"type,omitempty"`
 }
 
-// Grant gives a member a role of its own with the permissions, and returns the role's id.
-func (g *Guild) Grant(userID string, p Permission) string {
-	g.s.mu.Lock()
-	defer g.s.mu.Unlock()
-	m := g.own.member(userID)
-	if m == nil {
-		return ""
-	}
-	r := Role{ID: g.s.next(), Name: m.User.Username, Permissions: p, Position: len(g.own.info.Roles), Managed: m.User.Bot, Mentionable: true}
-	g.own.info.Roles = append(g.own.info.Roles, r)
-	m.Roles = append(m.Roles, r.ID)
-	g.s.happened()
-	return r.ID
-}
-
 // guildFor is a guild as one bot sees it.
 func (s *Server) guildFor(g *guild, a *account) GuildInfo {
 	info := g.info

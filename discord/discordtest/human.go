@@ -144,12 +144,20 @@ func (h *Human) Conversation(userID string) (Channel, error) {
 
 // StartThread starts a public thread that belongs to no message.
 func (h *Human) StartThread(channelID, name string) (Channel, error) {
+	return h.startThread(channelID, name, PublicThread)
+}
+
+// StartPrivateThread starts a thread that those see who are named in it, and those who manage threads.
+func (h *Human) StartPrivateThread(channelID, name string) (Channel, error) {
+	return h.startThread(channelID, name, PrivateThread)
+}
+
+func (h *Human) startThread(channelID, name string, kind int) (Channel, error) {
 	return h.start(func() (*channel, *Error) {
 		parent, refusal := h.in(channelID)
 		if refusal != nil {
 			return nil, refusal
 		}
-		kind := PublicThread
 		t, _, refusal := h.s.threadWithout(h.own, parent, threadForm{Name: &name, Type: &kind})
 		return t, refusal
 	}, name)

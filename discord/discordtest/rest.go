@@ -97,6 +97,9 @@ func (s *Server) serve(r route) http.Handler {
 		s.mu.Lock()
 		status, headers, answer := s.answer(r, c, refusal, effect)
 		s.mu.Unlock()
+		if effect.denied != nil && status < http.StatusMultipleChoices {
+			status, headers, answer = effect.denied()
+		}
 		if effect.after != nil && !effect.after(s, w, req) {
 			s.answered(record, 0)
 			return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -105,7 +106,8 @@ func (m *team) rest(b *discordtest.Bot) *discordgo.Session {
 	return must(m.t, session, err)
 }
 
-// client is a session that is open, and what it was told.
+// client is a session that is open, and what it was told. The library does not reconnect by itself: where a heartbeat is written while somebody closes
+// the session, it would open it once more, and try for ever. The client does.
 type client struct {
 	*discordgo.Session
 	bot     *discordtest.Bot
@@ -113,6 +115,7 @@ type client struct {
 	mu      sync.Mutex
 	events  []told
 	changed chan struct{}
+	lost    chan struct{} // the socket has ended; capacity 1
 }
 
 type told struct {
@@ -123,19 +126,24 @@ type told struct {
 
 func (m *team) client(b *discordtest.Bot, asks discordgo.Intent) *client {
 	m.t.Helper()
-	c := &client{Session: m.rest(b), bot: b, t: m.t, changed: make(chan struct{}, 1)}
-	c.SyncEvents = true
+	c := &client{Session: m.rest(b), bot: b, t: m.t, changed: make(chan struct{}, 1), lost: make(chan struct{}, 1)}
+	c.SyncEvents, c.ShouldReconnectOnError = true, false
 	c.Identify.Intents = asks
 	c.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) {
 		c.mu.Lock()
 		c.events = append(c.events, told{e.Type, e.Sequence, slices.Clone(e.RawData)})
 		c.mu.Unlock()
-		select {
-		case c.changed <- struct{}{}:
-		default:
-		}
+		signal(c.changed)
 	})
+	c.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) { signal(c.lost) })
 	return c
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 func (c *client) start() *client {
@@ -143,12 +151,36 @@ func (c *client) start() *client {
 	if err := c.Open(); err != nil {
 		c.t.Fatalf("open the session of %s: %v", c.bot.Username, err)
 	}
+	over, kept := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(kept)
+		c.keep(over)
+	}()
 	c.t.Cleanup(func() {
+		close(over)
+		<-kept
 		if err := c.Close(); err != nil {
 			c.t.Errorf("close the session of %s: %v", c.bot.Username, err)
 		}
 	})
 	return c
+}
+
+// keep opens the session again whenever it was lost, until it is over.
+func (c *client) keep(over <-chan struct{}) {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-c.lost:
+		case <-again:
+		case <-over:
+			return
+		}
+		again = nil
+		if err := c.Open(); err != nil && !errors.Is(err, discordgo.ErrWSAlreadyOpen) {
+			again = time.After(10 * time.Millisecond)
+		}
+	}
 }
 
 func (c *client) told(kind string) (all []told) {

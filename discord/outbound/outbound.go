@@ -1,5 +1,8 @@
 // Package outbound posts what coordination/delivery has waiting: it is the worker's handler of deliveries, and the only one who posts on behalf of
-// the log. replies.go makes deliveries of the ends of runs.
+// the log. Replies makes deliveries of the ends of runs, Announcements of what flows between agents announce.
+//
+// Each step that was done is an event before the next one is begun, so that whoever goes on after a restart knows how far it has come. What follows
+// from a failure is said by coordination/delivery; here it is done, written down, and waited for, by the queue.
 package outbound
 
 import (
@@ -10,7 +13,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 // Bots is what a Handler needs of Discord.
@@ -40,6 +42,9 @@ type Options struct {
 	Then   map[string]Then // by purpose
 	Now    func() time.Time
 	Logger *slog.Logger
+
+	// Ended is told of every delivery that has ended, when that is on disk. It must not wait. nil: nobody is told.
+	Ended func(*delivery.Delivery, delivery.State)
 }
 
 // Handler posts. It is a worker.Handler and a worker.Refuser.
@@ -47,21 +52,3 @@ type Handler struct{ o Options }
 
 // New makes a Handler.
 func New(o Options) *Handler { return &Handler{o} }
-
-// Begin is that of worker.Handler.
-func (h *Handler) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
-	panic("stub")
-}
-
-// Do is that of worker.Handler.
-func (h *Handler) Do(ctx context.Context, item work.Item) error { panic("stub") }
-
-// Lost is that of worker.Handler.
-func (h *Handler) Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
-	panic("stub")
-}
-
-// Refused is that of worker.Refuser.
-func (h *Handler) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
-	panic("stub")
-}

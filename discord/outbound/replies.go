@@ -1,19 +1,26 @@
 package outbound
 
 import (
-	"context"
-	"log/slog"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	queue "github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // Channel is the name of the channel of runs whose answers go to Discord.
-const Channel = "discord"
+const Channel = discord.Channel
 
 // Replies makes deliveries of the ends of runs that were asked for with Deliver and Channel: what the run has said, or, where a person has asked
 // and it has failed, a notice that says so.
@@ -22,36 +29,143 @@ type Replies struct {
 	Config   func() *config.Config    // in force
 }
 
-// Then says what is appended with the end of a run.
-func (r *Replies) Then(tx eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
-	panic("stub")
-}
-
-// Announcements posts what flows between agents announce: it is the Channels of tools/a2a, by shape.
-type Announcements struct {
-	Bots     Bots
-	Accounts func() *discord.Registry
-}
-
-// Reaches reports whether something can be posted in a channel.
-func (a *Announcements) Reaches(channel string) bool { panic("stub") }
-
-// Post posts a text, in pieces if it is long; the key is the same for each attempt at the same post.
-func (a *Announcements) Post(ctx context.Context, key, agent, to, accountID, threadID, text string) error {
-	panic("stub")
-}
-
-// Typing shows that agents type while their runs for Discord go on.
-type Typing struct {
-	Bots interface {
-		Typing(ctx context.Context, account, channel string) error
+// Then says what is appended with the end of a run. An error is of a run that is asked for with a place that is none.
+func (r *Replies) Then(_ eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
+	if !asked.Deliver || asked.Channel != Channel {
+		return nil, nil
 	}
-	AfterFunc func(time.Duration, func()) discord.Timer
-	Logger    *slog.Logger
+	d := delivery.Delivery{Purpose: delivery.Reply, Context: asked.Context, AgentID: result.AgentID, AccountID: asked.AccountID, ThreadID: asked.ThreadID,
+		RunID: result.RunID}
+	text := r.says(&d, asked, result)
+	if text == "" {
+		return nil, nil
+	}
+	return r.schedule(&d, "reply/"+result.RunID, asked.To, text, now)
 }
 
-// Tell is told of runs as they go, and must not wait. asked gives what was asked for.
-func (t *Typing) Tell(u run.Update) { panic("stub") }
+// says is what is posted of a run, "" for nothing.
+func (r *Replies) says(d *delivery.Delivery, asked *coordination.RunQueued, result *run.Result) string {
+	switch {
+	case result.Over == nil: // redacted
+		return ""
+	case result.State == run.OK:
+		if text := a2a.Plain(result.Over.Text); !silent(text) {
+			return coordination.Mask(text)
+		}
+		return ""
+	case asked.Cause != Channel || asked.FromAgent != "" || !failed(asked, result):
+		return ""
+	}
+	d.Purpose, d.System = delivery.Notice, true
+	return notice(r.nameOf(result.AgentID), result)
+}
 
-// Close ends all typing.
-func (t *Typing) Close() { panic("stub") }
+// failed says whether who has asked waits for an answer that does not come.
+func failed(asked *coordination.RunQueued, result *run.Result) bool {
+	const restart, shutdown = "restart", "shutdown"
+	switch result.State {
+	case run.Failed, run.TimedOut:
+		return true
+	case run.Aborted: // what is asked for once more answers later; what somebody has stopped need not be told
+		return (result.Over.Reason == restart || result.Over.Reason == shutdown) && !run.MayRetry(asked)
+	}
+	return false
+}
+
+// heartbeatOK is what an agent says that has looked after its tasks and has nothing to tell.
+const heartbeatOK = "HEARTBEAT_OK"
+
+// silent says whether a text is one of the words by which agents say nothing.
+func silent(text string) bool {
+	return a2a.Silent(text) || a2a.SkipsReply(text) || a2a.SkipsAnnounce(text) ||
+		strings.EqualFold(strings.TrimRight(coordination.TrimJS(text), ".!"), heartbeatOK)
+}
+
+// maxReason bounds what a notice says of why a run has failed, in characters.
+const maxReason = 300
+
+// notice tells a person that no answer comes.
+func notice(agent string, result *run.Result) string {
+	over := result.Over
+	why := cmp.Or(over.Error, over.ErrorClass)
+	what := "could not answer"
+	switch result.State {
+	case run.TimedOut:
+		what = "did not answer in time"
+	case run.Aborted:
+		why = cmp.Or(why, "openclawd was restarted while it worked on this")
+	}
+	why = strings.Join(strings.Fields(coordination.Mask(why)), " ")
+	return fmt.Sprintf("%s %s: %s. Say it again to have it tried again; `openclawd runs show %s` tells more.", agent, what,
+		strings.TrimRight(coordination.Head(cmp.Or(neutral(why), "the log does not say why"), maxReason), ". "), result.RunID)
+}
+
+// neutral is a text in which nothing mentions anybody, and nothing is code.
+func neutral(text string) string {
+	return strings.NewReplacer("<@", "<\u200b@", "@everyone", "@\u200beveryone", "@here", "@\u200bhere", "`", "'").Replace(text)
+}
+
+func (r *Replies) nameOf(agent string) string {
+	if a := r.Config().AgentNamed(agent); a != nil {
+		return cmp.Or(a.Name, a.ID)
+	}
+	return cmp.Or(agent, "the agent")
+}
+
+// schedule asks for the delivery of a text. to is the place, as runs have it.
+func (r *Replies) schedule(d *delivery.Delivery, effectID, to, text string, now time.Time) ([]eventstore.StreamAppend, error) {
+	d.ChannelID = placeOf(to)
+	accounts := r.Accounts()
+	if d.AccountID == "" {
+		own, _ := accounts.Bot(d.AgentID)
+		d.AccountID = own.AccountID
+	}
+	if !d.System {
+		names := namesOf(accounts, r.Config(), d.AccountID)
+		text = names.resolve(text)
+		d.Notify = names.notified(text)
+	}
+	d.Messages = messagesOf(text)
+	if len(d.Messages) == 0 {
+		return nil, nil
+	}
+	a, err := schedule(d, effectID, now)
+	if err != nil {
+		return nil, err
+	}
+	return []eventstore.StreamAppend{a}, nil
+}
+
+// placeOf is the id of a channel or conversation in the words of runs: channel:<id>, or the id alone.
+func placeOf(to string) string { return strings.TrimPrefix(to, "channel:") }
+
+// messagesOf divides a text into messages. Of one that is longer than a delivery may be the last message says how much is left out.
+func messagesOf(text string) []string {
+	messages := collaborate.Chunks(text)
+	if len(messages) <= delivery.MaxMessages {
+		return messages
+	}
+	left := 0
+	for _, m := range messages[delivery.MaxMessages-1:] {
+		left += len([]rune(m))
+	}
+	return append(slices.Clone(messages[:delivery.MaxMessages-1]),
+		fmt.Sprintf("(%d more characters are not posted here; the session of this run has all of it.)", left))
+}
+
+// schedule is the append that asks for a delivery, once for each effect.
+func schedule(d *delivery.Delivery, effectID string, now time.Time) (eventstore.StreamAppend, error) {
+	what, err := d.Work(effectID, 0)
+	if err == nil {
+		err = queue.Check(&what)
+	}
+	if err != nil {
+		return eventstore.StreamAppend{}, err
+	}
+	data, err := json.Marshal(what)
+	if err != nil {
+		return eventstore.StreamAppend{}, fmt.Errorf("write %s: %w", coordination.TypeWorkScheduled, err)
+	}
+	return eventstore.StreamAppend{Stream: coordination.WorkStream(effectID), Expect: eventstore.NoStream(), Events: []eventstore.NewEvent{
+		eventstore.NewEvent{Type: coordination.TypeWorkScheduled, AgentID: what.Owner, Data: data}.WithTS(now.UnixMilli())}}, nil
+}

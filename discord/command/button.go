@@ -1,0 +1,123 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/discord"
+)
+
+// What ids of buttons and forms begin with; the id of what waits follows.
+const (
+	approvePrefix = "approve:"
+	rejectPrefix  = "reject:"
+)
+
+// Bounds of Discord, and of what is asked for, in characters.
+const (
+	maxComponentID = 100
+	maxReason      = 1000
+)
+
+const reasonField = "reason"
+
+// Types and styles of components, as Discord numbers them.
+const (
+	typeRow     = 1
+	typeButton  = 2
+	styleGreen  = 3
+	styleDanger = 4
+)
+
+type rowShape struct {
+	Type       int           `json:"type"`
+	Components []buttonShape `json:"components"`
+}
+
+type buttonShape struct {
+	Type  int    `json:"type"`
+	Style int    `json:"style"`
+	Label string `json:"label"`
+	ID    string `json:"custom_id"`
+}
+
+// Buttons are the two below what waits for somebody to agree: an array of components, as Discord has it. It is nil for an id that no button can bear,
+// of more than 92 characters.
+func Buttons(approvalID string) []byte {
+	if approvalID == "" || len([]rune(approvePrefix+approvalID)) > maxComponentID {
+		return nil
+	}
+	row := rowShape{Type: typeRow, Components: []buttonShape{
+		{Type: typeButton, Style: styleGreen, Label: "Approve", ID: approvePrefix + approvalID},
+		{Type: typeButton, Style: styleDanger, Label: "Reject", ID: rejectPrefix + approvalID},
+	}}
+	text, err := json.Marshal([]rowShape{row})
+	if err != nil {
+		return nil // numbers and texts have a form
+	}
+	return text
+}
+
+// button approves, or asks why not.
+func (d *Desk) button(ctx context.Context, c *config.Config, i discord.Interaction) {
+	approve, isApprove := strings.CutPrefix(i.Name, approvePrefix)
+	reject, isReject := strings.CutPrefix(i.Name, rejectPrefix)
+	why := mayDecide(c, &i)
+	switch {
+	case !isApprove && !isReject:
+		d.refuse(ctx, i, "I do not know this button.")
+	case why != "":
+		d.refuse(ctx, i, why)
+	case isReject:
+		form := discord.Form{ID: rejectPrefix + reject, Title: "Reject", Field: reasonField, Label: "Why? Whose it is, is told.", Max: maxReason}
+		d.log(i, d.o.Bots.Answer(ctx, i, discord.InteractionAnswer{Form: &form}))
+	default:
+		d.perform(ctx, i, func(ctx context.Context) outcome {
+			text, err := d.o.Office.Approve(ctx, approve, personOf(&i))
+			return d.decided(i, text, err)
+		})
+	}
+}
+
+// form rejects with the reason that was given.
+func (d *Desk) form(ctx context.Context, c *config.Config, i discord.Interaction) {
+	id, isReject := strings.CutPrefix(i.Name, rejectPrefix)
+	if !isReject {
+		d.refuse(ctx, i, "I do not know this form.")
+		return
+	}
+	if why := mayDecide(c, &i); why != "" { // it may have changed since the button was pressed
+		d.refuse(ctx, i, why)
+		return
+	}
+	d.perform(ctx, i, func(ctx context.Context) outcome {
+		text, err := d.o.Office.Reject(ctx, id, personOf(&i), i.Values[reasonField])
+		return d.decided(i, text, err)
+	})
+}
+
+// decided tells everybody below what waited; whoever was too late is told alone.
+func (d *Desk) decided(i discord.Interaction, text string, err error) outcome {
+	if err != nil {
+		return d.failed(i, err, text)
+	}
+	text = cmp.Or(strings.TrimSpace(text), "Decided by "+personOf(&i)+".")
+	if i.MessageID == "" {
+		return outcome{text: text}
+	}
+	return outcome{text: below(i.Text, text), update: true}
+}
+
+// below puts a line under what a message says, which is cut where both do not fit.
+func below(message, line string) string {
+	line = coordination.Head(line, maxText)
+	room := maxText - len([]rune(line)) - len("\n\n")
+	if message = strings.TrimSpace(message); message == "" || room <= 0 {
+		return line
+	}
+	return coordination.Head(message, room) + "\n\n" + line
+}

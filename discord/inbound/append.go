@@ -1,0 +1,66 @@
+package inbound
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/route"
+	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// appendsOf puts what was decided about a message into the streams of the message and of its place, in order. The message's own has to be new.
+func appendsOf(events []route.Event, messageID string) (appends []eventstore.StreamAppend, err error) {
+	begun := false
+	for _, e := range events {
+		a, err := appendOf(streamOf(&e, messageID), e.Type, e.AgentID, e.At, e.Data)
+		if err != nil {
+			return nil, err
+		}
+		if last := len(appends) - 1; last >= 0 && appends[last].Stream == a.Stream {
+			appends[last].Events = append(appends[last].Events, a.Events...)
+			continue
+		}
+		if !begun && a.Stream == coordination.DiscordStream(messageID) {
+			a.Expect, begun = eventstore.NoStream(), true
+		}
+		appends = append(appends, a)
+	}
+	return appends, nil
+}
+
+func streamOf(e *route.Event, messageID string) string {
+	switch d := e.Data.(type) {
+	case coordination.Thread:
+		return coordination.ThreadStream(d.ThreadID)
+	case coordination.ThreadParticipant:
+		return coordination.ThreadStream(d.ThreadID)
+	}
+	return coordination.DiscordStream(messageID)
+}
+
+func appendOf(stream, typ, agent string, at int64, data any) (eventstore.StreamAppend, error) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return eventstore.StreamAppend{}, fmt.Errorf("write %s: %w", typ, err)
+	}
+	return eventstore.StreamAppend{Stream: stream, Events: []eventstore.NewEvent{
+		eventstore.NewEvent{Type: typ, AgentID: agent, Actor: eventstore.ActorSystem, Data: text}.WithTS(at)}}, nil
+}
+
+// schedule has something posted.
+func schedule(d *delivery.Delivery, effectID string, now time.Time) ([]eventstore.StreamAppend, error) {
+	asked, err := d.Work(effectID, 0)
+	if err == nil {
+		err = queue.Check(&asked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a, err := appendOf(queue.Stream(effectID), coordination.TypeWorkScheduled, asked.Owner, now.UnixMilli(), asked)
+	a.Expect = eventstore.NoStream()
+	return []eventstore.StreamAppend{a}, err
+}

@@ -1,0 +1,111 @@
+package inbound
+
+import (
+	"errors"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/discord"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// cause is who asks for the runs.
+const cause = "discord"
+
+// RunID is the id of the run that an agent answers a message with.
+func RunID(messageID, agent string) string { return "discord:" + messageID + ":" + agent }
+
+// asks is what is appended so that whoever handles the message runs. A run that is refused leaves the decision as it is; the person who has written
+// the message is told.
+func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore.StreamAppend, err error) {
+	for i := range d.Verdicts {
+		v := &d.Verdicts[i]
+		if v.Mode != route.Handler {
+			continue
+		}
+		if h.stops {
+			h.stopped = append(h.stopped, h.session(v).String())
+			continue
+		}
+		ask := h.ask(v, d.Author)
+		queued, err := h.o.Runs.Ask(tx, ask, h.now)
+		switch why := refusalOf(err); {
+		case why != nil:
+			h.refused = append(h.refused, refused{v.Agent, why})
+			v.Observed = nil // the agent is not told of them
+			if queued, err = h.notice(v, why); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		default:
+			v.RunID = ask.RunID
+		}
+		appends = append(appends, queued...)
+	}
+	return appends, nil
+}
+
+// refused is an agent whose run was not accepted.
+type refused struct {
+	agent string
+	why   error
+}
+
+// refusalOf is the error if it says that no run is accepted; nil for all others, which may go by.
+func refusalOf(err error) error {
+	refusal, busy := (*run.Refusal)(nil), (*run.Busy)(nil)
+	if errors.As(err, &refusal) || errors.As(err, &busy) {
+		return err
+	}
+	return nil
+}
+
+func (h *hearing) session(v *route.Verdict) coordination.SessionKey {
+	return discord.SessionOf(h.config, v.Agent, h.in.Where())
+}
+
+func (h *hearing) ask(v *route.Verdict, author string) run.Ask {
+	m := &h.message
+	ask := run.Ask{
+		RunQueued: coordination.RunQueued{
+			RunID: RunID(m.ID, v.Agent), Lane: run.LaneMain, Cause: cause, By: "discord:" + m.Author.ID, OnRestart: run.OnRestartRetry,
+			Message: h.text(), ExtraSystemPrompt: extra(v), Provenance: "external_user", FromAgent: author,
+			Deliver: true, Channel: discord.Channel, To: "channel:" + m.ChannelID, AccountID: v.AccountID, ThreadID: m.ThreadID,
+		},
+		Session: h.session(v), Human: !m.Author.Bot && !m.Author.Webhook,
+	}
+	if author != "" {
+		hop := h.hops
+		ask.Provenance = "inter_session"
+		ask.Context = coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, Hop: &hop}
+	}
+	return ask
+}
+
+// notice tells a person why nobody answers.
+func (h *hearing) notice(v *route.Verdict, why error) ([]eventstore.StreamAppend, error) {
+	m := &h.message
+	if m.Author.Bot || m.Author.Webhook {
+		return nil, nil
+	}
+	d := delivery.Delivery{
+		Purpose: delivery.Notice, AgentID: v.Agent, AccountID: v.AccountID, GuildID: m.GuildID, ChannelID: m.ChannelID, ThreadID: m.ThreadID,
+		Messages: []string{refusedText(why)}, ReplyTo: m.ID, System: true,
+	}
+	return schedule(&d, "discord/refused/"+m.ID+"/"+v.Agent, h.now)
+}
+
+// refusedText is what a person is told whose message nobody takes on.
+func refusedText(why error) string {
+	refusal := (*run.Refusal)(nil)
+	switch {
+	case !errors.As(why, &refusal):
+		return "지금은 답할 수 없습니다. 대기 중인 요청이 너무 많습니다. 잠시 후 다시 말씀해 주세요."
+	case refusal.Code == run.CodeNotAllowed:
+		return "이 세션은 지금 메시지를 받지 않습니다. (sendPolicy: deny)"
+	}
+	return "이 메시지를 처리할 수 없습니다. (" + refusal.Code + ")"
+}

@@ -1,0 +1,114 @@
+package inbound
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/route"
+)
+
+// noGuild is no guild's id.
+const noGuild = "-"
+
+// policyOf is what a configuration says of messages in a guild, or of direct messages where it is "".
+//
+// Which guilds are heeded: with groupPolicy allowlist those of channels.discord.guilds, else all; where collaboration.allowedGuilds lists any, only
+// these. Which channels: those that the guild's settings list; where they list none, those of collaboration.allowedChannels with its
+// defaultChannel; where that lists none either, all. A thread is heeded where its channel is. collaboration.loopGuard bounds requests, not messages:
+// those are bounded as coordination/route has it.
+func policyOf(c *config.Config, guildID string) route.Policy {
+	d, p := &c.Discord, route.DefaultPolicy()
+	p.DefaultAgent = c.DefaultAgentID()
+	p.Groups = d.GroupPolicy
+	p.Direct, p.AllowFrom = d.DMPolicy, userIDs(d.AllowFrom)
+	p.ForeignBots, p.RecordBots = d.AllowBots, d.HistoryIncludeBots
+	p.RequireMention = d.RequireMention
+	p.ThreadMention, p.ParticipantTTL = d.Collaboration.ThreadMention, d.Collaboration.ParticipantTTL
+	p.MaxHops = a2a.MaxHops
+	p.Guilds = guildsOf(d)
+	if own := guildOf(d, guildID); own != nil {
+		if p.Groups == route.Allowlist {
+			p.Groups = route.Open // the guild is listed
+		}
+		p.Channels = own.Channels
+		if own.RequireMention != nil {
+			p.RequireMention = *own.RequireMention
+		}
+		if !slices.Contains(own.Users, "*") {
+			p.Users, p.Roles = userIDs(own.Users), own.Roles
+		}
+	}
+	if len(p.Channels) == 0 && len(d.Collaboration.AllowedChannels) > 0 {
+		p.Channels = append(slices.Clone(d.Collaboration.AllowedChannels), d.Collaboration.DefaultChannel)
+	}
+	return p
+}
+
+// guildsOf are the guilds that are heeded; none is all of them.
+func guildsOf(d *config.Discord) (ids []string) {
+	allowed := d.Collaboration.AllowedGuilds
+	if d.GroupPolicy != route.Allowlist {
+		return allowed
+	}
+	for i := range d.Guilds {
+		if id := d.Guilds[i].ID; len(allowed) == 0 || slices.Contains(allowed, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return []string{noGuild}
+	}
+	return ids
+}
+
+func guildOf(d *config.Discord, id string) *config.DiscordGuild {
+	for i := range d.Guilds {
+		if d.Guilds[i].ID == id && id != "" {
+			return &d.Guilds[i]
+		}
+	}
+	return nil
+}
+
+// userIDs are the ids of users however they are written: 42, discord:42, user:42, <@42>.
+func userIDs(written []string) (ids []string) {
+	for _, id := range written {
+		id = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(id), "discord:"), "user:")
+		if inner, mention := strings.CutPrefix(id, "<@"); mention {
+			id = strings.TrimPrefix(strings.TrimSuffix(inner, ">"), "!")
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// bindingsOf are the bindings of a configuration, in its order.
+func bindingsOf(c *config.Config) []route.Binding {
+	bindings := make([]route.Binding, 0, len(c.Bindings))
+	for i := range c.Bindings {
+		b := &c.Bindings[i]
+		bindings = append(bindings, route.Binding{
+			Agent: b.AgentID, Channel: b.Channel, Account: b.AccountID, Peer: route.Peer{Kind: b.PeerKind, ID: b.PeerID}, Guild: b.GuildID,
+			Roles: b.Roles, Team: b.TeamID,
+		})
+	}
+	return bindings
+}
+
+// sinksOf are the users that only report: the bots of sinks, as far as they speak for no agent.
+func sinksOf(c *config.Config, bots []route.Bot) (s route.Sinks) {
+	for i := range c.Gateway.Sinks {
+		account := c.Gateway.Sinks[i].Discord.RouterAccount
+		if account == "" || slices.ContainsFunc(bots, func(b route.Bot) bool { return strings.EqualFold(b.AccountID, account) && b.Agent != "" }) {
+			continue
+		}
+		for _, a := range c.Discord.Accounts {
+			if strings.EqualFold(a.ID, account) && a.BotUserID != "" {
+				s.Authors = append(s.Authors, a.BotUserID)
+			}
+		}
+	}
+	return s
+}

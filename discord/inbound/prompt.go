@@ -1,0 +1,114 @@
+package inbound
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/discord"
+)
+
+// Bounds of what a run is told besides the message.
+const (
+	maxObserved      = 50    // records
+	maxObservedText  = 4_000 // characters of all of them
+	maxAttachments   = 20
+	maxAttachmentURL = 1_000 // bytes
+)
+
+// text is the message as its run is asked: who says it and where, what it says with names in the place of ids, and its attachments.
+func (h *hearing) text() string {
+	m := &h.in.Message
+	var b strings.Builder
+	if m.GuildID == "" {
+		fmt.Fprintf(&b, "[%s] ", oneLine(h.author()))
+	} else {
+		fmt.Fprintf(&b, "[%s in #%s] ", oneLine(h.author()), oneLine(h.placeName()))
+	}
+	b.WriteString(h.o.Bots.Resolve(m.Content))
+	for i, a := range m.Attachments {
+		if i == maxAttachments {
+			fmt.Fprintf(&b, "\n[%d more attachments]", len(m.Attachments)-i)
+			break
+		}
+		b.WriteString("\n" + attachment(&a))
+	}
+	return b.String()
+}
+
+func attachment(a *discord.Attachment) string {
+	url := a.URL
+	if len(url) > maxAttachmentURL {
+		url = "its URL is too long"
+	}
+	return fmt.Sprintf("[attachment: %s (%s, %d bytes): %s]", oneLine(a.Name), cmp.Or(oneLine(a.Type), "unknown type"), a.Size, url)
+}
+
+// author is how whoever has written the message is called.
+func (h *hearing) author() string {
+	for i := range h.bots {
+		if b := &h.bots[i]; b.UserID == h.message.Author.ID && b.Agent != "" {
+			return cmp.Or(b.Name, b.Agent)
+		}
+	}
+	return cmp.Or(h.message.Author.Name, h.message.Author.ID)
+}
+
+func (h *hearing) placeName() string {
+	place := h.message.Place()
+	return cmp.Or(h.o.Bots.ChannelName(place), h.message.ThreadName, place)
+}
+
+// extra is what the run is told besides the message: its part in it, and what the agent has observed since it was last told of something.
+func extra(v *route.Verdict) string {
+	parts := slices.Clone(v.Hints)
+	if len(v.Observed) > 0 {
+		var b strings.Builder
+		b.WriteString("Messages here that you have seen and not answered, the oldest first, in short:")
+		for i := range v.Observed {
+			b.WriteString("\n" + observed(&v.Observed[i]))
+		}
+		parts = append(parts, b.String())
+	}
+	return strings.Join(parts, "\n")
+}
+
+// fitting are the newest records that can be told: the others are not told of, and stay.
+func fitting(records []route.Record) []route.Record {
+	left := maxObservedText
+	first := len(records)
+	for first > 0 && len(records)-first < maxObserved {
+		if left -= utf8.RuneCountInString(observed(&records[first-1])) + 1; left < 0 {
+			break
+		}
+		first--
+	}
+	return records[first:]
+}
+
+// observed is a record in one line.
+func observed(r *route.Record) string {
+	line := fmt.Sprintf("- %s %s: %s", time.UnixMilli(r.At).UTC().Format("2006-01-02 15:04Z"), oneLine(r.Sender), r.Summary)
+	var tokens []string
+	tokens = append(tokens, r.Tokens.URLs...)
+	for _, n := range r.Tokens.PRs {
+		tokens = append(tokens, "#"+strconv.Itoa(n))
+	}
+	if tokens = append(tokens, r.Tokens.CodeRefs...); len(tokens) > 0 {
+		line += " (" + strings.Join(tokens, ", ") + ")"
+	}
+	return line
+}
+
+// maxNamed is how many characters of a name are told.
+const maxNamed = 100
+
+func oneLine(s string) string {
+	return coordination.Head(strings.Join(strings.Fields(s), " "), maxNamed)
+}

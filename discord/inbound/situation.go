@@ -1,0 +1,222 @@
+package inbound
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/eventstore"
+	responses "github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/routing"
+	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// situation is what the decision depends on, but for what agents have observed.
+func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
+	s = route.Situation{Message: h.message, Bots: h.bots, Bindings: bindingsOf(h.config), Sinks: sinksOf(h.config, h.bots),
+		Policy: policyOf(h.config, h.message.GuildID)}
+	if h.o.Allowed != nil {
+		s.Policy.Allowed = func(from, to string) bool { return h.o.Allowed(h.config, from, to) }
+	}
+	author := h.agentOf(s.Message.Author.ID)
+	if s.Message.ThreadID != "" {
+		if s.Participants, err = routing.Attendance(tx, s.Message.ThreadID); err != nil {
+			return s, err
+		}
+		report, err := routing.IsReport(tx, s.Message.ThreadID)
+		if err != nil {
+			return s, err
+		}
+		if report {
+			s.Sinks.Threads = append(s.Sinks.Threads, s.Message.ThreadID)
+		}
+	}
+	if s.Guard, err = routing.Guard(tx, s.Message.Place(), author); err != nil {
+		return s, err
+	}
+	if author == "" && h.in.Message.Author.Account == "" {
+		return s, nil
+	}
+	post, err := h.post(tx)
+	if err != nil {
+		return s, err
+	}
+	if post.report {
+		s.Sinks.Authors = append(s.Sinks.Authors, s.Message.Author.ID)
+	}
+	s.Message.System, s.Message.Request = post.system, post.request
+	if author == "" || post.system || post.report {
+		return s, nil
+	}
+	if h.asked, err = h.about(tx, &post); err != nil {
+		return s, err
+	}
+	s.Hop, err = h.hop(tx, &post)
+	return s, err
+}
+
+// about is where a message of an agent belongs: to the request that it is, of which the log may not know yet that it was sent, else to the newest one
+// of the thread.
+func (h *hearing) about(tx eventstore.Tx, p *post) (coordination.Context, error) {
+	if p.collabID != "" {
+		if r, found, err := responses.Load(tx, p.collabID); found || err != nil {
+			return r.Context, err
+		}
+	}
+	if h.message.ThreadID == "" {
+		return coordination.Context{}, nil
+	}
+	r, _, err := responses.LastIn(tx, h.message.ThreadID)
+	return r.Context, err
+}
+
+// agentOf is the agent that a user is the bot of, "" if there is none.
+func (h *hearing) agentOf(userID string) string {
+	for i := range h.bots {
+		if b := &h.bots[i]; b.UserID == userID && userID != "" && b.Agent != "" {
+			return b.Agent
+		}
+	}
+	return ""
+}
+
+// post is what is known of a message that one of our bots has posted.
+type post struct {
+	system, report  bool
+	request         bool // of one agent to another one
+	runID, collabID string
+	hop             *int // of what has said it, as far as the delivery tells
+}
+
+// post finds out why one of our bots has posted the message. Discord may tell of it before the log does: then it is one of the deliveries that are
+// under way.
+func (h *hearing) post(tx eventstore.Tx) (p post, err error) {
+	m := &h.in.Message
+	known, found, err := routing.PostOf(tx, m.ID)
+	switch {
+	case err != nil:
+		return p, err
+	case found:
+		p = post{system: known.System, report: known.Purpose == delivery.Report, request: known.Purpose == delivery.Request, runID: known.RunID,
+			collabID: known.CollabID}
+	default:
+		if p, err = h.underWay(tx); err != nil {
+			return p, err
+		}
+	}
+	p.system = p.system || response.SystemNonce(m.Nonce) || response.SystemText(m.Content)
+	return p, nil
+}
+
+// underWay looks for the message among the deliveries that somebody is just carrying out: it is known by its nonce, or by place, bot and text.
+func (h *hearing) underWay(tx eventstore.Tx) (post, error) {
+	items, err := work.LeasedOf(tx, delivery.Kind)
+	if err != nil {
+		return post{}, err
+	}
+	m := &h.in.Message
+	for i := range items {
+		d, err := readDelivery(tx, items[i].Seq)
+		if err != nil {
+			return post{}, err
+		}
+		byText := d != nil && strings.EqualFold(d.AccountID, m.Author.Account) && h.within(d) &&
+			slices.ContainsFunc(d.Messages, func(text string) bool { return strings.TrimSpace(text) == strings.TrimSpace(m.Content) })
+		if d == nil || !byText && !h.named(d, items[i].EffectID) {
+			continue
+		}
+		return post{system: d.System, report: d.Purpose == delivery.Report, request: d.Purpose == delivery.Request, runID: d.RunID, collabID: d.CollabID,
+			hop: d.Context.Hop}, nil
+	}
+	return post{}, nil
+}
+
+// within says whether a delivery is posted where the message stands, or opens a thread there.
+func (h *hearing) within(d *delivery.Delivery) bool {
+	if d.Open != nil && d.ThreadID == "" {
+		return h.message.ThreadID != "" && d.ChannelID == h.message.ChannelID
+	}
+	return cmp.Or(d.ThreadID, d.ChannelID) == h.message.Place()
+}
+
+// named says whether the message has a nonce of the delivery.
+func (h *hearing) named(d *delivery.Delivery, effectID string) bool {
+	for i := range d.Messages {
+		if nonce := h.in.Message.Nonce; nonce != "" && d.Nonce(effectID, h.message.Place(), i) == nonce {
+			return true
+		}
+	}
+	return false
+}
+
+const selectScheduled = "SELECT data FROM events WHERE seq = ?"
+
+// readDelivery is what was asked for by an event, nil where it was redacted, or is not readable.
+func readDelivery(tx eventstore.Tx, seq int64) (d *delivery.Delivery, err error) {
+	err = tx.Query(selectScheduled, []any{seq}, func(row eventstore.Row) error {
+		var scheduled coordination.WorkScheduled
+		var read delivery.Delivery
+		if row.Null(0) || json.Unmarshal([]byte(row.Text(0)), &scheduled) != nil || json.Unmarshal(scheduled.Payload, &read) != nil {
+			return nil
+		}
+		d = &read
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what is delivered by %d: %w", seq, err)
+	}
+	return d, nil
+}
+
+// hop is how often what began the message of an agent was passed on: once more than the run that has said it, as often as the request that it is,
+// or as the newest request of the thread; else once.
+func (h *hearing) hop(tx eventstore.Tx, p *post) (int, error) {
+	if p.runID != "" {
+		hop, found, err := hopOfRun(tx, p.runID)
+		if err != nil || found {
+			return hop + 1, err
+		}
+	}
+	if p.collabID != "" {
+		r, found, err := responses.Load(tx, p.collabID)
+		if err != nil || found && r.Hop != nil {
+			return atLeastOne(r.Hop), err
+		}
+	}
+	if p.hop != nil {
+		return *p.hop + 1, nil
+	}
+	return atLeastOne(h.asked.Hop), nil
+}
+
+func atLeastOne(hop *int) int {
+	if hop == nil {
+		return 1
+	}
+	return max(*hop, 1)
+}
+
+const selectHop = "SELECT json_extract(data, '$.hop') FROM events WHERE seq = ?"
+
+// hopOfRun is how often what began a run was passed on before it.
+func hopOfRun(tx eventstore.Tx, runID string) (hop int, found bool, err error) {
+	result, found, err := runs.Load(tx, runID)
+	if err != nil || !found {
+		return 0, false, err
+	}
+	err = tx.Query(selectHop, []any{result.Seq}, func(row eventstore.Row) error {
+		hop = int(row.Int(0))
+		return nil
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("read what caused run %s: %w", runID, err)
+	}
+	return hop, true, nil
+}

@@ -1,0 +1,236 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/discord"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+// Do is that of worker.Handler: it goes on with a delivery until it has to wait, or has ended.
+func (h *Handler) Do(ctx context.Context, item work.Item) error {
+	a := &attempt{Handler: h, item: item}
+	if err := a.read(ctx); err != nil {
+		return err
+	}
+	if !a.known {
+		return a.giveUp(ctx, "what was scheduled has been redacted, or cannot be read")
+	}
+	for {
+		next := delivery.Next(&a.delivery, &a.progress, h.o.Now().UnixMilli())
+		switch next.Do {
+		case delivery.End:
+			return a.end(ctx, &next.Outcome)
+		case delivery.Wait:
+			return a.release(ctx, next.Wait)
+		}
+		if ctx.Err() != nil || a.late() {
+			return a.release(ctx, 0)
+		}
+		if mine, err := a.tell(ctx); err != nil || !mine {
+			return err
+		}
+		over, err := a.step(ctx, next)
+		if err != nil || over {
+			return err
+		}
+	}
+}
+
+// maxPage is how many events are read at a time.
+const maxPage = 500
+
+// read takes up what the log says of the delivery.
+func (a *attempt) read(ctx context.Context) error {
+	var after int64
+	for {
+		page, err := a.o.Log.ReadStream(ctx, coordination.WorkStream(a.item.EffectID), after, maxPage)
+		if err != nil {
+			return fmt.Errorf("read delivery %s: %w", a.item.EffectID, err)
+		}
+		for i := range page {
+			if err := a.fold(&page[i]); err != nil {
+				a.o.Logger.Error("a delivery cannot be read", "effect", a.item.EffectID, "seq", page[i].Seq, "err", err)
+				a.known = false
+				return nil
+			}
+			after = page[i].Version
+		}
+		if len(page) < maxPage {
+			return nil
+		}
+	}
+}
+
+// late says whether the lease may end before a step does.
+func (a *attempt) late() bool {
+	return a.item.LeaseUntil > 0 && a.item.LeaseUntil-a.o.Now().UnixMilli() < stepTime.Milliseconds()
+}
+
+// step does one step and writes down what was done. over says that the attempt is.
+func (a *attempt) step(ctx context.Context, s delivery.Step) (over bool, err error) {
+	var done func() (bool, error)
+	switch s.Do {
+	case delivery.OpenThread:
+		done, err = a.openThread(ctx)
+	case delivery.FindThread:
+		done, err = a.findThread(ctx, s)
+	case delivery.PostOne:
+		done, err = a.post(ctx, s)
+	case delivery.FindOne:
+		done, err = a.findMessage(ctx, s)
+	}
+	if err == nil {
+		return done()
+	}
+	var refused *discord.Error
+	if !errors.As(err, &refused) {
+		refused = &discord.Error{Class: collaborate.ClassLost}
+	}
+	looks := s.Do == delivery.FindThread || s.Do == delivery.FindOne
+	if ctx.Err() != nil {
+		if refused.Failure.Unsent || looks {
+			return true, a.release(ctx, 0)
+		}
+		return true, nil // nobody knows whether it was done: it is lost
+	}
+	a.failed(s, looks, refused, err)
+	return false, nil
+}
+
+// failed takes note of a failure. It is stored with what follows from it.
+func (a *attempt) failed(s delivery.Step, looks bool, refused *discord.Error, err error) {
+	class := refused.Class
+	if errors.Is(err, discord.ErrNoBot) {
+		class = delivery.ClassNoBot
+	}
+	text := tidy(err.Error())
+	a.o.Logger.Warn("discord has not done a step of a delivery", "effect", a.item.EffectID, "step", s.Do, "index", s.Index, "class", class, "err", text)
+	a.progress.Failed(looks, class, refused.Failure.RetryAfter, text, refused.Mend, a.o.Now().UnixMilli())
+	f := a.outbound()
+	f.Step, f.Index, f.ErrorClass, f.Error = delivery.StepPost, s.Index, string(class), text
+	switch {
+	case looks:
+		f.Step = delivery.StepLook
+	case s.Do == delivery.OpenThread:
+		f.Step = delivery.StepOpen
+	}
+	a.failure = &f
+}
+
+// outbound is what all events of the delivery's steps say.
+func (a *attempt) outbound() coordination.DiscordOutbound {
+	d := &a.delivery
+	o := coordination.DiscordOutbound{Context: d.Context, EffectID: a.item.EffectID, ChannelID: d.ChannelID, ThreadID: d.ThreadID, GuildID: d.GuildID,
+		AccountID: d.AccountID, Purpose: d.Purpose, Attempt: a.item.Attempt, RunID: d.RunID, CollabID: d.CollabID, ApprovalID: d.ApprovalID, System: d.System}
+	if a.progress.Opened {
+		o.ThreadID = a.progress.ThreadID
+	}
+	o.EventRole = coordination.RoleObservability
+	return o
+}
+
+func (a *attempt) openThread(ctx context.Context) (done func() (bool, error), err error) {
+	d := &a.delivery
+	o := discord.Opening{AccountID: d.AccountID, ChannelID: d.ChannelID, Name: d.Open.Name}
+	if d.Open.Starter {
+		first := a.draft(d.ChannelID, 0)
+		o.Starter = &first
+	}
+	t, err := a.o.Bots.StartThread(ctx, o)
+	return func() (bool, error) { return a.opened(ctx, t, t.MessageID, false) }, err
+}
+
+func (a *attempt) findThread(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
+	d := &a.delivery
+	t, found, err := a.o.Bots.FindThread(ctx, discord.Lookup{AccountID: d.AccountID, ChannelID: d.ChannelID, Name: d.Open.Name, Since: s.Since})
+	return func() (bool, error) {
+		if !found {
+			a.progress.NotFound()
+			return false, nil
+		}
+		return a.opened(ctx, t, t.ID, true) // in a forum the first message has the id of its thread
+	}, err
+}
+
+func (a *attempt) post(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
+	place := a.delivery.Place(a.progress.ThreadID)
+	p, err := a.o.Bots.Send(ctx, a.draft(place, s.Index))
+	return func() (bool, error) { return a.posted(ctx, p, s.Index, false) }, err
+}
+
+func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
+	place := a.delivery.Place(a.progress.ThreadID)
+	draft := a.draft(place, s.Index)
+	p, found, err := a.o.Bots.FindMessage(ctx, discord.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content, Since: s.Since})
+	return func() (bool, error) {
+		if !found || slices.Contains(a.progress.MessageIDs, p.ID) { // an earlier one that says the same
+			a.progress.NotFound()
+			return false, nil
+		}
+		return a.posted(ctx, p, s.Index, true)
+	}, err
+}
+
+// draft is the i-th message as it is posted in a place.
+func (a *attempt) draft(place string, i int) discord.Post {
+	d := &a.delivery
+	p := discord.Post{AccountID: d.AccountID, ChannelID: place, Content: d.Messages[i], Nonce: d.Nonce(a.item.EffectID, place, i), Notify: d.Notify}
+	if i == 0 {
+		p.ReplyTo = d.ReplyTo
+	}
+	if i == len(d.Messages)-1 {
+		p.Components = d.Components
+	}
+	return p
+}
+
+// opened writes down that the thread stands there, with the first message where it was opened with that.
+func (a *attempt) opened(ctx context.Context, t discord.Thread, first string, found bool) (over bool, err error) {
+	d, now := &a.delivery, a.o.Now()
+	data := coordination.Thread{Context: d.Context, ThreadID: t.ID, ChannelID: d.ChannelID, Name: t.Name, GuildID: t.GuildID, Kind: d.Open.Kind,
+		EffectID: a.item.EffectID, CollabID: d.CollabID, ReuseKey: d.Open.ReuseKey, ReportOf: d.ReportOf, FromAgent: d.Open.FromAgent, ToAgent: d.Open.ToAgent}
+	data.EventRole = coordination.RoleObservability
+	e, err := newEvent(coordination.TypeThreadCreated, d.AgentID, data, now)
+	if err != nil {
+		return true, err
+	}
+	events := []eventstore.NewEvent{e}
+	a.progress.OpenedThread(t.ID, t.Name, now.UnixMilli())
+	if d.GuildID == "" {
+		d.GuildID = t.GuildID
+	}
+	if d.Open.Starter {
+		if e, err = a.sent(first, d.Nonce(a.item.EffectID, d.ChannelID, 0), 0, found); err != nil {
+			return true, err
+		}
+		events = append(events, e)
+		a.progress.Posted(first, now.UnixMilli())
+	}
+	mine, err := a.append(ctx, events)
+	return !mine, err
+}
+
+// posted writes down that a message stands there.
+func (a *attempt) posted(ctx context.Context, p discord.Posted, i int, found bool) (over bool, err error) {
+	e, err := a.sent(p.ID, a.delivery.Nonce(a.item.EffectID, a.delivery.Place(a.progress.ThreadID), i), i, found)
+	if err != nil {
+		return true, err
+	}
+	a.progress.Posted(p.ID, a.o.Now().UnixMilli())
+	mine, err := a.append(ctx, []eventstore.NewEvent{e})
+	return !mine, err
+}
+
+func (a *attempt) sent(id, nonce string, i int, found bool) (eventstore.NewEvent, error) {
+	o := a.outbound()
+	o.MessageID, o.Nonce, o.Index, o.Found, o.Step = id, nonce, i, found, delivery.StepPost
+	return newEvent(coordination.TypeDiscordSent, a.delivery.AgentID, o, a.o.Now())
+}

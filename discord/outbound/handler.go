@@ -1,0 +1,132 @@
+package outbound
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+const (
+	leaseTime = 5 * time.Minute  // of one attempt
+	stepTime  = 90 * time.Second // that is left of it when a step begins: a turn, and an answer
+	lostPause = time.Second      // before an attempt after one whose lease has ended
+	restart   = "restart"        // a reason of Lost
+)
+
+// Begin is that of worker.Handler.
+func (h *Handler) Begin(_ eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+	return workAppend(&item, coordination.TypeWorkLeased, coordination.WorkAttempt{Attempt: item.Attempt + 1, LeaseUntilMs: now.Add(leaseTime).UnixMilli()}, now)
+}
+
+// Lost is that of worker.Handler: it is tried again, and looked for first what may have been done.
+func (h *Handler) Lost(_ eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
+	data := coordination.WorkAttempt{Attempt: item.Attempt, Reason: why}
+	if why != restart {
+		data.DueAtMs = now.Add(lostPause).UnixMilli()
+	}
+	return workAppend(&item, coordination.TypeWorkLeaseExpired, data, now)
+}
+
+// Refused is that of worker.Refuser. Where something may be under way nobody knows what has become of it.
+func (h *Handler) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
+	a := attempt{Handler: h, item: item}
+	err := tx.Query(selectStream, []any{coordination.WorkStream(item.EffectID)}, func(row eventstore.Row) error {
+		e := eventstore.Event{Seq: row.Int(0), Type: row.Text(1), Ver: int(row.Int(2)), TS: row.Int(3), Actor: eventstore.Actor(row.Text(4))}
+		if !row.Null(5) {
+			e.Data = json.RawMessage(row.Text(5))
+		}
+		return a.fold(&e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := delivery.Outcome{State: delivery.Failed, ThreadID: a.progress.ThreadID, ThreadName: a.progress.ThreadName, MessageIDs: a.progress.MessageIDs,
+		SentAt: a.progress.SentAt, Code: collaborate.CodeUnavailable, Text: "it was given up: " + tidy(why.Error()), Escalate: true}
+	if a.progress.Unsure() {
+		o.State, o.Code = delivery.Unknown, collaborate.CodeUnknown
+	}
+	own, err := a.ends(&o, now)
+	if err != nil {
+		return nil, err
+	}
+	more, err := a.follows(tx, &o, now)
+	return append(own, more...), err
+}
+
+const selectStream = "SELECT e.seq, e.type, e.ver, e.ts, e.actor, e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? ORDER BY e.version"
+
+// attempt is one attempt at a delivery.
+type attempt struct {
+	*Handler
+	item     work.Item
+	known    bool // what was scheduled can be read
+	delivery delivery.Delivery
+	progress delivery.Progress
+
+	// failure is of the last step, and not in the log yet: what follows from it is stored with it.
+	failure *coordination.DiscordOutbound
+}
+
+// fold takes up an event of the delivery's stream.
+func (a *attempt) fold(e *eventstore.Event) error {
+	if e.Actor == eventstore.ActorImport {
+		return nil
+	}
+	data := projections.Current(e).Data
+	if e.Type == coordination.TypeWorkScheduled {
+		if e.Seq != a.item.Seq || data == nil {
+			return nil
+		}
+		var what coordination.WorkScheduled
+		if err := json.Unmarshal(data, &what); err != nil {
+			return fmt.Errorf("read what was scheduled: %w", err)
+		}
+		if err := json.Unmarshal(what.Payload, &a.delivery); err != nil {
+			return fmt.Errorf("read delivery: %w", err)
+		}
+		a.known = true
+		return nil
+	}
+	_, err := a.progress.Apply(e.Type, data, e.TS)
+	return err
+}
+
+// workAppend is an event of an item, in its stream.
+func workAppend(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+	e, err := workEvent(item, typ, data, now)
+	return []eventstore.StreamAppend{{Stream: coordination.WorkStream(item.EffectID), Events: []eventstore.NewEvent{e}}}, err
+}
+
+func workEvent(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) (eventstore.NewEvent, error) {
+	data.EffectID, data.EventRole = item.EffectID, coordination.RoleObservability
+	return newEvent(typ, item.Owner, data, now)
+}
+
+func newEvent(typ, agent string, data any, now time.Time) (eventstore.NewEvent, error) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return eventstore.NewEvent{}, fmt.Errorf("write %s: %w", typ, err)
+	}
+	return eventstore.NewEvent{Type: typ, AgentID: agent, Data: text}.WithTS(now.UnixMilli()), nil
+}
+
+// Bounds of an error in an event, in bytes, before and after secrets are taken out.
+const (
+	maxErrorText = 16 << 10
+	maxError     = 1 << 10
+)
+
+// tidy makes an error's text fit for an event.
+func tidy(text string) string {
+	text = strings.ReplaceAll(text[:min(len(text), maxErrorText)], "\x00", "")
+	text = coordination.Mask(strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+}

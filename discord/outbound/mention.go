@@ -1,0 +1,191 @@
+package outbound
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/discord"
+)
+
+// names are users of Discord by what they are called, longest first.
+type names struct {
+	list []name
+	own  string // user id of who speaks
+}
+
+type name struct{ text, user string }
+
+// namesOf are those that a text posted by an account may call by name: agents that have bots, and configured mentions.
+func namesOf(accounts *discord.Registry, c *config.Config, account string) *names {
+	n := &names{}
+	own, _ := accounts.Account(account)
+	n.own = own.UserID
+	for _, b := range accounts.Bots() {
+		if b.AgentID != "" {
+			n.add(b.UserID, b.AgentName, b.AgentID, b.AccountID)
+		}
+	}
+	for user, text := range c.Discord.Mentions {
+		n.add(user, text)
+	}
+	slices.SortFunc(n.list, func(a, b name) int {
+		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.user, b.user))
+	})
+	return n
+}
+
+func (n *names) add(user string, texts ...string) {
+	for _, text := range texts {
+		if user != "" && user != n.own && strings.TrimSpace(text) != "" {
+			n.list = append(n.list, name{text, user})
+		}
+	}
+}
+
+// resolve writes @name as a mention, wherever that names somebody who is known and does not stand in code.
+func (n *names) resolve(text string) string {
+	if len(n.list) == 0 || !strings.Contains(text, "@") {
+		return text
+	}
+	var out strings.Builder
+	for _, p := range parts(text) {
+		if p.code {
+			out.WriteString(p.text)
+			continue
+		}
+		n.resolvePart(&out, p.text)
+	}
+	return out.String()
+}
+
+func (n *names) resolvePart(out *strings.Builder, text string) {
+	before := rune(-1)
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		if r == '@' && !joins(before) {
+			if user, length := n.called(text[size:]); user != "" {
+				out.WriteString("<@" + user + ">")
+				text, before = text[size+length:], '>'
+				continue
+			}
+		}
+		out.WriteString(text[:size])
+		text, before = text[size:], r
+	}
+}
+
+// joins says whether a character before an @ makes it part of something else, such as an address.
+func joins(r rune) bool { return isWord(r) || strings.ContainsRune("@./<-+&", r) }
+
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// called is who is named at the beginning of a text, and how many bytes the name has.
+func (n *names) called(text string) (user string, length int) {
+	for _, one := range n.list {
+		if length, ok := begins(text, one.text); ok && endsName(one.text, text[length:]) {
+			return one.user, length
+		}
+	}
+	return "", 0
+}
+
+// begins says whether a text begins with a name. Capitals make no difference.
+func begins(text, name string) (length int, ok bool) {
+	for range utf8.RuneCountInString(name) {
+		_, size := utf8.DecodeRuneInString(text[length:])
+		length += size
+	}
+	return length, strings.EqualFold(text[:length], name)
+}
+
+// particles follow a Korean name without a blank.
+var particles = regexp.MustCompile(`^(?:님|씨|이)?(?:[이가을를과와의아야께]|에게|한테|에게서|한테서|이랑|랑|하고|이라|라고|보고|더러|부터|까지)?[은는도만]?요?$`)
+
+// endsName says whether what follows a name does not belong to it.
+func endsName(name, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	last, _ := utf8.DecodeLastRuneInString(name)
+	switch {
+	case rest == "":
+		return true
+	case unicode.Is(unicode.Hangul, next):
+		end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.Is(unicode.Hangul, r) })
+		if end < 0 {
+			end = len(rest)
+		}
+		return !unicode.Is(unicode.Hangul, last) || particles.MatchString(rest[:end])
+	case next == '-':
+		after, _ := utf8.DecodeRuneInString(rest[1:])
+		return !isWord(after)
+	}
+	return !isWord(next)
+}
+
+var mention = regexp.MustCompile(`<@!?(\d{1,20})>`)
+
+// notified are the users that a text mentions outside of code, who speaks not among them.
+func (n *names) notified(text string) (users []string) {
+	for _, p := range parts(text) {
+		if p.code {
+			continue
+		}
+		for _, m := range mention.FindAllStringSubmatch(p.text, -1) {
+			if user := m[1]; user != n.own && strings.Trim(user, "0") != "" && !slices.Contains(users, user) && len(users) < delivery.MaxNotify {
+				users = append(users, user)
+			}
+		}
+	}
+	return users
+}
+
+type part struct {
+	text string
+	code bool
+}
+
+// parts divides a text into code and what is none. Marks of code are as many backticks as end it; three or more that nothing ends last to the end.
+func parts(text string) (list []part) {
+	const fence = 3
+	for text != "" {
+		open := strings.IndexByte(text, '`')
+		if open < 0 {
+			return append(list, part{text, false})
+		}
+		n := backticks(text[open:])
+		end := closing(text[open+n:], n)
+		switch {
+		case end >= 0:
+			end += open + n
+		case n >= fence:
+			end = len(text)
+		default:
+			list, text = append(list, part{text[:open+n], false}), text[open+n:]
+			continue
+		}
+		list, text = append(list, part{text[:open], false}, part{text[open:end], true}), text[end:]
+	}
+	return list
+}
+
+func backticks(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
+
+// closing is where the first run of exactly n backticks ends, -1 if there is none.
+func closing(text string, n int) int {
+	for at := 0; ; {
+		next := strings.IndexByte(text[at:], '`')
+		if next < 0 {
+			return -1
+		}
+		at += next
+		run := backticks(text[at:])
+		if at += run; run == n {
+			return at
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package outbound
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/discord"
+)
+
+const (
+	typingPause = 8 * time.Second // Discord shows it for ten
+	typingTime  = 10 * time.Minute
+)
+
+// Typing shows that agents type while their runs for Discord go on. Where a run has no channel or thread in the key of its session, as in direct
+// messages of a main session, nothing is shown. The zero value but for its fields is ready for use.
+type Typing struct {
+	Bots interface {
+		Typing(ctx context.Context, account, channel string) error
+	}
+	Accounts  func() *discord.Registry
+	AfterFunc func(time.Duration, func()) discord.Timer
+	Logger    *slog.Logger
+
+	mu     sync.Mutex
+	closed bool
+	shown  map[string]*typing // by run
+	under  sync.WaitGroup     // who asks Discord
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// typing is what is shown of one run.
+type typing struct {
+	run, account, channel string
+	left                  int // how often it is shown yet
+	timer                 discord.Timer
+}
+
+// Tell is told of runs as they go. It does not wait.
+func (t *Typing) Tell(u run.Update) {
+	if u.Cause != Channel {
+		return
+	}
+	switch u.Kind {
+	case run.Started:
+		t.begin(u)
+	case run.Ended:
+		t.end(u.RunID)
+	}
+}
+
+func (t *Typing) begin(u run.Update) {
+	key, err := coordination.ParseSessionKey(u.SessionKey)
+	if err != nil || key.Channel != Channel || key.Kind != coordination.KeyChannel && key.Kind != coordination.KeyGroup {
+		return
+	}
+	bot, known := t.Accounts().Bot(u.AgentID)
+	if !known {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.shown[u.RunID] != nil {
+		return
+	}
+	if t.shown == nil {
+		t.shown = map[string]*typing{}
+		t.ctx, t.cancel = context.WithCancel(context.Background())
+	}
+	s := &typing{run: u.RunID, account: bot.AccountID, channel: key.ID, left: int(typingTime / typingPause)}
+	t.shown[s.run] = s
+	s.timer = t.AfterFunc(0, func() { t.show(s) })
+}
+
+func (t *Typing) end(runID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.shown[runID]; s != nil {
+		s.timer.Stop()
+		delete(t.shown, runID)
+	}
+}
+
+// show asks Discord once, and comes back after a while.
+func (t *Typing) show(s *typing) {
+	t.mu.Lock()
+	if t.closed || t.shown[s.run] != s {
+		t.mu.Unlock()
+		return
+	}
+	ctx := t.ctx
+	t.under.Add(1)
+	t.mu.Unlock()
+	defer t.under.Done()
+
+	err := t.Bots.Typing(ctx, s.account, s.channel)
+	if err != nil && ctx.Err() == nil {
+		t.Logger.Debug("it is not shown any more that an agent types", "run", s.run, "channel", s.channel, "err", err)
+	}
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.left--; err != nil || s.left <= 0 {
+		if t.shown[s.run] == s {
+			delete(t.shown, s.run)
+		}
+		return
+	}
+	if !t.closed && t.shown[s.run] == s {
+		s.timer = t.AfterFunc(typingPause, func() { t.show(s) })
+	}
+}
+
+// Close ends all typing, and returns when nobody asks Discord any more. Twice is fine.
+func (t *Typing) Close() {
+	t.mu.Lock()
+	t.closed = true
+	for id, s := range t.shown {
+		s.timer.Stop()
+		delete(t.shown, id)
+	}
+	if t.cancel != nil {
+		t.cancel()
+	}
+	t.mu.Unlock()
+	t.under.Wait()
+}

@@ -1,0 +1,79 @@
+package discord
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+)
+
+type commandShape struct {
+	Type        int               `json:"type"`
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	Options     []json.RawMessage `json:"options,omitempty"`
+}
+
+// register gives Discord the bot's commands, once the bot is ready. What Discord does not take for now is tried again.
+func (b *bot) register() {
+	if len(b.bots.o.Commands) == 0 {
+		return
+	}
+	var application string
+	select {
+	case application = <-b.application:
+	case <-b.ctx.Done():
+		return
+	}
+	o := b.bots.o
+	for failures := 0; ; failures++ {
+		refused := b.registerOnce(application)
+		switch {
+		case refused == nil || b.ctx.Err() != nil:
+			return
+		case slices.Contains([]collaborate.Class{collaborate.ClassUnauthorized, collaborate.ClassForbidden, collaborate.ClassNotFound,
+			collaborate.ClassRejected}, refused.Class):
+			b.log.Warn("Discord refuses the bot's commands", "error", refused)
+			return
+		}
+		wait := max(refused.Failure.RetryAfter, min(o.Least<<min(failures, 16), o.Most))
+		b.log.Info("the bot's commands are not registered yet", "error", refused, "wait", wait)
+		if rest(b.ctx, o.AfterFunc, o.Jitter(wait)) != nil {
+			return
+		}
+	}
+}
+
+// registerOnce puts the commands in the place of those that Discord has, if these are others.
+func (b *bot) registerOnce(application string) *Error {
+	const deed = "register commands"
+	path := "/applications/" + application + "/commands"
+	a, refused := b.ask(b.ctx, deed, "", request{method: http.MethodGet, path: path})
+	if refused != nil {
+		return refused
+	}
+	var wanted, there []commandShape
+	for _, c := range b.bots.o.Commands {
+		wanted = append(wanted, commandShape{Type: commandSlash, Name: c.Name, Description: c.Description})
+	}
+	same := json.Unmarshal(a.body, &there) == nil && sameCommands(wanted, there)
+	if !same {
+		if _, refused = b.ask(b.ctx, deed, "", request{method: http.MethodPut, path: path, body: wanted}); refused != nil {
+			return refused
+		}
+	}
+	b.log.Info("the bot's commands are registered", "commands", len(wanted), "changed", !same)
+	return nil
+}
+
+// sameCommands compares without regard to their order.
+func sameCommands(a, b []commandShape) bool {
+	byName := func(all []commandShape) []commandShape {
+		return slices.SortedFunc(slices.Values(all), func(x, y commandShape) int { return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.Name, y.Name)) })
+	}
+	return slices.EqualFunc(byName(a), byName(b), func(x, y commandShape) bool {
+		return x.Type == y.Type && x.Name == y.Name && x.Description == y.Description && len(x.Options) == 0 && len(y.Options) == 0
+	})
+}
