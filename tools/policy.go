@@ -46,7 +46,7 @@ func inProfile(profile string) []string {
 	case config.ProfileCoding:
 		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans}
 	case config.ProfileMessaging:
-		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status"}
+		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status", "collaborate"}
 	default:
 		return []string{"session_status"}
 	}
@@ -60,8 +60,8 @@ func allows(p config.ToolPolicy, s *tool.Spec) bool {
 // allowsWire is allows for the policy of the gateway. Over HTTP its Allow only adds: what makes agents act is denied without it, as such
 // requests may come by way of a page or a script that does not mean it. Clients of the WebSocket that may write may have agents act anyway.
 func allowsWire(p config.ToolPolicy, by tool.Entry, s *tool.Spec) bool {
-	acting := []string{"sessions_spawn", "sessions_send", "sessions_broadcast", "task_verify", "task_approve", "task_reject", "plan_approve", "plan_reject",
-		"cron", "gateway", "whatsapp_login"}
+	acting := []string{"sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "task_verify", "task_approve", "task_reject", "plan_approve",
+		"plan_reject", "cron", "gateway", "whatsapp_login"}
 	return !named(p.Deny, s) && (by != tool.ByHTTP || !named(acting, s) || named(p.Allow, s))
 }
 

@@ -119,15 +119,16 @@ func TestPolicyMatrix(t *testing.T) {
 func TestHTTPHasNotEverything(t *testing.T) {
 	t.Parallel()
 	var list []tools.Tool
-	for _, name := range []string{"sessions_spawn", "sessions_send", "sessions_broadcast", "task_verify", "task_approve", "task_reject",
+	for _, name := range []string{"sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "task_verify", "task_approve", "task_reject",
 		"plan_approve", "plan_reject", "cron", "gateway", "agents_list"} {
 		list = append(list, echo(name, "x", anything))
 	}
 	for by, want := range map[tool.Entry][2]string{
 		tool.ByHTTP: {"x/agents_list", "x/sessions_send"},
-		tool.ByWire: {"x/agents_list x/cron x/gateway x/plan_approve x/plan_reject x/sessions_broadcast x/sessions_send x/sessions_spawn x/task_approve " +
+		tool.ByWire: {"x/agents_list x/collaborate x/cron x/gateway x/plan_approve x/plan_reject x/sessions_broadcast x/sessions_send x/sessions_spawn x/task_approve " +
 			"x/task_reject x/task_verify",
-			"x/cron x/gateway x/plan_approve x/plan_reject x/sessions_broadcast x/sessions_send x/sessions_spawn x/task_approve x/task_reject x/task_verify"},
+			"x/collaborate x/cron x/gateway x/plan_approve x/plan_reject x/sessions_broadcast x/sessions_send x/sessions_spawn x/task_approve " +
+				"x/task_reject x/task_verify"},
 	} {
 		c := eden()
 		c.Entry = by

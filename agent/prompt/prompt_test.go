@@ -360,3 +360,19 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 }
+
+// What a tool has to say for itself is told word for word, wherever it is offered, and nowhere else.
+func TestGuidesOfTools(t *testing.T) {
+	t.Parallel()
+	b := newTeam(t, anEden)
+	guide := "## Asking\n\n- `ask`: 물어보세요\n"
+	specs := []tool.Spec{{Name: "ask", Guide: guide, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "plain", Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: "tell", Guide: "## Telling", Schema: json.RawMessage(`{"type":"object"}`)}}
+	with := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, "agent:eden:main"), Tools: specs}).System
+	if want := "\n\n# Your tools\n\n" + strings.TrimSpace(guide) + "\n\n## Telling\n\n# "; strings.Count(with, want) != 1 {
+		t.Errorf("the prompt is\n%s\nwant in it once\n%s", with, want)
+	}
+	if without := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, "agent:eden:main"), Tools: specs[1:2]}).System; strings.Contains(without, "Your tools") {
+		t.Errorf("the prompt is\n%s\nwant no guides", without)
+	}
+}

@@ -48,6 +48,7 @@ func (s *system) text(all int) string {
 	s.where(&b)
 	s.team(&b)
 	s.silence(&b)
+	s.guides(&b)
 	s.workspace(&b, all)
 	s.today(&b)
 	return b.String()
@@ -145,6 +146,24 @@ func (s *system) team(b *strings.Builder) {
 func (s *system) silence(b *strings.Builder) {
 	section(b, "Silence")
 	b.WriteString("If a message needs no answer, answer " + NoReply + " and nothing else: nobody is shown that. Never put it into an answer.")
+}
+
+// guides are those of the tools, word for word.
+func (s *system) guides(b *strings.Builder) {
+	begun := false
+	for i := range s.ask.Tools {
+		guide := s.ask.Tools[i].Guide
+		switch {
+		case blank(guide):
+			continue
+		case !begun:
+			begun = true
+			section(b, "Your tools")
+		default:
+			b.WriteString("\n\n")
+		}
+		b.WriteString(strings.TrimSpace(guide))
+	}
 }
 
 func (s *system) workspace(b *strings.Builder, all int) {

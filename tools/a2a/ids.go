@@ -24,8 +24,8 @@ func childConversation(parent, a, b string) string {
 	return derivedID("conversation", parent, min(a, b), max(a, b))
 }
 
-// runWorkSession is the work session that all messages of one run begin, if there is none yet.
-func runWorkSession(rootRunID string) string {
+// RunWorkSession is the work session that all messages of one run begin, if there is none yet.
+func RunWorkSession(rootRunID string) string {
 	return workSessionPrefix + derivedID("work session", rootRunID)
 }
 

@@ -69,7 +69,7 @@ func (c *Coordinator) knownWorkSession(tx eventstore.Tx, b *belonging) (ws, task
 	if err != nil {
 		return "", "", fmt.Errorf("find the work session of run %s: %w", from.RunID, err)
 	}
-	return runWorkSession(run.RootOf(from.RunID, one.RetryOf)), taskID, nil
+	return RunWorkSession(run.RootOf(from.RunID, one.RetryOf)), taskID, nil
 }
 
 // focus is the task that an agent has in focus, and its work session; "" where another task is known.

@@ -4,26 +4,16 @@
 package collaborate
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"log/slog"
 	"time"
 
-	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
-	"github.com/pronto-lab/openclawd/coordination/delivery"
-	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/tools"
 )
-
-// TrackerKind is the kind of work that following a request is: one row for each request that waits for an answer, due when something has to be done
-// about it.
-const TrackerKind = "collab_tracker"
-
-// TrackerPool is its pool.
-const TrackerPool = "collab"
 
 // Discord is what a Desk needs of the bots.
 type Discord interface {
@@ -35,7 +25,7 @@ type Discord interface {
 	Place(ctx context.Context, account, id string) (p collaborate.Place, ok bool, err error)
 }
 
-// Log is what a Desk needs of the store, with the projections response, routing, session and work in it.
+// Log is what a Desk needs of the store, with the projections response, routing, session, run and work in it.
 type Log interface {
 	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
 	View(ctx context.Context, read func(*sql.Tx) error) error
@@ -43,7 +33,7 @@ type Log interface {
 	Wait(ctx context.Context, seq int64) (int64, error)
 }
 
-// Options of New. All are required but Wait.
+// Options of New. All are required but Discord and Wait.
 type Options struct {
 	Log     Log
 	Discord Discord // nil: there are no bots, and the tool says so
@@ -54,30 +44,14 @@ type Options struct {
 	Wait    time.Duration // for what becomes of a request, until the tool answers that it is under way; default 20 s
 }
 
-// Desk takes on what agents ask of each other in Discord.
+// defaultWait is long enough for a thread and a message, and for a first failure.
+const defaultWait = 20 * time.Second
+
+// Desk takes on what agents ask of each other in Discord. Its methods may be called by many goroutines.
 type Desk struct{ o Options }
 
 // New makes a Desk.
-func New(o Options) *Desk { return &Desk{o} }
-
-// Tool is the tool collaborate.
-func (d *Desk) Tool() tools.Tool { panic("stub") }
-
-// Delivered is what follows from the end of a delivery of purpose request: an outbound.Then, by shape.
-func (d *Desk) Delivered(tx eventstore.Tx, effectID string, del *delivery.Delivery, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
-	panic("stub")
+func New(o Options) *Desk {
+	o.Wait = cmp.Or(o.Wait, defaultWait)
+	return &Desk{o}
 }
-
-// Told is what follows from the end of a delivery of purpose reminder or escalate that is about a request; nothing of any other.
-func (d *Desk) Told(tx eventstore.Tx, effectID string, del *delivery.Delivery, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
-	panic("stub")
-}
-
-// Answered is what follows when a message has answered a request: nobody is reminded any more, and the session that has asked is told. It is asked
-// in the transaction that appends a2a.collaborate.responded.
-func (d *Desk) Answered(tx eventstore.Tx, r *response.Request, messageID, text string, now time.Time) ([]eventstore.StreamAppend, error) {
-	panic("stub")
-}
-
-// Tracker is the handler of TrackerKind.
-func (d *Desk) Tracker() worker.Handler { panic("stub") }

@@ -93,7 +93,11 @@ func (p *performing) prompt(d *decide.Decision) ([]eventstore.StreamAppend, erro
 	}
 	var refused error
 	for _, d.To = range to {
-		queued, err := p.x.o.Runs.Ask(p.tx, p.run(d), p.now)
+		ask, err := p.run(d)
+		if err != nil {
+			return nil, err
+		}
+		queued, err := p.x.o.Runs.Ask(p.tx, ask, p.now)
 		switch {
 		case err == nil:
 			return p.happen(d.Events(p.s, d.Key), queued...)
@@ -116,13 +120,33 @@ func isRefused(err error) bool {
 	return errors.As(err, new(*run.Refusal)) || errors.As(err, new(*run.Busy))
 }
 
-// run is the prompt of a decision. A restart that breaks it off is told of by the next one, so it is not repeated.
-func (p *performing) run(d *decide.Decision) run.Ask {
+// run is the prompt of a decision. A restart that breaks it off is told of by the next one, so it is not repeated. What is to be seen goes to the
+// configured channel: where the agent was spoken to there last, else where agents ask each other.
+func (p *performing) run(d *decide.Decision) (run.Ask, error) {
 	key := coordination.MainKey(strings.ToLower(d.To))
-	return run.Ask{Session: key, RunQueued: coordination.RunQueued{
+	ask := run.Ask{Session: key, RunQueued: coordination.RunQueued{
 		Context: p.within(d.TaskID), RunID: d.Key, SessionKey: key.String(), Cause: cause, Message: d.Prompt, Provenance: internalSystem,
 		OnRestart: run.OnRestartReport, Deliver: d.Visible}}
+	channel := p.conf.Defaults.Continuation.Channel
+	if !d.Visible || channel == "" {
+		return ask, nil
+	}
+	last, err := session.LoadRoute(p.tx, key)
+	if err != nil {
+		return ask, err
+	}
+	meeting := p.conf.Discord.Collaboration.DefaultChannel
+	switch {
+	case last.Channel == channel:
+		ask.Channel, ask.To, ask.AccountID, ask.ThreadID = last.Channel, last.To, last.AccountID, last.ThreadID
+	case channel == discordChannel && meeting != "":
+		ask.Channel, ask.To = channel, "channel:"+meeting
+	}
+	return ask, nil
 }
+
+// discordChannel is the channel that agents have for each other where nobody has spoken to them.
+const discordChannel = "discord"
 
 // within is where what is asked for about a task belongs.
 func (p *performing) within(taskID string) coordination.Context {

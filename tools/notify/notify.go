@@ -1,25 +1,21 @@
 // Package notify tells people of what agents do, where they have asked to be told: reports in Discord threads, or by a webhook, of what agents say
 // to each other, what waits for somebody to agree to it, and what nobody has mended. A Follower reads the log and asks for the posts; what was asked
 // for is in the log before it reads on, so that nothing is told twice, and nothing left out.
+//
+// It reads for each of four sources, with a place in the log of its own that sink.advanced keeps. A source begins with what is appended after
+// somebody has asked for it, and where nobody does any more it ends. Events of an imported log are told to nobody.
 package notify
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
-	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
-
-// WebhookKind is the kind of work that telling a webhook is.
-const WebhookKind = "webhook"
-
-// WebhookPool is its pool.
-const WebhookPool = "webhooks"
 
 // Log is what a Follower needs of the store, with the projections response, routing, plan, task and work in it.
 type Log interface {
@@ -31,12 +27,12 @@ type Log interface {
 	StreamVersion(ctx context.Context, stream string) (int64, error)
 }
 
-// Options of New. All are required.
+// Options of New. All but Bots and Buttons are required.
 type Options struct {
 	Log     Log
-	Config  func() *config.Config
-	Bots    func() []collaborate.Bot // that are connected; nil where there are none
-	Buttons func(approvalID string) []byte
+	Config  func() *config.Config          // in force
+	Bots    func() []collaborate.Bot       // that are connected: none of them is notified of anything
+	Buttons func(approvalID string) []byte // components of Discord by which a person decides; nil: it is decided elsewhere
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -45,10 +41,52 @@ type Options struct {
 type Follower struct{ o Options }
 
 // New makes a Follower.
-func New(o Options) *Follower { return &Follower{o} }
+func New(o Options) *Follower {
+	if o.Bots == nil {
+		o.Bots = func() []collaborate.Bot { return nil }
+	}
+	if o.Buttons == nil {
+		o.Buttons = func(string) []byte { return nil }
+	}
+	return &Follower{o}
+}
 
-// Run reads the log until ctx ends, and returns nil then. A sink begins with what is appended after it was configured.
-func (f *Follower) Run(ctx context.Context) error { panic("stub") }
+// Run reads the log until ctx ends, and returns nil then. A sink begins with what is appended after it was configured. An error is that of a log
+// that is closed; whatever else fails is tried again. Of several Followers at one log each thing is told once.
+func (f *Follower) Run(ctx context.Context) error {
+	w := newWatch(&f.o)
+	for failures := 0; ctx.Err() == nil; {
+		err := w.round(ctx)
+		switch {
+		case err == nil:
+			failures = 0
+		case ctx.Err() != nil:
+		case errors.Is(err, eventstore.ErrClosed):
+			return err
+		default:
+			if failures++; failures == 1 {
+				f.o.Logger.Error("people are not told of some things for now", "err", err)
+			}
+			pause(ctx, retryAfter(failures))
+		}
+	}
+	return nil
+}
 
-// Webhook is the handler of WebhookKind. secrets gives the address of a sink in force: addresses hold secrets, and stay out of the log.
-func Webhook(client *http.Client, conf func() *config.Config, now func() time.Time) worker.Handler { panic("stub") }
+// maxPause bounds how long to wait before something is tried again.
+const maxPause = time.Minute
+
+// retryAfter is how long to wait before something is tried again, for the first time, the second, and so on.
+func retryAfter(failures int) time.Duration {
+	return min(100*time.Millisecond<<min(failures-1, 10), maxPause)
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

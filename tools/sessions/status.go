@@ -144,6 +144,15 @@ func (s *status) read(ctx context.Context, tx *sql.Tx, c *config.Config, one *se
 	return k, nil
 }
 
+// Describe is how a session and its queue stand, in lines that people read.
+func Describe(ctx context.Context, tx *sql.Tx, c *config.Config, one *session.Session, now time.Time) (string, error) {
+	k, err := (&status{Options{Now: func() time.Time { return now }}}).read(ctx, tx, c, one)
+	if err != nil {
+		return "", err
+	}
+	return k.text(), nil
+}
+
 // text is the card as people and models read it.
 func (k *card) text() string {
 	var b strings.Builder

@@ -118,6 +118,13 @@ func (m *Model) Asked() []Asked {
 	return slices.Clone(m.asked)
 }
 
+// Forget drops what was asked so far, which grows with each question by all that was said before.
+func (m *Model) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = nil
+}
+
 // request is what is read of a request.
 type request struct {
 	Model    string `json:"model"`

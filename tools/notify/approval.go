@@ -1,0 +1,112 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	plans "github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/task"
+)
+
+const (
+	approvalSource = "approvals"
+
+	shownSteps = 15  // of what somebody is asked to agree to
+	stepLength = 200 // characters
+	textLength = 600 // characters of a title, or of a description
+)
+
+// approvals asks people to agree to tasks and plans.
+type approvals struct{ w *watch }
+
+func (a *approvals) id() string { return approvalSource }
+
+func (a *approvals) wanted(c *config.Config) bool { return tellsPeople(c) }
+
+func (a *approvals) tell(_ context.Context, c *config.Config, e *eventstore.Event) (*telling, error) {
+	switch e.Type {
+	case coordination.TypeTaskStarted:
+		return a.ofTask(c, e)
+	case coordination.TypePlanSubmitted:
+		return a.ofPlan(c, e)
+	}
+	return nil, nil
+}
+
+func (a *approvals) ofTask(c *config.Config, e *eventstore.Event) (*telling, error) {
+	var started coordination.TaskStarted
+	if err := json.Unmarshal(e.Data, &started); err != nil {
+		return nil, &unsayable{fmt.Errorf("read %s: %w", e.Type, err)}
+	}
+	if !started.RequiresApproval || started.TaskID == "" {
+		return nil, nil
+	}
+	var steps []string
+	for _, s := range started.Steps {
+		steps = append(steps, s.Content)
+	}
+	text := a.heading("작업", started.TaskID, e.AgentID, "") + a.w.line(started.Description, textLength) + "\n" + a.list(steps, len(steps))
+	return &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
+		t, found, err := task.Load(tx, started.TaskID)
+		if err != nil || !found || t.Status != coordination.StatePendingApproval {
+			return nil, err // somebody was faster
+		}
+		return a.request(c, started.TaskID, text, &started.Context)
+	}}, nil
+}
+
+func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*telling, error) {
+	var p coordination.Plan
+	if err := json.Unmarshal(e.Data, &p); err != nil {
+		return nil, &unsayable{fmt.Errorf("read %s: %w", e.Type, err)}
+	}
+	if p.PlanID == "" {
+		return nil, nil
+	}
+	text := a.heading("계획", p.PlanID, e.AgentID, p.TaskID) + a.w.line(p.Title, textLength) + "\n" + a.list(p.Steps, p.StepsCount)
+	if len(p.ToolsRequested) > 0 {
+		text += "요청한 도구: " + a.w.line(strings.Join(p.ToolsRequested, ", "), textLength) + "\n"
+	}
+	return &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
+		is, found, err := plan.Load(tx, p.PlanID)
+		if err != nil || !found || is.Status != plans.Pending {
+			return nil, err
+		}
+		return a.request(c, p.PlanID, text, &p.Context)
+	}}, nil
+}
+
+// heading says what waits and whose it is.
+func (a *approvals) heading(what, id, agent, taskID string) string {
+	text := fmt.Sprintf("**승인 요청: %s** `%s`\n담당: %s", what, a.w.line(id, textLength), a.w.line(a.w.names().Name(agent), stepLength))
+	if taskID != "" {
+		text += fmt.Sprintf(" · 작업 `%s`", a.w.line(taskID, textLength))
+	}
+	return text + "\n"
+}
+
+// list lists steps, of which there are so many.
+func (a *approvals) list(steps []string, count int) string {
+	var b strings.Builder
+	for i, step := range steps[:min(len(steps), shownSteps)] {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, a.w.line(step, stepLength))
+	}
+	if more := max(count, len(steps)) - min(len(steps), shownSteps); more > 0 {
+		fmt.Fprintf(&b, "… 외 %d단계\n", more)
+	}
+	return b.String()
+}
+
+// request is the delivery that asks people.
+func (a *approvals) request(c *config.Config, id, text string, in *coordination.Context) (*coordination.WorkScheduled, error) {
+	d := a.w.toPeople(c, delivery.Approval, strings.TrimRight(text, "\n"))
+	d.Context, d.ApprovalID, d.Components = contextOf(in), id, a.w.Buttons(id)
+	return workOf(&d, "approval/"+short(id))
+}

@@ -1,0 +1,267 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/routing"
+	"github.com/pronto-lab/openclawd/projections/work"
+)
+
+const (
+	discordSink = "discord-conversation"
+
+	kindReport   = "report" // of threads
+	maxReport    = 6_000    // characters of a message that are reported
+	maxInEffect  = 200      // bytes of an id in that of an effect
+	maxLast      = 1_000    // conversations whose last report is remembered
+	reportTitle  = "[리포트] %s · %s"
+	reportedTime = "2006-01-02 15:04"
+)
+
+// reports is the sink discord-conversation: each conversation between agents has a thread, which is opened with the first report about it.
+type reports struct {
+	w    *watch
+	last map[string]string // the effect of the last report of a conversation in its thread
+	mute *config.Config    // of which it was said that no bot can report
+}
+
+func (r *reports) id() string { return discordSink }
+
+func (r *reports) wanted(c *config.Config) bool {
+	s := sinkOf(c, discordSink)
+	if s == nil {
+		return false
+	}
+	can := channelOf(&s.Discord) != "" && accountOf(c, s.Discord.RouterAccount) != ""
+	if !can && r.mute != c {
+		r.mute = c
+		r.w.Logger.Warn("conversations are not reported: it needs a channel, and an account of channels.discord that is enabled and has a token",
+			"sink", discordSink, "reportChannelId", s.Discord.ReportChannel, "defaultChannelId", s.Discord.DefaultChannel,
+			"routerAccountId", s.Discord.RouterAccount)
+	}
+	return can
+}
+
+// sinkOf is the first sink of an id that is enabled, nil if none is.
+func sinkOf(c *config.Config, id string) *config.Sink {
+	for i := range c.Gateway.Sinks {
+		if s := &c.Gateway.Sinks[i]; s.ID == id && s.Enabled {
+			return s
+		}
+	}
+	return nil
+}
+
+func channelOf(s *config.SinkDiscord) string { return cmp.Or(s.ReportChannel, s.DefaultChannel) }
+
+// accountOf is an account of Discord that can speak, "" if it cannot.
+func accountOf(c *config.Config, id string) string {
+	for _, a := range c.Discord.Accounts {
+		if c.Discord.Enabled && a.Enabled && a.Token != "" && strings.EqualFold(a.ID, id) {
+			return a.ID
+		}
+	}
+	return ""
+}
+
+// exchange is what agents say to each other.
+type exchange struct {
+	coordination.Context
+	FromAgent string `json:"fromAgent"`
+	ToAgent   string `json:"toAgent"`
+	Message   string `json:"message"`
+	Turn      int    `json:"turn"`
+	MaxTurns  int    `json:"maxTurns"`
+}
+
+// exchangeOf is what agents say to each other by an event, nil if it is something else.
+func exchangeOf(e *eventstore.Event) (*exchange, error) {
+	switch e.Type {
+	case coordination.TypeA2ASend, coordination.TypeA2AResponse, coordination.TypeA2AComplete:
+	default:
+		return nil, nil
+	}
+	var x exchange
+	if err := json.Unmarshal(e.Data, &x); err != nil {
+		return nil, &unsayable{fmt.Errorf("read %s: %w", e.Type, err)}
+	}
+	if x.EventRole != coordination.RoleConversation {
+		return nil, nil
+	}
+	return &x, nil
+}
+
+// about is the conversation that an exchange belongs to; one with a long name is its digest.
+func (x *exchange) about() string {
+	if x.ConversationID != "" {
+		return short(x.ConversationID)
+	}
+	pair := []string{strings.ToLower(x.FromAgent), strings.ToLower(x.ToAgent)}
+	slices.Sort(pair)
+	return short(strings.Join(pair, "-") + "_" + cmp.Or(x.TopicID, "default"))
+}
+
+func (r *reports) tell(ctx context.Context, c *config.Config, e *eventstore.Event) (*telling, error) {
+	x, err := exchangeOf(e)
+	if err != nil || x == nil || strings.TrimSpace(x.Message) == "" {
+		return nil, err
+	}
+	conversation := x.about()
+	before, next, err := r.openings(ctx, conversation)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := r.gone(ctx, conversation)
+	if err != nil {
+		return nil, err
+	}
+	s := sinkOf(c, discordSink).Discord
+	body := r.text(e, x)
+	t := &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
+		thread, err := routing.ReportOf(tx, conversation, channelOf(&s))
+		if err != nil {
+			return nil, err
+		}
+		d := delivery.Delivery{Context: contextOf(&x.Context), Purpose: delivery.Report, AccountID: accountOf(c, s.RouterAccount), GuildID: s.GuildID,
+			ChannelID: channelOf(&s), ThreadID: thread, System: true, ReportOf: conversation}
+		effect := "report/" + discordSink + "/" + strconv.FormatInt(e.Seq, 10)
+		text := body
+		if thread == "" || gone {
+			if pending, err := isPending(tx, before); err != nil || pending {
+				return nil, cmp.Or(err, errWaits)
+			}
+			effect, d.ThreadID = next, ""
+			d.Open = &delivery.Opening{Name: reportName(e), Kind: kindReport, FromAgent: x.FromAgent, ToAgent: x.ToAgent}
+			d.Notify = r.w.people(c, s.NotifyUsers)
+			text = mentions(d.Notify) + text
+		}
+		d.Messages = collaborate.Chunks(text)
+		r.remember(conversation, effect, d.Open == nil)
+		return workOf(&d, effect)
+	}}
+	if before != "" {
+		t.waits = coordination.WorkStream(before)
+	}
+	return t, nil
+}
+
+// openings are the effects of the last opening of the thread of a conversation that was asked for, "" if none was, and of the next one.
+func (r *reports) openings(ctx context.Context, conversation string) (last, next string, err error) {
+	effect := func(n int) string {
+		return "report/" + discordSink + "/" + conversation + "/" + strconv.Itoa(n)
+	}
+	asked := func(n int) bool {
+		if err != nil {
+			return false
+		}
+		version, failed := r.w.Log.StreamVersion(ctx, coordination.WorkStream(effect(n)))
+		err = failed
+		return version > 0
+	}
+	low, high := 0, 1 // low was asked for
+	for asked(high) {
+		low, high = high, high*2
+	}
+	for high-low > 1 {
+		if middle := (low + high) / 2; asked(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	if low > 0 {
+		last = effect(low)
+	}
+	return last, effect(low + 1), err
+}
+
+// isPending reports whether something that was asked for is neither done nor given up.
+func isPending(tx eventstore.Tx, effectID string) (bool, error) {
+	if effectID == "" {
+		return false, nil
+	}
+	item, found, err := work.Load(tx, effectID)
+	return found && item.State != work.Dead, err
+}
+
+// remember keeps the last report of a conversation that was to stand in a thread from before.
+func (r *reports) remember(conversation, effect string, inThread bool) {
+	switch {
+	case !inThread:
+		delete(r.last, conversation)
+		return
+	case len(r.last) >= maxLast:
+		clear(r.last)
+	}
+	r.last[conversation] = effect
+}
+
+// gone reports whether the thread of a conversation is no more, as the last report in it has found.
+func (r *reports) gone(ctx context.Context, conversation string) (bool, error) {
+	effect := r.last[conversation]
+	if effect == "" {
+		return false, nil
+	}
+	const most = 100
+	events, err := r.w.Log.ReadStream(ctx, coordination.WorkStream(effect), 0, most)
+	if err != nil {
+		return false, err
+	}
+	gone := false
+	for i := range events {
+		switch e := &events[i]; e.Type {
+		case coordination.TypeDiscordSent:
+			gone = false
+		case coordination.TypeDiscordSendFailed:
+			var failed coordination.DiscordOutbound
+			if !e.Redacted() && json.Unmarshal(e.Data, &failed) == nil {
+				gone = failed.ErrorClass == string(collaborate.ClassNotFound)
+			}
+		}
+	}
+	return gone, nil
+}
+
+// reportName is the name of a thread.
+func reportName(e *eventstore.Event) string {
+	return fmt.Sprintf(reportTitle, e.Type, time.UnixMilli(e.TS).UTC().Format(reportedTime))
+}
+
+// text is what a report says: nothing in it notifies anybody.
+func (r *reports) text(e *eventstore.Event, x *exchange) string {
+	names := r.w.names()
+	head := fmt.Sprintf("**%s → %s**", names.Name(x.FromAgent), names.Name(x.ToAgent))
+	switch {
+	case e.Type == coordination.TypeA2AComplete:
+		head += " · 종료"
+	case e.Type == coordination.TypeA2AResponse && x.Turn > 0 && x.MaxTurns > 0:
+		head += fmt.Sprintf(" · 응답 %d/%d", x.Turn, x.MaxTurns)
+	case e.Type == coordination.TypeA2AResponse:
+		head += " · 응답"
+	}
+	said := coordination.Clean(x.Message, names)
+	switch said.State {
+	case coordination.OutcomeBlocked:
+		head += " · 전달되지 않음"
+	case coordination.OutcomeNoReply:
+		head += " · 응답 없음"
+	}
+	text := said.Text
+	if n := utf8.RuneCountInString(text); n > maxReport {
+		text = coordination.Head(text, maxReport) + fmt.Sprintf("\n… (%d자 중 %d자)", n, maxReport)
+	}
+	return harmless(head + "\n" + text)
+}
