@@ -36,6 +36,7 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 		return err
 	}
 	var body any
+	var named *Wording
 	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
 		v := view{Options: &s.opts, tx: tx, now: float64(s.opts.Now().UnixMilli())}
 		if v.asOf, err = projections.AsOf(ctx, tx); err != nil {
@@ -48,13 +49,18 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 			return err
 		}
 		c.Response().Header().Set(headerAsOf, strconv.FormatInt(v.asOf, 10))
+		named = v.wording()
 		body, err = answer(ctx, &v)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, body)
+	text, err := named.worded(body)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, text)
 }
 
 // position names, on an answer that is not made from the tables, how far they have come. Where that cannot be read it is left out.
@@ -106,11 +112,23 @@ func behind(message, hint string) *problem {
 }
 
 func writeJSON(c echo.Context, status int, body any) error {
+	text, err := encode(body)
+	if err != nil {
+		return err
+	}
+	return c.Blob(status, "application/json", text)
+}
+
+// encode writes an answer as it goes out, without the escapes that only pages need.
+func encode(body any) (json.RawMessage, error) {
+	if text, is := body.(json.RawMessage); is {
+		return text, nil
+	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(body); err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return c.Blob(status, "application/json", bytes.TrimRight(b.Bytes(), "\n"))
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

@@ -58,7 +58,7 @@ func (s *Server) fromBoard(c echo.Context, read func(board) (any, error)) error 
 	return s.fromFiles(c, minSeq, read)
 }
 
-// fromFiles reads files first and then, in a short transaction, what the configuration says of agents, where the answer is about them.
+// fromFiles reads files first and then, in a short transaction, what the configuration says of agents and of whom texts mention.
 func (s *Server) fromFiles(c echo.Context, minSeq int64, read func(board) (any, error)) error {
 	ctx := c.Request().Context()
 	if err := s.await(ctx, minSeq); err != nil {
@@ -70,13 +70,12 @@ func (s *Server) fromFiles(c echo.Context, minSeq int64, read func(board) (any, 
 	if err != nil {
 		return err
 	}
-	if body, ok := body.(described); ok {
-		return s.answer(c, minSeq, func(_ context.Context, v *view) (any, error) {
+	return s.answer(c, minSeq, func(_ context.Context, v *view) (any, error) {
+		if body, ok := body.(described); ok {
 			body.describe(v.roster)
-			return body, nil
-		})
-	}
-	return s.answerFiles(c, body)
+		}
+		return body, nil
+	})
 }
 
 // fromLog reads everything in one transaction.

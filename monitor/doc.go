@@ -11,6 +11,8 @@
 //     file of a workspace, and only after their sender has been authorised.
 //   - Clients of /ws are told each event once, in the order of the log and in the words of REST, also after a lost connection; see
 //     package push.
+//   - Texts have names where Discord has mentions: those that our bots know by now, then those of the configuration. The data of events stays as
+//     it is stored; what they say is beside it, in displayText. What a table keeps already in words has the names of the day.
 //   - What depends on now (whether a work session is archived) is computed from the clock that is passed in.
 //
 // It holds no state: everything is in the tables, and a restart loses nothing.

@@ -105,8 +105,12 @@ func (v *view) describeEvent(o *object, r *coordination.Record) {
 	}
 }
 
-// record reads an event as the projections do.
-func (v *view) record(e *eventstore.Event) coordination.Record { return projections.Record(v.Rules, e) }
+// record reads an event as the projections do, with the names that the bots know.
+func (v *view) record(e *eventstore.Event) coordination.Record {
+	r := projections.Record(v.Rules, e)
+	v.wording().spoken(&r)
+	return r
+}
 
 // fetch reads events in the order of seqs while their payloads stay within MaxBytes together; what comes after is left out. The first
 // is always read. Sizes are looked at before any payload is.

@@ -26,6 +26,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/projections/work"
@@ -58,7 +60,7 @@ func setup(t testing.TB, change ...func(*monitor.Options)) *testBundle {
 	t.Cleanup(func() { _ = db.Close() })
 	rules := coordination.RulesV2
 	if _, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(rules), run.Definition(), work.Definition(), a2a.Definition(),
-		task.Definition(), continuation.Definition(), plan.Definition(), index.Definition(rules), conversation.Definition(rules)}, projections.Options{Rules: rules}); err != nil {
+		task.Definition(), continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(), index.Definition(rules), conversation.Definition(rules)}, projections.Options{Rules: rules}); err != nil {
 		t.Fatal(err)
 	}
 	b := &testBundle{db: db}

@@ -24,6 +24,7 @@ type healthAnswer struct {
 	Durability  string               `json:"durability,omitempty"`
 	Importing   *importAnswer        `json:"importing,omitempty"` // absent when no log is being imported
 	TaskFiles   *TaskFilesState      `json:"taskFiles,omitempty"` // absent where another gateway keeps them
+	Discord     *botsHealth          `json:"discord,omitempty"`   // absent where no bots run
 	Projections []projections.Status `json:"projections"`
 }
 
@@ -63,6 +64,9 @@ func (s *Server) health(c echo.Context) error {
 		a.Durability, a.Importing = s.opts.Durability, s.importing()
 		if of := s.opts.Operations.TaskFiles; of != nil {
 			a.TaskFiles = of()
+		}
+		if s.opts.Bots != nil {
+			a.Discord = botsHealthOf(s.opts.Bots())
 		}
 		if parked(list) {
 			a.Status = "degraded"

@@ -66,7 +66,11 @@ func (f *feed) Page(ctx context.Context, after, upTo int64) (page *push.Page, er
 			return err
 		}
 		news, err := v.taskNews(ctx, seqs[:len(events)], events)
-		page = v.page(seqs[:len(events)], events, entries, news)
+		if err != nil {
+			return err
+		}
+		asked, err := v.collaborationNews(ctx, seqs[:len(events)], events)
+		page = v.page(seqs[:len(events)], events, entries, append(news, asked...))
 		return err
 	})
 	return page, err

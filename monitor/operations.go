@@ -166,10 +166,11 @@ func (s *Server) ready(c echo.Context) error {
 func (r Reason) isError() bool { return r.Severity == SeverityError }
 
 func (s *Server) reasons(ctx context.Context) []Reason {
-	if s.opts.Operations.Reasons == nil {
-		return []Reason{}
+	reasons := []Reason{}
+	if s.opts.Operations.Reasons != nil {
+		reasons = append(reasons, s.opts.Operations.Reasons(ctx)...)
 	}
-	return append([]Reason{}, s.opts.Operations.Reasons(ctx)...)
+	return append(reasons, s.botReasons()...)
 }
 
 // metrics answers in the text format of Prometheus.

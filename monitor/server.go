@@ -69,6 +69,11 @@ type Options struct {
 	// Continuation says what would be done about an agent now so that it goes on with its tasks; nil: nobody is kept going here.
 	Continuation Explain
 
+	// Names writes names for Discord's mentions in a text, as far as our bots know them; other mentions stay. nil: no bots run here, and there are the
+	// names of the configuration.
+	Names func(text string) string
+	Bots  func() []BotStatus // our bots in Discord; nil: none run here
+
 	Operations Operations // what the program around the API tells operators
 
 	Push push.Options // bounds of /ws; Now, Logger and Version are those of the other answers
@@ -185,6 +190,14 @@ func (s *Server) routes() []route {
 		{"", workPath, "GET /api/work", s.listWork},
 		{http.MethodPost, workPath + "/*" + resendTail, "POST /api/work/:effectId/resend", s.resendWork},
 		{http.MethodPost, workPath + "/*" + cancelTail, "POST /api/work/:effectId/cancel", s.cancelWork},
+		{"", routingPath, "GET /api/routing", s.listRouting},
+		{"", routingPath + "/*", "GET /api/routing/:messageId", s.showRouting},
+		{"", discordThreadsPath, "GET /api/discord/threads", s.listThreads},
+		{"", discordObservedPath, "GET /api/discord/observed", s.listObserved},
+		{"", discordPostsPath, "GET /api/discord/posts", s.listPosts},
+		{"", "/api/discord/bots", "GET /api/discord/bots", s.listBots},
+		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},
+		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},
 		{"", livePath, "GET /ws", s.live},
 	}
 }

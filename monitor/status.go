@@ -30,6 +30,7 @@ type Status struct {
 	Trouble     []conversation.Trouble `json:"trouble"` // the newest five
 	Projections []projections.Status   `json:"projections"`
 	Work        WorkState              `json:"work"`
+	Discord     DiscordState           `json:"discord"`
 	Importing   *importAnswer          `json:"importing,omitempty"`
 	Reasons     []Reason               `json:"reasons"`
 }
@@ -131,7 +132,10 @@ func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error)
 		return err
 	}
 	a.Trouble = listOf(trouble)
-	a.Work, err = v.workState(ctx)
+	if a.Work, err = v.workState(ctx); err != nil {
+		return err
+	}
+	a.Discord, err = v.discordState(ctx)
 	return err
 }
 
