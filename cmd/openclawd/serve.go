@@ -25,7 +25,7 @@ import (
 type serving struct {
 	stateDir, db, api, gateway, classifier, clock string
 	logLevel, logFormat                           string
-	durability                                    string
+	durability, discordAPI                        string
 	backups                                       server.BackupOptions
 	hosts                                         []string
 	follow, sample                                bool
@@ -73,6 +73,7 @@ OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, va
 	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "`MODE`: full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
 	addClassifier(cmd, &s.classifier)
 	addBackups(flags, &s.backups)
+	flags.StringVar(&s.discordAPI, "discord-api", "", "`URL` of a server that bots talk to instead of Discord, e.g. one for tests; plain http on this machine only")
 	flags.StringVar(&s.clock, "clock", "", "stop the clock at `TIME` (RFC 3339), to replay and to compare answers")
 	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVELS`: debug, info, warn or error, and others for components, e.g. info,monitor=debug,import=warn")
 	flags.StringVar(&s.logFormat, "log-format", "text", "`FORMAT`: text or json")
@@ -130,7 +131,7 @@ func (p *process) options(s serving) (server.Options, error) {
 			err: errors.New("--follow opens no gateway, for another one produces: leave --gateway away")}
 	}
 	opts := server.Options{StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
-		Mirror: !s.follow && !s.sample}
+		Mirror: !s.follow && !s.sample, DiscordAPI: s.discordAPI}
 	var errs [6]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()

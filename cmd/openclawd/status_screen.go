@@ -35,6 +35,7 @@ func (p *process) writeStatus(r *statusReport) error {
 	add("work", "%s", workLine(&r.Work))
 	add("runs", "%s", runsLine(r.Work.Runs))
 	add("flows", "%s", flowsLine(r.Work.Jobs))
+	add("discord", "%s", discordLine(&r.Discord))
 	add("approvals", "%s", r.approvalsLine())
 	add("back-off", "%s", r.backoffLine())
 	add("tables", "%s", tablesLine(r.Projections))
@@ -142,6 +143,22 @@ func flowsLine(counts []monitor.FlowCount) string {
 	}
 	if len(outcomes) > 0 {
 		parts = append(parts, counted(outcomes))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// discordLine says how the bots stand, and what of Discord somebody should look at.
+func discordLine(d *monitor.DiscordState) string {
+	var parts []string
+	if d.Bots > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s connected", d.BotsReady, output.Count(int64(d.Bots), "bot")))
+	}
+	parts = append(parts, output.Count(int64(d.OpenCollaborations), "request")+" without an answer")
+	if d.Escalated > 0 {
+		parts = append(parts, output.Thousands(int64(d.Escalated))+" escalated (openclawd collaborations --status escalated)")
+	}
+	if d.Suspended > 0 {
+		parts = append(parts, output.Count(int64(d.Suspended), "place")+" suspended (openclawd discord threads --all)")
 	}
 	return strings.Join(parts, ", ")
 }

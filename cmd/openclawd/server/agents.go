@@ -19,6 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	decide "github.com/pronto-lab/openclawd/coordination/work"
@@ -28,8 +29,10 @@ import (
 	"github.com/pronto-lab/openclawd/tools/a2a"
 	agenttools "github.com/pronto-lab/openclawd/tools/agents"
 	"github.com/pronto-lab/openclawd/tools/approval"
+	"github.com/pronto-lab/openclawd/tools/collaborate"
 	"github.com/pronto-lab/openclawd/tools/continuation"
 	"github.com/pronto-lab/openclawd/tools/milestone"
+	"github.com/pronto-lab/openclawd/tools/notify"
 	"github.com/pronto-lab/openclawd/tools/plan"
 	sessiontools "github.com/pronto-lab/openclawd/tools/sessions"
 	"github.com/pronto-lab/openclawd/tools/spawn"
@@ -52,6 +55,7 @@ type agents struct {
 	coordinator *a2a.Coordinator
 	executor    *continuation.Executor
 	office      *approval.Office
+	discord     *discordSide
 	tools       *tools.Registry
 	transport   *http.Transport // to endpoints of models, whatever configuration is in force
 	restartedAt time.Time       // when this process began, if agents have worked here before; else zero
@@ -80,14 +84,17 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.office = &approval.Office{Tasks: desk, Plans: plans, Config: inForce}
 	hub := p.newTaskHub()
 	a.coordinator = a2a.New(a2a.Options{
-		Log: p.log, Runs: laterRuns{a}, Config: inForce, CheckModel: checkModel, Tasks: desk,
+		Log: p.log, Runs: laterRuns{a}, Config: inForce, Channels: announcing{p, a}, CheckModel: checkModel, Tasks: desk,
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger,
 	})
 	subagents := spawn.Options{Log: p.log, Coordinator: a.coordinator, Now: p.opts.Now, NewID: uuid.NewString}
+	if err := p.openDiscord(ctx, a); err != nil {
+		return err
+	}
 	var err error
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: guards(desk.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
-		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator), a2a.BroadcastTool(a.coordinator)}, spawn.Tools(subagents), desk.Tools(), plans.Tools(),
+		[]tools.Tool{agenttools.List(), a2a.SendTool(a.coordinator), a2a.BroadcastTool(a.coordinator), a.discord.requests.Tool()}, spawn.Tools(subagents), desk.Tools(), plans.Tools(),
 		milestone.Tools(hub, p.log))})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
@@ -95,14 +102,16 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.runner = runner.New(runner.Options{
 		Log: p.log, Config: inForce, Models: func() *catalogue.Catalogue { return models.of(inForce()) }, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
-		Now:    p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.coordinator.Then, Wanted: a.coordinator.Wanted,
+		Now:    p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then, Wanted: a.coordinator.Wanted,
 	})
 	a.runner.Follow(a.figures.note)
+	a.runner.Follow(a.discord.typing.Tell)
 	a.worker = worker.New(worker.Options{
 		Log: p.log, Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
 		Drain: runDrainTime,
 		Handlers: map[string]worker.Handler{work.KindRun: a.runner, work.KindJob: a.coordinator, spawn.CleanupKind: spawn.Cleanup(subagents),
-			milestone.Kind: milestone.Sync(hub)},
+			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, collaborate.TrackerKind: a.discord.requests.Tracker(),
+			notify.WebhookKind: a.discord.webhook},
 	})
 	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
 		return err
@@ -112,6 +121,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		RestartedAt: a.restartedAt, Logger: p.opts.Logger.With("component", "continuation"),
 	})
 	p.agents = a
+	p.configureBots() // before anything is posted: what waits for a bot that nobody knows is given up
 	return nil
 }
 
@@ -161,6 +171,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 		pools[lane] += n
 	}
 	pools[decide.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
+	pools[delivery.Pool], pools[collaborate.TrackerPool], pools[notify.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
 	return pools
 }
 

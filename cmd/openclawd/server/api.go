@@ -100,6 +100,7 @@ func (p *Program) newMonitor() *monitor.Server {
 		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.Monitor(), Durability: string(p.log.Durability()),
 		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
 		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(), Approvals: p.agents.approvalsOf(), Continuation: p.explainer(),
+		Names: p.agents.discordNames(), Bots: p.agents.discordBots(),
 		Policy: func(from, to string) (monitor.Policy, error) {
 			return Explain(p.newConfiguration().InForce(), from, to)
 		},

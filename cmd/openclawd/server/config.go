@@ -28,10 +28,11 @@ type configStatus struct {
 // liveConfig is openclaw.json while the program runs: what is in force, and what its files looked like when they were read last.
 // Whoever has the turn reads, changes the main file and puts in force; anybody may ask for the status and for what is in force.
 type liveConfig struct {
-	path   string
-	getenv func(string) string
-	logger *slog.Logger
-	later  chan time.Duration // after which the files are to be read again
+	path    string
+	getenv  func(string) string
+	logger  *slog.Logger
+	later   chan time.Duration // after which the files are to be read again
+	changed chan struct{}      // has one when what is in force may be another one; for the bots
 
 	turn  sync.Mutex // of the next three
 	files []string
@@ -44,7 +45,7 @@ type liveConfig struct {
 }
 
 func newLiveConfig(path string, getenv func(string) string, logger *slog.Logger) *liveConfig {
-	c := &liveConfig{path: path, getenv: getenv, logger: logger, later: make(chan time.Duration, 1), inForce: config.Default(), files: []string{path}}
+	c := &liveConfig{path: path, getenv: getenv, logger: logger, later: make(chan time.Duration, 1), changed: make(chan struct{}, 1), inForce: config.Default(), files: []string{path}}
 	c.status = configStatus{File: path, Hash: c.inForce.Hash()}
 	return c
 }
@@ -134,6 +135,10 @@ func (c *liveConfig) keep(loaded *config.Config, findings config.Findings, at ti
 			s.LoadedAt = at
 		}
 	})
+	select {
+	case c.changed <- struct{}{}:
+	default: // it is looked for already
+	}
 }
 
 // refuse notes what has been read, and why it is not in force.

@@ -28,23 +28,29 @@ import (
 // line, is how far ahead of the machine's its clock is to be from then on.
 const envKeepGoing = "OPENCLAWD_TEST_KEEP_GOING"
 
-// keepGoingUntilKilled says on standard output where its gateway is, and then, of each event that keeps agents going and each of a run, the type,
-// as soon as it is stored. It ends with its standard input, also when the test is killed.
+// keepGoingUntilKilled serves as serveByOrders does, and tells of each event that keeps agents going and each of a run.
 func keepGoingUntilKilled(dir string) (code int) {
+	return serveByOrders(Options{StateDir: dir}, func(typ string) bool {
+		_, opens := windowOf(typ)
+		return opens
+	})
+}
+
+// serveByOrders says on standard output where its gateway is, and then, of each event that is to be told, the type, as soon as it is stored. It
+// ends with its standard input, also when the test is killed.
+func serveByOrders(opts Options, told func(typ string) bool) (code int) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	orders := &clockOrders{lines: bufio.NewScanner(os.Stdin)}
 	if !orders.next() {
 		return 0
 	}
-	p := New(Options{
-		StateDir: dir, DB: filepath.Join(dir, database.Name), API: "127.0.0.1:0", Gateway: "127.0.0.1:0", Rules: coordination.RulesV2,
-		Now:    orders.clock.Now,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-	})
+	opts.DB, opts.API, opts.Gateway, opts.Rules, opts.Now = filepath.Join(opts.StateDir, database.Name), "127.0.0.1:0", "127.0.0.1:0", coordination.RulesV2, orders.clock.Now
+	opts.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	p := New(opts)
 	p.opts.Ready = func(_, gateway net.Addr) {
 		fmt.Println(gatewayURL(gateway))
-		go tellWhatIsStored(ctx, p)
+		go tellWhatIsStored(ctx, p, told)
 		go func() {
 			defer stop()
 			for orders.next() {
@@ -96,8 +102,8 @@ func wakeAll(ctx context.Context, log appender) error {
 	return err
 }
 
-// tellWhatIsStored tells of events as keepGoingUntilKilled promises.
-func tellWhatIsStored(ctx context.Context, p *Program) {
+// tellWhatIsStored tells of events as serveByOrders promises.
+func tellWhatIsStored(ctx context.Context, p *Program, told func(typ string) bool) {
 	head, err := p.log.Head(ctx)
 	for seq := head.Seq; err == nil; {
 		var events []eventstore.Event
@@ -106,7 +112,7 @@ func tellWhatIsStored(ctx context.Context, p *Program) {
 		}
 		for i := range events {
 			seq = events[i].Seq
-			if _, told := windowOf(events[i].Type); told {
+			if told(events[i].Type) {
 				fmt.Println(events[i].Type)
 			}
 		}
@@ -116,7 +122,7 @@ func tellWhatIsStored(ctx context.Context, p *Program) {
 	}
 }
 
-// goingServer is a server that keeps agents going, as a process of its own.
+// goingServer is a server that is given orders, as a process of its own.
 type goingServer struct {
 	cmd    *exec.Cmd
 	orders io.WriteCloser
@@ -127,15 +133,21 @@ type goingServer struct {
 	dead   sync.Once
 }
 
-// startGoing begins one whose clock is that far ahead.
+// startGoing begins one that keeps agents going, and whose clock is that far ahead.
 func startGoing(t *testing.T, dir string, ahead time.Duration, said func(s *goingServer, line string)) *goingServer {
+	t.Helper()
+	return startByOrders(t, ahead, said, envKeepGoing+"="+dir)
+}
+
+// startByOrders begins one with an environment, whose clock is that far ahead.
+func startByOrders(t *testing.T, ahead time.Duration, said func(s *goingServer, line string), env ...string) *goingServer {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &goingServer{cmd: exec.Command(self), said: said, url: make(chan string, 1), read: make(chan struct{})}
-	s.cmd.Env = append(os.Environ(), envKeepGoing+"="+dir)
+	s.cmd.Env = append(os.Environ(), env...)
 	s.cmd.Stderr = &s.stderr
 	stdout, out := s.cmd.StdoutPipe()
 	orders, in := s.cmd.StdinPipe()

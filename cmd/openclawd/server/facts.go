@@ -49,6 +49,7 @@ type facts struct {
 	going     *goingFacts    // nil: another gateway keeps agents going, or the rows cannot be read
 	capacity  map[string]int // of the pools of the configuration
 	agents    *agentFacts    // nil: none answer here
+	discord   discordFacts
 	backup    backup.State
 	overdue   bool // the newest backup is too old
 	config    configStatus
@@ -65,6 +66,7 @@ func (p *Program) facts(ctx context.Context) *facts {
 	}
 	if a := p.agents; a != nil {
 		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats()}, map[string]int{}
+		f.discord.bots = a.discord.bots.Status()
 		for name, pool := range f.agents.worker.Pools {
 			if pool.Capacity > 0 {
 				f.capacity[name] = pool.Capacity
@@ -99,6 +101,9 @@ func (f *facts) read(ctx context.Context, tx *sql.Tx) (err error) {
 	if f.runs, err = runs.Count(ctx, tx); err != nil {
 		return err
 	}
+	if err := f.readDiscord(ctx, tx); err != nil {
+		return err
+	}
 	if err := f.flows.read(ctx, tx); err != nil || f.following {
 		return err
 	}
@@ -115,12 +120,12 @@ const (
 
 // warnings are the codes of reasons that do not keep the program from being ready: what clients get is right.
 var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown",
-	"task_files_failing", "task_files_edited", "task_files_refused"}
+	"task_files_failing", "task_files_edited", "task_files_refused", "discord_undelivered"}
 
 // reasons lists what keeps the program from doing its whole work, or soon may.
 func (f *facts) reasons() []monitor.Reason {
 	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons(), f.workReasons(),
-		f.taskFileReasons())
+		f.taskFileReasons(), f.discordReasons())
 	for i := range list {
 		list[i].Severity = monitor.SeverityError
 		if slices.Contains(warnings, list[i].Code) {
@@ -231,7 +236,7 @@ func (f *facts) workReasons() (list []monitor.Reason) {
 			What: "there is work that this version does not know: " + strings.Join(a.worker.Unknown, ", "),
 			Mend: "start the version that has asked for it, or cancel it: openclawd work cancel"})
 	}
-	dead := 0
+	dead := -f.discord.Undelivered // of which discordReasons tells
 	for i := range f.lanes {
 		dead += f.lanes[i].Dead
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -54,6 +55,7 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"work_stuck":            {agents: &agentFacts{worker: worker.Stats{Stuck: 1}}},
 		"work_unknown":          {agents: &agentFacts{worker: worker.Stats{Unknown: []string{"mail"}}}},
 		"work_dead":             {lanes: []work.Lane{{Pool: "post", Dead: 2}, {Pool: "main", Waiting: 3}}},
+		"discord_undelivered":   {lanes: []work.Lane{{Pool: "discord", Dead: 2}}, discord: discordFacts{DiscordState: monitor.DiscordState{Undelivered: 2}}},
 	} {
 		var got []string
 		for _, r := range f.reasons() {
@@ -84,6 +86,9 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		flows: flowFacts{tallies: []flows.Tally{{Kind: "send", Phase: "dispatching", Flows: 5}, {Kind: "send", Phase: "waiting", Flows: 2}, {Kind: "send", Phase: "turn", Flows: 1},
 			{Kind: "spawn", Phase: "waiting", Flows: 4}, {Kind: "send", Phase: "over", Outcome: "blocked", Flows: 6}}, throttled: 7, permitless: 6},
 		runs: map[run.State]int64{run.OK: 7, run.Queued: 3},
+		discord: discordFacts{DiscordState: monitor.DiscordState{OpenCollaborations: 32, Escalated: 33, Suspended: 34, Undelivered: 35},
+			bots: []discord.Status{{AccountID: "eden", State: discord.StateReady}, {AccountID: "seum", State: discord.StateFailed},
+				{AccountID: "spare", State: discord.StateOff}}},
 		going: &goingFacts{pausing: 13, told: 14, happened: map[string]int64{"continuation.sent": 15, "zombie.abandoned": 16},
 			approvals: map[string]waits{"plan": {17, now.Add(-time.Minute).UnixMilli()}}},
 		gateway: &gatewayFacts{stats: wire.Stats{Clients: 21, Accepted: 22, Requests: 23, InFlight: 24, Events: 25, Skipped: 26, Slow: 27, Silent: 28,
@@ -118,6 +123,8 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		"continuation_agents_backoff": 13, "tasks_blocked_told": 14, "continuation_events_total/continuation.sent": 15,
 		"continuation_events_total/zombie.abandoned": 16, "continuation_events_total/unblock.failed": 0, "approvals_waiting/plan": 17,
 		"approvals_waiting/task": 0, "approvals_oldest_wait_seconds/plan": 60, "approvals_oldest_wait_seconds/task": 0,
+		"discord_bot_up/eden": 1, "discord_bot_up/seum": 0, "discord_bots/ready": 1, "discord_bots/failed": 1, "discord_bots/off": 1, "discord_bots/resuming": 0,
+		"discord_undelivered": 35, "discord_suspended_places": 34, "collaborations_open": 32, "collaborations_escalated": 33,
 		"config_valid": 1, "ready": 0, "ws_clients": 0, "ws_slow_closes_total": 0,
 		"gateway_up": 1, "gateway_clients": 21, "gateway_connections_total": 22, "gateway_requests_total": 23, "gateway_running_requests": 24,
 		"gateway_events_total": 25, "gateway_skipped_frames_total": 26, "gateway_slow_closes_total": 27, "gateway_silent_closes_total": 28,
@@ -126,6 +133,9 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		if value, ok := got[name]; !ok || value != want {
 			t.Errorf("%s is %v (there: %v), want %v", name, value, ok, want)
 		}
+	}
+	if up, there := got["discord_bot_up/spare"]; there {
+		t.Errorf("discord_bot_up of a bot that is switched off is %v, want none", up)
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("names: %v, %v", problems, err)

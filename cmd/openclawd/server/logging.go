@@ -13,8 +13,8 @@ import (
 
 // components are the parts of the program that log under a name of their own, in the attribute "component".
 func components() []string {
-	return []string{"agents", "backup", "config", "continuation", "eventstore", "gateway", "http", "import", "mirror", "monitor", "overrides", "projections", "search", "tasks", "watch",
-		"work", "workspaces"}
+	return []string{"agents", "backup", "config", "continuation", "discord", "eventstore", "gateway", "http", "import", "mirror", "monitor", "notify", "overrides",
+		"projections", "search", "tasks", "watch", "work", "workspaces"}
 }
 
 // componentKey is the attribute by which levels are chosen.

@@ -14,5 +14,8 @@ func TestMain(m *testing.M) {
 	if dir, ok := os.LookupEnv(envKeepGoing); ok {
 		os.Exit(keepGoingUntilKilled(dir))
 	}
+	if dir, ok := os.LookupEnv(envSpeakInDiscord); ok {
+		os.Exit(speakInDiscordUntilKilled(dir))
+	}
 	goleak.VerifyTestMain(m)
 }

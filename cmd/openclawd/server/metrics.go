@@ -30,6 +30,7 @@ func (p *Program) metrics() http.Handler {
 		}))
 	if p.agents != nil {
 		registry.MustRegister(p.agents.figures.all()...)
+		registry.MustRegister(p.agents.discord.figures.all()...)
 	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
@@ -59,6 +60,7 @@ func newFigures(take func() *facts) *figures {
 	c.addWork()
 	c.addFlows()
 	c.addGoing()
+	c.addDiscord()
 	c.addAgents()
 	return c
 }

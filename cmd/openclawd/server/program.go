@@ -58,6 +58,7 @@ type Options struct {
 	Hosts      []string // further names under which the API may be asked; may be empty
 	Durability sqlite.Durability
 	Backups    BackupOptions
+	DiscordAPI string              // a server that bots talk to instead of Discord; "" for Discord
 	Getenv     func(string) string // gives environment variables, "" for one that is not set; nil: none is set
 	Reload     <-chan os.Signal    // has the configuration read again; may be nil
 

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+// play is the scene on its stage.
+type play struct {
+	*stage
+	out    io.Writer
+	scene  []act
+	thread string         // id of the thread; "" before there is one
+	heard  []string       // ids of messages, in the order of the scene
+	told   map[string]int // how many of them stand in each place
+}
+
+// perform plays all acts, holds what happens against the scene, and shows the thread at the end.
+func (p *play) perform(ctx context.Context) error {
+	p.told = map[string]int{}
+	p.print("협업 스레드는 멘션 없이도 동작한다 (Agent Collaboration v2, 3.5)\n\n")
+	for i, a := range p.scene {
+		p.print("%d. %s\n\n", i+1, a.title)
+		if a.later {
+			if err := p.settled(ctx); err != nil {
+				return fmt.Errorf("act %d: %w", i, err)
+			}
+			p.later(time.Minute)
+		}
+		for _, l := range a.lines {
+			if err := p.line(ctx, &l); err != nil {
+				return fmt.Errorf("act %d: %w", i+1, err)
+			}
+		}
+		if err := p.over(ctx, &a); err != nil {
+			return fmt.Errorf("act %d: %w", i+1, err)
+		}
+		p.print("\n")
+	}
+	if err := p.ended(ctx); err != nil {
+		return err
+	}
+	p.transcript()
+	return nil
+}
+
+// line has a message written, or waits for it, and holds it and what was decided about it against the scene.
+func (p *play) line(ctx context.Context, l *line) error {
+	if l.who == human {
+		if _, err := p.person.Post(p.place(l.in), p.calls.Replace(l.text)); err != nil {
+			return fmt.Errorf("%s cannot write in %s: %w", l.who, l.in, err)
+		}
+	}
+	m, err := p.next(ctx, l)
+	if err != nil {
+		return err
+	}
+	p.told[l.in]++
+	p.heard = append(p.heard, m.ID)
+	p.say(l.in, &m)
+	if text := p.names.Replace(m.Content); m.Author.Username != l.who || text != l.text {
+		return fmt.Errorf("in %s %s has written %q, want %s: %q", l.in, m.Author.Username, text, l.who, l.text)
+	}
+	r, err := p.routing(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	got := verdicts(r)
+	p.explain(got)
+	if got != l.verdict {
+		return fmt.Errorf("of %q it was decided: %q, want %q", l.text, got, l.verdict)
+	}
+	return nil
+}
+
+// next is the next message in the place of a line.
+func (p *play) next(ctx context.Context, l *line) (m discordtest.Message, err error) {
+	err = p.discord.Until(ctx, func() bool {
+		if l.in == inThread && p.thread == "" {
+			if threads := p.discord.Threads(p.channel.ID); len(threads) > 0 {
+				p.thread = threads[0].ID
+			}
+		}
+		if l.in == inThread && p.thread == "" {
+			return false
+		}
+		written := p.written(p.place(l.in))
+		if len(written) <= p.told[l.in] {
+			return false
+		}
+		m = written[p.told[l.in]]
+		return true
+	})
+	if err != nil {
+		return m, fmt.Errorf("wait for %s to write %q in %s: %w", l.who, l.text, l.in, context.Cause(ctx))
+	}
+	return m, nil
+}
+
+// place is the id of a place of the play.
+func (p *play) place(in string) string {
+	if in == inThread {
+		return p.thread
+	}
+	return p.channel.ID
+}
+
+// written is what people and bots have written in a place.
+func (p *play) written(place string) (list []discordtest.Message) {
+	for _, m := range p.discord.Messages(place) {
+		if m.Type == discordtest.PlainMessage || m.Type == discordtest.ReplyMessage {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// verdicts are what a message was to whom, and why: "처리 루다 (mentioned) · 관찰 이든, 세움 (other_mentioned)". Its author is left out.
+func verdicts(r *monitor.Routing) string {
+	var parts []string
+	for _, mode := range []struct {
+		mode route.Mode
+		word string
+	}{{route.Handler, "처리"}, {route.Observer, "관찰"}, {route.Dropped, "제외"}} {
+		agents := map[route.Reason][]string{}
+		var reasons []route.Reason
+		for _, a := range cast {
+			for i := range r.Agents {
+				v := &r.Agents[i]
+				if v.AgentID != a.id || v.Mode != mode.mode || v.Reason == route.OwnMessage {
+					continue
+				}
+				if agents[v.Reason] == nil {
+					reasons = append(reasons, v.Reason)
+				}
+				agents[v.Reason] = append(agents[v.Reason], a.name)
+			}
+		}
+		for _, reason := range reasons {
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", mode.word, strings.Join(agents[reason], ", "), reason))
+		}
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// patience is more than any of this takes on a machine that is busy.
+const patience = "2m"
+
+// played is what the demo prints.
+//
+//go:embed testdata/played.txt
+var played string
+
+// The example of the seed comes out as the seed has it, and leaves nothing behind.
+func TestDemo(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"-patience", patience}, &out, &errs); code != 0 || errs.Len() > 0 {
+		t.Errorf("exit code %d, want 0: %s", code, errs.String())
+	}
+	if diff := cmp.Diff(played, out.String()); diff != "" {
+		t.Errorf("the play (-want +got):\n%s", diff)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v behind (%v), want nothing", left, err)
+	}
+}
+
+// At the end openclawd itself says why the third agent has answered.
+func TestDemoAsksWhy(t *testing.T) {
+	t.Parallel()
+	openclawd := filepath.Join(t.TempDir(), "openclawd")
+	build := exec.Command("go", "build", "-trimpath", "-o", openclawd, "github.com/pronto-lab/openclawd/cmd/openclawd")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build openclawd: %v\n%s", err, said)
+	}
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"-patience", patience, "-openclawd", openclawd}, &out, &errs); code != 0 {
+		t.Fatalf("exit code %d, want 0: %s", code, errs.String())
+	}
+	_, answer, _ := strings.Cut(out.String(), "$ openclawd why ")
+	for _, want := range []string{"@세움 도 확인해봐", "세움 handles it. The message mentions it.", "Other agents are mentioned, and it is not."} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("openclawd why says %q, want it to say %q", answer, want)
+		}
+	}
+}
+
+func TestDemoSaysWhatWentWrong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"it takes too long", []string{"-patience", "1ms"}, 1, "it was not over after 1ms"},
+		{"no openclawd to ask", []string{"-patience", patience, "-openclawd", filepath.Join(t.TempDir(), "none")}, 1, "error: openclawd why "},
+		{"a flag that is none", []string{"-fast"}, 2, "usage: demo-discord"},
+		{"an argument", []string{"fast"}, 2, "usage: demo-discord"},
+	} {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), tt.args, &out, &errs); code != tt.code || !strings.Contains(errs.String(), tt.says) {
+			t.Errorf("%s: exit code %d and %q, want %d and %q in it", tt.name, code, errs.String(), tt.code, tt.says)
+		}
+	}
+}
+
+// A scene that comes out otherwise is told: the message, what was decided about it, and what should have been.
+func TestDemoSeesWhatComesOutOtherwise(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(*act)
+		says   string
+	}{
+		{"another verdict", func(a *act) { a.lines[0].verdict = "처리 이든 (mentioned)" }, `want "처리 이든 (mentioned)"`},
+		{"another text", func(a *act) { a.lines[1].text = "리뷰" }, `want 루다: "리뷰"`},
+		{"another author", func(a *act) { a.lines[1].who = "세움" }, "want 세움"},
+		{"others that take part", func(a *act) { a.present = "다짐" }, `want "다짐"`},
+	} {
+		s, err := openStage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := scene()[0]
+		tt.change(&first)
+		p := &play{stage: s, out: &bytes.Buffer{}, scene: []act{first}}
+		if err := p.perform(t.Context()); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q in it", tt.name, err, tt.says)
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

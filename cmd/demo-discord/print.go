@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/discord/discordtest"
+)
+
+func (p *play) print(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+// Columns of a line of the play, in cells of a terminal.
+const (
+	placeCells = 8
+	whoCells   = 6
+)
+
+// say shows a message, and where it stands.
+func (p *play) say(in string, m *discordtest.Message) {
+	indent := strings.Repeat(" ", placeCells+whoCells)
+	p.print("%s%s%s\n", padded(in, placeCells), padded(m.Author.Username, whoCells), p.text(m, indent))
+}
+
+// explain shows what a message was to whom, below it.
+func (p *play) explain(verdicts string) {
+	p.print("%s└ %s\n", strings.Repeat(" ", placeCells+whoCells), verdicts)
+}
+
+// text is what stands in a message, without empty lines, as people read it.
+func (p *play) text(m *discordtest.Message, indent string) string {
+	lines := strings.FieldsFunc(p.names.Replace(m.Content), func(r rune) bool { return r == '\n' })
+	for i := range lines {
+		lines[i] = output.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n"+indent)
+}
+
+// padded fills a text with blanks up to so many cells; a Hangul syllable takes two.
+func padded(text string, cells int) string {
+	return text + strings.Repeat(" ", max(cells-output.Cells(text), 1))
+}
+
+// transcript shows the thread as it stands in Discord.
+func (p *play) transcript() {
+	thread, _ := p.discord.Channel(p.thread)
+	p.print("\n%s\n\n", thread.Name)
+	for _, m := range p.written(p.thread) {
+		p.print("  %s%s\n", padded(m.Author.Username, whoCells), p.text(&m, strings.Repeat(" ", 2+whoCells)))
+	}
+}
+
+// why shows what openclawd says of a message.
+func (p *play) why(ctx context.Context, openclawd, messageID string) error {
+	said, err := exec.CommandContext(ctx, openclawd, "why", messageID, "--state-dir", p.dir).CombinedOutput()
+	p.print("\n$ openclawd why %s\n\n%s", messageID, said)
+	if err != nil {
+		return fmt.Errorf("openclawd why %s: %w", messageID, err)
+	}
+	return nil
+}

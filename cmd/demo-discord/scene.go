@@ -1,0 +1,78 @@
+package main
+
+// Places of the play.
+const (
+	inChannel = "#dev"
+	inThread  = "스레드"
+)
+
+// human is the person of the play.
+const human = "병욱"
+
+// cast are the agents, the default one first, as people call them.
+var cast = [...]struct{ id, name string }{{"ruda", "루다"}, {"eden", "이든"}, {"seum", "세움"}, {"dajim", "다짐"}}
+
+// stranger is the one of them that never takes part.
+const stranger = "dajim"
+
+// threadName is that of the thread which the request opens.
+const threadName = "[협업] 루다 → 이든 · 코드 리뷰 해줘"
+
+// asked is the message, of all in the order of the scene, of which openclawd is asked why: the one that mentions a third agent.
+const asked = 6
+
+// act is one step of the example: what is written, and who takes part in the thread when it is over.
+type act struct {
+	title   string
+	later   bool // a minute has gone by: bots may write six messages in a minute
+	lines   []line
+	present string // at the last message; "": that is asked after the next act
+}
+
+// line is a message, and what it is to whom. Persons write it, agents are waited for.
+type line struct{ in, who, text, verdict string }
+
+// scene is the example of the seed: "Agent Collaboration v2", 3.5.
+func scene() []act {
+	return []act{
+		{
+			title: `루다가 collaborate(eden, "코드 리뷰 해줘")를 호출합니다. 스레드가 생기고 루다와 이든이 참여자가 됩니다.`,
+			lines: []line{
+				{inChannel, human, "@루다 이든한테 코드 리뷰 부탁해줘", "처리 루다 (mentioned) · 관찰 이든, 세움, 다짐 (other_mentioned)"},
+				{inThread, "루다", "@이든\n\n코드 리뷰 해줘", "처리 이든 (mentioned) · 관찰 세움, 다짐 (other_mentioned)"},
+				{inChannel, "루다", "이든에게 부탁했습니다. 답은 스레드에서 보실 수 있습니다.", "관찰 이든, 세움, 다짐 (sibling_message)"},
+			},
+		},
+		{
+			title: "이든이 멘션 없이 응답합니다. 루다는 참여자이므로 처리합니다.",
+			lines: []line{
+				{inThread, "이든", "리뷰했어. 토큰 갱신에서 한 군데만 고치면 돼.", "처리 루다 (participant) · 관찰 세움, 다짐 (not_participant)"},
+			},
+			present: "루다, 이든",
+		},
+		{
+			title: "루다가 멘션 없이 더 부탁합니다. 이든은 참여자이므로 처리합니다.",
+			lines: []line{
+				{inThread, "루다", "고마워, 한 가지 더 확인해줘", "처리 이든 (participant) · 관찰 세움, 다짐 (not_participant)"},
+				{inThread, "이든", "확인했어. 만료된 토큰은 401로 거절돼.", "처리 루다 (participant) · 관찰 세움, 다짐 (not_participant)"},
+			},
+			present: "루다, 이든",
+		},
+		{
+			title: "루다가 세움을 멘션합니다. 세움이 참여자가 되고 처리합니다.",
+			lines: []line{
+				{inThread, "루다", "@세움 도 확인해봐", "처리 세움 (mentioned) · 관찰 이든, 다짐 (other_mentioned)"},
+				{inThread, "세움", "확인했어. 배포에도 문제 없어.", "처리 루다, 이든 (participant) · 관찰 다짐 (not_participant)"},
+			},
+			present: "루다, 이든, 세움",
+		},
+		{
+			title: "일 분 뒤. 이제 세움도 멘션 없이 처리합니다. 다짐은 참여한 적이 없으므로 관찰만 합니다.", later: true,
+			lines: []line{
+				{inThread, human, "그러면 언제 배포하나요?", "처리 루다, 이든, 세움 (participant) · 관찰 다짐 (not_participant)"},
+				{inThread, "세움", "고친 것을 병합하면 오늘 배포할 수 있습니다.", "처리 루다, 이든 (participant) · 관찰 다짐 (not_participant)"},
+			},
+			present: "루다, 이든, 세움",
+		},
+	}
+}

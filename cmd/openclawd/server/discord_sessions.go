@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	sessions "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/session"
+	sessiontools "github.com/pronto-lab/openclawd/tools/sessions"
+)
+
+// discordSessions is what people in Discord may do about the session in which they speak with an agent.
+type discordSessions struct{ p *Program }
+
+// Reset implements command.Sessions. What the session does is stopped before.
+func (d discordSessions) Reset(ctx context.Context, key coordination.SessionKey, how, by string) error {
+	if _, err := d.p.agents.runner.Stop(ctx, run.Stop{SessionKey: key.String(), Reason: "reset", By: by}); err != nil {
+		return fmt.Errorf("stop what the session does: %w", err)
+	}
+	_, err := d.p.log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		state, _, err := session.Load(tx, key)
+		if err != nil {
+			return nil, err
+		}
+		decided, err := sessions.Reset(state, sessions.ResetCommand{Command: sessions.Command{By: by, NewID: uuid.NewString()}, Reason: how})
+		if err != nil {
+			return nil, err
+		}
+		return session.Append(state, eventstore.ActorHuman, d.p.opts.Now().UnixMilli(), decided)
+	})
+	return err
+}
+
+// Status implements command.Sessions.
+func (d discordSessions) Status(ctx context.Context, key coordination.SessionKey) (text string, err error) {
+	err = d.p.log.View(ctx, func(tx *sql.Tx) error {
+		one, err := session.ByKey(ctx, tx, key.String())
+		if err != nil || one == nil {
+			text = "Session: " + key.String() + "\nNothing has been said in it yet."
+			return err
+		}
+		text, err = sessiontools.Describe(ctx, tx, d.p.newConfiguration().InForce(), one, d.p.opts.Now())
+		return err
+	})
+	return text, err
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+func newWhy(p *process) *cobra.Command {
+	var a asking
+	cmd := &cobra.Command{
+		Use:   "why MESSAGE",
+		Short: "Say who answered a message in Discord, who did not, and why",
+		Long: `Says of a message in Discord which agents handled it, which observed it or never heard of it, and why; the runs that it has led to, and
+what was posted of them. MESSAGE is its id (Copy Message ID in its menu) or its link. Asks the running server, which knows the names of people and
+channels; without one it reads the database, and says so.
+
+Exit codes: 0 it could be said; 1 it could not, or nothing was decided about it; 78 MESSAGE is no id of Discord.`,
+		Example: `  openclawd why 1404921871234567890
+  openclawd why https://discord.com/channels/1400000000000000001/1400000000000000002/1404921871234567890
+  openclawd why 1404921871234567890 --json`,
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.why(cmd.Context(), a, args[0]) },
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	a.addFlags(cmd)
+	return cmd
+}
+
+// whyReport is the answer of why.
+type whyReport struct {
+	Source string `json:"source"` // server, file
+	Note   string `json:"note,omitempty"`
+	*monitor.Routing
+}
+
+// messageNamed is the id in what names a message: the id itself, or its link.
+func messageNamed(name string) (id string, err error) {
+	id = strings.TrimSpace(name)
+	if strings.HasPrefix(id, "https://") {
+		id = id[strings.LastIndexByte(id, '/')+1:]
+	}
+	if !monitor.IsDiscordID(id) {
+		return "", &settings.Error{Setting: "MESSAGE", Value: name, Mend: "give the id of a message in Discord, 17 to 20 digits, or its link"}
+	}
+	return id, nil
+}
+
+func (p *process) why(ctx context.Context, a asking, name string) error {
+	id, err := messageNamed(name)
+	if err != nil {
+		return err
+	}
+	place, err := p.place(a)
+	if err != nil {
+		return err
+	}
+	report := whyReport{Source: "server"}
+	report.Routing, err = place.Routing(ctx, id)
+	if refused, ok := errors.AsType[*client.RefusedError](err); ok && refused.Why == "not_found" {
+		err = &undecidedError{id}
+	}
+	if alone, ok := errors.AsType[*client.NoServerError](err); ok && a.api == "" {
+		report.Source, report.Note = "file", alone.Why+": read from "+place.DB+", without the names that only bots know"
+		report.Routing, err = p.readRouting(ctx, place, id)
+	}
+	switch {
+	case err != nil:
+		return err
+	case a.asJSON:
+		return output.JSON(p.stdout, report)
+	}
+	return p.writeWhy(&report)
+}
+
+// readRouting reads from the database of a place what became of a message.
+func (p *process) readRouting(ctx context.Context, at *client.Place, id string) (r *monitor.Routing, err error) {
+	log, err := p.openToRead(ctx, at.DB)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	err = log.View(ctx, func(tx *sql.Tx) error {
+		words, err := monitor.WordingOf(ctx, tx, nil)
+		if err != nil {
+			return err
+		}
+		r, err = monitor.RoutingOf(ctx, tx, id, words)
+		return err
+	})
+	if err == nil && r == nil {
+		err = &undecidedError{id}
+	}
+	return r, err
+}
+
+// undecidedError says that nothing was decided about a message.
+type undecidedError struct{ id string }
+
+func (e *undecidedError) Error() string { return "nothing was decided about message " + e.id }
+func (e *undecidedError) Code() string  { return "no_message" }
+func (e *undecidedError) Hint() string {
+	return "no bot of ours has told of it: openclawd discord bots says how they stand; a message that was edited or deleted keeps its id"
+}
+
+func (p *process) writeWhy(report *whyReport) error {
+	r := report.Routing
+	m := &r.Message
+	at := output.Time(m.At) + ", " + ago(p.now(), time.UnixMilli(m.At))
+	err := p.writePairs([][2]string{{"message", m.MessageID}, {"in", whereOf(m)}, {"by", authorOf(m)}, {"sent", at}, {"text", m.Text}, {"link", m.Link},
+		{"belongs to", partOf(r.Collaboration)}, {"mentions", strings.Join(r.Mentioned, ", ")}, {"in the thread", thereOf(r.ThreadParticipants)}})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(p.stdout, "\n%s\n", oneLine(r.Explanation)); err != nil {
+		return err
+	}
+	if err := p.writeVerdicts(r); err != nil {
+		return err
+	}
+	if err := p.writeRunsOf(r); err != nil {
+		return err
+	}
+	for i := range r.Warnings {
+		if _, err := fmt.Fprintf(p.stdout, "\n%s: %s\n", r.Warnings[i].Code, oneLine(r.Warnings[i].Text)); err != nil {
+			return err
+		}
+	}
+	return p.writeText("NOTE", report.Note)
+}
+
+// whereOf is the place of a message.
+func whereOf(m *monitor.RoutedMessage) string {
+	if m.GuildID == "" {
+		return "direct messages"
+	}
+	place := "#" + cmp.Or(m.ChannelName, m.ChannelID)
+	if m.ThreadID != "" {
+		place += ", thread " + cmp.Or(m.ThreadName, m.ThreadID)
+	}
+	return place
+}
+
+// authorOf is who has written a message.
+func authorOf(m *monitor.RoutedMessage) string {
+	who := cmp.Or(m.AuthorName, m.AuthorAgent, m.AuthorID)
+	if m.AuthorAgent != "" {
+		who += " (agent " + m.AuthorAgent + ")"
+	}
+	if m.System {
+		who += ", by openclawd itself"
+	}
+	return who
+}
+
+// partOf is what a message was in a request of one agent to another; "" if it was none.
+func partOf(c *monitor.RoutedCollaboration) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s → %s: %s, %s", c.Part, c.FromAgent, c.ToAgent, c.CollabID, cmp.Or(string(c.Status), string(c.Delivery)))
+}
+
+func thereOf(list []monitor.RoutedParticipant) string {
+	var parts []string
+	for i := range list {
+		parts = append(parts, list[i].AgentID+" ("+list[i].Reason+")")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// writeVerdicts writes a line for each agent.
+func (p *process) writeVerdicts(r *monitor.Routing) error {
+	if len(r.Agents) == 0 {
+		return nil
+	}
+	rows := make([][]string, len(r.Agents))
+	for i := range r.Agents {
+		a := &r.Agents[i]
+		rows[i] = []string{a.AgentID, a.AgentName, string(a.Mode), string(a.Order), string(a.Reason), a.Explanation}
+	}
+	return p.writeBelow([]string{"AGENT", "NAME", "WHAT", "ORDER", "REASON", "WHY"}, rows)
+}
+
+// writeRunsOf writes the runs that a message has led to, and what was posted of them.
+func (p *process) writeRunsOf(r *monitor.Routing) error {
+	var runs, replies [][]string
+	for i := range r.Agents {
+		a := &r.Agents[i]
+		if a.Run != nil {
+			runs = append(runs, []string{a.Run.RunID, a.AgentID, a.Run.State, routedTook(a.Run, p.now()), output.Cut(oneLine(cmp.Or(a.Run.Error, a.Run.Reason)), previewCells)})
+		}
+		for _, reply := range a.Replies {
+			replies = append(replies, []string{reply.MessageID, a.AgentID, reply.Purpose, output.Time(reply.At), span(reply.At - r.At)})
+		}
+	}
+	if len(runs) > 0 {
+		if err := p.writeBelow([]string{"RUN", "AGENT", "STATE", "TOOK", "ERROR"}, runs); err != nil {
+			return err
+		}
+	}
+	if len(replies) == 0 {
+		return nil
+	}
+	return p.writeBelow([]string{"POSTED", "AGENT", "AS", "AT", "AFTER"}, replies)
+}
+
+// routedTook is how long a run has gone on; "" of one that has not begun.
+func routedTook(r *monitor.RoutedRun, now time.Time) string {
+	switch {
+	case r.StartedAt == nil:
+		return ""
+	case r.EndedAt == nil:
+		return span(now.UnixMilli() - *r.StartedAt)
+	}
+	return span(*r.EndedAt - *r.StartedAt)
+}
