@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
@@ -41,26 +40,6 @@ const webchat = "webchat"
 
 func channelNamed(s string) string { return strings.ToLower(coordination.TrimJS(s)) }
 
-func (s *Server) send(_ context.Context, call *wire.Call) (any, error) {
-	p, err := paramsOf[struct {
-		Message   string   `json:"message"`
-		MediaURL  string   `json:"mediaUrl"`
-		MediaURLs []string `json:"mediaUrls"`
-		Channel   *string  `json:"channel"`
-	}](call)
-	if err != nil {
-		return nil, err
-	}
-	if coordination.TrimJS(p.Message+p.MediaURL+strings.Join(p.MediaURLs, "")) == "" {
-		return nil, invalidRequest("invalid send params: text or media is required", fault{Field: "message", Mend: "give a message, mediaUrl or mediaUrls"})
-	}
-	if p.Channel != nil && channelNamed(*p.Channel) == webchat {
-		return nil, invalidRequest("unsupported channel: webchat (internal-only). Use chat.send for who looks at a session, or a channel that delivers",
-			fault{Field: "channel", Value: *p.Channel})
-	}
-	return nil, cannotDeliver(s.opts.Configuration.InForce(), "unsupported channel: ", p.Channel)
-}
-
 func (s *Server) poll(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Channel *string `json:"channel"`
@@ -68,16 +47,8 @@ func (s *Server) poll(_ context.Context, call *wire.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, cannotDeliver(s.opts.Configuration.InForce(), "unsupported poll channel: ", p.Channel)
-}
-
-// cannotDeliver says why nothing goes out through a channel, or through the only one where none is named.
-func cannotDeliver(c *config.Config, unsupported string, channel *string) error {
-	switch {
-	case channel != nil && *channel != "" && channelNamed(*channel) != discordChannel:
-		return invalidRequest(unsupported+*channel, fault{Field: "channel", Value: *channel, Known: []string{discordChannel}})
-	case !isConfigured(discordAccounts(c)):
-		return notHere("no_channel", "no channel is configured: give channels.discord an account with a token")
+	if err := s.channelOf(s.opts.Configuration.InForce(), "unsupported poll channel: ", p.Channel); err != nil {
+		return nil, err
 	}
-	return notHere("channel_not_connected", "discord is configured, and openclawd does not connect to it yet")
+	return nil, notHere("polls_not_available", "openclawd posts no polls: ask with send, and have people answer in words")
 }

@@ -63,8 +63,9 @@ type bundle struct {
 	server        *gateway.Server
 	configuration *configuration
 	logs          *programLog
-	runs          gateway.Runs // nil: nobody answers
-	now           atomic.Int64 // ms; what the gateway's clock shows
+	runs          gateway.Runs  // nil: nobody answers
+	posts         gateway.Posts // nil: nothing goes out
+	now           atomic.Int64  // ms; what the gateway's clock shows
 
 	peer     protocol.Client
 	protocol int
@@ -114,7 +115,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Log: db, Configuration: b.configuration, Logs: b.logs, Access: wire.Access{Mode: "token", Token: fixtureToken},
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
-		Runs: b.runs, Workspace: func(agentID string) string { return "/of/" + agentID },
+		Runs: b.runs, Posts: b.posts, Workspace: func(agentID string) string { return "/of/" + agentID },
 	})
 }
 

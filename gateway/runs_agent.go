@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -38,9 +37,11 @@ type agentParams struct {
 	SessionKey   string            `json:"sessionKey"`
 	SessionID    string            `json:"sessionId"`
 	To           string            `json:"to"`
+	ReplyTo      string            `json:"replyTo"` // in place of To, as replyChannel and replyAccountId are of theirs
 	Channel      string            `json:"channel"`
 	ReplyChannel string            `json:"replyChannel"`
 	AccountID    string            `json:"accountId"`
+	ReplyAccount string            `json:"replyAccountId"`
 	ThreadID     string            `json:"threadId"`
 	Deliver      bool              `json:"deliver"`
 	BestEffort   bool              `json:"bestEffortDeliver"`
@@ -153,7 +154,7 @@ func (s *Server) askOf(ctx context.Context, call *wire.Call, c *config.Config, p
 	if err != nil && !errors.Is(err, errNoSession) {
 		return ask, err
 	}
-	channel, err := p.delivery(c)
+	out, err := s.deliveryOf(ctx, c, key, p)
 	if err != nil {
 		return ask, err
 	}
@@ -162,7 +163,7 @@ func (s *Server) askOf(ctx context.Context, call *wire.Call, c *config.Config, p
 	}
 	ask = run.Ask{Session: key, Label: p.Label, Human: isHuman(call.Peer), RunQueued: coordination.RunQueued{
 		RunID: p.RunID, SessionID: p.SessionID, Lane: p.Lane, Cause: causeAgent, By: clientOf(call.Peer), Message: p.Message,
-		ExtraSystemPrompt: p.Extra, Model: p.Model, Deliver: p.Deliver, Channel: channel, To: p.To, AccountID: p.AccountID, ThreadID: p.ThreadID,
+		ExtraSystemPrompt: p.Extra, Model: p.Model, Deliver: out.deliver, Channel: out.channel, To: out.to, AccountID: out.account, ThreadID: out.thread,
 	}}
 	if p.Expected != "" {
 		ask.SessionID = p.Expected
@@ -247,24 +248,6 @@ func (s *Server) sessionOfID(ctx context.Context, c *config.Config, agent string
 			Mend: "name one of sessions.list, or give sessionKey"})
 	}
 	return coordination.ParseSessionKey(one.Key)
-}
-
-// delivery is the channel through which an answer is to go, "" for none: who looks at a session here is told anyway.
-func (p *agentParams) delivery(c *config.Config) (string, error) {
-	channel := ""
-	for _, one := range [...]struct{ field, name string }{{"channel", p.Channel}, {"replyChannel", p.ReplyChannel}} {
-		switch name := channelNamed(one.name); name {
-		case "", "last", webchat:
-		case discordChannel:
-			channel = name
-		default:
-			return "", invalidRequest(fmt.Sprintf("invalid agent params: unknown channel: %s", one.name), fault{Field: one.field, Value: one.name})
-		}
-	}
-	if channel != "" && p.Deliver && !p.BestEffort {
-		return "", cannotDeliver(c, "unsupported channel: ", &channel)
-	}
-	return channel, nil
 }
 
 // of notes where a message comes from.

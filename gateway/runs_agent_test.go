@@ -236,8 +236,8 @@ func TestWhatIsAskedOfAnAgent(t *testing.T) {
 	for i, one := range []struct{ params, wanted string }{
 		{`"message":"a","sessionKey":"agent:eden:s1","lane":"nested","extraSystemPrompt":"brief","thinking":"Think-Hard","timeout":60`,
 			`{"runId":"RUN","sessionKey":"agent:eden:s1","lane":"nested","cause":"agent","by":"cli","message":"a","extraSystemPrompt":"brief","thinking":"low","timeoutMs":60000}`},
-		{`"message":"a","agentId":"EDEN","timeout":0,"deliver":true,"channel":"last"`,
-			`{"runId":"RUN","sessionKey":"agent:eden:main","lane":"","cause":"agent","by":"cli","message":"a","timeoutMs":0,"deliver":true}`},
+		{`"message":"a","agentId":"EDEN","timeout":0,"deliver":true,"bestEffortDeliver":true,"channel":"last"`,
+			`{"runId":"RUN","sessionKey":"agent:eden:main","lane":"","cause":"agent","by":"cli","message":"a","timeoutMs":0}`},
 		{`"message":"a","sessionId":"` + id + `"`,
 			`{"runId":"RUN","sessionKey":"agent:seum:known","sessionId":"` + id + `","lane":"","cause":"agent","by":"cli","message":"a"}`},
 		{`"message":"a","to":"+491234"`, `{"runId":"RUN","sessionKey":"agent:main:main","lane":"","cause":"agent","by":"cli","message":"a","to":"+491234"}`},
@@ -304,6 +304,7 @@ func TestWhatIsNotAskedOfAnAgent(t *testing.T) {
 		{"agent", `"sessionId":"nope"`, "sessionId", "No session found: nope"},
 		{"agent", `"agentId":"eden","cwd":"/tmp"`, "cwd", "agent: cwd is not heeded here"},
 		{"agent", `"agentId":"eden","channel":"discord","deliver":true`, "", "no channel is configured"},
+		{"agent", `"agentId":"eden","channel":"last","deliver":true`, "channel", "delivery channel is required: pass --channel"},
 		{"chat.send", `"sessionKey":"main","attachments":[{"type":"image","content":"%%"}]`, "attachments/0", "Error: attachment image: invalid base64 content"},
 	} {
 		_, err := c.Call(t.Context(), one.method, json.RawMessage(`{"message":"x","idempotencyKey":"wrong",`+one.params+`}`))

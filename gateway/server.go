@@ -54,7 +54,7 @@ type LogTail struct {
 	Reset     bool     // the cursor was of another life of the program
 }
 
-// Options of New. All are required but the last three.
+// Options of New. All are required but the last four.
 type Options struct {
 	Log           Log
 	Configuration Configuration
@@ -69,6 +69,7 @@ type Options struct {
 	StartedAt     time.Time
 	Runs          Runs     // nil: nobody answers in sessions
 	Tools         tool.Box // nil: there are none
+	Posts         Posts    // nil: nothing goes out
 	// Workspace is the directory of an agent's files, "" for none. nil: there are none.
 	Workspace func(agentID string) string
 }

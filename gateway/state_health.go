@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -85,6 +86,7 @@ type healthState struct {
 	encoded  json.RawMessage
 	config   *config.Config
 	changed  int64 // session.Changed
+	bots     []Bot
 	made     time.Time
 	lookedAt time.Time // when it was still right
 }
@@ -134,7 +136,7 @@ func (s *Server) currentHealth(ctx context.Context, probe bool) (*healthState, e
 // lookAtHealth gives the last answer if nothing has changed since, else a new one, and tells everybody if it is another kind of answer.
 func (s *Server) lookAtHealth(ctx context.Context, probe bool) *healthState {
 	last, now, c := s.health.last.Load(), s.opts.Now(), s.opts.Configuration.InForce()
-	next := &healthState{config: c, made: now, lookedAt: now, answer: &healthAnswer{OK: true, TS: now.UnixMilli(), DefaultAgentID: c.DefaultAgentID()}}
+	next := &healthState{config: c, bots: s.bots(), made: now, lookedAt: now, answer: &healthAnswer{OK: true, TS: now.UnixMilli(), DefaultAgentID: c.DefaultAgentID()}}
 	err := s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		if next.changed, err = session.Changed(ctx, tx); err != nil {
 			return err
@@ -154,14 +156,14 @@ func (s *Server) lookAtHealth(ctx context.Context, probe bool) *healthState {
 		s.health.last.Store(next)
 		return next
 	}
-	next.answer.Channels, next.answer.ChannelOrder, next.answer.ChannelLabels = healthChannels(c)
+	next.answer.Channels, next.answer.ChannelOrder, next.answer.ChannelLabels = s.healthChannels(c, now.UnixMilli())
 	next.answer.DurationMs = s.opts.Now().Sub(now).Milliseconds()
 	if next.encoded, err = encoded(next.answer); err != nil {
 		s.opts.Logger.ErrorContext(ctx, "health could not be encoded", "error", err)
 		next.encoded = json.RawMessage(`{"ok":false}`)
 	}
 	s.health.last.Store(next)
-	if last != nil && (last.answer.OK != next.answer.OK || last.config != c) {
+	if last != nil && (last.answer.OK != next.answer.OK || last.config != c || !slices.Equal(last.bots, next.bots)) {
 		s.hub.Broadcast(wire.Event{Name: "health", Payload: next.encoded, Droppable: true, State: true})
 	}
 	return next
@@ -170,7 +172,7 @@ func (s *Server) lookAtHealth(ctx context.Context, probe bool) *healthState {
 // holds reports whether an answer is still right for what has been looked at since.
 func (h *healthState) holds(next *healthState) bool {
 	age := next.made.Sub(h.made)
-	return h.answer.OK && h.config == next.config && h.changed == next.changed && age >= 0 && age < healthKept
+	return h.answer.OK && h.config == next.config && h.changed == next.changed && slices.Equal(h.bots, next.bots) && age >= 0 && age < healthKept
 }
 
 // fail makes an answer of a store that cannot be read. What was known of it last stays in.

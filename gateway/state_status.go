@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -93,7 +94,7 @@ func (s *Server) answerStatus(ctx context.Context, call *wire.Call) (any, error)
 	c := s.opts.Configuration.InForce()
 	a := &statusAnswer{RuntimeVersion: s.opts.Version, ChannelSummary: []string{}, QueuedSystemEvents: []string{}}
 	if p.IncludeChannelSummary == nil || *p.IncludeChannelSummary {
-		a.ChannelSummary = channelSummary(c)
+		a.ChannelSummary = s.channelSummary(c)
 	}
 	a.Heartbeat.DefaultAgentID = c.DefaultAgentID()
 	for _, agent := range agentsOf(c) {
@@ -110,14 +111,26 @@ func (s *Server) answerStatus(ctx context.Context, call *wire.Call) (any, error)
 	return a, err
 }
 
-func channelSummary(c *config.Config) []string {
-	switch accounts := discordAccounts(c); {
+func (s *Server) channelSummary(c *config.Config) []string {
+	accounts := s.discordAccounts(c)
+	bots, connected := 0, 0
+	for _, a := range accounts {
+		if *a.Enabled && a.Configured {
+			bots++
+		}
+		if a.Connected != nil && *a.Connected {
+			connected++
+		}
+	}
+	switch {
 	case len(accounts) == 0:
 		return []string{}
 	case !isConfigured(accounts):
 		return []string{"Discord: no token"}
+	case connected == 0:
+		return []string{"Discord: configured, not connected"}
 	}
-	return []string{"Discord: configured, not connected"}
+	return []string{fmt.Sprintf("Discord: %d of %d bots connected", connected, bots)}
 }
 
 func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a *statusSessions, idle bool) error {

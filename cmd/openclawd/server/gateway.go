@@ -113,7 +113,7 @@ func (p *Program) newGateway() {
 		Workspace: p.workspaceOf,
 	}
 	if a := p.agents; a != nil {
-		opts.Runs, opts.Tools = a.runner, a.tools
+		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, gatewayPosts{a.discord}
 	}
 	g.server = gateway.New(opts)
 }

@@ -1,0 +1,348 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/gateway"
+	"github.com/pronto-lab/openclawd/gateway/client"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+)
+
+// postbox is the Discord of a fixture: what becomes of a post is what the test says. It knows the account b alone.
+type postbox struct {
+	mu    sync.Mutex
+	posts []gateway.Post
+	ends  map[string]gateway.Sent // by the text that is posted
+	bots  []gateway.Bot
+}
+
+func (p *postbox) Check(m gateway.Post) error {
+	switch {
+	case m.AccountID != "" && m.AccountID != "b":
+		return &delivery.Refusal{Field: "accountId", Value: m.AccountID, Mend: "name one of channels.discord.accounts: b"}
+	case m.To == "channel:404":
+		return &delivery.Refusal{Field: "channelId", Value: "404", Mend: "give another one"}
+	}
+	return nil
+}
+
+func (p *postbox) Send(_ context.Context, m gateway.Post) error {
+	if err := p.Check(m); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.posts = append(p.posts, m)
+	return nil
+}
+
+func (p *postbox) Sent(_ context.Context, key string) (gateway.Sent, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.posts {
+		if m.Key == key {
+			return p.ends[m.Text], true, nil
+		}
+	}
+	return gateway.Sent{}, false, nil
+}
+
+func (p *postbox) Await(ctx context.Context, key string) (gateway.Sent, error) {
+	s, _, err := p.Sent(ctx, key)
+	if err == nil && !s.Over {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+	return s, err
+}
+
+func (p *postbox) Bots() []gateway.Bot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.bots)
+}
+
+// posting is a gateway that posts.
+func posting(t *testing.T) (*bundle, *postbox) {
+	t.Helper()
+	b, box := setup(t), &postbox{ends: map[string]gateway.Sent{}}
+	b.posts = box
+	b.configure(t, withDiscord)
+	b.reopen(t)
+	return b, box
+}
+
+// What is posted is answered with where it stands, as often as it is asked for, and is posted once.
+func TestSendAnswersWhereItStands(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	box.ends["hello"] = gateway.Sent{Over: true, State: delivery.Done, AccountID: "b", ChannelID: "7", MessageIDs: []string{"70"}}
+	box.ends["long"] = gateway.Sent{Over: true, State: delivery.Done, ChannelID: "7", ThreadID: "8", MessageIDs: []string{"80", "81"}}
+	for _, c := range []struct{ params, wanted string }{
+		{`{"to":"channel:7","message":" hello ","idempotencyKey":"k1"}`,
+			`{"runId":"k1","messageId":"70","channel":"discord","channelId":"7","messageIds":["70"],"status":"sent"}`},
+		{`{"to":"channel:9","message":"changed","idempotencyKey":"k1"}`,
+			`{"runId":"k1","messageId":"70","channel":"discord","channelId":"7","messageIds":["70"],"status":"sent"}`},
+		{`{"to":"<#7>","message":"long","channel":"Discord","threadId":"8","accountId":"b","sessionKey":"main","agentId":"eden","replyToId":"5","idempotencyKey":"k2"}`,
+			`{"runId":"k2","messageId":"81","channel":"discord","channelId":"8","messageIds":["80","81"],"status":"sent"}`},
+		{`{"to":"7","channel":"","message":"hello","mediaUrl":"","mediaUrls":[],"gifPlayback":false,"agentId":"EDEN","idempotencyKey":"k3"}`,
+			`{"runId":"k3","messageId":"70","channel":"discord","channelId":"7","messageIds":["70"],"status":"sent"}`},
+	} {
+		if got := string(b.answer(t, "send", c.params)); got != c.wanted {
+			t.Errorf("%s\ngot  %s\nwant %s", c.params, got, c.wanted)
+		}
+	}
+	posted := []gateway.Post{
+		{Key: "k1", To: "channel:7", Text: "hello"},
+		{Key: "k2", AgentID: "eden", AccountID: "b", To: "channel:7", ThreadID: "8", ReplyTo: "5", Text: "long", SessionKey: "agent:eden:main"},
+		{Key: "k3", AgentID: "eden", To: "channel:7", Text: "hello"},
+	}
+	if diff := cmp.Diff(posted, box.posts); diff != "" {
+		t.Errorf("posted (-want +got):\n%s", diff)
+	}
+}
+
+// What Discord has not taken is told with its code and what helps, as often as it is asked for.
+func TestSendTellsWhatHasFailed(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	box.ends["no"] = gateway.Sent{Over: true, State: delivery.Failed, ChannelID: "7", Code: "permission_denied", Text: "Missing Access", Mend: "let it"}
+	box.ends["who knows"] = gateway.Sent{Over: true, State: delivery.Unknown, ChannelID: "7", MessageIDs: []string{"70"}, Code: "delivery_unknown", Text: "lost", Mend: "look"}
+	for _, c := range []struct{ message, text, details string }{
+		{"no", "Error: Missing Access", `{"code":"permission_denied","mend":"let it","channelId":"7"}`},
+		{"who knows", "Error: lost", `{"code":"delivery_unknown","mend":"look","channelId":"7","messageIds":["70"]}`},
+	} {
+		for range 2 {
+			got := b.refused(t, "send", `{"to":"7","message":"`+c.message+`","idempotencyKey":"`+c.message+`"}`)
+			details, err := json.Marshal(got.Details)
+			if err != nil || got.Code != protocol.CodeUnavailable || got.Message != c.text || got.Retryable || string(details) != c.details {
+				t.Errorf("%s: %+v %s %v, want %s %s", c.message, got, details, err, c.text, c.details)
+			}
+		}
+	}
+	if len(box.posts) != 2 {
+		t.Errorf("posted %+v, want each once", box.posts)
+	}
+}
+
+// What goes on for longer is said to be under way, before clients give up; one that leaves is answered nothing.
+func TestSendDoesNotKeepItsClientWaiting(t *testing.T) {
+	t.Parallel()
+	b, _ := posting(t)
+	synctest.Test(t, func(t *testing.T) {
+		call := &wire.Call{Peer: b.as(), Method: "send", Params: json.RawMessage(`{"to":"7","message":"slow","idempotencyKey":"k"}`)}
+		for range 2 {
+			start := time.Now()
+			got, err := b.server.Answer(t.Context(), call)
+			text, encoding := json.Marshal(got)
+			if took := time.Since(start); err != nil || encoding != nil || took != 9*time.Second ||
+				string(text) != `{"runId":"k","channel":"discord","status":"pending"}` {
+				t.Errorf("%s %v after %s, want pending after 9s", text, err, took)
+			}
+		}
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if got, err := b.server.Answer(ctx, call); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v %v, want the end of the client's context", got, err)
+		}
+	})
+}
+
+// What a request has wrong is said with its field, and nothing is posted.
+func TestWhatIsNotPosted(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	const direct, none = "direct_messages_not_supported", "invalid send params: to: no channel of Discord: "
+	for _, c := range []struct{ params, field, code, message string }{
+		{`"to":"user:7"`, "to", direct, none + "user:7"},
+		{`"to":"<@7>"`, "to", direct, none},
+		{`"to":"discord:7"`, "to", direct, none},
+		{`"to":"#general"`, "to", "", none + "#general"},
+		{`"to":"channel:"`, "to", "", none},
+		{`"to":"7 8"`, "to", "", none},
+		{`"to":"404"`, "to", "invalid_delivery", "invalid send params: to: give another one"},
+		{`"to":"7","accountId":"ghost"`, "accountId", "invalid_delivery", "invalid send params: accountId: name one of channels.discord.accounts: b"},
+		{`"to":"7","mediaUrl":"https://x/a.png"`, "mediaUrl", "not_kept", "send: mediaUrl is not heeded here"},
+		{`"to":"7","mediaUrls":["https://x/a.png"]`, "mediaUrls", "not_kept", "send: mediaUrls is not heeded here"},
+		{`"to":"7","gifPlayback":true`, "gifPlayback", "not_kept", "send: gifPlayback is not heeded here"},
+		{`"to":"7","silent":true`, "silent", "not_kept", "send: silent is not heeded here"},
+		{`"to":"7","buffer":"aGk="`, "buffer", "not_kept", "send: buffer is not heeded here"},
+		{`"to":"7","sessionKey":"agent::x"`, "sessionKey", "", "invalid send params: malformed session key"},
+		{`"to":"7","agentId":"seum","sessionKey":"agent:eden:main"`, "agentId", "", `invalid send params: agent "seum" does not match session key agent "eden"`},
+		{`"to":"7","channel":"webchat"`, "channel", "", "unsupported channel: webchat (internal-only)"},
+		{`"to":"7","channel":"slack"`, "channel", "", "unsupported channel: slack"},
+	} {
+		got := b.refused(t, "send", `{"message":"hi","idempotencyKey":"k",`+c.params+`}`)
+		var details struct{ Field, Code string }
+		text, err := json.Marshal(got.Details)
+		if err = errors.Join(err, json.Unmarshal(text, &details)); err != nil {
+			t.Fatal(err)
+		}
+		if got.Code != protocol.CodeInvalidRequest || !strings.HasPrefix(got.Message, c.message) || details.Field != c.field || details.Code != c.code {
+			t.Errorf("%s: %s %q %s, want %q of %s %s", c.params, got.Code, got.Message, text, c.message, c.field, c.code)
+		}
+	}
+	for params, message := range map[string]string{
+		`{"to":"7","message":"a\u0000b","idempotencyKey":"k"}`:                                          "message must not contain null bytes",
+		`{"to":"7","message":"a","idempotencyKey":"` + strings.Repeat("k", 257) + `"}`:                  "invalid send params: idempotencyKey is too long",
+		`{"to":"7","message":"` + strings.Repeat("m", 1<<20+1) + `","idempotencyKey":"k"}`:              "message too large",
+		`{"to":"7","message":" ","idempotencyKey":"k","channel":"discord","accountId":"b"}`:             "invalid send params: text or media is required",
+		`{"to":"7","message":"a","idempotencyKey":"k","buffer":"a","mediaUrl":" ","channel":"Discord"}`: "send: buffer is not heeded here",
+	} {
+		if got := b.refused(t, "send", params); got.Code != protocol.CodeInvalidRequest || got.Message != message {
+			t.Errorf("%.80s: %s %q, want %q", params, got.Code, got.Message, message)
+		}
+	}
+	if got := b.refused(t, "poll", `{"to":"7","question":"q","options":["a","b"],"idempotencyKey":"k"}`); got.Code != protocol.CodeUnavailable {
+		t.Errorf("poll: %+v, want UNAVAILABLE", got)
+	}
+	if len(box.posts) != 0 {
+		t.Errorf("posted %+v, want nothing", box.posts)
+	}
+}
+
+func TestAnswersAreDelivered(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	agents := newStage(b)
+	b.runs = agents
+	b.reopen(t)
+	c := dial(t, b.serve(t), client.Options{})
+
+	// A run that came from Discord leaves its place as the last route of the session.
+	route := coordination.RunQueued{RunID: "came", Message: "x", Cause: "discord", Deliver: true, Channel: "discord", To: "channel:77", AccountID: "b", ThreadID: "78"}
+	key, err := coordination.ParseSessionKey("agent:eden:known")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agents.Queue(t.Context(), run.Ask{Session: key, RunQueued: route}); err != nil {
+		t.Fatal(err)
+	}
+	b.say(t, "agent:eden:known", `"sessionId":"t-1","messageId":"m1","author":"user","text":"x","channel":"discord","to":"channel:77","accountId":"b","threadId":"78"`)
+
+	const plain = `"cause":"agent","by":"cli","message":"a"`
+	for name, one := range map[string]struct{ params, wanted string }{
+		"named": {`"agentId":"eden","deliver":true,"channel":"discord","to":"7","threadId":"8","accountId":"b"`,
+			`{"runId":"named","sessionKey":"agent:eden:main","lane":"",` + plain + `,"deliver":true,"channel":"discord","to":"channel:7","accountId":"b","threadId":"8"}`},
+		"reply": {`"agentId":"eden","deliver":true,"channel":"webchat","replyChannel":"discord","to":"me","replyTo":"channel:7","accountId":"x","replyAccountId":"b"`,
+			`{"runId":"reply","sessionKey":"agent:eden:main","lane":"",` + plain + `,"deliver":true,"channel":"discord","to":"channel:7","accountId":"b"}`},
+		"only": {`"agentId":"eden","deliver":true,"to":"channel:7"`,
+			`{"runId":"only","sessionKey":"agent:eden:main","lane":"",` + plain + `,"deliver":true,"channel":"discord","to":"channel:7"}`},
+		"last": {`"sessionKey":"agent:eden:known","deliver":true,"channel":"last"`,
+			`{"runId":"last","sessionKey":"agent:eden:known","lane":"",` + plain + `,"deliver":true,"channel":"discord","to":"channel:77","accountId":"b","threadId":"78"}`},
+		"nowhere": {`"agentId":"eden","deliver":true,"channel":"discord","to":"user:7","bestEffortDeliver":true`,
+			`{"runId":"nowhere","sessionKey":"agent:eden:main","lane":"",` + plain + `,"channel":"discord","to":"user:7"}`},
+		"told": {`"agentId":"eden","deliver":true,"channel":"webchat"`, `{"runId":"told","sessionKey":"agent:eden:main","lane":"",` + plain + `}`},
+		"kept": {`"agentId":"eden","channel":"discord","to":"me"`,
+			`{"runId":"kept","sessionKey":"agent:eden:main","lane":"",` + plain + `,"channel":"discord","to":"me"}`},
+	} {
+		accepted := make(chan json.RawMessage, 1)
+		refused := make(chan error, 1)
+		go func() {
+			_, err := final(t, c, `{"message":"a","idempotencyKey":"`+name+`",`+one.params+`}`, func(p json.RawMessage) { accepted <- p })
+			refused <- err
+		}()
+		select {
+		case <-accepted:
+		case err := <-refused:
+			t.Errorf("%s: %v, want it accepted", name, err)
+			continue
+		}
+		ask := agents.ask()
+		ask.SessionKey = ask.Session.String()
+		ask.By, _, _ = strings.Cut(ask.By, "/")
+		if got, err := json.Marshal(ask.RunQueued); err != nil || string(got) != one.wanted {
+			t.Errorf("%s\ngot  %s %v\nwant %s", name, got, err, one.wanted)
+		}
+		agents.end(name, run.Aborted, coordination.RunOver{Reason: "stop"})
+		if err := <-refused; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	before := len(agents.asks)
+	for _, one := range []struct{ params, field, message string }{
+		{`"channel":"discord"`, "to", "invalid agent params: to: nobody has spoken to this session in discord"},
+		{`"channel":"last"`, "channel", "delivery channel is required: "},
+		{`"channel":"discord","to":"user:7"`, "to", "invalid agent params: to: no channel of Discord: user:7"},
+		{`"channel":"discord","replyTo":"#general"`, "replyTo", "invalid agent params: replyTo: no channel of Discord"},
+		{`"channel":"discord","to":"404"`, "to", "invalid agent params: to: give another one"},
+		{`"channel":"discord","to":"7","accountId":"ghost"`, "accountId", "invalid agent params: accountId: name one of"},
+		{`"channel":"slack","to":"7","bestEffortDeliver":true`, "channel", "invalid agent params: unknown channel: slack"},
+	} {
+		_, err := c.Call(t.Context(), "agent", json.RawMessage(`{"message":"x","idempotencyKey":"wrong","sessionKey":"agent:eden:other","deliver":true,`+one.params+`}`))
+		var refused *protocol.Error
+		if !errors.As(err, &refused) || !strings.HasPrefix(refused.Message, one.message) {
+			t.Errorf("%s: %v, want %s", one.params, err, one.message)
+			continue
+		}
+		if details, _ := refused.Details.(map[string]any); details["field"] != one.field {
+			t.Errorf("%s: %+v, want field %s", one.params, refused.Details, one.field)
+		}
+	}
+	if len(agents.asks) != before || len(box.posts) != 0 {
+		t.Errorf("%d runs were asked for, %d posts, want none", len(agents.asks)-before, len(box.posts))
+	}
+}
+
+// Who asks how channels stand is told which bots are connected, and why others are not.
+func TestChannelsAreShownAsTheyStand(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	b.configure(t, strings.Replace(withDiscord, "c: {enabled: false}", "c: {enabled: false}, d: {token: 'MTAwMDAwMDAwMDAwMDAwMDAx.GabcdE.yyy'}", 1))
+	box.bots = []gateway.Bot{{AccountID: "b", UserID: "1", Name: "이든", Running: true, Connected: true, Since: 5}, {AccountID: "c"},
+		{AccountID: "d", Running: true, Error: "the token is refused; set another one"}}
+	const (
+		connected = `"accountId":"b","enabled":true,"configured":true,"running":true,"connected":true,"bot":{"id":"1","username":"이든"},` +
+			`"lastStartAt":null,"lastStopAt":null,"lastError":null,"lastProbeAt":PROBED,"lastConnectedAt":5`
+		off    = `{"accountId":"c","enabled":false,"configured":false,"running":false,"connected":false,"lastStartAt":null,"lastStopAt":null,"lastError":null,"lastProbeAt":null}`
+		failed = `"accountId":"d","enabled":true,"configured":true,"running":true,"connected":false,"lastStartAt":null,"lastStopAt":null,` +
+			`"lastError":"the token is refused; set another one","lastProbeAt":PROBED`
+		works  = `,"probe":{"ok":true,"bot":{"id":"1","username":"이든"}}`
+		broken = `,"probe":{"ok":false,"error":"the token is refused; set another one"}`
+	)
+	now := string(mustJSON(t, b.now.Load()))
+	probed := func(text string) string { return strings.ReplaceAll(text, "PROBED", now) }
+	plain := strings.ReplaceAll(`"discord":[{`+connected+`},`+off+`,{`+failed+`}]`, "PROBED", "null")
+	for _, c := range []struct{ method, params, part string }{
+		{"channels.status", `{}`, plain},
+		{"channels.status", `{"probe":true}`, probed(`"discord":[{` + connected + works + `},` + off + `,{` + failed + broken + `}]`)},
+		{"channels.status", `{}`, `"channelDefaultAccountId":{"discord":"b"}`},
+		{"channels.status", `{"channel":"slack"}`, `"channels":{},"channelAccounts":{}`},
+		{"health", `{}`, probed(`"accounts":{"b":{` + connected + works + `},"c":` + off + `,"d":{` + failed + broken + `}}`)},
+		{"status", `{}`, `"channelSummary":["Discord: 1 of 2 bots connected"]`},
+	} {
+		if got := string(b.answer(t, c.method, c.params)); !strings.Contains(got, c.part) {
+			t.Errorf("%s %s: %s\nwant %s in it", c.method, c.params, got, c.part)
+		}
+	}
+	box.mu.Lock()
+	box.bots = []gateway.Bot{{AccountID: "b", Running: true}}
+	box.mu.Unlock()
+	b.tick(2 * time.Second)
+	if got := string(b.answer(t, "health", `{}`)); !strings.Contains(got, `"probe":{"ok":false,"error":"not connected yet"}`) {
+		t.Errorf("health does not follow the bots: %s", got)
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
