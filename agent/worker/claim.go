@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (r *running) claim(now moment) (due time.Time) {
 		return time.Time{}
 	}
 	r.retryAt = time.Time{}
-	c := &claim{Worker: r.Worker, base: r.base, now: now, before: slices.Clone(r.open), held: r.holding(now.tick)}
+	c := &claim{Worker: r.Worker, base: r.base, now: now, before: slices.Clone(r.open), held: r.holding(now.tick), flying: maps.Clone(r.flying)}
 	if c.free, c.ending = r.free(); len(c.free) == 0 || len(c.held) >= maxHeld {
 		return time.Time{}
 	}
@@ -214,6 +215,7 @@ type claim struct {
 	free   map[string]int // with the places of those that are ending
 	ending []*flight
 	held   map[string]bool // not to be tried yet, by effect id
+	flying map[string]*flight
 	now    moment
 	before []*claim // that were under way when it was made: what they begin is not in free
 	after  []*claim // made while it was under way: nor is what they begin, and the log may have heard them first. The log's writer alone uses it.
@@ -284,7 +286,7 @@ func (c *claim) decide(s *share, only *work.Item) {
 			case len(c.shares) > 1:
 				limit = min(n, 1) // the others take the rest
 			}
-			items, err := work.Ready(tx, pool, clock.UnixMilli(), limit+len(c.held), c.kinds...)
+			items, err := c.ready(tx, pool, clock, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -307,6 +309,23 @@ func (c *claim) decide(s *share, only *work.Item) {
 		}
 		return appends, nil
 	})
+}
+
+// ready are items that may be begun, the held ones among them, but not those whose attempt before has said that it is over and has not returned:
+// they begin when it has.
+func (c *claim) ready(tx eventstore.Tx, pool string, clock time.Time, limit int) ([]work.Item, error) {
+	for most := limit + len(c.held); ; {
+		items, err := work.Ready(tx, pool, clock.UnixMilli(), most, c.kinds...)
+		if err != nil {
+			return nil, err
+		}
+		n := len(items)
+		items = slices.DeleteFunc(items, func(item work.Item) bool { return c.flying[item.EffectID] != nil })
+		if n < most || len(items) == n || len(items) >= limit+len(c.held) {
+			return items, nil
+		}
+		most += n - len(items)
+	}
 }
 
 // beside are the claims that may begin what this one does not know of, and itself.

@@ -33,7 +33,7 @@ func (c *claim) unended(tx eventstore.Tx, pool string) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if found && stillLeased(&is, &f.item) {
+		if found && is.Holds(&f.item) {
 			n++
 		}
 	}

@@ -88,7 +88,7 @@ func (w *Worker) settle(f *flight, why string) (lost bool, err error) {
 			is, _, err = work.ByID(ctx, tx, f.item.EffectID)
 			return err
 		})
-		if err == nil && !stillLeased(&is, &f.item) {
+		if err == nil && !is.Holds(&f.item) {
 			return false, nil
 		}
 		if err == nil {
@@ -108,11 +108,6 @@ func (w *Worker) settle(f *flight, why string) (lost bool, err error) {
 	}
 }
 
-// stillLeased says whether an item stands as it stood when that attempt at it began.
-func stillLeased(is, begun *work.Item) bool {
-	return is.State == work.Leased && is.Attempt == begun.Attempt && is.Seq == begun.Seq
-}
-
 // lose takes an item away from the attempt at it that has begun, unless it is over. What its handler does not take back is given up.
 func (w *Worker) lose(ctx context.Context, item work.Item, why string) error {
 	now := w.opts.Now()
@@ -120,7 +115,7 @@ func (w *Worker) lose(ctx context.Context, item work.Item, why string) error {
 	_, err := w.opts.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		unfit = nil // it may be called again
 		is, found, err := work.Load(tx, item.EffectID)
-		if err != nil || !found || !stillLeased(&is, &item) {
+		if err != nil || !found || !is.Holds(&item) {
 			return nil, err
 		}
 		appends, unfit = w.lost(tx, is, why, now)

@@ -247,6 +247,84 @@ func TestALateAttemptChangesNothing(t *testing.T) {
 	})
 }
 
+// What is sent again counts its attempts anew. An attempt that has given it up, and has not returned yet, takes nothing away from the new one, which
+// begins when it has.
+func TestSentAgainBeforeItHasLanded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *log) {
+		free := make(chan struct{})
+		var now, most, times atomic.Int64
+		own := &handler{do: func(ctx context.Context, item work.Item) error {
+			if item.EffectID == "e" {
+				defer now.Add(-1)
+				most.Store(max(most.Load(), now.Add(1)))
+			}
+			if times.Add(1) > 1 {
+				pass(time.Second)
+				_, err := l.Append(ctx, one(item.EffectID, coordination.TypeWorkCompleted, "{}")...)
+				return err
+			}
+			_, err := l.Append(ctx, one(item.EffectID, coordination.TypeWorkDead, "{}")...)
+			<-free
+			return err
+		}}
+		h := l.start(t, worker.Options{Handlers: kinds(own)})
+		l.ask(t, effect("e", "a"))
+		synctest.Wait()
+		if err := h.Resend(t.Context(), "e", "cli"); err != nil {
+			t.Fatal(err)
+		}
+		l.ask(t, effect("other", "b"))
+		synctest.Wait()
+		close(free)
+		pass(time.Minute)
+		synctest.Wait()
+		h.end(t)
+		if got, want := l.history(t, "e"), []string{"scheduled", "leased", "dead", "resent cli", "leased", "completed"}; !slices.Equal(got, want) {
+			t.Errorf("history: %v, want %v", got, want)
+		}
+		if got, want := l.history(t, "other"), []string{"scheduled", "leased", "completed"}; !slices.Equal(got, want) {
+			t.Errorf("history of the other one: %v, want %v", got, want)
+		}
+		if most.Load() != 1 || times.Load() != 3 {
+			t.Errorf("%d attempts, %d at a time at e; want 3, and one", times.Load(), most.Load())
+		}
+	})
+}
+
+// An attempt that was taken away, and comes back when its item was given up and sent again, is not taken for the one of now.
+func TestALateAttemptChangesNothingOfWhatIsSentAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, l *log) {
+		free := make(chan struct{})
+		var times atomic.Int64
+		policy := worker.Policy{Timeout: time.Minute, MaxAttempts: 1}
+		h := l.start(t, worker.Options{Grace: time.Second, Handlers: task(policy, func(context.Context, work.Item) error {
+			if times.Add(1) == 1 {
+				<-free
+				return errors.New("too late")
+			}
+			pass(50 * time.Second)
+			return nil
+		})})
+		l.ask(t, effect("e", "a"))
+		pass(80 * time.Second)
+		synctest.Wait()
+		if err := h.Resend(t.Context(), "e", "cli"); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		synctest.Wait()
+		close(free)
+		pass(time.Minute)
+		h.end(t)
+		want := []string{"scheduled", "leased", "dead lease the last attempt was broken off: lease", "resent cli", "leased", "completed"}
+		if got := l.history(t, "e"); !slices.Equal(got, want) {
+			t.Errorf("history: %v, want %v", got, want)
+		}
+	})
+}
+
 // While items that would not begin are held back, what comes behind them begins, also where there is room for one only.
 func TestHeldItemsTakeNoRoom(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage,
 		_, err := w.opts.Log.Decide(context.WithoutCancel(ctx), func(tx eventstore.Tx) (list []eventstore.StreamAppend, err error) {
 			more = false // it may be called again
 			is, found, err := work.Load(tx, item.EffectID)
-			if err != nil || !found || !stillLeased(&is, item) {
+			if err != nil || !found || !is.Holds(item) {
 				return nil, err
 			}
 			list, err = appends(tx, item, typ, data, now)

@@ -234,6 +234,31 @@ func TestDefaultScriptAnswersInTheLanguageOfTheMessage(t *testing.T) {
 	}
 }
 
+// In Discord an answer repeats nothing, as that might mention others, and in a thread of agents only who is mentioned answers: else each would answer
+// the other there for ever.
+func TestDefaultScriptRepeatsNothingInDiscord(t *testing.T) {
+	t.Parallel()
+	p := scripted.New(scripted.Default(), noPause)
+	for _, tt := range []struct{ message, first, later string }{
+		{"[병욱 in #dev] @이든 @루다 봐줘", "안녕하세요, eden입니다. 아직", "아직 모델이"},
+		{"[bob in #dev] @eden look", "Hello, this is eden. No model", "No model"},
+		{"[bob in #공지] @eden look", "Hello, this is eden. No model", "No model"},
+		{"[루다 in #[협업] 루다 → 이든 · 리뷰] @이든\n\n누가 있어?", "안녕하세요, eden입니다. 아직", "안녕하세요, eden입니다. 아직"},
+		{"[ruda in #[협업] ruda → eden] @eden\n\nreview it", "Hello, this is eden. No model", "Hello, this is eden. No model"},
+		{"[루다 in #[협업] 루다 → 이든 · 리뷰] 안녕하세요, ruda입니다. “누가 있어?”", "NO_REPLY", "NO_REPLY"},
+		{"[병욱 in #dev] @이든 고마워", "천만에요", "천만에요"},
+	} {
+		r := says(tt.message)
+		for turn, want := range []string{tt.first, tt.later} {
+			a, err := p.Complete(t.Context(), r, nil)
+			if err != nil || !strings.HasPrefix(a.Text, want) || strings.Contains(a.Text, "@") {
+				t.Errorf("%q, the turn after %d: %+v (%v), want it to begin with %q and to mention nobody", tt.message, turn, a, err, want)
+			}
+			r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, Text: "x"}, llm.Message{Role: llm.User, Text: tt.message})
+		}
+	}
+}
+
 func TestMistakesAreToldWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
