@@ -19,7 +19,7 @@ type DiscordInbound struct {
 	// Agents are whose decision it is, where it is the same for several: one event of observed and of dropped tells of all whose reason is the same.
 	Agents     []string `json:"agents,omitempty"`
 	AuthorName string   `json:"authorName,omitempty"`
-	AccountID  string   `json:"accountId,omitempty"` // of handled: the bot that answers
+	AccountID  string   `json:"accountId,omitempty"` // of handled: the bot that answers; of direct messages: the bot that was written to
 	System     bool     `json:"system,omitempty"`    // openclawd has posted it in an agent's name: a reminder, an escalation
 
 	// Turn says what the message is to the loop guard: bot or human. At most one event of a message has it.
@@ -62,7 +62,7 @@ type DiscordOutbound struct {
 	ErrorClass string `json:"errorClass,omitempty"`
 	ErrorCode  string `json:"errorCode,omitempty"`
 	Error      string `json:"error,omitempty"`
-	Forgets    string `json:"forgets,omitempty"` // the reuse key whose thread is no more
+	Forgets    string `json:"forgets,omitempty"` // the reuse key whose thread is no more; report/<conversation> of one for reports
 	Escalate   bool   `json:"escalate,omitempty"`
 }
 

@@ -141,11 +141,6 @@ func TestPlan(t *testing.T) {
 		Route: collaborate.RouteNew, ThreadName: "[협업] 루다 → 이든 · 인증 모듈 코드 리뷰", ChannelID: lobby, GuildID: guild,
 		Messages: []string{"<@12>\n\n코드 리뷰 해줘. <@13> 도 <@99> 도 봐줘 @everyone"}, Notify: []string{"12", "13"}, Participants: []string{"11", "12"}, Tracked: true,
 		Original: "코드 리뷰 해줘. <@13> 도 <@99> 도 봐줘 @everyone", Key: p.Key, Content: p.Content, Base: begin, ReuseKey: "ruda:eden:인증 모듈 코드 리뷰"})
-	for i, thread := range []string{"1", "2"} {
-		if n := p.Nonce(thread, i); len(n) != 25 || n == p.Nonce(thread, i+1) || n == p.Nonce(thread+"0", i) || n != p.Nonce(thread, i) {
-			t.Errorf("nonce %q, want 25 characters, another one for each message and thread", n)
-		}
-	}
 	key, text := p.Recall("42", "agent:ruda:main", "task_1")
 	equal(t, "the session of the thread", key, "agent:ruda:discord:channel:42")
 	for _, want := range []string{"이든", p.Original, "agent:ruda:main", "task_1"} {
@@ -321,7 +316,7 @@ func TestInvariant30_TheSameRequestTwice(t *testing.T) {
 			equal(t, "the result", *again.Earlier, collaborate.Earlier{RequestID: id, Content: p.Content, At: begin, Base: begin, Status: collaborate.StatusSent,
 				ThreadID: thread, ThreadName: p.ThreadName, ChannelID: lobby, MessageIDs: []string{"55"}})
 			later := w.after(time.Millisecond).decides(r)
-			if later.Earlier != nil || later.Nonce(thread, 0) == p.Nonce(thread, 0) {
+			if later.Earlier != nil || later.Seed() == p.Seed() {
 				t.Errorf("%+v, want another request", later)
 			}
 		})
@@ -508,7 +503,7 @@ func TestBug45_NoOrphanThreads(t *testing.T) {
 	if again.Earlier != nil || again.Route != collaborate.RouteReused || again.ThreadID != thread {
 		t.Fatalf("%+v, want it tried again in thread %s", again, thread)
 	}
-	equal(t, "the nonce of the first message", again.Nonce(thread, 0), first.Nonce(thread, 0))
+	equal(t, "what the nonces follow from", again.Seed(), first.Seed())
 	if _, at := w.asks(toEden("m")); at != thread || w.opened != 1 {
 		t.Errorf("in thread %s, %d were opened, want the first one", at, w.opened)
 	}

@@ -58,11 +58,11 @@ type Plan struct {
 	Again    bool   `json:"again,omitempty"`    // it is decided anew, see Next.Anew, and counts for the pair already
 }
 
-// Nonce is what Discord knows a message by, so that it is not posted twice: the i-th of the plan, in the thread. It is the same one whenever the
-// request is tried again. 25 characters, as many as Discord takes.
-func (p *Plan) Nonce(threadID string, i int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %d", p.Key, p.Base, threadID, i))
-	return "c" + hex.EncodeToString(sum[:12])
+// Seed is what the nonces of the messages follow from: the same one whenever the request is tried again, so that what stands in its thread already is
+// not posted twice.
+func (p *Plan) Seed() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", p.Key, p.Base))
+	return "collab:" + hex.EncodeToString(sum[:])
 }
 
 // Recall is what the agent who asks finds in its own session of the thread, so that it knows what is answered there. origin is the session and

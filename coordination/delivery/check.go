@@ -57,7 +57,7 @@ func (d *Delivery) checkWho() *Refusal {
 		return &Refusal{"accountId", "", "name the account whose bot speaks: see channels.discord.accounts"}
 	}
 	for _, f := range [...]struct{ name, value string }{{"accountId", d.AccountID}, {"agentId", d.AgentID}, {"collabId", d.CollabID}, {"runId", d.RunID},
-		{"reportOf", d.ReportOf}, {"approvalId", d.ApprovalID}, {"route", string(d.Route)}} {
+		{"reportOf", d.ReportOf}, {"approvalId", d.ApprovalID}, {"route", string(d.Route)}, {"seed", d.Seed}} {
 		if !isText(f.value, maxName) {
 			return &Refusal{f.name, f.value, "give at most " + strconv.Itoa(maxName) + " bytes of UTF-8 without NUL"}
 		}

@@ -24,6 +24,9 @@ const Kind = "discord"
 // Pool is its pool.
 const Pool = "discord"
 
+// ReplyEffect is the effect of posting what a run has said in its end, or, where it has failed, a notice that says so.
+func ReplyEffect(runID string) string { return "reply/" + runID }
+
 // Purposes of deliveries.
 const (
 	Reply    = "reply"    // what an agent says in the end of a run
@@ -55,6 +58,7 @@ type Delivery struct {
 	System     bool            `json:"system,omitempty"`     // openclawd says it: it answers nothing, and calls only whom it mentions
 
 	Route collaborate.Route `json:"route,omitempty"` // of a request: how its thread was chosen
+	Seed  string            `json:"seed,omitempty"`  // what its nonces follow from, where another delivery may have posted the same before; "": the effect
 
 	// What it is about; "" if it is about none.
 	CollabID   string `json:"collabId,omitempty"`
@@ -146,7 +150,7 @@ const (
 // Nonce is what Discord knows the i-th message by, in the place where it is posted: the same one whenever it is tried. Those of System are known to
 // coordination/response.SystemNonce. 25 characters.
 func (d *Delivery) Nonce(effectID, place string, i int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", effectID, place, i))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", cmp.Or(d.Seed, effectID), place, i))
 	nonce := plainNonce
 	if d.System {
 		nonce = systemNonce

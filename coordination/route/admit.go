@@ -21,7 +21,7 @@ func (p *Policy) refuses(m *Message, sinks *Sinks) Reason {
 	if m.Author.ID == "" {
 		return NoAuthor
 	}
-	if reason := p.closes(m); reason != "" {
+	if reason := p.Closes(m); reason != "" {
 		return reason
 	}
 	if reason := sinks.holds(m); reason != "" {
@@ -36,8 +36,8 @@ func (p *Policy) refuses(m *Message, sinks *Sinks) Reason {
 	return ""
 }
 
-// closes says why nothing is heeded where the message stands.
-func (p *Policy) closes(m *Message) Reason {
+// Closes says why nothing is heeded where a message stands; "" if something is.
+func (p *Policy) Closes(m *Message) Reason {
 	if m.direct() {
 		if p.Direct == Disabled {
 			return DirectDisabled
@@ -62,8 +62,8 @@ func (p *Policy) heeds(calls bool) bool {
 	return p.ForeignBots == ForeignYes || p.ForeignBots == ForeignMentions && calls
 }
 
-// bars says why a person may not speak to agents; "" if they may.
-func (p *Policy) bars(m *Message) Reason {
+// Bars says why the person who has written a message may not speak to agents there; "" if they may.
+func (p *Policy) Bars(m *Message) Reason {
 	if !m.direct() {
 		open := len(p.Users) == 0 && len(p.Roles) == 0
 		byRole := slices.ContainsFunc(m.Author.Roles, func(r string) bool { return slices.Contains(p.Roles, r) })

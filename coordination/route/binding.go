@@ -80,6 +80,12 @@ func Resolve(bindings []Binding, s *Spot, usable func(agent string) bool, fallba
 	return fallback, TierDefault, ""
 }
 
+// Recipient is the agent that what a person says to a bot directly belongs to: Resolve's answer, with the bot's own agent where no binding fits.
+func Recipient(bindings []Binding, account, userID string, usable func(agent string) bool, own string) (agent string, tier Tier, bound string) {
+	spot := Spot{Channel: "discord", Accounts: []string{account}, Peer: Peer{"direct", userID}, Direct: true}
+	return Resolve(bindings, &spot, usable, own)
+}
+
 // tier is the tier in which the binding would count at a spot.
 func (b *Binding) tier(s *Spot) Tier {
 	switch {

@@ -26,8 +26,8 @@ func Decide(s *Situation) Decision {
 		c.dropAll(reason)
 	case c.foreign && (c.m.direct() || !s.Policy.heeds(len(c.d.Mentioned) > 0)):
 		c.ignoreForeign()
-	case !c.foreign && c.d.Author == "" && s.Policy.bars(c.m) != "":
-		c.dropAll(s.Policy.bars(c.m))
+	case !c.foreign && c.d.Author == "" && s.Policy.Bars(c.m) != "":
+		c.dropAll(s.Policy.Bars(c.m))
 	case c.m.direct():
 		c.direct()
 	default:
@@ -107,8 +107,7 @@ func (c *deliberation) direct() {
 		c.dropAll(OwnMessage)
 		return
 	}
-	spot := Spot{Channel: "discord", Accounts: []string{b.AccountID}, Peer: Peer{"direct", c.m.Author.ID}, Direct: true}
-	agent, tier, bound := Resolve(c.s.Bindings, &spot, c.known, b.Agent)
+	agent, tier, bound := Recipient(c.s.Bindings, b.AccountID, c.m.Author.ID, c.known, b.Agent)
 	if bound != "" && bound != agent {
 		c.warn(WarnOwnerAbsent)
 	}
@@ -334,7 +333,7 @@ func (c *deliberation) enrol() {
 		}
 		c.d.Enrol = append(c.d.Enrol, e)
 	}
-	c.d.Answers = c.d.Author != "" && !c.m.System
+	c.d.Answers = c.d.Author != "" && !c.m.System && !c.m.Silent
 }
 
 // finish adds what observers keep, and what handlers are told of that they have kept.

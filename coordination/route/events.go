@@ -119,7 +119,7 @@ func (d *Decision) data(v *Verdict) coordination.DiscordInbound {
 	m := &d.at
 	return coordination.DiscordInbound{
 		Context: ours(), MessageID: m.ID, ChannelID: m.ChannelID, ThreadID: m.ThreadID, GuildID: m.GuildID, AuthorID: m.Author.ID, AuthorAgent: d.Author,
-		AuthorName: d.sender, Decision: string(v.Mode), Reason: string(v.Reason), MentionedAgents: d.Mentioned, System: m.System, Hop: d.hop,
+		AccountID: m.AccountID, AuthorName: d.sender, Decision: string(v.Mode), Reason: string(v.Reason), MentionedAgents: d.Mentioned, System: m.System, Hop: d.hop,
 	}
 }
 

@@ -52,22 +52,26 @@ func (h *History) Apply(typ, agent string, data []byte, ts int64) (bool, error) 
 		if err != nil || d.MessageID == "" {
 			return false, err
 		}
-		return h.observed(agent, recordOf(&d, ts), d.Agents), nil
+		agents := d.Agents
+		if len(agents) == 0 && agent != "" {
+			agents = []string{agent}
+		}
+		r := RecordOf(&d, ts)
+		h.Observed(&r, agents...)
+		return len(agents) > 0, nil
 	case coordination.TypeDiscordInboundHandled:
 		d, err := read[coordination.DiscordInbound](typ, data)
 		if err != nil || len(d.Observed) == 0 {
 			return false, err
 		}
-		r := recordOf(&d, ts)
+		r := RecordOf(&d, ts)
 		return h.told(view{agent, r.Place()}, d.Observed), nil
 	}
 	return false, nil
 }
 
-func (h *History) observed(agent string, r *Record, agents []string) bool {
-	if len(agents) == 0 && agent != "" {
-		agents = []string{agent}
-	}
+// Observed adds what agents have observed in the place of the record. What one of them has of the same message already is replaced.
+func (h *History) Observed(r *Record, agents ...string) {
 	for _, agent := range agents {
 		v := view{agent, r.Place()}
 		records := slices.DeleteFunc(slices.Clone(h.seen[v]), func(have *Record) bool {
@@ -82,7 +86,6 @@ func (h *History) observed(agent string, r *Record, agents []string) bool {
 		records = slices.Insert(records, i, r)
 		h.keep(v, records[max(0, len(records)-h.limit):])
 	}
-	return len(agents) > 0
 }
 
 // told takes away what the agent has been told of, and nothing that came meanwhile.
@@ -105,16 +108,5 @@ func (h *History) keep(v view, records []*Record) {
 func (h *History) Forget(at int64) {
 	for v, records := range h.seen {
 		h.keep(v, slices.DeleteFunc(slices.Clone(records), func(r *Record) bool { return at-r.At >= h.ttl.Milliseconds() }))
-	}
-}
-
-func recordOf(d *coordination.DiscordInbound, ts int64) *Record {
-	sender := d.AuthorName
-	if sender == "" {
-		sender = d.AuthorID
-	}
-	return &Record{
-		MessageID: d.MessageID, Sender: sender, Summary: d.Summary, At: ts, ChannelID: d.ChannelID, ThreadID: d.ThreadID, Mentioned: d.MentionedAgents,
-		Tokens: Tokens{Mentions: d.Mentions, URLs: d.URLs, PRs: d.PRs, CodeRefs: d.CodeRefs},
 	}
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +20,14 @@ type Record struct {
 	ThreadID  string   `json:"threadId,omitempty"`
 	Mentioned []string `json:"mentionedBots,omitempty"` // agents
 	Tokens    Tokens   `json:"extractedTokens,omitzero"`
+}
+
+// RecordOf is what the event of a message has of it for observers. ts is the event's, ms since 1970.
+func RecordOf(d *coordination.DiscordInbound, ts int64) Record {
+	return Record{
+		MessageID: d.MessageID, Sender: cmp.Or(d.AuthorName, d.AuthorID), Summary: d.Summary, At: ts, ChannelID: d.ChannelID, ThreadID: d.ThreadID,
+		Mentioned: d.MentionedAgents, Tokens: Tokens{Mentions: d.Mentions, URLs: d.URLs, PRs: d.PRs, CodeRefs: d.CodeRefs},
+	}
 }
 
 // Place is the thread or channel of the message.

@@ -48,6 +48,7 @@ type Message struct {
 	System bool // openclawd has posted it by itself, in an agent's name: a reminder, an escalation
 
 	Request bool // one agent asks another one by it, and was let: how often two may do that is bounded there
+	Silent  bool // it answers nobody: an answer is waited for to it itself, or it goes on with what an agent has said in the message before
 }
 
 // Place is the thread or channel that the message stands in.

@@ -74,6 +74,28 @@ func Between(tx eventstore.Tx, from, target string, at int64) (collaborate.State
 	return s, nil
 }
 
+// Repeated is the request of an agent that says the same as another one and was taken on since a time, ms since 1970, in a run for which of is true:
+// the newest that has not failed; "" if there is none.
+func Repeated(tx eventstore.Tx, from, content string, since int64, of func(runID string) (bool, error)) (collabID string, err error) {
+	var same []row
+	err = tx.Query(selectSame, []any{strings.ToLower(from), since - 1, maxSame}, func(r eventstore.Row) error {
+		x, err := scanRow(r)
+		if err == nil && x.earlier.Content == content && x.Delivery != collaborate.StatusFailed && x.RunID != "" {
+			same = append(same, x)
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("load what %s has asked: %w", from, err)
+	}
+	for i := range same {
+		if is, err := of(same[i].RunID); is || err != nil {
+			return same[i].ID, err
+		}
+	}
+	return "", nil
+}
+
 // pairOf is what two agents are counted under, in both directions.
 func pairOf(a, b string) string { return min(a, b) + "::" + max(a, b) }
 

@@ -24,6 +24,7 @@ const (
 	selectSeen = `SELECT o.seq, o.at FROM discord_observed o WHERE o.place_id = ? AND o.agent = ? AND o.at > ?
  ORDER BY o.at DESC, o.seq DESC LIMIT ?`
 	selectWords    = "SELECT e.seq, e.type, e.ver, e.data FROM json_each(?) j JOIN events e ON e.seq = j.value"
+	selectOpened   = "SELECT 1 FROM discord_places p WHERE p.place_id = ? AND p.opened <> 0"
 	selectReport   = "SELECT 1 FROM discord_places p WHERE p.place_id = ? AND p.kind = 'report'"
 	selectReportOf = `SELECT p.place_id FROM discord_places p WHERE p.report_of <> '' AND p.report_of = ? AND p.channel_id = ?
  ORDER BY p.opened DESC LIMIT 1`
@@ -111,7 +112,7 @@ func Guard(tx eventstore.Tx, place, author string) (*route.Guard, error) {
 	return g, nil
 }
 
-// History is what these agents have observed in a place and not been told of: at most limit records of each, and never more than 200, none older
+// History is what these agents have observed in a place and not been told of: at most limit records of each, and never more than 50, none older
 // than ttl at a time.
 func History(tx eventstore.Tx, place string, agents []string, limit int, ttl time.Duration, at int64) (*route.History, error) {
 	type seen struct {
@@ -144,10 +145,8 @@ func History(tx eventstore.Tx, place string, agents []string, limit int, ttl tim
 		if !known {
 			continue
 		}
-		d.Agents = s.agents
-		if _, err := h.Apply(coordination.TypeDiscordInboundObserved, "", encode(&d), s.at); err != nil {
-			return nil, err
-		}
+		r := route.RecordOf(&d, s.at)
+		h.Observed(&r, s.agents...)
 	}
 	return h, nil
 }
@@ -196,6 +195,18 @@ func PostOf(tx eventstore.Tx, messageID string) (p Post, found bool, err error) 
 		return Post{}, false, fmt.Errorf("load a post: %w", err)
 	}
 	return p, found, nil
+}
+
+// IsOpened says whether the log tells that a thread was opened, or taken over, for a delivery.
+func IsOpened(tx eventstore.Tx, threadID string) (opened bool, err error) {
+	err = tx.Query(selectOpened, []any{threadID}, func(eventstore.Row) error {
+		opened = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("look whether a thread was opened: %w", err)
+	}
+	return opened, nil
 }
 
 // IsReport says whether a thread was opened for reports.

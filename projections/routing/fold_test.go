@@ -233,10 +233,10 @@ func TestInvariant50_WhatIsObservedIsBounded(t *testing.T) {
 			return n, err
 		})
 	}
-	want(t, "rows", rows(), 200)
+	want(t, "rows", rows(), 50)
 	want(t, "with limit 0", history(0, 1300), nil)
 	want(t, "with limit -1", history(-1, 1300), nil)
-	want(t, "with limit 1000", len(history(1_000, 1300)), 200)
+	want(t, "with limit 1000", len(history(1_000, 1300)), 50)
 	records := history(50, 1300)
 	want(t, "with limit 50", len(records), 50)
 	if r := records[0]; r.MessageID != "1181" || len([]rune(r.Summary)) > 50 || !slices.Equal(r.Tokens.PRs, []int{7}) || r.Sender != "human" {
@@ -251,7 +251,7 @@ func TestInvariant50_WhatIsObservedIsBounded(t *testing.T) {
 	l.rebuild(t)
 	l.reopen(t)
 	observe(1401, 250)
-	want(t, "rows", rows(), 200)
+	want(t, "rows", rows(), 50)
 	l.rebuild(t)
 }
 

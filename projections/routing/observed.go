@@ -9,7 +9,7 @@ import (
 )
 
 // kept is how many records are kept of each agent and place, whatever the configuration says: those that were observed last.
-const kept = 200
+const kept = route.HistoryLimit
 
 // observe notes that an agent has observed a message, in the place of what it has observed kept messages before. In any order of sending: the one
 // that came last is the last.
@@ -34,14 +34,13 @@ func (p *projector) observe(tx eventstore.Tx, o observer, e *projections.Event, 
 	return err
 }
 
-// told takes away what an agent has been told of, and what is too long ago to be told ever: what it has observed before that, except for the newest
-// route.HistoryLimit. What came meanwhile stays.
+// told takes away what an agent has been told of. What did not fit, and what came meanwhile, stays.
 func (p *projector) told(tx eventstore.Tx, o observer, ids []string) error {
 	known, err := p.observers.Get(tx, o)
 	if err != nil || known == nil || len(ids) == 0 {
 		return err
 	}
-	oldest, left := int64(0), []int64(nil)
+	gone, left := 0, 0
 	for n := known.last; n >= known.first; n-- {
 		row, err := p.at(tx, o, n)
 		switch {
@@ -49,33 +48,20 @@ func (p *projector) told(tx eventstore.Tx, o observer, ids []string) error {
 			return err
 		case row == nil:
 		case slices.Contains(ids, row.messageID):
-			oldest = n
+			gone++
 			if err := p.forget(tx, o, n); err != nil {
 				return err
 			}
 		default:
-			left = append(left, n)
+			left++
 		}
 	}
-	if oldest == 0 {
+	if gone == 0 || left > 0 {
 		return nil
-	}
-	next := *known
-	gone := min(oldest-1, known.last-route.HistoryLimit)
-	next.first = max(next.first, gone+1)
-	for _, n := range left {
-		if n <= gone {
-			if err := p.forget(tx, o, n); err != nil {
-				return err
-			}
-		}
-	}
-	if len(left) == 0 || left[0] <= gone {
-		next.first, next.last = 1, 0 // nothing is left: it begins anew
 	}
 	row, _, err := p.observers.Edit(tx, o)
 	if err == nil {
-		*row = next
+		row.first, row.last = 1, 0 // it begins anew
 	}
 	return err
 }

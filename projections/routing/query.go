@@ -131,10 +131,13 @@ func (q *PlaceQuery) sql() (query string, args []any) {
 	if q.Threads {
 		w.only(few + "p.thread = 1")
 	}
-	if q.Before > 0 {
+	switch {
+	case q.Before > 0 && q.Place != "":
+		w.only("("+few+"p.last_at, p.place_id) < (?, ?)", q.Before, q.Place)
+	case q.Before > 0:
 		w.only(few+"p.last_at < ?", q.Before)
 	}
-	query = selectPlace + w.where() + " ORDER BY " + few + "p.last_at DESC"
+	query = selectPlace + w.where() + " ORDER BY " + few + "p.last_at DESC, p.place_id DESC"
 	if q.Limit > 0 {
 		query, w.args = query+" LIMIT ?", append(w.args, q.Limit)
 	}
@@ -159,7 +162,7 @@ func ObservedRecords(ctx context.Context, tx *sql.Tx, q ObservedQuery) (list []O
 	query, args := q.sql()
 	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
 		if d, ok := observedIn(r.Text(2), int(r.Int(3)), r.Blob(4)); ok {
-			list = append(list, Observed{AgentID: r.Text(0), Record: recordOf(&d, r.Int(1))})
+			list = append(list, Observed{AgentID: r.Text(0), Record: route.RecordOf(&d, r.Int(1))})
 		}
 		return nil
 	})

@@ -65,6 +65,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		{&PlaceQuery{ID: "x", Threads: true, Agent: "a"}, "SEARCH p USING PRIMARY KEY (place_id=?)"},
 		{&PlaceQuery{Agent: "a", Threads: true, Limit: 5}, "SEARCH a USING COVERING INDEX discord_participants_by_agent (agent=?)"},
 		{&PlaceQuery{Threads: true, Before: 9, Limit: 5}, "SEARCH p USING INDEX discord_places_threads (last_at<?)"},
+		{&PlaceQuery{Before: 9, Place: "x", Limit: 5}, "SEARCH p USING INDEX discord_places_by_last ((last_at,place_id)<(?,?))"},
 		{&PlaceQuery{Before: 9, Limit: 5}, "SEARCH p USING INDEX discord_places_by_last (last_at<?)"},
 		{&ObservedQuery{PlaceID: "p", Agent: "a", Since: 9, Limit: 5}, "SEARCH o USING PRIMARY KEY (place_id=? AND agent=?)"},
 		{&ObservedQuery{PlaceID: "p"}, "SEARCH o USING PRIMARY KEY (place_id=?)"},

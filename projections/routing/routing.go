@@ -58,6 +58,7 @@ type PlaceQuery struct {
 	Threads bool   // only threads
 	Agent   string // only threads that this agent takes part in, or has
 	Before  int64  // LastAt of the last one that is known already
+	Place   string // likewise its ID; "": none of that LastAt is wanted
 	Limit   int    // 0: all
 }
 

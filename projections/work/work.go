@@ -26,6 +26,12 @@ type Item struct {
 	Error      string
 }
 
+// Holds says whether an item that was read now is still leased as it was when an attempt at it began: whoever made that attempt may say what became of
+// it. What is sent again counts its attempts anew; the end of the lease tells these apart.
+func (i *Item) Holds(begun *Item) bool {
+	return i.State == Leased && i.Seq == begun.Seq && i.Attempt == begun.Attempt && i.LeaseUntil == begun.LeaseUntil
+}
+
 // State is where an item is. What is done or cancelled has no row.
 type State string
 
