@@ -32,8 +32,15 @@ type bot struct {
 
 	application chan string // its id, for whoever registers the commands; capacity 1
 
-	memory *memory // of the goroutine that folds
-	seat   seat
+	again chan struct{} // what the bot is behind with is to be read; capacity 1
+
+	// Of the goroutine that folds:
+	memory *memory
+	behind []missed // what could not be read yet
+	fails  int      // how often in a row
+	later  Timer    // nil: it was never put off
+
+	seat seat
 
 	mu     sync.Mutex
 	status Status
@@ -56,7 +63,7 @@ const (
 func startBot(ctx context.Context, all *Bots, a config.DiscordAccount, m *memory) *bot {
 	b := &bot{bots: all, account: a.ID, token: a.Token, log: all.o.Log.With("account", a.ID), done: make(chan struct{}),
 		queue: make(chan dispatch, maxQueue), begun: make(chan struct{}, 1), ended: make(chan struct{}, 1),
-		application: make(chan string, 1), memory: m}
+		application: make(chan string, 1), again: make(chan struct{}, 1), memory: m}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	b.status = Status{AccountID: a.ID, UserID: a.BotUserID, State: StateConnecting, Since: all.o.Now().UnixMilli()}
 	o := all.o
@@ -257,7 +264,7 @@ func (b *bot) change(how func(*Status)) {
 	if !changed {
 		return
 	}
-	if now.State == StateReady || before.State == StateReady {
+	if now.State != before.State {
 		b.bots.refresh()
 	}
 	if who, known := b.bots.Registry().Account(b.account); known {

@@ -282,13 +282,16 @@ func (b *Bots) Registry() *Registry { return b.registry.Load() }
 func (b *Bots) refresh() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	users := map[string]string{}
+	users, coming := map[string]string{}, map[string]bool{}
 	for id, own := range b.bots {
-		if s := own.current(); s.State == StateReady {
+		switch s := own.current(); s.State {
+		case StateReady:
 			users[id] = s.UserID
+		case StateConnecting, StateResuming:
+			coming[id] = true
 		}
 	}
-	b.registry.Store(newRegistry(b.config, users))
+	b.registry.Store(newRegistry(b.config, users, coming))
 }
 
 // Status is how the bots of all accounts that are configured stand, by account id.

@@ -107,26 +107,37 @@ func TestWhatWasMissedIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsReadNextTime(t *testing.T) {
+// What cannot be read is read as soon as it can be, and what is written in the same channel meanwhile after it: else a restart in between would go
+// on from the newer message, and nobody would ever hear of the older one.
+func TestWhatCannotBeReadIsReadBeforeWhatFollows(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t).start()
+	m := newTeam(t)
+	other := m.guild.AddChannel("other", discordtest.ChannelOptions{})
+	m.start()
 	m.post(m.channel.ID, "before")
 	m.untilTold("ruda", "created before")
 	m.connected(m.ruda)
-	fault := m.Inject(discordtest.Fault{Match: discordtest.Match{Route: listing, Bot: m.ruda.ID}, Times: -1, Effect: discordtest.Unavailable(503)})
+	fault := m.Inject(discordtest.Fault{Match: discordtest.Match{Route: listing, Bot: m.ruda.ID, Channel: m.channel.ID}, Times: -1,
+		Effect: discordtest.Unavailable(503)})
 	m.ruda.Drop()
 	m.ruda.ForgetSessions()
 	m.post(m.channel.ID, "missed")
 	m.until("ruda to have tried", func() bool { return m.status("ruda").Unread == 1 || wait(m, 10*time.Millisecond) })
+	m.post(m.channel.ID, "after it")
+	m.post(other.ID, "elsewhere")
+	m.untilTold("ruda", "created elsewhere")
+	tried := fault.Hits()
+	m.until("ruda to try again", func() bool { return fault.Hits() > tried+2 || wait(m, 10*time.Millisecond) })
+	fault.Remove()
+	m.untilTold("ruda", "created after it (missed)")
 	m.post(m.channel.ID, "live")
 	m.untilTold("ruda", "created live")
-	fault.Remove()
-	m.connected(m.ruda)
-	m.ruda.Drop()
-	m.ruda.ForgetSessions()
-	m.untilTold("ruda", "created missed (missed)")
-	if diff := cmp.Diff([]string{"created before", "created live", "created missed (missed)"}, m.told("ruda")); diff != "" {
+	want := []string{"created before", "created elsewhere", "created missed (missed)", "created after it (missed)", "created live"}
+	if diff := cmp.Diff(want, m.told("ruda")); diff != "" {
 		t.Errorf("ruda was told (-want +got):\n%s", diff)
+	}
+	if s := m.status("ruda"); s.Unread != 1 || s.Fetched != 2 {
+		t.Errorf("the status is %+v, want one that was unread once, and two messages fetched", s)
 	}
 }
 
@@ -240,11 +251,19 @@ func TestMissingIntentIsToldAndLivedWith(t *testing.T) {
 	if s := m.status("ruda"); s.Missing != "" {
 		t.Errorf("ruda lacks %q, want nothing", s.Missing)
 	}
+	own := m.guild.AddChannel("seum", discordtest.ChannelOptions{HiddenTo: []string{m.ruda.ID, m.eden.ID}})
+	m.post(m.channel.ID, "first "+seum.Mention())
+	m.untilTold("ruda", "created first "+seum.Mention()) // it knows by then what it sees
 	m.post(m.channel.ID, "for all")
+	m.post(own.ID, "for seum alone")
 	m.post(m.channel.ID, "for "+seum.Mention())
 	m.untilTold("seum", "created for "+seum.Mention())
-	if diff := cmp.Diff([]string{"created ", "created for " + seum.Mention()}, m.told("seum")); diff != "" {
-		t.Errorf("seum was told (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"created first " + seum.Mention(), "created ", "created for " + seum.Mention()}, m.told("seum")); diff != "" {
+		t.Errorf("seum was told of other messages than that which nobody else sees, and the one that it may read (-want +got):\n%s", diff)
+	}
+	m.untilTold("ruda", "created for "+seum.Mention())
+	if diff := cmp.Diff([]string{"created first " + seum.Mention(), "created for all", "created for " + seum.Mention()}, m.told("ruda")); diff != "" {
+		t.Errorf("ruda was told (-want +got):\n%s", diff)
 	}
 }
 

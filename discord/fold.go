@@ -17,10 +17,17 @@ func folded(kind string) bool {
 
 // fold takes the events one by one, in the order in which they came.
 func (b *bot) fold() {
+	defer func() {
+		if b.later != nil {
+			b.later.Stop()
+		}
+	}()
 	for {
 		select {
 		case d := <-b.queue:
 			b.take(d)
+		case <-b.again:
+			b.catchUp(nil)
 		case <-b.ctx.Done():
 			return
 		}
@@ -80,7 +87,7 @@ func (b *bot) take(d dispatch) {
 			b.seat.rank(m.GuildID, m.Roles)
 		}
 	case "MESSAGE_CREATE":
-		if m, ok := shape[messageShape](b, d); ok {
+		if m, ok := shape[messageShape](b, d); ok && !b.waits(m.ChannelID) {
 			b.message(Created, &m, false)
 		}
 	case "MESSAGE_UPDATE":
@@ -153,6 +160,9 @@ func (b *bot) message(kind Kind, m *messageShape, late bool) {
 	if who, ours := b.bots.Registry().User(f.Author.ID); ours && !f.Author.Webhook {
 		f.Author.Account, f.Author.Agent = who.AccountID, who.AgentID
 	}
+	if b.illegible(&f) && b.bots.reads(&f) {
+		return // a bot that may read it tells of it
+	}
 	if !b.tell(Inbound{Kind: kind, Missed: late, Message: f}) {
 		return
 	}
@@ -164,6 +174,11 @@ func (b *bot) message(kind Kind, m *messageShape, late bool) {
 	if late {
 		b.change(func(s *Status) { s.Fetched++ })
 	}
+}
+
+// illegible says whether Discord may have hidden what stands in a message, since the bot lacks the intent to read it.
+func (b *bot) illegible(f *Message) bool {
+	return f.GuildID != "" && f.Content == "" && len(f.Attachments) == 0 && b.current().Missing != ""
 }
 
 func (b *bot) deleted(gone *deletedShape) {

@@ -93,6 +93,19 @@ func (in *Inbound) Route() route.Message {
 	return r
 }
 
+// Route is the interaction in the words in which it is decided whether anybody is listened to where it stands.
+func (i *Interaction) Route() route.Message {
+	m := route.Message{ID: i.ID, GuildID: i.GuildID, ChannelID: cmp.Or(i.ParentID, i.ChannelID), At: i.At,
+		Author: route.Author{ID: i.User.ID, Name: i.User.Name, Bot: i.User.Bot, Roles: i.Roles}}
+	if i.ParentID != "" {
+		m.ThreadID = i.ChannelID
+	}
+	if i.GuildID == "" {
+		m.AccountID = i.AccountID
+	}
+	return m
+}
+
 // facts makes the message of what Discord tells. The place and our bots are filled in elsewhere.
 func (m *messageShape) facts() Message {
 	f := Message{

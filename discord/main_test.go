@@ -35,6 +35,7 @@ func (nobody) Write(p []byte) (int, error) { panic(fmt.Sprintf("logged past our 
 // account is a bot as a configuration names it.
 type account struct {
 	id, token string
+	user      string // id; "": it is not configured
 	disabled  bool
 }
 
@@ -51,7 +52,11 @@ func (s settings) read(t *testing.T) *config.Config {
 	t.Helper()
 	accounts, agents, bindings := map[string]any{}, []any{}, []any{}
 	for _, a := range s.accounts {
-		accounts[a.id] = map[string]any{"token": a.token, "enabled": !a.disabled}
+		of := map[string]any{"token": a.token, "enabled": !a.disabled}
+		if a.user != "" {
+			of["botUserId"] = a.user
+		}
+		accounts[a.id] = of
 	}
 	for _, a := range s.agents {
 		id, name, named := strings.Cut(a, "=")
@@ -160,6 +165,10 @@ func (m *team) start() *team {
 	m.run()
 	for _, a := range m.settings.accounts {
 		m.untilState(a.id, discord.StateReady)
+		m.until(a.id+" to be known as connected", func() bool {
+			who, _ := m.Registry().Account(a.id)
+			return who.Connected
+		})
 	}
 	return m
 }

@@ -6,19 +6,24 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Bounds of what is read after a bot was away. What is beyond them is not told; Status.Unread counts it.
+// Bounds of what is read after a bot was away. What is beyond the first three is not told; Status.Unread counts it.
 const (
 	maxMissedChannels = 100 // of one guild, those that were written in last
 	maxMissedPages    = 10  // of one channel
 	missedPage        = 100 // messages; as many as Discord gives
 	missedTries       = 3
+	maxUnreadable     = 3           // channels that fail, before others wait for the next time
+	mostBehind        = time.Minute // before that
 )
 
-// catchUp reads what was written while the bot was away, channel by channel, and tells it. Live events wait meanwhile.
+// catchUp reads what was written while the bot was away, channel by channel, and tells it. Live events wait meanwhile. What is written in a channel
+// that cannot be read for now is read with the rest, when that is tried again: nothing is told that came after what was missed, and whoever goes
+// on from the last message after a restart has missed nothing.
 func (b *bot) catchUp(channels []missed) {
 	slices.SortFunc(channels, func(x, y missed) int { return cmp.Or(cmp.Compare(y.last, x.last), cmp.Compare(x.channel, y.channel)) })
 	if beyond := len(channels) - maxMissedChannels; beyond > 0 {
@@ -28,9 +33,20 @@ func (b *bot) catchUp(channels []missed) {
 		}
 		channels = channels[:maxMissedChannels]
 	}
+	for _, c := range b.behind {
+		if !slices.ContainsFunc(channels, func(other missed) bool { return other.channel == c.channel }) {
+			channels = append(channels, c)
+		}
+	}
+	var failed []missed
+	var why *Error
 	for i, c := range channels {
 		if b.ctx.Err() != nil {
 			return
+		}
+		if len(failed) == maxUnreadable {
+			failed = append(slices.Clone(channels[i:]), failed...) // these first, the next time
+			break
 		}
 		refused := b.read(c)
 		switch {
@@ -38,11 +54,31 @@ func (b *bot) catchUp(channels []missed) {
 			delete(b.memory.gaps, c.channel) // what the bot may not read it has not missed
 		case b.ctx.Err() != nil:
 			return
-		default: // the gaps stay, and are read after the next time
-			b.unread("what was missed cannot be read", "error", refused, "channels", len(channels)-i)
-			return
+		default: // the gap stays
+			failed, why = append(failed, c), refused
 		}
 	}
+	if b.behind = failed; len(failed) == 0 {
+		b.fails = 0
+		return
+	}
+	if b.fails++; b.fails == 1 {
+		b.unread("what was missed cannot be read for now", "error", why, "channels", len(failed))
+	}
+	b.catchUpLater(max(why.Failure.RetryAfter, min(b.bots.o.Least<<min(b.fails, 16), b.bots.o.Most, mostBehind)))
+}
+
+// catchUpLater has fold read what it is behind with, after a while.
+func (b *bot) catchUpLater(wait time.Duration) {
+	if b.later != nil {
+		b.later.Stop()
+	}
+	b.later = b.bots.o.AfterFunc(b.bots.o.Jitter(wait), func() { signal(b.again) })
+}
+
+// waits says whether what is written in a channel is read later, with what was missed there before.
+func (b *bot) waits(channel string) bool {
+	return slices.ContainsFunc(b.behind, func(c missed) bool { return c.channel == channel })
 }
 
 // read reads one channel.
@@ -85,7 +121,7 @@ func (b *bot) page(channel string, after uint64) (page []messageShape, refused *
 		wait := max(refused.Failure.RetryAfter, b.bots.o.Least<<(try-1))
 		again := slices.Contains([]collaborate.Class{collaborate.ClassRateLimited, collaborate.ClassUnavailable, collaborate.ClassTimeout,
 			collaborate.ClassUnsent, collaborate.ClassLost}, refused.Class)
-		if !again || try == missedTries || wait > collaborate.LongestWait || rest(b.ctx, b.bots.o.AfterFunc, wait) != nil {
+		if !again || try == missedTries || b.fails > 0 || wait > collaborate.LongestWait || rest(b.ctx, b.bots.o.AfterFunc, wait) != nil {
 			return nil, refused
 		}
 	}

@@ -49,8 +49,9 @@ type channelShape struct {
 	LastMessageID string           `json:"last_message_id"`
 	Overwrites    []overwriteShape `json:"permission_overwrites"`
 	Thread        *struct {
-		Archived bool `json:"archived"`
-		Locked   bool `json:"locked"`
+		Archived   bool   `json:"archived"`
+		ArchivedAt string `json:"archive_timestamp"` // when it was, or was not any more
+		Locked     bool   `json:"locked"`
 	} `json:"thread_metadata"`
 	Message *messageShape `json:"message"`
 }
@@ -133,6 +134,15 @@ type threadMembersShape struct {
 type threadsShape struct {
 	GuildID string         `json:"guild_id"`
 	Threads []channelShape `json:"threads"`
+	More    bool           `json:"has_more"`
+}
+
+// lastArchived is when the last of archived threads was; the zero time where that is not told.
+func (s *threadsShape) lastArchived() (at time.Time) {
+	if n := len(s.Threads); n > 0 && s.Threads[n-1].Thread != nil {
+		at, _ = time.Parse(time.RFC3339, s.Threads[n-1].Thread.ArchivedAt)
+	}
+	return at
 }
 
 type readyShape struct {

@@ -18,6 +18,7 @@ type Identity struct {
 	AgentName string // as people call the agent; "" if it has no name
 	UserID    string // "" if it is not known before the bot has connected
 	Connected bool
+	Coming    bool // it is not connected, and about to be
 }
 
 // Registry says which bot speaks for which agent, as the bindings say. It does not change: Bots.Registry gives the one of the moment. Capitals make
@@ -29,9 +30,18 @@ type Registry struct {
 	warnings []Warning
 }
 
+// Codes of a Warning.
+const (
+	BotWithoutAgent       = "bot_without_agent"
+	AgentWithoutBot       = "agent_without_bot"
+	BindingWithoutAccount = "binding_without_account"
+	AccountWithoutToken   = "account_without_token"
+	SameBot               = "same_bot"
+)
+
 // Warning is something that is probably not meant.
 type Warning struct {
-	Code    string // bot_without_agent, agent_without_bot, binding_without_account, account_without_token, same_bot
+	Code    string
 	Subject string // the account or agent
 	Text    string
 	Mend    string
@@ -39,15 +49,19 @@ type Warning struct {
 
 func (w Warning) String() string { return w.Text + ": " + w.Mend }
 
-// newRegistry maps accounts to agents. users are the bots' user ids by account, as Discord tells them, of those that are connected.
-func newRegistry(c *config.Config, users map[string]string) *Registry {
+// RegistryOf is what a configuration says of the bots, none of which is connected.
+func RegistryOf(c *config.Config) *Registry { return newRegistry(c, nil, nil) }
+
+// newRegistry maps accounts to agents. users are the bots' user ids by account, as Discord tells them, of those that are connected; coming are the
+// accounts whose bots are about to be.
+func newRegistry(c *config.Config, users map[string]string, coming map[string]bool) *Registry {
 	r := &Registry{names: map[string]string{}, agents: c.Agents}
 	for id, name := range c.Discord.Mentions {
 		r.names[id] = name
 	}
 	for _, account := range c.Discord.Accounts {
 		user, connected := users[account.ID]
-		bot := Identity{AccountID: account.ID, UserID: cmp.Or(user, account.BotUserID), Connected: connected}
+		bot := Identity{AccountID: account.ID, UserID: cmp.Or(user, account.BotUserID), Connected: connected, Coming: coming[account.ID]}
 		bound := boundTo(c, account.ID)
 		if agent := c.AgentNamed(bound); agent != nil {
 			bot.AgentID, bot.AgentName = strings.ToLower(agent.ID), agent.Name
@@ -88,18 +102,18 @@ func (r *Registry) judge(c *config.Config, account *config.DiscordAccount, bot I
 	binding := fmt.Sprintf("add {agentId: ..., match: {channel: \"discord\", accountId: %q}} to bindings", account.ID)
 	switch {
 	case account.Token == "":
-		r.warn("account_without_token", account.ID, fmt.Sprintf("account %s has no token that openclawd can read", account.ID),
+		r.warn(AccountWithoutToken, account.ID, fmt.Sprintf("account %s has no token that openclawd can read", account.ID),
 			fmt.Sprintf("set channels.discord.accounts.%s.token, or enabled to false", account.ID))
 	case bound == "":
-		r.warn("bot_without_agent", account.ID, fmt.Sprintf("account %s speaks for no agent; what it is told goes to %s",
+		r.warn(BotWithoutAgent, account.ID, fmt.Sprintf("account %s speaks for no agent; what it is told goes to %s",
 			account.ID, c.DefaultAgentID()), binding)
 	case bot.AgentID == "":
-		r.warn("bot_without_agent", account.ID, fmt.Sprintf("account %s is bound to %s, which is not configured", account.ID, bound),
+		r.warn(BotWithoutAgent, account.ID, fmt.Sprintf("account %s is bound to %s, which is not configured", account.ID, bound),
 			fmt.Sprintf("add %s to agents.list, or bind the account to another agent", bound))
 	}
 	for _, other := range r.bots {
 		if other.AccountID != bot.AccountID && other.UserID == bot.UserID && bot.UserID != "" {
-			r.warn("same_bot", account.ID, fmt.Sprintf("accounts %s and %s are the same bot", other.AccountID, account.ID),
+			r.warn(SameBot, account.ID, fmt.Sprintf("accounts %s and %s are the same bot", other.AccountID, account.ID),
 				"give each account the token of a bot of its own")
 		}
 	}
@@ -112,7 +126,7 @@ func (r *Registry) judgeAll(c *config.Config) {
 	}
 	for _, a := range c.Agents {
 		if _, has := r.botOf(a.ID); !has && !a.Utility {
-			r.warn("agent_without_bot", strings.ToLower(a.ID), fmt.Sprintf("agent %s has no bot in Discord", a.ID),
+			r.warn(AgentWithoutBot, strings.ToLower(a.ID), fmt.Sprintf("agent %s has no bot in Discord", a.ID),
 				fmt.Sprintf("add an account to channels.discord.accounts, and {agentId: %q, match: {channel: \"discord\", accountId: ...}} to bindings", a.ID))
 		}
 	}
@@ -120,7 +134,7 @@ func (r *Registry) judgeAll(c *config.Config) {
 		id := cmp.Or(b.AccountID, config.DefaultAccount)
 		known := slices.ContainsFunc(r.bots, func(i Identity) bool { return strings.EqualFold(i.AccountID, id) })
 		if strings.EqualFold(b.Channel, "discord") && !known && id != route.AnyAccount {
-			r.warn("binding_without_account", id, fmt.Sprintf("a binding gives %s the account %s, which there is not", b.AgentID, id),
+			r.warn(BindingWithoutAccount, id, fmt.Sprintf("a binding gives %s the account %s, which there is not", b.AgentID, id),
 				fmt.Sprintf("add channels.discord.accounts.%s, or take the binding out", id))
 		}
 	}
@@ -210,10 +224,11 @@ func (r *Registry) ForRoute() (bots []route.Bot) {
 	return bots
 }
 
-// ForCollaborate are the bots as coordination/collaborate asks for them: those that are connected.
+// ForCollaborate are the bots as coordination/collaborate asks for them: those that are connected, or about to be. What is asked by or of one of the
+// latter is posted without a connection, and it is told of it when it has one.
 func (r *Registry) ForCollaborate() (bots []collaborate.Bot) {
 	for _, b := range r.bots {
-		if b.Connected {
+		if b.Connected || b.Coming && b.UserID != "" {
 			bots = append(bots, collaborate.Bot{AccountID: b.AccountID, UserID: b.UserID, Agent: b.AgentID})
 		}
 	}

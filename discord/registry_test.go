@@ -3,6 +3,7 @@ package discord_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,8 +91,9 @@ func TestDecisionsAreGivenTheBots(t *testing.T) {
 	m := newTeam(t)
 	m.settings.accounts = append(m.settings.accounts, account{id: "off", token: token("x"), disabled: true})
 	m.run()
-	m.untilState("ruda", discord.StateReady)
-	m.untilState("eden", discord.StateReady)
+	for _, id := range []string{"ruda", "eden"} {
+		m.until(id+" to be known as connected", func() bool { who, _ := m.Registry().Account(id); return who.Connected || wait(m, time.Millisecond) })
+	}
 	r := m.Registry()
 	if diff := cmp.Diff([]route.Bot{{UserID: m.eden.ID, AccountID: "eden", Agent: "eden", Name: "이든"}, {UserID: "100000000000000001", AccountID: "off", Blind: true},
 		{UserID: m.ruda.ID, AccountID: "ruda", Agent: "ruda", Name: "루다"}}, r.ForRoute()); diff != "" {
@@ -100,6 +102,29 @@ func TestDecisionsAreGivenTheBots(t *testing.T) {
 	if diff := cmp.Diff([]collaborate.Bot{{AccountID: "eden", UserID: m.eden.ID, Agent: "eden"}, {AccountID: "ruda", UserID: m.ruda.ID, Agent: "ruda"}}, r.ForCollaborate()); diff != "" {
 		t.Errorf("for collaborate (-want +got):\n%s", diff)
 	}
+}
+
+// A bot that is about to connect is asked, and asks: after a start, or while a connection is taken up again, nobody is told that there is no bot.
+func TestBotsThatAreComingAreCountedIn(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.Most = time.Hour })
+	m.settings.accounts[1].user = m.eden.ID
+	held := make(chan struct{})
+	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: "GET /applications/@me", Bot: m.eden.ID}, Effect: discordtest.Hold(held)})
+	m.run()
+	m.untilState("ruda", discord.StateReady)
+	both := []collaborate.Bot{{AccountID: "eden", UserID: m.eden.ID, Agent: "eden"}, {AccountID: "ruda", UserID: m.ruda.ID, Agent: "ruda"}}
+	m.until("ruda to be known as connected", func() bool { who, _ := m.Registry().Account("ruda"); return who.Connected || wait(m, time.Millisecond) })
+	if diff := cmp.Diff(both, m.Registry().ForCollaborate()); diff != "" {
+		t.Errorf("while eden connects (-want +got):\n%s", diff)
+	}
+	if who, _ := m.Registry().Account("eden"); who.Connected {
+		t.Errorf("%+v, want it not to be connected yet", who)
+	}
+	m.eden.RefuseAsUnknown()
+	close(held)
+	m.untilState("eden", discord.StateFailed)
+	m.until("eden to be left out", func() bool { return cmp.Equal(both[1:], m.Registry().ForCollaborate()) || wait(m, time.Millisecond) })
 }
 
 func TestNamesAreResolvedWithoutAsking(t *testing.T) {

@@ -53,15 +53,6 @@ func TestOneNonceIsOneMessage(t *testing.T) {
 	if n := len(m.Messages(m.channel.ID)); n != 2 {
 		t.Errorf("%d messages, want 2", n)
 	}
-	for what, l := range map[string]discord.Lookup{
-		"another nonce":   {AccountID: "ruda", ChannelID: m.channel.ID, Nonce: "n-3", Content: "once", Since: asked},
-		"another account": {AccountID: "eden", ChannelID: m.channel.ID, Nonce: "n-1", Content: "once", Since: asked},
-		"another time":    {AccountID: "ruda", ChannelID: m.channel.ID, Nonce: "n-1", Content: "once", Since: asked + time.Hour.Milliseconds()},
-	} {
-		if got, is, err := m.FindMessage(m.ctx, l); is || err != nil {
-			t.Errorf("%s: %+v is found (%v), want nothing", what, got, err)
-		}
-	}
 }
 
 func TestFailuresHaveTheirClass(t *testing.T) {

@@ -34,6 +34,22 @@ func (b *Bots) Sight(guildID, channelID, threadID string) []route.Bot {
 	return all
 }
 
+// reads says whether a bot is known to be told of a message in a guild: one that has a session, sees the place, and may read what is written there.
+func (b *Bots) reads(f *Message) bool {
+	b.mu.Lock()
+	bots := slices.Collect(maps.Values(b.bots))
+	b.mu.Unlock()
+	channel, thread := f.ChannelID, ""
+	if f.ParentID != "" {
+		channel, thread = f.ParentID, f.ChannelID
+	}
+	return slices.ContainsFunc(bots, func(other *bot) bool {
+		s := other.current()
+		sees, known := other.seat.sees(b.directory, s.UserID, f.GuildID, channel, thread)
+		return sees && known && s.Missing == "" && (s.State == StateReady || s.State == StateResuming)
+	})
+}
+
 // seat is what one bot was told of itself: in which guilds it is, and as what.
 type seat struct {
 	mu      sync.Mutex
@@ -113,20 +129,23 @@ func (s *seat) exit(thread string) {
 
 // blind says whether the bot is known not to see a place.
 func (s *seat) blind(d *directory, user, guild, channel, thread string) bool {
+	sees, known := s.sees(d, user, guild, channel, thread)
+	return known && !sees
+}
+
+// sees says whether the bot sees a place, as far as that is known.
+func (s *seat) sees(d *directory, user, guild, channel, thread string) (sees, known bool) {
 	s.mu.Lock()
 	roles, in := s.guilds[guild]
 	begun, told := s.begun, s.threads[thread]
 	roles = slices.Clone(roles)
 	s.mu.Unlock()
 	if !in {
-		return begun
+		return false, begun
 	}
 	may, known := d.permissions(guild, user, roles, channel)
-	if !known {
-		return false
-	}
 	private := thread != "" && d.typeOf(thread) == typePrivateThread && !told && may&manageThreads == 0
-	return may&viewChannel == 0 || private
+	return may&viewChannel != 0 && !private, known
 }
 
 // Permissions that are judged, as Discord numbers them.

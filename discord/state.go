@@ -61,7 +61,7 @@ type Status struct {
 // Words for what a bot lacks.
 const (
 	missingContent     = "the intent Message Content is not granted: the bot reads only messages that mention it, and direct ones"
-	missingContentMend = "switch on Message Content Intent at the Bot page of the Discord developer portal, and configure the account anew"
+	missingContentMend = "switch on Message Content Intent at the Bot page of the Discord developer portal, and restart openclawd"
 )
 
 // Codes with which the gateway says that it will not have the bot.

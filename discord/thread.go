@@ -108,21 +108,25 @@ func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadE
 
 // Place asks Discord for a channel or thread; ok is false if there is none that the bot may see. The error is an *Error.
 func (b *Bots) Place(ctx context.Context, account, id string) (p collaborate.Place, ok bool, err error) {
-	const deed = "ask for a channel"
-	a, err := b.atOnce(ctx, deed, account, id, request{method: http.MethodGet, path: "/channels/" + id})
+	c, err := b.channel(ctx, "ask for a channel", account, id)
 	var refused *Error
 	if errors.As(err, &refused) && (refused.Class == collaborate.ClassNotFound || refused.Class == collaborate.ClassForbidden) {
 		return p, false, nil
 	}
+	return c.place(), err == nil, err
+}
+
+// channel asks Discord for a channel or thread, and takes it up. The error is an *Error.
+func (b *Bots) channel(ctx context.Context, deed, account, id string) (c channelShape, err error) {
+	a, err := b.atOnce(ctx, deed, account, id, request{method: http.MethodGet, path: "/channels/" + id})
 	if err != nil {
-		return p, false, err
+		return c, err
 	}
-	var c channelShape
 	if err := json.Unmarshal(a.body, &c); err != nil || c.ID == "" {
-		return p, false, unreadable(deed, account, err)
+		return c, unreadable(deed, account, err)
 	}
 	b.directory.addChannel(&c)
-	return c.place(), true, nil
+	return c, nil
 }
 
 // Known is a channel or thread as the bots have been told of it, without asking.

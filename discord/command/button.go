@@ -73,7 +73,7 @@ func (d *Desk) button(ctx context.Context, c *config.Config, i discord.Interacti
 	case why != "":
 		d.refuse(ctx, i, why)
 	case isReject:
-		form := discord.Form{ID: rejectPrefix + reject, Title: "Reject", Field: reasonField, Label: "Why? Whose it is, is told.", Max: maxReason}
+		form := discord.Form{ID: rejectPrefix + reject, Title: "Reject", Field: reasonField, Label: "Why? The agent is told.", Max: maxReason}
 		d.log(i, d.o.Bots.Answer(ctx, i, discord.InteractionAnswer{Form: &form}))
 	default:
 		d.perform(ctx, i, func(ctx context.Context) outcome {

@@ -8,11 +8,15 @@ import (
 // discordEpoch is the first moment of 2015, from which snowflakes count their milliseconds.
 const discordEpoch = 1420070400000
 
+// firstOfMs stands where Discord says who has made an id, and how many before it in the same millisecond: hardly ever is that zero, which is how
+// clients word a moment.
+const firstOfMs = 1 << 12
+
 // snowflakes gives ids that ascend and say when they were made, by the clock that is passed in.
 type snowflakes struct{ last uint64 }
 
 func (f *snowflakes) next(now time.Time) string {
-	id := uint64(max(now.UnixMilli()-discordEpoch, 1)) << 22
+	id := uint64(max(now.UnixMilli()-discordEpoch, 1))<<22 | firstOfMs
 	f.last = max(id, f.last+1)
 	return strconv.FormatUint(f.last, 10)
 }

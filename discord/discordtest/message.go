@@ -79,7 +79,7 @@ func (s *Server) messageRoutes() []route {
 			if refusal != nil {
 				return nil, refusal
 			}
-			return s.tell(m, c.by), nil
+			return s.retold(m, c.by), nil
 		}},
 		{name: "PATCH /channels/{channel}/messages/{message}", do: s.patchMessage},
 		{name: "DELETE /channels/{channel}/messages/{message}", do: func(c *call) (any, *Error) {
@@ -291,9 +291,16 @@ func (s *Server) listMessages(c *call) (any, *Error) {
 	}
 	told := []Message{}
 	for _, m := range page(ch.messages, limit, c.query("before"), c.query("after"), c.query("around")) {
-		told = append(told, s.tell(m, c.by))
+		told = append(told, s.retold(m, c.by))
 	}
 	return told, nil
+}
+
+// retold is a message as it is read again: without its nonce, which Discord tells only while it is new.
+func (s *Server) retold(m *message, to *account) Message {
+	told := s.tell(m, to)
+	told.Nonce = nil
+	return told
 }
 
 // page picks up to limit of all, which are oldest first; what it gives is newest first, as Discord does whatever was asked.

@@ -27,6 +27,7 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 		}
 		if h.stops {
 			h.stopped = append(h.stopped, h.session(v).String())
+			v.Observed = nil // the agent is not told of them
 			continue
 		}
 		ask := h.ask(v, d.Author)
@@ -103,9 +104,9 @@ func refusedText(why error) string {
 	refusal := (*run.Refusal)(nil)
 	switch {
 	case !errors.As(why, &refusal):
-		return "지금은 답할 수 없습니다. 대기 중인 요청이 너무 많습니다. 잠시 후 다시 말씀해 주세요."
+		return "I cannot take this on: too many requests wait for me already. Please say it again in a while."
 	case refusal.Code == run.CodeNotAllowed:
-		return "이 세션은 지금 메시지를 받지 않습니다. (sendPolicy: deny)"
+		return "I take no messages in this session: it is closed for them (sendPolicy: deny)."
 	}
-	return "이 메시지를 처리할 수 없습니다. (" + refusal.Code + ")"
+	return "I cannot take this on (" + refusal.Code + "). The log of openclawd says why."
 }

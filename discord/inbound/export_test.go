@@ -2,12 +2,10 @@ package inbound
 
 // Parts for tests.
 var (
-	PolicyOf   = policyOf
-	BindingsOf = bindingsOf
-	SinksOf    = sinksOf
-	Fitting    = fitting
-	Extra      = extra
-	IsStop     = isStop
+	SinksOf = sinksOf
+	Fitting = fitting
+	Extra   = extra
+	IsStop  = isStop
 )
 
 // Look has Run look again at once.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -162,6 +163,7 @@ type hearing struct {
 	took      time.Duration        // the decision, with what was read before
 	asked     coordination.Context // of the newest request in the thread, of a message of an agent
 	hops      int                  // likewise: how often what began it was passed on
+	said      []string             // likewise: the messages that it was posted with, itself among them; none where that is not known
 	suspended *route.Suspension
 	warnings  []route.Warning
 	refused   []refused
@@ -188,7 +190,7 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 			appends, err = nil, &panicked{why, debug.Stack()}
 		}
 	}()
-	h.decision, h.asked, h.hops, h.suspended, h.warnings, h.refused, h.stopped = nil, coordination.Context{}, 0, nil, nil, nil, nil
+	h.decision, h.asked, h.hops, h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, coordination.Context{}, 0, nil, nil, nil, nil, nil
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err
 	}
@@ -250,7 +252,11 @@ func (h *hearing) answers(tx eventstore.Tx, d *route.Decision, system bool) ([]e
 	}
 	appends := []eventstore.StreamAppend{a}
 	if r := open.Find(said.RequestID); r != nil && h.o.Answered != nil {
-		follows, err := h.o.Answered(tx, r, m, h.now)
+		whole := *m
+		if len(h.said) > 0 {
+			whole.Content = strings.Join(h.said, "\n")
+		}
+		follows, err := h.o.Answered(tx, r, &whole, h.now)
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/inbound"
@@ -229,7 +230,7 @@ func TestRefusedRunsAreTold(t *testing.T) {
 	}
 	d := notice(t, &events[0])
 	want := delivery.Delivery{Purpose: delivery.Notice, AgentID: "eden", AccountID: "acc-eden", GuildID: guild, ChannelID: channel,
-		Messages: []string{"지금은 답할 수 없습니다. 대기 중인 요청이 너무 많습니다. 잠시 후 다시 말씀해 주세요."}, ReplyTo: id, System: true}
+		Messages: []string{"I cannot take this on: too many requests wait for me already. Please say it again in a while."}, ReplyTo: id, System: true}
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Errorf("the notice (-want +got):\n%s", diff)
 	}
@@ -742,6 +743,23 @@ func TestStopWordsStopWhoWouldHandleThem(t *testing.T) {
 	}
 }
 
+// Who is only stopped is told of nothing: what it has observed it is told with the next message that it handles.
+func TestStopWordsTellOfNothing(t *testing.T) {
+	t.Parallel()
+	l := setup(t, setting{stop: true})
+	seen := l.says("bora", channel, "이든이 본 것")
+	stopped := l.after(time.Second).says("bora", channel, "@eden stop")
+	for _, d := range l.told(stopped) {
+		if len(d.Observed) > 0 {
+			t.Errorf("the log says that %v were told with a stop word, want none", d.Observed)
+		}
+	}
+	id := l.after(time.Second).says("bora", channel, "@eden 봐줘")
+	if q := l.asked(id, "eden"); q == nil || !strings.Contains(q.ExtraSystemPrompt, "이든이 본 것") {
+		t.Errorf("eden is asked %+v, want it to be told of message %s", q, seen)
+	}
+}
+
 // Errors of the log within a decision store nothing of it.
 func TestADecisionIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
@@ -813,5 +831,40 @@ func TestWhatConcernedNobodyStaysSo(t *testing.T) {
 	l.want(broken.Message.ID, "dropped:internal_error")
 	if l.runsOf(nobody.Message.ID)+l.runsOf(broken.Message.ID) != "" {
 		t.Error("somebody runs, want nobody")
+	}
+}
+
+// What was dropped of a conversation says whose it is, so that what comes after it is not missed.
+func TestDroppedDirectMessagesHaveAMark(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		set    setting
+		broken bool
+		want   string
+	}{
+		{"not paired", altered(func(d *config.Discord) { d.DMPolicy = route.Pairing }), false, "dropped:dm_not_paired"},
+		{"of nobody", setting{alter: func(c *config.Config) { c.Discord.DMPolicy = route.Open }, bots: &sight{}}, false, "dropped:no_bot"},
+		{"undecided", setting{}, true, "dropped:internal_error"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t, tt.set)
+			l.sight.broken(tt.broken)
+			id := direct(l)
+			l.want(id, tt.want)
+			var marks []routing.Mark
+			err := l.db.View(t.Context(), func(tx *sql.Tx) (err error) {
+				marks, err = routing.Marks(t.Context(), tx)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []routing.Mark{{PlaceID: "500000000000000001", AccountID: "acc-ruda", LastMessageID: id}}
+			if diff := cmp.Diff(want, marks); diff != "" {
+				t.Errorf("the marks (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

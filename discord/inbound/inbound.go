@@ -47,7 +47,8 @@ type Bots interface {
 	Resolve(text string) string
 }
 
-// Answered says what follows when a message has answered a request, in the transaction that says so.
+// Answered says what follows when a message has answered a request, in the transaction that says so. Of what was posted in several messages the first
+// one answers, and answer.Content is all of it.
 type Answered func(tx eventstore.Tx, r *response.Request, answer *discord.Message, now time.Time) ([]eventstore.StreamAppend, error)
 
 // Heard is a message that has been decided about.

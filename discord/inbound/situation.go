@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
 	responses "github.com/pronto-lab/openclawd/projections/response"
 	"github.com/pronto-lab/openclawd/projections/routing"
@@ -20,8 +22,8 @@ import (
 
 // situation is what the decision depends on, but for what agents have observed.
 func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
-	s = route.Situation{Message: h.message, Bots: h.bots, Bindings: bindingsOf(h.config), Sinks: sinksOf(h.config, h.bots),
-		Policy: policyOf(h.config, h.message.GuildID)}
+	s = route.Situation{Message: h.message, Bots: h.bots, Bindings: discord.BindingsOf(h.config), Sinks: sinksOf(h.config, h.bots),
+		Policy: discord.PolicyOf(h.config, h.message.GuildID)}
 	if h.o.Allowed != nil {
 		s.Policy.Allowed = func(from, to string) bool { return h.o.Allowed(h.config, from, to) }
 	}
@@ -51,7 +53,8 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	if post.report {
 		s.Sinks.Authors = append(s.Sinks.Authors, s.Message.Author.ID)
 	}
-	s.Message.System, s.Message.Request = post.system, post.request
+	s.Message.System, s.Message.Request, s.Message.Silent = post.system, post.request, post.asks || post.index > 0
+	h.said = post.said
 	if author == "" || post.system || post.report {
 		return s, nil
 	}
@@ -91,6 +94,9 @@ func (h *hearing) agentOf(userID string) string {
 type post struct {
 	system, report  bool
 	request         bool // of one agent to another one
+	asks            bool // likewise, and an answer is waited for
+	index           int  // of the message among those that it was posted with
+	said            []string
 	runID, collabID string
 	hop             *int // of what has said it, as far as the delivery tells
 }
@@ -106,6 +112,9 @@ func (h *hearing) post(tx eventstore.Tx) (p post, err error) {
 	case found:
 		p = post{system: known.System, report: known.Purpose == delivery.Report, request: known.Purpose == delivery.Request, runID: known.RunID,
 			collabID: known.CollabID}
+		if err = p.read(tx, &known); err != nil {
+			return p, err
+		}
 	default:
 		if p, err = h.underWay(tx); err != nil {
 			return p, err
@@ -127,13 +136,20 @@ func (h *hearing) underWay(tx eventstore.Tx) (post, error) {
 		if err != nil {
 			return post{}, err
 		}
-		byText := d != nil && strings.EqualFold(d.AccountID, m.Author.Account) && h.within(d) &&
-			slices.ContainsFunc(d.Messages, func(text string) bool { return strings.TrimSpace(text) == strings.TrimSpace(m.Content) })
-		if d == nil || !byText && !h.named(d, items[i].EffectID) {
+		if d == nil {
 			continue
 		}
-		return post{system: d.System, report: d.Purpose == delivery.Report, request: d.Purpose == delivery.Request, runID: d.RunID, collabID: d.CollabID,
-			hop: d.Context.Hop}, nil
+		index := h.named(d, items[i].EffectID)
+		if index < 0 && strings.EqualFold(d.AccountID, m.Author.Account) && h.within(d) {
+			index = slices.IndexFunc(d.Messages, func(text string) bool { return strings.TrimSpace(text) == strings.TrimSpace(m.Content) })
+		}
+		if index < 0 {
+			continue
+		}
+		p := post{system: d.System, report: d.Purpose == delivery.Report, request: d.Purpose == delivery.Request, runID: d.RunID, collabID: d.CollabID,
+			hop: d.Context.Hop, index: index}
+		p.of(d)
+		return p, nil
 	}
 	return post{}, nil
 }
@@ -146,14 +162,49 @@ func (h *hearing) within(d *delivery.Delivery) bool {
 	return cmp.Or(d.ThreadID, d.ChannelID) == h.message.Place()
 }
 
-// named says whether the message has a nonce of the delivery.
-func (h *hearing) named(d *delivery.Delivery, effectID string) bool {
+// named is the index of the message whose nonce the message has, -1 if it has none of the delivery.
+func (h *hearing) named(d *delivery.Delivery, effectID string) int {
 	for i := range d.Messages {
 		if nonce := h.in.Message.Nonce; nonce != "" && d.Nonce(effectID, h.message.Place(), i) == nonce {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
+}
+
+// of takes over what a delivery says of its messages.
+func (p *post) of(d *delivery.Delivery) {
+	p.said = d.Messages
+	p.asks = d.Purpose == delivery.Request && d.Route != collaborate.RouteShared
+}
+
+const selectAsked = `SELECT max(e.seq) FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? AND e.type = 'work.scheduled'`
+
+// read adds what the delivery of a message says that the log knows of.
+func (p *post) read(tx eventstore.Tx, known *routing.Post) error {
+	err := tx.Query(selectScheduled, []any{known.Seq}, func(row eventstore.Row) error {
+		var sent coordination.DiscordOutbound
+		if !row.Null(0) && json.Unmarshal([]byte(row.Text(0)), &sent) == nil {
+			p.index = sent.Index
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read how message %s was posted: %w", known.MessageID, err)
+	}
+	var seq int64
+	err = tx.Query(selectAsked, []any{coordination.WorkStream(known.EffectID)}, func(row eventstore.Row) error {
+		seq = row.Int(0)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("find delivery %s: %w", known.EffectID, err)
+	}
+	d, err := readDelivery(tx, seq)
+	if d != nil {
+		p.of(d)
+	}
+	return err
 }
 
 const selectScheduled = "SELECT data FROM events WHERE seq = ?"

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -150,7 +150,8 @@ func (a *attempt) openThread(ctx context.Context) (done func() (bool, error), er
 
 func (a *attempt) findThread(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
 	d := &a.delivery
-	t, found, err := a.o.Bots.FindThread(ctx, discord.Lookup{AccountID: d.AccountID, ChannelID: d.ChannelID, Name: d.Open.Name, Since: s.Since})
+	t, found, err := a.o.Bots.FindThread(ctx, discord.Lookup{AccountID: d.AccountID, ChannelID: d.ChannelID, Name: d.Open.Name, Since: s.Since,
+		Other: a.other(ctx, routing.IsOpened)})
 	return func() (bool, error) {
 		if !found {
 			a.progress.NotFound()
@@ -169,14 +170,31 @@ func (a *attempt) post(ctx context.Context, s delivery.Step) (done func() (bool,
 func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
 	place := a.delivery.Place(a.progress.ThreadID)
 	draft := a.draft(place, s.Index)
-	p, found, err := a.o.Bots.FindMessage(ctx, discord.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content, Since: s.Since})
+	p, found, err := a.o.Bots.FindMessage(ctx, discord.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content,
+		Since: s.Since, Other: a.other(ctx, isPosted)})
 	return func() (bool, error) {
-		if !found || slices.Contains(a.progress.MessageIDs, p.ID) { // an earlier one that says the same
+		if !found {
 			a.progress.NotFound()
 			return false, nil
 		}
 		return a.posted(ctx, p, s.Index, true)
 	}, err
+}
+
+func isPosted(tx eventstore.Tx, messageID string) (bool, error) {
+	_, known, err := routing.PostOf(tx, messageID)
+	return known, err
+}
+
+// other says of what was found whether the log tells of it: then it is something else that looks the same, for of what is looked for it does not.
+func (a *attempt) other(ctx context.Context, is func(tx eventstore.Tx, id string) (bool, error)) func(id string) (bool, error) {
+	return func(id string) (known bool, err error) {
+		_, err = a.o.Log.Decide(ctx, func(tx eventstore.Tx) (_ []eventstore.StreamAppend, err error) {
+			known, err = is(tx, id)
+			return nil, err
+		})
+		return known, err
+	}
 }
 
 // draft is the i-th message as it is posted in a place.

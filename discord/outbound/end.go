@@ -107,9 +107,7 @@ func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamA
 	switch {
 	case o.State == delivery.Failed:
 		last.ErrorCode, last.Escalate = o.Code, o.Escalate
-		if o.Forget && a.delivery.Open != nil {
-			last.Forgets = a.delivery.Open.ReuseKey
-		}
+		last.Forgets = a.forgets(o)
 		add(newEvent(coordination.TypeDiscordSendFailed, a.delivery.AgentID, last, now))
 	case a.failure != nil:
 		add(newEvent(coordination.TypeDiscordSendFailed, a.delivery.AgentID, a.failure, now))
@@ -133,6 +131,18 @@ func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamA
 	}
 	add(workEvent(&a.item, typ, data, now))
 	return []eventstore.StreamAppend{{Stream: coordination.WorkStream(a.item.EffectID), Events: events}}, errors.Join(errs...)
+}
+
+// forgets is what was kept under the thread that is not to be used again, "" for nothing: a reuse key, or the conversation that it reports of.
+func (a *attempt) forgets(o *delivery.Outcome) string {
+	switch d := &a.delivery; {
+	case !o.Forget:
+	case d.Open != nil:
+		return d.Open.ReuseKey
+	case d.ReportOf != "":
+		return "report/" + d.ReportOf
+	}
+	return ""
 }
 
 // follows is what the purpose has follow from an end, nothing if the log has told of such an end before. An error is the log's; any other is logged,
@@ -181,7 +191,7 @@ func (a *attempt) appendWith(ctx context.Context, events []eventstore.NewEvent, 
 		_, err := a.o.Log.Decide(context.WithoutCancel(ctx), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 			mine, more = false, false // it may be called again
 			is, found, err := work.Load(tx, a.item.EffectID)
-			if err != nil || !found || is.State != work.Leased || is.Attempt != a.item.Attempt || is.Seq != a.item.Seq {
+			if err != nil || !found || !is.Holds(&a.item) {
 				return nil, err
 			}
 			mine = true

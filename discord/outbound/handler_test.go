@@ -244,6 +244,53 @@ func TestTwinsAreTwo(t *testing.T) {
 	equal(t, "posted", []string{"same", "same"}, o.texts(o.general.ID))
 }
 
+// What another delivery has posted is not taken for what this one may have, though it says the same.
+func TestTheSameTextOfAnotherDelivery(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.work()
+	o.ask("one", o.draft("yes"))
+	o.over("one")
+	o.fault(posting, 1, discordtest.Cut())
+	o.ask("two", o.draft("yes"))
+	equal(t, "never posted", []string{"scheduled", "leased", "send_failed post 0 lost", "sent post 0", "completed"}, o.over("two"))
+	o.fault(posting, 1, discordtest.LoseAnswer())
+	o.ask("three", o.draft("yes"))
+	equal(t, "posted", []string{"scheduled", "leased", "send_failed post 0 lost", "sent post 0 found", "completed"}, o.over("three"))
+	equal(t, "texts", []string{"yes", "yes", "yes"}, o.texts(o.general.ID))
+
+	o.ask("four", o.inThread("hello"))
+	o.over("four")
+	o.fault(opening, 1, discordtest.Cut())
+	o.ask("five", o.inThread("hello"))
+	equal(t, "never opened", []string{"scheduled", "leased", "send_failed open 0 lost", "thread.created", "sent post 0", "completed"}, o.over("five"))
+	if n := len(o.Threads(o.general.ID)); n != 2 {
+		t.Errorf("%d threads, want two", n)
+	}
+}
+
+// Where the bot may not look, whether something was done is not known.
+func TestUnseenIsUnknown(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.work()
+	o.Permit(o.general.ID, o.ruda.ID, 0, discordtest.ReadMessageHistory)
+	o.fault(posting, 1, discordtest.LoseAnswer())
+	o.ask("e", o.draft("hi"))
+	equal(t, "message", []string{"scheduled", "leased", "send_failed post 0 lost", "send_failed look 0 forbidden", "delivery_unknown post 0 delivery_unknown", "dead"},
+		o.over("e"))
+	equal(t, "posted", []string{"hi"}, o.texts(o.general.ID))
+
+	o.fault("GET /channels/{channel}", -1, discordtest.Forbidden())
+	o.fault(opening, 1, discordtest.LoseAnswer())
+	o.ask("f", o.inThread("hello"))
+	equal(t, "thread", []string{"scheduled", "leased", "send_failed open 0 lost", "send_failed look 0 forbidden", "delivery_unknown open 0 delivery_unknown", "dead"},
+		o.over("f"))
+	if n := len(o.Threads(o.general.ID)); n != 1 {
+		t.Errorf("%d threads, want one", n)
+	}
+}
+
 func TestGoesOnInTheThreadThatItHasOpened(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -370,13 +417,9 @@ func TestDeliveryUnknown(t *testing.T) {
 	}
 }
 
-// resend is what an operator does, who is slower than the worker.
+// resend is what an operator does.
 func (o *office) resend(effectID string) {
 	o.t.Helper()
-	o.until("the worker to have nothing under way", func() bool {
-		s := o.hand.Stats()
-		return s.Done+s.Failed == s.Claims
-	})
 	if err := o.hand.Resend(o.ctx, effectID, "bora"); err != nil {
 		o.t.Fatal(err)
 	}

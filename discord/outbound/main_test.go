@@ -30,6 +30,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
@@ -106,7 +107,7 @@ func (m *mortal) Decide(ctx context.Context, decide func(eventstore.Tx) ([]event
 
 var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-}, work.Definition()))
+}, work.Definition(), routing.Definition()))
 
 // open opens an office whose worker does not run yet.
 func open(t *testing.T, how ...func(*discord.Options)) *office {
@@ -187,7 +188,7 @@ func (o *office) openLog() {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	if _, err := projections.Start(context.Background(), db, []projections.Definition{work.Definition()}, projections.Options{Rules: coordination.RulesV2}); err != nil {
+	if _, err := projections.Start(context.Background(), db, []projections.Definition{work.Definition(), routing.Definition()}, projections.Options{Rules: coordination.RulesV2}); err != nil {
 		o.t.Fatal(errors.Join(err, db.Close()))
 	}
 	o.db, o.log = db, &mortal{DB: db}

@@ -40,7 +40,7 @@ func (r *Replies) Then(_ eventstore.Tx, asked *coordination.RunQueued, result *r
 	if text == "" {
 		return nil, nil
 	}
-	return r.schedule(&d, "reply/"+result.RunID, asked.To, text, now)
+	return r.schedule(&d, delivery.ReplyEffect(result.RunID), asked.To, text, now)
 }
 
 // says is what is posted of a run, "" for nothing.

@@ -1,4 +1,4 @@
-package inbound
+package discord
 
 import (
 	"slices"
@@ -12,13 +12,13 @@ import (
 // noGuild is no guild's id.
 const noGuild = "-"
 
-// policyOf is what a configuration says of messages in a guild, or of direct messages where it is "".
+// PolicyOf is what a configuration says of messages in a guild, or of direct messages where it is "".
 //
 // Which guilds are heeded: with groupPolicy allowlist those of channels.discord.guilds, else all; where collaboration.allowedGuilds lists any, only
 // these. Which channels: those that the guild's settings list; where they list none, those of collaboration.allowedChannels with its
 // defaultChannel; where that lists none either, all. A thread is heeded where its channel is. collaboration.loopGuard bounds requests, not messages:
 // those are bounded as coordination/route has it.
-func policyOf(c *config.Config, guildID string) route.Policy {
+func PolicyOf(c *config.Config, guildID string) route.Policy {
 	d, p := &c.Discord, route.DefaultPolicy()
 	p.DefaultAgent = c.DefaultAgentID()
 	p.Groups = d.GroupPolicy
@@ -84,8 +84,8 @@ func userIDs(written []string) (ids []string) {
 	return ids
 }
 
-// bindingsOf are the bindings of a configuration, in its order.
-func bindingsOf(c *config.Config) []route.Binding {
+// BindingsOf are the bindings of a configuration, in its order.
+func BindingsOf(c *config.Config) []route.Binding {
 	bindings := make([]route.Binding, 0, len(c.Bindings))
 	for i := range c.Bindings {
 		b := &c.Bindings[i]
@@ -95,20 +95,4 @@ func bindingsOf(c *config.Config) []route.Binding {
 		})
 	}
 	return bindings
-}
-
-// sinksOf are the users that only report: the bots of sinks, as far as they speak for no agent.
-func sinksOf(c *config.Config, bots []route.Bot) (s route.Sinks) {
-	for i := range c.Gateway.Sinks {
-		account := c.Gateway.Sinks[i].Discord.RouterAccount
-		if account == "" || slices.ContainsFunc(bots, func(b route.Bot) bool { return strings.EqualFold(b.AccountID, account) && b.Agent != "" }) {
-			continue
-		}
-		for _, a := range c.Discord.Accounts {
-			if strings.EqualFold(a.ID, account) && a.BotUserID != "" {
-				s.Authors = append(s.Authors, a.BotUserID)
-			}
-		}
-	}
-	return s
 }

@@ -1,4 +1,4 @@
-package inbound_test
+package discord_test
 
 import (
 	"testing"
@@ -8,7 +8,13 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/route"
-	"github.com/pronto-lab/openclawd/discord/inbound"
+	"github.com/pronto-lab/openclawd/discord"
+)
+
+// A place as settings name it.
+const (
+	guild   = "900000000000000001"
+	channel = "800000000000000001"
 )
 
 // What is not configured is as coordination/route has it, with the bound of chains.
@@ -16,7 +22,7 @@ func TestPolicyOfNothing(t *testing.T) {
 	t.Parallel()
 	want := route.DefaultPolicy()
 	want.DefaultAgent, want.MaxHops = "main", 20
-	if diff := cmp.Diff(want, inbound.PolicyOf(config.Default(), guild)); diff != "" {
+	if diff := cmp.Diff(want, discord.PolicyOf(config.Default(), guild)); diff != "" {
 		t.Errorf("the policy (-want +got):\n%s", diff)
 	}
 }
@@ -27,7 +33,7 @@ func TestPolicyIsAsConfigured(t *testing.T) {
 	c.Discord.AllowBots, c.Discord.HistoryIncludeBots, c.Discord.RequireMention = route.ForeignMentions, true, true
 	c.Discord.DMPolicy, c.Discord.AllowFrom = route.Allowlist, []string{"discord:1", "user:2", "<@3>", "<@!4>", " 5 ", "*"}
 	c.Discord.Collaboration.ThreadMention, c.Discord.Collaboration.ParticipantTTL = route.Participants, time.Hour
-	p := inbound.PolicyOf(c, guild)
+	p := discord.PolicyOf(c, guild)
 	want := route.DefaultPolicy()
 	want.DefaultAgent, want.MaxHops = "main", 20
 	want.ForeignBots, want.RecordBots, want.RequireMention, want.ThreadMention = route.ForeignMentions, true, true, route.Participants
@@ -88,7 +94,7 @@ func TestWhereAndWhoIsHeeded(t *testing.T) {
 		if tt.change != nil {
 			tt.change(&c.Discord)
 		}
-		s := route.Situation{Bots: []route.Bot{{UserID: "9", AccountID: "main", Agent: "main"}}, Policy: inbound.PolicyOf(c, tt.guild),
+		s := route.Situation{Bots: []route.Bot{{UserID: "9", AccountID: "main", Agent: "main"}}, Policy: discord.PolicyOf(c, tt.guild),
 			Message: route.Message{ID: "5", GuildID: tt.guild, ChannelID: tt.place, Text: "안녕", Author: route.Author{ID: tt.author, Roles: []string{"dev"}}}}
 		d := route.Decide(&s)
 		if v, _ := d.Of("main"); v.Reason != tt.want {
@@ -128,21 +134,7 @@ func TestBindingsAreThoseOfTheFile(t *testing.T) {
 		{Agent: "eden", Channel: "discord", Account: "*", Peer: route.Peer{Kind: "channel", ID: "7"}, Guild: "1", Roles: []string{"2"}, Team: "3"},
 		{Agent: "ruda", Channel: "slack"},
 	}
-	if diff := cmp.Diff(want, inbound.BindingsOf(c)); diff != "" {
+	if diff := cmp.Diff(want, discord.BindingsOf(c)); diff != "" {
 		t.Errorf("the bindings (-want +got):\n%s", diff)
-	}
-}
-
-// A bot that reports and speaks for no agent is a sink; one that speaks for an agent too is not.
-func TestSinksAreBotsThatOnlyReport(t *testing.T) {
-	t.Parallel()
-	c := config.Default()
-	c.Discord.Accounts = []config.DiscordAccount{{ID: "Reporter", BotUserID: "31"}, {ID: "ruda", BotUserID: "32"}, {ID: "blank"}}
-	for _, account := range []string{"reporter", "ruda", "blank", "ghost", ""} {
-		c.Gateway.Sinks = append(c.Gateway.Sinks, config.Sink{Discord: config.SinkDiscord{RouterAccount: account}})
-	}
-	s := inbound.SinksOf(c, []route.Bot{{UserID: "32", AccountID: "ruda", Agent: "ruda"}})
-	if diff := cmp.Diff(route.Sinks{Authors: []string{"31"}}, s); diff != "" {
-		t.Errorf("the sinks (-want +got):\n%s", diff)
 	}
 }
