@@ -204,7 +204,7 @@ func (c *Coordinator) whileLeased(ctx context.Context, item work.Item,
 	decided func(eventstore.Tx, *decide.Flow) ([]eventstore.StreamAppend, error)) error {
 	_, err := c.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		is, found, err := work.Load(tx, item.EffectID)
-		if err != nil || !found || is.State != work.Leased || is.Attempt != item.Attempt || is.Seq != item.Seq {
+		if err != nil || !found || !is.Holds(&item) {
 			return nil, err
 		}
 		f, err := flowOf(tx, item)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/response"
@@ -14,8 +15,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/work"
 )
 
-// maxAnswer is how many characters of an answer the session that has asked is told: as many as a message in Discord can have.
-const maxAnswer = 4000
+// maxAnswer is how many characters of an answer the session that has asked is told.
+const maxAnswer = 8000
 
 // Answered is what follows when a message has answered a request: nobody is reminded any more, and the session that has asked is told. It is asked
 // in the transaction that appends a2a.collaborate.responded.
@@ -42,8 +43,11 @@ func (d *Desk) tellAnswer(tx eventstore.Tx, row *projection.Row, target, thread,
 		return nil, nil
 	}
 	where := cmp.Or(strings.Join(strings.Fields(threadName), " "), thread)
+	if text = coordination.Mask(text); utf8.RuneCountInString(text) > maxAnswer {
+		text = coordination.Head(text, maxAnswer) + "\n(it goes on in the thread)"
+	}
 	return d.tells(tx, row.SessionKey, coordination.SessionMessage{Context: row.Context, FromAgent: target,
-		Text: fmt.Sprintf("[%s answered in %s]\n%s", nameOf(d.o.Config(), target), where, coordination.Head(coordination.Mask(text), maxAnswer))}, now)
+		Text: fmt.Sprintf("[%s answered in %s]\n%s", nameOf(d.o.Config(), target), where, text)}, now)
 }
 
 // untrack has nobody reminded: the row that follows the request goes, and what was to be posted and is not.

@@ -142,6 +142,10 @@ func (d *Desk) decide(tx eventstore.Tx, a *asking, s *collaborate.Situation, fou
 		a.collabID, a.duplicate = p.Earlier.RequestID, true
 		return nil, nil
 	}
+	if a.collabID, err = repeated(tx, a.call, p); a.collabID != "" || err != nil {
+		a.duplicate = true
+		return nil, err
+	}
 	a.collabID = d.o.NewID()
 	of, err := d.contextOf(tx, a.call)
 	if err != nil {
@@ -167,6 +171,26 @@ func (d *Desk) before(tx eventstore.Tx, a *asking, id eventstore.ID) (first even
 		return id, true, nil
 	}
 	return eventstore.ID{}, false, nil
+}
+
+// repeated is the request that a run has made before a restart has broken it off, and makes again as it is repeated; "" for none. The model may have
+// called the tool under another id since, and a while may have gone by.
+func repeated(tx eventstore.Tx, call *tools.Call, p *collaborate.Plan) (collabID string, err error) {
+	if call.RunID == "" {
+		return "", nil
+	}
+	own, _, err := runs.Load(tx, call.RunID)
+	if err != nil || own.RetryOf == "" {
+		return "", err
+	}
+	first, found, err := runs.Load(tx, own.RetryOf)
+	if err != nil || !found {
+		return "", err
+	}
+	return response.Repeated(tx, p.From, p.Content, first.QueuedAt, func(runID string) (bool, error) {
+		one, _, err := runs.Load(tx, runID)
+		return run.RootOf(runID, one.RetryOf) == own.RetryOf, err
+	})
 }
 
 const selectRequest = `SELECT json_extract(data, '$.collabId') FROM events WHERE id = ?`
@@ -299,8 +323,8 @@ func (t *task) delivery(collabID string) (*delivery.Delivery, error) {
 		return nil, fmt.Errorf("write what is asked: %w", err)
 	}
 	del := &delivery.Delivery{Context: t.Context, Purpose: delivery.Request, AgentID: p.From, AccountID: p.AccountID, GuildID: p.GuildID,
-		ChannelID: p.ChannelID, ThreadID: p.ThreadID, Messages: p.Messages, Notify: p.Notify, Route: p.Route, CollabID: collabID, RunID: p.RunID,
-		Detail: detail}
+		ChannelID: p.ChannelID, ThreadID: p.ThreadID, Messages: p.Messages, Notify: p.Notify, Route: p.Route, Seed: p.Seed(), CollabID: collabID,
+		RunID: p.RunID, Detail: detail}
 	del.Context.EventRole = coordination.RoleObservability
 	del.Context.Hop = &p.Hop
 	if p.Route == collaborate.RouteNew {

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -97,11 +95,11 @@ type early struct {
 // answered finds the message that has answered a request already, nil if none has. Discord tells of what is posted before it says that it is, and
 // after a restart the log may know for long what was answered before it knows what was asked.
 func answered(tx eventstore.Tx, row *response.Row, sent collaborate.Event, thread string, now time.Time) (*early, error) {
-	is, tracked := sent.Data.(collaborate.Sent)
-	if !tracked || !is.Tracked {
+	asked, ok := sent.Data.(collaborate.Sent)
+	if !ok || !asked.Tracked {
 		return nil, nil
 	}
-	heard, err := routing.Answers(tx, thread, is.TargetAgent, row.Seq)
+	heard, err := routing.Answers(tx, thread, asked.TargetAgent, row.Seq)
 	if err != nil || len(heard) == 0 {
 		return nil, err
 	}
@@ -193,14 +191,13 @@ func (d *Desk) tellFailure(tx eventstore.Tx, t *task, o *delivery.Outcome, now t
 // tellPeople asks for a post that says what has failed.
 func (d *Desk) tellPeople(row *response.Row, t *task, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
 	p := &t.Plan
-	what := "A request was not posted"
+	text := "a request of %s to %s was not posted (%s: %s)"
 	if o.State == delivery.Unknown {
-		what = "Nobody knows whether a request was posted"
+		text = "nobody knows whether a request of %s to %s was posted (%s: %s)"
 	}
 	why, mend := failureText(o.Code)
-	effectID := fmt.Sprintf("collab/%s/failed/%d", row.ID, row.Version) // which grows with each failure
-	return d.warns(row, &failing{p.From, p.AccountID, p.GuildID, t.Context}, fmt.Sprintf("%s: %s → %s (%s): %s. %s", what, p.FromName, p.TargetName, o.Code,
-		strings.TrimRight(cmp.Or(o.Text, why), "."), sentence(cmp.Or(o.Mend, mend))), effectID, now)
+	return d.warns(row, &failing{p.From, p.AccountID, p.GuildID, t.Context}, fmt.Sprintf(text, p.FromName, p.TargetName, o.Code, cmp.Or(o.Text, why)),
+		cmp.Or(o.Mend, mend), fmt.Sprintf("collab/%s/failed/%d", row.ID, row.Version), now) // the version grows with each failure
 }
 
 // failing is whose request has failed, and by which account.
@@ -209,8 +206,9 @@ type failing struct {
 	context               coordination.Context
 }
 
-// warns asks for a post where people are told of such things, which calls who is configured; nowhere if there is no such place.
-func (d *Desk) warns(row *response.Row, f *failing, text, effectID string, now time.Time) ([]eventstore.StreamAppend, error) {
+// warns asks for a line where people are told of such things, which calls who is configured, in the words of tools/notify; nowhere if there is no such
+// place.
+func (d *Desk) warns(row *response.Row, f *failing, text, mend, effectID string, now time.Time) ([]eventstore.StreamAppend, error) {
 	conf := d.o.Config()
 	to := conf.Discord.Collaboration.Escalation.ChannelID
 	if to == "" {
@@ -218,17 +216,12 @@ func (d *Desk) warns(row *response.Row, f *failing, text, effectID string, now t
 	}
 	person, address := personOf(conf), ""
 	if person.UserID != "" {
-		address = "<@" + person.UserID + "> "
+		address = "<@" + person.UserID + ">\n"
 	}
+	text = address + "**Escalation** · " + text + " → " + mend
 	return d.posts(&delivery.Delivery{Context: f.context, Purpose: delivery.Escalate, AgentID: f.agent, AccountID: d.herald(conf, f.account),
-		GuildID: f.guild, ChannelID: to, Messages: collaborate.Chunks("⚠️ " + address + text), Notify: notified(person.UserID), System: true, CollabID: row.ID},
+		GuildID: f.guild, ChannelID: to, Messages: collaborate.Chunks(text), Notify: notified(person.UserID), System: true, CollabID: row.ID},
 		effectID, now)
-}
-
-// sentence is a text that begins with a capital, and ends.
-func sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return strings.TrimRight(string(unicode.ToUpper(first))+text[size:], ".") + "."
 }
 
 // herald is whose bot tells people of the failure of an account: another one's, if there is one. It may be the account itself that fails.
@@ -247,6 +240,10 @@ func (d *Desk) herald(conf *config.Config, failing string) string {
 		}
 	}
 	return best
+}
+
+func (d *Desk) isConnected(account string) bool {
+	return d.o.Discord != nil && slices.ContainsFunc(d.o.Discord.Connected(), func(b collaborate.Bot) bool { return b.AccountID == account })
 }
 
 // anew decides about a request again whose thread, one from before, is no more.

@@ -61,7 +61,7 @@ func TestBoxE1E2C5_NotTriedAgain(t *testing.T) {
 			}
 			m.until("the escalation", func() bool { return len(m.posted(m.alarm.ID)) > 0 })
 			got := m.posted(m.alarm.ID)
-			if len(got) != 1 || !strings.HasPrefix(got[0], "⚠️ <@"+m.bora.ID+"> A request was not posted: 루다 → 이든 ("+c.code+"): ") {
+			if len(got) != 1 || !strings.HasPrefix(got[0], "<@"+m.bora.ID+">\n**Escalation** · a request of 루다 to 이든 was not posted ("+c.code+": ") {
 				t.Errorf("people are told %q, want one line with who, whom and why", got)
 			}
 			if one := m.Messages(m.alarm.ID)[0]; len(one.Mentions) != 1 || one.Mentions[0].ID != m.bora.ID || one.Author.ID == m.bot["ruda"].ID {

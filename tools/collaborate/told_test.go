@@ -45,7 +45,7 @@ func TestThreadTakenAwayWhileAnAnswerIsWaitedFor(t *testing.T) {
 		t.Errorf("the session that has asked is told (-want +got):\n%s", diff)
 	}
 	m.until("people to be told", func() bool { return len(m.posted(m.alarm.ID)) == 1 })
-	if got := m.posted(m.alarm.ID)[0]; !strings.HasPrefix(got, "⚠️ <@"+m.bora.ID+"> ") || !strings.Contains(got, "루다 → 이든") {
+	if got := m.posted(m.alarm.ID)[0]; got != "<@"+m.bora.ID+">\n**Escalation** · 이든 cannot answer a request of 루다 any more: thread [협업] 루다 → 이든 · 질문 is gone → have it asked again if it still matters" {
 		t.Errorf("people are told %q, want who has asked whom", got)
 	}
 	m.advance(time.Hour)
@@ -87,5 +87,20 @@ func TestPeopleAreToldLater(t *testing.T) {
 	m.until("nothing to be left", m.idle)
 	if got := m.posted(m.alarm.ID); len(got) != 1 {
 		t.Errorf("people are told %q, want it once", got)
+	}
+}
+
+// Where the bot that has asked is gone, another one tells people that nobody has answered.
+func TestPeopleAreToldByAnotherBot(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, setting{})
+	a := m.asks(caller("ruda"), "질문")
+	m.set.silent = []string{"ruda"}
+	m.again()
+	m.advance(15 * time.Minute)
+	m.until("a try", func() bool { return m.row(a.text("collabId")).Tries == 1 })
+	m.until("people to be told", func() bool { return len(m.posted(m.alarm.ID)) == 1 || len(m.types("work.dead")) == 2 })
+	if got := m.posted(m.alarm.ID); len(got) != 1 || !strings.HasPrefix(got[0], m.warning()) {
+		t.Errorf("people are told %q, want the warning", got)
 	}
 }

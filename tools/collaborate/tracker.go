@@ -196,6 +196,9 @@ func (d *Desk) tellsOf(tx eventstore.Tx, row *projection.Row, a response.Action,
 	beside := del
 	beside.Purpose, beside.ChannelID, beside.ThreadID, beside.Notify = delivery.Escalate, to, "", notified(person.UserID)
 	beside.Messages = []string{text + "\n" + linkTo(row.GuildID, row.ThreadID)}
+	if !d.isConnected(row.FromAccount) {
+		beside.AccountID = d.herald(conf, row.FromAccount)
+	}
 	more, err := d.posts(&beside, effectID+elsewhere, now)
 	return append(appends, more...), err
 }
@@ -272,7 +275,7 @@ func (d *Desk) goneWhileWaiting(tx eventstore.Tx, row *projection.Row, a respons
 		return appends, nil
 	}
 	people, err := d.warns(row, &failing{row.FromAgent, row.FromAccount, row.GuildID, row.Context},
-		fmt.Sprintf("A request cannot be answered any more: %s → %s: thread %s is gone. Have it asked again if it still matters.", from, target, where),
+		fmt.Sprintf("%s cannot answer a request of %s any more: thread %s is gone", target, from, where), "have it asked again if it still matters",
 		fmt.Sprintf("collab/%s/gone", row.ID), now)
 	return append(appends, people...), err
 }

@@ -52,7 +52,7 @@ func (a *approvals) ofTask(c *config.Config, e *eventstore.Event) (*telling, err
 	for _, s := range started.Steps {
 		steps = append(steps, s.Content)
 	}
-	text := a.heading("작업", started.TaskID, e.AgentID, "") + a.w.line(started.Description, textLength) + "\n" + a.list(steps, len(steps))
+	text := a.heading("task", started.TaskID, e.AgentID, "") + a.w.line(started.Description, textLength) + "\n" + a.list(steps, len(steps))
 	return &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
 		t, found, err := task.Load(tx, started.TaskID)
 		if err != nil || !found || t.Status != coordination.StatePendingApproval {
@@ -70,9 +70,9 @@ func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*telling, err
 	if p.PlanID == "" {
 		return nil, nil
 	}
-	text := a.heading("계획", p.PlanID, e.AgentID, p.TaskID) + a.w.line(p.Title, textLength) + "\n" + a.list(p.Steps, p.StepsCount)
+	text := a.heading("plan", p.PlanID, e.AgentID, p.TaskID) + a.w.line(p.Title, textLength) + "\n" + a.list(p.Steps, p.StepsCount)
 	if len(p.ToolsRequested) > 0 {
-		text += "요청한 도구: " + a.w.line(strings.Join(p.ToolsRequested, ", "), textLength) + "\n"
+		text += "Tools that it asks for: " + a.w.line(strings.Join(p.ToolsRequested, ", "), textLength) + "\n"
 	}
 	return &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
 		is, found, err := plan.Load(tx, p.PlanID)
@@ -85,9 +85,9 @@ func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*telling, err
 
 // heading says what waits and whose it is.
 func (a *approvals) heading(what, id, agent, taskID string) string {
-	text := fmt.Sprintf("**승인 요청: %s** `%s`\n담당: %s", what, a.w.line(id, textLength), a.w.line(a.w.names().Name(agent), stepLength))
+	text := fmt.Sprintf("**Approval of a %s** `%s`\nBy %s", what, a.w.line(id, textLength), a.w.line(a.w.names().Name(agent), stepLength))
 	if taskID != "" {
-		text += fmt.Sprintf(" · 작업 `%s`", a.w.line(taskID, textLength))
+		text += fmt.Sprintf(" · task `%s`", a.w.line(taskID, textLength))
 	}
 	return text + "\n"
 }
@@ -99,7 +99,7 @@ func (a *approvals) list(steps []string, count int) string {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, a.w.line(step, stepLength))
 	}
 	if more := max(count, len(steps)) - min(len(steps), shownSteps); more > 0 {
-		fmt.Fprintf(&b, "… 외 %d단계\n", more)
+		fmt.Fprintf(&b, "… %d more\n", more)
 	}
 	return b.String()
 }

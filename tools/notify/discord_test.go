@@ -127,3 +127,42 @@ func (d *desk) delivers(s *discordtest.Server) {
 		}
 	}
 }
+
+// A thread for reports that somebody has taken away is forgotten when a report finds that out, also over a restart: the next one opens another.
+func TestReportThreadIsTakenAway(t *testing.T) {
+	t.Parallel()
+	s, err := discordtest.New(discordtest.Options{Limits: discordtest.NoLimits(), Global: discordtest.Limit{Requests: 100_000, Per: time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	seum := s.AddBot("seum", discordtest.BotOptions{})
+	guild := s.AddGuild("lab")
+	guild.Join(seum.ID)
+	channel := guild.AddChannel("reports", discordtest.ChannelOptions{})
+	d := setup(t, fmt.Sprintf(`channels: {discord: {enabled: true, accounts: {seum: {token: %q}}}}, gateway: {conversationSinks: [
+		{id: 'discord-conversation', enabled: true, options: {guildId: %q, defaultChannelId: %q, routerAccountId: 'seum'}}]}`, seum.Token, guild.ID, channel.ID))
+	d.delivers(s)
+	d.follow(1)
+	d.say("c-1", "하나")
+	d.until("it is posted", func() bool { return len(d.events(coordination.TypeDiscordSent)) == 1 })
+	s.DeleteChannel(read[coordination.Thread](t, d.events(coordination.TypeThreadCreated)[0]).ThreadID)
+	d.say("c-1", "둘")
+	d.until("it is given up", func() bool { return len(d.events(coordination.TypeWorkDead)) == 1 })
+	failed := d.events(coordination.TypeDiscordSendFailed)
+	if got := read[coordination.DiscordOutbound](t, failed[len(failed)-1]); got.Forgets != "report/c-1" || got.ErrorCode != collaborate.CodeNotFound {
+		t.Errorf("the event says %+v, want that the thread of c-1 is forgotten", got)
+	}
+	d.restart()
+	d.delivers(s)
+	d.follow(0)
+	d.say("c-1", "셋")
+	d.until("it is posted", func() bool { return len(d.events(coordination.TypeDiscordSent)) == 2 })
+	if threads := s.Threads(channel.ID); len(threads) != 1 || len(d.events(coordination.TypeThreadCreated)) != 2 {
+		t.Errorf("threads are %+v, want another one", threads)
+	}
+}

@@ -50,7 +50,7 @@ func (x *escalations) tell(_ context.Context, c *config.Config, e *eventstore.Ev
 		return nil, nil
 	}
 	return &telling{subject: e.Type + " " + short(a.subject), work: func(eventstore.Tx) (*coordination.WorkScheduled, error) {
-		d := x.w.toPeople(c, delivery.Escalate, "**에스컬레이션** · "+a.text+" → "+a.mend)
+		d := x.w.toPeople(c, delivery.Escalate, "**Escalation** · "+a.text+" → "+a.mend)
 		d.Context = contextOf(&a.in)
 		return workOf(&d, "escalation/"+strconv.FormatInt(e.Seq, 10))
 	}}, nil
@@ -62,8 +62,9 @@ func (x *escalations) zombie(e *eventstore.Event) (*alarm, error) {
 	if err := json.Unmarshal(e.Data, &z); err != nil || z.Action != coordination.ZombieEscalated {
 		return nil, err
 	}
-	text := fmt.Sprintf("%s의 작업 `%s`: %.0f시간 동안 아무도 진행하지 않아 중단됨 (%d번째)", x.name(e.AgentID), x.word(z.TaskID), z.AgeHours, z.ReassignCount)
-	return &alarm{z.TaskID, text + x.alsoTold(z.ToldAgentID), x.name(e.AgentID) + "에게 `task_resume` 또는 `task_cancel`을 지시하세요", z.Context}, nil
+	name := x.name(e.AgentID)
+	text := fmt.Sprintf("task `%s` of %s was given up: nobody has gone on with it for %.0f hours (time %d)", x.word(z.TaskID), name, z.AgeHours, z.ReassignCount)
+	return &alarm{z.TaskID, text + x.alsoTold(z.ToldAgentID), "have " + name + " call `task_resume` or `task_cancel`", z.Context}, nil
 }
 
 // stuck is a task about which nobody is asked any more.
@@ -72,17 +73,17 @@ func (x *escalations) stuck(e *eventstore.Event) (*alarm, error) {
 	if err := json.Unmarshal(e.Data, &u); err != nil || u.TargetAgentID != "" {
 		return nil, err
 	}
-	why, mend := "요청한 에이전트들이 답하지 않음", "도울 수 있는 사람을 찾아 알려 준 뒤 `task_resume`을 지시하세요"
+	why, mend := "none of the agents that were asked has helped", "find somebody who can, then have `task_resume` called"
 	switch continuation.Reason(u.Reason) {
 	case continuation.NotDelivered:
-		why, mend = "도움 요청을 전달할 수 없음", "tools.agentToAgent 정책과 대상 에이전트를 확인하세요"
+		why, mend = "nobody could be asked for help", "check tools.agentToAgent, and the agents that may be asked"
 	case continuation.NobodyToAsk:
-		why = "도움을 요청할 에이전트가 없음"
+		why = "there is no agent to ask for help"
 	case continuation.DependencyGone:
-		why = "선행 작업 `" + x.word(u.Dependency) + "`이(가) 완료되지 않아 시작할 수 없음"
-		mend = "`task_cancel` 후 그 의존성 없이 다시 추가하게 하세요"
+		why = "task `" + x.word(u.Dependency) + "`, which it depends on, was not completed"
+		mend = "have `task_cancel` called, and the task added again without that dependency"
 	}
-	text := fmt.Sprintf("%s의 작업 `%s`이(가) 막혀 있음: %s", x.name(e.AgentID), x.word(u.TaskID), why)
+	text := fmt.Sprintf("task `%s` of %s is blocked: %s", x.word(u.TaskID), x.name(e.AgentID), why)
 	return &alarm{u.TaskID, text + x.alsoTold(u.ToldAgentID), mend, u.Context}, nil
 }
 
@@ -98,11 +99,11 @@ func (x *escalations) unposted(e *eventstore.Event) (*alarm, error) {
 		return nil, nil
 	}
 	place := x.word(cmp.Or(o.ThreadID, o.ChannelID))
-	text := fmt.Sprintf("<#%s>에 메시지가 게시되었는지 알 수 없음 (`%s`)", place, x.word(o.EffectID))
-	mend := "그곳에 없으면"
+	text := fmt.Sprintf("nobody knows whether a message was posted in <#%s> (`%s`)", place, x.word(o.EffectID))
+	mend := "if it is not there:"
 	if e.Type == coordination.TypeDiscordSendFailed {
-		text = fmt.Sprintf("<#%s>에 메시지를 게시하지 못함 (%s: %s)", place, x.word(o.ErrorCode), x.word(o.Error))
-		mend = "원인을 없앤 뒤"
+		text = fmt.Sprintf("a message was not posted in <#%s> (%s: %s)", place, x.word(o.ErrorCode), x.word(o.Error))
+		mend = "remove the cause, then"
 	}
 	return &alarm{place + " " + o.ErrorCode, text, mend + " `openclawd work resend " + x.word(o.EffectID) + "`", o.Context}, nil
 }
@@ -113,18 +114,18 @@ func (x *escalations) suspended(e *eventstore.Event) (*alarm, error) {
 	if err := json.Unmarshal(e.Data, &t); err != nil || t.ThreadID == "" {
 		return nil, err
 	}
-	text := fmt.Sprintf("<#%s>에서 봇끼리의 대화가 너무 많아 멈춤 (%s)", x.word(t.ThreadID), x.word(t.Reason))
+	text := fmt.Sprintf("bots talk too much in <#%s>, and are held (%s)", x.word(t.ThreadID), x.word(t.Reason))
 	if t.UntilMs > 0 {
-		text += fmt.Sprintf(", <t:%d:t>까지", t.UntilMs/1000)
+		text += fmt.Sprintf(", until <t:%d:t>", t.UntilMs/1000)
 	}
-	return &alarm{t.ThreadID, text, "대화를 확인하고, 계속해야 하면 그곳에 직접 글을 남기세요", t.Context}, nil
+	return &alarm{t.ThreadID, text, "read what they say; write something there yourself to have them go on", t.Context}, nil
 }
 
 func (x *escalations) alsoTold(agent string) string {
 	if agent == "" {
 		return ""
 	}
-	return "; " + x.name(agent) + "에게도 알림"
+	return "; " + x.name(agent) + " was told, too"
 }
 
 func (x *escalations) name(agent string) string { return x.word(x.w.names().Name(agent)) }

@@ -34,14 +34,14 @@ func TestPeopleAreAskedToAgree(t *testing.T) {
 	d.append("plan/plan_1", coordination.TypePlanSubmitted, "eden", submitted)
 	list := d.asked("approval/", 2)
 	for i, want := range []struct{ id, text string }{
-		{"task_1", "**승인 요청: 작업** `task_1`\n담당: 이든\n배포 @이든 전부\n1. 백업\n2. 전환"},
-		{"plan_1", "**승인 요청: 계획** `plan_1`\n담당: 이든 · 작업 `task_1`\n배포 계획\n1. 단계 1\n"},
+		{"task_1", "**Approval of a task** `task_1`\nBy 이든\n배포 @이든 전부\n1. 백업\n2. 전환"},
+		{"plan_1", "**Approval of a plan** `plan_1`\nBy 이든 · task `task_1`\n배포 계획\n1. 단계 1\n"},
 	} {
 		got := list[i].delivery
 		if !strings.HasPrefix(got.Messages[0], "<@"+jimin+">\n"+want.text) {
 			t.Errorf("text is\n%s\nwant\n%s", got.Messages[0], want.text)
 		}
-		if i == 1 && !strings.HasSuffix(got.Messages[0], "15. 단계 15\n… 외 5단계\n요청한 도구: exec, write") {
+		if i == 1 && !strings.HasSuffix(got.Messages[0], "15. 단계 15\n… 5 more\nTools that it asks for: exec, write") {
 			t.Errorf("text ends\n%s", got.Messages[0])
 		}
 		got.Messages = nil
@@ -109,23 +109,23 @@ func TestPeopleAreToldWhatNobodyMends(t *testing.T) {
 	}{
 		{"task/t1", coordination.TypeZombieAbandoned, coordination.ZombieAbandoned{Context: of("t1"), Action: coordination.ZombieMovedToBacklog}, ""},
 		{"task/t1", coordination.TypeZombieAbandoned, coordination.ZombieAbandoned{Context: of("t1"), Action: coordination.ZombieEscalated, AgeHours: 24.4,
-			ReassignCount: 3, ToldAgentID: "seum"}, "이든의 작업 `t1`: 24시간 동안 아무도 진행하지 않아 중단됨 (3번째); 세움에게도 알림 → 이든에게 `task_resume` 또는 `task_cancel`을 지시하세요"},
+			ReassignCount: 3, ToldAgentID: "seum"}, "task `t1` of 이든 was given up: nobody has gone on with it for 24 hours (time 3); 세움 was told, too → have 이든 call `task_resume` or `task_cancel`"},
 		{"task/t2", coordination.TypeUnblockFailed, coordination.Unblock{Context: of("t2"), TargetAgentID: "seum"}, ""},
-		{"task/t2", coordination.TypeUnblockFailed, unblock("t2", "no_answer", ""), "이든의 작업 `t2`이(가) 막혀 있음: 요청한 에이전트들이 답하지 않음 → "},
-		{"task/t3", coordination.TypeUnblockFailed, unblock("t3", "not_delivered", ""), "도움 요청을 전달할 수 없음 → "},
-		{"task/t4", coordination.TypeUnblockFailed, unblock("t4", "nobody_to_ask", ""), "도움을 요청할 에이전트가 없음 → "},
-		{"task/t5", coordination.TypeUnblockFailed, unblock("t5", "dependency_gone", ""), "선행 작업 `t0`이(가) 완료되지 않아 시작할 수 없음 → "},
-		{"work/reply/1", coordination.TypeDiscordDeliveryUnknown, unknown(delivery.Reply), "<#" + reportChannel + ">에 메시지가 게시되었는지 알 수 없음 (`reply/1`) → "},
+		{"task/t2", coordination.TypeUnblockFailed, unblock("t2", "no_answer", ""), "task `t2` of 이든 is blocked: none of the agents that were asked has helped → "},
+		{"task/t3", coordination.TypeUnblockFailed, unblock("t3", "not_delivered", ""), "nobody could be asked for help → "},
+		{"task/t4", coordination.TypeUnblockFailed, unblock("t4", "nobody_to_ask", ""), "there is no agent to ask for help → "},
+		{"task/t5", coordination.TypeUnblockFailed, unblock("t5", "dependency_gone", ""), "task `t0`, which it depends on, was not completed → "},
+		{"work/reply/1", coordination.TypeDiscordDeliveryUnknown, unknown(delivery.Reply), "nobody knows whether a message was posted in <#" + reportChannel + "> (`reply/1`) → "},
 		{"work/reply/2", coordination.TypeDiscordSendFailed, coordination.DiscordOutbound{EffectID: "reply/2", ChannelID: "8", ThreadID: "9",
 			Purpose: delivery.Reply, Escalate: true, ErrorCode: "permission_denied", Error: "Missing Access"},
-			"<#9>에 메시지를 게시하지 못함 (permission_denied: Missing Access) → 원인을 없앤 뒤 `openclawd work resend reply/2`"},
+			"a message was not posted in <#9> (permission_denied: Missing Access) → remove the cause, then `openclawd work resend reply/2`"},
 		{"work/reply/3", coordination.TypeDiscordSendFailed, coordination.DiscordOutbound{EffectID: "reply/3", ChannelID: "7", Purpose: delivery.Reply}, ""},
 		{"work/escalation/1", coordination.TypeDiscordDeliveryUnknown, unknown(delivery.Escalate), ""},
 		{"work/escalation/1", coordination.TypeDiscordSendFailed, unknown(delivery.Escalate), ""},
 		{"work/approval/1", coordination.TypeDiscordDeliveryUnknown, unknown(delivery.Approval), ""},
 		{"work/collab/c", coordination.TypeDiscordDeliveryUnknown, ofRequest, ""},
 		{"thread/9", coordination.TypeThreadSuspended, coordination.Thread{ThreadID: "9", Reason: "bot_turns", UntilMs: 1_700_000_000_000},
-			"<#9>에서 봇끼리의 대화가 너무 많아 멈춤 (bot_turns), <t:1700000000:t>까지 → "},
+			"bots talk too much in <#9>, and are held (bot_turns), until <t:1700000000:t> → "},
 	} {
 		before := len(d.work("escalation/"))
 		seq := d.append(e.stream, e.typ, "eden", e.data)
@@ -134,7 +134,7 @@ func TestPeopleAreToldWhatNobodyMends(t *testing.T) {
 		}
 		got := d.asked("escalation/", before+1)[before]
 		text := got.delivery.Messages[0]
-		if !strings.HasPrefix(text, "<@"+jimin+">\n**에스컬레이션** · ") || !strings.Contains(text, e.want) || strings.Count(text, "\n") != 1 {
+		if !strings.HasPrefix(text, "<@"+jimin+">\n**Escalation** · ") || !strings.Contains(text, e.want) || strings.Count(text, "\n") != 1 {
 			t.Errorf("%s: %s\nwant %s", e.typ, text, e.want)
 		}
 		got.delivery.Messages, got.delivery.Context = nil, coordination.Context{}

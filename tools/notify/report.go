@@ -26,7 +26,6 @@ const (
 	kindReport   = "report" // of threads
 	maxReport    = 6_000    // characters of a message that are reported
 	maxInEffect  = 200      // bytes of an id in that of an effect
-	maxLast      = 1_000    // conversations whose last report is remembered
 	reportTitle  = "[리포트] %s · %s"
 	reportedTime = "2006-01-02 15:04"
 )
@@ -34,8 +33,7 @@ const (
 // reports is the sink discord-conversation: each conversation between agents has a thread, which is opened with the first report about it.
 type reports struct {
 	w    *watch
-	last map[string]string // the effect of the last report of a conversation in its thread
-	mute *config.Config    // of which it was said that no bot can report
+	mute *config.Config // of which it was said that no bot can report
 }
 
 func (r *reports) id() string { return discordSink }
@@ -124,10 +122,6 @@ func (r *reports) tell(ctx context.Context, c *config.Config, e *eventstore.Even
 	if err != nil {
 		return nil, err
 	}
-	gone, err := r.gone(ctx, conversation)
-	if err != nil {
-		return nil, err
-	}
 	s := sinkOf(c, discordSink).Discord
 	body := r.text(e, x)
 	t := &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
@@ -139,17 +133,16 @@ func (r *reports) tell(ctx context.Context, c *config.Config, e *eventstore.Even
 			ChannelID: channelOf(&s), ThreadID: thread, System: true, ReportOf: conversation}
 		effect := "report/" + discordSink + "/" + strconv.FormatInt(e.Seq, 10)
 		text := body
-		if thread == "" || gone {
+		if thread == "" {
 			if pending, err := isPending(tx, before); err != nil || pending {
 				return nil, cmp.Or(err, errWaits)
 			}
-			effect, d.ThreadID = next, ""
+			effect = next
 			d.Open = &delivery.Opening{Name: reportName(e), Kind: kindReport, FromAgent: x.FromAgent, ToAgent: x.ToAgent}
 			d.Notify = r.w.people(c, s.NotifyUsers)
 			text = mentions(d.Notify) + text
 		}
 		d.Messages = collaborate.Chunks(text)
-		r.remember(conversation, effect, d.Open == nil)
 		return workOf(&d, effect)
 	}}
 	if before != "" {
@@ -197,44 +190,6 @@ func isPending(tx eventstore.Tx, effectID string) (bool, error) {
 	return found && item.State != work.Dead, err
 }
 
-// remember keeps the last report of a conversation that was to stand in a thread from before.
-func (r *reports) remember(conversation, effect string, inThread bool) {
-	switch {
-	case !inThread:
-		delete(r.last, conversation)
-		return
-	case len(r.last) >= maxLast:
-		clear(r.last)
-	}
-	r.last[conversation] = effect
-}
-
-// gone reports whether the thread of a conversation is no more, as the last report in it has found.
-func (r *reports) gone(ctx context.Context, conversation string) (bool, error) {
-	effect := r.last[conversation]
-	if effect == "" {
-		return false, nil
-	}
-	const most = 100
-	events, err := r.w.Log.ReadStream(ctx, coordination.WorkStream(effect), 0, most)
-	if err != nil {
-		return false, err
-	}
-	gone := false
-	for i := range events {
-		switch e := &events[i]; e.Type {
-		case coordination.TypeDiscordSent:
-			gone = false
-		case coordination.TypeDiscordSendFailed:
-			var failed coordination.DiscordOutbound
-			if !e.Redacted() && json.Unmarshal(e.Data, &failed) == nil {
-				gone = failed.ErrorClass == string(collaborate.ClassNotFound)
-			}
-		}
-	}
-	return gone, nil
-}
-
 // reportName is the name of a thread.
 func reportName(e *eventstore.Event) string {
 	return fmt.Sprintf(reportTitle, e.Type, time.UnixMilli(e.TS).UTC().Format(reportedTime))
@@ -246,22 +201,22 @@ func (r *reports) text(e *eventstore.Event, x *exchange) string {
 	head := fmt.Sprintf("**%s → %s**", names.Name(x.FromAgent), names.Name(x.ToAgent))
 	switch {
 	case e.Type == coordination.TypeA2AComplete:
-		head += " · 종료"
+		head += " · the end"
 	case e.Type == coordination.TypeA2AResponse && x.Turn > 0 && x.MaxTurns > 0:
-		head += fmt.Sprintf(" · 응답 %d/%d", x.Turn, x.MaxTurns)
+		head += fmt.Sprintf(" · answer %d of %d", x.Turn, x.MaxTurns)
 	case e.Type == coordination.TypeA2AResponse:
-		head += " · 응답"
+		head += " · answer"
 	}
 	said := coordination.Clean(x.Message, names)
 	switch said.State {
 	case coordination.OutcomeBlocked:
-		head += " · 전달되지 않음"
+		head += " · not delivered"
 	case coordination.OutcomeNoReply:
-		head += " · 응답 없음"
+		head += " · no answer"
 	}
 	text := said.Text
 	if n := utf8.RuneCountInString(text); n > maxReport {
-		text = coordination.Head(text, maxReport) + fmt.Sprintf("\n… (%d자 중 %d자)", n, maxReport)
+		text = coordination.Head(text, maxReport) + fmt.Sprintf("\n… (%d of %d characters)", maxReport, n)
 	}
 	return harmless(head + "\n" + text)
 }

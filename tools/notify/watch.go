@@ -33,7 +33,7 @@ type watch struct {
 
 func newWatch(o *Options) *watch {
 	w := &watch{Options: o}
-	for _, s := range []source{&reports{w: w, last: map[string]string{}}, &webhooks{w}, &approvals{w}, &escalations{w}} {
+	for _, s := range []source{&reports{w: w}, &webhooks{w}, &approvals{w}, &escalations{w}} {
 		w.cursors = append(w.cursors, &cursor{w: w, source: s, stream: coordination.SinkStream(s.id())})
 	}
 	return w
