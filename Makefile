@@ -38,6 +38,11 @@ build: ## Build bin/openclawd
 run: build ## Serve sample data and its agents on 127.0.0.1:3847 and 18789 (Ctrl-C ends it; ARGS="--gateway 127.0.0.1:0")
 	@exec ./bin/openclawd serve --sample $(ARGS)
 
+.PHONY: demo-discord
+demo-discord: build ## Play how agents work together in a Discord thread, in a Discord of its own: no key, no network
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
+	@./bin/demo-discord -openclawd ./bin/openclawd
+
 .PHONY: test
 test: ## Run vet and all tests, with the race detector where there is a C compiler
 	$(GO) vet ./...

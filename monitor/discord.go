@@ -114,7 +114,8 @@ func (s *Server) listThreads(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
 	q := routing.PlaceQuery{ID: p.snowflake("id"), Agent: p.agent("agent"), Threads: p.choice("kind", "thread", "all") == "thread",
-		Before: p.placeCursor("p"), Limit: limit + 1}
+		Limit: limit + 1}
+	q.Before, q.Place = p.spokenCursor("p")
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err
@@ -127,12 +128,27 @@ func (s *Server) listThreads(c echo.Context) error {
 		a := threadsAnswer{Threads: list, AsOfSeq: v.asOf}
 		if len(list) > limit {
 			a.Threads = list[:limit]
-			next := sealed("p", strconv.FormatInt(list[limit-1].LastAt, 10))
+			next := sealed("p", strconv.FormatInt(list[limit-1].LastAt, 10), list[limit-1].ID)
 			a.NextCursor = &next
 		}
 		a.Count = len(a.Threads)
 		return a, nil
 	})
+}
+
+// spokenCursor is when somebody last spoke in the place that is known already, and its id; 0 without one.
+func (p *parameters) spokenCursor(list string) (lastAt int64, place string) {
+	text := p.first("cursor")
+	if text == "" {
+		return 0, ""
+	}
+	if parts, ok := opened(text, list, 2); ok && IsDiscordID(parts[1]) {
+		if at, err := strconv.ParseInt(parts[0], 10, 64); err == nil && at > 0 {
+			return at, parts[1]
+		}
+	}
+	p.refuse("cursor", text, badCursor)
+	return 0, ""
 }
 
 // ObservedAnswer is what an agent has observed and not been told of: it is told with the next message that it handles in that place.

@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,32 @@ func TestDiscordThreads(t *testing.T) {
 	}
 	if got := get[threadPage](t, b, "/api/discord/threads?agent=SEUM", http.StatusOK); got.Count != 0 {
 		t.Errorf("of seum: %+v, want none", got)
+	}
+}
+
+// Pages of threads follow each other without a gap, also where somebody has spoken in several at once.
+func TestDiscordThreadsPageByPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.configured(t)
+	want := []string{"1400000000000000107", "1400000000000000106", "1400000000000000105", "1400000000000000104"}
+	for i, thread := range want {
+		m := said("140400000000000004"+strconv.Itoa(i), "모두에게", 1)
+		m.ThreadID = thread
+		b.heard(t, m)
+	}
+	var got []string
+	for path := "/api/discord/threads?limit=1"; path != ""; {
+		page := get[threadPage](t, b, path, http.StatusOK)
+		for _, one := range page.Threads {
+			got = append(got, one.ID)
+		}
+		if path = ""; page.NextCursor != nil {
+			path = "/api/discord/threads?limit=1&cursor=" + *page.NextCursor
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("threads, page by page (-want +got):\n%s", diff)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	decide "github.com/pronto-lab/openclawd/coordination/response"
 	routes "github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/projections"
@@ -252,15 +253,12 @@ func (b *routingReader) follow(ctx context.Context, guild string, a *RoutedAgent
 		said = append(said, r.RunID)
 	}
 	for _, id := range said {
-		if err := b.posted(ctx, guild, replyPrefix+id, a); err != nil {
+		if err := b.posted(ctx, guild, delivery.ReplyEffect(id), a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// replyPrefix and the id of a run name the work that it is to post what the run has said, or that it has failed.
-const replyPrefix = "reply/"
 
 // posted reads what has become of what a run has said.
 func (b *routingReader) posted(ctx context.Context, guild, effect string, a *RoutedAgent) error {

@@ -73,11 +73,11 @@ func dropSentence(reason routes.Reason) string {
 	case routes.ChannelNotAllowed:
 		return "The channel is none of those in channels.discord.guilds."
 	case routes.DirectDisabled:
-		return "channels.discord.dm.policy is disabled: direct messages are not heeded."
+		return "channels.discord.dmPolicy is disabled: direct messages are not heeded."
 	case routes.DirectNotAllowed:
-		return "Its author is not in channels.discord.dm.allowFrom, and may not write to the bot directly."
+		return "Its author is not in channels.discord.allowFrom, and may not write to the bot directly."
 	case routes.DirectNotPaired:
-		return "Its author is not paired with the bot, and may not write to it directly yet."
+		return "channels.discord.dmPolicy is pairing, nobody is paired here, and its author is not in channels.discord.allowFrom: only those may write to the bot directly."
 	case routes.SinkThread:
 		return "The thread holds reports only."
 	case routes.SinkPost:

@@ -87,7 +87,7 @@ func TestRoutingSaysWhyNobodyAnswered(t *testing.T) {
 		says   string
 		warns  string
 	}{
-		{direct, []string{"eden dropped dm_not_paired"}, "No agent handles or remembers it. Its author is not paired with the bot, and may not write to it directly yet.", ""},
+		{direct, []string{"eden dropped dm_not_paired"}, "No agent handles or remembers it. channels.discord.dmPolicy is pairing, nobody is paired here, and its author is not in channels.discord.allowFrom: only those may write to the bot directly.", ""},
 		{sibling, []string{"ruda observer sibling_message", "seum observer sibling_message"},
 			"No agent handles it. Another agent has written it in a channel, and mentions nobody.", ""},
 		{foreign, []string{"eden dropped foreign_bot", "ruda dropped foreign_bot", "seum dropped foreign_bot"},

@@ -70,6 +70,7 @@ func (p *process) checkConfig(c checking, args []string) error {
 	loaded, findings := config.Load(path, p.getenv)
 	findings = append(findings, catalogue.Check(loaded)...)
 	findings = append(findings, settings.CheckModels(loaded, p.getenv)...)
+	findings = append(findings, settings.CheckBots(loaded)...)
 	if len(args) == 1 && !loaded.Found {
 		return &settings.Error{Setting: "configuration", Value: path, Err: errors.New("there is no such file"), Mend: "name a file that is there"}
 	}

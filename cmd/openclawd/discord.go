@@ -61,21 +61,35 @@ func (p *process) writeBots(answer *monitor.BotsAnswer) error {
 	rows := make([][]string, len(answer.Bots))
 	for i := range answer.Bots {
 		b := &answer.Bots[i]
-		rows[i] = []string{b.AccountID, b.AgentID, b.UserName, b.State, ago(now, time.UnixMilli(b.Since)), output.Cut(oneLine(cmp.Or(b.Text, b.Missing)), previewCells)}
+		wrong, _ := wrongWith(b)
+		rows[i] = []string{b.AccountID, b.AgentID, b.UserName, b.State, ago(now, time.UnixMilli(b.Since)), output.Cut(oneLine(wrong), previewCells)}
 	}
 	if err := output.Table(p.stdout, []string{"ACCOUNT", "AGENT", "NAME", "STATE", "SINCE", "WHAT IS WRONG"}, rows); err != nil {
 		return err
 	}
 	for i := range answer.Bots {
 		b := &answer.Bots[i]
-		if mend := cmp.Or(b.Mend, b.MissingMend); mend != "" {
-			if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", output.Printable(b.AccountID), oneLine(mend)); err != nil {
+		if wrong, mend := wrongWith(b); wrong != "" {
+			if _, err := fmt.Fprintf(p.stdout, "%s: %s; %s\n", output.Printable(b.AccountID), oneLine(wrong), oneLine(mend)); err != nil {
 				return err
 			}
 		}
 	}
 	_, err := fmt.Fprintln(p.stdout, output.Count(int64(len(answer.Bots)), "bot"))
 	return err
+}
+
+// wrongWith is what keeps a bot from its work, and what to do about it; "" for nothing.
+func wrongWith(b *monitor.BotStatus) (wrong, mend string) {
+	switch {
+	case b.Text != "":
+		return b.Text, b.Mend
+	case b.Missing != "":
+		return b.Missing, b.MissingMend
+	case b.AgentID == "":
+		return "it speaks for no agent", fmt.Sprintf("add {agentId: ..., match: {channel: \"discord\", accountId: %q}} to bindings", b.AccountID)
+	}
+	return "", ""
 }
 
 // discordListing holds the flags of discord threads and discord observed.

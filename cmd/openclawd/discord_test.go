@@ -195,7 +195,7 @@ func TestWhyAsksTheServer(t *testing.T) {
 	}
 	holds(t, "bots", s.says(t, exitOK, append([]string{"discord", "bots"}, api...)...),
 		`ACCOUNT  AGENT  NAME    STATE   SINCE     WHAT IS WRONG`, `eden     eden   이든봇  ready   just now`,
-		`seum     seum           failed  1 h ago   Discord refuses its token`, `seum: make a new one`, `2 bots`)
+		`seum     seum           failed  1 h ago   Discord refuses its token`, `seum: Discord refuses its token; make a new one`, `2 bots`)
 	holds(t, "status", s.says(t, exitOK, append([]string{"status"}, api...)...), `discord    1 of 2 bots connected, 1 request without an answer`)
 }
 

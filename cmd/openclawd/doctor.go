@@ -16,8 +16,8 @@ func newDoctor(p *process) *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong, and say what to do about it",
 		Long: `Looks at the configuration, the addresses of API and gateway, the gateway's token, directories and disk, the clock, the database and its
-WAL, the tables made of it, tasks of agents that are not configured any more, the position in the log that is followed, the search file and the backups. Changes nothing. Works beside a running server, which it asks what
-only the server knows.
+WAL, the tables made of it, tasks of agents that are not configured any more, posts that do not stand in Discord, the position in the log that
+is followed, the search file and the backups. Changes nothing. Works beside a running server, which it asks what only the server knows.
 
 Exit codes: 0 there is no error; 1 there is one; 78 what is wrong is the configuration.`,
 		Example: "  openclawd doctor\n  openclawd doctor --state-dir ./team --json",

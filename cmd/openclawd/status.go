@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
@@ -69,6 +70,9 @@ func (p *process) status(ctx context.Context, a asking) error {
 		report.Source, report.Note = "file", why+"; read from "+place.DB+", without what only a server knows"
 		if report.Status, err = p.readStatus(ctx, place); err != nil {
 			return err
+		}
+		if team != nil {
+			report.Discord.Bots = doctor.Bots(team)
 		}
 	}
 	report.statusWaits = p.readWaits(ctx, place.DB, team)

@@ -35,7 +35,7 @@ func (p *process) writeStatus(r *statusReport) error {
 	add("work", "%s", workLine(&r.Work))
 	add("runs", "%s", runsLine(r.Work.Runs))
 	add("flows", "%s", flowsLine(r.Work.Jobs))
-	add("discord", "%s", discordLine(&r.Discord))
+	add("discord", "%s", r.discordLine())
 	add("approvals", "%s", r.approvalsLine())
 	add("back-off", "%s", r.backoffLine())
 	add("tables", "%s", tablesLine(r.Projections))
@@ -148,10 +148,15 @@ func flowsLine(counts []monitor.FlowCount) string {
 }
 
 // discordLine says how the bots stand, and what of Discord somebody should look at.
-func discordLine(d *monitor.DiscordState) string {
+func (r *statusReport) discordLine() string {
+	d := &r.Discord
 	var parts []string
-	if d.Bots > 0 {
+	switch {
+	case d.Bots == 0:
+	case r.Source == "server":
 		parts = append(parts, fmt.Sprintf("%d of %s connected", d.BotsReady, output.Count(int64(d.Bots), "bot")))
+	default:
+		parts = append(parts, output.Count(int64(d.Bots), "bot")+" configured")
 	}
 	parts = append(parts, output.Count(int64(d.OpenCollaborations), "request")+" without an answer")
 	if d.Escalated > 0 {
@@ -159,6 +164,9 @@ func discordLine(d *monitor.DiscordState) string {
 	}
 	if d.Suspended > 0 {
 		parts = append(parts, output.Count(int64(d.Suspended), "place")+" suspended (openclawd discord threads --all)")
+	}
+	if d.Undelivered > 0 {
+		parts = append(parts, output.Count(int64(d.Undelivered), "post")+" undelivered (openclawd work --dead)")
 	}
 	return strings.Join(parts, ", ")
 }

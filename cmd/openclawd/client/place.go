@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
@@ -26,9 +27,10 @@ type Place struct {
 	Findings config.Findings // with an error among them openclawd serve would not use Config
 }
 
-// PlaceOf finds the place as openclawd serve does. db and api are flags; "" is one that is not given. named says that the state directory
-// was named too, and is not the default.
+// PlaceOf finds the place as openclawd serve does. db and api are flags; "" is one that is not given, and an address may stand as serve prints it,
+// http://127.0.0.1:3847. named says that the state directory was named too, and is not the default.
 func PlaceOf(stateDir, db, api string, named bool, getenv func(string) string) *Place {
+	api = strings.TrimSuffix(strings.TrimPrefix(api, "http://"), "/")
 	p := &Place{StateDir: stateDir, DB: db, Named: named || db != "", apiNamed: api != "", getenv: getenv}
 	if db == "" {
 		p.DB = filepath.Join(stateDir, database.Name)

@@ -46,6 +46,16 @@ func TestStatusIsOfThePlaceThatWasNamed(t *testing.T) {
 	}
 }
 
+// An address may be given as serve prints it.
+func TestAddressMayBeAURL(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{"127.0.0.1:1234", "http://127.0.0.1:1234", "http://127.0.0.1:1234/"} {
+		if p := client.PlaceOf(t.TempDir(), "", api, false, func(string) string { return "" }); p.API != "127.0.0.1:1234" {
+			t.Errorf("%s is %s, want 127.0.0.1:1234", api, p.API)
+		}
+	}
+}
+
 // A server is found by what its database says of it, unless another address is named or another server has that address now.
 func TestServerIsFoundByItsDatabase(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	c.checkLog(ctx, log)
 	c.checkTables(ctx, log)
 	c.checkUnattended(ctx, log)
+	c.checkDiscord(ctx, log)
 	c.checkFollowed(ctx, log)
 	c.checkSearch(log.Path())
 }

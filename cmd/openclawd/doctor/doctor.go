@@ -89,6 +89,7 @@ const configPrefix = "config_"
 
 func (c *checkup) checkConfig() {
 	findings := append(slices.Clone(c.place.Findings), settings.CheckModels(c.place.Config, c.getenv)...)
+	findings = append(findings, settings.CheckBots(c.place.Config)...)
 	for i := range findings {
 		f := &findings[i]
 		severity := severityWarning

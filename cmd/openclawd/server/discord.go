@@ -50,6 +50,7 @@ type discordSide struct {
 	hears    *inbound.Monitor
 	posts    *outbound.Handler
 	replies  *outbound.Replies
+	sends    *outbound.Sends
 	typing   *outbound.Typing
 	requests *collaborate.Desk
 	commands *command.Desk
@@ -70,7 +71,7 @@ func (p *Program) openDiscord(ctx context.Context, a *agents) error {
 	logger := p.opts.Logger.With("component", "discord")
 	inForce := p.newConfiguration().InForce
 	d := &discordSide{transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute},
-		statuses: make(chan discord.Status, 256), figures: newDiscordFigures(), ctx: context.WithoutCancel(ctx)}
+		statuses: make(chan discord.Status, 256), figures: p.discordFigures, ctx: context.WithoutCancel(ctx)}
 	marks, err := p.discordMarks(ctx)
 	if err != nil {
 		return err
@@ -94,8 +95,10 @@ func (p *Program) openDiscord(ctx context.Context, a *agents) error {
 		Answered: func(tx eventstore.Tx, r *response.Request, m *discord.Message, now time.Time) ([]eventstore.StreamAppend, error) {
 			return d.requests.Answered(tx, r, m.ID, m.Content, now)
 		}})
+	d.sends = &outbound.Sends{Log: p.log, Accounts: d.bots.Registry, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString}
 	d.posts = outbound.New(outbound.Options{Log: p.log, Bots: d.bots, Now: p.opts.Now, Logger: logger, Ended: d.figures.ended,
-		Then: map[string]outbound.Then{delivery.Request: d.requests.Delivered, delivery.Reminder: d.requests.Told, delivery.Escalate: d.requests.Told}})
+		Then: map[string]outbound.Then{delivery.Request: d.requests.Delivered, delivery.Reminder: d.requests.Told, delivery.Escalate: d.requests.Told,
+			delivery.Send: d.sends.Delivered}})
 	d.replies = &outbound.Replies{Accounts: d.bots.Registry, Config: inForce}
 	d.typing = &outbound.Typing{Bots: d.bots, Accounts: d.bots.Registry, AfterFunc: func(wait time.Duration, f func()) discord.Timer { return time.AfterFunc(wait, f) }, Logger: logger}
 	d.commands = command.New(command.Options{Bots: d.bots, Sessions: discordSessions{p}, Office: discordOffice{a}, Config: inForce, Now: p.opts.Now, Logger: logger})

@@ -211,7 +211,7 @@ func TestC1C2C3_FromSessionsOfAllKinds(t *testing.T) {
 	team := startDiscordTeam(t, discordSetting{
 		config: func(text string) string {
 			text = strings.Replace(text, "collaboration: {", `collaboration: { allowedChannels: ["OPS"], rateLimit: { threadCreationPerMinute: 100 },`, 1)
-			return strings.ReplaceAll(text, `model: "test/ruda" }`, `model: "test/ruda", subagents: { allowAgents: ["*"] } }`)
+			return strings.Replace(text, `model: "test/seum" }`, `model: "test/seum", subagents: { allowAgents: ["*"] } }`, 1)
 		},
 		answer: func(_ *discordTeam, a a2atest.Asked) a2atest.Answer {
 			word := a.Message()
@@ -246,9 +246,10 @@ func TestC1C2C3_FromSessionsOfAllKinds(t *testing.T) {
 	team.quiet()
 	team.tells("ruda", "이든한테 물어봐 webchat")
 	team.tells("seum", "세움을 통해 물어봐줘")
+	team.tells("seum", "하위 에이전트로 물어봐줘")
 	team.quiet()
 	where := map[string]string{"channel": team.dev.ID, "other-channel": team.ops.ID, "thread": team.ops.ID, "direct": team.dev.ID,
-		"webchat": team.dev.ID, "a2a": team.dev.ID}
+		"webchat": team.dev.ID, "a2a": team.dev.ID, "subagent": team.dev.ID}
 	got, sessions := map[string]string{}, map[string]string{}
 	for _, r := range team.requests() {
 		name := strings.TrimPrefix(r.Message, "질문 ")
@@ -272,7 +273,8 @@ func TestC1C2C3_FromSessionsOfAllKinds(t *testing.T) {
 		}
 	}
 	for name, prefix := range map[string]string{"channel": "agent:ruda:discord:channel:" + team.dev.ID, "other-channel": "agent:ruda:discord:channel:" + team.ops.ID,
-		"thread": "agent:ruda:discord:channel:" + own.ID, "direct": "agent:ruda:main", "webchat": "agent:ruda:main", "a2a": "agent:ruda:a2a:"} {
+		"thread": "agent:ruda:discord:channel:" + own.ID, "direct": "agent:ruda:main", "webchat": "agent:ruda:main", "a2a": "agent:ruda:a2a:",
+		"subagent": "agent:ruda:subagent:"} {
 		if !strings.HasPrefix(sessions[name], prefix) {
 			t.Errorf("of %s it is asked in %s, want %s", name, sessions[name], prefix)
 		}
@@ -338,7 +340,7 @@ func TestC5E1_ABotThatIsShutOut(t *testing.T) {
 		t.Errorf("Discord was asked %d times, want once", n)
 	}
 	told := team.texts(team.ops.ID)
-	if len(told) != 1 || !strings.Contains(told[0], ": ⚠️ "+team.person.Mention()+" A request was not posted: 루다 → 이든 (permission_denied): ") {
+	if len(told) != 1 || !strings.Contains(told[0], ": "+team.person.Mention()+"\n**Escalation** · a request of 루다 to 이든 was not posted (permission_denied: ") {
 		t.Errorf("people are told %q, want one line", told)
 	}
 	if failed := said[coordination.A2ACollaborate](team, coordination.TypeA2ACollaborateFailed); len(failed) != 1 || !failed[0].Escalate {
@@ -488,8 +490,6 @@ func TestEE_RestartsLoseNothing(t *testing.T) {
 	team.again()
 	team.advance(5 * time.Minute)
 	team.await("the reminder", func() bool { return len(team.texts(thread.ID)) == 2 })
-	team.quiet()
-	team.again()
 	team.says(team.dev.ID, "%s 물어봐 둘", team.at("ruda"))
 	team.quiet()
 	team.again()
@@ -509,7 +509,6 @@ func TestEE_RestartsLoseNothing(t *testing.T) {
 	if first := team.requests()[0].CollabID; len(answered) != 1 || answered[0].CollabID != first {
 		t.Errorf("answers: %+v, want one, of %s", answered, first)
 	}
-	team.again()
 	team.advance(5 * time.Minute)
 	team.await("the reminder of the other one", func() bool { return len(team.texts(thread.ID)) == 6 })
 	team.quiet()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,34 +194,38 @@ func (team *discordTeam) await(what string, so func() bool) {
 func (team *discordTeam) quiet() {
 	team.t.Helper()
 	team.await("quiet", func() bool {
-		before, err := team.Program.log.Head(team.t.Context())
+		decided, busy := map[string]bool{}, false
+		err := team.Program.log.View(team.t.Context(), func(tx *sql.Tx) error {
+			leased, err := work.List(team.t.Context(), tx, work.Query{State: work.Leased})
+			if err != nil || len(leased) > 0 {
+				busy = len(leased) > 0
+				return err
+			}
+			waiting, err := work.List(team.t.Context(), tx, work.Query{State: work.Waiting})
+			for _, i := range waiting {
+				busy = busy || i.DueAt <= team.clock.Now().UnixMilli()
+			}
+			if err != nil || busy {
+				return err
+			}
+			rows, err := tx.QueryContext(team.t.Context(), "SELECT message_id FROM discord_messages")
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var id string
+				if err := rows.Scan(&id); err != nil {
+					return err
+				}
+				decided[id] = true
+			}
+			return rows.Err()
+		})
 		if err != nil {
 			team.t.Fatal(err)
 		}
-		decided := map[string]bool{}
-		for _, e := range team.events("discord.inbound.") {
-			var d coordination.DiscordInbound
-			team.read(&e, &d)
-			decided[d.MessageID] = true
-		}
-		for _, m := range team.messages() {
-			if !decided[m.ID] && !team.lost[m.ID] {
-				return false
-			}
-		}
-		busy := false
-		err = team.Program.log.View(team.t.Context(), func(tx *sql.Tx) error {
-			items, err := work.List(team.t.Context(), tx, work.Query{})
-			for _, i := range items {
-				busy = busy || i.State == work.Leased || i.State == work.Waiting && i.DueAt <= team.clock.Now().UnixMilli()
-			}
-			return err
-		})
-		after, gone := team.Program.log.Head(team.t.Context())
-		if err = errors.Join(err, gone); err != nil {
-			team.t.Fatal(err)
-		}
-		return !busy && after.Seq == before.Seq // else somebody has posted while this was looked at
+		return !busy && !slices.ContainsFunc(team.messages(), func(m discordtest.Message) bool { return !decided[m.ID] && !team.lost[m.ID] })
 	})
 }
 
@@ -264,17 +267,20 @@ func (team *discordTeam) texts(place string) (lines []string) {
 // events are those whose types begin with one of some texts, in the order of the log; all without any.
 func (team *discordTeam) events(types ...string) (list []eventstore.Event) {
 	team.t.Helper()
-	const most = 100_000
-	events, err := team.Program.log.Read(team.t.Context(), 0, most)
-	if err != nil {
-		team.t.Fatal(err)
-	}
-	for _, e := range events {
-		if len(types) == 0 || slices.ContainsFunc(types, func(typ string) bool { return strings.HasPrefix(e.Type, typ) }) {
-			list = append(list, e)
+	for after := int64(0); ; {
+		page, err := team.Program.log.Read(team.t.Context(), after, 5_000)
+		if err != nil {
+			team.t.Fatal(err)
+		}
+		for _, e := range page {
+			if after = e.Seq; len(types) == 0 || slices.ContainsFunc(types, func(typ string) bool { return strings.HasPrefix(e.Type, typ) }) {
+				list = append(list, e)
+			}
+		}
+		if len(page) == 0 {
+			return list
 		}
 	}
-	return list
 }
 
 // read reads what an event says.

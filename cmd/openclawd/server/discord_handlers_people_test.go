@@ -227,9 +227,9 @@ func TestMessagesOfTheTimeBetweenAreHandled(t *testing.T) {
 	}
 	sent := map[string]string{
 		team.says(team.dev.ID, "%s 하나", team.at("seum")).ID: "seum",
-		team.says(thread.ID, "둘").ID:                         "eden ruda",
-		team.says(talk.ID, "셋").ID:                           "dajim",
-		team.says(team.ops.ID, "넷").ID:                       "ruda",
+		team.says(thread.ID, "둘").ID:                        "eden ruda",
+		team.says(talk.ID, "셋").ID:                          "dajim",
+		team.says(team.ops.ID, "넷").ID:                      "ruda",
 	}
 	opened, err := team.person.StartThread(team.dev.ID, "새 스레드")
 	if err != nil {

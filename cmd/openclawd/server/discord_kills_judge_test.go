@@ -28,13 +28,14 @@ type talkJudge struct {
 	runs     map[string]*repeated      // by root
 	roots    map[string]string         // by run
 	requests map[string]*talkRequest   // by id
+	trails   map[string][]string       // events of work, by stream, for whoever reads why a test has failed
 	counts   map[string]int            // of what has happened
 	broken   []string                  // rules, how
 }
 
 func newTalkJudge() *talkJudge {
 	return &talkJudge{posts: map[string]*posting{}, sent: map[string]string{}, threads: map[string]string{}, decided: map[string]map[string]int{},
-		handled: map[string]bool{}, runs: map[string]*repeated{}, roots: map[string]string{}, requests: map[string]*talkRequest{}, counts: map[string]int{}}
+		handled: map[string]bool{}, runs: map[string]*repeated{}, roots: map[string]string{}, requests: map[string]*talkRequest{}, trails: map[string][]string{}, counts: map[string]int{}}
 }
 
 // posting is a delivery as the log tells of it.
@@ -84,6 +85,11 @@ func (j *talkJudge) breaks(format string, args ...any) {
 	j.broken = append(j.broken, fmt.Sprintf(format, args...))
 }
 
+// trail is what has happened to a delivery.
+func (j *talkJudge) trail(effect string) string {
+	return strings.Join(j.trails[coordination.WorkStream(effect)], "\n")
+}
+
 // read takes up events, in the order of the log.
 func (j *talkJudge) read(events []eventstore.Event) error {
 	for i := range events {
@@ -96,6 +102,9 @@ func (j *talkJudge) read(events []eventstore.Event) error {
 }
 
 func (j *talkJudge) take(e *eventstore.Event) error {
+	if strings.HasPrefix(e.Stream, "work/") {
+		j.trails[e.Stream] = append(j.trails[e.Stream], fmt.Sprintf("%d at %d: %s %.500s", e.Seq, e.TS, e.Type, e.Data))
+	}
 	switch e.Type {
 	case coordination.TypeWorkScheduled:
 		return takeAs(e, j.scheduled)
@@ -159,6 +168,10 @@ func (j *talkJudge) attempted(typ string, d *coordination.WorkAttempt) {
 	p := j.posts[d.EffectID]
 	switch {
 	case p == nil:
+		return
+	case typ == coordination.TypeWorkCancelled && (p.end == postFailed || p.end == postUnknown): // it was answered all the same
+		j.counts["ended: "+p.what.Purpose+" "+p.end+", and not needed any more"]++
+		p.end = postCancelled
 		return
 	case p.end != "":
 		j.breaks("%s is over: %s, and then %s", d.EffectID, p.end, typ)
@@ -275,6 +288,16 @@ func (r *repeated) ended(j *talkJudge, typ string, d *coordination.RunOver) {
 	r.ends[d.RunID] = typ
 }
 
+// unanswered is how many runs are not over.
+func (j *talkJudge) unanswered() (n int) {
+	for _, r := range j.runs {
+		if r.ends[r.queued[len(r.queued)-1]] == "" {
+			n++
+		}
+	}
+	return n
+}
+
 // takeRequest takes up what becomes of a request.
 func (j *talkJudge) takeRequest(e *eventstore.Event) error {
 	var d struct {
@@ -341,6 +364,7 @@ type discordRecord struct {
 	threads  []discordtest.Channel
 	requests []discordtest.Request
 	users    map[string]string // ids of bots by account
+	unknown  int               // messages that stand there, of which nobody knows
 }
 
 // holds holds what was read against Discord. Nothing may be under way.
@@ -376,11 +400,11 @@ func (j *talkJudge) holds(d *discordRecord) {
 		case p == nil:
 			j.breaks("message %s of %s is of no delivery: %.60q", m.ID, m.Author.Username, m.Content)
 		case i < len(p.sent) && p.sent[i] != m.ID:
-			j.breaks("message %d of %s stands there as %s, and as %s", i, p.effect, p.sent[i], m.ID)
+			j.breaks("message %d of %s stands there as %s, and as %s:\n%s", i, p.effect, p.sent[i], m.ID, j.trail(p.effect))
 		case i >= len(p.sent) && !p.mayStand():
-			j.breaks("message %d of %s, %s, stands there although it is %s", i, p.effect, m.ID, p.end)
+			j.breaks("message %d of %s, %s, stands there although it is %s:\n%s", i, p.effect, m.ID, p.end, j.trail(p.effect))
 		case i >= len(p.sent) && p.end != "":
-			j.counts["stands there all the same"]++
+			d.unknown++
 		}
 	}
 	for id, effect := range j.sent {
@@ -448,8 +472,8 @@ func (j *talkJudge) cannotBeKnown(d *discordRecord, p *posting) {
 		}
 	}
 	if !mayBe || vain == 0 || p.looks == 0 {
-		j.breaks("%s might have been known: it may have been done: %t; %d requests of those who looked were in vain, %d of them by the log", p.effect, mayBe,
-			vain, p.looks)
+		j.breaks("%s might have been known: it may have been done: %t; %d requests of those who looked were in vain, %d of them by the log:\n%s", p.effect, mayBe,
+			vain, p.looks, j.trail(p.effect))
 	}
 }
 

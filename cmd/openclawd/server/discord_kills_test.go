@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -177,12 +178,12 @@ func (k *speakKills) speaksUntilKilled(t *testing.T, aim speakAim, r *rand.Rand,
 	}
 	late := time.AfterFunc(1500*time.Millisecond, s.kill)
 	defer late.Stop()
-	dice := rand.New(rand.NewPCG(r.Uint64(), 7))
+	dice, most := rand.New(rand.NewPCG(r.Uint64(), 7)), max(mostUnanswered-k.judge.unanswered(), 1)
 	for said := 0; ; said++ {
 		pause := time.NewTimer(time.Duration(dice.Int64N(int64(60 * time.Millisecond))))
 		select {
 		case <-pause.C:
-			if said < 12 {
+			if said < most {
 				k.speak(t, dice, 1)
 			}
 			if dice.IntN(12) == 0 {
@@ -232,6 +233,9 @@ func (k *speakKills) begins(t *testing.T, s *goingServer, heard <-chan struct{})
 	}
 }
 
+// mostUnanswered is how many runs wait, or are broken off, before people say less.
+const mostUnanswered = 12
+
 // speak has the person write to agents.
 func (k *speakKills) speak(t *testing.T, r *rand.Rand, n int) {
 	t.Helper()
@@ -278,14 +282,14 @@ func (k *speakKills) wrong(f discordtest.Fault) { k.faults = append(k.faults, k.
 
 // goesWrong has Discord fail, now and then, in all its ways.
 func (k *speakKills) goesWrong(r *rand.Rand) {
-	const deeds, looks = 1, 2
+	const deeds, looks, hidden, connects = 1, 2, 4, 8
 	for _, f := range []struct {
 		oneIn, of int
 		effect    discordtest.Effect
 	}{
 		{20, deeds, discordtest.LoseAnswer()}, {20, deeds, discordtest.Deny(502)}, {25, deeds | looks, discordtest.Unavailable(503)},
-		{30, deeds | looks, discordtest.Cut()}, {40, deeds | looks, discordtest.TooManyRequests(150*time.Millisecond, false)}, {6, looks, discordtest.Forbidden()},
-		{12, deeds | looks, discordtest.Slow(time.Duration(r.Int64N(int64(120 * time.Millisecond))))},
+		{30, deeds | looks, discordtest.Cut()}, {40, deeds | looks, discordtest.TooManyRequests(150*time.Millisecond, false)}, {8, hidden, discordtest.Forbidden()},
+		{3, connects, discordtest.Slow(time.Duration(r.Int64N(int64(200 * time.Millisecond))))}, {12, deeds | looks, discordtest.Slow(time.Duration(r.Int64N(int64(120 * time.Millisecond))))},
 	} {
 		dice := rand.New(rand.NewPCG(r.Uint64(), 8)) // of the server, under its lock
 		k.wrong(discordtest.Fault{Times: -1, Effect: f.effect, Match: discordtest.Match{Test: func(q discordtest.Request) bool {
@@ -293,12 +297,25 @@ func (k *speakKills) goesWrong(r *rand.Rand) {
 			switch q.Route {
 			case postingMessages, openingThreads:
 				kind = deeds
-			case listingMessages, listingThreads:
-				kind = looks
+			case listingThreads:
+				kind = looks | hidden
+			case listingMessages:
+				if kind = looks; finds(q.Path) {
+					kind |= hidden
+				}
+			case "GET /applications/@me":
+				kind = connects
 			}
 			return f.of&kind != 0 && dice.IntN(f.oneIn) == 0
 		}}})
 	}
+}
+
+// finds says whether messages are listed from a moment on, as by who looks for one of its own, and not from a message on, as by who has been away.
+func finds(path string) bool {
+	_, after, _ := strings.Cut(path, "after=")
+	id, err := strconv.ParseUint(after, 10, 64)
+	return err == nil && id%(1<<22) == 0
 }
 
 // settles waits until nothing is under way in Discord, and takes the faults away.
@@ -400,13 +417,12 @@ func (k *speakKills) finishes(t *testing.T) {
 		o.StateDir, o.DB, o.Now, o.DiscordAPI = k.dir, filepath.Join(k.dir, database.Name), k.clock.Now, k.discord.URL()
 	})
 	k.connected()
-	k.quiet()
-	for due, waiting := k.waiting(t); waiting; due, waiting = k.waiting(t) {
+	for due, waiting := k.rests(t); waiting; due, waiting = k.rests(t) {
 		k.advance(max(due.Sub(k.clock.Now()), 0) + time.Millisecond)
-		k.quiet()
 	}
-	k.reads(t, k.Program.log)
-	k.judge.holds(k.record())
+	record := k.record()
+	k.judge.holds(record)
+	k.judge.counts["stands there, of which nobody knows"] = record.unknown
 	var agents []string
 	for _, a := range k.crew {
 		agents = append(agents, a.id)
@@ -423,23 +439,47 @@ func (k *speakKills) finishes(t *testing.T) {
 	k.checksTables(t)
 }
 
-// waiting says whether something waits for its time, and when the first is due.
-func (k *speakKills) waiting(t *testing.T) (due time.Time, is bool) {
+// rests waits until everything that was written is decided about, and nothing is left to do now; it says when the first of what waits is due.
+func (k *speakKills) rests(t *testing.T) (due time.Time, waiting bool) {
 	t.Helper()
-	err := k.Program.log.View(t.Context(), func(tx *sql.Tx) error {
-		items, err := work.List(t.Context(), tx, work.Query{State: work.Waiting})
-		for i := range items {
-			if at := time.UnixMilli(items[i].DueAt); i == 0 || at.Before(due) {
-				due = at
+	var left []string
+	defer func() {
+		if t.Failed() {
+			t.Logf("left are %q", left)
+		}
+	}()
+	k.await("rest", func() bool {
+		k.reads(t, k.Program.log)
+		left = nil
+		err := k.Program.log.View(t.Context(), func(tx *sql.Tx) error {
+			items, err := work.List(t.Context(), tx, work.Query{})
+			due, waiting = time.Time{}, false
+			for i := range items {
+				at := time.UnixMilli(items[i].DueAt)
+				switch {
+				case items[i].State == work.Leased, items[i].State == work.Waiting && !at.After(k.clock.Now()):
+					left = append(left, items[i].EffectID)
+				case items[i].State == work.Waiting && (!waiting || at.Before(due)):
+					due, waiting = at, true
+				}
+			}
+			return err
+		})
+		head, gone := k.Program.log.Head(t.Context())
+		if err := errors.Join(err, gone); err != nil {
+			t.Fatal(err)
+		}
+		if len(left) > 0 {
+			return false
+		}
+		for _, m := range k.messages() {
+			if k.judge.decided[m.ID] == nil {
+				left = append(left, "message "+m.ID+" of "+m.Author.Username)
 			}
 		}
-		is = len(items) > 0
-		return err
+		return len(left) == 0 && head.Seq == k.seq // else somebody has posted while this was looked at
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return due, is
+	return due, waiting
 }
 
 // showsWhatNobodyKnows sees whether people are shown all of which nobody knows whether it stands in Discord.

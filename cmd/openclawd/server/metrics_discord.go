@@ -36,7 +36,7 @@ func (f *facts) discordReasons() []monitor.Reason {
 	}
 	return []monitor.Reason{{Code: "discord_undelivered",
 		What: output.Count(int64(n), "post") + " to Discord given up, or it is not known whether it stands there",
-		Mend: "openclawd work --dead says why; look in Discord: openclawd work resend has it posted, openclawd work cancel leaves it as it is"}}
+		Mend: "openclawd work --dead says why; openclawd work resend looks whether it stands there and posts it else, openclawd work cancel leaves it at that"}}
 }
 
 // addDiscord adds how the bots stand, and what of Discord waits. Accounts are a label: there are as many as are configured. The oldest delivery that

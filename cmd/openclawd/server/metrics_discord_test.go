@@ -53,8 +53,7 @@ func TestMetricsOfDiscord(t *testing.T) {
 func TestWhatIsNotPostedIsTold(t *testing.T) {
 	t.Parallel()
 	team := startDiscordTeam(t, discordSetting{})
-	team.discord.Inject(discordtest.Fault{Match: discordtest.Match{Route: "POST /channels/{channel}/messages"}, Times: -1, Status: http.StatusForbidden,
-		Body: `{"message": "Missing Permissions", "code": 50013}`})
+	team.discord.Inject(discordtest.Fault{Match: discordtest.Match{Route: "POST /channels/{channel}/messages"}, Times: -1, Effect: discordtest.Forbidden()})
 	team.says(team.dev.ID, "%s 봐줘", team.at("eden"))
 	team.quiet()
 	team.measures(`discord_undelivered 1`, `work_dead{pool="discord"} 1`, `discord_deliveries_total{outcome="failed",purpose="reply"} 1`)

@@ -91,6 +91,9 @@ type Program struct {
 	search    *search.Index // nil where its file cannot be used
 	importing importState
 	backups   *backup.Schedule
+
+	discordFigures *discordFigures
+
 	address   string // at which the API answers
 	startedAt time.Time
 
@@ -103,7 +106,7 @@ type Program struct {
 func New(opts Options) *Program {
 	logs := &keptLog{most: keptLogBytes}
 	opts.Logger = keepLog(opts.Logger, logs)
-	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, caughtUp: make(chan struct{})}
+	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, discordFigures: newDiscordFigures(), caughtUp: make(chan struct{})}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
 	return p
 }

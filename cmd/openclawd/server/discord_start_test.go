@@ -1,0 +1,43 @@
+package server
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/discord/discordtest"
+)
+
+// The first bot that is connected tells of messages; what they are to agents whose bots are still connecting is as if these were connected. They
+// answer, for that takes no connection, and are not asked again when they read what they have missed.
+func TestABotThatIsSlowToConnectIsMentionedMeanwhile(t *testing.T) {
+	t.Parallel()
+	team := newDiscordTeam(t, discordSetting{})
+	slow := make(chan struct{})
+	for _, agent := range []string{"ruda", "eden"} {
+		team.discord.Inject(discordtest.Fault{Match: discordtest.Match{Route: "GET /applications/@me", Bot: team.bots[agent].ID}, Times: 1, Effect: discordtest.Hold(slow)})
+	}
+	team.reloading = startReloading(t, map[string]string{settings.FileName: team.text}, withGateway,
+		func(o *Options) { o.Now, o.DiscordAPI = team.clock.Now, team.discord.URL() })
+	team.connected("ruda", "eden")
+	team.says(team.dev.ID, "%s 봐줘", team.at("eden"))
+	team.quiet()
+	team.says(team.dev.ID, "안녕")
+	team.quiet()
+	want := []string{"병욱: " + team.at("eden") + " 봐줘", "이든: eden has heard", "병욱: 안녕", "루다: ruda has heard"}
+	if diff := cmp.Diff(want, team.texts(team.dev.ID)); diff != "" {
+		t.Errorf("while ruda and eden connect (-want +got):\n%s", diff)
+	}
+	if all := team.discord.Connected(); slices.Contains(all, team.bots["eden"].ID) || slices.Contains(all, team.bots["ruda"].ID) {
+		t.Fatalf("connected are %v, want neither ruda nor eden", all)
+	}
+	close(slow)
+	team.connected()
+	team.says(team.dev.ID, "%s 이제?", team.at("eden"))
+	team.quiet()
+	if got, want := team.runs(), "ruda 1, eden 2"; got != want {
+		t.Errorf("runs: %s, want %s", got, want)
+	}
+}
