@@ -56,6 +56,7 @@ const (
 	SinkThread        Reason = "sink_thread"
 	SinkPost          Reason = "sink_post"
 	DiscordNotice     Reason = "discord_notice"
+	Continuation      Reason = "continuation" // of what was decided about with the message before
 	EmptyText         Reason = "empty"
 	ForeignBot        Reason = "foreign_bot" // of observers too, where the policy says so
 	AuthorNotAllowed  Reason = "author_not_allowed"

@@ -24,7 +24,7 @@
 // events; they are what Decide is given for the next message. Whoever appends says when a message was sent, so that the same messages have the same
 // outcome whenever they are read.
 //
-// Each message is decided about on its own. A long text that an agent posts as several messages is several messages here.
+// Each message is decided about on its own. A long text that an agent posts as several messages is decided about as a whole, with the first one.
 package route
 
 import "time"
@@ -48,6 +48,7 @@ type Message struct {
 	System bool // openclawd has posted it by itself, in an agent's name: a reminder, an escalation
 
 	Request bool // one agent asks another one by it, and was let: how often two may do that is bounded there
+	Rest    bool // openclawd has posted one text as several messages, and it is not the first one, whose Text is all of it
 	Silent  bool // it answers nobody: an answer is waited for to it itself, or it goes on with what an agent has said in the message before
 }
 

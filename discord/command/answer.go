@@ -3,6 +3,8 @@ package command
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 	"unicode"
@@ -27,7 +29,7 @@ type outcome struct {
 // perform does work and answers with what comes of it. If that takes long, it is said first that it was heard.
 func (d *Desk) perform(ctx context.Context, i discord.Interaction, work func(context.Context) outcome) {
 	done := make(chan outcome, 1)
-	go func() { done <- work(ctx) }()
+	go func() { done <- d.tried(ctx, i, work) }()
 	timer := time.NewTimer(d.o.Patience)
 	defer timer.Stop()
 	onMessage := i.MessageID != ""
@@ -45,6 +47,17 @@ func (d *Desk) perform(ctx context.Context, i discord.Interaction, work func(con
 	default:
 		d.log(i, d.o.Bots.Amend(ctx, i, discord.InteractionAnswer{Text: d.text(out), Update: out.update}))
 	}
+}
+
+// tried does work. A panic is a failure of the work, and not the end of the program.
+func (d *Desk) tried(ctx context.Context, i discord.Interaction, work func(context.Context) outcome) (out outcome) {
+	defer func() {
+		if why := recover(); why != nil {
+			d.o.Logger.Error("what was asked for in Discord has panicked", "interaction", i.ID, "panic", why, "stack", string(debug.Stack()))
+			out = d.failed(i, fmt.Errorf("panic: %v", why), "")
+		}
+	}()
+	return work(ctx)
 }
 
 func (d *Desk) text(out outcome) string {

@@ -146,6 +146,16 @@ func TestFailuresAreLoggedAndNotTold(t *testing.T) {
 	}
 }
 
+func TestDefectsDoNotEndTheProgram(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, setup{sessions: &sessions{mad: true}})
+	got := h.slash(h.bora, h.channel.ID, h.ruda, "status")
+	h.wantPrivate("status", got, "did not work")
+	if strings.Contains(got.Original.Content, "geheim") || !strings.Contains(h.log.String(), "panic") {
+		t.Errorf("it is answered %q, and the log is\n%s\nwant the panic in the log alone", got.Original.Content, h.log)
+	}
+}
+
 func TestLongWorkIsAnsweredLater(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})

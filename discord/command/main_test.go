@@ -75,6 +75,7 @@ type sessions struct {
 	did  []string
 	fail error
 	hold chan struct{}
+	mad  bool // it panics
 }
 
 func (s *sessions) Reset(ctx context.Context, key coordination.SessionKey, how, by string) error {
@@ -94,6 +95,9 @@ func (s *sessions) Reset(ctx context.Context, key coordination.SessionKey, how, 
 func (s *sessions) Status(_ context.Context, key coordination.SessionKey) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.mad {
+		panic("geheim")
+	}
 	return "all is well with " + key.String() + strings.Repeat(" 가", 2000), s.fail
 }
 

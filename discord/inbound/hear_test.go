@@ -681,6 +681,59 @@ func (l *lab) lease(d *delivery.Delivery, effect string) {
 
 }
 
+// tells posts a text as several messages, of which Discord tells while it is under way; their ids.
+func (l *lab) tells(agent, place string, messages ...string) (ids []string) {
+	l.t.Helper()
+	d := delivery.Delivery{Purpose: delivery.Reply, AgentID: agent, AccountID: "acc-" + agent, GuildID: guild, ChannelID: place}
+	if place == thread {
+		d.ChannelID, d.ThreadID = channel, thread
+	}
+	for _, text := range messages {
+		d.Messages = append(d.Messages, mentions(text))
+	}
+	effect := fmt.Sprint("reply/", l.ids.Add(1))
+	l.lease(&d, effect)
+	for _, text := range messages {
+		ids = append(ids, l.says(agent, place, text))
+	}
+	l.append(coordination.WorkStream(effect), coordination.TypeWorkCompleted, agent, coordination.WorkAttempt{Context: observing(), EffectID: effect})
+	return ids
+}
+
+// A text that an agent posts as several messages is one text to the others: who handles it runs once, and is asked all of it.
+func TestATextOfSeveralMessagesIsHandledOnce(t *testing.T) {
+	t.Parallel()
+	l := setup(t, setting{})
+	l.collaborates("c1", "ruda", "eden", 1)
+	ids := l.tells("eden", thread, "첫째 부분", "둘째 부분", "셋째 부분은 @seum 것")
+	l.want(ids[0], "seum=mentioned observer:other_mentioned")
+	if q := l.asked(ids[0], "seum"); q == nil || q.Message != "[이든 in #[협업] 루다 → 이든] 첫째 부분\n둘째 부분\n셋째 부분은 @세움 것" {
+		t.Errorf("seum is asked %+v, want all three parts", q)
+	}
+	for _, id := range ids[1:] {
+		l.want(id, "dropped:continuation")
+	}
+	// The same where the log knows of the messages before they are heard.
+	effect := "reply/known"
+	d := delivery.Delivery{Purpose: delivery.Reply, AgentID: "eden", AccountID: "acc-eden", GuildID: guild, ChannelID: channel, ThreadID: thread,
+		Messages: []string{"다시 첫째", "다시 둘째"}}
+	l.after(10*time.Second).lease(&d, effect)
+	var heard []discord.Inbound
+	for i, text := range d.Messages {
+		in := l.message("eden", thread, text)
+		l.append(coordination.WorkStream(effect), coordination.TypeDiscordSent, "eden", coordination.DiscordOutbound{Context: observing(), EffectID: effect,
+			ChannelID: channel, ThreadID: thread, MessageID: in.Message.ID, AccountID: "acc-eden", Purpose: delivery.Reply, Index: i})
+		heard = append(heard, in)
+	}
+	l.append(coordination.WorkStream(effect), coordination.TypeWorkCompleted, "eden", coordination.WorkAttempt{Context: observing(), EffectID: effect})
+	first, second := l.hears(heard[0]), l.hears(heard[1])
+	l.want(first, "ruda=participant seum=participant observer:not_participant")
+	if q := l.asked(first, "ruda"); q == nil || !strings.HasSuffix(q.Message, "다시 첫째\n다시 둘째") {
+		t.Errorf("ruda is asked %+v, want both parts", q)
+	}
+	l.want(second, "dropped:continuation")
+}
+
 // Many requests of one agent to another one are all taken up, whether the log knows of their posts yet or not.
 func TestRequestsAreNotHeldForTheirPair(t *testing.T) {
 	t.Parallel()

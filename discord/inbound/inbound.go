@@ -8,8 +8,8 @@
 //   - that whatever was decided is in the log with its reason, also that nobody answers;
 //   - that a decision is on disk together with the runs that follow from it, or not at all.
 //
-// Each message is decided about on its own: a text that was posted in three pieces is three messages. What is edited or deleted later changes
-// nothing that was decided.
+// Each message is decided about on its own; a text that an agent has posted as three messages with the first one, as a whole. What is edited or deleted
+// later changes nothing that was decided.
 package inbound
 
 import (

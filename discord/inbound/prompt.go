@@ -31,7 +31,7 @@ func (h *hearing) text() string {
 	} else {
 		fmt.Fprintf(&b, "[%s in #%s] ", oneLine(h.author()), oneLine(h.placeName()))
 	}
-	b.WriteString(h.o.Bots.Resolve(m.Content))
+	b.WriteString(h.o.Bots.Resolve(h.words()))
 	for i, a := range m.Attachments {
 		if i == maxAttachments {
 			fmt.Fprintf(&b, "\n[%d more attachments]", len(m.Attachments)-i)
@@ -40,6 +40,14 @@ func (h *hearing) text() string {
 		b.WriteString("\n" + attachment(&a))
 	}
 	return b.String()
+}
+
+// words are what the message says, and where it is the first of several that a text was posted as, all of that.
+func (h *hearing) words() string {
+	if len(h.said) < 2 {
+		return h.in.Message.Content
+	}
+	return strings.Join(h.said, "\n")
 }
 
 func attachment(a *discord.Attachment) string {

@@ -72,6 +72,8 @@ func rows() []row {
 			return l.says("eden", thread, "했어요")
 		}, "ruda=participant observer:not_participant", "ruda", route.NotParticipant},
 		{"a thread that nobody knows", setting{}, said("bora", thread, "어때?"), "observer:mention_only", "", route.MentionOnly},
+		{"the rest of a text", setting{}, func(l *lab) string { return l.tells("eden", channel, "@ruda 첫째", "둘째")[1] }, "dropped:continuation", "",
+			route.Continuation},
 		{"a reminder", setting{}, func(l *lab) string {
 			l.collaborates("c1", "ruda", "eden", 1)
 			return l.says("ruda", thread, "⚠️ @bora 이든이 15분째 무응답입니다. 확인 필요.")
@@ -192,7 +194,7 @@ func TestAllReasonsHaveARow(t *testing.T) {
 		route.SystemText, route.Suspended, route.PairLimited, route.HopLimit, route.AgentNotAllowed,
 		route.NoAuthor, route.ChannelsDisabled, route.GuildNotAllowed, route.ChannelNotAllowed, route.DirectDisabled, route.DirectNotAllowed,
 		route.DirectNotPaired, route.SinkThread, route.SinkPost, route.DiscordNotice, route.EmptyText, route.ForeignBot, route.AuthorNotAllowed,
-		route.OwnMessage, route.NoBot, route.InternalError,
+		route.OwnMessage, route.NoBot, route.InternalError, route.Continuation,
 	} {
 		want[reason] = true
 	}

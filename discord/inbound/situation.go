@@ -54,7 +54,9 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 		s.Sinks.Authors = append(s.Sinks.Authors, s.Message.Author.ID)
 	}
 	s.Message.System, s.Message.Request, s.Message.Silent = post.system, post.request, post.asks || post.index > 0
+	s.Message.Rest = post.index > 0
 	h.said = post.said
+	s.Message.Text = h.words()
 	if author == "" || post.system || post.report {
 		return s, nil
 	}
