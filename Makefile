@@ -53,6 +53,7 @@ test: ## Run vet and all tests, with the race detector where there is a C compil
 .PHONY: bench
 bench: build ## Measure speed and memory, each against its own baseline
 	./bin/openclawd bench
+	CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkDiscord' -benchtime 1x -timeout 30m ./cmd/openclawd/server
 
 .PHONY: crash
 crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)

@@ -84,6 +84,8 @@ func dropSentence(reason routes.Reason) string {
 		return "A bot or webhook has written it that only reports."
 	case routes.DiscordNotice:
 		return "Discord says it by itself, of somebody who joins, a pin or a thread."
+	case routes.Continuation:
+		return "It goes on with a text that an agent has posted as several messages, which was decided about with the first one."
 	case routes.NoBot:
 		return "No bot that speaks for an agent sees it."
 	case routes.EmptyText:

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -96,7 +97,6 @@ type crowd struct {
 	program           *Program
 	stop              func() error
 	deciding, storing *stopwatch
-	before            float64 // MB that are alive in the heap before the program begins
 }
 
 func newCrowd(b *testing.B) *crowd {
@@ -138,7 +138,6 @@ func newCrowd(b *testing.B) *crowd {
 // begin runs the program until its bots are connected.
 func (c *crowd) begin() {
 	c.b.Helper()
-	c.before = alive()
 	ready := make(chan net.Addr, 1)
 	c.program = New(Options{
 		StateDir: c.dir, DB: filepath.Join(c.dir, database.Name), API: "127.0.0.1:0", Gateway: settings.NoGateway, Rules: coordination.RulesV2,
@@ -193,13 +192,40 @@ func (c *crowd) until(what string, so func() bool) {
 	}
 }
 
-// alive is how many MB are alive in the heap.
-func alive() float64 {
+// heapRate is how many bytes are allocated from one that is noted to the next.
+const heapRate = 16 << 10
+
+// alive is about how many MB are alive in the heap, without what the Discord of the test keeps: all that was ever written, and told to whom.
+func alive() (mb float64) {
 	runtime.GC()
 	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc) / 1e6
+	records := make([]runtime.MemProfileRecord, 1_000)
+	n, ok := runtime.MemProfile(records, false)
+	for ; !ok; n, ok = runtime.MemProfile(records, false) {
+		records = make([]runtime.MemProfileRecord, 2*n)
+	}
+	for i := range records[:n] {
+		r := &records[i]
+		if r.InUseObjects() == 0 || isDiscords(r.Stack()) {
+			continue
+		}
+		mean := float64(r.InUseBytes()) / float64(r.InUseObjects())
+		mb += float64(r.InUseBytes()) / (1 - math.Exp(-mean/heapRate)) / 1e6 // of so many one was noted
+	}
+	return mb
+}
+
+// isDiscords says whether the Discord of the test has allocated something.
+func isDiscords(stack []uintptr) bool {
+	for frames := runtime.CallersFrames(stack); ; {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, "/discordtest.") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // write has people write n messages, of which every fifth mentions an agent, with three bots losing their connections on the way.
@@ -269,6 +295,7 @@ func (c *crowd) count(query string) (n int) {
 // connections. Each message is decided about once. Times are of the decision alone (decision) and from when the first bot told of the message until
 // it was on disk (message), with synchronous=FULL and all projections inline. heap is what the program has alive, before and after.
 func BenchmarkDiscord(b *testing.B) {
+	runtime.MemProfileRate = heapRate
 	for _, n := range []int{1_000, 5_000} {
 		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
 			for range b.N {
@@ -277,7 +304,7 @@ func BenchmarkDiscord(b *testing.B) {
 				c.discord.InjectDispatch(discordtest.DispatchFault{Times: -1, Effect: discordtest.Duplicate, Match: discordtest.DispatchMatch{
 					Type: "MESSAGE_CREATE", Test: func(discordtest.Dispatch) bool { return random.IntN(10) == 0 }}})
 				c.begin()
-				first := alive() - c.before
+				first := alive()
 				began := time.Now()
 				c.write(n)
 				c.until("decisions", func() bool { return c.storing.n() >= n })
@@ -289,9 +316,8 @@ func BenchmarkDiscord(b *testing.B) {
 					b.Errorf("%d messages were written, %d are in the log, %d decisions were taken; %d were to be handled, %d runs were asked for", written, decided,
 						c.storing.n(), handled, ran)
 				}
-				whole := alive()
+				last := alive()
 				c.end()
-				last := whole - alive()
 				for name, value := range map[string]float64{
 					"decisions/message": float64(c.storing.n()) / float64(written), "messages/s": float64(n) / took.Seconds(),
 					"decision-p50-ms": c.deciding.quantile(0.5), "decision-p99-ms": c.deciding.quantile(0.99),

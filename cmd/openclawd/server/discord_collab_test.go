@@ -348,9 +348,9 @@ func TestC5E1_ABotThatIsShutOut(t *testing.T) {
 	}
 
 	team.bots["eden"].Refuse(403)
-	team.await("eden to be gone", func() bool {
+	team.await("eden to be given up", func() bool {
 		bot, _ := team.agents.discord.bots.Registry().Bot("eden")
-		return !bot.Connected
+		return !bot.Connected && !bot.Coming
 	})
 	team.says(team.dev.ID, "%s 이든한테 다시 물어봐줘", team.at("ruda"))
 	team.quiet()

@@ -171,19 +171,23 @@ func (team *discordTeam) advance(d time.Duration) {
 	}
 }
 
-// await waits until something is so. It looks whenever the log has moved, and every so often.
+// await waits until something is so. It looks whenever the log has moved, and every so often; it gives up when the log has not moved for long, or
+// something is not so for very long.
 func (team *discordTeam) await(what string, so func() bool) {
 	team.t.Helper()
-	ctx, cancel := context.WithTimeout(team.t.Context(), a2atest.Patience)
+	const endless = 5 * a2atest.Patience
+	ctx, cancel := context.WithTimeout(team.t.Context(), endless)
 	defer cancel()
 	head, err := team.Program.log.Head(ctx)
-	for err == nil && !so() {
+	for last := time.Now(); err == nil && !so(); {
 		moved, stop := context.WithTimeout(ctx, 20*time.Millisecond)
 		if seq, gone := team.Program.log.Wait(moved, head.Seq); gone == nil {
-			head.Seq = seq
+			head.Seq, last = seq, time.Now()
 		}
 		stop()
-		err = ctx.Err()
+		if err = ctx.Err(); err == nil && time.Since(last) > a2atest.Patience {
+			err = context.DeadlineExceeded
+		}
 	}
 	if err != nil {
 		team.t.Fatalf("waited for %s: %v\n%s", what, err, team.story())

@@ -198,7 +198,8 @@ func TestMissedMessagesAreHandledOnce(t *testing.T) {
 	t.Parallel()
 	team, thread := collaborating(t, discordSetting{answer: asksEden()})
 	runs := team.runs()
-	lost := team.discord.InjectDispatch(discordtest.DispatchFault{Match: discordtest.DispatchMatch{Type: "MESSAGE_CREATE"}, Times: -1, Effect: discordtest.Drop})
+	lost := team.discord.InjectDispatch(discordtest.DispatchFault{Match: discordtest.DispatchMatch{Type: "MESSAGE_CREATE"}, Times: -1,
+		Effect: discordtest.Drop})
 	first := team.says(team.dev.ID, "%s 하나", team.at("seum"))
 	second := team.says(thread.ID, "둘")
 	third := team.says(team.ops.ID, "%s 셋", team.at("dajim"))

@@ -105,7 +105,8 @@ func (s *storm) step() {
 		s.must(err)
 	case n < 84:
 		effect := []discordtest.DispatchEffect{discordtest.Duplicate, discordtest.Postpone}[s.random.IntN(2)]
-		s.discord.InjectDispatch(discordtest.DispatchFault{Match: discordtest.DispatchMatch{Type: "MESSAGE_CREATE", Bot: s.bot().ID}, Times: 1 + s.random.IntN(3), Effect: effect})
+		s.discord.InjectDispatch(discordtest.DispatchFault{Match: discordtest.DispatchMatch{Type: "MESSAGE_CREATE", Bot: s.bot().ID},
+			Times: 1 + s.random.IntN(3), Effect: effect})
 	case n < 87:
 		s.bot().Drop()
 	case n < 89:

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -31,6 +32,7 @@ const (
 	pastPlaces  = 20    // channels, and as many threads
 	pastRecent  = 1_000 // messages of the last minutes, which each past has
 	pastMany    = 100_000
+	pastGap     = 8 * 24 * time.Hour // between the others and these: longer than anything is kept in mind
 	pastSamples = 300
 	pastPerson  = "200000000000002001"
 )
@@ -82,7 +84,7 @@ func newPast(b *testing.B, messages int) *past {
 	p.options = inbound.Options{Log: db, Runs: runs, Bots: p.bots, Config: inForce, Now: time.Now, Logger: logger, Heard: func(h inbound.Heard) { p.heard = h }}
 	p.forget()
 	p.fill(messages - pastRecent)
-	p.now += 3 * 24 * time.Hour.Milliseconds()
+	p.now += pastGap.Milliseconds()
 	p.fill(pastRecent)
 	return p
 }
@@ -140,10 +142,13 @@ func (p *past) asks(n int) {
 	requested.SessionKey, requested.RunID, requested.ParentChannelID = "agent:"+asked.FromAgent+":main", "run-"+id, pastChannel(n)
 	sent.ThreadID, sent.ThreadName, sent.ParentChannelID, sent.GuildID, sent.MessageIDs = pastThread(n), "[협업]", pastChannel(n), pastGuild, []string{fmt.Sprint(p.said)}
 	sent.FromAccountID, sent.TargetBotID, sent.SentAt, sent.Tracked, sent.Message = fmt.Sprint("a", from), pastBot(to), p.now, true, requested.Message
-	sent.ReuseKey = asked.FromAgent + ":" + asked.ToAgent + ":" + pastChannel(n) + ":review"
+	sent.ReuseKey = asked.FromAgent + ":" + asked.ToAgent + ":review " + id
 	answered.ThreadID, answered.MessageID, answered.RespondedAt = sent.ThreadID, fmt.Sprint(p.said, "1"), p.now+500
 	stream := coordination.CollabStream(id)
 	p.happens(stream, coordination.TypeA2ACollaborateRequested, asked.FromAgent, p.now, requested)
+	p.happens(coordination.WorkStream("collab/"+id), coordination.TypeThreadCreated, asked.FromAgent, p.now, coordination.Thread{Context: in, ThreadID: sent.ThreadID,
+		ChannelID: sent.ParentChannelID, GuildID: pastGuild, Name: sent.ThreadName, Kind: "collab", EffectID: "collab/" + id, CollabID: id, ReuseKey: sent.ReuseKey,
+		FromAgent: asked.FromAgent, ToAgent: asked.ToAgent})
 	p.happens(stream, coordination.TypeA2ACollaborateSent, asked.FromAgent, p.now, sent)
 	p.happens(stream, coordination.TypeA2ACollaborateResponded, asked.ToAgent, p.now, answered)
 }
@@ -218,9 +223,9 @@ func BenchmarkDiscordHistory(b *testing.B) {
 		{"recorded", func(p *past) time.Duration { p.hears(false, "그냥 하는 말 #7"); return p.heard.Whole }},    // with what ten agents keep of it
 		{"participants", func(p *past) time.Duration { // of a thread
 			return p.reads(func(tx eventstore.Tx) error {
-				attendance, err := routing.Attendance(tx, pastThread(p.said))
+				attendance, err := routing.Attendance(tx, pastThread(1))
 				if err == nil && len(attendance) == 0 {
-					p.b.Fatal("nobody takes part in a thread, want who was mentioned")
+					err = errors.New("nobody takes part in a thread, want who was mentioned")
 				}
 				return err
 			})
@@ -229,7 +234,7 @@ func BenchmarkDiscordHistory(b *testing.B) {
 			return p.reads(func(tx eventstore.Tx) error {
 				state, err := response.Between(tx, "agent1", "agent2", p.now)
 				if err == nil && len(state.Threads) == 0 {
-					p.b.Fatal("no thread is kept, want one")
+					err = errors.New("no thread is kept, want one")
 				}
 				return err
 			})

@@ -336,6 +336,7 @@ func (j *talkJudge) takeRequest(e *eventstore.Event) error {
 		}
 	case coordination.TypeA2ACollaborateResponded:
 		q.responded++
+		j.counts[map[bool]string{false: "answered", true: "answered late"}[d.Late]]++
 	case coordination.TypeCollabReminded:
 		q.reminded[d.Attempt]++
 		j.counts[fmt.Sprintf("reminded, step %d, %s", d.Attempt, cmp.Or(d.ErrorCode, "posted"))]++

@@ -93,6 +93,7 @@ type speakKills struct {
 	seq     int64 // up to which the log was judged
 	ahead   time.Duration
 	faults  []*discordtest.Injected
+	repeats *discordtest.InjectedDispatch
 	matters []matter
 	met     map[string]int // how many kills have met what they were aimed at
 }
@@ -121,7 +122,7 @@ func TestCrashWhileBotsSpeak(t *testing.T) {
 		aim := drawSpeakAim(r)
 		met := k.speaksUntilKilled(t, aim, r, round == 0)
 		k.judges(t)
-		if round < speakRounds || round%20 == 0 {
+		if round%20 == 1 {
 			k.checksTables(t)
 		}
 		t.Logf("round %d, killed %s: %t; %d events, %d messages", round+1, aim, met, k.seq, len(k.record().messages))
@@ -171,6 +172,9 @@ func (k *speakKills) speaksUntilKilled(t *testing.T, aim speakAim, r *rand.Rand,
 	}
 	if aim.request != "" {
 		k.aimsAt(aim, func() { strike(s) })
+	}
+	if !first {
+		k.isOut(r)
 	}
 	k.goesWrong(r)
 	if aim.request == "" && aim.event == "" {
@@ -291,7 +295,7 @@ func (k *speakKills) goesWrong(r *rand.Rand) {
 		{30, deeds | looks, discordtest.Cut()}, {40, deeds | looks, discordtest.TooManyRequests(150*time.Millisecond, false)}, {8, hidden, discordtest.Forbidden()},
 		{3, connects, discordtest.Slow(time.Duration(r.Int64N(int64(200 * time.Millisecond))))}, {12, deeds | looks, discordtest.Slow(time.Duration(r.Int64N(int64(120 * time.Millisecond))))},
 	} {
-		dice := rand.New(rand.NewPCG(r.Uint64(), 8)) // of the server, under its lock
+		dice := rand.New(rand.NewPCG(r.Uint64(), 8)) // of Discord, under its lock
 		k.wrong(discordtest.Fault{Times: -1, Effect: f.effect, Match: discordtest.Match{Test: func(q discordtest.Request) bool {
 			kind := 0
 			switch q.Route {
@@ -309,6 +313,10 @@ func (k *speakKills) goesWrong(r *rand.Rand) {
 			return f.of&kind != 0 && dice.IntN(f.oneIn) == 0
 		}}})
 	}
+	dice := rand.New(rand.NewPCG(r.Uint64(), 9)) // likewise
+	k.repeats = k.discord.InjectDispatch(discordtest.DispatchFault{Times: -1, Effect: discordtest.Duplicate, Match: discordtest.DispatchMatch{
+		Type: "MESSAGE_CREATE", Test: func(discordtest.Dispatch) bool { return dice.IntN(10) == 0 },
+	}})
 }
 
 // finds says whether messages are listed from a moment on, as by who looks for one of its own, and not from a message on, as by who has been away.
@@ -318,6 +326,19 @@ func finds(path string) bool {
 	return err == nil && id%(1<<22) == 0
 }
 
+// isOut has Discord do nothing for a while, now and then, from the moment when the server begins.
+func (k *speakKills) isOut(r *rand.Rand) {
+	if r.IntN(5) > 0 {
+		return
+	}
+	over := time.Now().Add(time.Duration(r.Int64N(int64(1200 * time.Millisecond))))
+	k.wrong(discordtest.Fault{Times: -1, Effect: discordtest.Unavailable(http.StatusServiceUnavailable), Match: discordtest.Match{
+		Test: func(q discordtest.Request) bool {
+			return slices.Contains([]string{postingMessages, openingThreads, listingMessages, listingThreads}, q.Route) && time.Now().Before(over)
+		},
+	}})
+}
+
 // settles waits until nothing is under way in Discord, and takes the faults away.
 func (k *speakKills) settles(t *testing.T) {
 	t.Helper()
@@ -325,6 +346,7 @@ func (k *speakKills) settles(t *testing.T) {
 		f.Remove()
 	}
 	k.faults = nil
+	k.repeats.Remove()
 	err := k.discord.Until(t.Context(), func() bool {
 		return !slices.ContainsFunc(k.discord.Requests(), func(r discordtest.Request) bool { return !r.Over })
 	})
@@ -418,7 +440,7 @@ func (k *speakKills) finishes(t *testing.T) {
 	})
 	k.connected()
 	for due, waiting := k.rests(t); waiting; due, waiting = k.rests(t) {
-		k.advance(max(due.Sub(k.clock.Now()), 0) + time.Millisecond)
+		k.advance(max(due.Sub(k.clock.Now()), 0) + 300*time.Millisecond) // with what is due soon after
 	}
 	record := k.record()
 	k.judge.holds(record)

@@ -1,12 +1,15 @@
 package server
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
@@ -40,4 +43,25 @@ func TestABotThatIsSlowToConnectIsMentionedMeanwhile(t *testing.T) {
 	if got, want := team.runs(), "ruda 1, eden 2"; got != want {
 		t.Errorf("runs: %s, want %s", got, want)
 	}
+}
+
+// Who speaks for whom may change without any bot being connected anew: the log says so all the same.
+func TestM3_BindingsThatChangeAreInTheLog(t *testing.T) {
+	t.Parallel()
+	team := startDiscordTeam(t, discordSetting{})
+	binding := func(agent, account string) string {
+		return fmt.Sprintf(`{ agentId: %q, match: { channel: "discord", accountId: %q } }`, agent, account)
+	}
+	told := func(agent, account string) func() bool {
+		return func() bool {
+			all := said[coordination.IdentityBot](team, coordination.TypeIdentityBotRegistered)
+			return slices.ContainsFunc(all, func(b coordination.IdentityBot) bool { return b.AgentID == agent && b.AccountID == account })
+		}
+	}
+	team.await("the log to say who speaks for whom", func() bool {
+		return told("ruda", "ruda")() && told("eden", "eden")() && told("seum", "seum")() && told("dajim", "dajim")() && len(team.agents.discord.statuses) == 0
+	})
+	team.write(t, settings.FileName, strings.NewReplacer(binding("eden", "eden"), binding("seum", "eden"), binding("seum", "seum"), binding("eden", "seum")).Replace(team.text))
+	team.await("the log to say that it speaks for seum", told("seum", "eden"))
+	team.await("and seum's for eden", told("eden", "seum"))
 }
