@@ -28,6 +28,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	session.ShouldReconnectOnError = false // or it may while it is closed
 	session.Identify.Intents = discordgo.IntentsAllWithoutPrivileged | discordgo.IntentMessageContent
 	session.AddHandler(func(s *discordgo.Session, m *discordgo.MessageCreate) {
 		if m.Author.ID != s.State.User.ID {

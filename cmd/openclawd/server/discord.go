@@ -179,6 +179,7 @@ func (p *Program) followBots(ctx context.Context) {
 func (p *Program) configureBots() {
 	d := p.agents.discord
 	d.bots.Configure(p.newConfiguration().InForce())
+	d.noteStatus(discord.Status{}) // who speaks for whom may be another, though no bot stands otherwise
 	registry := d.bots.Registry()
 	if table := registry.Table(); len(registry.Bots()) == 0 || slices.Equal(table, d.table) {
 		return
