@@ -99,6 +99,10 @@ func (d *Desk) command(ctx context.Context, c *config.Config, i discord.Interact
 	key := discord.SessionOf(c, agent, i.Where())
 	switch i.Name {
 	case commandNew, commandReset:
+		if why := mayReset(c, &i, key); why != "" {
+			d.refuse(ctx, i, why)
+			return
+		}
 		d.perform(ctx, i, func(ctx context.Context) outcome {
 			if err := d.o.Sessions.Reset(ctx, key, i.Name, personOf(&i)); err != nil {
 				return d.failed(i, err, "")

@@ -57,6 +57,24 @@ func TestConversationsThatAreBoundElsewhereAreReset(t *testing.T) {
 	}
 }
 
+// The main session is that of all who write to the agent directly: a stranger does not end what others have said there.
+func TestStrangersDoNotResetTheMainSession(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, setup{settings: `,"dmPolicy":"open","allowFrom":["*"],"collaboration":{"escalation":{"mentionUserId":"$bora"}}`})
+	for person, may := range map[*discordtest.Human]bool{h.dan: false, h.bora: true} {
+		talk, err := person.Conversation(h.ruda.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := len(h.sessions.done())
+		answer := map[bool]string{false: "not yours alone", true: "begins anew"}[may]
+		h.wantPrivate(person.Username+"'s reset", h.slash(person, talk.ID, h.ruda, "reset"), answer)
+		if did := len(h.sessions.done()) - before; (did == 1) != may {
+			t.Errorf("%s's reset had %d sessions begin anew, want it to: %v", person.Username, did, may)
+		}
+	}
+}
+
 func TestStatusFitsAMessage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, setup{})

@@ -6,16 +6,18 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/discord"
 )
 
 // Why something is not done, for people.
 const (
-	notHere   = "Nobody is listened to in this place: channels.discord of openclawd's configuration does not list it, or is closed."
-	notYou    = "You may not speak with this agent. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or in users of this server."
-	notYours  = "You may not decide this. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or in users of this server."
-	notPeople = "Only people may ask for this."
+	notHere        = "Nobody is listened to in this place: channels.discord of openclawd's configuration does not list it, or is closed."
+	notYou         = "You may not speak with this agent. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or in users of this server."
+	notYours       = "You may not decide this. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or in users of this server."
+	notYourSession = "This session is not yours alone. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or to set session.dmScope."
+	notPeople      = "Only people may ask for this."
 )
 
 // anybody is what a list names that is for all.
@@ -48,6 +50,15 @@ func maySpeak(c *config.Config, i *discord.Interaction) string {
 		return notYou
 	}
 	return ""
+}
+
+// mayReset says why somebody may not have a session begin anew; "" if they may. The main session of an agent is that of everybody who writes to it
+// directly, and of clients of the gateway: it is for those who may decide.
+func mayReset(c *config.Config, i *discord.Interaction, key coordination.SessionKey) string {
+	if key.Kind != coordination.KeyMain || mayDecide(c, i) == "" {
+		return ""
+	}
+	return notYourSession
 }
 
 // mayDecide says why somebody may not decide what waits; "" if they may. Those may whom the guild's settings name, or channels.discord.allowFrom, and
