@@ -195,7 +195,8 @@ func (c *crowd) until(what string, so func() bool) {
 // heapRate is how many bytes are allocated from one that is noted to the next.
 const heapRate = 16 << 10
 
-// alive is about how many MB are alive in the heap, without what the Discord of the test keeps: all that was ever written, and told to whom.
+// alive is about how many MB are alive in the heap, without what the Discord of the test and the stopwatches keep: all that was ever written, told to
+// whom, and timed.
 func alive() (mb float64) {
 	runtime.GC()
 	runtime.GC()
@@ -206,7 +207,7 @@ func alive() (mb float64) {
 	}
 	for i := range records[:n] {
 		r := &records[i]
-		if r.InUseObjects() == 0 || isDiscords(r.Stack()) {
+		if r.InUseObjects() == 0 || isTests(r.Stack()) {
 			continue
 		}
 		mean := float64(r.InUseBytes()) / float64(r.InUseObjects())
@@ -215,12 +216,14 @@ func alive() (mb float64) {
 	return mb
 }
 
-// isDiscords says whether the Discord of the test has allocated something.
-func isDiscords(stack []uintptr) bool {
+// isTests says whether the test has allocated something.
+func isTests(stack []uintptr) bool {
 	for frames := runtime.CallersFrames(stack); ; {
 		f, more := frames.Next()
-		if strings.Contains(f.Function, "/discordtest.") {
-			return true
+		for _, part := range []string{"/discordtest.", ".(*crowd).write", ".(*stopwatch)."} {
+			if strings.Contains(f.Function, part) {
+				return true
+			}
 		}
 		if !more {
 			return false
@@ -252,6 +255,16 @@ func (c *crowd) write(n int) {
 		}
 		c.until("decisions", func() bool { return c.storing.n() >= i-crowdAhead })
 	}
+}
+
+// again is how many bots are connected that have lost a connection.
+func (c *crowd) again() (n int) {
+	for _, s := range c.program.agents.discord.bots.Status() {
+		if s.State == discord.StateReady && s.Connections > 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // written is how many messages stand in the channels.
@@ -309,6 +322,7 @@ func BenchmarkDiscord(b *testing.B) {
 				c.write(n)
 				c.until("decisions", func() bool { return c.storing.n() >= n })
 				took := time.Since(began)
+				c.until("three bots to have connected again", func() bool { return c.again() == 3 })
 				c.settled()
 				written, decided := c.written(), c.count("SELECT count(*) FROM discord_messages")
 				handled, ran := c.count("SELECT count(*) FROM discord_verdicts WHERE mode = 'handler'"), c.count("SELECT count(*) FROM runs")
