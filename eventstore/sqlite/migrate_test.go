@@ -94,6 +94,25 @@ func TestSystemSQLiteReadsEveryView(t *testing.T) {
 		sent := map[string]any{"jobId": kind, "fromAgent": "ruda", "toAgent": "main", "message": "안녕", "payloadType": payload}
 		mustAppend(t, db, to("conversation/c1", eventstore.NewEvent{Type: "a2a.send", AgentID: "ruda", Data: object(sent)}.WithTS(epoch+1_000)))
 	}
+	const message, seen, thread = "1100000000000000001", "1100000000000000002", "1100000000000000003"
+	for _, e := range []struct {
+		stream, typ string
+		data        map[string]any
+	}{
+		{"discord/" + message, "discord.inbound.handled", map[string]any{"messageId": message, "channelId": thread, "authorId": "7", "decision": "handler",
+			"reason": "mentioned", "text": "안녕"}},
+		{"discord/" + seen, "discord.inbound.observed", map[string]any{"messageId": seen, "channelId": thread, "authorId": "7", "decision": "observer",
+			"reason": "other_mentioned", "summary": "안녕"}},
+		{"collab/q1", "a2a.collaborate.requested", map[string]any{"collabId": "q1", "key": "k", "content": "h", "base": epoch, "fromAgent": "eden", "toAgent": "ruda",
+			"mode": "new_thread", "message": "안녕"}},
+		{"work/e1", "thread.created", map[string]any{"threadId": thread, "channelId": "5", "effectId": "e1", "collabId": "q1", "kind": "collab", "reuseKey": "eden:ruda"}},
+		{"work/e1", "discord.sent", map[string]any{"effectId": "e1", "channelId": "5", "threadId": thread, "messageId": "1100000000000000004", "purpose": "request"}},
+		{"collab/q1", "a2a.collaborate.sent", map[string]any{"collabId": "q1", "fromAgent": "eden", "toAgent": "ruda", "threadId": thread, "reuseKey": "eden:ruda",
+			"messageIds": []string{"1100000000000000004"}, "sentAt": epoch, "tracked": true}},
+		{"thread/" + thread, "thread.participant.registered", map[string]any{"threadId": thread, "agentId": "eden", "reason": "collaborate"}},
+	} {
+		mustAppend(t, db, to(e.stream, eventstore.NewEvent{Type: e.typ, AgentID: "eden", Data: object(e.data)}.WithTS(epoch+1_000)))
+	}
 	closeLog(t, db)
 	views := column(t, path, "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
 	if len(views) == 0 {
