@@ -50,8 +50,8 @@ const (
 	deepMend    = "look in Discord whether it is there"
 )
 
-// FindMessage looks whether the bot has posted a message: among the thousand that came after it was asked for. That it is not found says that it is not
-// there. Where that cannot be known, because the bot may not look or there are more, it is an error: an *Error, or that of Other.
+// FindMessage looks whether the bot has posted a message: among the thousand that came after it was asked for. What seems to have come a little before,
+// for clocks differ, is it only if nothing else is. That it is not found says that it is not there. Where that cannot be known, because the bot may not look or there are more, it is an error: an *Error, or that of Other.
 func (b *Bots) FindMessage(ctx context.Context, l Lookup) (p Posted, found bool, err error) {
 	const deed = "look for a message"
 	own, _ := b.Registry().Account(l.AccountID)
@@ -74,12 +74,18 @@ func (b *Bots) FindMessage(ctx context.Context, l Lookup) (p Posted, found bool,
 			case err != nil:
 				return p, false, err
 			case !other:
-				return Posted{ID: m.ID, ChannelID: l.ChannelID, At: madeAt(snowflake(m.ID))}, true, nil
+				p, found = Posted{ID: m.ID, ChannelID: l.ChannelID, At: madeAt(snowflake(m.ID))}, true
+			}
+			if found && p.At >= l.Since {
+				return p, true, nil
 			}
 		}
 		if len(page) < missedPage {
-			return p, false, nil
+			return p, found, nil
 		}
+	}
+	if found {
+		return p, true, nil
 	}
 	return p, false, local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepMend)
 }

@@ -47,6 +47,23 @@ func TestMessagesAreFoundByWhatTheySay(t *testing.T) {
 	}
 }
 
+// Clocks differ: what seems to have come a little before it was asked for may be it, but only if nothing else is.
+func TestMessagesThatCameBeforeAreTheLastChoice(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start()
+	before, nearer := m.send(m.draft("n-1", "yes")), m.send(m.draft("n-2", "yes"))
+	asked := nearer.At + 1
+	m.until("a while", func() bool { return time.Now().UnixMilli() > asked || wait(m, time.Millisecond) })
+	if got, is, err := m.FindMessage(m.ctx, m.look("yes", asked)); !is || err != nil || got.ID != nearer.ID {
+		t.Errorf("%+v %t (%v) is found, want the nearest one, %s, not %s", got, is, err, nearer.ID, before.ID)
+	}
+	after := m.send(m.draft("n-3", "yes"))
+	m.send(m.draft("n-4", "yes"))
+	if got, is, err := m.FindMessage(m.ctx, m.look("yes", asked)); !is || err != nil || got.ID != after.ID {
+		t.Errorf("%+v %t (%v) is found, want the first one since, %s", got, is, err, after.ID)
+	}
+}
+
 func TestMessagesAreLookedForBehindOthers(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()

@@ -171,7 +171,7 @@ func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func()
 	place := a.delivery.Place(a.progress.ThreadID)
 	draft := a.draft(place, s.Index)
 	p, found, err := a.o.Bots.FindMessage(ctx, discord.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content,
-		Since: s.Since, Other: a.other(ctx, isPosted)})
+		Since: s.Since, Other: a.other(ctx, a.isNotOwn)})
 	return func() (bool, error) {
 		if !found {
 			a.progress.NotFound()
@@ -181,9 +181,14 @@ func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func()
 	}, err
 }
 
-func isPosted(tx eventstore.Tx, messageID string) (bool, error) {
+// isNotOwn says whether a message is known to be none of the delivery's that nobody knows of yet: the log tells of its post, or it was heard before
+// anybody began with the delivery.
+func (a *attempt) isNotOwn(tx eventstore.Tx, messageID string) (bool, error) {
 	_, known, err := routing.PostOf(tx, messageID)
-	return known, err
+	if known || err != nil {
+		return known, err
+	}
+	return routing.HeardBefore(tx, messageID, a.begun)
 }
 
 // other says of what was found whether the log tells of it: then it is something else that looks the same, for of what is looked for it does not.

@@ -70,6 +70,7 @@ type attempt struct {
 	known    bool // what was scheduled can be read
 	delivery delivery.Delivery
 	progress delivery.Progress
+	begun    int64 // seq of the event that the first attempt begins: what was heard before it is none of the delivery's
 
 	// failure is of the last step, and not in the log yet: what follows from it is stored with it.
 	failure *coordination.DiscordOutbound
@@ -94,6 +95,9 @@ func (a *attempt) fold(e *eventstore.Event) error {
 		}
 		a.known = true
 		return nil
+	}
+	if e.Type == coordination.TypeWorkLeased && a.begun == 0 {
+		a.begun = e.Seq
 	}
 	_, err := a.progress.Apply(e.Type, data, e.TS)
 	return err

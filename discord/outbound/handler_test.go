@@ -2,6 +2,7 @@ package outbound_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -267,6 +268,29 @@ func TestTheSameTextOfAnotherDelivery(t *testing.T) {
 	if n := len(o.Threads(o.general.ID)); n != 2 {
 		t.Errorf("%d threads, want two", n)
 	}
+}
+
+// A message of which the log says that nobody knows whether it stands there, and that was heard, is not taken for that of a later delivery.
+func TestTheSameTextThatNobodyKnowsOf(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	o.fault(posting, 1, discordtest.LoseAnswer())
+	o.fault(reading, 1, discordtest.Forbidden())
+	o.work()
+	o.ask("one", o.draft("yes"))
+	equal(t, "nobody knows", []string{"scheduled", "leased", "send_failed post 0 lost", "send_failed look 0 forbidden", "delivery_unknown post 0 delivery_unknown", "dead"},
+		o.over("one"))
+	heard, err := json.Marshal(coordination.DiscordInbound{Context: coordination.Context{EventRole: coordination.RoleObservability}, MessageID: o.Messages(o.general.ID)[0].ID,
+		ChannelID: o.general.ID, GuildID: o.guild.ID, AuthorID: o.ruda.ID, AuthorAgent: "ruda", Decision: "dropped", Reason: "own_message", Agents: []string{"ruda"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.append(eventstore.StreamAppend{Stream: coordination.DiscordStream(o.Messages(o.general.ID)[0].ID),
+		Events: []eventstore.NewEvent{{Type: coordination.TypeDiscordInboundDropped, Data: heard}}})
+	o.fault(posting, 1, discordtest.Cut())
+	o.ask("two", o.draft("yes"))
+	equal(t, "posted", []string{"scheduled", "leased", "send_failed post 0 lost", "sent post 0", "completed"}, o.over("two"))
+	equal(t, "texts", []string{"yes", "yes"}, o.texts(o.general.ID))
 }
 
 // Where the bot may not look, whether something was done is not known.

@@ -25,6 +25,7 @@ const (
  ORDER BY o.at DESC, o.seq DESC LIMIT ?`
 	selectWords    = "SELECT e.seq, e.type, e.ver, e.data FROM json_each(?) j JOIN events e ON e.seq = j.value"
 	selectOpened   = "SELECT 1 FROM discord_places p WHERE p.place_id = ? AND p.opened <> 0"
+	selectHeard    = "SELECT 1 FROM discord_messages m WHERE m.message_id = ? AND +m.id < ?"
 	selectReport   = "SELECT 1 FROM discord_places p WHERE p.place_id = ? AND p.kind = 'report'"
 	selectReportOf = `SELECT p.place_id FROM discord_places p WHERE p.report_of <> '' AND p.report_of = ? AND p.channel_id = ?
  ORDER BY p.opened DESC LIMIT 1`
@@ -195,6 +196,18 @@ func PostOf(tx eventstore.Tx, messageID string) (p Post, found bool, err error) 
 		return Post{}, false, fmt.Errorf("load a post: %w", err)
 	}
 	return p, found, nil
+}
+
+// HeardBefore says whether it was decided about a message before an event of the log.
+func HeardBefore(tx eventstore.Tx, messageID string, seq int64) (heard bool, err error) {
+	err = tx.Query(selectHeard, []any{nameOf(messageID), seq}, func(eventstore.Row) error {
+		heard = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("look when a message was heard: %w", err)
+	}
+	return heard, nil
 }
 
 // IsOpened says whether the log tells that a thread was opened, or taken over, for a delivery.

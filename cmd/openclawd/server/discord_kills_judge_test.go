@@ -28,6 +28,7 @@ type talkJudge struct {
 	runs     map[string]*repeated      // by root
 	roots    map[string]string         // by run
 	requests map[string]*talkRequest   // by id
+	refused  int                       // requests that were not taken on
 	trails   map[string][]string       // events of work, by stream, for whoever reads why a test has failed
 	counts   map[string]int            // of what has happened
 	broken   []string                  // rules, how
@@ -312,6 +313,7 @@ func (j *talkJudge) takeRequest(e *eventstore.Event) error {
 		q = &talkRequest{reminded: map[int]int{}}
 		if e.Type == coordination.TypeA2ACollaborateFailed {
 			j.counts["refused: "+d.ErrorCode]++
+			j.refused++
 			return nil
 		}
 		j.requests[d.CollabID] = q
@@ -370,12 +372,14 @@ type discordRecord struct {
 
 // holds holds what was read against Discord. Nothing may be under way.
 func (j *talkJudge) holds(d *discordRecord) {
-	asked := map[string]*posting{}
-	index := map[string]int{}
+	type place struct {
+		*posting
+		index int
+	}
+	asked := map[string][]place{} // by nonce: a request that has failed, and is made again, has the same one
 	for _, p := range j.posts {
 		for i := range p.what.Messages {
-			nonce := p.nonce(i)
-			asked[nonce], index[nonce] = p, i
+			asked[p.nonce(i)] = append(asked[p.nonce(i)], place{p, i})
 		}
 	}
 	standing, nonces, matters := map[string]bool{}, map[string]string{}, map[string]string{}
@@ -396,15 +400,26 @@ func (j *talkJudge) holds(d *discordRecord) {
 			}
 			matters[found[1]] = m.ID
 		}
-		p, i := asked[nonce], index[nonce]
+		if effect := j.sent[m.ID]; effect != "" {
+			if !slices.ContainsFunc(asked[nonce], func(p place) bool { return p.effect == effect }) {
+				j.breaks("message %s, %.60q, was taken for that of %s, and is not:\n%s", m.ID, m.Content, effect, j.trail(effect))
+			}
+			continue
+		}
+		mayStand, over := false, true
+		for _, p := range asked[nonce] {
+			if p.index < len(p.sent) {
+				j.breaks("message %d of %s stands there as %s, and as %s:\n%s", p.index, p.effect, p.sent[p.index], m.ID, j.trail(p.effect))
+			}
+			mayStand, over = mayStand || p.mayStand(), over && p.end != ""
+		}
 		switch {
-		case p == nil:
+		case len(asked[nonce]) == 0:
 			j.breaks("message %s of %s is of no delivery: %.60q", m.ID, m.Author.Username, m.Content)
-		case i < len(p.sent) && p.sent[i] != m.ID:
-			j.breaks("message %d of %s stands there as %s, and as %s:\n%s", i, p.effect, p.sent[i], m.ID, j.trail(p.effect))
-		case i >= len(p.sent) && !p.mayStand():
-			j.breaks("message %d of %s, %s, stands there although it is %s:\n%s", i, p.effect, m.ID, p.end, j.trail(p.effect))
-		case i >= len(p.sent) && p.end != "":
+		case !mayStand:
+			p := asked[nonce][0]
+			j.breaks("message %d of %s, %s, stands there although it is %s:\n%s", p.index, p.effect, m.ID, p.end, j.trail(p.effect))
+		case over:
 			d.unknown++
 		}
 	}
@@ -527,13 +542,15 @@ func (j *talkJudge) finds(matters []matter, agents []string) {
 		}
 		j.counts["run: "+r.ends[r.queued[len(r.queued)-1]]]++
 	}
+	unasked := 0
 	for _, m := range matters {
 		for _, agent := range agents {
 			if n := j.decided[m.message][agent]; n != 1 {
 				j.breaks("%s, message %s to %s: %d decisions about %s", m.name, m.message, m.agent, n, agent)
 			}
 		}
-		switch r := j.runs[inbound.RunID(m.message, m.agent)]; {
+		r := j.runs[inbound.RunID(m.message, m.agent)]
+		switch {
 		case r == nil:
 			j.breaks("%s, message %s to %s, was handled by nobody", m.name, m.message, m.agent)
 			continue
@@ -547,9 +564,12 @@ func (j *talkJudge) finds(matters []matter, agents []string) {
 		switch {
 		case held > 1:
 			j.breaks("%s was asked %d times", m.name, held)
-		case m.asks && len(requests[m.name]) == 0:
-			j.counts["not asked"]++
+		case m.asks && len(requests[m.name]) == 0 && r.ends[r.queued[len(r.queued)-1]] == coordination.TypeRunEnded:
+			unasked++
 		}
+	}
+	if unasked > j.refused {
+		j.breaks("%d requests were never taken on, and %d were refused", unasked, j.refused)
 	}
 }
 
