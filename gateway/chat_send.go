@@ -53,7 +53,7 @@ func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 		return nil, cannotRun()
 	}
 	if len(p.Attachments) == 0 && !p.AsItIs {
-		if isStop(p.Message) {
+		if run.IsStop(p.Message) {
 			return s.stopTyped(ctx, call, c, key, &p)
 		}
 		if a, done, err := s.command(ctx, call, c, key, &p); done || err != nil {
@@ -168,15 +168,6 @@ func sentBefore(r *run.Result) (any, error) {
 		return sentAnswer{r.RunID, "ok"}, nil
 	}
 	return failedAnswer{r.RunID, "error", why}, &protocol.Error{Code: protocol.CodeUnavailable, Message: why}
-}
-
-// stopWords are what people type who want an agent to stop.
-var stopWords = []string{"/stop", "stop", "/abort", "abort", "esc", "wait", "exit", "interrupt", "halt"}
-
-// isStop reports whether a message is nothing but a stop word.
-func isStop(message string) bool {
-	word := strings.ToLower(strings.TrimRight(coordination.TrimJS(message), ".!"))
-	return slices.Contains(stopWords, word)
 }
 
 // abortAnswer answers chat.abort, and a stop word.

@@ -3,13 +3,11 @@ package worker
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -467,7 +465,7 @@ func (w *Worker) bury(ctx context.Context, item work.Item, why error, now time.T
 		}
 		w.opts.Logger.Error("a handler does not end what is given up", "effect", item.EffectID, "kind", item.Kind, "err", err)
 	}
-	text := tidy(why.Error())
+	text := queue.Tidy(why.Error())
 	return w.giveUp(ctx, item, func(_ eventstore.Tx, is work.Item) ([]eventstore.StreamAppend, error) {
 		return appendOf(&is, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: is.Attempt, Error: text}, now)
 	})
@@ -515,24 +513,6 @@ func (w *Worker) refused(err error) bool {
 
 // appendOf is an event of an item, in its stream.
 func appendOf(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
-	data.EffectID = item.EffectID
-	text, err := json.Marshal(data)
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", typ, err)
-	}
-	return []eventstore.StreamAppend{{Stream: queue.Stream(item.EffectID), Events: []eventstore.NewEvent{
-		eventstore.NewEvent{Type: typ, AgentID: item.Owner, Data: text}.WithTS(now.UnixMilli())}}}, nil
-}
-
-// Bounds of an error in an event, in bytes, before and after secrets are taken out.
-const (
-	maxErrorText = 16 << 10
-	maxError     = 1 << 10
-)
-
-// tidy makes an error's text fit for an event.
-func tidy(text string) string {
-	text = strings.ReplaceAll(text[:min(len(text), maxErrorText)], "\x00", "")
-	text = coordination.Mask(strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+	a, err := item.Append(typ, data, now)
+	return []eventstore.StreamAppend{a}, err
 }

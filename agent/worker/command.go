@@ -37,7 +37,7 @@ func (w *Worker) Resend(ctx context.Context, effectID, by string) error {
 		if item.State != work.Dead {
 			return nil, &queue.Refusal{Reason: queue.CodeNotDead, Field: "effectId", Value: effectID, Mend: "wait for it: it is " + string(item.State)}
 		}
-		return appendOf(&item, coordination.TypeWorkResent, coordination.WorkAttempt{By: tidy(by)}, now)
+		return appendOf(&item, coordination.TypeWorkResent, coordination.WorkAttempt{By: queue.Tidy(by)}, now)
 	})
 	return err
 }
@@ -58,7 +58,7 @@ func (w *Worker) Cancel(ctx context.Context, effectID, by string) error {
 		case item.State == work.Leased:
 			return nil, &queue.Refusal{Reason: queue.CodeUnderWay, Field: "effectId", Value: effectID, Mend: "wait until this attempt is over"}
 		}
-		return appendOf(&item, coordination.TypeWorkCancelled, coordination.WorkAttempt{By: tidy(by)}, now)
+		return appendOf(&item, coordination.TypeWorkCancelled, coordination.WorkAttempt{By: queue.Tidy(by)}, now)
 	})
 	return err
 }

@@ -153,7 +153,7 @@ func (t *task) outcome(item *work.Item, result json.RawMessage, failure error, n
 		}
 		return coordination.TypeWorkCompleted, data
 	}
-	data.Error = tidy(failure.Error())
+	data.Error = queue.Tidy(failure.Error())
 	var last *permanent
 	if errors.As(failure, &last) || item.Attempt >= t.most(item) {
 		return coordination.TypeWorkDead, data
@@ -182,5 +182,5 @@ func (t *task) Lost(tx eventstore.Tx, item work.Item, why string, now time.Time)
 
 // Refused implements Refuser.
 func (t *task) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
-	return t.ends(tx, &item, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: item.Attempt, Error: tidy(why.Error())}, now)
+	return t.ends(tx, &item, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: item.Attempt, Error: queue.Tidy(why.Error())}, now)
 }

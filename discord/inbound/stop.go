@@ -3,19 +3,13 @@ package inbound
 import (
 	"context"
 	"regexp"
-	"slices"
-	"strings"
 
-	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// isStop reports whether a message is nothing but a word that people say who want an agent to stop, as chat.send knows them, whoever is mentioned
-// with it.
+// isStop reports whether a message is nothing but a word that people say who want an agent to stop, whoever is mentioned with it.
 func isStop(content string) bool {
-	words := [...]string{"/stop", "stop", "/abort", "abort", "esc", "wait", "exit", "interrupt", "halt"}
-	said := mentions.ReplaceAllString(content, " ")
-	return slices.Contains(words[:], strings.ToLower(strings.TrimRight(coordination.TrimJS(said), ".!")))
+	return run.IsStop(mentions.ReplaceAllString(content, " "))
 }
 
 var mentions = regexp.MustCompile(`<@!?\d+>`)

@@ -1,0 +1,14 @@
+package run
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// IsStop reports whether a message is nothing but a word that people say who want an agent to stop.
+func IsStop(message string) bool {
+	words := [...]string{"/stop", "stop", "/abort", "abort", "esc", "wait", "exit", "interrupt", "halt"}
+	return slices.Contains(words[:], strings.ToLower(strings.TrimRight(coordination.TrimJS(message), ".!")))
+}
