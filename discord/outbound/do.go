@@ -8,6 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	queue "github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/routing"
@@ -111,7 +112,7 @@ func (a *attempt) failed(s delivery.Step, looks bool, refused *discord.Error, er
 	if errors.Is(err, discord.ErrNoBot) {
 		class = delivery.ClassNoBot
 	}
-	text := tidy(err.Error())
+	text := queue.Tidy(err.Error())
 	a.o.Logger.Warn("discord has not done a step of a delivery", "effect", a.item.EffectID, "step", s.Do, "index", s.Index, "class", class, "err", text)
 	a.progress.Failed(looks, class, refused.Failure.RetryAfter, text, refused.Mend, a.o.Now().UnixMilli())
 	f := a.outbound()

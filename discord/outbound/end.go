@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	queue "github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/work"
 )
@@ -114,7 +115,7 @@ func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamA
 	}
 	if o.State == delivery.Unknown {
 		u := a.outbound()
-		u.Step, u.Index, u.Error, u.ErrorCode, u.Escalate = delivery.StepPost, len(a.progress.MessageIDs), tidy(o.Text), o.Code, o.Escalate
+		u.Step, u.Index, u.Error, u.ErrorCode, u.Escalate = delivery.StepPost, len(a.progress.MessageIDs), queue.Tidy(o.Text), o.Code, o.Escalate
 		if a.delivery.Open != nil && !a.progress.Opened {
 			u.Step = delivery.StepOpen
 		} else {
@@ -124,7 +125,7 @@ func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamA
 	}
 	typ, data := coordination.TypeWorkCompleted, coordination.WorkAttempt{Attempt: a.item.Attempt}
 	if o.State == delivery.Failed || o.State == delivery.Unknown {
-		typ, data.Error = coordination.TypeWorkDead, tidy(o.Code+": "+o.Text+"; "+o.Mend)
+		typ, data.Error = coordination.TypeWorkDead, queue.Tidy(o.Code+": "+o.Text+"; "+o.Mend)
 	} else {
 		text, err := json.Marshal(result{o.State, o.ThreadID, o.MessageIDs})
 		data.Result, errs = text, append(errs, err)

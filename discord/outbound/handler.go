@@ -3,12 +3,12 @@ package outbound
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	queue "github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/work"
@@ -49,7 +49,7 @@ func (h *Handler) Refused(tx eventstore.Tx, item work.Item, why error, now time.
 		return nil, err
 	}
 	o := delivery.Outcome{State: delivery.Failed, ThreadID: a.progress.ThreadID, ThreadName: a.progress.ThreadName, MessageIDs: a.progress.MessageIDs,
-		SentAt: a.progress.SentAt, Code: collaborate.CodeUnavailable, Text: "it was given up: " + tidy(why.Error()), Escalate: true}
+		SentAt: a.progress.SentAt, Code: collaborate.CodeUnavailable, Text: "it was given up: " + queue.Tidy(why.Error()), Escalate: true}
 	if a.progress.Unsure() {
 		o.State, o.Code = delivery.Unknown, collaborate.CodeUnknown
 	}
@@ -105,13 +105,17 @@ func (a *attempt) fold(e *eventstore.Event) error {
 
 // workAppend is an event of an item, in its stream.
 func workAppend(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
-	e, err := workEvent(item, typ, data, now)
-	return []eventstore.StreamAppend{{Stream: coordination.WorkStream(item.EffectID), Events: []eventstore.NewEvent{e}}}, err
+	a, err := item.Append(typ, data, now)
+	return []eventstore.StreamAppend{a}, err
 }
 
+// workEvent is the event alone, which is appended together with others of the delivery.
 func workEvent(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) (eventstore.NewEvent, error) {
-	data.EffectID, data.EventRole = item.EffectID, coordination.RoleObservability
-	return newEvent(typ, item.Owner, data, now)
+	a, err := item.Append(typ, data, now)
+	if err != nil {
+		return eventstore.NewEvent{}, err
+	}
+	return a.Events[0], nil
 }
 
 func newEvent(typ, agent string, data any, now time.Time) (eventstore.NewEvent, error) {
@@ -120,17 +124,4 @@ func newEvent(typ, agent string, data any, now time.Time) (eventstore.NewEvent, 
 		return eventstore.NewEvent{}, fmt.Errorf("write %s: %w", typ, err)
 	}
 	return eventstore.NewEvent{Type: typ, AgentID: agent, Data: text}.WithTS(now.UnixMilli()), nil
-}
-
-// Bounds of an error in an event, in bytes, before and after secrets are taken out.
-const (
-	maxErrorText = 16 << 10
-	maxError     = 1 << 10
-)
-
-// tidy makes an error's text fit for an event.
-func tidy(text string) string {
-	text = strings.ReplaceAll(text[:min(len(text), maxErrorText)], "\x00", "")
-	text = coordination.Mask(strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
 }

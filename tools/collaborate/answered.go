@@ -2,7 +2,6 @@ package collaborate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -72,7 +71,7 @@ func (d *Desk) untrack(tx eventstore.Tx, r *response.Request, now time.Time) (ap
 		if !found || item.State == work.Leased {
 			continue
 		}
-		a, err := attempt(&item, coordination.TypeWorkCancelled, coordination.WorkAttempt{By: byAnswer, Reason: byAnswer}, now)
+		a, err := item.Append(coordination.TypeWorkCancelled, coordination.WorkAttempt{By: byAnswer, Reason: byAnswer}, now)
 		if err != nil {
 			return nil, err
 		}
@@ -83,15 +82,3 @@ func (d *Desk) untrack(tx eventstore.Tx, r *response.Request, now time.Time) (ap
 
 // byAnswer is why nobody is reminded any more.
 const byAnswer = "answered"
-
-// attempt is an event of work, in its stream.
-func attempt(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) (eventstore.StreamAppend, error) {
-	data.EffectID = item.EffectID
-	data.EventRole = coordination.RoleObservability
-	text, err := json.Marshal(data)
-	if err != nil {
-		return eventstore.StreamAppend{}, fmt.Errorf("write %s: %w", typ, err)
-	}
-	return eventstore.StreamAppend{Stream: coordination.WorkStream(item.EffectID), Events: []eventstore.NewEvent{
-		eventstore.NewEvent{Type: typ, AgentID: item.Owner, Data: text}.WithTS(now.UnixMilli())}}, nil
-}

@@ -87,13 +87,13 @@ func (t *tracker) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]even
 
 // over is that nothing is to be done about a request any more.
 func (t *tracker) over(item *work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
-	a, err := attempt(item, coordination.TypeWorkCompleted, coordination.WorkAttempt{}, now)
+	a, err := item.Append(coordination.TypeWorkCompleted, coordination.WorkAttempt{}, now)
 	return []eventstore.StreamAppend{a}, err
 }
 
 // waits is that something is to be done at a time, ms since 1970.
 func (t *tracker) waits(item *work.Item, dueAt int64, now time.Time) ([]eventstore.StreamAppend, error) {
-	a, err := attempt(item, coordination.TypeWorkReleased, coordination.WorkAttempt{DueAtMs: max(dueAt, now.UnixMilli()+1)}, now)
+	a, err := item.Append(coordination.TypeWorkReleased, coordination.WorkAttempt{DueAtMs: max(dueAt, now.UnixMilli()+1)}, now)
 	return []eventstore.StreamAppend{a}, err
 }
 
@@ -149,7 +149,7 @@ func (t *tracker) Do(_ context.Context, item work.Item) error {
 
 // Lost is that of worker.Handler.
 func (t *tracker) Lost(_ eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
-	a, err := attempt(&item, coordination.TypeWorkLeaseExpired, coordination.WorkAttempt{Attempt: item.Attempt, Reason: why}, now)
+	a, err := item.Append(coordination.TypeWorkLeaseExpired, coordination.WorkAttempt{Attempt: item.Attempt, Reason: why}, now)
 	return []eventstore.StreamAppend{a}, err
 }
 
