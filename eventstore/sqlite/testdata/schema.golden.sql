@@ -876,7 +876,27 @@ BEGIN
   SELECT RAISE(ABORT, 'events are append-only: only data, original and salt may be blanked, together');
 END;
 
-CREATE VIEW v_a2a_handoffs AS
+CREATE VIEW v_a2a_handoffs ( -- One row per task that was delegated and question that was asked in a form that programs read, with what came back.
+  type, -- text: `task_delegation`, `question`
+  subject, -- text: its taskId or questionId
+  from_agent, -- text:
+  to_agent, -- text:
+  state, -- text: `open`; `answered`; `failed`: its exchange did; `replaced`: by another one about the same
+  status, -- text: of a delegation: as last reported, or NULL
+  payload, -- JSON: what was handed over; NULL once redacted
+  answer, -- text: the payload that answered it, else the message; NULL: nothing has
+  answered_by, -- text: type of the event that did, or NULL
+  job_id, -- text: the flow
+  run_id, -- text: its first run
+  conversation_id, -- text: or NULL
+  work_session_id, -- text: or NULL
+  at, -- time:
+  at_ms, -- time:
+  answered_at, -- time:
+  answered_ms, -- time:
+  seq, -- integer: of its `a2a.send`
+  answered_seq -- integer: of the event that answered it
+) AS
 SELECT h.type, h.subject, h.from_agent, h.to_agent, h.state, nullif(h.status, '') AS status,
        json_extract(q.data, '$.payloadJson') AS payload,
        coalesce(json_extract(a.data, '$.payloadJson'), json_extract(a.data, '$.message')) AS answer,
@@ -891,7 +911,48 @@ SELECT h.type, h.subject, h.from_agent, h.to_agent, h.state, nullif(h.status, ''
   LEFT JOIN events q ON q.seq = h.seq
   LEFT JOIN events a ON a.seq = nullif(h.answered_seq, 0);
 
-CREATE VIEW v_a2a_jobs AS
+CREATE VIEW v_a2a_jobs ( -- One row per flow between agents: a message to another agent with all that followed (`send`), or work for a sub-agent (`spawn`). Made of what
+  -- our own agents did; imported events are not in it. What a redacted event said is NULL.
+  job_id, -- text: also the id of its first run
+  kind, -- text: `send`, `spawn`
+  phase, -- text: what it waits for: `dispatching`, `waiting`, `turn`, `announcing`, `posting`; `over`. See [events](events.md#flows)
+  outcome, -- text: once it is over: `ok`, `no_reply`, `blocked`, `failed`, `abandoned`, `cancelled`; of a spawn also `killed`, `timeout`. NULL: it
+    -- is open
+  reason, -- text: why it ended so, e.g. `timeout`, `queue_timeout`, `aborted`; of `ok` why it took fewer turns than it might have; or NULL
+  from_agent, -- text: who asked
+  to_agent, -- text: whom
+  requester_session_key, -- text: the session that asked
+  requester_run_id, -- text: the run in it; NULL: no run has
+  target_session_key, -- text: where it is answered
+  conversation_id, -- text: the exchange
+  parent_conversation_id, -- text: the one that it is beside, or NULL
+  work_session_id, -- text: where it belongs, or NULL
+  task_id, -- text: the task that it is about, or NULL
+  label, -- text: of a spawn, or NULL
+  preview, -- text: how the message begins: one line, at most 200 characters, secrets masked
+  message_intent, -- text: of a send
+  payload_type, -- text: type of its structured handoff, or NULL
+  payload_subject, -- text: taskId or questionId of its structured handoff, or NULL
+  run_id, -- text: the run that it waits for, or waited for last; NULL while there is none
+  speaker, -- text: the agent of that run; NULL while there is none
+  attempt, -- integer: at the first answer, and at posting, from 1; else 0
+  turn, -- integer: the turn under way, afterwards how many were taken
+  effective_turns, -- integer: how many it may take
+  ended_early, -- text: why it took fewer, or NULL
+  answers, -- integer: given so far
+  resumed, -- integer: restarts since it last came on
+  due_at, -- time: when it is looked after again if nothing happens before; NULL: it is over
+  due_ms, -- time: when it is looked after again if nothing happens before; NULL: it is over
+  created_at, -- time: asked for
+  created_ms, -- time: asked for
+  changed_at, -- time: last came on, or was looked after
+  changed_ms, -- time: last came on, or was looked after
+  ended_at, -- time: over, or NULL
+  ended_ms, -- time: over, or NULL
+  seq, -- integer: of the event that asked for it
+  sent_seq, -- integer: of its `a2a.send`; NULL: none yet
+  over_seq -- integer: of the event that ended it; NULL: none yet
+) AS
 SELECT CASE job_id WHEN '' THEN name ELSE job_id END AS job_id, nullif(kind, '') AS kind, phase, nullif(outcome, '') AS outcome, nullif(reason, '') AS reason,
        nullif(from_agent, '') AS from_agent, nullif(to_agent, '') AS to_agent,
        nullif(requester_key, '') AS requester_session_key, nullif(requester_run, '') AS requester_run_id, nullif(target_key, '') AS target_session_key,
@@ -907,7 +968,55 @@ SELECT CASE job_id WHEN '' THEN name ELSE job_id END AS job_id, nullif(kind, '')
        id AS seq, nullif(sent_seq, 0) AS sent_seq, nullif(over_seq, 0) AS over_seq
   FROM a2a_jobs;
 
-CREATE VIEW v_agent_tasks AS
+CREATE VIEW v_agent_tasks ( -- One row per task of an agent, open or over: what our own agents did, and what files of tasks said where another gateway keeps them, or did
+  -- before. Imported logs change nothing here; their tasks are in files.
+  task_id, -- text: the task
+  agent, -- text: whose it is
+  status, -- text: `backlog`, `pending`, `pending_approval`, `in_progress`, `blocked`, `interrupted`; `completed`, `cancelled`, `abandoned`,
+    -- `failed`. Only files have `pending` and `abandoned`
+  priority, -- text: `urgent`, `high`, `medium`, `low`
+  description, -- text: what is to be done
+  context, -- text: what one has to know for it, or NULL
+  source, -- text: `self`, `user`, `request:<agent>`, or NULL
+  simple, -- flag: it needs no steps
+  work_session_id, -- text: the work session, or NULL
+  previous_work_session_id, -- text: the one that it continues, or NULL
+  session_key, -- text: the session that has started it, or picked it, or NULL
+  created_by, -- text: who put it into the backlog, or NULL
+  created_at, -- time: begun, or put into the backlog
+  created_ms, -- time: begun, or put into the backlog
+  active_at, -- time: last changed
+  active_ms, -- time: last changed
+  ended_at, -- time: over, or NULL
+  ended_ms, -- time: over, or NULL
+  open, -- flag: it is neither over, nor known from a file alone that is gone
+  focus, -- flag: its agent is at it: of those in progress the one that it turned to last
+  steps, -- integer: how many there are. See [v_task_steps](#v_task_steps)
+  steps_done, -- integer: how many are done
+  progress_count, -- integer: lines of progress
+  progress, -- text: the last one, or NULL
+  blocked_reason, -- text: what it waits for; NULL: for nothing
+  blocked_by, -- JSON: the agents that can help, as a list; NULL: it waits for nothing
+  blocked_action, -- text: what they are to do; NULL: it waits for nothing
+  escalation, -- text: `none`, `requesting`, `escalated`, `failed`, or NULL
+  requests, -- integer: how often those who can help were asked
+  assignee, -- text: for whom, or NULL
+  depends_on, -- JSON: ids of tasks, or NULL
+  effort, -- text: as they were given, or NULL
+  start_date, -- text: as they were given, or NULL
+  due_date, -- text: as they were given, or NULL
+  milestone_id, -- text: as they were given, or NULL
+  milestone_item_id, -- text: as they were given, or NULL
+  reassigned, -- integer: how often it went back to the backlog because nobody worked at it
+  outcome, -- text: `completed`, `cancelled`, `interrupted`, `error`; NULL until then
+  outcome_text, -- text: the summary, reason or error; NULL until then
+  outcome_by, -- text: who decided it, where that was not the owner; else NULL
+  history_month, -- text: of the history that has it, e.g. `2026-02`, or NULL
+  file_gone, -- flag: it was known from a file, which is not there any more
+  version, -- integer: of its stream with the event that changed it last, what `version` of the tools goes by; 0: it is known from a file alone
+  seq, -- integer: of the event that made it known
+  last_seq -- integer: of the one that changed it last
+) AS
 SELECT CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, t.agent, t.status, t.priority, t.description,
        nullif(t.background, '') AS context, nullif(t.source, '') AS source, t.simple,
        nullif(t.work_session_id, '') AS work_session_id, nullif(t.previous_id, '') AS previous_work_session_id,
@@ -935,18 +1044,74 @@ SELECT CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, t.agent
   FROM tasks t
   JOIN task_work w ON w.id = t.id;
 
-CREATE VIEW v_category_changes AS
+CREATE VIEW v_category_changes ( -- One row per word of an operator on the category of a work session, over the API or in the file of overrides. The session need not exist.
+  work_session, -- text:
+  category, -- text: what was said; NULL: it was taken back, the vote decides again
+  updated_at, -- text: when, as the operator's side tells it
+  updated_by, -- text: who; NULL where nobody was named
+  seq -- integer: of the event that says so
+) AS
 SELECT c.name AS work_session, nullif(c.category, '') AS category, c.updated_at, nullif(c.updated_by, '') AS updated_by, c.seq
   FROM category_changes c;
 
-CREATE VIEW v_collaboration_threads AS
+CREATE VIEW v_collaboration_threads ( -- One row per thread that was opened for requests of one agent to another, as long as it can be used again: it is gone once Discord does not
+  -- know the thread any more. One that nobody has used for `threadReuseTTL` is not used again.
+  reuse_key, -- text: what it is kept under: `<from>:<to>`, and the topic, if it has one
+  from_agent, -- text: who asks there; the other direction has threads of its own
+  to_agent, -- text: whom
+  thread_id, -- text: the thread
+  thread_name, -- text: its name
+  channel_id, -- text: its channel
+  messages, -- integer: messages of requests in it
+  created_at, -- time:
+  created_ms, -- time:
+  last_used_at, -- time:
+  last_used_ms, -- time:
+  seq -- integer: of the event that opened it
+) AS
 SELECT reuse_key, substr(direction, 1, instr(direction, ':') - 1) AS from_agent, substr(direction, instr(direction, ':') + 1) AS to_agent,
        thread_id, nullif(thread_name, '') AS thread_name, nullif(channel_id, '') AS channel_id, messages,
        strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at, created_at AS created_ms,
        strftime('%Y-%m-%dT%H:%M:%fZ', last_used_at / 1000.0, 'unixepoch') AS last_used_at, last_used_at AS last_used_ms, seq
   FROM collaboration_threads;
 
-CREATE VIEW v_collaborations AS
+CREATE VIEW v_collaborations ( -- One row per request that an agent has put to another one in Discord, with what has become of it.
+  collab_id, -- text: the request
+  from_agent, -- text: who has asked, in lower case
+  to_agent, -- text: whom, in lower case; NULL where that is redacted
+  delivery, -- text: `accepted`: it is under way; `sent`, `failed`, `delivery_unknown`
+  code, -- text: why it was not delivered: a code, or NULL
+  error, -- text: the same in words, or NULL
+  status, -- text: of one that an answer is waited for: `pending`, `responded`, `escalated`, `responded_late`, `failed`; else NULL
+  reason, -- text: why nothing can be posted in its thread any more: a code, or NULL
+  mode, -- text: how its thread was chosen: `named_thread`, `shared_thread`, `reuse_thread`, `new_thread`
+  thread_id, -- text: where it stands, or is going to stand; or NULL
+  thread_name, -- text: its name, or NULL
+  channel_id, -- text: the channel of the thread, or NULL
+  guild_id, -- text: the server, or NULL
+  message, -- text: what was asked, without secrets, 500 characters of it
+  message_ids, -- JSON: ids of its messages in Discord, in order; NULL while it was not sent
+  account_id, -- text: whose bot has asked; NULL while it was not sent
+  session_key, -- text: the session that has asked, or NULL
+  run_id, -- text: the run that has asked, or NULL
+  work_session_id, -- text: where it belongs, or NULL
+  task_id, -- text: where it belongs, or NULL
+  hop, -- integer: how often what it comes from was passed on between agents, this time included, or NULL
+  accepted_at, -- time: when it was taken on
+  accepted_ms, -- time: when it was taken on
+  sent_at, -- time: when it stood in the thread, or NULL
+  sent_ms, -- time: when it stood in the thread, or NULL
+  step, -- integer: the last step that was taken because nobody has answered: 1 and 2 are reminders, the last one the escalation; 0: none
+  last_attempt_at, -- time: of that step, or of the failure; or NULL
+  last_attempt_ms, -- time: of that step, or of the failure; or NULL
+  responded_at, -- time: when it was answered, or NULL
+  responded_ms, -- time: when it was answered, or NULL
+  answer_message_id, -- text: the message that has answered it, `redacted` where that is, or NULL
+  response_ms, -- integer: how long that took, in ms, or NULL
+  version, -- integer: of its stream
+  seq, -- integer: of the event that made it known
+  last_seq -- integer: of the last one that is about it
+) AS
 SELECT CASE collab_id WHEN '' THEN name ELSE collab_id END AS collab_id, nullif(from_agent, '') AS from_agent, nullif(target_agent, '') AS to_agent,
        delivery, nullif(code, '') AS code, nullif(error, '') AS error, nullif(status, '') AS status, json_extract(request, '$.reason') AS reason, nullif(route, '') AS mode,
        nullif(thread_id, '') AS thread_id, nullif(thread_name, '') AS thread_name, nullif(channel_id, '') AS channel_id, nullif(guild_id, '') AS guild_id,
@@ -964,7 +1129,35 @@ SELECT CASE collab_id WHEN '' THEN name ELSE collab_id END AS collab_id, nullif(
        json_extract(request, '$.respondedAt') - nullif(sent_at, 0) AS response_ms, version, id AS seq, last_seq
   FROM collaborations;
 
-CREATE VIEW v_continuation AS
+CREATE VIEW v_continuation ( -- One row per agent that was kept going, or has had a run in its main session: why it is told nothing now, or what it was told last.
+  -- `openclawd continuation explain AGENT` says what is done next.
+  agent, -- text:
+  failures, -- integer: prompts in a row that have come to nothing
+  cause, -- text: of the last one: `rate_limit`, `timeout`, `unknown`, `context_overflow`, `billing`, `auth`; `context_reset` after its session was
+    -- made to start over; or NULL
+  backoff_until, -- time: prompts pause until then, which may be over; or NULL
+  backoff_until_ms, -- time: prompts pause until then, which may be over; or NULL
+  backoff_ms, -- integer: how long they pause, or NULL
+  overflows, -- integer: failures in a row whose context was too long
+  failed_task_id, -- text: of the last failure, or NULL
+  failed_run_id, -- text: of the last failure, or NULL
+  prompt_run_id, -- text: the run of the last prompt to the agent, or NULL
+  prompt_task_id, -- text: the task of that prompt, or NULL
+  prompt_reason, -- text: [why](events.md#what-keeps-agents-going) it was made, or NULL
+  prompt_at, -- time: when it was asked for, or NULL
+  prompt_ms, -- time: when it was asked for, or NULL
+  prompt_over, -- flag: its run has ended; NULL without a prompt
+  ended_run_id, -- text: the last run of the main session that has ended, whoever has asked for it; or NULL
+  ended_at, -- time: when it has, or NULL
+  ended_ms, -- time: when it has, or NULL
+  ended_ok, -- flag: it has ended well; NULL without such a run
+  ended_by_restart, -- flag: a restart has broken it off; NULL without such a run
+  summary_at, -- time: when the agent was told of a restart last, or NULL
+  summary_ms, -- time: when the agent was told of a restart last, or NULL
+  tasks, -- integer: tasks for which something was done: see [v_continuation_tasks](#v_continuation_tasks)
+  decided, -- integer: decisions about the agent, in all
+  seq -- integer: of the last event that changed any of it
+) AS
 SELECT c.agent, c.failures, nullif(c.cause, '') AS cause,
        CASE WHEN c.backoff_until <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', c.backoff_until / 1000.0, 'unixepoch') END AS backoff_until,
        nullif(c.backoff_until, 0) AS backoff_until_ms, nullif(c.state ->> '$.backoffMs', 0) AS backoff_ms,
@@ -980,7 +1173,26 @@ SELECT c.agent, c.failures, nullif(c.cause, '') AS cause,
        (SELECT count(*) FROM json_each(c.state, '$.tasks')) AS tasks, coalesce(c.state ->> '$.decided', 0) AS decided, c.last_seq AS seq
   FROM continuation c;
 
-CREATE VIEW v_continuation_tasks AS
+CREATE VIEW v_continuation_tasks ( -- One row per task for which something was done since it was begun, blocked or resumed last. A task that is over has none.
+  agent, -- text:
+  task_id, -- text:
+  prompts, -- integer: to go on with it, since it came on last
+  same, -- integer: of these in a row at the same step
+  step, -- text: the step that it was at when the last one was sent, or NULL
+  measured, -- integer: how far it was: steps done or skipped, lines of progress where it has no steps
+  defines, -- integer: prompts to define steps
+  prompt_at, -- time: of the last one, or NULL
+  prompt_ms, -- time: of the last one, or NULL
+  escalated, -- integer: which of the prompts has asked what is in the way; 0: none
+  reminders, -- integer: how often the agent was asked whether it is still blocked, since the last request for help
+  reminded_at, -- time: when it was asked last, or NULL
+  reminded_ms, -- time: when it was asked last, or NULL
+  asked_job_id, -- text: the flow of the last request for help, as long as nothing says that it has not arrived, or NULL
+  ask_failed_at, -- time: when a request has not arrived, or NULL
+  ask_failed_ms, -- time: when a request has not arrived, or NULL
+  told, -- flag: nobody is asked any more, and somebody was told
+  seq -- integer: as in [v_continuation](#v_continuation)
+) AS
 SELECT c.agent, j.key AS task_id, coalesce(j.value ->> '$.prompts', 0) AS prompts, coalesce(j.value ->> '$.same', 0) AS same,
        j.value ->> '$.stepId' AS step, coalesce(j.value ->> '$.measured', 0) AS measured, coalesce(j.value ->> '$.defines', 0) AS defines,
        strftime('%Y-%m-%dT%H:%M:%fZ', (j.value ->> '$.at') / 1000.0, 'unixepoch') AS prompt_at, j.value ->> '$.at' AS prompt_ms,
@@ -992,7 +1204,25 @@ SELECT c.agent, j.key AS task_id, coalesce(j.value ->> '$.prompts', 0) AS prompt
   FROM continuation c
   JOIN json_each(c.state, '$.tasks') j;
 
-CREATE VIEW v_conversations AS
+CREATE VIEW v_conversations ( -- One row per thread of a work session: a conversation, else a pair of agents, else events of one type within five minutes.
+  work_session, -- text:
+  conversation, -- text: conversationId; NULL for the other threads
+  thread, -- text: `conv:<conversationId>`, `pair:<agent>_<agent>` or `event:<type>:<number>`
+  from_agent, -- text: of its earliest event; `unknown` where that names none
+  to_agent, -- text: of its earliest event; `unknown` where that names none
+  outcome, -- text: `waiting`, `active`, `blocked`, `no_reply`, `done`; empty where nobody asked anything. What would be `done` is `waiting` or
+    -- `active` while a flow of ours is open
+  open, -- flag: no end yet, or a flow of ours in it is not over
+  reason, -- text: why it is blocked or without reply; else empty
+  category, -- text: by vote of its events
+  event_count, -- integer:
+  started_at, -- time: of its earliest event
+  start_ms, -- time: of its earliest event
+  last_at, -- time: of its latest event
+  last_ms, -- time: of its latest event
+  parent_conversation, -- text: or NULL
+  open_flows -- integer: flows between our own agents that are not over
+) AS
 SELECT t.work_session, t.conversation, t.thread, t.from_agent, t.to_agent,
        CASE WHEN t.outcome <> 'done' OR t.open_flows = 0 THEN t.outcome WHEN t.waiting_flows > 0 THEN 'waiting' ELSE 'active' END AS outcome,
        t.open OR t.open_flows > 0 AS open, t.reason, t.category, t.event_count,
@@ -1008,13 +1238,53 @@ SELECT t.work_session, t.conversation, t.thread, t.from_agent, t.to_agent,
                    AND f.work_session_id = w.name AND t.key LIKE 'conv:_%' AND f.phase IN ('dispatching', 'waiting')) AS waiting_flows
           FROM threads t JOIN work_sessions w ON w.id = t.session_id) t;
 
-CREATE VIEW v_delegations AS
+CREATE VIEW v_delegations ( -- One row per sub-agent: the flows of kind `spawn`, seen from the parent.
+  job_id, -- text: as in `v_a2a_jobs`; the child's session has it in its key
+  parent_agent, -- text:
+  child_agent, -- text:
+  parent_session_key, -- text: the session that has started it
+  parent_run_id, -- text: the run that has
+  child_session_key, -- text:
+  child_run_id, -- text:
+  label, -- text: its name, or NULL
+  task, -- text: how its task begins
+  state, -- text: `running`, `ok`, `failed`, `timeout`, `killed`, `blocked`, `abandoned`
+  reason, -- text: or NULL
+  conversation_id, -- text:
+  work_session_id, -- text:
+  task_id, -- text:
+  created_at, -- time:
+  created_ms, -- time:
+  ended_at, -- time: NULL: it is not over
+  ended_ms, -- time: NULL: it is not over
+  duration_ms, -- number: likewise
+  seq, -- integer: of the event that asked for it
+  over_seq -- integer: of the event that ended it, or NULL
+) AS
 SELECT job_id, from_agent AS parent_agent, to_agent AS child_agent, requester_session_key AS parent_session_key, requester_run_id AS parent_run_id,
        target_session_key AS child_session_key, run_id AS child_run_id, label, preview AS task, coalesce(outcome, 'running') AS state, reason,
        conversation_id, work_session_id, task_id, created_at, created_ms, ended_at, ended_ms, ended_ms - created_ms AS duration_ms, seq, over_seq
   FROM v_a2a_jobs WHERE kind = 'spawn';
 
-CREATE VIEW v_discord_messages AS
+CREATE VIEW v_discord_messages ( -- One row per message in Discord that was decided about: once, for all bots that saw it. The tables about Discord are made of what this system
+  -- did; imported events are not in them. Bound `message_id` or `seq` on a big log: texts are read from the events.
+  message_id, -- text:
+  channel_id, -- text: where it stands; of a thread the channel that it hangs below
+  thread_id, -- text: NULL: outside of threads; once redacted
+  guild_id, -- text: NULL: a direct message, or redacted
+  author_id, -- text: the user in Discord, or NULL
+  author_name, -- text: how the user is called, or NULL
+  author_agent, -- text: the agent that has written it, or NULL
+  text, -- text: what was said, where an agent handled it; else at most 50 characters of it. NULL: dropped, or redacted
+  mentioned, -- JSON: the agents that it mentions, in the order of the text, or NULL
+  system, -- flag: openclawd has posted it by itself, in an agent's name: a reminder, an escalation
+  handlers, -- integer: how many agents handled it
+  observers, -- integer: how many observed it
+  dropped, -- integer: for how many it was dropped
+  sent_at, -- time: when it was sent
+  sent_ms, -- time: when it was sent
+  seq -- integer: of the first event about it
+) AS
 SELECT m.message_id, nullif(m.channel_id, '') AS channel_id,
        nullif(m.thread_id, '') AS thread_id, nullif(m.guild_id, '') AS guild_id, nullif(m.author_id, '') AS author_id,
        nullif(m.author_name, '') AS author_name, nullif(m.author_agent, '') AS author_agent,
@@ -1025,27 +1295,84 @@ SELECT m.message_id, nullif(m.channel_id, '') AS channel_id,
        strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at, m.at AS sent_ms, m.id AS seq
   FROM discord_messages m LEFT JOIN events e ON e.seq = m.id;
 
-CREATE VIEW v_discord_observed AS
+CREATE VIEW v_discord_observed ( -- One row per agent and message that it has observed and not been told of: at most 50 of each place. How many of these it is told of, and how
+  -- old they may be, is configured. Bound `place_id` or `agent` on a big log.
+  agent, -- text:
+  place_id, -- text: the thread or channel
+  message_id, -- text:
+  sender, -- text:
+  summary, -- text: at most 50 characters of the message. NULL once redacted, like all that was said
+  mentioned, -- JSON: agents, or NULL
+  mentioned_users, -- JSON: ids of users, or NULL
+  urls, -- JSON: what stands out in the message, or NULL
+  pr_numbers, -- JSON: what stands out in the message, or NULL
+  code_refs, -- JSON: what stands out in the message, or NULL
+  sent_at, -- time: when the message was sent
+  sent_ms, -- time: when the message was sent
+  seq -- integer: of the event that has it
+) AS
 SELECT o.agent, o.place_id, o.message_id, coalesce(e.data ->> '$.authorName', e.data ->> '$.authorId') AS sender, e.data ->> '$.summary' AS summary,
        e.data ->> '$.mentionedAgents' AS mentioned, e.data ->> '$.mentions' AS mentioned_users, e.data ->> '$.urls' AS urls,
        e.data ->> '$.prNumbers' AS pr_numbers, e.data ->> '$.codeRefs' AS code_refs,
        strftime('%Y-%m-%dT%H:%M:%fZ', o.at / 1000.0, 'unixepoch') AS sent_at, o.at AS sent_ms, o.seq
   FROM discord_observed o LEFT JOIN events e ON e.seq = o.seq;
 
-CREATE VIEW v_discord_participants AS
+CREATE VIEW v_discord_participants ( -- One row per thread and agent that takes part in it, or has.
+  thread_id, -- text:
+  agent, -- text:
+  bot_user_id, -- text: its user in Discord, or NULL
+  reason, -- text: `collaborate`, `mentioned`, `posted`; NULL once redacted
+  since, -- time:
+  since_ms, -- time:
+  left_at, -- time: when an event said that it takes part no more, or NULL
+  left_ms, -- time: when an event said that it takes part no more, or NULL
+  last_at, -- time: when somebody last spoke in the thread
+  last_ms, -- time: when somebody last spoke in the thread
+  seq -- integer: of the event that has registered it
+) AS
 SELECT a.thread_id, a.agent, nullif(a.bot_user_id, '') AS bot_user_id, nullif(a.reason, '') AS reason,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.since / 1000.0, 'unixepoch') AS since, a.since AS since_ms,
        CASE WHEN a.left_at <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', a.left_at / 1000.0, 'unixepoch') END AS left_at, nullif(a.left_at, 0) AS left_ms,
        strftime('%Y-%m-%dT%H:%M:%fZ', nullif(p.last_at, 0) / 1000.0, 'unixepoch') AS last_at, nullif(p.last_at, 0) AS last_ms, a.seq
   FROM discord_participants a LEFT JOIN discord_places p ON p.place_id = a.thread_id;
 
-CREATE VIEW v_discord_posts AS
+CREATE VIEW v_discord_posts ( -- One row per message that openclawd has posted.
+  message_id, -- text:
+  place_id, -- text: the thread, else the channel
+  thread_id, -- text: NULL outside of threads
+  agent, -- text: in whose name, or NULL
+  account_id, -- text: whose bot
+  purpose, -- text: `reply`, `announce`, `request`, `reminder`, `escalate`, `report`, `approval`, `notice`, `send`
+  effect_id, -- text: the [work](#v_work) that it was
+  run_id, -- text: the [run](#v_runs) that has said it, or NULL
+  collab_id, -- text: the request between agents that it belongs to, or NULL
+  system, -- flag: openclawd says it by itself
+  posted_at, -- time:
+  posted_ms, -- time:
+  seq -- integer: of the event that tells of it
+) AS
 SELECT message_id, place_id, nullif(thread_id, '') AS thread_id, nullif(agent, '') AS agent, nullif(account_id, '') AS account_id,
        nullif(purpose, '') AS purpose, effect_id, nullif(run_id, '') AS run_id, nullif(collab_id, '') AS collab_id, system,
        strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS posted_at, at AS posted_ms, id AS seq
   FROM discord_posts;
 
-CREATE VIEW v_discord_threads AS
+CREATE VIEW v_discord_threads ( -- One row per thread in which something has happened that the log knows of.
+  thread_id, -- text: the thread, or the channel
+  channel_id, -- text: the channel that it hangs below; NULL where it is not known
+  guild_id, -- text: the server; NULL where it is not known
+  name, -- text: of a thread that was opened here, else NULL
+  kind, -- text: of a thread that was opened here: `collab`, `report`; else NULL
+  report_of, -- text: of a report thread: the conversation between agents that it is about; NULL: of none, or it is no more
+  participants, -- integer: agents of which no event says that they have left. Those that nobody has spoken to for too long take part no more all
+    -- the same
+  last_message_id, -- text: the newest message that was decided about, or NULL
+  last_at, -- time: when somebody last spoke there, or was registered
+  last_ms, -- time: when somebody last spoke there, or was registered
+  suspended_until, -- time: until when bots are held there, or NULL
+  suspended_until_ms, -- time: until when bots are held there, or NULL
+  suspended_for, -- text: `bot_rate`, `bot_turns`, or NULL
+  seq -- integer: of the first event about it
+) AS
 SELECT p.place_id AS thread_id, nullif(p.channel_id, '') AS channel_id, nullif(p.guild_id, '') AS guild_id, nullif(p.name, '') AS name,
        nullif(p.kind, '') AS kind, nullif(p.report_of, '') AS report_of,
        (SELECT count(*) FROM discord_participants a WHERE a.thread_id = p.place_id AND a.left_at = 0) AS participants,
@@ -1056,18 +1383,71 @@ SELECT p.place_id AS thread_id, nullif(p.channel_id, '') AS channel_id, nullif(p
   FROM discord_places p
  WHERE p.thread = 1;
 
-CREATE VIEW v_discord_verdicts AS
+CREATE VIEW v_discord_verdicts ( -- One row per message and agent: what the message was to the agent, and why. `openclawd why MESSAGE_ID` says the same in words.
+  message_id, -- text:
+  agent, -- text: empty where no agent was concerned, or it is redacted which
+  mode, -- text: `handler`, `observer`, `dropped`
+  reason, -- text: a code, see [events](events.md); NULL once redacted
+  part, -- text: `primary`, `secondary` among several that were mentioned, or NULL
+  account_id, -- text: of a handler: the bot that answers
+  run_id, -- text: of a handler: the [run](#v_runs) that was asked for; NULL: none was, it was refused
+  channel_id, -- text: where the message stands
+  thread_id, -- text: likewise; NULL outside of threads
+  sent_at, -- time: when the message was sent
+  sent_ms, -- time: when the message was sent
+  seq -- integer: of the event that says so
+) AS
 SELECT m.message_id, v.agent, v.mode, nullif(v.reason, '') AS reason,
        nullif(v.ord, '') AS part, nullif(v.account_id, '') AS account_id, nullif(v.run_id, '') AS run_id,
        nullif(m.channel_id, '') AS channel_id, nullif(m.thread_id, '') AS thread_id,
        strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at, m.at AS sent_ms, v.seq
   FROM discord_verdicts v JOIN discord_messages m ON m.id = v.message;
 
-CREATE VIEW v_event_counts AS
+CREATE VIEW v_event_counts ( -- Events by the hour. Counting here costs nothing on a log of any size.
+  hour, -- text: `2026-02-20T12:00Z`: the hour in which they happened
+  role, -- text:
+  type, -- text:
+  category, -- text:
+  internal, -- flag: our own book-keeping
+  events -- integer:
+) AS
 SELECT strftime('%Y-%m-%dT%H:00Z', h.hour * 3600, 'unixepoch') AS hour, f.role, f.type, f.category, f.internal, h.n AS events
   FROM facet_hours h JOIN facets f ON f.id = h.facet_id;
 
-CREATE VIEW v_events AS
+CREATE VIEW v_events ( -- One row per event of the log, with what the classifier says of it.
+  seq, -- integer: position in the log
+  id, -- text: UUID
+  stream, -- text: history that it continues
+  version, -- integer: its position there
+  type, -- text:
+  ver, -- integer: version of the shape of `data`
+  agent_id, -- text: empty where the line names none
+  happened_at, -- time: when it happened
+  time_ms, -- time: when it happened
+  time_source, -- text: `event`; `recorded` where the event has no usable time (under v2; under v1 such an event is of 1970)
+  recorded_at, -- time: when it was stored
+  correlation_id, -- text: see [events](events.md#the-envelope)
+  causation_id, -- text: see [events](events.md#the-envelope)
+  actor, -- text: see [events](events.md#the-envelope)
+  role, -- text:
+  role_guessed, -- flag: the event did not say its role
+  from_type, -- text: `main`, `subagent`, `unknown`
+  to_type, -- text: `main`, `subagent`, `unknown`
+  category, -- text:
+  secondary, -- JSON: lists of texts
+  sub_tags, -- JSON: lists of texts
+  confidence, -- number: of the category, 0 to 1
+  category_source, -- text: `manual`, `rule`, `heuristic`, `fallback`
+  category_version, -- text: rules that the category comes from
+  internal, -- flag: our own book-keeping
+  work_session, -- text: from `data`; NULL where missing
+  conversation, -- text: from `data`; NULL where missing
+  task, -- text: from `data`; NULL where missing
+  message, -- text: from `data`; NULL where missing
+  data, -- JSON: NULL once redacted or archived
+  original, -- JSON: of an imported line that the columns cannot reproduce; usually NULL
+  redacted -- flag:
+) AS
 SELECT e.seq,
        lower(substr(hex(e.id), 1, 8) || '-' || substr(hex(e.id), 9, 4) || '-' || substr(hex(e.id), 13, 4) || '-' ||
              substr(hex(e.id), 17, 4) || '-' || substr(hex(e.id), 21)) AS id,
@@ -1082,12 +1462,38 @@ SELECT e.seq,
   FROM events e JOIN streams s ON s.id = e.stream_id
   LEFT JOIN event_index i ON i.seq = e.seq LEFT JOIN facets f ON f.id = i.facet_id;
 
-CREATE VIEW v_participants AS
+CREATE VIEW v_participants ( -- One row per agent of a work session, at most 64 of each.
+  work_session, -- text:
+  agent, -- text:
+  name, -- text: display name as the configuration gave it then, or NULL
+  session_type, -- text: `main`, `subagent`, `unknown`
+  last_at -- time: of the work session
+) AS
 SELECT w.name AS work_session, j.value ->> '$.agent' AS agent, j.value ->> '$.name' AS name, j.value ->> '$.type' AS session_type,
        strftime('%Y-%m-%dT%H:%M:%fZ', w.last_time / 1000.0, 'unixepoch') AS last_at
   FROM work_sessions w JOIN session_profiles p ON p.id = w.id, json_each(p.participants) j;
 
-CREATE VIEW v_plans AS
+CREATE VIEW v_plans ( -- One row per plan that an agent has submitted for a task of it. Plans in files of another gateway are not there.
+  plan_id, -- text: the plan
+  agent, -- text: whose it is
+  status, -- text: `pending`, `approved`, `rejected`
+  task_id, -- text: the task that it is for, or NULL
+  work_session_id, -- text: the work session in which that went on when it was decided, or submitted; or NULL
+  session_key, -- text: the session that has submitted it, or NULL
+  title, -- text: what it is to achieve; NULL where that is redacted
+  steps, -- JSON: what is to be done, as a list of texts, or NULL
+  steps_count, -- integer: how many they are
+  tools_requested, -- JSON: names of the tools that its approval opens, or NULL
+  submitted_at, -- time:
+  submitted_ms, -- time:
+  decided_at, -- time: NULL while it is pending
+  decided_ms, -- time: NULL while it is pending
+  decided_by, -- text: the agent, or the person; `openclawd` where its task has ended; or NULL
+  reason, -- text: why it was rejected, or NULL
+  version, -- integer: of its stream with the event that changed it last
+  seq, -- integer: of the event that submitted it
+  last_seq -- integer: of the one that changed it last
+) AS
 SELECT CASE plan_id WHEN '' THEN name ELSE plan_id END AS plan_id, agent, status, nullif(task_id, '') AS task_id,
        nullif(work_session_id, '') AS work_session_id, nullif(session_key, '') AS session_key, nullif(title, '') AS title,
        nullif(steps, '[]') AS steps, steps_count, nullif(tools, '[]') AS tools_requested,
@@ -1096,21 +1502,79 @@ SELECT CASE plan_id WHEN '' THEN name ELSE plan_id END AS plan_id, agent, status
        nullif(decided_at, 0) AS decided_ms, nullif(decided_by, '') AS decided_by, nullif(reason, '') AS reason, version, id AS seq, last_seq
   FROM plans;
 
-CREATE VIEW v_projections AS
+CREATE VIEW v_projections ( -- Where the tables stand. See [operations](operations.md#projections).
+  name, -- text: `index`, `conversation`, `route`, `session`, `run`, `a2a`, `work`, `task`
+  kind, -- text: `read-model`, `decision`
+  version, -- text: of the fold and its rules, e.g. `2/v2`
+  state, -- text: `live`, `parked`, `rebuilding`
+  seq, -- integer: the tables reflect the log up to here
+  behind, -- integer: events behind the head
+  parked_seq, -- integer: the event that could not be applied; NULL unless parked
+  parked_error -- text: why; NULL unless parked
+) AS
 SELECT name, kind, version, state, seq, (SELECT coalesce(max(seq), 0) FROM events) - seq AS behind, parked_seq, parked_error
   FROM projections;
 
-CREATE VIEW v_rejected_lines AS
+CREATE VIEW v_rejected_lines ( -- One row per line of an imported log that was no event.
+  seq, -- integer: of the `import.rejected` event
+  file, -- text: name without directory
+  line, -- integer: from 1
+  reason, -- text: see [events](events.md#importrejected)
+  bytes, -- integer: length of the line
+  text, -- text: how it begins, at most 4 KiB, secrets masked
+  recorded_at -- time:
+) AS
 SELECT e.seq, e.data ->> '$.file' AS file, e.data ->> '$.line' AS line, e.data ->> '$.reason' AS reason, e.data ->> '$.bytes' AS bytes,
        e.data ->> '$.text' AS text, strftime('%Y-%m-%dT%H:%M:%fZ', e.recorded_at / 1000.0, 'unixepoch') AS recorded_at
   FROM events e WHERE e.type = 'import.rejected';
 
-CREATE VIEW v_routes AS
+CREATE VIEW v_routes ( -- One row per pair of agents that talk as main agents within a work session: the conversation that they are having.
+  route_key, -- text: `<workSessionId>::<agent>|<agent>`, agents in lower case, sorted
+  conversation, -- text: conversationId of the newest send, response or completion
+  last_event_type, -- text: of that event
+  run, -- text: the newest runId; empty where none was named
+  last_at, -- time: of that event
+  last_ms, -- time: of that event
+  seq -- integer: of that event
+) AS
 SELECT route_key, conversation_id AS conversation, last_event_type, run_id AS run,
        strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS last_at, time AS last_ms, seq
   FROM routes;
 
-CREATE VIEW v_runs AS
+CREATE VIEW v_runs ( -- One row per run of an agent: a message, and what came of it. The tables of runs and of work are made of what this system did; imported
+  -- events are not in them.
+  run_id, -- text: the idempotency key under which it was asked for; the hash of one that cannot stand in a stream's name is found in the stream,
+    -- not here
+  session_key, -- text: the session, or NULL
+  session_id, -- text: the transcript that it speaks in, or was meant for, or NULL
+  agent, -- text: or NULL
+  lane, -- text: `main`, `nested`, `subagent`
+  cause, -- text: who asked: `agent`, `chat`, `http`, `a2a`, `spawn`, `subagent`, ...
+  state, -- text: `queued`, `running`, `ok`, `error`, `aborted`, `timed_out`
+  retry_of, -- text: the run that was asked for at first, where this one repeats it; else NULL
+  queued_at, -- time:
+  queued_ms, -- time:
+  started_at, -- time: NULL: not yet, or never
+  started_ms, -- time: NULL: not yet, or never
+  ended_at, -- time: NULL: not yet, or never
+  ended_ms, -- time: NULL: not yet, or never
+  provider, -- text: that answered last, or NULL
+  model, -- text: that answered last, or NULL
+  stop_reason, -- text: of `ok`: `stop`, `length`, `filtered`
+  reason, -- text: of `aborted`: `rpc`, `stop`, `reset`, `delete`, `restart`, `shutdown`
+  error_class, -- text: of `error`: see [operations](operations.md#when-a-model-fails)
+  input_tokens, -- integer: of all its calls of models; 0 where nobody counted
+  output_tokens, -- integer: of all its calls of models; 0 where nobody counted
+  total_tokens, -- integer: of all its calls of models; 0 where nobody counted
+  model_calls, -- integer:
+  tool_calls, -- integer:
+  seq, -- integer: of the event that queued it. `v_events` has what was asked and answered
+  over_seq, -- integer: of the event that ended it, or NULL
+  job, -- text: the [flow](#v_a2a_jobs) that waits for it, or NULL
+  work_session, -- text: where it belongs, or NULL
+  conversation, -- text: where it belongs, or NULL
+  parent_run -- text: the run that has asked for it, by a message or by starting it; NULL: no run has
+) AS
 SELECT CASE run_id WHEN '' THEN name ELSE run_id END AS run_id, nullif(session_key, '') AS session_key, nullif(session_id, '') AS session_id,
        nullif(agent, '') AS agent, lane, cause, state, nullif(retry_of, '') AS retry_of,
        strftime('%Y-%m-%dT%H:%M:%fZ', queued_at / 1000.0, 'unixepoch') AS queued_at, queued_at AS queued_ms,
@@ -1125,14 +1589,33 @@ SELECT CASE run_id WHEN '' THEN name ELSE run_id END AS run_id, nullif(session_k
        nullif(parent_run, '') AS parent_run
   FROM runs;
 
-CREATE VIEW v_session_messages AS
+CREATE VIEW v_session_messages ( -- One row per message of these transcripts. Bound `key`, `session_id` or `seq` on a big log: texts are read from the events.
+  key, -- text: the session
+  session_id, -- text: the transcript
+  author, -- text: `user`, `assistant`, `tool`, `system`; NULL once redacted
+  text, -- text: NULL once redacted
+  at, -- time:
+  at_ms, -- time:
+  seq -- integer: of the event that is the message; `v_events` has the rest
+) AS
 SELECT k.name AS key, t.session_id, e.data ->> '$.author' AS author, e.data ->> '$.text' AS text,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.ts / 1000.0, 'unixepoch') AS at, e.ts AS at_ms, m.seq
   FROM session_messages m JOIN session_transcripts t ON t.id = m.transcript_id JOIN session_keys k ON k.id = t.key_id
   JOIN events e ON e.seq = m.seq
  WHERE t.id > k.hidden;
 
-CREATE VIEW v_session_transcripts AS
+CREATE VIEW v_session_transcripts ( -- One row per transcript: what was said in a session between two resets. Those that were deleted with their session are not here.
+  key, -- text: the session
+  session_id, -- text: the transcript's own name
+  present, -- flag: it is the session's present one
+  messages, -- integer:
+  closed, -- text: why it ended: `new`, `reset`, `deleted`; NULL while it is the present one
+  opened_at, -- time:
+  opened_ms, -- time:
+  closed_at, -- time: NULL while it is the present one
+  closed_ms, -- time: NULL while it is the present one
+  seq -- integer: of the event that began it
+) AS
 SELECT k.name AS key, t.session_id, t.closed = '' AS present, coalesce(s.messages, t.messages) AS messages, nullif(t.closed, '') AS closed,
        strftime('%Y-%m-%dT%H:%M:%fZ', t.opened_at / 1000.0, 'unixepoch') AS opened_at, t.opened_at AS opened_ms,
        CASE WHEN t.closed <> '' THEN strftime('%Y-%m-%dT%H:%M:%fZ', t.closed_at / 1000.0, 'unixepoch') END AS closed_at,
@@ -1140,7 +1623,35 @@ SELECT k.name AS key, t.session_id, t.closed = '' AS present, coalesce(s.message
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id LEFT JOIN sessions s ON s.id = t.key_id AND s.transcript_id = t.id
  WHERE t.id > k.hidden;
 
-CREATE VIEW v_sessions AS
+CREATE VIEW v_sessions ( -- One row per session of the gateway that there is. A work session is something else: see [v_work_sessions](#v_work_sessions).
+  key, -- text: e.g. `agent:eden:main`
+  agent, -- text: empty for the keys that name none, as `global`
+  kind, -- text: `main`, `subagent`, `a2a`, `direct`, `group`, `channel`, `cron`, `acp`, `other`, `alias`
+  session_id, -- text: of its present transcript
+  label, -- text: or NULL; no two sessions have the same
+  title, -- text: from the first thing that a user said in the transcript; empty while nobody has
+  spawned_by, -- text: key of the session that has spawned it, or NULL
+  settings, -- JSON: what is set for it, by name
+  messages, -- integer: in its present transcript
+  last_role, -- text: author of the newest message
+  last_text, -- text: how that begins: one line, at most 200 characters, secrets masked
+  provider, -- text: of the newest answer, or NULL
+  model, -- text: of the newest answer, or NULL
+  input_tokens, -- integer: of the newest answer that said so
+  output_tokens, -- integer: of the newest answer that said so
+  total_tokens, -- integer: of the newest answer that said so
+  tokens_fresh, -- flag: they are of the present transcript
+  last_channel, -- text: where it was last spoken to, or NULL
+  last_to, -- text: where it was last spoken to, or NULL
+  last_account, -- text: where it was last spoken to, or NULL
+  last_thread, -- text: where it was last spoken to, or NULL
+  aborted_last_run, -- flag: the newest answer was broken off
+  created_at, -- time: of the event that made it
+  created_ms, -- time: of the event that made it
+  updated_at, -- time: of its newest change or message
+  updated_ms, -- time: of its newest change or message
+  seq -- integer: of the event that changed it last
+) AS
 SELECT key, agent, kind, session_id, nullif(label, '') AS label, title, nullif(spawner, '') AS spawned_by,
        CASE settings WHEN '' THEN '{}' ELSE settings END AS settings, messages, last_role, last_text, nullif(provider, '') AS provider,
        nullif(model, '') AS model, input_tokens, output_tokens, total_tokens, tokens_fresh, nullif(last_channel, '') AS last_channel,
@@ -1150,7 +1661,31 @@ SELECT key, agent, kind, session_id, nullif(label, '') AS label, title, nullif(s
        strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000.0, 'unixepoch') AS updated_at, updated_at AS updated_ms, seq
   FROM sessions;
 
-CREATE VIEW v_task_delegations AS
+CREATE VIEW v_task_delegations ( -- One row per thing that a sub-agent does, or did, for a task of an agent, whatever the number of attempts. Attempts are the flows of
+  -- [v_delegations](#v_delegations), which has sub-agents without a task, too.
+  delegation_id, -- text: the job of its first attempt
+  task_id, -- text:
+  from_agent, -- text: who has delegated it
+  to_agent, -- text: who does it
+  status, -- text: `spawned`, `running`, `completed`, `failed`, `verified`, `rejected`, `retrying`, `abandoned`
+  retries, -- integer: how often it was tried again
+  max_retries, -- integer: how often it may be
+  label, -- text: its name, or NULL
+  task, -- text: what is to be done, its first 4,000 characters, or NULL
+  job_id, -- text: of the attempt under way, or of the last
+  run_id, -- text: of the attempt under way, or of the last
+  child_session_key, -- text: of the attempt under way, or of the last
+  result, -- text: what came of that attempt, or NULL
+  error, -- text: what came of that attempt, or NULL
+  note, -- text: of who has accepted, rejected or given it up, or NULL
+  decided_by, -- text: who has accepted, rejected or given it up, or NULL
+  created_at, -- time:
+  created_ms, -- time:
+  ended_at, -- time: NULL: an attempt is under way
+  ended_ms, -- time: NULL: an attempt is under way
+  seq, -- integer: of the event that made it
+  last_seq -- integer: of the one that changed it last
+) AS
 SELECT d.name AS delegation_id, CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, d.from_agent, d.agent AS to_agent, d.status,
        d.retries, d.most AS max_retries, nullif(d.label, '') AS label, nullif(d.work, '') AS task,
        nullif(d.job_id, '') AS job_id, nullif(d.run_id, '') AS run_id, nullif(d.child_key, '') AS child_session_key,
@@ -1161,11 +1696,26 @@ SELECT d.name AS delegation_id, CASE t.task_id WHEN '' THEN t.name ELSE t.task_i
   FROM task_delegations d
   JOIN tasks t ON t.id = d.task;
 
-CREATE VIEW v_task_files AS
+CREATE VIEW v_task_files ( -- One row per file of tasks that the log knows: `tasks/<id>.md`, `CURRENT_TASK.md`, `task-history/<month>.md`.
+  path, -- text: `workspace-<agent>/` and the name in the agent's workspace, wherever that lies
+  sha256, -- text: what it has, or is about to have; NULL: it is removed
+  previous_sha256, -- text: what it had before it was written, or NULL
+  through_seq, -- integer: of a month: the end of the last task in it; else NULL
+  ours, -- flag: we have written it; 0: it was seen
+  seq -- integer: of the last event about it
+) AS
 SELECT path, nullif(sha256, '') AS sha256, nullif(previous, '') AS previous_sha256, nullif(through, 0) AS through_seq, ours, seq
   FROM task_files;
 
-CREATE VIEW v_task_progress AS
+CREATE VIEW v_task_progress ( -- One row per line of progress. Bound `task_id` or `seq` on a big log.
+  task_id, -- text:
+  agent, -- text:
+  n, -- integer: which line of its task, from 1
+  text, -- text:
+  at, -- time: when it was written; of one that was read in a file, of the event that told what the file says
+  at_ms, -- time: when it was written; of one that was read in a file, of the event that told what the file says
+  seq -- integer: of that event
+) AS
 SELECT CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, t.agent, p.n, p.text,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.at / 1000.0, 'unixepoch') AS at, p.at AS at_ms, p.id >> 24 AS seq
   FROM task_progress p
@@ -1173,25 +1723,71 @@ SELECT CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, t.agent
   JOIN task_work w ON w.id = t.id
  WHERE p.id >= w.first_line AND w.first_line > 0;
 
-CREATE VIEW v_task_steps AS
+CREATE VIEW v_task_steps ( -- One row per step of a task.
+  task_id, -- text:
+  agent, -- text:
+  step, -- text: `s1`, `s2`, ...; no step gets the id that another one had
+  content, -- text: what is done in it
+  status, -- text: `pending`, `in_progress`, `done`, `skipped`
+  position -- integer: from 1
+) AS
 SELECT CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, t.agent, j.value ->> '$.id' AS step, j.value ->> '$.content' AS content,
        j.value ->> '$.status' AS status, j.key + 1 AS position
   FROM tasks t
   JOIN task_work w ON w.id = t.id
   JOIN json_each(w.steps) j;
 
-CREATE VIEW v_tasks AS
+CREATE VIEW v_tasks ( -- One row per task and work session that its events name, those of imported logs included: what work sessions go by. How a task stands, with
+  -- all that it is made of, is in [v_agent_tasks](#v_agent_tasks). A task that moved to another work session has two rows; the one with the
+  -- later `since_ms` is newer.
+  task, -- text:
+  work_session, -- text:
+  state, -- text: `pending`, `pending_approval`, `in_progress`, `blocked`, `backlog`, `completed`, `cancelled`, `abandoned`, `interrupted`,
+    -- `failed`
+  reason, -- text: why it is blocked; else empty
+  since_at, -- time: of the event that set the state
+  since_ms -- time: of the event that set the state
+) AS
 SELECT t.task_id AS task, w.name AS work_session, t.state, t.reason,
        strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch') AS since_at, t.time AS since_ms
   FROM session_tasks t JOIN work_sessions w ON w.id = t.session_id;
 
-CREATE VIEW v_trouble AS
+CREATE VIEW v_trouble ( -- The conversations that were not delivered or not answered, and only those: the rows of `v_conversations` that somebody may have to look at.
+  -- An index finds them.
+  work_session, -- text: the session that it belongs to
+  title, -- text: of that session
+  conversation, -- text: conversationId; NULL for a thread without one
+  from_agent, -- text: of its earliest event
+  to_agent, -- text: of its earliest event
+  outcome, -- text: `blocked`: not delivered, or failed. `no_reply`: delivered, nobody answered
+  reason, -- text: readable
+  last_at, -- time: of its latest event
+  last_ms -- time: of its latest event
+) AS
 SELECT w.name AS work_session, p.title, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.from_agent, t.to_agent,
        t.outcome, t.reason, strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms
   FROM threads t JOIN work_sessions w ON w.id = t.session_id JOIN session_profiles p ON p.id = t.session_id
  WHERE t.outcome IN ('blocked', 'no_reply');
 
-CREATE VIEW v_work AS
+CREATE VIEW v_work ( -- One row per thing that has still to be done outside of the log: it waits, is under way, or was given up. What is done has left. These are
+  -- the runs of agents, the flows between them, and the sessions of sub-agents that are to be taken away.
+  effect_id, -- text: unique for ever; `run/<run id>` for a run, `job/<job id>` for a flow
+  kind, -- text: who does it; `run` is an agent, `job` the coordinator, `subagent_cleanup` takes a session away
+  key, -- text: what has the same is done one after the other; of a run the key of its session
+  pool, -- text: bounds how much is done at a time; of a run its lane, of the rest `a2a`. Flows wait there on purpose
+  owner, -- text: the agent, or NULL
+  state, -- text: `waiting`, `leased`, `dead`
+  attempt, -- integer: how many were begun
+  max_attempts, -- integer: how many may be; NULL: as its kind has it
+  error, -- text: of the newest attempt that failed, or NULL
+  since, -- time: when it was asked for
+  since_ms, -- time: when it was asked for
+  due_at, -- time: not before; NULL: at once
+  due_ms, -- time: not before; NULL: at once
+  lease_until, -- time: when it is taken away from its worker; NULL: it is not leased, or for ever
+  lease_until_ms, -- time: when it is taken away from its worker; NULL: it is not leased, or for ever
+  seq -- integer: of the event that asked for it: `v_events` has its data
+) AS
 SELECT effect_id, kind, key, pool, nullif(owner, '') AS owner, state, attempt, nullif(most, 0) AS max_attempts, nullif(error, '') AS error,
        strftime('%Y-%m-%dT%H:%M:%fZ', since / 1000.0, 'unixepoch') AS since, since AS since_ms,
        CASE WHEN due_at > 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', due_at / 1000.0, 'unixepoch') END AS due_at, nullif(due_at, 0) AS due_ms,
@@ -1199,11 +1795,47 @@ SELECT effect_id, kind, key, pool, nullif(owner, '') AS owner, state, attempt, n
        nullif(lease_until, 0) AS lease_until_ms, seq
   FROM work;
 
-CREATE VIEW v_work_lanes AS
+CREATE VIEW v_work_lanes ( -- How much there is, by pool, agent and kind. Counting here costs nothing, whatever waits.
+  pool, -- text: as in `v_work`
+  owner, -- text: the agent, or NULL
+  kind, -- text: as in `v_work`
+  waiting, -- integer:
+  leased, -- integer:
+  dead -- integer:
+) AS
 SELECT pool, nullif(owner, '') AS owner, kind, waiting, leased, dead
   FROM work_lanes;
 
-CREATE VIEW v_work_sessions AS
+CREATE VIEW v_work_sessions ( -- One row per work session.
+  work_session, -- text: workSessionId
+  title, -- text: the title of its first task, else a label, else a stated goal, else the first message that makes a title; `협업 작업` where nothing
+    -- does
+  started_at, -- time: of its earliest event
+  start_ms, -- time: of its earliest event
+  last_at, -- time: of its latest event
+  last_ms, -- time: of its latest event
+  status, -- text: `ARCHIVED`: nothing for more than 24 hours. `QUIET`: the latest event ends something, and no conversation, child run, task in
+    -- progress, flow or run is open. Else `ACTIVE`. By the clock of whoever asks
+  outcome, -- text: `blocked` if a thread or task is; else `no_reply`, `waiting`, `active` if a thread, task, flow or run is; else `done`
+  reason, -- text: why it is blocked or without reply: of the thread or task that last went wrong; else empty
+  category, -- text: an operator's where there is one, else by vote of its events
+  event_count, -- integer:
+  thread_count, -- integer:
+  open_threads, -- integer: conversations and child runs without an end, or with a flow that is not over
+  open_tasks, -- integer: tasks in progress
+  blocked_tasks, -- integer: tasks blocked
+  conversation_events, -- integer: events by role
+  delegation_events, -- integer: events by role
+  orchestration_events, -- integer: events by role
+  observability_events, -- integer: events by role
+  participants, -- text: agents, with commas; the first 64
+  previous_work_session, -- text: the one that it continues, or NULL
+  category_source, -- text: `manual_override`: an operator's. `event`: by vote
+  category_updated_at, -- text: when the operator said so; NULL where none did
+  category_updated_by, -- text: who; NULL where none did, or nobody was named
+  open_flows, -- integer: flows between our own agents that are not over; of an imported log 0
+  open_runs -- integer: runs of our own agents that are not over; of an imported log 0
+) AS
 SELECT s.name AS work_session, p.title,
        strftime('%Y-%m-%dT%H:%M:%fZ', s.start_time / 1000.0, 'unixepoch') AS started_at, s.start_time AS start_ms,
        strftime('%Y-%m-%dT%H:%M:%fZ', s.last_time / 1000.0, 'unixepoch') AS last_at, s.last_time AS last_ms,
