@@ -141,6 +141,9 @@ const (
 const (
 	TypeConfigApplied              = "config.applied"
 	TypeConfigPatched              = "config.patched"
+	TypeLogRedacted                = "log.redacted"
+	TypeLogForgotten               = "log.forgotten"
+	TypeLogArchived                = "log.archived"
 	TypeImportRejected             = "import.rejected"
 	TypeImportCompleted            = "import.completed"
 	TypeProjectionParked           = "projection.parked"
@@ -184,7 +187,7 @@ func Lookup(typ string) (info TypeInfo, ok bool) {
 // internalFamilies are facts that the system needs for itself.
 var internalFamilies = [...]string{
 	"session.", "run.", "discord.", "thread.", "identity.", "config.", "import.", "projection.", "work_session.", "file.",
-	"work.", "sink.",
+	"work.", "sink.", "log.",
 }
 
 // Internal says whether events of a type, known or not, are the system's own book-keeping: produced here, they stay out
@@ -304,6 +307,9 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeSinkAdvanced, Role: RoleObservability, Doc: "people were told of what has happened up to a place in the log, or are going to be"},
 	{Type: TypeConfigApplied, Role: RoleObservability, Doc: "this configuration is in use from here on"},
 	{Type: TypeConfigPatched, Role: RoleObservability, Doc: "a client of the gateway changed the configuration's file"},
+	{Type: TypeLogRedacted, Role: RoleObservability, Doc: "payloads of events were blanked for ever; what was made of them is being mended"},
+	{Type: TypeLogForgotten, Role: RoleObservability, Doc: "everything made of payloads that were redacted has forgotten them"},
+	{Type: TypeLogArchived, Role: RoleObservability, Doc: "payloads of old events moved into an archive"},
 	{Type: TypeImportRejected, Role: RoleObservability, Doc: "a line of an imported log could not be read"},
 	{Type: TypeImportCompleted, Role: RoleObservability, Doc: "a file was imported to its end"},
 	{Type: TypeProjectionParked, Role: RoleObservability, Doc: "a read model stopped at an event that it could not apply"},

@@ -10,6 +10,9 @@ func Preview(text string, roster *Roster, limit int) string {
 	return cut(collapseSpace(plainText(Clean(text, roster).Text)), limit)
 }
 
+// Unmarked is a text in one line without Markdown, as previews have it, but whole, and neither cleaned nor masked.
+func Unmarked(text string) string { return collapseSpace(plainText(text)) }
+
 // Markdown that stands within a line, and what remains of it.
 var inlineMarkdown = [...]struct {
 	marks   string // present wherever the expression matches

@@ -165,3 +165,28 @@ func clip(s string) string {
 	}
 	return s[:cut] + "..."
 }
+
+// PastError refuses to change what has been.
+type PastError struct{ Seq int64 } // the event up to which it is shown
+
+func (e *PastError) Error() string {
+	return fmt.Sprintf("this is how things stood at event %d: nothing can be changed there", e.Seq)
+}
+func (e *PastError) Code() string { return "past" }
+func (e *PastError) Hint() string { return "ask without as_of, or the server that serves the present" }
+
+// ArchivedError says that the payloads of events lie in an archive that cannot be read.
+type ArchivedError struct {
+	First, Last int64
+	File        string
+	Err         error
+}
+
+func (e *ArchivedError) Error() string {
+	return fmt.Sprintf("the payloads of events %d to %d lie in %s, which cannot be read: %v", e.First, e.Last, e.File, e.Err)
+}
+func (e *ArchivedError) Unwrap() error { return e.Err }
+func (e *ArchivedError) Code() string  { return "archived" }
+func (e *ArchivedError) Hint() string {
+	return "put the file back where it was; openclawd archive list says where each belongs"
+}

@@ -30,6 +30,7 @@ var goldenLogs = map[string]string{
 	"5-tasks":        "0aae8bf397ccb92332edb59031f67b08d09971038ccf92d3fb96511c8f5c57f2",
 	"6-continuation": "c715cc9d5da2a49508ceeedb5855223f0c6f678fe3cc734ede1c38bb19189a06",
 	"7-discord":      "52c035790689ff865ef7ee31f44c63343a498680c4ff45ba9999fe68e0c5b9e0",
+	"8-redacted":     "ea1a6e8e734369599ed1d5c518775aea69b8b2319f05c417a929ae5b77498512",
 }
 
 func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
@@ -108,6 +109,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "5-tasks.ndjson", taskHistory(t))
 		recordGolden(t, "6-continuation.ndjson", continuationHistory(t))
 		recordGolden(t, "7-discord.ndjson", discordHistory(t))
+		recordGolden(t, "8-redacted.ndjson", redactedHistory(t), redactedSeqs...)
 	}
 	type version struct {
 		typ string
@@ -147,12 +149,17 @@ func setupGolden(t *testing.T) *bundle {
 	return b
 }
 
-// recordGolden makes a log of events unless it is there.
-func recordGolden(t *testing.T, name string, appends []eventstore.StreamAppend) {
+// recordGolden makes a log of events unless it is there. The payloads of some of them are blanked at the end.
+func recordGolden(t *testing.T, name string, appends []eventstore.StreamAppend, redacted ...int64) {
 	t.Helper()
 	b := setupGolden(t)
 	for _, a := range appends {
 		if _, err := b.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, seq := range redacted {
+		if err := b.Redact(t.Context(), seq); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -181,6 +181,9 @@ var dataTypes = []struct {
 	{"file.written", coordination.FileWritten{}},
 	{"file.conflict", coordination.FileConflict{}},
 	{"file.", coordination.FileChanged{}},
+	{"log.redacted", coordination.LogRedacted{}},
+	{"log.forgotten", coordination.LogForgotten{}},
+	{"log.archived", coordination.LogArchived{}},
 	{"gateway.", coordination.Gateway{}},
 }
 
