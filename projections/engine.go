@@ -54,6 +54,13 @@ type configuration struct {
 	json   string
 }
 
+// noContext is what checkpoints keep before the log has said anything of the agents.
+const noContext = "{}"
+
+func emptyConfiguration() *configuration {
+	return &configuration{coordination.DefaultRoster(), noContext}
+}
+
 // unit is one projector at work.
 type unit struct {
 	def     Definition
@@ -110,7 +117,7 @@ func Start(ctx context.Context, log Log, defs []Definition, opts Options) (*Engi
 }
 
 func newUnit(d Definition) *unit {
-	u := &unit{def: d, project: d.New(func(table string) string { return table })}
+	u := &unit{def: d, context: noContext, project: d.New(func(table string) string { return table })}
 	u.rows = u.project.Rows()
 	return u
 }
@@ -127,7 +134,7 @@ func (g *Engine) load(tx eventstore.Tx) error {
 	if err := dropShadows(tx); err != nil {
 		return err
 	}
-	g.config = &configuration{coordination.DefaultRoster(), "{}"}
+	g.config = emptyConfiguration()
 	for _, u := range g.units {
 		found, version := false, ""
 		err := tx.Query("SELECT version, state, seq, context FROM projections WHERE name = ?", []any{u.def.Name}, func(r eventstore.Row) error {
@@ -139,7 +146,7 @@ func (g *Engine) load(tx eventstore.Tx) error {
 		}
 		switch {
 		case !found:
-			u.state, u.seq, u.context = Live, 0, "{}"
+			u.state, u.seq, u.context = Live, 0, noContext
 			if head > 0 {
 				u.state = Rebuilding
 			}
@@ -187,8 +194,8 @@ func (g *Engine) loadConfiguration(tx eventstore.Tx) error {
 }
 
 func parseConfiguration(context string) (*configuration, error) {
-	if context == "{}" {
-		return &configuration{coordination.DefaultRoster(), context}, nil
+	if context == noContext {
+		return emptyConfiguration(), nil
 	}
 	var applied coordination.ConfigApplied
 	if err := json.Unmarshal([]byte(context), &applied); err != nil {

@@ -7,3 +7,6 @@ func (g *Engine) SetPace(page, live, offline int) {
 
 // SetSmall makes rebuilds of g drop tables of so few rows at once.
 func (g *Engine) SetSmall(rows int) { g.pace.small = rows }
+
+// SetPace makes f read so many events at a time, and write after so many.
+func (f *Fold) SetPace(page, turn int) { f.pace.page, f.pace.offline = page, turn }

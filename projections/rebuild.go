@@ -3,10 +3,10 @@ package projections
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
@@ -42,7 +42,8 @@ var usualPace = pace{page: 2_000, live: 2_000, offline: 100_000, rest: 500, smal
 func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
 	g.rebuilding.Lock()
 	defer g.rebuilding.Unlock()
-	r := &rebuild{engine: g, opts: opts, config: &configuration{coordination.DefaultRoster(), "{}"}}
+	r := &rebuild{folding: newFolding(g.opts.Rules), engine: g, opts: opts}
+	r.report = g.report
 	for _, name := range opts.Names {
 		if !slices.ContainsFunc(g.units, func(u *unit) bool { return u.def.Name == name }) {
 			return &UnknownError{Name: name, Known: g.Names()}
@@ -52,7 +53,7 @@ func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
 		if len(opts.Names) == 0 || slices.Contains(opts.Names, u.def.Name) {
 			s := &unit{def: u.def, project: u.def.New(func(table string) string { return shadowPrefix + table })}
 			s.rows = s.project.Rows()
-			r.old, r.shadows = append(r.old, u), append(r.shadows, s)
+			r.old, r.units = append(r.old, u), append(r.units, s)
 		}
 	}
 	if err := g.log.Exclusive(ctx, r.createShadows, nil); err != nil {
@@ -78,7 +79,7 @@ func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
 // dropOld gives back what the old tables took, one table a turn: each can be hundreds of megabytes, and appends wait for a turn. What
 // is left of them after a kill goes at the next start.
 func (r *rebuild) dropOld(ctx context.Context) error {
-	for _, u := range r.shadows {
+	for _, u := range r.units {
 		for _, table := range u.def.Tables {
 			err := r.engine.log.Exclusive(ctx, func(tx eventstore.Tx) error {
 				_, err := tx.Exec("DROP TABLE IF EXISTS " + droppedPrefix + table)
@@ -125,135 +126,32 @@ func (e *UnknownError) Error() string { return fmt.Sprintf("no projection is cal
 func (e *UnknownError) Code() string  { return "unknown_projection" }
 func (e *UnknownError) Hint() string  { return "choose from: " + strings.Join(e.Known, ", ") }
 
-// rebuild is one run of Rebuild.
+// rebuild is one run of Rebuild. Its units work on shadow tables.
 type rebuild struct {
+	folding
 	engine  *Engine
 	opts    RebuildOptions
 	old     []*unit
-	shadows []*unit
-	config  *configuration
-	cursor  int64    // folded up to here
 	indexes []string // DDL still to run
 }
 
-// page is a run of events, prepared ahead of their turn.
-type page struct {
-	events   []eventstore.Event
-	prepared []*prepared
-	err      error
-}
-
-// fold reads and prepares pages on one goroutine while the writer folds them, until few enough are left for the swap to take.
+// fold folds until few enough events are left for the swap to take.
 func (r *rebuild) fold(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pace := r.engine.pace
-	pages := make(chan page, 4)
-	go func() {
-		defer close(pages)
-		for after := int64(0); ; {
-			events, err := r.engine.log.Read(ctx, after, pace.page)
-			p := page{events: events, prepared: make([]*prepared, len(events)), err: err}
-			for i := range events {
-				p.prepared[i] = prepare(r.engine.opts.Rules, &events[i])
-			}
-			select {
-			case pages <- p:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil || len(events) < min(pace.page, pace.rest) {
-				return
-			}
-			after = events[len(events)-1].Seq
-		}
-	}()
-	slice := pace.offline
+	log, pace := r.engine.log, r.engine.pace
+	t := turn{events: pace.offline, within: func(job func(eventstore.Tx) error) error { return log.Exclusive(ctx, job, nil) }}
 	if r.opts.Live {
-		slice = pace.live
+		t.events = pace.live
 	}
-	for {
-		p, open := <-pages // before the writer is ours: appends go on while we wait
-		if !open {
-			return ctx.Err()
-		}
-		err := r.engine.log.Exclusive(ctx, func(tx eventstore.Tx) error {
-			for n := 0; open; {
-				if p.err != nil {
-					return p.err
-				}
-				for i := range p.events {
-					if err := r.apply(tx, &p.events[i], p.prepared[i]); err != nil {
-						return err
-					}
-				}
-				if n += len(p.events); n >= slice {
-					break
-				}
-				p, open = <-pages
-			}
-			return r.flush(tx)
-		}, nil)
-		if err != nil {
-			return err
-		}
-		r.trim()
-		if r.opts.Progress != nil {
-			if head, err := r.engine.log.Head(ctx); err == nil {
+	if r.opts.Progress != nil {
+		t.after = func() {
+			if head, err := log.Head(ctx); err == nil {
 				r.opts.Progress(r.cursor, head.Seq)
 			}
 		}
 	}
-}
-
-func (r *rebuild) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) error {
-	if e.Seq != r.cursor+1 {
-		return fmt.Errorf("event %d came where %d was due", e.Seq, r.cursor+1)
-	}
-	event := classify(r.engine.opts.Rules, e, p, r.config.roster)
-	r.config = r.config.after(event.Event)
-	r.engine.report(e)
-	for _, u := range r.shadows {
-		if err := u.apply(tx, &event); err != nil {
-			return &ApplyError{Projection: u.def.Name, Seq: e.Seq, Type: e.Type, Err: err}
-		}
-	}
-	r.cursor = e.Seq
-	return nil
-}
-
-// ApplyError names the event that a projector could not fold during a rebuild. The old tables stay.
-type ApplyError struct {
-	Projection string
-	Seq        int64
-	Type       string
-	Err        error
-}
-
-func (e *ApplyError) Error() string {
-	return fmt.Sprintf("projection %s cannot apply event %d (%s): %v", e.Projection, e.Seq, e.Type, e.Err)
-}
-func (e *ApplyError) Unwrap() error { return e.Err }
-func (e *ApplyError) Code() string  { return "apply_failed" }
-func (e *ApplyError) Hint() string {
-	return "this is a defect in openclawd: report the event (openclawd events show SEQ); the old tables still answer"
-}
-
-func (r *rebuild) flush(tx eventstore.Tx) error {
-	for _, u := range r.shadows {
-		if err := u.flush(tx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *rebuild) trim() {
-	for _, u := range r.shadows {
-		for _, rows := range u.rows {
-			rows.Trim()
-		}
-	}
+	return r.run(ctx, pages(ctx, log, r.rules, 0, math.MaxInt64, pace.page, pace.rest), t)
 }
 
 // createShadows makes an empty copy of every table under its shadow name, from the table's own DDL.
@@ -261,7 +159,7 @@ func (r *rebuild) createShadows(tx eventstore.Tx) error {
 	if err := dropShadows(tx); err != nil {
 		return err
 	}
-	for _, u := range r.shadows {
+	for _, u := range r.units {
 		for _, table := range u.def.Tables {
 			ddl, indexes, err := describe(tx, table)
 			if err != nil {
@@ -317,7 +215,7 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 			return err
 		}
 		for i := range events {
-			if err := r.apply(tx, &events[i], prepare(r.engine.opts.Rules, &events[i])); err != nil {
+			if err := r.apply(tx, &events[i], prepare(r.rules, &events[i])); err != nil {
 				return err
 			}
 		}
@@ -329,7 +227,7 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 		return err
 	}
 	var tables []string
-	for _, u := range r.shadows {
+	for _, u := range r.units {
 		tables = append(tables, u.def.Tables...)
 		_, err := tx.Exec("INSERT OR REPLACE INTO projections (name, version, kind, state, seq, context) VALUES (?, ?, ?, ?, ?, ?)",
 			u.def.Name, u.def.Version, string(u.def.Kind), string(Live), r.cursor, r.config.json)

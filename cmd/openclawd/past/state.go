@@ -1,0 +1,167 @@
+// Package past opens the tables of a log as they stood at some event: for time travel in the API, replay, and proofs that tables are what
+// the log makes of them.
+package past
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// Options of Open.
+type Options struct {
+	Log    *sqlite.DB // read; may be in use
+	Dir    string     // for scratch files; "": the system's temporary directory
+	Rules  coordination.Rules
+	Logger *slog.Logger
+
+	Out string // makes a Whole database at this path, which Close leaves there; "": a scratch file
+}
+
+// State is the tables at one event.
+type State struct {
+	*sqlite.Scratch
+	Fold *projections.Fold // stands at Until; for those who go on from here
+	At   time.Time         // when that event was recorded; zero for an empty log
+}
+
+// Open makes the tables as of the event until, which has to be there (0: an empty log). tell may be nil. What a cancelled Open has made is removed.
+// Errors: *PointError for an event that is not there, those of projections.Fold, *eventstore.DiskFullError.
+func Open(ctx context.Context, opts Options, until int64, tell func(done, total int64)) (*State, error) {
+	at, err := recordedAt(ctx, opts.Log, until)
+	if err != nil {
+		return nil, err
+	}
+	path := opts.Out
+	if path == "" {
+		dir := opts.Dir
+		if dir == "" {
+			dir = os.TempDir()
+		} else if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make directory for scratch files: %w", err)
+		}
+		path = filepath.Join(dir, "openclawd-past-"+strings.ToLower(rand.Text())+".db")
+	}
+	begun := time.Now()
+	scratch, err := sqlite.CreateScratch(ctx, sqlite.ScratchOptions{
+		Path: path, Log: opts.Log.Path(), Until: until, Whole: opts.Out != "", Payloads: opts.Log.Payloads(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	fold := projections.NewFold(scratch, database.Projections(opts.Rules), opts.Rules)
+	if err := fold.Run(ctx, opts.Log, until, tell); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the tables as of event %d: %w", until, err), scratch.Discard())
+	}
+	if opts.Logger != nil {
+		opts.Logger.Debug("made the tables of the past", "seq", until, "took", time.Since(begun))
+	}
+	return &State{Scratch: scratch, Fold: fold, At: at}, nil
+}
+
+// Resolve finds the event that a point in the log means: a seq, "head", an event id, or a time (RFC 3339, or a date, which begins in UTC): the
+// last event recorded at or before it; 0 if that is before the first. Errors: *PointError.
+func Resolve(ctx context.Context, log *sqlite.DB, point string) (seq int64, err error) {
+	text := strings.TrimSpace(point)
+	if seq, err := strconv.ParseInt(text, 10, 64); err == nil {
+		_, err := recordedAt(ctx, log, seq)
+		return seq, err
+	}
+	head, err := log.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if text == "head" {
+		return head.Seq, nil
+	}
+	if id, err := eventstore.ParseID(text); err == nil {
+		err := log.View(ctx, func(tx *sql.Tx) error {
+			return tx.QueryRowContext(ctx, "SELECT seq FROM events WHERE id = ?", id[:]).Scan(&seq)
+		})
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, &PointError{Point: point, Head: head.Seq, Why: "no event has this id"}
+		}
+		return seq, err
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return lastBefore(ctx, log, at.UnixMilli(), head.Seq)
+		}
+	}
+	return 0, &PointError{Point: point, Head: head.Seq, Why: "is no place in a log"}
+}
+
+// recordedAt is when an event was recorded. Before the first event the time is zero.
+func recordedAt(ctx context.Context, log *sqlite.DB, seq int64) (at time.Time, err error) {
+	head, err := log.Head(ctx)
+	if err != nil {
+		return at, err
+	}
+	switch {
+	case seq < 0:
+		return at, &PointError{Point: strconv.FormatInt(seq, 10), Head: head.Seq, Why: "events are counted from 1; 0 is the empty log"}
+	case seq > head.Seq:
+		return at, &PointError{Point: strconv.FormatInt(seq, 10), Head: head.Seq, Why: fmt.Sprintf("the log ends at event %d", head.Seq)}
+	case seq == 0:
+		return at, nil
+	}
+	err = log.View(ctx, func(tx *sql.Tx) error {
+		at, err = readRecorded(ctx, tx, seq)
+		return err
+	})
+	return at, err
+}
+
+func readRecorded(ctx context.Context, tx *sql.Tx, seq int64) (time.Time, error) {
+	var ms int64
+	err := tx.QueryRowContext(ctx, "SELECT recorded_at FROM events WHERE seq = ?", seq).Scan(&ms)
+	return time.UnixMilli(ms), err
+}
+
+// lastBefore halves the log until it has found the last event that was recorded at or before a time in ms: recorded times never decrease.
+func lastBefore(ctx context.Context, log *sqlite.DB, ms, head int64) (seq int64, err error) {
+	err = log.View(ctx, func(tx *sql.Tx) error {
+		after := head + 1 // the first event recorded later
+		for seq+1 < after {
+			middle := seq + (after-seq)/2
+			at, err := readRecorded(ctx, tx, middle)
+			if err != nil {
+				return err
+			}
+			if at.UnixMilli() <= ms {
+				seq = middle
+			} else {
+				after = middle
+			}
+		}
+		return nil
+	})
+	return seq, err
+}
+
+// PointError says why a text names no place in the log.
+type PointError struct {
+	Point string
+	Head  int64
+	Why   string
+}
+
+func (e *PointError) Error() string { return e.Point + ": " + e.Why }
+func (e *PointError) Code() string  { return "no_such_point" }
+func (e *PointError) Hint() string {
+	return "give a seq, head, an event id, or a time such as 2026-02-20T12:00:00Z"
+}

@@ -1,0 +1,47 @@
+package sqlite
+
+import (
+	"context"
+	"net/url"
+	"os"
+
+	sqlite3lib "modernc.org/sqlite/lib"
+)
+
+// openToRead opens the readers of a log that has no writer here. Readers share memory in a file beside the log; where none can be made, the log
+// is read as one that nobody changes, provided that nobody has it open and everything is in the file.
+func (db *DB) openToRead(ctx context.Context) error {
+	err := db.openReaders()
+	if err == nil {
+		err = db.checkSound(ctx, db.read)
+	}
+	if primaryCode(err) != sqlite3lib.SQLITE_CANTOPEN || !db.atRest() {
+		return err
+	}
+	db.unchanging = true
+	if err := db.read.Close(); err != nil {
+		return err
+	}
+	if err := db.openReaders(); err != nil {
+		return err
+	}
+	return db.checkSound(ctx, db.read)
+}
+
+// atRest reports whether nothing lies beside the file that belongs to it.
+func (db *DB) atRest() bool {
+	_, err := os.Lstat(db.path + "-shm")
+	return err != nil && size(db.path+"-wal") == 0
+}
+
+// readURL names the file for reading only, with further settings of the connection.
+func (db *DB) readURL(settings url.Values) string {
+	if settings == nil {
+		settings = url.Values{}
+	}
+	settings.Set("mode", "ro")
+	if db.unchanging {
+		settings.Set("immutable", "1")
+	}
+	return fileURL(db.path, settings)
+}
