@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/compare"
+)
+
+// shownChanges says which differences of tables are shown.
+type shownChanges struct {
+	tables []string // empty: all
+	limit  int      // rows of each table
+}
+
+const maxShownRows = 100_000
+
+func (s *shownChanges) addFlags(p *process, cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&s.tables, "table", nil, "only these `TABLES`, e.g. tasks,runs")
+	cmd.Flags().IntVar(&s.limit, "limit", 10, "list at most `N` rows of each table; 0: only how many")
+	p.completeFlag(cmd, "table", func(context.Context) (list []cobra.Completion) {
+		for _, d := range database.Projections(coordination.RulesV2) {
+			for _, table := range d.Tables {
+				list = append(list, cobra.CompletionWithDesc(table, d.Name))
+			}
+		}
+		return list
+	})
+}
+
+func (s *shownChanges) check() error {
+	if s.limit < 0 || s.limit > maxShownRows {
+		return &settings.Error{Setting: "--limit", Value: strconv.Itoa(s.limit), Mend: fmt.Sprintf("give 0 to %d", maxShownRows)}
+	}
+	var known []string
+	for _, d := range database.Projections(coordination.RulesV2) {
+		known = append(known, d.Tables...)
+	}
+	for _, table := range s.tables {
+		if !slices.Contains(known, table) {
+			slices.Sort(known)
+			return &settings.Error{Setting: "--table", Value: table, Mend: "choose from " + strings.Join(known, ", ")}
+		}
+	}
+	return nil
+}
+
+// compare counts how the tables of two files differ, and keeps the first rows of each.
+func (s *shownChanges) compare(ctx context.Context, before, after compare.Viewer, rules coordination.Rules) ([]compare.Count, []compare.Change, error) {
+	rows, shown := []compare.Change{}, map[string]int{}
+	counts, err := compare.Tables(ctx, before, after, s.definitions(rules), func(c compare.Change) error {
+		if shown[c.Table] < s.limit {
+			shown[c.Table]++
+			rows = append(rows, c)
+		}
+		return nil
+	})
+	return counts, rows, err
+}
+
+// definitions are those of the program, with the tables that are looked at.
+func (s *shownChanges) definitions(rules coordination.Rules) []projections.Definition {
+	defs := database.Projections(rules)
+	if len(s.tables) == 0 {
+		return defs
+	}
+	for i := range defs {
+		var tables []string
+		for _, table := range defs[i].Tables {
+			if slices.Contains(s.tables, table) {
+				tables = append(tables, table)
+			}
+		}
+		defs[i].Tables = tables
+	}
+	return defs
+}
+
+// writeDiff writes how tables differ, for people: how many rows, then rows. expected are projections of which that is known beforehand.
+func (p *process) writeDiff(counts []compare.Count, changes []compare.Change, expected []string) error {
+	rows := [][]string{}
+	for _, c := range counts {
+		if !c.Differs() {
+			continue
+		}
+		row := []string{c.Projection, c.Table, output.Thousands(c.Added), output.Thousands(c.Removed), output.Thousands(c.Changed), output.Thousands(c.Rows)}
+		if slices.Contains(expected, c.Projection) {
+			row[0] += " (expected)"
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintf(p.stdout, "nothing differs in %s\n", output.Count(int64(len(counts)), "table"))
+		return err
+	}
+	if err := output.Table(p.stdout, []string{"PROJECTION", "TABLE", "ADDED", "REMOVED", "CHANGED", "ROWS"}, rows); err != nil {
+		return err
+	}
+	for len(changes) > 0 {
+		end := slices.IndexFunc(changes, func(c compare.Change) bool { return c.Table != changes[0].Table })
+		if end < 0 {
+			end = len(changes)
+		}
+		if err := p.writeChangedRows(counts, changes[:end]); err != nil {
+			return err
+		}
+		changes = changes[end:]
+	}
+	return nil
+}
+
+// writeChangedRows writes rows of one table.
+func (p *process) writeChangedRows(counts []compare.Count, changes []compare.Change) error {
+	table := changes[0].Table
+	heading := "\n" + table
+	at := slices.IndexFunc(counts, func(c compare.Count) bool { return c.Table == table })
+	if all := counts[at].Added + counts[at].Removed + counts[at].Changed; all > int64(len(changes)) {
+		heading += fmt.Sprintf(": the first %s of %s", output.Thousands(int64(len(changes))), output.Count(all, "row"))
+	}
+	if _, err := fmt.Fprintln(p.stdout, heading); err != nil {
+		return err
+	}
+	rows := [][]string{}
+	for i := range changes {
+		rows = append(rows, changedRow(&changes[i])...)
+	}
+	return output.Table(p.stdout, []string{"ROW", "COLUMN", "BEFORE", "AFTER"}, rows)
+}
+
+// changedRow is a line for each column of a row that differs. The first one names the row.
+func changedRow(c *compare.Change) (lines [][]string) {
+	var key []string
+	for _, k := range c.Key {
+		key = append(key, k.Name+"="+output.Cut(shownValue(k.After), keyCells))
+	}
+	name := map[compare.Kind]string{compare.Added: "+ ", compare.Removed: "- ", compare.Changed: "~ "}[c.Kind] + strings.Join(key, " ")
+	for _, column := range c.Columns {
+		before, after := shownValue(column.Before), shownValue(column.After)
+		switch c.Kind {
+		case compare.Added:
+			if column.After == nil || column.After == "" {
+				continue
+			}
+			before, after = "", output.Cut(after, valueCells)
+		case compare.Removed:
+			if column.Before == nil || column.Before == "" {
+				continue
+			}
+			before, after = output.Cut(before, valueCells), ""
+		default:
+			before, after = cutAround(before, after)
+		}
+		lines = append(lines, []string{name, column.Name, before, after})
+		name = ""
+	}
+	if len(lines) == 0 {
+		lines = [][]string{{name, "", "", ""}}
+	}
+	return lines
+}
+
+// How many cells of a terminal a value may take.
+const (
+	keyCells   = 40
+	valueCells = 60
+)
+
+// shownValue writes a value on one line. A text with what would not be seen stands in quotes.
+func shownValue(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "NULL"
+	case float64:
+		if math.Abs(v) < 1e21 {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		if v == "" || v != strings.TrimSpace(v) || strings.ContainsFunc(v, unicode.IsControl) {
+			return strconv.Quote(v)
+		}
+		return v
+	}
+	return fmt.Sprint(value)
+}
+
+// cutAround shortens two values so that what differs between them can be seen: what both begin with is left out where it is long.
+func cutAround(before, after string) (string, string) {
+	if output.Cells(before) <= valueCells && output.Cells(after) <= valueCells {
+		return before, after
+	}
+	const context = 10 // characters of what is alike
+	a, b := []rune(before), []rune(after)
+	alike := 0
+	for alike < min(len(a), len(b)) && a[alike] == b[alike] {
+		alike++
+	}
+	if skip := alike - context; skip > context {
+		before, after = "…"+string(a[skip:]), "…"+string(b[skip:])
+	}
+	return output.Cut(before, valueCells), output.Cut(after, valueCells)
+}

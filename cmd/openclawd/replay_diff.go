@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/past"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections/compare"
+)
+
+// replayDiffing holds the flags of replay diff.
+type replayDiffing struct {
+	db, classifier string
+	asJSON         bool
+	shown          shownChanges
+}
+
+func newReplayDiff(p *process) *cobra.Command {
+	var d replayDiffing
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Say what changed in the tables between two points of the log",
+		Long: `Makes the tables as of both points, and says what has to be added (+), removed (-) or changed (~) to come from those of A to those of B: first
+how many rows of each table, then the rows. What is long is shortened, and columns that are empty are left out of added and removed rows;
+--json has everything.
+
+A and B are the number of an event (seq), head, an event id, or a time: RFC 3339, or a date, which begins in UTC. 0 is the empty log. The log
+is only read: it works beside a running server.`,
+		Example: `  openclawd replay diff 4700 4711
+  openclawd replay diff 2026-02-20T12:00:00Z head --table tasks,runs
+  openclawd replay diff 0 head --limit 0        # how many rows only
+  openclawd replay diff 4710 4711 --json`,
+		Args: positional(cobra.ExactArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.replayDiff(cmd.Context(), d, args[0], args[1]) },
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 1 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return completePoints(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	addDB(cmd, &d.db)
+	addClassifier(cmd, &d.classifier)
+	d.shown.addFlags(p, cmd)
+	cmd.Flags().BoolVar(&d.asJSON, jsonFlag, false, "answer in JSON")
+	p.completeClassifier(cmd)
+	return cmd
+}
+
+// diffPoint is one side of a comparison.
+type diffPoint struct {
+	Seq        int64 `json:"seq"`
+	RecordedAt int64 `json:"recordedAt"` // ms since 1970; 0: the empty log
+}
+
+func (d diffPoint) String() string {
+	if d.Seq == 0 {
+		return "the empty log"
+	}
+	return fmt.Sprintf("event %s (%s)", output.Thousands(d.Seq), output.Time(d.RecordedAt))
+}
+
+// replayDiffAnswer is the answer in JSON.
+type replayDiffAnswer struct {
+	From   diffPoint        `json:"from"`
+	To     diffPoint        `json:"to"`
+	Tables []compare.Count  `json:"tables"`
+	Rows   []compare.Change `json:"rows"` // at most --limit of each table
+}
+
+func (p *process) replayDiff(ctx context.Context, d replayDiffing, from, to string) (err error) {
+	rules, err := parseClassifier(d.classifier)
+	if err != nil {
+		return err
+	}
+	if err := d.shown.check(); err != nil {
+		return err
+	}
+	log, err := p.openToReplay(ctx, d.db)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	before, err := p.stateAt(ctx, log, rules, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, before.Close()) }()
+	after, err := p.stateAt(ctx, log, rules, to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, after.Close()) }()
+	answer := replayDiffAnswer{From: pointOf(before), To: pointOf(after)}
+	if answer.Tables, answer.Rows, err = d.shown.compare(ctx, before, after, rules); err != nil {
+		return err
+	}
+	if d.asJSON {
+		return output.JSON(p.stdout, answer)
+	}
+	if _, err := fmt.Fprintf(p.stdout, "from %s to %s\n", answer.From, answer.To); err != nil {
+		return err
+	}
+	return p.writeDiff(answer.Tables, answer.Rows, nil)
+}
+
+// stateAt makes the tables as of a point.
+func (p *process) stateAt(ctx context.Context, log *sqlite.DB, rules coordination.Rules, point string) (*past.State, error) {
+	seq, err := past.Resolve(ctx, log, point)
+	if err != nil {
+		return nil, err
+	}
+	bar := p.eventProgress("replay to " + point)
+	defer bar.end()
+	return past.Open(ctx, past.Options{Log: log, Rules: rules}, seq, bar.tell)
+}
+
+func pointOf(state *past.State) diffPoint {
+	point := diffPoint{Seq: state.Until()}
+	if !state.At.IsZero() {
+		point.RecordedAt = state.At.UnixMilli()
+	}
+	return point
+}
