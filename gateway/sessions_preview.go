@@ -115,7 +115,10 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 
 // previewOf shows a message: what it says, else which tools it calls, else what else it has. One that has nothing has no text.
 func previewOf(m *session.Message, chars int) previewItem {
-	if m.Redacted {
+	switch {
+	case m.Archived:
+		return previewItem{"other", archivedText}
+	case m.Redacted:
 		return previewItem{"other", redactedText}
 	}
 	item := previewItem{Role: m.Data.Author}

@@ -19,8 +19,10 @@ const (
 	cutMark        = "\n...(truncated)..."
 	oversizedText  = "[chat.history omitted: message too large]"
 	redactedText   = "[redacted]"
+	archivedText   = "[archived: openclawd events show has the text]"
 	reasonOversize = "oversized"
 	reasonRedacted = "redacted"
+	reasonArchived = "archived"
 )
 
 // shownMessage is a message as clients are told of it.
@@ -98,7 +100,10 @@ func shown(messages []session.Message) ([]json.RawMessage, error) {
 }
 
 func showMessage(m *session.Message) (json.RawMessage, error) {
-	if m.Redacted {
+	switch {
+	case m.Archived:
+		return placeholder("system", m.At, archivedText, reasonArchived)
+	case m.Redacted:
 		return placeholder("system", m.At, redactedText, reasonRedacted)
 	}
 	content, err := showContent(&m.Data)

@@ -100,6 +100,10 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 			Removed []string `json:"removed"`
 		}{made, append([]string{}, removed...)})
 	}
+	if made.Manifest.Archives != nil {
+		fmt.Fprintf(p.stderr, "note: payloads of %s lie in %s and are not in the backup: keep copies of that directory too\n",
+			output.Count(int64(len(made.Manifest.Archives.Files)), "archive"), made.Manifest.Archives.Dir)
+	}
 	fmt.Fprintf(p.stdout, "backed up %s to %s (%s)\n", output.Count(made.Seq, "event"), made.File, output.Bytes(made.Bytes))
 	for _, file := range removed {
 		fmt.Fprintf(p.stdout, "removed %s\n", file)
@@ -234,8 +238,36 @@ func (p *process) restoreBackup(ctx context.Context, file, to string, asJSON boo
 			Command string `json:"command"`
 		}{m, path, command})
 	}
-	_, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\nlook at it with: %s\n", output.Count(m.Seq, "event"), path, command)
+	if _, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\n", output.Count(m.Seq, "event"), path); err != nil {
+		return err
+	}
+	if err := p.writeNeededArchives(m.Archives, database.ArchiveDir(path)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "look at it with: %s\n", command)
 	return err
+}
+
+// writeNeededArchives says which files have to be copied to where a restored database looks for what was archived.
+func (p *process) writeNeededArchives(a *backup.Archives, to string) error {
+	if a == nil {
+		return nil
+	}
+	from := a.Dir
+	if from == "" {
+		from = "where they lie"
+	}
+	fmt.Fprintf(p.stdout, "payloads of %s are not in it; copy from %s to %s, each with its .json:\n", output.Count(int64(len(a.Files)), "archive"), from, to)
+	for _, f := range a.Files {
+		note := ""
+		if !f.There {
+			note = " (not there when the backup was made)"
+		}
+		if _, err := fmt.Fprintf(p.stdout, "  %s: events %s to %s%s\n", f.File, output.Thousands(f.First), output.Thousands(f.Last), note); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // noBackupError says that there is nothing to prove.

@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections/session"
 )
 
@@ -138,23 +139,28 @@ func (p *process) sessions(ctx context.Context, l listing) error {
 
 // readSessions reads the database that the flags name.
 func (p *process) readSessions(ctx context.Context, stateDir, db string, read func(*sql.Tx) error) error {
+	log, err := p.openPlace(ctx, stateDir, db)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	return log.View(ctx, read)
+}
+
+// openPlace opens the database that the flags name, to read it.
+func (p *process) openPlace(ctx context.Context, stateDir, db string) (*sqlite.DB, error) {
 	switch {
 	case db == "" && stateDir != "":
 		db = filepath.Join(stateDir, database.Name)
 	case db == "":
 		at, err := p.place(asking{})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		_, _ = at.Status(ctx) // where a server answers, its database is meant, as everywhere
 		db = at.DB
 	}
-	log, err := p.openToRead(ctx, db)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	return log.View(ctx, read)
+	return p.openToRead(ctx, db)
 }
 
 func (p *process) writeSessions(list []session.Session, l listing) error {

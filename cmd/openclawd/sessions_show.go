@@ -74,6 +74,7 @@ type messageAnswer struct {
 	Seq      int64                        `json:"seq"`
 	At       int64                        `json:"at"` // ms since 1970
 	Redacted bool                         `json:"redacted,omitempty"`
+	Archived bool                         `json:"archived,omitempty"`
 	Data     *coordination.SessionMessage `json:"data,omitempty"`
 }
 
@@ -156,8 +157,8 @@ func (a *shownSession) read(ctx context.Context, tx *sql.Tx, s showing, name, ag
 	messages, err := session.Newest(ctx, tx, a.Transcript, s.limit, maxShownBytes)
 	a.Messages = []messageAnswer{}
 	for i := range messages {
-		m := messageAnswer{Seq: messages[i].Seq, At: messages[i].At, Redacted: messages[i].Redacted}
-		if !m.Redacted {
+		m := messageAnswer{Seq: messages[i].Seq, At: messages[i].At, Redacted: messages[i].Redacted && !messages[i].Archived, Archived: messages[i].Archived}
+		if !messages[i].Redacted {
 			m.Data = &messages[i].Data
 		}
 		a.Messages = append(a.Messages, m)
@@ -241,6 +242,9 @@ func (a *shownSession) writeTranscripts(w io.Writer) error {
 // write writes a message: when and who, then what, indented.
 func (m *messageAnswer) write(w io.Writer) error {
 	who, text := "", "redacted"
+	if m.Archived {
+		text = fmt.Sprintf("archived (openclawd events show %d)", m.Seq)
+	}
 	if d := m.Data; d != nil {
 		who, text = " "+d.Author, said(d)
 		if d.ToolName != "" {

@@ -54,8 +54,13 @@ func (p *process) trace(ctx context.Context, t tracing, id string) error {
 		return &usageError{command: "openclawd trace", err: errors.New("--json and --mermaid are two answers: give one of them")}
 	}
 	var found *trace.Trace
-	err := p.readSessions(ctx, t.stateDir, t.db, func(tx *sql.Tx) (err error) {
-		found, err = trace.Of(ctx, tx, id, trace.Options{Now: p.now().UnixMilli()})
+	log, err := p.openPlace(ctx, t.stateDir, t.db)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	err = log.View(ctx, func(tx *sql.Tx) (err error) {
+		found, err = trace.Of(ctx, tx, id, trace.Options{Now: p.now().UnixMilli(), Events: log.EventsIn})
 		return err
 	})
 	switch {

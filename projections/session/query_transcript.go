@@ -17,6 +17,7 @@ type Message struct {
 	Seq      int64
 	At       int64 // ms since 1970, when it happened
 	Redacted bool  // nothing is left of Data
+	Archived bool  // an archive has it; there is nothing of it here either, but it was not redacted
 	Data     coordination.SessionMessage
 }
 
@@ -60,7 +61,28 @@ func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
 	slices.Reverse(list)
-	return list, nil
+	return list, markArchived(ctx, tx, list)
+}
+
+// markArchived tells messages that were archived from those that were redacted.
+func markArchived(ctx context.Context, tx *sql.Tx, list []Message) error {
+	var blank []int64
+	for i := range list {
+		if list[i].Redacted {
+			blank = append(blank, list[i].Seq)
+		}
+	}
+	if len(blank) == 0 {
+		return nil
+	}
+	archived, err := projections.Archived(ctx, tx, blank)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].Archived = archived[list[i].Seq]
+	}
+	return nil
 }
 
 // Transcript is what was said in a session between two resets.

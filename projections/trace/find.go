@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // reader reads, all from one moment of the log.
@@ -20,6 +21,8 @@ type reader struct {
 	tx     *sql.Tx
 	rules  coordination.Rules
 	roster *coordination.Roster
+
+	archived func(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) // see Options.Events
 }
 
 // found is what an id names.

@@ -61,6 +61,7 @@ func (r *reader) events(query string, threaded bool, args ...any) (list []*heard
 		return nil, fmt.Errorf("read events: %w", err)
 	}
 	defer rows.Close()
+	var read []eventstore.Event
 	for rows.Next() {
 		var e eventstore.Event
 		var id, data, original []byte
@@ -75,11 +76,50 @@ func (r *reader) events(query string, threaded bool, args ...any) (list []*heard
 		if e.Data, e.Original = data, original; data == nil {
 			e.Data = nil
 		}
-		h := r.hear(&e)
-		h.ID, h.thread = uuidText(id), thread
-		list = append(list, h)
+		read = append(read, e)
+		list = append(list, &heard{Said: Said{ID: uuidText(id)}, thread: thread})
 	}
-	return list, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	if err := r.fill(read); err != nil {
+		return nil, err
+	}
+	for i, h := range list {
+		id, thread := h.ID, h.thread
+		*h = *r.hear(&read[i])
+		h.ID, h.thread = id, thread
+	}
+	return list, nil
+}
+
+// fill puts back what was archived of events.
+func (r *reader) fill(events []eventstore.Event) error {
+	var blank []int64
+	for i := range events {
+		if events[i].Redacted() {
+			blank = append(blank, events[i].Seq)
+		}
+	}
+	if len(blank) == 0 || r.archived == nil {
+		return nil
+	}
+	found, err := r.archived(r.ctx, r.tx, blank)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for i := range found {
+		for at < len(events) && (events[at].Seq != found[i].Seq || !events[at].Redacted()) {
+			at++
+		}
+		if at == len(events) {
+			break
+		}
+		events[at].Data, events[at].Original = found[i].Data, found[i].Original
+		at++
+	}
+	return nil
 }
 
 // hear makes of an event what a tree shows of it.

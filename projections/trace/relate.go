@@ -312,7 +312,7 @@ func (g *growth) again() error {
 
 // selectAsked reads what runs were asked, and what they said at the end, unless that is long.
 const selectAsked = `SELECT j.value ->> 0, e.seq, e.type, e.ver, e.data FROM json_each(?) j
- CROSS JOIN events e ON e.seq IN (j.value ->> 1, j.value ->> 2) WHERE octet_length(e.data) <= ?`
+ CROSS JOIN events e ON e.seq IN (j.value ->> 1, j.value ->> 2) WHERE coalesce(octet_length(e.data), 0) <= ?`
 
 const (
 	maxQuestions     = 200     // runs of which it is read
@@ -335,6 +335,8 @@ func (g *growth) question() error {
 		return fmt.Errorf("read questions: %w", err)
 	}
 	defer rows.Close()
+	var ids []string
+	var events []eventstore.Event
 	for rows.Next() {
 		var id string
 		var e eventstore.Event
@@ -343,11 +345,20 @@ func (g *growth) question() error {
 			return fmt.Errorf("read questions: %w", err)
 		}
 		e.Data = data
-		if n := g.nodes[place{Run, id}]; n != nil {
-			g.say(n, &e)
+		ids, events = append(ids, id), append(events, e)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read questions: %w", err)
+	}
+	if err := g.fill(events); err != nil {
+		return err
+	}
+	for i := range events {
+		if n := g.nodes[place{Run, ids[i]}]; n != nil && !events[i].Redacted() && len(events[i].Data) <= maxQuestionBytes {
+			g.say(n, &events[i])
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // say takes over what a run was asked, or said, from the event that says so.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
@@ -179,6 +180,8 @@ type Options struct {
 	Rules    coordination.Rules // "" is RulesV2
 	Nodes    int                // at most, about; 0 is DefaultNodes
 	Messages int                // likewise; 0 is DefaultMessages
+	// Events reads events with payloads that were archived; nil: those are shown as redacted.
+	Events func(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error)
 }
 
 // Of is the trace of what an id names: of a work session, a conversation, a flow (by its job), a run, or an event by its id or seq. The
@@ -200,7 +203,7 @@ func Of(ctx context.Context, tx *sql.Tx, id string, o Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{ctx: ctx, tx: tx, rules: o.Rules, roster: roster}
+	r := &reader{ctx: ctx, tx: tx, rules: o.Rules, roster: roster, archived: o.Events}
 	found, err := r.find(id)
 	if err != nil {
 		return nil, err

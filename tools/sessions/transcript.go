@@ -26,6 +26,7 @@ const (
 	cutMark       = "\n…(truncated)…"
 	oversizedText = "[sessions_history omitted: message too large]"
 	redactedText  = "[redacted]"
+	archivedText  = "[archived]"
 )
 
 // transcript is what was said in a session, as agents are told of it, the oldest first.
@@ -104,6 +105,8 @@ const (
 // show is a message as it is told, nil for one that is left out.
 func (t *transcript) show(m *session.Message, tooled bool) *message {
 	switch {
+	case m.Archived:
+		return placeholder("system", m.At, archivedText)
 	case m.Redacted:
 		return placeholder("system", m.At, redactedText)
 	case m.Data.Author == authorTool && !tooled:

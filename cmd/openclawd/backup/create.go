@@ -61,6 +61,7 @@ func Create(ctx context.Context, opts CreateOptions) (_ *Backup, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the copy cannot be proved: %w", err)
 	}
+	m.Archives.look(opts.Log)
 	m.CreatedAt, m.VerifiedAt, m.Version = begun, opts.Now().UTC(), opts.Version
 	b := &Backup{File: filepath.Join(opts.Dir, nameOf(begun, m.Seq)), Time: begun, Seq: m.Seq, Bytes: m.Bytes, Manifest: m}
 	if err := publish(copied, b); err != nil {

@@ -34,7 +34,8 @@ type Manifest struct {
 	SHA256     string          `json:"sha256"`
 	Version    string          `json:"version"` // of the openclawd that made it
 	CreatedAt  time.Time       `json:"createdAt"`
-	VerifiedAt time.Time       `json:"verifiedAt"` // last
+	VerifiedAt time.Time       `json:"verifiedAt"`         // last
+	Archives   *Archives       `json:"archives,omitempty"` // that it needs beside it; nil: none
 }
 
 // nameLayout is the time in a name.

@@ -34,6 +34,7 @@ func Verify(ctx context.Context, file string, now func() time.Time, tell func(do
 			return nil, err
 		}
 		found.CreatedAt, found.Version = noted.CreatedAt, noted.Version
+		found.Archives = noted.Archives
 	}
 	found.VerifiedAt = now().UTC()
 	if noted != nil {
@@ -111,6 +112,9 @@ func proveLog(ctx context.Context, file string, tell func(done, total int64)) (_
 		return nil, err
 	}
 	m := &Manifest{Seq: proof.Events, Head: proof.Head}
+	if m.Archives, err = readArchives(ctx, db); err != nil {
+		return nil, err
+	}
 	m.Schema, err = db.Schema(ctx)
 	return m, err
 }

@@ -37,6 +37,17 @@ func MirrorFile(db string) string { return db + ".mirror.json" }
 // without harm.
 func OverridesFile(db string) string { return db + ".overrides.json" }
 
+// CheckFile says what the newest check of the chain of a database has found. It may be lost without harm.
+func CheckFile(db string) string { return db + ".verified.json" }
+
+// ArchiveDir is where payloads of a database lie that were moved out of it.
+func ArchiveDir(db string) string {
+	if filepath.Base(db) == Name {
+		return filepath.Join(filepath.Dir(db), "archive")
+	}
+	return db + ".archive"
+}
+
 // BackupsDir is where backups of a database lie unless somebody says otherwise.
 func BackupsDir(db string) string { return filepath.Join(filepath.Dir(db), "backups") }
 
@@ -75,13 +86,13 @@ func isBound(address string) bool {
 
 // OpenToRead opens an existing database beside whoever else has it. Its errors are those of OpenError.
 func OpenToRead(ctx context.Context, path string, now func() time.Time) (*sqlite.DB, error) {
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: true, Now: now})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: true, Now: now, Payloads: Payloads(path)})
 	return db, OpenError(path, err)
 }
 
 // OpenToWrite opens or makes a database and keeps others from writing to it. owner is what they are told.
 func OpenToWrite(ctx context.Context, path, owner string, now func() time.Time) (*sqlite.DB, error) {
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Owner: owner, Now: now})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Owner: owner, Now: now, Payloads: Payloads(path)})
 	return db, OpenError(path, err)
 }
 

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -38,4 +39,20 @@ func Statuses(ctx context.Context, log *sqlite.DB) ([]projections.Status, error)
 		return err
 	})
 	return list, err
+}
+
+// Rules are those that the tables of a file were made with; RulesV2 where that is not known.
+func Rules(ctx context.Context, log *sqlite.DB) coordination.Rules {
+	list, err := Statuses(ctx, log)
+	if err != nil {
+		return coordination.RulesV2
+	}
+	for i := range list {
+		if _, name, ok := strings.Cut(list[i].Version, "/"); ok {
+			if rules, err := coordination.ParseRules(name); err == nil {
+				return rules
+			}
+		}
+	}
+	return coordination.RulesV2
 }

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/archive"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+)
+
+func newArchive(p *process) *cobra.Command {
+	return newGroup("archive", "Move the payloads of old events out of the database, into sealed files",
+		newArchiveCreate(p), newArchiveList(p), newArchiveVerify(p), newArchiveRestore(p))
+}
+
+// archiveRow is an archive as it is listed.
+type archiveRow struct {
+	archive.Manifest
+	Frames int    `json:"frames"`
+	Logged bool   `json:"logged"` // the log says so too; else a run was killed before that
+	State  string `json:"state"`  // ok, missing: the log knows of it, and it is not there
+}
+
+// archives lists the archives of a database: those that lie there, and those that should.
+func (p *process) archives(ctx context.Context, log *sqlite.DB) ([]archiveRow, error) {
+	list, err := database.Archives(log).List()
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]archiveRow, len(list))
+	for i := range list {
+		rows[i] = archiveRow{Manifest: list[i], Frames: len(list[i].Frames), State: "ok"}
+	}
+	err = log.View(ctx, func(tx *sql.Tx) error {
+		logged, err := database.Archived(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, a := range logged {
+			i := slices.IndexFunc(rows, func(r archiveRow) bool { return r.First == a.First && r.Last == a.Last })
+			if i < 0 {
+				i = len(rows)
+				rows = append(rows, archiveRow{State: "missing",
+					Manifest: archive.Manifest{File: a.File, First: a.First, Last: a.Last, Events: a.Last - a.First + 1, SHA256: a.SHA256}})
+			}
+			rows[i].Logged = true
+		}
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b archiveRow) int { return int(min(max(a.First-b.First, -1), 1)) })
+	return rows, err
+}
+
+func newArchiveList(p *process) *cobra.Command {
+	var (
+		db     string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the archives of a database, the oldest events first",
+		Long:    "Lists the archives that lie beside the database, and those that the log knows of and that are not there.",
+		Example: "  openclawd archive list\n  openclawd archive list --json",
+		Args:    positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := p.openToRead(cmd.Context(), db)
+			if err != nil {
+				return err
+			}
+			defer log.Close()
+			rows, err := p.archives(cmd.Context(), log)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return output.JSON(p.stdout, rows)
+			}
+			return p.writeArchives(database.Archives(log).Path(), rows)
+		},
+	}
+	addDB(cmd, &db)
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	return cmd
+}
+
+func (p *process) writeArchives(dir string, list []archiveRow) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(p.stdout, "nothing is archived (%s)\n", dir)
+		return err
+	}
+	rows := make([][]string, len(list))
+	for i := range list {
+		a := &list[i]
+		state, made := a.State, "-"
+		if !a.CreatedAt.IsZero() {
+			made = output.Time(a.CreatedAt.UnixMilli())
+		}
+		if !a.Logged {
+			state = "not blanked yet"
+		}
+		rows[i] = []string{a.File, output.Thousands(a.First), output.Thousands(a.Last), output.Bytes(a.RawBytes), output.Bytes(a.Bytes), made, state}
+	}
+	if err := output.Table(p.stdout, []string{"FILE", "FIRST", "LAST", "RAW", "SIZE", "CREATED", "STATE"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.stdout, "in %s\n", dir)
+	return err
+}
+
+func newArchiveVerify(p *process) *cobra.Command {
+	var (
+		db     string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Prove that archives are whole and of this log",
+		Long: `Reads all of an archive, or of all of them, and holds it against its manifest and against the log: SHA-256, every payload against its hash,
+every hash against the one before it, up to the one that the log has. Fails with exit code 1 at the first thing that does not hold.`,
+		Example: "  openclawd archive verify\n  openclawd archive verify 1-50000.ndjson.zst --json",
+		Args:    positional(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			log, err := p.openToRead(cmd.Context(), db)
+			if err != nil {
+				return err
+			}
+			defer log.Close()
+			return p.verifyArchives(cmd.Context(), log, files, asJSON)
+		},
+	}
+	addDB(cmd, &db)
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	return cmd
+}
+
+func (p *process) verifyArchives(ctx context.Context, log *sqlite.DB, files []string, asJSON bool) error {
+	rows, err := p.archives(ctx, log)
+	if err != nil {
+		return err
+	}
+	dir := database.Archives(log)
+	if len(files) > 0 {
+		rows = slices.DeleteFunc(rows, func(r archiveRow) bool { return r.File != filepath.Base(files[0]) })
+		if len(rows) == 0 {
+			return &noArchiveError{files[0], dir.Path()}
+		}
+	}
+	bar := p.eventProgress("verify")
+	defer bar.end()
+	var total, done int64
+	for i := range rows {
+		total += rows[i].Events
+	}
+	for i := range rows {
+		r := &rows[i]
+		if r.State == "missing" {
+			return &eventstore.ArchivedError{First: r.First, Last: r.Last, File: filepath.Join(dir.Path(), r.File), Err: errors.New("it is not there")}
+		}
+		if err := database.VerifyArchive(ctx, log, &r.Manifest); err != nil {
+			return err
+		}
+		done += r.Events
+		bar.tell(done, total)
+	}
+	bar.end()
+	if asJSON {
+		return output.JSON(p.stdout, rows)
+	}
+	if len(rows) == 0 {
+		return p.writeArchives(dir.Path(), nil)
+	}
+	for i := range rows {
+		r := &rows[i]
+		if _, err := fmt.Fprintf(p.stdout, "ok: %s: %s, unchanged and of this log; SHA-256 %s\n", r.File, output.Count(r.Events, "event"), r.SHA256); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newArchiveRestore(p *process) *cobra.Command {
+	var (
+		db, out string
+		asJSON  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "restore --out FILE",
+		Short: "Write a database of its own that has every archived payload in it",
+		Long: `Writes the log into a new database, with the payloads of all archives in their places, and makes its tables: it needs no archive any more.
+What was redacted stays redacted. The database itself stays as it is: an event, once blank, is never written again, which its triggers see to.
+
+Nothing has to be restored to be read: export, replay, verify, search and the API read archives where they lie.`,
+		Example: "  openclawd archive restore --out whole.db\n  openclawd serve --follow --db whole.db --api 127.0.0.1:0   # look at it",
+		Args:    positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if out == "" {
+				return &usageError{command: cmd.CommandPath(), err: errors.New("name the new database with --out")}
+			}
+			log, err := p.openToRead(cmd.Context(), db)
+			if err != nil {
+				return err
+			}
+			defer log.Close()
+			bar := p.eventProgress("restore")
+			events, err := database.WriteWhole(cmd.Context(), log, out, database.Rules(cmd.Context(), log), p.now, bar.tell)
+			bar.end()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return output.JSON(p.stdout, struct {
+					DB     string `json:"db"`
+					Events int64  `json:"events"`
+				}{out, events})
+			}
+			_, err = fmt.Fprintf(p.stdout, "wrote %s to %s, every payload in its place\n", output.Count(events, "event"), out)
+			return err
+		},
+	}
+	addDB(cmd, &db)
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to make; there must be none")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	return cmd
+}
+
+// noArchiveError says that there is no archive of that name.
+type noArchiveError struct{ file, dir string }
+
+func (e *noArchiveError) Error() string {
+	return fmt.Sprintf("there is no archive %s in %s", strings.TrimSpace(e.file), e.dir)
+}
+func (e *noArchiveError) Code() string { return "no_archive" }
+func (e *noArchiveError) Hint() string { return "openclawd archive list shows what there is" }

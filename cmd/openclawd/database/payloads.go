@@ -1,0 +1,88 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/archive"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// payloads are those of a database that lie in archives beside it.
+type payloads struct{ *archive.Dir }
+
+// Payloads puts archived payloads of a database back. There need be none.
+func Payloads(db string) sqlite.Payloads {
+	if path, err := filepath.Abs(db); err == nil {
+		db = path
+	}
+	if path, err := filepath.EvalSymlinks(db); err == nil {
+		db = path
+	}
+	return &payloads{archive.Open(ArchiveDir(db))}
+}
+
+// Archives is the directory of the archives of an open database, which it reads its payloads from.
+func Archives(log *sqlite.DB) *archive.Dir {
+	if p, ok := log.Payloads().(*payloads); ok {
+		return p.Dir
+	}
+	return archive.Open(ArchiveDir(log.Path()))
+}
+
+const selectArchived = `SELECT e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? AND e.type = ? AND e.actor <> ? ORDER BY e.version`
+
+// Lost implements sqlite.Payloads: an event that is blank, was archived and never redacted has lost its payload.
+func (p *payloads) Lost(ctx context.Context, log sqlite.Viewer, blank []int64) error {
+	blank = slices.DeleteFunc(blank, p.Has) // there it is redacted too
+	if len(blank) == 0 {
+		return nil
+	}
+	return log.View(ctx, func(tx *sql.Tx) error {
+		archived, err := projections.Archived(ctx, tx, blank)
+		if err != nil || len(archived) == 0 {
+			return err
+		}
+		ranges, err := Archived(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, a := range ranges {
+			for _, seq := range blank {
+				if archived[seq] && a.First <= seq && seq <= a.Last {
+					return &eventstore.ArchivedError{First: a.First, Last: a.Last, File: filepath.Join(p.Path(), a.File), Err: fs.ErrNotExist}
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Archived lists what the log says was archived, in the order in which that was done.
+func Archived(ctx context.Context, tx *sql.Tx) (list []coordination.LogArchived, err error) {
+	rows, err := tx.QueryContext(ctx, selectArchived, coordination.ArchiveStream, coordination.TypeLogArchived, eventstore.ActorImport)
+	if err != nil {
+		return nil, fmt.Errorf("read what was archived: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var data sql.RawBytes
+		var a coordination.LogArchived
+		if err := rows.Scan(&data); err != nil {
+			return nil, fmt.Errorf("read what was archived: %w", err)
+		}
+		if err := json.Unmarshal(data, &a); err != nil {
+			return nil, fmt.Errorf("read what was archived: %w", err)
+		}
+		list = append(list, a)
+	}
+	return list, rows.Err()
+}
