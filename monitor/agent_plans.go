@@ -37,6 +37,9 @@ func (s *Server) listPlans(c echo.Context, agent string) error {
 	if err := s.await(ctx, minSeq); err != nil {
 		return err
 	}
+	if err := s.opts.knowsTasks(); err != nil {
+		return err
+	}
 	b := &fileBoard{ctx: ctx, opts: &s.opts}
 	defer b.end()
 	inFiles, faults, err := b.plans(agent)
@@ -100,6 +103,9 @@ func (v *view) knows(ctx context.Context, agent string) error {
 
 // plans are those of an agent's files, the newest first.
 func (b *fileBoard) plans(agent string) ([]workspace.Plan, []workspace.Fault, error) {
+	if b.opts.then != nil { // what stood in files then is not in the log
+		return nil, nil, workspace.ErrNoAgent
+	}
 	if err := b.begin(); err != nil {
 		return nil, nil, err
 	}

@@ -268,6 +268,9 @@ func (s *Server) listApprovals(c echo.Context) error {
 	if p.err != nil {
 		return p.err
 	}
+	if err := s.opts.knowsTasks(); err != nil {
+		return err
+	}
 	a := &approvalsAnswer{Decidable: s.opts.Approvals != nil}
 	w := newWaiting()
 	if s.opts.OwnTasks == nil {
@@ -309,6 +312,9 @@ func (s *Server) showApproval(c echo.Context) error {
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err
+	}
+	if err := s.opts.knowsTasks(); err != nil {
+		return err
 	}
 	a := &approvalAnswer{Decidable: s.opts.Approvals != nil}
 	if s.opts.OwnTasks == nil {

@@ -52,6 +52,9 @@ func (s *Server) fromBoard(c echo.Context, read func(board) (any, error)) error 
 	if p.err != nil {
 		return p.err
 	}
+	if err := s.opts.knowsTasks(); err != nil {
+		return err
+	}
 	if s.opts.OwnTasks != nil {
 		return s.fromLog(c, minSeq, read)
 	}
@@ -78,9 +81,17 @@ func (s *Server) fromFiles(c echo.Context, minSeq int64, read func(board) (any, 
 	})
 }
 
+// homes are the agents that have a workspace; none as of an event, for which directories were there then is not in the log.
+func (s *Server) homes() ([]string, error) {
+	if s.opts.then != nil {
+		return nil, nil
+	}
+	return s.opts.Workspace.Agents()
+}
+
 // fromLog reads everything in one transaction.
 func (s *Server) fromLog(c echo.Context, minSeq int64, read func(board) (any, error)) error {
-	homes, err := s.opts.Workspace.Agents()
+	homes, err := s.homes()
 	if err != nil {
 		return err
 	}

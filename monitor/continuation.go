@@ -189,6 +189,9 @@ func (s *Server) listContinuations(c echo.Context) error {
 	case s.opts.Continuation == nil:
 		return noAgents()
 	}
+	if then := s.opts.then; then != nil && then.Continuation == nil {
+		return notThen(whyNoSettings)
+	}
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		var named []string
 		if v.OwnTasks != nil && v.OwnTasks.Team != nil {

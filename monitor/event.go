@@ -119,21 +119,40 @@ func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.E
 	if err != nil {
 		return nil, err
 	}
-	bytes, n := int64(0), 0
-	for ; n < len(seqs); n++ {
-		if bytes += sizes[seqs[n]]; bytes > int64(v.MaxBytes) && n > 0 {
+	events := make(map[int64]*eventstore.Event, len(seqs))
+	keep := func(wanted ...int64) (size int64, err error) {
+		read, err := v.Store.EventsIn(ctx, v.tx, wanted)
+		if err != nil {
+			return 0, fmt.Errorf("read events: %w", err)
+		}
+		for i := range read {
+			events[read[i].Seq] = &read[i]
+			size += int64(len(read[i].Data) + len(read[i].Original))
+		}
+		return size, nil
+	}
+	bytes := int64(0)
+	there := make([]int64, 0, len(seqs)) // in the file, and not read yet
+	for n, seq := range seqs {
+		size := sizes[seq]
+		_, had := events[seq]
+		if size == 0 { // how much an archive has of it shows when it is read
+			if size, err = keep(seq); err != nil {
+				return nil, err
+			}
+		}
+		if bytes += size; bytes > int64(v.MaxBytes) && n > 0 {
+			if !had {
+				delete(events, seq)
+			}
 			break
 		}
+		if sizes[seq] > 0 {
+			there = append(there, seq)
+		}
 	}
-	read, err := v.Store.EventsIn(ctx, v.tx, seqs[:n])
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	events := make(map[int64]*eventstore.Event, len(read))
-	for i := range read {
-		events[read[i].Seq] = &read[i]
-	}
-	return events, nil
+	_, err = keep(there...)
+	return events, err
 }
 
 // object writes a JSON object, member by member.

@@ -48,6 +48,12 @@ type testBundle struct {
 	now     atomic.Int64 // ms; what the server's clock shows
 }
 
+func definitions() []projections.Definition {
+	rules := coordination.RulesV2
+	return []projections.Definition{conversation.Routes(rules), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(), continuation.Definition(),
+		plan.Definition(), routing.Definition(), response.Definition(), index.Definition(rules), conversation.Definition(rules)}
+}
+
 // setup serves an empty log. The clock stands at noon.
 func setup(t testing.TB, change ...func(*monitor.Options)) *testBundle {
 	t.Helper()
@@ -59,8 +65,7 @@ func setup(t testing.TB, change ...func(*monitor.Options)) *testBundle {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	rules := coordination.RulesV2
-	if _, err := projections.Start(ctx, db, []projections.Definition{conversation.Routes(rules), run.Definition(), work.Definition(), a2a.Definition(),
-		task.Definition(), continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(), index.Definition(rules), conversation.Definition(rules)}, projections.Options{Rules: rules}); err != nil {
+	if _, err := projections.Start(ctx, db, definitions(), projections.Options{Rules: rules}); err != nil {
 		t.Fatal(err)
 	}
 	b := &testBundle{db: db}

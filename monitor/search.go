@@ -58,6 +58,9 @@ func look[H, A any](s *Server, c echo.Context, find func(context.Context, *sql.T
 	if err != nil {
 		return err
 	}
+	if s.opts.then != nil {
+		q.UpTo = &s.opts.then.Seq
+	}
 	if nothing, ok := s.unsearched(&q); ok {
 		return s.answer(c, q.minSeq, func(_ context.Context, v *view) (any, error) {
 			nothing.AsOfSeq = v.asOf
@@ -164,13 +167,20 @@ func (v *view) fetchFound(ctx context.Context, seqs []int64) (map[int64]*eventst
 func (s *Server) search(ctx context.Context, q *searchQuery, look func(*sql.Tx) error) (seq int64, err error) {
 	waiting, stop := context.WithTimeout(ctx, s.opts.MaxWait)
 	defer stop()
-	if err := s.opts.Search.Wait(waiting, q.minSeq); err != nil && ctx.Err() == nil {
-		return 0, behind(fmt.Sprintf("Search stands at %d; %d was asked for", s.opts.Search.Status().Seq, q.minSeq),
+	from := q.minSeq
+	if q.UpTo != nil {
+		from = *q.UpTo
+	}
+	if err := s.opts.Search.Wait(waiting, from); err != nil && ctx.Err() == nil {
+		return 0, behind(fmt.Sprintf("Search stands at %d; %d was asked for", s.opts.Search.Status().Seq, from),
 			"try again, or ask without min_seq")
 	}
 	err = s.opts.Search.View(waiting, func(tx *sql.Tx) (err error) {
 		if seq, err = search.Position(waiting, tx); err != nil {
 			return err
+		}
+		if q.UpTo != nil {
+			seq = min(seq, *q.UpTo)
 		}
 		return look(tx)
 	})

@@ -29,7 +29,7 @@ func (s *Server) showTrace(c echo.Context) error {
 		return p.err
 	}
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
-		found, err := trace.Of(ctx, v.tx, id, trace.Options{Now: int64(v.now), Rules: v.Rules})
+		found, err := trace.Of(ctx, v.tx, id, trace.Options{Now: int64(v.now), Rules: v.Rules, Events: v.Store.EventsIn})
 		var missing *trace.NotFoundError
 		if errors.As(err, &missing) {
 			p := notFound("Nothing to trace: " + missing.Error())

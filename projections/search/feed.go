@@ -53,8 +53,8 @@ type feeder struct {
 
 // step feeds one page. more says that there is another.
 func (f *feeder) step(ctx context.Context) (more bool, err error) {
-	if f.mendable() {
-		f.at, err = f.restart(ctx, "it is damaged")
+	if why := f.due(); why != "" {
+		f.at, err = f.restart(ctx, why)
 		f.forget()
 	} else if !f.fitted {
 		f.at, err = f.fit(ctx)
@@ -95,10 +95,17 @@ func (f *feeder) step(ctx context.Context) (more bool, err error) {
 	return p.more, nil
 }
 
-func (f *feeder) mendable() bool {
+// due says why the file has to be begun anew; "" for no reason.
+func (f *feeder) due() (why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.damaged
+	switch {
+	case f.damaged:
+		return "it is damaged"
+	case f.again:
+		return "it shall forget what was redacted"
+	}
+	return ""
 }
 
 // forget gives up what is known of the file's rows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ type Query struct {
 	Sessions                         []string // workSessionIds; none: any
 	Internal                         bool     // with our own book-keeping
 	Since, Until                     *float64 // event time in ms since 1970, both inclusive; nil: unbounded
+	UpTo                             *int64   // events after this seq are as if they were not there; nil: none is left out
 	Relevance                        bool     // the best first, of the newest Ranked hits; else the newest first
 	Limit, Offset                    int
 	CountUpTo                        int // hits are not counted beyond this and the page; 0: all are
@@ -30,10 +32,11 @@ type Hits struct {
 }
 
 const (
-	selectNewest = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ? OFFSET ?"
-	selectRanked = `SELECT rowid FROM (SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?)
+	upToSeq      = " FROM texts WHERE texts MATCH ? AND rowid <= ?"
+	selectNewest = "SELECT rowid" + upToSeq + " ORDER BY rowid DESC LIMIT ? OFFSET ?"
+	selectRanked = "SELECT rowid FROM (SELECT rowid, rank" + upToSeq + ` ORDER BY rowid DESC LIMIT ?)
  ORDER BY rank, rowid DESC LIMIT ? OFFSET ?`
-	countHits = "SELECT count(*) FROM (SELECT 1 FROM texts WHERE texts MATCH ? LIMIT ?)"
+	countHits = "SELECT count(*) FROM (SELECT 1" + upToSeq + " LIMIT ?)"
 
 	// CROSS JOIN fixes the order of the loops: one look-up per hit.
 	inTime = ` FROM texts CROSS JOIN docs d ON d.seq = texts.rowid
@@ -47,7 +50,7 @@ const (
 // Find finds events.
 func Find(ctx context.Context, tx *sql.Tx, q Query) (h Hits, err error) {
 	statement, counting := selectNewest, countHits
-	args := []any{q.match()}
+	args := []any{q.match(), q.upTo()}
 	if q.timed() {
 		statement, counting = selectNewestTimed, countHitsTimed
 		if args, err = q.within(ctx, tx); err != nil {
@@ -82,6 +85,14 @@ func Find(ctx context.Context, tx *sql.Tx, q Query) (h Hits, err error) {
 		h.Total, h.Exact = bound, false
 	}
 	return h, nil
+}
+
+// upTo is the last seq that may be found.
+func (q *Query) upTo() int64 {
+	if q.UpTo == nil {
+		return math.MaxInt64
+	}
+	return *q.UpTo
 }
 
 // countUpTo is how many hits are counted at most, 0 for all. Those of the page and one after it always are, so that a total tells

@@ -41,6 +41,7 @@ type Index struct {
 	mu      sync.Mutex
 	status  Status
 	damaged bool          // found by a reader; the feeder makes the file anew
+	again   bool          // the feeder shall make it anew although it is sound
 	moved   chan struct{} // closed when status changes
 	wake    chan struct{} // has room for one: the feeder has something to mend
 }
@@ -125,6 +126,31 @@ func (x *Index) Forget(ctx context.Context, seqs []int64) error {
 	})
 }
 
+// BeginAnew has the file thrown away and fed from the first event again, so that nothing is left in it of what the log does not hold any more. It
+// returns when the old one is gone, which Run sees to; until it is fed, less is found.
+func (x *Index) BeginAnew(ctx context.Context) error {
+	x.mu.Lock()
+	x.again = true
+	x.mu.Unlock()
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+	for {
+		x.mu.Lock()
+		done, moved := !x.again, x.moved
+		x.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // change changes the status and tells those who wait for it.
 func (x *Index) change(edit func(*Status)) {
 	x.mu.Lock()
@@ -174,7 +200,7 @@ func (x *Index) restart(ctx context.Context, why string) (position, error) {
 	}
 	x.opts.Logger.Info("feeding the search file from the first event", "why", why)
 	x.mu.Lock()
-	x.damaged = false
+	x.damaged, x.again = false, false
 	x.mu.Unlock()
 	x.change(func(s *Status) { s.Seq, s.Rebuilding = 0, true })
 	return position{version: version}, nil

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -13,6 +14,8 @@ import (
 const (
 	pageEvents = 1_000
 	pageBytes  = 8 << 20
+
+	unknownBytes = 8 << 10 // that a payload is taken to have of which the file has nothing: it may be archived
 )
 
 // page is some events with what the index projection says of them.
@@ -91,7 +94,7 @@ func (f *feeder) reach(ctx context.Context, tx *sql.Tx, indexed int64) (int64, e
 	}
 	bytes := int64(0)
 	for _, seq := range seqs {
-		if bytes += sizes[seq]; bytes > pageBytes && seq > f.at.seq+1 {
+		if bytes += cmp.Or(sizes[seq], unknownBytes); bytes > pageBytes && seq > f.at.seq+1 {
 			return seq - 1, nil
 		}
 	}

@@ -56,5 +56,5 @@ func (q *Query) within(ctx context.Context, tx *sql.Tx) (args []any, err error) 
 		}
 		first, last = from.Int64*blockEvents, (to.Int64+1)*blockEvents-1
 	}
-	return []any{q.match(), since, until, first, last}, nil
+	return []any{q.match(), since, until, first, min(last, q.upTo())}, nil
 }

@@ -1,0 +1,297 @@
+// Package monitortest records what the API answers at one moment, and holds against it what is answered as of that moment later.
+package monitortest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Ask gets a path with its query.
+type Ask func(path string) (status int, header http.Header, body []byte)
+
+// Recording is what was answered to every way to read when the log ended with event Seq.
+type Recording struct {
+	Seq     int64
+	answers []answer
+}
+
+type answer struct {
+	path   string
+	status int
+	body   []byte
+}
+
+// OnlyNow are the ways to read that have no answer as of an event, as GET /api lists them.
+func OnlyNow() []string {
+	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
+		"GET /api/discord/bots", "GET /api/sql/schema", "GET /ws"}
+}
+
+// queries are what lists are asked beside everything.
+func queries(path string) []string {
+	switch path {
+	case "/api/events":
+		return []string{"limit=3", "scope=all", "scope=all&limit=2&after=1", "role=conversation.main"}
+	case "/api/work-sessions":
+		return []string{"limit=1", "scope=all&include=summary", "status=ACTIVE,QUIET"}
+	case "/api/tasks", "/api/runs", "/api/a2a/jobs", "/api/a2a/handoffs", "/api/routing", "/api/discord/threads", "/api/discord/posts", "/api/collaborations",
+		"/api/work", "/api/approvals", "/api/discord/observed":
+		return []string{"limit=1"}
+	case "/api/a2a/policy":
+		return []string{"from=eden&to=seum", "from=seum&to=eden", "from=eden&to=nobody"}
+	}
+	return nil
+}
+
+// Record asks everything that GET /api lists, the pages of lists too, and for everything that has an id. words are looked for. The log should rest; where it
+// goes on meanwhile, it is all asked again.
+func Record(t testing.TB, ask Ask, words ...string) *Recording {
+	t.Helper()
+	for range 20 {
+		r := &Recording{Seq: head(t, ask)}
+		r.ask(t, ask, words)
+		if head(t, ask) == r.Seq {
+			return r
+		}
+	}
+	t.Fatal("the log does not rest")
+	return nil
+}
+
+// head is where the tables stand.
+func head(t testing.TB, ask Ask) int64 {
+	t.Helper()
+	_, header, _ := ask("/api")
+	seq, err := strconv.ParseInt(header.Get("X-As-Of-Seq"), 10, 64)
+	if err != nil {
+		t.Fatalf("GET /api does not say where the log stands: %v", err)
+	}
+	return seq
+}
+
+func (r *Recording) ask(t testing.TB, ask Ask, words []string) {
+	t.Helper()
+	for _, path := range []string{"/", "/api"} {
+		r.add(t, ask, path)
+	}
+	known := r.ids(t, ask)
+	for _, route := range Routes(t, ask) {
+		if slices.Contains(OnlyNow(), "GET "+route) {
+			continue
+		}
+		for _, path := range expanded(t, route, known) {
+			if strings.HasSuffix(route, "/search") {
+				for _, word := range words {
+					q := url.Values{"q": {word}, "min_seq": {strconv.FormatInt(r.Seq, 10)}}.Encode()
+					r.pages(t, ask, path+"?"+q)
+					r.add(t, ask, path+"?"+q+"&limit=1")
+					r.add(t, ask, path+"?"+q+"&limit=1&offset=1&scope=all")
+				}
+				continue
+			}
+			r.pages(t, ask, path)
+			for _, q := range queries(path) {
+				r.pages(t, ask, path+"?"+q)
+			}
+		}
+	}
+}
+
+// Routes are the ways to read that GET /api lists.
+func Routes(t testing.TB, ask Ask) (paths []string) {
+	t.Helper()
+	var described struct{ Endpoints []string }
+	decode(t, ask, "/api", &described)
+	for _, shown := range described.Endpoints {
+		if path, reads := strings.CutPrefix(shown, "GET "); reads {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		t.Fatal("GET /api lists nothing")
+	}
+	return paths
+}
+
+// ids are what can stand in paths, by the path up to there; each with one that stands for nothing.
+func (r *Recording) ids(t testing.TB, ask Ask) map[string][]string {
+	t.Helper()
+	known := map[string][]string{}
+	for path, key := range map[string]string{"/api/work-sessions": "workSessionId", "/api/agents": "id", "/api/tasks": "id", "/api/approvals": "id",
+		"/api/a2a/jobs": "jobId", "/api/routing": "messageId", "/api/collaborations": "collabId", "/api/runs": "runId", "/api/redactions": "id"} {
+		ids := map[string]bool{}
+		_, _, body := ask(path + "?limit=1000")
+		each(body, key, func(id string) { ids[id] = true })
+		known[path] = append(some(slices.Sorted(maps.Keys(ids))), "nothing")
+	}
+	known["/api/trace"] = slices.Concat(known["/api/work-sessions"], known["/api/a2a/jobs"], known["/api/runs"], []string{"1"})
+	return known
+}
+
+// some are a few of many ids, from all over the list.
+func some(ids []string) (few []string) {
+	const most = 6
+	for i := range min(most, len(ids)) {
+		few = append(few, ids[i*len(ids)/min(most, len(ids))])
+	}
+	return few
+}
+
+// each visits every text that stands under a key.
+func each(body []byte, key string, visit func(string)) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	found := false
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return
+		}
+		text, is := token.(string)
+		if is && found && text != "" {
+			visit(text)
+		}
+		found = is && text == key && !found
+	}
+}
+
+// expanded are the paths that a route stands for.
+func expanded(t testing.TB, route string, known map[string][]string) []string {
+	t.Helper()
+	before, name, has := strings.Cut(route, "/:")
+	if !has {
+		return []string{route}
+	}
+	_, rest, _ := strings.Cut(name, "/")
+	if rest != "" {
+		rest = "/" + rest
+	}
+	ids := known[before]
+	if strings.HasSuffix(before, "/tasks") && strings.HasPrefix(before, "/api/agents/") {
+		ids = known["/api/tasks"]
+	}
+	if len(ids) == 0 {
+		t.Fatalf("nobody says what the ids of %s are", route)
+	}
+	var paths []string
+	for _, id := range ids {
+		paths = append(paths, expanded(t, before+"/"+url.PathEscape(id)+rest, known)...)
+	}
+	return paths
+}
+
+// pages asks for a list with the pages after it; anything else has one.
+func (r *Recording) pages(t testing.TB, ask Ask, path string) {
+	t.Helper()
+	const most = 4
+	next := path
+	for range most {
+		var list struct{ NextCursor *string }
+		if json.Unmarshal(r.add(t, ask, next), &list) != nil || list.NextCursor == nil {
+			return
+		}
+		join := "?"
+		if strings.Contains(path, "?") {
+			join = "&"
+		}
+		next = path + join + "cursor=" + url.QueryEscape(*list.NextCursor)
+	}
+}
+
+func (r *Recording) add(t testing.TB, ask Ask, path string) []byte {
+	t.Helper()
+	status, _, body := ask(path)
+	if status >= http.StatusInternalServerError {
+		t.Fatalf("GET %s: %d %.300s", path, status, body)
+	}
+	r.answers = append(r.answers, answer{path, status, body})
+	return body
+}
+
+// Found is how many answers were recorded that hold something.
+func (r *Recording) Found() (n int) {
+	for i := range r.answers {
+		if r.answers[i].status == http.StatusOK {
+			n++
+		}
+	}
+	return n
+}
+
+// Check asks all of it again as of the event, and reports what differs. Below unknown they answer 400, with the code
+// as_of_not_supported, where they are not refused as they were then.
+func (r *Recording) Check(t testing.TB, ask Ask, unknown ...string) {
+	t.Helper()
+	differs := 0
+	for i := range r.answers {
+		a := &r.answers[i]
+		status, header, body := AsOf(t, ask, a.path, r.Seq)
+		path, _, _ := strings.Cut(a.path, "?")
+		same := status == a.status && bytes.Equal(body, a.body)
+		switch {
+		case same && status >= http.StatusBadRequest:
+		case slices.ContainsFunc(unknown, func(below string) bool { return path == below || strings.HasPrefix(path, below+"/") }):
+			wantNotThen(t, a.path, status, body)
+		case !same:
+			differs++
+			t.Errorf("GET %s as of %d:\n%d %s\nthen it was\n%d %s", a.path, r.Seq, status, body, a.status, a.body)
+		case header.Get("X-As-Of-Seq") != strconv.FormatInt(r.Seq, 10):
+			t.Errorf("GET %s as of %d: X-As-Of-Seq is %q", a.path, r.Seq, header.Get("X-As-Of-Seq"))
+		}
+		if differs == 5 {
+			t.Fatal("and so on")
+		}
+	}
+	for _, shown := range OnlyNow() {
+		path := strings.ReplaceAll(strings.TrimPrefix(shown, "GET "), "*", "m1")
+		status, _, body := ask(path + "?as_of=" + strconv.FormatInt(r.Seq, 10))
+		wantNotThen(t, path, status, body)
+	}
+}
+
+func wantNotThen(t testing.TB, path string, status int, body []byte) {
+	t.Helper()
+	var refused struct{ Code, Field, Error, Hint string }
+	if err := json.Unmarshal(body, &refused); err != nil || status != http.StatusBadRequest || refused.Code != "as_of_not_supported" ||
+		refused.Field != "as_of" || refused.Error == "" || refused.Hint == "" {
+		t.Errorf("GET %s as of an event: %d %.300s, want it refused with a reason", path, status, body)
+	}
+}
+
+// AsOf asks as of an event, again and again while that is being made.
+func AsOf(t testing.TB, ask Ask, path string, seq int64) (status int, header http.Header, body []byte) {
+	t.Helper()
+	join := "?"
+	if strings.Contains(path, "?") {
+		join = "&"
+	}
+	for {
+		status, header, body = ask(path + join + "as_of=" + strconv.FormatInt(seq, 10))
+		if status != http.StatusAccepted {
+			return status, header, body
+		}
+		var making struct {
+			Code        string
+			AsOf        int64
+			Done, Total *int64
+		}
+		if err := json.Unmarshal(body, &making); err != nil || making.Code != "building" || making.AsOf != seq || making.Done == nil || making.Total == nil ||
+			header.Get("Retry-After") != "1" || header.Get("X-As-Of-Seq") != strconv.FormatInt(seq, 10) {
+			t.Fatalf("GET %s as of %d, not ready: %s %v", path, seq, body, header)
+		}
+	}
+}
+
+func decode(t testing.TB, ask Ask, path string, into any) {
+	t.Helper()
+	status, _, body := ask(path)
+	if err := json.Unmarshal(body, into); err != nil || status != http.StatusOK {
+		t.Fatalf("GET %s: %d %.300s", path, status, body)
+	}
+}
