@@ -84,6 +84,11 @@ func (im *Importer) take(ctx context.Context, b *batch, raw rawLine, p part, n i
 		digest = sha256.Sum256(text)
 		var reason Reason
 		if parsed, reason = parse(text); reason != "" {
+			if _, ok := blankedID(text); ok && raw.ended {
+				b.count(raw.size)
+				b.report.Blank++
+				return true, nil
+			}
 			rejection = reject(reason, line)
 		}
 	}

@@ -55,6 +55,7 @@ type FollowOptions struct {
 // LastError until it is one.
 type Follower struct {
 	opts     FollowOptions
+	reading  sync.Mutex // is held by Look, Pending, Close and Blank
 	importer *Importer
 	opened   bool       // the positions were looked at
 	known    []*tracked // oldest first
@@ -131,6 +132,8 @@ func wait(ctx context.Context, wake <-chan struct{}, pause time.Duration) {
 // Close saves the positions and gives back the open file. It does not need to be called for the sake of exactness, and may be called more
 // than once; Look goes on after it.
 func (f *Follower) Close() {
+	f.reading.Lock()
+	defer f.reading.Unlock()
 	if f.settled && f.unsaved {
 		f.save(context.Background())
 	}
@@ -145,6 +148,8 @@ const maxLooks = 20
 // Look reads what the logs have, up to their sizes of this moment, and reports on it. After an error, everything reported is stored, and
 // the next Look goes on from there.
 func (f *Follower) Look(ctx context.Context) (total FileReport, err error) {
+	f.reading.Lock()
+	defer f.reading.Unlock()
 	if err := f.open(ctx); err != nil {
 		return total, err
 	}
@@ -170,6 +175,8 @@ func (f *Follower) Look(ctx context.Context) (total FileReport, err error) {
 
 // Pending tells how many bytes a Look would read now, from how many files.
 func (f *Follower) Pending(ctx context.Context) (bytes int64, files int, err error) {
+	f.reading.Lock()
+	defer f.reading.Unlock()
 	if err := f.open(ctx); err != nil {
 		return 0, 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
@@ -78,6 +79,11 @@ type decision struct {
 // the API that is named, or to a server that is ours (see GatewayDoor). Errors: *NoServerError, *RefusedError, *settings.Error for a token
 // that the server does not take.
 func (p *Place) change(ctx context.Context, path string, said, into any) error {
+	return p.changeWithin(ctx, askTime, path, said, into)
+}
+
+// changeWithin is change with another time for the answer.
+func (p *Place) changeWithin(ctx context.Context, longest time.Duration, path string, said, into any) error {
 	var body io.Reader = http.NoBody
 	if said != nil {
 		text, err := json.Marshal(said)
@@ -94,7 +100,7 @@ func (p *Place) change(ctx context.Context, path string, said, into any) error {
 	if p.apiNamed || p.believes(status) {
 		shown = p.writeToken.Value
 	}
-	ctx, stop := context.WithTimeout(ctx, askTime)
+	ctx, stop := context.WithTimeout(ctx, longest)
 	defer stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+reachableAt(p.API)+path, body)
 	if err != nil {

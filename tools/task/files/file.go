@@ -36,6 +36,7 @@ type last struct {
 	found         bool   // it was found to be so; else it was to become so
 	seen          bool   // while another gateway had it
 	told          bool   // it was found, and what it says is in the log
+	redacted      bool   // what it was is gone from the log, and has to go from the file
 	sum, previous string // "" is none
 	bytes         int64  // of what was found
 	through       int64
@@ -100,7 +101,7 @@ func (k *Keeper) look(ctx context.Context, w *wanted) (*look, error) {
 		return nil, fmt.Errorf("read %s: %w", l.path, err)
 	default:
 		l.there, l.sum = true, sumOf(l.have)
-		l.edited = l.sum != l.last.sum && l.sum != l.last.previous
+		l.edited = !l.last.redacted && l.sum != l.last.sum && l.sum != l.last.previous
 	}
 	return l, nil
 }
@@ -111,7 +112,7 @@ func (k *Keeper) write(ctx context.Context, w *wanted, l *look) (int, error) {
 	if w.content != nil {
 		want = sumOf(w.content)
 	}
-	said := l.last.sum == want && l.last.through == w.through
+	said := !l.last.redacted && l.last.sum == want && l.last.through == w.through
 	written := fileEvent{coordination.TypeFileWritten, coordination.FileWritten{Context: w.context(), Path: l.path, SHA256: want, Previous: l.sum,
 		Through: w.through}}
 	switch {
@@ -134,6 +135,10 @@ func (k *Keeper) write(ctx context.Context, w *wanted, l *look) (int, error) {
 		return 0, nil
 	case l.last.found && l.sum == l.last.sum && w.seq <= l.last.seq && (w.content == nil || !w.force):
 		k.seen[l.path] = true
+		return 0, nil
+	}
+	if k.differ != nil {
+		k.differ(w, l)
 		return 0, nil
 	}
 	if at, ok := k.changed[l.path]; ok && !w.force && time.Since(at) < k.o.Pause {
@@ -222,6 +227,9 @@ type fileEvent struct {
 }
 
 func (k *Keeper) append(ctx context.Context, w *wanted, l *look, events ...fileEvent) error {
+	if k.differ != nil {
+		return nil
+	}
 	a := eventstore.StreamAppend{Stream: coordination.FileStream(l.path)}
 	for _, e := range events {
 		data, err := json.Marshal(e.data)
@@ -248,7 +256,7 @@ func (k *Keeper) lastOf(ctx context.Context, file string) (last, error) {
 		return last{}, err
 	}
 	e := events[0]
-	l := last{seq: e.Seq}
+	l := last{seq: e.Seq, redacted: e.Redacted()}
 	var data struct {
 		Text             json.RawMessage
 		SHA256, Previous string

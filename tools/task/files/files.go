@@ -40,6 +40,7 @@ type Options struct {
 type Keeper struct {
 	o      Options
 	agenda *agenda
+	differ func(*wanted, *look) // of a Check: is told of what would be written, and nothing is; else nil
 
 	writing sync.Mutex                           // is held from the look at a file to the write
 	seen    map[string]bool                      // by path: the file was there, as the log says

@@ -29,8 +29,11 @@ func (k *Keeper) keep(ctx context.Context, s subject, since int64, force bool) (
 // may have another task in focus then.
 func (k *Keeper) keepTask(ctx context.Context, id string, since int64, force bool) (n int, err error) {
 	row, err := k.byID(ctx, id)
-	if err != nil || row == nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case row == nil:
+		return k.dropRedacted(ctx, id)
 	}
 	w := wanted{agent: row.AgentID, name: taskName(id), taskID: id, seq: row.Seq, force: force}
 	switch {
@@ -60,7 +63,8 @@ func (k *Keeper) byID(ctx context.Context, id string) (row *task.Row, err error)
 	return row, err
 }
 
-// keepFocus keeps the file that says what an agent has in focus. It is left alone until a task of that agent has an event of its own.
+// keepFocus keeps the file that says what an agent has in focus. It is left alone until a task of that agent has an event of its own, or
+// what it said is redacted.
 func (k *Keeper) keepFocus(ctx context.Context, agent string, force bool) (int, error) {
 	var row *task.Row
 	had := false
@@ -75,12 +79,12 @@ func (k *Keeper) keepFocus(ctx context.Context, agent string, force bool) (int, 
 		row, _, err = task.ByID(ctx, tx, id)
 		return err
 	})
-	if err != nil || !had {
+	if err != nil {
 		return 0, err
 	}
 	w := wanted{agent: agent, name: currentName, seq: math.MaxInt64, force: force}
 	l, err := k.look(ctx, &w)
-	if err != nil || l == nil {
+	if err != nil || l == nil || !had && !(l.there && l.last.redacted) {
 		return 0, err
 	}
 	var shown *taskfile.Task

@@ -19,7 +19,7 @@ func (k *Keeper) keepMonth(ctx context.Context, agent, month string, force bool)
 	if err != nil || l == nil {
 		return 0, err
 	}
-	anew := !l.there || l.edited
+	anew := !l.there || l.edited || l.last.redacted
 	if !anew {
 		w.through = l.last.through
 		if l.last.found {

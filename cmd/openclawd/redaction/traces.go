@@ -1,0 +1,143 @@
+package redaction
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/monitor"
+)
+
+// Bounds of looking through the files of a state directory.
+const (
+	maxLooked = 16 << 20 // bytes of a file; of a longer one nobody can say
+	maxFiles  = 20_000
+	maxKept   = 200 // places that are told
+)
+
+// kept lists what may hold texts although the log has forgotten them, and is not ours to change: backups and older copies of the database, and files of
+// the state directory that hold them; before all is done, not those that will have forgotten them then. Without texts, after a restart, what is told of these files is what may hold any.
+func (r *Redactor) kept(ctx context.Context, texts *needles, done bool) ([]coordination.RedactionTrace, error) {
+	list := []coordination.RedactionTrace{}
+	if r.o.Copies != nil {
+		copies, err := r.o.Copies()
+		if err != nil {
+			return nil, fmt.Errorf("list copies of the database: %w", err)
+		}
+		for _, path := range copies {
+			list = append(list, coordination.RedactionTrace{Place: path, Mend: "make a new backup (openclawd backup create), then remove this one and its manifest"})
+		}
+	}
+	if r.o.StateDir == "" {
+		return list, nil
+	}
+	looked := 0
+	err := filepath.WalkDir(r.o.StateDir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil || len(list) >= maxKept || looked >= maxFiles:
+			return nil
+		case entry.IsDir() && r.skipsDir(path):
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || r.isOurs(path) || !done && r.forgets(path):
+			return nil
+		}
+		looked++
+		aside := strings.Contains(filepath.Base(path), ".md.conflict")
+		switch {
+		case texts == nil && aside:
+			list = append(list, coordination.RedactionTrace{Place: path, Mend: "look whether it holds the text: somebody's edit was kept there; remove it if so"})
+		case texts != nil && holdsFile(path, texts):
+			mend := "it is not ours: edit or remove it"
+			if aside {
+				mend = "somebody's edit was kept there: remove it"
+			}
+			list = append(list, coordination.RedactionTrace{Place: path, Mend: mend})
+		}
+		return nil
+	})
+	return list, err
+}
+
+func holdsFile(path string, texts *needles) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxLooked {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && texts.inRaw(text)
+}
+
+// skipsDir leaves out backups, which are told anyway.
+func (r *Redactor) skipsDir(path string) bool { return path == database.BackupsDir(r.o.Log.Path()) }
+
+// isOurs reports whether a file is a database, or lies beside ours: they are not opened here, for that could drop locks, and what is ours forgets by
+// itself.
+func (r *Redactor) isOurs(path string) bool {
+	db := r.o.Log.Path()
+	if same(filepath.Dir(path), filepath.Dir(db)) && strings.HasPrefix(filepath.Base(path), filepath.Base(db)) {
+		return true
+	}
+	if same(path, db) {
+		return true
+	}
+	for _, end := range [...]string{".db", "-wal", "-shm", "-journal"} {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgets reports whether a file is overwritten, or written anew.
+func (r *Redactor) forgets(path string) bool {
+	if filepath.Dir(path) == ndjson.LogDir(r.o.StateDir) && strings.HasPrefix(filepath.Base(path), "coordination-events") {
+		return true
+	}
+	in, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+	return r.o.Files != nil && strings.HasSuffix(name, ".md") && (name == "CURRENT_TASK.md" || in == "tasks" || in == "task-history")
+}
+
+func same(a, b string) bool {
+	if a == b {
+		return true
+	}
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+func keysOf(refused map[int64]monitor.RedactionRefused) iter.Seq[int64] { return maps.Keys(refused) }
+
+// room refuses to begin where what has to be written anew would not fit.
+func (r *Redactor) room() error {
+	if r.o.Free == nil {
+		return nil
+	}
+	need, dir := r.o.Log.CompactRoom(), filepath.Dir(r.o.Log.Path())
+	places := map[string]int64{dir: 2 * need} // tables are made anew beside the old ones, then all of it
+	if temporary := sqlite.TemporaryDir(r.o.Getenv); !same(temporary, dir) {
+		places[temporary] = need
+	}
+	for place, need := range places {
+		if free, known := r.o.Free(place); known && free < need {
+			return &monitor.RedactionError{Reason: CodeNoRoom, NoRoom: true,
+				Text: fmt.Sprintf("Redacting writes the database anew: that takes %d MiB in %s, and %d are free", need>>20, place, free>>20),
+				Mend: "free space there, or set TMPDIR to a directory with room; nothing was blanked"}
+		}
+	}
+	return nil
+}
