@@ -1,0 +1,111 @@
+package console
+
+import (
+	"strings"
+
+	sqlite3 "modernc.org/sqlite"
+	sqlite3lib "modernc.org/sqlite/lib"
+)
+
+// MaxStatement is how many bytes a statement may have.
+const MaxStatement = 64 << 10
+
+// engineLimits are SQLite's own limits of what a statement may be and make, but for the size of a value.
+var engineLimits = map[int32]int32{
+	sqlite3lib.SQLITE_LIMIT_SQL_LENGTH:      MaxStatement,
+	sqlite3lib.SQLITE_LIMIT_COLUMN:          500,
+	sqlite3lib.SQLITE_LIMIT_EXPR_DEPTH:      200,
+	sqlite3lib.SQLITE_LIMIT_COMPOUND_SELECT: 100,
+	sqlite3lib.SQLITE_LIMIT_VDBE_OP:         500_000,
+	sqlite3lib.SQLITE_LIMIT_FUNCTION_ARG:    50,
+	sqlite3lib.SQLITE_LIMIT_ATTACHED:        0,
+	sqlite3lib.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
+	sqlite3lib.SQLITE_LIMIT_TRIGGER_DEPTH:   1,
+	sqlite3lib.SQLITE_LIMIT_WORKER_THREADS:  0,
+}
+
+// onlyQuestions mends what wants to change something.
+const onlyQuestions = "ask with SELECT, WITH, VALUES or EXPLAIN: nothing can be changed here"
+
+// madeByJSON are the tables that code makes and that may be read: they know nothing but their arguments.
+var madeByJSON = map[string]bool{"json_each": true, "json_tree": true}
+
+// schemaTables are the names of the table of tables.
+var schemaTables = [...]string{"sqlite_schema", "sqlite_master"}
+
+// hidden are columns that read as NULL: whoever has the salt of an event can find out what a short payload was after it was redacted.
+var hidden = map[string]bool{"events.salt": true}
+
+// functions that may be called. What is not here reaches out of the question, tells of the program, or takes time that nothing bounds.
+var functions = words(`abs avg ceil ceiling changes char coalesce concat concat_ws count cume_dist current_date current_time current_timestamp date
+	datetime dense_rank exp first_value floor format glob group_concat hex if ifnull iif instr json json_array json_array_length json_error_position
+	json_extract json_group_array json_group_object json_insert json_object json_pretty json_quote json_remove json_replace json_set json_type
+	json_valid julianday lag last_value lead length like likelihood likely ln log log10 log2 lower ltrim max min mod nth_value ntile nullif
+	octet_length percent_rank pi pow power printf quote randomblob random rank replace round row_number rtrim sign sqlite_version sqrt strftime
+	string_agg substr substring sum time timediff total trim trunc typeof unicode unixepoch unlikely upper zeroblob -> ->>
+	acos acosh asin asinh atan atan2 atanh cos cosh degrees radians sin sinh tan tanh`)
+
+func words(text string) map[string]bool {
+	list := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		list[word] = true
+	}
+	return list
+}
+
+// authorize says what a statement may do; SQLite asks while it prepares one. What is not known is refused.
+func (s *session) authorize(action sqlite3.AuthorizerActionCode, one, two, _, _ string) sqlite3.AuthorizerReturnCode {
+	switch {
+	case s.ctx.Err() != nil:
+		return sqlite3.AuthorizerDeny
+	case action == sqlite3.AuthSelect, action == sqlite3.AuthRecursive:
+		return sqlite3.AuthorizerOK
+	case action == sqlite3.AuthRead:
+		return s.authorizeRead(strings.ToLower(one), strings.ToLower(two))
+	case action == sqlite3.AuthFunction && functions[strings.ToLower(two)]:
+		return sqlite3.AuthorizerOK
+	case action == sqlite3.AuthFunction:
+		return s.refuse("the function "+clip(two), "it reaches beyond the question, or nothing bounds its time; docs/operations.md lists what may be called")
+	case action == sqlite3.AuthPragma:
+		return s.refuse("PRAGMA "+clip(one), "settings of SQLite are neither shown nor changed here; sqlite_schema tells of tables")
+	}
+	return s.refuse(wanted(action), onlyQuestions)
+}
+
+func (s *session) authorizeRead(table, column string) sqlite3.AuthorizerReturnCode {
+	switch {
+	case hidden[table+"."+column]:
+		return sqlite3.AuthorizerIgnore
+	case s.tables[table]:
+		return sqlite3.AuthorizerOK
+	case column == "" && !s.made[table] && !strings.HasPrefix(table, "pragma_"):
+		return sqlite3.AuthorizerOK // a name that the statement itself gives, of which no column is asked for
+	}
+	return s.refuse("reading "+clip(table), "only tables and views of the database can be read, json_each and json_tree; sqlite_schema lists them")
+}
+
+func (s *session) refuse(what, mend string) sqlite3.AuthorizerReturnCode {
+	if s.refused == nil {
+		s.refused = &RefusedError{What: what, Mend: mend}
+	}
+	return sqlite3.AuthorizerDeny
+}
+
+// wanted names an action for people.
+func wanted(action sqlite3.AuthorizerActionCode) string {
+	switch action {
+	case sqlite3.AuthInsert:
+		return "INSERT"
+	case sqlite3.AuthUpdate:
+		return "UPDATE"
+	case sqlite3.AuthDelete:
+		return "DELETE"
+	case sqlite3.AuthTransaction, sqlite3.AuthSavepoint:
+		return "a transaction"
+	case sqlite3.AuthAttach, sqlite3.AuthDetach:
+		return "another database"
+	case sqlite3.AuthReindex, sqlite3.AuthAnalyze:
+		return "work on indexes"
+	}
+	return "a change of the schema"
+}

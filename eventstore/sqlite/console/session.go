@@ -1,0 +1,211 @@
+package console
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	sqlite3 "modernc.org/sqlite"
+	sqlite3lib "modernc.org/sqlite/lib"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// session is a connection for one question.
+type session struct {
+	ctx    context.Context
+	path   string
+	limits Limits
+	conn   driver.Conn
+	handle handle
+	tables map[string]bool // that may be read, in lower case
+	made   map[string]bool // by code, likewise: whatever they are, they may not
+
+	text  string // that holds the statement
+	begin int    // where in it
+
+	refused *RefusedError // what the authorizer has refused first
+
+	stop   func() bool
+	mu     sync.Mutex // held while it is interrupted or closed
+	closed chan struct{}
+}
+
+// connect opens a connection that is guarded, and is interrupted when ctx ends.
+func (c *Console) connect(ctx context.Context, t *turn) (*session, error) {
+	s := &session{ctx: ctx, path: c.path, limits: c.limits, closed: make(chan struct{})}
+	t.ctx = ctx
+	var err error
+	if s.conn, err = t.driver.Open(nameOf(c.path)); err != nil {
+		return nil, s.translate(err)
+	}
+	if err := s.guard(); err != nil {
+		return nil, errors.Join(err, s.conn.Close())
+	}
+	s.stop = context.AfterFunc(ctx, s.interrupt)
+	return s, nil
+}
+
+// nameOf names the file as the driver wants it. What is sorted or kept while a question is answered goes into temporary files, which SQLite removes
+// before it uses them: so no question takes much memory.
+func nameOf(path string) string {
+	query := url.Values{
+		"mode":          {"ro"},
+		"_query_only":   {"1"},
+		"_busy_timeout": {"1000"},
+		"_dqs":          {"0"},
+		"_defensive":    {"1"},
+		"_pragma":       {"temp_store(FILE)", "cache_size(-4000)", "mmap_size(0)"},
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}
+	return u.String()
+}
+
+// guard reads which tables there are, then lets nothing happen that is not allowed.
+func (s *session) guard() (err error) {
+	if s.handle, err = handleOf(s.conn); err != nil {
+		return err
+	}
+	if err := s.readTables(); err != nil {
+		return s.translate(err)
+	}
+	for id, most := range engineLimits {
+		s.handle.limit(id, most)
+	}
+	s.handle.limit(sqlite3lib.SQLITE_LIMIT_LENGTH, int32(s.limits.Value))
+	guarded, is := s.conn.(sqlite3.AuthorizerRegisterer)
+	if !is {
+		return errors.New("the SQLite driver has no authorizer")
+	}
+	return guarded.RegisterAuthorizer(s.authorize)
+}
+
+// readTables lists what may be read: tables and views of the file, but nothing that is made by code while it is read.
+func (s *session) readTables() error {
+	s.tables, s.made = maps.Clone(madeByJSON), map[string]bool{}
+	for _, name := range schemaTables {
+		s.tables[name] = true
+	}
+	err := s.each("SELECT name FROM sqlite_schema WHERE type = 'view' OR type = 'table' AND rootpage > 0", func(row []driver.Value) {
+		if name, is := row[0].(string); is {
+			s.tables[strings.ToLower(name)] = true
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return s.each("PRAGMA module_list", func(row []driver.Value) {
+		if name, is := row[0].(string); is && !madeByJSON[strings.ToLower(name)] {
+			s.made[strings.ToLower(name)] = true
+		}
+	})
+}
+
+// each runs a statement of our own, before the session is guarded.
+func (s *session) each(statement string, row func([]driver.Value)) (err error) {
+	rows, err := s.conn.(driver.QueryerContext).QueryContext(s.ctx, statement, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	values := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(values); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		row(values)
+	}
+}
+
+// interruptAgain is after which time a session is interrupted once more that has not ended.
+const interruptAgain = 10 * time.Millisecond
+
+// interrupt ends what the session does.
+func (s *session) interrupt() {
+	again := time.NewTicker(interruptAgain)
+	defer again.Stop()
+	for s.interruptOnce() {
+		select {
+		case <-s.closed:
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// interruptOnce reports whether the session was still open.
+func (s *session) interruptOnce() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.closed:
+		return false
+	default:
+		s.handle.interrupt()
+		return true
+	}
+}
+
+// close ends the connection.
+func (s *session) close() error {
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.closed)
+	if err := s.conn.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// translate gives the driver's errors their types.
+func (s *session) translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if s.ctx.Err() != nil { // whatever it fails with then
+		return s.ended()
+	}
+	var told *sqlite3.Error
+	if !errors.As(err, &told) {
+		return fmt.Errorf("ask %s: %w", s.path, err)
+	}
+	switch code := told.Code() & 0xff; {
+	case s.refused != nil && (code == sqlite3lib.SQLITE_AUTH || code == sqlite3lib.SQLITE_ERROR):
+		return s.refused
+	case code == sqlite3lib.SQLITE_READONLY, code == sqlite3lib.SQLITE_AUTH:
+		return &RefusedError{What: "a change of the database", Mend: onlyQuestions}
+	case code == sqlite3lib.SQLITE_TOOBIG, code == sqlite3lib.SQLITE_NOMEM, code == sqlite3lib.SQLITE_FULL:
+		return &LimitError{What: fmt.Sprintf("the statement, or a value that it makes, is too large (%s)", s.words(err)),
+			Mend: fmt.Sprintf("a value may have %d bytes, a statement %d", s.limits.Value, MaxStatement)}
+	case code == sqlite3lib.SQLITE_CORRUPT:
+		return &eventstore.CorruptError{Path: s.path, Detail: "the database is damaged: " + err.Error(), Err: err,
+			Mend: "openclawd verify says how far it is sound; restore the newest backup"}
+	case code == sqlite3lib.SQLITE_ERROR, code == sqlite3lib.SQLITE_MISMATCH, code == sqlite3lib.SQLITE_RANGE, code == sqlite3lib.SQLITE_CONSTRAINT:
+		message, offset := s.handle.failure()
+		if offset >= 0 {
+			offset += s.begin
+		}
+		return syntaxError(message, s.text, offset)
+	}
+	return fmt.Errorf("ask %s: %w", s.path, err)
+}
+
+// words are what SQLite says of the last failure.
+func (s *session) words(err error) string {
+	if s.handle == 0 {
+		return err.Error()
+	}
+	message, _ := s.handle.failure()
+	return message
+}
