@@ -37,6 +37,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	}
 	defer log.Close()
 	c.checkLog(ctx, log)
+	c.checkChain(ctx, log)
 	c.checkTables(ctx, log)
 	c.checkUnattended(ctx, log)
 	c.checkDiscord(ctx, log)
