@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -14,6 +15,9 @@ import (
 )
 
 const redactionsPath = "/api/redactions"
+
+// redactTime is how long an order may take to be answered: all of a log is looked through, and the files of a state directory.
+const redactTime = 15 * time.Minute
 
 // Redactions is where operators have the log forget payloads. Errors are *RedactionError, or the log's.
 type Redactions interface {
@@ -103,6 +107,7 @@ func (s *Server) redact(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(redactTime)) // one that has no deadlines waits
 	ctx := c.Request().Context()
 	answer := redactionAnswer{OK: true, DryRun: dryRun}
 	if dryRun {

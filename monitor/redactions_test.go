@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,10 +41,16 @@ func (b *testBundle) redactions(t testing.TB) {
 }
 
 // office is what redacts in tests: it says what it was asked.
-type office struct{ asked *monitor.RedactionOrder }
+type office struct {
+	asked *monitor.RedactionOrder
+	takes time.Duration // to look through the log
+}
 
 func (o *office) Find(_ context.Context, order *monitor.RedactionOrder) (*monitor.RedactionPlan, error) {
 	o.asked = order
+	if o.takes > 0 {
+		<-time.After(o.takes)
+	}
 	switch order.Text {
 	case "nowhere":
 		return nil, &monitor.RedactionError{Reason: "nothing_to_redact", Field: "text", Text: "No event holds that text"}
@@ -126,5 +134,26 @@ func TestRedactionOrders(t *testing.T) {
 	}
 	if response, answer := setup(t).send(t, http.MethodPost, "/api/redactions", `{"seqs":[7]}`); response.StatusCode != http.StatusConflict {
 		t.Errorf("where nothing is redacted: %d %s", response.StatusCode, answer)
+	}
+}
+
+// However long a log is looked through, the order is answered: the server's own deadline for answers is not that of a redaction.
+func TestLongRedactionsAreAnswered(t *testing.T) {
+	t.Parallel()
+	const deadline = 50 * time.Millisecond
+	b := setup(t, func(opts *monitor.Options) { opts.Redactions = &office{takes: 4 * deadline} })
+	b.redactions(t)
+	s := httptest.NewUnstartedServer(b.monitor.Handler())
+	s.Config.WriteTimeout = deadline
+	s.Start()
+	defer s.Close()
+	response, err := http.Post(s.URL+"/api/redactions", "application/json", strings.NewReader(`{"seqs":[7]}`)) //nolint:noctx
+	if err != nil {
+		t.Fatalf("%v: want an answer, though it takes longer than others may", err)
+	}
+	defer response.Body.Close()
+	var said struct{ Count int }
+	if err := json.NewDecoder(response.Body).Decode(&said); err != nil || response.StatusCode != http.StatusOK || said.Count != 1 {
+		t.Errorf("%s %+v, %v", response.Status, said, err)
 	}
 }

@@ -51,6 +51,12 @@ func (d *Dir) Has(seq int64) bool {
 	return ok
 }
 
+// Any reports whether there is any archive.
+func (d *Dir) Any() (bool, error) {
+	all, err := d.look()
+	return len(all) > 0, err
+}
+
 func (d *Dir) fillFrom(ctx context.Context, k *known, at int, e *eventstore.Event) (bool, error) {
 	if k.err != nil {
 		return false, k.err

@@ -216,6 +216,28 @@ func (d *Dir) sweep() error {
 	return durable.SyncDir(d.path)
 }
 
+// Strays are the paths of archives that no manifest names, such as a killed run leaves. Whether anybody needs them only the log can tell.
+func (d *Dir) Strays() ([]string, error) {
+	all, err := d.lookAgain()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil && !missing(err) {
+		return nil, fmt.Errorf("list the archives: %w", err)
+	}
+	var strays []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if _, _, ok := rangeOf(name); !ok || !strings.HasSuffix(strings.TrimSuffix(name, unfinished), archiveSuffix) ||
+			slices.ContainsFunc(all, func(k known) bool { return k.err == nil && k.File == name }) {
+			continue
+		}
+		strays = append(strays, filepath.Join(d.path, name))
+	}
+	return strays, nil
+}
+
 func superseded(all []known, name string, first, last int64) bool {
 	if !strings.HasSuffix(name, archiveSuffix) {
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -13,6 +14,8 @@ type Payloads interface {
 	// Fill puts the payload of an event that is blank back, with its salt, and reports whether it did. An event that was redacted stays
 	// as it is. Errors: *eventstore.ArchivedError.
 	Fill(ctx context.Context, e *eventstore.Event) (bool, error)
+	// Going lists events that are being redacted, by seq: an archive may have what they said until it is written anew, and nobody is told it.
+	Going(ctx context.Context, log Viewer) (map[int64]bool, error)
 	// Lost looks at events that Fill has left blank, by seq, and returns an *eventstore.ArchivedError if the log says of one of them that
 	// its payload was moved out: then it is not redacted.
 	Lost(ctx context.Context, log Viewer, blank []int64) error
@@ -23,45 +26,59 @@ type Viewer interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
+// inView is a view that is open: another one, within it, could wait for a connection for ever.
+type inView struct{ tx *sql.Tx }
+
+func (v inView) View(_ context.Context, read func(*sql.Tx) error) error { return read(v.tx) }
+
 // Payloads are those of Options; nil without any.
 func (db *DB) Payloads() Payloads { return db.opts.Payloads }
 
 // fillAll puts payloads back into events that were read, none of which may stay blank unless it was redacted. No rows may be open: it may
 // read the log.
 func fillAll(ctx context.Context, p Payloads, log Viewer, events []eventstore.Event) error {
-	if p == nil {
-		return nil
-	}
 	var blank []int64
-	for i := range events {
-		if e := &events[i]; e.Redacted() {
-			filled, err := p.Fill(ctx, e)
-			if err != nil {
-				return err
-			}
-			if !filled {
-				blank = append(blank, e.Seq)
-			}
+	err := fill(ctx, p, log, events, func(e *eventstore.Event) error {
+		filled, err := p.Fill(ctx, e)
+		if err == nil && !filled {
+			blank = append(blank, e.Seq)
 		}
-	}
-	if len(blank) == 0 {
-		return nil
+		return err
+	})
+	if err != nil || len(blank) == 0 {
+		return err
 	}
 	return p.Lost(ctx, log, blank)
 }
 
 // fillShown puts payloads back as far as that can be done. What cannot be read stays blank.
-func fillShown(ctx context.Context, p Payloads, events []eventstore.Event) error {
-	if p == nil {
+func fillShown(ctx context.Context, p Payloads, log Viewer, events []eventstore.Event) error {
+	return fill(ctx, p, log, events, func(e *eventstore.Event) error {
+		_, _ = p.Fill(ctx, e)
+		return ctx.Err()
+	})
+}
+
+// fill gives use the events that are blank and may lie in an archive. What is being redacted is looked up after their rows were read: else it
+// could be shown by who has read the row before the archive has forgotten it.
+func fill(ctx context.Context, p Payloads, log Viewer, events []eventstore.Event, use func(*eventstore.Event) error) error {
+	if p == nil || !slices.ContainsFunc(events, func(e eventstore.Event) bool { return e.Redacted() }) {
 		return nil
 	}
+	going, err := p.Going(ctx, log)
+	if err != nil {
+		return err
+	}
 	for i := range events {
-		if !events[i].Redacted() {
+		e := &events[i]
+		if !e.Redacted() || going[e.Seq] {
 			continue
 		}
-		_, _ = p.Fill(ctx, &events[i])
+		if err := use(e); err != nil {
+			return err
+		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // isBody reports whether an event that is stored, and blank in the file, may have a body. Where nothing is left of the one that it had,

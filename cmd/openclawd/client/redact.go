@@ -20,7 +20,7 @@ type Redacted struct {
 }
 
 // redactTime is how long a server may look through its log.
-const redactTime = time.Minute
+const redactTime = 15 * time.Minute
 
 // Redact has the server of the place blank what an order means; a dry run only says what that is. The payloads are gone when Redact returns; Redaction
 // tells when everything that was made of them has forgotten them. Errors are those of change.

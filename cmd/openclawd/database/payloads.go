@@ -38,7 +38,36 @@ func Archives(log *sqlite.DB) *archive.Dir {
 	return archive.Open(ArchiveDir(log.Path()))
 }
 
-const selectArchived = `SELECT e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? AND e.type = ? AND e.actor <> ? ORDER BY e.version`
+// What begins with a redaction's log.redacted ends with its log.forgotten; another log.redacted begins it again.
+const selectGoing = `SELECT x.value FROM streams s JOIN events e ON e.stream_id = s.id JOIN events r ON r.stream_id = s.id, json_each(r.data, '$.seqs') x
+ WHERE s.name > 'redaction/' AND s.name < 'redaction0' AND e.version = (SELECT max(version) FROM events WHERE stream_id = s.id)
+   AND e.type = ? AND e.actor <> ? AND r.type = e.type`
+
+// Going implements sqlite.Payloads.
+func (p *payloads) Going(ctx context.Context, log sqlite.Viewer) (going map[int64]bool, err error) {
+	if there, err := p.Any(); err != nil || !there {
+		return nil, nil //nolint:nilerr // what cannot be looked at gives no payload either
+	}
+	err = log.View(ctx, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, selectGoing, coordination.TypeLogRedacted, eventstore.ActorImport)
+		if err != nil {
+			return fmt.Errorf("read what is being redacted: %w", err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var seq int64
+			if err := rows.Scan(&seq); err != nil {
+				return fmt.Errorf("read what is being redacted: %w", err)
+			}
+			if going == nil {
+				going = map[int64]bool{}
+			}
+			going[seq] = true
+		}
+		return rows.Err()
+	})
+	return going, err
+}
 
 // Lost implements sqlite.Payloads: an event that is blank, was archived and never redacted has lost its payload.
 func (p *payloads) Lost(ctx context.Context, log sqlite.Viewer, blank []int64) error {
@@ -66,9 +95,17 @@ func (p *payloads) Lost(ctx context.Context, log sqlite.Viewer, blank []int64) e
 	})
 }
 
-// Archived lists what the log says was archived, in the order in which that was done.
+// A file that was made of a log and its archives has in it what was archived, and its log says that it was.
+const selectArchived = `SELECT e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? AND e.type = ? AND e.actor <> ?
+ AND EXISTS (SELECT 1 FROM events b WHERE b.seq BETWEEN e.data ->> '$.first' AND e.data ->> '$.last' AND b.data IS NULL AND b.seq NOT IN (
+  SELECT x.value FROM streams rs JOIN events r ON r.stream_id = rs.id, json_each(r.data, '$.seqs') x
+   WHERE rs.name > 'redaction/' AND rs.name < 'redaction0' AND r.type = ? AND r.actor <> ?))
+ ORDER BY e.version`
+
+// Archived lists what the log says was archived, and is not in the file, in the order in which that was done.
 func Archived(ctx context.Context, tx *sql.Tx) (list []coordination.LogArchived, err error) {
-	rows, err := tx.QueryContext(ctx, selectArchived, coordination.ArchiveStream, coordination.TypeLogArchived, eventstore.ActorImport)
+	rows, err := tx.QueryContext(ctx, selectArchived, coordination.ArchiveStream, coordination.TypeLogArchived, eventstore.ActorImport,
+		coordination.TypeLogRedacted, eventstore.ActorImport)
 	if err != nil {
 		return nil, fmt.Errorf("read what was archived: %w", err)
 	}

@@ -98,8 +98,12 @@ func (f *forgetting) at(step string, done, total int64) {
 	f.tell(p)
 }
 
-// all does every step.
+// all does every step. Where nothing but the space failed the last time, it begins there: a reader that is in its way may be there for long.
 func (f *forgetting) all(ctx context.Context, seqs []int64) (err error) {
+	if slices.Equal(f.spaceless, seqs) {
+		f.done = f.soFar
+		return f.space(ctx, seqs)
+	}
 	if err := f.forgetPast(ctx); err != nil {
 		return err
 	}
@@ -136,8 +140,15 @@ func (f *forgetting) all(ctx context.Context, seqs []int64) (err error) {
 		}
 		f.done.Files = int64(written)
 	}
+	return f.space(ctx, seqs)
+}
+
+// space writes the database anew.
+func (f *forgetting) space(ctx context.Context, seqs []int64) error {
 	f.at(stepSpace, 0, 0)
+	f.spaceless = nil
 	if err := f.o.Log.Compact(ctx); err != nil {
+		f.spaceless, f.soFar = seqs, f.done
 		return fmt.Errorf("give back the space of what was blanked: %w", err)
 	}
 	return f.forgetPast(ctx) // what was made meanwhile may have been read before

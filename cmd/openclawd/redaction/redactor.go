@@ -22,6 +22,7 @@ import (
 // Archives are where payloads of old events lie.
 type Archives interface {
 	Forget(ctx context.Context, seqs []int64) ([]archive.Manifest, error)
+	Strays() ([]string, error)
 }
 
 // Options of New. Log, Rebuild, Lines, NewID, Now and Getenv are required; what is nil otherwise is not there.
@@ -50,7 +51,10 @@ type Options struct {
 type Redactor struct {
 	o    Options
 	wake chan struct{} // holds one token while there may be something pending
-	busy sync.Mutex    // is held by Finish
+	busy sync.Mutex    // is held by Finish, and guards what follows
+
+	spaceless []int64                   // events that everything but the file's free space has forgotten; nil: none
+	soFar     coordination.LogForgotten // what has
 
 	mu       sync.Mutex
 	progress monitor.RedactionProgress

@@ -95,8 +95,8 @@ func (n *needles) holds(text string) bool {
 	if n.has(whole) {
 		return true
 	}
-	bare := unmarked(text)
-	return bare != whole && n.has(bare)
+	bare := coordination.Unmarked(text)
+	return bare != text && bare != whole && n.has(plain(bare))
 }
 
 func (n *needles) has(text string) bool {
@@ -157,10 +157,15 @@ func unescape(text string) string {
 // plain is a text with one blank for all space between its words, as previews and titles have it, in composed letters.
 func plain(text string) string {
 	text = norm.NFC.String(text)
-	if !strings.ContainsFunc(text, unicode.IsSpace) {
-		return text
+	blank := true // what stands before is the beginning, or a blank
+	for _, r := range text {
+		space := unicode.IsSpace(r)
+		if space && (blank || r != ' ') {
+			return strings.Join(strings.Fields(text), " ")
+		}
+		blank = space
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return strings.TrimSuffix(text, " ")
 }
 
 // unmarked is a text as previews have it, without its Markdown.

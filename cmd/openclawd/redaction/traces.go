@@ -37,11 +37,12 @@ func (r *Redactor) kept(ctx context.Context, texts *needles, done bool) ([]coord
 			list = append(list, coordination.RedactionTrace{Place: path, Mend: "make a new backup (openclawd backup create), then remove this one and its manifest"})
 		}
 	}
-	if r.o.StateDir == "" {
-		return list, nil
+	strays, err := r.strays()
+	if list = append(list, strays...); err != nil || r.o.StateDir == "" {
+		return list, err
 	}
 	looked := 0
-	err := filepath.WalkDir(r.o.StateDir, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(r.o.StateDir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -66,6 +67,19 @@ func (r *Redactor) kept(ctx context.Context, texts *needles, done bool) ([]coord
 		}
 		return nil
 	})
+	return list, err
+}
+
+// strays are archives that a kill has left without a manifest: nobody reads them, and they may hold anything.
+func (r *Redactor) strays() (list []coordination.RedactionTrace, err error) {
+	if r.o.Archives == nil {
+		return nil, nil
+	}
+	paths, err := r.o.Archives.Strays()
+	for _, path := range paths {
+		list = append(list, coordination.RedactionTrace{Place: path,
+			Mend: "it has no manifest, so nothing was archived by it: remove it, once openclawd verify finds that no archive is missing"})
+	}
 	return list, err
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/tools/continuation"
 )
@@ -56,20 +55,9 @@ func (p *Program) closePast() error {
 	return p.past.Close()
 }
 
-// pastStore is a state whose events are read as the live log reads them, wherever their payloads lie.
-type pastStore struct {
-	*past.State
-	log *sqlite.DB
-}
-
-// EventsIn implements monitor.Store.
-func (s pastStore) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
-	return s.log.EventsIn(ctx, tx, seqs)
-}
-
 // momentOf is what the API needs to answer as of a state.
 func (p *Program) momentOf(ctx context.Context, s *past.State) (*monitor.Moment, error) {
-	m := &monitor.Moment{Seq: s.Until(), Now: s.At, Store: pastStore{s, p.log}}
+	m := &monitor.Moment{Seq: s.Until(), Now: s.At, Store: s}
 	if m.Seq == 0 {
 		m.Now = time.UnixMilli(0)
 	}
