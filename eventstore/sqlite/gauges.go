@@ -18,6 +18,7 @@ type Gauges struct {
 	QueuedEvents int
 	QueuedBytes  int64
 	Writing      time.Duration // how long the transaction under way has taken; 0: none is
+	Maintaining  bool          // that one is maintenance, which takes as long as the file is large
 	Stored       int64         // events since the log was opened
 	Refused      int64         // appends for what they were: conflicts, ids used before, decision tables
 	Busy         int64         // appends for a full queue
@@ -50,11 +51,13 @@ func size(path string) int64 {
 type tally struct {
 	stored, refused, busy, failures atomic.Int64
 	since                           atomic.Pointer[time.Time] // when the transaction under way began
+	maintaining                     atomic.Bool               // whether it is maintenance
 	failing                         atomic.Pointer[error]
 }
 
-func (t *tally) begun() {
+func (t *tally) begun(maintenance bool) {
 	now := time.Now()
+	t.maintaining.Store(maintenance)
 	t.since.Store(&now)
 }
 
@@ -79,7 +82,7 @@ func (t *tally) failed(err error) {
 func (t *tally) read(g *Gauges) {
 	g.Stored, g.Refused, g.Busy, g.Failed = t.stored.Load(), t.refused.Load(), t.busy.Load(), t.failures.Load()
 	if since := t.since.Load(); since != nil {
-		g.Writing = time.Since(*since)
+		g.Writing, g.Maintaining = time.Since(*since), t.maintaining.Load()
 	}
 	if failing := t.failing.Load(); failing != nil {
 		g.Failing = *failing

@@ -49,7 +49,8 @@ type Options struct {
 	Random      io.Reader // salts and ids; default crypto/rand
 	Logger      *slog.Logger
 
-	MaxPages int64 // refuse to grow past this many 4 KiB pages; 0: no limit
+	MaxPages int64    // refuse to grow past this many 4 KiB pages; 0: no limit
+	Payloads Payloads // puts payloads back that were moved out of the file; nil: what is blank is shown as redacted
 }
 
 // DB is an open log. It implements eventstore.Store and eventstore.Restorer.
@@ -64,6 +65,9 @@ type DB struct {
 	writer *writer
 	checks *checkpointer
 	held   snapshots
+
+	unchanging bool   // see openToRead
+	trace      *trace // nil where none is left
 
 	closed    atomic.Bool
 	closeOnce sync.Once
@@ -129,10 +133,7 @@ func (db *DB) open(ctx context.Context) error {
 		if !exists {
 			return fmt.Errorf("open %s: %w", db.path, os.ErrNotExist)
 		}
-		if err := db.openReaders(); err != nil {
-			return err
-		}
-		return db.checkSound(ctx, db.read)
+		return db.openToRead(ctx)
 	}
 	if err := os.MkdirAll(filepath.Dir(db.path), 0o700); err != nil {
 		return fmt.Errorf("make directory of %s: %w", db.path, err)
@@ -176,14 +177,18 @@ func (db *DB) open(ctx context.Context) error {
 	if db.checks, err = startCheckpointer(db); err != nil {
 		return err
 	}
-	db.writer, err = startWriter(ctx, db)
-	return err
+	if db.writer, err = startWriter(ctx, db); err != nil {
+		return err
+	}
+	if err := db.checkLeft(db.writer.head.get().Seq); err != nil {
+		return err
+	}
+	return db.leaveTrace(db.writer.head.get().Seq)
 }
 
 func (db *DB) openReaders() error {
 	var err error
-	db.read, err = sql.Open("sqlite", fileURL(db.path, url.Values{
-		"mode":          {"ro"},
+	db.read, err = sql.Open("sqlite", db.readURL(url.Values{
 		"_query_only":   {"1"},
 		"_busy_timeout": {"5000"},
 		"_dqs":          {"0"},
@@ -218,6 +223,7 @@ func (db *DB) release() error {
 	if db.read != nil {
 		errs = append(errs, db.read.Close())
 	}
+	errs = append(errs, db.trace.remove())
 	if db.write != nil {
 		errs = append(errs, db.write.Close())
 	}

@@ -25,6 +25,11 @@ func (db *DB) translate(doing string, err error) error {
 	switch primaryCode(err) {
 	case sqlite3lib.SQLITE_FULL:
 		return &eventstore.DiskFullError{Path: db.path, Err: err}
+	case sqlite3lib.SQLITE_IOERR:
+		const page = 4096
+		if why := limited(db.path, page); why != nil && extendedCode(err) == sqlite3lib.SQLITE_IOERR_WRITE {
+			return &eventstore.DiskFullError{Path: db.path, Err: fmt.Errorf("%w: %w", why, err)}
+		}
 	case sqlite3lib.SQLITE_CORRUPT:
 		return &eventstore.CorruptError{Path: db.path, Detail: "the database is damaged: " + err.Error(), Err: err,
 			Mend: "stop openclawd, keep a copy of the file, its -wal and -shm, and restore the newest backup (openclawd export can still read what is sound)"}

@@ -61,10 +61,11 @@ type stream struct{ id, version int64 }
 // maxStreams bounds the stream cache, about 10 MB.
 const maxStreams = 50_000
 
-// request is one unit of work for the writer. Exactly one of the three kinds is set.
+// request is one unit of work for the writer. Exactly one of the four kinds is set.
 type request struct {
 	append    *appendRequest
 	restore   []eventstore.Event
+	pause     func() error              // runs while nothing is written and no transaction is open here
 	job       func(eventstore.Tx) error // maintenance, in a transaction of its own
 	committed func()                    // follows the commit of job; may be nil
 
@@ -74,6 +75,9 @@ type request struct {
 	err    error
 	done   chan struct{}
 }
+
+// maintenance reports whether the request is about the file, and no event.
+func (r *request) maintenance() bool { return r.job != nil || r.pause != nil }
 
 func startWriter(ctx context.Context, db *DB) (*writer, error) {
 	conn, err := db.write.Conn(ctx)
@@ -207,7 +211,7 @@ func (w *writer) run() {
 		b := &batch{expect: expect, pause: pause}
 		closed := w.take(b)
 		if len(b.requests) > 0 {
-			w.begun()
+			w.begun(b.requests[0].maintenance())
 			w.store(b)
 			w.ended()
 			expect = len(b.requests)
@@ -305,8 +309,13 @@ func (w *writer) await(requests int, pause *time.Timer) {
 
 // store runs a batch and answers its requests.
 func (w *writer) store(b *batch) {
-	if b.requests[0].job != nil {
-		w.maintain(b.requests[0])
+	switch r := b.requests[0]; {
+	case r.job != nil:
+		w.maintain(r)
+		return
+	case r.pause != nil:
+		r.err = w.db.translate("maintain", r.pause())
+		close(r.done)
 		return
 	}
 	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
@@ -346,6 +355,7 @@ func (w *writer) store(b *batch) {
 	if len(w.log.streams) > maxStreams {
 		clear(w.log.streams)
 	}
+	w.db.trace.stored(w.log.seq)
 	w.head.set(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
 	for _, r := range b.requests {
 		w.answered(r)

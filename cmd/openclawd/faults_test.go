@@ -1,0 +1,389 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+)
+
+// fault is a row of the table "Faults" of the handbook: what a command says when something has happened to the database.
+type fault struct {
+	name, command, exit, code, message, hint string
+}
+
+// faultsOfTheHandbook reads the table.
+func faultsOfTheHandbook(t *testing.T) map[string]fault {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## Faults\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatal("docs/operations.md has no section Faults")
+	}
+	faults := map[string]fault{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (.+) \|$`).FindAllStringSubmatch(section, -1) {
+		cells := strings.Split(row[1], " | ")
+		for i := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
+		}
+		if len(cells) != 6 {
+			t.Fatalf("%q has %d cells, want 6", row[0], len(cells))
+		}
+		if cells[0] != "what has happened" {
+			faults[cells[0]] = fault{cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]}
+		}
+	}
+	return faults
+}
+
+// matches reports whether a program has said what the handbook promises: DB stands for the database, ... for anything.
+func matches(promised, db, got string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(promised), `\.\.\.`, `.*`)
+	pattern = strings.ReplaceAll(pattern, "DB", regexp.QuoteMeta(db))
+	return regexp.MustCompile(`^(?s:` + pattern + `)$`).MatchString(got)
+}
+
+// scene is a database of a state directory to which something is to happen.
+type scene struct {
+	t             *testing.T
+	dir, db, file string // file is a log to import
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	dir := t.TempDir()
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	p := &scene{t: t, dir: dir, db: filepath.Join(dir, database.Name), file: filepath.Join(dir, "lines.ndjson")}
+	var lines bytes.Buffer
+	for i := range 3000 {
+		_ = json.NewEncoder(&lines).Encode(map[string]any{"type": "a2a.send", "agentId": "eden", "ts": 1771588800000 + i,
+			"data": map[string]any{"fromAgent": "eden", "toAgent": "seum", "message": strings.Repeat("말", 600)}})
+	}
+	if err := os.WriteFile(p.file, lines.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// ends is how a command has ended.
+type ends struct {
+	exit           int
+	stdout, stderr string
+}
+
+func (p *scene) ended(cmd *exec.Cmd) ends {
+	p.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Minute
+	_ = cmd.Run() // its exit code says it
+	return ends{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+func (p *scene) run(args ...string) ends { return p.ended(program(p.t, args...)) }
+
+// must runs a command that has to succeed.
+func (p *scene) must(args ...string) ends {
+	p.t.Helper()
+	e := p.run(args...)
+	if e.exit != exitOK {
+		p.t.Fatalf("openclawd %s: exit code %d: %s", strings.Join(args, " "), e.exit, e.stderr)
+	}
+	return e
+}
+
+// serving is the command line of a server of the scene that finds a port of its own.
+func (p *scene) serving(more ...string) []string {
+	return append([]string{"serve", "--follow", "--api", "127.0.0.1:0", "--state-dir", p.dir, "--db", p.db}, more...)
+}
+
+// serve runs a server until it answers, and then until what was begun here ends it.
+func (p *scene) serve(more ...string) (server *exec.Cmd, end func(syscall.Signal) int) {
+	p.t.Helper()
+	return p.serveAt(make(chan string, 1), more...)
+}
+
+// serveAt is serve that tells where.
+func (p *scene) serveAt(api chan<- string, more ...string) (server *exec.Cmd, end func(syscall.Signal) int) {
+	p.t.Helper()
+	server = program(p.t, p.serving(more...)...)
+	var stderr bytes.Buffer
+	server.Stderr = &stderr
+	out, err := server.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	over := false
+	end = func(signal syscall.Signal) int {
+		if !over {
+			over = true
+			_ = server.Process.Signal(signal)
+			_ = server.Wait()
+		}
+		return server.ProcessState.ExitCode()
+	}
+	p.t.Cleanup(func() { end(syscall.SIGKILL) })
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	url, ok := strings.CutPrefix(lines.Text(), "listening on ")
+	if !ok {
+		end(syscall.SIGKILL)
+		p.t.Fatalf("serve has not begun: %s", stderr.String())
+	}
+	api <- url
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return server, end
+}
+
+// logs puts the lines where a server imports them before it answers.
+func (p *scene) logs() {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Join(p.dir, "logs"), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Rename(p.file, filepath.Join(p.dir, "logs", "coordination-events.ndjson")); err != nil {
+		p.t.Fatal(err)
+	}
+	p.file = filepath.Join(p.dir, "logs", "coordination-events.ndjson")
+}
+
+// promises compares what a command with --json has said with the row.
+func (p *scene) promises(f fault, e ends) {
+	p.t.Helper()
+	var told struct{ Error, Code, Hint string }
+	if err := json.Unmarshal([]byte(e.stderr), &told); err != nil {
+		p.t.Fatalf("it says %q, want an error in JSON", e.stderr)
+	}
+	p.saysSo(f, e.exit, told.Error, told.Hint)
+	if told.Code != f.code {
+		p.t.Errorf("code %q, the handbook promises %q", told.Code, f.code)
+	}
+}
+
+// promisesInWords is promises for a command that knows no --json.
+func (p *scene) promisesInWords(f fault, e ends) {
+	p.t.Helper()
+	told := regexp.MustCompile(`(?m)^error: (.*)\nhint: (.*)$`).FindStringSubmatch(e.stderr)
+	if told == nil {
+		p.t.Fatalf("it says %q, want an error and a hint", e.stderr)
+	}
+	p.saysSo(f, e.exit, told[1], told[2])
+}
+
+func (p *scene) saysSo(f fault, exit int, message, hint string) {
+	p.t.Helper()
+	if strconv.Itoa(exit) != f.exit {
+		p.t.Errorf("exit code %d, the handbook promises %s", exit, f.exit)
+	}
+	if !matches(f.message, p.db, message) {
+		p.t.Errorf("message %q, the handbook promises %q", message, f.message)
+	}
+	if !matches(f.hint, p.db, hint) {
+		p.t.Errorf("hint %q, the handbook promises %q", hint, f.hint)
+	}
+}
+
+// Every row of the handbook's table of faults is what the real program does.
+func TestFaultsAreMetAsTheHandbookSays(t *testing.T) {
+	t.Parallel()
+	happen := map[string]func(*scene, fault){
+		"the volume is full":                    onAFullVolume,
+		"files may not grow (ulimit -f)":        withLimitedFiles,
+		"a page of the file is damaged":         withADamagedPage,
+		"the file was cut off":                  cutOff,
+		"the WAL was removed after a kill":      withoutItsWAL,
+		"the clock was set back by a day":       withAClockSetBack,
+		"another server has the same file open": besideAnother,
+	}
+	promised := faultsOfTheHandbook(t)
+	for _, name := range slices.Sorted(maps.Keys(promised)) {
+		if happen[name] == nil {
+			t.Errorf("the handbook promises something where %s; nothing tries it", name)
+		}
+	}
+	for name, try := range happen {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, ok := promised[name]
+			if !ok {
+				t.Fatalf("the handbook has no row for %q", name)
+			}
+			try(newScene(t), f)
+		})
+	}
+}
+
+// onAFullVolume uses a small volume of its own where the system lets it make one; where it does not, the limit of files is all there is.
+func onAFullVolume(p *scene, f fault) {
+	volume := filepath.Join(p.dir, "volume")
+	if err := os.Mkdir(volume, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	p.db = filepath.Join(volume, database.Name)
+	cmd := program(p.t, "import", "--json", "--db", p.db, p.file)
+	args := []string{"-c", `mount -t tmpfs -o size=2m none "$0" && exec "$@"`, volume}
+	if exec.Command("unshare", "-Urm", "sh", "-c", `mount -t tmpfs -o size=2m none "$0"`, volume).Run() != nil {
+		p.t.Log("this system lets nobody make a volume: the limit of files stands for its end")
+		args = []string{"-c", `ulimit -f 4000 && exec "$@"`, volume}
+		cmd = p.shell(cmd, "sh", args...)
+	} else {
+		cmd = p.shell(cmd, "unshare", append([]string{"-Urm", "sh"}, args...)...)
+	}
+	p.promises(f, p.ended(cmd))
+}
+
+// shell has a command of the program run by way of another one, which gets it as its last arguments.
+func (p *scene) shell(cmd *exec.Cmd, name string, before ...string) *exec.Cmd {
+	p.t.Helper()
+	link := filepath.Join(p.t.TempDir(), "openclawd") // by its name it knows that it is the program
+	if err := os.Symlink(cmd.Path, link); err != nil {
+		p.t.Fatal(err)
+	}
+	by := exec.Command(name, append(before, append([]string{link}, cmd.Args[1:]...)...)...)
+	by.Env = cmd.Env
+	return by
+}
+
+func withLimitedFiles(p *scene, f fault) {
+	cmd := program(p.t, "import", "--json", "--db", p.db, p.file)
+	p.promises(f, p.ended(p.shell(cmd, "sh", "-c", `ulimit -f 4000 && exec "$@"`, "sh")))
+	// Nothing is lost by it: what was stored is sound, and without the limit the rest follows.
+	p.must("verify", "--db", p.db)
+	if e := p.must("import", "--db", p.db, p.file, "--json"); !strings.Contains(e.stdout, `"new"`) {
+		p.t.Errorf("import again: %s", e.stdout)
+	}
+	if e := p.must("verify", "--json", "--db", p.db); !strings.Contains(e.stdout, `"events": 3000`) {
+		p.t.Errorf("verify says %s, want 3,000 events", e.stdout)
+	}
+}
+
+func withADamagedPage(p *scene, f fault) {
+	p.must("import", "--db", p.db, p.file)
+	overwrite(p.t, p.db, func(text []byte) []byte {
+		const page = 4096
+		middle := len(text) / page / 2 * page
+		for i := range text[middle : middle+page] {
+			text[middle+i] = 0xa5
+		}
+		return text
+	})
+	p.promises(f, p.run("verify", "--json", "--db", p.db))
+}
+
+func cutOff(p *scene, f fault) {
+	p.must("import", "--db", p.db, p.file)
+	overwrite(p.t, p.db, func(text []byte) []byte { return text[:len(text)*9/10] })
+	p.promisesInWords(f, p.run(p.serving()...))
+	p.promises(f, p.run("import", "--json", "--db", p.db, p.file))
+}
+
+func overwrite(t *testing.T, path string, change func([]byte) []byte) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, change(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func withoutItsWAL(p *scene, f fault) {
+	p.logs()
+	_, end := p.serve()
+	end(syscall.SIGKILL)
+	kept := map[string][]byte{}
+	for _, beside := range []string{"-wal", "-shm"} {
+		text, err := os.ReadFile(p.db + beside)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		kept[beside] = text
+		if err := os.Remove(p.db + beside); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	for range 2 { // and so it stays
+		p.promisesInWords(f, p.run(p.serving()...))
+		p.promises(f, p.run("import", "--json", "--db", p.db, p.file))
+	}
+	// What the hint says helps: the WAL, put back, or going on with what is left.
+	for _, beside := range []string{"-wal", "-shm"} {
+		if err := os.Remove(p.db + beside); err != nil && !os.IsNotExist(err) {
+			p.t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(p.db+"-wal", kept["-wal"], 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	if e := p.must("verify", "--json", "--db", p.db); !strings.Contains(e.stdout, `"events": 3000`) {
+		p.t.Errorf("with its WAL it has %s, want 3,000 events", e.stdout)
+	}
+	_, end = p.serve()
+	if code := end(syscall.SIGTERM); code != exitOK {
+		p.t.Errorf("with its WAL serve ends with %d, want 0", code)
+	}
+}
+
+func withAClockSetBack(p *scene, f fault) {
+	p.logs()
+	_, end := p.serve("--clock", time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339))
+	if code := end(syscall.SIGTERM); code != exitOK {
+		p.t.Fatalf("serve ends with %d", code)
+	}
+	e := p.run("doctor", "--json", "--state-dir", p.dir, "--db", p.db)
+	var findings []struct{ Severity, Code, What, Mend string }
+	if err := json.Unmarshal([]byte(e.stdout), &findings); err != nil {
+		p.t.Fatal(err)
+	}
+	n := slices.IndexFunc(findings, func(found struct{ Severity, Code, What, Mend string }) bool { return found.Code == f.code })
+	if n < 0 {
+		p.t.Fatalf("doctor finds %+v, the handbook promises %s", findings, f.code)
+	}
+	p.saysSo(f, e.exit, findings[n].What, findings[n].Mend)
+
+	// Appends go on, and the log stays in order.
+	more := []byte(`{"type":"a2a.send","agentId":"eden","ts":1771588900000,"data":{"fromAgent":"eden","toAgent":"seum","message":"after"}}` + "\n")
+	overwrite(p.t, p.file, func(text []byte) []byte { return append(text, more...) })
+	_, end = p.serve()
+	if code := end(syscall.SIGTERM); code != exitOK {
+		p.t.Errorf("serve ends with %d, want 0", code)
+	}
+	if e := p.must("verify", "--json", "--db", p.db); !strings.Contains(e.stdout, `"events": 3001`) {
+		p.t.Errorf("verify says %s, want 3,001 events", e.stdout)
+	}
+}
+
+func besideAnother(p *scene, f fault) {
+	_, end := p.serve()
+	p.promisesInWords(f, p.run(p.serving()...))
+	p.promises(f, p.run("import", "--json", "--db", p.db, p.file))
+	if code := end(syscall.SIGTERM); code != exitOK {
+		p.t.Errorf("the first one ends with %d, want 0", code)
+	}
+	if _, end := p.serve(); end(syscall.SIGTERM) != exitOK {
+		p.t.Error("serve is refused when the first one has ended")
+	}
+}

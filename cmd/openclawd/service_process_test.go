@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// manager is a service manager: a real socket, to which the program sends as it does to systemd.
+type manager struct {
+	t    *testing.T
+	path string
+	conn *net.UnixConn
+}
+
+func newManager(t *testing.T) *manager {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sd") // the paths of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	m := &manager{t: t, path: filepath.Join(dir, "notify")}
+	if m.conn, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: m.path, Net: "unixgram"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.conn.Close() })
+	return m
+}
+
+// environment is that of a service which is to be heard of every so often.
+func (m *manager) environment(watchdog time.Duration) []string {
+	return []string{"NOTIFY_SOCKET=" + m.path, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}
+}
+
+// next gives the next message.
+func (m *manager) next() string {
+	m.t.Helper()
+	if err := m.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		m.t.Fatal(err)
+	}
+	text := make([]byte, 4096)
+	n, err := m.conn.Read(text)
+	if err != nil {
+		m.t.Fatalf("the program says nothing more: %v", err)
+	}
+	return string(text[:n])
+}
+
+// until gives the first message that begins so.
+func (m *manager) until(begin string) string {
+	m.t.Helper()
+	for {
+		if said := m.next(); strings.HasPrefix(said, begin) {
+			return said
+		}
+	}
+}
+
+// A service of Type=notify is told by the real program, over a real socket, when it answers, that it is well, that it reads its
+// configuration again, and that it ends.
+func TestServiceTellsItsManager(t *testing.T) {
+	t.Parallel()
+	m, dir := newManager(t), t.TempDir()
+	server := program(t, "serve", "--state-dir", dir, "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0")
+	server.Env = append(server.Env, m.environment(200*time.Millisecond)...)
+	output := &bytes.Buffer{}
+	server.Stderr = output
+	began := time.Now()
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	if first := m.next(); first != "STATUS=opens the log" {
+		t.Errorf("it begins with %q, want what it does", first)
+	}
+	ready := m.until("READY=1")
+	if took := time.Since(began); took > restartSec*time.Second {
+		t.Errorf("it took %s to be ready, longer than the %d s after which it is started again", took, restartSec)
+	}
+	api := regexp.MustCompile(`\nSTATUS=ok: API on (127\.0\.0\.1:\d+), gateway on 127\.0\.0\.1:\d+, \d+ events?$`).FindStringSubmatch(ready)
+	if api == nil {
+		t.Fatalf("ready with %q, want where it answers", ready)
+	}
+	answer, err := http.Get("http://" + api[1] + "/readyz")
+	if err != nil {
+		t.Fatalf("it says that it is ready, and does not answer: %v", err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("it says that it is ready, and GET /readyz answers %s", answer.Status)
+	}
+	first := m.until("WATCHDOG=1")
+	at := time.Now()
+	if m.until("WATCHDOG=1"); first != "WATCHDOG=1" || time.Since(at) > 10*time.Second {
+		t.Errorf("it answers its watchdog %q after %s, want twice in 200 ms", first, time.Since(at))
+	}
+	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if said := m.until("RELOADING=1"); !regexp.MustCompile(`^RELOADING=1\nMONOTONIC_USEC=[1-9]\d*$`).MatchString(said) {
+		t.Errorf("it reloads with %q, want the time on the monotonic clock", said)
+	}
+	if said := m.until("READY=1"); said != "READY=1" {
+		t.Errorf("it has reloaded with %q, want READY=1", said)
+	}
+	told := time.Now()
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	m.until("STOPPING=1")
+	if err := server.Wait(); err != nil {
+		t.Errorf("it ends with %v, want exit code 0\n%s", err, output)
+	}
+	if took := time.Since(told); took > stopSec*time.Second {
+		t.Errorf("it took %s to end, longer than the %d s after which it is killed", took, stopSec)
+	}
+}
+
+// Who is not let in is never ready, and ends with a code by which the manager tells what to try again.
+func TestServiceThatCannotServeIsNeverReady(t *testing.T) {
+	t.Parallel()
+	m, dir := newManager(t), t.TempDir()
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitUsage, []string{"serve", "--nothing"}},
+		{exitConfig, []string{"serve", "--state-dir", dir, "--api", "0.0.0.0:0"}},
+		{exitFailed, []string{"serve", "--state-dir", dir, "--db", notADatabase(t), "--api", "127.0.0.1:0"}},
+	} {
+		cmd := program(t, c.args...)
+		cmd.Env = append(cmd.Env, m.environment(time.Second)...)
+		_ = cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != c.code {
+			t.Errorf("%v: exit code %d, want %d", c.args, got, c.code)
+		}
+	}
+	end, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: m.path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	if _, err := end.Write([]byte("END")); err != nil {
+		t.Fatal(err)
+	}
+	for said := m.next(); said != "END"; said = m.next() {
+		if strings.Contains(said, "READY=1") {
+			t.Errorf("told %q, want that it is never ready", said)
+		}
+	}
+}
+
+func notADatabase(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "some.db")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("no database\n"), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
