@@ -124,6 +124,11 @@ type flowServer struct {
 
 func (b *bench) startFlows(ctx context.Context, name string, m *model) (*flowServer, error) {
 	home := filepath.Join(b.Dir, name)
+	return b.startFlowsOn(ctx, home, filepath.Join(home, "openclawd.db"), m)
+}
+
+// startFlowsOn is startFlows for a database that may be there already.
+func (b *bench) startFlowsOn(ctx context.Context, home, db string, m *model) (*flowServer, error) {
 	agents := make([]map[string]any, flowAgents)
 	for i := range agents {
 		agents[i] = map[string]any{"id": flowAgent(i), "default": i == 0}
@@ -136,7 +141,6 @@ func (b *bench) startFlows(ctx context.Context, name string, m *model) (*flowSer
 	if err := errors.Join(os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(home, "openclaw.json"), settings, 0o600)); err != nil {
 		return nil, err
 	}
-	db := filepath.Join(home, "openclawd.db")
 	s, c, _, err := b.startGateway(ctx, db, home)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,7 @@ func Benchmarks() []Benchmark {
 		{"continuation", "a look at an agent with 200 open tasks beside 100,000 finished ones, updates of tasks beside what keeps agents going, and how soon they go on", runContinuation},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
+		{"replay", "tables of the past against a rebuild, answers as of an event against live ones, steps either way, and proofs of the chain against plain reads", runReplay},
 	}
 }
 
