@@ -23,6 +23,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	b.importing(t, `{broken`, `{"type":"note"}`, event("a2a.send", "", 7, `"workSessionId":"ws_bare","collabIntent":"ask","message":"<@99> [x](y)"`))
 	b.appending(t, "run.started", `{"runId":"r","workSessionId":"ws_talk"}`)
 	b.flows(t)
+	b.redactions(t)
 	if err := b.db.Redact(context.Background(), 3); err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +124,12 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/trace/%20", 404},
 		{"/api/trace/ws_talk?min_seq=x", 400},
 		{"/api/trace/ws_talk?min_seq=1000", 503},
+		{"/api/redactions", 200},
+		{"/api/redactions?limit=0", 400},
+		{"/api/redactions?min_seq=1000", 503},
+		{"/api/redactions/nothing", 404},
+		{"/api/redactions/r1", 200},
+		{"/api/redactions/r2?min_seq=1", 200},
 		{"/api/work", 200},
 		{"/api/work?state=dead&kind=mail&key=k&owner=eden", 200},
 		{"/api/work?state=undead", 400},
@@ -181,11 +188,13 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/collaborations/none", 404},
 		{"/api/collaborations/none?min_seq=x", 400},
 		{"/api/collaborations/none?min_seq=1000", 503},
+		{"/api/sql/schema", 404},
 		{"/ws", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
 	}
 	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
+	asked[contract.check(t, http.MethodPost, "/api/sql", 404)] = true
 	asked[contract.check(t, http.MethodPost, "/api/tasks/rewrite", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true

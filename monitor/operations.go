@@ -49,6 +49,7 @@ type Running struct {
 	Search    *SearchState    `json:"search"`
 	TaskFiles *TaskFilesState `json:"taskFiles"`
 	Backup    *BackupState    `json:"backup"`
+	Chain     *ChainState     `json:"chain"`
 	Clients   *ClientsState   `json:"clients"`
 	Config    *ConfigState    `json:"config"`
 	Database  *DatabaseState  `json:"database"`
@@ -114,6 +115,19 @@ type BackupState struct {
 	Next    time.Time `json:"next,omitzero"`
 	Running bool      `json:"running"`
 	Error   string    `json:"error,omitempty"`
+}
+
+// ChainState is how the checks of the log's chain stand.
+type ChainState struct {
+	Every   string    `json:"every"`            // "": none is scheduled
+	Last    time.Time `json:"last,omitzero"`    // end of the newest one
+	OK      *bool     `json:"ok"`               // whether it has found the log to be what was appended; nil: nobody knows
+	Seq     int64     `json:"seq"`              // up to which it has
+	TookMs  int64     `json:"tookMs"`           // rests included
+	Broken  string    `json:"broken,omitempty"` // what does not hold
+	Next    time.Time `json:"next,omitzero"`
+	Running bool      `json:"running"`
+	Error   string    `json:"error,omitempty"` // why the newest attempt came to nothing
 }
 
 // ClientsState is how the clients of /ws are doing.

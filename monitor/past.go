@@ -115,7 +115,10 @@ func (s *Server) timely(path string, answer echo.HandlerFunc) echo.HandlerFunc {
 
 // fromAfar reports whether a browser has sent a request for a page that may not read the answer.
 func (s *Server) fromAfar(r *http.Request) bool {
-	return r.Header.Get("Sec-Fetch-Site") == "cross-site" && !s.shares(r.Header.Get("Origin"))
+	if origin := r.Header.Get("Origin"); origin != "" {
+		return !isSame(origin, r) && !s.shares(origin)
+	}
+	return r.Header.Get("Sec-Fetch-Site") == "cross-site"
 }
 
 // making answers a request as of an event whose moment is still being made.
@@ -210,9 +213,12 @@ func (m *Moment) explain(ctx context.Context, tx *sql.Tx, agent string) (Explain
 	return m.Continuation(ctx, tx, agent)
 }
 
-// knowsTasks refuses an answer about tasks or agents where the moment does not tell how these stood.
+// knowsTasks refuses an answer about tasks or agents where the log does not tell how these stood.
 func (o *Options) knowsTasks() error {
 	switch {
+	case o.NoFiles && o.OwnTasks == nil:
+		return &problem{Status: http.StatusBadRequest, Code: codeNotThen, Message: "There is no answer of the past here: " + whyForeignFiles,
+			Hint: "ask the server that serves the present"}
 	case o.then == nil:
 		return nil
 	case o.OwnTasks == nil:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/taskhub"
@@ -50,6 +51,9 @@ type Options struct {
 
 	Search *search.Index // nil: the search endpoints say that there is no search
 
+	SQL        SQL           // nil, or without an AdminToken: nobody asks SQL here
+	AdminToken config.Secret // that whoever asks SQL has to show
+
 	// Bounds of one answer. Zero means the default.
 	MaxWait   time.Duration // how long min_seq waits for the log, and a search may take
 	MaxEvents int           // in a list of work sessions; of events there is a limit in every request
@@ -59,11 +63,14 @@ type Options struct {
 	MilestoneInterval time.Duration
 
 	OwnTasks *OwnTasks // nil: another gateway keeps the tasks, and its files in Workspace say how they stand
+	NoFiles  bool      // what those files said is nowhere: answers about tasks of another gateway are refused
 
 	Work  Work  // nil: no agents run here, and nothing can be done about what waits
 	Flows Flows // likewise about flows between agents
 	// Policy says what one agent may do with another, both by their ids; nil: nobody knows. Its errors are *NoAgentError, or are not told.
 	Policy func(from, to string) (Policy, error)
+
+	Redactions Redactions // nil: nothing is redacted here
 
 	Approvals Approvals // nil: another gateway produces, and nothing is decided here
 	// Continuation says what would be done about an agent now so that it goes on with its tasks; nil: nobody is kept going here.
@@ -76,7 +83,11 @@ type Options struct {
 
 	Operations Operations // what the program around the API tells operators
 
+	Past Past // nil: as_of is refused
+
 	Push push.Options // bounds of /ws; Now, Logger and Version are those of the other answers
+
+	then *Moment // of answers as of an event; nil: answers are as of now
 }
 
 // Defaults of Options.
@@ -120,7 +131,7 @@ func New(opts Options) *Server {
 	s.Configure(opts.Settings)
 	s.hub = newHub(opts)
 	s.echo.HTTPErrorHandler = s.refuse
-	s.echo.Pre(survive, s.admit, s.share, onlyLive)
+	s.echo.Pre(survive, s.admit, s.share, onlyLive, unchanging)
 	s.place(s.routes())
 	return s
 }
@@ -195,9 +206,14 @@ func (s *Server) routes() []route {
 		{"", discordThreadsPath, "GET /api/discord/threads", s.listThreads},
 		{"", discordObservedPath, "GET /api/discord/observed", s.listObserved},
 		{"", discordPostsPath, "GET /api/discord/posts", s.listPosts},
+		{"", redactionsPath, "GET /api/redactions", s.listRedactions},
+		{"", redactionsPath + "/*", "GET /api/redactions/:id", s.showRedaction},
+		{http.MethodPost, redactionsPath, "POST /api/redactions", s.redact},
 		{"", "/api/discord/bots", "GET /api/discord/bots", s.listBots},
 		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},
 		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},
+		{http.MethodPost, sqlPath, "POST /api/sql", s.asAdmin(s.askSQL)},
+		{"", sqlPath + "/schema", "GET /api/sql/schema", s.asAdmin(s.showSchema)},
 		{"", livePath, "GET /ws", s.live},
 	}
 }

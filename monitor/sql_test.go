@@ -101,6 +101,7 @@ func TestWhoMayAskSQL(t *testing.T) {
 		"no token":                          {open, nearPeer, nil, 401, "unauthorized"},
 		"a wrong one":                       {open, nearPeer, []string{"Authorization", "Bearer x"}, 401, "unauthorized"},
 		"a longer one":                      {open, nearPeer, []string{"Authorization", "Bearer " + adminToken + "x"}, 401, "unauthorized"},
+		"a wrong one beside a write token":  {guarded, farPeer, []string{"Authorization", "Bearer x"}, 401, "unauthorized"},
 		"another scheme":                    {open, nearPeer, []string{"Authorization", "Basic " + adminToken}, 401, "unauthorized"},
 		"the token alone":                   {open, nearPeer, []string{"Authorization", adminToken}, 401, "unauthorized"},
 		"the write token":                   {guarded, nearPeer, []string{"X-Task-Monitor-Token", writeToken}, 401, "unauthorized"},
@@ -117,6 +118,9 @@ func TestWhoMayAskSQL(t *testing.T) {
 		_ = json.Unmarshal(response.Body.Bytes(), &r)
 		if response.Code != c.status || r.Code != c.code {
 			t.Errorf("%s: %d %s, want %d %s", what, response.Code, response.Body, c.status, c.code)
+		}
+		if asks := strings.Contains(response.Body.String(), monitor.AdminTokenVariable); c.status == 401 && c.server != off && !asks {
+			t.Errorf("%s: %s, want it to say which token to show", what, response.Body)
 		}
 	}
 	for what, c := range map[string]struct {

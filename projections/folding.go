@@ -131,7 +131,7 @@ func (f *folding) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) erro
 	return nil
 }
 
-// ApplyError names the event that a projector could not fold during a rebuild. The old tables stay.
+// ApplyError names the event that a projector could not fold. Tables that are made anew are given up then, those that are there stay.
 type ApplyError struct {
 	Projection string
 	Seq        int64
@@ -145,7 +145,7 @@ func (e *ApplyError) Error() string {
 func (e *ApplyError) Unwrap() error { return e.Err }
 func (e *ApplyError) Code() string  { return "apply_failed" }
 func (e *ApplyError) Hint() string {
-	return "this is a defect in openclawd: report the event (openclawd events show SEQ); the old tables still answer"
+	return fmt.Sprintf("this is a defect in openclawd: report the event (openclawd events show %d); the tables of the database stay as they are", e.Seq)
 }
 
 func (f *folding) flush(tx eventstore.Tx) error {

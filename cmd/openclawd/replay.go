@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +55,9 @@ With --serve a range of events is played again, as if it happened now.`,
   openclawd replay step --at 4711
   openclawd replay --serve --speed 10x --from 2026-02-20 --to head`,
 		Args: subcommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.replay(cmd, r) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return whileHeard(func() error { return p.replay(cmd, r) })
+		},
 
 		SuggestionsMinimumDistance: nearEnough,
 	}
@@ -81,6 +85,16 @@ func (p *process) completeClassifier(cmd *cobra.Command) {
 	p.completeFlag(cmd, "classifier", func(context.Context) []cobra.Completion {
 		return []cobra.Completion{string(coordination.RulesV2), string(coordination.RulesV1)}
 	})
+}
+
+// whileHeard does what has files to throw away when it has answered. Whoever closes the output early, as head does, has what they want: the command ends
+// then, and its files go.
+func whileHeard(answer func() error) error {
+	signal.Ignore(syscall.SIGPIPE)
+	if err := answer(); !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	return nil
 }
 
 func (p *process) replay(cmd *cobra.Command, r replaying) error {
@@ -121,6 +135,9 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	}
 	if name := changed("until", "out"); r.whatIf && name != "" {
 		return &usageError{cmd.CommandPath(), fmt.Errorf("--diff compares the whole log with the file's tables: leave out --%s", name)}
+	}
+	if r.out == "" && changed("out") != "" {
+		return &settings.Error{Setting: "--out", Mend: "name the file to make, or leave it out"}
 	}
 	if name := changed("table", "limit"); !r.whatIf && name != "" {
 		return &usageError{cmd.CommandPath(), fmt.Errorf("--%s says which differences are listed: give --diff with it", name)}
@@ -200,7 +217,7 @@ func (r *replaying) outError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return &settings.Error{Setting: "--out", Value: r.out, Err: errors.New("there is a file already"), Mend: "name one that is not there: nothing is overwritten"}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
 		return &settings.Error{Setting: "--out", Value: r.out, Err: err, Mend: "name a file in a directory that is there and that you may write to"}
 	}
 	return err

@@ -37,7 +37,9 @@ is only read: it works beside a running server.`,
   openclawd replay diff 0 head --limit 0        # how many rows only
   openclawd replay diff 4710 4711 --json`,
 		Args: positional(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.replayDiff(cmd.Context(), d, args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return whileHeard(func() error { return p.replayDiff(cmd.Context(), d, args[0], args[1]) })
+		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 1 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -44,11 +43,11 @@ func servingFlags() []string {
 
 func (r *replayServing) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&r.serve, "serve", false, "play a range of the log again over the API and /ws, read-only")
-	flags.StringVar(&r.speed, "speed", "1x", "with --serve: so much faster, e.g. 10x; max: without pauses")
+	flags.StringVar(&r.speed, "speed", "1x", "with --serve: `SPEED`, e.g. 10x, or max for no pauses")
 	flags.StringVar(&r.from, "from", "1", "with --serve: first `POINT`")
 	flags.StringVar(&r.to, "to", "head", "with --serve: last `POINT`")
 	flags.StringVar(&r.api, "api", "127.0.0.1:0", "with --serve: `ADDR` to answer at")
-	flags.DurationVar(&r.maxPause, "max-pause", 5*time.Second, "with --serve: the longest pause between two events, as they are played; 0: as it was")
+	flags.DurationVar(&r.maxPause, "max-pause", 5*time.Second, "with --serve: at most this `TIME` between two events, as they are played; 0: as it was")
 	flags.BoolVar(&r.exit, "exit", false, "with --serve: end when the last event was played")
 	flags.BoolVar(&r.wait, "wait", false, "with --serve: begin when somebody is on /ws")
 	flags.StringSliceVar(&r.hosts, "allow-host", nil, "with --serve: further `NAME` under which the API may be asked; may be repeated")
@@ -78,7 +77,7 @@ func parseSpeed(flag string) (float64, error) {
 		return 0, nil
 	}
 	speed, err := strconv.ParseFloat(strings.TrimSuffix(flag, "x"), 64)
-	if err != nil || !(speed >= 0 && speed <= 1e6) {
+	if err != nil || !(speed > 0 && speed <= 1e6) {
 		return 0, &settings.Error{Setting: "--speed", Value: flag, Mend: "give a number such as 10x, or max"}
 	}
 	return speed, nil
@@ -111,19 +110,19 @@ func (p *process) replayServe(ctx context.Context, db string, rules coordination
 		return &settings.Error{Setting: "--api", Value: r.api, Err: err, Mend: "name another address, e.g. 127.0.0.1:0 for any free port"}
 	}
 	defer listener.Close() // player.Serve has closed it, unless this ends before
-	dir, err := os.MkdirTemp("", "openclawd-replay-")
+	temp, err := past.NewTemp("")
 	if err != nil {
-		return fmt.Errorf("make a directory for scratch files: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, temp.Close()) }()
 	bar := p.eventProgress("replay")
-	playing, err := player.Open(ctx, player.Options{Log: log, Dir: dir, Rules: rules, From: from, To: to, Speed: speed, MaxPause: r.maxPause}, bar.tell)
+	playing, err := player.Open(ctx, player.Options{Log: log, Dir: temp.Dir(), Rules: rules, From: from, To: to, Speed: speed, MaxPause: r.maxPause}, bar.tell)
 	bar.end()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, playing.Close()) }()
-	side, err := sqlite.OpenSide(ctx, filepath.Join(dir, "search.db"), false)
+	side, err := sqlite.OpenSide(ctx, filepath.Join(temp.Dir(), "search.db"), false)
 	if err != nil {
 		return err
 	}
@@ -229,7 +228,7 @@ func (s *playback) tell(ctx context.Context) error {
 // pastAPI answers from what is played. What only a running program knows it does not say.
 func (p *process) pastAPI(playing *player.Player, index *search.Index, rules coordination.Rules, hosts []string) *monitor.Server {
 	opts := monitor.Options{Store: playing, Rules: rules, Now: playing.Now, Version: buildinfo.Read().Version, Settings: monitor.Settings{Hosts: hosts, Sealed: true},
-		Search: index, MilestoneInterval: -1,
+		Search: index, MilestoneInterval: -1, NoFiles: true,
 		Policy: func(from, to string) (monitor.Policy, error) { return server.Explain(playing.Config(), from, to) }}
 	if playing.Own() {
 		opts.OwnTasks = &monitor.OwnTasks{Team: func() (team []monitor.Member) {

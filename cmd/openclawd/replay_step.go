@@ -38,7 +38,9 @@ With --json no terminal is needed: each event from --from to --to is an object o
   openclawd replay step --json --from 100 --to 120
   openclawd replay step --json --errors | head -1`,
 		Args: positional(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.replayStep(cmd, s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return whileHeard(func() error { return p.replayStep(cmd, s) })
+		},
 	}
 	flags := cmd.Flags()
 	addDB(cmd, &s.db)

@@ -61,7 +61,7 @@ line is wrong; 75 interrupted; 78 a flag has a wrong value, or the server does n
 		Args: positional(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.limited, a.timed = cmd.Flags().Changed("limit"), cmd.Flags().Changed("timeout")
-			return p.sql(cmd.Context(), &a, args, cmd.InOrStdin())
+			return whileHeard(func() error { return p.sql(cmd.Context(), &a, args, cmd.InOrStdin()) })
 		},
 	}
 	a.addFlags(cmd)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
@@ -73,13 +72,13 @@ func (p *process) askPast(ctx context.Context, a *sqlAsking, path string, mode s
 	if err != nil {
 		return nil, closing, err
 	}
-	dir, err := os.MkdirTemp("", "openclawd-sql-")
+	temp, err := past.NewTemp("")
 	if err != nil {
-		return nil, closing, fmt.Errorf("make a directory for the past: %w", err)
+		return nil, closing, err
 	}
-	closing = func() error { return os.RemoveAll(dir) }
+	closing = temp.Close
 	bar := p.eventProgress("as of " + a.asOf)
-	state, err := past.Open(ctx, past.Options{Log: log, Rules: coordination.RulesV2, Out: filepath.Join(dir, database.Name)}, seq, bar.tell)
+	state, err := past.Open(ctx, past.Options{Log: log, Rules: coordination.RulesV2, Out: filepath.Join(temp.Dir(), database.Name)}, seq, bar.tell)
 	bar.end()
 	if err == nil {
 		made := state.Path()

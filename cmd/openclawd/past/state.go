@@ -3,6 +3,7 @@
 package past
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -37,40 +38,65 @@ type State struct {
 	*sqlite.Scratch
 	Fold *projections.Fold // stands at Until; for those who go on from here
 	At   time.Time         // when that event was recorded; zero for an empty log
+
+	temp *Temp // holds the file; nil: Dir or Out does
+}
+
+// Close is that of the scratch file.
+func (s *State) Close() error { return errors.Join(s.Scratch.Close(), s.leave()) }
+
+// Discard is that of the scratch file.
+func (s *State) Discard() error { return errors.Join(s.Scratch.Discard(), s.leave()) }
+
+func (s *State) leave() error {
+	if s.temp == nil {
+		return nil
+	}
+	return s.temp.Close()
 }
 
 // Open makes the tables as of the event until, which has to be there (0: an empty log). tell may be nil. What a cancelled Open has made is removed.
-// Errors: *PointError for an event that is not there, those of projections.Fold, *eventstore.DiskFullError.
+// Errors: *PointError for an event that is not there, *TempError, those of projections.Fold, *eventstore.DiskFullError.
 func Open(ctx context.Context, opts Options, until int64, tell func(done, total int64)) (*State, error) {
 	at, err := recordedAt(ctx, opts.Log, until)
 	if err != nil {
 		return nil, err
 	}
+	s := &State{At: at}
 	path := opts.Out
 	if path == "" {
-		dir := opts.Dir
-		if dir == "" {
-			dir = os.TempDir()
-		} else if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("make directory for scratch files: %w", err)
+		if path, err = s.place(opts.Dir); err != nil {
+			return nil, err
 		}
-		path = filepath.Join(dir, "openclawd-past-"+strings.ToLower(rand.Text())+".db")
 	}
 	begun := time.Now()
-	scratch, err := sqlite.CreateScratch(ctx, sqlite.ScratchOptions{
+	if s.Scratch, err = sqlite.CreateScratch(ctx, sqlite.ScratchOptions{
 		Path: path, Log: opts.Log.Path(), Until: until, Whole: opts.Out != "", Payloads: opts.Log.Payloads(),
-	})
-	if err != nil {
-		return nil, err
+	}); err != nil {
+		return nil, errors.Join(err, s.leave())
 	}
-	fold := projections.NewFold(scratch, database.Projections(opts.Rules), opts.Rules)
-	if err := fold.Run(ctx, opts.Log, until, tell); err != nil {
-		return nil, errors.Join(fmt.Errorf("make the tables as of event %d: %w", until, err), scratch.Discard())
+	s.Fold = projections.NewFold(s, database.Projections(opts.Rules), opts.Rules)
+	if err := s.Fold.Run(ctx, opts.Log, until, tell); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the tables as of event %d: %w", until, err), s.Discard())
 	}
 	if opts.Logger != nil {
 		opts.Logger.Debug("made the tables of the past", "seq", until, "took", time.Since(begun))
 	}
-	return &State{Scratch: scratch, Fold: fold, At: at}, nil
+	return s, nil
+}
+
+// place names the scratch file, in a directory that is made if need be, or in one of its own in the system's.
+func (s *State) place(dir string) (path string, err error) {
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return "", fmt.Errorf("make directory for scratch files: %w", err)
+		}
+		return filepath.Join(dir, "openclawd-past-"+strings.ToLower(rand.Text())+".db"), nil
+	}
+	if s.temp, err = NewTemp(""); err != nil {
+		return "", err
+	}
+	return filepath.Join(s.temp.Dir(), "state.db"), nil
 }
 
 // Resolve finds the event that a point in the log means: a seq, "head", an event id, or a time (RFC 3339, or a date, which begins in UTC): the
@@ -160,7 +186,7 @@ type PointError struct {
 	Why   string
 }
 
-func (e *PointError) Error() string { return e.Point + ": " + e.Why }
+func (e *PointError) Error() string { return cmp.Or(e.Point, `""`) + ": " + e.Why }
 func (e *PointError) Code() string  { return "no_such_point" }
 func (e *PointError) Hint() string {
 	return "give a seq, head, an event id, or a time such as 2026-02-20T12:00:00Z"
