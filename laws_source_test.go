@@ -77,11 +77,17 @@ func TestNobodyOpensTheLiveDatabaseRaw(t *testing.T) {
 		"eventstore/sqlite/open.go":       "reads the lock file of whoever has the database",
 		"workspace/dir.go":                "opens the state directory, not a file; below it only files of fixed names and kinds are read",
 		"cmd/openclawd/overrides/disk.go": "reads and replaces the file of category overrides and what is remembered of it, having seen that neither is the database",
+		"eventstore/sqlite/scratch.go":    "makes a file that was not there, and syncs it when SQLite has closed it",
+		"eventstore/sqlite/left.go":       "reads and writes the note beside the file that it is open, by a name of its own",
 		"eventstore/sqlite/backup.go":     "syncs a backup while VACUUM INTO makes it",
 		"cmd/openclawd/settings/token.go": "reads the file of the gateway's token, having seen that it is smaller than any database",
 
-		"cmd/openclawd/tools_call.go": "reads the arguments of a tool from a file that somebody names, in a process of its own that has no database open",
+		"cmd/openclawd/tools_call.go":     "reads the arguments of a tool from a file that somebody names, in a process of its own that has no database open",
+		"cmd/openclawd/sql.go":            "reads a statement from a file that somebody names, in a process of its own that has no database open yet",
+		"cmd/openclawd/shell/terminal.go": "reads and keeps what was typed, in a process of its own, in a file of a fixed name",
 
+		"cmd/openclawd/proof/check.go":      "reads what was noted beside the database, under a name of its own",
+		"cmd/openclawd/redaction/traces.go": "looks through the state directory, but not at databases, nor at what lies beside ours, nor at another name of it",
 		"cmd/openclawd/backup/directory.go": "reads and writes manifests",
 		"cmd/openclawd/backup/restore.go":   "copies a backup, which has been proved and has no WAL",
 		"cmd/openclawd/backup/verify.go":    "reads a backup, which has no WAL, after SQLite has closed it",

@@ -31,7 +31,7 @@ type pkg struct {
 	Name                               string
 	Imports, Deps                      []string
 	GoFiles, TestGoFiles, XTestGoFiles []string
-	IgnoredGoFiles                     []string // of other platforms
+	IgnoredGoFiles                     []string // of other platforms, and of other tags
 	path                               string   // "" for the root
 	production, tests                  []*file
 }
@@ -55,14 +55,27 @@ func load(t *testing.T) *repository {
 			r.root = p.Dir
 		}
 		p.path = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-		p.production = r.parse(t, p, p.GoFiles, p.IgnoredGoFiles)
-		p.tests = r.parse(t, p, p.TestGoFiles, p.XTestGoFiles)
+		ignored, ignoredTests := p.ignored()
+		p.production = r.parse(t, p, p.GoFiles, ignored)
+		p.tests = r.parse(t, p, p.TestGoFiles, p.XTestGoFiles, ignoredTests)
 		r.packages = append(r.packages, p)
 	}
 	if len(r.packages) < 5 {
 		t.Fatalf("go list found only %d packages", len(r.packages))
 	}
 	return r
+}
+
+// ignored are the files of other platforms and tags, and the tests among them.
+func (p *pkg) ignored() (production, tests []string) {
+	for _, name := range p.IgnoredGoFiles {
+		if strings.HasSuffix(name, "_test.go") {
+			tests = append(tests, name)
+		} else {
+			production = append(production, name)
+		}
+	}
+	return production, tests
 }
 
 func (r *repository) parse(t *testing.T, p *pkg, lists ...[]string) (files []*file) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/proof"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -44,12 +45,18 @@ func exitCode(err error) int {
 	case errors.As(err, &called):
 		return called.exit()
 	case errors.As(err, &locked), errors.As(err, &late), errors.As(err, &lost), errors.As(err, &busy),
-		errors.Is(err, context.Canceled):
+		errors.Is(err, context.Canceled), isPending(err):
 		return exitAgain
 	case errors.As(err, &config):
 		return exitConfig
 	}
 	return exitFailed
+}
+
+// isPending reports whether something cannot be proved before a redaction is finished.
+func isPending(err error) bool {
+	_, pending := errors.AsType[*proof.PendingError](err)
+	return pending
 }
 
 // report tells the user what went wrong and what to do about it.

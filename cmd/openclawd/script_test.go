@@ -114,7 +114,8 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	*s = running{cmd: exec.Command("openclawd", append([]string{"serve"}, args...)...), read: make(chan error, 1)}
 	s.cmd.Dir = ts.MkAbs(".")
 	s.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "OPENCLAW_STATE_DIR="+ts.Getenv("OPENCLAW_STATE_DIR"),
-		"TASK_MONITOR_PORT="+ts.Getenv("TASK_MONITOR_PORT"), "TMPDIR="+ts.Getenv("TMPDIR"), "OPENCLAW_GATEWAY_PORT="+ts.Getenv("OPENCLAW_GATEWAY_PORT"))
+		"TASK_MONITOR_PORT="+ts.Getenv("TASK_MONITOR_PORT"), "TMPDIR="+ts.Getenv("TMPDIR"), "OPENCLAW_GATEWAY_PORT="+ts.Getenv("OPENCLAW_GATEWAY_PORT"),
+		"OPENCLAWD_ADMIN_TOKEN="+ts.Getenv("OPENCLAWD_ADMIN_TOKEN"))
 	s.cmd.Stderr = &s.stderr
 	out, err := s.cmd.StdoutPipe()
 	ts.Check(err)

@@ -27,6 +27,7 @@ type serving struct {
 	logLevel, logFormat                           string
 	durability, discordAPI                        string
 	backups                                       server.BackupOptions
+	verifyEvery                                   time.Duration
 	hosts                                         []string
 	follow, sample                                bool
 }
@@ -73,6 +74,7 @@ OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, va
 	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "`MODE`: full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
 	addClassifier(cmd, &s.classifier)
 	addBackups(flags, &s.backups)
+	addVerifyEvery(flags, &s.verifyEvery)
 	flags.StringVar(&s.discordAPI, "discord-api", "", "`URL` of a server that bots talk to instead of Discord, e.g. one for tests; plain http on this machine only")
 	flags.StringVar(&s.clock, "clock", "", "stop the clock at `TIME` (RFC 3339), to replay and to compare answers")
 	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVELS`: debug, info, warn or error, and others for components, e.g. info,monitor=debug,import=warn")
@@ -98,6 +100,9 @@ func (p *process) serve(ctx context.Context, s serving) (err error) {
 	defer signal.Stop(reload)
 	opts.Reload = reload
 	opts.Ready = func(api, gateway net.Addr) { p.announce(s, opts.StateDir, api, gateway) }
+	if opts.Supervisor, err = server.SupervisorOfProcess(p.getenv); err != nil {
+		opts.Logger.Warn("the watchdog of the service manager cannot be answered", "err", err)
+	}
 	program := server.New(opts)
 	return errors.Join(program.Run(ctx), program.Close())
 }
@@ -132,7 +137,7 @@ func (p *process) options(s serving) (server.Options, error) {
 	}
 	opts := server.Options{StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
 		Mirror: !s.follow && !s.sample, DiscordAPI: s.discordAPI}
-	var errs [6]error
+	var errs [7]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()
 	}
@@ -142,6 +147,7 @@ func (p *process) options(s serving) (server.Options, error) {
 	opts.Logger, errs[3] = server.NewLogger(p.stderr, s.logLevel, s.logFormat)
 	opts.Durability, errs[4] = parseDurability(s.durability)
 	opts.Backups, errs[5] = checkBackups(s.backups, s.sample || s.clock != "")
+	opts.Verify, errs[6] = checkVerifyEvery(s.verifyEvery, s.sample || s.clock != "")
 	return opts, cmp.Or(errs[:]...)
 }
 

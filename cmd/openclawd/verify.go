@@ -61,6 +61,12 @@ schema for the chain, then archive_damaged, tables_differ, files_differ, mirror_
 	flags.BoolVar(&v.chain, "chain", false, "only the log: leave out SQLite's own structure, the append-only triggers and all other parts")
 	flags.StringSliceVar(&v.only, "only", nil, "prove these `PARTS`: chain, archives, tables, files, mirror")
 	flags.BoolVar(&v.asJSON, jsonFlag, false, "answer in JSON")
+	p.completeFlag(cmd, "only", func(context.Context) (words []cobra.Completion) {
+		for _, part := range proof.Parts() {
+			words = append(words, cobra.Completion(part))
+		}
+		return words
+	})
 	return cmd
 }
 

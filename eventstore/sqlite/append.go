@@ -74,17 +74,6 @@ func (db *DB) Attach(ctx context.Context, inline eventstore.Inline, handover fun
 	return db.Exclusive(ctx, handover, func() { db.writer.attach(inline) })
 }
 
-// Redact blanks the payload of one event for ever. Its place, hashes and type remain, and the chain still verifies.
-func (db *DB) Redact(ctx context.Context, seq int64) error {
-	return db.Exclusive(ctx, func(tx eventstore.Tx) error {
-		n, err := tx.Exec("UPDATE events SET data = NULL, original = NULL, salt = NULL WHERE seq = ?", seq)
-		if err == nil && n == 0 {
-			return eventstore.ErrNotFound
-		}
-		return err
-	}, nil)
-}
-
 var errReadOnly = errors.New("the log is open for reading only")
 
 // appendRequest is an append on its way to the log.
@@ -92,6 +81,7 @@ type appendRequest struct {
 	decide func(eventstore.Tx) ([]eventstore.StreamAppend, error) // nil, or makes the rest inside the transaction
 	parts  []part
 	events []pending
+	blank  []int64 // seqs of events whose payloads go once these events are stored
 }
 
 // part is one StreamAppend: its events are the next n of the request.
@@ -179,6 +169,9 @@ func (w *writer) append(a *appendRequest) (eventstore.Result, error) {
 			}
 		}
 	}
+	if err := blank(w.tx, a.blank); err != nil {
+		return eventstore.Result{}, err
+	}
 	// A duplicate within the request points at the first of its kind, whose place is known only now.
 	for i := range result.Events {
 		if first := &result.Events[i]; first.Duplicate && first.Seq < 0 {
@@ -249,8 +242,9 @@ func (w *writer) findStored(e *pending, stored *eventstore.Stored) (found bool, 
 	err = w.tx.Query("SELECT seq, version, type, salt, data_hash FROM events WHERE id = ?", []any{e.ID[:]}, func(r eventstore.Row) error {
 		found = true
 		salt := r.Blob(3)
-		redacted := r.Null(3)
-		if !redacted && (r.Text(2) != e.Type || eventstore.PayloadHash(salt, e.Data, e.Original) != eventstore.Hash(r.Blob(4))) {
+		gone := r.Null(3)
+		if gone && !w.db.isBody(r.Int(0), eventstore.Hash(r.Blob(4)), e.Data, e.Original) ||
+			!gone && (r.Text(2) != e.Type || eventstore.PayloadHash(salt, e.Data, e.Original) != eventstore.Hash(r.Blob(4))) {
 			return &refusal{&eventstore.IDReuseError{ID: e.ID, Seq: r.Int(0)}}
 		}
 		*stored = eventstore.Stored{Seq: r.Int(0), Version: r.Int(1), ID: e.ID, Duplicate: true}

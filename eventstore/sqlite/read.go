@@ -103,8 +103,9 @@ func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return db.translate("read", read(tx))
 }
 
-// EventsIn reads events by their seqs within a view, in the order of seqs; unknown ones are left out.
-func (*DB) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
+// EventsIn reads events by their seqs within a view, in the order of seqs; unknown ones are left out. Of an archive that cannot be read
+// they stay blank, so that answers go on.
+func (db *DB) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
 	stmt, err := tx.PrepareContext(ctx, selectEvents+" WHERE e.seq = ?")
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (*DB) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore
 		}
 		events = append(events, e)
 	}
-	return events, nil
+	return events, fillShown(ctx, db.opts.Payloads, inView{tx}, events)
 }
 
 func (db *DB) event(ctx context.Context, query string, arg any) (eventstore.Event, error) {
@@ -135,7 +136,17 @@ func (db *DB) event(ctx context.Context, query string, arg any) (eventstore.Even
 	return events[0], nil
 }
 
+// events reads events, with payloads that were archived.
 func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
+	events, err := db.rows(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return events, fillAll(ctx, db.opts.Payloads, db, events)
+}
+
+// rows reads events as their rows have them.
+func (db *DB) rows(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
 	defer db.held.take()()
 	rows, err := db.read.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -492,6 +492,10 @@ type pastPayloads struct {
 	log *DB
 }
 
+func (p pastPayloads) Going(ctx context.Context, _ Viewer) (map[int64]bool, error) {
+	return p.Payloads.Going(ctx, p.log)
+}
+
 func (p pastPayloads) Lost(ctx context.Context, _ Viewer, blank []int64) error {
 	return p.Payloads.Lost(ctx, p.log, blank)
 }

@@ -15,6 +15,7 @@ import (
 type Proof struct {
 	Events     int64           `json:"events"`
 	Redacted   int64           `json:"redacted"`
+	Archived   int64           `json:"archived"` // their payloads were read from archives
 	Streams    int64           `json:"streams"`
 	Head       eventstore.Hash `json:"head"`
 	ChainOnly  bool            `json:"chainOnly"`
@@ -37,7 +38,7 @@ func (e *TamperError) Hint() string {
 // Verify reads the whole log and proves that it is gapless, that recorded times never go back, that every stream counts 1, 2, 3, that
 // every payload is the one that was hashed and that every hash links to the one before. Unless chainOnly, also that the append-only
 // triggers and the tables are as we make them and that SQLite finds its structure sound. progress may be nil. The error is a
-// *TamperError or *CorruptError.
+// *TamperError or *CorruptError, or an *eventstore.ArchivedError for payloads that were moved out of the file and are not to be had.
 func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, total int64)) (Proof, error) {
 	proof := Proof{ChainOnly: chainOnly}
 	if db.closed.Load() {
@@ -50,7 +51,7 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 	versions := map[string]int64{}
 	var prev eventstore.Event
 	for {
-		events, err := db.Read(ctx, prev.Seq, 1000)
+		events, blank, err := db.readToVerify(ctx, prev.Seq)
 		if err != nil {
 			return proof, err
 		}
@@ -66,9 +67,11 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 			proof.Events++
 			if e.Redacted() {
 				proof.Redacted++
+				blank--
 			}
 			prev = *e
 		}
+		proof.Archived += blank
 		if progress != nil {
 			progress(prev.Seq, head)
 		}
@@ -94,6 +97,19 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 	}
 	proof.QuickCheck = true
 	return proof, nil
+}
+
+// readToVerify reads the next events, and says of how many the payload is not in the file.
+func (db *DB) readToVerify(ctx context.Context, after int64) (events []eventstore.Event, blank int64, err error) {
+	if events, err = db.rows(ctx, selectEvents+" WHERE e.seq > ? ORDER BY e.seq LIMIT ?", after, 1000); err != nil {
+		return nil, 0, err
+	}
+	for i := range events {
+		if events[i].Redacted() {
+			blank++
+		}
+	}
+	return events, blank, fillAll(ctx, db.opts.Payloads, db, events)
 }
 
 // QuickCheck has SQLite look at the structure of the whole file, which takes seconds for a large one. The error is a *CorruptError.

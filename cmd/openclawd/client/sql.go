@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -71,7 +72,8 @@ func (p *Place) admin(ctx context.Context, method, path string, body []byte, int
 		return fmt.Errorf("the server at %s answers %s", p.API, response.Status)
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		return &settings.Error{Setting: monitor.AdminTokenVariable, Value: p.AdminToken().String(), Err: fmt.Errorf("the server does not take this token"), Mend: refused.Mend}
+		return &settings.Error{Setting: monitor.AdminTokenVariable, Value: p.AdminToken().String(), Err: errors.New("the server does not take this token"),
+			Mend: "set it to the token with which the server was started"}
 	}
 	return refused
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	crand "crypto/rand"
 	"fmt"
@@ -177,7 +176,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 
 // workspaceOf is the directory of an agent's files, "" for none.
 func (p *Program) workspaceOf(agentID string) string {
-	return prompt.Directory(p.newConfiguration().InForce(), p.opts.StateDir, cmp.Or(p.opts.getenv("HOME"), p.opts.StateDir), agentID)
+	return p.homeOf(p.newConfiguration().InForce(), agentID)
 }
 
 // runWork has agents answer until ctx ends, and then lets them finish what they are at for a while.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 	"github.com/pronto-lab/openclawd/monitor"
 )
@@ -99,8 +100,9 @@ func (p *Program) newMonitor() *monitor.Server {
 		Store: p.log, Rules: p.opts.Rules, Now: p.opts.Now, Version: buildinfo.Read().Version,
 		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.Monitor(), Durability: string(p.log.Durability()),
 		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
+		SQL: p.sql, AdminToken: settings.AdminToken(p.opts.getenv).Value,
 		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(), Approvals: p.agents.approvalsOf(), Continuation: p.explainer(),
-		Names: p.agents.discordNames(), Bots: p.agents.discordBots(),
+		Names: p.agents.discordNames(), Bots: p.agents.discordBots(), Past: p.past, Redactions: p.redactor,
 		Policy: func(from, to string) (monitor.Policy, error) {
 			return Explain(p.newConfiguration().InForce(), from, to)
 		},
@@ -116,12 +118,7 @@ func (p *Program) ownTasks() *monitor.OwnTasks {
 }
 
 // team lists the agents of the configuration in force.
-func (p *Program) team() (members []monitor.Member) {
-	for _, a := range p.newConfiguration().InForce().Agents {
-		members = append(members, monitor.Member{ID: a.ID, Role: a.Role})
-	}
-	return members
-}
+func (p *Program) team() []monitor.Member { return membersOf(p.newConfiguration().InForce()) }
 
 func (p *Program) mode() string {
 	if p.opts.Follow {

@@ -45,8 +45,8 @@ func (l lookout) Known(string) (p collaborate.Place, known bool) { return p, fal
 func (l lookout) ChannelName(string) string                      { return "" }
 func (l lookout) Resolve(text string) string                     { return text }
 
-// past is a log in which much was said in Discord, and much asked, most of it days ago, and somebody who decides about what is said next.
-type past struct {
+// pastLog is a log in which much was said in Discord, and much asked, most of it days ago, and somebody who decides about what is said next.
+type pastLog struct {
 	b       *testing.B
 	db      *sqlite.DB
 	bots    lookout
@@ -58,9 +58,9 @@ type past struct {
 	pending []eventstore.StreamAppend
 }
 
-func newPast(b *testing.B, messages int) *past {
+func newPastLog(b *testing.B, messages int) *pastLog {
 	b.Helper()
-	p := &past{b: b, now: time.Date(2026, 2, 20, 8, 0, 0, 0, time.UTC).UnixMilli()}
+	p := &pastLog{b: b, now: time.Date(2026, 2, 20, 8, 0, 0, 0, time.UTC).UnixMilli()}
 	db, err := sqlite.Open(b.Context(), sqlite.Options{Path: filepath.Join(b.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed})
 	if err != nil {
 		b.Fatal(err)
@@ -94,7 +94,7 @@ func pastChannel(i int) string { return fmt.Sprint(800_000_000_000_000_000 + i%p
 func pastThread(i int) string  { return fmt.Sprint(700_000_000_000_000_000 + i%pastPlaces) }
 
 // message is the next one that the person writes, a second after the one before.
-func (p *past) message(thread bool, text string) route.Message {
+func (p *pastLog) message(thread bool, text string) route.Message {
 	p.said++
 	p.now += 1_000
 	m := route.Message{ID: fmt.Sprint(1_400_000_000_000_000_000 + p.said), GuildID: pastGuild, ChannelID: pastChannel(p.said), At: p.now, Text: text,
@@ -106,7 +106,7 @@ func (p *past) message(thread bool, text string) route.Message {
 }
 
 // fill has n messages decided about: in channels and threads, each tenth of them for an agent, and as often one agent asks another one.
-func (p *past) fill(n int) {
+func (p *pastLog) fill(n int) {
 	p.b.Helper()
 	policy := route.DefaultPolicy()
 	policy.DefaultAgent, policy.RequireMention = "agent0", true
@@ -132,7 +132,7 @@ func (p *past) fill(n int) {
 }
 
 // asks has one agent ask another one, and be answered.
-func (p *past) asks(n int) {
+func (p *pastLog) asks(n int) {
 	p.b.Helper()
 	id, from, to := fmt.Sprint("c", p.said), n%crowdBots, (n+1+n/crowdBots%(crowdBots-1))%crowdBots
 	in := coordination.Context{EventRole: coordination.RoleOrchestration, WorkSessionID: "ws_1"}
@@ -154,7 +154,7 @@ func (p *past) asks(n int) {
 }
 
 // happens stores an event, soon.
-func (p *past) happens(stream, typ, agent string, at int64, data any) {
+func (p *pastLog) happens(stream, typ, agent string, at int64, data any) {
 	p.b.Helper()
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *past) happens(stream, typ, agent string, at int64, data any) {
 	}
 }
 
-func (p *past) flush() {
+func (p *pastLog) flush() {
 	p.b.Helper()
 	if len(p.pending) == 0 {
 		return
@@ -179,10 +179,10 @@ func (p *past) flush() {
 }
 
 // forget has the monitor be as after a restart.
-func (p *past) forget() { p.monitor = inbound.New(p.options) }
+func (p *pastLog) forget() { p.monitor = inbound.New(p.options) }
 
 // hears has the monitor told of a message, and gives what was told.
-func (p *past) hears(thread bool, text string) discord.Inbound {
+func (p *pastLog) hears(thread bool, text string) discord.Inbound {
 	m := p.message(thread, text)
 	in := discord.Inbound{Kind: discord.Created, AccountID: "a1", BotID: pastBot(1), Message: discord.Message{ID: m.ID, GuildID: m.GuildID, ChannelID: m.Place(),
 		Content: text, At: m.At, Author: discord.Author{User: discord.User{ID: pastPerson, Name: "병욱"}}}}
@@ -194,7 +194,7 @@ func (p *past) hears(thread bool, text string) discord.Inbound {
 }
 
 // reads is how long reading takes within a transaction that appends nothing.
-func (p *past) reads(read func(eventstore.Tx) error) (took time.Duration) {
+func (p *pastLog) reads(read func(eventstore.Tx) error) (took time.Duration) {
 	p.b.Helper()
 	_, err := p.db.Decide(p.b.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		began := time.Now()
@@ -211,17 +211,17 @@ func (p *past) reads(read func(eventstore.Tx) error) (took time.Duration) {
 // BenchmarkDiscordHistory compares what a message costs after 100,000 others, most of them days ago, with what it costs after 1,000, by turns: the
 // median of each, in µs, and their ratio, which should stay near 1. recorded and twice hold commits, with synchronous=NORMAL.
 func BenchmarkDiscordHistory(b *testing.B) {
-	few, many := newPast(b, pastRecent), newPast(b, pastMany)
-	mentioned := func(p *past) string { return fmt.Sprintf("<@%s> 봐줘 https://a.b/c", pastBot(p.said%crowdBots)) }
+	few, many := newPastLog(b, pastRecent), newPastLog(b, pastMany)
+	mentioned := func(p *pastLog) string { return fmt.Sprintf("<@%s> 봐줘 https://a.b/c", pastBot(p.said%crowdBots)) }
 	for _, of := range []struct {
 		name string
-		take func(*past) time.Duration
+		take func(*pastLog) time.Duration
 	}{
-		{"handled", func(p *past) time.Duration { p.hears(false, mentioned(p)); return p.heard.Deciding }},  // the decision, with what the agent has observed, and its run
-		{"thread", func(p *past) time.Duration { p.hears(true, mentioned(p)); return p.heard.Deciding }},    // the same, with who takes part
-		{"observed", func(p *past) time.Duration { p.hears(false, "그냥 하는 말 #7"); return p.heard.Deciding }}, // the decision
-		{"recorded", func(p *past) time.Duration { p.hears(false, "그냥 하는 말 #7"); return p.heard.Whole }},    // with what ten agents keep of it
-		{"participants", func(p *past) time.Duration { // of a thread
+		{"handled", func(p *pastLog) time.Duration { p.hears(false, mentioned(p)); return p.heard.Deciding }},  // the decision, with what the agent has observed, and its run
+		{"thread", func(p *pastLog) time.Duration { p.hears(true, mentioned(p)); return p.heard.Deciding }},    // the same, with who takes part
+		{"observed", func(p *pastLog) time.Duration { p.hears(false, "그냥 하는 말 #7"); return p.heard.Deciding }}, // the decision
+		{"recorded", func(p *pastLog) time.Duration { p.hears(false, "그냥 하는 말 #7"); return p.heard.Whole }},    // with what ten agents keep of it
+		{"participants", func(p *pastLog) time.Duration { // of a thread
 			return p.reads(func(tx eventstore.Tx) error {
 				attendance, err := routing.Attendance(tx, pastThread(1))
 				if err == nil && len(attendance) == 0 {
@@ -230,7 +230,7 @@ func BenchmarkDiscordHistory(b *testing.B) {
 				return err
 			})
 		}},
-		{"reuse", func(p *past) time.Duration { // what a request depends on: those before, and the threads that are kept
+		{"reuse", func(p *pastLog) time.Duration { // what a request depends on: those before, and the threads that are kept
 			return p.reads(func(tx eventstore.Tx) error {
 				state, err := response.Between(tx, "agent1", "agent2", p.now)
 				if err == nil && len(state.Threads) == 0 {
@@ -239,14 +239,14 @@ func BenchmarkDiscordHistory(b *testing.B) {
 				return err
 			})
 		}},
-		{"twice", func(p *past) time.Duration { // a message that the log has, and nobody remembers
+		{"twice", func(p *pastLog) time.Duration { // a message that the log has, and nobody remembers
 			in := p.hears(false, "또 같은 말")
 			p.forget()
 			began := time.Now()
 			p.monitor.Hear(p.b.Context(), in)
 			return time.Since(began)
 		}},
-		{"remembered", func(p *past) time.Duration { // a message that another bot has told of
+		{"remembered", func(p *pastLog) time.Duration { // a message that another bot has told of
 			in := p.hears(false, "또 같은 말")
 			began := time.Now()
 			p.monitor.Hear(p.b.Context(), in)

@@ -53,6 +53,8 @@ type facts struct {
 	backup    backup.State
 	overdue   bool // the newest backup is too old
 	config    configStatus
+	chain     chainState
+	redaction string // why what was redacted is not forgotten everywhere
 	overrides string // why the file of category overrides is not what the log holds
 	free      int64  // bytes, where the database lies
 	freeKnown bool
@@ -62,7 +64,7 @@ func (p *Program) facts(ctx context.Context) *facts {
 	f := &facts{
 		at: p.opts.Now(), gauges: p.log.Gauges(), following: p.opts.Follow, follow: p.followStatus(), mirror: p.mirrorStatus(ctx),
 		search: p.searchState(), taskFiles: p.taskFilesState(ctx), push: p.monitor.PushStats(), gateway: p.gatewayFacts(), backup: p.backups.State(), overdue: p.backups.Overdue(),
-		config: p.configStatus(), overrides: p.overrides.Problem(),
+		config: p.configStatus(), overrides: p.overrides.Problem(), redaction: p.redactor.Failing(), chain: p.chain.State(),
 	}
 	if a := p.agents; a != nil {
 		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats()}, map[string]int{}
@@ -120,12 +122,12 @@ const (
 
 // warnings are the codes of reasons that do not keep the program from being ready: what clients get is right.
 var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown",
-	"task_files_failing", "task_files_edited", "task_files_refused", "discord_undelivered"}
+	"task_files_failing", "task_files_edited", "task_files_refused", "discord_undelivered", "redaction_failing", "chain_overdue"}
 
 // reasons lists what keeps the program from doing its whole work, or soon may.
 func (f *facts) reasons() []monitor.Reason {
 	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons(), f.workReasons(),
-		f.taskFileReasons(), f.discordReasons())
+		f.taskFileReasons(), f.discordReasons(), f.redactionReasons(), f.chainReasons())
 	for i := range list {
 		list[i].Severity = monitor.SeverityError
 		if slices.Contains(warnings, list[i].Code) {
@@ -279,7 +281,7 @@ func (p *Program) running(ctx context.Context) monitor.Running {
 	if backups.Last != nil {
 		r.Backup.Last, r.Backup.LastSeq = backups.Last.Time, backups.Last.Seq
 	}
-	r.TaskFiles = p.taskFilesState(ctx)
+	r.TaskFiles, r.Chain = p.taskFilesState(ctx), p.chainStatus()
 	if m := p.mirrorStatus(ctx); m.On {
 		r.Mirror = &monitor.MirrorState{File: m.File, Seq: m.Seq, Lag: m.Lag, Lines: m.Lines, Foreign: m.Foreign, Error: m.Error}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/proof"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -49,8 +50,11 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"task_files_failing":    {taskFiles: &monitor.TaskFilesState{Failing: 1, Error: "no"}},
 		"task_files_edited":     {taskFiles: &monitor.TaskFilesState{Kept: []string{"workspace-eden/tasks/task_a.md.conflict"}}},
 		"task_files_refused":    {taskFiles: &monitor.TaskFilesState{Refused: []string{"eden: no"}}},
+		"redaction_failing":     {redaction: "no"},
 		"backup_failed":         {backup: backup.State{Error: "no"}},
 		"backup_overdue":        {backup: backup.State{Last: &backup.Backup{}}, overdue: true},
+		"chain_broken":          {chain: chainState{Last: &proof.Check{Error: "no"}}},
+		"chain_overdue":         {at: time.UnixMilli(1).Add(3 * time.Hour), chain: chainState{Every: time.Hour, Begun: time.UnixMilli(1)}},
 		"gateway_ended":         {gateway: &gatewayFacts{ended: errors.New("no")}},
 		"work_stuck":            {agents: &agentFacts{worker: worker.Stats{Stuck: 1}}},
 		"work_unknown":          {agents: &agentFacts{worker: worker.Stats{Unknown: []string{"mail"}}}},

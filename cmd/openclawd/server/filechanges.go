@@ -51,6 +51,7 @@ type notedFile struct {
 	bytes         int64  // -1 where it is not known
 	essence       string // "" where it is not known
 	told          bool   // with what it says
+	redacted      bool   // what it said is gone; as the file is when it is seen next, it is not told again
 }
 
 func newChangeLog(log changeStore, gone func(path string) bool, read func(path string) ([]byte, error), now func() time.Time) *changeLog {
@@ -111,6 +112,10 @@ func (l *changeLog) isNews(c *workspace.Change) bool {
 	file, known := l.noted[c.Path]
 	if c.Op == workspace.OpUnlink {
 		return known
+	}
+	if file.redacted {
+		l.noted[c.Path] = notedFile{agent: c.Agent, taskID: c.TaskID, sum: c.SHA256, bytes: c.Bytes, essence: c.Essence, told: true}
+		return false
 	}
 	if known && c.Essence != "" && c.Essence == file.essence {
 		return false
@@ -200,7 +205,7 @@ func readNoted(ctx context.Context, log changeStore) (map[string]notedFile, erro
 		page  = 500
 		query = `SELECT s.name, e.type, e.agent_id, coalesce(e.data ->> '$.path', ''), coalesce(e.data ->> '$.change', ''),
 				coalesce(e.data ->> '$.taskId', ''), coalesce(e.data ->> '$.sha256', ''), coalesce(e.data ->> '$.bytes', 0),
-				coalesce(json_type(e.data, '$.text') = 'text', 0)
+				coalesce(json_type(e.data, '$.text') = 'text', 0), e.data IS NULL
 			FROM streams s JOIN events e ON e.stream_id = s.id AND e.version = (SELECT max(version) FROM events WHERE stream_id = s.id)
 			WHERE s.name > ? AND s.name < ? ORDER BY s.name LIMIT ?`
 	)
@@ -219,8 +224,11 @@ func readNoted(ctx context.Context, log changeStore) (map[string]notedFile, erro
 					typ, path, change string
 					f                 notedFile
 				)
-				if err := rows.Scan(&after, &typ, &f.agent, &path, &change, &f.taskID, &f.sum, &f.bytes, &f.told); err != nil {
+				if err := rows.Scan(&after, &typ, &f.agent, &path, &change, &f.taskID, &f.sum, &f.bytes, &f.told, &f.redacted); err != nil {
 					return err
+				}
+				if f.redacted {
+					path = strings.TrimPrefix(after, coordination.FileStreams)
 				}
 				if typ == coordination.TypeFileWritten { // the log had the text before the file
 					f.bytes, f.told = -1, true

@@ -56,6 +56,7 @@ func newFigures(take func() *facts) *figures {
 	c.addTables()
 	c.addSurroundings()
 	c.addTaskFiles()
+	c.addChain()
 	c.addGateway()
 	c.addWork()
 	c.addFlows()

@@ -17,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/overrides"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/redaction"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -33,11 +34,14 @@ type limits struct {
 	reimportFirstBytes int64 // the same, into one that holds something already
 	rebuildFirstEvents int64 // in the log
 
+	chainSettle time.Duration // before the first check of the chain, which comes while it answers
+
 	readHeaderTime, readTime time.Duration // for a request's header, and for all of it
 }
 
 func defaultLimits() limits {
 	return limits{importFirstBytes: 64 << 20, reimportFirstBytes: 4 << 20, rebuildFirstEvents: 20_000,
+		chainSettle:    chainSettle,
 		readHeaderTime: 10 * time.Second, readTime: 30 * time.Second}
 }
 
@@ -58,12 +62,15 @@ type Options struct {
 	Hosts      []string // further names under which the API may be asked; may be empty
 	Durability sqlite.Durability
 	Backups    BackupOptions
+	Verify     time.Duration       // from one check of the chain to the next; 0: never
 	DiscordAPI string              // a server that bots talk to instead of Discord; "" for Discord
 	Getenv     func(string) string // gives environment variables, "" for one that is not set; nil: none is set
 	Reload     <-chan os.Signal    // has the configuration read again; may be nil
 
 	// Ready is called once, when the API and the gateway are about to answer; gateway is nil where none is open. It may be nil.
 	Ready func(api, gateway net.Addr)
+
+	Supervisor Supervisor // is told how the program goes; the zero value is nobody
 }
 
 // Program is the whole server: the log, its projections, the import of what is there already, the API and the gateway.
@@ -89,10 +96,15 @@ type Program struct {
 	mirror    *ndjson.Mirror // nil where nothing is mirrored
 	overrides *overrides.Sync
 	search    *search.Index // nil where its file cannot be used
+	sql       monitor.SQL   // nil where it is off
 	importing importState
 	backups   *backup.Schedule
+	past      pastMoments
+	redactor  *redaction.Redactor
+	chain     *chainCheck
 
 	discordFigures *discordFigures
+	notifier       notifier
 
 	address   string // at which the API answers
 	startedAt time.Time
@@ -108,6 +120,7 @@ func New(opts Options) *Program {
 	opts.Logger = keepLog(opts.Logger, logs)
 	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, discordFigures: newDiscordFigures(), caughtUp: make(chan struct{})}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
+	p.notifier = notifier{opts.Supervisor, opts.Logger}
 	return p
 }
 
@@ -125,6 +138,7 @@ func (p *Program) run(ctx context.Context) error {
 	if err := p.configure(); err != nil {
 		return err
 	}
+	p.notifier.starting("opens the log")
 	if err := p.open(ctx); err != nil {
 		return err
 	}
@@ -148,21 +162,28 @@ func (p *Program) run(ctx context.Context) error {
 	if err := p.log.SetOwner(database.Server(p.address, gatewayAt)); err != nil {
 		p.opts.Logger.Warn("commands find this server only where the configuration says that it is", "err", err)
 	}
+	p.notifier.starting("brings tables and logs up to date")
 	later, err := p.catchUp(ctx)
 	if err != nil {
 		return err
 	}
+	p.finishRedactions(ctx)
 	p.backups = p.newBackups()
 	p.openSearch(ctx)
+	p.openSQL(ctx)
 	if err := p.openAgents(ctx); err != nil {
 		return err
 	}
 	p.openTaskFiles(ctx)
 	p.agents.resume(ctx)
+	p.past = p.newPast()
+	p.chain = p.newChainCheck()
+	p.chain.look(ctx)
+	p.mirror = p.newMirror()
+	p.redactor = p.newRedactor()
 	p.monitor = p.newMonitor()
 	p.newGateway()
 	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))
-	p.mirror = p.newMirror()
 	p.overrides = p.newOverrides()
 	p.overrides.Look(ctx)
 	services, ctx := errgroup.WithContext(ctx)
@@ -193,12 +214,13 @@ func (p *Program) Close() error {
 	if p.follower != nil {
 		p.follower.Close() // Run has, unless it ended while it was still beginning
 	}
-	return errors.Join(p.closeSearch(), p.log.Close())
+	return errors.Join(p.closePast(), p.closeSearch(), p.log.Close())
 }
 
 func (p *Program) open(ctx context.Context) (err error) {
 	p.log, err = sqlite.Open(ctx, sqlite.Options{
 		Path: p.opts.DB, Owner: database.Server(p.settings.API.Value, ""), Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
+		Payloads: database.Payloads(p.opts.DB),
 	})
 	if err != nil {
 		return database.OpenError(p.opts.DB, err)

@@ -78,8 +78,10 @@ func (p *Program) followConfig(ctx context.Context) error {
 			}
 		case <-p.opts.Reload:
 			p.config.logger.Info("configuration is read again, as asked")
+			p.notifier.reloading()
 			p.config.forgetTold()
 			wait = p.reload(ctx, true)
+			p.notifier.ready()
 		case wait = <-p.config.later:
 		}
 		if again.Stop(); wait > 0 {

@@ -15,6 +15,7 @@ type service struct {
 func (p *Program) services() []service {
 	return []service{
 		{"watch", p.watcher.Run},
+		{"supervisor", p.supervise},
 		{"monitor", p.monitor.Run},
 		{"gateway", p.runGateway},
 		{"gateway token", p.followToken},
@@ -24,10 +25,13 @@ func (p *Program) services() []service {
 		{"discord places", p.releasePlaces},
 		{"notify", p.tellPeople},
 		{"search", p.feedSearch},
+		{"past", p.runPast},
 		{"follow", p.followLogs},
 		{"workspaces", p.watchWorkspaces},
 		{"task files", p.runTaskFiles},
 		{"backups", p.backups.Run},
+		{"redactions", p.runRedactions},
+		{"verify", p.verifyChain},
 		{"mirror", p.runMirror},
 		{"category overrides", p.overrides.Run},
 		{"configuration", p.followConfig},

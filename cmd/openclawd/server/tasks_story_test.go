@@ -24,7 +24,7 @@ type story struct {
 }
 
 // newStory serves the agents of the story.
-func newStory(t *testing.T) *story {
+func newStory(t *testing.T, change ...func(*Options)) *story {
 	t.Helper()
 	s := &story{money: make(gate), roof: make(gate), ladder: make(gate)}
 	spawn := func(agent, label, work string) a2atest.Call {
@@ -70,7 +70,7 @@ func newStory(t *testing.T) *story {
 			call("task_update", map[string]any{"action": "complete_step", "step_id": "s2"}),
 			call("task_update", map[string]any{"action": "skip_step", "step_id": "s3", "progress": "it looks well as it is"}),
 			call("task_complete", map[string]any{"summary": "seven new tiles\n\n## paid with 200 coins\n---"})),
-	))
+	), change...)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/past"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/watch"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/monitor/push"
@@ -45,9 +46,9 @@ func (p *Program) newWorkspace() *workspace.Dir { return workspace.New(p.opts.St
 func (p *Program) reserved() (opts workspace.Options) {
 	for _, db := range []string{p.opts.DB, p.log.Path()} {
 		search := database.SearchFile(db)
-		opts.Reserved = append(opts.Reserved, db, db+"-wal", db+"-shm", db+".lock", database.PositionsFile(db), database.MirrorFile(db),
+		opts.Reserved = append(opts.Reserved, db, db+"-wal", db+"-shm", db+".lock", database.PositionsFile(db), database.MirrorFile(db), database.CheckFile(db),
 			search, search+"-wal", search+"-shm")
-		opts.ReservedDirs = append(opts.ReservedDirs, database.BackupsDir(db))
+		opts.ReservedDirs = append(opts.ReservedDirs, database.BackupsDir(db), past.Dir(db))
 	}
 	if dir := p.opts.Backups.Dir; dir != "" {
 		opts.ReservedDirs = append(opts.ReservedDirs, dir)
