@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -68,19 +69,21 @@ func TestWatchdogIsAnsweredWhileNothingHangs(t *testing.T) {
 		n := &notifier{Supervisor{Tell: func(state string) error { told = append(told, state); return nil }, Watchdog: time.Minute}, slog.New(slog.DiscardHandler)}
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		why := ""
+		var why atomic.Pointer[string]
+		hangs := func(what string) { why.Store(&what) }
+		hangs("")
 		go func() {
 			defer close(ended)
-			n.run(ctx, func() string { return why }, func(context.Context) string { return "fine" })
+			n.run(ctx, func() string { return *why.Load() }, func(context.Context) string { return "fine" })
 		}()
 		pass := func(d time.Duration) {
 			<-time.After(d)
 			synctest.Wait()
 		}
 		pass(61 * time.Second)
-		why = "a write"
+		hangs("a write")
 		pass(30 * time.Second)
-		why = ""
+		hangs("")
 		pass(30 * time.Second)
 		end()
 		<-ended
