@@ -14,7 +14,7 @@ import (
 // components are the parts of the program that log under a name of their own, in the attribute "component".
 func components() []string {
 	return []string{"agents", "backup", "config", "continuation", "discord", "eventstore", "gateway", "http", "import", "mirror", "monitor", "notify", "overrides",
-		"past", "projections", "search", "tasks", "watch", "work", "workspaces"}
+		"past", "projections", "redaction", "search", "tasks", "verify", "watch", "work", "workspaces"}
 }
 
 // componentKey is the attribute by which levels are chosen.

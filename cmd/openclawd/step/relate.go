@@ -39,7 +39,7 @@ const (
 const (
 	maxCauses  = 64
 	maxEffects = 20
-	nearEvents = 5_000
+	nearEvents = 2_000
 )
 
 // relations reads from the whole log what events have to do with each other.
