@@ -92,12 +92,12 @@ func (p *Place) changeWithin(ctx context.Context, longest time.Duration, path st
 		}
 		body = bytes.NewReader(text)
 	}
-	status, why := p.Status(ctx)
-	if status == nil {
+	server, why := p.Status(ctx)
+	if server == nil {
 		return &NoServerError{why}
 	}
 	shown := config.Secret("")
-	if p.apiNamed || p.believes(status) {
+	if p.apiNamed || p.believes(server) {
 		shown = p.writeToken.Value
 	}
 	ctx, stop := context.WithTimeout(ctx, longest)
@@ -112,28 +112,39 @@ func (p *Place) changeWithin(ctx context.Context, longest time.Duration, path st
 	if shown != "" {
 		request.Header.Set("X-Task-Monitor-Token", shown.Reveal())
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", p.API, err)
-	}
-	defer response.Body.Close()
-	answer := json.NewDecoder(io.LimitReader(response.Body, maxAskBytes))
+	refused, status, err := p.send(request, maxAskBytes, into)
 	switch {
-	case response.StatusCode == http.StatusOK && into == nil:
+	case err != nil:
+		return err
+	case refused == nil:
 		return nil
-	case response.StatusCode == http.StatusOK:
-		if err := answer.Decode(into); err != nil {
-			return fmt.Errorf("ask %s: the answer of %s is not ours: %w", p.API, path, err)
-		}
-		return nil
-	}
-	refused := &RefusedError{}
-	if err := answer.Decode(refused); err != nil || refused.Text == "" {
-		return fmt.Errorf("the server at %s answers %s", p.API, response.Status)
-	}
-	if response.StatusCode == http.StatusUnauthorized {
+	case status == http.StatusUnauthorized:
 		return &settings.Error{Setting: p.writeToken.Source, Value: p.writeToken.Value.String(), Err: errors.New("the server does not take this write token"), Mend: refused.Mend}
 	}
 	return refused
+}
+
+// send makes a request of the API and reads its answer, of at most so many bytes, into what is not nil. One that is refused gives what the server says,
+// with its status.
+func (p *Place) send(request *http.Request, most int64, into any) (refused *RefusedError, status int, err error) {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask %s: %w", p.API, err)
+	}
+	defer response.Body.Close()
+	answer := json.NewDecoder(io.LimitReader(response.Body, most))
+	if response.StatusCode != http.StatusOK {
+		refused = &RefusedError{}
+		if err := answer.Decode(refused); err != nil || refused.Text == "" {
+			return nil, 0, fmt.Errorf("the server at %s answers %s", p.API, response.Status)
+		}
+		return refused, response.StatusCode, nil
+	}
+	if into != nil {
+		if err := answer.Decode(into); err != nil {
+			return nil, 0, fmt.Errorf("ask %s: the answer of %s is not ours: %w", p.API, request.URL.Path, err)
+		}
+	}
+	return nil, response.StatusCode, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
@@ -54,24 +53,13 @@ func (p *Place) admin(ctx context.Context, method, path string, body []byte, int
 	}
 	request.Header.Set("Authorization", "Bearer "+p.AdminToken().Reveal())
 	request.Header.Set("Content-Type", "application/json")
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", p.API, err)
-	}
-	defer response.Body.Close()
-	answer := json.NewDecoder(io.LimitReader(response.Body, maxSQLBytes))
-	if response.StatusCode == http.StatusOK {
-		if err := answer.Decode(into); err != nil {
-			return fmt.Errorf("ask %s: the answer of %s is not ours: %w", p.API, path, err)
-		}
+	refused, code, err := p.send(request, maxSQLBytes, into)
+	switch {
+	case err != nil:
+		return err
+	case refused == nil:
 		return nil
-	}
-	refused := &RefusedError{}
-	if err := answer.Decode(refused); err != nil || refused.Text == "" {
-		return fmt.Errorf("the server at %s answers %s", p.API, response.Status)
-	}
-	if response.StatusCode == http.StatusUnauthorized {
+	case code == http.StatusUnauthorized:
 		return &settings.Error{Setting: monitor.AdminTokenVariable, Value: p.AdminToken().String(), Err: errors.New("the server does not take this token"),
 			Mend: "set it to the token with which the server was started"}
 	}
