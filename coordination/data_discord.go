@@ -31,6 +31,11 @@ type DiscordInbound struct {
 	RunID    string   `json:"runId,omitempty"` // of handled: the run that was asked for
 	Hop      int      `json:"hop,omitempty"`   // of a message of an agent: how often what began it was passed on before
 
+	// CausedBy is, of a message of an agent, the message that the run was asked by which has said it, and CollabID the request that this one was, or
+	// reminded of. Both are "" where it was said for another reason, or that is not known.
+	CausedBy string `json:"causedBy,omitempty"`
+	CollabID string `json:"collabId,omitempty"`
+
 	// What is kept of an observed message: at most 50 characters of its text, and what stands out in it.
 	Summary  string   `json:"summary,omitempty"`
 	Mentions []string `json:"mentions,omitempty"` // ids of users

@@ -39,6 +39,8 @@ type RunQueued struct {
 	To        string `json:"to,omitempty"`
 	AccountID string `json:"accountId,omitempty"`
 	ThreadID  string `json:"threadId,omitempty"`
+	MessageID string `json:"messageId,omitempty"` // of the channel: the message that is answered
+	CollabID  string `json:"collabId,omitempty"`  // the request that this message is, or reminds of
 }
 
 // RunStarted is the data of run.started: it has its lane, and its time begins.

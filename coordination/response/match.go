@@ -9,6 +9,8 @@ type Message struct {
 	AgentID  string // of the agent whose bot has written it; "" for everybody else
 	At       int64  // ms since 1970
 	ReplyTo  string // the message that it is a reply to; ""
+	CausedBy string // the message that the run was asked by which has said it; "" if none has, or that is not known
+	CollabID string // likewise: the request that this message was, or reminded of; "" if it was about none
 	Nonce    string // "" if it is not known
 	Text     string
 	System   bool // a reminder, an escalation, a notice of ours
@@ -17,15 +19,20 @@ type Message struct {
 
 // Match is the request that a message answers, as an event. ok is false if it answers none, or has answered one before.
 //
-// It is the one that the message replies to, else the oldest one that is open. The message is of the target, in the thread of the request, and
-// came after it: by the ids that Discord gave them, as clocks differ, and by time where one of them has no such id. What replies to a request that
-// is over, or is another agent's, answers none.
+// It is the one that the message replies to; else the one by which the run was asked that has said the message; and the oldest one that is open only
+// where nothing says why it was said. What was said because of something else, be it of a person, therefore answers no request. The message is of the
+// target, in the thread of the request, and came after it: by the ids that Discord gave them, as clocks differ, and by time where one of them has no
+// such id. What replies to a request that is over, or is another agent's, answers none.
 func (s *State) Match(m Message) (e Event, ok bool) {
 	if m.ID == "" || m.AgentID == "" || s.said(m) || s.answered(m.ID) || s.posted(m.ID) {
 		return Event{}, false
 	}
 	r := s.repliedTo(m.ReplyTo)
-	if r == nil {
+	switch {
+	case r != nil:
+	case m.CausedBy != "" || m.CollabID != "":
+		r = s.cause(m)
+	default:
 		r = s.oldest(m)
 	}
 	if r == nil || !r.answeredBy(m) {
@@ -42,6 +49,14 @@ func (s *State) repliedTo(messageID string) *Request {
 		}
 	}
 	return nil
+}
+
+// cause is the request by which the run was asked that has said a message; nil if it was asked by something else.
+func (s *State) cause(m Message) *Request {
+	if r := s.Find(m.CollabID); r != nil {
+		return r
+	}
+	return s.repliedTo(m.CausedBy)
 }
 
 // oldest is the request that has waited longest for such a message, nil if there is none.

@@ -101,6 +101,47 @@ func TestReplies(t *testing.T) {
 	equal(t, "a reply to something else", w.hears(reply("1000000000000000999")), "r4")
 }
 
+// What an agent says names what it was asked by: it answers that, and nothing else, however long other requests have waited.
+func TestAnswersWhatHasCausedIt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(w *world, first, second string, m *response.Message)
+		want   string
+	}{
+		{"nothing says why", func(*world, string, string, *response.Message) {}, "r1"},
+		{"the second request", func(_ *world, _, second string, m *response.Message) { m.CausedBy = second }, "r2"},
+		{"the second request, by its id", func(_ *world, _, _ string, m *response.Message) { m.CausedBy, m.CollabID = "999", "r2" }, "r2"},
+		{"a reminder of the second one", func(w *world, _, _ string, m *response.Message) {
+			m.CausedBy = w.snowflake()
+			w.happens(w.state.Find("r2").Done(response.Action{Kind: response.Remind, Step: 1}, m.CausedBy, ""))
+			m.ID = w.snowflake()
+		}, "r2"},
+		{"what a person has said", func(_ *world, _, _ string, m *response.Message) { m.CausedBy = "1000000000000000009" }, ""},
+		{"a request that is not known here", func(_ *world, _, _ string, m *response.Message) { m.CausedBy, m.CollabID = "999", "r9" }, ""},
+		{"a request to somebody else", func(w *world, _, _ string, m *response.Message) {
+			m.CausedBy = w.asks("r3", "ruda", "seum")
+			m.ID = w.snowflake()
+		}, ""},
+		{"a reply to the first one, caused by the second", func(_ *world, first, second string, m *response.Message) {
+			m.ReplyTo, m.CausedBy = first, second
+		}, "r1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := begins(t)
+			first, second := w.asks("r1", "ruda", "eden"), w.after(time.Second).asks("r2", "ruda", "eden")
+			m := w.after(time.Minute).from("eden")
+			tt.change(w, first, second, &m)
+			equal(t, "answered", w.hears(m), tt.want)
+			if m.CausedBy != "" && tt.want != "" {
+				equal(t, "answered by another message", w.hears(response.Message{ID: w.snowflake(), ThreadID: here, AgentID: "eden", At: w.now,
+					CausedBy: m.CausedBy, CollabID: m.CollabID}), map[string]string{"r1": "r2"}[tt.want])
+			}
+		})
+	}
+}
+
 // A message that is reported by each of the bots that see it answers one request.
 func TestBug35_OneReplyAnswersOneRequest(t *testing.T) {
 	t.Parallel()

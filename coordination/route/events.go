@@ -120,6 +120,7 @@ func (d *Decision) data(v *Verdict) coordination.DiscordInbound {
 	return coordination.DiscordInbound{
 		Context: ours(), MessageID: m.ID, ChannelID: m.ChannelID, ThreadID: m.ThreadID, GuildID: m.GuildID, AuthorID: m.Author.ID, AuthorAgent: d.Author,
 		AccountID: m.AccountID, AuthorName: d.sender, Decision: string(v.Mode), Reason: string(v.Reason), MentionedAgents: d.Mentioned, System: m.System, Hop: d.hop,
+		CausedBy: m.CausedBy, CollabID: m.CollabID,
 	}
 }
 

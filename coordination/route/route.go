@@ -47,9 +47,12 @@ type Message struct {
 	Notice bool // Discord says it, of somebody who joins, a pin, a thread
 	System bool // openclawd has posted it by itself, in an agent's name: a reminder, an escalation
 
-	Request bool // one agent asks another one by it, and was let: how often two may do that is bounded there
-	Rest    bool // openclawd has posted one text as several messages, and it is not the first one, whose Text is all of it
-	Silent  bool // it answers nobody: an answer is waited for to it itself, or it goes on with what an agent has said in the message before
+	Request  bool   // one agent asks another one by it, and was let: how often two may do that is bounded there
+	Rest     bool   // openclawd has posted one text as several messages, and it is not the first one, whose Text is all of it
+	CausedBy string // of what an agent says: the message that its run was asked by; "" if it was asked by none, or that is not known
+	CollabID string // likewise: the request that this message was, or reminded of
+
+	Silent bool // it answers nobody: an answer is waited for to it itself, or it goes on with what an agent has said in the message before
 }
 
 // Place is the thread or channel that the message stands in.

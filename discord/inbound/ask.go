@@ -75,6 +75,7 @@ func (h *hearing) ask(v *route.Verdict, author string) run.Ask {
 			RunID: RunID(m.ID, v.Agent), Lane: run.LaneMain, Cause: cause, By: "discord:" + m.Author.ID, OnRestart: run.OnRestartRetry,
 			Message: h.text(), ExtraSystemPrompt: extra(v), Provenance: "external_user", FromAgent: author,
 			Deliver: true, Channel: discord.Channel, To: "channel:" + m.ChannelID, AccountID: v.AccountID, ThreadID: m.ThreadID,
+			MessageID: m.ID, CollabID: h.collabID,
 		},
 		Session: h.session(v), Human: !m.Author.Bot && !m.Author.Webhook,
 	}

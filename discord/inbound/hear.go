@@ -163,6 +163,7 @@ type hearing struct {
 	took      time.Duration        // the decision, with what was read before
 	asked     coordination.Context // of the newest request in the thread, of a message of an agent
 	hops      int                  // likewise: how often what began it was passed on
+	collabID  string               // the request that the message is, or reminds of; "" if it is about none
 	said      []string             // likewise: the messages that it was posted with, itself among them; none where that is not known
 	suspended *route.Suspension
 	warnings  []route.Warning
@@ -190,7 +191,8 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 			appends, err = nil, &panicked{why, debug.Stack()}
 		}
 	}()
-	h.decision, h.asked, h.hops, h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, coordination.Context{}, 0, nil, nil, nil, nil, nil
+	h.decision, h.asked, h.hops, h.collabID = nil, coordination.Context{}, 0, ""
+	h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, nil, nil, nil, nil
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err
 	}
@@ -219,7 +221,7 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 	if appends, err = appendsOf(d.Events(), h.message.ID); err != nil {
 		return nil, err
 	}
-	answered, err := h.answers(tx, &d, s.Message.System)
+	answered, err := h.answers(tx, &d, &s.Message)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +230,7 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 }
 
 // answers is what is appended if the message answers a request.
-func (h *hearing) answers(tx eventstore.Tx, d *route.Decision, system bool) ([]eventstore.StreamAppend, error) {
+func (h *hearing) answers(tx eventstore.Tx, d *route.Decision, message *route.Message) ([]eventstore.StreamAppend, error) {
 	if !d.Answers {
 		return nil, nil
 	}
@@ -238,7 +240,8 @@ func (h *hearing) answers(tx eventstore.Tx, d *route.Decision, system bool) ([]e
 		return nil, err
 	}
 	e, ok := open.Match(response.Message{ID: m.ID, ThreadID: h.message.ThreadID, AgentID: d.Author, At: m.At, ReplyTo: m.ReplyTo, Nonce: m.Nonce,
-		Text: m.Content, System: system})
+		Text: m.Content, System: message.System, CausedBy: message.CausedBy,
+		CollabID: message.CollabID})
 	if !ok {
 		return nil, nil
 	}

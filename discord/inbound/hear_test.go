@@ -125,7 +125,7 @@ func TestWhatARunIsAsked(t *testing.T) {
 		Message: "[bora in #general] @이든 @루다 루다한테도 @bora 봐줘\n[attachment: a b.png (image/png, 7 bytes): https://cdn.test/a.png]\n" +
 			"[attachment: x (unknown type, 0 bytes): ]",
 		ExtraSystemPrompt: "당신이 이 요청의 주 담당입니다. 리드하여 응답하세요.",
-		Deliver:           true, Channel: "discord", To: "channel:" + channel, AccountID: "acc-eden",
+		Deliver:           true, Channel: "discord", To: "channel:" + channel, AccountID: "acc-eden", MessageID: id,
 	}
 	if diff := cmp.Diff(want, *l.asked(id, "eden")); diff != "" {
 		t.Errorf("eden is asked (-want +got):\n%s", diff)

@@ -55,7 +55,7 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	}
 	s.Message.System, s.Message.Request, s.Message.Silent = post.system, post.request, post.asks || post.index > 0
 	s.Message.Rest = post.index > 0
-	h.said = post.said
+	h.said, h.collabID = post.said, post.collabID
 	s.Message.Text = h.words()
 	if author == "" || post.system || post.report {
 		return s, nil
@@ -63,7 +63,12 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	if h.asked, err = h.about(tx, &post); err != nil {
 		return s, err
 	}
-	s.Hop, err = h.hop(tx, &post)
+	said, err := runOf(tx, post.runID)
+	if err != nil {
+		return s, err
+	}
+	s.Message.CausedBy, s.Message.CollabID = said.asked.MessageID, said.asked.CollabID
+	s.Hop, err = h.hop(tx, &post, &said)
 	return s, err
 }
 
@@ -230,12 +235,9 @@ func readDelivery(tx eventstore.Tx, seq int64) (d *delivery.Delivery, err error)
 
 // hop is how often what began the message of an agent was passed on: once more than the run that has said it, as often as the request that it is,
 // or as the newest request of the thread; else once.
-func (h *hearing) hop(tx eventstore.Tx, p *post) (int, error) {
-	if p.runID != "" {
-		hop, found, err := hopOfRun(tx, p.runID)
-		if err != nil || found {
-			return hop + 1, err
-		}
+func (h *hearing) hop(tx eventstore.Tx, p *post, said *saying) (int, error) {
+	if said.known {
+		return said.hop() + 1, nil
 	}
 	if p.collabID != "" {
 		r, found, err := responses.Load(tx, p.collabID)
@@ -256,20 +258,38 @@ func atLeastOne(hop *int) int {
 	return max(*hop, 1)
 }
 
-const selectHop = "SELECT json_extract(data, '$.hop') FROM events WHERE seq = ?"
+// saying is a run that has said something.
+type saying struct {
+	known bool
+	asked coordination.RunQueued // nothing of what is redacted
+}
 
-// hopOfRun is how often what began a run was passed on before it.
-func hopOfRun(tx eventstore.Tx, runID string) (hop int, found bool, err error) {
+// runOf is how a run was asked for; nothing is known of the run "".
+func runOf(tx eventstore.Tx, runID string) (s saying, err error) {
+	if runID == "" {
+		return s, nil
+	}
 	result, found, err := runs.Load(tx, runID)
 	if err != nil || !found {
-		return 0, false, err
+		return s, err
 	}
-	err = tx.Query(selectHop, []any{result.Seq}, func(row eventstore.Row) error {
-		hop = int(row.Int(0))
-		return nil
+	s.known = true
+	err = tx.Query(selectScheduled, []any{result.Seq}, func(row eventstore.Row) error {
+		if row.Null(0) {
+			return nil
+		}
+		return json.Unmarshal([]byte(row.Text(0)), &s.asked)
 	})
 	if err != nil {
-		return 0, false, fmt.Errorf("read what caused run %s: %w", runID, err)
+		return s, fmt.Errorf("read what caused run %s: %w", runID, err)
 	}
-	return hop, true, nil
+	return s, nil
+}
+
+// hop is how often what began the run was passed on before it.
+func (s *saying) hop() int {
+	if s.asked.Hop == nil {
+		return 0
+	}
+	return *s.asked.Hop
 }

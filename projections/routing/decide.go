@@ -177,7 +177,9 @@ const maxAnswers = 100
 // order, without their verdicts.
 func Answers(tx eventstore.Tx, threadID, agent string, after int64) (list []Message, err error) {
 	err = tx.Query(selectAnswers, []any{threadID, after, agent, maxAnswers}, func(r eventstore.Row) error {
-		list = append(list, scanMessage(r))
+		m := scanMessage(r)
+		m.CausedBy, m.CollabID = r.Text(len(messageColumns)+1), r.Text(len(messageColumns)+2)
+		list = append(list, m)
 		return nil
 	})
 	if err != nil {

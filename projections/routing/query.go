@@ -18,8 +18,9 @@ var (
 	selectPost    = "SELECT p." + strings.Join(postColumns, ", p.") + " FROM discord_posts p"
 	selectPostOf  = selectPost + " WHERE p.message_id = ?"
 
-	selectAnswers = "SELECT " + messageNames + `, coalesce(e.data ->> '$.text', e.data ->> '$.summary', '') FROM discord_messages m
- JOIN events e ON e.seq = m.id WHERE m.place_id = ? AND m.id > ? AND +m.author_agent = ? AND e.data ->> '$.answers' ORDER BY m.id LIMIT ?`
+	selectAnswers = "SELECT " + messageNames + `, coalesce(e.data ->> '$.text', e.data ->> '$.summary', ''),
+ coalesce(e.data ->> '$.causedBy', ''), coalesce(e.data ->> '$.collabId', '') FROM discord_messages m JOIN events e ON e.seq = m.id
+ WHERE m.place_id = ? AND m.id > ? AND +m.author_agent = ? AND e.data ->> '$.answers' ORDER BY m.id LIMIT ?`
 
 	selectWhole = `, coalesce(e.data ->> '$.text', e.data ->> '$.summary', ''), v.agent, v.account_id, v.mode, v.reason, v.ord, v.run_id, v.seq FROM (`
 	selectJoins = `) m LEFT JOIN events e ON e.seq = m.id LEFT JOIN discord_verdicts v ON v.message = m.id ORDER BY m.id DESC, v.agent`

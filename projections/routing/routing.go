@@ -15,6 +15,7 @@ type Message struct {
 	Seq                                       int64 // of the first event about it
 	System                                    bool
 	Verdicts                                  []Verdict // by agent
+	CausedBy, CollabID                        string    // of Answers: the message that an agent has answered by it, and the request that this one was
 }
 
 // Verdict is what a message was to one agent.

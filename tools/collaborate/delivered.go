@@ -116,7 +116,8 @@ func answered(tx eventstore.Tx, row *response.Row, sent collaborate.Event, threa
 	}
 	for i := range heard {
 		m := &heard[i]
-		e, ok := waiting.Match(tracking.Message{ID: m.ID, ThreadID: thread, AgentID: m.AuthorAgent, At: m.At, Text: m.Text, System: m.System})
+		e, ok := waiting.Match(tracking.Message{ID: m.ID, ThreadID: thread, AgentID: m.AuthorAgent, At: m.At, Text: m.Text, System: m.System,
+			CausedBy: m.CausedBy, CollabID: m.CollabID})
 		said, is := e.Data.(tracking.Responded)
 		if !ok || !is || said.RequestID != row.ID {
 			continue
