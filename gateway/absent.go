@@ -88,15 +88,11 @@ func (s *Server) answerSkills(_ context.Context, call *wire.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	workspace := ""
-	if s.opts.Workspace != nil {
-		workspace = s.opts.Workspace(id)
-	}
 	return struct {
 		WorkspaceDir     string `json:"workspaceDir"`
 		ManagedSkillsDir string `json:"managedSkillsDir"`
 		Skills           []any  `json:"skills"`
-	}{WorkspaceDir: workspace, Skills: []any{}}, nil
+	}{WorkspaceDir: s.workspaceOf(id), Skills: []any{}}, nil
 }
 
 // execApprovals are the commands that agents may run without asking: no agent runs any.

@@ -55,6 +55,16 @@ type agentInfo struct {
 	ID       string         `json:"id"`
 	Name     string         `json:"name,omitempty"`
 	Identity *agentIdentity `json:"identity,omitempty"`
+
+	// Of protocol 4.
+	Workspace string       `json:"workspace,omitempty"`
+	Model     *agentModels `json:"model,omitempty"` // without it a page takes the agent for one that cannot be spoken to
+}
+
+// agentModels are the models that answer for an agent: the first, and those that are asked in its place, in their order.
+type agentModels struct {
+	Primary   string   `json:"primary"`
+	Fallbacks []string `json:"fallbacks"`
 }
 
 type agentIdentity struct {
@@ -64,7 +74,7 @@ type agentIdentity struct {
 	Avatar string `json:"avatar,omitempty"`
 }
 
-func (s *Server) answerAgents(context.Context, *wire.Call) (any, error) {
+func (s *Server) answerAgents(_ context.Context, call *wire.Call) (any, error) {
 	c := s.opts.Configuration.InForce()
 	usual := greetingDefaults(c)
 	a := &agentsAnswer{DefaultID: usual.DefaultAgentID, MainKey: usual.MainKey, Scope: usual.Scope}
@@ -73,9 +83,21 @@ func (s *Server) answerAgents(context.Context, *wire.Call) (any, error) {
 		if i := agent.Identity; i != (config.Identity{}) {
 			one.Identity = &agentIdentity{Name: i.Name, Theme: i.Theme, Emoji: i.Emoji, Avatar: i.Avatar}
 		}
+		if call.Peer.Protocol >= protocol.SinceOwners {
+			choice := c.ModelFor(agent.ID)
+			one.Workspace, one.Model = s.workspaceOf(agent.ID), &agentModels{choice.Primary, append([]string{}, choice.Fallbacks...)}
+		}
 		a.Agents = append(a.Agents, one)
 	}
 	return encoded(a)
+}
+
+// workspaceOf is the directory of an agent's files, "" where there are none.
+func (s *Server) workspaceOf(agentID string) string {
+	if s.opts.Workspace == nil {
+		return ""
+	}
+	return s.opts.Workspace(agentID)
 }
 
 // identityAnswer answers agent.identity.get.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -24,7 +25,7 @@ func (s *Server) chatMethods() map[string]answer {
 		"chat.metadata": s.chatMetadata,
 		"chat.inject":   s.injectChat,
 		"commands.list": s.answerCommands,
-		"chat.send":     s.sendChat,
+		methodSend:      s.sendChat,
 		"chat.abort":    s.abortChat,
 		"agent":         s.runAgent,
 		"agent.wait":    s.waitForRun,
@@ -45,7 +46,8 @@ type historyParams struct {
 	// Of protocol 4.
 	Agent     string `json:"agentId"`
 	Pending   int64  `json:"pendingBefore"`
-	SessionID string `json:"sessionId"` // of a transcript that the session has, or has had; "" is the present one
+	Inputs    []any  `json:"inputRunIds"` // ids of runs whose messages the client has sent and wants to know of
+	SessionID string `json:"sessionId"`   // of a transcript that the session has, or has had; "" is the present one
 }
 
 type historyAnswer struct {
@@ -59,7 +61,8 @@ type historyAnswer struct {
 	Session  *sessionRow   `json:"sessionInfo,omitempty"`
 	Defaults *listDefaults `json:"defaults,omitempty"`
 	Pending  *pendingPage  `json:"pendingInputs,omitempty"`
-	Metadata *chatMetadata `json:"metadata,omitempty"` // only of chat.startup
+	Receipts []receipt     `json:"inputReceipts,omitempty"` // of the runs that were asked for
+	Metadata *chatMetadata `json:"metadata,omitempty"`      // only of chat.startup
 }
 
 // pendingPage is what was said and waits for its turn: it is not in the transcript yet.
@@ -75,6 +78,13 @@ type pendingInput struct {
 	Message    json.RawMessage `json:"message"`
 	AcceptedAt int64           `json:"acceptedAt"`
 	State      string          `json:"state"` // queued
+}
+
+// receipt says what has become of a message that a client has sent. One that nothing is known of has none.
+type receipt struct {
+	RunID string `json:"runId"`
+	State string `json:"state"`                       // pending: it waits for its turn; consumed
+	Event string `json:"consumedByEventId,omitempty"` // the message of the transcript that it has become
 }
 
 // maxPending is how many messages that wait are shown, the last of them.
@@ -100,6 +110,10 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	if err != nil {
 		return nil, err
 	}
+	inputs, err := inputsAsked(call.Method, p.Inputs)
+	if err != nil {
+		return nil, err
+	}
 	limit := min(p.Limit, maxHistory)
 	if limit == 0 {
 		limit = usualHistory
@@ -107,6 +121,8 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	var one *session.Session
 	var messages []session.Message
 	var waiting []run.Result
+	var receipts []receipt
+	var last int64 // the place of the last message
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		if s.opts.Runs != nil && call.Peer.Protocol >= protocol.Newest {
 			waiting, err = runs.List(ctx, tx, runs.Query{SessionKey: key.String(), States: []run.State{run.Queued}})
@@ -117,9 +133,15 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 		if one, err = session.ByKey(ctx, tx, key.String()); err != nil || one == nil {
 			return err
 		}
-		id, err := transcriptMeant(ctx, tx, one, p.SessionID)
+		id, count, err := transcriptMeant(ctx, tx, one, p.SessionID)
 		if err != nil || id == "" {
 			return err
+		}
+		if call.Peer.Protocol >= protocol.Newest {
+			last = count
+			if receipts, err = receiptsOf(ctx, tx, one.Key, id, inputs); err != nil {
+				return err
+			}
 		}
 		messages, err = session.Newest(ctx, tx, id, limit, maxHistoryBytes)
 		return err
@@ -127,8 +149,8 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	if err != nil {
 		return nil, err
 	}
-	a := &historyAnswer{SessionKey: p.SessionKey}
-	if a.Messages, err = shown(messages); err != nil {
+	a := &historyAnswer{SessionKey: p.SessionKey, Receipts: receipts}
+	if a.Messages, err = shown(messages, last); err != nil {
 		return nil, err
 	}
 	if one == nil {
@@ -169,7 +191,7 @@ func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64
 		if !m.Redacted && json.Unmarshal(projections.Current(&e).Data, &q) == nil {
 			m.Data = coordination.SessionMessage{Author: authorUser, Text: q.Message, Content: q.Content, RunID: q.RunID}
 		}
-		said, err := showMessage(&m)
+		said, err := showMessage(&m, &place{ID: r.RunID, Key: sentKey(r.RunID)})
 		if err != nil {
 			return nil, err
 		}
@@ -178,16 +200,61 @@ func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64
 	return page, nil
 }
 
-// transcriptMeant is the transcript of a session that is asked for, "" if it is none of this session's.
-func transcriptMeant(ctx context.Context, tx *sql.Tx, one *session.Session, id string) (string, error) {
+// maxInputs is of how many messages a client is told at once what has become of them.
+const maxInputs = 50
+
+// inputsAsked are the runs that a client asks for.
+func inputsAsked(method string, list []any) (runIDs []string, err error) {
+	if len(list) > maxInputs {
+		return nil, invalidRequest(fmt.Sprintf("invalid %s params: at /inputRunIds: must NOT have more than %d items", method, maxInputs),
+			fault{Field: "inputRunIds", Value: fmt.Sprintf("%d items", len(list)), Mend: "ask for fewer at once"})
+	}
+	for i, one := range list {
+		runID, is := one.(string)
+		if !is {
+			return nil, invalidRequest(fmt.Sprintf("invalid %s params: at /inputRunIds/%d: must be string", method, i),
+				fault{Field: fmt.Sprintf("inputRunIds[%d]", i), Value: echo(fmt.Sprint(one)), Mend: "give the id of a run"})
+		}
+		runIDs = append(runIDs, runID)
+	}
+	return runIDs, nil
+}
+
+// receiptsOf says what has become of messages that were sent into a session whose transcript has an id.
+func receiptsOf(ctx context.Context, tx *sql.Tx, key, id string, runIDs []string) ([]receipt, error) {
+	var all []receipt
+	for _, runID := range runIDs {
+		r, found, err := runs.ByID(ctx, tx, runID)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found || r.SessionKey != key:
+			continue
+		case r.State == run.Queued:
+			all = append(all, receipt{RunID: runID, State: "pending"})
+			continue
+		}
+		event, err := session.Asked(ctx, tx, id, runID, r.Seq)
+		if err != nil {
+			return nil, err
+		}
+		if event != "" {
+			all = append(all, receipt{RunID: runID, State: "consumed", Event: event})
+		}
+	}
+	return all, nil
+}
+
+// transcriptMeant is the transcript of a session that is asked for, and how many messages it has; "" if it is none of this session's.
+func transcriptMeant(ctx context.Context, tx *sql.Tx, one *session.Session, id string) (string, int64, error) {
 	if id == "" || id == one.ID {
-		return one.ID, nil
+		return one.ID, one.Messages, nil
 	}
 	all, err := session.Transcripts(ctx, tx, one.Key)
-	if err != nil || !slices.ContainsFunc(all, func(t session.Transcript) bool { return t.ID == id }) {
-		return "", err
+	if i := slices.IndexFunc(all, func(t session.Transcript) bool { return t.ID == id }); err == nil && i >= 0 {
+		return id, all[i].Messages, nil
 	}
-	return id, nil
+	return "", 0, err
 }
 
 // thinkingOf is how hard a session's model thinks: what is set for the session, else a little if the model can.

@@ -141,8 +141,13 @@ func (s *Server) commandBefore(ctx context.Context, key string) (a any, done boo
 }
 
 // replyID is the id of the event that says what a command has answered: the log takes it once only.
-func replyID(key string) (id eventstore.ID) {
-	sum := sha256.Sum256([]byte("command\x00" + key))
+func replyID(key string) eventstore.ID {
+	return idOf("command", key)
+}
+
+// idOf is an id that follows from words.
+func idOf(words ...string) (id eventstore.ID) {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	copy(id[:], sum[:])
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of its own making, version 8
 	return id

@@ -31,6 +31,8 @@ type sendParams struct {
 	FromChannel string `json:"originatingChannel"`
 }
 
+const methodSend = "chat.send"
+
 // sentAnswer answers chat.send. What is said comes with events.
 type sentAnswer struct {
 	RunID  string `json:"runId"`
@@ -52,11 +54,16 @@ func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 	if s.opts.Runs == nil {
 		return nil, cannotRun()
 	}
+	return s.say(ctx, call, c, key, &p)
+}
+
+// say does with a message that has been checked what sendChat does.
+func (s *Server) say(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey, p *sendParams) (any, error) {
 	if len(p.Attachments) == 0 && !p.AsItIs {
 		if run.IsStop(p.Message) {
-			return s.stopTyped(ctx, call, c, key, &p)
+			return s.stopTyped(ctx, call, c, key, p)
 		}
-		if a, done, err := s.command(ctx, call, c, key, &p); done || err != nil {
+		if a, done, err := s.command(ctx, call, c, key, p); done || err != nil {
 			return a, err
 		}
 	}
@@ -65,7 +72,7 @@ func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 		return s.chatAgain(ctx, p.RunID, err)
 	}
 	s.listenToTools(ctx, call, key)
-	if waitsAfterAnswer(call.Peer) {
+	if call.Method == methodSend && waitsAfterAnswer(call.Peer) {
 		return s.sendHeld(ctx, call, ask)
 	}
 	return s.queueSent(ctx, call, ask)

@@ -16,6 +16,7 @@ func (s *Server) sessionMethods() map[string]answer {
 		"sessions.resolve":  s.resolveSession,
 		"sessions.describe": s.describeSession,
 		"sessions.preview":  s.previewSessions,
+		"sessions.create":   s.createSession,
 		"sessions.patch":    s.patchSession,
 		"sessions.reset":    s.resetSession,
 		"sessions.delete":   s.deleteSession,

@@ -195,6 +195,18 @@ func (s *Server) patchSession(ctx context.Context, call *wire.Call) (any, error)
 	if err := rejectWebchat(call.Peer, "patch"); err != nil {
 		return nil, err
 	}
+	one, err := s.set(ctx, call, c, change{key: key, expect: p.Expected, makes: true}, values)
+	if err != nil {
+		return nil, err
+	}
+	return patchAnswer{OK: true, Path: s.opts.Database, Key: key.String(), Entry: entryOf(one, call.Peer.Protocol), Resolved: modelOf(c, one)}, nil
+}
+
+// set sets something for a session, and gives the session as it is then.
+func (s *Server) set(ctx context.Context, call *wire.Call, c *config.Config, want change,
+	values map[string]json.RawMessage) (*session.Session, error) {
+	key := want.key
+	var err error
 	if spawner, _ := coordination.StringValue(values["spawnedBy"]); key.Kind == coordination.KeySubagent && spawner != "" {
 		if spawner, err = spawnerOf(c, spawner); err != nil {
 			return nil, err
@@ -211,23 +223,19 @@ func (s *Server) patchSession(ctx context.Context, call *wire.Call) (any, error)
 			}
 		}
 	}
-	done, err := s.change(ctx, call, c, change{key: key, expect: p.Expected, makes: true,
-		decide: func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			events, err := decide.Patch(state, decide.PatchCommand{Command: by, Values: values, Model: c.ModelFor(agentOf(c, key)).Primary},
-				func(label string) (string, error) { return session.LabelHolder(tx, label) })
-			if err == nil {
-				err = unknown
-			}
-			return events, err
-		}})
+	want.decide = func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+		events, err := decide.Patch(state, decide.PatchCommand{Command: by, Values: values, Model: c.ModelFor(agentOf(c, key)).Primary},
+			func(label string) (string, error) { return session.LabelHolder(tx, label) })
+		if err == nil {
+			err = unknown
+		}
+		return events, err
+	}
+	done, err := s.change(ctx, call, c, want)
 	if err != nil {
 		return nil, err
 	}
-	one, err := s.sessionAfter(ctx, key, done)
-	if err != nil {
-		return nil, err
-	}
-	return patchAnswer{OK: true, Path: s.opts.Database, Key: key.String(), Entry: entryOf(one, call.Peer.Protocol), Resolved: modelOf(c, one)}, nil
+	return s.sessionAfter(ctx, key, done)
 }
 
 // settingsOf are the settings that a patch names. What clients of protocol 4 may set and nothing here heeds is refused, unless it asks for

@@ -137,18 +137,14 @@ func (f *feed) hear(ctx context.Context, events []eventstore.Event, i int) {
 
 // hearMessage tells what is said in a session: everybody, if a client has put it there, and those who watch.
 func (f *feed) hearMessage(ctx context.Context, e *eventstore.Event, key string) {
-	m := session.Message{Seq: e.Seq, At: e.TS}
+	m := session.Message{Seq: e.Seq, Event: e.ID, At: e.TS}
 	if json.Unmarshal(e.Data, &m.Data) != nil {
 		return
 	}
 	if isInjected(&m.Data) {
 		f.server.tellInjected(chatEvent{RunID: "inject-" + m.Data.MessageID, SessionKey: key}, &m.Data, e.TS)
 	}
-	id := m.Data.MessageID
-	if id == "" {
-		id = e.ID.String()
-	}
-	f.tell(ctx, e, key, sessionNews{MessageID: id, Phase: "message", RunID: m.Data.RunID}, &m)
+	f.tell(ctx, e, key, sessionNews{MessageID: m.ID(), Phase: "message", RunID: m.Data.RunID}, &m)
 }
 
 // tell tells those who watch of something that has happened to a session, with the session as it is by now.
@@ -187,7 +183,7 @@ func (f *feed) tell(ctx context.Context, e *eventstore.Event, name string, news 
 	if len(messages) > 0 {
 		said := news
 		said.Phase, said.TS = "", 0
-		if said.Message, err = shownAt(m, news.MessageID, news.MessageSeq); err == nil {
+		if said.Message, err = showMessage(m, placeOfMessage(m, news.MessageSeq)); err == nil {
 			s.hub.Send(wire.Event{Name: eventSessionMessage, Payload: said}, messages...)
 		}
 	}

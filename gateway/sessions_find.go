@@ -166,7 +166,7 @@ func (s *Server) describeSession(ctx context.Context, call *wire.Call) (any, err
 	row := rowOf(c, one, call.Peer.Protocol)
 	row.Queue = queues[one.Key]
 	if p.Titles {
-		row.DerivedTitle = titleOf(one)
+		row.DerivedTitle = derivedTitle(&row, one)
 	}
 	if p.LastMessage {
 		row.LastMessage = one.LastText

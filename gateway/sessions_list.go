@@ -222,7 +222,7 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listed) (*listT
 		one := &found.sessions[i]
 		row := rowOf(c, one, q.version)
 		if q.titles {
-			row.DerivedTitle = titleOf(one)
+			row.DerivedTitle = derivedTitle(&row, one)
 		}
 		if q.lastMessage {
 			row.LastMessage = one.LastText

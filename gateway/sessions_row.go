@@ -162,6 +162,15 @@ func kindOf(one *session.Session) string {
 // maxTitle is how many characters a title has at most.
 const maxTitle = 60
 
+// derivedTitle is what a row calls its session. Clients of protocol 4, which are told which session is a main one, have a name of their own for
+// it: it goes on for ever, and its first message says nothing of it.
+func derivedTitle(row *sessionRow, one *session.Session) string {
+	if row.IsMain {
+		return ""
+	}
+	return titleOf(one)
+}
+
 // titleOf is what a session is called where it has no label: how its user began, else its id and the day of its last change.
 func titleOf(one *session.Session) string {
 	if one.Title != "" {

@@ -39,39 +39,35 @@ type shownMessage struct {
 	API        string          `json:"api,omitempty"`
 	Provider   string          `json:"provider,omitempty"`
 	Model      string          `json:"model,omitempty"`
-	Omitted    *omission       `json:"__openclaw,omitempty"`
+	Mark       *mark           `json:"__openclaw,omitempty"`
 }
 
-// omission says why a message is not shown.
-type omission struct {
-	Truncated bool   `json:"truncated"`
-	Reason    string `json:"reason"`
+// mark says of a message why it is not shown, if it is not, and which one it is, to those who know of that.
+type mark struct {
+	Truncated bool   `json:"truncated,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	place
 }
 
-// place says which message it is, and where in its transcript it stands.
+// place says which message it is, and where in its transcript it stands. It is the same in an event and in a history: by it a page tells that
+// it has a message already.
 type place struct {
-	ID  string `json:"id"`
-	Seq int64  `json:"seq"`
+	ID  string `json:"id,omitempty"`
+	Seq int64  `json:"seq,omitempty"` // from 1; 0: not known
+	Key string `json:"idempotencyKey,omitempty"`
 }
 
-// shownAt is a message that is told by itself, with its place.
-func shownAt(m *session.Message, id string, seq int64) (json.RawMessage, error) {
-	one, err := showMessage(m)
-	if err != nil {
-		return nil, err
+// placeOfMessage is the place of a message that is the seq-th of its transcript. By Key a client knows what it has sent itself.
+func placeOfMessage(m *session.Message, seq int64) *place {
+	p := &place{ID: m.ID(), Seq: seq}
+	if m.Data.Author == authorUser && m.Data.RunID != "" {
+		p.Key = sentKey(m.Data.RunID)
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(one, &members); err != nil {
-		return nil, err
-	}
-	if _, cut := members["__openclaw"]; cut {
-		return one, nil
-	}
-	if members["__openclaw"], err = encoded(place{id, seq}); err != nil {
-		return nil, err
-	}
-	return encoded(members)
+	return p
 }
+
+// sentKey is the key of the message with which a run began.
+func sentKey(runID string) string { return runID + ":user" }
 
 // textBlock is a block of a message.
 type textBlock struct {
@@ -82,12 +78,16 @@ type textBlock struct {
 func textContent(text string) (json.RawMessage, error) { return encoded([]textBlock{{"text", text}}) }
 
 // shown makes messages ready to be told: what is long is cut, what is too large is replaced, and of all that is too much the oldest are
-// left out. What was counted and what it cost is not told.
-func shown(messages []session.Message) ([]json.RawMessage, error) {
+// left out. What was counted and what it cost is not told. last is the place of the last one in its transcript, 0 for those who know of no places.
+func shown(messages []session.Message, last int64) ([]json.RawMessage, error) {
 	encodedOnes := make([]json.RawMessage, len(messages))
 	total, first := 2, len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {
-		one, err := showMessage(&messages[i])
+		var at *place
+		if last > 0 {
+			at = placeOfMessage(&messages[i], last-int64(len(messages)-1-i))
+		}
+		one, err := showMessage(&messages[i], at)
 		if err != nil {
 			return nil, err
 		}
@@ -99,12 +99,13 @@ func shown(messages []session.Message) ([]json.RawMessage, error) {
 	return encodedOnes[first:], nil
 }
 
-func showMessage(m *session.Message) (json.RawMessage, error) {
+// showMessage is a message as clients are told of it, with its place if one is given.
+func showMessage(m *session.Message, at *place) (json.RawMessage, error) {
 	switch {
 	case m.Archived:
-		return placeholder("system", m.At, archivedText, reasonArchived)
+		return placeholder(authorSystem, m.At, archivedText, reasonArchived, at)
 	case m.Redacted:
-		return placeholder("system", m.At, redactedText, reasonRedacted)
+		return placeholder(authorSystem, m.At, redactedText, reasonRedacted, at)
 	}
 	content, err := showContent(&m.Data)
 	if err != nil {
@@ -117,12 +118,15 @@ func showMessage(m *session.Message) (json.RawMessage, error) {
 	case authorTool:
 		one.Role, one.ToolCallID, one.ToolName, one.IsError = "toolResult", m.Data.ToolCallID, m.Data.ToolName, &m.Data.IsError
 	}
+	if at != nil {
+		one.Mark = &mark{place: *at}
+	}
 	body, err := encoded(one)
 	if err != nil {
 		return nil, err
 	}
 	if len(body) > maxShownMessage {
-		return placeholder(one.Role, m.At, oversizedText, reasonOversize)
+		return placeholder(one.Role, m.At, oversizedText, reasonOversize, at)
 	}
 	return body, nil
 }
@@ -135,12 +139,16 @@ const (
 	authorSystem    = "system"
 )
 
-func placeholder(role string, at int64, text, reason string) (json.RawMessage, error) {
+func placeholder(role string, ts int64, text, reason string, at *place) (json.RawMessage, error) {
 	content, err := textContent(text)
 	if err != nil {
 		return nil, err
 	}
-	return encoded(shownMessage{Role: role, Content: content, Timestamp: at, Omitted: &omission{true, reason}})
+	why := &mark{Truncated: true, Reason: reason}
+	if at != nil {
+		why.place = *at
+	}
+	return encoded(shownMessage{Role: role, Content: content, Timestamp: ts, Mark: why})
 }
 
 // showContent gives the blocks of a message. One that has none, such as an answer that failed, has an empty list.

@@ -66,7 +66,7 @@ func scopeOf(method string, version int) string {
 		return ScopeRead
 	case "send", "poll", "agent", "agent.wait", "wake", "chat.send", "chat.abort", "sessions.abort", "talk.mode", "tts.enable",
 		"tts.disable", "tts.convert", "tts.setProvider", "voicewake.set", "node.invoke", "browser.request", "push.test",
-		"tools.invoke":
+		"tools.invoke", "sessions.create":
 		return ScopeWrite
 	case "sessions.patch":
 		if version >= SinceLeastScopes {

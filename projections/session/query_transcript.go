@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 // Message is a message of a transcript.
 type Message struct {
 	Seq      int64
+	Event    eventstore.ID
 	At       int64 // ms since 1970, when it happened
 	Redacted bool  // nothing is left of Data
 	Archived bool  // an archive has it; there is nothing of it here either, but it was not redacted
@@ -22,10 +24,15 @@ type Message struct {
 }
 
 const (
-	selectNewest = `SELECT e.seq, e.ts, e.type, e.ver, e.actor, e.data
+	selectNewest = `SELECT e.seq, e.id, e.ts, e.type, e.ver, e.actor, e.data
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
   JOIN session_messages m ON m.transcript_id = t.id JOIN events e ON e.seq = m.seq
  WHERE t.session_id = ? ORDER BY m.seq DESC LIMIT ?`
+
+	selectSaidAfter = `SELECT e.seq, e.id, e.type, e.ver, e.data
+  FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
+  JOIN session_messages m ON m.transcript_id = t.id AND m.seq > ? JOIN events e ON e.seq = m.seq
+ WHERE t.session_id = ? ORDER BY m.seq LIMIT ?`
 
 	selectTranscripts = `SELECT t.session_id, k.name, t.opened_at, t.closed_at, t.closed, coalesce(s.messages, t.messages)
   FROM session_keys k JOIN session_transcripts t ON t.key_id = k.id AND t.id > k.hidden
@@ -44,14 +51,15 @@ func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]
 	var list []Message
 	for bytes := 0; rows.Next(); {
 		var e eventstore.Event
-		var data sql.RawBytes
-		if err := rows.Scan(&e.Seq, &e.TS, &e.Type, &e.Ver, &e.Actor, &data); err != nil {
+		var id, data sql.RawBytes
+		if err := rows.Scan(&e.Seq, &id, &e.TS, &e.Type, &e.Ver, &e.Actor, &data); err != nil {
 			return nil, fmt.Errorf("read message: %w", err)
 		}
 		if bytes += len(data); bytes > maxBytes && len(list) > 0 {
 			break
 		}
 		m := Message{Seq: e.Seq, At: e.TS, Redacted: data == nil}
+		copy(m.Event[:], id)
 		if e.Data = json.RawMessage(data); !m.Redacted {
 			_ = json.Unmarshal(projections.Current(&e).Data, &m.Data) // a member of another type stays blank
 		}
@@ -62,6 +70,35 @@ func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]
 	}
 	slices.Reverse(list)
 	return list, markArchived(ctx, tx, list)
+}
+
+// askedWithin is how many messages after a run was asked for are looked through for its own.
+const askedWithin = 1_000
+
+// Asked is the id of the message in a transcript with which a run began that was asked for by the event of seq. It is "" where there is none
+// among the messages that came next.
+func Asked(ctx context.Context, tx *sql.Tx, id, runID string, seq int64) (string, error) {
+	rows, err := tx.QueryContext(ctx, selectSaidAfter, seq, id, askedWithin)
+	if err != nil {
+		return "", fmt.Errorf("find the message of a run: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e eventstore.Event
+		var event, data sql.RawBytes
+		if err := rows.Scan(&e.Seq, &event, &e.Type, &e.Ver, &data); err != nil {
+			return "", fmt.Errorf("find the message of a run: %w", err)
+		}
+		m := Message{Seq: e.Seq}
+		copy(m.Event[:], event)
+		if e.Data = json.RawMessage(data); len(e.Data) == 0 || json.Unmarshal(projections.Current(&e).Data, &m.Data) != nil {
+			continue
+		}
+		if m.Data.RunID == runID && m.Data.Author == "user" {
+			return m.ID(), nil
+		}
+	}
+	return "", rows.Err()
 }
 
 // markArchived tells messages that were archived from those that were redacted.
@@ -84,6 +121,9 @@ func markArchived(ctx context.Context, tx *sql.Tx, list []Message) error {
 	}
 	return nil
 }
+
+// ID names the message: as whoever wrote it named it, else as its event is named.
+func (m *Message) ID() string { return cmp.Or(m.Data.MessageID, m.Event.String()) }
 
 // Transcript is what was said in a session between two resets.
 type Transcript struct {
