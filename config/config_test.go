@@ -124,7 +124,7 @@ func TestSettings(t *testing.T) {
 			telegram: {anything: 1},
 			discord: {
 				allowBots: 'mentions', dm: {policy: 'open', allowFrom: ['1']}, allowFrom: [2],
-				collaboration: {defaultChannel: 123456789012345678, threadReuseTTL: 1000, threadMention: 'participants', loopGuard: {windowMs: 5}},
+				collaboration: {defaultChannel: 123456789012345678, threadReuseTTL: 1000, language: 'en', threadMention: 'participants', loopGuard: {windowMs: 5}},
 				a2aRetry: {escalationMentionId: '999988887777666655'},
 				accounts: {bot: {name: 'Bot', botUserId: '111122223333444455'}},
 				mentions: {'222233334444555566': '사람'},
@@ -151,9 +151,10 @@ func TestSettings(t *testing.T) {
 		cmp.Diff([]time.Duration{time.Minute, 90 * time.Second, 168 * time.Hour, 1500 * time.Millisecond, time.Second, 5 * time.Millisecond}, []time.Duration{
 			c.Defaults.Timeout, c.Defaults.Continuation.CheckInterval, c.Defaults.Continuation.ZombieTaskTTL, c.Defaults.Continuation.IdleThreshold,
 			c.Discord.Collaboration.ThreadReuse, c.Discord.Collaboration.LoopGuard.Window}),
-		cmp.Diff([]string{"mentions", "open", "123456789012345678", "participants", "999988887777666655", "3d", "0"}, []string{
+		cmp.Diff([]string{"mentions", "open", "123456789012345678", "participants", "999988887777666655", "3d", "0", "en"}, []string{
 			c.Discord.AllowBots, c.Discord.DMPolicy, c.Discord.Collaboration.DefaultChannel, c.Discord.Collaboration.ThreadMention,
-			c.Discord.Retry.EscalationUserID, c.Gateway.Sinks[0].Discord.ArchivePolicy, fmt.Sprint(c.Session.MaxPingPongTurns)}),
+			c.Discord.Retry.EscalationUserID, c.Gateway.Sinks[0].Discord.ArchivePolicy, fmt.Sprint(c.Session.MaxPingPongTurns),
+			string(c.Language())}),
 	} {
 		if diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)

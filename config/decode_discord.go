@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 // decodeChannels reads channels.discord. Other channels, which plugins may add, are not ours to judge.
@@ -132,6 +134,7 @@ func decodeCollaboration(f *fields) Collaboration {
 		ObserverHistoryTTL:   f.duration("observerHistoryTTL", day),
 		ParticipantTTL:       f.duration("participantTTL", day),
 		ThreadMention:        f.choice("threadMention", "mentioned", "participants"),
+		Language:             coordination.Language(f.choice("language", "", string(coordination.Korean), string(coordination.English))),
 		LoopGuard: LoopGuard{
 			MaxPerPair: guard.count("maxCollaboratePerPair", 10, 1, maxCount),
 			Window:     guard.duration("windowMs", 5*time.Minute),

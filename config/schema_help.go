@@ -142,6 +142,7 @@ func help() map[string]string {
 		"channels.discord.collaboration.observerHistoryTTL":                "How old these messages may be.",
 		"channels.discord.collaboration.participantTTL":                    "How long an agent stays a participant of a thread.",
 		"channels.discord.collaboration.threadMention":                     "Who handles a message that mentions agents.",
+		"channels.discord.collaboration.language":                          "The language in which people are told of things; without it, Korean where an agent has a Korean name, else English.",
 		"channels.discord.collaboration.loopGuard":                         "Bounds what two agents may exchange.",
 		"channels.discord.collaboration.loopGuard.maxCollaboratePerPair":   "How often two agents may write to each other in the window.",
 		"channels.discord.collaboration.loopGuard.windowMs":                "The window.",

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
 
 // DefaultAccount is the id of the account whose settings stand directly in channels.discord.
 const DefaultAccount = "default"
@@ -61,7 +65,8 @@ type Collaboration struct {
 	ObserverHistoryLimit int
 	ObserverHistoryTTL   time.Duration
 	ParticipantTTL       time.Duration
-	ThreadMention        string // mentioned or participants: who handles a message that mentions agents
+	ThreadMention        string                // mentioned or participants: who handles a message that mentions agents
+	Language             coordination.Language // as set; "" is that of the agents' names: see Config.Language
 	LoopGuard            LoopGuard
 	RateLimit            RateLimit
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 // ScriptedModel answers where no model is configured. It is part of the program and needs no key.
@@ -78,6 +80,18 @@ func SplitModel(ref string) (provider, id string) {
 		return "", ref
 	}
 	return provider, id
+}
+
+// Language is the one in which people are told of what happens in Discord: as set, else Korean where an agent has a Korean name.
+func (c *Config) Language() coordination.Language {
+	if set := c.Discord.Collaboration.Language; set != "" {
+		return set
+	}
+	names := make([]string, 0, len(c.Agents))
+	for i := range c.Agents {
+		names = append(names, c.Agents[i].Name)
+	}
+	return coordination.LanguageOf(names...)
 }
 
 // AgentNamed finds an agent by its id, whatever its capitals, or nil.

@@ -69,9 +69,9 @@ func dropSentence(reason routes.Reason) string {
 	case routes.ChannelsDisabled:
 		return "channels.discord.groupPolicy is disabled: nothing in channels is heeded."
 	case routes.GuildNotAllowed:
-		return "The server is none of those in channels.discord.guilds."
+		return "The server is not listed: channels.discord.collaboration.allowedGuilds counts where it lists any, and with groupPolicy allowlist channels.discord.guilds."
 	case routes.ChannelNotAllowed:
-		return "The channel is none of those in channels.discord.guilds."
+		return "The channel is not listed: channels.discord.guilds counts where it lists channels of the server, else channels.discord.collaboration.allowedChannels with defaultChannel."
 	case routes.DirectDisabled:
 		return "channels.discord.dmPolicy is disabled: direct messages are not heeded."
 	case routes.DirectNotAllowed:

@@ -105,11 +105,11 @@ func (s *Situation) allowed(c Place, field, value string) *Refusal {
 	switch {
 	case c.ID == "" || c.ID != p.DefaultChannel && !slices.Contains(p.AllowedChannels, c.ID):
 		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
-			Text: fmt.Sprintf("%s %q: agents must not work together in channel %s", field, value, c.ID),
+			Text: fmt.Sprintf("%s %q: channel %s is not in channels.discord.collaboration.allowedChannels, and agents must not work together there", field, value, c.ID),
 			Mend: fmt.Sprintf("add %q to channels.discord.collaboration.allowedChannels%s", c.ID, p.others())}
 	case len(p.AllowedGuilds) > 0 && !slices.Contains(p.AllowedGuilds, c.GuildID):
 		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
-			Text: fmt.Sprintf("%s %q: agents must not work together in guild %q of channel %s", field, value, c.GuildID, c.ID),
+			Text: fmt.Sprintf("%s %q: guild %q of channel %s is not in channels.discord.collaboration.allowedGuilds, and agents must not work together there", field, value, c.GuildID, c.ID),
 			Mend: fmt.Sprintf("add %q to channels.discord.collaboration.allowedGuilds%s", c.GuildID, p.others())}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,23 +9,11 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// toWhom are the particles after a name that say that something is for somebody, or with somebody. Where a particle has two forms the name's last
-// sound tells which one fits.
-var toWhom = [...]struct {
-	particle string
-	after    coordination.Sound
-}{
-	{"한테", coordination.AnySound}, {"에게", coordination.AnySound}, {"께", coordination.AnySound}, {"더러", coordination.AnySound}, {"보고", coordination.AnySound}, {"하고", coordination.AnySound},
-	{"이랑", coordination.Consonant}, {"랑", coordination.Vowel}, {"과", coordination.Consonant}, {"와", coordination.Vowel},
-}
+// ordinary are ids of agents that are words of everyday talk: of such an agent a text speaks only where it is addressed.
+var ordinary = []string{"main", "default", "agent", "bot", "dev", "test", "ops", "qa", "admin", "system", "user", "web", "api", "docs"}
 
-// What may stand between a name and the particle, and after the particle.
-var (
-	honorifics = [...]string{"", "님", "씨", "이"}
-	trailers   = [...]string{"", "도", "는", "만", "요"}
-)
-
-// named says whether a text speaks of somebody by a name with a particle: 이든한테, 루다에게, eden한테. Capitals make no difference.
+// named says whether a text, in lower case, speaks of an agent by a name, as people write it: 이든아 봐줘, 이든님, eden 한테, 세움 생각은? A name
+// within another word, an address or a path is none.
 func named(lower, name string) bool {
 	name = strings.ToLower(name)
 	if name == "" {
@@ -37,44 +26,49 @@ func named(lower, name string) bool {
 		}
 		at += from
 		end := at + len(name)
-		if before, _ := utf8.DecodeLastRuneInString(lower[:at]); !isWord(before) && called(name, lower[end:]) {
-			return true
+		if beginsName(lower[:at], name) && !joined(name, lower[end:]) {
+			if naming := coordination.NamingOf(name, lower[end:]); naming == coordination.Addressed || naming == coordination.Named && !isOrdinary(name) {
+				return true
+			}
 		}
 		from = end
 	}
 }
 
-// called says whether rest, which follows a name, begins with a particle, and ends the word with it.
-func called(name, rest string) bool {
-	for _, h := range honorifics {
-		after, ok := strings.CutPrefix(rest, h)
-		if !ok {
-			continue
-		}
-		last := coordination.LastSound(name + h)
-		if h == "이" && coordination.LastSound(name) == coordination.Vowel { // 이든이한테, but not 루다이한테
-			continue
-		}
-		for _, p := range toWhom {
-			if tail, ok := strings.CutPrefix(after, p.particle); ok && (p.after == coordination.AnySound || last == coordination.AnySound || p.after == last) && endsWord(tail) {
-				return true
-			}
-		}
-	}
-	return false
+// isOrdinary says whether a name is an everyday word, as all of one syllable are: 수 is also in 할 수 있다.
+func isOrdinary(name string) bool {
+	return utf8.RuneCountInString(name) < 2 || slices.Contains(ordinary, name)
 }
 
-func endsWord(text string) bool {
-	for _, t := range trailers {
-		if after, ok := strings.CutPrefix(text, t); ok {
-			if next, _ := utf8.DecodeRuneInString(after); after == "" || !isWord(next) {
-				return true
-			}
-		}
+// beginsName says whether a name may begin after a text: not within a word, nor within an address, a path or the name of a channel.
+func beginsName(before, name string) bool {
+	last, size := utf8.DecodeLastRuneInString(before)
+	switch {
+	case before == "":
+		return true
+	case coordination.IsWordRune(last), last == '#', last == '\\':
+		return false
+	case isLatin(name) && last == '/':
+		return false
 	}
-	return false
+	earlier, _ := utf8.DecodeLastRuneInString(before[:len(before)-size])
+	return !isLatin(name) || !strings.ContainsRune("-.:=@+&", last) || !isASCIIWord(earlier)
 }
 
-func isWord(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
+// joined says whether a name goes on after a sign that joins it to something else: eden-2, eden.md, eden@example.com, eden:main.
+func joined(name, rest string) bool {
+	if rest == "" || !isLatin(name) || !strings.ContainsRune("-.:=@+&/\\", rune(rest[0])) {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(rest[1:])
+	return isASCIIWord(next)
+}
+
+func isLatin(name string) bool {
+	last, _ := utf8.DecodeLastRuneInString(name)
+	return last < utf8.RuneSelf
+}
+
+func isASCIIWord(r rune) bool {
+	return r < unicode.MaxASCII && coordination.IsWordRune(r)
 }

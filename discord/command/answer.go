@@ -61,8 +61,12 @@ func (d *Desk) tried(ctx context.Context, i discord.Interaction, work func(conte
 }
 
 func (d *Desk) text(out outcome) string {
-	return coordination.Head(cmp.Or(strings.TrimSpace(coordination.Mask(out.text)), "There is nothing to say."), maxText)
+	nothing := d.language().Say("알려 드릴 내용이 없습니다.", "There is nothing to say.")
+	return coordination.Head(cmp.Or(strings.TrimSpace(coordination.Mask(out.text)), nothing), maxText)
 }
+
+// language is the one in which people are told.
+func (d *Desk) language() coordination.Language { return d.o.Config().Language() }
 
 // refuse tells whoever has asked that it is not done.
 func (d *Desk) refuse(ctx context.Context, i discord.Interaction, why string) {
@@ -76,7 +80,8 @@ func (d *Desk) failed(i discord.Interaction, err error, text string) outcome {
 	}
 	d.o.Logger.Warn("what was asked for in Discord was not done", "interaction", i.ID, "kind", i.Kind, "name", coordination.Head(i.Name, maxShown),
 		"account", i.AccountID, "error", coordination.Mask(err.Error()))
-	return outcome{text: "This did not work, and nothing was done. The log of openclawd says why, under interaction " + i.ID + "."}
+	return outcome{text: fmt.Sprintf(d.language().Say("처리하지 못했고, 아무것도 바뀌지 않았습니다. 이유는 openclawd 로그의 interaction %s에 있습니다.",
+		"This did not work, and nothing was done. The log of openclawd says why, under interaction %s."), i.ID)}
 }
 
 // log tells of an answer that Discord did not take: the work is done, or not, all the same.
@@ -95,5 +100,5 @@ func personOf(i *discord.Interaction) string {
 		}
 		return r
 	}, strings.ToValidUTF8(i.User.Name, ""))
-	return cmp.Or(coordination.Head(strings.TrimSpace(name), maxShown), "somebody") + " (discord " + i.User.ID + ")"
+	return cmp.Or(coordination.Head(strings.TrimSpace(name), maxShown), "a person") + " (discord " + i.User.ID + ")"
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -45,15 +46,15 @@ type buttonShape struct {
 	ID    string `json:"custom_id"`
 }
 
-// Buttons are the two below what waits for somebody to agree: an array of components, as Discord has it. It is nil for an id that no button can bear,
+// Buttons are the two below what waits for a person to agree: an array of components, as Discord has it. It is nil for an id that no button can bear,
 // of more than 92 characters.
-func Buttons(approvalID string) []byte {
+func Buttons(in coordination.Language, approvalID string) []byte {
 	if approvalID == "" || len([]rune(approvePrefix+approvalID)) > maxComponentID {
 		return nil
 	}
 	row := rowShape{Type: typeRow, Components: []buttonShape{
-		{Type: typeButton, Style: styleGreen, Label: "Approve", ID: approvePrefix + approvalID},
-		{Type: typeButton, Style: styleDanger, Label: "Reject", ID: rejectPrefix + approvalID},
+		{Type: typeButton, Style: styleGreen, Label: in.Say("승인", "Approve"), ID: approvePrefix + approvalID},
+		{Type: typeButton, Style: styleDanger, Label: in.Say("거절", "Reject"), ID: rejectPrefix + approvalID},
 	}}
 	text, err := json.Marshal([]rowShape{row})
 	if err != nil {
@@ -69,11 +70,12 @@ func (d *Desk) button(ctx context.Context, c *config.Config, i discord.Interacti
 	why := mayDecide(c, &i)
 	switch {
 	case !isApprove && !isReject:
-		d.refuse(ctx, i, "I do not know this button.")
+		d.refuse(ctx, i, c.Language().Say("알 수 없는 버튼입니다.", "I do not know this button."))
 	case why != "":
 		d.refuse(ctx, i, why)
 	case isReject:
-		form := discord.Form{ID: rejectPrefix + reject, Title: "Reject", Field: reasonField, Label: "Why? The agent is told.", Max: maxReason}
+		form := discord.Form{ID: rejectPrefix + reject, Title: c.Language().Say("거절", "Reject"), Field: reasonField,
+			Label: c.Language().Say("이유를 적어 주세요. 에이전트에게 전달됩니다.", "Why? The agent is told."), Max: maxReason}
 		d.log(i, d.o.Bots.Answer(ctx, i, discord.InteractionAnswer{Form: &form}))
 	default:
 		d.perform(ctx, i, func(ctx context.Context) outcome {
@@ -87,7 +89,7 @@ func (d *Desk) button(ctx context.Context, c *config.Config, i discord.Interacti
 func (d *Desk) form(ctx context.Context, c *config.Config, i discord.Interaction) {
 	id, isReject := strings.CutPrefix(i.Name, rejectPrefix)
 	if !isReject {
-		d.refuse(ctx, i, "I do not know this form.")
+		d.refuse(ctx, i, c.Language().Say("알 수 없는 양식입니다.", "I do not know this form."))
 		return
 	}
 	if why := mayDecide(c, &i); why != "" { // it may have changed since the button was pressed
@@ -105,7 +107,7 @@ func (d *Desk) decided(i discord.Interaction, text string, err error) outcome {
 	if err != nil {
 		return d.failed(i, err, text)
 	}
-	text = cmp.Or(strings.TrimSpace(text), "Decided by "+personOf(&i)+".")
+	text = cmp.Or(strings.TrimSpace(text), fmt.Sprintf(d.language().Say("%s 님이 결정했습니다.", "Decided by %s."), personOf(&i)))
 	if i.MessageID == "" {
 		return outcome{text: text}
 	}

@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -67,12 +68,12 @@ const (
 	commandStatus = "status"
 )
 
-// Commands are the slash commands that each bot has.
-func Commands() []discord.Command {
+// Commands are the slash commands that each bot has, described in a language.
+func Commands(in coordination.Language) []discord.Command {
 	return []discord.Command{
-		{Name: commandNew, Description: "Begin a new session with this agent here"},
-		{Name: commandReset, Description: "Start the session with this agent here over"},
-		{Name: commandStatus, Description: "Say how this agent and its session here stand"},
+		{Name: commandNew, Description: in.Say("이 에이전트와 여기서 새 세션을 시작합니다", "Begin a new session with this agent here")},
+		{Name: commandReset, Description: in.Say("이 에이전트와의 세션을 처음부터 다시 시작합니다", "Start the session with this agent here over")},
+		{Name: commandStatus, Description: in.Say("이 에이전트와 여기 세션의 상태를 알려 줍니다", "Say how this agent and its session here stand")},
 	}
 }
 
@@ -107,7 +108,8 @@ func (d *Desk) command(ctx context.Context, c *config.Config, i discord.Interact
 			if err := d.o.Sessions.Reset(ctx, key, i.Name, personOf(&i)); err != nil {
 				return d.failed(i, err, "")
 			}
-			return outcome{text: "The session with " + agent + " begins anew here."}
+			return outcome{text: fmt.Sprintf(c.Language().Say("여기서 %s 새 세션을 시작합니다.", "The session with %s starts again here."),
+				c.Language().Say(coordination.AndName(agent), agent))}
 		})
 	case commandStatus:
 		d.perform(ctx, i, func(ctx context.Context) outcome {
@@ -118,6 +120,7 @@ func (d *Desk) command(ctx context.Context, c *config.Config, i discord.Interact
 			return outcome{text: text}
 		})
 	default:
-		d.refuse(ctx, i, "I know no command /"+coordination.Head(i.Name, maxShown)+". There are /new, /reset and /status.")
+		d.refuse(ctx, i, fmt.Sprintf(c.Language().Say("/%s 명령은 없습니다. /new, /reset, /status를 쓸 수 있습니다.", "I know no command /%s. There are /new, /reset and /status."),
+			coordination.Head(i.Name, maxShown)))
 	}
 }

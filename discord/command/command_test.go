@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/discord/command"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
@@ -28,8 +29,8 @@ func TestSessionsAreResetWhereTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.wantPrivate("in the channel", h.slash(h.bora, h.channel.ID, h.ruda, "reset"), "The session with ruda begins anew")
-	h.wantPrivate("in the thread", h.slash(h.bora, thread.ID, h.eden, "new"), "The session with eden begins anew")
+	h.wantPrivate("in the channel", h.slash(h.bora, h.channel.ID, h.ruda, "reset"), "The session with ruda starts again")
+	h.wantPrivate("in the thread", h.slash(h.bora, thread.ID, h.eden, "new"), "The session with eden starts again")
 	h.wantPrivate("directly", h.slash(h.bora, talk.ID, h.eden, "new"), "eden")
 	by := fmt.Sprintf(" by bora (discord %s)", h.bora.ID)
 	want := []string{"reset agent:ruda:discord:channel:" + h.channel.ID + by, "new agent:eden:discord:channel:" + thread.ID + by,
@@ -67,7 +68,7 @@ func TestStrangersDoNotResetTheMainSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(h.sessions.done())
-		answer := map[bool]string{false: "not yours alone", true: "begins anew"}[may]
+		answer := map[bool]string{false: "not yours alone", true: "starts again"}[may]
 		h.wantPrivate(person.Username+"'s reset", h.slash(person, talk.ID, h.ruda, "reset"), answer)
 		if did := len(h.sessions.done()) - before; (did == 1) != may {
 			t.Errorf("%s's reset had %d sessions begin anew, want it to: %v", person.Username, did, may)
@@ -102,17 +103,17 @@ func TestCommandsAreForThoseWhoMaySpeak(t *testing.T) {
 		bora     string // part of the answer
 		dan      string
 	}{
-		"open":                    {"", false, "begins anew", "begins anew"},
+		"open":                    {"", false, "starts again", "starts again"},
 		"closed":                  {`,"groupPolicy":"disabled"`, false, "does not list it", "does not list it"},
 		"guild that is no listed": {`,"groupPolicy":"allowlist"`, false, "does not list it", "does not list it"},
-		"guild that is listed":    {`,"groupPolicy":"allowlist","guilds":{"$guild":{}}`, false, "begins anew", "begins anew"},
-		"user that is listed":     {`,"guilds":{"$guild":{"users":["$bora"]}}`, false, "begins anew", "You may not"},
-		"everybody is listed":     {`,"guilds":{"$guild":{"users":["*"]}}`, false, "begins anew", "begins anew"},
+		"guild that is listed":    {`,"groupPolicy":"allowlist","guilds":{"$guild":{}}`, false, "starts again", "starts again"},
+		"user that is listed":     {`,"guilds":{"$guild":{"users":["$bora"]}}`, false, "starts again", "You may not"},
+		"everybody is listed":     {`,"guilds":{"$guild":{"users":["*"]}}`, false, "starts again", "starts again"},
 		"another channel":         {`,"guilds":{"$guild":{"channels":{"123456789012345678":{}}}}`, false, "does not list it", "does not list it"},
-		"this channel":            {`,"guilds":{"$guild":{"channels":{"$channel":{}}}}`, false, "begins anew", "begins anew"},
+		"this channel":            {`,"guilds":{"$guild":{"channels":{"$channel":{}}}}`, false, "starts again", "starts again"},
 		"other guilds only":       {`,"collaboration":{"allowedGuilds":["123456789012345678"]}`, false, "does not list it", "does not list it"},
-		"directly, paired":        {`,"allowFrom":["$bora"]`, true, "begins anew", "You may not"},
-		"directly, anybody":       {`,"dmPolicy":"allowlist","allowFrom":["*"]`, true, "begins anew", "begins anew"},
+		"directly, paired":        {`,"allowFrom":["$bora"]`, true, "starts again", "You may not"},
+		"directly, anybody":       {`,"dmPolicy":"allowlist","allowFrom":["*"]`, true, "starts again", "starts again"},
 		"directly, closed":        {`,"dmPolicy":"disabled","allowFrom":["$bora"]`, true, "does not list it", "does not list it"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestRolesMaySpeakAndDecide(t *testing.T) {
 	asked := h.ask("task-1")
 	h.wantPrivate("bora is without the role", h.click(h.bora, asked, "approve:task-1"), "You may not decide")
 	h.wantPrivate("bora is without the role", h.slash(h.bora, h.channel.ID, h.ruda, "new"), "You may not speak")
-	h.wantPrivate("dan has the role", h.slash(h.dan, h.channel.ID, h.ruda, "new"), "begins anew")
+	h.wantPrivate("dan has the role", h.slash(h.dan, h.channel.ID, h.ruda, "new"), "starts again")
 	h.click(h.dan, asked, "approve:task-1")
 	if now := h.message(asked.ID); !strings.Contains(now.Content, "approved by dan") {
 		t.Errorf("dan has the role, and the message is %q, want it approved", now.Content)
@@ -186,7 +187,7 @@ func TestLongWorkIsAnsweredLater(t *testing.T) {
 			slow.Answer, pressed.Answer, discordtest.AnswerDeferred, discordtest.AnswerDeferredUpdate)
 	}
 	close(hold)
-	slow = h.until(slow, "the end", func(now discordtest.Interaction) bool { return strings.Contains(now.Original.Content, "begins anew") })
+	slow = h.until(slow, "the end", func(now discordtest.Interaction) bool { return strings.Contains(now.Original.Content, "starts again") })
 	if slow.Original.Flags&discordtest.FlagEphemeral == 0 {
 		t.Errorf("the late answer is %+v, want it for bora alone", slow.Original)
 	}
@@ -214,10 +215,10 @@ func TestLongWorkIsAnsweredLater(t *testing.T) {
 
 func TestButtonsOfLongIDsAreNone(t *testing.T) {
 	t.Parallel()
-	if got := command.Buttons(strings.Repeat("가", 93)); got != nil {
+	if got := command.Buttons(coordination.English, strings.Repeat("가", 93)); got != nil {
 		t.Errorf("the buttons of an id of 93 characters are %s, want none: Discord takes no such id", got)
 	}
-	if got := command.Buttons(""); got != nil {
+	if got := command.Buttons(coordination.English, ""); got != nil {
 		t.Errorf("the buttons of no id are %s, want none", got)
 	}
 	var rows []struct {
@@ -227,7 +228,7 @@ func TestButtonsOfLongIDsAreNone(t *testing.T) {
 			ID   string `json:"custom_id"`
 		} `json:"components"`
 	}
-	if err := json.Unmarshal(command.Buttons("task-1"), &rows); err != nil || len(rows) != 1 || rows[0].Type != 1 || len(rows[0].Parts) != 2 ||
+	if err := json.Unmarshal(command.Buttons(coordination.English, "task-1"), &rows); err != nil || len(rows) != 1 || rows[0].Type != 1 || len(rows[0].Parts) != 2 ||
 		rows[0].Parts[0].ID != "approve:task-1" || rows[0].Parts[1].ID != "reject:task-1" || rows[0].Parts[0].Type != 2 {
 		t.Errorf("the buttons are %+v, %v, want a row with approve:task-1 and reject:task-1", rows, err)
 	}

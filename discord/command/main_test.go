@@ -175,7 +175,7 @@ func newHouse(t *testing.T, with setup) *house {
 	conf := h.configure(with)
 	logger := slog.New(slog.NewTextHandler(h.log, nil))
 	var desk *command.Desk
-	h.bots = discord.New(discord.Options{Transport: s.Transport(), Commands: append(command.Commands(), discord.Command{Name: "other", Description: "of somebody else"}),
+	h.bots = discord.New(discord.Options{Transport: s.Transport(), Commands: append(command.Commands(coordination.English), discord.Command{Name: "other", Description: "of somebody else"}),
 		Log: logger, OnInteraction: func(i discord.Interaction) { desk.Take(h.ctx, i) }})
 	desk = command.New(command.Options{Bots: h.bots, Sessions: h.sessions, Office: h.office, Config: func() *config.Config { return conf }, Now: time.Now,
 		Logger: logger, Patience: cmp.Or(with.patience, 20*time.Second)})
@@ -217,7 +217,7 @@ func (h *house) configure(with setup) *config.Config {
 // ask posts what waits for a decision.
 func (h *house) ask(id string) discordtest.Message {
 	h.t.Helper()
-	p, err := h.bots.Send(h.ctx, discord.Post{AccountID: "ruda", ChannelID: h.channel.ID, Content: "deploy? <@" + h.bora.ID + ">", Nonce: id, Components: command.Buttons(id)})
+	p, err := h.bots.Send(h.ctx, discord.Post{AccountID: "ruda", ChannelID: h.channel.ID, Content: "deploy? <@" + h.bora.ID + ">", Nonce: id, Components: command.Buttons(coordination.English, id)})
 	if err != nil {
 		h.t.Fatal(err)
 	}

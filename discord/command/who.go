@@ -11,13 +11,26 @@ import (
 	"github.com/pronto-lab/openclawd/discord"
 )
 
+// said is a text for people, in each language.
+type said struct{ korean, english string }
+
+func (s said) in(c *config.Config) string { return c.Language().Say(s.korean, s.english) }
+
 // Why something is not done, for people.
-const (
-	notHere        = "Nobody is listened to in this place: channels.discord of openclawd's configuration does not list it, or is closed."
-	notYou         = "You may not speak with this agent. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or in users of this server."
-	notYours       = "You may not decide this. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or in users of this server."
-	notYourSession = "This session is not yours alone. Ask whoever runs openclawd to list you in channels.discord.allowFrom, or to set session.dmScope."
-	notPeople      = "Only people may ask for this."
+var (
+	notHere = said{
+		"이곳에서는 아무도 응답하지 않습니다: channels.discord.guilds, channels.discord.collaboration.allowedGuilds 또는 channels.discord.collaboration.allowedChannels에 없거나 닫힌 곳입니다.",
+		"No agent answers in this place: channels.discord.guilds, channels.discord.collaboration.allowedGuilds or channels.discord.collaboration.allowedChannels does not list it, or it is closed."}
+	notYou = said{
+		"이 에이전트와 대화할 권한이 없습니다. openclawd 운영자에게 channels.discord.allowFrom 또는 이 서버의 users에 추가해 달라고 하세요.",
+		"You may not speak with this agent. Ask the operator of openclawd to list you in channels.discord.allowFrom, or in users of this server."}
+	notYours = said{
+		"이 건을 결정할 권한이 없습니다. openclawd 운영자에게 channels.discord.allowFrom 또는 이 서버의 users에 추가해 달라고 하세요.",
+		"You may not decide this. Ask the operator of openclawd to list you in channels.discord.allowFrom, or in users of this server."}
+	notYourSession = said{
+		"이 세션은 혼자 쓰는 세션이 아닙니다. openclawd 운영자에게 channels.discord.allowFrom에 추가하거나 session.dmScope를 설정해 달라고 하세요.",
+		"This session is not yours alone. Ask the operator of openclawd to list you in channels.discord.allowFrom, or to set session.dmScope."}
+	notPeople = said{"사람만 요청할 수 있습니다.", "Only people may ask for this."}
 )
 
 // anybody is what a list names that is for all.
@@ -43,11 +56,11 @@ func maySpeak(c *config.Config, i *discord.Interaction) string {
 	p, m := discord.PolicyOf(c, i.GuildID), i.Route()
 	switch {
 	case i.User.Bot:
-		return notPeople
+		return notPeople.in(c)
 	case p.Closes(&m) != "":
-		return notHere
+		return notHere.in(c)
 	case p.Bars(&m) != "":
-		return notYou
+		return notYou.in(c)
 	}
 	return ""
 }
@@ -58,14 +71,14 @@ func mayReset(c *config.Config, i *discord.Interaction, key coordination.Session
 	if key.Kind != coordination.KeyMain || mayDecide(c, i) == "" {
 		return ""
 	}
-	return notYourSession
+	return notYourSession.in(c)
 }
 
 // mayDecide says why somebody may not decide what waits; "" if they may. Those may whom the guild's settings name, or channels.discord.allowFrom, and
 // who is told of escalations. Where none of these names anybody, those may who may speak with agents there.
 func mayDecide(c *config.Config, i *discord.Interaction) string {
 	if i.User.Bot {
-		return notPeople
+		return notPeople.in(c)
 	}
 	p, m := discord.PolicyOf(c, i.GuildID), i.Route()
 	listed := append(slices.Clone(p.AllowFrom), c.Discord.Collaboration.Escalation.MentionUserID, c.Discord.Retry.EscalationUserID)
@@ -77,5 +90,5 @@ func mayDecide(c *config.Config, i *discord.Interaction) string {
 	case len(listed) == 0 && !named:
 		return maySpeak(c, i)
 	}
-	return notYours
+	return notYours.in(c)
 }

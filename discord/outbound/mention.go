@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/discord"
 )
@@ -81,9 +82,7 @@ func (n *names) resolvePart(out *strings.Builder, text string) {
 }
 
 // joins says whether a character before an @ makes it part of something else, such as an address.
-func joins(r rune) bool { return isWord(r) || strings.ContainsRune("@./<-+&", r) }
-
-func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+func joins(r rune) bool { return coordination.IsWordRune(r) || strings.ContainsRune("@./<-+&", r) }
 
 // called is who is named at the beginning of a text, and how many bytes the name has.
 func (n *names) called(text string) (user string, length int) {
@@ -104,9 +103,6 @@ func begins(text, name string) (length int, ok bool) {
 	return length, strings.EqualFold(text[:length], name)
 }
 
-// particles follow a Korean name without a blank.
-var particles = regexp.MustCompile(`^(?:님|씨|이)?(?:[이가을를과와의아야께]|에게|한테|에게서|한테서|이랑|랑|하고|이라|라고|보고|더러|부터|까지)?[은는도만]?요?$`)
-
 // endsName says whether what follows a name does not belong to it.
 func endsName(name, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
@@ -119,12 +115,12 @@ func endsName(name, rest string) bool {
 		if end < 0 {
 			end = len(rest)
 		}
-		return !unicode.Is(unicode.Hangul, last) || particles.MatchString(rest[:end])
+		return !unicode.Is(unicode.Hangul, last) || coordination.NamingOf(name, rest[:end]) != coordination.Unnamed
 	case next == '-':
 		after, _ := utf8.DecodeRuneInString(rest[1:])
-		return !isWord(after)
+		return !coordination.IsWordRune(after)
 	}
-	return !isWord(next)
+	return !coordination.IsWordRune(next)
 }
 
 var mention = regexp.MustCompile(`<@!?(\d{1,20})>`)

@@ -57,7 +57,8 @@ func (r *Replies) says(d *delivery.Delivery, asked *coordination.RunQueued, resu
 		return ""
 	}
 	d.Purpose, d.System = delivery.Notice, true
-	return notice(r.nameOf(result.AgentID), result)
+	in := r.Config().Language()
+	return notice(in, r.nameOf(in, result.AgentID), result)
 }
 
 // failed says whether who has asked waits for an answer that does not come.
@@ -85,19 +86,20 @@ func silent(text string) bool {
 const maxReason = 300
 
 // notice tells a person that no answer comes.
-func notice(agent string, result *run.Result) string {
+func notice(in coordination.Language, agent string, result *run.Result) string {
 	over := result.Over
 	why := cmp.Or(over.Error, over.ErrorClass)
-	what := "could not answer"
+	what := in.Say("응답하지 못했습니다", "could not answer")
 	switch result.State {
 	case run.TimedOut:
-		what = "did not answer in time"
+		what = in.Say("제시간에 응답하지 않았습니다", "did not answer in time")
 	case run.Aborted:
-		why = cmp.Or(why, "openclawd was restarted while it worked on this")
+		why = cmp.Or(why, in.Say("작업하는 동안 openclawd가 다시 시작되었습니다", "openclawd was restarted while it worked on this"))
 	}
-	why = strings.Join(strings.Fields(coordination.Mask(why)), " ")
-	return fmt.Sprintf("%s %s: %s. Say it again to have it tried again; `openclawd runs show %s` tells more.", agent, what,
-		strings.TrimRight(coordination.Head(cmp.Or(neutral(why), "the log does not say why"), maxReason), ". "), result.RunID)
+	why = cmp.Or(neutral(strings.Join(strings.Fields(coordination.Mask(why)), " ")), in.Say("로그에 이유가 없습니다", "the log does not say why"))
+	return fmt.Sprintf(in.Say("%s %s: %s. 다시 말하면 다시 시도합니다. 자세한 내용은 `openclawd runs show %s` 명령으로 볼 수 있습니다.",
+		"%s %s: %s. Say it again to have it tried again; `openclawd runs show %s` tells more."), in.Say(coordination.AsSubject(agent), agent), what,
+		strings.TrimRight(coordination.Head(why, maxReason), ". "), result.RunID)
 }
 
 // neutral is a text in which nothing mentions anybody, and nothing is code.
@@ -105,11 +107,11 @@ func neutral(text string) string {
 	return strings.NewReplacer("<@", "<\u200b@", "@everyone", "@\u200beveryone", "@here", "@\u200bhere", "`", "'").Replace(text)
 }
 
-func (r *Replies) nameOf(agent string) string {
+func (r *Replies) nameOf(in coordination.Language, agent string) string {
 	if a := r.Config().AgentNamed(agent); a != nil {
 		return cmp.Or(a.Name, a.ID)
 	}
-	return cmp.Or(agent, "the agent")
+	return cmp.Or(agent, in.Say("에이전트", "the agent"))
 }
 
 // schedule asks for the delivery of a text. to is the place, as runs have it.
@@ -125,7 +127,7 @@ func (r *Replies) schedule(d *delivery.Delivery, effectID, to, text string, now 
 		text = names.resolve(text)
 		d.Notify = names.notified(text)
 	}
-	d.Messages = messagesOf(text)
+	d.Messages = messagesOf(r.Config().Language(), text)
 	if len(d.Messages) == 0 {
 		return nil, nil
 	}
@@ -140,7 +142,7 @@ func (r *Replies) schedule(d *delivery.Delivery, effectID, to, text string, now 
 func placeOf(to string) string { return strings.TrimPrefix(to, "channel:") }
 
 // messagesOf divides a text into messages. Of one that is longer than a delivery may be the last message says how much is left out.
-func messagesOf(text string) []string {
+func messagesOf(in coordination.Language, text string) []string {
 	messages := collaborate.Chunks(text)
 	if len(messages) <= delivery.MaxMessages {
 		return messages
@@ -150,7 +152,8 @@ func messagesOf(text string) []string {
 		left += len([]rune(m))
 	}
 	return append(slices.Clone(messages[:delivery.MaxMessages-1]),
-		fmt.Sprintf("(%d more characters are not posted here; the session of this run has all of it.)", left))
+		fmt.Sprintf(in.Say("(나머지 %d자는 여기에 게시하지 않습니다. 이 실행의 세션에 전체 내용이 있습니다.)",
+			"(%d more characters are not posted here; the session of this run has all of it.)"), left))
 }
 
 // schedule is the append that asks for a delivery, once for each effect.

@@ -122,11 +122,11 @@ func TestAPersonIsToldThatNoAnswerComes(t *testing.T) {
 		over  coordination.RunOver
 		want  string
 	}{
-		"failed":    {run.Failed, coordination.RunOver{Error: "the model says `no` to <@1> with " + secret + ".", Text: "half a"}, "루다 could not answer: the model says 'no' to "},
-		"timed out": {run.TimedOut, coordination.RunOver{Error: "the run took longer than 10m0s"}, "루다 did not answer in time: the run took longer than 10m0s."},
-		"silent":    {run.Failed, coordination.RunOver{}, "루다 could not answer: the log does not say why."},
-		"broken":    {run.Aborted, coordination.RunOver{Reason: "restart"}, "루다 could not answer: openclawd was restarted"},
-		"long":      {run.Failed, coordination.RunOver{Error: strings.Repeat("가", 5000)}, "루다 could not answer: 가가"},
+		"failed":    {run.Failed, coordination.RunOver{Error: "the model says `no` to <@1> with " + secret + ".", Text: "half a"}, "루다가 응답하지 못했습니다: the model says 'no' to "},
+		"timed out": {run.TimedOut, coordination.RunOver{Error: "the run took longer than 10m0s"}, "루다가 제시간에 응답하지 않았습니다: the run took longer than 10m0s."},
+		"silent":    {run.Failed, coordination.RunOver{}, "루다가 응답하지 못했습니다: 로그에 이유가 없습니다."},
+		"broken":    {run.Aborted, coordination.RunOver{Reason: "restart"}, "루다가 응답하지 못했습니다: 작업하는 동안 openclawd가 다시 시작되었습니다"},
+		"long":      {run.Failed, coordination.RunOver{Error: strings.Repeat("가", 5000)}, "루다가 응답하지 못했습니다: 가가"},
 	} {
 		q := asked()
 		q.OnRestart = run.OnRestartReport
@@ -155,7 +155,7 @@ func TestLongRepliesAreDivided(t *testing.T) {
 		}
 	}
 	long := reply(t, team(t), strings.Repeat("가나다라마바사아자 ", 20_000))
-	if n := len(long.Messages); n != delivery.MaxMessages || !strings.Contains(long.Messages[n-1], "more characters are not posted") {
+	if n := len(long.Messages); n != delivery.MaxMessages || !strings.Contains(long.Messages[n-1], "자는 여기에 게시하지 않습니다") {
 		t.Errorf("the longest is %d messages, the last one %q, want %d and one that says that it is not all", n, long.Messages[n-1], delivery.MaxMessages)
 	}
 }

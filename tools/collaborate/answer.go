@@ -110,6 +110,28 @@ func (a *asking) answer(row *response.Row) (tool.Output, error) {
 	return tools.Refuse(out)
 }
 
+// failureWords says the same as failureText to people.
+func failureWords(in coordination.Language, code string) (text, mend string) {
+	if in != coordination.Korean {
+		return failureText(code)
+	}
+	switch code {
+	case collaborate.CodeDenied:
+		return "봇에게 그곳에 글을 쓸 권한이 없습니다", "그 채널에서 봇에게 채널 보기, 스레드에서 메시지 보내기, 공개 스레드 만들기 권한을 주세요"
+	case collaborate.CodeNotFound:
+		return "채널이나 스레드가 더 이상 없습니다", "다른 채널을 지정해 다시 요청하게 하세요"
+	case collaborate.CodeUnauthorized:
+		return "Discord가 봇의 토큰을 받아들이지 않습니다", "channels.discord.accounts에 올바른 토큰을 넣으세요"
+	case collaborate.CodeRateLimited:
+		return "Discord가 지금은 요청을 더 받지 않습니다", "몇 분 뒤 다시 요청하게 하세요"
+	case collaborate.CodeTimeout, collaborate.CodeUnavailable:
+		return "여러 번 시도했지만 Discord가 응답하지 않았습니다", "나중에 다시 요청하게 하세요"
+	case collaborate.CodeUnknown:
+		return "Discord의 응답이 유실되어 요청이 스레드에 있는지 알 수 없습니다", "다시 요청하기 전에 스레드를 확인하세요"
+	}
+	return "요청을 게시하지 못했습니다", "openclawd collaborations 명령으로 알려진 내용을 확인하세요"
+}
+
 // failureText says what a code of a request that was given up means, and what to do.
 func failureText(code string) (text, mend string) {
 	switch code {

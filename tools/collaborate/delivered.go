@@ -192,13 +192,14 @@ func (d *Desk) tellFailure(tx eventstore.Tx, t *task, o *delivery.Outcome, now t
 // tellPeople asks for a post that says what has failed.
 func (d *Desk) tellPeople(row *response.Row, t *task, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
 	p := &t.Plan
-	text := "a request of %s to %s was not posted (%s: %s)"
+	in := d.o.Config().Language()
+	text := in.Say("%[2]s에게 보낸 %[1]s의 요청이 게시되지 않았습니다 (%[3]s: %[4]s)", "a request of %s to %s was not posted (%s: %s)")
 	if o.State == delivery.Unknown {
-		text = "nobody knows whether a request of %s to %s was posted (%s: %s)"
+		text = in.Say("%[2]s에게 보낸 %[1]s의 요청이 게시되었는지 알 수 없습니다 (%[3]s: %[4]s)", "nobody knows whether a request of %s to %s was posted (%s: %s)")
 	}
-	why, mend := failureText(o.Code)
+	why, mend := failureWords(in, o.Code)
 	return d.warns(row, &failing{p.From, p.AccountID, p.GuildID, t.Context}, fmt.Sprintf(text, p.FromName, p.TargetName, o.Code, cmp.Or(o.Text, why)),
-		cmp.Or(o.Mend, mend), fmt.Sprintf("collab/%s/failed/%d", row.ID, row.Version), now) // the version grows with each failure
+		in.Say(mend, cmp.Or(o.Mend, mend)), fmt.Sprintf("collab/%s/failed/%d", row.ID, row.Version), now) // the version grows with each failure
 }
 
 // failing is whose request has failed, and by which account.
@@ -207,8 +208,7 @@ type failing struct {
 	context               coordination.Context
 }
 
-// warns asks for a line where people are told of such things, which calls who is configured, in the words of tools/notify; nowhere if there is no such
-// place.
+// warns asks for a line where people are told of such things, which calls who is configured; nowhere if there is no such place.
 func (d *Desk) warns(row *response.Row, f *failing, text, mend, effectID string, now time.Time) ([]eventstore.StreamAppend, error) {
 	conf := d.o.Config()
 	to := conf.Discord.Collaboration.Escalation.ChannelID
@@ -219,7 +219,7 @@ func (d *Desk) warns(row *response.Row, f *failing, text, mend, effectID string,
 	if person.UserID != "" {
 		address = "<@" + person.UserID + ">\n"
 	}
-	text = address + "**Escalation** · " + text + " → " + mend
+	text = address + delivery.Alarm(conf.Language(), text, mend)
 	return d.posts(&delivery.Delivery{Context: f.context, Purpose: delivery.Escalate, AgentID: f.agent, AccountID: d.herald(conf, f.account),
 		GuildID: f.guild, ChannelID: to, Messages: collaborate.Chunks(text), Notify: notified(person.UserID), System: true, CollabID: row.ID},
 		effectID, now)

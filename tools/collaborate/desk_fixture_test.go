@@ -326,7 +326,7 @@ func (m *team) read() *config.Config {
 		}
 	}
 	agents = append(agents, map[string]any{"id": "quick", "utility": true})
-	collaboration := over(map[string]any{"defaultChannel": m.lobby.ID, "allowedChannels": []string{m.lab.ID},
+	collaboration := over(map[string]any{"language": "en", "defaultChannel": m.lobby.ID, "allowedChannels": []string{m.lab.ID},
 		"rateLimit":  map[string]any{"threadCreationPerMinute": 1000, "messagePerChannelPerSecond": 1000},
 		"escalation": map[string]any{"channelId": m.alarm.ID, "mentionUserId": m.bora.ID}}, m.set.config)
 	text, err := json.Marshal(map[string]any{"agents": map[string]any{"list": agents}, "bindings": bindings,

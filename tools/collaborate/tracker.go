@@ -274,8 +274,10 @@ func (d *Desk) goneWhileWaiting(tx eventstore.Tx, row *projection.Row, a respons
 	if a.Kind == response.Escalate {
 		return appends, nil
 	}
-	people, err := d.warns(row, &failing{row.FromAgent, row.FromAccount, row.GuildID, row.Context},
-		fmt.Sprintf("%s cannot answer a request of %s any more: thread %s is gone", target, from, where), "have it asked again if it still matters",
-		fmt.Sprintf("collab/%s/gone", row.ID), now)
+	in := conf.Language()
+	text := fmt.Sprintf(in.Say("%[1]s에게 보낸 %[2]s의 요청에 더 이상 응답할 수 없습니다: 스레드 %[3]s이(가) 사라졌습니다",
+		"%s cannot answer a request of %s any more: thread %s is gone"), target, from, where)
+	people, err := d.warns(row, &failing{row.FromAgent, row.FromAccount, row.GuildID, row.Context}, text,
+		in.Say("아직 필요하면 다시 요청하게 하세요", "have it asked again if it still matters"), fmt.Sprintf("collab/%s/gone", row.ID), now)
 	return append(appends, people...), err
 }

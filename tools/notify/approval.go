@@ -52,7 +52,7 @@ func (a *approvals) ofTask(c *config.Config, e *eventstore.Event) (*telling, err
 	for _, s := range started.Steps {
 		steps = append(steps, s.Content)
 	}
-	text := a.heading("task", started.TaskID, e.AgentID, "") + a.w.line(started.Description, textLength) + "\n" + a.list(steps, len(steps))
+	text := a.heading(c, c.Language().Say("작업", "a task"), started.TaskID, e.AgentID, "") + a.w.line(started.Description, textLength) + "\n" + a.list(c, steps, len(steps))
 	return &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
 		t, found, err := task.Load(tx, started.TaskID)
 		if err != nil || !found || t.Status != coordination.StatePendingApproval {
@@ -70,9 +70,9 @@ func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*telling, err
 	if p.PlanID == "" {
 		return nil, nil
 	}
-	text := a.heading("plan", p.PlanID, e.AgentID, p.TaskID) + a.w.line(p.Title, textLength) + "\n" + a.list(p.Steps, p.StepsCount)
+	text := a.heading(c, c.Language().Say("계획", "a plan"), p.PlanID, e.AgentID, p.TaskID) + a.w.line(p.Title, textLength) + "\n" + a.list(c, p.Steps, p.StepsCount)
 	if len(p.ToolsRequested) > 0 {
-		text += "Tools that it asks for: " + a.w.line(strings.Join(p.ToolsRequested, ", "), textLength) + "\n"
+		text += c.Language().Say("요청한 도구", "Tools that it asks for") + ": " + a.w.line(strings.Join(p.ToolsRequested, ", "), textLength) + "\n"
 	}
 	return &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
 		is, found, err := plan.Load(tx, p.PlanID)
@@ -84,22 +84,24 @@ func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*telling, err
 }
 
 // heading says what waits and whose it is.
-func (a *approvals) heading(what, id, agent, taskID string) string {
-	text := fmt.Sprintf("**Approval of a %s** `%s`\nBy %s", what, a.w.line(id, textLength), a.w.line(a.w.names().Name(agent), stepLength))
+func (a *approvals) heading(c *config.Config, what, id, agent, taskID string) string {
+	said := c.Language()
+	text := fmt.Sprintf(said.Say("**%s 승인 요청** `%s`\n요청: %s", "**Approval of %s** `%s`\nBy %s"), what, a.w.line(id, textLength),
+		a.w.line(a.w.names().Name(agent), stepLength))
 	if taskID != "" {
-		text += fmt.Sprintf(" · task `%s`", a.w.line(taskID, textLength))
+		text += fmt.Sprintf(said.Say(" · 작업 `%s`", " · task `%s`"), a.w.line(taskID, textLength))
 	}
 	return text + "\n"
 }
 
 // list lists steps, of which there are so many.
-func (a *approvals) list(steps []string, count int) string {
+func (a *approvals) list(c *config.Config, steps []string, count int) string {
 	var b strings.Builder
 	for i, step := range steps[:min(len(steps), shownSteps)] {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, a.w.line(step, stepLength))
 	}
 	if more := max(count, len(steps)) - min(len(steps), shownSteps); more > 0 {
-		fmt.Fprintf(&b, "… %d more\n", more)
+		fmt.Fprintf(&b, c.Language().Say("… 외 %d개\n", "… %d more\n"), more)
 	}
 	return b.String()
 }

@@ -73,7 +73,7 @@ func TestReportsInDiscord(t *testing.T) {
 	if len(texts) != 2 || !strings.HasPrefix(texts[0], "<@"+bora.ID+">\n**이든 → 세움**\n@이든 와 @세움 가") || texts[1] != "**이든 → 세움**\n둘째" {
 		t.Errorf("the thread says %q", texts)
 	}
-	if !strings.HasPrefix(first.Name, "[리포트] a2a.send · ") {
+	if !strings.HasPrefix(first.Name, "[리포트] 이든 → 세움 · @이든 와 @세움 가") {
 		t.Errorf("it is called %q", first.Name)
 	}
 	isReport := false

@@ -33,15 +33,16 @@ type alarm struct {
 func (x *escalations) tell(_ context.Context, c *config.Config, e *eventstore.Event) (*telling, error) {
 	var a *alarm
 	var err error
+	in := c.Language()
 	switch e.Type {
 	case coordination.TypeZombieAbandoned:
-		a, err = x.zombie(e)
+		a, err = x.zombie(in, e)
 	case coordination.TypeUnblockFailed:
-		a, err = x.stuck(e)
+		a, err = x.stuck(in, e)
 	case coordination.TypeDiscordDeliveryUnknown, coordination.TypeDiscordSendFailed:
-		a, err = x.unposted(e)
+		a, err = x.unposted(in, e)
 	case coordination.TypeThreadSuspended:
-		a, err = x.suspended(e)
+		a, err = x.suspended(in, e)
 	}
 	if err != nil {
 		return nil, &unsayable{fmt.Errorf("read %s: %w", e.Type, err)}
@@ -50,46 +51,50 @@ func (x *escalations) tell(_ context.Context, c *config.Config, e *eventstore.Ev
 		return nil, nil
 	}
 	return &telling{subject: e.Type + " " + short(a.subject), work: func(eventstore.Tx) (*coordination.WorkScheduled, error) {
-		d := x.w.toPeople(c, delivery.Escalate, "**Escalation** · "+a.text+" → "+a.mend)
+		d := x.w.toPeople(c, delivery.Escalate, delivery.Alarm(in, a.text, a.mend))
 		d.Context = contextOf(&a.in)
 		return workOf(&d, "escalation/"+strconv.FormatInt(e.Seq, 10))
 	}}, nil
 }
 
 // zombie is a task that was taken away for good.
-func (x *escalations) zombie(e *eventstore.Event) (*alarm, error) {
+func (x *escalations) zombie(in coordination.Language, e *eventstore.Event) (*alarm, error) {
 	var z coordination.ZombieAbandoned
 	if err := json.Unmarshal(e.Data, &z); err != nil || z.Action != coordination.ZombieEscalated {
 		return nil, err
 	}
 	name := x.name(e.AgentID)
-	text := fmt.Sprintf("task `%s` of %s was given up: nobody has gone on with it for %.0f hours (time %d)", x.word(z.TaskID), name, z.AgeHours, z.ReassignCount)
-	return &alarm{z.TaskID, text + x.alsoTold(z.ToldAgentID), "have " + name + " call `task_resume` or `task_cancel`", z.Context}, nil
+	text := fmt.Sprintf(in.Say("%[2]s의 작업 `%[1]s`: %.0[3]f시간 동안 진행되지 않아 중단되었습니다 (%[4]d번째)",
+		"task `%s` of %s was given up: nobody has gone on with it for %.0f hours (time %d)"), x.word(z.TaskID), name, z.AgeHours, z.ReassignCount)
+	mend := fmt.Sprintf(in.Say("%s에게 `task_resume` 또는 `task_cancel`을 호출하게 하세요", "have %s call `task_resume` or `task_cancel`"), name)
+	return &alarm{z.TaskID, text + x.alsoTold(in, z.ToldAgentID), mend, z.Context}, nil
 }
 
 // stuck is a task about which nobody is asked any more.
-func (x *escalations) stuck(e *eventstore.Event) (*alarm, error) {
+func (x *escalations) stuck(in coordination.Language, e *eventstore.Event) (*alarm, error) {
 	var u coordination.Unblock
 	if err := json.Unmarshal(e.Data, &u); err != nil || u.TargetAgentID != "" {
 		return nil, err
 	}
-	why, mend := "none of the agents that were asked has helped", "find somebody who can, then have `task_resume` called"
+	why := in.Say("요청을 받은 에이전트가 모두 도움을 주지 못했습니다", "none of the agents that were asked has helped")
+	mend := in.Say("도울 수 있는 사람을 찾은 뒤 `task_resume`을 호출하게 하세요", "find a person who can, then have `task_resume` called")
 	switch continuation.Reason(u.Reason) {
 	case continuation.NotDelivered:
-		why, mend = "nobody could be asked for help", "check tools.agentToAgent, and the agents that may be asked"
+		why = in.Say("도움을 요청할 수 없었습니다", "nobody could be asked for help")
+		mend = in.Say("tools.agentToAgent 설정과 요청할 수 있는 에이전트를 확인하세요", "check tools.agentToAgent, and the agents that may be asked")
 	case continuation.NobodyToAsk:
-		why = "there is no agent to ask for help"
+		why = in.Say("도움을 요청할 에이전트가 없습니다", "there is no agent to ask for help")
 	case continuation.DependencyGone:
-		why = "task `" + x.word(u.Dependency) + "`, which it depends on, was not completed"
-		mend = "have `task_cancel` called, and the task added again without that dependency"
+		why = fmt.Sprintf(in.Say("선행 작업 `%s`이(가) 완료되지 않았습니다", "task `%s`, which it depends on, was not completed"), x.word(u.Dependency))
+		mend = in.Say("`task_cancel`을 호출하게 하고, 그 선행 작업 없이 다시 등록하세요", "have `task_cancel` called, and the task added again without that dependency")
 	}
-	text := fmt.Sprintf("task `%s` of %s is blocked: %s", x.word(u.TaskID), x.name(e.AgentID), why)
-	return &alarm{u.TaskID, text + x.alsoTold(u.ToldAgentID), mend, u.Context}, nil
+	text := fmt.Sprintf(in.Say("%[2]s의 작업 `%[1]s` 진행이 막혔습니다: %[3]s", "task `%s` of %s is blocked: %s"), x.word(u.TaskID), x.name(e.AgentID), why)
+	return &alarm{u.TaskID, text + x.alsoTold(in, u.ToldAgentID), mend, u.Context}, nil
 }
 
 // unposted is what was not posted, or of which nobody knows whether it was. What is itself told to people is not told of, or it would go on for
 // ever; and of what agents ask each other tools/collaborate tells.
-func (x *escalations) unposted(e *eventstore.Event) (*alarm, error) {
+func (x *escalations) unposted(in coordination.Language, e *eventstore.Event) (*alarm, error) {
 	var o coordination.DiscordOutbound
 	if err := json.Unmarshal(e.Data, &o); err != nil || !o.Escalate || o.CollabID != "" {
 		return nil, err
@@ -99,33 +104,35 @@ func (x *escalations) unposted(e *eventstore.Event) (*alarm, error) {
 		return nil, nil
 	}
 	place := x.word(cmp.Or(o.ThreadID, o.ChannelID))
-	text := fmt.Sprintf("nobody knows whether a message was posted in <#%s> (`%s`)", place, x.word(o.EffectID))
-	mend := "if it is not there:"
+	text := fmt.Sprintf(in.Say("<#%s>에 메시지가 게시되었는지 알 수 없습니다 (`%s`)", "nobody knows whether a message was posted in <#%s> (`%s`)"), place,
+		x.word(o.EffectID))
+	mend := in.Say("메시지가 없으면 다음을 실행하세요:", "if it is not there:")
 	if e.Type == coordination.TypeDiscordSendFailed {
-		text = fmt.Sprintf("a message was not posted in <#%s> (%s: %s)", place, x.word(o.ErrorCode), x.word(o.Error))
-		mend = "remove the cause, then"
+		text = fmt.Sprintf(in.Say("<#%s>에 메시지를 게시하지 못했습니다 (%s: %s)", "a message was not posted in <#%s> (%s: %s)"), place, x.word(o.ErrorCode), x.word(o.Error))
+		mend = in.Say("원인을 해결한 뒤 다음을 실행하세요:", "remove the cause, then")
 	}
 	return &alarm{place + " " + o.ErrorCode, text, mend + " `openclawd work resend " + x.word(o.EffectID) + "`", o.Context}, nil
 }
 
 // suspended is a place where bots have talked too much.
-func (x *escalations) suspended(e *eventstore.Event) (*alarm, error) {
+func (x *escalations) suspended(in coordination.Language, e *eventstore.Event) (*alarm, error) {
 	var t coordination.Thread
 	if err := json.Unmarshal(e.Data, &t); err != nil || t.ThreadID == "" {
 		return nil, err
 	}
-	text := fmt.Sprintf("bots talk too much in <#%s>, and are held (%s)", x.word(t.ThreadID), x.word(t.Reason))
+	text := fmt.Sprintf(in.Say("<#%s>에서 봇들의 대화가 너무 많아 멈추었습니다 (%s)", "bots talk too much in <#%s>, and are held (%s)"), x.word(t.ThreadID), x.word(t.Reason))
 	if t.UntilMs > 0 {
-		text += fmt.Sprintf(", until <t:%d:t>", t.UntilMs/1000)
+		text += fmt.Sprintf(in.Say(", <t:%d:t>까지", ", until <t:%d:t>"), t.UntilMs/1000)
 	}
-	return &alarm{t.ThreadID, text, "read what they say; write something there yourself to have them go on", t.Context}, nil
+	mend := in.Say("대화를 확인하고, 계속하게 하려면 그곳에 직접 글을 남기세요", "read what they say; write something there yourself to have them go on")
+	return &alarm{t.ThreadID, text, mend, t.Context}, nil
 }
 
-func (x *escalations) alsoTold(agent string) string {
+func (x *escalations) alsoTold(in coordination.Language, agent string) string {
 	if agent == "" {
 		return ""
 	}
-	return "; " + x.name(agent) + " was told, too"
+	return "; " + fmt.Sprintf(in.Say("%s에게도 알렸습니다", "%s was told, too"), x.name(agent))
 }
 
 func (x *escalations) name(agent string) string { return x.word(x.w.names().Name(agent)) }

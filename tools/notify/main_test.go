@@ -62,7 +62,7 @@ const (
 	accounts = `accounts: {eden: {token: 'token-eden', botUserId: '` + ediBot + `'}, seum: {token: 'token-seum', botUserId: '` + seumBot + `'}}`
 	bots     = `channels: {discord: {enabled: true, ` + accounts + `}}`
 	people   = `channels: {discord: {enabled: true, ` + accounts + `,
-		collaboration: {escalation: {channelId: '` + peopleChannel + `', mentionUserId: '` + jimin + `'}}}}`
+		collaboration: {language: 'en', escalation: {channelId: '` + peopleChannel + `', mentionUserId: '` + jimin + `'}}}}`
 )
 
 func definitions() []projections.Definition {

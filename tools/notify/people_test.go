@@ -145,6 +145,29 @@ func TestPeopleAreToldWhatNobodyMends(t *testing.T) {
 	}
 }
 
+// People are told in the language that is set, else in that of the agents' names.
+func TestPeopleAreToldInTheirLanguage(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[string][2]string{
+		"": {"**작업 승인 요청** `t1`\n요청: 이든\n배포\n1. 백업",
+			"**에스컬레이션** · 이든의 작업 `t2`: 24시간 동안 진행되지 않아 중단되었습니다 (3번째); 세움에게도 알렸습니다 → 이든에게 `task_resume` 또는 `task_cancel`을 호출하게 하세요"},
+		"language: 'ko', ": {"**작업 승인 요청** `t1`\n요청: 이든\n배포\n1. 백업", "**에스컬레이션** · 이든의 작업 `t2`: 24시간 동안"},
+		"language: 'en', ": {"**Approval of a task** `t1`\nBy 이든\n배포\n1. 백업", "**Escalation** · task `t2` of 이든 was given up: "},
+	} {
+		d := setup(t, strings.Replace(people, "language: 'en', ", set, 1))
+		d.follow(2)
+		d.append("task/t1", coordination.TypeTaskStarted, "eden", coordination.TaskStarted{Context: of("t1"), Description: "배포", RequiresApproval: true,
+			Steps: []coordination.TaskStep{{ID: "s1", Content: "백업"}}})
+		d.append("task/t2", coordination.TypeZombieAbandoned, "eden", coordination.ZombieAbandoned{Context: of("t2"), Action: coordination.ZombieEscalated,
+			AgeHours: 24, ReassignCount: 3, ToldAgentID: "seum"})
+		for i, prefix := range []string{"approval/", "escalation/"} {
+			if got := strings.TrimPrefix(d.asked(prefix, 1)[0].delivery.Messages[0], "<@"+jimin+">\n"); !strings.HasPrefix(got, want[i]) {
+				t.Errorf("with %q people are told\n%s\nwant\n%s", set, got, want[i])
+			}
+		}
+	}
+}
+
 // Of one thing people are told once in five minutes, also over a restart.
 func TestPeopleAreToldOfOneThingOnceInAWhile(t *testing.T) {
 	t.Parallel()

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/work"
@@ -23,11 +23,10 @@ import (
 const (
 	discordSink = "discord-conversation"
 
-	kindReport   = "report" // of threads
-	maxReport    = 6_000    // characters of a message that are reported
-	maxInEffect  = 200      // bytes of an id in that of an effect
-	reportTitle  = "[리포트] %s · %s"
-	reportedTime = "2006-01-02 15:04"
+	kindReport  = "report" // of threads
+	maxReport   = 6_000    // characters of a message that are reported
+	maxInEffect = 200      // bytes of an id in that of an effect
+	maxTopic    = 50       // characters of a message in the name of a thread
 )
 
 // reports is the sink discord-conversation: each conversation between agents has a thread, which is opened with the first report about it.
@@ -123,7 +122,7 @@ func (r *reports) tell(ctx context.Context, c *config.Config, e *eventstore.Even
 		return nil, err
 	}
 	s := sinkOf(c, discordSink).Discord
-	body := r.text(e, x)
+	body := r.text(c.Language(), e, x)
 	t := &telling{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
 		thread, err := routing.ReportOf(tx, conversation, channelOf(&s))
 		if err != nil {
@@ -138,7 +137,7 @@ func (r *reports) tell(ctx context.Context, c *config.Config, e *eventstore.Even
 				return nil, cmp.Or(err, errWaits)
 			}
 			effect = next
-			d.Open = &delivery.Opening{Name: reportName(e), Kind: kindReport, FromAgent: x.FromAgent, ToAgent: x.ToAgent}
+			d.Open = &delivery.Opening{Name: r.threadName(x), Kind: kindReport, FromAgent: x.FromAgent, ToAgent: x.ToAgent}
 			d.Notify = r.w.people(c, s.NotifyUsers)
 			text = mentions(d.Notify) + text
 		}
@@ -190,33 +189,40 @@ func isPending(tx eventstore.Tx, effectID string) (bool, error) {
 	return found && item.State != work.Dead, err
 }
 
-// reportName is the name of a thread.
-func reportName(e *eventstore.Event) string {
-	return fmt.Sprintf(reportTitle, e.Type, time.UnixMilli(e.TS).UTC().Format(reportedTime))
+// threadName is the name of a conversation's thread: who talks, and what about, which is how its first message begins. route.ReportPrefix tells it
+// from threads in which agents work.
+func (r *reports) threadName(x *exchange) string {
+	names := r.w.names()
+	about := coordination.Preview(x.Message, names, maxTopic)
+	name := route.ReportPrefix + " " + names.Name(x.FromAgent) + " → " + names.Name(x.ToAgent)
+	if about != "" {
+		name += " · " + about
+	}
+	return strings.TrimSpace(coordination.Head(name, collaborate.MaxThreadName))
 }
 
 // text is what a report says: nothing in it notifies anybody.
-func (r *reports) text(e *eventstore.Event, x *exchange) string {
+func (r *reports) text(in coordination.Language, e *eventstore.Event, x *exchange) string {
 	names := r.w.names()
 	head := fmt.Sprintf("**%s → %s**", names.Name(x.FromAgent), names.Name(x.ToAgent))
 	switch {
 	case e.Type == coordination.TypeA2AComplete:
-		head += " · the end"
+		head += " · " + in.Say("대화 종료", "the end")
 	case e.Type == coordination.TypeA2AResponse && x.Turn > 0 && x.MaxTurns > 0:
-		head += fmt.Sprintf(" · answer %d of %d", x.Turn, x.MaxTurns)
+		head += " · " + fmt.Sprintf(in.Say("응답 %d/%d", "answer %d of %d"), x.Turn, x.MaxTurns)
 	case e.Type == coordination.TypeA2AResponse:
-		head += " · answer"
+		head += " · " + in.Say("응답", "answer")
 	}
 	said := coordination.Clean(x.Message, names)
 	switch said.State {
 	case coordination.OutcomeBlocked:
-		head += " · not delivered"
+		head += " · " + in.Say("전달되지 않음", "not delivered")
 	case coordination.OutcomeNoReply:
-		head += " · no answer"
+		head += " · " + in.Say("응답 없음", "no answer")
 	}
 	text := said.Text
 	if n := utf8.RuneCountInString(text); n > maxReport {
-		text = coordination.Head(text, maxReport) + fmt.Sprintf("\n… (%d of %d characters)", maxReport, n)
+		text = coordination.Head(text, maxReport) + fmt.Sprintf(in.Say("\n… (%[2]d자 중 %[1]d자)", "\n… (%d of %d characters)"), maxReport, n)
 	}
 	return harmless(head + "\n" + text)
 }

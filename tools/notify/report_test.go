@@ -29,8 +29,7 @@ func TestConversationIsReportedInAThread(t *testing.T) {
 		t.Errorf("work is %+v", first.WorkScheduled)
 	}
 	got := first.delivery
-	name, seq, _ := strings.Cut(got.Open.Name, " · ")
-	if name != "[리포트] a2a.send" || len(seq) != len("2006-01-02 15:04") {
+	if got.Open.Name != "[리포트] 이든 → 세움 · 안녕 @세움 과 @…1234, @everyone password=***" {
 		t.Errorf("the thread is called %q", got.Open.Name)
 	}
 	got.Open.Name, got.Context = "", coordination.Context{}
@@ -46,7 +45,7 @@ func TestConversationIsReportedInAThread(t *testing.T) {
 		FromAgent: "seum", ToAgent: "eden", Message: "[outcome] no_reply: 응답을 받지 못했습니다", Turn: 1, MaxTurns: 2})
 	second := d.asked(reports, 2)[1]
 	want = delivery.Delivery{Purpose: delivery.Report, AccountID: "seum", GuildID: "400000000000000001", ChannelID: reportChannel, ThreadID: thread,
-		System: true, ReportOf: "c-1", Messages: []string{"**세움 → 이든** · answer 1 of 2 · no answer\n응답을 받지 못했습니다"}}
+		System: true, ReportOf: "c-1", Messages: []string{"**세움 → 이든** · 응답 1/2 · 응답 없음\n응답을 받지 못했습니다"}}
 	second.delivery.Context = coordination.Context{}
 	if diff := cmp.Diff(want, second.delivery); diff != "" || second.EffectID != fmt.Sprint(reports, answer) {
 		t.Errorf("%s (-want +got)\n%s", second.EffectID, diff)
@@ -89,7 +88,7 @@ func TestLongMessagesAreDivided(t *testing.T) {
 		if len(s.delivery.Messages) < 3 || slices.ContainsFunc(s.delivery.Messages, tooLong) {
 			t.Errorf("%d messages: %q", len(s.delivery.Messages), s.delivery.Messages)
 		}
-		if cut := strings.HasSuffix(text, "\n… (6000 of 6500 characters)"); cut != (i == 1) {
+		if cut := strings.HasSuffix(text, "\n… (6500자 중 6000자)"); cut != (i == 1) {
 			t.Errorf("cut is %t: %s", cut, text[len(text)-60:])
 		}
 	}

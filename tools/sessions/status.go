@@ -97,7 +97,7 @@ func (s *status) do(ctx context.Context, call *tools.Call) (tool.Output, error) 
 		}
 		found, err = s.read(ctx, tx, call.Config, one)
 		if err == nil {
-			found.ChangedModel, found.StatusText = changed, found.text()
+			found.ChangedModel, found.StatusText = changed, found.text(coordination.English)
 		}
 		return found, nil, err
 	})
@@ -144,49 +144,49 @@ func (s *status) read(ctx context.Context, tx *sql.Tx, c *config.Config, one *se
 	return k, nil
 }
 
-// Describe is how a session and its queue stand, in lines that people read.
+// Describe is how a session and its queue stand, in lines that people read, in their language.
 func Describe(ctx context.Context, tx *sql.Tx, c *config.Config, one *session.Session, now time.Time) (string, error) {
 	k, err := (&status{Options{Now: func() time.Time { return now }}}).read(ctx, tx, c, one)
 	if err != nil {
 		return "", err
 	}
-	return k.text(), nil
+	return k.text(c.Language()), nil
 }
 
 // text is the card as people and models read it.
-func (k *card) text() string {
+func (k *card) text(in coordination.Language) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) { fmt.Fprintf(&b, name+": "+format+"\n", args...) }
-	line("Session", "%s", k.SessionKey)
+	line(in.Say("세션", "Session"), "%s", k.SessionKey)
 	if k.Label != "" {
-		line("Label", "%s", k.Label)
+		line(in.Say("이름", "Label"), "%s", k.Label)
 	}
 	model := strings.TrimPrefix(k.Provider+"/"+k.Model, "/")
 	if k.ModelSet {
-		model += " (set for this session)"
+		model += in.Say(" (이 세션에 지정됨)", " (set for this session)")
 	}
-	line("Model", "%s", model)
+	line(in.Say("모델", "Model"), "%s", model)
 	share := 0
 	if k.ContextTokens > 0 {
 		share = int(min(k.TotalTokens*100/int64(k.ContextTokens), 999))
 	}
-	line("Tokens", "%d in, %d out, %d of %d in view (%d%%)", k.InputTokens, k.OutputTokens, k.TotalTokens, k.ContextTokens, share)
-	line("Messages", "%d", k.Messages)
+	line(in.Say("토큰", "Tokens"), in.Say("입력 %d, 출력 %d, 컨텍스트 %d/%d (%d%%)", "%d in, %d out, %d of %d in view (%d%%)"), k.InputTokens, k.OutputTokens, k.TotalTokens, k.ContextTokens, share)
+	line(in.Say("메시지", "Messages"), "%d", k.Messages)
 	if k.Thinking != "" {
-		line("Thinking", "%s", k.Thinking)
+		line(in.Say("사고 수준", "Thinking"), "%s", k.Thinking)
 	}
-	running := "no run under way"
+	running := in.Say("진행 중인 실행 없음", "no run under way")
 	if k.Running {
-		running = strings.TrimSpace("a run is under way " + k.RunID)
+		running = strings.TrimSpace(in.Say("실행 진행 중 ", "a run is under way ") + k.RunID)
 	}
-	waiting := fmt.Sprintf("%d waiting", k.QueueDepth)
+	waiting := fmt.Sprintf(in.Say("대기 %d건", "%d waiting"), k.QueueDepth)
 	if k.OldestWaitMs > 0 {
-		waiting += fmt.Sprintf(", the first for %s", (time.Duration(k.OldestWaitMs) * time.Millisecond).Round(time.Second))
+		waiting += fmt.Sprintf(in.Say(", 첫 번째는 %s째", ", the first for %s"), (time.Duration(k.OldestWaitMs) * time.Millisecond).Round(time.Second))
 	}
-	line("Queue", "%s", running+"; "+waiting)
+	line(in.Say("대기열", "Queue"), "%s", running+"; "+waiting)
 	if k.Lane != "" {
-		line("Lane", "%s", k.Lane)
+		line(in.Say("레인", "Lane"), "%s", k.Lane)
 	}
-	line("Time", "%s", k.Now)
+	line(in.Say("시각", "Time"), "%s", k.Now)
 	return strings.TrimSuffix(b.String(), "\n")
 }

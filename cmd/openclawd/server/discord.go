@@ -84,7 +84,7 @@ func (p *Program) openDiscord(ctx context.Context, a *agents) error {
 	}
 	d.bots = discord.New(discord.Options{
 		OnMessage: func(in discord.Inbound) { d.hears.Hear(d.context(), in) }, OnInteraction: func(i discord.Interaction) { d.commands.Take(d.context(), i) },
-		OnStatus: d.noteStatus, Commands: command.Commands(), Marks: marks, Log: logger, UserAgent: "openclawd/" + buildinfo.Read().Version,
+		OnStatus: d.noteStatus, Commands: command.Commands(inForce().Language()), Marks: marks, Log: logger, UserAgent: "openclawd/" + buildinfo.Read().Version,
 		Transport: transport, Now: p.opts.Now,
 	})
 	d.requests = collaborate.New(collaborate.Options{Log: p.log, Discord: places{d.bots}, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString, Logger: logger})
@@ -103,7 +103,7 @@ func (p *Program) openDiscord(ctx context.Context, a *agents) error {
 	d.typing = &outbound.Typing{Bots: d.bots, Accounts: d.bots.Registry, AfterFunc: func(wait time.Duration, f func()) discord.Timer { return time.AfterFunc(wait, f) }, Logger: logger}
 	d.commands = command.New(command.Options{Bots: d.bots, Sessions: discordSessions{p}, Office: discordOffice{a}, Config: inForce, Now: p.opts.Now, Logger: logger})
 	d.tells = notify.New(notify.Options{Log: p.log, Config: inForce, Bots: func() []pure.Bot { return d.bots.Registry().ForCollaborate() },
-		Buttons: command.Buttons, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "notify")})
+		Buttons: func(id string) []byte { return command.Buttons(inForce().Language(), id) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "notify")})
 	d.webhook = notify.Webhook(&http.Client{Transport: d.transport}, inForce, p.opts.Now)
 	a.discord = d
 	return nil
@@ -326,24 +326,58 @@ type discordOffice struct{ agents *agents }
 func (o discordOffice) Approve(ctx context.Context, id, person string) (string, error) {
 	d, err := o.agents.office.Approve(ctx, id, person)
 	if err != nil {
-		return refusalText(err), err
+		return o.refusalText(err), err
 	}
-	return fmt.Sprintf("The %s %s of %s is approved by %s.", d.Kind, d.ID, d.AgentID, d.DecidedBy), nil
+	in := o.language()
+	return fmt.Sprintf(in.Say("%[3]s의 %[1]s %[2]s: %[4]s 님이 승인했습니다.", "The %s %s of %s is approved by %s."), kindOf(in, d.Kind), d.ID, d.AgentID, d.DecidedBy), nil
 }
 
 // Reject implements command.Office.
 func (o discordOffice) Reject(ctx context.Context, id, person, reason string) (string, error) {
 	d, err := o.agents.office.Reject(ctx, id, person, reason)
 	if err != nil {
-		return refusalText(err), err
+		return o.refusalText(err), err
 	}
-	return fmt.Sprintf("The %s %s of %s is rejected by %s: %s", d.Kind, d.ID, d.AgentID, d.DecidedBy, reason), nil
+	in := o.language()
+	return fmt.Sprintf(in.Say("%[3]s의 %[1]s %[2]s: %[4]s 님이 거절했습니다: %[5]s", "The %s %s of %s is rejected by %s: %s"), kindOf(in, d.Kind), d.ID, d.AgentID,
+		d.DecidedBy, reason), nil
+}
+
+func (o discordOffice) language() coordination.Language { return o.agents.office.Config().Language() }
+
+// kindOf is what people call a kind of what is decided.
+func kindOf(in coordination.Language, kind string) string {
+	if kind == approval.KindPlan {
+		return in.Say("계획", kind)
+	}
+	return in.Say("작업", kind)
 }
 
 // refusalText is why something was not decided, "" where that is not for people.
-func refusalText(err error) string {
-	if r, is := errors.AsType[*approval.Refusal](err); is {
-		return r.Text + "; " + r.Mend
+func (o discordOffice) refusalText(err error) string {
+	r, is := errors.AsType[*approval.Refusal](err)
+	if !is {
+		return ""
 	}
-	return ""
+	why, mend := r.Text, r.Mend
+	if o.language() == coordination.Korean {
+		why, mend = koreanRefusal(r)
+	}
+	return why + "; " + mend
+}
+
+// koreanRefusal is a refusal in Korean, by its code.
+func koreanRefusal(r *approval.Refusal) (why, mend string) {
+	mend = "openclawd approvals 명령으로 결정을 기다리는 목록을 볼 수 있습니다"
+	switch {
+	case r.Unknown:
+		return "해당하는 작업이나 계획이 없습니다", mend
+	case r.Reason == approval.CodeState:
+		return "이미 처리되어 더 이상 결정을 기다리지 않습니다 (" + r.Text + ")", mend
+	case r.Field == "reason":
+		return "이유가 없습니다", "이유를 적어 주세요: 에이전트에게 전달됩니다"
+	case r.Field == "by":
+		return "이 이름으로는 결정할 수 없습니다 (" + r.Text + ")", "자신의 이름으로 결정하세요"
+	}
+	return "결정할 수 없습니다 (" + r.Text + ")", mend
 }

@@ -340,7 +340,7 @@ func TestC5E1_ABotThatIsShutOut(t *testing.T) {
 		t.Errorf("Discord was asked %d times, want once", n)
 	}
 	told := team.texts(team.ops.ID)
-	if len(told) != 1 || !strings.Contains(told[0], ": "+team.person.Mention()+"\n**Escalation** · a request of 루다 to 이든 was not posted (permission_denied: ") {
+	if len(told) != 1 || !strings.Contains(told[0], ": "+team.person.Mention()+"\n**에스컬레이션** · 이든에게 보낸 루다의 요청이 게시되지 않았습니다 (permission_denied: ") {
 		t.Errorf("people are told %q, want one line", told)
 	}
 	if failed := said[coordination.A2ACollaborate](team, coordination.TypeA2ACollaborateFailed); len(failed) != 1 || !failed[0].Escalate {

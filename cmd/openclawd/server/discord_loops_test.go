@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,9 +54,7 @@ func TestL1L2_ReportsMakeNobodyRun(t *testing.T) {
 	team.await("the reports", func() bool { return len(said[coordination.DiscordOutbound](team, coordination.TypeDiscordSent)) >= 2 })
 	team.quiet()
 	thread := team.thread(team.ops.ID)
-	if !regexp.MustCompile(`^\[리포트\] a2a\.send · \d{4}-\d\d-\d\d \d\d:\d\d$`).MatchString(thread.Name) {
-		t.Errorf("the thread is called %q", thread.Name)
-	}
+	same(t, "the thread's name", thread.Name, "[리포트] 루다 → 이든 · @세움 하고 이 벽 어때?")
 	reports := team.discord.Messages(thread.ID)
 	texts := team.texts(thread.ID)
 	if len(texts) != 2 || texts[0] != "다짐: **루다 → 이든**\n@세움 하고 이 벽 어때?" || !strings.HasPrefix(texts[1], "다짐: **이든 → 루다** · ") ||
@@ -470,12 +467,12 @@ func TestPeopleDecideByButtons(t *testing.T) {
 	team.await("the request", func() bool { return len(team.written(team.ops.ID)) == 1 })
 	team.quiet()
 	first := team.written(team.ops.ID)[0]
-	if !strings.Contains(first.Content, "**Approval of a task**") || !strings.Contains(first.Content, "벽 칠하기") || len(first.Mentions) != 1 ||
+	if !strings.Contains(first.Content, "**작업 승인 요청**") || !strings.Contains(first.Content, "벽 칠하기") || len(first.Mentions) != 1 ||
 		first.Mentions[0].ID != team.person.ID {
 		t.Fatalf("people are asked %q, calling %v", first.Content, first.Mentions)
 	}
 	task := said[coordination.TaskStarted](team, coordination.TypeTaskStarted)[0].TaskID
-	if got := team.presses(stranger, first, "approve:"+task); got.Data == nil || !strings.Contains(string(got.Data), "You may not decide this") ||
+	if got := team.presses(stranger, first, "approve:"+task); got.Data == nil || !strings.Contains(string(got.Data), "이 건을 결정할 권한이 없습니다") ||
 		!strings.Contains(string(got.Data), strconv.Itoa(discordtest.FlagEphemeral)) {
 		t.Errorf("a stranger is told %s, want that it may not, alone", got.Data)
 	}
@@ -483,7 +480,7 @@ func TestPeopleDecideByButtons(t *testing.T) {
 		t.Errorf("a stranger has approved it")
 	}
 	team.presses(team.person, first, "approve:"+task)
-	team.await("what was decided to be seen", func() bool { return strings.Contains(team.written(team.ops.ID)[0].Content, "approved") })
+	team.await("what was decided to be seen", func() bool { return strings.Contains(team.written(team.ops.ID)[0].Content, "승인했습니다") })
 	if after := team.written(team.ops.ID)[0]; len(after.Components) != 0 || !strings.HasPrefix(after.Content, strings.TrimSpace(first.Content)) {
 		t.Errorf("after that it says %q, with %d rows of buttons", after.Content, len(after.Components))
 	}
@@ -504,7 +501,7 @@ func TestPeopleDecideByButtons(t *testing.T) {
 	if _, err := team.person.Submit(form, "reject:"+plan, json.RawMessage(`[{"type":1,"components":[{"type":4,"custom_id":"reason","value":"너무 시끄러워요"}]}]`)); err != nil {
 		t.Fatal(err)
 	}
-	team.await("what was decided to be seen", func() bool { return strings.Contains(team.written(team.ops.ID)[1].Content, "rejected") })
+	team.await("what was decided to be seen", func() bool { return strings.Contains(team.written(team.ops.ID)[1].Content, "거절했습니다") })
 	team.await("ruda to be told", func() bool {
 		return slices.ContainsFunc(team.asked("ruda"), func(a a2atest.Asked) bool { return strings.Contains(a.Message(), "너무 시끄러워요") })
 	})

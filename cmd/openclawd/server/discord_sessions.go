@@ -40,12 +40,13 @@ func (d discordSessions) Reset(ctx context.Context, key coordination.SessionKey,
 // Status implements command.Sessions.
 func (d discordSessions) Status(ctx context.Context, key coordination.SessionKey) (text string, err error) {
 	err = d.p.log.View(ctx, func(tx *sql.Tx) error {
+		c := d.p.newConfiguration().InForce()
 		one, err := session.ByKey(ctx, tx, key.String())
 		if err != nil || one == nil {
-			text = "Session: " + key.String() + "\nNothing has been said in it yet."
+			text = fmt.Sprintf(c.Language().Say("세션: %s\n아직 나눈 대화가 없습니다.", "Session: %s\nNothing has been said in it yet."), key)
 			return err
 		}
-		text, err = sessiontools.Describe(ctx, tx, d.p.newConfiguration().InForce(), one, d.p.opts.Now())
+		text, err = sessiontools.Describe(ctx, tx, c, one, d.p.opts.Now())
 		return err
 	})
 	return text, err
