@@ -49,7 +49,7 @@ func (a *sqlAsking) serverAllows() bool {
 
 // askFile asks a file, which may be in use.
 func (p *process) askFile(ctx context.Context, a *sqlAsking, path string, mode shell.Mode) (shell.Asker, error) {
-	limits := console.Limits{Time: a.timeout, Bytes: defaultSQLBytes, Value: console.MaxValue}
+	limits := console.Limits{Time: a.timeout, Bytes: defaultSQLBytes, Value: console.MaxValue, Heap: console.MaxHeap}
 	if mode == shell.Table {
 		limits.Bytes = tableBytes
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
@@ -55,10 +56,14 @@ func (s sqlOf) Schema(ctx context.Context) ([]monitor.SQLTable, error) {
 	return tables, nil
 }
 
-// sqlRows keeps an answer as JSON; the console bounds it.
+// maxSQLBytes is how many bytes the rows of an answer may have as JSON, where a control character has six.
+const maxSQLBytes = 2 * console.DefaultBytes
+
+// sqlRows keeps an answer as JSON.
 type sqlRows struct {
 	columns []monitor.SQLColumn
 	rows    []json.RawMessage
+	bytes   int
 }
 
 func (r *sqlRows) Head(columns []console.Column) error {
@@ -70,6 +75,10 @@ func (r *sqlRows) Head(columns []console.Column) error {
 }
 
 func (r *sqlRows) Row(values []any) error {
-	r.rows = append(r.rows, console.AppendRow(nil, values))
+	row := console.AppendRow(nil, values)
+	if r.bytes += len(row); r.bytes > maxSQLBytes {
+		return &console.LimitError{What: fmt.Sprintf("the answer has more than %d bytes as JSON", maxSQLBytes), Mend: "name the columns that you want, or add a LIMIT"}
+	}
+	r.rows = append(r.rows, row)
 	return nil
 }

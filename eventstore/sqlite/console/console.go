@@ -1,15 +1,14 @@
 // Package console answers questions in SQL about a database of ours, from people and programs that are not trusted to change it: whatever is
 // asked, nothing is written, no other file is read, no secret is shown, and no question costs more than its limits.
 //
-// Four things guard it, each of which would do alone for most of what may be tried: the file is opened for reading only; SQLite asks an
+// Five things guard it, each of which would do alone for most of what may be tried: the file is opened for reading only; SQLite asks an
 // authorizer of ours about everything that a statement wants to do, and that knows a list of what is allowed; SQLite's own limits bound what
-// a statement may be; and whoever runs too long is interrupted. Each question has a connection of its own, so that none leaves anything
+// a statement may be, and an account of ours the memory that SQLite takes for it; and whoever runs too long is interrupted. Each question has a connection of its own, so that none leaves anything
 // behind for the next.
 package console
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ type Limits struct {
 	Time  time.Duration // for all of it; default 5 s
 	Bytes int64         // of all values of an answer; default 8 MiB
 	Value int           // bytes of a value, and of a row that is read; default 2 MiB, at most MaxValue
+	Heap  int64         // bytes that SQLite may hold at a time; default 64 MiB, at most MaxHeap
 	Once  int           // questions at a time; default 2
 }
 
@@ -33,11 +33,15 @@ const (
 	DefaultTime  = 5 * time.Second
 	DefaultBytes = 8 << 20
 	DefaultValue = 2 << 20
+	DefaultHeap  = 64 << 20
 	DefaultOnce  = 2
 )
 
 // MaxValue is enough for every row of the log: the largest payload of an event, and what stands beside it.
 const MaxValue = 17 << 20
+
+// MaxHeap is enough to look into values of MaxValue, and what a question may take of the memory of a process is still 128 MiB with it.
+const MaxHeap = 96 << 20
 
 // Console answers questions. Its methods may be called concurrently.
 type Console struct {
@@ -90,6 +94,10 @@ func (l Limits) orDefaults() Limits {
 		l.Value = DefaultValue
 	}
 	l.Value = min(l.Value, MaxValue)
+	if l.Heap <= 0 {
+		l.Heap = DefaultHeap
+	}
+	l.Heap = min(l.Heap, MaxHeap)
 	if l.Once <= 0 {
 		l.Once = DefaultOnce
 	}
@@ -163,21 +171,18 @@ func (c *Console) take() (*turn, error) {
 
 // answer runs the question.
 func (s *session) answer(statement string, most int, answer Answer) (result Result, err error) {
-	rows, err := s.conn.(driver.QueryerContext).QueryContext(context.Background(), statement, nil) // s heeds the context itself, also between rows
+	p, err := s.handle.prepare(statement)
 	if err != nil {
 		return result, s.translate(err)
 	}
-	defer func() {
-		if closing := rows.Close(); err == nil {
-			err = s.translate(closing)
-		}
-	}()
-	if err := answer.Head(columnsOf(rows)); err != nil {
+	defer p.finalize()
+	columns := p.columns()
+	if err := answer.Head(columns); err != nil {
 		return result, err
 	}
-	values, given := make([]driver.Value, len(rows.Columns())), make([]any, len(rows.Columns()))
+	values := make([]any, len(columns))
 	for bytes := int64(0); ; result.Rows++ {
-		err := rows.Next(values)
+		err := p.step()
 		switch {
 		case errors.Is(err, io.EOF):
 			return result, nil
@@ -189,39 +194,18 @@ func (s *session) answer(statement string, most int, answer Answer) (result Resu
 			result.Truncated = true
 			return result, nil
 		}
-		for i, v := range values {
-			given[i] = v
-			bytes += sizeOf(v)
-		}
-		if bytes > s.limits.Bytes {
+		row := p.size(len(columns)) // before it is copied: one value may stand in all columns
+		if bytes += row; bytes > s.limits.Bytes {
 			return result, tooMuch(s.limits.Bytes)
 		}
-		if err := answer.Row(given); err != nil {
+		if row > s.limits.Heap {
+			return result, s.tooLarge(fmt.Sprintf("row %d has %d bytes", result.Rows+1, row))
+		}
+		if err := p.values(values); err != nil {
+			return result, s.translate(err)
+		}
+		if err := answer.Row(values); err != nil {
 			return result, err
 		}
 	}
-}
-
-func columnsOf(rows driver.Rows) []Column {
-	columns := make([]Column, len(rows.Columns()))
-	types, typed := rows.(driver.RowsColumnTypeDatabaseTypeName)
-	for i, name := range rows.Columns() {
-		columns[i].Name = name
-		if typed {
-			columns[i].Type = types.ColumnTypeDatabaseTypeName(i)
-		}
-	}
-	return columns
-}
-
-// sizeOf is what a value counts for in an answer: its bytes, and a word for itself.
-func sizeOf(v driver.Value) int64 {
-	const word = 8
-	switch v := v.(type) {
-	case string:
-		return word + int64(len(v))
-	case []byte:
-		return word + int64(len(v))
-	}
-	return word
 }

@@ -2,25 +2,33 @@ package console
 
 import (
 	"errors"
+	"io"
 	"reflect"
+	"runtime"
+	"strings"
+	"unsafe"
 
 	"modernc.org/libc"
 	sqlite3lib "modernc.org/sqlite/lib"
 )
 
 // handle is SQLite's own handle of a connection, for what the driver does not pass on: it watches a context only until the first row, has limits
-// only for connections of database/sql, and says where an error is nowhere.
-type handle uintptr
+// only for connections of database/sql, copies a row however large it is, and says where an error is nowhere.
+type handle struct {
+	db  uintptr
+	tls *libc.TLS // the state of the thread that the connection believes to be on
+}
 
 // handleOf finds the handle of a connection of the driver.
 func handleOf(conn any) (handle, error) {
 	v := reflect.ValueOf(conn)
 	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
-		if db := v.Elem().FieldByName("db"); db.IsValid() && db.Kind() == reflect.Uintptr && db.Uint() != 0 {
-			return handle(db.Uint()), nil
+		db, tls := v.Elem().FieldByName("db"), v.Elem().FieldByName("tls")
+		if db.IsValid() && db.Kind() == reflect.Uintptr && db.Uint() != 0 && tls.IsValid() && tls.Type() == reflect.TypeFor[*libc.TLS]() && !tls.IsNil() {
+			return handle{db: uintptr(db.Uint()), tls: (*libc.TLS)(tls.UnsafePointer())}, nil
 		}
 	}
-	return 0, errors.New("the SQLite driver is built otherwise than this console knows")
+	return handle{}, errors.New("the SQLite driver is built otherwise than this console knows")
 }
 
 // interrupt ends the statement that runs, from whatever goroutine, at the next row that it looks at; one that is just about to begin may not notice.
@@ -28,19 +36,128 @@ func handleOf(conn any) (handle, error) {
 func (h handle) interrupt() {
 	tls := libc.NewTLS()
 	defer tls.Close()
-	sqlite3lib.Xsqlite3_interrupt(tls, uintptr(h))
+	sqlite3lib.Xsqlite3_interrupt(tls, h.db)
 }
 
 // limit sets a limit of SQLite.
-func (h handle) limit(id, most int32) {
-	tls := libc.NewTLS()
-	defer tls.Close()
-	sqlite3lib.Xsqlite3_limit(tls, uintptr(h), id, most)
-}
+func (h handle) limit(id, most int32) { sqlite3lib.Xsqlite3_limit(h.tls, h.db, id, most) }
 
 // failure is what SQLite says of the call that failed last, and where in its statement, in bytes; negative for nowhere.
 func (h handle) failure() (message string, offset int) {
-	tls := libc.NewTLS()
-	defer tls.Close()
-	return libc.GoString(sqlite3lib.Xsqlite3_errmsg(tls, uintptr(h))), int(sqlite3lib.Xsqlite3_error_offset(tls, uintptr(h)))
+	return libc.GoString(sqlite3lib.Xsqlite3_errmsg(h.tls, h.db)), int(sqlite3lib.Xsqlite3_error_offset(h.tls, h.db))
+}
+
+// engineError is a code of SQLite.
+type engineError struct {
+	code    int32
+	message string
+}
+
+func (e *engineError) Error() string { return e.message }
+func (e *engineError) Code() int     { return int(e.code) }
+
+func (h handle) fail(code int32) error {
+	message, _ := h.failure()
+	return &engineError{code, message}
+}
+
+// prepared is a statement that can be stepped through.
+type prepared struct {
+	handle
+	at uintptr // SQLite's statement
+}
+
+// prepare compiles a statement. It has to be finalized.
+func (h handle) prepare(statement string) (*prepared, error) {
+	text, err := libc.CString(statement)
+	if err != nil {
+		return nil, err
+	}
+	defer libc.Xfree(h.tls, text)
+	p := &prepared{handle: h}
+	var pinned runtime.Pinner
+	pinned.Pin(p)
+	defer pinned.Unpin()
+	if code := sqlite3lib.Xsqlite3_prepare_v2(h.tls, h.db, text, int32(len(statement)), uintptr(unsafe.Pointer(&p.at)), 0); code != sqlite3lib.SQLITE_OK {
+		return nil, h.fail(code)
+	}
+	return p, nil
+}
+
+// finalize gives the statement back. What it failed with before is not told again.
+func (p *prepared) finalize() { sqlite3lib.Xsqlite3_finalize(p.tls, p.at) }
+
+func (p *prepared) columns() []Column {
+	columns := make([]Column, sqlite3lib.Xsqlite3_column_count(p.tls, p.at))
+	for i := range columns {
+		columns[i] = Column{
+			Name: libc.GoString(sqlite3lib.Xsqlite3_column_name(p.tls, p.at, int32(i))),
+			Type: strings.ToUpper(libc.GoString(sqlite3lib.Xsqlite3_column_decltype(p.tls, p.at, int32(i)))),
+		}
+	}
+	return columns
+}
+
+// step goes to the next row. Errors: io.EOF after the last one, *engineError.
+func (p *prepared) step() error {
+	switch code := sqlite3lib.Xsqlite3_step(p.tls, p.at); code {
+	case sqlite3lib.SQLITE_ROW:
+		return nil
+	case sqlite3lib.SQLITE_DONE:
+		return io.EOF
+	default:
+		return p.fail(code)
+	}
+}
+
+// size is what the row counts for in an answer: the bytes of its values, and a word for each.
+func (p *prepared) size(columns int) (bytes int64) {
+	const word = 8
+	for i := range int32(columns) {
+		bytes += word
+		switch sqlite3lib.Xsqlite3_column_type(p.tls, p.at, i) {
+		case sqlite3lib.SQLITE_TEXT, sqlite3lib.SQLITE_BLOB:
+			bytes += int64(sqlite3lib.Xsqlite3_column_bytes(p.tls, p.at, i))
+		}
+	}
+	return bytes
+}
+
+// values copies the row: int64, float64, string, []byte or nil.
+func (p *prepared) values(into []any) error {
+	for column := range into {
+		switch i := int32(column); sqlite3lib.Xsqlite3_column_type(p.tls, p.at, i) {
+		case sqlite3lib.SQLITE_INTEGER:
+			into[column] = sqlite3lib.Xsqlite3_column_int64(p.tls, p.at, i)
+		case sqlite3lib.SQLITE_FLOAT:
+			into[column] = sqlite3lib.Xsqlite3_column_double(p.tls, p.at, i)
+		case sqlite3lib.SQLITE_TEXT:
+			text, err := p.bytes(sqlite3lib.Xsqlite3_column_text(p.tls, p.at, i), i)
+			if err != nil {
+				return err
+			}
+			into[column] = string(text)
+		case sqlite3lib.SQLITE_BLOB:
+			blob, err := p.bytes(sqlite3lib.Xsqlite3_column_blob(p.tls, p.at, i), i)
+			if err != nil {
+				return err
+			}
+			into[column] = append([]byte(nil), blob...)
+		default:
+			into[column] = nil
+		}
+	}
+	return nil
+}
+
+// bytes are those of a column, at a place of SQLite's. SQLite has none where it had no memory to make them.
+func (p *prepared) bytes(at uintptr, column int32) ([]byte, error) {
+	n := int(sqlite3lib.Xsqlite3_column_bytes(p.tls, p.at, column))
+	switch {
+	case at != 0:
+		return libc.GoBytes(at, n), nil
+	case sqlite3lib.Xsqlite3_errcode(p.tls, p.db) == sqlite3lib.SQLITE_NOMEM:
+		return nil, p.fail(sqlite3lib.SQLITE_NOMEM)
+	}
+	return nil, nil
 }

@@ -26,6 +26,7 @@ type session struct {
 	limits Limits
 	conn   driver.Conn
 	handle handle
+	memory *account
 	tables map[string]bool // that may be read, in lower case
 	made   map[string]bool // by code, likewise: whatever they are, they may not
 
@@ -47,7 +48,15 @@ func (c *Console) connect(ctx context.Context, t *turn) (*session, error) {
 	if s.conn, err = t.driver.Open(nameOf(c.path)); err != nil {
 		return nil, s.translate(err)
 	}
+	if s.handle, err = handleOf(s.conn); err != nil {
+		return nil, errors.Join(err, s.conn.Close())
+	}
+	if s.memory, err = openAccount(s.handle, s.limits.Heap, ctx.Err); err != nil {
+		return nil, errors.Join(err, s.conn.Close())
+	}
 	if err := s.guard(); err != nil {
+		s.memory.lift()
+		defer s.memory.close()
 		return nil, errors.Join(err, s.conn.Close())
 	}
 	s.stop = context.AfterFunc(ctx, s.interrupt)
@@ -70,10 +79,7 @@ func nameOf(path string) string {
 }
 
 // guard reads which tables there are, then lets nothing happen that is not allowed.
-func (s *session) guard() (err error) {
-	if s.handle, err = handleOf(s.conn); err != nil {
-		return err
-	}
+func (s *session) guard() error {
 	if err := s.readTables(); err != nil {
 		return s.translate(err)
 	}
@@ -162,6 +168,8 @@ func (s *session) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.closed)
+	s.memory.lift()
+	defer s.memory.close()
 	if err := s.conn.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", s.path, err)
 	}
@@ -176,11 +184,13 @@ func (s *session) translate(err error) error {
 	if s.ctx.Err() != nil { // whatever it fails with then
 		return s.ended()
 	}
-	var told *sqlite3.Error
+	var told interface{ Code() int }
 	if !errors.As(err, &told) {
 		return fmt.Errorf("ask %s: %w", s.path, err)
 	}
 	switch code := told.Code() & 0xff; {
+	case s.memory != nil && s.memory.full && (code == sqlite3lib.SQLITE_NOMEM || code == sqlite3lib.SQLITE_INTERRUPT || code == sqlite3lib.SQLITE_IOERR):
+		return s.tooLarge("the statement takes too much memory")
 	case s.refused != nil && (code == sqlite3lib.SQLITE_AUTH || code == sqlite3lib.SQLITE_ERROR):
 		return s.refused
 	case code == sqlite3lib.SQLITE_READONLY, code == sqlite3lib.SQLITE_AUTH:
@@ -201,9 +211,15 @@ func (s *session) translate(err error) error {
 	return fmt.Errorf("ask %s: %w", s.path, err)
 }
 
+// tooLarge says that a question takes more memory than it may.
+func (s *session) tooLarge(what string) *LimitError {
+	return &LimitError{What: fmt.Sprintf("%s: a question may have %d bytes at a time", what, s.limits.Heap),
+		Mend: "ask for less at a time: a WHERE over seq, fewer columns, or rows rather than one value made of them"}
+}
+
 // words are what SQLite says of the last failure.
 func (s *session) words(err error) string {
-	if s.handle == 0 {
+	if s.handle.db == 0 {
 		return err.Error()
 	}
 	message, _ := s.handle.failure()
