@@ -27,6 +27,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/run"
@@ -63,9 +64,10 @@ type bundle struct {
 	server        *gateway.Server
 	configuration *configuration
 	logs          *programLog
-	runs          gateway.Runs  // nil: nobody answers
-	posts         gateway.Posts // nil: nothing goes out
-	now           atomic.Int64  // ms; what the gateway's clock shows
+	runs          gateway.Runs   // nil: nobody answers
+	posts         gateway.Posts  // nil: nothing goes out
+	reads         *budget.Budget // nil: what answers hold together has no bound
+	now           atomic.Int64   // ms; what the gateway's clock shows
 
 	peer     protocol.Client
 	protocol int
@@ -115,7 +117,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Log: db, Configuration: b.configuration, Logs: b.logs, Access: wire.Access{Mode: "token", Token: fixtureToken},
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
-		Runs: b.runs, Posts: b.posts, Workspace: func(agentID string) string { return "/of/" + agentID },
+		Runs: b.runs, Posts: b.posts, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
 	})
 }
 

@@ -3,8 +3,10 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/internal/budget"
 )
 
 // Log is what the gateway needs of the store.
@@ -70,6 +73,9 @@ type Options struct {
 	Runs          Runs     // nil: nobody answers in sessions
 	Tools         tool.Box // nil: there are none
 	Posts         Posts    // nil: nothing goes out
+	// Reads is what all answers with transcripts may hold together, with others that share it; nil: there is no bound.
+	Reads    *budget.Budget
+	ReadWait time.Duration // how long an answer waits for others that hold it all; default budget.Patience
 	// Workspace is the directory of an agent's files, "" for none. nil: there are none.
 	Workspace func(agentID string) string
 }
@@ -137,7 +143,19 @@ func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 	if m == nil {
 		return nil, &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unknown method: " + call.Method}
 	}
-	return m(ctx, call)
+	// Reads of transcripts take of the share, before anything else is done: a method that is refused there can be called again.
+	share := s.opts.Reads.Open()
+	defer share.Close()
+	var payload any
+	err := share.Read(ctx, cmp.Or(s.opts.ReadWait, budget.Patience), func(ctx context.Context) (err error) {
+		payload, err = m(ctx, call)
+		return err
+	})
+	if held, is := errors.AsType[*budget.FullError](err); is {
+		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: held.Error(), Retryable: true, RetryAfter: budget.RetryAfter.Milliseconds(),
+			Details: absence{held.Code()}}
+	}
+	return payload, err
 }
 
 // Knows implements wire.Methods.

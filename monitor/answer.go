@@ -35,6 +35,21 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 	if err := s.await(ctx, minSeq); err != nil {
 		return err
 	}
+	share := s.opts.Reads.Open()
+	defer share.Close()
+	var text json.RawMessage
+	if err := share.Read(ctx, s.opts.MaxWait, func(ctx context.Context) (err error) {
+		text, err = s.read(ctx, c, minSeq, answer)
+		return err
+	}); err != nil {
+		return err
+	}
+	share.Keep(int64(len(text))) // until it is written, at the pace of who reads it
+	return writeJSON(c, http.StatusOK, text)
+}
+
+// read makes an answer, as it is written.
+func (s *Server) read(ctx context.Context, c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) (json.RawMessage, error) {
 	var body any
 	var named *Wording
 	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
@@ -54,13 +69,9 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text, err := named.worded(body)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, text)
+	return named.worded(body)
 }
 
 // position names, on an answer that is not made from the tables, how far they have come. Where that cannot be read it is left out.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
@@ -112,8 +113,11 @@ func (v *view) record(e *eventstore.Event) coordination.Record {
 	return r
 }
 
+// timesHeld is how often a payload is in memory while an answer is made of it: as it was read, as it is shown, and as it is written.
+const timesHeld = 4
+
 // fetch reads events in the order of seqs while their payloads stay within MaxBytes together; what comes after is left out. The first
-// is always read. Sizes are looked at before any payload is.
+// is always read. Sizes are looked at before any payload is, and taken from what all reads may hold.
 func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.Event, error) {
 	sizes, err := index.PayloadSizes(ctx, v.tx, seqs)
 	if err != nil {
@@ -140,6 +144,9 @@ func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.E
 			if size, err = keep(seq); err != nil {
 				return nil, err
 			}
+			if err := budget.Take(ctx, timesHeld*size); err != nil {
+				return nil, err
+			}
 		}
 		if bytes += size; bytes > int64(v.MaxBytes) && n > 0 {
 			if !had {
@@ -148,6 +155,9 @@ func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.E
 			break
 		}
 		if sizes[seq] > 0 {
+			if err := budget.Take(ctx, timesHeld*size); err != nil {
+				return nil, err
+			}
 			there = append(there, seq)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/budget"
 )
 
 // problem is a request that is not answered as asked. Message is the original's text where it has one.
@@ -65,6 +66,11 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	if errors.As(err, &busy) {
 		return &problem{Status: http.StatusServiceUnavailable, Code: busy.Code(), Message: "Too much is waiting to be stored", Hint: busy.Hint(),
 			RetryAfter: max(1, int(busy.RetryAfter.Seconds()))}
+	}
+	var held *budget.FullError
+	if errors.As(err, &held) {
+		return &problem{Status: http.StatusServiceUnavailable, Code: held.Code(), Message: "Other reads hold too much in memory", Hint: held.Hint(),
+			RetryAfter: max(1, int(budget.RetryAfter.Seconds()))}
 	}
 	var full *eventstore.DiskFullError
 	if errors.As(err, &full) {

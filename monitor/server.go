@@ -17,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/internal/taskhub"
 	"github.com/pronto-lab/openclawd/monitor/push"
 	"github.com/pronto-lab/openclawd/projections/search"
@@ -55,9 +56,12 @@ type Options struct {
 	AdminToken config.Secret // that whoever asks SQL has to show
 
 	// Bounds of one answer. Zero means the default.
-	MaxWait   time.Duration // how long min_seq waits for the log, and a search may take
+	MaxWait   time.Duration // how long min_seq waits for the log, a read for others that hold too much, and a search may take
 	MaxEvents int           // in a list of work sessions; of events there is a limit in every request
 	MaxBytes  int           // of the payloads of events
+
+	// Reads is what all answers may hold together, with others that share it; nil: budget.Default for these answers alone.
+	Reads *budget.Budget
 
 	// MilestoneInterval is how often Task-Hub is asked whether its milestones have changed, while somebody is on /ws; negative: never.
 	MilestoneInterval time.Duration
@@ -119,6 +123,9 @@ func New(opts Options) *Server {
 	opts.MaxWait = cmp.Or(opts.MaxWait, DefaultMaxWait)
 	opts.MaxEvents = cmp.Or(opts.MaxEvents, DefaultMaxEvents)
 	opts.MaxBytes = cmp.Or(opts.MaxBytes, DefaultMaxBytes)
+	if opts.Reads == nil {
+		opts.Reads = budget.New(budget.Default)
+	}
 	if opts.Workspace == nil {
 		opts.Workspace = workspace.New("", workspace.Options{})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -40,6 +41,9 @@ const (
  WHERE k.name = ? ORDER BY t.id DESC`
 )
 
+// timesHeld is how often a message is in memory while it is shown: as it was read, as it is understood, and as it is written.
+const timesHeld = 3
+
 // Newest gives the newest messages of a transcript, the oldest of them first: at most limit, and none that would make their data exceed
 // maxBytes, but always the newest.
 func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
@@ -57,6 +61,9 @@ func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]
 		}
 		if bytes += len(data); bytes > maxBytes && len(list) > 0 {
 			break
+		}
+		if err := budget.Take(ctx, timesHeld*int64(len(data))); err != nil {
+			return nil, err
 		}
 		m := Message{Seq: e.Seq, At: e.TS, Redacted: data == nil}
 		copy(m.Event[:], id)

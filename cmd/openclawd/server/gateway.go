@@ -110,7 +110,7 @@ func (p *Program) newGateway() {
 	opts := gateway.Options{
 		Log: p.log, Configuration: p.newConfiguration(), Logs: p.logs, Access: g.inForce.Access(), Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: g.logger, Version: buildinfo.Read().Version, StateDir: p.opts.StateDir, Database: p.opts.DB, StartedAt: p.startedAt,
-		Workspace: p.workspaceOf,
+		Workspace: p.workspaceOf, Reads: p.reads,
 	}
 	if a := p.agents; a != nil {
 		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, gatewayPosts{a.discord}

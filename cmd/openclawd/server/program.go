@@ -23,6 +23,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/search"
@@ -95,8 +96,9 @@ type Program struct {
 	follower  *ndjson.Follower
 	mirror    *ndjson.Mirror // nil where nothing is mirrored
 	overrides *overrides.Sync
-	search    *search.Index // nil where its file cannot be used
-	sql       monitor.SQL   // nil where it is off
+	search    *search.Index  // nil where its file cannot be used
+	sql       monitor.SQL    // nil where it is off
+	reads     *budget.Budget // what answers of API and gateway may hold together
 	importing importState
 	backups   *backup.Schedule
 	past      pastMoments
@@ -118,7 +120,7 @@ type Program struct {
 func New(opts Options) *Program {
 	logs := &keptLog{most: keptLogBytes}
 	opts.Logger = keepLog(opts.Logger, logs)
-	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, discordFigures: newDiscordFigures(), caughtUp: make(chan struct{})}
+	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), discordFigures: newDiscordFigures(), caughtUp: make(chan struct{})}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
 	p.notifier = notifier{opts.Supervisor, opts.Logger}
 	return p
