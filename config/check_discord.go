@@ -110,8 +110,16 @@ func (n *accountNames) check(v *value, at *path) {
 
 // checkMisplaced finds settings at a place where papers about them have put them, and nobody reads them.
 func checkMisplaced(root *fields) {
-	if v := root.object.get("discord").get("collaboration"); v != nil {
+	discord := root.object.get("discord")
+	if v := discord.get("collaboration"); v != nil {
 		root.report.add(warning(CodeValue, v.at, root.at.member("discord").member("collaboration"), "openclawd does not read this here: it has no effect",
 			"put it into channels.discord.collaboration"))
+	} else if discord != nil {
+		root.report.add(warning(CodeValue, discord.at, root.at.member("discord"), "openclawd does not read this here: it has no effect",
+			"put it into channels.discord"))
+	}
+	if v := root.object.get("routing").get("agents"); v != nil && v.holdsObjects() {
+		root.report.add(dropped(v.at, root.at.member("routing").member("agents"), "no agents are read here: those of it would be left out",
+			"move them to agents.entries"))
 	}
 }

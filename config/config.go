@@ -16,7 +16,7 @@ type Config struct {
 	Found bool     // there is such a file
 	Files []string // that it is made of, or would be if they could be read: File, then included ones as they were met, then a script
 
-	Agents      []Agent // in the order of agents.list, then those of the older form by id
+	Agents      []Agent // those of agents.entries by id, or in the order of agents.list; then those of the oldest form by id
 	Defaults    AgentDefaults
 	Bindings    []Binding
 	Session     Session
@@ -25,6 +25,10 @@ type Config struct {
 	Models      Models
 	Gateway     Gateway
 	TaskMonitor TaskMonitor
+
+	// What the files set and openclawd does not go by: those of File first, in the order of their places, and how many more there are.
+	Unsupported     []Unsupported
+	MoreUnsupported int
 
 	tree   *value
 	hide   *strings.Replacer // of secrets
@@ -55,6 +59,10 @@ func load(path string, file mainFile, getenv func(string) string) (*Config, Find
 	c.decode(root, r)
 	c.readScript(r)
 	c.masked = canonical(root, c.hide)
+	c.Unsupported, c.MoreUnsupported = r.unsupported.list(path)
+	for i := range c.Unsupported {
+		c.Unsupported[i].Setting = c.hide.Replace(c.Unsupported[i].Setting)
+	}
 	return c, c.withoutSecrets(r.findings(path))
 }
 

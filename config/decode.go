@@ -25,10 +25,15 @@ func (c *Config) decodeRoot(root *fields) {
 	c.decodeModels(root.within("models"))
 	c.decodeGateway(root.within("gateway"))
 	c.decodeTaskMonitor(root.within("taskMonitor"))
-	root.others("$schema", "accessGroups", "acp", "approvals", "audio", "audit", "auth", "broadcast", "browser", "canvasHost", "cli", "commands",
-		"commitments", "crestodian", "cron", "diagnostics", "discord", "discovery", "env", "fleet", "hooks", "identity", "logging", "mcp", "media",
-		"memory", "messages", "meta", "nodeHost", "plugins", "proxy", "secrets", "skills", "surfaces", "talk", "transcripts", "ui", "update",
-		"vault", "web", "wizard")
+	if model := root.modelChoice("defaultModel"); c.Defaults.Model.Primary == "" { // as 2026.2 had it
+		c.Defaults.Model = model
+	}
+	root.others("accessGroups", "acp", "approvals", "attachments", "audio", "audit", "auth", "broadcast", "browser", "cloudWorkers", "commands",
+		"commitments", "cron", "desktop", "fleet", "hooks", "identity", "mcp", "media", "memory", "messages", "nodeHost", "plugins", "proxy",
+		"secrets", "security", "skills", "talk", "transcripts", "tts", "vault", "web")
+	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "ui", "update", "wizard",
+		"worktreeAcceleration", "worktreeRoot")
+	root.knows("$schema", "env", "discord")
 	root.done()
 	c.checkAgentNames(root)
 	c.checkAccountNames(root)
@@ -39,8 +44,8 @@ func (c *Config) decodeBindings(root *fields) {
 	root.each("bindings", func(f *fields) {
 		b := Binding{AgentID: f.text("agentId", "")}
 		match := f.within("match")
-		b.Channel = match.text("channel", "")
-		b.AccountID = match.text("accountId", "")
+		b.Channel = match.text("channel", match.text("provider", "")) // which is its older name
+		b.AccountID = match.text("accountId", match.text("accountID", ""))
 		b.decodePlace(match)
 		match.others("parentPeer")
 		match.done()
@@ -72,15 +77,16 @@ func (c *Config) decodeSession(f *fields) {
 	a2a := f.within("agentToAgent")
 	c.Session.MaxPingPongTurns = a2a.count("maxPingPongTurns", 5, 0, maxPingPongTurns)
 	for _, key := range []string{"autoTerminate", "retry", "timeout"} {
-		a2a.others(key)
+		a2a.knows(key)
 		if v := a2a.object.get(key); v != nil {
 			f.report.add(warning(CodeValue, v.at, a2a.at.member(key), "openclawd does not heed this: it has no effect",
 				"remove it, or leave it if another program reads it"))
 		}
 	}
 	a2a.done()
-	f.others("identityLinks", "resetTriggers", "idleMinutes", "reset", "resetByType", "resetByChannel", "store", "typingIntervalSeconds",
-		"typingMode", "parentForkMaxTokens", "sendPolicy", "threadBindings", "maintenance", "writeLock")
+	f.others("identityLinks", "resetTriggers", "idleMinutes", "reset", "resetByType", "resetByChannel", "sendPolicy", "threadBindings", "maintenance",
+		"groupScope", "sharing")
+	f.aside("store", "typingIntervalSeconds", "typingMode", "parentForkMaxTokens", "writeLock", "notifyOnCreate")
 	f.done()
 }
 
@@ -88,7 +94,7 @@ func (c *Config) decodeGateway(f *fields) {
 	g := &c.Gateway
 	g.Port = f.count("port", 18789, 0, maxPort)
 	g.Mode = f.choice("mode", "local", "remote")
-	g.Bind = f.choice("bind", "loopback", "auto", "lan", "custom", "tailnet")
+	g.Bind = f.bindMode("bind")
 	g.CustomHost = f.text("customBindHost", "")
 	auth := f.within("auth")
 	g.Auth = Auth{
@@ -96,22 +102,39 @@ func (c *Config) decodeGateway(f *fields) {
 		Token:    auth.secret("token"),
 		Password: auth.secret("password"),
 	}
-	auth.others("allowTailscale", "rateLimit", "trustedProxy")
+	if token := f.secret("token"); g.Auth.Token == "" { // where it stood before
+		g.Auth.Token = token
+	}
+	auth.others("allowTailscale", "rateLimit", "trustedProxy", "identityScopes")
 	auth.done()
 	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, c.decodeSink(f)) })
 	ui := f.within("controlUi")
 	g.Origins = ui.pageOrigins("allowedOrigins")
-	ui.others("enabled", "basePath", "root", "dangerouslyAllowHostHeaderOriginFallback", "allowInsecureAuth", "dangerouslyDisableDeviceAuth",
+	ui.aside("enabled", "basePath", "root", "dangerouslyAllowHostHeaderOriginFallback", "allowInsecureAuth", "dangerouslyDisableDeviceAuth",
 		"allowExternalEmbedUrls", "automaticallyFetchFavicons", "chatMessageMaxWidth", "communityInvite", "embedSandbox", "environment", "experimental",
-		"github", "toolTitles")
+		"github", "toolTitles", "sessionObserver")
 	ui.done()
 	g.HTTP = decodeHTTP(f.within("http"))
 	tools := f.within("tools")
 	g.Tools = decodePolicy(tools)
 	tools.done()
-	f.others("tailscale", "remote", "reload", "tls", "nodes", "trustedProxies", "allowRealIpFallback", "webchat", "push",
-		"channelHealthCheckMinutes", "channelStaleEventThresholdMinutes", "channelMaxRestartsPerHour", "handshakeTimeoutMs")
+	f.others("tailscale", "tls", "nodes", "trustedProxies", "allowRealIpFallback", "push", "cliAgents", "portals", "publicOrigin", "roles", "terminal")
+	f.aside("remote", "reload", "webchat", "channelHealthCheckMinutes", "channelStaleEventThresholdMinutes", "channelMaxRestartsPerHour",
+		"handshakeTimeoutMs")
 	f.done()
+}
+
+// bindMode reads where the gateway listens. Hosts, which older versions took, stand for the mode that has them.
+func (f *fields) bindMode(key string) string {
+	const loopback, lan = "loopback", "lan"
+	hosts := map[string]string{"0.0.0.0": lan, "::": lan, "[::]": lan, "*": lan, "127.0.0.1": loopback, "localhost": loopback, "::1": loopback, "[::1]": loopback}
+	if v := f.object.get(key); v != nil && v.kind == text {
+		if mode := hosts[strings.ToLower(strings.TrimSpace(v.text))]; mode != "" {
+			f.knows(key)
+			return mode
+		}
+	}
+	return f.choice(key, loopback, "auto", lan, "custom", "tailnet")
 }
 
 func decodeHTTP(f *fields) HTTP {

@@ -13,12 +13,65 @@ import (
 // day is the unit of what is kept for long.
 const day = 24 * time.Hour
 
+// decodeAgents reads who the agents are. Since 2026.8.2 the reference system has them in agents.entries, by their ids; before, in agents.list.
 func (c *Config) decodeAgents(f *fields) {
 	c.decodeDefaults(f.within("defaults"))
 	seen := map[string]position{}
-	f.each("list", func(f *fields) { c.decodeAgent(f, "", seen) })
-	f.others("ownerIds", "order")
+	c.decodeEntries(f, seen)
+	keyed := f.object.get("entries") != nil
+	f.each("list", func(f *fields) {
+		if keyed {
+			f.checkBesideEntries(seen)
+			return
+		}
+		c.decodeAgent(f, f.text("id", ""), seen)
+	})
+	f.aside("ownerIds", "order", "ownership")
 	c.decodeOlderAgents(f, seen)
+}
+
+// decodeEntries reads the form in which agents.entries maps ids to settings. Its agents are in the order of their ids: that of keys says nothing,
+// and other programs change it.
+func (c *Config) decodeEntries(f *fields, seen map[string]position) {
+	before := len(c.Agents)
+	f.named("entries", func(id string, f *fields) {
+		if f.object == nil {
+			return // it has been reported
+		}
+		f.knows("id")
+		if own := f.object.get("id"); own != nil && (own.kind != text || !strings.EqualFold(own.text, id)) {
+			f.report.add(failure(CodeValue, own.at, f.at.member("id"), fmt.Sprintf("the key is the id, and it is %q", clip(maskText(id))),
+				"remove this, or name the key like it"))
+		}
+		c.decodeAgent(f, id, seen)
+	})
+	slices.SortStableFunc(c.Agents[before:], func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
+	entries := f.object.get("entries")
+	if entries == nil {
+		return
+	}
+	for _, m := range entries.members {
+		if m.value.kind == null {
+			f.report.add(dropped(m.at, f.at.member("entries").named(m.key), "null is no agent", "write {} for an agent without settings of its own, or remove the key"))
+		}
+	}
+}
+
+// checkBesideEntries judges an agent of agents.list where there is agents.entries, which alone counts.
+func (f *fields) checkBesideEntries(seen map[string]position) {
+	id := f.text("id", "")
+	if first, there := seen[strings.ToLower(id)]; there {
+		f.report.add(warning(CodeValue, f.object.at, f.at, fmt.Sprintf("agents.entries has this agent too, at %s:%d:%d, and alone counts", first.file,
+			first.line, first.column), "remove agents.list"))
+		return
+	}
+	f.report.add(dropped(f.object.at, f.at, "there is agents.entries, and it alone counts: this agent would be left out",
+		"move it to agents.entries, with its id as the key, or remove it"))
+}
+
+// dropped is an agent that would be left out.
+func dropped(at position, p *path, message, mend string) Finding {
+	return failure(CodeDropped, at, p, message, mend)
 }
 
 // decodeOlderAgents reads the form in which agents maps ids to settings.
@@ -28,21 +81,37 @@ func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
 	}
 	sorted := slices.SortedFunc(slices.Values(f.object.members), func(a, b *member) int { return cmp.Compare(a.key, b.key) })
 	for _, m := range sorted {
+		at := f.at.member(m.key)
+		holder := nearest(m.key, []string{"entries", "list"})
 		switch {
-		case slices.Contains(f.known, m.key):
-		case m.value.kind != object || distance(m.key, "defaults", 1) == 1 || distance(m.key, "list", 1) == 1:
+		case slices.Contains(f.known, m.key) || m.value.kind == null:
+		case distance(m.key, "defaults", 1) == 1:
 			f.unknown(m)
-		case len(m.value.members) > 0:
-			c.decodeAgent(f.below(m.value, f.at.member(m.key)), m.key, seen)
+		case m.value.holdsObjects() && (holder != "" || m.value.kind == list):
+			f.report.add(dropped(m.at, at, "no agents are read here: those of it would be left out", fmt.Sprintf("did you mean %q?", cmp.Or(holder, "entries"))))
+		case m.value.kind != object || holder != "" && distance(m.key, holder, 1) == 1:
+			f.unknown(m)
+		case len(m.value.members) == 0:
+			f.report.add(dropped(m.at, at, "nothing is set here: an agent of this name would be left out",
+				fmt.Sprintf("move it to agents.entries if it is an agent, as %q: {}; else remove it", clip(maskText(m.key)))))
+		default:
+			agent := f.below(m.value, f.at.named(m.key))
+			c.decodeAgent(agent, agent.text("id", m.key), seen)
 		}
 	}
 }
 
-// decodeAgent reads one agent, whose id is key unless it says another one itself. seen tells where the ids so far stand.
-func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
+// holdsObjects reports whether a list or an object holds objects.
+func (v *value) holdsObjects() bool {
+	return slices.ContainsFunc(v.items, func(item *value) bool { return item.kind == object }) ||
+		slices.ContainsFunc(v.members, func(m *member) bool { return m.value.kind == object })
+}
+
+// decodeAgent reads one agent. seen tells where the ids so far stand.
+func (c *Config) decodeAgent(f *fields, id string, seen map[string]position) {
 	identity := f.within("identity")
 	agent := Agent{
-		ID:        f.text("id", key),
+		ID:        id,
 		Name:      cmp.Or(f.text("name", ""), identity.text("name", "")),
 		Kind:      f.text("kind", ""),
 		Utility:   f.flag("utility", false),
@@ -60,12 +129,13 @@ func (c *Config) decodeAgent(f *fields, key string, seen map[string]position) {
 	subagents := f.within("subagents")
 	agent.AllowAgents = subagents.texts("allowAgents")
 	agent.SubagentModel, agent.SubagentThinking = subagents.modelChoice("model"), subagents.text("thinking", "")
-	subagents.others("runTimeoutSeconds", "requireAgentId")
+	subagents.others("runTimeoutSeconds", "requireAgentId", "delegationMode")
 	subagents.done()
-	f.others("description", "agentDir", "models", "skills", "memorySearch", "humanDelay", "heartbeat", "statusUpdates", "groupChat", "sandbox",
-		"params", "runtime", "thinkingDefault", "verboseDefault", "reasoningDefault", "fastModeDefault", "embeddedHarness", "embeddedPi",
-		"contextLimits", "bootstrapMaxChars", "bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "category",
-		"tts", "accountId", "team", "archived")
+	f.others("agentDir", "models", "modelPolicy", "decisionModel", "utilityModel", "skills", "skillsLimits", "memory", "memorySearch", "heartbeat",
+		"statusUpdates", "groupChat", "sandbox", "cwd", "params", "runtime", "thinkingDefault", "reasoningDefault", "fastModeDefault",
+		"embeddedHarness", "embeddedPi", "embeddedAgent", "experimental", "contextInjection", "contextLimits", "bootstrapMaxChars",
+		"bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "tts", "accountId")
+	f.aside("description", "humanDelay", "verboseDefault", "typingMode", "toolProgressDetail", "category", "team", "archived")
 	f.done()
 	checkKind(f)
 	if c.checkID(f, agent.ID, seen) {
@@ -90,7 +160,7 @@ func checkKind(f *fields) {
 func (c *Config) checkID(f *fields, id string, seen map[string]position) bool {
 	if id == "" {
 		if m := f.object.index["id"]; m == nil || m.value.kind == null || m.value.kind == text && !m.value.unset { // else it has been reported
-			f.report.add(warning(CodeNoID, f.object.at, f.at.member("id"), "an agent without an id is left out", "give it an id"))
+			f.report.add(failure(CodeNoID, f.object.at, f.at.member("id"), "an agent without an id would be left out", "give it an id"))
 		}
 		return false
 	}
@@ -129,7 +199,7 @@ func (c *Config) decodeDefaults(f *fields) {
 		Thinking:            s.text("thinking", ""),
 		Timeout:             s.seconds("runTimeoutSeconds"),
 	}
-	s.others("announceTimeoutMs", "allowAgents", "requireAgentId")
+	s.others("announceTimeoutMs", "allowAgents", "requireAgentId", "delegationMode")
 	s.done()
 
 	a2a := f.within("a2aConcurrency")
@@ -147,15 +217,26 @@ func (c *Config) decodeDefaults(f *fields) {
 	checkContinuation(t, &d.Continuation)
 	t.done()
 
-	f.others("imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "pdfModel", "pdfMaxBytesMb", "pdfMaxPages",
-		"models", "skills", "repoRoot", "skipBootstrap", "skipOptionalBootstrapFiles", "bootstrapMaxChars", "bootstrapTotalMaxChars",
-		"bootstrapPromptTruncationWarning", "contextInjection", "userTimezone", "timeFormat", "envelopeTimezone", "envelopeTimestamp", "envelopeElapsed",
-		"contextLimits", "cliBackends", "contextPruning", "compaction", "embeddedPi", "embeddedHarness", "memorySearch",
-		"thinkingDefault", "verboseDefault", "reasoningDefault", "elevatedDefault", "fastModeDefault", "blockStreamingDefault", "blockStreamingBreak",
-		"blockStreamingChunk", "blockStreamingCoalesce", "humanDelay", "mediaMaxMb", "imageMaxDimensionPx", "typingIntervalSeconds", "typingMode",
-		"heartbeat", "additionalSystemPrompt", "systemPromptOverride", "sandbox", "params", "statusUpdates", "llm", "silentReply", "silentReplyRewrite",
-		"agentRuntime", "runRetries", "groupChat", "tools")
+	d.SystemAgent = decodeSystemAgent(f.within("systemAgent"))
+
+	f.others("imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "mediaModels", "pdfModel", "voiceModel", "utilityModel",
+		"decisionModel", "pdfMaxBytesMb", "pdfMaxMb", "pdfMaxPages", "models", "modelPolicy", "skills", "repoRoot", "cwd", "skipBootstrap",
+		"skipOptionalBootstrapFiles", "bootstrapMaxChars", "bootstrapTotalMaxChars", "contextInjection", "startupContext", "userTimezone",
+		"contextLimits", "cliBackends", "contextPruning", "compaction", "embeddedPi", "embeddedHarness", "embeddedAgent", "experimental",
+		"memorySearch", "thinkingDefault", "reasoningDefault", "elevatedDefault", "fastModeDefault", "mediaMaxMb", "imageMaxDimensionPx",
+		"heartbeat", "additionalSystemPrompt", "systemPromptOverride", "sandbox", "params", "statusUpdates", "llm", "silentReply",
+		"agentRuntime", "runRetries", "groupChat", "tools", "authInheritance")
+	f.aside("bootstrapPromptTruncationWarning", "timeFormat", "envelopeTimezone", "envelopeTimestamp", "envelopeElapsed", "verboseDefault",
+		"blockStreamingDefault", "blockStreamingBreak", "blockStreamingChunk", "blockStreamingCoalesce", "humanDelay", "imageQuality",
+		"typingIntervalSeconds", "typingMode", "silentReplyRewrite", "toolProgressDetail", "modelSelectionScope", "sessionStore")
 	f.done()
+}
+
+// decodeSystemAgent reads which agent answers where nobody is named, in the form of 2026.9, in which default is not set any more.
+func decodeSystemAgent(f *fields) string {
+	id := f.text("agentId", "")
+	f.done()
+	return id
 }
 
 // checkContinuation finds times after which tasks would be taken away from agents that nobody has told to go on with them.
@@ -209,6 +290,8 @@ func (c *Config) checkAgentNames(root *fields) {
 			}
 		}
 	}
+	names.check(root.object.get("agents").get("defaults").get("systemAgent").get("agentId"),
+		root.at.member("agents").member("defaults").member("systemAgent").member("agentId"))
 	if bindings := root.object.get("bindings"); bindings != nil {
 		for i, item := range bindings.items {
 			names.check(item.get("agentId"), root.at.member("bindings").item(i).member("agentId"))

@@ -33,8 +33,13 @@ func (c *Config) decodeChannels(f *fields) {
 	d.checkCollaboration(discord)
 	d.Retry = decodeRetry(discord.within("a2aRetry"))
 	discord.others(accountKeys()...)
-	discord.others("accounts")
+	discord.aside(accountLooks()...)
 	discord.done()
+	if f.object != nil {
+		for _, m := range f.object.members { // those of other channels, of which there may be any
+			f.others(m.key)
+		}
+	}
 }
 
 // allowBots accepts what the reference system does: a flag, or "mentions".
@@ -65,6 +70,7 @@ func (d *Discord) decodeAccounts(discord *fields) {
 	discord.named("accounts", func(id string, f *fields) {
 		d.Accounts = append(d.Accounts, decodeAccount(f, id))
 		f.others(accountKeys()...)
+		f.aside(accountLooks()...)
 		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "dm", "collaboration",
 			"a2aRetry")
 		f.done()
@@ -165,12 +171,18 @@ func decodeRetry(f *fields) ResponseRetry {
 	return r
 }
 
-// accountKeys are the settings of a Discord account that the reference system knows and openclawd does not read.
+// accountKeys are the settings of a Discord account by which the reference system does something that openclawd does not do.
 func accountKeys() []string {
-	return []string{"capabilities", "markdown", "commands", "configWrites", "proxy", "dangerouslyAllowNameMatching", "textChunkLimit", "chunkMode",
-		"blockStreaming", "streaming", "streamMode", "draftChunk", "blockStreamingCoalesce", "maxLinesPerMessage", "mediaMaxMb", "dmHistoryLimit", "dms",
-		"retry", "actions", "replyToMode", "defaultTo", "guilds", "heartbeat", "execApprovals", "agentComponents", "ui", "slashCommand",
-		"threadBindings", "intents", "voice", "pluralkit", "responsePrefix", "ackReaction", "ackReactionScope", "activity", "status", "activityType",
-		"activityUrl", "autoPresence", "inboundWorker", "eventQueue", "healthMonitor", "contextVisibility", "applicationId", "applicationID", "tokenFile",
-		"gatewayInfoTimeoutMs", "gatewayReadyTimeoutMs", "gatewayRuntimeReadyTimeoutMs", "botLoopProtection", "mentionAliases"}
+	return []string{"capabilities", "commands", "proxy", "dangerouslyAllowNameMatching", "textChunkLimit", "mediaMaxMb", "dmHistoryLimit", "dms",
+		"retry", "actions", "activities", "defaultTo", "guilds", "heartbeat", "execApprovals", "agentComponents", "slashCommand", "thread",
+		"threadBindings", "intents", "voice", "pluralkit", "responsePrefix", "joinIntro", "contextVisibility", "applicationId", "applicationID",
+		"tokenFile", "botLoopProtection", "mentionAliases", "mentionPatterns"}
+}
+
+// accountLooks are those that say how things look and how the reference system goes about them.
+func accountLooks() []string {
+	return []string{"markdown", "configWrites", "chunkMode", "blockStreaming", "streaming", "streamMode", "draftChunk", "blockStreamingCoalesce",
+		"maxLinesPerMessage", "replyToMode", "ui", "ackReaction", "ackReactionScope", "activity", "status", "activityType", "activityUrl", "autoPresence",
+		"inboundWorker", "eventQueue", "healthMonitor", "heartbeatVisibility", "suppressEmbeds", "gatewayInfoTimeoutMs", "gatewayReadyTimeoutMs",
+		"gatewayRuntimeReadyTimeoutMs"}
 }

@@ -47,8 +47,8 @@ func (f *fields) channels(key string) []string {
 	}
 	f.named(key, func(id string, channel *fields) {
 		allow, enabled := channel.flag("allow", true), channel.flag("enabled", true)
-		channel.others("requireMention", "ignoreOtherMentions", "tools", "toolsBySender", "skills", "users", "roles", "systemPrompt", "includeThreadStarter",
-			"autoThread", "autoThreadName", "autoArchiveDuration")
+		channel.knows("requireMention", "users", "roles")
+		channel.others("ignoreOtherMentions", "tools", "toolsBySender", "skills", "systemPrompt", "includeThreadStarter", "autoThread", "autoThreadName", "autoArchiveDuration")
 		channel.done()
 		for _, narrows := range []string{"requireMention", "users", "roles"} {
 			if v := channel.object.get(narrows); v != nil {

@@ -13,7 +13,8 @@ func (c *Config) decodeModels(f *fields) {
 	scripted := f.within("scripted")
 	c.Models.Script = scripted.script("script")
 	scripted.done()
-	f.others("bedrockDiscovery", "pricing", "catalogRefresh")
+	f.others("bedrockDiscovery")
+	f.aside("pricing", "catalogRefresh")
 	f.done()
 }
 
@@ -28,7 +29,8 @@ func decodeProvider(id string, f *fields) ModelProvider {
 		}
 	})
 	f.others("auth", "authHeader", "injectNumCtxForOpenAICompat", "request", "maxTokens", "contextWindow", "contextTokens", "region",
-		"params", "agentRuntime", "localService", "name", "apiKeyEnv")
+		"params", "agentRuntime", "localService", "apiKeyEnv")
+	f.aside("name")
 	f.done()
 	return p
 }
@@ -46,8 +48,8 @@ func decodeModel(f *fields) Model {
 	if m.Input == nil {
 		m.Input = []string{"text"}
 	}
-	f.others("api", "baseUrl", "cost", "headers", "compat", "contextTokens", "params", "agentRuntime", "thinkingLevelMap", "mediaInput",
-		"metadataSource", "status", "tags")
+	f.others("api", "baseUrl", "headers", "compat", "contextTokens", "params", "agentRuntime", "thinkingLevelMap", "mediaInput")
+	f.aside("cost", "metadataSource", "status", "tags")
 	f.done()
 	return m
 }

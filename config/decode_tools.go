@@ -27,7 +27,7 @@ func (c *Config) decodeTools(f *fields) {
 	gate.done()
 	c.Tools.ToolPolicy = decodeToolPolicy(f)
 	f.others("web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
-		"toolSearch", "updatePlan")
+		"toolSearch", "updatePlan", "github", "swarm")
 	f.done()
 }
 
@@ -72,7 +72,7 @@ func decodePair(f *fields) AgentPair {
 func decodeAgentTools(f *fields) ToolPolicy {
 	p := decodeToolPolicy(f)
 	f.others("elevated", "exec", "fs", "loopDetection", "sandbox", "message", "media", "web", "links", "experimental", "codeMode", "sessions",
-		"agentToAgent", "toolSearch", "updatePlan")
+		"agentToAgent", "toolSearch", "updatePlan", "github", "swarm")
 	f.done()
 	return p
 }
@@ -85,7 +85,7 @@ func decodeToolPolicy(f *fields) ToolPolicy {
 		p.AlsoAllow = []string{}
 	}
 	for _, key := range []string{"byProvider", "toolsBySender", "subagents"} {
-		f.others(key)
+		f.knows(key)
 		if v := f.object.get(key); v != nil {
 			f.report.add(warning(CodeValue, v.at, f.at.member(key), "openclawd does not heed this: it forbids no tool here",
 				"say with profile, allow and deny what agents may use"))

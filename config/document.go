@@ -61,7 +61,7 @@ func newDocument(path string, file mainFile, getenv func(string) string, known [
 	d.parsed = sync.OnceValue(func() []byte { return d.hide.json(d.tree) })
 	d.resolved = sync.OnceValue(func() []byte { return d.hide.json(d.config.tree) })
 	d.errors = sync.OnceValue(func() []Issue { return issuesOf(d.findings, Error, d.hide) })
-	d.warnings = sync.OnceValue(func() []Issue { return issuesOf(d.findings, Warning, d.hide) })
+	d.warnings = sync.OnceValue(func() []Issue { return append(issuesOf(d.findings, Warning, d.hide), d.notBuilt()...) })
 	for i := range d.findings {
 		f := &d.findings[i]
 		f.Path, f.Value, f.Message, f.Mend = d.hide.within(f.Path), d.hide.within(f.Value), d.hide.within(f.Message), d.hide.within(f.Mend)
@@ -211,7 +211,8 @@ type Issue struct {
 	Message string `json:"message"`
 }
 
-// Issues are the findings of one severity. Nobody may change them.
+// Issues are the findings of one severity; with the warnings come the settings that have no effect because openclawd does not do what they are
+// for. Nobody may change them.
 func (d *Document) Issues(s Severity) []Issue {
 	if s == Error {
 		return d.errors()
@@ -224,6 +225,16 @@ func issuesOf(findings Findings, s Severity, hide *redactor) []Issue {
 	for i := range findings {
 		if f := &findings[i]; f.Severity == s {
 			issues = append(issues, Issue{hide.within(f.Path), hide.within(f.Message + " (" + f.Mend + ")")})
+		}
+	}
+	return issues
+}
+
+// notBuilt are the settings that have no effect because openclawd does not do what they are for.
+func (d *Document) notBuilt() (issues []Issue) {
+	for i := range d.config.Unsupported {
+		if u := &d.config.Unsupported[i]; u.Group == NotBuilt {
+			issues = append(issues, Issue{d.hide.within(u.Setting), "not built yet: openclawd keeps it in the file, and it has no effect"})
 		}
 	}
 	return issues

@@ -24,8 +24,26 @@ func (f *fields) get(key string) *value {
 	return f.object.get(key)
 }
 
-// others names keys that are known but not read: they belong to the reference system, or to a part of ours that is not built yet.
-func (f *fields) others(keys ...string) {
+// others names keys by which the reference system does something that openclawd does not do. Those that are set are listed.
+func (f *fields) others(keys ...string) { f.list(NotBuilt, keys) }
+
+// aside names keys of the reference system from which nothing would follow here. Those that are set are listed.
+func (f *fields) aside(keys ...string) { f.list(NoMatter, keys) }
+
+func (f *fields) list(group Group, keys []string) {
+	for _, key := range keys {
+		if slices.Contains(f.known, key) {
+			continue
+		}
+		f.knows(key)
+		if f.object != nil && f.object.index[key] != nil {
+			f.report.unsupported.add(group, f.object.index[key], f.at.member(key))
+		}
+	}
+}
+
+// knows names keys of which it is told elsewhere what they do, or that they do nothing.
+func (f *fields) knows(keys ...string) {
 	f.known = append(f.known, keys...)
 	for _, key := range keys {
 		f.schema.member(key)
@@ -107,14 +125,14 @@ func (f *fields) each(key string, visit func(*fields)) {
 func (f *fields) named(key string, visit func(name string, f *fields)) {
 	all := f.within(key)
 	if schema := f.schema.member(key).named(); schema != nil {
-		visit("name", f.below(nil, all.at.member("name")).listing(schema))
+		visit("name", f.below(nil, all.at.named("name")).listing(schema))
 	}
 	if all.object == nil {
 		return
 	}
 	for _, m := range all.object.members {
 		if m.value.kind != null {
-			visit(m.key, f.below(m.value, all.at.member(m.key)))
+			visit(m.key, f.below(m.value, all.at.named(m.key)))
 		}
 	}
 }

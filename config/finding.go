@@ -31,7 +31,8 @@ const (
 	CodeUnknownKey   = "unknown_key"     // nobody reads this key
 	CodeType         = "type"            // a value of another kind was expected
 	CodeValue        = "value"           // of the right kind, but not a value that the setting can have
-	CodeNoID         = "agent_no_id"     // an agent without an id; it is left out
+	CodeNoID         = "agent_no_id"     // an agent without an id, which would be left out
+	CodeDropped      = "agent_dropped"   // an agent at a place where it would be left out
 	CodeDuplicateID  = "agent_twice"     // two agents have one id
 	CodeUnknownAgent = "unknown_agent"   // a setting names an agent that is not configured
 	CodeNoAccount    = "unknown_account" // a setting names an account of Discord that is not configured

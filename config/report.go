@@ -14,6 +14,8 @@ type report struct {
 	kept    Findings
 	counts  map[string]int
 	dropped map[string]Finding // by code, the first that found no room
+
+	unsupported unsupported
 }
 
 func newReport() *report { return &report{counts: map[string]int{}, dropped: map[string]Finding{}} }

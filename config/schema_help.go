@@ -1,7 +1,7 @@
 package config
 
-// help says what settings do, by the paths of Schema.
-func help() map[string]string {
+// ownHelp says what settings do at the places where they are read first.
+func ownHelp() map[string]string {
 	return map[string]string{
 		"agents":                                            "The agents of the team, and what holds for all of them.",
 		"agents.defaults":                                   "What holds for every agent that does not say otherwise.",

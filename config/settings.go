@@ -36,6 +36,7 @@ type AgentDefaults struct {
 	Subagents     Subagents
 	A2A           A2AConcurrency
 	Continuation  TaskContinuation
+	SystemAgent   string // answers where nobody is named and no agent is marked as default; "" if not configured
 }
 
 // Subagents bound what agents may start.

@@ -104,12 +104,25 @@ func (c *Config) AgentNamed(id string) *Agent {
 	return nil
 }
 
-// DefaultAgentID is the agent that answers where nobody is named: the first one that is marked as default, else the first one, else main.
+// AgentPath is where the settings of an agent stand, or would stand, for messages: agents.entries.eden, or agents.list[eden] in the older form.
+func (c *Config) AgentPath(id string) string {
+	if c.Says("agents", "list") && !c.Says("agents", "entries") {
+		return "agents.list[" + id + "]"
+	}
+	var root *path
+	return root.member("agents").member("entries").named(id).String()
+}
+
+// DefaultAgentID is the agent that answers where nobody is named: the first one that is marked as default, else the one of
+// agents.defaults.systemAgent, else the first one, else main.
 func (c *Config) DefaultAgentID() string {
 	for _, a := range c.Agents {
 		if a.Default {
 			return strings.ToLower(a.ID)
 		}
+	}
+	if a := c.AgentNamed(c.Defaults.SystemAgent); a != nil {
+		return strings.ToLower(a.ID)
 	}
 	if len(c.Agents) > 0 {
 		return strings.ToLower(c.Agents[0].ID)

@@ -123,11 +123,27 @@ type path struct {
 	parent *path
 	key    string // of a member
 	index  int    // of an item, -1 for a member
+	free   bool   // the key is a name that people choose
 }
 
-func (p *path) member(key string) *path { return &path{p, key, -1} }
+func (p *path) member(key string) *path { return &path{p, key, -1, false} }
 
-func (p *path) item(i int) *path { return &path{p, "", i} }
+func (p *path) named(key string) *path { return &path{p, key, -1, true} }
+
+func (p *path) item(i int) *path { return &path{p, "", i, false} }
+
+// pattern is the path with * for names that people choose, and [] for places in lists.
+func (p *path) pattern() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.index >= 0:
+		return p.parent.pattern() + "[]"
+	case p.free:
+		return below(p.parent.pattern(), "*")
+	}
+	return below(p.parent.pattern(), p.key)
+}
 
 // String writes a path as agents.list[3].id. Keys that need quotes stand in brackets.
 func (p *path) String() string {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +33,10 @@ func newConfigCheck(p *process) *cobra.Command {
 and what to do about it. Secrets are never shown. Nothing is written, and no server is needed or disturbed.
 
 An error keeps the server from using the configuration; it goes on with the last good one. A warning does not: a key that openclawd
-does not know, for instance, may be one of another program.
+does not know, for instance, may be one of another program. An agent that would be left out is an error.
+
+Files of OpenClaw are read as they are, from 2026.2 to 2026.9: agents.list and agents.entries, and settings at their older places. What such
+a file sets and openclawd does not go by is listed by its place, in two groups: what openclawd does not do yet, and what does not matter to it.
 
 Exit codes: 0 there is no error; 78 there is one, or FILE is not there.`,
 		Example: `  openclawd config check                          # openclaw.json in the state directory
@@ -60,6 +65,38 @@ type configReport struct {
 	Agents   int             `json:"agents"`
 	Hash     string          `json:"hash"`
 	Findings config.Findings `json:"findings"`
+
+	Team            []configuredAgent    `json:"team"`
+	Unsupported     []config.Unsupported `json:"unsupported"`     // what the files set and openclawd does not go by
+	MoreUnsupported int                  `json:"moreUnsupported"` // settings that are left out of it
+}
+
+// configuredAgent is an agent that the configuration has.
+type configuredAgent struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Default bool   `json:"default"` // answers where nobody is named
+}
+
+func (a configuredAgent) String() string {
+	notes := slices.DeleteFunc([]string{a.Name}, func(s string) bool { return s == "" || s == a.ID })
+	if a.Default {
+		notes = append(notes, "default")
+	}
+	if len(notes) == 0 {
+		return a.ID
+	}
+	return a.ID + " (" + strings.Join(notes, ", ") + ")"
+}
+
+// configuredAgents are the agents of a configuration, in its order.
+func configuredAgents(c *config.Config) []configuredAgent {
+	all := []configuredAgent{}
+	applied := c.Applied() // which shows no secret
+	for _, a := range applied.Agents {
+		all = append(all, configuredAgent{ID: a.ID, Name: a.Name, Default: strings.EqualFold(a.ID, c.DefaultAgentID())})
+	}
+	return all
 }
 
 func (p *process) checkConfig(c checking, args []string) error {
@@ -78,6 +115,7 @@ func (p *process) checkConfig(c checking, args []string) error {
 		File: path, Found: loaded.Found, Usable: findings.Err() == nil, Agents: len(loaded.Agents),
 		Errors: findings.Count(config.Error), Warnings: findings.Count(config.Warning),
 		Findings: append(config.Findings{}, findings...), // [], not null
+		Team:     configuredAgents(loaded), Unsupported: append([]config.Unsupported{}, loaded.Unsupported...), MoreUnsupported: loaded.MoreUnsupported,
 	}
 	if report.Usable {
 		report.Hash = loaded.Hash()
@@ -125,12 +163,51 @@ func (p *process) writeConfigReport(report *configReport) error {
 			return err
 		}
 	}
-	if !report.Usable {
-		return nil
+	if err := p.writeUnsupported(report); err != nil || !report.Usable {
+		return err
+	}
+	if len(report.Team) > 0 {
+		if _, err := fmt.Fprintf(p.stdout, "agents: %s\n", joined(report.Team)); err != nil {
+			return err
+		}
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s can be used: %s, %s, hash %.12s\n", report.File, report.counts(),
 		output.Count(int64(report.Agents), "agent"), report.Hash)
 	return err
+}
+
+// writeUnsupported lists what the files set and openclawd does not go by: by place, then in groups.
+func (p *process) writeUnsupported(report *configReport) error {
+	if len(report.Unsupported) == 0 {
+		return nil
+	}
+	var rows [][]string
+	var groups strings.Builder
+	for _, group := range config.Groups() {
+		of := slices.DeleteFunc(slices.Clone(report.Unsupported), func(u config.Unsupported) bool { return u.Group != group })
+		for i := range of {
+			rows = append(rows, []string{group.String(), of[i].Where(), of[i].String()})
+		}
+		if len(of) > 0 {
+			fmt.Fprintf(&groups, "%s: %s\n", group, config.Together(of))
+		}
+	}
+	if report.MoreUnsupported > 0 {
+		fmt.Fprintf(&groups, "%d more settings that openclawd does not go by are not listed\n", report.MoreUnsupported)
+	}
+	if err := output.Table(p.stdout, []string{"SET, AND NOT GONE BY", "WHERE", "SETTING"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(p.stdout, groups.String())
+	return err
+}
+
+func joined(team []configuredAgent) string {
+	names := make([]string, len(team))
+	for i, a := range team {
+		names[i] = a.String()
+	}
+	return strings.Join(names, ", ")
 }
 
 func (r *configReport) counts() string {

@@ -39,6 +39,8 @@ type liveConfig struct {
 	seen  []os.FileInfo // of files; nil where one is not there
 	told  config.Findings
 
+	unsupported []config.Unsupported // that was logged last
+
 	mu      sync.Mutex     // within turn
 	inForce *config.Config // the last good one, else the defaults; changed with both locks held
 	status  configStatus   // likewise
@@ -88,7 +90,7 @@ func (c *liveConfig) watched() []string {
 func (c *liveConfig) forgetTold() {
 	c.turn.Lock()
 	defer c.turn.Unlock()
-	c.told = nil
+	c.told, c.unsupported = nil, nil
 }
 
 func look(files []string) []os.FileInfo {
@@ -111,11 +113,15 @@ func unmoved(now, then []os.FileInfo) bool {
 	})
 }
 
-// tell logs findings, unless they are those that were logged last.
-func (c *liveConfig) tell(findings config.Findings) {
+// tell logs findings, and what the files set and openclawd does not go by, unless they are those that were logged last.
+func (c *liveConfig) tell(loaded *config.Config, findings config.Findings) {
 	if !slices.Equal(findings, c.told) {
 		settings.LogFindings(c.logger, findings)
 		c.told = findings
+	}
+	if !slices.Equal(loaded.Unsupported, c.unsupported) {
+		settings.LogUnsupported(c.logger, loaded)
+		c.unsupported = loaded.Unsupported
 	}
 }
 

@@ -122,7 +122,7 @@ func (p *Program) copies() (paths []string, err error) {
 // Getenv count. Errors are those of Run.
 func (p *Program) OpenRedactor(ctx context.Context) (*redaction.Redactor, error) {
 	loaded, findings, err := p.config.read()
-	p.config.tell(findings)
+	p.config.tell(loaded, findings)
 	if err != nil {
 		return nil, err // it says where the workspaces are
 	}

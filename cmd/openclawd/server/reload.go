@@ -34,7 +34,7 @@ func (p *Program) configStatus() configStatus {
 func (p *Program) configure() error {
 	c := p.config
 	loaded, findings, err := c.read()
-	c.tell(findings)
+	c.tell(loaded, findings)
 	if err == nil {
 		c.keep(loaded, findings, p.opts.Now(), nil)
 	} else {
@@ -117,12 +117,12 @@ func (p *Program) reloadInTurn(ctx context.Context, settled bool) (again time.Du
 		known := c.status.Error == err.Error() && c.told != nil
 		c.refuse(loaded, findings, err)
 		if !known {
-			c.tell(findings)
+			c.tell(loaded, findings)
 			c.logger.Error("configuration not applied: the last good one stays in force", "err", err)
 		}
 		return 0
 	}
-	c.tell(findings)
+	c.tell(loaded, findings)
 	p.putInForce(loaded, findings, next, gateway)
 	if unsettled != nil {
 		return reapplyTime // the log hears of the change before it hears what came of it

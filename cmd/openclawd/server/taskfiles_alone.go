@@ -15,7 +15,7 @@ import (
 // know yet are taken over before. Of Options, StateDir, DB, Rules, Now, Logger and Getenv count. Errors are those of Run, and *notKeptError.
 func (p *Program) RewriteTaskFiles(ctx context.Context) (n int, err error) {
 	loaded, findings, err := p.config.read()
-	p.config.tell(findings)
+	p.config.tell(loaded, findings)
 	if err != nil {
 		return 0, err // it says where the workspaces are
 	}

@@ -14,7 +14,7 @@ func CheckBots(c *config.Config) (findings config.Findings) {
 		}
 		path := "channels.discord.accounts." + w.Subject
 		if w.Code == discord.AgentWithoutBot {
-			path = "agents.list[" + w.Subject + "]"
+			path = c.AgentPath(w.Subject)
 		}
 		findings = append(findings, config.Finding{Severity: config.Warning, Code: w.Code, File: c.File, Path: path, Message: w.Text, Mend: w.Mend})
 	}

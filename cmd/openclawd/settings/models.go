@@ -18,7 +18,7 @@ func CheckModels(c *config.Config, getenv func(string) string) config.Findings {
 	m.choice("agents.defaults.model", c.Defaults.Model, c.ModelFor(""))
 	for i := range c.Agents {
 		a := &c.Agents[i]
-		m.choice("agents.list["+llm.Clean(a.ID)+"].model", a.Model, c.ModelFor(a.ID))
+		m.choice(llm.Clean(c.AgentPath(a.ID))+".model", a.Model, c.ModelFor(a.ID))
 	}
 	return m.findings
 }
