@@ -3,8 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -65,6 +67,31 @@ func (db *DB) StreamVersion(ctx context.Context, stream string) (int64, error) {
 	err := db.read.QueryRowContext(ctx,
 		"SELECT coalesce(max(version), 0) FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)", stream).Scan(&version)
 	return version, db.translate("read", err)
+}
+
+// newestStreams is of how many streams the newest events are read at once.
+const newestStreams = 500
+
+// Newest returns the newest event of each of these streams, by their names. A stream that has none is left out.
+func (db *DB) Newest(ctx context.Context, streams []string) (map[string]eventstore.Event, error) {
+	const query = "SELECT " + eventColumns + ` FROM streams s
+ JOIN events e ON e.stream_id = s.id AND e.version = (SELECT max(version) FROM events WHERE stream_id = s.id)
+ WHERE s.name IN (SELECT value FROM json_each(?))`
+	newest := make(map[string]eventstore.Event, len(streams))
+	for names := range slices.Chunk(streams, newestStreams) {
+		list, err := json.Marshal(names)
+		if err != nil {
+			return nil, err
+		}
+		events, err := db.events(ctx, query, string(list))
+		if err != nil {
+			return nil, err
+		}
+		for i := range events {
+			newest[events[i].Stream] = events[i]
+		}
+	}
+	return newest, nil
 }
 
 // Wait implements eventstore.Reader. Without a writer of its own, beside a server, it looks at the file again and again.

@@ -1,10 +1,12 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 )
@@ -29,3 +31,41 @@ func harnessAt(t testing.TB, opts sqlite.Options) storetest.Harness {
 func TestStore(t *testing.T) { storetest.Run(t, openHarness) }
 
 func TestStoreBehavesLikeItsModel(t *testing.T) { storetest.RunProperty(t, openHarness) }
+
+// Newest gives of each stream what ReadStream gives last, of however many streams at once.
+func TestNewest(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const streams = 1203
+	var appends []eventstore.StreamAppend
+	var asked []string
+	for i := range streams {
+		name := fmt.Sprintf("file/%d", i)
+		asked = append(asked, name, name+"/none")
+		a := eventstore.StreamAppend{Stream: name}
+		for n := range 1 + i%3 {
+			a.Events = append(a.Events, eventstore.NewEvent{Type: "file.written", Data: fmt.Appendf(nil, `{"n":%d}`, n)})
+		}
+		appends = append(appends, a)
+	}
+	if _, err := db.Append(t.Context(), appends...); err != nil {
+		t.Fatal(err)
+	}
+	newest, err := db.Newest(t.Context(), asked)
+	if err != nil || len(newest) != streams {
+		t.Fatalf("%d streams, want %d: %v", len(newest), streams, err)
+	}
+	for i := range streams {
+		e := newest[fmt.Sprintf("file/%d", i)]
+		if want := fmt.Sprintf(`{"n":%d}`, i%3); e.Version != int64(1+i%3) || string(e.Data) != want || e.Stream != fmt.Sprintf("file/%d", i) {
+			t.Fatalf("stream %d: %+v, want version %d and %s", i, e, 1+i%3, want)
+		}
+	}
+	if none, err := db.Newest(t.Context(), nil); len(none) != 0 || err != nil {
+		t.Errorf("of no stream: %v, %v", none, err)
+	}
+}

@@ -21,6 +21,17 @@ var (
 	selectLastEntries = selectTask + fromTasks + " WHERE t.month <> '' AND t.agent = ? AND t.month = ? ORDER BY t.over DESC LIMIT ?"
 )
 
+// Owned is a task and the agent whose it is.
+type Owned struct{ ID, AgentID string }
+
+const selectOwned = "SELECT t.agent, CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END FROM tasks t WHERE t.over = 0 ORDER BY t.agent, t.id"
+
+// OpenTasks are all tasks that are open, and no more than whose they are: what a start asks for thousands of.
+func OpenTasks(ctx context.Context, tx *sql.Tx) (all []Owned, err error) {
+	err = each(ctx, tx, selectOwned, nil, func(r columns) { all = append(all, Owned{AgentID: r.Text(0), ID: r.Text(1)}) })
+	return all, err
+}
+
 // Months are the months in which tasks of an agent have ended, such as 2026-02, newest first.
 func Months(ctx context.Context, tx *sql.Tx, agent string) (months []string, err error) {
 	for before := "~"; before != ""; { // it is above all digits

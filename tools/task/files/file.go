@@ -255,7 +255,30 @@ func (k *Keeper) lastOf(ctx context.Context, file string) (last, error) {
 	if err != nil || len(events) == 0 {
 		return last{}, err
 	}
-	e := events[0]
+	return lastIn(&events[0]), nil
+}
+
+// lasts reads what the log said last of many files, by their paths. One of which it has said nothing is left out.
+func (k *Keeper) lasts(ctx context.Context, files []string) (map[string]last, error) {
+	streams := make([]string, len(files))
+	for i, file := range files {
+		streams[i] = coordination.FileStream(file)
+	}
+	newest, err := k.o.Log.Newest(ctx, streams)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]last, len(newest))
+	for i, file := range files {
+		if e, ok := newest[streams[i]]; ok {
+			all[file] = lastIn(&e)
+		}
+	}
+	return all, nil
+}
+
+// lastIn is what the newest event of a file says of it.
+func lastIn(e *eventstore.Event) last {
 	l := last{seq: e.Seq, redacted: e.Redacted()}
 	var data struct {
 		Text             json.RawMessage
@@ -263,7 +286,7 @@ func (k *Keeper) lastOf(ctx context.Context, file string) (last, error) {
 		Bytes, Through   int64
 	}
 	if json.Unmarshal(e.Data, &data) != nil {
-		return l, nil
+		return l
 	}
 	switch e.Type {
 	case coordination.TypeFileWritten:
@@ -272,5 +295,5 @@ func (k *Keeper) lastOf(ctx context.Context, file string) (last, error) {
 		l.bytes = max(data.Bytes, 0)
 		l.sum, l.found, l.seen, l.told = data.SHA256, true, e.Type == coordination.TypeFileChanged, data.Text != nil
 	}
-	return l, nil
+	return l
 }

@@ -24,6 +24,8 @@ import (
 type Log interface {
 	eventstore.Store
 	View(ctx context.Context, read func(*sql.Tx) error) error
+	// Newest returns the newest event of each of these streams, by their names; a stream without events is left out.
+	Newest(ctx context.Context, streams []string) (map[string]eventstore.Event, error)
 }
 
 // Options of New. All are required, but Pause.

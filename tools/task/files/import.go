@@ -3,6 +3,7 @@ package files
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,12 +42,18 @@ func (k *Keeper) Import(ctx context.Context) (n int, err error) {
 		n, appends, bytes = n+len(appends), nil, 0
 		return n, nil
 	}
-	if err := k.noteGone(ctx); err != nil { // first: history may say that they have ended
+	homes := k.newHomes()
+	if err := k.noteGone(ctx, homes); err != nil { // first: history may say that they have ended
 		return 0, err
 	}
 	for _, agent := range k.o.Agents() {
-		for _, name := range inOrder(k.listed(agent)) {
-			a, size, err := k.toImport(ctx, agent, name)
+		home := homes.of(agent)
+		lasts, err := k.lasts(ctx, home.paths())
+		if err != nil {
+			return n, err
+		}
+		for _, name := range inOrder(home.names) {
+			a, size, err := k.toImport(home, name, lasts[pathOf(agent, name)])
 			if err != nil {
 				return n, err
 			}
@@ -79,15 +86,51 @@ func inOrder(names []string) []string {
 	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// toImport is what is appended for a file; nil for one that the log knows as it is, or has taken over before.
-func (k *Keeper) toImport(ctx context.Context, agent, name string) (a *eventstore.StreamAppend, size int, err error) {
+// homes are workspaces with what is listed there, each looked at once: a thousand files must not cost a thousand looks at where they lie.
+type homes struct {
+	keeper  *Keeper
+	byAgent map[string]*home
+}
+
+// home is an agent's workspace as it was listed.
+type home struct {
+	agent, dir string // dir is "" where there is none
+	names      []string
+	there      map[string]bool // by name
+}
+
+func (k *Keeper) newHomes() *homes { return &homes{k, map[string]*home{}} }
+
+func (h *homes) of(agent string) *home {
+	if known := h.byAgent[agent]; known != nil {
+		return known
+	}
+	one := &home{agent: agent, dir: h.keeper.o.Dir(agent), there: map[string]bool{}}
+	one.names = h.keeper.listedIn(agent, one.dir)
+	for _, name := range one.names {
+		one.there[name] = true
+	}
+	h.byAgent[agent] = one
+	return one
+}
+
+// paths are the files that are listed, as events name them.
+func (h *home) paths() []string {
+	all := make([]string, len(h.names))
+	for i, name := range h.names {
+		all[i] = pathOf(h.agent, name)
+	}
+	return all
+}
+
+// toImport is what is appended for a file; nil for one that the log knows as it is, or has taken over before. last is what the log said last of it.
+func (k *Keeper) toImport(home *home, name string, last last) (a *eventstore.StreamAppend, size int, err error) {
+	agent, dir := home.agent, home.dir
 	s, ok := subjectOf(agent, name)
 	path := pathOf(agent, name)
-	last, err := k.lastOf(ctx, path)
-	if err != nil || !ok || last.seq > 0 && !last.seen {
-		return nil, 0, err
+	if !ok || last.seq > 0 && !last.seen {
+		return nil, 0, nil
 	}
-	dir := k.o.Dir(agent)
 	text, err := workspace.NewHome(dir).Read(name)
 	if err != nil {
 		k.o.Logger.Warn("a file of tasks cannot be read; it is left alone", "file", path, "err", err)
@@ -151,42 +194,50 @@ func found(s subject, path string, text []byte, last *last) (typ string, data an
 
 // noteGone notes that another gateway has removed the files of tasks while nobody watched: these are not open any more. Where an agent has no
 // file at all its workspace is another one, or not mounted: nobody has removed each of them.
-func (k *Keeper) noteGone(ctx context.Context) error {
-	open, empty := true, map[string]bool{}
+func (k *Keeper) noteGone(ctx context.Context, homes *homes) error {
+	var open []task.Owned
+	err := k.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		open, err = task.OpenTasks(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(t task.Owned) bool {
+		home := homes.of(t.AgentID)
+		return home.dir == "" || len(home.names) == 0 || home.there[taskName(t.ID)]
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	paths := make([]string, len(open))
+	for i, t := range open {
+		paths[i] = pathOf(t.AgentID, taskName(t.ID))
+	}
+	lasts, err := k.lasts(ctx, paths)
+	if err != nil {
+		return err
+	}
 	var appends []eventstore.StreamAppend
-	var failed error
-	err := k.rows(ctx, task.Filter{Open: &open}, func(row *task.Row) bool {
-		name := taskName(row.ID)
-		path, dir := pathOf(row.AgentID, name), k.o.Dir(row.AgentID)
-		last, err := k.lastOf(ctx, path)
-		if err != nil {
-			failed = err
-			return false
+	for i, t := range open {
+		path := paths[i]
+		last := lasts[path]
+		if !last.seen || last.sum == "" {
+			continue
 		}
-		if !last.seen || last.sum == "" || dir == "" {
-			return true
+		if _, err := workspace.NewHome(homes.of(t.AgentID).dir).Read(taskName(t.ID)); !errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-		if _, known := empty[row.AgentID]; !known {
-			empty[row.AgentID] = len(k.listed(row.AgentID)) == 0
-		}
-		if empty[row.AgentID] {
-			return true
-		}
-		if _, err := workspace.NewHome(dir).Read(name); !errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-		data, err := json.Marshal(coordination.FileChanged{Context: coordination.Context{TaskID: row.ID, EventRole: coordination.RoleObservability},
+		data, err := json.Marshal(coordination.FileChanged{Context: coordination.Context{TaskID: t.ID, EventRole: coordination.RoleObservability},
 			Path: path, Change: workspace.OpUnlink})
 		if err != nil {
-			failed = fmt.Errorf("write event of %s: %w", path, err)
-			return false
+			return fmt.Errorf("write event of %s: %w", path, err)
 		}
 		appends = append(appends, eventstore.StreamAppend{Stream: coordination.FileStream(path), Events: []eventstore.NewEvent{
-			{Type: coordination.TypeFileChanged, AgentID: row.AgentID, TS: k.o.Now().UnixMilli(), Data: data}}})
-		return true
-	})
-	if err = errors.Join(err, failed); err != nil || len(appends) == 0 {
-		return err
+			{Type: coordination.TypeFileChanged, AgentID: t.AgentID, TS: k.o.Now().UnixMilli(), Data: data}}})
+	}
+	if len(appends) == 0 {
+		return nil
 	}
 	if _, err := k.o.Log.Append(ctx, appends...); err != nil {
 		return fmt.Errorf("note which files of tasks are gone: %w", err)

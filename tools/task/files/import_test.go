@@ -1,12 +1,16 @@
 package files_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -269,5 +273,81 @@ func TestImportAfterAnotherGateway(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// asked counts what is asked of a log for one stream.
+type asked struct {
+	files.Log
+	one, newest, looks atomic.Int64
+}
+
+func (a *asked) StreamVersion(ctx context.Context, stream string) (int64, error) {
+	a.one.Add(1)
+	return a.Log.StreamVersion(ctx, stream)
+}
+
+func (a *asked) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Event, error) {
+	a.one.Add(1)
+	return a.Log.ReadStream(ctx, stream, after, limit)
+}
+
+func (a *asked) Newest(ctx context.Context, streams []string) (map[string]eventstore.Event, error) {
+	a.newest.Add(1)
+	return a.Log.Newest(ctx, streams)
+}
+
+// manyFiles writes files of so many open tasks of one agent.
+func manyFiles(t testing.TB, dir string, n int) {
+	t.Helper()
+	text, err := fs.ReadFile(sample.Files, "workspace-eden/tasks/task_aa11.md")
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(dir, "workspace-eden/tasks"), 0o755))
+	for i := range n {
+		id := fmt.Sprintf("task_m%04d", i)
+		must(t, os.WriteFile(filepath.Join(dir, "workspace-eden/tasks", id+".md"), []byte(strings.ReplaceAll(string(text), "task_aa11", id)), 0o600))
+	}
+}
+
+// A start asks the log for all files together, and looks once at where an agent's files lie, however many there are.
+func TestImportAsksForAllFilesTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const n = 120
+	manyFiles(t, dir, n)
+	x := setup(t, dir)
+	log := &asked{Log: x}
+	keeper := func() *files.Keeper {
+		return files.New(files.Options{Log: log, Logger: slog.New(slog.DiscardHandler), Agents: func() []string { return []string{"eden"} },
+			Dir: func(agent string) string {
+				log.looks.Add(1)
+				return filepath.Join(dir, "workspace-"+agent)
+			}, Now: time.Now})
+	}
+	for _, want := range []int{n, 0} { // of the second start nothing is new
+		log.one.Store(0)
+		log.newest.Store(0)
+		log.looks.Store(0)
+		if got, err := keeper().Import(t.Context()); got != want || err != nil {
+			t.Fatalf("imported %d files, want %d: %v", got, want, err)
+		}
+		if one, newest, looks := log.one.Load(), log.newest.Load(), log.looks.Load(); one != 0 || newest > 2 || looks > 1 {
+			t.Errorf("%d questions about one file each, %d about all, %d looks at the workspace", one, newest, looks)
+		}
+	}
+}
+
+// BenchmarkImport is what a start costs before it listens, with 5,110 files that the log knows.
+func BenchmarkImport(b *testing.B) {
+	dir := b.TempDir()
+	manyFiles(b, dir, 5110)
+	x := setup(b, dir)
+	if _, err := x.keeper(0).Import(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if n, err := x.keeper(0).Import(b.Context()); n != 0 || err != nil {
+			b.Fatal(n, err)
+		}
 	}
 }

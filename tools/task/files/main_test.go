@@ -66,7 +66,7 @@ func openTeam(ctx context.Context, path, dir string, relaxed bool) (*team, error
 }
 
 // setup makes a log for the workspaces in a directory.
-func setup(t *testing.T, dir string) *team {
+func setup(t testing.TB, dir string) *team {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
 	empty, err := emptyLog()

@@ -72,15 +72,11 @@ func (k *Keeper) everything(ctx context.Context, months int) ([]subject, error) 
 				all[subject{agent: agent, month: month}] = true
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	open := true
-	err = k.rows(ctx, task.Filter{Open: &open}, func(row *task.Row) bool {
-		all[subject{task: row.ID}] = true
-		return true
+		open, err := task.OpenTasks(ctx, tx)
+		for _, t := range open {
+			all[subject{task: t.ID}] = true
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -96,32 +92,11 @@ func (k *Keeper) everything(ctx context.Context, months int) ([]subject, error) 
 	return slices.Collect(maps.Keys(all)), nil
 }
 
-// rows gives tasks until use wants no more, each page from a snapshot of its own.
-func (k *Keeper) rows(ctx context.Context, f task.Filter, use func(*task.Row) bool) error {
-	f.Limit = 200
-	for {
-		var rows []task.Row
-		err := k.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
-			rows, f.After, err = task.List(ctx, tx, f)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if !use(&rows[i]) {
-				return nil
-			}
-		}
-		if f.After == "" {
-			return nil
-		}
-	}
-}
-
 // listed names the files of an agent's tasks. What cannot be listed now has none; what is written there will say why.
-func (k *Keeper) listed(agent string) []string {
-	dir := k.o.Dir(agent)
+func (k *Keeper) listed(agent string) []string { return k.listedIn(agent, k.o.Dir(agent)) }
+
+// listedIn is listed for a workspace that is known.
+func (k *Keeper) listedIn(agent, dir string) []string {
 	if dir == "" {
 		return nil
 	}
