@@ -45,7 +45,7 @@ type Facts struct {
 	Label, Description, Summary, Reason, Title    string
 	CollabIntent, CollabCategory, CategoryVersion string
 	Status, Error, Outcome, WaitStatus, WaitError string
-	MessageIntent, Action                         string
+	MessageIntent, Action, Origin                 string
 
 	SubTags []string // collabSubTags: the first five that are not blank
 
@@ -308,6 +308,8 @@ func (f *Facts) text(key string) *string {
 		return &f.MessageIntent
 	case "action":
 		return &f.Action
+	case "origin":
+		return &f.Origin
 	}
 	return nil
 }

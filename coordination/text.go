@@ -48,12 +48,13 @@ func cutOutcome(text string) (outcome Outcome, rest string, found bool) {
 		return "", body, true
 	}
 	if rest = TrimJS(rest); rest == "" {
-		rest = outcomeSentence(outcome)
+		rest = OutcomeSentence(outcome)
 	}
 	return outcome, rest, found || outcome != ""
 }
 
-func outcomeSentence(outcome Outcome) string {
+// OutcomeSentence says how an exchange went of which nothing more is known.
+func OutcomeSentence(outcome Outcome) string {
 	switch outcome {
 	case OutcomeBlocked:
 		return "메시지가 전달되지 않았습니다"

@@ -145,10 +145,10 @@ func TestTitleOf(t *testing.T) {
 		name, typ, data, want string
 		priority              int
 	}{
-		{"task", "task.started", `{"title":"**결제** 흐름을 고친다","description":"결제 흐름을 고친다\n둘째 줄"}`, "결제 흐름을 고친다", titleTask},
-		{"task without a title", "task.started", `{"description":"\n  로그인 복구  \n- 하나"}`, "로그인 복구", titleTask},
-		{"task in the backlog", "task.backlog_added", `{"description":"rename \"foo\" to \"bar\"","assignee":"seum"}`, `rename "foo" to "bar"`, titleTask},
-		{"long task", "task.started", `{"title":"` + long + `"}`, strings.Repeat("가", 61) + "...", titleTask},
+		{"task", "task.started", `{"title":"**결제** 흐름을 고친다","description":"결제 흐름을 고친다\n둘째 줄"}`, "결제 흐름을 고친다", TitleOfTask},
+		{"task without a title", "task.started", `{"description":"\n  로그인 복구  \n- 하나"}`, "로그인 복구", TitleOfTask},
+		{"task in the backlog", "task.backlog_added", `{"description":"rename \"foo\" to \"bar\"","assignee":"seum"}`, `rename "foo" to "bar"`, TitleOfTask},
+		{"long task", "task.started", `{"title":"` + long + `"}`, strings.Repeat("가", 61) + "...", TitleOfTask},
 		{"task called by an id", "task.started", `{"title":"task_1606e4644e0d4887d6e1","progress":"Task started"}`, "", 0},
 		{"title of something else", "task.updated", `{"title":"결제 흐름","message":"절반 끝"}`, "절반 끝", titleOther},
 		{"label", "a2a.spawn", `{"label":"login-page_redesign","message":"x"}`, "login page redesign", -1},

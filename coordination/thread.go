@@ -90,23 +90,25 @@ func (r *Record) failureReason() string {
 			return Mask(reason)
 		}
 	}
-	switch r.WaitStatus {
-	case "":
-		return Mask(r.Reason)
-	case "timeout":
-		return reasonTimeout
-	case "error":
-		return reasonError
-	case "not_found":
-		return reasonNotFound
+	if sentence := waitReasons[r.WaitStatus]; sentence != "" {
+		return sentence
 	}
-	return Mask(r.WaitStatus)
+	return Mask(r.Reason)
 }
 
-// What failureReason says where the event has no words of its own.
-const (
-	reasonBusy     = "동시 처리 한도 초과"
-	reasonTimeout  = "대기 시간 초과"
-	reasonError    = "실행 오류"
-	reasonNotFound = "실행 상태를 찾을 수 없음"
-)
+// reasonBusy is what failureReason says of a target that has too much to do.
+const reasonBusy = "동시 처리 한도 초과"
+
+// waitReasons are what failureReason says where the event has a code and no words of its own.
+var waitReasons = map[string]string{
+	"timeout":         "대기 시간 초과",
+	"queue_timeout":   "동시 처리 대기 시간 초과",
+	"error":           "실행 오류",
+	"not_found":       "실행 상태를 찾을 수 없음",
+	"empty":           "빈 응답",
+	"aborted":         "실행 중단",
+	"dispatch_failed": "전달 실패",
+	"cancelled":       "취소됨",
+	"killed":          "중지됨",
+	"abandoned":       "포기됨",
+}

@@ -12,9 +12,9 @@ const DefaultTitle = "협업 작업"
 // maxTitle is how many characters a title may have.
 const maxTitle = 64
 
-// Priorities of title candidates; the lowest wins, among equals the earliest.
+// Priorities of title candidates; the lowest wins, among equals the earliest. TitleOfTask is that of a task's own words.
 const (
-	titleTask = iota - 2
+	TitleOfTask = iota - 2
 	titleLabel
 	titleGoal
 	titleSpawn
@@ -34,47 +34,42 @@ type TitleCandidate struct {
 // its text begins with. It is not ok for an event without words for a title: an id, an outcome or a silent reply is none.
 func TitleOf(r *Record, roster *Roster) (TitleCandidate, bool) {
 	if title := taskTitle(r, roster); title != "" {
-		return TitleCandidate{cut(title, maxTitle), titleTask}, true
+		return TitleCandidate{title, TitleOfTask}, true
 	}
 	if label := labelTitle(r.Label, roster); label != "" {
 		return TitleCandidate{cut(label, maxTitle), titleLabel}, true
 	}
-	outcome, text, _ := cutOutcome(firstText(r.Message, r.ReplyPreview))
-	if outcome != "" || isSilent(text) || isTitleID(text) {
+	text := Said(r)
+	if r.Type == TypeA2ASpawnResult && Carried(r) == "" {
 		return TitleCandidate{}, false
 	}
-	priority := titlePriority(r.Type)
+	title, isGoal := TitleIn(text, roster)
+	switch {
+	case title == "":
+		return TitleCandidate{}, false
+	case isGoal:
+		return TitleCandidate{title, titleGoal}, true
+	}
+	return TitleCandidate{title, titlePriority(r.Type)}, true
+}
+
+// TitleIn is the title that a text offers: the goal that it states, else the first words that it puts in quotes, else what it begins with. It is
+// "" for a text without words for a title: an id, an outcome or a silent reply has none.
+func TitleIn(text string, roster *Roster) (title string, isGoal bool) {
+	outcome, text, _ := cutOutcome(text)
+	if outcome != "" || isSilent(text) || isTitleID(text) {
+		return "", false
+	}
 	if goal, ok := statedGoal(text); ok {
-		text, priority = goal, titleGoal
-	} else if quoted := quotedTitle.FindStringSubmatch(collapseSpace(text)); quoted != nil {
+		text, isGoal = goal, true
+	} else if quoted := quotedTitle.FindStringSubmatch(collapseSpace(head(text, titleSource))); quoted != nil {
 		text = quoted[1]
 	}
 	text = bareTitle(titleText(text, roster))
 	if text == "" || isSilent(text) || isTitleID(text) || isGenericTitle(text) || spawnAccepted.MatchString(text) {
-		return TitleCandidate{}, false
+		return "", false
 	}
-	return TitleCandidate{cut(text, maxTitle), priority}, true
-}
-
-// MessageText is what an event says in one line; see Said.
-func MessageText(r *Record) string { return collapseSpace(Said(r)) }
-
-// Said is what an event says, as it was written: its message, else its reply preview, else a sentence about how a spawn
-// went. It is "" for events that say nothing.
-func Said(r *Record) string {
-	if text := firstText(r.Message, r.ReplyPreview); text != "" || r.Type != TypeA2ASpawnResult {
-		return text
-	}
-	switch r.Facts.Status {
-	case SpawnAccepted:
-		return "하위 에이전트가 작업을 맡아 진행하고 있습니다"
-	case SpawnError:
-		if r.Error == "" {
-			return "하위 에이전트를 시작하지 못했습니다"
-		}
-		return "하위 에이전트를 시작하지 못했습니다: " + collapseSpace(r.Error)
-	}
-	return ""
+	return cut(text, maxTitle), isGoal
 }
 
 func titlePriority(typ string) int {
@@ -101,7 +96,6 @@ var (
 	runSuffix     = regexp.MustCompile(`\s*[-–—]\s*run\s+[\w:-]+\s*$`)
 	mentionTag    = regexp.MustCompile(`<(?:@[!&]?|#)\d+>`)
 	idTitle       = regexp.MustCompile(`(?i)^(?:(?:task|ws)_[\w-]+|(?:plan|run|conv|job)[_:-][\w:.-]*\d[\w:.-]*|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{13,}|agent:\S+|[0-9a-f]{16,}|\d+)$`)
-	idInTitle     = regexp.MustCompile(`\b(?:task|ws)_[A-Za-z0-9][\w-]{5,}`)
 )
 
 // taskTitle is what the task that an event begins is called: its title, else the first line of its description that says something. It is "" for
@@ -110,8 +104,13 @@ func taskTitle(r *Record, roster *Roster) string {
 	if !namesTask(r) {
 		return ""
 	}
-	line, _, _ := strings.Cut(firstText(r.Title, r.Description), "\n")
-	title := TrimJS(titleText(line, roster))
+	return TaskTitle(firstText(r.Title, r.Description), roster)
+}
+
+// TaskTitle is what a task with this description is called: the first line of it, "" where that has no words for a title.
+func TaskTitle(description string, roster *Roster) string {
+	line, _, _ := strings.Cut(TrimJS(description), "\n")
+	title := cut(TrimJS(titleText(line, roster)), maxTitle)
 	if isSilent(title) || isTitleID(title) || isGenericTitle(title) {
 		return ""
 	}
@@ -136,7 +135,7 @@ func labelTitle(label string, roster *Roster) string {
 	return words
 }
 
-// statedGoal is what follows "[goal]" up to the next tag.
+// statedGoal is what follows "[goal]", up to the next tag and in one line.
 func statedGoal(text string) (goal string, ok bool) {
 	if !hasGoalTag(text) {
 		return "", false
@@ -149,20 +148,44 @@ func statedGoal(text string) (goal string, ok bool) {
 	if next := nextTag.FindStringIndex(goal); next != nil {
 		goal = goal[:next[0]]
 	}
-	goal = TrimJS(goal)
+	goal, _, _ = strings.Cut(TrimJS(goal), "\n")
 	return goal, goal != ""
 }
 
-// titleText is text in one line without mentions, ids and Markdown.
+// titleText is text in one line without Markdown, ids and those whom it addresses.
 func titleText(text string, roster *Roster) string {
-	if text = head(text, titleSource); strings.Contains(text, "<") {
-		text = mentionTag.ReplaceAllString(text, " ")
-	}
-	text = collapseSpace(plainText(Clean(text, roster).Text))
-	if strings.Contains(text, "_") {
-		text = collapseSpace(idInTitle.ReplaceAllString(text, ""))
-	}
+	text = withoutAddress(head(text, titleSource), roster)
+	text = collapseSpace(plainText(ForPeople(text, roster).Text))
 	return strings.TrimLeft(text, ":,;-–— ")
+}
+
+// withoutAddress takes out of a text the mentions by which it addresses: at its beginning, at its end, and all others of which no name is known.
+// One that is part of a sentence becomes the name.
+func withoutAddress(text string, roster *Roster) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	return cutWords(addressed(text, roster), mentionTag, func(string) string { return "" })
+}
+
+// addressed puts names in the place of those mentions that are part of a sentence.
+func addressed(text string, roster *Roster) string {
+	var b strings.Builder
+	from := 0
+	for _, at := range mentionTag.FindAllStringIndex(text, -1) {
+		s := suffixOf(text[at[1]:])
+		name := roster.mention(strings.Trim(text[at[0]:at[1]], "<@!&#>"))
+		first := TrimJS(mentionTag.ReplaceAllString(text[:at[0]], "")) == ""
+		last := TrimJS(mentionTag.ReplaceAllString(text[at[1]+s.length:], "")) == ""
+		if name == "" || s.particle == "" && (first || last) {
+			continue
+		}
+		b.WriteString(text[from:at[0]])
+		b.WriteString(name)
+		from = at[1]
+	}
+	b.WriteString(text[from:])
+	return b.String()
 }
 
 // bareTitle takes off what the system says around a task's own words.
@@ -196,13 +219,7 @@ func isTitleID(text string) bool {
 	return len(text) <= longest && idTitle.MatchString(TrimJS(text))
 }
 
-func isSilent(text string) bool {
-	switch text = TrimJS(text); {
-	case text == "", strings.EqualFold(text, "NO_REPLY"), strings.EqualFold(text, "REPLY_SKIP"), strings.EqualFold(text, "ANNOUNCE_SKIP"):
-		return true
-	}
-	return false
-}
+func isSilent(text string) bool { return !hasWords(text) }
 
 func isGenericTitle(text string) bool {
 	return strings.EqualFold(text, "work session") || text == DefaultTitle

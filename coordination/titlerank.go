@@ -7,7 +7,7 @@ import "strings"
 func TitleRank(r *Record) int {
 	switch {
 	case namesTask(r):
-		return titleTask
+		return TitleOfTask
 	case r.Label != "":
 		return titleLabel
 	case hasGoalTag(r.Message) || r.Message == "" && hasGoalTag(r.ReplyPreview):

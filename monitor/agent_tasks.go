@@ -49,7 +49,7 @@ type blockedTask struct {
 }
 
 func listTasks(b board, p *parameters, agent string) (*tasksAnswer, error) {
-	status := p.first("status")
+	status := p.word("status", TaskStates...)
 	if p.err != nil {
 		return nil, p.err
 	}

@@ -96,7 +96,7 @@ func TestAgentAnswers(t *testing.T) {
 		}, ",") + `],"count":6}`},
 		{"/api/agents/eden/info", 200, eden},
 		{"/api/agents/eden/tasks?status=blocked", 200, `{"agentId":"eden","tasks":[` + taskB + `],"count":1,"invalid":` + invalid + `}`},
-		{"/api/agents/eden/tasks?status=unheard", 200, `{"agentId":"eden","tasks":[],"count":0,"invalid":` + invalid + `}`},
+		{"/api/agents/eden/tasks?status=abandoned", 200, `{"agentId":"eden","tasks":[],"count":0,"invalid":` + invalid + `}`},
 		{"/api/agents/worker/tasks", 200, `{"agentId":"worker","tasks":[],"count":0}`},
 		{"/api/agents/eden/tasks/task_a", 200, `{"agentId":"eden","source":"discord","location":"active","task":` + taskA + `}`},
 		{"/api/agents/eden/tasks/task_b", 200, `{"agentId":"eden","source":"active","location":"active","task":` + taskB + `}`},

@@ -258,12 +258,7 @@ type approvalsAnswer struct {
 func (s *Server) listApprovals(c echo.Context) error {
 	p := parametersOf(c)
 	q := ApprovalQuery{Agent: p.agent("agent"), Limit: p.limit()}
-	switch kinds := p.words("kind", ApprovalOfTask, ApprovalOfPlan); {
-	case len(kinds) > 1:
-		p.refuse("kind", kinds[1], "name one kind, or none for both")
-	case len(kinds) == 1:
-		q.Kind = kinds[0]
-	}
+	q.Kind = p.word("kind", ApprovalOfTask, ApprovalOfPlan)
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err

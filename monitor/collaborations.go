@@ -92,18 +92,8 @@ func (s *Server) listCollaborations(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
 	q := response.Query{From: p.agent("from"), Target: p.agent("to"), ThreadID: p.snowflake("threadId"), WorkSession: p.workSession("workSessionId")}
-	switch words := p.words("status", CollaborationStatuses...); {
-	case len(words) > 1:
-		p.refuse("status", words[1], "name one status, or none for all")
-	case len(words) == 1:
-		q.Status = decide.Status(words[0])
-	}
-	switch words := p.words("delivery", CollaborationDeliveries...); {
-	case len(words) > 1:
-		p.refuse("delivery", words[1], "name one, or none for all")
-	case len(words) == 1:
-		q.Delivery = collaborate.Status(words[0])
-	}
+	q.Status = decide.Status(p.word("status", CollaborationStatuses...))
+	q.Delivery = collaborate.Status(p.word("delivery", CollaborationDeliveries...))
 	before := p.placeCursor("c")
 	minSeq := p.minSeq()
 	if p.err != nil {

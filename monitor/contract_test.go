@@ -50,7 +50,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/events?scope=all", 200},
 		{"/api/events?limit=2&role=conversation.main&type=a2a.send&viewCategory=infra_ops&since=2026-02-19", 200},
 		{"/api/events?after=3&limit=1", 200},
-		{"/api/events?role=nobody", 200},
+		{"/api/events?role=nobody", 400},
 		{"/api/events?limit=0", 400},
 		{"/api/events?since=never", 400},
 		{"/api/events?min_seq=1000", 503},

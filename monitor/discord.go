@@ -244,12 +244,7 @@ func (s *Server) listPosts(c echo.Context) error {
 	limit := p.limit()
 	q := routing.PostQuery{MessageID: p.snowflake("messageId"), PlaceID: p.snowflake("place"), Agent: p.agent("agent"), EffectID: p.first("effectId"),
 		Before: p.placeCursor("o"), Limit: limit + 1}
-	switch words := p.words("purpose", purposes...); {
-	case len(words) > 1:
-		p.refuse("purpose", words[1], "name one purpose, or none for all")
-	case len(words) == 1:
-		q.Purpose = words[0]
-	}
+	q.Purpose = p.word("purpose", purposes...)
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err

@@ -85,15 +85,15 @@ func renderData(e *eventstore.Event, entry *index.Entry, intent string) []byte {
 
 // describeEvent adds what the event says, as people should read it, and how it failed if it did.
 func (v *view) describeEvent(o *object, r *coordination.Record) {
-	said := coordination.Clean(coordination.Said(r), v.roster)
+	said := coordination.ForPeople(coordination.Said(r), v.roster)
 	state, reason := said.State, said.Reason
 	if step := coordination.ThreadStep(r); step.Affects {
 		state = step.Outcome
 		if step.Reason != "" {
-			reason = coordination.Clean(step.Reason, v.roster).Text
+			reason = coordination.ForPeople(step.Reason, v.roster).Text
 		}
 	} else if r.Type == coordination.TypeTaskBlocked {
-		state, reason = coordination.OutcomeBlocked, coordination.Clean(r.Reason, v.roster).Text
+		state, reason = coordination.OutcomeBlocked, coordination.ForPeople(r.Reason, v.roster).Text
 	}
 	if state == coordination.OutcomeBlocked || state == coordination.OutcomeNoReply {
 		o.text("state", string(state))

@@ -25,7 +25,7 @@ type eventsQuery struct {
 func eventsQueryOf(c echo.Context) (eventsQuery, error) {
 	p := parametersOf(c)
 	q := eventsQuery{
-		filter: index.Filter{Roles: p.list("role"), Types: p.list("type"), Categories: p.categories(), Internal: p.internal(),
+		filter: index.Filter{Roles: p.roles(), Types: p.list("type"), Categories: p.categories(), Internal: p.internal(),
 			Since: p.instant("since"), Until: p.instant("until")},
 		before: p.eventCursor(), limit: p.limit(), minSeq: p.minSeq(), role: p.raw("role"), viewCategory: p.raw("viewCategory"),
 	}

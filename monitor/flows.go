@@ -85,15 +85,8 @@ type flowsAnswer struct {
 func (s *Server) listFlows(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	kinds := p.words("kind", flowKinds...)
-	if len(kinds) > 1 {
-		p.refuse("kind", kinds[1], "name one kind, or none for both")
-	}
-	q := flows.Query{Open: p.yes("open"), From: p.agent("from"), To: p.agent("to"), ConversationID: p.first("conversationId"),
+	q := flows.Query{Kind: flow.Kind(p.word("kind", flowKinds...)), Open: p.yes("open"), From: p.agent("from"), To: p.agent("to"), ConversationID: p.first("conversationId"),
 		WorkSessionID: p.workSession("workSessionId"), Before: p.placeCursor("j"), Limit: limit + 1}
-	if len(kinds) == 1 {
-		q.Kind = flow.Kind(kinds[0])
-	}
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err

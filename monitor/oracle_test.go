@@ -101,7 +101,7 @@ func ask(r *rand.Rand) question {
 		return picked
 	}
 	q := question{limit: 5 + r.IntN(150), since: at(-1e6), until: at(1e6), types: some(drawnTypes), roles: some(drawnRoles[2:6])}
-	q.categories = some([]string{"infra_ops", "engineering_build", "qa_validation", "planning_decision", "cooking"})
+	q.categories = some([]string{"infra_ops", "engineering_build", "qa_validation", "planning_decision", "growth_marketing"})
 	q.statuses = some([]string{"ACTIVE", "QUIET", "ARCHIVED"})
 	if r.IntN(3) == 0 {
 		q.since = at(r.Float64() * statusNow)

@@ -31,7 +31,10 @@ func parametersOf(c echo.Context) *parameters {
 	return p
 }
 
-func (p *parameters) refuse(field, value, mend string) {
+func (p *parameters) refuse(field, value, mend string) { p.refuseWord(field, value, nil, mend) }
+
+// refuseWord refuses a value that is none of a few.
+func (p *parameters) refuseWord(field, value string, allowed []string, mend string) {
 	if p.err != nil {
 		return
 	}
@@ -39,7 +42,7 @@ func (p *parameters) refuse(field, value, mend string) {
 	if utf8.RuneCountInString(value) > shown {
 		value = string([]rune(value)[:shown]) + "..."
 	}
-	p.err = &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: field, Hint: mend,
+	p.err = &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: field, Value: value, Allowed: allowed, Hint: mend,
 		Message: fmt.Sprintf("Bad value %q for %s: %s", value, field, mend)}
 }
 
@@ -75,14 +78,53 @@ func (p *parameters) first(name string) string {
 	return ""
 }
 
+// words reads a list whose values are to be of a few.
+func (p *parameters) words(name string, known ...string) []string {
+	list := p.list(name)
+	for _, word := range list {
+		if !slices.Contains(known, word) {
+			p.refuseWord(name, word, known, "use "+strings.Join(known, ", "))
+		}
+	}
+	return list
+}
+
+// word reads one value of a few; "" for a missing one.
+func (p *parameters) word(name string, known ...string) string {
+	switch list := p.words(name, known...); len(list) {
+	case 0:
+		return ""
+	case 1:
+		return list[0]
+	default:
+		p.refuseWord(name, list[1], known, "name one, or none for all")
+		return list[0]
+	}
+}
+
+// roles reads role.
+func (p *parameters) roles() []string {
+	var known []string
+	for _, role := range coordination.Roles() {
+		known = append(known, string(role))
+	}
+	return p.words("role", known...)
+}
+
 // categories reads viewCategory. "all" among the values means any.
 func (p *parameters) categories() []string {
-	list := p.list("viewCategory")
-	if slices.Contains(list, "all") {
+	known := []string{anyCategory}
+	for _, c := range coordination.Categories() {
+		known = append(known, string(c.Category))
+	}
+	list := p.words("viewCategory", known...)
+	if slices.Contains(list, anyCategory) {
 		return nil
 	}
 	return list
 }
+
+const anyCategory = "all"
 
 // integer reads a number between least and most, or what stands for a missing one.
 func (p *parameters) integer(name string, missing, least, most int64) int64 {
@@ -119,7 +161,7 @@ func (p *parameters) choice(name string, words ...string) string {
 		return words[0]
 	}
 	if !slices.Contains(words, text) {
-		p.refuse(name, text, "use "+strings.Join(words, " or ")+", or leave it out")
+		p.refuseWord(name, text, words, "use "+strings.Join(words, " or ")+", or leave it out")
 	}
 	return text
 }

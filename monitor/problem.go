@@ -18,8 +18,11 @@ type problem struct {
 	Message    string `json:"error"`
 	Code       string `json:"code"`
 	Field      string `json:"field,omitempty"` // of the request
+	Value      string `json:"value,omitempty"` // of the field, as it was given; a long one is cut
 	Hint       string `json:"hint,omitempty"`  // how to mend it
 	RetryAfter int    `json:"-"`               // seconds; 0: trying again is no use
+
+	Allowed []string `json:"allowed,omitempty"` // values of the field
 }
 
 func (p *problem) Error() string { return p.Message }

@@ -367,13 +367,9 @@ func (s *Server) listRouting(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
 	q := routing.MessageQuery{Agent: p.agent("agent"), PlaceID: p.snowflake("place"), Before: p.placeCursor("m"), Limit: limit + 1}
-	switch modes := p.words("mode", string(routes.Handler), string(routes.Observer), string(routes.Dropped)); {
-	case len(modes) > 1:
-		p.refuse("mode", modes[1], "name one mode, or none for all")
-	case len(modes) == 1 && q.Agent == "":
-		p.refuse("mode", modes[0], "name the agent too: a message is one thing to one agent, and another to others")
-	case len(modes) == 1:
-		q.Mode = routes.Mode(modes[0])
+	q.Mode = routes.Mode(p.word("mode", string(routes.Handler), string(routes.Observer), string(routes.Dropped)))
+	if q.Mode != "" && q.Agent == "" {
+		p.refuse("mode", string(q.Mode), "name the agent too: a message is one thing to one agent, and another to others")
 	}
 	minSeq := p.minSeq()
 	if p.err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -97,21 +96,6 @@ func (s *Server) listRuns(c echo.Context) error {
 		a.States, err = v.runCounts(ctx)
 		return a, err
 	})
-}
-
-// words reads a parameter whose values are to be of a few.
-func (p *parameters) words(name string, known ...string) []string {
-	list := p.list(name)
-	for _, word := range list {
-		found := false
-		for _, k := range known {
-			found = found || k == word
-		}
-		if !found {
-			p.refuse(name, word, "use "+strings.Join(known, ", "))
-		}
-	}
-	return list
 }
 
 // placeCursor reads the seq at which a page of a list ends or begins; 0: none was given.

@@ -32,7 +32,7 @@ func searchQueryOf(c echo.Context) (searchQuery, error) {
 	p := parametersOf(c)
 	q := searchQuery{
 		Query: search.Query{
-			Roles: p.filter("role"), Types: p.filter("type"), Categories: p.categories(), Agents: p.filter("agent"),
+			Roles: p.roles(), Types: p.filter("type"), Categories: p.categories(), Agents: p.filter("agent"),
 			Internal: p.internal(), Since: p.instant("since"), Until: p.instant("until"),
 			Relevance: p.choice("sort", "newest", "relevance") == "relevance",
 			Limit:     int(p.integer("limit", defaultHits, 1, maxLimit)), Offset: int(p.integer("offset", 0, 0, math.MaxInt32)),

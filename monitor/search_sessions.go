@@ -2,9 +2,7 @@ package monitor
 
 import (
 	"context"
-	"slices"
 
-	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/projections/conversation"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
@@ -20,7 +18,7 @@ func (v *view) showSessionsFound(ctx context.Context, q *searchQuery, hits searc
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := conversation.SelectKinds(ctx, v.tx, conversation.Scope{Roles: valid[coordination.Role](slices.Clone(q.Roles)), Types: q.Types, Internal: q.Internal})
+	kinds, err := conversation.SelectKinds(ctx, v.tx, conversation.Scope{Roles: q.Roles, Types: q.Types, Internal: q.Internal})
 	if err != nil {
 		return nil, err
 	}

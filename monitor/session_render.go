@@ -27,7 +27,7 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 		ID: idPrefix + s.Name, WorkSessionID: s.Name, Status: s.Status(r.now), StartTime: s.Listed.Start, LastTime: s.Listed.Last,
 		DurationMs: duration(s.Listed), ThreadCount: s.Listed.Threads, EventCount: s.Listed.Events, CollabCategory: s.Category,
 		CollabSubTags: listOf(s.Vote.SubTags), CategorySource: sourceVote, VotedCategory: s.Vote.Winner, RoleCounts: s.ByRole, Threads: make([]threadAnswer, len(s.Threads)),
-		Totals: totalsAnswer{s.Whole.Start, s.Whole.Last, duration(s.Whole), s.Whole.Threads, s.Whole.Events}, Title: s.Title,
+		Totals: totalsAnswer{s.Whole.Start, s.Whole.Last, duration(s.Whole), s.Whole.Threads, s.Whole.Events}, Title: cmp.Or(coordination.TaskTitle(s.Task, r.roster), s.Title),
 		Participants: listOf(s.Participants), Outcome: outcome, OutcomeCounts: s.ByOutcome, OpenThreads: s.OpenThreads,
 		OpenTasks: s.OpenTasks, BlockedTasks: s.BlockedTasks, OpenFlows: s.OpenFlows, OpenRuns: s.OpenRuns, LastMessage: r.message(s.MessageSeq), CategoryLabel: r.labels[s.Category],
 		CollabSecondary: besides(s.Vote.Secondary, s.Category), PreviousWorkSessionID: textOrNull(s.Previous), NextWorkSessionID: textOrNull(s.Next),
@@ -42,15 +42,15 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 		a.EventsTruncated = a.EventsTruncated || !whole
 	}
 	if outcome == coordination.OutcomeBlocked || outcome == coordination.OutcomeNoReply {
-		a.BlockedReason = r.readable(s.Reason())
+		a.BlockedReason = r.readable(cmp.Or(s.Reason(), coordination.OutcomeSentence(outcome)))
 	}
 	switch {
 	case a.BlockedReason != nil:
-		a.Summary = coordination.Preview(*a.BlockedReason, r.roster, previewLength)
+		a.Summary = coordination.LineForPeople(*a.BlockedReason, r.roster, previewLength)
 	case a.LastMessage != nil && a.LastMessage.Text != "":
 		a.Summary = a.LastMessage.Text
 	default:
-		a.Summary = s.Title
+		a.Summary = a.Title
 	}
 	return a
 }
@@ -84,7 +84,7 @@ func (r *sessionRenderer) thread(t *conversation.Thread) (a threadAnswer, whole 
 		a.Events = append(a.Events, r.renderEvent(e, r.entries[seq]))
 	}
 	if a.Reason != nil {
-		a.DisplayText = coordination.Preview(*a.Reason, r.roster, previewLength)
+		a.DisplayText = coordination.LineForPeople(*a.Reason, r.roster, previewLength)
 	} else {
 		a.DisplayText = r.lastSaid(t)
 	}
@@ -97,7 +97,7 @@ func (r *sessionRenderer) lastSaid(t *conversation.Thread) string {
 		if e, ok := r.events[seq]; ok {
 			record := r.record(e)
 			if text := coordination.Said(&record); text != "" {
-				return coordination.Preview(text, r.roster, previewLength)
+				return coordination.LineForPeople(text, r.roster, previewLength)
 			}
 		}
 	}
@@ -120,12 +120,12 @@ func (r *sessionRenderer) message(seq int64) *messageAnswer {
 	record := r.record(e)
 	from, _ := r.parties(e)
 	return &messageAnswer{From: from, To: textOrNull(record.To()), Type: record.Type, Time: record.Time, Seq: seq,
-		Text: coordination.Preview(coordination.Said(&record), r.roster, previewLength)}
+		Text: coordination.LineForPeople(coordination.Said(&record), r.roster, previewLength)}
 }
 
 // readable is a reason with names instead of mentions, null where there is none.
 func (r *sessionRenderer) readable(reason string) *string {
-	return textOrNull(coordination.Clean(reason, r.roster).Text)
+	return textOrNull(coordination.ForPeople(reason, r.roster).Text)
 }
 
 // duration is finite, whatever times a log claims.

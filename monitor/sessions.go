@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -24,8 +23,8 @@ func sessionsQueryOf(c echo.Context) (sessionsQuery, error) {
 	p := parametersOf(c)
 	q := sessionsQuery{
 		Query: conversation.Query{
-			Scope:      conversation.Scope{Roles: valid[coordination.Role](p.list("role")), Types: p.list("type"), Internal: p.internal()},
-			Categories: p.categories(), Tag: p.first("subTag"), Statuses: statuses(p.list("status")),
+			Scope:      conversation.Scope{Roles: p.roles(), Types: p.list("type"), Internal: p.internal()},
+			Categories: p.categories(), Tag: p.first("subTag"), Statuses: p.statuses(),
 			Since: p.instant("since"), Until: p.instant("until"), After: p.sessionCursor(), Limit: p.limit(),
 		},
 		summary: p.summary(), minSeq: p.minSeq(), viewCategory: p.raw("viewCategory"), tag: p.raw("subTag"),
@@ -36,21 +35,11 @@ func sessionsQueryOf(c echo.Context) (sessionsQuery, error) {
 // summary reads include: whether the events of sessions are left out.
 func (p *parameters) summary() bool { return p.choice("include", "events", "summary") == "summary" }
 
-// valid keeps the words of a list that are of T. Others are passed over, as the original does.
-func valid[T interface {
-	~string
-	Valid() bool
-}](list []string) []string {
-	return slices.DeleteFunc(list, func(word string) bool { return !T(word).Valid() })
-}
-
-func statuses(list []string) []coordination.Status {
+// statuses reads status.
+func (p *parameters) statuses() []coordination.Status {
 	kept := []coordination.Status{}
-	for _, word := range list {
-		switch status := coordination.Status(word); status {
-		case coordination.StatusActive, coordination.StatusQuiet, coordination.StatusArchived:
-			kept = append(kept, status)
-		}
+	for _, word := range p.words("status", string(coordination.StatusActive), string(coordination.StatusQuiet), string(coordination.StatusArchived)) {
+		kept = append(kept, coordination.Status(word))
 	}
 	return kept
 }
@@ -110,7 +99,7 @@ func sessionQueryOf(c echo.Context) (sessionQuery, error) {
 	p := parametersOf(c)
 	q := sessionQuery{
 		id:      idOf(c),
-		scope:   conversation.Scope{Roles: valid[coordination.Role](p.list("role")), Types: p.list("type"), Internal: p.internal()},
+		scope:   conversation.Scope{Roles: p.roles(), Types: p.list("type"), Internal: p.internal()},
 		summary: p.summary(), minSeq: p.minSeq(),
 	}
 	if q.id == "" {

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -130,6 +131,14 @@ func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error)
 	trouble, err := conversation.NewestTrouble(ctx, v.tx, newestTrouble)
 	if err != nil {
 		return err
+	}
+	roster, err := index.Roster(ctx, v.tx)
+	if err != nil {
+		return err
+	}
+	for i := range trouble {
+		t := &trouble[i]
+		t.Title, t.Reason = cmp.Or(coordination.TaskTitle(t.Task, roster), t.Title), coordination.ForPeople(t.Reason, roster).Text
 	}
 	a.Trouble = listOf(trouble)
 	if a.Work, err = v.workState(ctx); err != nil {

@@ -66,14 +66,7 @@ func (s *Server) listAllTasks(c echo.Context) error {
 	if utf8.RuneCountInString(f.Text) > maxTaskText {
 		p.refuse("q", f.Text, fmt.Sprintf("give at most %d characters", maxTaskText))
 	}
-	wanted := p.words("priority", priorities...)
-	switch len(wanted) {
-	case 0:
-	case 1:
-		f.Priority = wanted[0]
-	default:
-		p.refuse("priority", wanted[1], "name one priority, or none for all")
-	}
+	f.Priority = p.word("priority", priorities...)
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err

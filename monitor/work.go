@@ -100,14 +100,7 @@ type workAnswer struct {
 func (s *Server) listWork(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	state := p.words("state", workStates...)
-	if len(state) > 1 {
-		p.refuse("state", state[1], "name one state")
-	}
-	q := work.Query{Kind: p.first("kind"), Key: p.first("key"), Owner: p.first("owner"), After: p.placeCursor("w"), Limit: limit + 1}
-	if len(state) == 1 {
-		q.State = work.State(state[0])
-	}
+	q := work.Query{State: work.State(p.word("state", workStates...)), Kind: p.first("kind"), Key: p.first("key"), Owner: p.first("owner"), After: p.placeCursor("w"), Limit: limit + 1}
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err

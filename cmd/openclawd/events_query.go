@@ -254,7 +254,7 @@ func (p *process) writeEvents(found *foundEvents, head int64) error {
 		e := &found.events[i]
 		r := projections.Record(coordination.RulesV2, e)
 		row := []string{strconv.FormatInt(e.Seq, 10), output.Time(int64(r.Time)), e.Type, "", found.roster.Name(r.From()),
-			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.Said(&r), r.Label, r.Reason), found.roster, previewRunes)}
+			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.Told(&r), r.Label, r.Reason), found.roster, previewRunes)}
 		if entry := found.entries[e.Seq]; entry != nil {
 			row[3] = string(entry.Role)
 		}

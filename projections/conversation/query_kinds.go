@@ -22,6 +22,7 @@ type Scope struct {
 type Kinds struct {
 	all    bool // that there are
 	listed map[int64]bool
+	roles  map[int64]coordination.Role // of the kinds that are listed where no role and no type is asked for
 }
 
 const selectKinds = "SELECT id, internal, role, type FROM session_kinds"
@@ -33,11 +34,14 @@ func SelectKinds(ctx context.Context, tx *sql.Tx, scope Scope) (*Kinds, error) {
 		return nil, fmt.Errorf("read kinds: %w", err)
 	}
 	defer rows.Close()
-	k := &Kinds{all: true, listed: map[int64]bool{}}
+	k := &Kinds{all: true, listed: map[int64]bool{}, roles: map[int64]coordination.Role{}}
 	for rows.Next() {
 		var row kind
 		if err := rows.Scan(&row.id, &row.internal, &row.role, &row.typ); err != nil {
 			return nil, fmt.Errorf("read kinds: %w", err)
+		}
+		if scope.Internal || !row.internal {
+			k.roles[row.id] = coordination.Role(row.role)
 		}
 		if (scope.Internal || !row.internal) && allows(scope.Roles, row.role) && allows(scope.Types, row.typ) {
 			k.listed[row.id] = true
@@ -46,6 +50,20 @@ func SelectKinds(ctx context.Context, tx *sql.Tx, scope Scope) (*Kinds, error) {
 		}
 	}
 	return k, rows.Err()
+}
+
+// byRole counts the events of a session by role, those that are listed where no role and no type is asked for.
+func (k *Kinds) byRole(held []kindCount) map[coordination.Role]int64 {
+	counts := map[coordination.Role]int64{}
+	for _, role := range roles {
+		counts[role] = 0
+	}
+	for _, h := range held {
+		if role, ok := k.roles[h.kind]; ok {
+			counts[role] += h.n
+		}
+	}
+	return counts
 }
 
 // lists are the lists of session_slots in which every session with a listed event stands: at the slot of its last listed event, and

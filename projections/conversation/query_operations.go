@@ -30,6 +30,7 @@ func CountRecent(ctx context.Context, tx *sql.Tx, now float64) (r Recent, err er
 type Trouble struct {
 	WorkSessionID string  `json:"workSessionId"`
 	Title         string  `json:"title"`
+	Task          string  `json:"-"` // as of Session
 	FromAgent     string  `json:"fromAgent"`
 	ToAgent       string  `json:"toAgent"`
 	Outcome       string  `json:"outcome"` // blocked, no_reply
@@ -38,14 +39,14 @@ type Trouble struct {
 }
 
 // One branch for each outcome, so that both come from the index in its order.
-const selectTrouble = `SELECT w.name, p.title, t.from_agent, t.to_agent, t.outcome, t.reason, t.last_time FROM (
+const selectTrouble = `SELECT w.name, p.title, ` + taskOfSession + `, t.from_agent, t.to_agent, t.outcome, t.reason, t.last_time FROM (
  SELECT * FROM (SELECT * FROM threads WHERE outcome = 'blocked' ORDER BY last_time DESC LIMIT ?)
  UNION ALL SELECT * FROM (SELECT * FROM threads WHERE outcome = 'no_reply' ORDER BY last_time DESC LIMIT ?)) t
  JOIN work_sessions w ON w.id = t.session_id JOIN session_profiles p ON p.id = t.session_id ORDER BY t.last_time DESC, t.id DESC LIMIT ?`
 
 // NewestTrouble lists the newest conversations in trouble.
 func NewestTrouble(ctx context.Context, tx *sql.Tx, limit int) ([]Trouble, error) {
-	rows, err := tx.QueryContext(ctx, selectTrouble, limit, limit, limit)
+	rows, err := tx.QueryContext(ctx, selectTrouble, coordination.TitleOfTask, limit, limit, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func NewestTrouble(ctx context.Context, tx *sql.Tx, limit int) ([]Trouble, error
 	var list []Trouble
 	for rows.Next() {
 		var t Trouble
-		if err := rows.Scan(&t.WorkSessionID, &t.Title, &t.FromAgent, &t.ToAgent, &t.Outcome, &t.Reason, &t.LastTime); err != nil {
+		if err := rows.Scan(&t.WorkSessionID, &t.Title, &t.Task, &t.FromAgent, &t.ToAgent, &t.Outcome, &t.Reason, &t.LastTime); err != nil {
 			return nil, err
 		}
 		list = append(list, t)

@@ -27,10 +27,10 @@ type Session struct {
 
 	LatestSeq      int64 // the latest event by time
 	LatestTerminal bool
-	MessageSeq     int64 // the latest event that says something; 0: none does
-	ByRole         map[coordination.Role]int64
-	OpenThreads    int64 // conversations and child runs without an end
-	OpenTasks      int64 // tasks in progress
+	MessageSeq     int64                       // the latest event that says something; 0: none does
+	ByRole         map[coordination.Role]int64 // of the events that are listed where no role and no type is asked for
+	OpenThreads    int64                       // conversations and child runs without an end
+	OpenTasks      int64                       // tasks in progress
 	BlockedTasks   int64
 	OpenFlows      int64                          // messages to other agents, and delegations, that are not over
 	OpenRuns       int64                          // of agents, likewise
@@ -41,6 +41,7 @@ type Session struct {
 	Override *Override // nil: the vote decides
 
 	Title          string
+	Task           string // how its first task is described, where no event has given it a title by that; ""
 	Participants   []Participant
 	Previous, Next string // work sessions, or ""
 
@@ -106,11 +107,17 @@ func ByName(ctx context.Context, tx *sql.Tx, name string) (id int64, ok bool, er
 	return id, true, nil
 }
 
+// taskOfSession is how the first task of session w, with profile p, is described: "" where an event has titled the session by a task. Its
+// parameter is coordination.TitleOfTask.
+const taskOfSession = `CASE WHEN coalesce(p.title_rank, 0) > ? THEN coalesce((SELECT substr(d.description, 1, 2048)
+  FROM session_tasks k CROSS JOIN tasks d ON d.name = k.task_id WHERE k.session_id = w.id ORDER BY k.id LIMIT 1), '') ELSE '' END`
+
 // CROSS JOIN fixes the order of the loops: a few look-ups per session.
 const selectSessions = `SELECT w.id, w.name, w.base_time, w.start_time, w.last_time, w.latest_seq, w.latest_terminal, w.message_seq,
- w.event_count, w.conversation_n, w.delegation_n, w.orchestration_n, w.observability_n, w.thread_count, w.open_threads, w.open_tasks,
+ w.event_count, w.thread_count, w.open_threads, w.open_tasks,
  w.blocked_tasks, w.waiting_n, w.active_n, w.blocked_n, w.no_reply_n, w.done_n, w.category, w.votes, w.kinds,
- coalesce(p.title, ''), coalesce(p.participants, '[]'), coalesce(p.previous, ''),
+ coalesce(p.title, ''), ` + taskOfSession + `,
+ coalesce(p.participants, '[]'), coalesce(p.previous, ''),
  coalesce((SELECT n.name FROM session_profiles f CROSS JOIN work_sessions n ON n.id = f.id
   WHERE f.previous = w.name AND f.previous <> '' ORDER BY f.id DESC LIMIT 1), ''),
  coalesce((SELECT t.reason FROM session_tasks t WHERE t.session_id = w.id AND t.state = 'blocked'
@@ -128,7 +135,7 @@ func Load(ctx context.Context, tx *sql.Tx, kinds *Kinds, ids []int64, maxEvents 
 	}
 	listed := sessions[:0]
 	for _, s := range sessions {
-		s.Listed = kinds.extent(s.base, s.kinds)
+		s.Listed, s.ByRole = kinds.extent(s.base, s.kinds), kinds.byRole(s.kinds)
 		if s.Listed.Events == s.Whole.Events {
 			s.Listed = s.Whole // to the last fraction of a millisecond
 		}
@@ -161,7 +168,7 @@ func (k *Kinds) extent(base float64, held []kindCount) (x Extent) {
 }
 
 func readSessions(ctx context.Context, tx *sql.Tx, ids []int64) ([]Session, error) {
-	rows, err := tx.QueryContext(ctx, selectSessions, jsonList(ids))
+	rows, err := tx.QueryContext(ctx, selectSessions, coordination.TitleOfTask, jsonList(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -180,19 +187,15 @@ func readSessions(ctx context.Context, tx *sql.Tx, ids []int64) ([]Session, erro
 func scanReadSession(rows *sql.Rows) (s Session, err error) {
 	var votes, kinds, participants string
 	var o Override
-	var byRole [4]int64
 	var byOutcome [len(outcomes)]int64
 	err = rows.Scan(&s.ID, &s.Name, &s.base, &s.Whole.Start, &s.Whole.Last, &s.LatestSeq, &s.LatestTerminal, &s.MessageSeq,
-		&s.Whole.Events, &byRole[0], &byRole[1], &byRole[2], &byRole[3], &s.Whole.Threads, &s.OpenThreads, &s.OpenTasks,
+		&s.Whole.Events, &s.Whole.Threads, &s.OpenThreads, &s.OpenTasks,
 		&s.BlockedTasks, &byOutcome[0], &byOutcome[1], &byOutcome[2], &byOutcome[3], &byOutcome[4], &s.Category, &votes, &kinds,
-		&s.Title, &participants, &s.Previous, &s.Next, &s.blockedTask, &o.Category, &o.UpdatedAt, &o.UpdatedBy, &o.Seq, &o.RecordedAt)
+		&s.Title, &s.Task, &participants, &s.Previous, &s.Next, &s.blockedTask, &o.Category, &o.UpdatedAt, &o.UpdatedBy, &o.Seq, &o.RecordedAt)
 	if err != nil {
 		return s, err
 	}
-	s.ByRole, s.ByOutcome = map[coordination.Role]int64{}, map[coordination.Outcome]int64{}
-	for i, role := range roles {
-		s.ByRole[role] = byRole[i]
-	}
+	s.ByOutcome = map[coordination.Outcome]int64{}
 	for i, outcome := range outcomes {
 		s.ByOutcome[outcome] = byOutcome[i]
 	}

@@ -88,7 +88,7 @@ func (s *session) judge(rules coordination.Rules, e *projections.Event) {
 		s.last, s.latestSeq = r.Time, e.Seq
 		s.latestTerminal = coordination.Terminal(rules, r)
 	}
-	if !newer(s.messageTime, s.messageSeq, r.Time, e.Seq) && coordination.MessageText(r) != "" {
+	if !newer(s.messageTime, s.messageSeq, r.Time, e.Seq) && coordination.Said(r) != "" {
 		s.messageTime, s.messageSeq = r.Time, e.Seq
 	}
 }

@@ -12,7 +12,7 @@ import (
 const Name = "session"
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection "session".
 func Definition() projections.Definition {

@@ -115,9 +115,8 @@ func (s *session) hear(e *projections.Event, d *said) {
 
 // title is the title that a text offers, else how it begins.
 func title(e *projections.Event, text string) string {
-	r := coordination.Record{Type: e.Type, Facts: coordination.Facts{Message: text}}
-	if t, ok := coordination.TitleOf(&r, e.Roster); ok {
-		return t.Text
+	if t, _ := coordination.TitleIn(text, e.Roster); t != "" {
+		return t
 	}
 	return coordination.Preview(text, e.Roster, maxTitle)
 }

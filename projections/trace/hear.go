@@ -127,7 +127,7 @@ func (r *reader) hear(e *eventstore.Event) *heard {
 	rec := projections.Record(r.rules, e)
 	h := &heard{
 		Said: Said{Seq: e.Seq, At: int64(projections.ClampTime(rec.Time)), Type: rec.Type, From: rec.From(), To: rec.To(), Outcome: rec.Outcome,
-			Redacted: e.Redacted(), Preview: coordination.Preview(coordination.Said(&rec), r.roster, previewLength)},
+			Redacted: e.Redacted(), Preview: coordination.Preview(coordination.Told(&rec), r.roster, previewLength)},
 		time: rec.Time, job: rec.JobID, conversation: rec.ConversationID, parent: rec.ParentConversationID, session: rec.WorkSessionID,
 		step: coordination.ThreadStep(&rec), run: rec.RunID, parentRun: rec.ParentRunID, label: rec.Label, task: rec.TaskID, intent: rec.MessageIntent,
 	}

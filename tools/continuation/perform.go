@@ -21,7 +21,7 @@ import (
 
 const (
 	cause          = "continuation"    // of prompts
-	origin         = "unblock"         // of requests to unblock a task
+	origin         = coordination.OriginUnblock
 	internalSystem = "internal_system" // provenance of prompts
 )
 
