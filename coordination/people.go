@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -245,7 +244,7 @@ type suffix struct {
 var (
 	pairedParticles = [...][2]string{{"을", "를"}, {"이", "가"}, {"은", "는"}, {"과", "와"}, {"으로", "로"}, {"이랑", "랑"}, {"이나", "나"}}
 	plainParticles  = [...]string{"의", "에서", "에게서", "에게", "에", "한테서", "한테", "께서", "께", "도", "만", "부터", "까지", "처럼", "보다", "마다", "이든", "라도"}
-	honorifics      = [...]string{"님", "씨"}
+	politeWords     = [...]string{"님", "씨"}
 	vocatives       = [...]string{"아", "야"}
 )
 
@@ -257,14 +256,14 @@ func (s suffix) isKorean() bool {
 // suffixOf reads what text begins with, behind a name or an id. It is nothing where a word goes on.
 func suffixOf(text string) suffix {
 	for _, s := range []string{"'s", "’s"} {
-		if rest, is := strings.CutPrefix(text, s); is && endsWord(rest) {
+		if rest, is := strings.CutPrefix(text, s); is && wordEnds(rest) {
 			return suffix{s, len(s)}
 		}
 	}
 	title := 0
 	bare := strings.TrimPrefix(text, " ")
-	for _, h := range honorifics {
-		if rest, is := strings.CutPrefix(bare, h); is && (endsWord(rest) || particleOf(rest) != "") {
+	for _, h := range politeWords {
+		if rest, is := strings.CutPrefix(bare, h); is && (wordEnds(rest) || particleOf(rest) != "") {
 			title = len(text) - len(rest)
 			text = rest
 			break
@@ -274,7 +273,7 @@ func suffixOf(text string) suffix {
 		return suffix{p, title + len(p)}
 	}
 	for _, v := range vocatives {
-		if rest, is := strings.CutPrefix(text, v); is && title == 0 && endsWord(rest) {
+		if rest, is := strings.CutPrefix(text, v); is && title == 0 && wordEnds(rest) {
 			return suffix{"", len(v)}
 		}
 	}
@@ -284,7 +283,7 @@ func suffixOf(text string) suffix {
 // particleOf are the particles that text begins with, "" where a word goes on. "을(를)", which leaves it open, is one.
 func particleOf(text string) string {
 	if rest := afterParticle(text); len(rest) < len(text) {
-		if endsWord(rest) {
+		if wordEnds(rest) {
 			return text[:len(text)-len(rest)]
 		}
 		if more := particleOf(rest); more != "" {
@@ -315,9 +314,10 @@ func afterParticle(text string) string {
 	return text[longest:]
 }
 
-func endsWord(rest string) bool {
-	r, _ := utf8.DecodeRuneInString(rest)
-	return rest == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+// wordEnds says whether the word before is whole.
+func wordEnds(rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	return rest == "" || !IsWordRune(next)
 }
 
 // after is the suffix behind another word than the one that it was written for: without what addresses, and with the particle that fits.

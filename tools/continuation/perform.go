@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	cause          = "continuation"    // of prompts
+	cause          = "continuation" // of prompts
 	origin         = coordination.OriginUnblock
 	internalSystem = "internal_system" // provenance of prompts
 )

@@ -183,7 +183,10 @@ func (g gate) open() { close(g) }
 // shownSession is a work session as the Task-Monitor API shows it.
 type shownSession struct {
 	WorkSessionID, Status, Outcome string
+	Title, Summary                 string
+	LastMessage                    *struct{ Text string }
 	BlockedReason                  *string
+	EventCount                     int
 	RoleCounts                     map[string]int
 	OutcomeCounts                  map[string]int
 	OpenFlows, OpenRuns            int

@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -42,5 +43,29 @@ func TestTasksAreApprovedByOthers(t *testing.T) {
 	want := []string{"task.started ruda: Task created - awaiting approval", "task.approved ruda by eden: Task approved by eden"}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the log has %q", lines)
+	}
+}
+
+// An approval, and what agents are told of it, is nothing that anyone has said: the session is called by its task.
+func TestApprovalIsNoSummary(t *testing.T) {
+	t.Parallel()
+	team := startTeam(t, []string{"ruda", "eden"}, nil)
+	asked := uses(t, team.client, "eden", "task_start", map[string]any{"description": "결제 흐름을 고친다", "requires_approval": true})
+	if approved := uses(t, team.client, "ruda", "task_approve", map[string]any{"task_id": asked.TaskID}); !approved.Success {
+		t.Fatalf("ruda approves it: %+v", approved)
+	}
+	team.awaits(t, "the end of the run in which eden is told", func(f *fact) bool {
+		return strings.HasPrefix(f.RunID, "task:"+asked.TaskID) && (f.Type == coordination.TypeRunEnded || f.Type == coordination.TypeRunFailed)
+	})
+	s := team.session(t)
+	if s.Title != "결제 흐름을 고친다" || s.Summary != s.Title || s.LastMessage != nil {
+		t.Errorf("title %q, summary %q, last message %+v", s.Title, s.Summary, s.LastMessage)
+	}
+	counted := 0
+	for _, n := range s.RoleCounts {
+		counted += n
+	}
+	if counted != s.EventCount || counted == 0 {
+		t.Errorf("roles are counted %v of %d events", s.RoleCounts, s.EventCount)
 	}
 }
