@@ -94,7 +94,7 @@ func TestDefaults(t *testing.T) {
 			Retry: config.ResponseRetry{Enabled: true, ResponseTimeout: 5 * time.Minute, MaxAttempts: 3, CheckInterval: time.Minute, CleanupMaxAge: day,
 				NotifyOnFailure: true},
 		},
-		Gateway:     config.Gateway{Port: 18789, Mode: "local", Bind: "loopback"},
+		Gateway:     config.Gateway{Port: 18789, Mode: "local", Bind: "loopback", HTTP: config.HTTP{ModelErrors: config.ModelErrorsText}},
 		TaskMonitor: config.TaskMonitor{Host: "127.0.0.1", Port: 3847, TaskHubURL: "http://localhost:3102"},
 	}
 	want.File, want.Found, want.Files = c.File, true, []string{c.File}

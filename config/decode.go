@@ -148,6 +148,7 @@ func decodeHTTP(f *fields) HTTP {
 	}
 	h := HTTP{ChatCompletions: enabled("chatCompletions"), Responses: enabled("responses")}
 	endpoints.done()
+	h.ModelErrors = f.choice("modelErrors", ModelErrorsText, ModelErrorsHTTP)
 	f.others("securityHeaders")
 	f.done()
 	return h

@@ -95,7 +95,7 @@ func TestWhatSubagentsAre(t *testing.T) {
 
 func TestEndpointsAreOffUnlessTheyAreOn(t *testing.T) {
 	t.Parallel()
-	if h := config.Default().Gateway.HTTP; h.ChatCompletions || h.Responses {
+	if h := config.Default().Gateway.HTTP; h.ChatCompletions || h.Responses || h.ModelErrors != config.ModelErrorsText {
 		t.Errorf("%+v", h)
 	}
 	c, findings := load(t, `{gateway: {http: {endpoints: {chatCompletions: {enabled: true, maxBodyBytes: 1}, responses: {enable: true}}}}}`, nil)
@@ -103,6 +103,11 @@ func TestEndpointsAreOffUnlessTheyAreOn(t *testing.T) {
 		`warning unknown_key openclaw.json:1:94: gateway.http.endpoints.responses.enable: unknown key; it has no effect (did you mean "enabled"?)`)
 	if h := c.Gateway.HTTP; !h.ChatCompletions || h.Responses {
 		t.Errorf("%+v", h)
+	}
+	c, findings = load(t, `{gateway: {http: {modelErrors: 'http'}}}`, nil)
+	wantFindings(t, findings)
+	if how := c.Gateway.HTTP.ModelErrors; how != config.ModelErrorsHTTP {
+		t.Errorf("failures are told as %s", how)
 	}
 }
 

@@ -187,6 +187,7 @@ func ownHelp() map[string]string {
 		"gateway.controlUi.allowedOrigins":                     "Origins of pages of other machines that may connect; * is any.",
 		"gateway.http":                                         "What the gateway answers over HTTP.",
 		"gateway.http.endpoints":                               "OpenAI's endpoints.",
+		"gateway.http.modelErrors":                             "How a model that fails is told by OpenAI's endpoints: as text that the agent answers, or as an error of HTTP; a setting of openclawd's own.",
 		"gateway.http.endpoints.chatCompletions":               "POST /v1/chat/completions.",
 		"gateway.http.endpoints.chatCompletions.enabled":       "Whether it is there.",
 		"gateway.http.endpoints.responses":                     "POST /v1/responses.",

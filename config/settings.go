@@ -149,7 +149,15 @@ type Gateway struct {
 type HTTP struct {
 	ChatCompletions bool // POST /v1/chat/completions
 	Responses       bool // POST /v1/responses
+	// ModelErrors is how a model that fails is told: as text, which an agent answers, or as an error of HTTP.
+	ModelErrors string
 }
+
+// Values of HTTP.ModelErrors.
+const (
+	ModelErrorsText = "text"
+	ModelErrorsHTTP = "http"
+)
 
 // Auth is how clients of the gateway show who they are.
 type Auth struct {

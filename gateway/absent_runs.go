@@ -25,7 +25,7 @@ func (s *Server) setHeartbeats(_ context.Context, call *wire.Call) (any, error) 
 		return nil, invalidRequest("invalid set-heartbeats params: enabled (boolean) required", fault{Field: "enabled", Mend: "give true or false"})
 	}
 	if *p.Enabled {
-		return nil, cannotRun()
+		return nil, s.noHeartbeats()
 	}
 	return struct {
 		OK      bool `json:"ok"`
@@ -33,7 +33,16 @@ func (s *Server) setHeartbeats(_ context.Context, call *wire.Call) (any, error) 
 	}{OK: true}, nil
 }
 
-func (s *Server) wake(context.Context, *wire.Call) (any, error) { return nil, cannotRun() }
+func (s *Server) wake(context.Context, *wire.Call) (any, error) { return nil, s.noHeartbeats() }
+
+// noHeartbeats refuses what an agent would be told with its next heartbeat.
+func (s *Server) noHeartbeats() error {
+	if s.opts.Runs == nil {
+		return cannotRun()
+	}
+	return notHere("heartbeats_not_available", "no agent was told: agents have no heartbeats here, with which they would read system events; "+
+		"send the text as a message (openclaw agent --message, chat.send), which wakes the agent")
+}
 
 // webchat is the channel of those who look at a session here: it delivers nothing to anywhere.
 const webchat = "webchat"

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/rest"
 )
@@ -8,14 +9,23 @@ import (
 // newHTTP is what programs may ask over HTTP, which is let in as clients of the protocol are.
 func (s *Server) newHTTP() *rest.Server {
 	return rest.New(rest.Options{Runs: s.opts.Runs, Tools: s.tools, Offers: s.offers, Agent: s.agentOfHTTP, Session: s.sessionOfHTTP,
-		AgentOf: func(key coordination.SessionKey) string { return agentOf(s.opts.Configuration.InForce(), key) },
-		Now:     s.opts.Now, NewID: s.opts.NewID, Logger: s.opts.Logger})
+		Agents:      s.agentsOfHTTP,
+		FailsAsHTTP: func() bool { return s.opts.Configuration.InForce().Gateway.HTTP.ModelErrors == config.ModelErrorsHTTP },
+		AgentOf:     func(key coordination.SessionKey) string { return agentOf(s.opts.Configuration.InForce(), key) },
+		Now:         s.opts.Now, NewID: s.opts.NewID, Logger: s.opts.Logger})
 }
 
 // offers reports whether an endpoint is on: OpenAI's are not unless the operator says so.
 func (s *Server) offers(path string) bool {
 	on := s.opts.Configuration.InForce().Gateway.HTTP
 	return path == rest.PathChat && on.ChatCompletions || path == rest.PathResponses && on.Responses
+}
+
+func (s *Server) agentsOfHTTP() (ids []string) {
+	for _, a := range agentsOf(s.opts.Configuration.InForce()) {
+		ids = append(ids, a.ID)
+	}
+	return ids
 }
 
 func (s *Server) agentOfHTTP(id string) (string, error) {

@@ -106,8 +106,9 @@ func New(opts Options) *Server {
 		s.toolMethods(), s.absentMethods()} {
 		maps.Copy(s.methods, some)
 	}
+	programs := s.newHTTP()
 	s.hub = wire.New(s, wire.Options{Access: opts.Access, Now: opts.Now, NewID: opts.NewID, Logger: opts.Logger, Version: opts.Version,
-		Posts: s.newHTTP().Post})
+		Posts: programs.Post, Gets: programs.Get})
 	return s
 }
 

@@ -35,7 +35,15 @@ func (s *Server) answerPresence(context.Context, *wire.Call) (any, error) {
 	return s.hub.Presence(), nil
 }
 
-// notePresence answers system-event: what a client says of itself, or of what has happened, is shown with who is there. No agent reads it.
+// notedAnswer answers a note: where it is, and that no agent has been told.
+type notedAnswer struct {
+	OK        bool `json:"ok"`
+	Presence  bool `json:"presence"` // system-presence shows it
+	AgentTold bool `json:"agentTold"`
+}
+
+// notePresence answers system-event: what a client says of itself, or of what has happened, is shown with who is there. No agent reads it, so one
+// that is for a session is refused.
 func (s *Server) notePresence(_ context.Context, call *wire.Call) (any, error) {
 	const most = 8 << 10
 	if len(call.Params) > most {
@@ -45,9 +53,16 @@ func (s *Server) notePresence(_ context.Context, call *wire.Call) (any, error) {
 	if json.Unmarshal(call.Params, &p) != nil || coordination.TrimJS(p.Text) == "" {
 		return nil, invalidRequest("text required", fault{Field: "text", Value: p.Text, Mend: "say what has happened"})
 	}
+	var meant struct {
+		Wake       bool   `json:"wake"`
+		SessionKey string `json:"sessionKey"`
+	}
+	if json.Unmarshal(call.Params, &meant) == nil && (meant.Wake || coordination.TrimJS(meant.SessionKey) != "") {
+		return nil, s.noHeartbeats()
+	}
 	p.TS = 0 // it is noted now
 	s.hub.Note(p)
-	return okAnswer{OK: true}, nil
+	return notedAnswer{OK: true, Presence: true}, nil
 }
 
 // okAnswer answers what was asked to be done, and was.

@@ -317,7 +317,12 @@ func TestPresenceShowsTheGatewayAndWhatIsNoted(t *testing.T) {
 		t.Error(refused.Message)
 	}
 	b.refused(t, "system-event", `{"text":"`+strings.Repeat("x", 9<<10)+`"}`)
-	if got := string(b.answer(t, "system-event", `{"text":"hello there","ts":1}`)); got != `{"ok":true}` {
+	for _, params := range []string{`{"text":"x","wake":true}`, `{"text":"x","sessionKey":"agent:eden:main"}`} {
+		if refused := b.refused(t, "system-event", params); refused.Code != protocol.CodeUnavailable {
+			t.Errorf("%s: %+v, want that no agent can be told", params, refused)
+		}
+	}
+	if got := string(b.answer(t, "system-event", `{"text":"hello there","ts":1}`)); got != `{"ok":true,"presence":true,"agentTold":false}` {
 		t.Error(got)
 	}
 	got := want[[]wire.Presence](t, b, "system-presence", `{}`)

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -30,6 +31,8 @@ type voice interface {
 	begin(s *stream)
 	say(s *stream, delta string)
 	end(s *stream, o *outcome)
+	// fail ends a stream that has no end.
+	fail(s *stream, why *failure)
 }
 
 // outcome is what has come of a run. That a model has failed is part of what an agent answers, as in the original.
@@ -67,6 +70,35 @@ func outcomeOf(r *run.Result) *outcome {
 		o.note = "The run was stopped."
 	}
 	return o
+}
+
+// statusOfClass is how a failure of a model is told as an error of HTTP, by its class. Others are 502: who was asked behind the gateway has failed.
+var statusOfClass = map[string]int{
+	"rate_limited": http.StatusTooManyRequests, "overloaded": http.StatusServiceUnavailable, "timeout": http.StatusGatewayTimeout,
+	"context_exceeded": http.StatusBadRequest,
+}
+
+// failureOf is the failure of a run, where clients are told of it by HTTP; nil else, or where it has not failed. What was said before stays in the
+// transcript of the session.
+func (s *Server) failureOf(r *run.Result, o *outcome) *failure {
+	if s.opts.FailsAsHTTP == nil || !s.opts.FailsAsHTTP() {
+		return nil
+	}
+	f := &failure{status: http.StatusBadGateway, once: true, Message: o.note, Type: typeServer}
+	switch r.State {
+	case run.Failed:
+		f.Code = orNull("model_failed")
+		if r.Over != nil && r.Over.ErrorClass != "" {
+			f.Code, f.status = orNull(r.Over.ErrorClass), cmp.Or(statusOfClass[r.Over.ErrorClass], f.status)
+		}
+	case run.TimedOut:
+		f.Code, f.status = orNull("run_timed_out"), http.StatusGatewayTimeout
+	case run.Aborted:
+		f.Code, f.status = orNull("run_stopped"), http.StatusConflict
+	default:
+		return nil
+	}
+	return f
 }
 
 // all is the text with the note.
@@ -108,7 +140,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q *question, v v
 	result, err := s.opts.Runs.Wait(r.Context(), q.runID)
 	switch {
 	case err == nil:
-		s.tell(w, http.StatusOK, v.whole(outcomeOf(&result)))
+		o := outcomeOf(&result)
+		if failed := s.failureOf(&result, o); failed != nil {
+			s.fail(w, failed)
+			return
+		}
+		s.tell(w, http.StatusOK, v.whole(o))
 	case s.isOver(r.Context(), q):
 		s.fail(w, stopping()) // whoever has left does not read it
 	default:

@@ -20,6 +20,7 @@ const (
 type failure struct {
 	status int
 	again  time.Duration // after which it may be tried again; 0 is not told
+	once   bool          // clients that would try again by themselves are told not to: an agent has worked on it
 
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -57,9 +58,15 @@ func (s *Server) fail(w http.ResponseWriter, f *failure) {
 	if f.again > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(f.again.Round(time.Second)/time.Second)))
 	}
-	s.tell(w, f.status, struct {
-		Error *failure `json:"error"`
-	}{f})
+	if f.once {
+		w.Header().Set("X-Should-Retry", "false")
+	}
+	s.tell(w, f.status, failureBody{f})
+}
+
+// failureBody is a failure as it is told.
+type failureBody struct {
+	Error *failure `json:"error"`
 }
 
 // tell answers with JSON. A client that does not take it in time is cut off.

@@ -6,9 +6,6 @@ import (
 	"net/http"
 )
 
-// usualModel is what answers call the model where the client has named none.
-const usualModel = "openclaw"
-
 // chat answers POST /v1/chat/completions.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	f, bad := read(w, r, maxAsk)
@@ -91,7 +88,7 @@ func called(name, arguments string) turn {
 func (s *Server) complete(q *question, r *http.Request, f fields, turns []turn, family, silent, param string) *failure {
 	var name string
 	q.model = usualModel
-	bad := first(f.into("model", "a text", &q.model), f.into("stream", "true or false", &q.stream), f.into("user", "a text", &name), noForcedTool(f))
+	bad := first(f.into("model", "a text", &q.model), f.into("stream", "true or false", &q.stream), f.into("user", "a text", &name), noTools(f))
 	if bad != nil {
 		return bad
 	}
@@ -108,13 +105,25 @@ func (s *Server) complete(q *question, r *http.Request, f fields, turns []turn, 
 	return bad
 }
 
-// noForcedTool refuses a client that insists on a tool of its own: agents call those that they have. One that only offers some is answered.
-func noForcedTool(f fields) *failure {
-	var choice string
-	if !f.has("tool_choice") || json.Unmarshal(f["tool_choice"], &choice) == nil && (choice == "auto" || choice == "none") {
-		return nil
+// noTools refuses a client that brings tools of its own: agents call those that they have, and a client that waits for calls of its tools would wait
+// in vain. One that says that none is to be called may list them.
+func noTools(f fields) *failure {
+	choice := "auto"
+	for _, param := range [...]string{"tool_choice", "function_call"} { // the second is what the first was called before
+		if f.has(param) && (json.Unmarshal(f[param], &choice) != nil || choice != "auto" && choice != "none") {
+			return invalid("`"+param+"` must be auto or none: tools of clients are not called", param, "unsupported_value")
+		}
 	}
-	return invalid("`tool_choice` must be auto or none: tools of clients are not called", "tool_choice", "unsupported_value")
+	for _, param := range [...]string{"tools", "functions"} {
+		var tools []json.RawMessage
+		if bad := f.into(param, "a list", &tools); bad != nil {
+			return bad
+		}
+		if len(tools) > 0 && choice != "none" {
+			return invalid("`"+param+"` are not called here: an agent calls the tools that it has. Leave them out, or send `tool_choice` none", param, "unsupported_parameter")
+		}
+	}
+	return nil
 }
 
 // first is the first that is wrong.
@@ -191,6 +200,9 @@ func (v *chatVoice) begin(s *stream) {
 func (v *chatVoice) say(s *stream, delta string) {
 	v.chunk(s, []chatChoice{{Delta: &chatMessage{Content: &delta}}}, nil)
 }
+
+// fail tells why there is no answer, or no more of one.
+func (v *chatVoice) fail(s *stream, why *failure) { s.event("", failureBody{why}) }
 
 // end says why the answer ends, without which some clients take it for broken off, and what it has cost for those who ask.
 func (v *chatVoice) end(s *stream, o *outcome) {

@@ -193,12 +193,13 @@ func serve(t testing.TB, s setup) *gate {
 			}
 			return coordination.SessionKeyOf(key, agent)
 		},
+		Agents:  func() []string { return []string{"main", "eden"} },
 		AgentOf: func(k coordination.SessionKey) string { return k.Agent }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler)}
 	if s.change != nil {
 		s.change(&opts)
 	}
 	w := wire.Options{Access: wire.Access{Mode: "token", Token: token}, Now: time.Now, NewID: uuid.NewString, Logger: opts.Logger,
-		Posts: rest.New(opts).Post}
+		Posts: rest.New(opts).Post, Gets: rest.New(opts).Get}
 	if s.wire != nil {
 		s.wire(&w)
 	}

@@ -17,6 +17,10 @@ func TestAStockClientIsServed(t *testing.T) {
 	config := openai.DefaultConfig(token)
 	config.BaseURL, config.HTTPClient = g.url+"/v1", client(t)
 	c := openai.NewClientWithConfig(config)
+	models, err := c.ListModels(t.Context())
+	if err != nil || len(models.Models) != 4 || models.Models[1].ID != "openclaw/default" {
+		t.Errorf("%+v %v", models, err)
+	}
 	ask := openai.ChatCompletionRequest{Model: "openclaw:eden", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "hi"}}}
 
 	answer, err := c.CreateChatCompletion(t.Context(), ask)

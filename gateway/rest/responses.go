@@ -109,7 +109,13 @@ type response struct {
 	Incomplete *incomplete     `json:"incomplete_details,omitempty"`
 	Model      string          `json:"model"`
 	Output     []outputMessage `json:"output"`
+	Error      *responseError  `json:"error,omitempty"`
 	Usage      *responseUsage  `json:"usage,omitempty"`
+}
+
+type responseError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 type incomplete struct {
@@ -141,6 +147,7 @@ const (
 	inProgress = "in_progress"
 	completed  = "completed"
 	unfinished = "incomplete"
+	failed     = "failed"
 )
 
 func (v *responseVoice) response(status string) *response {
@@ -201,6 +208,19 @@ func (v *responseVoice) say(s *stream, delta string) {
 	zero := 0
 	v.said = append(v.said, delta...)
 	v.tell(s, &responseEvent{Type: "response.output_text.delta", ItemID: v.item, Output: &zero, Content: &zero, Delta: delta})
+}
+
+// fail gives the response as it has failed, with what was said of it.
+func (v *responseVoice) fail(s *stream, why *failure) {
+	r := v.response(failed)
+	if len(v.said) > 0 {
+		r.Output = append(r.Output, v.message(unfinished, textPart(string(v.said))))
+	}
+	r.Error = &responseError{"server_error", why.Message}
+	if why.Code != nil {
+		r.Error.Code = *why.Code
+	}
+	v.tell(s, &responseEvent{Type: "response.failed", Response: r})
 }
 
 // end repeats what was said: all of it, also what came before tools were called.

@@ -17,6 +17,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -44,6 +45,10 @@ type Options struct {
 	// Session is what clients call a session: a key, or the name of a session of agent, which is the default agent if it is "". A key of
 	// another agent's session is refused if agent is not "".
 	Session func(agent, key string) (coordination.SessionKey, error)
+	// Agents are the ids of those that can be asked.
+	Agents func() []string
+	// FailsAsHTTP reports whether a model that fails is told as an error of HTTP, and not as what the agent answers.
+	FailsAsHTTP func() bool
 	// AgentOf is whose session it is.
 	AgentOf func(key coordination.SessionKey) string
 
@@ -68,6 +73,7 @@ const (
 	PathInvoke    = "/tools/invoke"
 	PathChat      = "/v1/chat/completions"
 	PathResponses = "/v1/responses"
+	PathModels    = "/v1/models"
 )
 
 // Server answers.
@@ -98,4 +104,16 @@ func (s *Server) Post(path string) http.Handler {
 		return nil
 	}
 	return handler
+}
+
+// Get gives what answers a GET to a path, as Post does for a POST. Models are listed where they can be asked.
+func (s *Server) Get(path string) http.Handler {
+	id, one := strings.CutPrefix(path, PathModels+"/")
+	if path != PathModels && !one || !s.opts.Offers(PathChat) && !s.opts.Offers(PathResponses) {
+		return nil
+	}
+	if one {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { s.showModel(w, id) })
+	}
+	return http.HandlerFunc(s.listModels)
 }

@@ -122,12 +122,20 @@ func (s *Server) finish(ctx context.Context, q *question, v voice, hears *follow
 	switch {
 	case w.err == nil:
 		o := outcomeOf(&w.result)
+		failed := s.failureOf(&w.result, o)
 		delta, keepsUp := hears.last(o.text)
 		if !keepsUp {
 			return false
 		}
-		if delta += o.tail(heard || delta != ""); delta != "" {
+		if failed == nil {
+			delta += o.tail(heard || delta != "")
+		}
+		if delta != "" {
 			v.say(out, delta)
+		}
+		if failed != nil {
+			v.fail(out, failed)
+			return true
 		}
 		v.end(out, o)
 		out.done()
@@ -140,8 +148,6 @@ func (s *Server) finish(ctx context.Context, q *question, v voice, hears *follow
 		s.opts.Logger.Error("a run cannot be waited for", "run", q.runID, "err", w.err)
 		why = internalError()
 	}
-	out.event("", struct {
-		Error *failure `json:"error"`
-	}{why})
+	v.fail(out, why)
 	return true
 }

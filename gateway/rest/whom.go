@@ -48,8 +48,11 @@ func (s *Server) whom(r *http.Request, model, user, family string) (a asked, bad
 	return a, nil
 }
 
-// agentIn is the agent that the name of a model stands for, "" if it stands for none.
+// agentIn is the agent that the name of a model stands for, "" if it stands for none, or for the default one.
 func agentIn(model string) string {
+	if strings.EqualFold(coordination.TrimJS(model), defaultModel) {
+		return ""
+	}
 	for _, prefix := range [...]string{"openclaw:", "openclaw/", "agent:"} {
 		if len(model) > len(prefix) && strings.EqualFold(model[:len(prefix)], prefix) {
 			return coordination.TrimJS(model[len(prefix):])

@@ -38,6 +38,12 @@ func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			h.post(w, r, post)
 			return
 		}
+		if get := h.opts.Gets(r.URL.Path); get != nil {
+			if isRead(w, r) {
+				h.serve(w, r, get)
+			}
+			return
+		}
 		refuse(w, http.StatusNotFound, "not_found", "there is nothing at this path; this is a WebSocket gateway")
 	}
 }

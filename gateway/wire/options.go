@@ -22,6 +22,8 @@ type Options struct {
 	// Posts gives what answers a POST to a path, nil where there is nothing. It is asked for each request. The answer is begun only for those
 	// who are let in; its context ends with the connection, and with ErrStopping as cause when the gateway does not wait any more. May be nil.
 	Posts func(path string) http.Handler
+	// Gets is the same for what is only read, with GET or HEAD.
+	Gets func(path string) http.Handler
 
 	StartWait     time.Duration // how long a client waits for Run to begin
 	HandshakeTime time.Duration // for a client to be let in
@@ -76,6 +78,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Posts == nil {
 		o.Posts = func(string) http.Handler { return nil }
+	}
+	if o.Gets == nil {
+		o.Gets = func(string) http.Handler { return nil }
 	}
 	if o.Slow == nil {
 		o.Slow = func() {}

@@ -24,6 +24,11 @@ func (h *Hub) post(w http.ResponseWriter, r *http.Request, answer http.Handler) 
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
+	h.serve(w, r, answer)
+}
+
+// serve answers those who are let in, as many at a time as may be.
+func (h *Hub) serve(w http.ResponseWriter, r *http.Request, answer http.Handler) {
 	if !h.letsIn(w, r) {
 		return
 	}
