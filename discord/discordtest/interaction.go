@@ -52,6 +52,14 @@ type interaction struct {
 	follows   []*message
 }
 
+// owners are where the application is installed that the interaction is with: in the guild (0), or for a bot in a conversation in none.
+func (i *interaction) owners() map[string]string {
+	if i.channel.guild == nil {
+		return map[string]string{"0": "0"}
+	}
+	return map[string]string{"0": i.channel.GuildID}
+}
+
 // message finds one of the interaction's own.
 func (i *interaction) message(id string) *message {
 	if id == "@original" || i.original != nil && id == i.original.ID {
@@ -160,7 +168,7 @@ func (s *Server) interact(user, bot *account, ch *channel, kind int, data json.R
 	s.interactions[i.Token] = i
 	e := interactionEvent{
 		ID: i.ID, ApplicationID: bot.ID, Type: kind, Data: data, GuildID: ch.GuildID, ChannelID: ch.ID, Channel: ch.toldTo(bot), Token: i.Token, Version: 1,
-		AppPermissions: s.may(bot, ch).String(), Locale: "ko", Entitlements: []json.RawMessage{}, Owners: map[string]string{"0": "0"}, Context: 1,
+		AppPermissions: s.may(bot, ch).String(), Locale: "ko", Entitlements: []json.RawMessage{}, Owners: i.owners(), Context: 1,
 	}
 	e.Channel.Permissions = s.may(user, ch).String()
 	if on != nil {
@@ -170,7 +178,7 @@ func (s *Server) interact(user, bot *account, ch *channel, kind int, data json.R
 	if ch.guild != nil {
 		m := *ch.guild.member(user.ID)
 		m.Permissions = s.may(user, ch).String()
-		e.Member, e.GuildLocale, e.Owners, e.Context = &m, "ko", map[string]string{"0": ch.GuildID}, 0
+		e.Member, e.GuildLocale, e.Context = &m, "ko", 0
 	} else {
 		e.User = &user.User
 	}
@@ -264,7 +272,7 @@ func (s *Server) say(i *interaction, d draft, flags int) *message {
 	m := s.compose(i.bot, i.channel, d)
 	m.Flags |= flags | ephemeral
 	m.ApplicationID, m.WebhookID = i.bot.ID, i.bot.ID
-	m.Interaction = &InteractionInfo{ID: i.ID, Type: i.kind, User: i.user.User}
+	m.Interaction = &InteractionInfo{ID: i.ID, Type: i.kind, User: i.user.User, Owners: i.owners()}
 	if i.kind == CommandInteraction && i.original == nil {
 		m.Type = SlashCommandMessage
 	}
@@ -309,7 +317,7 @@ func (s *Server) editAnswer(m *message, edit change) *Error {
 		return refusal
 	}
 	now := stamp(s.now())
-	m.Content, m.Embeds, m.Components, m.EditedTimestamp = d.Content, d.Embeds, d.Components, &now
+	m.Content, m.Embeds, m.Components, m.EditedTimestamp = d.Content, listed(d.Embeds), listed(d.Components), &now
 	m.Flags &^= FlagLoading
 	s.happened()
 	return nil

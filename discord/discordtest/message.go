@@ -173,8 +173,7 @@ func (s *Server) compose(a *account, ch *channel, d draft) *message {
 	m := &message{channel: ch, author: a, Message: Message{
 		ID: s.next(), ChannelID: ch.ID, Content: d.Content, Timestamp: stamp(s.now()), TTS: d.TTS,
 		Flags:    d.Flags &^ (FlagHasThread | FlagLoading | FlagEphemeral),
-		Mentions: []User{}, MentionRoles: []string{}, Attachments: []Attachment{}, Embeds: slices.Concat([]json.RawMessage{}, d.Embeds),
-		Components: slices.Concat([]json.RawMessage{}, d.Components),
+		Mentions: []User{}, MentionRoles: []string{}, Attachments: []Attachment{}, Embeds: listed(d.Embeds), Components: listed(d.Components),
 	}}
 	if a != nil {
 		m.Author = a.User
@@ -188,6 +187,9 @@ func (s *Server) compose(a *account, ch *channel, d draft) *message {
 	s.callFor(m, d.AllowedMentions)
 	return m
 }
+
+// listed is a copy of a list that is written as one even where there is nothing in it: clients go through it without a look.
+func listed[T any](of []T) []T { return append([]T{}, of...) }
 
 // refer makes a message a reply.
 func (s *Server) refer(m *message, d draft) *Error {
@@ -377,7 +379,7 @@ func (s *Server) edit(by *account, m *message, edit change) *Error {
 		return refusal
 	}
 	now := stamp(s.now())
-	m.Content, m.Embeds, m.Components, m.Attachments, m.EditedTimestamp = content, embeds, components, attachments, &now
+	m.Content, m.Embeds, m.Components, m.Attachments, m.EditedTimestamp = content, listed(embeds), listed(components), listed(attachments), &now
 	m.Flags &^= FlagLoading
 	m.Mentions, m.MentionRoles, m.MentionEveryone = []User{}, []string{}, false
 	s.callFor(m, edit.AllowedMentions)

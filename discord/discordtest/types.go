@@ -36,10 +36,21 @@ type Role struct {
 	Name        string     `json:"name"`
 	Permissions Permission `json:"permissions,string"`
 	Position    int        `json:"position"`
-	Color       int        `json:"color"`
+	Color       int        `json:"color"` // as it was before there were Colors
+	Colors      RoleColors `json:"colors"`
 	Hoist       bool       `json:"hoist"`
 	Managed     bool       `json:"managed"`
 	Mentionable bool       `json:"mentionable"`
+	Icon        *string    `json:"icon"`
+	Emoji       *string    `json:"unicode_emoji"`
+	Flags       int        `json:"flags"`
+}
+
+// RoleColors are those of a role's name, which may run from one into others.
+type RoleColors struct {
+	Primary   int  `json:"primary_color"`
+	Secondary *int `json:"secondary_color"`
+	Tertiary  *int `json:"tertiary_color"`
 }
 
 // Overwrite changes in one channel what a role (type 0) or a member (type 1) may do.
@@ -209,6 +220,8 @@ type InteractionInfo struct {
 	ID   string `json:"id"`
 	Type int    `json:"type"`
 	User User   `json:"user"`
+	// Owners are where the application is installed: in which guild (0), for which user (1).
+	Owners map[string]string `json:"authorizing_integration_owners"`
 }
 
 // Webhook posts into a channel without a bot.
