@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 		Discord: config.Discord{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing",
 			Collaboration: config.Collaboration{
-				ThreadReuse: 6 * time.Hour, ObserverHistoryLimit: 50, ObserverHistoryTTL: day, ParticipantTTL: day, ThreadMention: "mentioned",
+				ThreadReuse: 6 * time.Hour, ObserverHistoryLimit: 50, ObserverHistoryTTL: day, ParticipantTTL: day, ThreadMention: "participants",
 				LoopGuard: config.LoopGuard{MaxPerPair: 10, Window: 5 * time.Minute},
 				RateLimit: config.RateLimit{ThreadsPerMinute: 5, MessagesPerSecond: 5},
 			},

@@ -139,7 +139,8 @@ func decodeCollaboration(f *fields) Collaboration {
 		ObserverHistoryLimit: f.count("observerHistoryLimit", 50, 0, maxCount),
 		ObserverHistoryTTL:   f.duration("observerHistoryTTL", day),
 		ParticipantTTL:       f.duration("participantTTL", day),
-		ThreadMention:        f.choice("threadMention", "mentioned", "participants"),
+		ThreadMention:        f.choice("threadMention", "participants", "mentioned"),
+		AutoRoute:            f.flag("autoRoute", false),
 		Language:             coordination.Language(f.choice("language", "", string(coordination.Korean), string(coordination.English))),
 		LoopGuard: LoopGuard{
 			MaxPerPair: guard.count("maxCollaboratePerPair", 10, 1, maxCount),

@@ -65,7 +65,8 @@ type Collaboration struct {
 	ObserverHistoryLimit int
 	ObserverHistoryTTL   time.Duration
 	ParticipantTTL       time.Duration
-	ThreadMention        string                // mentioned or participants: who handles a message that mentions agents
+	ThreadMention        string                // participants or mentioned: who handles a message in a thread that mentions agents
+	AutoRoute            bool                  // what an agent says to another one in a channel is an exchange between the two
 	Language             coordination.Language // as set; "" is that of the agents' names: see Config.Language
 	LoopGuard            LoopGuard
 	RateLimit            RateLimit

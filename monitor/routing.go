@@ -226,7 +226,8 @@ func (b *routingReader) verdicts(m *routing.Message) []RoutedVerdict {
 		}
 	}
 	rank := func(v *RoutedVerdict) int {
-		return 2*slices.Index([]routes.Mode{routes.Handler, routes.Observer, routes.Dropped}, v.Mode) + slices.Index([]routes.Order{routes.Secondary}, v.Order)
+		return 3*slices.Index([]routes.Mode{routes.Handler, routes.Observer, routes.Dropped}, v.Mode) +
+			slices.Index([]routes.Order{routes.Primary, routes.Secondary, ""}, v.Order)
 	}
 	slices.SortFunc(list, func(a, b RoutedVerdict) int {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.AgentID, b.AgentID))

@@ -124,6 +124,9 @@ func explained(a *Routing) string {
 		said := enumerated(handlers) + " handle it."
 		if first := &a.Agents[0]; first.Order == routes.Primary {
 			said += " " + first.name() + " is mentioned first, and leads."
+			if slices.ContainsFunc(a.Agents, func(r RoutedAgent) bool { return r.Mode == routes.Handler && r.Reason == routes.ByParticipation }) {
+				said += " Who takes part in the thread handles it too, and is told that it is addressed to others."
+			}
 		}
 		return said
 	case len(a.Agents) == 0:

@@ -39,7 +39,7 @@ func scene() []act {
 			title: `루다가 collaborate(eden, "코드 리뷰 해줘")를 호출합니다. 스레드가 생기고 루다와 이든이 참여자가 됩니다.`,
 			lines: []line{
 				{inChannel, human, "@루다 이든한테 코드 리뷰 부탁해줘", "처리 루다 (mentioned) · 관찰 이든, 세움, 다짐 (other_mentioned)"},
-				{inThread, "루다", "@이든\n\n코드 리뷰 해줘", "처리 이든 (mentioned) · 관찰 세움, 다짐 (other_mentioned)"},
+				{inThread, "루다", "@이든\n\n코드 리뷰 해줘", "처리 이든 (mentioned) · 관찰 세움, 다짐 (not_participant)"},
 				{inChannel, "루다", "이든에게 부탁했습니다. 답은 스레드에서 보실 수 있습니다.", "관찰 이든, 세움, 다짐 (sibling_message)"},
 			},
 		},
@@ -59,9 +59,9 @@ func scene() []act {
 			present: "루다, 이든",
 		},
 		{
-			title: "루다가 세움을 멘션합니다. 세움이 참여자가 되고 처리합니다.",
+			title: "루다가 세움을 멘션합니다. 세움이 참여자가 되고 처리합니다. 이든도 참여자이므로 처리하고, 덧붙일 것이 없습니다.",
 			lines: []line{
-				{inThread, "루다", "@세움 도 확인해봐", "처리 세움 (mentioned) · 관찰 이든, 다짐 (other_mentioned)"},
+				{inThread, "루다", "@세움 도 확인해봐", "처리 이든 (participant) · 처리 세움 (mentioned) · 관찰 다짐 (not_participant)"},
 				{inThread, "세움", "확인했어. 배포에도 문제 없어.", "처리 루다, 이든 (participant) · 관찰 다짐 (not_participant)"},
 			},
 			present: "루다, 이든, 세움",

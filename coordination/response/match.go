@@ -19,10 +19,10 @@ type Message struct {
 
 // Match is the request that a message answers, as an event. ok is false if it answers none, or has answered one before.
 //
-// It is the one that the message replies to; else the one by which the run was asked that has said the message; and the oldest one that is open only
-// where nothing says why it was said. What was said because of something else, be it of a person, therefore answers no request. The message is of the
-// target, in the thread of the request, and came after it: by the ids that Discord gave them, as clocks differ, and by time where one of them has no
-// such id. What replies to a request that is over, or is another agent's, answers none.
+// It is the one that the message replies to; else the one by which the run was asked that has said the message. Only where neither is known, as with
+// what is said to a person who has asked about it, it is the oldest one that is open, of those that came before the cause of the message. The message is
+// of the target, in the thread of the request, and came after it: by the ids that Discord gave them, as clocks differ, and by time where one of them has
+// no such id. What replies to a request, or was caused by one, that is over or is another agent's, answers none.
 func (s *State) Match(m Message) (e Event, ok bool) {
 	if m.ID == "" || m.AgentID == "" || s.said(m) || s.answered(m.ID) || s.posted(m.ID) {
 		return Event{}, false
@@ -30,10 +30,12 @@ func (s *State) Match(m Message) (e Event, ok bool) {
 	r := s.repliedTo(m.ReplyTo)
 	switch {
 	case r != nil:
-	case m.CausedBy != "" || m.CollabID != "":
-		r = s.cause(m)
+	case m.CollabID != "":
+		r = s.Find(m.CollabID)
 	default:
-		r = s.oldest(m)
+		if r = s.repliedTo(m.CausedBy); r == nil {
+			r = s.oldest(m)
+		}
 	}
 	if r == nil || !r.answeredBy(m) {
 		return Event{}, false
@@ -51,18 +53,10 @@ func (s *State) repliedTo(messageID string) *Request {
 	return nil
 }
 
-// cause is the request by which the run was asked that has said a message; nil if it was asked by something else.
-func (s *State) cause(m Message) *Request {
-	if r := s.Find(m.CollabID); r != nil {
-		return r
-	}
-	return s.repliedTo(m.CausedBy)
-}
-
-// oldest is the request that has waited longest for such a message, nil if there is none.
+// oldest is the request that has waited longest for such a message, and was there before its cause; nil if there is none.
 func (s *State) oldest(m Message) *Request {
 	for i := range s.Requests {
-		if r := &s.Requests[i]; r.answeredBy(m) {
+		if r := &s.Requests[i]; r.answeredBy(m) && !r.cameAfter(m.CausedBy) {
 			return r
 		}
 	}
@@ -72,6 +66,15 @@ func (s *State) oldest(m Message) *Request {
 // said says whether the message is the system's own.
 func (s *State) said(m Message) bool {
 	return m.System || m.Report || SystemNonce(m.Nonce) || SystemText(m.Text)
+}
+
+// cameAfter says whether a message is known to have come before the request.
+func (r *Request) cameAfter(messageID string) bool {
+	if len(r.MessageIDs) == 0 {
+		return false
+	}
+	yes, known := earlier(messageID, r.MessageIDs[0])
+	return known && yes
 }
 
 func (r *Request) answeredBy(m Message) bool {

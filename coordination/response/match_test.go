@@ -117,7 +117,8 @@ func TestAnswersWhatHasCausedIt(t *testing.T) {
 			w.happens(w.state.Find("r2").Done(response.Action{Kind: response.Remind, Step: 1}, m.CausedBy, ""))
 			m.ID = w.snowflake()
 		}, "r2"},
-		{"what a person has said", func(_ *world, _, _ string, m *response.Message) { m.CausedBy = "1000000000000000009" }, ""},
+		{"what a person has said after both", func(_ *world, _, _ string, m *response.Message) { m.CausedBy = "1000000000000000009" }, "r1"},
+		{"what a person has said before both", func(_ *world, _, _ string, m *response.Message) { m.CausedBy = "999999999999999999" }, ""},
 		{"a request that is not known here", func(_ *world, _, _ string, m *response.Message) { m.CausedBy, m.CollabID = "999", "r9" }, ""},
 		{"a request to somebody else", func(w *world, _, _ string, m *response.Message) {
 			m.CausedBy = w.asks("r3", "ruda", "seum")
@@ -134,9 +135,9 @@ func TestAnswersWhatHasCausedIt(t *testing.T) {
 			m := w.after(time.Minute).from("eden")
 			tt.change(w, first, second, &m)
 			equal(t, "answered", w.hears(m), tt.want)
-			if m.CausedBy != "" && tt.want != "" {
+			if m.CollabID != "" && tt.want != "" {
 				equal(t, "answered by another message", w.hears(response.Message{ID: w.snowflake(), ThreadID: here, AgentID: "eden", At: w.now,
-					CausedBy: m.CausedBy, CollabID: m.CollabID}), map[string]string{"r1": "r2"}[tt.want])
+					CausedBy: m.CausedBy, CollabID: m.CollabID}), "")
 			}
 		})
 	}

@@ -7,7 +7,7 @@
 //	escalated  --such a message-->  responded_late
 //	pending    --it can never be posted-->  failed
 //
-// One message answers one request: the one that it replies to, or that has caused it; where no cause is known, the oldest of its thread and its target
+// One message answers one request: the one that it replies to, or that has caused it; where none is known to, the oldest of its thread and its target
 // that nobody has answered. It does so once, however many bots report it. What the system says itself answers nothing.
 //
 // When something is due follows from the time of the request alone. Who looks too late, or after a restart, finds the last step that is due, and

@@ -150,10 +150,10 @@ func TestBug47_MentionsHeedThePolicy(t *testing.T) {
 	t.Parallel()
 	w := discord(t)
 	onlySeum(w, nil)
-	w.want(w.says("ruda", thread, "@eden 봐줘"), "dropped:own_message observer:a2a_not_allowed observer:other_mentioned")
+	w.want(w.says("ruda", thread, "@eden 봐줘"), "dropped:own_message observer:a2a_not_allowed observer:not_participant")
 	if w.participants() != "ruda" {
 		t.Errorf("participants are %q, want ruda alone, who has written", w.participants())
 	}
-	w.want(w.says("human", thread, "@eden 봐줘"), "eden=mentioned observer:other_mentioned")
-	w.want(w.says("ruda", thread, "@eden 이것도"), "eden=mentioned dropped:own_message observer:other_mentioned")
+	w.want(w.says("human", thread, "@eden 봐줘"), "eden=mentioned/primary ruda=participant observer:not_participant")
+	w.want(w.says("ruda", thread, "@eden 이것도"), "eden=mentioned dropped:own_message observer:not_participant")
 }

@@ -273,16 +273,19 @@ func (c *deliberation) conclude() {
 		v := Verdict{Agent: b.Agent, BotUserID: b.UserID, AccountID: b.AccountID, Mode: Observer, Reason: cmp.Or(c.held[b.Agent], c.others)}
 		if reason, called := c.handlers[b.Agent]; called {
 			v.Mode, v.Reason = Handler, reason
-			v.lead(order, &c.team)
+			v.lead(order, len(c.handlers), &c.team)
+			if reason == ByParticipation && len(c.d.Mentioned) > 0 {
+				v.Hints = append(v.Hints, addressedHint(c.team.all(c.d.Mentioned)))
+			}
 			v.Hints = append(v.Hints, c.namedHints(b.Agent)...)
 		}
 		c.d.Verdicts = append(c.d.Verdicts, c.own(v))
 	}
 }
 
-// lead gives the agent its part among several that are mentioned.
-func (v *Verdict) lead(order []string, t *team) {
-	if len(order) < 2 || !slices.Contains(order, v.Agent) {
+// lead gives an agent that is mentioned its part where it is one of several that handle the message.
+func (v *Verdict) lead(order []string, handlers int, t *team) {
+	if handlers < 2 || !slices.Contains(order, v.Agent) {
 		return
 	}
 	if v.Agent == order[0] {

@@ -49,18 +49,24 @@ func TestDecide(t *testing.T) {
 		{"an agent mentions itself", "eden", channel, "저는 @eden 입니다", nil, "dropped:own_message observer:sibling_message"},
 
 		{"thread, not a participant", "human", thread, "안녕", nil, "observer:not_participant"},
-		{"thread, mentioned", "human", thread, "@eden 안녕", nil, "eden=mentioned observer:other_mentioned"},
+		{"thread, mentioned", "human", thread, "@eden 안녕", nil, "eden=mentioned observer:not_participant"},
 		{"thread, participants", "human", thread, "안녕", enrolled, "eden=participant ruda=participant observer:not_participant"},
 		{"thread, an agent to the other", "ruda", thread, "고마워, 한 가지 더", enrolled, "eden=participant dropped:own_message observer:not_participant"},
-		{"thread, another one is mentioned", "ruda", thread, "@seum 도 확인해봐", enrolled, "seum=mentioned dropped:own_message observer:other_mentioned"},
-		{"thread, to the letter of the seed", "human", thread, "@seum 도 확인해봐", func(w *world, m *route.Message) {
+		{"thread, another one is mentioned", "ruda", thread, "@seum 도 확인해봐", enrolled, "eden=participant seum=mentioned/primary dropped:own_message observer:not_participant"},
+		{"thread, a person mentions another one", "human", thread, "@seum 도 확인해봐", enrolled,
+			"eden=participant ruda=participant seum=mentioned/primary observer:not_participant"},
+		{"thread, two others are mentioned", "human", thread, "@seum @dajim 도 확인해봐", enrolled,
+			"dajim=mentioned/secondary eden=participant ruda=participant seum=mentioned/primary"},
+		{"thread, a participant is mentioned", "human", thread, "@eden 확인해봐", enrolled, "eden=mentioned/primary ruda=participant observer:not_participant"},
+		{"thread, the other participant is mentioned", "ruda", thread, "@eden 확인해봐", enrolled, "eden=mentioned dropped:own_message observer:not_participant"},
+		{"thread, mentions alone count", "ruda", thread, "@seum 도 확인해봐", func(w *world, m *route.Message) {
 			enrolled(w, m)
-			w.s.Policy.ThreadMention = route.Participants
-		}, "eden=participant ruda=participant seum=mentioned observer:not_participant"},
+			w.s.Policy.ThreadMention = route.Mentioned
+		}, "seum=mentioned dropped:own_message observer:other_mentioned"},
 		{"thread, who is mentioned is absent", "human", thread, "@eden 안녕", func(w *world, m *route.Message) {
 			enrolled(w, m)
 			w.s.Bots[1].Blind = true
-		}, "observer:other_mentioned"},
+		}, "ruda=participant observer:not_participant"},
 		{"thread, a participant is absent", "human", thread, "안녕", func(w *world, m *route.Message) {
 			enrolled(w, m)
 			w.s.Bots[1].Blind = true
@@ -69,28 +75,28 @@ func TestDecide(t *testing.T) {
 		{"thread, who takes part is unknown", "human", thread, "안녕", func(w *world, _ *route.Message) { w.s.Participants = nil }, "observer:mention_only"},
 		{"thread, unknown, mentioned", "human", thread, "@eden", func(w *world, _ *route.Message) { w.s.Participants = nil },
 			"eden=mentioned observer:other_mentioned"},
-		{"a reminder", "ruda", thread, "[리마인더] @eden 위 요청 확인 부탁해요.", system, "eden=mentioned dropped:own_message observer:other_mentioned"},
+		{"a reminder", "ruda", thread, "[리마인더] @eden 위 요청 확인 부탁해요.", system, "eden=mentioned dropped:own_message observer:system_text"},
 		{"an escalation", "ruda", thread, "⚠️ @human 이든이 15분째 무응답입니다. 확인 필요.", system, "dropped:own_message observer:system_text"},
 		{"openclawd in a channel", "ruda", channel, "다시 시작했습니다", system, "dropped:own_message observer:system_text"},
 
-		{"a chain as long as it may be", "ruda", thread, "@eden", hops(20), "eden=mentioned dropped:own_message observer:other_mentioned"},
-		{"a chain that is too long", "ruda", thread, "@eden", hops(21), "dropped:own_message observer:hop_limit observer:other_mentioned"},
+		{"a chain as long as it may be", "ruda", thread, "@eden", hops(20), "eden=mentioned dropped:own_message observer:not_participant"},
+		{"a chain that is too long", "ruda", thread, "@eden", hops(21), "dropped:own_message observer:hop_limit observer:not_participant"},
 		{"a chain without bound", "ruda", thread, "@eden", func(w *world, m *route.Message) {
 			hops(1000)(w, m)
 			w.s.Policy.MaxHops = 0
-		}, "eden=mentioned dropped:own_message observer:other_mentioned"},
+		}, "eden=mentioned dropped:own_message observer:not_participant"},
 		{"an agent that may not", "ruda", channel, "@eden @seum", onlySeum, "seum=mentioned dropped:own_message observer:a2a_not_allowed observer:other_mentioned"},
-		{"nor in a thread", "ruda", thread, "@eden @seum", onlySeum, "seum=mentioned dropped:own_message observer:a2a_not_allowed observer:other_mentioned"},
+		{"nor in a thread", "ruda", thread, "@eden @seum", onlySeum, "seum=mentioned dropped:own_message observer:a2a_not_allowed observer:not_participant"},
 		{"a person may", "human", channel, "@eden", onlySeum, "eden=mentioned observer:other_mentioned"},
 		{"who takes part was let in", "ruda", thread, "@eden", func(w *world, m *route.Message) {
 			enrolled(w, m)
 			onlySeum(w, m)
-		}, "eden=mentioned dropped:own_message observer:other_mentioned"},
+		}, "eden=mentioned dropped:own_message observer:not_participant"},
 		{"a reminder of an agent that may not", "ruda", thread, "@eden", func(w *world, m *route.Message) {
 			onlySeum(w, m)
 			m.System = true
-		}, "eden=mentioned dropped:own_message observer:other_mentioned"},
-		{"people begin a chain", "human", thread, "@eden", hops(21), "eden=mentioned observer:other_mentioned"},
+		}, "eden=mentioned dropped:own_message observer:system_text"},
+		{"people begin a chain", "human", thread, "@eden", hops(21), "eden=mentioned observer:not_participant"},
 
 		{"no author", "nobody", channel, "@eden", nil, "dropped:author_missing"},
 		{"channels are off", "human", channel, "@eden", func(w *world, _ *route.Message) {
@@ -104,9 +110,9 @@ func TestDecide(t *testing.T) {
 			w.s.Policy.Groups = route.Allowlist
 		}, "dropped:channel_not_allowed"},
 		{"the parent is listed", "human", thread, "@eden", func(w *world, _ *route.Message) { w.s.Policy.Channels = []string{channel} },
-			"eden=mentioned observer:other_mentioned"},
+			"eden=mentioned observer:not_participant"},
 		{"the thread is listed", "human", thread, "@eden", func(w *world, _ *route.Message) { w.s.Policy.Channels = []string{thread} },
-			"eden=mentioned observer:other_mentioned"},
+			"eden=mentioned observer:not_participant"},
 		{"a sink thread", "human", "700000000000000099", "@eden", nil, "dropped:sink_thread"},
 		{"a sink thread by its name", "human", thread, "@eden", func(_ *world, m *route.Message) {
 			m.ThreadName = "[리포트] a2a.send · 12:00"

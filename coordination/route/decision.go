@@ -9,7 +9,7 @@ const (
 	Dropped  Mode = "dropped"
 )
 
-// Order is the part of an agent in a message that several are mentioned in and handle: the first one leads. Otherwise there is none.
+// Order is the part of an agent that is mentioned in a message which several handle: the first one leads. Otherwise there is none.
 type Order string
 
 const (

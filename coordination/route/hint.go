@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 )
@@ -12,6 +13,11 @@ const primaryHint = "당신이 이 요청의 주 담당입니다. 리드하여 �
 // secondaryHint is what the others are told.
 func secondaryHint(primary string) string {
 	return fmt.Sprintf("당신은 보조 역할입니다. %s의 응답이 있으면 참고하여 보완 의견을 제시하세요.", primary)
+}
+
+// addressedHint is what participants of a thread are told that handle a message in which others are mentioned.
+func addressedHint(names []string) string {
+	return fmt.Sprintf("이 메시지는 %s에게 한 말입니다. 덧붙일 것이 있을 때만 답하고, 없으면 NO_REPLY라고만 답하세요.", strings.Join(names, ", "))
 }
 
 // collaborateHint is what handlers are told of an agent whose name stands in the message, and who does not handle it.

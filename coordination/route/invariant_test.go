@@ -24,10 +24,10 @@ func TestInvariant38_PairsAreLimitedExactlyAtTheThreshold(t *testing.T) {
 	}
 	for i := range 3 {
 		w.want(says("ruda", "eden", channel), "eden=mentioned dropped:own_message observer:other_mentioned")
-		w.want(says("eden", "ruda", fmt.Sprint(thread, i)), "ruda=mentioned dropped:own_message observer:other_mentioned")
+		w.want(says("eden", "ruda", fmt.Sprint(thread, i)), "ruda=mentioned dropped:own_message observer:not_participant")
 	}
 	w.want(says("ruda", "eden", channel), "dropped:own_message observer:other_mentioned observer:pair_limited")
-	w.want(says("eden", "ruda", thread), "dropped:own_message observer:other_mentioned observer:pair_limited")
+	w.want(says("eden", "ruda", thread), "dropped:own_message observer:not_participant observer:pair_limited")
 	w.want(says("dajim", "eden", channel), "eden=mentioned dropped:own_message observer:other_mentioned")
 	w.want(says("human", "eden", channel), "eden=mentioned observer:other_mentioned")
 	w.want(says("eden", "seum", channel), "seum=mentioned dropped:own_message observer:other_mentioned")
@@ -48,7 +48,7 @@ func TestInvariant38_RequestsCountAndAreNotHeld(t *testing.T) {
 	for i := range 10 {
 		m := w.after(time.Second).message("ruda", fmt.Sprint(thread, i), "@eden 이건?")
 		m.Request = true
-		w.want(w.hears(m), "eden=mentioned dropped:own_message observer:other_mentioned")
+		w.want(w.hears(m), "eden=mentioned dropped:own_message observer:not_participant")
 	}
 	w.want(w.after(time.Second).says("eden", channel, "@ruda 이건?"), "dropped:own_message observer:other_mentioned observer:pair_limited")
 }
@@ -161,7 +161,7 @@ func TestInvariant41_RemindersDoNotCount(t *testing.T) {
 		m := w.after(time.Second).message("ruda", thread, "[리마인더] @eden 위 요청 확인 부탁해요.")
 		m.System = true
 		d := w.hears(m)
-		w.want(d, "eden=mentioned dropped:own_message observer:other_mentioned")
+		w.want(d, "eden=mentioned dropped:own_message observer:system_text")
 		if d.Answers || d.Turn != route.NoTurn {
 			t.Fatalf("answers: %v, turn %q", d.Answers, d.Turn)
 		}

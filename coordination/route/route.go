@@ -11,8 +11,9 @@
 // each with a reason that programs may rely on. What reaches nobody comes first, in this order: no author, a place that is not open, threads and
 // posts that only report, what Discord says by itself, what is empty, bots of others, people who may not speak. Then:
 //
-//	message that mentions agents   those handle it. Other participants of a thread observe, unless the policy is Participants
-//	thread                         its participants handle it, except the author
+//	message that mentions agents   those handle it, the first one as the primary
+//	thread                         its participants handle it, except the author, whoever is mentioned; with the policy Mentioned they observe what
+//	                               mentions others
 //	channel                        the agent that is bound to it, else the default agent; what another agent says there calls nobody
 //	direct message                 the agent that it is bound to, else that of the bot
 //
@@ -104,7 +105,7 @@ const (
 	ForeignYes      = "yes"
 
 	Mentioned    = "mentioned"    // who is mentioned in a thread handles the message alone
-	Participants = "participants" // participants handle it too
+	Participants = "participants" // participants handle it too, and are told to whom it is addressed
 )
 
 // Policy says what is heeded, and how much of it. All durations and limits are set; DefaultPolicy is what holds where nothing is configured.
@@ -139,7 +140,7 @@ type Policy struct {
 // DefaultPolicy hears everybody in guilds and nobody else.
 func DefaultPolicy() Policy {
 	return Policy{
-		Groups: Open, Direct: Pairing, ForeignBots: ForeignNo, ThreadMention: Mentioned, ParticipantTTL: 24 * time.Hour, Guard: DefaultLimits(),
+		Groups: Open, Direct: Pairing, ForeignBots: ForeignNo, ThreadMention: Participants, ParticipantTTL: 24 * time.Hour, Guard: DefaultLimits(),
 	}
 }
 

@@ -21,10 +21,10 @@ func TestParticipants(t *testing.T) {
 	if w.participants() != "eden ruda" {
 		t.Fatalf("T1: participants are %q", w.participants())
 	}
-	w.want(w.says("ruda", thread, "@eden\n\n코드 리뷰 해줘"), "eden=mentioned dropped:own_message observer:other_mentioned")
+	w.want(w.says("ruda", thread, "@eden\n\n코드 리뷰 해줘"), "eden=mentioned dropped:own_message observer:not_participant")
 	w.want(w.says("eden", thread, "봤습니다"), "ruda=participant dropped:own_message observer:not_participant")
 	w.want(w.says("ruda", thread, "고마워, 한 가지 더"), "eden=participant dropped:own_message observer:not_participant")
-	w.want(w.says("ruda", thread, "@seum 도 확인해봐"), "seum=mentioned dropped:own_message observer:other_mentioned")
+	w.want(w.says("ruda", thread, "@seum 도 확인해봐"), "eden=participant seum=mentioned/primary dropped:own_message observer:not_participant")
 	if w.count(coordination.TypeThreadParticipantRegistered) != 1 {
 		t.Errorf("T4: %+v", w.events)
 	}
@@ -41,7 +41,7 @@ func TestParticipants(t *testing.T) {
 		t.Errorf("T7: warned of %v", d.Warnings)
 	}
 	w.s.Participants = route.Attendance{}
-	w.want(w.says("human", thread, "@eden 안녕"), "eden=mentioned observer:other_mentioned")
+	w.want(w.says("human", thread, "@eden 안녕"), "eden=mentioned observer:not_participant")
 	w.want(w.says("human", thread, "안녕"), "eden=participant observer:not_participant")
 	w.s.Participants = stored
 	w.want(w.says("human", thread, "돌아왔다"), "dajim=participant eden=participant ruda=participant seum=participant")
@@ -186,9 +186,10 @@ func TestEvents(t *testing.T) {
 		got = append(got, l)
 	}
 	want := []line{
-		{coordination.TypeDiscordInboundHandled, "ruda", "handler", "mentioned", "secondary", "human", ""},
+		{coordination.TypeDiscordInboundHandled, "eden", "handler", "participant", "", "human", ""},
+		{coordination.TypeDiscordInboundHandled, "ruda", "handler", "mentioned", "secondary", "", ""},
 		{coordination.TypeDiscordInboundHandled, "seum", "handler", "mentioned", "primary", "", ""},
-		{coordination.TypeDiscordInboundObserved, "", "observer", "other_mentioned", "", "", "dajim eden"},
+		{coordination.TypeDiscordInboundObserved, "dajim", "observer", "not_participant", "", "", "dajim"},
 		{typ: coordination.TypeThreadParticipantRegistered, agent: "seum"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(line{})); diff != "" {
@@ -318,5 +319,28 @@ func TestRemindersRegisterWhoIsMentioned(t *testing.T) {
 	w.hears(m)
 	if w.participants() != "eden" {
 		t.Errorf("participants are %q, want eden", w.participants())
+	}
+}
+
+// Of those who handle a message in a thread the one that is mentioned is told that it leads, and participants to whom it is addressed.
+func TestParticipantsAreToldToWhomAMessageIsAddressed(t *testing.T) {
+	t.Parallel()
+	w := discord(t)
+	w.collaborates("ruda", "eden")
+	d := w.says("human", thread, "@seum @dajim 도 확인해봐")
+	addressed := "이 메시지는 세움, 다짐에게 한 말입니다. 덧붙일 것이 있을 때만 답하고, 없으면 NO_REPLY라고만 답하세요."
+	for agent, want := range map[string]string{"seum": "당신이 이 요청의 주 담당입니다. 리드하여 응답하세요.",
+		"dajim": "당신은 보조 역할입니다. 세움의 응답이 있으면 참고하여 보완 의견을 제시하세요.", "ruda": addressed, "eden": addressed} {
+		if v, _ := d.Of(agent); v.Mode != route.Handler || strings.Join(v.Hints, "\n") != want {
+			t.Errorf("%s, a %s, is told %q, want %q", agent, v.Mode, v.Hints, want)
+		}
+	}
+	d = w.says("ruda", thread, "@eden 확인해봐")
+	if v, _ := d.Of("seum"); v.Mode != route.Handler || len(v.Hints) != 1 || !strings.Contains(v.Hints[0], "이든에게 한 말") {
+		t.Errorf("seum, who takes part by now, is a %s and told %q", v.Mode, v.Hints)
+	}
+	d = w.says("human", thread, "어때요?")
+	if v, _ := d.Of("eden"); len(v.Hints) != 0 {
+		t.Errorf("eden is told %q of a message that mentions nobody", v.Hints)
 	}
 }

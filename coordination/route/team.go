@@ -55,6 +55,14 @@ func (t *team) sees(agent string) bool {
 // name is what people call an agent.
 func (t *team) name(agent string) string { return cmp.Or(t.names[agent], agent) }
 
+// all are what people call agents.
+func (t *team) all(agents []string) (names []string) {
+	for _, agent := range agents {
+		names = append(names, t.name(agent))
+	}
+	return names
+}
+
 // called are the agents of the users that are mentioned, in order, but for the author.
 func (t *team) called(mentions []string, author string) (agents []string) {
 	for _, user := range mentions {

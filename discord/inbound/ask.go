@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
@@ -30,6 +31,14 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 			v.Observed = nil // the agent is not told of them
 			continue
 		}
+		if h.isExchange(d, v) {
+			begun, err := h.exchange(tx, d, v)
+			if err != nil {
+				return nil, err
+			}
+			appends = append(appends, begun...)
+			continue
+		}
 		ask := h.ask(v, d.Author)
 		queued, err := h.o.Runs.Ask(tx, ask, h.now)
 		switch why := refusalOf(err); {
@@ -47,6 +56,37 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 		appends = append(appends, queued...)
 	}
 	return appends, nil
+}
+
+// isExchange says whether a message is one to an agent that another one begins an exchange with.
+func (h *hearing) isExchange(d *route.Decision, v *route.Verdict) bool {
+	m := &h.message
+	return h.o.Exchanges != nil && h.config.Discord.Collaboration.AutoRoute && d.Author != "" && !m.System && !m.Request && m.ThreadID == "" && m.GuildID != "" &&
+		v.Reason == route.ByMention && without(h.words(), v.BotUserID) != ""
+}
+
+// exchange has the two agents speak with each other, instead of a run in the channel. What is refused is not handled in another way: whatever stands
+// against the exchange stands against that, too.
+func (h *hearing) exchange(tx eventstore.Tx, d *route.Decision, v *route.Verdict) ([]eventstore.StreamAppend, error) {
+	from := route.Verdict{Agent: d.Author}
+	hop := h.hops
+	e := Exchange{Context: coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, Hop: &hop}, MessageID: h.message.ID,
+		ChannelID: h.message.ChannelID, From: d.Author, To: v.Agent, Session: h.session(&from), Target: h.session(v), AccountID: h.in.Message.Author.Account,
+		RunID: h.saidIn, Text: h.o.Bots.Resolve(without(h.words(), v.BotUserID))}
+	runID, why, appends, err := h.o.Exchanges(tx, &e, h.now)
+	switch {
+	case err != nil:
+		return nil, err
+	case why != nil:
+		h.refused = append(h.refused, refused{v.Agent, why})
+	}
+	v.RunID = runID
+	return appends, nil
+}
+
+// without is a text without the mentions of a user.
+func without(text, userID string) string {
+	return strings.TrimSpace(strings.NewReplacer("<@"+userID+">", "", "<@!"+userID+">", "").Replace(text))
 }
 
 // refused is an agent whose run was not accepted.

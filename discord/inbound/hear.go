@@ -163,6 +163,7 @@ type hearing struct {
 	took      time.Duration        // the decision, with what was read before
 	asked     coordination.Context // of the newest request in the thread, of a message of an agent
 	hops      int                  // likewise: how often what began it was passed on
+	saidIn    string               // the run that has said the message; "" if none has, or that is not known
 	collabID  string               // the request that the message is, or reminds of; "" if it is about none
 	said      []string             // likewise: the messages that it was posted with, itself among them; none where that is not known
 	suspended *route.Suspension
@@ -191,7 +192,7 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 			appends, err = nil, &panicked{why, debug.Stack()}
 		}
 	}()
-	h.decision, h.asked, h.hops, h.collabID = nil, coordination.Context{}, 0, ""
+	h.decision, h.asked, h.hops, h.saidIn, h.collabID = nil, coordination.Context{}, 0, "", ""
 	h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, nil, nil, nil, nil
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err

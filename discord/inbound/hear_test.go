@@ -392,7 +392,7 @@ func TestUnknownParticipantsAreWarnedOfOnce(t *testing.T) {
 	logs := &buffer{}
 	l := setup(t, setting{logs: logs})
 	l.want(l.says("bora", thread, "어때?"), "observer:mention_only")
-	l.want(l.says("bora", thread, "@eden 어때?"), "eden=mentioned observer:other_mentioned")
+	l.want(l.says("bora", thread, "@eden 어때?"), "eden=mentioned observer:not_participant")
 	l.want(l.says("bora", thread, "어때?"), "eden=participant observer:not_participant")
 	if n := logs.count("participants_unknown"); n != 1 {
 		t.Errorf("it is warned of %d times, want once", n)
@@ -406,7 +406,7 @@ func TestParticipants(t *testing.T) {
 	l.collaborates("c1", "ruda", "eden", 1)
 	l.want(l.after(time.Second).says("eden", thread, "네"), "ruda=participant observer:not_participant")
 	l.want(l.after(time.Second).says("ruda", thread, "고마워요"), "eden=participant observer:not_participant")
-	l.want(l.after(time.Second).says("ruda", thread, "@seum 도 봐줘"), "seum=mentioned observer:other_mentioned")
+	l.want(l.after(time.Second).says("ruda", thread, "@seum 도 봐줘"), "eden=participant observer:not_participant seum=mentioned/primary")
 	l = l.reopened()
 	l.want(l.after(time.Second).says("bora", thread, "어때?"), "eden=participant ruda=participant seum=participant observer:not_participant")
 	l.want(l.after(25*time.Hour).says("bora", thread, "아직?"), "observer:not_participant")
@@ -706,7 +706,7 @@ func TestATextOfSeveralMessagesIsHandledOnce(t *testing.T) {
 	l := setup(t, setting{})
 	l.collaborates("c1", "ruda", "eden", 1)
 	ids := l.tells("eden", thread, "첫째 부분", "둘째 부분", "셋째 부분은 @seum 것")
-	l.want(ids[0], "seum=mentioned observer:other_mentioned")
+	l.want(ids[0], "observer:not_participant ruda=participant seum=mentioned/primary")
 	if q := l.asked(ids[0], "seum"); q == nil || q.Message != "[이든 in #[협업] 루다 → 이든] 첫째 부분\n둘째 부분\n셋째 부분은 @세움 것" {
 		t.Errorf("seum is asked %+v, want all three parts", q)
 	}

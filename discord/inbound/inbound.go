@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
@@ -51,6 +52,22 @@ type Bots interface {
 // one answers, and answer.Content is all of it.
 type Answered func(tx eventstore.Tx, r *response.Request, answer *discord.Message, now time.Time) ([]eventstore.StreamAppend, error)
 
+// Exchange is what one agent says to another one by mentioning it in a channel.
+type Exchange struct {
+	Context         coordination.Context // where the message belongs, and how often what began it was passed on
+	MessageID       string
+	ChannelID       string
+	From, To        string // agents
+	Session, Target coordination.SessionKey
+	AccountID       string // of the bot that has written it
+	RunID           string // that has said it; "" if none has, or that is not known
+	Text            string // without the mention
+}
+
+// Exchanges begins an exchange between two agents, in the transaction that decides about the message. runID is the run in which the other one answers;
+// it is "" where the exchange is refused, and then refused says why.
+type Exchanges func(tx eventstore.Tx, e *Exchange, now time.Time) (runID string, refused error, appends []eventstore.StreamAppend, err error)
+
 // Heard is a message that has been decided about.
 type Heard struct {
 	Decision *route.Decision
@@ -58,15 +75,18 @@ type Heard struct {
 	Whole    time.Duration // from when the message was told until all of that was on disk
 }
 
-// Options of New. All are required but Answered, Heard, Allowed, Stop and Backoff.
+// Options of New. All are required but Answered, Exchanges, Heard, Allowed, Stop and Backoff.
 type Options struct {
 	Log      Log
 	Runs     Runs
 	Bots     Bots
 	Config   func() *config.Config // in force
 	Answered Answered
-	Now      func() time.Time
-	Logger   *slog.Logger
+	// Exchanges takes what one agent says to another one in a channel, where the configuration has these be exchanges (collaboration.autoRoute). nil:
+	// it is a message like any other.
+	Exchanges Exchanges
+	Now       func() time.Time
+	Logger    *slog.Logger
 
 	// Heard is told of every message that was decided about, when that is on disk. It must not wait.
 	Heard func(Heard)

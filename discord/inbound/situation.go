@@ -55,7 +55,7 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	}
 	s.Message.System, s.Message.Request, s.Message.Silent = post.system, post.request, post.asks || post.index > 0
 	s.Message.Rest = post.index > 0
-	h.said, h.collabID = post.said, post.collabID
+	h.said, h.saidIn, h.collabID = post.said, post.runID, post.collabID
 	s.Message.Text = h.words()
 	if author == "" || post.system || post.report {
 		return s, nil

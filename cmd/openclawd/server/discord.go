@@ -21,6 +21,7 @@ import (
 	pure "github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/command"
 	"github.com/pronto-lab/openclawd/discord/inbound"
@@ -94,6 +95,8 @@ func (p *Program) openDiscord(ctx context.Context, a *agents) error {
 		},
 		Answered: func(tx eventstore.Tx, r *response.Request, m *discord.Message, now time.Time) ([]eventstore.StreamAppend, error) {
 			return d.requests.Answered(tx, r, m.ID, m.Content, now)
+		}, Exchanges: func(tx eventstore.Tx, e *inbound.Exchange, now time.Time) (string, error, []eventstore.StreamAppend, error) {
+			return a.exchange(tx, e, inForce().Session.MaxPingPongTurns, now)
 		}})
 	d.sends = &outbound.Sends{Log: p.log, Accounts: d.bots.Registry, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString}
 	d.posts = outbound.New(outbound.Options{Log: p.log, Bots: d.bots, Now: p.opts.Now, Logger: logger, Ended: d.figures.ended,
@@ -142,6 +145,38 @@ func (a *agents) then(tx eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAp
 		a.logger.Error("what a run has said cannot be posted", "run", e.Result.RunID, "err", err)
 	}
 	return append(flows, posts...), nil
+}
+
+// maxRouted is how many characters of a message a2a.auto_route has.
+const maxRouted = 200
+
+// exchange begins an exchange between two agents of which one has mentioned the other one in a channel. What comes of it is posted there.
+func (a *agents) exchange(tx eventstore.Tx, e *inbound.Exchange, maxTurns int, now time.Time,
+) (runID string, refused error, appends []eventstore.StreamAppend, err error) {
+	result, appends, err := a.coordinator.Ask(tx, a2a.Request{
+		From: tool.Caller{AgentID: e.From, SessionKey: e.Session.String(), RunID: e.RunID, Hop: max(*e.Context.Hop-1, 0), Channel: discord.Channel,
+			To: "channel:" + e.ChannelID, AccountID: e.AccountID},
+		Origin: discord.Channel, Key: inbound.RunID(e.MessageID, e.To), Target: e.Target, Message: e.Text,
+		TaskID: e.Context.TaskID, WorkSessionID: e.Context.WorkSessionID,
+	}, now)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	if result.Error != "" {
+		return "", fmt.Errorf("the exchange with %s is refused (%s): %s; %s", e.To, result.Code, result.Error, result.Mend), appends, nil
+	}
+	routed := coordination.A2AAutoRoute{Context: coordination.Context{WorkSessionID: result.WorkSessionID, TaskID: result.TaskID,
+		ConversationID: result.ConversationID, Hop: e.Context.Hop, EventRole: coordination.RoleConversation}, SenderAgentID: e.From, TargetAgentID: e.To,
+		ChannelID: e.ChannelID, MaxTurns: maxTurns, Message: coordination.Head(coordination.Mask(e.Text), maxRouted)}
+	data, err := json.Marshal(routed)
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("write %s: %w", coordination.TypeA2AAutoRoute, err)
+	}
+	typ := coordination.TypeA2AAutoRoute
+	return result.RunID, nil, append([]eventstore.StreamAppend{{
+		Stream: coordination.StreamOf(&coordination.Record{Type: typ, AgentID: e.From, Facts: coordination.Facts{ConversationID: result.ConversationID}}),
+		Events: []eventstore.NewEvent{eventstore.NewEvent{Type: typ, AgentID: e.From, Actor: eventstore.ActorSystem, Data: data}.WithTS(now.UnixMilli())},
+	}}, appends...), nil
 }
 
 // runDiscord keeps the bots connected, as the configuration has them, until ctx ends.

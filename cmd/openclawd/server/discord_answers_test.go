@@ -66,21 +66,3 @@ func TestTheRequestThatWasAnsweredIsClosed(t *testing.T) {
 		t.Errorf("people are told of %d requests, want none", len(list))
 	}
 }
-
-// What eden answers a person in the thread is no answer to ruda.
-func TestAnswerToAPersonClosesNoRequest(t *testing.T) {
-	t.Parallel()
-	team := startDiscordTeam(t, discordSetting{answer: func(team *discordTeam, a a2atest.Asked) a2atest.Answer {
-		if a.Agent == "eden" && strings.Contains(a.Message(), "점심") {
-			return a2atest.Say("김밥이요")
-		}
-		return twoRequests(team, a)
-	}})
-	team.says(team.dev.ID, "%s A를 물어봐", team.at("ruda"))
-	team.quiet()
-	team.says(team.thread(team.dev.ID).ID, "%s 점심 뭐 먹어?", team.at("eden"))
-	team.quiet()
-	if list := team.events(coordination.TypeA2ACollaborateResponded); len(list) != 0 {
-		t.Errorf("ruda's request is answered by %s, want it to wait", list[0].Data)
-	}
-}

@@ -236,7 +236,7 @@ func TestT1_ARequestOpensAThread(t *testing.T) {
 	same(t, "participants", who, []string{"eden", "ruda"})
 	request := team.message(thread.ID, "루다", "코드 리뷰")
 	same(t, "verdicts", team.verdicts(request.ID),
-		[]string{"dajim observer other_mentioned", "eden handler mentioned", "seum observer other_mentioned"})
+		[]string{"dajim observer not_participant", "eden handler mentioned", "seum observer not_participant"})
 }
 
 // Who takes part answers without mentioning anybody, and the other one hears it.
@@ -272,7 +272,7 @@ func TestT4_AMentionLetsIn(t *testing.T) {
 	call := team.message(thread.ID, "루다", "확인해봐")
 	same(t, "the text as Discord has it", call.Content, team.at("seum")+" 도 확인해봐")
 	same(t, "verdicts", team.verdicts(call.ID),
-		[]string{"dajim observer other_mentioned", "eden observer other_mentioned", "seum handler mentioned"})
+		[]string{"dajim observer not_participant", "eden handler participant", "seum handler mentioned primary"})
 	same(t, "who hears seum", team.handlers(team.message(thread.ID, "세움", "저도 봤습니다.").ID), "eden ruda")
 	if got := team.participants(thread.ID); !slices.Contains(got, "seum mentioned") {
 		t.Errorf("participants are %v, want seum among them, because it was mentioned", got)

@@ -42,7 +42,13 @@ func TestEC_AThirdAgentJoins(t *testing.T) {
 		part{"eden", "세 군데", a2atest.Say("맞네요, 세 군데입니다.")})})
 	call := team.says(thread.ID, "%s 도 봐줘", team.at("seum"))
 	team.quiet()
-	same(t, "who handles the call", team.handlers(call.ID), "seum")
+	same(t, "who handles the call", team.verdicts(call.ID), []string{"dajim observer not_participant", "eden handler participant",
+		"ruda handler participant", "seum handler mentioned primary"})
+	for agent, want := range map[string]string{"seum": "당신이 이 요청의 주 담당입니다.", "eden": "이 메시지는 세움에게 한 말입니다.", "ruda": "이 메시지는 세움에게 한 말입니다."} {
+		if !slices.ContainsFunc(team.asked(agent), func(a a2atest.Asked) bool { return strings.Contains(a.System, want) }) {
+			t.Errorf("%s is never told %q", agent, want)
+		}
+	}
 	same(t, "who hears seum", team.handlers(team.message(thread.ID, "세움", "세 군데").ID), "eden ruda")
 	same(t, "who hears eden", team.handlers(team.message(thread.ID, "이든", "맞네요").ID), "ruda seum")
 	system := team.asked("seum")[0].System
@@ -71,7 +77,7 @@ func TestS4Example(t *testing.T) {
 	for _, m := range team.written(thread.ID) {
 		heard = append(heard, team.handlers(m.ID))
 	}
-	same(t, "who handles each", heard, []string{"eden", "ruda", "eden", "ruda", "seum", "eden ruda", "eden ruda seum"})
+	same(t, "who handles each", heard, []string{"eden", "ruda", "eden", "ruda", "eden seum", "eden ruda", "eden ruda seum"})
 	var agents []string
 	for _, p := range team.participants(thread.ID) {
 		agents = append(agents, strings.Fields(p)[0])
@@ -298,7 +304,7 @@ func TestBug42_WhoMayNotSpeakLetsNobodyIn(t *testing.T) {
 	same(t, "seum has observed", team.observed("seum", thread.ID), seen)
 	allowed := team.says(thread.ID, "%s 도와줘", team.at("seum"))
 	team.quiet()
-	same(t, "who is called by somebody who may", team.handlers(allowed.ID), "seum")
+	same(t, "who is called by somebody who may", team.handlers(allowed.ID), "eden ruda seum")
 }
 
 // What came while an agent was busy with a message is not lost with what it was told of.
@@ -367,7 +373,7 @@ func TestBug46_WhatTheGuardHoldsIsRecorded(t *testing.T) {
 	}
 	m := team.says(thread.ID, "%s 뭐라고?", team.at(meant))
 	team.quiet()
-	same(t, "a person is heard all the same", team.handlers(m.ID), meant)
+	same(t, "a person is heard all the same", team.handlers(m.ID), "eden ruda")
 	asked := team.asked(meant)
 	if system := asked[len(asked)-1].System; !strings.Contains(system, last.Content) {
 		t.Errorf("%s is not told what was held from it: %q", meant, last.Content)

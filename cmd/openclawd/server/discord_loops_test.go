@@ -262,11 +262,16 @@ func (team *discordTeam) held(place string) (n int) {
 	return n
 }
 
+// oneAnswers has people told in the channel ops, and who is mentioned in a thread answer alone, so that one message at a time goes to and fro.
+func oneAnswers(text string) string {
+	return escalatingToOps(strings.Replace(text, "collaboration: {", `collaboration: { threadMention: "mentioned",`, 1))
+}
+
 // Two bots that answer each other at once are held after six messages in a minute: the log says so, people are told once, and people are still
 // answered. After five minutes it is over by itself.
 func TestL5_AFastExchangeIsSuspendedAndReleased(t *testing.T) {
 	t.Parallel()
-	team := startDiscordTeam(t, discordSetting{config: escalatingToOps, answer: chatting(time.Second)})
+	team := startDiscordTeam(t, discordSetting{config: oneAnswers, answer: chatting(time.Second)})
 	thread := team.chat()
 	team.quiet()
 	if got := team.texts(thread.ID); len(got) != 2 { // ruda is alone there
@@ -310,7 +315,7 @@ func TestL5_AFastExchangeIsSuspendedAndReleased(t *testing.T) {
 // Two bots that answer each other slowly, for ever, are held after twelve messages without a person.
 func TestL6_ASlowLoopUsesUpItsTurns(t *testing.T) {
 	t.Parallel()
-	team := startDiscordTeam(t, discordSetting{config: escalatingToOps, answer: chatting(15 * time.Second)})
+	team := startDiscordTeam(t, discordSetting{config: oneAnswers, answer: chatting(15 * time.Second)})
 	thread := team.chat()
 	team.quiet()
 	team.says(thread.ID, "%s 너도 이야기해", team.at("eden"))
