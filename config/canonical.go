@@ -35,8 +35,12 @@ func canonical(v *value, hide *strings.Replacer) []byte {
 }
 
 func eachSecret(v *value, visit func(string)) {
-	if v.secret && !v.unset && (v.kind == text || v.kind == number) {
+	switch {
+	case v.unset:
+	case v.secret && (v.kind == text || v.kind == number):
 		visit(v.text)
+	case v.kind == text:
+		urlSecrets(v.text, visit)
 	}
 	for _, item := range v.items {
 		eachSecret(item, visit)

@@ -432,3 +432,34 @@ func TestFindingsError(t *testing.T) {
 		t.Errorf("not in order: %v", findings)
 	}
 }
+
+// However often variables are named, and whatever they hold, a configuration stays of bounded size: nothing refers to itself, or grows.
+func TestVariablesAreBounded(t *testing.T) {
+	t.Parallel()
+	list := func(n int, item string) string {
+		return "{vault: [" + strings.Repeat("'"+item+"', ", n) + "], agents: {list: [{id: '${SMALL}'}]}}"
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"count":  {list(10_001, "${SMALL}"), "error size vault[10000]: there are more than 10000 references to variables"},
+		"size":   {list(50, "${LARGE}"), "error size vault[41]: the values of variables make the configuration larger than 4 MiB"},
+		"one":    {list(1, strings.Repeat("${LARGE}", 1000)), "error size vault[0]: the values of variables make the configuration larger than 4 MiB"},
+		"within": {list(9_999, "${SMALL}"), ""},
+		"deep":   {list(1, "${LOOP}"), ""},
+	} {
+		asked := 0
+		loaded, findings := config.Load(files(t, map[string]string{"openclaw.json": c.text}), func(name string) string {
+			asked++
+			return map[string]string{"SMALL": "eden", "LARGE": strings.Repeat("x", 100_000), "LOOP": "${LOOP}${LOOP}"}[name]
+		})
+		got := ""
+		if len(findings) > 0 {
+			got = fmt.Sprintf("%s %s %s: %s", findings[0].Severity, findings[0].Code, findings[0].Path, findings[0].Message)
+		}
+		if got != c.want || len(findings) > 1 || len(loaded.Masked()) > 5<<20 || asked > 10_000 {
+			t.Errorf("%s: %q, want %q; %d bytes, %d asked for", name, got, c.want, len(loaded.Masked()), asked)
+		}
+		if name == "deep" && !strings.Contains(string(loaded.Masked()), `"${LOOP}${LOOP}"`) {
+			t.Errorf("%s", loaded.Masked())
+		}
+	}
+}

@@ -6,16 +6,26 @@ import (
 	"strings"
 )
 
+// Limits of variables, of all files together. A value is taken as it is: what it names in its turn is not looked up, so nothing grows by itself.
+const (
+	maxReferences    = 10_000
+	maxExpandedBytes = maxFileBytes // of the texts that name variables, with these in place
+)
+
 // environment puts the values of variables where texts name them: ${NAME}, with a name of capitals, digits and _. $${NAME} stands for
 // ${NAME} itself; any other dollar is a dollar.
 type environment struct {
 	getenv func(string) string
 	own    map[string]string // what the configuration's own env section gives; the process's environment goes before
 	report *report
+
+	references int // so far
+	bytes      int // of texts so far
+	full       bool
 }
 
 func newEnvironment(getenv func(string) string, root *value, r *report) *environment {
-	e := &environment{getenv, map[string]string{}, r}
+	e := &environment{getenv: getenv, own: map[string]string{}, report: r}
 	section := root.get("env")
 	e.define(section)
 	e.define(section.get("vars"))
@@ -55,9 +65,17 @@ func (e *environment) apply(v *value, at *path) {
 var reference = regexp.MustCompile(`\$?\$\{([A-Z_][A-Z0-9_]*)\}`)
 
 func (e *environment) expand(v *value, at *path) {
-	v.text = reference.ReplaceAllStringFunc(v.text, func(found string) string {
+	e.bytes += len(v.text)
+	text := reference.ReplaceAllStringFunc(v.text, func(found string) string {
+		if e.full {
+			return ""
+		}
 		if escaped, ok := strings.CutPrefix(found, "$$"); ok {
 			return "$" + escaped
+		}
+		if e.references++; e.references > maxReferences {
+			e.stop(v, at, fmt.Sprintf("there are more than %d references to variables", maxReferences))
+			return ""
 		}
 		name := found[len("${") : len(found)-len("}")]
 		s := e.getenv(name)
@@ -71,6 +89,21 @@ func (e *environment) expand(v *value, at *path) {
 			return found
 		}
 		v.secret = v.secret || namesSecret(name)
+		if e.bytes += len(s) - len(found); e.bytes > maxExpandedBytes {
+			e.stop(v, at, "the values of variables make the configuration larger than 4 MiB")
+			return ""
+		}
 		return s
 	})
+	if e.full {
+		v.unset = true // so that no part of it is taken for the whole
+		return
+	}
+	v.text = text
+}
+
+// stop ends the putting in place of variables: whatever names one after this has no value.
+func (e *environment) stop(v *value, at *path, message string) {
+	e.full = true
+	e.report.add(failure(CodeSize, v.at, at, message, "write what does not change from place to place into the file itself"))
 }

@@ -28,6 +28,7 @@ func newRedactor(whole, main *value, text string, known []string) *redactor {
 		markOverwritten(main, false)
 		eachScalar(main, func(v *value) {
 			if v.secret = v.secret && !isReference(v.text); !v.secret {
+				urlSecrets(v.text, add)
 				return
 			}
 			add(v.text)

@@ -32,8 +32,11 @@ func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 // MarshalText is String, for encodings.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// maskText takes out of a text what looks like a credential, wherever it stands.
-func maskText(s string) string { return coordination.Mask(s) }
+// maskText takes out of a text what looks like a credential, wherever it stands, and what URLs hold of them.
+func maskText(s string) string { return coordination.Mask(maskURLs(s)) }
+
+// Shown is a text of a setting, wherever that stands, as it may be told.
+func Shown(s string) string { return maskText(s) }
 
 // markSecrets marks every value below v that must not be shown. inside says that v stands below a key that names secrets.
 func markSecrets(v *value, inside bool) {

@@ -39,6 +39,12 @@ var secretPlaces = []string{
 	`{gateway: {auth: {token: '${PLAIN}'}, mode: '${PLAIN}'}}`,
 	`{gateway: {conversationSinks: [{id: 'webhook', enabled: true, options: {url: %s, token: %[1]s, events: [%[1]s]}}]}}`,
 	`{gateway: {conversationSinks: [{id: 'webhook', options: {url: 'https://hooks.example/%[2]s?x#y'}}]}}`,
+	`{models: {providers: {x: {baseUrl: 'https://%[2]s@host/v1'}}}, note: 'not %[2]s here'}`,
+	`{models: {providers: {x: {baseUrl: 'https://me:%[2]s@host/v1', api: '%[2]s'}}}}`,
+	`{models: {providers: {x: {baseUrl: 'https://host/v1?key=%[2]s&api-version=2024'}}}, session: {dmScope: '%[2]s'}}`,
+	`{mcp: {servers: {a: {url: 'wss://host/sse?a=1&access_token=%[2]s', args: ['--url=http://host/?x=%[2]s']}}}}`,
+	`{mcp: {servers: {a: {url: 'https://host/?%[2]s'}, b: {url: 'https://host/#id_token=%[2]s&x=1'}}}, %[1]s: 1}`,
+	`{taskMonitor: {taskHubUrl: 'http://hub:1/?sig=%[2]s', allowedOrigins: ['http://%[2]s@hub']}, channels: {discord: {proxy: 'socks5://p:%[2]s@h:1'}}}`,
 }
 
 // Whatever is wrong with a configuration, a secret in it is nowhere to be seen.
@@ -92,12 +98,63 @@ func TestMasked(t *testing.T) {
 		env: {A: 'b', shellEnv: {enabled: true}},
 	}`, map[string]string{"K": "from-env", "PATH_SECRET": "hidden"})
 	want := `{"agents":{"defaults":{"contextTokens":200000}},"env":{"A":"***","shellEnv":{"enabled":true}},` +
-		`"gateway":{"auth":{"password":"***","token":"***"},"remote":{"url":"wss://me:***@host"},"tls":{"keyPath":"/k.pem"}},` +
+		`"gateway":{"auth":{"password":"***","token":"***"},"remote":{"url":"wss://***:***@host"},"tls":{"keyPath":"/k.pem"}},` +
 		`"models":{"p":{"apiKey":"***","baseUrl":"***","maxTokens":5}},"note":"not *** here","secretFile":"f","session":{"mainKey":"main"},"tokens":["***","***"]}`
 	if got := string(c.Masked()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if token := c.Gateway.Auth.Token; token.Reveal() != "abcdef" || token.String() != "***" || config.Secret("").String() != "" {
 		t.Errorf("token %q", token.Reveal())
+	}
+}
+
+// What a URL lets in with is masked where it stands, and what tells addresses apart stays.
+func TestSecretsInURLs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"https://host/v1":                                     "https://host/v1",
+		"https://u:pw@host:1/v1?x=y":                          "https://***:***@host:1/v1?x=***",
+		"https://tokenonly@host":                              "https://***@host",
+		"https://host/?api-version=2024-02-01&key=abc;a=b&&c": "https://host/?api-version=2024-02-01&key=***;a=***&&***",
+		"https://host/?":                                      "https://host/?",
+		"https://host/a#part":                                 "https://host/a#part",
+		"https://host/a#v=1&access_token=x":                   "https://host/a#v=1&access_token=***",
+		"--a=http://u@h --b=ws://h/?q=1 end":                  "--a=http://***@h --b=ws://h/?q=*** end",
+		"me@example.com, see //path?x=y":                      "me@example.com, see //path?x=y",
+		"postgres://app:s3cret@db/x?sslmode=disable":          "postgres://***:***@db/x?sslmode=disable",
+	} {
+		if got := config.Shown(text); got != want || config.Shown(got) != got {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// The gateway shows no secret of a URL, and takes back what it has shown.
+func TestURLsOfADocument(t *testing.T) {
+	t.Parallel()
+	const file = `{
+  // was https://u:old-secret@host/v1
+  models: {providers: {x: {baseUrl: 'https://me:hush-hush@host/v1', models: []}}},
+  mcp: {servers: {a: {url: 'https://mcp.example/?key=sesame-open'}, b: {url: 'https://mcp.example/?key=${MCP_KEY}'}}},
+  note: 'sesame-open',
+}
+`
+	d := config.ReadDocument(files(t, map[string]string{"openclaw.json": file}), func(string) string { return "from-outside" })
+	raw, ok := d.Raw()
+	shown := raw + string(d.Parsed()) + string(d.Resolved()) + fmt.Sprint(d.Issues(config.Warning), d.Issues(config.Error))
+	for _, secret := range []string{"old-secret", "hush-hush", "sesame-open", "from-outside"} {
+		if !ok || strings.Contains(shown, secret) {
+			t.Errorf("%s shows in %s", secret, shown)
+		}
+	}
+	if !strings.Contains(raw, "?key=${MCP_KEY}") {
+		t.Errorf("a reference is no secret: %s", raw)
+	}
+	next, changed, err := d.Replace(raw)
+	if err != nil || len(changed) != 0 || next.Changed() {
+		t.Errorf("sent back as shown: %v changed, %v", changed, err)
+	}
+	if got := string(d.Config().Masked()); strings.Contains(got, "hush") || !strings.Contains(got, `"baseUrl":"https://***:***@host/v1"`) {
+		t.Errorf("%s", got)
 	}
 }

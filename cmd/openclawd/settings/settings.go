@@ -85,7 +85,7 @@ func (s *Settings) Check() error {
 		if strings.Contains(hub, "@") {
 			hub = config.Secret(hub).String()
 		}
-		return &Error{Setting: s.TaskHub.Source, Value: hub, Err: errors.New("not the address of a server"),
+		return &Error{Setting: s.TaskHub.Source, Value: config.Shown(hub), Err: errors.New("not the address of a server"),
 			Mend: "give one such as " + monitor.DefaultTaskHub}
 	}
 	tcp, err := net.ResolveTCPAddr("tcp", s.API.Value)
