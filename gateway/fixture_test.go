@@ -155,6 +155,7 @@ func (b *bundle) as() *wire.Peer {
 
 // call asks as the wire does: parameters that are wrong reach no method.
 func (b *bundle) call(method, params string) (json.RawMessage, *protocol.Error) {
+	params = string(protocol.Canonical(method, json.RawMessage(params)))
 	if wrong := protocol.Check(method, json.RawMessage(params)); wrong != nil {
 		return nil, wrong
 	}

@@ -95,6 +95,8 @@ func TestToolsAreInvokedOverTheWire(t *testing.T) {
 	b.hand(newDrawer())
 	for _, c := range []struct{ params, wanted string }{
 		{`{"name":"look","args":{"a":1},"confirm":true}`, `{"ok":true,"toolName":"look","output":{"content":[{"type":"text","text":"seen {\"a\":1}"}],"details":{"n":1}},"source":"core"}`},
+		{`{"tool":"look","args":{"a":1}}`, `{"ok":true,"toolName":"look","output":{"content":[{"type":"text","text":"seen {\"a\":1}"}],"details":{"n":1}},"source":"core"}`},
+		{`{"tool":"look","name":"look"}`, `{"ok":true,"toolName":"look","output":{"content":[{"type":"text","text":"seen {}"}],"details":{"n":1}},"source":"core"}`},
 		{`{"name":"look"}`, `{"ok":true,"toolName":"look","output":{"content":[{"type":"text","text":"seen {}"}],"details":{"n":1}},"source":"core"}`},
 		{`{"name":"cannot"}`, `{"ok":true,"toolName":"cannot","output":{"content":[{"type":"text","text":"there is none"}],"isError":true},"source":"core"}`},
 		{`{"name":"nothing"}`, `{"ok":false,"toolName":"nothing","error":{"code":"not_found","message":"Tool not available: nothing"}}`},
@@ -110,6 +112,8 @@ func TestToolsAreInvokedOverTheWire(t *testing.T) {
 	for params, message := range map[string]string{
 		`{}`:                             "invalid tools.invoke params",
 		`{"name":"look","args":[]}`:      "invalid tools.invoke params",
+		`{"name":"look","tool":"early"}`: "invalid tools.invoke params: at root: unexpected property 'tool'",
+		`{"tool":""}`:                    "invalid tools.invoke params: at /name: must NOT have fewer than 1 characters",
 		`{"name":"look","agentId":"no"}`: `invalid tools.invoke params: unknown agent id "no"`,
 		`{"name":"look","agentId":"main","sessionKey":"agent:eden:talk"}`: `invalid tools.invoke params: agent "main" does not match session key agent "eden"`,
 		`{"name":"look","sessionKey":"agent:"}`:                           `invalid tools.invoke params: malformed session key`,

@@ -88,7 +88,7 @@ func newArchiveList(p *process) *cobra.Command {
 			return p.writeArchives(database.Archives(log).Path(), rows)
 		},
 	}
-	addDB(cmd, &db)
+	addPlace(cmd, &db)
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
 	return cmd
 }
@@ -138,7 +138,7 @@ every hash against the one before it, up to the one that the log has. Fails with
 			return p.verifyArchives(cmd.Context(), log, files, asJSON)
 		},
 	}
-	addDB(cmd, &db)
+	addPlace(cmd, &db)
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
 	return cmd
 }
@@ -227,7 +227,7 @@ Nothing has to be restored to be read: export, replay, verify, search and the AP
 			return err
 		},
 	}
-	addDB(cmd, &db)
+	addPlace(cmd, &db)
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to make; there must be none")
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
 	return cmd

@@ -47,7 +47,7 @@ plans, requests, what sinks and the search have not read. --dry-run says what th
 			return p.archive(cmd.Context(), &a)
 		},
 	}
-	addDB(cmd, &a.db)
+	addPlace(cmd, &a.db)
 	cmd.Flags().StringVar(&a.before, "before", "", "archive what was stored before `TIME`: RFC 3339, a date, or an age such as 720h")
 	cmd.Flags().StringVar(&a.until, "until", "", "archive up to event `SEQ`")
 	cmd.Flags().Int64Var(&a.keep, "keep", database.DefaultKeep, "never archive the newest `N` events")

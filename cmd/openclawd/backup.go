@@ -27,7 +27,7 @@ type backups struct {
 }
 
 func (b *backups) addFlags(cmd *cobra.Command) {
-	addDB(cmd, &b.db)
+	addPlace(cmd, &b.db)
 	cmd.Flags().StringVar(&b.dir, "dir", "", "`DIR` of the backups (default backups beside the database)")
 	cmd.Flags().BoolVar(&b.asJSON, jsonFlag, false, "answer in JSON")
 }

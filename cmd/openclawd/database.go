@@ -17,6 +17,29 @@ func addDB(cmd *cobra.Command, db *string) {
 	cmd.Flags().StringVar(db, "db", "", "database `FILE` (default openclawd.db in the state directory)")
 }
 
+// addPlace gives a command the flags that name the file it works on: by itself, or by the state directory that it lies in. The file goes before.
+func addPlace(cmd *cobra.Command, db *string) {
+	addDB(cmd, db)
+	cmd.Flags().Var(&stateDirFlag{of: cmd, db: db}, "state-dir", "OpenClaw's state `DIR` that the database is of (default ~/.openclaw)")
+}
+
+// stateDirFlag is a state directory of which a command needs no more than the database.
+type stateDirFlag struct {
+	of  *cobra.Command
+	db  *string
+	dir string
+}
+
+func (f *stateDirFlag) String() string { return f.dir }
+func (f *stateDirFlag) Type() string   { return "string" }
+
+func (f *stateDirFlag) Set(dir string) error {
+	if f.dir = dir; dir != "" && !f.of.Flags().Changed("db") { // what comes after this, counts
+		*f.db = filepath.Join(dir, database.Name)
+	}
+	return nil
+}
+
 // stateDir is the state directory to use where none is named: $OPENCLAW_STATE_DIR, else ~/.openclaw.
 func (p *process) stateDir() (string, error) {
 	if dir := p.getenv("OPENCLAW_STATE_DIR"); dir != "" {

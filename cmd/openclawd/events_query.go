@@ -50,7 +50,7 @@ A time is RFC 3339, a date, milliseconds since 1970, or how long ago: 90m, 24h.`
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.queryEvents(cmd.Context(), q) },
 	}
-	addDB(cmd, &q.db)
+	addPlace(cmd, &q.db)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&q.types, "type", nil, "`TYPE`s of events, e.g. a2a.send,task.started")
 	flags.StringSliceVar(&q.roles, "role", nil, "`ROLE`s, e.g. conversation.main")

@@ -43,7 +43,7 @@ func newEventsShow(p *process) *cobra.Command {
 			return p.writeEvent(&e)
 		},
 	}
-	addDB(cmd, &db)
+	addPlace(cmd, &db)
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
 	return cmd
 }

@@ -42,7 +42,7 @@ has everything, hashes included: importing it into an empty database restores th
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.export(cmd.Context(), x) },
 	}
-	addDB(cmd, &x.db)
+	addPlace(cmd, &x.db)
 	cmd.Flags().Int64Var(&x.from, "from", 1, "first event, by `SEQ`")
 	cmd.Flags().StringVar(&x.until, "until", "", "last event, by `SEQ|TIME` (RFC 3339, when it was stored)")
 	cmd.Flags().StringVar(&x.format, "format", string(ndjson.FormatOpenclaw), "`FORMAT` of a line: openclaw or full")

@@ -42,7 +42,7 @@ Makes the database if there is none. A running server has the file: stop it firs
 		Args: positional(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error { return p.importFiles(cmd.Context(), im, files) },
 	}
-	addDB(cmd, &im.db)
+	addPlace(cmd, &im.db)
 	addClassifier(cmd, &im.classifier)
 	cmd.Flags().StringVar(&im.config, "config", "", "openclaw.json `FILE` that names the team; leave it out when restoring a full export")
 	cmd.Flags().BoolVar(&im.asJSON, jsonFlag, false, "report in JSON")

@@ -42,7 +42,7 @@ func newMigrateStatus(p *process) *cobra.Command {
 			return p.writeSchema(status)
 		},
 	}
-	addDB(cmd, &db)
+	addPlace(cmd, &db)
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
 	return cmd
 }
@@ -76,7 +76,7 @@ this one is for doing it at a time of your choosing.`,
 			return err
 		},
 	}
-	addDB(cmd, &db)
+	addPlace(cmd, &db)
 	return cmd
 }
 

@@ -55,7 +55,7 @@ func newProjectionsList(p *process) *cobra.Command {
 			return p.writeStatuses(list)
 		},
 	}
-	addDB(cmd, &db)
+	addPlace(cmd, &db)
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
 	return cmd
 }
@@ -141,7 +141,7 @@ applied out of order.`,
 type rebuilding struct{ db, classifier string }
 
 func (r *rebuilding) addFlags(cmd *cobra.Command) {
-	addDB(cmd, &r.db)
+	addPlace(cmd, &r.db)
 	addClassifier(cmd, &r.classifier)
 }
 

@@ -62,7 +62,7 @@ With --serve a range of events is played again, as if it happened now.`,
 		SuggestionsMinimumDistance: nearEnough,
 	}
 	flags := cmd.Flags()
-	addDB(cmd, &r.db)
+	addPlace(cmd, &r.db)
 	flags.StringVar(&r.until, "until", "head", "`POINT` up to which events count")
 	flags.StringVar(&r.out, "out", "", "`FILE` to make: a database that ends there")
 	flags.BoolVar(&r.whatIf, "diff", false, "compare with the tables of the file")

@@ -47,7 +47,7 @@ is only read: it works beside a running server.`,
 			return completePoints(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	addDB(cmd, &d.db)
+	addPlace(cmd, &d.db)
 	addClassifier(cmd, &d.classifier)
 	d.shown.addFlags(p, cmd)
 	cmd.Flags().BoolVar(&d.asJSON, jsonFlag, false, "answer in JSON")

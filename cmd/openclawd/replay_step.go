@@ -43,7 +43,7 @@ With --json no terminal is needed: each event from --from to --to is an object o
 		},
 	}
 	flags := cmd.Flags()
-	addDB(cmd, &s.db)
+	addPlace(cmd, &s.db)
 	addClassifier(cmd, &s.classifier)
 	flags.StringVar(&s.at, "at", "1", "`POINT` to begin at")
 	flags.StringVar(&s.from, "from", "1", "first `POINT`, with --json")

@@ -51,7 +51,7 @@ Reads the search file that openclawd serve keeps beside the database; works besi
 			return p.search(cmd.Context(), s, strings.Join(args, " "))
 		},
 	}
-	addDB(cmd, &s.db)
+	addPlace(cmd, &s.db)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&s.types, "type", nil, "`TYPE`s of events, e.g. a2a.send,task.started")
 	flags.StringSliceVar(&s.roles, "role", nil, "`ROLE`s, e.g. conversation.main")

@@ -100,6 +100,28 @@ func (s *shape) check(method string, params json.RawMessage) *Error {
 	return e
 }
 
+// Canonical are the parameters of a request under the names that Check knows: POST /tools/invoke calls tool what tools.invoke calls name, and
+// either door takes both. What is named twice in different ways stays as it is, for Check to refuse.
+func Canonical(method string, params json.RawMessage) json.RawMessage {
+	if method != "tools.invoke" || !bytes.Contains(params, []byte("tool")) {
+		return params
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(params, &members) != nil || members["tool"] == nil {
+		return params
+	}
+	if name := members["name"]; name != nil && !bytes.Equal(name, members["tool"]) {
+		return params
+	}
+	members["name"] = members["tool"]
+	delete(members, "tool")
+	text, err := json.Marshal(members)
+	if err != nil {
+		return params
+	}
+	return text
+}
+
 // copied is an error of its own, which whoever gets it may change.
 func (e *Error) copied() *Error {
 	if e == nil {

@@ -15,8 +15,7 @@ const (
 	ScopeQuestions = "operator.questions" // of protocol 4
 )
 
-// Allowed says why a peer may not call a method, nil if it may. It is asked before it is known whether there is such a method: one that is
-// unknown takes admin. health takes nothing. In a version that does not have a method the scope is that of the version that has it.
+// Allowed says why a peer may not call a method, nil if it may. A method that it does not know takes admin; health takes nothing. In a version that does not have a method the scope is that of the version that has it.
 func Allowed(role string, scopes []string, method string, version int) *Error {
 	if method == "health" {
 		return nil

@@ -97,10 +97,10 @@ func (s *Server) failPlainly(w http.ResponseWriter, f *failure) {
 
 // invoked reads which tool is meant, with what, and in whose name.
 func (s *Server) invoked(r *http.Request, f fields) (name string, args json.RawMessage, c tool.Caller, bad *failure) {
-	if bad = f.into("tool", "a text", &name); bad != nil || coordination.TrimJS(name) == "" {
-		return "", nil, c, invalid("tools.invoke requires body.tool", "tool", "")
+	if name, bad = toolOf(f); bad != nil {
+		return "", nil, c, bad
 	}
-	name, args = coordination.TrimJS(name), json.RawMessage("{}")
+	args = json.RawMessage("{}")
 	if f.has("args") {
 		if bad = f.into("args", "an object", &map[string]json.RawMessage{}); bad != nil {
 			return "", nil, c, bad
@@ -126,6 +126,24 @@ func (s *Server) invoked(r *http.Request, f fields) (name string, args json.RawM
 		Channel: header(r, "X-Openclaw-Message-Channel"), To: header(r, "X-Openclaw-Message-To"),
 		AccountID: header(r, "X-Openclaw-Account-Id"), ThreadID: header(r, "X-Openclaw-Thread-Id")}
 	return name, args, c, nil
+}
+
+// toolOf is the tool that a body names: as tool, or as name, as the gateway's method has it.
+func toolOf(f fields) (name string, bad *failure) {
+	var tool string
+	if f.into("tool", "a text", &tool) != nil || f.into("name", "a text", &name) != nil {
+		return "", invalid("tools.invoke requires body.tool", "tool", "")
+	}
+	tool, name = coordination.TrimJS(tool), coordination.TrimJS(name)
+	switch {
+	case tool == "" && name == "":
+		return "", invalid("tools.invoke requires body.tool", "tool", "")
+	case tool != "" && name != "" && tool != name:
+		return "", invalid("body.tool and body.name are two tools: give one of them; they mean the same", "name", "")
+	case tool == "":
+		return name, nil
+	}
+	return tool, nil
 }
 
 // withAction puts the body's action into the arguments of a tool that has one, where they have none.

@@ -39,7 +39,8 @@ func (c *client) request(text []byte) {
 // maxStrikes is how often a client may call what its role does not allow.
 const maxStrikes = 10
 
-// check says why a request is not even tried: whether it may be made comes before whether it can.
+// check says why a request is not even tried. That there is no such method comes first, so that no one asks for a scope that would not help; whether
+// it may be made comes before whether it can.
 func (c *client) check(r *protocol.Request, err error) *protocol.Error {
 	var malformed *protocol.FrameError
 	if errors.As(err, &malformed) {
@@ -52,18 +53,22 @@ func (c *client) check(r *protocol.Request, err error) *protocol.Error {
 	if protocol.ForNodes(r.Method) {
 		c.strikes++
 	}
-	if e := protocol.Allowed(p.Role, p.Scopes, r.Method, p.Protocol); e != nil {
-		return e
-	}
 	switch {
 	case r.Method == "connect":
 		return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "connect is only valid as the first request"}
-	case !c.hub.methods.Knows(r.Method):
+	case !c.hub.methods.Knows(r.Method) && !protocol.ForNodes(r.Method):
+		return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unknown method: " + r.Method}
+	}
+	if e := protocol.Allowed(p.Role, p.Scopes, r.Method, p.Protocol); e != nil {
+		return e
+	}
+	if !c.hub.methods.Knows(r.Method) {
 		return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unknown method: " + r.Method}
 	}
 	if r.Params == nil {
 		r.Params = json.RawMessage("{}")
 	}
+	r.Params = protocol.Canonical(r.Method, r.Params)
 	return protocol.Check(r.Method, r.Params)
 }
 

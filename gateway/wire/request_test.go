@@ -61,8 +61,8 @@ func TestFramesAfterTheHandshake(t *testing.T) {
 	}
 }
 
-// Whether a request may be made comes before whether there is such a method, and before what is wrong with it.
-func TestScopesComeFirst(t *testing.T) {
+// A method that there is not is unknown to everyone; whether a request may be made comes before what is wrong with it.
+func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{methods: book{"sessions.list": echo, "chat.send": echo, "sessions.patch": echo}})
 	reader := params{"scopes": []string{protocol.ScopeRead}, "minProtocol": 3, "maxProtocol": 3}
@@ -74,8 +74,10 @@ func TestScopesComeFirst(t *testing.T) {
 		{reader, "health", "", ""},
 		{reader, "sessions.list", "", ""},
 		{reader, "chat.send", "INVALID_REQUEST", "missing scope: operator.write"},
-		{reader, "no.such", "INVALID_REQUEST", "missing scope: operator.admin"},
-		{reader, "connect", "INVALID_REQUEST", "missing scope: operator.admin"},
+		{reader, "no.such", "INVALID_REQUEST", "unknown method: no.such"},
+		{reader, "connect", "INVALID_REQUEST", "connect is only valid as the first request"},
+		{reader, "node.event", "INVALID_REQUEST", "unauthorized role: operator"},
+		{params{"scopes": nil}, "no.such", "INVALID_REQUEST", "unknown method: no.such"},
 		{params{"scopes": nil}, "health", "", ""},
 		{params{"scopes": nil}, "sessions.list", "FORBIDDEN", "missing scope: operator.read"},
 	} {
