@@ -109,7 +109,7 @@ func (r *Registry) judge(c *config.Config, account *config.DiscordAccount, bot I
 			account.ID, c.DefaultAgentID()), binding)
 	case bot.AgentID == "":
 		r.warn(BotWithoutAgent, account.ID, fmt.Sprintf("account %s is bound to %s, which is not configured", account.ID, bound),
-			fmt.Sprintf("add %s to agents.list, or bind the account to another agent", bound))
+			fmt.Sprintf("configure an agent called %s, or bind the account to another agent", bound))
 	}
 	for _, other := range r.bots {
 		if other.AccountID != bot.AccountID && other.UserID == bot.UserID && bot.UserID != "" {

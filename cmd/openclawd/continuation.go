@@ -102,7 +102,7 @@ func (p *process) readContinuation(ctx context.Context, at *client.Place, read f
 
 func (p *process) writeContinuation(report *continuationReport) error {
 	if len(report.Agents) == 0 {
-		if _, err := fmt.Fprintln(p.stdout, "no agent may have tasks: agents.list of openclaw.json names none that is not a utility"); err != nil {
+		if _, err := fmt.Fprintln(p.stdout, "no agent may have tasks: openclaw.json names none that is not a utility"); err != nil {
 			return err
 		}
 		return p.writeNote(report.Note)

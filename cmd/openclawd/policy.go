@@ -25,7 +25,7 @@ func newPolicyExplain(p *process) *cobra.Command {
 		Use:   "explain FROM TO",
 		Short: "Say whether one agent may write to another, which rule decides, and how to change it",
 		Long: `Reads openclaw.json as openclawd serve does and says what the agent FROM may do with the agent TO: write to it (tools.agentToAgent), start
-it as a sub-agent (agents.list[].subagents.allowAgents), and see its sessions (tools.sessions.visibility). No server is needed. The other
+it as a sub-agent (subagents.allowAgents of an agent), and see its sessions (tools.sessions.visibility). No server is needed. The other
 direction may differ.
 
 Exit codes: 0 FROM may write to TO; 1 it may not; 78 the configuration cannot be used, or an agent is none of it.`,

@@ -36,5 +36,5 @@ func DenySpawn(c *config.Config, from, to string) string {
 	}) {
 		return ""
 	}
-	return fmt.Sprintf("agents.list[].subagents.allowAgents of %s does not name %s", from, to)
+	return fmt.Sprintf("subagents.allowAgents of %s does not name %s", from, to)
 }

@@ -20,7 +20,7 @@ type Unattended struct {
 // CodeUnattended is the code of findings about Unattended, MendUnattended what to do about them.
 const (
 	CodeUnattended = "tasks_unattended"
-	MendUnattended = `add the agent to agents.list of openclaw.json again; to be rid of its tasks (openclawd tasks --agent AGENT), ` +
+	MendUnattended = `add the agent to openclaw.json again; to be rid of its tasks (openclawd tasks --agent AGENT), ` +
 		`cancel them then with openclawd tools call task_cancel '{"task_id": "ID"}' --agent AGENT, and remove it`
 )
 

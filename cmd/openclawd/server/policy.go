@@ -54,7 +54,7 @@ func agentMeant(c *config.Config, field, id string) (string, error) {
 	for i := range c.Agents {
 		known[i] = strings.ToLower(c.Agents[i].ID)
 	}
-	e.Mend = "name one of agents.list: " + strings.Join(known, ", ")
+	e.Mend = "name one of the configuration: " + strings.Join(known, ", ")
 	if near := c.AgentLike(low); near != "" {
 		e.Mend = fmt.Sprintf("did you mean %q? %s", near, e.Mend)
 	}
@@ -64,11 +64,11 @@ func agentMeant(c *config.Config, field, id string) (string, error) {
 func explainSpawn(c *config.Config, from, to string) monitor.Verdict {
 	switch why := access.DenySpawn(c, from, to); {
 	case why != "":
-		return monitor.Verdict{Rule: ruleAllowAgents, Why: why, Mend: fmt.Sprintf("add %q to agents.list[].subagents.allowAgents of %s", to, from)}
+		return monitor.Verdict{Rule: ruleAllowAgents, Why: why, Mend: fmt.Sprintf("add %q to subagents.allowAgents of %s", to, from)}
 	case from == to:
 		return monitor.Verdict{Allowed: true, Rule: ruleSameAgent, Why: "every agent may start itself as its sub-agent"}
 	}
-	return monitor.Verdict{Allowed: true, Rule: ruleAllowAgents, Why: fmt.Sprintf("agents.list[].subagents.allowAgents of %s names %s", from, to)}
+	return monitor.Verdict{Allowed: true, Rule: ruleAllowAgents, Why: fmt.Sprintf("subagents.allowAgents of %s names %s", from, to)}
 }
 
 // explainVisible is for the sessions of to, as the main session of from sees them.

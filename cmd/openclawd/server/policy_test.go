@@ -63,8 +63,8 @@ func TestPolicyKnowsTheAgents(t *testing.T) {
 	}
 	c.Agents = []config.Agent{{ID: "eden"}, {ID: "seum"}}
 	for ids, want := range map[[2]string]monitor.NoAgentError{
-		{"eden", "seumm"}:  {Field: "to", ID: "seumm", Mend: `did you mean "seum"? name one of agents.list: eden, seum`},
-		{"dajim", "eden"}:  {Field: "from", ID: "dajim", Mend: "name one of agents.list: eden, seum"},
+		{"eden", "seumm"}:  {Field: "to", ID: "seumm", Mend: `did you mean "seum"? name one of the configuration: eden, seum`},
+		{"dajim", "eden"}:  {Field: "from", ID: "dajim", Mend: "name one of the configuration: eden, seum"},
 		{"No Body", "x"}:   {Field: "from", ID: "No Body", Mend: "use a-z, 0-9, _ and -, with a letter or digit first, at most 64"},
 		{" eden ", "../x"}: {Field: "to", ID: "../x", Mend: "use a-z, 0-9, _ and -, with a letter or digit first, at most 64"},
 	} {
