@@ -87,7 +87,7 @@ func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
 		case slices.Contains(f.known, m.key) || m.value.kind == null:
 		case distance(m.key, "defaults", 1) == 1:
 			f.unknown(m)
-		case m.value.holdsObjects() && (holder != "" || m.value.kind == list):
+		case m.value.holdsObjects() && (holder != "" || m.value.kind == list || !isAgent(m.value)):
 			f.report.add(dropped(m.at, at, "no agents are read here: those of it would be left out", fmt.Sprintf("did you mean %q?", cmp.Or(holder, "entries"))))
 		case m.value.kind != object || holder != "" && distance(m.key, holder, 1) == 1:
 			f.unknown(m)
@@ -99,6 +99,13 @@ func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
 			c.decodeAgent(agent, agent.text("id", m.key), seen)
 		}
 	}
+}
+
+// isAgent reports whether an object has any setting of an agent: else it may hold agents, in a form that is not known.
+func isAgent(v *value) bool {
+	f := (&fields{report: newReport()}).below(v, nil)
+	(&Config{}).decodeAgent(f, "", map[string]position{})
+	return slices.ContainsFunc(v.members, func(m *member) bool { return m.key == "id" || slices.Contains(f.known, m.key) })
 }
 
 // holdsObjects reports whether a list or an object holds objects.

@@ -65,6 +65,7 @@ func TestNoAgentIsLeftOut(t *testing.T) {
 		`{agents: {entires: {eden: {name: 'x'}}}}`:                      "agents.entires",
 		`{agents: {lsit: [{id: 'eden'}]}}`:                              "agents.lsit",
 		`{agents: {team: [{id: 'eden'}]}}`:                              "agents.team",
+		`{agents: {roster: {eden: {name: 'x'}, seum: {}}}}`:             "agents.roster",
 		`{agents: {eden: {}}}`:                                          "agents.eden",
 		`{routing: {agents: {eden: {name: 'x'}}}}`:                      "routing.agents",
 		`{agents: {entries: {eden: {}, seum: {name: '${NOT_SET_X}'}}}}`: "agents.entries.seum.name",
