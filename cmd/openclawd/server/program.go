@@ -6,13 +6,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
@@ -188,24 +185,16 @@ func (p *Program) run(ctx context.Context) error {
 	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))
 	p.overrides = p.newOverrides()
 	p.overrides.Look(ctx)
-	services, ctx := errgroup.WithContext(ctx)
-	services.Go(func() error {
-		defer close(p.caughtUp)
-		for _, job := range later {
-			job(ctx)
-		}
-		return nil
-	})
-	services.Go(func() error { return p.serve(ctx, listener) })
-	for _, s := range p.services() {
-		services.Go(func() error {
-			if err := s.run(ctx); err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
+	return p.runServices(ctx, append([]service{
+		{"catching up", func(ctx context.Context) error {
+			defer close(p.caughtUp)
+			for _, job := range later {
+				job(ctx)
 			}
 			return nil
-		})
-	}
-	return services.Wait()
+		}},
+		{"API", func(ctx context.Context) error { return p.serve(ctx, listener) }},
+	}, p.services()...))
 }
 
 // Close gives back the logs that were read, the search file and, last, the log. What was acknowledged is on disk.

@@ -161,11 +161,11 @@ func (a *agenda) settledTo() (seq int64, failing int) {
 	return max(seq, 0), failing
 }
 
-// await waits until all up to an event are in the files.
-func (a *agenda) await(ctx context.Context, seq int64) error {
+// await waits until all up to an event are in the files. One that fails is waited for only if failing says so.
+func (a *agenda) await(ctx context.Context, seq int64, failing bool) error {
 	for {
 		changed := a.changed()
-		if a.isSettled(seq) {
+		if a.isSettled(seq, failing) {
 			return nil
 		}
 		select {
@@ -176,11 +176,11 @@ func (a *agenda) await(ctx context.Context, seq int64) error {
 	}
 }
 
-func (a *agenda) isSettled(seq int64) bool {
+func (a *agenda) isSettled(seq int64, failing bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for it := range maps.Values(a.items) {
-		if it.since <= seq {
+		if it.since <= seq && (failing || it.tries == 0) {
 			return false
 		}
 	}

@@ -102,4 +102,9 @@ func (k *Keeper) note(change func(*State)) {
 }
 
 // Settled waits until everything up to seq is in the files.
-func (k *Keeper) Settled(ctx context.Context, seq int64) error { return k.agenda.await(ctx, seq) }
+func (k *Keeper) Settled(ctx context.Context, seq int64) error { return k.agenda.await(ctx, seq, true) }
+
+// Drained is Settled, but does not wait for files that cannot be written now.
+func (k *Keeper) Drained(ctx context.Context, seq int64) error {
+	return k.agenda.await(ctx, seq, false)
+}
