@@ -20,8 +20,8 @@ TEST_FLAGS := -race '-gcflags=modernc.org/...=-d=checkptr=0' '-gcflags=modernc.o
 else
 TEST_ENV := CGO_ENABLED=0
 endif
-# Scripts start hundreds of processes, and under the race detector each takes a second to begin; the tests that look for races keep it.
-SCRIPTS := ^TestScripts$$
+# Scripts and scenarios start hundreds of processes, and under the race detector each takes a second to begin; the tests that look for races keep it.
+SCRIPTS := ^(TestScripts|TestScenario.*)$$
 # These fold one log many times, one after the other, and compare whole tables, with what was recorded or with one another. The detector finds
 # nothing in that which it does not find in the tests of rebuilds beside appends; without it there is time for more and longer histories.
 TABLES := ^(TestGoldenLogsGiveTheSameTables|TestTablesDependOnTheLogAlone|TestRebuildReadsEveryPage|TestRebuiltTablesKeepTheirViewsAndIndexes|TestFoldGivesTheTablesOfALogThatWasStoppedThere|TestFoldGoesOn)$$
