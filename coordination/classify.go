@@ -77,6 +77,15 @@ func Classify(rules Rules, r *Record, scan Scan, roster *Roster) Class {
 	return c
 }
 
+// SecondaryCategories are those that an event is of beside its primary one, strongest first. There are none under RulesV1.
+func SecondaryCategories(rules Rules, r *Record, primary Category) []Category {
+	if rules != RulesV2 {
+		return nil
+	}
+	scan := ScanText(rules, r)
+	return scan.secondary(primary)
+}
+
 // ranking is the row with the highest score, the earlier one of equals, and the second highest score.
 func (s *Scan) ranking() (best int, second int16) {
 	for row := 1; row < categoryCount; row++ {

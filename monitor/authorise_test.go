@@ -44,6 +44,8 @@ func TestWhoMayWrite(t *testing.T) {
 	open := setup(t)
 	guarded := setup(t, func(o *monitor.Options) { o.Token = writeToken })
 	sealed := setup(t, func(o *monitor.Options) { o.Sealed = true })
+	open.has(t, "ws_a")
+	guarded.has(t, "ws_a")
 	for _, c := range []struct {
 		server *testBundle
 		peer   string
@@ -175,6 +177,7 @@ func TestPreflight(t *testing.T) {
 func TestSettingsChangeWhileServing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.has(t, "ws_a")
 	const near = "127.0.0.1:40000"
 	write := func(header ...string) int {
 		return b.from(near, http.MethodPatch, categoryPath, categoryBody, header...).Code

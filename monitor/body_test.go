@@ -10,6 +10,7 @@ import (
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.has(t, "ws_a")
 	for _, c := range []struct {
 		body   string
 		status int

@@ -42,7 +42,7 @@ type categorySetAnswer struct {
 	Seq           int64           `json:"seq"`      // of the event that says so; where none was needed, of the newest in the log
 }
 
-// setCategory stores an operator's word. It is on disk, and the tables reflect it, when the answer goes out; the session may come later.
+// setCategory stores an operator's word on a work session that there is. It is on disk, and the tables reflect it, when the answer goes out.
 func (s *Server) setCategory(c echo.Context) error {
 	id, err := categoryIDOf(c)
 	if err != nil {
@@ -64,6 +64,9 @@ func (s *Server) setCategory(c echo.Context) error {
 	}
 	known, err := s.known(c.Request().Context(), id)
 	if err != nil {
+		return err
+	}
+	if err := known.missing(id); err != nil {
 		return err
 	}
 	seq, err := s.sayCategory(c.Request().Context(), coordination.TypeWorkSessionCategorySet, known.name, &said)
@@ -184,6 +187,7 @@ func tooLong(field, value string, most int) *problem {
 // knownSession is what the tables say of a session that an operator speaks of.
 type knownSession struct {
 	name       string
+	exists     bool
 	overridden bool
 	asOf       int64
 	behind     bool // the tables do not reflect the whole log
@@ -200,10 +204,27 @@ func (s *Server) known(ctx context.Context, id string) (k knownSession, err erro
 			return fmt.Errorf("read position: %w", err)
 		}
 		name, override, err := overrideOf(ctx, tx, id)
-		k = knownSession{name: name, overridden: override != nil, asOf: asOf, behind: asOf < head.Seq}
+		if err != nil {
+			return err
+		}
+		_, exists, err := conversation.ByName(ctx, tx, name)
+		k = knownSession{name: name, exists: exists, overridden: override != nil, asOf: asOf, behind: asOf < head.Seq}
 		return err
 	})
 	return k, err
+}
+
+// missing refuses an operator's word on a session that there is not. Tables that are behind the log cannot tell.
+func (k *knownSession) missing(id string) error {
+	switch {
+	case k.exists:
+		return nil
+	case k.behind:
+		return behind(fmt.Sprintf("The tables stand at %d and do not know of work session %.80q", k.asOf, id), "try again when they have come to the end of the log; see GET /api/health")
+	}
+	p := notFound("Work session not found: " + id)
+	p.Field, p.Value, p.Hint = "id", id, "GET /api/work-sessions lists those that there are"
+	return p
 }
 
 // overrideOf says which session an id means, and what an operator says of it, nil where the vote decides. An id with prefix means the

@@ -17,6 +17,7 @@ import (
 func TestConcurrentOverridesLoseNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.has(t, "ws_0", "ws_1")
 	const operators = 50
 	categories := []string{"infra_ops", "biz_strategy", "docs_knowledge"}
 	answers := make([]categorySet, operators)
@@ -57,6 +58,7 @@ func TestConcurrentOverridesLoseNone(t *testing.T) {
 func TestOverrideHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.has(t, "ws")
 	for i := range 4 {
 		b.say(t, "PATCH", "ws", fmt.Sprintf(`{"collabCategory":"infra_ops","updatedBy":"op%d"}`, i))
 	}
@@ -76,6 +78,9 @@ func TestOverrideWhileTablesAreBehind(t *testing.T) {
 	b := setup(t)
 	contract := newContract(t, b)
 	response, answer := b.send(t, "PATCH", "/api/work-sessions/ws/category", `{"collabCategory":"infra_ops"}`)
+	contract.hold(t, "PATCH", "/api/work-sessions/ws/category", 404, response, answer)
+	b.has(t, "ws")
+	response, answer = b.send(t, "PATCH", "/api/work-sessions/ws/category", `{"collabCategory":"infra_ops"}`)
 	contract.hold(t, "PATCH", "/api/work-sessions/ws/category", 200, response, answer)
 	response, answer = b.send(t, "PATCH", "/api/work-sessions/ws/category", `{}`)
 	contract.hold(t, "PATCH", "/api/work-sessions/ws/category", 400, response, answer)
@@ -94,6 +99,8 @@ func TestOverrideWhileTablesAreBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	response, answer = b.send(t, "PATCH", "/api/work-sessions/ws_late/category", `{"collabCategory":"infra_ops"}`)
+	contract.hold(t, "PATCH", "/api/work-sessions/ws_late/category", 503, response, answer)
 	if got := b.say(t, "DELETE", "ws", ""); got.Seq != before.Seq+1 {
 		t.Errorf("DELETE while the tables are behind answers seq %d, want an event at %d", got.Seq, before.Seq+1)
 	}

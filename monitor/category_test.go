@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
@@ -64,6 +65,14 @@ func (b *testBundle) send(t testing.TB, method, path, body string) (*http.Respon
 		t.Fatal(err)
 	}
 	return response, answer
+}
+
+// has makes sure that there are work sessions of these names.
+func (b *testBundle) has(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		b.appending(t, coordination.TypeA2ASend, fmt.Sprintf(`{"toAgent":"ruda","workSessionId":%q}`, name))
+	}
 }
 
 // say changes a category, which has to succeed.
@@ -144,7 +153,7 @@ func TestOverrideNamesItsSession(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.importing(t, event("a2a.send", "main", 0, `"workSessionId":"ws:literal"`), event("a2a.send", "main", 1, `"workSessionId":"bare"`))
-	for path, want := range map[string]string{
+	named := map[string]string{
 		"later":                        "later",
 		"a/b%2Fc":                      "a/b/c",
 		"%EC%9E%91%EC%97%85%203":       "작업 3",
@@ -158,7 +167,17 @@ func TestOverrideNamesItsSession(t *testing.T) {
 		"category":                     "category",
 		"..%2F..%2Fetc":                "../../etc",
 		strings.Repeat("%EA%B0%80", 9): strings.Repeat("가", 9),
-	} {
+	}
+	for path, want := range named {
+		if response, answer := b.send(t, "PATCH", "/api/work-sessions/"+path+"/category", `{"collabCategory":"infra_ops"}`); want != "bare" && want != "ws:literal" &&
+			(response.StatusCode != http.StatusNotFound || !strings.Contains(string(answer), `"field":"id"`)) {
+			t.Errorf("PATCH %s of a session that there is not: %d %s", path, response.StatusCode, answer)
+		}
+	}
+	for path, want := range named {
+		if want != "bare" && want != "ws:literal" {
+			b.has(t, want)
+		}
 		if got := b.say(t, http.MethodPatch, path, `{"collabCategory":"infra_ops"}`); got.WorkSessionID != want {
 			t.Errorf("PATCH %s speaks of %q, want %q", path, got.WorkSessionID, want)
 		}
@@ -175,7 +194,7 @@ func TestOverrideNamesItsSession(t *testing.T) {
 	if got := b.say(t, http.MethodDelete, "ws:filed", ""); got.WorkSessionID != "ws:filed" {
 		t.Errorf("DELETE ws:filed speaks of %q", got.WorkSessionID)
 	}
-	if page := get[sessionPage](t, b, "/api/work-sessions", 200); page.TotalSessions != 2 {
+	if page := get[sessionPage](t, b, "/api/work-sessions", 200); page.TotalSessions != int64(len(named)-1) { // two paths are of one
 		t.Errorf("there are %d sessions: %v; speaking of one makes none", page.TotalSessions, page.names())
 	}
 }
@@ -228,6 +247,7 @@ func TestOverrideThatIsRefused(t *testing.T) {
 	if head, err := b.db.Head(context.Background()); err != nil || head.Seq != 0 {
 		t.Errorf("the log is at %d, %v: what is refused leaves nothing", head.Seq, err)
 	}
+	b.has(t, "ws")
 	// What is no string is passed over, as the original does.
 	if got := b.say(t, "PATCH", "ws", `{"collabCategory":"infra_ops","updatedBy":{"name":"ops"},"more":1}`); got.Override.UpdatedBy != "" {
 		t.Errorf("updatedBy is %q, want none", got.Override.UpdatedBy)

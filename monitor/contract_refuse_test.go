@@ -94,6 +94,7 @@ func TestWriteThatTheLogRefuses(t *testing.T) {
 		{errors.New("secret detail"), 500, "internal", ""},
 	} {
 		b := setup(t, func(o *monitor.Options) { o.Store = &refusing{o.Store, c.err} })
+		b.has(t, "ws_a")
 		response := b.from("127.0.0.1:1", http.MethodPatch, categoryPath, categoryBody)
 		var r refusal
 		if err := json.Unmarshal(response.Body.Bytes(), &r); err != nil {

@@ -26,7 +26,7 @@ func enriched(key string) bool {
 // renderEvent writes an event as its original record, enriched: members that we do not know, and the way in which numbers are written,
 // stay as they were. entry is nil where the index has not come to the event; it is not enriched then.
 //
-// What we add on top (id, from, to, time, timeSource, state, reason, displayText, redacted) gives way to a member of that name in the record; seq
+// What we add on top (id, from, to, time, timeSource, collabSecondary, state, reason, displayText, redacted) gives way to a member of that name in the record; seq
 // does not.
 func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMessage {
 	e = projections.Current(e)
@@ -61,8 +61,22 @@ func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMess
 	if e.Redacted() {
 		o.raw("redacted", []byte("true"))
 	}
+	v.secondary(o, e, entry)
 	v.describeEvent(o, &r)
 	return o.end()
+}
+
+// secondary adds the categories that an event is of beside its own, strongest first.
+func (v *view) secondary(o *object, e *eventstore.Event, entry *index.Entry) {
+	if entry == nil {
+		return
+	}
+	r := projections.Record(v.Rules, e) // its words as they are stored: those were classified
+	list := coordination.SecondaryCategories(v.Rules, &r, entry.Category)
+	text, err := json.Marshal(listOf(list))
+	if err == nil { // texts always marshal
+		o.raw("collabSecondary", text)
+	}
 }
 
 // renderData writes the data of an event. Data that was no object, or is gone, is one without members.

@@ -14,6 +14,6 @@
 // An entry that is missing from the file counts as taken back by the same rule; a file that is missing as a whole takes nothing back
 // and is written again.
 //
-// What cannot be understood is never written over: while the file is no JSON object of this shape, or holds an entry that is none, the
-// file is left as it is. The entries that can be understood are taken all the same.
+// What cannot be understood is never written over: while the file is no JSON object of this shape it is left as it is, and an entry that is
+// none stays in it as it was written and is reported. The other entries are taken, and written, all the same.
 package overrides

@@ -28,8 +28,12 @@ const (
 	maxUpdatedAt = 64
 )
 
-// badEntry is an entry that cannot be understood, and why.
-type badEntry struct{ name, why string }
+// badEntry is an entry that cannot be understood, as it stands in the file, and why.
+type badEntry struct {
+	name string
+	text json.RawMessage
+	why  string
+}
 
 // parse reads the text of a file. Its error says why the text is none; an entry that is none is in bad, and not in the others.
 func parse(text []byte) (good entries, bad []badEntry, err error) {
@@ -47,7 +51,7 @@ func parse(text []byte) (good entries, bad []badEntry, err error) {
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		e, why := parseEntry(name, raw[name])
 		if why != "" {
-			bad = append(bad, badEntry{name, why})
+			bad = append(bad, badEntry{name, raw[name], why})
 			continue
 		}
 		good[name] = e
@@ -80,12 +84,19 @@ func parseEntry(name string, text json.RawMessage) (e entry, why string) {
 	return e, ""
 }
 
-// render writes entries as the original does, in the order of their names.
-func (list entries) render() ([]byte, error) {
+// render writes entries as the original does, in the order of their names, and among them those that cannot be understood as they were.
+func (list entries) render(bad []badEntry) ([]byte, error) {
+	all := make(map[string]any, len(list)+len(bad))
+	for name, e := range list {
+		all[name] = e
+	}
+	for _, e := range bad {
+		all[e.name] = e.text
+	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	err := encoder.Encode(list)
+	err := encoder.Encode(all)
 	return b.Bytes(), err
 }

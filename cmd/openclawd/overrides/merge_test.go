@@ -103,7 +103,7 @@ func TestOneLookMakesThemTheSame(t *testing.T) {
 		for _, e := range edits(f, agreed, h, noon) {
 			h[e.WorkSessionID] = conversation.Override{Name: e.WorkSessionID, Category: e.Category, UpdatedAt: e.UpdatedAt, RecordedAt: noon.UnixMilli()}
 		}
-		text, err := h.entries().render()
+		text, err := h.entries().render(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := good.render()
+		again, err := good.render(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,6 +67,7 @@ type Sync struct {
 		text    []byte
 		version int64
 	}
+	named   map[string]string // entries of the file that cannot be understood, and that were told of
 	problem atomic.Pointer[string]
 	looked  func() // for tests: after each look
 }
@@ -172,12 +173,11 @@ func (s *Sync) reconcile(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(f.bad) > 0 {
-		s.agree(ctx, f.entries, words)
-		s.settle(f, version)
-		return s.badEntries(f)
-	}
 	want := words.entries()
+	for _, bad := range f.bad { // it stays as somebody has written it
+		delete(want, bad.name)
+	}
+	bad := f.bad
 	if !maps.Equal(f.entries, want) {
 		if f, err = s.write(f, want); err != nil {
 			return s.spoken(err)
@@ -185,7 +185,7 @@ func (s *Sync) reconcile(ctx context.Context) error {
 	}
 	s.agree(ctx, want, words)
 	s.settle(f, version)
-	return nil
+	return s.badEntries(bad)
 }
 
 // settle notes what a look found, so that the next one need not do it all again.
@@ -264,7 +264,7 @@ func (s *Sync) write(f *file, want entries) (*file, error) {
 	if !f.exists && len(want) == 0 {
 		return f, nil
 	}
-	text, err := want.render()
+	text, err := want.render(f.bad)
 	if err != nil {
 		return nil, err
 	}
@@ -289,17 +289,27 @@ func (s *Sync) spoken(err error) error {
 	return fmt.Errorf("%s is left as it is: %w; mend it, or move it away to have it written anew", Name, err)
 }
 
-func (s *Sync) badEntries(f *file) error {
+// badEntries says which entries of the file cannot be understood. Each is logged once.
+func (s *Sync) badEntries(list []badEntry) error {
+	named := make(map[string]string, len(list))
 	var all []string
-	for _, bad := range f.bad {
-		s.Logger.Warn("category overrides: an entry of the file is passed over", "file", s.Path, "workSession", clip(bad.name), "why", bad.why)
+	for _, bad := range list {
+		named[bad.name] = string(bad.text)
+		if was, is := s.named[bad.name]; !is || was != string(bad.text) {
+			s.Logger.Warn("category overrides: an entry of the file is left as it is and does not count", "file", s.Path, "workSession", clip(bad.name),
+				"why", bad.why)
+		}
 		all = append(all, fmt.Sprintf("%q: %s", clip(bad.name), bad.why))
+	}
+	s.named = named
+	if len(all) == 0 {
+		return nil
 	}
 	const shown = 3
 	if len(all) > shown {
 		all = append(all[:shown], fmt.Sprintf("and %d more", len(all)-shown))
 	}
-	return fmt.Errorf("%s is not written until these entries are mended: %s", Name, strings.Join(all, "; "))
+	return fmt.Errorf("%s has entries that do not count and are left as they are until you fix or remove them: %s", Name, strings.Join(all, "; "))
 }
 
 func clip(name string) string {

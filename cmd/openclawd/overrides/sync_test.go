@@ -227,7 +227,7 @@ func TestOperatorsAndEditorsAtOnce(t *testing.T) {
 				return
 			}
 			list[fmt.Sprintf("hand_%d", i)] = entry{Category: coordination.LegalCompliance, UpdatedAt: noonText}
-			text, err := list.render()
+			text, err := list.render(nil)
 			if err != nil {
 				t.Error(err)
 				return

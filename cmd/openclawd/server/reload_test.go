@@ -132,8 +132,7 @@ func (r *reloading) rereads(t *testing.T) {
 // mayWrite asks to change something and returns the status.
 func (r *reloading) mayWrite(t *testing.T, token string) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, r.url+"/api/work-sessions/ws_a/category",
-		strings.NewReader(`{"collabCategory":"infra_ops"}`))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, r.url+"/api/work-sessions/ws_a/category", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
