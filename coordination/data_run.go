@@ -24,6 +24,7 @@ type RunQueued struct {
 	Content    json.RawMessage `json:"content,omitempty"` // the message as blocks, where it is more than Message
 	Provenance string          `json:"provenance,omitempty"`
 	FromAgent  string          `json:"fromAgent,omitempty"`
+	Internal   bool            `json:"internal,omitempty"` // an exchange between agents: what is said in it is not shown to people in the session's chat
 
 	SourceSessionKey string `json:"sourceSessionKey,omitempty"`
 	SourceChannel    string `json:"sourceChannel,omitempty"`

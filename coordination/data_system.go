@@ -37,6 +37,7 @@ type SessionMessage struct {
 	Text       string `json:"text"`
 	Provenance string `json:"provenance,omitempty"` // external_user, inter_session, internal_system
 	FromAgent  string `json:"fromAgent,omitempty"`
+	Internal   bool   `json:"internal,omitempty"` // of an exchange between agents that people are not shown in the session's chat
 
 	// Content is the message as blocks ({type: text|thinking|toolCall|image, ...}), where it is more than Text.
 	Content    json.RawMessage `json:"content,omitempty"`

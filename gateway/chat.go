@@ -143,7 +143,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 				return err
 			}
 		}
-		messages, err = session.Newest(ctx, tx, id, limit, maxHistoryBytes)
+		messages, err = session.Shown(ctx, tx, id, limit, maxHistoryBytes)
 		return err
 	})
 	if err != nil {
@@ -190,6 +190,10 @@ func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64
 		var q coordination.RunQueued
 		if !m.Redacted && json.Unmarshal(projections.Current(&e).Data, &q) == nil {
 			m.Data = coordination.SessionMessage{Author: authorUser, Text: q.Message, Content: q.Content, RunID: q.RunID}
+		}
+		if q.Internal {
+			page.Total--
+			continue
 		}
 		said, err := showMessage(&m, &place{ID: r.RunID, Key: sentKey(r.RunID)})
 		if err != nil {

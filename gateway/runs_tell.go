@@ -128,6 +128,12 @@ func (t *teller) tell(u *run.Update) {
 		}
 	}
 	t.mu.Unlock()
+	if u.Internal { // people are not shown it, but who waits for its end is told
+		if u.Kind == run.Ended {
+			t.over(u)
+		}
+		return
+	}
 	switch u.Kind {
 	case run.Started:
 		at := u.At
@@ -150,6 +156,13 @@ func (t *teller) tellOver(one *telling, u *run.Update) {
 	t.tellRest(one, u)
 	if u.Result != nil {
 		t.tellEnd(one, u, u.Result)
+	}
+	t.over(u)
+}
+
+// over tells those who wait for a run that it is over.
+func (t *teller) over(u *run.Update) {
+	if u.Result != nil {
 		t.ended(u.Result)
 	}
 	t.mu.Lock()

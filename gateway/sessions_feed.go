@@ -138,7 +138,7 @@ func (f *feed) hear(ctx context.Context, events []eventstore.Event, i int) {
 // hearMessage tells what is said in a session: everybody, if a client has put it there, and those who watch.
 func (f *feed) hearMessage(ctx context.Context, e *eventstore.Event, key string) {
 	m := session.Message{Seq: e.Seq, Event: e.ID, At: e.TS}
-	if json.Unmarshal(e.Data, &m.Data) != nil {
+	if json.Unmarshal(e.Data, &m.Data) != nil || m.Data.Internal {
 		return
 	}
 	if isInjected(&m.Data) {
@@ -200,7 +200,7 @@ func placeOf(ctx context.Context, tx *sql.Tx, one *session.Session, seq int64) (
 			return 0, err
 		}
 		if i := slices.IndexFunc(newest, func(m session.Message) bool { return m.Seq == seq }); i >= 0 {
-			return one.Messages - int64(len(newest)-1-i), nil
+			return one.Messages - newest[i].After, nil
 		}
 	}
 	return 0, nil

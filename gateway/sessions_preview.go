@@ -90,7 +90,7 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 				continue
 			}
 			previews[i].Status = "empty"
-			if ends[i], err = session.Newest(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
+			if ends[i], err = session.Shown(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
 				return err
 			}
 		}

@@ -85,7 +85,7 @@ func shown(messages []session.Message, last int64) ([]json.RawMessage, error) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		var at *place
 		if last > 0 {
-			at = placeOfMessage(&messages[i], last-int64(len(messages)-1-i))
+			at = placeOfMessage(&messages[i], last-messages[i].After)
 		}
 		one, err := showMessage(&messages[i], at)
 		if err != nil {

@@ -118,7 +118,7 @@ func (r *Runner) jobOf(q *queued, key coordination.SessionKey, settings decide.S
 		j.timeout = time.Duration(min(*q.TimeoutMs, maxTimeout.Milliseconds())) * time.Millisecond
 	}
 	j.message = coordination.SessionMessage{
-		Context: q.Context, RunID: q.RunID, Author: authorUser, Text: q.Message, Content: q.Content, Provenance: q.Provenance, FromAgent: q.FromAgent,
+		Context: q.Context, RunID: q.RunID, Author: authorUser, Text: q.Message, Content: q.Content, Provenance: q.Provenance, FromAgent: q.FromAgent, Internal: q.Internal,
 		Channel: q.Channel, To: q.To, Account: q.AccountID, ThreadID: q.ThreadID,
 	}
 	return j

@@ -178,7 +178,7 @@ func (r *Runner) saying(tx eventstore.Tx, result run.Result, q *queued, m *coord
 		return nil, err
 	}
 	said := *m
-	said.Context = q.Context
+	said.Context, said.Internal = q.Context, q.Internal
 	said.EventRole = coordination.RoleObservability
 	said.SessionKey, said.SessionID, said.RunID = result.SessionKey, result.SessionID, result.RunID
 	if said.MessageID == "" {

@@ -42,6 +42,7 @@ func (a *active) tell(u run.Update) {
 	a.over = u.Kind == run.Ended
 	a.seq++
 	u.RunID, u.SessionKey, u.SessionID = a.result.RunID, a.result.SessionKey, a.result.SessionID
+	u.Internal = a.asked != nil && a.asked.Internal // one that has not begun in this process has said nothing here
 	u.AgentID, u.Cause, u.Seq, u.At = a.result.AgentID, a.result.Cause, a.seq, a.runner.o.Now().UnixMilli()
 	a.waiting = append(a.waiting, u)
 	if a.telling {

@@ -85,11 +85,12 @@ func (f *Flow) first(runID string, due int64) run.Ask {
 func (f *Flow) ask(runID string, turn int, message, rules string) run.Ask {
 	speaker, listener := f.at(turn)
 	session, _ := coordination.ParseSessionKey(speaker.session)
-	return run.Ask{
+	return run.Ask{ // what is said back and forth is for agents, and only the session of the flow itself shows it
 		RunQueued: coordination.RunQueued{
 			Context: f.contextOf(speaker, listener), RunID: runID, SessionKey: speaker.session, Lane: run.LaneNested, Cause: causeFlow,
 			JobID: f.JobID, OnRestart: run.OnRestartRetry, Message: message, Provenance: interSession, FromAgent: listener.agent,
-			SourceSessionKey: listener.session, SourceChannel: f.SourceChannel, SourceTool: toolSend, ExtraSystemPrompt: rules,
+			Internal: turn > 0 && session.Kind != coordination.KeyA2A, SourceSessionKey: listener.session, SourceChannel: f.SourceChannel,
+			SourceTool: toolSend, ExtraSystemPrompt: rules,
 		},
 		Session: session,
 	}

@@ -174,7 +174,9 @@ func (f *Flow) wrapUp(s Step, taken int, ended, latest, last string, now int64) 
 	s.Events = append(s.Events, f.running(coordination.A2AJob{
 		Phase: string(Announcing), DueAtMs: now + TurnMs, Speaker: f.ToAgent, Turn: taken, RunID: runID, LastText: last, Reason: ended,
 	}))
-	s.Asks = []run.Ask{f.ask(runID, 0, announceMessage, f.announceRules(latest))}
+	ask := f.ask(runID, 0, announceMessage, f.announceRules(latest))
+	ask.Internal = ask.Session.Kind != coordination.KeyA2A
+	s.Asks = []run.Ask{ask}
 	return s
 }
 

@@ -84,7 +84,7 @@ func (f *Flow) childOver(res result) Step {
 // report tells the parent what came of its child.
 func (f *Flow) report(res result) run.Ask {
 	a := f.ask(f.JobID+reportSuffix, 1, reportMessage(f, res), reportRules)
-	a.Lane, a.Cause, a.SourceTool = "", causeSubagent, toolSpawn
+	a.Lane, a.Cause, a.SourceTool, a.Internal = "", causeSubagent, toolSpawn, false
 	if f.AnnounceChannel != "" {
 		a.Deliver = true
 		a.Channel, a.To, a.AccountID, a.ThreadID = f.AnnounceChannel, f.AnnounceTo, f.AnnounceAccountID, f.AnnounceThreadID

@@ -26,13 +26,18 @@ func Reminder(target Party) string {
 	return fmt.Sprintf("[리마인더] %s 위 요청 확인 부탁해요.", target.mention())
 }
 
-// Escalation is what a person is told. The person may be the zero Party: then nobody is addressed. The first minute counts from its beginning.
+// Escalation is what a person is told. The person may be the zero Party: then nobody is addressed.
 func Escalation(person, target Party, minutes int) string {
 	address := ""
 	if person != (Party{}) {
 		address = person.mention() + " "
 	}
-	return fmt.Sprintf("⚠️ %s%s %d분째 무응답입니다. 확인 필요.", address, coordination.AsSubject(target.Name), max(1, minutes))
+	return "⚠️ " + address + Silence(target.Name, minutes) + ". 확인 필요."
+}
+
+// Silence is how long somebody has not answered. The first minute counts from its beginning.
+func Silence(target string, minutes int) string {
+	return fmt.Sprintf("%s %d분째 무응답입니다", coordination.AsSubject(target), max(1, minutes))
 }
 
 // Note is what the agent who asks is told at once.

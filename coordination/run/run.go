@@ -130,6 +130,7 @@ type Update struct {
 	SessionID  string
 	AgentID    string
 	Cause      string
+	Internal   bool  // people are not shown what is said in it
 	Seq        int64 // 1, 2, 3, ... in the run
 	At         int64 // ms since 1970
 	Kind       Kind

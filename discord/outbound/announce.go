@@ -19,11 +19,23 @@ type Announcements struct {
 	Accounts func() *discord.Registry
 	Config   func() *config.Config
 	Now      func() time.Time
+
+	// Sees reports whether the bot of an account sees a channel of a server, or a thread in it. A conversation is seen by its own bot alone.
+	Sees func(account, channel, thread string) bool
 }
 
 // Reaches reports whether something can be posted in a channel.
 func (a *Announcements) Reaches(channel string) bool {
 	return channel == Channel && len(a.Accounts().Bots()) > 0
+}
+
+// Account is the account by which an agent's post stands in a place: its own where that sees the place, else another one that does.
+func (a *Announcements) Account(agent, to, accountID, threadID string) string {
+	own, has := a.Accounts().Bot(agent)
+	if has && a.Sees(own.AccountID, placeOf(to), threadID) {
+		return own.AccountID
+	}
+	return accountID
 }
 
 // Post has a text posted, in pieces if it is long, once for each key. It returns when that is on disk: what becomes of it is told by the events of

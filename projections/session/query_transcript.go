@@ -20,6 +20,7 @@ type Message struct {
 	Event    eventstore.ID
 	At       int64 // ms since 1970, when it happened
 	Redacted bool  // nothing is left of Data
+	After    int64 // how many messages of the transcript come after it
 	Archived bool  // an archive has it; there is nothing of it here either, but it was not redacted
 	Data     coordination.SessionMessage
 }
@@ -28,7 +29,7 @@ const (
 	selectNewest = `SELECT e.seq, e.id, e.ts, e.type, e.ver, e.actor, e.data
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
   JOIN session_messages m ON m.transcript_id = t.id JOIN events e ON e.seq = m.seq
- WHERE t.session_id = ? ORDER BY m.seq DESC LIMIT ?`
+ WHERE t.session_id = ? ORDER BY m.seq DESC`
 
 	selectSaidAfter = `SELECT e.seq, e.id, e.type, e.ver, e.data
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
@@ -47,29 +48,46 @@ const timesHeld = 3
 // Newest gives the newest messages of a transcript, the oldest of them first: at most limit, and none that would make their data exceed
 // maxBytes, but always the newest.
 func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	rows, err := tx.QueryContext(ctx, selectNewest, id, limit)
+	return newest(ctx, tx, id, limit, maxBytes, func(*Message) bool { return true })
+}
+
+// Shown gives the newest messages that people are shown, as Newest does: without those of exchanges between agents.
+func Shown(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
+	return newest(ctx, tx, id, limit, maxBytes, func(m *Message) bool { return !m.Data.Internal })
+}
+
+// maxPassed is how many messages that are not wanted are passed over, at most.
+const maxPassed = 20_000
+
+// newest gives the newest messages that are wanted. It reads no more of the transcript than it has to.
+func newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int, wanted func(*Message) bool) ([]Message, error) {
+	rows, err := tx.QueryContext(ctx, selectNewest, id)
 	if err != nil {
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
 	defer rows.Close()
 	var list []Message
-	for bytes := 0; rows.Next(); {
+	for bytes, after := 0, int64(0); len(list) < limit && after < int64(limit)+maxPassed && rows.Next(); after++ {
 		var e eventstore.Event
 		var id, data sql.RawBytes
 		if err := rows.Scan(&e.Seq, &id, &e.TS, &e.Type, &e.Ver, &e.Actor, &data); err != nil {
 			return nil, fmt.Errorf("read message: %w", err)
 		}
-		if bytes += len(data); bytes > maxBytes && len(list) > 0 {
+		if bytes+len(data) > maxBytes && len(list) > 0 {
 			break
 		}
-		if err := budget.Take(ctx, timesHeld*int64(len(data))); err != nil {
-			return nil, err
-		}
-		m := Message{Seq: e.Seq, At: e.TS, Redacted: data == nil}
+		m := Message{Seq: e.Seq, At: e.TS, Redacted: data == nil, After: after}
 		copy(m.Event[:], id)
 		if e.Data = json.RawMessage(data); !m.Redacted {
 			_ = json.Unmarshal(projections.Current(&e).Data, &m.Data) // a member of another type stays blank
 		}
+		if !wanted(&m) {
+			continue
+		}
+		if err := budget.Take(ctx, timesHeld*int64(len(data))); err != nil {
+			return nil, err
+		}
+		bytes += len(data)
 		list = append(list, m)
 	}
 	if err := rows.Err(); err != nil {

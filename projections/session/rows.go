@@ -94,9 +94,11 @@ func (s *session) hear(e *projections.Event, d *said) {
 	if len(text) > heard {
 		text = strings.ToValidUTF8(text[:heard], "")
 	}
-	s.lastRole, s.lastText = d.author, coordination.Preview(text, e.Roster, maxLast)
-	if s.title == "" && d.author == "user" {
-		s.title = title(e, text)
+	if !d.internal { // people are not shown what is
+		s.lastRole, s.lastText = d.author, coordination.Preview(text, e.Roster, maxLast)
+		if s.title == "" && d.author == "user" {
+			s.title = title(e, text)
+		}
 	}
 	if d.channel != "" {
 		s.channel, s.to, s.account, s.thread = d.channel, d.to, d.account, d.threadID

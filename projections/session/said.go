@@ -13,6 +13,7 @@ import (
 type said struct {
 	sessionKey, parent, sessionID, reason string
 	kept                                  bool // transcriptKept
+	internal                              bool
 
 	set   map[string]json.RawMessage
 	unset []string
@@ -37,6 +38,8 @@ func read(e *projections.Event) *said {
 	}
 	_ = coordination.EachField(e.Data, func(name string, raw []byte) bool { // the store takes objects only
 		switch name {
+		case "internal":
+			d.internal = string(raw) == "true"
 		case "transcriptKept":
 			d.kept = string(raw) == "true"
 		case "set":

@@ -38,6 +38,7 @@ type board struct {
 	posts []a2a.Post
 }
 
+func (b *board) Account(p a2a.Post) string   { return p.AccountID }
 func (b *board) Reaches(channel string) bool { return channel == "discord" }
 
 func (b *board) Post(_ context.Context, p a2a.Post) error {

@@ -41,6 +41,8 @@ type Runs interface {
 type Channels interface {
 	// Reaches reports whether something can be posted in a channel, such as discord.
 	Reaches(channel string) bool
+	// Account is by whose account an agent's post stands where it is to go: the agent's own where that reaches the place, else the one that is given.
+	Account(post Post) string
 	// Post posts a text. The key is the same for each attempt at the same post.
 	Post(ctx context.Context, post Post) error
 }

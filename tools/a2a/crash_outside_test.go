@@ -171,6 +171,7 @@ type wire struct {
 	client *http.Client
 }
 
+func (wire) Account(p a2a.Post) string   { return p.AccountID }
 func (wire) Reaches(channel string) bool { return channel == "discord" }
 
 var errNotPosted = errors.New("not posted")

@@ -147,6 +147,7 @@ func TestBug01_AnAbortedRunIsNoTimeout(t *testing.T) {
 // broken is a channel in which posting panics.
 type broken struct{}
 
+func (broken) Account(p a2a.Post) string            { return p.AccountID }
 func (broken) Reaches(string) bool                  { return true }
 func (broken) Post(context.Context, a2a.Post) error { panic("no such luck") }
 

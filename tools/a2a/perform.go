@@ -42,8 +42,12 @@ func (c *Coordinator) performed(tx eventstore.Tx, f *decide.Flow, s decide.Step,
 	if done, err = c.performStep(tx, f, s, now); err != nil || !done.step.Over {
 		return done, err
 	}
+	told, err := c.told(tx, f, &done.step, now)
+	if err != nil {
+		return done, err
+	}
 	after, err := c.afterwards(tx, f, now)
-	done.appends = append(done.appends, after...)
+	done.appends = append(append(done.appends, told...), after...)
 	return done, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore"
 	projection "github.com/pronto-lab/openclawd/projections/a2a"
 	projected "github.com/pronto-lab/openclawd/projections/run"
 )
@@ -75,6 +76,11 @@ func (c *Coordinator) await(ctx context.Context, s *sending) (Result, error) {
 	select {
 	case <-s.waiting.done:
 	case <-inTime.Done():
+		// From here on the requester's session is told of an end without an answer. What was decided before is on disk once a transaction has ended.
+		s.leave()
+		if _, err := c.o.Log.Decide(context.WithoutCancel(ctx), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return nil, nil }); err != nil {
+			return Result{}, err
+		}
 	}
 	s.waited = true
 	return c.resultOf(context.WithoutCancel(ctx), s)

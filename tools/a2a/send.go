@@ -44,7 +44,7 @@ func (c *Coordinator) Send(ctx context.Context, r Request) (Result, error) {
 		left := c.waits.enter(asker.Lane) // before anything is appended: who wants this run's place then sees that it is free
 		defer left()
 		s.join()
-		defer func() { s.leave() }()
+		defer s.leave()
 	}
 	if _, err := c.o.Log.Decide(ctx, s.decide); err != nil {
 		return Result{}, err
@@ -82,7 +82,12 @@ func (s *sending) turnTo(ctx context.Context, jobID string) error {
 // is decided later tells.
 func (s *sending) join() { s.waiting = s.c.waits.join(s.jobID) }
 
-func (s *sending) leave() { s.c.waits.leave(s.jobID, s.waiting) }
+func (s *sending) leave() {
+	if s.waiting != nil {
+		s.c.waits.leave(s.jobID, s.waiting)
+	}
+	s.waiting = nil
+}
 
 // askerOf is the run that sends, a blank one outside of a run.
 func (c *Coordinator) askerOf(ctx context.Context, runID string) (asker run.Result, err error) {
@@ -344,7 +349,7 @@ const minQueue = time.Second
 // internalChannel is where somebody looks at a session here: nothing can be posted there.
 const internalChannel = "webchat"
 
-// announce says where what came of it is posted: where the requester was spoken to last, else the session that was asked for, else
+// announce says where what came of it is posted, by the target: where the requester was spoken to last, else the session that was asked for, else
 // the target.
 func (s *sending) announce(tx eventstore.Tx) error {
 	channels := s.c.o.Channels
@@ -358,7 +363,8 @@ func (s *sending) announce(tx eventstore.Tx) error {
 		}
 		if to.Channel != "" && to.Channel != internalChannel && channels.Reaches(to.Channel) {
 			s.created.AnnounceChannel, s.created.AnnounceTo = to.Channel, to.To
-			s.created.AnnounceAccountID, s.created.AnnounceThreadID = to.AccountID, to.ThreadID
+			s.created.AnnounceThreadID = to.ThreadID
+			s.created.AnnounceAccountID = channels.Account(Post{Agent: s.agent, Channel: to.Channel, To: to.To, AccountID: to.AccountID, ThreadID: to.ThreadID})
 			return nil
 		}
 	}

@@ -40,7 +40,7 @@ const sendDescription = "Send a message to another agent, or to another session 
 	"to 0 to ask several agents at once, or if the work takes long: the status is accepted then, and what they answer comes to this session as a " +
 	"message, unless replyBack is false, or the message is itself an answer. Who waits for your answer cannot give you one before, so to them it is " +
 	"accepted at once, too. Status timeout is no failure: the message was taken on and the exchange goes on without you, so do not send it again. " +
-	"If in the end nobody answers, no message tells you so. Write [NO_REPLY_NEEDED] or [NOTIFICATION] into the message if you only inform. With " +
+	"If in the end nobody answers, a message that begins with [outcome] tells you so. Write [NO_REPLY_NEEDED] or [NOTIFICATION] into the message if you only inform. With " +
 	"payloadJson the target gets a structured handoff, which is recorded and tracked; write the message for reading all the same."
 
 const payloadDescription = "A structured handoff, of one of four types. task_delegation gives work away: {type, taskId, taskTitle, " +

@@ -119,6 +119,13 @@ func (w *waits) leave(jobID string, one *waiting) {
 	}
 }
 
+// awaited reports whether a caller waits for the answer of a flow: it is told how that ends.
+func (w *waits) awaited(jobID string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.flows[jobID] != nil
+}
+
 // note notes what a transaction says of a flow, if somebody waits for it. It does not wait.
 func (w *waits) note(jobID string, s *decide.Step) {
 	answers := s.Over || slices.ContainsFunc(s.Events, func(e decide.Event) bool { return e.Type == coordination.TypeA2AResponse })

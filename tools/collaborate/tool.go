@@ -25,7 +25,8 @@ func (d *Desk) Tool() tools.Tool {
 		Spec: tool.Spec{
 			Name: Name, Group: tool.GroupSessions, Label: "Ask in Discord", Guide: guide,
 			Description: "Ask another agent in a Discord thread, where people can read along. The thread is opened, or found again, and the agent is " +
-				"mentioned there; it answers in the thread, later, and you are told of it. Do not wait for the answer. In a thread that you share with " +
+				"mentioned there; it answers in the thread, later, where you take part and hear it. Here you find the answer " +
+				"the next time that you run; nothing wakes you for it. Do not wait for it. In a thread that you share with " +
 				"the agent already your message is an ordinary one.",
 			Schema: tools.Object("targetAgent message", schemaTarget, schemaMessage, schemaPlace, schemaRest),
 		},

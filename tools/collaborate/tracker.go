@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
@@ -105,8 +106,12 @@ func (t *tracker) act(tx eventstore.Tx, item *work.Item, row *projection.Row, a 
 		if err != nil {
 			return nil, err
 		}
+		asker, err := t.desk.tellEscalated(tx, row, a.Minutes, now)
+		if err != nil {
+			return nil, err
+		}
 		over, err := t.over(item, now)
-		return append(done, over...), err
+		return append(append(done, asker...), over...), err
 	}
 	effect, next := reminderOf(row.ID, a.Step), row.SentAt+int64(a.Step+1)*policy.After.Milliseconds()
 	if a.Kind == response.Escalate {
@@ -128,6 +133,11 @@ func (t *tracker) act(tx eventstore.Tx, item *work.Item, row *projection.Row, a 
 		return later, err
 	}
 	told, err := t.desk.tellsOf(tx, row, a, effect, now)
+	if err == nil && a.Kind == response.Escalate {
+		var asker []eventstore.StreamAppend
+		asker, err = t.desk.tellEscalated(tx, row, a.Minutes, now)
+		told = append(told, asker...)
+	}
 	return append(told, later...), err
 }
 
@@ -201,6 +211,17 @@ func (d *Desk) tellsOf(tx eventstore.Tx, row *projection.Row, a response.Action,
 	}
 	more, err := d.posts(&beside, effectID+elsewhere, now)
 	return append(appends, more...), err
+}
+
+// tellEscalated tells the session that has asked that nobody has answered, in the words of a flow without an answer, once.
+func (d *Desk) tellEscalated(tx eventstore.Tx, row *projection.Row, minutes int, now time.Time) ([]eventstore.StreamAppend, error) {
+	if row.SessionKey == "" || row.Tries > 0 {
+		return nil, nil
+	}
+	conf, where := d.o.Config(), cmp.Or(strings.Join(strings.Fields(row.ThreadName), " "), row.ThreadID)
+	text := a2a.OutcomeText(response.Silence(nameOf(conf, row.TargetAgent), minutes), "")
+	return d.tells(tx, row.SessionKey, coordination.SessionMessage{Context: row.Context, FromAgent: row.TargetAgent,
+		Text: fmt.Sprintf("%s\n\n→ %s: %s", text, where, row.Original)}, now)
 }
 
 // isTold reports whether an escalation was asked for where people are told, by an earlier try of the one in the thread, and not given up.

@@ -141,7 +141,7 @@ func TestLateAnswer(t *testing.T) {
 	if row := m.row(a.text("collabId")); row.Status != tracking.StatusRespondedLate {
 		t.Errorf("the request is %q, want responded_late", row.Status)
 	}
-	if d := last[coordination.A2ACollaborate](m, coordination.TypeA2ACollaborateResponded); !d.Late || len(m.said("agent:ruda:main")) != 1 {
+	if d := last[coordination.A2ACollaborate](m, coordination.TypeA2ACollaborateResponded); !d.Late || len(m.said("agent:ruda:main")) != 2 { // that nobody has answered, and then the answer
 		t.Errorf("the event says %+v, the session was told %q", d, m.said("agent:ruda:main"))
 	}
 }

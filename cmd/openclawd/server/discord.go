@@ -21,6 +21,7 @@ import (
 	pure "github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/command"
@@ -343,11 +344,24 @@ type announcing struct {
 
 func (c announcing) out() *outbound.Announcements {
 	d := c.agents.discord
-	return &outbound.Announcements{Log: c.p.log, Accounts: d.bots.Registry, Config: c.p.newConfiguration().InForce, Now: c.p.opts.Now}
+	return &outbound.Announcements{Log: c.p.log, Accounts: d.bots.Registry, Config: c.p.newConfiguration().InForce, Now: c.p.opts.Now, Sees: d.sees}
+}
+
+// sees reports whether the bot of an account sees a channel of a server, or a thread in it.
+func (d *discordSide) sees(account, channel, thread string) bool {
+	place, known := d.bots.Known(channel)
+	return known && place.GuildID != "" && slices.ContainsFunc(d.bots.Sight(place.GuildID, channel, thread), func(b route.Bot) bool {
+		return b.AccountID == account && !b.Blind
+	})
 }
 
 // Reaches implements a2a.Channels.
 func (c announcing) Reaches(channel string) bool { return c.out().Reaches(channel) }
+
+// Account implements a2a.Channels.
+func (c announcing) Account(post a2a.Post) string {
+	return c.out().Account(post.Agent, post.To, post.AccountID, post.ThreadID)
+}
 
 // Post implements a2a.Channels.
 func (c announcing) Post(ctx context.Context, post a2a.Post) error {

@@ -444,7 +444,7 @@ func TestRemindersAndEscalationInTheSeedsWords(t *testing.T) {
 	if len(answered) != 1 || !answered[0].Late {
 		t.Errorf("answers: %+v, want a late one", answered)
 	}
-	if got := team.saidIn("agent:ruda:discord:channel:" + team.dev.ID); len(got) != 1 || got[0] != "[이든 answered in "+thread.Name+"]\n지금 봤어요" {
+	if got := team.saidIn("agent:ruda:discord:channel:" + team.dev.ID); len(got) != 2 || got[1] != "[이든 answered in "+thread.Name+"]\n지금 봤어요" {
 		t.Errorf("where it was asked it is told %q", got)
 	}
 }
