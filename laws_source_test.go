@@ -86,11 +86,12 @@ func TestNobodyOpensTheLiveDatabaseRaw(t *testing.T) {
 		"cmd/openclawd/sql.go":            "reads a statement from a file that somebody names, in a process of its own that has no database open yet",
 		"cmd/openclawd/shell/terminal.go": "reads and keeps what was typed, in a process of its own, in a file of a fixed name",
 
-		"cmd/openclawd/proof/check.go":      "reads what was noted beside the database, under a name of its own",
-		"cmd/openclawd/redaction/traces.go": "looks through the state directory, but not at databases, nor at what lies beside ours, nor at another name of it",
-		"cmd/openclawd/backup/directory.go": "reads and writes manifests",
-		"cmd/openclawd/backup/restore.go":   "copies a backup, which has been proved and has no WAL",
-		"cmd/openclawd/backup/verify.go":    "reads a backup, which has no WAL, after SQLite has closed it",
+		"cmd/openclawd/server/statefiles.go": "reads state files of the original, of fixed names, having seen that none is the database",
+		"cmd/openclawd/proof/check.go":       "reads what was noted beside the database, under a name of its own",
+		"cmd/openclawd/redaction/traces.go":  "looks through the state directory, but not at databases, nor at what lies beside ours, nor at another name of it",
+		"cmd/openclawd/backup/directory.go":  "reads and writes manifests",
+		"cmd/openclawd/backup/restore.go":    "copies a backup, which has been proved and has no WAL",
+		"cmd/openclawd/backup/verify.go":     "reads a backup, which has no WAL, after SQLite has closed it",
 	}
 	used := map[string]bool{}
 	r := load(t)

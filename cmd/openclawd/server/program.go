@@ -174,6 +174,7 @@ func (p *Program) run(ctx context.Context) error {
 		return err
 	}
 	p.openTaskFiles(ctx)
+	p.takeUpState(ctx)
 	p.agents.resume(ctx)
 	p.past = p.newPast()
 	p.chain = p.newChainCheck()
