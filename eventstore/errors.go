@@ -62,14 +62,19 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Code() string { return "invalid" }
 func (e *InvalidError) Hint() string { return e.Mend }
 
-// BusyError is returned when the append queue is full. Nothing was stored; the caller may try again after RetryAfter.
+// BusyError is returned when the append queue is full, or while another process holds the write lock of the file. Nothing was stored; the
+// caller may try again after RetryAfter.
 type BusyError struct {
 	Events     int // events waiting
 	Bytes      int64
+	Held       bool // by another process; nothing is said of the queue then
 	RetryAfter time.Duration
 }
 
 func (e *BusyError) Error() string {
+	if e.Held {
+		return "another process holds the write lock of the database"
+	}
 	return fmt.Sprintf("append queue is full: %d events, %d bytes are waiting", e.Events, e.Bytes)
 }
 func (e *BusyError) Code() string { return "busy" }
@@ -87,6 +92,48 @@ func (e *DiskFullError) Unwrap() error { return e.Err }
 func (e *DiskFullError) Code() string  { return "disk_full" }
 func (e *DiskFullError) Hint() string {
 	return "free space on the volume; appends recover by themselves"
+}
+
+// IOError is returned when the device or the file system does not do what it is asked for. It says nothing of what is stored.
+type IOError struct {
+	Path string
+	Err  error
+}
+
+func (e *IOError) Error() string { return fmt.Sprintf("%s: I/O error: %v", e.Path, e.Err) }
+func (e *IOError) Unwrap() error { return e.Err }
+func (e *IOError) Code() string  { return "io_error" }
+func (e *IOError) Hint() string {
+	return "the device or file system of the database fails: look at the system's log (dmesg) and the mount, and start openclawd again once it can be " +
+		"read. Restore no backup before that: what is stored may be whole"
+}
+
+// LostError is returned when the files that are open are not those any more that the path leads to. What is stored from then on would be gone
+// with the process; what it still has open can be saved as long as it runs.
+type LostError struct {
+	Path   string
+	Detail string // e.g. "openclawd.db was removed"
+}
+
+func (e *LostError) Error() string { return fmt.Sprintf("%s: %s while it was open", e.Path, e.Detail) }
+func (e *LostError) Code() string  { return "database_lost" }
+func (e *LostError) Hint() string {
+	return "while the server still runs, openclawd backup create saves what it has open; then stop it and put that backup, or the files, in their place"
+}
+
+// LinkedError is returned by open when the file has more names than the one it was asked for by. Its write-ahead log and its lock file lie
+// beside one of them only, so that whoever opens it by the other one does not see what was committed, and damages it by writing.
+type LinkedError struct {
+	Path  string
+	Names uint64
+}
+
+func (e *LinkedError) Error() string {
+	return fmt.Sprintf("%s has %d names (hard links)", e.Path, e.Names)
+}
+func (e *LinkedError) Code() string { return "hard_linked" }
+func (e *LinkedError) Hint() string {
+	return "remove the other name (find DIR -samefile FILE shows it), or replace it by a copy: openclawd backup create makes one"
 }
 
 // LockedError is returned by open when another process serves or writes the same file.

@@ -13,16 +13,26 @@ import (
 )
 
 // Backup writes a consistent, compact copy of the log to target, which must not exist. Appends go on meanwhile; the WAL grows by what
-// they write, because the copy is made of one snapshot.
+// they write, because the copy is made of one snapshot. Where the file was lost (see Intact) the copy is of what this process still has open;
+// then appends, which fail, wait for it.
 func (db *DB) Backup(ctx context.Context, target string) error {
-	if db.closed.Load() {
-		return eventstore.ErrClosed
+	giveBack, err := db.held.take()
+	if err != nil {
+		return err
 	}
-	defer db.held.take()()
+	defer giveBack()
+	if errors.As(db.Intact(), new(*eventstore.LostError)) {
+		return db.writer.submit(ctx, &request{pause: func() error {
+			return vacuumInto(target, func(unfinished string) error {
+				_, err := db.writer.tx.Exec("VACUUM INTO ?", unfinished)
+				return err
+			})
+		}})
+	}
 	// Not from the pool of the readers: query_only forbids writing the copy too.
 	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}}))
 	if err == nil {
-		err = errors.Join(vacuumInto(ctx, pool, target), pool.Close())
+		err = errors.Join(vacuumInto(target, copyOf(ctx, pool)), pool.Close())
 	}
 	if err != nil {
 		return db.translate("back up", err)
@@ -30,9 +40,17 @@ func (db *DB) Backup(ctx context.Context, target string) error {
 	return nil
 }
 
-// vacuumInto copies the database to a file that must not exist. VACUUM INTO is the only way to copy a live file safely. The copy gets
-// its name when it is whole and on disk; what an earlier attempt left unfinished is overwritten.
-func vacuumInto(ctx context.Context, pool *sql.DB, target string) error {
+// copyOf has SQLite write a copy of a database.
+func copyOf(ctx context.Context, pool *sql.DB) func(target string) error {
+	return func(target string) error {
+		_, err := pool.ExecContext(ctx, "VACUUM INTO ?", target)
+		return err
+	}
+}
+
+// vacuumInto copies the database to a file that must not exist, by a function that runs VACUUM INTO: the only way to copy a live file safely.
+// The copy gets its name when it is whole and on disk; what an earlier attempt left unfinished is overwritten.
+func vacuumInto(target string, write func(target string) error) error {
 	if _, err := os.Lstat(target); err == nil {
 		return fmt.Errorf("%s: %w", target, os.ErrExist)
 	}
@@ -45,7 +63,7 @@ func vacuumInto(ctx context.Context, pool *sql.DB, target string) error {
 		return err
 	}
 	synced := syncing(copied)
-	_, err = pool.ExecContext(ctx, "VACUUM INTO ?", unfinished)
+	err = write(unfinished)
 	if err = errors.Join(err, synced(), copied.Sync(), copied.Close()); err != nil {
 		return errors.Join(err, os.Remove(unfinished))
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // Gauges are figures of an open log. Taking them reads nothing of the file.
@@ -89,15 +91,60 @@ func (t *tally) read(g *Gauges) {
 	}
 }
 
-// snapshots knows since when each reader has held its snapshot.
+// snapshots knows who reads, and since when each reader has held its snapshot.
 type snapshots struct {
-	mu    sync.Mutex
-	last  int64
-	since map[int64]time.Time
+	mu      sync.Mutex
+	last    int64
+	since   map[int64]time.Time
+	readers int
+	ended   bool
+	idle    chan struct{} // closed once ended is set and nobody reads
 }
 
-// take notes that a snapshot is taken; the function that it returns, that it is given back.
-func (s *snapshots) take() (giveBack func()) {
+// enter notes that somebody reads; the function that it returns, that he does not any more. Once the log is closed nobody may.
+func (s *snapshots) enter() (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil, eventstore.ErrClosed
+	}
+	s.readers++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.readers--; s.readers == 0 && s.ended {
+			close(s.idle)
+		}
+	}, nil
+}
+
+// drain lets nobody begin to read any more, and waits for those who do: but not for ever, for one that hangs must not keep the program from
+// ending.
+func (s *snapshots) drain(longest time.Duration) {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.ended, s.idle = true, make(chan struct{})
+	if s.readers == 0 {
+		close(s.idle)
+	}
+	s.mu.Unlock()
+	late := time.NewTimer(longest)
+	defer late.Stop()
+	select {
+	case <-s.idle:
+	case <-late.C:
+	}
+}
+
+// take is enter for who holds one snapshot; the function that it returns notes that it is given back.
+func (s *snapshots) take() (giveBack func(), err error) {
+	leave, err := s.enter()
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since == nil {
@@ -108,9 +155,10 @@ func (s *snapshots) take() (giveBack func()) {
 	s.since[n] = time.Now()
 	return func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		delete(s.since, n)
-	}
+		s.mu.Unlock()
+		leave()
+	}, nil
 }
 
 func (s *snapshots) oldest() (age time.Duration) {

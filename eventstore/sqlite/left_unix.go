@@ -5,6 +5,7 @@ package sqlite
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -28,4 +29,16 @@ func limited(path string, more int64) error {
 		}
 	}
 	return nil
+}
+
+// linksOf is how many names an open file has.
+func linksOf(file *os.File) (uint64, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink), nil
+	}
+	return 1, nil
 }

@@ -59,12 +59,16 @@ type DB struct {
 	opts   Options
 	log    *slog.Logger
 	lock   *flock.Flock
+	inode  *inode
 	read   *sql.DB
 	write  *sql.DB
 	ids    *eventstore.IDs
 	writer *writer
 	checks *checkpointer
 	held   snapshots
+	device device
+
+	custody *custody // nil where nothing is written
 
 	unchanging bool   // see openToRead
 	trace      *trace // nil where none is left
@@ -92,7 +96,8 @@ func useOFDLocks() error {
 }
 
 // Open opens the log at opts.Path, makes the file if there is none, migrates it and starts the writer.
-// Errors: *eventstore.LockedError, *eventstore.CorruptError, *eventstore.SchemaError, *eventstore.DiskFullError.
+// Errors: *eventstore.LockedError, *eventstore.LinkedError, *eventstore.CorruptError, *eventstore.SchemaError, *eventstore.DiskFullError,
+// *eventstore.IOError.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	if opts.Path == "" {
 		return nil, &eventstore.InvalidError{Field: "db", Value: "", Mend: "name a file"}
@@ -141,10 +146,8 @@ func (db *DB) open(ctx context.Context) error {
 	if err := db.takeLock(); err != nil {
 		return err
 	}
-	if !exists {
-		if err := createPrivate(db.path); err != nil {
-			return err
-		}
+	if db.inode, err = lockInode(db.path); err != nil {
+		return err
 	}
 	sync := "FULL"
 	if db.opts.Durability == DurabilityRelaxed {
@@ -183,6 +186,9 @@ func (db *DB) open(ctx context.Context) error {
 	if err := db.checkLeft(db.writer.head.get().Seq); err != nil {
 		return err
 	}
+	if err := db.takeCustody(); err != nil {
+		return err
+	}
 	return db.leaveTrace(db.writer.head.get().Seq)
 }
 
@@ -203,7 +209,8 @@ func (db *DB) openReaders() error {
 	return nil
 }
 
-// Close drains the writer and closes the file. Appends that were accepted are stored first. It may be called more than once.
+// Close drains the writer and closes the file. Appends that were accepted are stored first, and who reads finishes: nothing of ours touches
+// the file once Close has returned. It may be called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		db.closed.Store(true)
@@ -211,6 +218,9 @@ func (db *DB) Close() error {
 	})
 	return db.closeErr
 }
+
+// readersEnd is how long those who read may take to finish once the log is being closed.
+const readersEnd = 10 * time.Second
 
 func (db *DB) release() error {
 	var errs []error
@@ -220,13 +230,15 @@ func (db *DB) release() error {
 	if db.checks != nil {
 		errs = append(errs, db.checks.stop())
 	}
+	db.held.drain(readersEnd)
 	if db.read != nil {
 		errs = append(errs, db.read.Close())
 	}
-	errs = append(errs, db.trace.remove())
+	errs = append(errs, db.custody.end(), db.trace.remove())
 	if db.write != nil {
 		errs = append(errs, db.write.Close())
 	}
+	errs = append(errs, db.inode.close())
 	if db.lock != nil {
 		errs = append(errs, db.lock.Close())
 	}
@@ -357,7 +369,7 @@ func checkFile(path string) (exists bool, err error) {
 	case errors.Is(err, os.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("look at %s: %w", path, err)
+		return false, unreachable("look at", path, err)
 	case !info.Mode().IsRegular():
 		return false, &eventstore.InvalidError{Field: "db", Value: path, Mend: "name a regular file"}
 	}

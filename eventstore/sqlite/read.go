@@ -31,9 +31,14 @@ func (db *DB) Head(ctx context.Context) (eventstore.Head, error) {
 	if db.writer != nil {
 		return db.writer.head.get(), nil
 	}
+	leave, err := db.held.enter()
+	if err != nil {
+		return eventstore.Head{}, err
+	}
+	defer leave()
 	var h eventstore.Head
 	var hash []byte
-	err := db.read.QueryRowContext(ctx, "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").Scan(&h.Seq, &hash)
+	err = db.read.QueryRowContext(ctx, "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").Scan(&h.Seq, &hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, nil
 	}
@@ -63,8 +68,13 @@ func (db *DB) EventByID(ctx context.Context, id eventstore.ID) (eventstore.Event
 
 // StreamVersion implements eventstore.Reader.
 func (db *DB) StreamVersion(ctx context.Context, stream string) (int64, error) {
+	leave, err := db.held.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	var version int64
-	err := db.read.QueryRowContext(ctx,
+	err = db.read.QueryRowContext(ctx,
 		"SELECT coalesce(max(version), 0) FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)", stream).Scan(&version)
 	return version, db.translate("read", err)
 }
@@ -121,7 +131,11 @@ func (db *DB) Wait(ctx context.Context, seq int64) (int64, error) {
 // View runs read in one read transaction, so that all its queries see the same state of log and projections. It must be short: the
 // snapshot pins the WAL.
 func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
-	defer db.held.take()()
+	giveBack, err := db.held.take()
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return db.translate("read", err)
@@ -174,7 +188,11 @@ func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventsto
 
 // rows reads events as their rows have them.
 func (db *DB) rows(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
-	defer db.held.take()()
+	giveBack, err := db.held.take()
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	rows, err := db.read.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, db.translate("read", err)

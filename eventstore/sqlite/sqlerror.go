@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	sqlite3 "modernc.org/sqlite"
 	sqlite3lib "modernc.org/sqlite/lib"
@@ -30,18 +31,42 @@ func (db *DB) translate(doing string, err error) error {
 		if why := limited(db.path, page); why != nil && extendedCode(err) == sqlite3lib.SQLITE_IOERR_WRITE {
 			return &eventstore.DiskFullError{Path: db.path, Err: fmt.Errorf("%w: %w", why, err)}
 		}
+		return db.lostOr(&eventstore.IOError{Path: db.path, Err: err})
+	case sqlite3lib.SQLITE_BUSY:
+		return &eventstore.BusyError{Held: true, RetryAfter: heldRetry}
 	case sqlite3lib.SQLITE_CORRUPT:
-		return &eventstore.CorruptError{Path: db.path, Detail: "the database is damaged: " + err.Error(), Err: err,
-			Mend: "stop openclawd, keep a copy of the file, its -wal and -shm, and restore the newest backup (openclawd export can still read what is sound)"}
+		return db.damaged("the database is damaged: "+err.Error(), err,
+			"stop openclawd, keep a copy of the file, its -wal and -shm, and restore the newest backup (openclawd export can still read what is sound)")
 	case sqlite3lib.SQLITE_NOTADB:
-		return &eventstore.CorruptError{Path: db.path, Detail: "this is not a SQLite database", Err: err,
-			Mend: "name another file with --db, or restore a backup in its place"}
+		return db.damaged("this is not a SQLite database", err, "name another file with --db, or restore a backup in its place")
 	}
 	return fmt.Errorf("%s %s: %w", doing, db.path, err)
 }
 
+// heldRetry is when whoever found the file locked by another process may try again: it was waited for already.
+const heldRetry = time.Second
+
+// damaged is an error for what is not sound, unless the cause is that the file was lost or its device fails.
+func (db *DB) damaged(detail string, err error, mend string) error {
+	if why := db.fails(); why != nil {
+		return &eventstore.IOError{Path: db.path, Err: why}
+	}
+	return db.lostOr(&eventstore.CorruptError{Path: db.path, Detail: detail, Err: err, Mend: mend})
+}
+
+// lostOr is err, unless its cause is that the file was lost.
+func (db *DB) lostOr(err error) error {
+	if lost, is := errors.AsType[*eventstore.LostError](db.custody.check()); is {
+		return lost
+	}
+	return err
+}
+
 // fatal reports whether err concerns the whole file, not the statement: such an error must fail the batch, never park a projection.
 func fatal(err error) bool {
+	if errors.As(err, new(*eventstore.LostError)) || errors.As(err, new(*eventstore.IOError)) {
+		return true
+	}
 	switch primaryCode(err) {
 	case sqlite3lib.SQLITE_FULL, sqlite3lib.SQLITE_IOERR, sqlite3lib.SQLITE_CORRUPT, sqlite3lib.SQLITE_NOMEM, sqlite3lib.SQLITE_NOTADB,
 		sqlite3lib.SQLITE_READONLY, sqlite3lib.SQLITE_CANTOPEN, sqlite3lib.SQLITE_BUSY, sqlite3lib.SQLITE_PROTOCOL:

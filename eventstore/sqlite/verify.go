@@ -41,9 +41,11 @@ func (e *TamperError) Hint() string {
 // *TamperError or *CorruptError, or an *eventstore.ArchivedError for payloads that were moved out of the file and are not to be had.
 func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, total int64)) (Proof, error) {
 	proof := Proof{ChainOnly: chainOnly}
-	if db.closed.Load() {
-		return proof, eventstore.ErrClosed
+	leave, err := db.held.enter()
+	if err != nil {
+		return proof, err
 	}
+	defer leave()
 	var head int64 // from the bare table: an event whose stream is gone cannot be read
 	if err := db.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events").Scan(&head); err != nil {
 		return proof, db.translate("read", err)
@@ -121,13 +123,17 @@ func (db *DB) IntegrityCheck(ctx context.Context) error {
 }
 
 func (db *DB) check(ctx context.Context, pragma string) error {
-	defer db.held.take()()
+	giveBack, err := db.held.take()
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	var verdict string
 	if err := db.read.QueryRowContext(ctx, pragma).Scan(&verdict); err != nil {
 		return db.translate("check", err)
 	}
 	if verdict != "ok" {
-		return &eventstore.CorruptError{Path: db.path, Detail: verdict, Mend: "restore the newest backup"}
+		return db.damaged(verdict, errors.New(verdict), "restore the newest backup")
 	}
 	return nil
 }

@@ -357,10 +357,25 @@ func (w *writer) store(b *batch) {
 	}
 	w.db.trace.stored(w.log.seq)
 	w.head.set(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
+	lost := w.settled()
 	for _, r := range b.requests {
-		w.answered(r)
+		if lost == nil {
+			w.answered(r)
+		} else {
+			r.result, r.err = eventstore.Result{}, lost
+			w.failed(lost)
+		}
 		close(r.done)
 	}
+}
+
+// settled notes what was committed. It is an error where that would not be kept, which then is not acknowledged.
+func (w *writer) settled() error {
+	if w.db.custody == nil {
+		return nil // the log is being opened
+	}
+	w.db.custody.committed(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
+	return w.db.custody.check()
 }
 
 // maintain runs a job in a transaction of its own.
@@ -371,6 +386,7 @@ func (w *writer) maintain(r *request) {
 		if r.committed != nil {
 			r.committed()
 		}
+		r.err = w.settled()
 	}
 	close(r.done)
 }
@@ -413,6 +429,9 @@ func (w *writer) transact(f func() error) (err error) {
 		}
 	}()
 	if err := f(); err != nil {
+		return err
+	}
+	if err := w.db.custody.check(); err != nil {
 		return err
 	}
 	_, err = w.tx.Exec("COMMIT")
