@@ -121,6 +121,26 @@ func (e *LostError) Hint() string {
 	return "while the server still runs, openclawd backup create saves what it has open; then stop it and put that backup, or the files, in their place"
 }
 
+// ForeignError is returned for an event that another program has written into the log, or changed: it does not follow from the one before. Where
+// it stands the next one of ours belongs, so that nothing can be appended.
+type ForeignError struct {
+	Path string
+	Seq  int64
+	Why  string
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("event %d was not appended by openclawd: %s", e.Seq, e.Why)
+}
+func (e *ForeignError) Code() string { return "foreign_event" }
+func (e *ForeignError) Hint() string {
+	if e.Seq <= 1 {
+		return "stop the server and restore the newest backup, or move the file away and begin with a new one"
+	}
+	return fmt.Sprintf("stop the server; openclawd export --format full --until %d --out sound.ndjson, then openclawd import --db NEW sound.ndjson makes a "+
+		"database without it: put that in the place of this one", e.Seq-1)
+}
+
 // LinkedError is returned by open when the file has more names than the one it was asked for by. Its write-ahead log and its lock file lie
 // beside one of them only, so that whoever opens it by the other one does not see what was committed, and damages it by writing.
 type LinkedError struct {

@@ -156,7 +156,7 @@ func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: held.Error(), Retryable: true, RetryAfter: budget.RetryAfter.Milliseconds(),
 			Details: absence{held.Code()}}
 	}
-	return payload, err
+	return payload, troubleOf(err)
 }
 
 // Knows implements wire.Methods.

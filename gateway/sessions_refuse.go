@@ -19,15 +19,38 @@ func refusalOf(err error) error {
 	if invalid, ok := errors.AsType[*eventstore.InvalidError](err); ok {
 		return invalidRequest(invalid.Error(), fault{Code: invalid.Code(), Field: invalid.Field, Value: invalid.Value, Mend: invalid.Mend})
 	}
-	if busy, ok := errors.AsType[*eventstore.BusyError](err); ok {
-		return &protocol.Error{Code: protocol.CodeUnavailable, Message: busy.Error(), Retryable: true, RetryAfter: max(1, busy.RetryAfter.Milliseconds())}
+	return troubleOf(err)
+}
+
+// trouble is what is in the way of everybody.
+type trouble struct {
+	Code string `json:"code"`
+	Mend string `json:"mend"`
+}
+
+// troubleOf tells a client that the store cannot do what it was asked for now. Where its files lie is not a client's business. Other errors
+// stay as they are.
+func troubleOf(err error) error {
+	told, retry := "", int64(fullDiskRetry)
+	var coded eventstore.Coded
+	if !errors.As(err, &coded) {
+		return err
 	}
-	if full, ok := errors.AsType[*eventstore.DiskFullError](err); ok {
-		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "disk full: nothing was stored", Retryable: true, RetryAfter: fullDiskRetry,
-			Details: struct {
-				Code string `json:"code"`
-				Mend string `json:"mend"`
-			}{full.Code(), full.Hint()}}
+	switch e := coded.(type) {
+	case *eventstore.BusyError:
+		told, retry = e.Error(), max(1, e.RetryAfter.Milliseconds())
+	case *eventstore.DiskFullError:
+		told = "disk full: nothing was stored"
+	case *eventstore.LostError:
+		told = "the database of the server was removed, replaced or cut off: nothing is stored"
+	case *eventstore.IOError:
+		told = "the disk of the server fails"
+	case *eventstore.ForeignError:
+		told = "another program has written into the log of the server: nothing is stored"
+	case *eventstore.CorruptError:
+		told = "the database of the server is damaged"
+	default:
+		return err
 	}
-	return err
+	return &protocol.Error{Code: protocol.CodeUnavailable, Message: told, Retryable: true, RetryAfter: retry, Details: trouble{coded.Code(), coded.Hint()}}
 }

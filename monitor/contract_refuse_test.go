@@ -90,6 +90,10 @@ func TestWriteThatTheLogRefuses(t *testing.T) {
 		{&eventstore.BusyError{RetryAfter: time.Millisecond}, 503, "busy", "1"},
 		{&eventstore.DiskFullError{Path: "log.db", Err: errors.New("no space")}, 507, "disk_full", ""},
 		{&eventstore.CorruptError{Path: "log.db", Mend: "restore a backup"}, 503, "corrupt", ""},
+		{&eventstore.BusyError{Held: true, RetryAfter: 2 * time.Second}, 503, "busy", "2"},
+		{&eventstore.LostError{Path: "/secret/log.db", Detail: "secret.db was removed"}, 503, "database_lost", ""},
+		{&eventstore.IOError{Path: "/secret/log.db", Err: errors.New("secret")}, 503, "io_error", ""},
+		{&eventstore.ForeignError{Path: "/secret/log.db", Seq: 7, Why: "secret"}, 503, "foreign_event", ""},
 		{eventstore.ErrClosed, 503, "closed", "1"},
 		{errors.New("secret detail"), 500, "internal", ""},
 	} {

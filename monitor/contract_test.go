@@ -196,6 +196,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
 	asked[contract.check(t, http.MethodPost, "/api/sql", 404)] = true
 	asked[contract.check(t, http.MethodPost, "/api/tasks/rewrite", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/backups", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true

@@ -67,7 +67,11 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	}
 	var busy *eventstore.BusyError
 	if errors.As(err, &busy) {
-		return &problem{Status: http.StatusServiceUnavailable, Code: busy.Code(), Message: "Too much is waiting to be stored", Hint: busy.Hint(),
+		message := "Too much is waiting to be stored"
+		if busy.Held {
+			message = "Another process holds the write lock of the database"
+		}
+		return &problem{Status: http.StatusServiceUnavailable, Code: busy.Code(), Message: message, Hint: busy.Hint(),
 			RetryAfter: max(1, int(busy.RetryAfter.Seconds()))}
 	}
 	var held *budget.FullError
@@ -79,6 +83,21 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	if errors.As(err, &full) {
 		s.opts.Logger.Error("the disk is full", "err", err)
 		return &problem{Status: http.StatusInsufficientStorage, Code: full.Code(), Message: "The disk is full", Hint: full.Hint()}
+	}
+	var lost *eventstore.LostError
+	if errors.As(err, &lost) {
+		s.opts.Logger.Error("the database is lost", "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Code: lost.Code(), Message: "The database was removed, replaced or cut off", Hint: lost.Hint()}
+	}
+	var foreign *eventstore.ForeignError
+	if errors.As(err, &foreign) {
+		s.opts.Logger.Error("another program has written into the log", "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Code: foreign.Code(), Message: "Another program has written into the log", Hint: foreign.Hint()}
+	}
+	var broken *eventstore.IOError
+	if errors.As(err, &broken) {
+		s.opts.Logger.Error("the disk fails", "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Code: broken.Code(), Message: "The disk of the database fails", Hint: broken.Hint()}
 	}
 	var corrupt *eventstore.CorruptError
 	if errors.As(err, &corrupt) {

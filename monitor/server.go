@@ -74,7 +74,8 @@ type Options struct {
 	// Policy says what one agent may do with another, both by their ids; nil: nobody knows. Its errors are *NoAgentError, or are not told.
 	Policy func(from, to string) (Policy, error)
 
-	Redactions Redactions // nil: nothing is redacted here
+	Backup     func(context.Context) (Copy, error) // nil: no backups are made here
+	Redactions Redactions                          // nil: nothing is redacted here
 
 	Approvals Approvals // nil: another gateway produces, and nothing is decided here
 	// Continuation says what would be done about an agent now so that it goes on with its tasks; nil: nobody is kept going here.
@@ -216,6 +217,7 @@ func (s *Server) routes() []route {
 		{"", redactionsPath, "GET /api/redactions", s.listRedactions},
 		{"", redactionsPath + "/*", "GET /api/redactions/:id", s.showRedaction},
 		{http.MethodPost, redactionsPath, "POST /api/redactions", s.redact},
+		{http.MethodPost, backupsPath, "POST /api/backups", s.backUp},
 		{"", "/api/discord/bots", "GET /api/discord/bots", s.listBots},
 		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},
 		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},

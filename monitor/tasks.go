@@ -184,6 +184,9 @@ func (s *Server) rewriteTasks(c echo.Context) error {
 	n, err := s.opts.OwnTasks.Files.Rewrite(context.WithoutCancel(c.Request().Context()))
 	if err != nil {
 		s.opts.Logger.Error("files of tasks not written", "written", n, "err", err)
+		if isFull(err) {
+			return noSpace("what could not be written is tried again all the time")
+		}
 		return &problem{Status: http.StatusInternalServerError, Code: "write_failed", Message: "Failed to write files of tasks",
 			Hint: "the log of the server says why; what could not be written is tried again all the time"}
 	}

@@ -3,6 +3,7 @@ package monitor
 import (
 	"errors"
 	"net/http"
+	"syscall"
 
 	"github.com/labstack/echo/v4"
 
@@ -44,6 +45,9 @@ func (s *Server) writeFile(c echo.Context) error {
 func (s *Server) unwritten(path string, err error) error {
 	var refused *workspace.RefusedError
 	switch {
+	case isFull(err):
+		s.opts.Logger.Error("workspace file not written: the disk is full", "path", path, "err", err)
+		return noSpace("nothing has changed")
 	case !errors.As(err, &refused):
 		s.opts.Logger.Error("workspace file not written", "path", path, "err", err)
 		return &problem{Status: http.StatusInternalServerError, Code: "write_failed", Message: "Failed to write file",
@@ -56,4 +60,13 @@ func (s *Server) unwritten(path string, err error) error {
 	}
 	return &problem{Status: http.StatusForbidden, Code: "path_not_allowed", Message: "Path traversal not allowed", Field: "path",
 		Hint: shortened(refused.Path) + ": " + refused.Reason + "; name a file below a directory workspace-<agent>"}
+}
+
+// isFull reports whether a file was not written for want of room.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// noSpace says that the volume of the workspaces is full, and what has become of what was to be written.
+func noSpace(outcome string) *problem {
+	return &problem{Status: http.StatusInsufficientStorage, Code: "disk_full", Message: "The disk is full",
+		Hint: "free space on the volume of the workspaces; " + outcome}
 }

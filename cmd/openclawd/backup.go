@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
@@ -55,6 +56,9 @@ the same name that ends in .json. A copy that cannot be proved is removed.
 
 Never copy the files of a running server by other means: what is in its WAL would be missing.
 
+Where the files were removed or replaced while a server had them open, the server is asked to save what it still has: --dir and --keep do not
+count then.
+
 openclawd serve backs up by itself every 24 hours (--backup-every, --backup-keep, --backup-dir).`,
 		Example: `  openclawd backup create
   openclawd backup create --dir /mnt/safe --keep 30
@@ -76,6 +80,13 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 	dir, err := p.backupDir(&b)
 	if err != nil {
 		return err
+	}
+	place, err := p.place(asking{db: b.db})
+	if err != nil {
+		return err
+	}
+	if place.Lost(ctx) {
+		return p.saveLost(ctx, place, b)
 	}
 	log, err := p.openToRead(ctx, b.db)
 	if err != nil {
@@ -109,6 +120,20 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 		fmt.Fprintf(p.stdout, "removed %s\n", file)
 	}
 	return nil
+}
+
+// saveLost has the server save what it has open of a database whose files are gone. Where the copy lies is the server's choice.
+func (p *process) saveLost(ctx context.Context, place *client.Place, b backups) error {
+	made, err := place.MakeBackup(ctx)
+	if err != nil {
+		return err
+	}
+	if b.asJSON {
+		return output.JSON(p.stdout, made)
+	}
+	fmt.Fprintln(p.stderr, "note: the files of the database were removed or replaced, and the server has saved what it still had open. Stop it, and put the backup in their place")
+	_, err = fmt.Fprintf(p.stdout, "backed up %s to %s (%s)\n", output.Count(made.Seq, "event"), made.File, output.Bytes(made.Bytes))
+	return err
 }
 
 func newBackupVerify(p *process) *cobra.Command {

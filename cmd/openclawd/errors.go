@@ -29,6 +29,7 @@ func exitCode(err error) int {
 		usage  *usageError
 		config *settings.Error
 		locked *eventstore.LockedError
+		held   *eventstore.BusyError
 		late   *lateError
 		lost   *lostError
 		called *callError
@@ -44,7 +45,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &called):
 		return called.exit()
-	case errors.As(err, &locked), errors.As(err, &late), errors.As(err, &lost), errors.As(err, &busy),
+	case errors.As(err, &locked), errors.As(err, &held), errors.As(err, &late), errors.As(err, &lost), errors.As(err, &busy),
 		errors.Is(err, context.Canceled), isPending(err):
 		return exitAgain
 	case errors.As(err, &config):

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
 // fault is a row of the table "Faults" of the handbook: what a command says when something has happened to the database.
@@ -125,7 +128,12 @@ func (p *scene) serve(more ...string) (server *exec.Cmd, end func(syscall.Signal
 // serveAt is serve that tells where.
 func (p *scene) serveAt(api chan<- string, more ...string) (server *exec.Cmd, end func(syscall.Signal) int) {
 	p.t.Helper()
-	server = program(p.t, p.serving(more...)...)
+	return p.serveBy(program(p.t, p.serving(more...)...), api)
+}
+
+// serveBy is serveAt for a command that runs the server.
+func (p *scene) serveBy(server *exec.Cmd, api chan<- string) (_ *exec.Cmd, end func(syscall.Signal) int) {
+	p.t.Helper()
 	var stderr bytes.Buffer
 	server.Stderr = &stderr
 	out, err := server.StdoutPipe()
@@ -216,6 +224,15 @@ func TestFaultsAreMetAsTheHandbookSays(t *testing.T) {
 		"the WAL was removed after a kill":      withoutItsWAL,
 		"the clock was set back by a day":       withAClockSetBack,
 		"another server has the same file open": besideAnother,
+
+		"the lock file was removed beside a server":        withoutItsLockFile,
+		"the file has another name, a hard link":           withAnotherName,
+		"the file was removed while a server had it open":  lostToAServer(func(p *scene) error { return os.Remove(p.db) }, true),
+		"the file was replaced while a server had it open": lostToAServer(replaced, true),
+		"the file was cut off while a server had it open":  lostToAServer(func(p *scene) error { return os.Truncate(p.db, 4096) }, false),
+		"the device does not give all of the file":         withAFailingDevice,
+		"another process holds the write lock":             besideAWriter,
+		"another program has inserted an event":            withAForeignEvent,
 	}
 	promised := faultsOfTheHandbook(t)
 	for _, name := range slices.Sorted(maps.Keys(promised)) {
@@ -353,16 +370,7 @@ func withAClockSetBack(p *scene, f fault) {
 	if code := end(syscall.SIGTERM); code != exitOK {
 		p.t.Fatalf("serve ends with %d", code)
 	}
-	e := p.run("doctor", "--json", "--state-dir", p.dir, "--db", p.db)
-	var findings []struct{ Severity, Code, What, Mend string }
-	if err := json.Unmarshal([]byte(e.stdout), &findings); err != nil {
-		p.t.Fatal(err)
-	}
-	n := slices.IndexFunc(findings, func(found struct{ Severity, Code, What, Mend string }) bool { return found.Code == f.code })
-	if n < 0 {
-		p.t.Fatalf("doctor finds %+v, the handbook promises %s", findings, f.code)
-	}
-	p.saysSo(f, e.exit, findings[n].What, findings[n].Mend)
+	p.finds(f, p.run("doctor", "--json", "--state-dir", p.dir, "--db", p.db))
 
 	// Appends go on, and the log stays in order.
 	more := []byte(`{"type":"a2a.send","agentId":"eden","ts":1771588900000,"data":{"fromAgent":"eden","toAgent":"seum","message":"after"}}` + "\n")
@@ -385,5 +393,228 @@ func besideAnother(p *scene, f fault) {
 	}
 	if _, end := p.serve(); end(syscall.SIGTERM) != exitOK {
 		p.t.Error("serve is refused when the first one has ended")
+	}
+}
+
+func withoutItsLockFile(p *scene, f fault) {
+	_, end := p.serve()
+	if err := os.Remove(p.db + ".lock"); err != nil {
+		p.t.Fatal(err)
+	}
+	for range 2 {
+		p.promisesInWords(f, p.run(p.serving()...))
+	}
+	if code := end(syscall.SIGTERM); code != exitOK {
+		p.t.Errorf("the first one ends with %d, want 0", code)
+	}
+}
+
+func withAnotherName(p *scene, f fault) {
+	p.must("import", "--db", p.db, p.file)
+	first, other := p.db, filepath.Join(p.t.TempDir(), "other.db")
+	if err := os.Link(p.db, other); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, name := range []string{other, first} {
+		p.db = name
+		p.promisesInWords(f, p.run(p.serving()...))
+	}
+	// Beside a server it is the server's all the same, under any name.
+	if err := os.Remove(other); err != nil {
+		p.t.Fatal(err)
+	}
+	_, end := p.serve()
+	if err := os.Link(p.db, other); err != nil {
+		p.t.Fatal(err)
+	}
+	if e := p.run("import", "--json", "--db", other, p.file); e.exit != exitAgain || !strings.Contains(e.stderr, `"locked"`) {
+		p.t.Errorf("by another name: exit code %d: %s", e.exit, e.stderr)
+	}
+	if code := end(syscall.SIGTERM); code != exitOK {
+		p.t.Errorf("the server ends with %d, want 0", code)
+	}
+	p.must("verify", "--db", p.db)
+}
+
+func replaced(p *scene) error {
+	p.must("import", "--db", p.db+".new", p.file)
+	return os.Rename(p.db+".new", p.db)
+}
+
+// lostToAServer has something happen to the file that a server has open. Where what it has open is still whole, that is saved and put in place.
+func lostToAServer(happen func(*scene) error, saved bool) func(*scene, fault) {
+	return func(p *scene, f fault) {
+		p.logs()
+		api := make(chan string, 1)
+		_, end := p.serveAt(api)
+		url := <-api
+		if err := happen(p); err != nil {
+			p.t.Fatal(err)
+		}
+		// A line that comes now is not taken: it is in the log of the other gateway, and read again later.
+		overwrite(p.t, p.file, func(text []byte) []byte {
+			return append(text, `{"type":"a2a.send","agentId":"eden","ts":1771588900000,"data":{"fromAgent":"eden","toAgent":"seum","message":"after"}}`+"\n"...)
+		})
+		e := p.run("doctor", "--json", "--state-dir", p.dir, "--db", p.db)
+		p.finds(f, e)
+		if response, err := http.Get(url + "/readyz"); err != nil || response.StatusCode != http.StatusServiceUnavailable {
+			p.t.Errorf("readyz: %v, %v", response, err)
+		} else {
+			_ = response.Body.Close()
+		}
+		var made struct {
+			File string
+			Seq  int64
+		}
+		if saved {
+			if err := json.Unmarshal([]byte(p.must("backup", "create", "--json", "--db", p.db).stdout), &made); err != nil || made.Seq < 3000 {
+				p.t.Fatalf("saved %+v, %v", made, err)
+			}
+		}
+		end(syscall.SIGTERM)
+		if !saved {
+			return
+		}
+		for _, left := range []string{"", "-wal", "-shm", ".open"} {
+			if err := os.Remove(p.db + left); err != nil && !os.IsNotExist(err) {
+				p.t.Fatal(err)
+			}
+		}
+		if err := os.Rename(made.File, p.db); err != nil {
+			p.t.Fatal(err)
+		}
+		_, end = p.serve()
+		if code := end(syscall.SIGTERM); code != exitOK {
+			p.t.Errorf("with what was saved serve ends with %d, want 0", code)
+		}
+		if e := p.must("verify", "--json", "--db", p.db); !strings.Contains(e.stdout, `"events": 3001`) {
+			p.t.Errorf("verify says %s, want 3,001 events", e.stdout)
+		}
+	}
+}
+
+// finds compares a finding of the doctor with the row.
+func (p *scene) finds(f fault, e ends) {
+	p.t.Helper()
+	var findings []struct{ Severity, Code, What, Mend string }
+	if err := json.Unmarshal([]byte(e.stdout), &findings); err != nil {
+		p.t.Fatal(err, e.stderr)
+	}
+	n := slices.IndexFunc(findings, func(found struct{ Severity, Code, What, Mend string }) bool { return found.Code == f.code })
+	if n < 0 {
+		p.t.Fatalf("doctor finds %+v, the handbook promises %s", findings, f.code)
+	}
+	p.saysSo(f, e.exit, findings[n].What, findings[n].Mend)
+}
+
+// failingDevice is the name of a command that runs another one to which the system gives no bytes of a file from an offset on.
+const failingDevice = "failing-device"
+
+func withAFailingDevice(p *scene, f fault) {
+	p.must("import", "--db", p.db, p.file)
+	const readable = 2 << 20
+	if info, err := os.Stat(p.db); err != nil || info.Size() < 2*readable {
+		p.t.Fatalf("the file is too small: %v, %v", info, err)
+	}
+	failing := func(args ...string) ends {
+		cmd := program(p.t, args...)
+		cmd.Args = append([]string{failingDevice, strconv.Itoa(readable)}, args...)
+		return p.ended(cmd)
+	}
+	e := failing("verify", "--json", "--db", p.db)
+	if e.exit == exitNoFilter {
+		p.t.Log("this system lets nobody take a device away from a process")
+		return
+	}
+	p.promises(f, e)
+	// Nobody is told to put an older backup over what is whole.
+	for _, command := range [][]string{{"doctor", "--state-dir", p.dir, "--db", p.db}, {"backup", "create", "--db", p.db, "--dir", p.t.TempDir()}} {
+		if e := failing(command...); e.exit == exitOK || strings.Contains(e.stdout+e.stderr, "restore the newest backup") || !strings.Contains(e.stdout+e.stderr, "I/O error") {
+			p.t.Errorf("%s says %d: %s%s", command[0], e.exit, e.stdout, e.stderr)
+		}
+	}
+	p.must("verify", "--db", p.db)
+}
+
+// besideAWriter holds the write lock for as long as a commit waits for it.
+func besideAWriter(p *scene, f fault) {
+	p.must("import", "--db", p.db, p.file)
+	other, err := sqlite.OpenPlain(p.db, 1)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer other.Close()
+	held, err := other.Begin()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.promises(f, p.run("import", "--json", "--db", p.db, p.file))
+	if err := held.Rollback(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.must("import", "--db", p.db, p.file)
+}
+
+func withAForeignEvent(p *scene, f fault) {
+	p.must("import", "--db", p.db, p.file)
+	other, err := sqlite.OpenPlain(p.db, 1)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = other.Exec(`INSERT INTO events SELECT 3001, randomblob(16), stream_id, 9999, type, ver, agent_id, ts, recorded_at, correlation_id, causation_id,
+ actor, data, original, salt, data_hash, hash FROM events WHERE seq = 3000`)
+	if err := errors.Join(err, other.Close()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.finds(f, p.run("doctor", "--json", "--state-dir", p.dir, "--db", p.db))
+	if e := p.run(p.serving()...); e.exit == exitOK || !strings.Contains(e.stderr, "openclawd doctor") {
+		p.t.Errorf("serve: exit code %d: %s", e.exit, e.stderr)
+	}
+	// What the doctor says helps.
+	sound, again := filepath.Join(p.t.TempDir(), "sound.ndjson"), filepath.Join(p.t.TempDir(), "again.db")
+	p.must("export", "--format", "full", "--until", "3000", "--out", sound, "--db", p.db)
+	p.must("import", "--db", again, sound)
+	if e := p.must("verify", "--json", "--db", again); !strings.Contains(e.stdout, `"events": 3000`) {
+		p.t.Errorf("verify says %s, want 3,000 events", e.stdout)
+	}
+}
+
+// A file of a workspace that finds no room is refused with a code of its own, and leaves nothing.
+func TestWorkspaceFileOnAFullVolume(t *testing.T) {
+	t.Parallel()
+	p := newScene(t)
+	workspace := filepath.Join(p.dir, "workspace-eden")
+	if err := os.Mkdir(workspace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mount := []string{"-Urm", "sh", "-c", `mount -t tmpfs -o size=64k none "$0" && exec "$@"`, workspace}
+	if exec.Command("unshare", append(mount, "true")...).Run() != nil {
+		t.Log("this system lets nobody make a volume")
+		return
+	}
+	api := make(chan string, 1)
+	_, end := p.serveBy(p.shell(program(t, p.serving()...), "unshare", mount...), api)
+	url := <-api
+	for _, c := range []struct {
+		bytes, status int
+		code          string
+	}{{200_000, http.StatusInsufficientStorage, "disk_full"}, {100, http.StatusOK, ""}} {
+		body, err := json.Marshal(map[string]string{"path": "workspace-eden/notes.md", "content": strings.Repeat("x", c.bytes)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.Post(url+"/api/workspace-file", "application/json", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Code, Hint string }
+		err = json.NewDecoder(response.Body).Decode(&answer)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != c.status || answer.Code != c.code || (c.code != "") != (answer.Hint != "") {
+			t.Errorf("%d bytes: %s, %+v, %v; want %d %s", c.bytes, response.Status, answer, err, c.status, c.code)
+		}
+	}
+	if code := end(syscall.SIGTERM); code != exitOK {
+		t.Errorf("serve ends with %d, want 0", code)
 	}
 }

@@ -31,7 +31,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"openclawd": main})
+	testscript.Main(m, map[string]func(){"openclawd": main, failingDevice: onFailingDevice})
 }
 
 // TestScripts runs the program as a user does: as a process, from a shell. The scripts have these commands beside testscript's own:

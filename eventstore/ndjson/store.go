@@ -211,12 +211,12 @@ func continues(head eventstore.Head, e *eventstore.Event) bool {
 		(e.Redacted() || e.DataHash == eventstore.PayloadHash(e.Salt, e.Data, e.Original))
 }
 
-// patiently repeats an append that finds the queue full.
+// patiently repeats an append that finds the queue full. For another process it has been waited already.
 func patiently(ctx context.Context, try func() error) error {
 	for {
 		err := try()
 		busy, ok := errors.AsType[*eventstore.BusyError](err)
-		if !ok {
+		if !ok || busy.Held {
 			return err
 		}
 		timer := time.NewTimer(max(busy.RetryAfter, time.Millisecond))

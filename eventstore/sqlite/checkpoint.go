@@ -87,6 +87,7 @@ func (c *checkpointer) round() {
 			break
 		}
 	}
+	c.db.custody.grown()
 	c.nearly.Store(true)
 }
 
@@ -98,4 +99,5 @@ func (c *checkpointer) finish(tx *tx) {
 	if err := tx.Query("PRAGMA wal_checkpoint(PASSIVE)", nil, func(eventstore.Row) error { return nil }); err != nil {
 		c.db.log.Warn("checkpoint failed; the WAL grows until one succeeds", "err", err)
 	}
+	c.db.custody.grown()
 }

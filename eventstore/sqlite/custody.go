@@ -82,6 +82,18 @@ func (c *custody) committed(head eventstore.Head) {
 	}
 }
 
+// grown notes how large the database is after a checkpoint: it is not cut off by one, so that what is shorter later was.
+func (c *custody) grown() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if info, err := c.look(0); err == nil {
+		c.dbSize = max(c.dbSize, info.Size())
+	}
+}
+
 // check is an error where what is committed from now on would not be kept: a *eventstore.LostError or *eventstore.IOError. Files that were
 // moved away and are back are well again. It may be called at any time.
 func (c *custody) check() error {
@@ -173,9 +185,6 @@ func (c *custody) begins(size int64, shorter bool) error {
 // read finds in the files what was committed: of the newest commits where thoroughly is set, else the newest alone, and of some that have
 // long been in the database itself. done is false where that cannot be told now.
 func (c *custody) read(thoroughly bool) (done bool, err error) {
-	if c.commits == 0 {
-		return true, nil
-	}
 	// What this connection has read before is not what is in the files.
 	if _, err := c.reader.Exec("PRAGMA shrink_memory"); err != nil {
 		return false, c.judge(err)

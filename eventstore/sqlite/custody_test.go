@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -335,5 +336,56 @@ func readWhile(reading chan<- struct{}, goOn <-chan struct{}) func(*sql.Tx) erro
 		close(reading)
 		<-goOn
 		return err
+	}
+}
+
+// Another process that holds the write lock is waited for, and then said to be in the way, without telling where the file lies.
+func TestWriteLockOfAnotherProcessIsBusy(t *testing.T) {
+	t.Parallel()
+	db := open(t, sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Now: atEpoch, LockWait: 50 * time.Millisecond})
+	mustAppend(t, db, send(0))
+	other, err := sqlite.OpenPlain(db.Path(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	held, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Append(t.Context(), send(1))
+	busy := wantAs[*eventstore.BusyError](t, err)
+	if !busy.Held || busy.RetryAfter <= 0 || strings.Contains(busy.Error()+busy.Hint(), "log.db") {
+		t.Errorf("refused with %+v: %v", busy, busy)
+	}
+	if err := held.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, db, send(1))
+	verify(t, db, 2)
+}
+
+// An event of another program's, where the next one of ours belongs, is named, with the way out: the log without it.
+func TestForeignEventIsNamed(t *testing.T) {
+	t.Parallel()
+	db := openNew(t)
+	for i := range 5 {
+		mustAppend(t, db, send(i))
+	}
+	if err := db.CheckEnd(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, db.Path(), `INSERT INTO events SELECT 6, randomblob(16), stream_id, 99, type, ver, agent_id, ts, recorded_at, correlation_id, causation_id, actor,
+ data, original, salt, data_hash, hash FROM events WHERE seq = 5`)
+	for range 2 {
+		_, err := db.Append(t.Context(), send(5))
+		foreign := wantAs[*eventstore.ForeignError](t, err)
+		if foreign.Seq != 6 || !strings.Contains(foreign.Hint(), "--until 5") {
+			t.Errorf("refused with %v (%s)", foreign, foreign.Hint())
+		}
+	}
+	foreign := wantAs[*eventstore.ForeignError](t, open(t, sqlite.Options{Path: db.Path(), ReadOnly: true}).CheckEnd(t.Context()))
+	if foreign.Seq != 6 {
+		t.Errorf("found %v", foreign)
 	}
 }

@@ -9,3 +9,6 @@ func nameOf(fs.FileInfo) string { return "" }
 
 // limited says why the process may not let a file grow. There are no such limits here.
 func limited(string, int64) error { return nil }
+
+// Names is how many names a file has; 1: it cannot be told here.
+func Names(fs.FileInfo) uint64 { return 1 }

@@ -37,8 +37,13 @@ func linksOf(file *os.File) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return Names(info), nil
+}
+
+// Names is how many names a file has; 1 where that cannot be told.
+func Names(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Nlink), nil
+		return uint64(s.Nlink)
 	}
-	return 1, nil
+	return 1
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,8 +50,9 @@ type Options struct {
 	Random      io.Reader // salts and ids; default crypto/rand
 	Logger      *slog.Logger
 
-	MaxPages int64    // refuse to grow past this many 4 KiB pages; 0: no limit
-	Payloads Payloads // puts payloads back that were moved out of the file; nil: what is blank is shown as redacted
+	LockWait time.Duration // for another process that holds the write lock; default 5 s
+	MaxPages int64         // refuse to grow past this many 4 KiB pages; 0: no limit
+	Payloads Payloads      // puts payloads back that were moved out of the file; nil: what is blank is shown as redacted
 }
 
 // DB is an open log. It implements eventstore.Store and eventstore.Restorer.
@@ -111,6 +113,9 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.LockWait == 0 {
+		opts.LockWait = 5 * time.Second
+	}
 	if opts.Durability == "" {
 		opts.Durability = DurabilityFull
 	}
@@ -149,6 +154,9 @@ func (db *DB) open(ctx context.Context) error {
 	if db.inode, err = lockInode(db.path); err != nil {
 		return err
 	}
+	if err := db.SetOwner(db.opts.Owner); err != nil {
+		return err
+	}
 	sync := "FULL"
 	if db.opts.Durability == DurabilityRelaxed {
 		sync = "NORMAL"
@@ -156,7 +164,7 @@ func (db *DB) open(ctx context.Context) error {
 	db.write, err = sql.Open("sqlite", fileURL(db.path, url.Values{
 		"_txlock":       {"immediate"}, // and no journal mode yet: that would change a file that is not ours
 		"_synchronous":  {sync},
-		"_busy_timeout": {"5000"},
+		"_busy_timeout": {strconv.FormatInt(db.opts.LockWait.Milliseconds(), 10)},
 		"_fk":           {"1"},
 		"_dqs":          {"0"},
 		"_defensive":    {"1"},
@@ -251,7 +259,8 @@ func (db *DB) Path() string { return db.path }
 // Durability is what an acknowledged append has survived.
 func (db *DB) Durability() Durability { return db.opts.Durability }
 
-// takeLock makes this process the only writer of the file. The lock file stays when the lock goes: removing it would race.
+// takeLock locks the file beside the database, which says who has it: the name may be free while the database is not, for that file can be removed.
+// It stays when the lock goes: removing it would race.
 func (db *DB) takeLock() error {
 	db.lock = flock.New(db.path + ".lock")
 	ok, err := db.lock.TryLock()
@@ -261,7 +270,7 @@ func (db *DB) takeLock() error {
 	if !ok {
 		return &eventstore.LockedError{Path: db.path, Owner: Owner(db.path)}
 	}
-	return db.SetOwner(db.opts.Owner)
+	return nil
 }
 
 // SetOwner changes what Options.Owner has said. Only a writer may call it.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	sqlite3 "modernc.org/sqlite"
@@ -34,13 +35,17 @@ func (db *DB) translate(doing string, err error) error {
 		return db.lostOr(&eventstore.IOError{Path: db.path, Err: err})
 	case sqlite3lib.SQLITE_BUSY:
 		return &eventstore.BusyError{Held: true, RetryAfter: heldRetry}
+	case sqlite3lib.SQLITE_CONSTRAINT:
+		if foreign := db.afterHead(); foreign != nil {
+			return foreign
+		}
 	case sqlite3lib.SQLITE_CORRUPT:
 		return db.damaged("the database is damaged: "+err.Error(), err,
 			"stop openclawd, keep a copy of the file, its -wal and -shm, and restore the newest backup (openclawd export can still read what is sound)")
 	case sqlite3lib.SQLITE_NOTADB:
 		return db.damaged("this is not a SQLite database", err, "name another file with --db, or restore a backup in its place")
 	}
-	return fmt.Errorf("%s %s: %w", doing, db.path, err)
+	return fmt.Errorf("%s %s: %w", doing, filepath.Base(db.path), err) // clients may be told
 }
 
 // heldRetry is when whoever found the file locked by another process may try again: it was waited for already.

@@ -151,7 +151,7 @@ func (w *writer) load() error {
 	})
 	if err == nil && unsound != nil {
 		err = &eventstore.CorruptError{Path: w.db.path, Detail: unsound.Error(), Err: unsound,
-			Mend: "run openclawd verify for the extent, then restore the newest backup"}
+			Mend: "run openclawd doctor, which names the event and how to go on without it, and openclawd verify for the extent; or restore the newest backup"}
 	}
 	return err
 }

@@ -143,23 +143,32 @@ func (s *Schedule) once(ctx context.Context) (err error) {
 			}
 		})
 	}()
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the directory of the backups: %w", err)
-	}
-	if err := checkRoom(s.Dir, s.File); err != nil {
+	if _, err := s.Make(ctx); err != nil {
 		return err
 	}
-	start := s.Now()
-	b, err := Create(ctx, CreateOptions{Log: s.Log, Dir: s.Dir, Now: s.Now, Version: s.Version})
-	if err != nil {
-		return err
-	}
-	s.Logger.Info("backed up", "file", b.File, "seq", b.Seq, "bytes", b.Bytes, "took", s.Now().Sub(start))
 	removed, err := Prune(s.Dir, max(s.Keep, 1))
 	for _, file := range removed {
 		s.Logger.Info("removed an old backup", "file", file)
 	}
 	return err
+}
+
+// Make makes one backup, and removes none. It may be called at any time. Errors: *eventstore.LockedError while another one is being made,
+// *NoRoomError, and those of Create.
+func (s *Schedule) Make(ctx context.Context) (*Backup, error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the backups: %w", err)
+	}
+	if err := checkRoom(s.Dir, s.File); err != nil {
+		return nil, err
+	}
+	start := s.Now()
+	b, err := Create(ctx, CreateOptions{Log: s.Log, Dir: s.Dir, Now: s.Now, Version: s.Version})
+	if err != nil {
+		return nil, err
+	}
+	s.Logger.Info("backed up", "file", b.File, "seq", b.Seq, "bytes", b.Bytes, "took", s.Now().Sub(start))
+	return b, nil
 }
 
 // look reads from the directory what the newest backup is.
@@ -198,6 +207,9 @@ func (e *NoRoomError) Hint() string {
 // checkRoom refuses to begin a copy that would fill the volume.
 func checkRoom(dir, file string) error {
 	info, err := os.Stat(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it was removed, and what the server has open is to be saved as far as there is room
+	}
 	if err != nil {
 		return fmt.Errorf("look at the log: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
@@ -30,9 +31,13 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 		return
 	}
 	c.checkPermissions(info)
+	if names := sqlite.Names(info); names > 1 {
+		linked := &eventstore.LinkedError{Path: c.place.DB, Names: names}
+		c.fail(linked.Code(), c.place.DB, linked.Hint(), "%v", linked)
+	}
 	log, err := database.OpenToRead(ctx, c.place.DB, c.now)
 	if err != nil {
-		c.failed("database_unreadable", c.place.DB, "restore the newest backup, or name another file with --db", err)
+		c.failed("database_unreadable", c.place.DB, "let this user read the file, or name another one with --db", err)
 		return
 	}
 	defer log.Close()
@@ -56,7 +61,11 @@ func (c *checkup) checkPermissions(info fs.FileInfo) {
 
 func (c *checkup) checkLog(ctx context.Context, log *sqlite.DB) {
 	if err := log.QuickCheck(ctx); err != nil {
-		c.failed("database_damaged", c.place.DB, "stop the server and restore the newest backup", err)
+		c.failed("database_damaged", c.place.DB, "openclawd verify says more", err)
+		return
+	}
+	if err := log.CheckEnd(ctx); err != nil {
+		c.failed("log_unreadable", c.place.DB, "openclawd verify says more", err)
 		return
 	}
 	head, err := log.Head(ctx)

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
+	"github.com/pronto-lab/openclawd/monitor"
 )
 
 // BackupOptions say how a program backs itself up. The zero value: it does not.
@@ -22,4 +24,13 @@ func (p *Program) newBackups() *backup.Schedule {
 	}
 	return &backup.Schedule{Log: p.log, File: p.log.Path(), Dir: o.Dir, Every: o.Every, Keep: o.Keep, Now: p.opts.Now,
 		Version: buildinfo.Read().Version, Logger: p.opts.Logger.With("component", "backup")}
+}
+
+// backUp makes a backup now, of what this process has open.
+func (p *Program) backUp(ctx context.Context) (monitor.Copy, error) {
+	b, err := p.backups.Make(ctx)
+	if err != nil {
+		return monitor.Copy{}, err
+	}
+	return monitor.Copy{File: b.File, Seq: b.Seq, Bytes: b.Bytes}, nil
 }

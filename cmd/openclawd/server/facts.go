@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/monitor/push"
@@ -33,6 +35,8 @@ type facts struct {
 	doubts   index.Doubts
 	gauges   sqlite.Gauges
 	err      error // why the rows could not be read
+	lost     error // why what is appended would not be kept
+	linked   bool  // the file of the log has another name too
 
 	importing bool
 	following bool
@@ -75,6 +79,7 @@ func (p *Program) facts(ctx context.Context) *facts {
 			}
 		}
 	}
+	f.lost, f.linked = p.log.Intact(), p.log.Names() > 1
 	f.free, f.freeKnown = backup.Free(filepath.Dir(p.log.Path()))
 	_, _, f.importing = p.importing.progress()
 	f.err = p.log.View(ctx, func(tx *sql.Tx) error { return f.read(ctx, tx) })
@@ -121,7 +126,7 @@ const (
 )
 
 // warnings are the codes of reasons that do not keep the program from being ready: what clients get is right.
-var warnings = []string{"disk_low", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown",
+var warnings = []string{"disk_low", "database_linked", "overrides_differ", "search_failing", "search_behind", "backup_failed", "backup_overdue", "work_dead", "work_unknown",
 	"task_files_failing", "task_files_edited", "task_files_refused", "discord_undelivered", "redaction_failing", "chain_overdue"}
 
 // reasons lists what keeps the program from doing its whole work, or soon may.
@@ -144,11 +149,19 @@ func (f *facts) ready() bool {
 
 func (f *facts) databaseReasons() (list []monitor.Reason) {
 	add := func(code, what, mend string) { list = append(list, monitor.Reason{Code: code, What: what, Mend: mend}) }
-	if f.err != nil {
-		add("database_unreadable", "the database cannot be read: "+f.err.Error(), "openclawd doctor says more; restore the newest backup if the file is damaged")
+	if f.lost != nil {
+		add(codeOf(f.lost, "database_lost"), "nothing is stored: "+f.lost.Error(), hintOf(f.lost, ""))
 	}
-	if f.gauges.Failing != nil {
-		add("database_failing", "the newest event could not be stored: "+f.gauges.Failing.Error(), "free space on the volume, or mend it; appends recover by themselves")
+	if f.linked {
+		add("database_linked", "the database has another name too (a hard link): whoever opens it by that one does not see its write-ahead log, and damages it by writing",
+			"remove the other name: find DIR -samefile FILE shows it. It is refused at the next start")
+	}
+	if f.err != nil && f.lost == nil {
+		add("database_unreadable", "the database cannot be read: "+f.err.Error(), hintOf(f.err, "openclawd doctor says more; restore the newest backup if the file is damaged"))
+	}
+	if f.gauges.Failing != nil && f.lost == nil {
+		add("database_failing", "the newest event could not be stored: "+f.gauges.Failing.Error(),
+			hintOf(f.gauges.Failing, "free space on the volume, or mend it; appends recover by themselves"))
 	}
 	if f.gauges.Writing > stalledAfter {
 		add("database_stalled", fmt.Sprintf("a transaction has been under way for %s", f.gauges.Writing.Round(time.Second)),
@@ -158,6 +171,23 @@ func (f *facts) databaseReasons() (list []monitor.Reason) {
 		add("disk_low", fmt.Sprintf("%s are free where the database lies", output.Bytes(f.free)), "free space: appends fail when there is none")
 	}
 	return list
+}
+
+// codeOf and hintOf are what an error says of itself, or else what is given.
+func codeOf(err error, otherwise string) string {
+	var coded eventstore.Coded
+	if errors.As(err, &coded) {
+		return coded.Code()
+	}
+	return otherwise
+}
+
+func hintOf(err error, otherwise string) string {
+	var coded eventstore.Coded
+	if errors.As(err, &coded) && coded.Hint() != "" {
+		return coded.Hint()
+	}
+	return otherwise
 }
 
 func (f *facts) tableReasons() (list []monitor.Reason) {

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/proof"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/discord"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -36,6 +37,9 @@ func TestEachReasonHasItsCodeAndAMend(t *testing.T) {
 		"":                      {tables: table(projections.Live)},
 		"database_unreadable":   {err: errors.New("damaged")},
 		"database_failing":      {gauges: sqlite.Gauges{Failing: errors.New("disk full")}},
+		"database_lost":         {lost: &eventstore.LostError{Path: "log.db", Detail: "log.db was removed"}, err: errors.New("gone"), gauges: sqlite.Gauges{Failing: errors.New("gone")}},
+		"io_error":              {lost: &eventstore.IOError{Path: "log.db", Err: errors.New("no device")}},
+		"database_linked":       {linked: true},
 		"database_stalled":      {gauges: sqlite.Gauges{Writing: time.Minute}},
 		"disk_low":              {free: 1, freeKnown: true},
 		"projection_parked":     {tables: table(projections.Parked)},
