@@ -129,6 +129,21 @@ func (c *custody) check() error {
 	return nil
 }
 
+// begun is check for a commit that is about to be made: it looks at the database alone. What it does not see check does, afterwards.
+func (c *custody) begun() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	db, err := c.look(0)
+	changed := err == nil && (db.Size() < c.dbSize || !db.ModTime().Equal(c.dbTime))
+	c.mu.Unlock()
+	if changed {
+		return c.check()
+	}
+	return err
+}
+
 // look finds a file where it was, and the same one.
 func (c *custody) look(i int) (fs.FileInfo, error) {
 	info, err := os.Stat(c.path + madeOf[i])
@@ -152,13 +167,11 @@ func (c *custody) hole(size int64) (bool, error) {
 	if c.walSize < walHeader+c.frame || (c.walSize-walHeader)%c.frame != 0 || size < c.walSize {
 		return false, nil
 	}
-	var begin, last [4]byte
-	for at, word := range map[int64]*[4]byte{0: &begin, c.walSize - c.frame: &last} {
-		if _, err := c.wal.ReadAt(word[:], at); err != nil && !errors.Is(err, io.EOF) {
-			return false, unreachable("read", c.path+"-wal", err)
-		}
+	var page [4]byte // the number of the last page that it had at the last look
+	if _, err := c.wal.ReadAt(page[:], c.walSize-c.frame); err != nil && !errors.Is(err, io.EOF) {
+		return false, unreachable("read", c.path+"-wal", err)
 	}
-	return begin == [4]byte{} || last == [4]byte{}, nil
+	return page == [4]byte{}, nil
 }
 
 // What the header of a database says of it.
@@ -182,8 +195,8 @@ func (c *custody) begins(size int64, shorter bool) error {
 	return nil
 }
 
-// read finds in the files what was committed: of the newest commits where thoroughly is set, else the newest alone, and of some that have
-// long been in the database itself. done is false where that cannot be told now.
+// read finds in the files what was committed: the newest commit, and one that has long been in the database itself; more of both where
+// thoroughly is set. done is false where that cannot be told now.
 func (c *custody) read(thoroughly bool) (done bool, err error) {
 	// What this connection has read before is not what is in the files.
 	if _, err := c.reader.Exec("PRAGMA shrink_memory"); err != nil {
@@ -198,7 +211,11 @@ func (c *custody) read(thoroughly bool) (done bool, err error) {
 			return false, c.judge(err)
 		}
 	}
-	for _, head := range c.settled {
+	settled := c.settled[:]
+	if !thoroughly {
+		settled = settled[c.commits/commitsPerCheckpoint%len(settled):][:1]
+	}
+	for _, head := range settled {
 		if err := c.find(head); err != nil {
 			return false, c.judge(err)
 		}
