@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -545,4 +546,46 @@ func TestFullDiskIsUnavailable(t *testing.T) {
 	if n := want[list](t, b, "sessions.list", `{}`).Count; n != 1 {
 		t.Errorf("%d sessions: reading goes on", n)
 	}
+}
+
+// What is in the way of everybody is told with its code and what to do, and not where the file lies.
+func TestTroubleOfTheStoreIsUnavailable(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *sqlite.Options) { o.LockWait = 50 * time.Millisecond })
+	b.patch(t, `{"key":"agent:eden:s1"}`)
+	tells := func(code string) {
+		t.Helper()
+		refused := b.refused(t, "sessions.patch", `{"key":"agent:eden:s1","label":"x"}`)
+		told, err := json.Marshal(refused)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refused.Code != protocol.CodeUnavailable || !refused.Retryable || refused.RetryAfter <= 0 || !strings.Contains(string(told), `"code":"`+code+`"`) {
+			t.Errorf("%s: %s", code, told)
+		}
+		if strings.Contains(string(told), b.database) {
+			t.Errorf("clients are told where the file lies: %s", told)
+		}
+	}
+	other, err := sqlite.OpenPlain(b.database, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tells("busy")
+	if err := errors.Join(held.Rollback(), other.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b.patch(t, `{"key":"agent:eden:s1","label":"y"}`)
+	if err := os.Rename(b.database, b.database+".old"); err != nil {
+		t.Fatal(err)
+	}
+	tells("database_lost")
+	if err := os.Rename(b.database+".old", b.database); err != nil {
+		t.Fatal(err)
+	}
+	b.patch(t, `{"key":"agent:eden:s1","label":"z"}`)
 }

@@ -129,19 +129,32 @@ func (c *custody) check() error {
 	return nil
 }
 
-// begun is check for a commit that is about to be made: it looks at the database alone. What it does not see check does, afterwards.
+// begun is check for a commit that is about to be made: it looks whether the files are there. What it does not see check does, afterwards.
 func (c *custody) begun() error {
 	if c == nil {
 		return nil
 	}
-	c.mu.Lock()
-	db, err := c.look(0)
-	changed := err == nil && (db.Size() < c.dbSize || !db.ModTime().Equal(c.dbTime))
-	c.mu.Unlock()
+	changed, err := c.changed()
 	if changed {
 		return c.check()
 	}
 	return err
+}
+
+// changed reports whether the files are there, and may hold something else than at the last look.
+func (c *custody) changed() (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	db, err := c.look(0)
+	if err != nil {
+		return false, err
+	}
+	wal, err := c.look(1)
+	if err != nil {
+		return false, err
+	}
+	_, err = c.look(2)
+	return err == nil && (wal.Size() < c.walSize || db.Size() < c.dbSize || !db.ModTime().Equal(c.dbTime)), err
 }
 
 // look finds a file where it was, and the same one.
@@ -316,6 +329,20 @@ func (db *DB) Intact() error { return db.custody.check() }
 
 // Names is how many names the file has: one that has two can be opened under the other one, by a program that does not see its WAL.
 func (db *DB) Names() uint64 { return db.custody.names() }
+
+// inCustody connects to a log only as long as its files are those that are open. Another file would be read for it; and where one has no byte,
+// SQLite removes the WAL beside it.
+type inCustody struct {
+	driver.Connector
+	db *DB
+}
+
+func (c inCustody) Connect(ctx context.Context) (driver.Conn, error) {
+	if err := c.db.custody.check(); err != nil {
+		return nil, err
+	}
+	return c.Connector.Connect(ctx)
+}
 
 // unreachable gives a failure of the system to reach a file its type.
 func unreachable(doing, path string, err error) error {

@@ -201,8 +201,7 @@ func (db *DB) open(ctx context.Context) error {
 }
 
 func (db *DB) openReaders() error {
-	var err error
-	db.read, err = sql.Open("sqlite", db.readURL(url.Values{
+	connector, err := sqlite3.NewConnector(db.readURL(url.Values{
 		"_query_only":   {"1"},
 		"_busy_timeout": {"5000"},
 		"_dqs":          {"0"},
@@ -212,6 +211,7 @@ func (db *DB) openReaders() error {
 	if err != nil {
 		return db.translate("open", err)
 	}
+	db.read = sql.OpenDB(inCustody{connector, db})
 	db.read.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	db.read.SetMaxIdleConns(max(4, runtime.NumCPU()))
 	return nil
