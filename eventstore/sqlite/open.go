@@ -217,6 +217,27 @@ func (db *DB) openReaders() error {
 	return nil
 }
 
+// Warm opens all the connections that readers may have. They stay open, and so the log can be read even where its files are gone.
+func (db *DB) Warm(ctx context.Context) (err error) {
+	leave, err := db.held.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for range db.read.Stats().MaxOpenConnections {
+		conn, openErr := db.read.Conn(ctx)
+		if openErr != nil {
+			return db.translate("open", openErr)
+		}
+		defer func() { err = errors.Join(err, conn.Close()) }()
+		var id int64
+		if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+			return db.translate("read", err)
+		}
+	}
+	return nil
+}
+
 // Close drains the writer and closes the file. Appends that were accepted are stored first, and who reads finishes: nothing of ours touches
 // the file once Close has returned. It may be called more than once.
 func (db *DB) Close() error {

@@ -217,6 +217,9 @@ func (p *Program) open(ctx context.Context) (err error) {
 	if err != nil {
 		return database.OpenError(p.opts.DB, err)
 	}
+	if err := p.log.Warm(ctx); err != nil {
+		return err
+	}
 	p.engine, err = projections.Start(ctx, p.log, database.Projections(p.opts.Rules), projections.Options{
 		Rules: p.opts.Rules, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "projections"),
 	})
