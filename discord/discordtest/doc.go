@@ -1,5 +1,5 @@
-// Package discordtest is a Discord that runs inside a test. Real clients (github.com/bwmarrin/discordgo, unchanged) talk to it over HTTP and a
-// gateway socket and cannot tell.
+// Package discordtest is a Discord that runs inside a test. Real clients (github.com/bwmarrin/discordgo and discord.js, unchanged) talk to it over
+// HTTP and a gateway socket and cannot tell.
 //
 // A Server holds guilds, channels, threads, messages, bots and people. Point aims a discordgo session at it, without touching the library's
 // package variables, so that many servers run in one test binary. People act by calls of the test (Post, Reply, Click, Slash); bots act by their
@@ -15,6 +15,9 @@
 //   - ids that follow from the clock of Options alone, ascending;
 //   - rate limits by route, bot and channel, with Discord's headers;
 //   - no goroutine and no connection left after Close, once the clients are closed.
+//
+// A bot may do what everyone may, as one that was invited without permissions of its own: what else it needs, such as ManageWebhooks, is granted by
+// the test (Grant).
 //
 // Where Discord's documents are silent it does the stricter thing. Lengths are counted in code points, as Discord's engineers say they do
 // (discord-api-docs issue 1315).
