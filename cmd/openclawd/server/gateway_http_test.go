@@ -104,6 +104,25 @@ func TestAgentsAnswerOverHTTP(t *testing.T) {
 	if c := completionOf(t, text); status != 200 || !strings.Contains(c.Choices[0].Message.Content, "fake model failure") {
 		t.Errorf("%d %s", status, text)
 	}
+	status, text = told(t, url+"/v1/chat/completions", `{"tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"hi"}]}`)
+	if status != 400 || !strings.Contains(text, "unsupported_parameter") {
+		t.Errorf("tools of a client: %d %s", status, text)
+	}
+	listed, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/models", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed.Close = true
+	listed.Header.Set("Authorization", "Bearer secret")
+	answer, err := http.DefaultClient.Do(listed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var models struct{ Data []struct{ ID string } }
+	if err := json.NewDecoder(answer.Body).Decode(&models); err != nil || fmt.Sprint(models.Data) != "[{openclaw} {openclaw/default} {openclaw/main} {openclaw/eden}]" {
+		t.Errorf("models: %d %v, %v", answer.StatusCode, models.Data, err)
+	}
 	conn := connect(t, gatewayURL(r.gatewayAddress()))
 	h := calls[history](t, conn, "chat.history", map[string]string{"sessionKey": "agent:eden:openai-user:bob"})
 	if got := fmt.Sprint(h.texts()); got != "[hi http echo: hi http]" {

@@ -75,10 +75,13 @@ func (r *sqlRows) Head(columns []console.Column) error {
 }
 
 func (r *sqlRows) Row(values []any) error {
-	row := console.AppendRow(nil, values)
-	if r.bytes += len(row); r.bytes > maxSQLBytes {
+	size := len("[]")
+	for _, v := range values {
+		size += console.JSONSize(v) + len(",")
+	}
+	if r.bytes += size; r.bytes > maxSQLBytes {
 		return &console.LimitError{What: fmt.Sprintf("the answer has more than %d bytes as JSON", maxSQLBytes), Mend: "name the columns that you want, or add a LIMIT"}
 	}
-	r.rows = append(r.rows, row)
+	r.rows = append(r.rows, console.AppendRow(make([]byte, 0, size), values))
 	return nil
 }

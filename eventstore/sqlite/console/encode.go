@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // AppendJSON writes a value of an answer as JSON: integers with all their digits, blobs as text in hexadecimal.
@@ -22,13 +24,61 @@ func AppendJSON(to []byte, value any) []byte {
 	return appendText(to, Text(value))
 }
 
-// appendText writes a text, of which what is not UTF-8 is replaced, without the escapes that only pages need.
+// JSONSize is how many bytes AppendJSON writes of a value at most, without writing them.
+func JSONSize(value any) (size int) {
+	const number, escaped = 32, len(`\u0001`)
+	switch v := value.(type) {
+	case string:
+		for _, r := range v {
+			switch {
+			case r < ' ', r == '\u2028', r == '\u2029', r == utf8.RuneError:
+				size += escaped
+			case r == '"', r == '\\':
+				size += 2
+			default:
+				size += utf8.RuneLen(r)
+			}
+		}
+		return size + len(`""`)
+	case []byte:
+		return 2*len(v) + len(`""`)
+	}
+	return number
+}
+
+// appendText writes a text, of which what is not UTF-8 is replaced, without the escapes that only pages need. It writes in place: a text may be
+// large, and six times as large as JSON.
 func appendText(to []byte, text string) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a text always marshals
-	return append(to, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	const hexadecimal = "0123456789abcdef"
+	to = append(to, '"')
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			switch {
+			case c == '"' || c == '\\':
+				to = append(to, '\\', c)
+			case c >= ' ':
+				to = append(to, c)
+			case strings.IndexByte("\b\f\n\r\t", c) >= 0:
+				to = append(to, '\\', "btn?fr"[c-'\b'])
+			default:
+				to = append(to, '\\', 'u', '0', '0', hexadecimal[c>>4], hexadecimal[c&0xf])
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			to = append(to, `\ufffd`...)
+		case r == '\u2028' || r == '\u2029': // which end a line where JSON is read as JavaScript
+			to = append(to, '\\', 'u', '2', '0', '2', hexadecimal[r&0xf])
+		default:
+			to = append(to, text[i:i+n]...)
+		}
+		i += n
+	}
+	return append(to, '"')
 }
 
 // appendReal writes a real so that it is read as the same one, and not as an integer; JSON has no word for what is infinite, but readers make it of this number.
