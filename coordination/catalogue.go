@@ -33,6 +33,7 @@ const (
 	TypeA2ACollaborateSent      = "a2a.collaborate.sent"
 	TypeA2ACollaborateFailed    = "a2a.collaborate.failed"
 	TypeA2ACollaborateResponded = "a2a.collaborate.responded"
+	TypeCollabMessage           = "collab.message"
 	TypeCollabRateLimited       = "collab.rate_limited"
 	TypeCollabReminded          = "collab.reminder.sent"
 	TypeCollabEscalated         = "collab.escalated"
@@ -231,6 +232,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeA2ACollaborateSent, Role: RoleOrchestration, Doc: "the request stands in the thread"},
 	{Type: TypeA2ACollaborateFailed, Role: RoleOrchestration, Doc: "the request could not be posted"},
 	{Type: TypeA2ACollaborateResponded, Role: RoleOrchestration, Doc: "the target answered in the thread"},
+	{Type: TypeCollabMessage, Role: RoleConversation, Doc: "something was said in a thread in which agents ask each other"},
 	{Type: TypeCollabRateLimited, Role: RoleOrchestration, Doc: "a pair of agents asked each other too often"},
 	{Type: TypeCollabReminded, Role: RoleOrchestration, Doc: "an unanswered request was repeated"},
 	{Type: TypeCollabEscalated, Role: RoleOrchestration, Doc: "an unanswered request was given to a human"},

@@ -26,7 +26,8 @@ type DiscordInbound struct {
 	Turn string `json:"turn,omitempty"`
 	// Answers: the message may answer a request to its author. At most one event of a message has it.
 	Answers bool `json:"answers,omitempty"`
-	// Observed are, of handled, the ids of the messages that the agent has observed before and is told of with this one.
+	// Observed are, of handled in logs of before 2026-11-23, the ids of the messages that the agent had observed and was told of with this one. Now it is
+	// told of all that it remembers when a run begins, whatever has caused that.
 	Observed []string `json:"observed,omitempty"`
 	RunID    string   `json:"runId,omitempty"` // of handled: the run that was asked for
 	Hop      int      `json:"hop,omitempty"`   // of a message of an agent: how often what began it was passed on before
@@ -42,6 +43,19 @@ type DiscordInbound struct {
 	URLs     []string `json:"urls,omitempty"`
 	PRs      []int    `json:"prNumbers,omitempty"`
 	CodeRefs []string `json:"codeRefs,omitempty"`
+}
+
+// CollabMessage is the data of collab.message: what was said in a thread in which agents ask each other, for whoever reads it as a conversation. Its time
+// is when the message was sent.
+type CollabMessage struct {
+	Context
+	ThreadID  string `json:"threadId"`
+	ChannelID string `json:"channelId,omitempty"`
+	MessageID string `json:"messageId"`
+	CollabID  string `json:"collabId,omitempty"` // the newest request of the thread, or the one that the message is
+	FromAgent string `json:"fromAgent"`          // who has written it: an agent, or the name of a person
+	ToAgent   string `json:"toAgent,omitempty"`  // to whom it is a request, or an answer
+	Message   string `json:"message"`            // with names for ids, secrets masked; in short where no agent handles it
 }
 
 // DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown: what became of a step of a delivery. They lie in

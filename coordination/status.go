@@ -23,12 +23,19 @@ func Terminal(_ Rules, r *Record) bool {
 		TypeTaskCompleted, TypeTaskForceCompleted, TypeTaskCancelled,
 		TypeRunEnded, TypeRunFailed, TypeRunAborted, TypeRunTimedOut,
 		TypeA2AJobCompleted, TypeA2AJobFailed, TypeA2AJobAbandoned, TypeA2AJobCancelled,
-		TypeA2AForbidden, TypeA2ADispatchFailed, TypeA2ASendPolicyRejected:
+		TypeA2AForbidden, TypeA2ADispatchFailed, TypeA2ASendPolicyRejected,
+		TypeA2ACollaborateResponded, TypeA2ACollaborateFailed:
 		return true
 	case TypeA2ASpawnResult:
 		return r.Facts.Status == SpawnError || r.Facts.Status == SpawnKilled
 	}
 	return strings.HasPrefix(r.Type, "task.") && terminalTaskState(firstText(r.Facts.Status, r.Status))
+}
+
+// Aside says whether an event tells how something is carried out: what is put into transcripts, queued and posted. Whether anything more is expected
+// does not depend on whether such an event came last.
+func Aside(r *Record) bool {
+	return hasAnyPrefix(r.Type, []string{"session.", "work.", "discord.", "thread."})
 }
 
 // SessionStatus is a work session's status at nowMs. lastMs and latestTerminal are of the latest of all its events;

@@ -151,7 +151,7 @@ func (p *parameters) spokenCursor(list string) (lastAt int64, place string) {
 	return 0, ""
 }
 
-// ObservedAnswer is what an agent has observed and not been told of: it is told with the next message that it handles in that place.
+// ObservedAnswer is what an agent has observed: its runs in that place are told of it.
 type ObservedAnswer struct {
 	AgentID string `json:"agentId"`
 	routes.Record
@@ -176,7 +176,7 @@ type observedAnswer struct {
 	AsOfSeq int64            `json:"asOfSeq"`
 }
 
-// listObserved lists what agents have observed and not been told of, the newest first.
+// listObserved lists what agents have observed, the newest first.
 func (s *Server) listObserved(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()

@@ -22,15 +22,16 @@ var update = flag.Bool("update", false, "rewrite the tables of golden logs, and 
 
 // goldenLogs are the logs in testdata/golden with the hash of their last event. A log that is listed here never changes.
 var goldenLogs = map[string]string{
-	"1-every-type":   "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
-	"1-imported":     "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
-	"2-sessions":     "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
-	"3-runs":         "80f10a677fdece1e24b6736d055bebccbd7f594982ca8d89d73490b0f6041060",
-	"4-flows":        "98a361f3f5c8b0c513e9a2ce78fce1cc1bca0967293baec60f28f9776a29eb05",
-	"5-tasks":        "0aae8bf397ccb92332edb59031f67b08d09971038ccf92d3fb96511c8f5c57f2",
-	"6-continuation": "c715cc9d5da2a49508ceeedb5855223f0c6f678fe3cc734ede1c38bb19189a06",
-	"7-discord":      "52c035790689ff865ef7ee31f44c63343a498680c4ff45ba9999fe68e0c5b9e0",
-	"8-redacted":     "ea1a6e8e734369599ed1d5c518775aea69b8b2319f05c417a929ae5b77498512",
+	"1-every-type":      "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
+	"1-imported":        "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
+	"2-sessions":        "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
+	"3-runs":            "80f10a677fdece1e24b6736d055bebccbd7f594982ca8d89d73490b0f6041060",
+	"4-flows":           "98a361f3f5c8b0c513e9a2ce78fce1cc1bca0967293baec60f28f9776a29eb05",
+	"5-tasks":           "0aae8bf397ccb92332edb59031f67b08d09971038ccf92d3fb96511c8f5c57f2",
+	"6-continuation":    "c715cc9d5da2a49508ceeedb5855223f0c6f678fe3cc734ede1c38bb19189a06",
+	"7-discord":         "52c035790689ff865ef7ee31f44c63343a498680c4ff45ba9999fe68e0c5b9e0",
+	"8-redacted":        "ea1a6e8e734369599ed1d5c518775aea69b8b2319f05c417a929ae5b77498512",
+	"9-collab-messages": "a06e7aadfea1e117f07f6bcf0e1e897e4239afab09f03f3e90aa99a230d0d852",
 }
 
 func goldenPath(name string) string { return filepath.Join("..", "testdata", "golden", name) }
@@ -110,6 +111,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "6-continuation.ndjson", continuationHistory(t))
 		recordGolden(t, "7-discord.ndjson", discordHistory(t))
 		recordGolden(t, "8-redacted.ndjson", redactedHistory(t), redactedSeqs...)
+		recordGolden(t, "9-collab-messages.ndjson", collabHistory(t))
 	}
 	type version struct {
 		typ string

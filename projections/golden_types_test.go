@@ -143,6 +143,7 @@ var dataTypes = []struct {
 	{"a2a.collaborate.", coordination.A2ACollaborate{}},
 	{"a2a.spawn_result", coordination.A2ASpawnResult{}},
 	{"a2a.spawn", coordination.A2ASpawn{}},
+	{"collab.message", coordination.CollabMessage{}},
 	{"collab.", coordination.Collab{}},
 	{"delegation.", coordination.Delegation{}},
 	{"task.started", coordination.TaskStarted{}},

@@ -136,7 +136,7 @@ func (t *turn) build(ctx context.Context) (*built, error) {
 	window := min(t.config.ContextTokens(t.asked.agentID, ref), model.ContextWindow)
 	p, err := t.runner.o.Prompt.Build(ctx, prompt.Ask{
 		Agent: t.asked.agentID, Config: t.config, Session: t.key, History: t.history, Message: t.message, Tools: t.offered,
-		Extra: t.asked.ExtraSystemPrompt, Window: window, Answer: cmp.Or(model.MaxTokens, window/answerPart), Share: t.share,
+		Extra: strings.Trim(t.asked.ExtraSystemPrompt+"\n"+t.remembered, "\n"), Window: window, Answer: cmp.Or(model.MaxTokens, window/answerPart), Share: t.share,
 	})
 	if err != nil {
 		return nil, err

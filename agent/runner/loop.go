@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/session"
 )
 
@@ -20,11 +21,12 @@ type turn struct {
 	runner *Runner
 	*active
 
-	history []llm.Message // what was said before the message of the run
-	message llm.Message   // of the run
-	steps   []llm.Message // what came of it so far
-	offered []tool.Spec
-	caller  tool.Caller
+	history    []llm.Message // what was said before the message of the run
+	remembered string        // what the agent has noticed in the session without being asked
+	message    llm.Message   // of the run
+	steps      []llm.Message // what came of it so far
+	offered    []tool.Spec
+	caller     tool.Caller
 
 	choices []string // of models, the first choice first
 	at      int      // the one that is asked
@@ -71,6 +73,9 @@ func (t *turn) prepare(ctx context.Context) error {
 	limits := &t.runner.limits
 	err := t.runner.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		said, err = session.Newest(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
+		if err == nil && t.runner.o.Remembered != nil {
+			t.remembered, err = t.runner.o.Remembered(projections.Reading(ctx, tx), t.key, t.runner.o.Now())
+		}
 		return err
 	})
 	if err != nil {

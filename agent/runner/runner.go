@@ -62,6 +62,10 @@ type Options struct {
 	// run from beginning for now. nil wants all.
 	Wanted func(tx eventstore.Tx, asked *coordination.RunQueued) (bool, error)
 
+	// Remembered is what a model is told besides the transcript of a session: what the agent has noticed there without being asked. It is read with
+	// the transcript, whatever has caused the run. nil is nothing.
+	Remembered func(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error)
+
 	Limits Limits
 	// Grace is how long a tool may take to heed that its run is over, and how long the end of a run is tried to be written once the
 	// program has been told to end; default: DefaultGrace.

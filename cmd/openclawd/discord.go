@@ -216,9 +216,9 @@ func newDiscordObserved(p *process) *cobra.Command {
 	var l discordListing
 	cmd := &cobra.Command{
 		Use:   "observed",
-		Short: "List what agents have observed and not been told of yet, the newest first",
-		Long: `Lists what agents have observed in Discord without answering: each is told of it, in short, with the next message that it handles in that
-channel or thread. What is older than a day is left out. From the database; works beside a running server and without one.
+		Short: "List what agents have observed, the newest first",
+		Long: `Lists what agents have observed in Discord without answering: its runs in that channel or thread are told of it, in short. What is older
+than a day is left out. From the database; works beside a running server and without one.
 
 Exit codes: 0 it is listed; 1 it could not be; 78 a flag has a wrong value.`,
 		Example: "  openclawd discord observed\n  openclawd discord observed --agent eden --place 1400000000000000002 --json",
@@ -260,7 +260,7 @@ func (p *process) discordObserved(ctx context.Context, l *discordListing) error 
 
 func (p *process) writeObserved(list []monitor.ObservedAnswer, l *discordListing) error {
 	if len(list) == 0 {
-		text := "no agent has observed anything in the last day that it was not told of"
+		text := "no agent has observed anything in the last day"
 		if l.agent+l.place != "" {
 			text = "nothing is like that; openclawd discord observed lists all"
 		}

@@ -339,14 +339,12 @@ func (c *deliberation) enrol() {
 	c.d.Answers = c.d.Author != "" && !c.m.System && !c.m.Silent
 }
 
-// finish adds what observers keep, and what handlers are told of that they have kept.
+// finish adds what observers keep.
 func (c *deliberation) finish() {
 	for i := range c.d.Verdicts {
-		switch v := &c.d.Verdicts[i]; {
-		case v.Mode == Observer && c.d.Record.MessageID == "":
+		if c.d.Verdicts[i].Mode == Observer {
 			c.d.Record = record(c.m, c.d.sender, c.d.Mentioned, c.mentions, c.team.roster(c.m))
-		case v.Mode == Handler && c.s.History != nil:
-			v.Observed = c.s.History.Of(v.Agent, c.m.Place(), c.m.At)
+			break
 		}
 	}
 	slices.Sort(c.d.Warnings)

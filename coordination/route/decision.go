@@ -74,7 +74,6 @@ type Verdict struct {
 	Reason    Reason
 	Order     Order
 	Hints     []string // of handlers: what the model is told besides the message, each a line
-	Observed  []Record // of handlers: what the agent has observed here and is told of now, the oldest first
 	RunID     string   // of handlers: the run that is asked for; whoever asks for it fills it in
 }
 

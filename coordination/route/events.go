@@ -64,9 +64,6 @@ func (d *Decision) inbound() (events []Event) {
 		data := d.data(v)
 		data.RunID = v.RunID
 		data.Order, data.AccountID, data.Text = string(v.Order), v.AccountID, coordination.Head(coordination.Mask(d.at.Text), maxText)
-		for j := range v.Observed {
-			data.Observed = append(data.Observed, v.Observed[j].MessageID)
-		}
 		events = append(events, Event{coordination.TypeDiscordInboundHandled, v.Agent, d.at.At, data})
 	}
 	type group struct {

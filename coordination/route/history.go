@@ -7,7 +7,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// History is what agents have observed and not been told of yet: of each agent and place the newest records. Apply folds it. A record that several
+// History is what agents have observed: of each agent and place the newest records, for every later run there. Apply folds it. A record that several
 // agents have observed is kept once.
 type History struct {
 	limit int
@@ -46,28 +46,20 @@ func (h *History) Len(agent, place string) int { return len(h.seen[view{agent, p
 // Apply folds an event. It reports whether the event means anything here. ts is ms since 1970. An event that cannot be read is an error and changes
 // nothing; one that is redacted (data nil) means nothing.
 func (h *History) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
-	switch typ {
-	case coordination.TypeDiscordInboundObserved:
-		d, err := read[coordination.DiscordInbound](typ, data)
-		if err != nil || d.MessageID == "" {
-			return false, err
-		}
-		agents := d.Agents
-		if len(agents) == 0 && agent != "" {
-			agents = []string{agent}
-		}
-		r := RecordOf(&d, ts)
-		h.Observed(&r, agents...)
-		return len(agents) > 0, nil
-	case coordination.TypeDiscordInboundHandled:
-		d, err := read[coordination.DiscordInbound](typ, data)
-		if err != nil || len(d.Observed) == 0 {
-			return false, err
-		}
-		r := RecordOf(&d, ts)
-		return h.told(view{agent, r.Place()}, d.Observed), nil
+	if typ != coordination.TypeDiscordInboundObserved {
+		return false, nil
 	}
-	return false, nil
+	d, err := read[coordination.DiscordInbound](typ, data)
+	if err != nil || d.MessageID == "" {
+		return false, err
+	}
+	agents := d.Agents
+	if len(agents) == 0 && agent != "" {
+		agents = []string{agent}
+	}
+	r := RecordOf(&d, ts)
+	h.Observed(&r, agents...)
+	return len(agents) > 0, nil
 }
 
 // Observed adds what agents have observed in the place of the record. What one of them has of the same message already is replaced.
@@ -86,14 +78,6 @@ func (h *History) Observed(r *Record, agents ...string) {
 		records = slices.Insert(records, i, r)
 		h.keep(v, records[max(0, len(records)-h.limit):])
 	}
-}
-
-// told takes away what the agent has been told of, and nothing that came meanwhile.
-func (h *History) told(v view, ids []string) bool {
-	before := h.seen[v]
-	after := slices.DeleteFunc(slices.Clone(before), func(r *Record) bool { return slices.Contains(ids, r.MessageID) })
-	h.keep(v, after)
-	return len(after) < len(before)
 }
 
 func (h *History) keep(v view, records []*Record) {

@@ -264,30 +264,26 @@ func TestInvariant50_WhatObserversKeep(t *testing.T) {
 	}
 	w.says("human", thread, "다른 곳")
 	for agent, want := range map[string]int{"ruda": 0, "eden": 50, "seum": 50, "dajim": 50} {
-		if n := w.s.History.Len(agent, channel); n != want {
+		if n := w.history.Len(agent, channel); n != want {
 			t.Errorf("%s has observed %d here, want %d", agent, n, want)
 		}
 	}
-	d := w.after(time.Second).says("human", channel, "@dajim 루다가 뭐래?")
-	v, _ := d.Of("dajim")
-	if len(v.Observed) != 50 || !strings.HasPrefix(v.Observed[0].Summary, "@루다 150번") || v.Observed[49].Tokens.PRs[0] != 200 ||
-		v.Observed[49].Sender != "human" {
-		t.Errorf("dajim is told of %d messages: %+v", len(v.Observed), v.Observed[:min(1, len(v.Observed))])
-	}
-	if n := w.s.History.Len("dajim", channel); n != 0 {
-		t.Errorf("%d are left of what it was told", n)
+	w.after(time.Second).says("human", channel, "@dajim 루다가 뭐래?")
+	seen := w.history.Of("dajim", channel, w.now)
+	if len(seen) != 50 || !strings.HasPrefix(seen[0].Summary, "@루다 150번") || seen[49].Tokens.PRs[0] != 200 || seen[49].Sender != "human" {
+		t.Errorf("dajim remembers %d messages once it was told: %+v", len(seen), seen[:min(1, len(seen))])
 	}
 
 	w.now = began + 24*hour + 100_000 // the first hundred are too old
-	if n := len(w.s.History.Of("eden", channel, w.now)); n != 50 {
+	if n := len(w.history.Of("eden", channel, w.now)); n != 50 {
 		t.Errorf("%d are young enough, want 50", n)
 	}
 	w.now = began + 24*hour + 180_000 // up to the 180th
-	if n := len(w.s.History.Of("eden", channel, w.now)); n != 21 {
+	if n := len(w.history.Of("eden", channel, w.now)); n != 21 {
 		t.Errorf("%d are young enough, want 21", n)
 	}
-	w.s.History.Forget(w.now)
-	if n := w.s.History.Len("eden", channel); n != 21 {
+	w.history.Forget(w.now)
+	if n := w.history.Len("eden", channel); n != 21 {
 		t.Errorf("%d are kept, want 21", n)
 	}
 }

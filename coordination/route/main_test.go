@@ -50,20 +50,20 @@ func policy() route.Policy {
 
 // world is one Discord, and what the log makes of it.
 type world struct {
-	tb     tester
-	s      route.Situation // what the next message is decided by, but for the message
-	ledger *route.Ledger
-	now    int64
-	posted int
-	events []route.Event  // of the last message
-	runs   map[string]int // by message and agent
+	tb      tester
+	s       route.Situation // what the next message is decided by, but for the message
+	ledger  *route.Ledger
+	history *route.History
+	now     int64
+	posted  int
+	events  []route.Event  // of the last message
+	runs    map[string]int // by message and agent
 }
 
 func discord(tb tester) *world {
-	return &world{tb: tb, now: began, ledger: route.NewLedger(1000), runs: map[string]int{}, s: route.Situation{
+	return &world{tb: tb, now: began, ledger: route.NewLedger(1000), history: route.NewHistory(route.HistoryLimit, route.HistoryTTL), runs: map[string]int{}, s: route.Situation{
 		Bots: team(), Policy: policy(), Participants: route.Attendance{}, Guard: &route.Guard{},
-		History: route.NewHistory(route.HistoryLimit, route.HistoryTTL),
-		Sinks:   route.Sinks{Threads: []string{"700000000000000099"}, Authors: []string{userID("reporter")}},
+		Sinks: route.Sinks{Threads: []string{"700000000000000099"}, Authors: []string{userID("reporter")}},
 	}}
 }
 
@@ -120,7 +120,7 @@ func (w *world) fold(e route.Event) {
 	if err != nil {
 		w.tb.Fatalf("%v", err)
 	}
-	for _, apply := range []func(string, string, []byte, int64) (bool, error){w.s.Guard.Apply, w.s.History.Apply, w.ledger.Apply} {
+	for _, apply := range []func(string, string, []byte, int64) (bool, error){w.s.Guard.Apply, w.history.Apply, w.ledger.Apply} {
 		if _, err := apply(e.Type, e.AgentID, data, e.At); err != nil {
 			w.tb.Fatalf("%s %s: %v", e.Type, data, err)
 		}

@@ -101,7 +101,7 @@ func judge(t *rapid.T, w *world, m *route.Message, d route.Decision) {
 		if v.Mode != route.Handler && v.Mode != route.Observer && v.Mode != route.Dropped || v.Reason == "" {
 			t.Fatalf("%+v", v)
 		}
-		if v.Mode != route.Handler && (v.Order != "" || v.Hints != nil || v.Observed != nil) {
+		if v.Mode != route.Handler && (v.Order != "" || v.Hints != nil) {
 			t.Fatalf("%+v", v)
 		}
 		if v.Reason == route.Suspended || v.Reason == route.PairLimited {
@@ -206,7 +206,7 @@ func TestFoldingAgain(t *testing.T) {
 			t.Fatalf("guard %s", diff)
 		}
 		for agent := range names {
-			if diff := cmp.Diff(w.s.History.Of(agent, thread, w.now), again.s.History.Of(agent, thread, w.now)); diff != "" {
+			if diff := cmp.Diff(w.history.Of(agent, thread, w.now), again.history.Of(agent, thread, w.now)); diff != "" {
 				t.Fatalf("history %s", diff)
 			}
 		}

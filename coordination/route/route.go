@@ -5,7 +5,7 @@
 // of every agent whose bot sees the message one of
 //
 //	handler   the agent is run, and answers
-//	observer  the agent is not run; it is told of the message, in short, with the next one that it handles
+//	observer  the agent is not run; it remembers the message, in short, in every later run of its session there
 //	dropped   the message does not exist for it
 //
 // each with a reason that programs may rely on. What reaches nobody comes first, in this order: no author, a place that is not open, threads and
@@ -155,6 +155,5 @@ type Situation struct {
 	Participants Attendance // nil: nothing is known, and who is not mentioned in a thread stays silent
 	Guard        *Guard     // nil: nothing has happened yet
 	Hop          int        // of a message of an agent: how often what began it was passed on; 0 where a person has begun it, or nobody knows
-	History      *History   // nil: nobody remembers anything
 	Earlier      *Decision  // that has been taken about this message id; nil if none has
 }

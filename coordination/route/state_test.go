@@ -214,12 +214,12 @@ func TestApplyWhatCannotBeRead(t *testing.T) {
 	w.collaborates("ruda", "eden")
 	w.says("ruda", thread, "@eden 네")
 	states := map[string]func(string, string, []byte, int64) (bool, error){
-		"participants": w.s.Participants.Apply, "guard": w.s.Guard.Apply, "history": w.s.History.Apply, "ledger": w.ledger.Apply,
+		"participants": w.s.Participants.Apply, "guard": w.s.Guard.Apply, "history": w.history.Apply, "ledger": w.ledger.Apply,
 	}
 	heeded := map[string][]string{
 		"participants": {coordination.TypeThreadParticipantRegistered, coordination.TypeThreadParticipantExpired, coordination.TypeDiscordInboundDropped},
 		"guard":        {coordination.TypeThreadSuspended, coordination.TypeThreadReleased, coordination.TypeDiscordInboundHandled},
-		"history":      {coordination.TypeDiscordInboundObserved, coordination.TypeDiscordInboundHandled},
+		"history":      {coordination.TypeDiscordInboundObserved},
 		"ledger":       {coordination.TypeDiscordInboundObserved},
 	}
 	before := [2]any{w.s.Participants.Clone(), w.s.Guard.Clone()}
@@ -277,7 +277,7 @@ func TestFoldingAnEventAgain(t *testing.T) {
 	for _, e := range w.events {
 		w.fold(e)
 	}
-	if n := w.s.History.Len("seum", channel); n != 1 {
+	if n := w.history.Len("seum", channel); n != 1 {
 		t.Errorf("seum remembers %d messages", n)
 	}
 	if earlier := w.ledger.Earlier(m.ID); len(earlier.Verdicts) != len(d.Verdicts) {
@@ -286,7 +286,7 @@ func TestFoldingAnEventAgain(t *testing.T) {
 	// As another producer may have it.
 	one := coordination.DiscordInbound{MessageID: "1", ChannelID: channel, AuthorID: "77", Decision: "observer", Summary: "s"}
 	w.fold(route.Event{Type: coordination.TypeDiscordInboundObserved, AgentID: "dajim", At: w.now + 1, Data: one})
-	if left := w.s.History.Of("dajim", channel, w.now); len(left) != 2 || left[1].Sender != "77" {
+	if left := w.history.Of("dajim", channel, w.now); len(left) != 2 || left[1].Sender != "77" {
 		t.Errorf("dajim remembers %+v", left)
 	}
 	gone := coordination.ThreadParticipant{ThreadID: thread, AgentID: "dajim"}

@@ -38,6 +38,8 @@ func streamOf(e *route.Event, messageID string) string {
 		return coordination.ThreadStream(d.ThreadID)
 	case coordination.ThreadParticipant:
 		return coordination.ThreadStream(d.ThreadID)
+	case coordination.CollabMessage:
+		return coordination.CollabStream(d.CollabID)
 	}
 	return coordination.DiscordStream(messageID)
 }

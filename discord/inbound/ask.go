@@ -28,7 +28,6 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 		}
 		if h.stops {
 			h.stopped = append(h.stopped, h.session(v).String())
-			v.Observed = nil // the agent is not told of them
 			continue
 		}
 		if h.isExchange(d, v) {
@@ -44,7 +43,6 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 		switch why := refusalOf(err); {
 		case why != nil:
 			h.refused = append(h.refused, refused{v.Agent, why})
-			v.Observed = nil // the agent is not told of them
 			if queued, err = h.notice(v, why); err != nil {
 				return nil, err
 			}
@@ -113,7 +111,7 @@ func (h *hearing) ask(v *route.Verdict, author string) run.Ask {
 	ask := run.Ask{
 		RunQueued: coordination.RunQueued{
 			RunID: RunID(m.ID, v.Agent), Lane: run.LaneMain, Cause: cause, By: "discord:" + m.Author.ID, OnRestart: run.OnRestartRetry,
-			Message: h.text(), ExtraSystemPrompt: extra(v), Provenance: "external_user", FromAgent: author,
+			Message: h.text(), ExtraSystemPrompt: strings.Join(v.Hints, "\n"), Provenance: "external_user", FromAgent: author,
 			Deliver: true, Channel: discord.Channel, To: "channel:" + m.ChannelID, AccountID: v.AccountID, ThreadID: m.ThreadID,
 			MessageID: m.ID, CollabID: h.collabID,
 		},

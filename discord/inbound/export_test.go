@@ -2,10 +2,10 @@ package inbound
 
 // Parts for tests.
 var (
-	SinksOf = sinksOf
-	Fitting = fitting
-	Extra   = extra
-	IsStop  = isStop
+	SinksOf      = sinksOf
+	Fitting      = fitting
+	RememberedOf = remembered
+	IsStop       = isStop
 )
 
 // Look has Run look again at once.

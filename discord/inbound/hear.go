@@ -162,6 +162,7 @@ type hearing struct {
 	decision  *route.Decision      // nil: it was decided about before
 	took      time.Duration        // the decision, with what was read before
 	asked     coordination.Context // of the newest request in the thread, of a message of an agent
+	talk      talk                 // that the message is a part of, in a thread in which agents ask each other
 	hops      int                  // likewise: how often what began it was passed on
 	saidIn    string               // the run that has said the message; "" if none has, or that is not known
 	collabID  string               // the request that the message is, or reminds of; "" if it is about none
@@ -192,7 +193,7 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 			appends, err = nil, &panicked{why, debug.Stack()}
 		}
 	}()
-	h.decision, h.asked, h.hops, h.saidIn, h.collabID = nil, coordination.Context{}, 0, "", ""
+	h.decision, h.asked, h.talk, h.hops, h.saidIn, h.collabID = nil, coordination.Context{}, talk{}, 0, "", ""
 	h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, nil, nil, nil, nil
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err
@@ -203,23 +204,12 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 	}
 	h.hops = s.Hop
 	d := route.Decide(&s)
-	if handlers := d.Handlers(); len(handlers) > 0 {
-		keep := &h.config.Discord.Collaboration
-		s.History, err = routing.History(tx, h.message.Place(), handlers, min(keep.ObserverHistoryLimit, maxObserved), keep.ObserverHistoryTTL, h.message.At)
-		if err != nil {
-			return nil, err
-		}
-		d = route.Decide(&s)
-		for i := range d.Verdicts {
-			d.Verdicts[i].Observed = fitting(d.Verdicts[i].Observed)
-		}
-	}
 	asked, err := h.asks(tx, &d)
 	if err != nil {
 		return nil, err
 	}
 	h.suspended, h.warnings = d.Suspend, d.Warnings
-	if appends, err = appendsOf(d.Events(), h.message.ID); err != nil {
+	if appends, err = appendsOf(h.told(&d, &s.Message), h.message.ID); err != nil {
 		return nil, err
 	}
 	answered, err := h.answers(tx, &d, &s.Message)

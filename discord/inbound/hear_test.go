@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/discord/inbound"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	runs "github.com/pronto-lab/openclawd/projections/run"
 )
@@ -218,8 +219,8 @@ func TestRefusedRunsAreTold(t *testing.T) {
 	if got := l.runsOf(id); got != "" {
 		t.Errorf("%q run, want nobody", got)
 	}
-	if d := l.told(id)[0]; d.RunID != "" || len(d.Observed) != 0 {
-		t.Errorf("it tells of run %q, and that %v were told; want neither", d.RunID, d.Observed)
+	if d := l.told(id)[0]; d.RunID != "" {
+		t.Errorf("it tells of run %q, want none", d.RunID)
 	}
 	if n := logs.count("was not taken on"); n != 1 {
 		t.Errorf("it is logged %d times, want once", n)
@@ -240,8 +241,8 @@ func TestRefusedRunsAreTold(t *testing.T) {
 	l.wake()
 	l.untilIdle()
 	q := l.asked(l.after(time.Second).says("bora", channel, "@eden 다섯"), "eden")
-	if q == nil || !strings.Contains(q.ExtraSystemPrompt, "이것은 이든이 관찰한다") {
-		t.Errorf("eden is asked %+v, want it to be told of what it has observed", q)
+	if got := l.remembered("eden", channel); q == nil || !strings.Contains(got, "이것은 이든이 관찰한다") {
+		t.Errorf("eden is asked %+v and remembers %q, want what it has observed", q, got)
 	}
 }
 
@@ -458,56 +459,60 @@ func TestBug42_OnlyWhoMaySpeakRegisters(t *testing.T) {
 	}
 }
 
-// B43: an agent is told of what it has observed, once, and what came meanwhile stays; H4: also after a restart.
-func TestBug43_OnlyWhatWasToldGoes(t *testing.T) {
+// B43: what an agent has observed it remembers in every later run, and what came meanwhile too; H4: also after a restart.
+func TestBug43_WhatWasToldStays(t *testing.T) {
 	t.Parallel()
 	l := setup(t, setting{})
 	l.says("bora", channel, "@ruda 하나 https://a.b/c")
 	l.after(time.Second).says("bora", channel, "@ruda 둘")
 	l = l.reopened()
-	first := l.after(time.Second).says("bora", channel, "@eden 뭐래?")
+	l.after(time.Second).says("bora", channel, "@eden 뭐래?")
 	l.after(time.Second).says("bora", channel, "@ruda 셋")
-	second := l.after(time.Second).says("bora", channel, "@eden 또?")
-	third := l.after(time.Second).says("bora", channel, "@eden 끝?")
-	for _, tt := range []struct {
-		id        string
-		want, not []string
-	}{
-		{first, []string{"하나 https://a.b/c (https://a.b/c)", "둘"}, []string{"셋"}},
-		{second, []string{"셋"}, []string{"하나", "둘"}},
-		{third, nil, []string{"하나", "둘", "셋", "in short"}},
-	} {
-		got := l.asked(tt.id, "eden").ExtraSystemPrompt
-		for _, s := range tt.want {
-			if !strings.Contains(got, s) {
-				t.Errorf("eden is told %q, want %q in it", got, s)
+	for range 2 {
+		l.after(time.Second).says("bora", channel, "@eden 또?")
+		got := l.remembered("eden", channel)
+		for _, want := range []string{"하나 https://a.b/c (https://a.b/c)", "둘", "셋"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("eden remembers %q, want %q in it", got, want)
 			}
 		}
-		for _, s := range tt.not {
-			if strings.Contains(got, s) {
-				t.Errorf("eden is told %q, want no %q in it", got, s)
-			}
-		}
+		l = l.reopened()
 	}
-	if got := l.told(first)[0].Observed; len(got) != 2 {
-		t.Errorf("the event says that %v were told, want two", got)
+	for what, got := range map[string]string{"in another channel": l.remembered("eden", thread), "who handled them": l.remembered("ruda", channel),
+		"a day later": l.after(25*time.Hour).remembered("eden", channel)} {
+		if strings.Contains(got, "하나") {
+			t.Errorf("%s %q is remembered", what, got)
+		}
 	}
 }
 
-// What does not fit into the prompt is not gone.
-func TestRecordsThatDoNotFitStay(t *testing.T) {
+// How much is remembered, and for how long, is as configured.
+func TestObserversRememberAsConfigured(t *testing.T) {
 	t.Parallel()
 	l := setup(t, setting{})
-	for range 30 {
-		l.after(time.Second).says("bora", channel, "@ruda https://a.b/"+strings.Repeat("x", 180))
+	l.config.Discord.Collaboration.ObserverHistoryLimit, l.config.Discord.Collaboration.ObserverHistoryTTL = 2, time.Hour
+	for _, text := range []string{"하나", "둘", "셋"} {
+		l.after(time.Second).says("bora", channel, "@ruda "+text)
 	}
-	told := 0
-	for range 3 {
-		told += len(l.told(l.after(time.Second).says("bora", channel, "@eden 뭐래?"))[0].Observed)
+	if got := l.remembered("eden", channel); strings.Contains(got, "하나") || !strings.Contains(got, "둘") || !strings.Contains(got, "셋") {
+		t.Errorf("eden remembers %q, want the newest two", got)
 	}
-	if told != 30 {
-		t.Errorf("%d were told with three messages, want all 30", told)
+	if got := l.after(time.Hour).remembered("eden", channel); got != "" {
+		t.Errorf("an hour later eden remembers %q, want nothing", got)
 	}
+}
+
+// remembered is what a run of an agent in a place is told of what it has observed.
+func (l *lab) remembered(agent, place string) (text string) {
+	l.t.Helper()
+	err := l.db.View(l.t.Context(), func(tx *sql.Tx) (err error) {
+		text, err = l.Remembered(projections.Reading(l.t.Context(), tx), coordination.ChannelKey(agent, "discord", place), time.UnixMilli(l.now.Load()))
+		return err
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return text
 }
 
 // B46: what the guard holds is in the log, remembered by whom it was held from, and told later.
@@ -524,8 +529,8 @@ func TestBug46_WhatIsHeldIsRecorded(t *testing.T) {
 	if got := l.inPlace(thread); got[len(got)-1] != "suspended " || logs.count("they are held") != 1 {
 		t.Errorf("in the thread has happened %v, and it is logged %d times; want a suspension, once", got, logs.count("they are held"))
 	}
-	id := l.after(time.Second).says("bora", thread, "@eden 뭐라고?")
-	if got := l.asked(id, "eden").ExtraSystemPrompt; !strings.Contains(got, "네, 그리고 6") {
+	l.after(time.Second).says("bora", thread, "@eden 뭐라고?")
+	if got := l.remembered("eden", thread); !strings.Contains(got, "네, 그리고 6") {
 		t.Errorf("eden is told %q, want what was held", got)
 	}
 }
@@ -603,7 +608,7 @@ func TestAnswers(t *testing.T) {
 		t.Error("the third message could not have been an answer")
 	}
 	for _, id := range []string{"c1", "c2"} {
-		events := l.events(coordination.CollabStream(id))
+		events := slices.DeleteFunc(l.events(coordination.CollabStream(id)), func(e eventstore.Event) bool { return e.Type == coordination.TypeCollabMessage })
 		if last := events[len(events)-1]; last.Type != coordination.TypeA2ACollaborateResponded || last.AgentID != "ruda" {
 			t.Errorf("%s ends with %s of %s, want that it was answered", id, last.Type, last.AgentID)
 		}
@@ -793,23 +798,6 @@ func TestStopWordsStopWhoWouldHandleThem(t *testing.T) {
 	}
 	if id := l.says("ruda", channel, "@eden stop"); l.runsOf(id) != "eden" {
 		t.Error("a stop word of an agent stops, want it to be a message like any other")
-	}
-}
-
-// Who is only stopped is told of nothing: what it has observed it is told with the next message that it handles.
-func TestStopWordsTellOfNothing(t *testing.T) {
-	t.Parallel()
-	l := setup(t, setting{stop: true})
-	seen := l.says("bora", channel, "이든이 본 것")
-	stopped := l.after(time.Second).says("bora", channel, "@eden stop")
-	for _, d := range l.told(stopped) {
-		if len(d.Observed) > 0 {
-			t.Errorf("the log says that %v were told with a stop word, want none", d.Observed)
-		}
-	}
-	id := l.after(time.Second).says("bora", channel, "@eden 봐줘")
-	if q := l.asked(id, "eden"); q == nil || !strings.Contains(q.ExtraSystemPrompt, "이든이 본 것") {
-		t.Errorf("eden is asked %+v, want it to be told of message %s", q, seen)
 	}
 }
 

@@ -3,7 +3,6 @@ package inbound
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,12 +11,14 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/discord"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/routing"
 )
 
 // Bounds of what a run is told besides the message.
 const (
 	maxObserved      = 50    // records
-	maxObservedText  = 4_000 // characters of all of them
+	maxObservedText  = 8_000 // characters of all of them
 	maxAttachments   = 20
 	maxAttachmentURL = 1_000 // bytes
 )
@@ -73,21 +74,36 @@ func (h *hearing) placeName() string {
 	return cmp.Or(h.o.Bots.ChannelName(place), h.message.ThreadName, place)
 }
 
-// extra is what the run is told besides the message: its part in it, and what the agent has observed since it was last told of something.
-func extra(v *route.Verdict) string {
-	parts := slices.Clone(v.Hints)
-	if len(v.Observed) > 0 {
-		var b strings.Builder
-		b.WriteString("Messages here that you have seen and not answered, the oldest first, in short:")
-		for i := range v.Observed {
-			b.WriteString("\n" + observed(&v.Observed[i]))
-		}
-		parts = append(parts, b.String())
+// Remembered is what a run in an agent's session of a channel or thread is told of what the agent has observed there: as much, and for as long, as is
+// configured. It is "" where there is nothing.
+func (m *Monitor) Remembered(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error) {
+	if key.Kind != coordination.KeyChannel || key.Channel != discord.Channel || key.Thread != "" || key.Topic != "" {
+		return "", nil
 	}
-	return strings.Join(parts, "\n")
+	keep := &m.o.Config().Discord.Collaboration
+	at := now.UnixMilli()
+	seen, err := routing.History(tx, key.ID, []string{key.Agent}, min(keep.ObserverHistoryLimit, maxObserved), keep.ObserverHistoryTTL, at)
+	if err != nil {
+		return "", err
+	}
+	return remembered(seen.Of(key.Agent, key.ID, at)), nil
 }
 
-// fitting are the newest records that can be told: the others are not told of, and stay.
+// remembered is what is told of records.
+func remembered(records []route.Record) string {
+	records = fitting(records)
+	if len(records) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Messages here that you have seen and not answered, the oldest first, in short:")
+	for i := range records {
+		b.WriteString("\n" + observed(&records[i]))
+	}
+	return b.String()
+}
+
+// fitting are the newest records that can be told.
 func fitting(records []route.Record) []route.Record {
 	left := maxObservedText
 	first := len(records)

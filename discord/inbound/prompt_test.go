@@ -14,25 +14,23 @@ import (
 
 func TestWhatARunIsToldBesidesTheMessage(t *testing.T) {
 	t.Parallel()
-	v := route.Verdict{Hints: []string{"lead", "ask eden"}, Observed: []route.Record{
+	seen := []route.Record{
 		{Sender: "bora", Summary: "빌드가 깨졌어요", At: 1_771_574_400_000},
 		{Sender: "두\n줄", Summary: "PR 42 봐줘", At: 1_771_574_460_000,
 			Tokens: route.Tokens{Mentions: []string{"1"}, URLs: []string{"https://a.b/c"}, PRs: []int{42}, CodeRefs: []string{"main.go:3"}}},
-	}}
-	want := `lead
-ask eden
-Messages here that you have seen and not answered, the oldest first, in short:
+	}
+	want := `Messages here that you have seen and not answered, the oldest first, in short:
 - 2026-02-20 08:00Z bora: 빌드가 깨졌어요
 - 2026-02-20 08:01Z 두 줄: PR 42 봐줘 (https://a.b/c, #42, main.go:3)`
-	if diff := cmp.Diff(want, inbound.Extra(&v)); diff != "" {
+	if diff := cmp.Diff(want, inbound.RememberedOf(seen)); diff != "" {
 		t.Errorf("the run is told (-want +got):\n%s", diff)
 	}
-	if got := inbound.Extra(&route.Verdict{}); got != "" {
+	if got := inbound.RememberedOf(nil); got != "" {
 		t.Errorf("the run is told %q, want nothing", got)
 	}
 }
 
-// Of many records the newest are told: no more than 50, and no more than 4,000 characters of them.
+// Of many records the newest are told: no more than 50, and no more than 8,000 characters of them.
 func TestOnlySoManyRecordsAreTold(t *testing.T) {
 	t.Parallel()
 	records := func(n int, url string) (all []route.Record) {
@@ -53,8 +51,8 @@ func TestOnlySoManyRecordsAreTold(t *testing.T) {
 		{"none", nil, 0, 0},
 		{"few", records(3, ""), 3, 3},
 		{"many", records(60, ""), 50, 50},
-		{"long ones", records(50, "https://a.b/"+strings.Repeat("x", 180)), 10, 20},
-		{"one that is too long", records(1, strings.Repeat("x", 4_000)), 0, 0},
+		{"long ones", records(50, "https://a.b/"+strings.Repeat("x", 180)), 20, 40},
+		{"one that is too long", records(1, strings.Repeat("x", 8_000)), 0, 0},
 	} {
 		told := inbound.Fitting(tt.of)
 		if len(told) < tt.least || len(told) > tt.most {
@@ -63,8 +61,8 @@ func TestOnlySoManyRecordsAreTold(t *testing.T) {
 		if len(told) > 0 && told[len(told)-1].MessageID != tt.of[len(tt.of)-1].MessageID {
 			t.Errorf("%s: the newest is not told", tt.name)
 		}
-		if n := utf8.RuneCountInString(inbound.Extra(&route.Verdict{Observed: told})); n > 4_100 {
-			t.Errorf("%s: they have %d characters, want 4,000 and the line above them", tt.name, n)
+		if n := utf8.RuneCountInString(inbound.RememberedOf(told)); n > 8_100 {
+			t.Errorf("%s: they have %d characters, want 8,000 and the line above them", tt.name, n)
 		}
 	}
 }

@@ -44,7 +44,10 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 		return s, err
 	}
 	if author == "" && h.in.Message.Author.Account == "" {
-		return s, nil
+		if h.message.Author.Bot || h.message.Author.Webhook {
+			return s, nil
+		}
+		return s, h.about(tx, &post{})
 	}
 	post, err := h.post(tx)
 	if err != nil {
@@ -60,9 +63,10 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	if author == "" || post.system || post.report {
 		return s, nil
 	}
-	if h.asked, err = h.about(tx, &post); err != nil {
+	if err = h.about(tx, &post); err != nil {
 		return s, err
 	}
+	h.asked = h.talk.context
 	said, err := runOf(tx, post.runID)
 	if err != nil {
 		return s, err
@@ -72,19 +76,23 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	return s, err
 }
 
-// about is where a message of an agent belongs: to the request that it is, of which the log may not know yet that it was sent, else to the newest one
-// of the thread.
-func (h *hearing) about(tx eventstore.Tx, p *post) (coordination.Context, error) {
+// about finds out where a message belongs: to the request that it is, of which the log may not know yet that it was sent, else to the newest one of
+// the thread.
+func (h *hearing) about(tx eventstore.Tx, p *post) error {
 	if p.collabID != "" {
 		if r, found, err := responses.Load(tx, p.collabID); found || err != nil {
-			return r.Context, err
+			h.talk = talkOf(&r)
+			return err
 		}
 	}
 	if h.message.ThreadID == "" {
-		return coordination.Context{}, nil
+		return nil
 	}
-	r, _, err := responses.LastIn(tx, h.message.ThreadID)
-	return r.Context, err
+	r, found, err := responses.LastIn(tx, h.message.ThreadID)
+	if found {
+		h.talk = talkOf(&r)
+	}
+	return err
 }
 
 // agentOf is the agent that a user is the bot of, "" if there is none.

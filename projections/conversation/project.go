@@ -12,7 +12,7 @@ import (
 const Name = "conversation"
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "5"
+const version = "6"
 
 // Definition describes the projection of work sessions and threads under the given classification rules.
 func Definition(rules coordination.Rules) projections.Definition {

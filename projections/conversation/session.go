@@ -86,7 +86,9 @@ func (s *session) judge(rules coordination.Rules, e *projections.Event) {
 	r := &e.Record
 	if !newer(s.last, s.latestSeq, r.Time, e.Seq) {
 		s.last, s.latestSeq = r.Time, e.Seq
-		s.latestTerminal = coordination.Terminal(rules, r)
+		if !coordination.Aside(r) {
+			s.latestTerminal = coordination.Terminal(rules, r)
+		}
 	}
 	if !newer(s.messageTime, s.messageSeq, r.Time, e.Seq) && coordination.Said(r) != "" {
 		s.messageTime, s.messageSeq = r.Time, e.Seq

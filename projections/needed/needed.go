@@ -46,7 +46,7 @@ func sources(now int64) []source {
 		{`SELECT id, 'request ' || CASE collab_id WHEN '' THEN name ELSE collab_id END || ' from ' || from_agent || ' to ' || target_agent ||
  CASE status WHEN '' THEN ' is not delivered yet' ELSE ' is ' || status END FROM collaborations
  WHERE status IN ('pending', 'escalated') OR delivery = 'accepted' ORDER BY id LIMIT 1`, nil},
-		{"SELECT seq, agent || ' is still to be told what it has observed' FROM discord_observed WHERE at > ? ORDER BY seq LIMIT 1",
+		{"SELECT seq, agent || ' remembers what it has observed' FROM discord_observed WHERE at > ? ORDER BY seq LIMIT 1",
 			[]any{now - observedMs}},
 		{`SELECT (e.data ->> '$.seq') + 1, s.name || ' has read the log up to ' || (e.data ->> '$.seq')
   FROM streams s JOIN events e ON e.stream_id = s.id AND e.version = (SELECT max(version) FROM events WHERE stream_id = s.id)

@@ -113,7 +113,7 @@ func Guard(tx eventstore.Tx, place, author string) (*route.Guard, error) {
 	return g, nil
 }
 
-// History is what these agents have observed in a place and not been told of: at most limit records of each, and never more than 50, none older
+// History is what these agents have observed in a place: at most limit records of each, and never more than 50, none older
 // than ttl at a time.
 func History(tx eventstore.Tx, place string, agents []string, limit int, ttl time.Duration, at int64) (*route.History, error) {
 	type seen struct {

@@ -39,9 +39,6 @@ func (l *log) decide(t testing.TB, m route.Message, change ...func(*route.Decisi
 		if s.Guard, err = routing.Guard(tx, m.Place(), author); err != nil {
 			return nil, err
 		}
-		if s.History, err = routing.History(tx, m.Place(), agents, route.HistoryLimit, route.HistoryTTL, m.At); err != nil {
-			return nil, err
-		}
 		d = route.Decide(&s)
 		for _, c := range change {
 			c(&d)
@@ -174,33 +171,29 @@ func TestListsOfMessages(t *testing.T) {
 	}
 }
 
-// What an agent has observed it is told of once, and nothing that came meanwhile is lost.
-func TestBug43_OnlyWhatWasToldIsForgotten(t *testing.T) {
+// What an agent has observed stays when it handles something there, also where an older log says that it was told of it.
+func TestBug43_WhatWasToldStays(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	l.decide(t, message("51", 1, "human", channel, "<@1001> 하나"))
 	l.decide(t, message("52", 2, "human", channel, "<@1001> 둘"))
-	d := l.decide(t, message("53", 3, "human", channel, "<@1002> 셋"), func(d *route.Decision) {
-		v := &d.Verdicts[slices.IndexFunc(d.Verdicts, func(v route.Verdict) bool { return v.Agent == "eden" })]
-		if len(v.Observed) != 2 {
-			t.Errorf("eden is told of %+v, want two messages", v.Observed)
-		}
-		v.Observed = v.Observed[1:] // there was no room for more
-	})
+	d := l.decide(t, message("53", 3, "human", channel, "<@1002> 셋"))
 	want(t, "handlers", d.Handlers(), []string{"eden"})
 	l.decide(t, message("54", 4, "human", channel, "<@1001> 넷"))
+	told, err := json.Marshal(coordination.DiscordInbound{MessageID: "55", ChannelID: channel, Decision: "handler", Reason: "mentioned", Observed: []string{"51", "52"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.append(t, eventstore.StreamAppend{Stream: coordination.DiscordStream("55"), Events: []eventstore.NewEvent{
+		eventstore.NewEvent{Type: coordination.TypeDiscordInboundHandled, AgentID: "eden", Data: told}.WithTS(base + 5)}})
 	for range 2 {
-		want(t, "of eden", l.observed(t, routing.ObservedQuery{Agent: "EDEN"}), []string{"eden 54", "eden 51"})
+		want(t, "of eden", l.observed(t, routing.ObservedQuery{Agent: "EDEN"}), []string{"eden 54", "eden 52", "eden 51"})
 		want(t, "of seum here", l.observed(t, routing.ObservedQuery{Agent: "seum", PlaceID: channel, Limit: 3}), []string{"seum 54", "seum 53", "seum 52"})
 		want(t, "of late", l.observed(t, routing.ObservedQuery{PlaceID: channel, Since: base + 4}), []string{"dajim 54", "eden 54", "seum 54"})
 		want(t, "of all", l.observed(t, routing.ObservedQuery{Limit: 4}), []string{"dajim 54", "eden 54", "seum 54", "dajim 53"})
 		want(t, "elsewhere", l.observed(t, routing.ObservedQuery{PlaceID: thread}), nil)
 		l.rebuild(t)
 	}
-	d = l.decide(t, message("55", 5, "human", channel, "<@1002> 다섯"))
-	v, _ := d.Of("eden")
-	want(t, "told", len(v.Observed), 2)
-	want(t, "of eden", l.observed(t, routing.ObservedQuery{Agent: "eden"}), nil)
 }
 
 // However much an agent observes, it is told of the newest as many as it may be, and what was too much is gone with them.
@@ -245,9 +238,9 @@ func TestInvariant50_WhatIsObservedIsBounded(t *testing.T) {
 	want(t, "an hour after the last but one", len(history(50, 1229+hour)), 1)
 	want(t, "an hour after the last", history(50, 1230+hour), nil)
 	l.decide(t, message("1300", 1300, "human", channel, "<@1002> 이제"))
-	want(t, "rows of eden, once it was told", rows(), 0)
+	want(t, "rows of eden, once it has handled something", rows(), 50)
 	observe(1301, 3)
-	want(t, "after it was told", len(history(50, 1400)), 3)
+	want(t, "after it has handled something", len(history(50, 1400)), 50)
 	l.rebuild(t)
 	l.reopen(t)
 	observe(1401, 250)

@@ -17,7 +17,7 @@ import (
 const Name = "routing"
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection "routing".
 func Definition() projections.Definition {
@@ -117,9 +117,6 @@ func (p *projector) heard(tx eventstore.Tx, e *projections.Event, mode route.Mod
 		return nil
 	}
 	if mode == route.Handler {
-		if err := p.told(tx, observer{place, e.AgentID}, d.Observed); err != nil {
-			return err
-		}
 		if err := p.talked(tx, e, &d); err != nil {
 			return err
 		}

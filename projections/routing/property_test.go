@@ -153,7 +153,7 @@ func (m *model) hear(t *rapid.T, author, at, text string) []eventstore.StreamApp
 	if m.late {
 		ms -= rapid.Int64Range(0, 30_000).Draw(t, "late")
 	}
-	s := route.Situation{Bots: team, Policy: policy(), Participants: m.attends(at), Guard: m.guard, History: m.history}
+	s := route.Situation{Bots: team, Policy: policy(), Participants: m.attends(at), Guard: m.guard}
 	s.Message = message(fmt.Sprint(5_000_000+len(m.messages)), ms, author, at, text)
 	if at == otherChannel {
 		s.Message.ChannelID, s.Message.ThreadID = otherChannel, ""

@@ -158,7 +158,7 @@ func Participants(ctx context.Context, tx *sql.Tx, threadID string) (list []Part
 	return list, nil
 }
 
-// ObservedRecords lists what agents have observed and not been told of, the newest first. What is redacted is not in it.
+// ObservedRecords lists what agents have observed, the newest first. What is redacted is not in it.
 func ObservedRecords(ctx context.Context, tx *sql.Tx, q ObservedQuery) (list []Observed, err error) {
 	query, args := q.sql()
 	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {

@@ -1,5 +1,5 @@
 // Package routing folds what was decided about messages in Discord, and what happened in its threads and channels: which agent handled a message,
-// which observed it, and why; who takes part in which thread; what agents have observed and not been told of; how much bots have talked; what
+// which observed it, and why; who takes part in which thread; what agents have observed; how much bots have talked; what
 // agents have posted. It is a decision table: the next message is decided about by what is read here, within the transaction that appends.
 package routing
 
@@ -74,7 +74,7 @@ type Participant struct {
 	LastAt    int64  // when somebody last spoke in the thread
 }
 
-// Observed is what an agent has observed in a place and not been told of.
+// Observed is what an agent has observed in a place.
 type Observed struct {
 	AgentID string
 	Record  route.Record

@@ -147,7 +147,7 @@ func (d *Desk) decide(tx eventstore.Tx, a *asking, s *collaborate.Situation, fou
 		return nil, err
 	}
 	a.collabID = d.o.NewID()
-	of, err := d.contextOf(tx, a.call)
+	of, err := d.contextOf(tx, a.call, p.ThreadID)
 	if err != nil {
 		return nil, err
 	}
@@ -207,15 +207,19 @@ func requestOf(tx eventstore.Tx, id eventstore.ID) (collabID string, found bool,
 	return collabID, found, err
 }
 
-// contextOf is where the events of a request belong: to the work session of the run, else to that of its task, else to one that the run begins.
-func (d *Desk) contextOf(tx eventstore.Tx, call *tools.Call) (c coordination.Context, err error) {
-	c = coordination.Context{WorkSessionID: call.WorkSessionID, TaskID: call.TaskID}
-	if c.WorkSessionID == "" && c.TaskID != "" {
-		if c.WorkSessionID, err = conversation.WorkSessionOfTask(tx, c.TaskID); err != nil {
-			return c, err
-		}
+// contextOf is where the events of a request belong: to the work session of the thread, as all that was asked there, else to that of the run, else to
+// that of its task, else to one that the run begins.
+func (d *Desk) contextOf(tx eventstore.Tx, call *tools.Call, thread string) (c coordination.Context, err error) {
+	if c, err = whereAsked(tx, call); err != nil {
+		return c, err
+	}
+	last, found, err := response.LastIn(tx, thread)
+	if err != nil {
+		return c, err
 	}
 	switch {
+	case found && last.WorkSessionID != "":
+		c.WorkSessionID = last.WorkSessionID
 	case c.WorkSessionID != "":
 	case call.RunID == "":
 		c.WorkSessionID = "ws_" + d.o.NewID()
@@ -227,6 +231,15 @@ func (d *Desk) contextOf(tx eventstore.Tx, call *tools.Call) (c coordination.Con
 		c.WorkSessionID = a2a.RunWorkSession(run.RootOf(call.RunID, one.RetryOf))
 	}
 	return c, nil
+}
+
+// whereAsked is the work session of a run, else that of its task; none is begun for what is refused.
+func whereAsked(tx eventstore.Tx, call *tools.Call) (c coordination.Context, err error) {
+	c = coordination.Context{WorkSessionID: call.WorkSessionID, TaskID: call.TaskID}
+	if c.WorkSessionID == "" && c.TaskID != "" {
+		c.WorkSessionID, err = conversation.WorkSessionOfTask(tx, c.TaskID)
+	}
+	return c, err
 }
 
 // refuses appends the event of what was refused early.
@@ -250,7 +263,7 @@ func (d *Desk) refusal(tx eventstore.Tx, a *asking, now time.Time) ([]eventstore
 	if _, told, err := requestOf(tx, id); told || err != nil {
 		return nil, err
 	}
-	of, err := d.contextOf(tx, a.call)
+	of, err := whereAsked(tx, a.call)
 	if err != nil {
 		return nil, err
 	}

@@ -114,8 +114,8 @@ func TestWhoIsAskedWorksForTheSameWorkSession(t *testing.T) {
 	}
 }
 
-// In a thread that was used before it is the request that counts, not the one before.
-func TestWhoIsAskedAgainWorksForTheNewWorkSession(t *testing.T) {
+// In a thread that was used before it is the request that counts, not the one before; but a thread is one work session, however much is asked there.
+func TestWhoIsAskedAgainWorksForTheWorkSessionOfTheThread(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, setting{asleep: true, wait: 10 * time.Millisecond})
 	first := m.asks(caller("ruda"), "하나").text("collabId")
@@ -134,7 +134,7 @@ func TestWhoIsAskedAgainWorksForTheNewWorkSession(t *testing.T) {
 		t.Fatal("it does not die")
 	}
 	m.until("a decision about the second one", func() bool { return m.decided(thread) == 2 })
-	if asked := last[coordination.RunQueued](m, coordination.TypeRunQueued); asked.WorkSessionID != "ws_other" || asked.TaskID != "task_2" {
-		t.Errorf("eden's run is for work session %q, task %q; want those of the second request", asked.WorkSessionID, asked.TaskID)
+	if asked := last[coordination.RunQueued](m, coordination.TypeRunQueued); asked.WorkSessionID != "ws_test" || asked.TaskID != "task_2" {
+		t.Errorf("eden's run is for work session %q, task %q; want that of the thread, and the task of the second request", asked.WorkSessionID, asked.TaskID)
 	}
 }

@@ -102,6 +102,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Log: p.log, Config: inForce, Models: func() *catalogue.Catalogue { return models.of(inForce()) }, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
 		Now:    p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then, Wanted: a.coordinator.Wanted,
+		Remembered: a.discord.hears.Remembered,
 	})
 	a.runner.Follow(a.figures.note)
 	a.runner.Follow(a.discord.typing.Tell)

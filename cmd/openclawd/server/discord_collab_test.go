@@ -57,6 +57,21 @@ func (team *discordTeam) tells(agent, text string) string {
 	return live.tell(team.t, agent, fmt.Sprintf("%s-%d", agent, len(team.models.Asked())), text)
 }
 
+// tellsIn has a person say something in a session over the wire, and returns what its agent answers.
+func (team *discordTeam) tellsIn(key, text string) string {
+	team.t.Helper()
+	c := connect(team.t, gatewayURL(team.gatewayAddress()))
+	defer func() { _ = c.Close() }()
+	payload, err := c.CallFinal(team.t.Context(), "agent", map[string]string{"message": text, "idempotencyKey": text, "sessionKey": key}, nil)
+	var answer struct {
+		Result struct{ Payloads []struct{ Text string } }
+	}
+	if err != nil || json.Unmarshal(payload, &answer) != nil || len(answer.Result.Payloads) != 1 {
+		team.t.Fatalf("%s answers %s: %v", key, payload, err)
+	}
+	return answer.Result.Payloads[0].Text
+}
+
 // has puts a file into an agent's workspace.
 func (team *discordTeam) has(agent, name, text string) {
 	team.t.Helper()

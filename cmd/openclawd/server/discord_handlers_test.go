@@ -193,7 +193,8 @@ func TestH3_TheFirstMentionedLeads(t *testing.T) {
 // Who is asked later knows in short what was said in the channel before, also after a restart, once, and only of the last day.
 func TestH4_WhoIsAskedLaterKnowsWhatWasSaid(t *testing.T) {
 	t.Parallel()
-	team := startDiscordTeam(t, discordSetting{answer: play(part{"ruda", "진행", a2atest.Say("거의 끝났습니다. PR #42 를 보세요.")})})
+	team := startDiscordTeam(t, discordSetting{answer: play(part{"ruda", "진행", a2atest.Say("거의 끝났습니다. PR #42 를 보세요.")},
+		part{"dajim", "웹에서 묻는데", a2atest.Say("dajim has heard")})})
 	team.says(team.dev.ID, "%s 프론트엔드 진행 어때?", team.at("ruda"))
 	team.says(team.ops.ID, "%s 여기는 다른 채널입니다", team.at("ruda"))
 	team.quiet()
@@ -209,15 +210,27 @@ func TestH4_WhoIsAskedLaterKnowsWhatWasSaid(t *testing.T) {
 	if strings.Contains(system, "다른 채널") {
 		t.Errorf("dajim was told of another channel:\n%s", system)
 	}
-	same(t, "dajim has still observed", team.observed("dajim", team.dev.ID), nil)
+	same(t, "dajim still remembers", team.observed("dajim", team.dev.ID)[:2], []string{"병욱: @루다 프론트엔드 진행 어때?", "루다: 거의 끝났습니다. PR #42 를 보세요."})
+	team.again()
+	team.says(team.dev.ID, "%s and what else", team.at("dajim"))
+	team.quiet()
+	if system := team.asked("dajim")[1].System; !strings.Contains(system, "거의 끝났습니다. PR #42 를 보세요. (#42)") {
+		t.Errorf("dajim was told once and after a restart not again, but\n%s", system)
+	}
+	if got := team.tellsIn("agent:dajim:discord:channel:"+team.dev.ID, "웹에서 묻는데, 루다가 뭐래?"); got != "dajim has heard" {
+		t.Errorf("dajim says %q", got)
+	}
+	if system := team.asked("dajim")[2].System; !strings.Contains(system, "거의 끝났습니다. PR #42 를 보세요. (#42)") {
+		t.Errorf("dajim was not told in a run that is not of Discord, but\n%s", system)
+	}
 
 	team.says(team.dev.ID, "%s 어제 이야기", team.at("ruda"))
 	team.quiet()
 	team.advance(24 * time.Hour)
 	team.says(team.dev.ID, "%s and now?", team.at("dajim"))
 	team.quiet()
-	if asked := team.asked("dajim"); len(asked) != 2 || strings.Contains(asked[1].System, "거의 끝났습니다") || strings.Contains(asked[1].System, "어제 이야기") {
-		t.Errorf("dajim was asked %d times, want 2, and told again, or of what is a day old:\n%s", len(asked), asked[len(asked)-1].System)
+	if asked := team.asked("dajim"); len(asked) != 4 || strings.Contains(asked[3].System, "거의 끝났습니다") || strings.Contains(asked[3].System, "어제 이야기") {
+		t.Errorf("dajim was asked %d times, want 4, and told of what is a day old:\n%s", len(asked), asked[len(asked)-1].System)
 	}
 }
 

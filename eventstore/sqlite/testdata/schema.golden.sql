@@ -1295,8 +1295,8 @@ SELECT m.message_id, nullif(m.channel_id, '') AS channel_id,
        strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at, m.at AS sent_ms, m.id AS seq
   FROM discord_messages m LEFT JOIN events e ON e.seq = m.id;
 
-CREATE VIEW v_discord_observed ( -- One row per agent and message that it has observed and not been told of: at most 50 of each place. How many of these it is told of, and how
-  -- old they may be, is configured. Bound `place_id` or `agent` on a big log.
+CREATE VIEW v_discord_observed ( -- One row per agent and message that it has observed: at most 50 of each place. How many of these its runs there are told of, and how old they may
+  -- be, is configured. Bound `place_id` or `agent` on a big log.
   agent, -- text:
   place_id, -- text: the thread or channel
   message_id, -- text:
