@@ -46,10 +46,27 @@ type ExportOptions struct {
 	Internal func(typ string) bool
 }
 
+// Bounds of what an export holds at a time.
+const (
+	exportPage  = 500
+	exportBytes = 32 << 20 // of data, and one event more
+)
+
+// boundedReader is a log that bounds pages by their bytes too. One that does not is read by number alone.
+type boundedReader interface {
+	ReadWithin(ctx context.Context, after int64, limit int, most int64) ([]eventstore.Event, error)
+}
+
+func readPage(ctx context.Context, log eventstore.Reader, after int64) ([]eventstore.Event, error) {
+	if bounded, is := log.(boundedReader); is {
+		return bounded.ReadWithin(ctx, after, exportPage, exportBytes)
+	}
+	return log.Read(ctx, after, exportPage)
+}
+
 // Export writes a part of the log, one line per event in the order of Seq, and returns how many it wrote. The same log and options give
 // the same bytes. It holds one page of events and ends at the head of the log as it was when it began, so it ends.
 func Export(ctx context.Context, log eventstore.Reader, w io.Writer, o ExportOptions) (events int64, err error) {
-	const page = 500
 	if o.UntilSeq == 0 {
 		head, err := log.Head(ctx)
 		if err != nil {
@@ -60,7 +77,7 @@ func Export(ctx context.Context, log eventstore.Reader, w io.Writer, o ExportOpt
 	out := bufio.NewWriterSize(w, 64<<10)
 	var line []byte
 	for after := max(o.From-1, 0); after < o.UntilSeq; {
-		found, err := log.Read(ctx, after, page)
+		found, err := readPage(ctx, log, after)
 		if err != nil {
 			return events, fmt.Errorf("export after seq %d: %w", after, err)
 		}
@@ -79,7 +96,7 @@ func Export(ctx context.Context, log eventstore.Reader, w io.Writer, o ExportOpt
 			}
 			events++
 		}
-		if len(found) < page {
+		if len(found) == 0 {
 			break
 		}
 	}

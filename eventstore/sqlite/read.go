@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -49,6 +50,16 @@ func (db *DB) Head(ctx context.Context) (eventstore.Head, error) {
 // Read implements eventstore.Reader.
 func (db *DB) Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error) {
 	return db.events(ctx, selectEvents+" WHERE e.seq > ? ORDER BY e.seq LIMIT ?", after, page(limit))
+}
+
+// ReadWithin is Read, but ends with the event whose data make those of all exceed most bytes: where events are large, fewer than limit say nothing
+// of the end.
+func (db *DB) ReadWithin(ctx context.Context, after int64, limit int, most int64) ([]eventstore.Event, error) {
+	events, err := db.rowsWithin(ctx, most, selectEvents+" WHERE e.seq > ? ORDER BY e.seq LIMIT ?", after, page(limit))
+	if err != nil {
+		return nil, err
+	}
+	return events, fillAll(ctx, db.opts.Payloads, db, events)
 }
 
 // ReadStream implements eventstore.Reader.
@@ -188,6 +199,14 @@ func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventsto
 
 // rows reads events as their rows have them.
 func (db *DB) rows(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
+	return db.rowsWithin(ctx, math.MaxInt64, query, args...)
+}
+
+// archivedBytes is what the payload of an event counts for that may lie in an archive: how large it is shows when it is read.
+const archivedBytes = 1 << 20
+
+// rowsWithin is rows, but ends with the event whose data make those of all exceed most bytes.
+func (db *DB) rowsWithin(ctx context.Context, most int64, query string, args ...any) ([]eventstore.Event, error) {
 	giveBack, err := db.held.take()
 	if err != nil {
 		return nil, err
@@ -199,12 +218,15 @@ func (db *DB) rows(ctx context.Context, query string, args ...any) ([]eventstore
 	}
 	defer rows.Close()
 	var events []eventstore.Event
-	for rows.Next() {
+	for bytes := int64(0); bytes <= most && rows.Next(); {
 		e, err := scanEvent(rows)
 		if err != nil {
 			return nil, db.translate("read", err)
 		}
 		events = append(events, e)
+		if bytes += int64(len(e.Data) + len(e.Original)); e.Redacted() && db.opts.Payloads != nil {
+			bytes += archivedBytes
+		}
 	}
 	return events, db.translate("read", rows.Err())
 }
