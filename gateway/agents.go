@@ -20,6 +20,9 @@ func (s *Server) agentMethods() map[string]answer {
 		"agents.list":        s.answerAgents,
 		"agent.identity.get": s.answerIdentity,
 		"models.list":        s.answerModels,
+		"agents.files.list":  s.answerFiles,
+		"agents.files.get":   s.answerFile,
+		"agents.files.set":   s.writeFile,
 	}
 }
 

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -15,9 +17,11 @@ func (s *Server) configMethods() map[string]answer {
 	return map[string]answer{
 		"config.get":    s.answerConfig,
 		"config.schema": s.answerConfigSchema,
-		"config.patch":  w.patch,
-		"config.set":    w.set,
-		"config.apply":  w.apply,
+
+		"config.schema.lookup": s.lookUpConfigSchema,
+		"config.patch":         w.patch,
+		"config.set":           w.set,
+		"config.apply":         w.apply,
 	}
 }
 
@@ -64,3 +68,28 @@ func (s *Server) answerConfigSchema(context.Context, *wire.Call) (any, error) {
 	schema, hints := config.Schema()
 	return schemaAnswer{schema, hints, s.opts.Version, s.opts.Now().UTC().Format(time.RFC3339)}, nil
 }
+
+// configSchemaAt is what may stand at a place of the configuration; empty where that is not known.
+func configSchemaAt(place []string) map[string]any {
+	text, _ := config.Schema()
+	var at map[string]any
+	if json.Unmarshal(text, &at) != nil {
+		return map[string]any{}
+	}
+	for _, name := range place {
+		members, _ := at["properties"].(map[string]any)
+		next, is := members[name].(map[string]any)
+		if !is {
+			if next, is = at["items"].(map[string]any); !is {
+				next, is = at["additionalProperties"].(map[string]any)
+			}
+		}
+		if !is {
+			return map[string]any{}
+		}
+		at = next
+	}
+	return at
+}
+
+func sortedNames(members map[string]any) []string { return slices.Sorted(maps.Keys(members)) }

@@ -57,7 +57,7 @@ type LogTail struct {
 	Reset     bool     // the cursor was of another life of the program
 }
 
-// Options of New. All are required but the last four.
+// Options of New. All are required but those that may be nil.
 type Options struct {
 	Log           Log
 	Configuration Configuration
@@ -70,9 +70,11 @@ type Options struct {
 	StateDir      string
 	Database      string // the log's file, for people
 	StartedAt     time.Time
-	Runs          Runs     // nil: nobody answers in sessions
-	Tools         tool.Box // nil: there are none
-	Posts         Posts    // nil: nothing goes out
+	Runs          Runs      // nil: nobody answers in sessions
+	Tools         tool.Box  // nil: there are none
+	Posts         Posts     // nil: nothing goes out
+	Approvals     Approvals // nil: nothing is decided here
+	Files         Files     // nil: agents have no files here
 	// Reads is what all answers with transcripts may hold together, with others that share it; nil: there is no bound.
 	Reads    *budget.Budget
 	ReadWait time.Duration // how long an answer waits for others that hold it all; default budget.Patience
@@ -89,9 +91,10 @@ type Server struct {
 
 	watchers *watchers // of sessions
 	feed     *feed
-	teller   *teller  // of runs
-	tools    tool.Box // as clients call them; nil: there are none
-	commands sync.Map // that people have typed and that are being done, by the keys of their requests
+	teller   *teller    // of runs
+	tools    tool.Box   // as clients call them; nil: there are none
+	writing  sync.Mutex // held while a file of an agent is compared and written
+	commands sync.Map   // that people have typed and that are being done, by the keys of their requests
 }
 
 // answer is what a method does. See wire.Methods.
@@ -103,7 +106,7 @@ func New(opts Options) *Server {
 		tools: newOnceBox(opts.Tools, opts.Now)}
 	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
-		s.toolMethods(), s.absentMethods()} {
+		s.toolMethods(), s.usageMethods(), s.taskMethods(), s.approvalMethods(), s.systemMethods(), s.absentMethods(), s.absentPages()} {
 		maps.Copy(s.methods, some)
 	}
 	programs := s.newHTTP()

@@ -61,7 +61,12 @@ func scopeOf(method string, version int) string {
 		"sessions.resolve", "sessions.describe", "sessions.usage", "sessions.usage.timeseries", "sessions.usage.logs",
 		"sessions.subscribe", "sessions.unsubscribe", "sessions.messages.subscribe", "sessions.messages.unsubscribe",
 		"cron.list", "cron.status", "cron.runs", "node.list", "node.describe", "chat.history", "chat.startup", "chat.metadata",
-		"commands.list", "users.self", "system.info", "config.get", "talk.config", "doctor.memory.status":
+		"commands.list", "users.self", "system.info", "config.get", "config.schema.lookup", "talk.config", "talk.catalog", "doctor.memory.status",
+		"tasks.list", "tasks.get", "diagnostics.lanes", "update.status", "models.authStatus", "transcripts.list", "transcripts.status",
+		"environments.list", "worktrees.list", "projects.list", "portal.list", "artifacts.list", "plugins.list", "plugins.catalog.browse",
+		"plugins.catalog.categories", "skills.search",
+		"skills.library.list", "skills.proposals.list", "themes.list", "taskSuggestions.list", "progressCard.get", "sessions.branches.list",
+		"sessions.compaction.list", "sessions.companion.state", "sessions.observer.visibility", "tools.github.status", "webSearch.status":
 		return ScopeRead
 	case "send", "poll", "agent", "agent.wait", "wake", "chat.send", "chat.abort", "sessions.abort", "talk.mode", "tts.enable",
 		"tts.disable", "tts.convert", "tts.setProvider", "voicewake.set", "node.invoke", "browser.request", "push.test",
@@ -72,7 +77,8 @@ func scopeOf(method string, version int) string {
 			return ScopeWrite
 		}
 		return ScopeAdmin
-	case "exec.approval.request", "exec.approval.waitDecision", "exec.approval.resolve", "plugin.approval.list":
+	case "exec.approval.request", "exec.approval.waitDecision", "exec.approval.resolve", "plugin.approval.list", "exec.approval.list",
+		"openclaw.approval.list", "approval.history", "approval.resolve":
 		return ScopeApprovals
 	case "question.list":
 		return ScopeQuestions

@@ -24,6 +24,19 @@ func List(ctx context.Context, tx *sql.Tx, q Query) (plans []decide.Plan, err er
 	return plans, nil
 }
 
+// ByID is a plan, nil if there is none.
+func ByID(ctx context.Context, tx *sql.Tx, planID string) (found *decide.Plan, err error) {
+	err = projections.Reading(ctx, tx).Query(selectByName, []any{nameOf(planID)}, func(r eventstore.Row) error {
+		one := scanRow(r)
+		found = &one.plan
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	return found, nil
+}
+
 // Count is how many plans a query selects, whatever its limit.
 func Count(ctx context.Context, tx *sql.Tx, q Query) (n int, err error) {
 	query, args := q.count()

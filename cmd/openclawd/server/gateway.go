@@ -114,6 +114,7 @@ func (p *Program) newGateway() {
 	}
 	if a := p.agents; a != nil {
 		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, gatewayPosts{a.discord}
+		opts.Approvals, opts.Files = gatewayApprovals{a.office}, gatewayFiles{p.workspaceOf}
 	}
 	g.server = gateway.New(opts)
 }

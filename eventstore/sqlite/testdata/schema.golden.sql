@@ -816,6 +816,8 @@ CREATE INDEX runs_by_agent ON runs (agent);
 
 CREATE INDEX runs_by_conversation ON runs (conversation) WHERE conversation <> '';
 
+CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at > 0;
+
 CREATE INDEX runs_by_job ON runs (job) WHERE job <> '';
 
 CREATE INDEX runs_by_root ON runs (retry_of) WHERE retry_of <> '';

@@ -1,0 +1,315 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	plan "github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/index"
+	plans "github.com/pronto-lab/openclawd/projections/plan"
+	tasks "github.com/pronto-lab/openclawd/projections/task"
+)
+
+// Approvals are where people decide about tasks and plans that wait for them. What they refuse is a *protocol.Error.
+type Approvals interface {
+	Approve(ctx context.Context, id, person string) error
+	Reject(ctx context.Context, id, person, reason string) error
+}
+
+// approvalMethods show what waits for people, and let them decide it. To clients a task is something to be carried out, a plan a proposal.
+func (s *Server) approvalMethods() map[string]answer {
+	return map[string]answer{
+		"exec.approval.list":        s.answerWaitingTasks,
+		"openclaw.approval.list":    s.answerWaitingPlans,
+		"plugin.approval.list":      nothing([]any{}),
+		"exec.approval.grants.list": nothing(map[string][]any{"grants": {}}),
+		"approval.history":          s.answerDecisions,
+		"exec.approval.resolve":     s.resolveApproval,
+		"approval.resolve":          s.resolveApproval,
+	}
+}
+
+// approvalTime is how long clients may show what waits before they ask again: it waits without an end, but they set a timer, which holds at most
+// 24 days.
+const approvalTime = 20 * 24 * time.Hour
+
+const (
+	maxWaiting       = 200 // approvals of a list
+	maxApprovalTitle = 80  // characters, as what follows
+	maxApprovalText  = 512
+	allowOnce        = "allow-once"
+	deny             = "deny"
+)
+
+// decisions are those that can be made here: nothing is allowed for ever.
+func decisions() []string { return []string{allowOnce, deny} }
+
+// approvalInfo is something that waits for a person.
+type approvalInfo struct {
+	ID        string          `json:"id"`
+	Request   approvalRequest `json:"request"`
+	CreatedAt int64           `json:"createdAtMs"`
+	ExpiresAt int64           `json:"expiresAtMs"`
+}
+
+type approvalRequest struct {
+	Command     string   `json:"command"`
+	Title       string   `json:"title,omitempty"` // of plans, as the two that follow
+	Description string   `json:"description,omitempty"`
+	Hash        string   `json:"proposalHash,omitempty"` // another text has another one
+	AgentID     string   `json:"agentId,omitempty"`
+	SessionKey  string   `json:"sessionKey,omitempty"`
+	Allowed     []string `json:"allowedDecisions"`
+}
+
+func (s *Server) answerWaitingTasks(ctx context.Context, _ *wire.Call) (any, error) {
+	list, open := []approvalInfo{}, true
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		rows, _, err := tasks.List(ctx, tx, tasks.Filter{Statuses: []string{coordination.StatePendingApproval}, Open: &open, Limit: maxWaiting})
+		for i := range rows {
+			if r := &rows[i]; !r.Gone {
+				list = append(list, s.approvalOfTask(r))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b approvalInfo) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+	return encoded(list)
+}
+
+func (s *Server) approvalOfTask(r *tasks.Row) approvalInfo {
+	return approvalInfo{ID: r.ID, CreatedAt: max(1, msOf(r.Created)), ExpiresAt: s.opts.Now().Add(approvalTime).UnixMilli(),
+		Request: approvalRequest{Command: cutText(cmp.Or(coordination.TrimJS(r.Description), r.ID), maxShownText, cutMark), AgentID: r.AgentID,
+			SessionKey: r.CreatedBySessionKey, Allowed: decisions()}}
+}
+
+func (s *Server) answerWaitingPlans(ctx context.Context, _ *wire.Call) (any, error) {
+	list := []approvalInfo{}
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		found, err := plans.List(ctx, tx, plans.Query{Status: plan.Pending, Limit: maxWaiting, Oldest: true})
+		for i := range found {
+			list = append(list, s.approvalOfPlan(&found[i]))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return encoded(list)
+}
+
+func (s *Server) approvalOfPlan(p *plan.Plan) approvalInfo {
+	var steps strings.Builder
+	for i, step := range p.Steps {
+		fmt.Fprintf(&steps, "%d. %s\n", i+1, step)
+	}
+	text := strings.TrimSuffix(steps.String(), "\n")
+	if len(p.Tools) > 0 {
+		text = "Asks for " + strings.Join(p.Tools, ", ") + "\n" + text
+	}
+	title := cmp.Or(coordination.TrimJS(p.Title), p.ID)
+	sum := sha256.Sum256([]byte(p.ID + "\x00" + title + "\x00" + text))
+	return approvalInfo{ID: p.ID, CreatedAt: max(1, p.SubmittedAt), ExpiresAt: s.opts.Now().Add(approvalTime).UnixMilli(),
+		Request: approvalRequest{Command: cutText(cmp.Or(text, title), maxShownText, cutMark), Title: cutText(title, maxApprovalTitle-1, "…"),
+			Description: cutText(cmp.Or(text, title), maxApprovalText-1, "…"), Hash: hex.EncodeToString(sum[:]), AgentID: p.Agent, SessionKey: p.SessionKey,
+			Allowed: decisions()}}
+}
+
+// approvalSnapshot is something that was decided.
+type approvalSnapshot struct {
+	ID         string          `json:"id"`
+	Path       string          `json:"urlPath"`
+	CreatedAt  int64           `json:"createdAtMs"`
+	ExpiresAt  int64           `json:"expiresAtMs"`
+	Shown      approvalShown   `json:"presentation"`
+	Status     string          `json:"status"` // allowed, denied
+	Decision   string          `json:"decision"`
+	Reason     string          `json:"reason"` // user
+	ResolvedAt int64           `json:"resolvedAtMs"`
+	Source     *approvalSource `json:"source,omitempty"`
+	Resolver   approvalPerson  `json:"resolver"`
+}
+
+type approvalShown struct {
+	Kind        string   `json:"kind"` // exec: a task; system-agent: a plan
+	CommandText string   `json:"commandText,omitempty"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Hash        string   `json:"proposalHash,omitempty"`
+	AgentID     string   `json:"agentId,omitempty"`
+	Allowed     []string `json:"allowedDecisions"`
+}
+
+type approvalSource struct {
+	AgentID    string `json:"agentId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+}
+
+type approvalPerson struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id,omitempty"`
+}
+
+const usualDecisions = 50
+
+// answerDecisions answers approval.history: what was decided, the newest first.
+func (s *Server) answerDecisions(ctx context.Context, call *wire.Call) (any, error) {
+	p, err := paramsOf[struct {
+		Cursor string `json:"cursor"`
+		Limit  int    `json:"limit"`
+		Kind   string `json:"kind"`
+	}](call)
+	if err != nil {
+		return nil, err
+	}
+	before := int64(1 << 62)
+	if p.Cursor != "" {
+		if before, err = strconv.ParseInt(p.Cursor, 10, 64); err != nil {
+			return nil, invalidRequest("invalid approval.history params: unknown cursor",
+				fault{Field: "cursor", Value: echo(p.Cursor), Mend: "give a nextCursor, or none"})
+		}
+	}
+	limit := cmp.Or(p.Limit, usualDecisions)
+	types := map[string][]string{
+		"":             {coordination.TypeTaskApproved, coordination.TypeTaskCancelled, coordination.TypePlanApproved, coordination.TypePlanRejected},
+		"exec":         {coordination.TypeTaskApproved, coordination.TypeTaskCancelled},
+		"system-agent": {coordination.TypePlanApproved, coordination.TypePlanRejected},
+	}[p.Kind]
+	a := struct {
+		Items []approvalSnapshot `json:"items"`
+		Next  string             `json:"nextCursor,omitempty"`
+	}{Items: []approvalSnapshot{}}
+	if types == nil {
+		return a, nil
+	}
+	var seqs []int64
+	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		selected, err := index.Select(ctx, tx, index.Filter{Types: types, Internal: true})
+		if err != nil {
+			return err
+		}
+		seqs, err = selected.Newest(ctx, tx, before, limit+1)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(seqs, func(a, b int64) int { return cmp.Compare(b, a) })
+	if len(seqs) > limit {
+		seqs = seqs[:limit]
+		a.Next = strconv.FormatInt(seqs[limit-1], 10)
+	}
+	for _, seq := range seqs {
+		e, err := s.opts.Log.Event(ctx, seq)
+		if err != nil {
+			return nil, err
+		}
+		one, is, err := s.decided(ctx, &e)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			a.Items = append(a.Items, one)
+		}
+	}
+	return encoded(a)
+}
+
+// rejectedTask is how the progress begins of a task that was cancelled because its approval was refused.
+const rejectedTask = "Task rejected by"
+
+// decided is a decision by its event, with what was decided about as far as that is known. is is false for what was no decision: the end of a
+// task that did not wait for an approval.
+func (s *Server) decided(ctx context.Context, e *eventstore.Event) (one approvalSnapshot, is bool, err error) {
+	var data struct{ TaskID, PlanID, AgentID, DecidedBy, Progress, Title string }
+	if len(e.Data) > 0 {
+		_ = json.Unmarshal(projections.Current(e).Data, &data) // of one that was redacted nothing is known
+	}
+	if e.Type == coordination.TypeTaskCancelled && !strings.HasPrefix(data.Progress, rejectedTask) {
+		return one, false, nil
+	}
+	one = approvalSnapshot{Status: "allowed", Decision: allowOnce, Reason: "user", ResolvedAt: e.TS, CreatedAt: e.TS, ExpiresAt: e.TS,
+		Resolver: approvalPerson{"system", data.DecidedBy}}
+	if e.Type == coordination.TypeTaskCancelled || e.Type == coordination.TypePlanRejected {
+		one.Status, one.Decision = "denied", deny
+	}
+	info := approvalInfo{Request: approvalRequest{AgentID: cmp.Or(data.AgentID, e.AgentID), Title: data.Title, Allowed: decisions()}}
+	ofPlan := e.Type == coordination.TypePlanApproved || e.Type == coordination.TypePlanRejected
+	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		if ofPlan {
+			found, err := plans.ByID(ctx, tx, data.PlanID)
+			if err == nil && found != nil {
+				info = s.approvalOfPlan(found)
+			}
+			return err
+		}
+		row, found, err := tasks.ByID(ctx, tx, data.TaskID)
+		if err == nil && found {
+			info = s.approvalOfTask(row)
+		}
+		return err
+	})
+	if err != nil {
+		return one, false, err
+	}
+	one.ID = cmp.Or(info.ID, data.PlanID, data.TaskID, e.ID.String())
+	one.Path = "/approve/" + one.ID
+	if info.CreatedAt > 0 {
+		one.CreatedAt = info.CreatedAt
+	}
+	r := &info.Request
+	one.Shown = approvalShown{Kind: "exec", CommandText: cmp.Or(r.Command, one.ID), AgentID: r.AgentID, Allowed: r.Allowed}
+	if ofPlan {
+		one.Shown = approvalShown{Kind: "system-agent", Title: cmp.Or(r.Title, one.ID), Description: cmp.Or(r.Description, one.ID),
+			Hash: cmp.Or(r.Hash, strings.Repeat("0", 2*sha256.Size)), AgentID: r.AgentID, Allowed: r.Allowed}
+	}
+	if r.AgentID != "" || r.SessionKey != "" {
+		one.Source = &approvalSource{r.AgentID, r.SessionKey}
+	}
+	return one, true, nil
+}
+
+// resolveApproval answers exec.approval.resolve and approval.resolve: a person has decided. It is decided once: who comes second is refused.
+func (s *Server) resolveApproval(ctx context.Context, call *wire.Call) (any, error) {
+	p, err := paramsOf[struct {
+		ID       string `json:"id"`
+		Decision string `json:"decision"`
+		Kind     string `json:"kind"`
+	}](call)
+	if err != nil {
+		return nil, err
+	}
+	if s.opts.Approvals == nil {
+		return nil, notHere("decided_elsewhere", "another gateway produces: decide there")
+	}
+	person := clientOf(call.Peer)
+	switch p.Decision {
+	case allowOnce:
+		err = s.opts.Approvals.Approve(ctx, p.ID, person)
+	case deny:
+		err = s.opts.Approvals.Reject(ctx, p.ID, person, "denied by "+person)
+	default:
+		return nil, invalidRequest("invalid decision: "+echo(p.Decision), fault{Field: "decision", Value: echo(p.Decision),
+			Mend: "allow once or deny: nothing is allowed for ever", Known: decisions()})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"ok": true, "applied": true, "id": p.ID, "decision": p.Decision}, nil
+}

@@ -1,0 +1,54 @@
+package workspace
+
+import (
+	"io/fs"
+	"slices"
+)
+
+// Notes are the files of an agent's workspace that people write, at the top of it, of some names and no others. They never leave the directory
+// and follow no links.
+type Notes struct {
+	home  *Home
+	names []string
+}
+
+// NewNotes are the notes of the workspace at path that may have one of these names.
+func NewNotes(path string, names ...string) *Notes { return &Notes{NewHome(path), names} }
+
+// Read gives a file of at most MaxFileBytes, and what it is. Errors are fs.ErrNotExist, *RefusedError or the system's.
+func (n *Notes) Read(name string) (text []byte, info fs.FileInfo, err error) {
+	if err := n.check(name); err != nil {
+		return nil, nil, err
+	}
+	err = n.home.dir.in(nil, func(f *folder) error {
+		if info, err = f.lookAtFile(name); err != nil {
+			return err
+		}
+		text, info, err = f.read(name, info)
+		return err
+	})
+	return text, info, err
+}
+
+// Replace is Home.Replace.
+func (n *Notes) Replace(name string, content []byte) error {
+	if err := n.check(name); err != nil {
+		return err
+	}
+	if len(content) > MaxFileBytes {
+		return &RefusedError{Path: name, Reason: ReasonSize}
+	}
+	at, err := n.home.open()
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	return at.replace(name, content, n.home.dir.temporaryName)
+}
+
+func (n *Notes) check(name string) error {
+	if !slices.Contains(n.names, name) {
+		return &RefusedError{Path: name, Reason: ReasonName}
+	}
+	return nil
+}
