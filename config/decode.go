@@ -110,7 +110,8 @@ func (c *Config) decodeGateway(f *fields) {
 	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, c.decodeSink(f)) })
 	ui := f.within("controlUi")
 	g.Origins = ui.pageOrigins("allowedOrigins")
-	ui.aside("enabled", "basePath", "root", "dangerouslyAllowHostHeaderOriginFallback", "allowInsecureAuth", "dangerouslyDisableDeviceAuth",
+	g.PageBase = ui.text("basePath", "")
+	ui.aside("enabled", "root", "dangerouslyAllowHostHeaderOriginFallback", "allowInsecureAuth", "dangerouslyDisableDeviceAuth",
 		"allowExternalEmbedUrls", "automaticallyFetchFavicons", "chatMessageMaxWidth", "communityInvite", "embedSandbox", "environment", "experimental",
 		"github", "toolTitles", "sessionObserver")
 	ui.done()

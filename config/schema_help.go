@@ -185,6 +185,7 @@ func ownHelp() map[string]string {
 		"gateway.auth.token":                                   "The token that they show.",
 		"gateway.auth.password":                                "The password that they show.",
 		"gateway.controlUi":                                    "The page that is a client.",
+		"gateway.controlUi.basePath":                           "Where on the gateway's port the page is that serve --control-ui serves, such as /openclaw.",
 		"gateway.controlUi.allowedOrigins":                     "Origins of pages of other machines that may connect; * is any.",
 		"gateway.http":                                         "What the gateway answers over HTTP.",
 		"gateway.http.endpoints":                               "OpenAI's endpoints.",

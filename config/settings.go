@@ -140,6 +140,7 @@ type Gateway struct {
 	CustomHost string
 	Auth       Auth
 	Origins    []string // of pages of other machines that may connect; "*" is any
+	PageBase   string   // where on the port the page is that serve --control-ui serves; "" or /such/as
 	Sinks      []Sink
 	HTTP       HTTP
 	Tools      ToolPolicy // of those that are called over HTTP: Allow adds to what may be, it does not bound it

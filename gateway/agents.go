@@ -75,6 +75,7 @@ type agentIdentity struct {
 	Theme  string `json:"theme,omitempty"`
 	Emoji  string `json:"emoji,omitempty"`
 	Avatar string `json:"avatar,omitempty"`
+	URL    string `json:"avatarUrl,omitempty"` // of protocol 4, where the gateway serves a page
 }
 
 func (s *Server) answerAgents(_ context.Context, call *wire.Call) (any, error) {
@@ -88,6 +89,9 @@ func (s *Server) answerAgents(_ context.Context, call *wire.Call) (any, error) {
 		}
 		if call.Peer.Protocol >= protocol.SinceOwners {
 			choice := c.ModelFor(agent.ID)
+			if one.Identity != nil {
+				one.Identity.URL = s.pictureAt(c, agent.ID)
+			}
 			one.Workspace, one.Model = s.workspaceOf(agent.ID), &agentModels{choice.Primary, append([]string{}, choice.Fallbacks...)}
 		}
 		a.Agents = append(a.Agents, one)
@@ -112,7 +116,6 @@ type identityAnswer struct {
 }
 
 func (s *Server) answerIdentity(_ context.Context, call *wire.Call) (any, error) {
-	const nameless = "Assistant"
 	p, err := paramsOf[struct {
 		AgentID    string `json:"agentId"`
 		SessionKey string `json:"sessionKey"`
@@ -128,6 +131,11 @@ func (s *Server) answerIdentity(_ context.Context, call *wire.Call) (any, error)
 	if err := mayHaveSessions(c, "agentId", id); err != nil {
 		return nil, err
 	}
+	return encoded(s.identityOf(c, id))
+}
+
+func (s *Server) identityOf(c *config.Config, id string) *identityAnswer {
+	const nameless = "Assistant"
 	a := &identityAnswer{AgentID: id, Name: nameless}
 	if agent := c.AgentNamed(id); agent != nil {
 		a.Name, a.Emoji = cmp.Or(agent.Identity.Name, agent.Name, nameless), agent.Identity.Emoji
@@ -135,8 +143,8 @@ func (s *Server) answerIdentity(_ context.Context, call *wire.Call) (any, error)
 			a.Avatar = agent.Identity.Avatar
 		}
 	}
-	a.Avatar = cmp.Or(a.Avatar, a.Emoji, initial(a.Name))
-	return encoded(a)
+	a.Avatar = cmp.Or(a.Avatar, s.pictureAt(c, id), a.Emoji, initial(a.Name))
+	return a
 }
 
 // agentAsked is the agent of an id, the default agent if there is none.
@@ -175,7 +183,8 @@ func ofParams(method string, err error) error {
 	return &named
 }
 
-// isAddress reports whether a page can show what avatar names. A path in the agent's workspace it cannot: the gateway gives out no files.
+// isAddress reports whether a page can show what avatar names. A path in the agent's workspace it can only where the
+// gateway serves the page.
 func isAddress(avatar string) bool {
 	return config.IsServer(avatar) || strings.HasPrefix(avatar, "data:image/")
 }

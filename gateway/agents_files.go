@@ -21,6 +21,8 @@ type Files interface {
 	Read(agentID, name string) (AgentFile, error)
 	// Write replaces a file, or makes it. Once it returns the file is on disk.
 	Write(agentID, name, content string) error
+	// Picture gives a picture of an agent's workspace, by its path there. It is never one outside of it.
+	Picture(agentID, path string) ([]byte, error)
 }
 
 // AgentFile is a file of an agent's workspace.

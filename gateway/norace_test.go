@@ -47,12 +47,16 @@ func TestListIsBoundedAndSaysSo(t *testing.T) {
 	}
 	for _, params := range []string{`{}`, `{"limit":9007199254740991}`, `{"search":"eden"}`} {
 		got := want[list](t, b, "sessions.list", params)
-		if got.Count != page || len(got.Sessions) != page || got.TotalCount != page+1 || !got.HasMore || got.LimitApplied != page {
+		if got.Count != page || len(got.Sessions) != page || got.TotalCount != page+1 || !got.HasMore || !got.Truncated || got.LimitApplied != page ||
+			got.NextOffset == nil || *got.NextOffset != page {
 			t.Errorf("%s: %d rows, count %d of %d, more %v", params, len(got.Sessions), got.Count, got.TotalCount, got.HasMore)
 		}
 	}
-	if got := want[list](t, b, "sessions.list", `{"limit":2}`); got.Count != 2 || got.TotalCount != 0 || got.HasMore {
+	if got := want[list](t, b, "sessions.list", `{"limit":2}`); got.Count != 2 || got.TotalCount != 0 || got.HasMore || got.Truncated {
 		t.Errorf("who asked for 2 rows has got %d and is told of %d", got.Count, got.TotalCount)
+	}
+	if rest := want[list](t, b, "sessions.list", `{"offset":5000}`); rest.Count != 1 || rest.HasMore {
+		t.Errorf("a client of protocol 3 cannot go on: %+v", rest.Count)
 	}
 	b.protocol = 4
 	for _, params := range []string{`{"offset":5000}`, `{"offset":5000,"search":"s"}`, `{"offset":5000,"activeMinutes":1}`} {

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/gateway/page"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/internal/budget"
@@ -75,6 +76,8 @@ type Options struct {
 	Posts         Posts     // nil: nothing goes out
 	Approvals     Approvals // nil: nothing is decided here
 	Files         Files     // nil: agents have no files here
+	// Page is the Control UI that is served on the gateway's port; nil: none is.
+	Page *page.Site
 	// Reads is what all answers with transcripts may hold together, with others that share it; nil: there is no bound.
 	Reads    *budget.Budget
 	ReadWait time.Duration // how long an answer waits for others that hold it all; default budget.Patience
@@ -111,7 +114,7 @@ func New(opts Options) *Server {
 	}
 	programs := s.newHTTP()
 	s.hub = wire.New(s, wire.Options{Access: opts.Access, Now: opts.Now, NewID: opts.NewID, Logger: opts.Logger, Version: opts.Version,
-		Posts: programs.Post, Gets: programs.Get})
+		Posts: programs.Post, Gets: programs.Get, Page: s.newPage()})
 	return s
 }
 

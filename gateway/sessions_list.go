@@ -149,7 +149,7 @@ func (q *listQuery) read(ctx context.Context, tx *sql.Tx) (found listed, err err
 	}
 	found.total = q.Offset + len(found.sessions)
 	full, beyond := len(found.sessions) == q.Limit, q.Offset > 0 && len(found.sessions) == 0
-	if full && (q.paged() || q.Limit == maxPage) || beyond {
+	if full && (q.paged() || q.Limit == maxPage || q.Offset > 0) || beyond {
 		found.total, err = session.Total(ctx, tx, q.Query)
 	}
 	return found, err
@@ -172,8 +172,9 @@ func (p *listParams) query(c *config.Config, version int) (q listQuery, err erro
 	if q.Spawner, err = spawnerOf(c, p.SpawnedBy); err != nil {
 		return q, err
 	}
+	q.Offset = max(0, p.Offset) // also of older clients: it is how they come to what does not fit into one answer
 	if q.paged() {
-		q.Offset, q.Limit, q.archived = max(0, p.Offset), usualPage, string(p.Archived) == "true"
+		q.Limit, q.archived = usualPage, string(p.Archived) == "true"
 	}
 	if p.Limit > 0 {
 		q.Limit = min(p.Limit, maxPage)
@@ -198,6 +199,7 @@ type listPage struct {
 	Offset       int  `json:"offset"`
 	NextOffset   *int `json:"nextOffset,omitempty"`
 	HasMore      bool `json:"hasMore"`
+	Truncated    bool `json:"truncated,omitempty"` // more was asked for than an answer holds: nextOffset is where to go on
 }
 
 // encodeList gives the part of an answer that follows the time.
@@ -207,7 +209,7 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listed) (*listT
 	from := min(q.Offset, found.total)
 	to := from + count
 	if more := to < found.total; more || q.paged() {
-		a.listPage = &listPage{TotalCount: found.total, LimitApplied: q.Limit, Offset: from, HasMore: more}
+		a.listPage = &listPage{TotalCount: found.total, LimitApplied: q.Limit, Offset: from, HasMore: more, Truncated: more && q.Limit == maxPage}
 		if more {
 			a.NextOffset = &to
 		}

@@ -43,7 +43,7 @@ type list struct {
 
 	TotalCount, LimitApplied, Offset int
 	NextOffset                       *int
-	HasMore                          bool
+	HasMore, Truncated               bool
 }
 
 func (l list) keys() []string {

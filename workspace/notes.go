@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"io/fs"
+	"path"
 	"slices"
+	"strings"
 )
 
 // Notes are the files of an agent's workspace that people write, at the top of it, of some names and no others. They never leave the directory
@@ -28,6 +30,27 @@ func (n *Notes) Read(name string) (text []byte, info fs.FileInfo, err error) {
 		return err
 	})
 	return text, info, err
+}
+
+// pictures are how the names of pictures end.
+var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg"}
+
+// Picture gives a picture, by its path below the workspace. Errors are those of Read.
+func (n *Notes) Picture(name string) (data []byte, err error) {
+	if !fs.ValidPath(name) || !slices.Contains(pictures, strings.ToLower(path.Ext(name))) {
+		return nil, &RefusedError{Path: name, Reason: ReasonName}
+	}
+	parts := strings.Split(name, "/")
+	below, base := parts[:len(parts)-1], parts[len(parts)-1]
+	err = n.home.dir.in(below, func(f *folder) error {
+		info, err := f.lookAtFile(base)
+		if err != nil {
+			return err
+		}
+		data, _, err = f.read(base, info)
+		return err
+	})
+	return data, err
 }
 
 // Replace is Home.Replace.

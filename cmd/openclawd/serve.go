@@ -25,7 +25,7 @@ import (
 type serving struct {
 	stateDir, db, api, gateway, classifier, clock string
 	logLevel, logFormat                           string
-	durability, discordAPI                        string
+	durability, discordAPI, controlUI             string
 	backups                                       server.BackupOptions
 	verifyEvery                                   time.Duration
 	hosts                                         []string
@@ -48,6 +48,9 @@ may write then.
 Clients of the gateway show a token or a password. Where neither is set, a token is made once and kept in openclawd-gateway.token of the
 state directory: openclawd token prints the one in force. --gateway off opens no gateway.
 
+--control-ui serves the Control UI of an installed npm package openclaw on the gateway's port: DIR is the package, or its dist/control-ui.
+openclawd has no such page of its own. Open http://127.0.0.1:18789/#token=TOKEN.
+
 SIGTERM and SIGINT let requests finish and end with exit code 0. A second server on the same database is refused with exit code 75.
 
 SIGHUP reads openclaw.json again; a change of it is noticed without.
@@ -58,6 +61,7 @@ OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, va
 		Example: `  openclawd serve                               # the gateway of ~/.openclaw, in OpenClaw's place
   openclawd serve --follow                      # beside a running OpenClaw, on ~/.openclaw
   openclawd serve --sample                      # sample data in a temporary directory
+  openclawd serve --control-ui "$(npm root -g)/openclaw"   # with OpenClaw's page at http://127.0.0.1:18789/
   openclawd serve --state-dir ./team --api 127.0.0.1:0 --gateway 127.0.0.1:0
   openclawd serve --state-dir ./home --clock 2026-02-20T12:00:00Z --classifier v1   # replay under a frozen clock`,
 		Args: positional(cobra.NoArgs),
@@ -68,6 +72,7 @@ OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, va
 	addDB(cmd, &s.db)
 	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); one that other machines reach needs a write token")
 	flags.StringVar(&s.gateway, "gateway", "", "`ADDR` of the gateway (default 127.0.0.1:18789), or off; not with --follow")
+	flags.StringVar(&s.controlUI, "control-ui", "", "serve the Control UI of an installed npm package openclaw, whose `DIR` this is, on the gateway's port")
 	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
 	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
 	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API and the gateway may be asked; may be repeated")
@@ -99,20 +104,24 @@ func (p *process) serve(ctx context.Context, s serving) (err error) {
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
 	opts.Reload = reload
-	opts.Ready = func(api, gateway net.Addr) { p.announce(s, opts.StateDir, api, gateway) }
+	var program *server.Program
+	opts.Ready = func(api, gateway net.Addr) { p.announce(s, opts.StateDir, api, gateway, program.PageAddress()) }
 	if opts.Supervisor, err = server.SupervisorOfProcess(p.getenv); err != nil {
 		opts.Logger.Warn("the watchdog of the service manager cannot be answered", "err", err)
 	}
-	program := server.New(opts)
+	program = server.New(opts)
 	return errors.Join(program.Run(ctx), program.Close())
 }
 
-// announce says on standard output where the API is, "listening on URL", and then where the gateway is, "gateway on URL": lines that
-// scripts may rely on.
-func (p *process) announce(s serving, stateDir string, api, gateway net.Addr) {
+// announce says on standard output where the API is, "listening on URL", then where the gateway is, "gateway on URL", and the page,
+// "control UI on URL": lines that scripts may rely on.
+func (p *process) announce(s serving, stateDir string, api, gateway net.Addr, page string) {
 	fmt.Fprintf(p.stdout, "listening on http://%s\n", api)
 	if gateway != nil {
 		fmt.Fprintf(p.stdout, "gateway on ws://%s\n", gateway)
+	}
+	if page != "" {
+		fmt.Fprintf(p.stdout, "control UI on %s\n", page)
 	}
 	if s.sample {
 		fmt.Fprintf(p.stdout, "try: curl -s '%s/api/work-sessions?limit=3'\n", api)
@@ -135,7 +144,10 @@ func (p *process) options(s serving) (server.Options, error) {
 		return server.Options{}, &usageError{command: "openclawd serve",
 			err: errors.New("--follow opens no gateway, for another one produces: leave --gateway away")}
 	}
-	opts := server.Options{StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
+	if s.controlUI != "" && (s.follow || s.gateway == settings.NoGateway) {
+		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--control-ui is served on the gateway's port, and none is opened")}
+	}
+	opts := server.Options{ControlUI: s.controlUI, StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
 		Mirror: !s.follow && !s.sample, DiscordAPI: s.discordAPI}
 	var errs [7]error
 	if opts.StateDir == "" && !s.sample {

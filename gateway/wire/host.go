@@ -17,13 +17,16 @@ func (a *Access) isOurs(r *http.Request) bool {
 }
 
 // shares reports whether a page of an origin may connect: one that this machine serves if it has been asked for under a name of this
-// machine, at any port, and those that are listed.
+// machine, at any port, those that are listed, and the gateway's own, where it serves one, at the host that it was asked for.
 func (a *Access) shares(origin, host string) bool {
 	if slices.Contains(a.Origins, "*") || contains(a.Origins, strings.TrimSuffix(origin, "/")) {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(u.Hostname()) && isLoopback(hostname(host))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	return isLoopback(u.Hostname()) && isLoopback(hostname(host)) || a.ownPage && host != "" && strings.EqualFold(u.Host, host)
 }
 
 func contains(list []string, name string) bool {

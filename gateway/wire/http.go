@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Handler serves the port: WebSocket at any path, what Options.Posts has, and a little HTTP.
+// Handler serves the port: WebSocket at any path, what Options.Posts and Options.Page have, and a little HTTP.
 func (h *Hub) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
 
 func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +28,7 @@ func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		if isRead(w, r) {
 			h.tellReady(w)
 		}
-	case r.URL.Path == "/":
+	case r.URL.Path == "/" && h.opts.Page("/") == nil:
 		if isRead(w, r) {
 			header.Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = w.Write([]byte(strings.ReplaceAll(frontPage, "HOST", r.Host)))
@@ -41,6 +41,12 @@ func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		if get := h.opts.Gets(r.URL.Path); get != nil {
 			if isRead(w, r) {
 				h.serve(w, r, get)
+			}
+			return
+		}
+		if page := h.opts.Page(r.URL.Path); page != nil {
+			if isRead(w, r) {
+				page.ServeHTTP(w, r)
 			}
 			return
 		}

@@ -92,7 +92,10 @@ func (h *Hub) Run(ctx context.Context) error {
 }
 
 // Configure changes who is let in. Those who are in stay.
-func (h *Hub) Configure(a Access) { h.door.Store(newDoor(a, h.door.Load())) }
+func (h *Hub) Configure(a Access) {
+	a.ownPage = h.opts.Access.ownPage
+	h.door.Store(newDoor(a, h.door.Load()))
+}
 
 // Presence is who is there, the gateway first.
 func (h *Hub) Presence() []Presence { return h.presence.list() }

@@ -25,6 +25,9 @@ type Options struct {
 	// Gets is the same for what is only read, with GET or HEAD.
 	Gets func(path string) http.Handler
 
+	// Page gives what answers a GET of a path, before anybody is let in: a page for browsers. nil where there is nothing. May be nil.
+	Page func(path string) http.Handler
+
 	StartWait     time.Duration // how long a client waits for Run to begin
 	HandshakeTime time.Duration // for a client to be let in
 	TickInterval  time.Duration // between ticks. A client that has not been heard for two of them is cut off.
@@ -81,6 +84,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Gets == nil {
 		o.Gets = func(string) http.Handler { return nil }
+	}
+	if o.Access.ownPage = o.Page != nil; o.Page == nil {
+		o.Page = func(string) http.Handler { return nil }
 	}
 	if o.Slow == nil {
 		o.Slow = func() {}

@@ -95,6 +95,8 @@ type Access struct {
 	Password config.Secret
 	Origins  []string // of pages of other machines that may connect; "*" is any
 	Hosts    []string // further names under which the gateway may be asked
+
+	ownPage bool // the gateway serves a page, which may connect to it
 }
 
 // Event is something to tell.

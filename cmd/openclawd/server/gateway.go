@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/gateway"
+	"github.com/pronto-lab/openclawd/gateway/page"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -29,6 +30,7 @@ type gatewayPort struct {
 	listener net.Listener
 	bound    string // what it was told to listen at
 	logger   *slog.Logger
+	page     *page.Site // nil where none is served
 
 	mu      sync.Mutex
 	inForce settings.Gateway
@@ -63,8 +65,46 @@ func (p *Program) openGateway(ctx context.Context) error {
 	if file := settings.TokenFile(p.opts.StateDir); kept.Exposed {
 		logger.Warn("other users of this machine may read the gateway's token", "file", file, "mend", "chmod 600 "+file)
 	}
-	p.gateway = &gatewayPort{listener: listener, bound: s.Listen.Value, logger: logger, inForce: s}
+	site, err := p.openPage()
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	p.gateway = &gatewayPort{listener: listener, bound: s.Listen.Value, logger: logger, page: site, inForce: s}
 	return nil
+}
+
+// openPage opens the files of the Control UI, if any are to be served.
+func (p *Program) openPage() (*page.Site, error) {
+	dir := p.opts.ControlUI
+	if dir == "" {
+		return nil, nil
+	}
+	const mend = "name dist/control-ui of an installed npm package, e.g. --control-ui \"$(npm root -g)/openclaw\""
+	base, err := page.Base(p.config.inForce.Gateway.PageBase)
+	if err != nil {
+		return nil, &settings.Error{Setting: settings.FileName + " gateway.controlUi.basePath", Value: p.config.inForce.Gateway.PageBase, Err: err,
+			Mend: "write a path such as /openclaw, or leave it out"}
+	}
+	site, err := page.Open(dir, base)
+	if err != nil {
+		return nil, &settings.Error{Setting: "--control-ui", Value: dir, Err: err, Mend: mend}
+	}
+	return site, nil
+}
+
+// closePage closes the files of the page.
+func (g *gatewayPort) closePage() {
+	if g.page != nil {
+		_ = g.page.Close() // it was only read
+	}
+}
+
+// PageAddress is where browsers find the Control UI at the gateway's address, "" where none is served.
+func (p *Program) PageAddress() string {
+	if p.gateway == nil || p.gateway.page == nil {
+		return ""
+	}
+	return "http://" + p.gateway.listener.Addr().String() + p.gateway.page.Base() + "/"
 }
 
 // listenForGateway binds the address. That somebody else has it mostly means that there is a gateway already.
@@ -110,7 +150,7 @@ func (p *Program) newGateway() {
 	opts := gateway.Options{
 		Log: p.log, Configuration: p.newConfiguration(), Logs: p.logs, Access: g.inForce.Access(), Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: g.logger, Version: buildinfo.Read().Version, StateDir: p.opts.StateDir, Database: p.opts.DB, StartedAt: p.startedAt,
-		Workspace: p.workspaceOf, Reads: p.reads,
+		Workspace: p.workspaceOf, Page: g.page, Reads: p.reads,
 	}
 	if a := p.agents; a != nil {
 		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, gatewayPosts{a.discord}

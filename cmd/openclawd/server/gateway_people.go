@@ -62,6 +62,11 @@ func (g gatewayFiles) Read(agentID, name string) (gateway.AgentFile, error) {
 	return gateway.AgentFile{Content: string(text), UpdatedAt: info.ModTime().UnixMilli()}, nil
 }
 
+// Picture implements gateway.Files.
+func (g gatewayFiles) Picture(agentID, path string) ([]byte, error) {
+	return g.notes(agentID).Picture(path)
+}
+
 // Write implements gateway.Files.
 func (g gatewayFiles) Write(agentID, name, content string) error {
 	return g.notes(agentID).Replace(name, []byte(content))

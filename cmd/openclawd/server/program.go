@@ -62,6 +62,7 @@ type Options struct {
 	Backups    BackupOptions
 	Verify     time.Duration       // from one check of the chain to the next; 0: never
 	DiscordAPI string              // a server that bots talk to instead of Discord; "" for Discord
+	ControlUI  string              // the files of a Control UI to serve on the gateway's port; "" for none
 	Getenv     func(string) string // gives environment variables, "" for one that is not set; nil: none is set
 	Reload     <-chan os.Signal    // has the configuration read again; may be nil
 
@@ -151,6 +152,7 @@ func (p *Program) run(ctx context.Context) error {
 	}
 	if p.gateway != nil {
 		defer p.gateway.listener.Close() // as for the API's
+		defer p.gateway.closePage()
 	}
 	p.reachable = settings.Reachable(listener.Addr())
 	p.address, p.startedAt = listener.Addr().String(), p.opts.Now()
