@@ -61,7 +61,7 @@ func load(path string, file mainFile, getenv func(string) string) (*Config, Find
 	c.masked = canonical(root, c.hide)
 	c.Unsupported, c.MoreUnsupported = r.unsupported.list(path)
 	for i := range c.Unsupported {
-		c.Unsupported[i].Setting = c.hide.Replace(c.Unsupported[i].Setting)
+		c.Unsupported[i].Setting = c.shown(c.Unsupported[i].Setting)
 	}
 	return c, c.withoutSecrets(r.findings(path))
 }
@@ -166,7 +166,7 @@ func checkNumbers(v *value, at *path, r *report) {
 func (c *Config) withoutSecrets(findings Findings) Findings {
 	for i := range findings {
 		f := &findings[i]
-		f.Path, f.Value, f.Message, f.Mend = c.hide.Replace(f.Path), c.hide.Replace(f.Value), c.hide.Replace(f.Message), c.hide.Replace(f.Mend)
+		f.Path, f.Value, f.Message, f.Mend = c.shown(f.Path), c.shown(f.Value), c.shown(f.Message), c.shown(f.Mend)
 	}
 	return findings
 }

@@ -34,6 +34,7 @@ func (c *Config) decodeRoot(root *fields) {
 	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "ui", "update", "wizard",
 		"worktreeAcceleration", "worktreeRoot")
 	root.knows("$schema", "env", "discord")
+	checkMistypedAgents(root)
 	root.done()
 	c.checkAgentNames(root)
 	c.checkAccountNames(root)

@@ -101,6 +101,21 @@ func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
 	}
 }
 
+// checkMistypedAgents finds agents below a key of the root that was meant as agents.
+func checkMistypedAgents(root *fields) {
+	if root.object == nil {
+		return
+	}
+	for _, m := range root.object.members {
+		meant := strings.EqualFold(m.key, "agents") || nearest(m.key, []string{"agents"}) != ""
+		if !meant || slices.Contains(root.known, m.key) || !m.value.get("entries").holdsObjects() && !m.value.get("list").holdsObjects() {
+			continue
+		}
+		root.knows(m.key)
+		root.report.add(dropped(m.at, root.at.member(m.key), "no agents are read here: those of it would be left out", `did you mean "agents"?`))
+	}
+}
+
 // isAgent reports whether an object has any setting of an agent: else it may hold agents, in a form that is not known.
 func isAgent(v *value) bool {
 	f := (&fields{report: newReport()}).below(v, nil)
@@ -110,8 +125,8 @@ func isAgent(v *value) bool {
 
 // holdsObjects reports whether a list or an object holds objects.
 func (v *value) holdsObjects() bool {
-	return slices.ContainsFunc(v.items, func(item *value) bool { return item.kind == object }) ||
-		slices.ContainsFunc(v.members, func(m *member) bool { return m.value.kind == object })
+	return v != nil && (slices.ContainsFunc(v.items, func(item *value) bool { return item.kind == object }) ||
+		slices.ContainsFunc(v.members, func(m *member) bool { return m.value.kind == object }))
 }
 
 // decodeAgent reads one agent. seen tells where the ids so far stand.

@@ -69,6 +69,8 @@ func TestNoAgentIsLeftOut(t *testing.T) {
 		`{agents: {eden: {}}}`:                                          "agents.eden",
 		`{routing: {agents: {eden: {name: 'x'}}}}`:                      "routing.agents",
 		`{agents: {entries: {eden: {}, seum: {name: '${NOT_SET_X}'}}}}`: "agents.entries.seum.name",
+		`{        Agents: {entries: {eden: {}}}}`:                       "Agents",
+		`{        agetns: {list: [{id: 'eden'}]}}`:                      "agetns",
 	} {
 		_, findings := config.Load(files(t, map[string]string{"openclaw.json": text}), func(string) string { return "" })
 		i := slices.IndexFunc(findings, func(f config.Finding) bool { return f.Severity == config.Error })

@@ -44,6 +44,7 @@ var secretPlaces = []string{
 	`{models: {providers: {x: {baseUrl: 'https://host/v1?key=%[2]s&api-version=2024'}}}, session: {dmScope: '%[2]s'}}`,
 	`{mcp: {servers: {a: {url: 'wss://host/sse?a=1&access_token=%[2]s', args: ['--url=http://host/?x=%[2]s']}}}}`,
 	`{mcp: {servers: {a: {url: 'https://host/?%[2]s'}, b: {url: 'https://host/#id_token=%[2]s&x=1'}}}, %[1]s: 1}`,
+	`{auth: {'https://me:%[2]s@host/?k=%[2]s': {a: 1}}, 'https://host/?k=%[2]s': 1, mcp: {servers: {a: {url: 'https://me:a/%[2]s@host'}}}}`,
 	`{taskMonitor: {taskHubUrl: 'http://hub:1/?sig=%[2]s', allowedOrigins: ['http://%[2]s@hub']}, channels: {discord: {proxy: 'socks5://p:%[2]s@h:1'}}}`,
 }
 
@@ -85,7 +86,8 @@ func shownOf(t *rapid.T, c *config.Config, findings config.Findings) map[string]
 	}
 	return map[string]string{
 		"masked": string(c.Masked()), "findings": string(listed), "applied": string(applied), "error": fmt.Sprint(findings.Err()),
-		"log": log.String(), "formatted": fmt.Sprintf("%+v %#v %s", c.TaskMonitor, c.Gateway.Auth, c.Gateway.Auth.Token),
+		"unsupported": config.Together(c.Unsupported),
+		"log":         log.String(), "formatted": fmt.Sprintf("%+v %#v %s", c.TaskMonitor, c.Gateway.Auth, c.Gateway.Auth.Token),
 	}
 }
 
@@ -122,6 +124,11 @@ func TestSecretsInURLs(t *testing.T) {
 		"--a=http://u@h --b=ws://h/?q=1 end":                  "--a=http://***@h --b=ws://h/?q=*** end",
 		"me@example.com, see //path?x=y":                      "me@example.com, see //path?x=y",
 		"postgres://app:s3cret@db/x?sslmode=disable":          "postgres://***:***@db/x?sslmode=disable",
+		"https://me:pa/ss#wo?rd@host:1/x?y=z":                 "https://***:***@host:1/x?y=***",
+		"https://me:pa/ss@host":                               "https://***:***@host",
+		"https://host:8080/@scope/package":                    "https://host:8080/@scope/package",
+		"https://[::1]:80/@scope":                             "https://[::1]:80/@scope",
+		"https://host/?a=o'clock&key=x":                       "https://host/?a=***&key=***",
 	} {
 		if got := config.Shown(text); got != want || config.Shown(got) != got {
 			t.Errorf("%s: %s, want %s", text, got, want)

@@ -7,8 +7,11 @@ import (
 	"strings"
 )
 
-// address is a URL wherever it stands in a text.
-var address = regexp.MustCompile("[A-Za-z][A-Za-z0-9+.-]*://[^\\s\"'<>`]+")
+// address is a URL wherever it stands in a text: all of it where it has no space, else as far as it goes before a quote.
+var address = regexp.MustCompile("^[A-Za-z][A-Za-z0-9+.-]*://\\S+$|[A-Za-z][A-Za-z0-9+.-]*://[^\\s\"'<>`]+")
+
+// port is what a host may end with.
+var port = regexp.MustCompile(`^\d*$`)
 
 // longSecret is from how many bytes on a value in a URL is taken for a secret whatever it is called, so that it shows nowhere else either.
 const longSecret = 16
@@ -46,6 +49,12 @@ func inURL(s string, mask func(name, value string) string) string {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		end = i
 	}
+	if at := strings.LastIndex(rest, "@"); at > end && splitsPassword(rest[:end]) {
+		end = len(rest)
+		if i := strings.IndexAny(rest[at:], "/?#"); i >= 0 {
+			end = at + i
+		}
+	}
 	authority, rest := rest[:end], rest[end:]
 	if at := strings.LastIndex(authority, "@"); at >= 0 {
 		user, password, both := strings.Cut(authority[:at], ":")
@@ -56,6 +65,13 @@ func inURL(s string, mask func(name, value string) string) string {
 		authority = who + authority[at:]
 	}
 	return scheme + "://" + authority + maskQuery(rest, mask)
+}
+
+// splitsPassword reports whether what stands before the first of /?# in a URL is a user and the beginning of a password that has such a sign in it:
+// what follows its colon is no port.
+func splitsPassword(authority string) bool {
+	_, after, both := strings.Cut(authority, ":")
+	return both && !strings.HasPrefix(authority, "[") && !strings.Contains(authority, "@") && !port.MatchString(after) && !isReference(after)
 }
 
 // maskQuery masks what follows ? and, where it is like a query, what follows #.
