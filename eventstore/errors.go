@@ -142,7 +142,7 @@ func (e *ForeignError) Hint() string {
 }
 
 // LinkedError is returned by open when the file has more names than the one it was asked for by. Its write-ahead log and its lock file lie
-// beside one of them only, so that whoever opens it by the other one does not see what was committed, and damages it by writing.
+// beside one of them only, so that a program that opens it by the other one does not see what was committed, and damages it by writing.
 type LinkedError struct {
 	Path  string
 	Names uint64

@@ -523,11 +523,11 @@ func withAFailingDevice(p *scene, f fault) {
 	}
 	e := failing("verify", "--json", "--db", p.db)
 	if e.exit == exitNoFilter {
-		p.t.Log("this system lets nobody take a device away from a process")
+		p.t.Log("this system does not let us take a device away from a process")
 		return
 	}
 	p.promises(f, e)
-	// Nobody is told to put an older backup over what is whole.
+	// No one is told to put an older backup over what is whole.
 	for _, command := range [][]string{{"doctor", "--state-dir", p.dir, "--db", p.db}, {"backup", "create", "--db", p.db, "--dir", p.t.TempDir()}} {
 		if e := failing(command...); e.exit == exitOK || strings.Contains(e.stdout+e.stderr, "restore the newest backup") || !strings.Contains(e.stdout+e.stderr, "I/O error") {
 			p.t.Errorf("%s says %d: %s%s", command[0], e.exit, e.stdout, e.stderr)
@@ -589,7 +589,7 @@ func TestWorkspaceFileOnAFullVolume(t *testing.T) {
 	}
 	mount := []string{"-Urm", "sh", "-c", `mount -t tmpfs -o size=64k none "$0" && exec "$@"`, workspace}
 	if exec.Command("unshare", append(mount, "true")...).Run() != nil {
-		t.Log("this system lets nobody make a volume")
+		t.Log("this system does not let us make a volume")
 		return
 	}
 	api := make(chan string, 1)

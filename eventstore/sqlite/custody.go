@@ -24,7 +24,7 @@ import (
 // written. SQLite goes on with what it has open, and what is acknowledged then is gone with the process.
 //
 // Looking costs a few system calls. What is read is little, and only after something has changed that our commits do not change: a
-// checkpoint, of ours or of another program, is such a change, and so is a copy that somebody writes over the file.
+// checkpoint, of ours or of another program, is such a change, and so is a copy that is written over the file.
 type custody struct {
 	path  string
 	inode *inode
@@ -129,8 +129,8 @@ func (c *custody) check() error {
 	return nil
 }
 
-// begun is check for a commit that is about to be made: it looks whether the files are there. What it does not see check does, afterwards.
-func (c *custody) begun() error {
+// beforeCommit is check for a commit that is about to be made: it looks whether the files are there. What it does not see check does, afterwards.
+func (c *custody) beforeCommit() error {
 	if c == nil {
 		return nil
 	}
@@ -195,7 +195,7 @@ const (
 )
 
 // begins is an error where the database does not begin as one, or where it is shorter by now than it says itself: SQLite makes it shorter, and
-// says so, when it has been written anew.
+// says so, when it has compacted it.
 func (c *custody) begins(size int64, shorter bool) error {
 	var header [dbHeader]byte
 	if _, err := c.inode.file.ReadAt(header[:], 0); err != nil && !errors.Is(err, io.EOF) {

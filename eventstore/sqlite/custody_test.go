@@ -134,7 +134,7 @@ func TestDatabaseIsLostUnderLoad(t *testing.T) {
 				mu    sync.Mutex
 				acks  = map[eventstore.ID]bool{}
 				first = make(chan struct{})
-				begun sync.Once
+				once  sync.Once
 				all   sync.WaitGroup
 			)
 			for range 4 {
@@ -148,7 +148,7 @@ func TestDatabaseIsLostUnderLoad(t *testing.T) {
 						mu.Lock()
 						acks[stored.Events[0].ID] = true
 						if len(acks) > 150 {
-							begun.Do(func() { close(first) })
+							once.Do(func() { close(first) })
 						}
 						mu.Unlock()
 					}
@@ -156,7 +156,7 @@ func TestDatabaseIsLostUnderLoad(t *testing.T) {
 				})
 			}
 			<-first
-			mu.Lock() // nobody counts an acknowledgement meanwhile
+			mu.Lock() // no acknowledgement is counted meanwhile
 			happens(t, db.Path())
 			before := len(acks)
 			mu.Unlock()
@@ -288,7 +288,7 @@ func TestHardLinkedFileIsRefused(t *testing.T) {
 	}
 }
 
-// Close waits for those who read: nobody finds the file open, or made again, once it has returned.
+// Close waits for those who read: the file is neither open nor made again once it has returned.
 func TestCloseWaitsForReaders(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log.db")
@@ -311,7 +311,7 @@ func TestCloseWaitsForReaders(t *testing.T) {
 	}
 	select {
 	case <-closed:
-		t.Error("the log is closed while somebody reads")
+		t.Error("the log is closed while it is read")
 	default:
 	}
 	close(goOn)

@@ -64,8 +64,8 @@ func (db *DB) fails() error {
 	return d.why
 }
 
-// failsIn looks at one file. The database itself is not opened where a writer holds it: closing it could drop SQLite's locks. Whoever only
-// reads has none that anything depends on once reading has failed.
+// failsIn looks at one file. The database itself is not opened where a writer holds it: closing it could drop SQLite's locks. A process that
+// only reads has none that anything depends on once reading has failed.
 func (db *DB) failsIn(end string) error {
 	if end == "" && db.inode != nil {
 		return deviceFails(db.inode.file)

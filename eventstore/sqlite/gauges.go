@@ -98,10 +98,10 @@ type snapshots struct {
 	since   map[int64]time.Time
 	readers int
 	ended   bool
-	idle    chan struct{} // closed once ended is set and nobody reads
+	idle    chan struct{} // closed once ended is set and no one reads
 }
 
-// enter notes that somebody reads; the function that it returns, that he does not any more. Once the log is closed nobody may.
+// enter notes that a caller reads; the function that it returns, that it no longer does. Once the log is closed no one may.
 func (s *snapshots) enter() (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *snapshots) enter() (leave func(), err error) {
 	}, nil
 }
 
-// drain lets nobody begin to read any more, and waits for those who do: but not for ever, for one that hangs must not keep the program from
+// drain lets no one begin to read any more, and waits for those who do: but not for ever, because one that hangs must not keep the program from
 // ending.
 func (s *snapshots) drain(longest time.Duration) {
 	s.mu.Lock()

@@ -48,15 +48,15 @@ func (db *DB) translate(doing string, err error) error {
 	return fmt.Errorf("%s %s: %w", doing, filepath.Base(db.path), err) // clients may be told
 }
 
-// heldRetry is when whoever found the file locked by another process may try again: it was waited for already.
+// heldRetry is when a caller may try again that found the file locked by another process: it was waited for already.
 const heldRetry = time.Second
 
 // damaged is an error for what is not sound, unless the cause is that the file was lost or its device fails.
-func (db *DB) damaged(detail string, err error, mend string) error {
+func (db *DB) damaged(detail string, err error, hint string) error {
 	if why := db.fails(); why != nil {
 		return &eventstore.IOError{Path: db.path, Err: why}
 	}
-	return db.lostOr(&eventstore.CorruptError{Path: db.path, Detail: detail, Err: err, Mend: mend})
+	return db.lostOr(&eventstore.CorruptError{Path: db.path, Detail: detail, Err: err, Mend: hint})
 }
 
 // lostOr is err, unless its cause is that the file was lost.

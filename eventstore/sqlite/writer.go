@@ -431,7 +431,7 @@ func (w *writer) transact(f func() error) (err error) {
 	if err := f(); err != nil {
 		return err
 	}
-	if err := w.db.custody.begun(); err != nil {
+	if err := w.db.custody.beforeCommit(); err != nil {
 		return err
 	}
 	_, err = w.tx.Exec("COMMIT")

@@ -153,7 +153,7 @@ func (f *facts) databaseReasons() (list []monitor.Reason) {
 		add(codeOf(f.lost, "database_lost"), "nothing is stored: "+f.lost.Error(), hintOf(f.lost, ""))
 	}
 	if f.linked {
-		add("database_linked", "the database has another name too (a hard link): whoever opens it by that one does not see its write-ahead log, and damages it by writing",
+		add("database_linked", "the database has another name too (a hard link): a program that opens it by that one does not see its write-ahead log, and damages it by writing",
 			"remove the other name: find DIR -samefile FILE shows it. It is refused at the next start")
 	}
 	if f.err != nil && f.lost == nil {
