@@ -65,11 +65,6 @@ func (s *Server) notePresence(_ context.Context, call *wire.Call) (any, error) {
 	return notedAnswer{OK: true, Presence: true}, nil
 }
 
-// okAnswer answers what was asked to be done, and was.
-type okAnswer struct {
-	OK bool `json:"ok"`
-}
-
 // logsAnswer answers logs.tail.
 type logsAnswer struct {
 	File      string   `json:"file"`
