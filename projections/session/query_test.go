@@ -168,6 +168,31 @@ func TestNewestMessages(t *testing.T) {
 	}
 }
 
+// What agents say to each other in a session is in its transcript, and not in what people are shown: neither as a message, nor as its title or last
+// text. Each message knows its place all the same.
+func TestShownLeavesOutWhatIsInternal(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	l.append(t, event(1, "created", created), say(2, "main", "user", "[seum]: 어때?", `"internal":true`), say(3, "main", "user", "안녕"),
+		say(4, "main", "assistant", "네"), say(5, "main", "user", "[seum]: 왜?", `"internal":true`), say(6, "main", "assistant", "REPLY_SKIP", `"internal":true`))
+	shown := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]session.Message, error) {
+		return session.Shown(ctx, tx, "t1", 2, 1<<20)
+	})
+	var got []string
+	for _, m := range shown {
+		got = append(got, fmt.Sprint(m.Data.Text, " ", m.After))
+	}
+	if diff := cmp.Diff([]string{"안녕 3", "네 2"}, got); diff != "" {
+		t.Errorf("shown (-want +got)\n%s", diff)
+	}
+	if all := l.newest(t, "t1", 10, 1<<20); len(all) != 5 {
+		t.Errorf("%d messages are in the transcript, want 5", len(all))
+	}
+	if s := l.byKey(t, "agent:eden:main"); s.Messages != 5 || s.Title != "안녕" || s.LastText != "네" || s.LastRole != "assistant" {
+		t.Errorf("the session is %+v", s)
+	}
+}
+
 // What was redacted is gone from transcripts at once, from titles and last texts with the next rebuild, and stays a message.
 func TestRedactedMessages(t *testing.T) {
 	t.Parallel()

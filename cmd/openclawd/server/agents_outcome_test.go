@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
 )
@@ -173,6 +174,28 @@ func TestWhoAskedIsToldThatNobodyAnswers(t *testing.T) {
 			team.quiet()
 			same(t, "after a restart", len(team.texts(team.dev.ID)), want)
 		})
+	}
+}
+
+// An agent that asks again whenever it is told that nobody answers comes to an end: each time is one further from what began it.
+func TestAskingAgainAndAgainEnds(t *testing.T) {
+	t.Parallel()
+	team := startDiscordTeam(t, discordSetting{answer: func(_ *discordTeam, a a2atest.Asked) a2atest.Answer {
+		switch {
+		case a.Agent == "eden":
+			return a2atest.Fail(401)
+		case a.AfterTool():
+			return a2atest.Say("다시 물어봤어요")
+		}
+		return a2atest.Use(a2atest.Send(map[string]any{"agentId": "eden", "message": "이 벽 무슨 색이 좋을까?", "timeoutSeconds": 0}))
+	}})
+	team.tells("ruda", "이든에게 벽을 물어봐")
+	team.quiet()
+	if n := len(team.events(coordination.TypeA2ASend)); n == 0 || n > a2a.MaxHops {
+		t.Errorf("ruda has asked %d times, want at most %d", n, a2a.MaxHops)
+	}
+	if len(team.events(coordination.TypeA2AForbidden)) == 0 {
+		t.Error("nothing says why it ended")
 	}
 }
 
