@@ -151,3 +151,23 @@ func TestWaitingForARunTakesItsTimeAndEndsWithTheClient(t *testing.T) {
 		}
 	})
 }
+
+// Where agents run, what they would read with a heartbeat is refused with what is true: that they have none.
+func TestAgentsHaveNoHeartbeats(t *testing.T) {
+	t.Parallel()
+	b, _, _ := staged(t)
+	for method, params := range map[string]string{
+		"wake":           `{"mode":"now","text":"the build is done"}`,
+		"set-heartbeats": `{"enabled":true}`,
+		"system-event":   `{"text":"the build is done","wake":true}`,
+	} {
+		got := b.refused(t, method, params)
+		details, err := json.Marshal(got.Details)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Code != protocol.CodeUnavailable || string(details) != `{"code":"heartbeats_not_available"}` || strings.Contains(got.Message, "no agent runs here") {
+			t.Errorf("%s: %+v %s", method, got, details)
+		}
+	}
+}
