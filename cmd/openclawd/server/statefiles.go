@@ -230,8 +230,12 @@ func (s *stateFiles) mentions(ctx context.Context, text []byte) (taken, left int
 			left++
 			continue
 		}
-		own, _ := s.p.agents.discord.bots.Registry().Bot(from)
-		asked, _ := s.p.agents.discord.bots.Registry().Bot(target)
+		own, has := s.p.agents.discord.bots.Registry().Bot(from)
+		asked, there := s.p.agents.discord.bots.Registry().Bot(target)
+		if !has || !there { // nobody could be reminded
+			left++
+			continue
+		}
 		at := int64(m.SentAt)
 		sent := pure.Sent{RequestID: reasonOfOriginal + "-" + id, ThreadID: m.ThreadID, ChannelID: m.ThreadID, FromAgent: from, FromAccount: own.AccountID, TargetAgent: target,
 			TargetBot: cmp.Or(asked.UserID, m.TargetBot), Original: response.Original(cmp.Or(m.OriginalText, m.Original)), SentAt: at}

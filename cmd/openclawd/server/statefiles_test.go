@@ -63,8 +63,9 @@ func TestStateFilesOfTheOriginalAreReadOnce(t *testing.T) {
 			"state/a2a-mention-tracking.json": fmt.Sprintf(`{"version":1,"entries":{
 				"m1":{"id":"m1","messageId":"1","threadId":%q,"fromAgentId":"ruda","targetAgentId":"eden","targetBotId":%q,"originalText":"코드 리뷰 해줘",
 					"status":"pending","sentAt":%d,"attempts":1,"lastAttemptAt":%d},
-				"m2":{"id":"m2","messageId":"2","threadId":%q,"fromAgentId":"ruda","targetAgentId":"seum","status":"responded","sentAt":%d}}}`,
-				thread, team.bots["eden"].ID, ago(4*time.Minute), ago(4*time.Minute), thread, ago(time.Hour)),
+				"m2":{"id":"m2","messageId":"2","threadId":%q,"fromAgentId":"ruda","targetAgentId":"seum","status":"responded","sentAt":%d},
+				"m3":{"id":"m3","messageId":"3","threadId":%q,"fromAgentId":"ghost","targetAgentId":"eden","status":"pending","sentAt":%d}}}`,
+				thread, team.bots["eden"].ID, ago(4*time.Minute), ago(4*time.Minute), thread, ago(time.Hour), thread, ago(time.Hour)),
 			"state/a2a-conversation-index.json": fmt.Sprintf(`{"version":1,"updatedAt":%d,"entries":{
 				"ws_old::eden|ruda":{"conversationId":"c-old","timestamp":%d,"lastEventType":"a2a.complete","runId":"r-old"},"nonsense":{"conversationId":"x"}}}`,
 				ago(time.Hour), ago(time.Hour)),
@@ -88,6 +89,7 @@ func TestStateFilesOfTheOriginalAreReadOnce(t *testing.T) {
 		return len(team.events(coordination.TypeThreadParticipantRegistered)) + len(team.events(coordination.TypeA2ACollaborateSent)) +
 			len(team.events(coordination.TypeA2AComplete))
 	}
+	same(t, "requests that are taken up", len(team.events(coordination.TypeA2ACollaborateSent)), 1)
 	before := taken()
 	team.again()
 	team.quiet()
