@@ -208,18 +208,18 @@ func (c *custody) begins(size int64, shorter bool) error {
 	return nil
 }
 
-// read finds in the files what was committed: the newest commit, and one that has long been in the database itself; more of both where
-// thoroughly is set. done is false where that cannot be told now.
+// read finds in the files what was committed: the newest commit and an older one, and one that has long been in the database itself; more of
+// them where thoroughly is set. done is false where that cannot be told now.
 func (c *custody) read(thoroughly bool) (done bool, err error) {
 	// What this connection has read before is not what is in the files.
 	if _, err := c.reader.Exec("PRAGMA shrink_memory"); err != nil {
 		return false, c.judge(err)
 	}
-	newest := len(c.recent)
-	if !thoroughly {
-		newest = 1
-	}
-	for i := range min(newest, c.commits) {
+	kept := min(len(c.recent), c.commits)
+	for i := range kept {
+		if !thoroughly && i > 0 && i < kept-1 {
+			continue
+		}
 		if err := c.find(c.recent[(c.commits-1-i)%len(c.recent)]); err != nil {
 			return false, c.judge(err)
 		}
