@@ -29,6 +29,7 @@ const (
 	selectSpent = `SELECT session_key, agent, provider, model, ended_at / 900000 AS quarter, count(*), sum(state = 'error'), sum(tool_calls),
  sum(input_tokens), sum(output_tokens), sum(total_tokens), min(CASE started_at WHEN 0 THEN queued_at ELSE started_at END), max(ended_at)
   FROM runs WHERE ended_at > 0 AND ended_at >= ? AND ended_at < ?`
+	ofSpender  = " AND +agent = ?" // +: found by the time, of which there is less than of the agent's runs
 	groupSpent = ` GROUP BY session_key, agent, provider, model, quarter ORDER BY quarter, session_key, provider, model`
 )
 
@@ -36,7 +37,7 @@ const (
 func SpentIn(ctx context.Context, tx *sql.Tx, q SpentQuery) (list []Spent, err error) {
 	query, args := selectSpent, []any{q.From, q.To}
 	if q.Agent != "" {
-		query, args = query+" AND agent = ?", append(args, q.Agent)
+		query, args = query+ofSpender, append(args, q.Agent)
 	}
 	if q.SessionKey != "" {
 		query, args = query+" AND session_key = ?", append(args, q.SessionKey)
