@@ -21,6 +21,7 @@ var house = []room{
 	{"coordination/session", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"coordination/run", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"coordination/work", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
+	{"coordination/chain", []string{"coordination"}, "a decision knows the vocabulary, and no other one"},
 	{"coordination/handoff", []string{"coordination"}, "what is handed over is read before anything is decided about it"},
 	{"coordination/a2a", []string{"coordination", "coordination/handoff", "coordination/run"},
 		"what becomes of a message follows from what is handed over with it, and from its runs"},

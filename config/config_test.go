@@ -15,6 +15,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 )
 
 // files writes files into a new directory and returns the path of the main one.
@@ -77,6 +78,7 @@ func TestDefaults(t *testing.T) {
 		Defaults: config.AgentDefaults{
 			Timeout: 10 * time.Minute, MaxConcurrent: 4, MaxNested: 8,
 			Subagents: config.Subagents{MaxConcurrent: 8, MaxSpawnDepth: 1, MaxChildrenPerAgent: 5, ArchiveAfter: time.Hour, AnnounceMaxAge: 10 * time.Minute},
+			LoopGuard: chain.DefaultLimits(),
 			A2A:       config.A2AConcurrency{MaxFlows: 3, QueueTimeout: 30 * time.Second},
 			Continuation: config.TaskContinuation{Enabled: true, CheckInterval: 2 * time.Minute, IdleThreshold: 3 * time.Minute, ZombieTaskTTL: day,
 				Channel: "discord"},

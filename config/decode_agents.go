@@ -8,10 +8,14 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 )
 
 // day is the unit of what is kept for long.
 const day = 24 * time.Hour
+
+// mostPasses is the largest bound of what is passed on: it is counted again for each message.
+const mostPasses = 10_000
 
 // decodeAgents reads who the agents are. Since 2026.8.2 the reference system has them in agents.entries, by their ids; before, in agents.list.
 func (c *Config) decodeAgents(f *fields) {
@@ -227,6 +231,16 @@ func (c *Config) decodeDefaults(f *fields) {
 	a2a := f.within("a2aConcurrency")
 	d.A2A = A2AConcurrency{MaxFlows: a2a.count("maxConcurrentFlows", 3, 1, maxCount), QueueTimeout: a2a.duration("queueTimeoutMs", 30*time.Second)}
 	a2a.done()
+
+	guard, usual := f.within("a2aLoopGuard"), chain.DefaultLimits()
+	d.LoopGuard = A2ALoopGuard{
+		Hops:     guard.count("maxHops", usual.Hops, 1, maxCount),
+		Pair:     guard.count("maxPerPair", usual.Pair, 1, mostPasses),
+		Cause:    guard.count("maxPerCause", usual.Cause, 1, mostPasses),
+		CauseDay: guard.count("maxPerCausePerDay", usual.CauseDay, 1, mostPasses),
+		Window:   guard.duration("windowMs", usual.Window),
+	}
+	guard.done()
 
 	t := f.within("taskContinuation")
 	d.Continuation = TaskContinuation{

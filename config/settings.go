@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination/chain"
+)
 
 // Agent is an agent as configured.
 type Agent struct {
@@ -35,6 +39,7 @@ type AgentDefaults struct {
 	MaxNested     int           // runs at a time that agents wait for
 	Subagents     Subagents
 	A2A           A2AConcurrency
+	LoopGuard     A2ALoopGuard
 	Continuation  TaskContinuation
 	SystemAgent   string // answers where nobody is named and no agent is marked as default; "" if not configured
 }
@@ -52,6 +57,9 @@ type Subagents struct {
 	Thinking string         // "" is as for the agent
 	Timeout  *time.Duration // of its run, 0 is for ever; nil is as for the agent
 }
+
+// A2ALoopGuard bounds how agents cause each other to act: see coordination/chain.
+type A2ALoopGuard = chain.Limits
 
 // A2AConcurrency bounds the exchanges that one agent may have at a time.
 type A2AConcurrency struct {

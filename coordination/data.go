@@ -10,7 +10,8 @@ type Context struct {
 	ConversationID        string `json:"conversationId,omitempty"`
 	ParentConversationID  string `json:"parentConversationId,omitempty"`
 	ParentRunID           string `json:"parentRunId,omitempty"`
-	Depth                 *int   `json:"depth,omitempty"` // nil is not 0: a depth marks delegation
+	RootRunID             string `json:"rootRunId,omitempty"` // the run with which the chain of causes began; "" is the run itself
+	Depth                 *int   `json:"depth,omitempty"`     // nil is not 0: a depth marks delegation
 	Hop                   *int   `json:"hop,omitempty"`
 	TopicID               string `json:"topicId,omitempty"`
 

@@ -25,6 +25,7 @@ type RunQueued struct {
 	Provenance string          `json:"provenance,omitempty"`
 	FromAgent  string          `json:"fromAgent,omitempty"`
 	Internal   bool            `json:"internal,omitempty"` // an exchange between agents: what is said in it is not shown to people in the session's chat
+	PassedBy   string          `json:"passedBy,omitempty"` // the agent whose run has caused this one without a flow: by an approval, or in Discord
 
 	SourceSessionKey string `json:"sourceSessionKey,omitempty"`
 	SourceChannel    string `json:"sourceChannel,omitempty"`

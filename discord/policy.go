@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
 
@@ -26,7 +25,7 @@ func PolicyOf(c *config.Config, guildID string) route.Policy {
 	p.ForeignBots, p.RecordBots = d.AllowBots, d.HistoryIncludeBots
 	p.RequireMention = d.RequireMention
 	p.ThreadMention, p.ParticipantTTL = d.Collaboration.ThreadMention, d.Collaboration.ParticipantTTL
-	p.MaxHops = a2a.MaxHops
+	p.MaxHops = c.Defaults.LoopGuard.Hops
 	p.Guilds = guildsOf(d)
 	if own := guildOf(d, guildID); own != nil {
 		if p.Groups == route.Allowlist {

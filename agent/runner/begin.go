@@ -2,7 +2,9 @@ package runner
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -75,7 +77,7 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 		}
 	}
 	j := r.jobOf(q, key, state.Settings)
-	said, sessionID, err := r.open(state, &j)
+	said, sessionID, err := r.open(tx, state, &j)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +86,7 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 	if err != nil {
 		return nil, err
 	}
+	nameMessage(appends, messageEvent(sessionID, &q.RunQueued))
 	var lease int64
 	if j.timeout > 0 {
 		lease = at + (j.timeout + leaseMargin).Milliseconds()
@@ -134,9 +137,9 @@ const (
 	authorTool      = "tool"
 )
 
-// open lets the session start over if that was asked for, and puts the message into its transcript. A session that is not there any more
-// begins anew.
-func (r *Runner) open(state decide.State, j *job) (said []decide.Event, sessionID string, err error) {
+// open lets the session start over if that was asked for, and puts the message into its transcript, unless an attempt at the same message before has.
+// A session that is not there any more begins anew.
+func (r *Runner) open(tx eventstore.Tx, state decide.State, j *job) (said []decide.Event, sessionID string, err error) {
 	command := decide.Command{By: j.asked.By, NewID: r.o.NewID()}
 	if j.asked.Reset != "" && j.asked.RetryOf == "" {
 		if said, err = decide.Reset(state, decide.ResetCommand{Command: command, Reason: j.asked.Reset}); err != nil {
@@ -150,8 +153,36 @@ func (r *Runner) open(state decide.State, j *job) (said []decide.Event, sessionI
 		sessionID = state.ID
 	}
 	j.message.MessageID, j.message.SessionID = r.o.NewID(), sessionID
+	stands, err := standsIn(tx, messageEvent(sessionID, &j.asked.RunQueued))
+	if stands || err != nil {
+		return said, sessionID, err
+	}
 	more, err := decide.Say(state, decide.SayCommand{Command: command, Message: j.message})
 	return append(said, more...), sessionID, err
+}
+
+// messageEvent is the id of the event that puts the message of a run into a transcript: the same for all attempts at the message.
+func messageEvent(sessionID string, q *coordination.RunQueued) eventstore.ID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"message of a run", sessionID, run.MessageOf(q.RunID, q.RetryOf, q.JobID)}))
+	return eventstore.DerivedID(0, eventstore.Hash(sum))
+}
+
+// nameMessage gives the message that is put into a transcript its id.
+func nameMessage(appends []eventstore.StreamAppend, id eventstore.ID) {
+	for _, a := range appends {
+		if last := len(a.Events) - 1; last >= 0 && a.Events[last].Type == coordination.TypeSessionMessage {
+			a.Events[last].ID = id
+		}
+	}
+}
+
+// standsIn reports whether an event is there.
+func standsIn(tx eventstore.Tx, id eventstore.ID) (there bool, err error) {
+	err = tx.Query("SELECT 1 FROM events WHERE id = ?", []any{id[:]}, func(eventstore.Row) error { there = true; return nil })
+	if err != nil {
+		return false, fmt.Errorf("look whether a message is in its transcript: %w", err)
+	}
+	return there, nil
 }
 
 // reasonReset is the reason of what is aborted because the transcript that it was meant for is closed.

@@ -529,13 +529,16 @@ func (s *story) faults(whole bool) (faults []string) {
 	if whole && len(s.order) < crashMessages {
 		faults = append(faults, fmt.Sprintf("%d runs for %d messages", len(s.order), crashMessages))
 	}
+	begun := map[string]bool{} // messages, by the run that was asked for at first
 	for _, r := range s.order {
 		ok := r.end == coordination.TypeRunEnded
-		switch want := r.started; {
+		first := r.started && !begun[r.root()] // its message stands there once, however often it was begun to answer it
+		begun[r.root()] = begun[r.root()] || r.started
+		switch want := first; {
 		case whole && r.end == "":
 			fault(r, "it has no end")
 		case want != (r.users == 1) || r.users > 1:
-			fault(r, "begun: %v, but its message is %d times in the transcript", want, r.users)
+			fault(r, "begun for the first time: %v, but its message is %d times in the transcript", want, r.users)
 		case ok != (r.answers == 1) || r.answers > 1:
 			fault(r, "%s, but its answer is %d times in the transcript", r.end, r.answers)
 		case ok && r.over.Text != "echo: "+r.asked.Message:

@@ -94,7 +94,12 @@ func (t *turn) prepare(ctx context.Context) error {
 // isOwn reports whether what was said in a run is of this one, or of an attempt at the same message before: that is not told, or the model
 // would read the message twice.
 func (t *turn) isOwn(runID string) bool {
-	return runID != "" && (runID == t.result.RunID || runID == t.asked.RetryOf || slices.Contains(t.asked.Earlier, runID))
+	if runID == "" {
+		return false
+	}
+	q := t.asked
+	own := run.MessageOf(t.result.RunID, q.RetryOf, q.JobID)
+	return runID == t.result.RunID || runID == q.RetryOf || run.MessageOf(runID, "", q.JobID) == own || slices.Contains(q.Earlier, runID)
 }
 
 func (t *turn) callerOf() tool.Caller {

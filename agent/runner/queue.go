@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	decide "github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -45,7 +47,44 @@ func (r *Runner) Ask(tx eventstore.Tx, ask run.Ask, now time.Time) ([]eventstore
 	if _, found, err := projection.Load(tx, ask.RunID); err != nil || found {
 		return nil, err
 	}
+	if err := r.link(tx, &ask, now); err != nil {
+		return nil, err
+	}
 	return r.queueing(&ask, now).admit(tx)
+}
+
+// link puts a run into the chain of what has caused it. One that is passed on from agent to agent is refused where the chain has gone on too far, or
+// too fast. What a person asks for begins a chain of its own.
+func (r *Runner) link(tx eventstore.Tx, ask *run.Ask, now time.Time) error {
+	if ask.Human {
+		return nil
+	}
+	to := chain.At(ask.RootRunID, ask.Hop)
+	if ask.ParentRunID != "" && to.Root == "" {
+		from, parent, found, err := projection.Link(tx, ask.ParentRunID)
+		if err != nil {
+			return err
+		}
+		if found {
+			if ask.Pass {
+				from = from.Next()
+				ask.PassedBy = cmp.Or(ask.PassedBy, parent.AgentID)
+			}
+			to = chain.Link{Root: from.Root, Hop: max(from.Hop, to.Hop)}
+			if ask.RootRunID = to.Root; to.Hop > 0 {
+				ask.Hop = &to.Hop
+			}
+		}
+	}
+	if !ask.Pass || to.Root == "" {
+		return nil
+	}
+	conf := r.o.Config()
+	why, err := projection.Judge(tx, &conf.Defaults.LoopGuard, to, ask.PassedBy, agentOf(conf, ask.Session), 0, now.UnixMilli())
+	if err != nil || why == nil {
+		return err
+	}
+	return &run.Refusal{Code: why.Code, Field: "rootRunId", Value: to.Root, Text: why.Text, Mend: why.Mend}
 }
 
 func (r *Runner) queueing(ask *run.Ask, now time.Time) *queueing {

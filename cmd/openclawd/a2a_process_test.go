@@ -62,6 +62,7 @@ type flowEvent struct {
 		RunID       string
 		RetryOf     string
 		ResumeCount int
+		Author      string
 	}
 }
 
@@ -118,6 +119,15 @@ func TestKillInTheMiddleOfAFlow(t *testing.T) {
 	want := []string{"a2a.send 0", "a2a.response 0", "a2a.response 1", "a2a.job.resumed 2", "a2a.response 2", "a2a.response 3", "a2a.complete 0"}
 	if !slices.Equal(order, want) {
 		t.Errorf("it went\n%s", strings.Join(order, "\n"))
+	}
+	messages := 0
+	for _, e := range m.events(t, coordination.TypeSessionMessage) {
+		if e.Data.Author == "user" {
+			messages++
+		}
+	}
+	if messages != 4 {
+		t.Errorf("%d messages stand in the transcripts, want one for the first answer and one for each turn, however often they were begun", messages)
 	}
 	var asked []string
 	for _, e := range m.events(t, coordination.TypeRunQueued) {

@@ -91,12 +91,9 @@ const (
 	WaitMs        = 300_000 // for the first answer, from the beginning of its run, if not said otherwise
 	TurnMs        = 120_000 // for each turn, and for what is announced, likewise
 	StaleMs       = 3_600_000
-	MaxRetries    = 3 // of the first answer's run
-	MaxResumes    = 3 // restarts without coming on
-	MaxPosts      = 5 // attempts at posting
-	MaxHops       = 20
-	MaxBurst      = 200            // flows that runs may begin in one work session within BurstMs
-	BurstMs       = 600_000        // ten minutes
+	MaxRetries    = 3              // of the first answer's run
+	MaxResumes    = 3              // restarts without coming on
+	MaxPosts      = 5              // attempts at posting
 	HandoffOpenMs = 24 * 3_600_000 // how long a handoff that nobody answers keeps an equal one from being sent
 )
 

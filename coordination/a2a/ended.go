@@ -76,7 +76,7 @@ func brokenOff(r *run.Result) bool {
 // again asks for the first answer once more, after a pause.
 func (f *Flow) again(why Failure, text string, jitter float64, now int64) Step {
 	pause := Backoff(f.Attempt, jitter).Milliseconds()
-	runID := f.JobID + ".r" + strconv.Itoa(f.Attempt+1)
+	runID := f.JobID + run.AttemptSuffix + strconv.Itoa(f.Attempt+1)
 	return Step{
 		Events: []Event{
 			f.retry(f.Attempt, why, text, pause, now),

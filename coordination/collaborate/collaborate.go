@@ -118,6 +118,7 @@ type Situation struct {
 	Bots    []Bot
 	Session Session
 	Judge   func(from, target string) Verdict // by the agents' ids
+	Cut     *Refusal                          // what the chain of causes has against it that the agent asks; nil for nothing
 
 	// Places are those that there are, of the ones that Look names, and the channels of those that are threads. What is not among them does not
 	// exist.

@@ -106,6 +106,9 @@ func (s *Situation) before(p *Plan, now int64) (done bool, no *Refusal) {
 
 // tooFar refuses what was passed on between agents too often.
 func (s *Situation) tooFar(p *Plan) *Refusal {
+	if s.Cut != nil {
+		return s.Cut
+	}
 	if s.Policy.MaxHops <= 0 || p.Hop <= s.Policy.MaxHops {
 		return nil
 	}

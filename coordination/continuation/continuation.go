@@ -14,7 +14,8 @@
 //	what can never begin is told of, where there is nothing else to do
 //
 // Two things are not held by all of that. What is asked of other agents waits neither for approval nor for idleness of the one who is blocked.
-// And after a run that ended well there is no waiting: the agent goes on with its steps, as long as it comes on.
+// And after a run that ended well there is no waiting: the agent goes on with its steps, as long as it comes on. One that does not is prompted ever
+// more seldom: see Pause.
 package continuation
 
 import (
@@ -39,7 +40,7 @@ func DefaultPolicy() Policy {
 // What is fixed.
 const (
 	SameTask       = 5 * time.Minute  // between two prompts to go on with one task, where no run has ended well in between
-	SpentPause     = 30 * time.Minute // the same, once MaxDriven prompts have changed nothing
+	FirstPause     = 30 * time.Second // after the first prompt that has changed nothing; each further one has the next one wait twice as long, 2 h at most
 	AskPause       = 30 * time.Minute // between two requests to unblock a task, and after the last one
 	AskAgain       = 5 * time.Minute  // after a request that could not be delivered
 	RemindPause    = 3 * time.Minute  // before the first reminder after a request; each further one waits twice as long

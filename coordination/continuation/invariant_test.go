@@ -244,24 +244,47 @@ func TestApprovalHoldsNoRequests(t *testing.T) {
 	w.after(10*time.Minute).rests(continuation.Approval, 20*time.Minute)
 }
 
-func TestSelfDrivingIsBounded(t *testing.T) {
+// Each prompt that brings nothing has the next one wait longer, from 30 s on, doubled, up to 2 h: twenty of them do not go out within a second.
+func TestPromptsWithoutProgressSlowDown(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a", "one", "two").well()
 	var escalated []int
-	prompts := 0
-	for w.next().Kind != continuation.Nothing {
-		d := w.next()
+	var waited []time.Duration
+	const prompts = 14 // twelve hours of them: after a day the task is taken away
+	for prompt := range prompts {
+		d, began := w.next(), w.now
+		for d.Kind == continuation.Nothing {
+			if d.Reason != continuation.Cooldown || d.LookAgainAt <= w.now {
+				t.Fatalf("prompt %d: %s, %s, look at %d", prompt+1, d.Kind, d.Reason, d.LookAgainAt)
+			}
+			w.now = d.LookAgainAt
+			d = w.next()
+		}
+		waited = append(waited, time.Duration(w.now-began)*time.Millisecond)
 		w.take(d)
-		if prompts++; d.Kind == continuation.Escalate {
-			escalated = append(escalated, prompts)
+		if d.Kind == continuation.Escalate {
+			escalated = append(escalated, prompt+1)
 		}
 		w.after(time.Second).well()
 	}
-	if prompts != continuation.MaxDriven || !slices.Equal(escalated, []int{3, 8, 13, 18}) {
-		t.Errorf("%d prompts, %v of them ask what is wrong", prompts, escalated)
+	want := []time.Duration{0}
+	for pause := 30 * time.Second; len(want) < len(waited); pause = min(2*pause, 2*time.Hour) {
+		want = append(want, pause)
 	}
-	w.rests(continuation.Cooldown, 30*time.Minute-time.Second)
+	if !slices.Equal(waited, want) || !slices.Equal(escalated, []int{3, 8, 13}) {
+		t.Errorf("they wait %v, want %v; %v of them ask what is wrong", waited, want, escalated)
+	}
 	w.finishes("task_a", "s1").does(continuation.Continue, continuation.SelfDriving)
+}
+
+// Steps where there were none are progress: the agent goes on with them at once.
+func TestDefinedStepsAreProgress(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a").well()
+	w.does(continuation.Continue, continuation.StepsMissing)
+	w.happens(coordination.TypeTaskUpdated, "task_a", coordination.TaskUpdated{Context: about("task_a"),
+		Steps: []coordination.TaskStep{{ID: "s1", Content: "one", Status: "in_progress", Order: 1}}})
+	w.after(time.Second).well().does(continuation.Continue, continuation.SelfDriving)
 }
 
 // The step changes with each prompt, but none is done.
@@ -278,7 +301,7 @@ func TestNoProgressIsAskedAfter(t *testing.T) {
 		steps := slices.Clone(w.task("task_a").Steps)
 		steps[0].Status, steps[1].Status = steps[1].Status, steps[0].Status
 		w.happens(coordination.TypeTaskUpdated, "task_a", coordination.TaskUpdated{Context: about("task_a"), Steps: steps})
-		w.after(time.Second).well()
+		w.after(time.Second).well().after(2 * time.Hour)
 	}
 	if !slices.Equal(escalated, []string{"5 no_progress", "10 no_progress"}) {
 		t.Errorf("%v", escalated)
@@ -291,11 +314,11 @@ func TestAnEscalationThatFailsIsRepeated(t *testing.T) {
 	w := eden(t).starts("task_a", "one").well()
 	for range 2 {
 		w.does(continuation.Continue, continuation.SelfDriving)
-		w.after(time.Second).well()
+		w.after(time.Second).well().after(time.Minute)
 	}
 	w.does(continuation.Escalate, continuation.SameStep)
 	w.fails("timeout", "").after(3*time.Minute).does(continuation.Escalate, continuation.SameStep)
-	w.well().does(continuation.Continue, continuation.SelfDriving)
+	w.well().after(2*time.Minute).does(continuation.Continue, continuation.SelfDriving)
 }
 
 func TestStepsAreAskedForThreeTimes(t *testing.T) {
@@ -303,7 +326,7 @@ func TestStepsAreAskedForThreeTimes(t *testing.T) {
 	w := eden(t).starts("task_a").well()
 	for range continuation.MaxDefines {
 		w.does(continuation.Continue, continuation.StepsMissing)
-		w.after(time.Second).well()
+		w.after(time.Second).well().after(time.Minute)
 	}
 	w.does(continuation.Nothing, continuation.Cooldown)
 	simple := eden(t).starts("task_a")

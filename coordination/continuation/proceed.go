@@ -1,6 +1,10 @@
 package continuation
 
-import "github.com/pronto-lab/openclawd/coordination/task"
+import (
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination/task"
+)
 
 // Statuses of a step.
 const (
@@ -29,9 +33,9 @@ func (p *prospect) proceed() (Decision, bool) {
 	if p.focus == nil || p.approves {
 		return Decision{}, false
 	}
-	t, c := p.focus, p.State.care(p.focus.ID).come(measure(p.focus))
+	t, c := p.focus, p.State.care(p.focus.ID).come(measure(p.focus), stepOf(p.focus))
 	reason, driven := p.driven(t, c)
-	if !driven && p.rests(t, c) {
+	if driven && p.until(Cooldown, p.stands(c)) || !driven && p.rests(t, c) {
 		return Decision{}, false
 	}
 	kind := Continue
@@ -43,7 +47,24 @@ func (p *prospect) proceed() (Decision, bool) {
 	return d, true
 }
 
-// driven reports whether the agent goes on at once: its last run has ended well, nothing has come after it, and steps remain or are to be defined.
+// Pause is how long the next prompt waits after so many in a row that have brought nothing: each of them is paid for.
+func Pause(prompts int) time.Duration {
+	if prompts <= 0 {
+		return 0
+	}
+	return min(FirstPause<<min(prompts-1, 16), longestPause)
+}
+
+// stands is until when the agent is left alone after prompts that have brought nothing, be it that it has just run.
+func (p *prospect) stands(c Care) int64 {
+	pause := ms(Pause(c.Prompts))
+	if pause == 0 {
+		return 0
+	}
+	return max(c.At, p.latest(p.State.Ended.At+pause)-pause) + pause
+}
+
+// driven reports whether the agent goes on by itself: its last run has ended well, nothing has come after it, and steps remain or are to be defined.
 func (p *prospect) driven(t *task.Task, c Care) (Reason, bool) {
 	end := &p.State.Ended
 	if !end.OK || end.RunID == p.State.Answered || end.At < t.CreatedAt || c.Prompts >= MaxDriven {
@@ -60,12 +81,9 @@ func (p *prospect) driven(t *task.Task, c Care) (Reason, bool) {
 
 // rests notes why the agent is not told to go on yet. After a failure the back-off takes the place of the pause between prompts.
 func (p *prospect) rests(t *task.Task, c Care) bool {
-	cool, pause := c.At, SameTask
-	if c.Prompts >= MaxDriven {
-		pause = SpentPause
-	}
+	cool := c.At
 	if cool > 0 {
-		cool += ms(pause)
+		cool += ms(max(SameTask, Pause(c.Prompts)))
 	}
 	if p.State.Failures > 0 {
 		cool = 0

@@ -90,9 +90,10 @@ func (s *State) leave(taskID string) bool {
 	return true
 }
 
-// come is Care as it is when the task has come so far: what was counted without progress begins anew with it.
-func (c Care) come(measured int) Care {
-	if c.At > 0 && measured > c.Measured {
+// come is Care as it is when the task has come so far, and is at that step: what was counted without progress begins anew with it. Steps where there
+// were none are progress, too.
+func (c Care) come(measured int, stepID string) Care {
+	if c.At > 0 && (measured > c.Measured || c.StepID == "" && stepID != "") {
 		c.Prompts, c.Same, c.EscalatedAt = 0, 0, 0
 	}
 	return c
@@ -100,7 +101,7 @@ func (c Care) come(measured int) Care {
 
 // prompted is Care after a prompt to go on.
 func (c Care) prompted(reason Reason, stepID string, measured int, at int64) Care {
-	c = c.come(measured)
+	c = c.come(measured, stepID)
 	if stepID != c.StepID {
 		c.Same = 0
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 )
@@ -79,6 +80,19 @@ func RootOf(runID, retryOf string) string {
 	}
 	return runID
 }
+
+// MessageOf is the run with which a message was asked to be answered at first: all attempts at it have the same, those that repeat what a restart broke
+// off as well as those that a flow makes when there was no answer.
+func MessageOf(runID, retryOf, jobID string) string {
+	root := RootOf(runID, retryOf)
+	if n, is := strings.CutPrefix(root, jobID+AttemptSuffix); is && jobID != "" && n != "" && strings.Trim(n, "0123456789") == "" {
+		return jobID
+	}
+	return root
+}
+
+// AttemptSuffix comes between the id of a flow's job and the number of an attempt at its first answer, in the ids of the runs from the second one on.
+const AttemptSuffix = ".r"
 
 // contextOf is what an event of a run says of where it belongs.
 func contextOf(c coordination.Context) coordination.Context {

@@ -46,6 +46,9 @@ type Ask struct {
 	// Label and SpawnedBy are set for a session that begins.
 	Label, SpawnedBy string
 	Human            bool // a person asks
+	// Pass says that the run ParentRunID, or what an agent has said somewhere, causes this one: it is one hop further in the chain of causes, and
+	// bounded with that. Who it is that passes on stands in PassedBy, "" is the agent of ParentRunID.
+	Pass bool
 }
 
 // Accepted says that a run is on disk.

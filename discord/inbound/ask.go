@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -46,6 +47,11 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 			if queued, err = h.notice(v, why); err != nil {
 				return nil, err
 			}
+			cut, err := h.cut(&ask, v.Agent, why)
+			if err != nil {
+				return nil, err
+			}
+			queued = append(queued, cut...)
 		case err != nil:
 			return nil, err
 		default:
@@ -67,8 +73,8 @@ func (h *hearing) isExchange(d *route.Decision, v *route.Verdict) bool {
 // against the exchange stands against that, too.
 func (h *hearing) exchange(tx eventstore.Tx, d *route.Decision, v *route.Verdict) ([]eventstore.StreamAppend, error) {
 	from := route.Verdict{Agent: d.Author}
-	hop := h.hops
-	e := Exchange{Context: coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, Hop: &hop}, MessageID: h.message.ID,
+	hop := h.link.Hop
+	e := Exchange{Context: coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, RootRunID: h.link.Root, Hop: &hop}, MessageID: h.message.ID,
 		ChannelID: h.message.ChannelID, From: d.Author, To: v.Agent, Session: h.session(&from), Target: h.session(v), AccountID: h.in.Message.Author.Account,
 		RunID: h.saidIn, Text: h.o.Bots.Resolve(without(h.words(), v.BotUserID))}
 	runID, why, appends, err := h.o.Exchanges(tx, &e, h.now)
@@ -118,11 +124,25 @@ func (h *hearing) ask(v *route.Verdict, author string) run.Ask {
 		Session: h.session(v), Human: !m.Author.Bot && !m.Author.Webhook,
 	}
 	if author != "" {
-		hop := h.hops
+		hop := h.link.Hop
 		ask.Provenance = "inter_session"
-		ask.Context = coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, Hop: &hop}
+		ask.Context = coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, RootRunID: h.link.Root, Hop: &hop}
+		ask.Pass, ask.PassedBy = true, author
 	}
 	return ask
+}
+
+// cut tells that agents have caused each other to write in a loop, and are held.
+func (h *hearing) cut(ask *run.Ask, to string, why error) ([]eventstore.StreamAppend, error) {
+	refusal := (*run.Refusal)(nil)
+	if !errors.As(why, &refusal) || !chain.IsCode(refusal.Code) {
+		return nil, nil
+	}
+	cut := chain.Refusal{Code: refusal.Code, Text: refusal.Text, Mend: refusal.Mend}
+	stream := coordination.StreamOf(&coordination.Record{Type: coordination.TypeA2AForbidden, AgentID: ask.PassedBy})
+	a, err := appendOf(stream, coordination.TypeA2AForbidden, ask.PassedBy, h.now.UnixMilli(),
+		cut.Forbidden(ask.Context, ask.PassedBy, to, ask.Session.String()))
+	return []eventstore.StreamAppend{a}, err
 }
 
 // notice tells a person why nobody answers.

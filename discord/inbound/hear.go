@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/discord"
@@ -163,7 +164,7 @@ type hearing struct {
 	took      time.Duration        // the decision, with what was read before
 	asked     coordination.Context // of the newest request in the thread, of a message of an agent
 	talk      talk                 // that the message is a part of, in a thread in which agents ask each other
-	hops      int                  // likewise: how often what began it was passed on
+	link      chain.Link           // likewise: where it stands in the chain of causes
 	saidIn    string               // the run that has said the message; "" if none has, or that is not known
 	collabID  string               // the request that the message is, or reminds of; "" if it is about none
 	said      []string             // likewise: the messages that it was posted with, itself among them; none where that is not known
@@ -193,7 +194,7 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 			appends, err = nil, &panicked{why, debug.Stack()}
 		}
 	}()
-	h.decision, h.asked, h.talk, h.hops, h.saidIn, h.collabID = nil, coordination.Context{}, talk{}, 0, "", ""
+	h.decision, h.asked, h.talk, h.link, h.saidIn, h.collabID = nil, coordination.Context{}, talk{}, chain.Link{}, "", ""
 	h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, nil, nil, nil, nil
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err
@@ -202,7 +203,6 @@ func (h *hearing) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, e
 	if err != nil {
 		return nil, err
 	}
-	h.hops = s.Hop
 	d := route.Decide(&s)
 	asked, err := h.asks(tx, &d)
 	if err != nil {

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
 	responses "github.com/pronto-lab/openclawd/projections/response"
@@ -72,7 +74,8 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 		return s, err
 	}
 	s.Message.CausedBy, s.Message.CollabID = said.asked.MessageID, said.asked.CollabID
-	s.Hop, err = h.hop(tx, &post, &said)
+	h.link, err = h.chain(tx, &post, &said)
+	s.Hop = h.link.Hop
 	return s, err
 }
 
@@ -113,7 +116,8 @@ type post struct {
 	index           int  // of the message among those that it was posted with
 	said            []string
 	runID, collabID string
-	hop             *int // of what has said it, as far as the delivery tells
+	hop             *int   // of what has said it, as far as the delivery tells
+	root            string // likewise, of its chain
 }
 
 // post finds out why one of our bots has posted the message. Discord may tell of it before the log does: then it is one of the deliveries that are
@@ -162,7 +166,7 @@ func (h *hearing) underWay(tx eventstore.Tx) (post, error) {
 			continue
 		}
 		p := post{system: d.System, report: d.Purpose == delivery.Report, request: d.Purpose == delivery.Request, runID: d.RunID, collabID: d.CollabID,
-			hop: d.Context.Hop, index: index}
+			hop: d.Context.Hop, root: d.Context.RootRunID, index: index}
 		p.of(d)
 		return p, nil
 	}
@@ -241,34 +245,34 @@ func readDelivery(tx eventstore.Tx, seq int64) (d *delivery.Delivery, err error)
 	return d, nil
 }
 
-// hop is how often what began the message of an agent was passed on: once more than the run that has said it, as often as the request that it is,
-// or as the newest request of the thread; else once.
-func (h *hearing) hop(tx eventstore.Tx, p *post, said *saying) (int, error) {
+// chain is where the message of an agent stands in the chain of causes: one hop further than the run that has said it, where the request stands that
+// it is, or the newest request of the thread; else it begins one.
+func (h *hearing) chain(tx eventstore.Tx, p *post, said *saying) (chain.Link, error) {
 	if said.known {
-		return said.hop() + 1, nil
+		return said.link().Next(), nil
 	}
 	if p.collabID != "" {
 		r, found, err := responses.Load(tx, p.collabID)
 		if err != nil || found && r.Hop != nil {
-			return atLeastOne(r.Hop), err
+			return atLeastOne(r.RootRunID, r.Hop), err
 		}
 	}
 	if p.hop != nil {
-		return *p.hop + 1, nil
+		return chain.At(p.root, p.hop).Next(), nil
 	}
-	return atLeastOne(h.asked.Hop), nil
+	return atLeastOne(h.asked.RootRunID, h.asked.Hop), nil
 }
 
-func atLeastOne(hop *int) int {
-	if hop == nil {
-		return 1
-	}
-	return max(*hop, 1)
+func atLeastOne(root string, hop *int) chain.Link {
+	link := chain.At(root, hop)
+	link.Hop = max(link.Hop, 1)
+	return link
 }
 
 // saying is a run that has said something.
 type saying struct {
 	known bool
+	root  string                 // the run that was asked for at first
 	asked coordination.RunQueued // nothing of what is redacted
 }
 
@@ -281,7 +285,7 @@ func runOf(tx eventstore.Tx, runID string) (s saying, err error) {
 	if err != nil || !found {
 		return s, err
 	}
-	s.known = true
+	s.known, s.root = true, run.RootOf(result.RunID, result.RetryOf)
 	err = tx.Query(selectScheduled, []any{result.Seq}, func(row eventstore.Row) error {
 		if row.Null(0) {
 			return nil
@@ -294,10 +298,7 @@ func runOf(tx eventstore.Tx, runID string) (s saying, err error) {
 	return s, nil
 }
 
-// hop is how often what began the run was passed on before it.
-func (s *saying) hop() int {
-	if s.asked.Hop == nil {
-		return 0
-	}
-	return *s.asked.Hop
+// link is where the run stands in its chain of causes.
+func (s *saying) link() chain.Link {
+	return chain.At(cmp.Or(s.asked.RootRunID, s.root), s.asked.Hop)
 }

@@ -22,7 +22,6 @@ const (
 	selectNext    = `SELECT CASE j.job_id WHEN '' THEN j.name ELSE j.job_id END FROM a2a_jobs j
  WHERE j.to_agent = ? AND j.phase = 'dispatching' AND j.kind = 'send' ORDER BY j.id LIMIT ?`
 	// One entry of the index for each flow that is passed over.
-	selectBegunAt = "SELECT created_at FROM a2a_jobs WHERE work_session_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?"
 
 	selectChildren = "SELECT count(*) FROM a2a_jobs j WHERE j.requester_key = ? AND j.kind = 'spawn' AND j.over_seq = 0"
 
@@ -144,18 +143,6 @@ func Children(tx eventstore.Tx, requesterKey string) (n int, err error) {
 		return 0, fmt.Errorf("count sub-agents: %w", err)
 	}
 	return n, nil
-}
-
-// BegunAt is when the nth newest flow of a work session was begun, in ms since 1970; 0 if it has not so many. What it costs depends on n.
-func BegunAt(tx eventstore.Tx, workSessionID string, n int) (at int64, err error) {
-	err = tx.Query(selectBegunAt, []any{workSessionID, n - 1}, func(r eventstore.Row) error {
-		at = r.Int(0)
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("look when flows were begun: %w", err)
-	}
-	return at, nil
 }
 
 // OpenHandoff is the open handoff of a kind between two agents about one subject.

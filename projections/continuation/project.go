@@ -15,7 +15,7 @@ import (
 const Name = "continuation"
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection "continuation".
 func Definition() projections.Definition {

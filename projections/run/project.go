@@ -13,14 +13,14 @@ import (
 const Name = "run"
 
 // version of the fold. Count it up with every change of what it writes.
-const version = "2"
+const version = "3"
 
 // Definition describes the projection "run".
 func Definition() projections.Definition {
 	return projections.Definition{
-		Name: Name, Version: version, Kind: projections.Decision, Tables: []string{"runs", "run_states"},
+		Name: Name, Version: version, Kind: projections.Decision, Tables: []string{"runs", "run_states", "run_passes"},
 		New: func(name func(string) string) projections.Projector {
-			return &projector{runs: newRuns(name("runs")), states: newStates(name("run_states"))}
+			return &projector{runs: newRuns(name("runs")), states: newStates(name("run_states")), passed: newPasses(name("run_passes"))}
 		},
 	}
 }
@@ -28,14 +28,21 @@ func Definition() projections.Definition {
 type projector struct {
 	runs   *projections.Table[string, row]
 	states *projections.Table[string, state]
+	passed *projections.Table[int64, pass]
 }
 
-func (p *projector) Rows() []projections.Rows { return []projections.Rows{p.runs, p.states} }
+func (p *projector) Rows() []projections.Rows { return []projections.Rows{p.runs, p.states, p.passed} }
 
-// Apply folds one event of a run. It never refuses one: what makes no sense changes nothing. Whose event it is, its stream says, so that
+// Apply folds one event of a run, or one that begins a flow. It never refuses one: what makes no sense changes nothing. Whose event it is, its stream says, so that
 // it counts also when it is redacted.
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
-	if e.Actor == eventstore.ActorImport || !strings.HasPrefix(e.Type, "run.") {
+	switch {
+	case e.Actor == eventstore.ActorImport:
+		return nil
+	case e.Type == coordination.TypeA2AJobCreated && e.Version == 1:
+		d := read(e)
+		return p.passes(tx, e, d.root, d.from, d.to)
+	case !strings.HasPrefix(e.Type, "run."):
 		return nil
 	}
 	name, is := strings.CutPrefix(e.Stream, streamPrefix)
@@ -80,6 +87,11 @@ func (p *projector) queued(tx eventstore.Tx, e *projections.Event, name string) 
 	r.ask(d)
 	if err := p.takePlace(tx, r); err != nil {
 		return err
+	}
+	if d.retryOf == "" {
+		if err := p.passes(tx, e, d.root, d.passedBy, r.agent); err != nil {
+			return err
+		}
 	}
 	return p.count(tx, "", decide.Queued)
 }

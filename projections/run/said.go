@@ -14,6 +14,7 @@ type said struct {
 
 	runID, sessionKey, sessionID, lane, cause, retryOf string
 	job, workSession, conversation, parentRun          string
+	root, passedBy, from, to                           string
 	provider, model, stopReason, reason, errorClass    string
 	startedAt, endedAt                                 int64
 	inputTokens, outputTokens, totalTokens             int64
@@ -84,6 +85,14 @@ func (d *said) text(name string) *string {
 		return &d.conversation
 	case "parentRunId":
 		return &d.parentRun
+	case "rootRunId":
+		return &d.root
+	case "passedBy":
+		return &d.passedBy
+	case "fromAgent":
+		return &d.from
+	case "toAgent":
+		return &d.to
 	case "provider":
 		return &d.provider
 	case "model":

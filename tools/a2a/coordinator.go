@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -86,6 +87,8 @@ type Request struct {
 	TaskID, WorkSessionID, ConversationID, ParentConversationID, TopicID string
 
 	Depth, Hop *int
+	// Cause is where what has caused the message stands, where From is no run.
+	Cause chain.Link
 
 	Wait       time.Duration // for the first answer; 0 does not wait
 	NoTurns    bool          // nothing is said back

@@ -22,6 +22,7 @@ type story struct {
 	order []*toldFlow
 	runs  map[string]*toldRun // by the id that was asked for at first
 	posts map[string]int      // attempts that have begun, by flow
+	said  map[string]bool     // messages that stand in a transcript, by both
 }
 
 // toldFlow is what a log tells of a flow.
@@ -65,8 +66,32 @@ func (s *story) add(e *eventstore.Event) error {
 				f.underWay = true
 			}
 		}
+	case e.Type == coordination.TypeSessionMessage:
+		return s.says(e)
 	case strings.HasPrefix(e.Type, "run."):
 		return s.run(e)
+	}
+	return nil
+}
+
+// says sees that a message stands in a transcript once, however often it was begun to answer it.
+func (s *story) says(e *eventstore.Event) error {
+	var m coordination.SessionMessage
+	if err := json.Unmarshal(e.Data, &m); err != nil || m.Author != "user" {
+		return err
+	}
+	for _, r := range s.runs {
+		if !r.tries[m.RunID] {
+			continue
+		}
+		key := m.SessionID + " " + run.MessageOf(r.asked.RunID, r.asked.RetryOf, r.asked.JobID)
+		if s.said[key] {
+			return errors.New("its message stands there before")
+		}
+		if s.said == nil {
+			s.said = map[string]bool{}
+		}
+		s.said[key] = true
 	}
 	return nil
 }

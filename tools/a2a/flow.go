@@ -92,7 +92,7 @@ func firstRun(jobID string, attempt int) string {
 	if attempt == 1 {
 		return jobID
 	}
-	return jobID + ".r" + strconv.Itoa(attempt)
+	return jobID + run.AttemptSuffix + strconv.Itoa(attempt)
 }
 
 // flowOf is the flow that an item of the queue is about.

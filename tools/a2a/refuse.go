@@ -14,13 +14,11 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Codes of messages that are refused, beside those of sub-agents. A run that cannot be queued has those of run.Refusal and run.Busy; what came
+// Codes of messages that are refused, beside those of sub-agents and of coordination/chain. A run that cannot be queued has those of run.Refusal and run.Busy; what came
 // to no answer has the outcome of its flow.
 const (
 	codeUnknownSession = "unknown_session"
 	codePolicy         = "policy_denied"
-	codeHops           = "too_many_hops"
-	codeBurst          = "too_many_flows"
 	codeKeyReused      = "idempotency_key_reused" // the key was said before, with another message
 )
 
@@ -63,6 +61,7 @@ type refusing struct {
 	workSession      string // as far as they are known
 	conversation     string
 	parent, task     string
+	root             string // of the chain of causes, where that stands against it
 	fromType, toType coordination.SessionType
 }
 
@@ -81,6 +80,7 @@ func (r *refusing) event(why *refusal, now time.Time) ([]eventstore.StreamAppend
 	data := coordination.A2ARefusal{
 		Context: coordination.Context{
 			WorkSessionID: r.workSession, TaskID: r.task, ConversationID: r.conversation, ParentConversationID: r.parent, ParentRunID: r.from.RunID,
+			RootRunID: r.root,
 			EventRole: coordination.RoleObservability, FromSessionType: r.fromType, ToSessionType: r.toType,
 		},
 		FromAgent: r.fromAgent, ToAgent: r.to, TargetSessionKey: r.target, Code: why.code,

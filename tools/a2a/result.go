@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -171,6 +170,5 @@ func lastFirst(ctx context.Context, tx *sql.Tx, jobID string, runs []run.Result)
 
 // isFirst reports whether a run was to give the first answer.
 func isFirst(jobID string, r *run.Result) bool {
-	root := run.RootOf(r.RunID, r.RetryOf)
-	return root == jobID || strings.HasPrefix(root, jobID+".r")
+	return run.MessageOf(r.RunID, r.RetryOf, jobID) == jobID
 }

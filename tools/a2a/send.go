@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/handoff"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -118,6 +119,7 @@ type sending struct {
 	intent           decide.Intent
 	fingerprint      string
 	belongs          belonging
+	passing          passing
 	invalid          *refusal // what stands against it whatever the log says
 
 	// What the last attempt at deciding has led to.
@@ -237,7 +239,7 @@ func (s *sending) send(tx eventstore.Tx, ws, task string, begun int) ([]eventsto
 	if known, err := s.handedOver(tx); known || err != nil {
 		return nil, err
 	}
-	if why, err := tooMany(tx, s.r.From, ws, begun, s.now); err != nil {
+	if why, err := s.looping(tx, begun); err != nil {
 		return nil, err
 	} else if why != nil {
 		return s.refuse(tx, why)
@@ -246,7 +248,7 @@ func (s *sending) send(tx eventstore.Tx, ws, task string, begun int) ([]eventsto
 	if err != nil {
 		return nil, err
 	}
-	s.create(ws, task, id, hopOf(s.r.From, s.r.Hop))
+	s.create(ws, task, id)
 	if err := s.announce(tx); err != nil {
 		return nil, err
 	}
@@ -274,11 +276,22 @@ func (s *sending) against() *refusal {
 	if verdict := access.PolicyOf(s.conf.Tools.AgentToAgent).Judge(s.fromAgent, s.agent); !verdict.Allowed {
 		return &refusal{statusForbidden, codePolicy, verdict.Why, verdict.Mend}
 	}
-	return tooFar(hopOf(s.r.From, s.r.Hop))
+	return nil
+}
+
+// looping says what the chain of causes has against the flow, nil for nothing, and finds where the flow stands in it.
+func (s *sending) looping(tx eventstore.Tx, begun int) (*refusal, error) {
+	if err := s.passing.place(tx, s.r.From, s.r.Cause, s.r.Hop, s.jobID); err != nil {
+		return nil, err
+	}
+	return s.passing.against(tx, &s.conf.Defaults.LoopGuard, s.fromAgent, s.agent, begun, s.now)
 }
 
 func (s *sending) refuse(tx eventstore.Tx, why *refusal) ([]eventstore.StreamAppend, error) {
 	s.refused = why
+	if chain.IsCode(why.code) {
+		s.refusing.root = s.passing.to.Root
+	}
 	if err := s.c.locate(tx, &s.refusing, &s.belongs); err != nil {
 		return nil, err
 	}
@@ -322,11 +335,11 @@ func (s *sending) conversation(tx eventstore.Tx, ws string) (id string, err erro
 }
 
 // create says all that the flow needs.
-func (s *sending) create(ws, task, id string, hop int) {
-	r, configured := s.r, s.conf.Session.MaxPingPongTurns
+func (s *sending) create(ws, task, id string) {
+	r, configured, hop := s.r, s.conf.Session.MaxPingPongTurns, s.passing.to.Hop
 	s.created = coordination.A2AJobCreated{
 		Context: coordination.Context{WorkSessionID: ws, TaskID: task, ConversationID: id, ParentConversationID: r.ParentConversationID,
-			ParentRunID: r.From.RunID, Depth: r.Depth, Hop: &hop, TopicID: r.TopicID},
+			ParentRunID: r.From.RunID, RootRunID: s.passing.to.Root, Depth: r.Depth, Hop: &hop, TopicID: r.TopicID},
 		JobID: s.jobID, FromAgent: s.fromAgent, ToAgent: s.agent, RequesterSessionKey: s.from.String(), RequesterRunID: r.From.RunID,
 		TargetSessionKey: answerKey(s.target, s.agent, s.fromAgent, id).String(), DisplayKey: s.target.String(), Origin: r.Origin,
 		IdempotencyKey: r.Key, Fingerprint: s.fingerprint, Message: r.Message, MessageIntent: s.intent.Name, ConfiguredMaxTurns: configured,

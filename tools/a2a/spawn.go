@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	state "github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -101,6 +102,7 @@ type spawning struct {
 	think   string // as it is written
 	print   string // of what is asked for
 	belongs belonging
+	passing passing
 
 	result SpawnResult
 }
@@ -231,7 +233,7 @@ func (s *spawning) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 			return nil, nil
 		}
 	}
-	refused, depth, err := s.limit(tx)
+	refused, depth, err := s.limit(tx, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -248,13 +250,6 @@ func (s *spawning) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 	created, err := s.created(tx, jobID, depth)
 	if err != nil {
 		return nil, err
-	}
-	if refused, err = tooMany(tx, s.r.From, created.WorkSessionID, 0, s.now); err != nil {
-		return nil, err
-	}
-	if refused != nil {
-		s.result = refusedSpawn(refused)
-		return s.refuse(tx, refused)
 	}
 	return s.begin(tx, &created)
 }
@@ -333,12 +328,13 @@ func (s *spawning) label(tx eventstore.Tx) (*refusal, error) {
 
 // context is where the events belong that the sub-agent is started with.
 func (s *spawning) context(depth int) coordination.Context {
-	hop := hopOf(s.r.From, s.r.Hop)
+	hop := s.passing.to.Hop
 	if s.r.Depth != nil {
 		depth = max(depth, *s.r.Depth)
 	}
 	return coordination.Context{
-		ParentConversationID: s.r.ParentConversationID, ParentRunID: s.r.From.RunID, Depth: &depth, Hop: &hop,
+		ParentConversationID: s.r.ParentConversationID, ParentRunID: s.r.From.RunID, RootRunID: s.passing.to.Root, Depth: &depth,
+		Hop:             &hop,
 		FromSessionType: sessionTypeOf(s.from), ToSessionType: coordination.SessionSubagent,
 	}
 }
@@ -403,6 +399,9 @@ func (s *spawning) begin(tx eventstore.Tx, created *coordination.A2AJobCreated) 
 func (s *spawning) refuse(tx eventstore.Tx, why *refusal) ([]eventstore.StreamAppend, error) {
 	r := refusing{from: s.r.From, fromAgent: s.r.From.AgentID, to: s.target, parent: s.r.ParentConversationID,
 		fromType: sessionTypeOf(s.from), toType: coordination.SessionSubagent}
+	if chain.IsCode(why.code) {
+		r.root = s.passing.to.Root
+	}
 	if err := s.c.locate(tx, &r, &s.belongs); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package a2a
 import (
 	"fmt"
 
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/eventstore"
 	flows "github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/tools/access"
@@ -32,7 +33,7 @@ type refusal struct {
 }
 
 // limit says what forbids a sub-agent, nil if nothing does, and how deep it would be.
-func (s *spawning) limit(tx eventstore.Tx) (refused *refusal, depth int, err error) {
+func (s *spawning) limit(tx eventstore.Tx, jobID string) (refused *refusal, depth int, err error) {
 	forbid := func(code, why, mend string) (*refusal, int, error) {
 		return &refusal{statusForbidden, code, why, mend}, depth, nil
 	}
@@ -56,8 +57,11 @@ func (s *spawning) limit(tx eventstore.Tx) (refused *refusal, depth int, err err
 			fmt.Sprintf("this session has as many active sub-agents as it may have (%d of %d)", children, limits.MaxChildrenPerAgent),
 			"wait until one of them is done, or kill one; subagents lists them")
 	}
-	if far := tooFar(hopOf(s.r.From, s.r.Hop)); far != nil {
-		return far, depth, nil
+	if err := s.passing.place(tx, s.r.From, chain.Link{}, s.r.Hop, jobID); err != nil {
+		return nil, depth, err
+	}
+	if looping, err := s.passing.against(tx, &s.config.Defaults.LoopGuard, s.r.From.AgentID, s.target, 0, s.now); looping != nil || err != nil {
+		return looping, depth, err
 	}
 	if why := access.DenySpawn(s.config, s.r.From.AgentID, s.target); why != "" {
 		return forbid(codeSpawnAgent, why, "start one of the agents that agents_list shows with canSpawn")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	decide "github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	flows "github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/tools/a2a"
@@ -131,30 +132,42 @@ func TestHopsAreLimited(t *testing.T) {
 	}
 }
 
-// Runs begin so many flows in a work session within a while, and no more: what goes round in a circle ends. Clients may.
-func TestBurstsAreLimited(t *testing.T) {
+// What was asked for once has two agents write to each other so often within a while, and no more, whatever ids they use: what goes round in a circle
+// ends. What a person asks for next begins again, and clients may write as often as they like.
+func TestAPairIsLimitedWhateverIdsItUses(t *testing.T) {
 	t.Parallel()
 	team := setup(t, a2atest.Setting{Asleep: true})
 	team.Tell("eden", "go")
-	send := func(i int, runID, ws string) a2a.Result {
-		return team.MustSend("eden", "seum", fmt.Sprint("again ", i), func(r *a2a.Request) { r.From.RunID, r.WorkSessionID = runID, ws })
+	team.Tell("eden", "go on")
+	send := func(i int, runID string) a2a.Result {
+		from, to := "eden", "seum"
+		if i%2 == 1 {
+			from, to = to, from // both directions count together
+		}
+		return team.MustSend(from, to, fmt.Sprint("again ", i), func(r *a2a.Request) {
+			r.From.RunID, r.WorkSessionID, r.ConversationID, r.TaskID = runID, fmt.Sprint("ws_", i), fmt.Sprint("c", i), fmt.Sprint("t", i)
+		})
 	}
-	for i := range decide.MaxBurst {
-		if r := send(i, "tell-eden-go", "ws_loop"); r.Status != "accepted" {
+	most := chain.DefaultLimits().Pair
+	for i := range most {
+		if r := send(i, "tell-eden-go"); r.Status != "accepted" {
 			t.Fatalf("%d: %+v", i, r)
 		}
 	}
-	if r := send(decide.MaxBurst, "tell-eden-go", "ws_loop"); r.Status != "forbidden" || r.Code != "too_many_flows" || r.Mend == "" {
+	if r := send(most, "tell-eden-go"); r.Status != "forbidden" || r.Code != "too_many_between" || r.Mend == "" {
 		t.Errorf("%+v", r)
 	}
-	if r := send(0, "tell-eden-go", "ws_other"); r.Status != "accepted" {
-		t.Errorf("in another work session: %+v", r)
+	if r := send(most, "tell-eden-go on"); r.Status != "accepted" {
+		t.Errorf("after what a person has said: %+v", r)
 	}
-	if r := send(0, "", "ws_loop"); r.Status != "accepted" {
+	if r := send(most, ""); r.Status != "accepted" {
 		t.Errorf("of a client: %+v", r)
 	}
-	team.Advance(decide.BurstMs * time.Millisecond)
-	if r := send(1, "tell-eden-go", "ws_loop"); r.Status != "accepted" {
+	if r := team.MustSend("eden", "dajim", "you do it", func(r *a2a.Request) { r.From.RunID = "tell-eden-go" }); r.Status != "accepted" {
+		t.Errorf("another pair: %+v", r)
+	}
+	team.Advance(chain.DefaultLimits().Window)
+	if r := send(most+1, "tell-eden-go"); r.Status != "accepted" {
 		t.Errorf("after a while: %+v", r)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	decide "github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
@@ -218,11 +218,11 @@ func TestRequestsAreNotPassedOnForEver(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, setting{})
 	c := caller("ruda")
-	c.Hop = a2a.MaxHops - 1
+	c.Hop = chain.DefaultLimits().Hops - 1
 	m.asks(c, "마지막")
 	c.Hop++
 	m.refuses(decide.CodeHops, c, "너무 멀리")
-	if e := last[coordination.A2ACollaborate](m, coordination.TypeA2ACollaborateFailed); e.ErrorCode != decide.CodeHops || e.Hop == nil || *e.Hop != a2a.MaxHops+1 {
+	if e := last[coordination.A2ACollaborate](m, coordination.TypeA2ACollaborateFailed); e.ErrorCode != decide.CodeHops || e.Hop == nil || *e.Hop != chain.DefaultLimits().Hops+1 {
 		t.Errorf("the event says %+v", e)
 	}
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/response"
 	"github.com/pronto-lab/openclawd/projections/routing"
+	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/access"
 )
@@ -38,7 +39,7 @@ func (d *Desk) situation(conf *config.Config, session collaborate.Session) *coll
 func policyOf(conf *config.Config) collaborate.Policy {
 	c := &conf.Discord.Collaboration
 	return collaborate.Policy{DefaultChannel: c.DefaultChannel, AllowedChannels: c.AllowedChannels, AllowedGuilds: c.AllowedGuilds, Reuse: c.ThreadReuse,
-		PairLimit: c.LoopGuard.MaxPerPair, PairWindow: c.LoopGuard.Window, DefaultAccount: conf.Discord.DefaultAccount, MaxHops: a2a.MaxHops}
+		PairLimit: c.LoopGuard.MaxPerPair, PairWindow: c.LoopGuard.Window, DefaultAccount: conf.Discord.DefaultAccount, MaxHops: conf.Defaults.LoopGuard.Hops}
 }
 
 // agentsOf are the agents that are configured, by their ids as the log has them, each with the account that is bound to it first.
@@ -85,6 +86,9 @@ func sessionOf(call *tools.Call) collaborate.Session {
 // read adds what the log says: what was asked before, and who takes part where the agent is asked itself.
 func read(tx eventstore.Tx, conf *config.Config, s *collaborate.Situation, r collaborate.Request, now int64) (err error) {
 	from, target := s.Parties(r)
+	if s.Cut, err = cut(tx, conf, s, from, target, now); err != nil {
+		return err
+	}
 	if s.State, err = response.Between(tx, from, target, now); err != nil || s.Session.ChannelID == "" {
 		return err
 	}
@@ -94,6 +98,23 @@ func read(tx eventstore.Tx, conf *config.Config, s *collaborate.Situation, r col
 	}
 	s.Session.Together = present.Of(s.Session.ChannelID, now, conf.Discord.Collaboration.ParticipantTTL)
 	return nil
+}
+
+// cut says what the chain of causes has against it that an agent asks another one in a run; nil for nothing.
+func cut(tx eventstore.Tx, conf *config.Config, s *collaborate.Situation, from, target string, now int64) (*collaborate.Refusal, error) {
+	if s.Session.RunID == "" {
+		return nil, nil
+	}
+	link, _, found, err := runs.Link(tx, s.Session.RunID)
+	if err != nil || !found {
+		return nil, err
+	}
+	link.Hop = max(link.Hop, s.Session.Hop)
+	why, err := runs.Judge(tx, &conf.Defaults.LoopGuard, link.Next(), from, target, 0, now)
+	if err != nil || why == nil || why.Code == chain.CodeHops { // of that the decision tells itself
+		return nil, err
+	}
+	return &collaborate.Refusal{Reason: why.Code, Field: "targetAgent", Value: target, Text: why.Text, Mend: why.Mend}, nil
 }
 
 // places are the channels and threads that were looked for, by id. What is there and nil does not exist.

@@ -9,12 +9,14 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	decide "github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	sessions "github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
+	runs "github.com/pronto-lab/openclawd/projections/run"
 	"github.com/pronto-lab/openclawd/projections/session"
 	"github.com/pronto-lab/openclawd/tools/a2a"
 )
@@ -91,28 +93,79 @@ func (p *performing) prompt(d *decide.Decision) ([]eventstore.StreamAppend, erro
 	if d.To != p.s.Agent {
 		to = leadsOf(p.conf, p.s.Agent)
 	}
+	from, err := p.cause(d)
+	if err != nil {
+		return nil, err
+	}
 	var refused error
+	var told []eventstore.StreamAppend
 	for _, d.To = range to {
 		ask, err := p.run(d)
 		if err != nil {
 			return nil, err
 		}
+		from.leadsTo(&ask, d.To)
 		queued, err := p.x.o.Runs.Ask(p.tx, ask, p.now)
 		switch {
 		case err == nil:
-			return p.happen(d.Events(p.s, d.Key), queued...)
+			return p.happen(d.Events(p.s, d.Key), append(told, queued...)...)
 		case !isRefused(err):
 			return nil, err
+		}
+		if cut := a2a.CutOf(err); cut != nil {
+			a, err := a2a.Cut(tool.Caller{AgentID: from.agent}, d.To, ask.Context, cut, eventstore.ID{}, p.now)
+			if err != nil {
+				return nil, err
+			}
+			told = append(told, a)
 		}
 		refused = err
 		p.x.o.Logger.Warn("a prompt was refused", "agent", p.s.Agent, "to", d.To, "kind", string(d.Kind), "task", d.TaskID, "err", err)
 	}
 	if d.To == p.s.Agent {
 		p.unsent = true
-		return p.happen([]decide.Event{decide.Unsent(p.s, d, refused.Error(), p.now.UnixMilli())})
+		return p.happen([]decide.Event{decide.Unsent(p.s, d, refused.Error(), p.now.UnixMilli())}, told...)
 	}
 	d.To = ""
-	return p.happen(d.Events(p.s, ""))
+	return p.happen(d.Events(p.s, ""), told...)
+}
+
+// caused is where the run stands that a prompt follows from, and whose it is; zero where a person has caused it.
+type caused struct {
+	chain.Link
+	agent string
+}
+
+// cause finds the run that a decision follows from: the one that has last had something happen to the task, else the agent's last one. A prompt that
+// nothing but time asks for is no further from the beginning of its chain than its agent was at first, but it belongs to it.
+func (p *performing) cause(d *decide.Decision) (caused, error) {
+	link, r, found, err := chain.Link{}, run.Result{}, false, error(nil)
+	if d.TaskID != "" {
+		link, r, found, err = runs.LastCause(p.tx, coordination.TaskStream(d.TaskID))
+	} else if last := p.s.State.Ended.RunID; last != "" {
+		link, r, found, err = runs.Link(p.tx, last)
+	}
+	if err != nil || !found {
+		return caused{}, err
+	}
+	if r.EndedAt > 0 {
+		link = link.Rested(p.now.Sub(time.UnixMilli(max(r.EndedAt, p.s.State.Ended.At))))
+	}
+	return caused{link, r.AgentID}, nil
+}
+
+// leadsTo puts a prompt for an agent into the chain: what another agent has caused is passed on.
+func (c *caused) leadsTo(ask *run.Ask, agent string) {
+	if c.Root == "" {
+		return
+	}
+	to := c.Link
+	if ask.Pass = !strings.EqualFold(c.agent, agent); ask.Pass {
+		to, ask.PassedBy = to.Next(), c.agent
+	}
+	if ask.RootRunID = to.Root; to.Hop > 0 {
+		ask.Hop = &to.Hop
+	}
 }
 
 // isRefused reports whether an error says that a run is not wanted, not that the log is in trouble.
@@ -163,10 +216,14 @@ func (p *performing) within(taskID string) coordination.Context {
 // ask sends a request to unblock a task.
 func (p *performing) ask(d *decide.Decision) ([]eventstore.StreamAppend, error) {
 	in := p.within(d.TaskID)
+	from, err := p.cause(d)
+	if err != nil {
+		return nil, err
+	}
 	result, sent, err := p.x.o.Messages.Ask(p.tx, a2a.Request{
 		From:   tool.Caller{AgentID: p.s.Agent, SessionKey: coordination.MainKey(p.s.Agent).String()},
 		Origin: origin, Key: d.Key, Target: coordination.MainKey(strings.ToLower(d.To)), Message: d.Prompt, TaskID: d.TaskID, WorkSessionID: in.WorkSessionID,
-		NoTurns: true, NoAnnounce: !d.Visible,
+		NoTurns: true, NoAnnounce: !d.Visible, Cause: from.Link,
 	}, p.now)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ const (
 // What is specified, once more: what the program says of it does not count here.
 const (
 	sameTask     = 5 * time.Minute
-	spentPause   = 30 * time.Minute
+	longest      = 2 * time.Hour // between two prompts to go on with one task
 	askPause     = 30 * time.Minute
 	askAgain     = 5 * time.Minute
 	remindPause  = 3 * time.Minute
@@ -155,6 +155,7 @@ type chore struct {
 	sentAt   int64 // the last prompt to go on
 	prompts  int   // without progress
 	measured int
+	stepID   string
 
 	by          []string // of one that is blocked, as all that follows
 	blockedAt   int64
@@ -455,10 +456,10 @@ func (j *judge) sent() {
 	default:
 		j.goesOn(a, t, reason)
 	}
-	if t.sentAt > 0 && j.d.Measured > t.measured {
+	if t.sentAt > 0 && (j.d.Measured > t.measured || t.stepID == "" && j.d.StepID != "") {
 		t.prompts = 0
 	}
-	t.sentAt, t.measured, t.prompts = j.at, j.d.Measured, t.prompts+1
+	t.sentAt, t.measured, t.stepID, t.prompts = j.at, j.d.Measured, j.d.StepID, t.prompts+1
 	j.prompted(a, t)
 }
 
@@ -478,24 +479,30 @@ func (j *judge) restarted(a *standing) {
 	a.summaryAt = j.at
 }
 
+// stands is how long an agent is left alone after so many prompts that have come to nothing.
+func stands(stalled int) time.Duration {
+	if stalled == 0 {
+		return 0
+	}
+	return min(30*time.Second<<min(stalled-1, 10), longest)
+}
+
 // goesOn is what holds of prompts to go on with one task.
 func (j *judge) goesOn(a *standing, t *chore, reason decide.Reason) {
 	stalled := t.prompts
-	if j.d.Measured > t.measured {
+	if j.d.Measured > t.measured || t.stepID == "" && j.d.StepID != "" {
 		stalled = 0
 	}
 	driven := a.endedWell && a.endedRun != a.answered
 	rested := j.at >= max(a.endedAt, t.changedAt)+ms(j.policy.Idle)
-	pause := sameTask
-	if stalled >= mostDriven {
-		pause, driven = spentPause, false
-	}
+	pause := stands(stalled)
 	if t.sentAt > 0 && a.failures == 0 {
-		rested = rested && j.at >= t.sentAt+ms(pause)
+		rested = rested && j.at >= t.sentAt+ms(max(sameTask, pause))
 	}
+	driven = driven && stalled < mostDriven
 	switch {
 	case rested:
-	case stalled >= mostDriven:
+	case driven && stalled > 0 && j.at < max(t.sentAt, a.endedAt)+ms(pause), stalled >= mostDriven:
 		j.breaks(tooManyPrompts, "%d came to nothing, the last one %s ago", stalled, span(j.at-t.sentAt))
 	case !driven, reason == decide.Idle:
 		j.breaks(tooSoon, "the last prompt was %s ago, the last run %s, the last change of the task %s",
@@ -651,7 +658,7 @@ func (j *judge) zombie() {
 		j.breaks(zombieCount, "%s, the %d. time, of task %s; want %s, the %d. time", j.d.Action, j.d.ReassignCount, t.id, want, t.taken)
 	}
 	j.becomes(t, status)
-	t.sentAt, t.prompts, t.measured = 0, 0, 0
+	t.sentAt, t.prompts, t.measured, t.stepID = 0, 0, 0, ""
 }
 
 func (j *judge) picked() {
@@ -737,7 +744,7 @@ func (j *judge) moved() {
 	default:
 		return
 	}
-	t.sentAt, t.prompts, t.measured = 0, 0, 0
+	t.sentAt, t.prompts, t.measured, t.stepID = 0, 0, 0, ""
 	if t.status != coordination.StateBlocked {
 		t.by = nil
 	}
@@ -756,7 +763,7 @@ func (j *judge) rest() {
 			for _, t := range working {
 				last = max(last, t.changedAt)
 			}
-			j.late(id+" is not told to go on with "+working[0].id, last+ms(spentPause))
+			j.late(id+" is not told to go on with "+working[0].id, last+ms(longest))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(j.tasks)) {

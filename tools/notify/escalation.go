@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -43,6 +44,8 @@ func (x *escalations) tell(_ context.Context, c *config.Config, e *eventstore.Ev
 		a, err = x.unposted(in, e)
 	case coordination.TypeThreadSuspended:
 		a, err = x.suspended(in, e)
+	case coordination.TypeA2AForbidden:
+		a, err = x.looping(in, e)
 	}
 	if err != nil {
 		return nil, &unsayable{fmt.Errorf("read %s: %w", e.Type, err)}
@@ -126,6 +129,20 @@ func (x *escalations) suspended(in coordination.Language, e *eventstore.Event) (
 	}
 	mend := in.Say("대화를 확인하고, 계속하게 하려면 그곳에 직접 글을 남기세요", "read what they say; write something there yourself to have them go on")
 	return &alarm{t.ThreadID, text, mend, t.Context}, nil
+}
+
+// looping is agents that have caused each other to act in a loop. Of one chain of causes people are told once in a while, however often it is cut.
+func (x *escalations) looping(in coordination.Language, e *eventstore.Event) (*alarm, error) {
+	var r coordination.A2ARefusal
+	if err := json.Unmarshal(e.Data, &r); err != nil || !chain.IsCode(r.Code) {
+		return nil, err
+	}
+	text := fmt.Sprintf(in.Say("에이전트들의 반복을 끊었습니다: %s → %s (%s: %s)", "a loop of agents was cut: %s was kept from having %s act (%s: %s)"),
+		x.name(r.FromAgent), x.name(r.ToAgent), x.word(r.Code), x.word(r.Reason))
+	mend := fmt.Sprintf(in.Say("무엇을 하고 있는지 확인하세요 (`openclawd trace %s`). 에이전트에게 직접 말을 걸면 다시 이어 갑니다. 한도는 agents.defaults.a2aLoopGuard에 있습니다",
+		"look at what they do (`openclawd trace %s`); what you write to one of them has it go on; agents.defaults.a2aLoopGuard has the limits"),
+		x.word(cmp.Or(r.RootRunID, r.ParentRunID)))
+	return &alarm{cmp.Or(r.RootRunID, r.FromAgent+" "+r.ToAgent), text, mend, r.Context}, nil
 }
 
 func (x *escalations) alsoTold(in coordination.Language, agent string) string {

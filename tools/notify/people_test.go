@@ -126,6 +126,12 @@ func TestPeopleAreToldWhatNobodyMends(t *testing.T) {
 		{"work/collab/c", coordination.TypeDiscordDeliveryUnknown, ofRequest, ""},
 		{"thread/9", coordination.TypeThreadSuspended, coordination.Thread{ThreadID: "9", Reason: "bot_turns", UntilMs: 1_700_000_000_000},
 			"bots talk too much in <#9>, and are held (bot_turns), until <t:1700000000:t> → "},
+		{"conv/c", coordination.TypeA2AForbidden, coordination.A2ARefusal{Context: coordination.Context{RootRunID: "r1"}, FromAgent: "eden", ToAgent: "seum",
+			Code: "too_many_flows", Reason: "200 times within 10m0s"},
+			"a loop of agents was cut: 이든 was kept from having 세움 act (too_many_flows: 200 times within 10m0s) → look at what they do (`openclawd trace r1`)"},
+		{"conv/c", coordination.TypeA2AForbidden, coordination.A2ARefusal{Context: coordination.Context{RootRunID: "r1"}, FromAgent: "seum", ToAgent: "eden",
+			Code: "too_many_hops"}, ""}, // of one chain they are told once in a while
+		{"conv/c", coordination.TypeA2AForbidden, coordination.A2ARefusal{FromAgent: "seum", ToAgent: "eden", Code: "policy_denied"}, ""},
 	} {
 		before := len(d.work("escalation/"))
 		seq := d.append(e.stream, e.typ, "eden", e.data)

@@ -3,14 +3,17 @@ package plan
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/eventstore"
 	projection "github.com/pronto-lab/openclawd/projections/plan"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/a2a"
 	"github.com/pronto-lab/openclawd/tools/once"
 )
 
@@ -71,6 +74,9 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 		return d.appends(tx, c, done, p, e, first, now)
 	})
 	if err != nil || done.Again {
+		if untold := d.tellCut(ctx, c, done, err, now); untold != nil {
+			err = errors.Join(err, untold)
+		}
 		return done, err
 	}
 	e, at := &done.appended, &result.Events[0]
@@ -78,6 +84,17 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 		return done, fmt.Errorf("fold %s: %w", e.Type, err)
 	}
 	return done, nil
+}
+
+// tellCut has the log tell that a call was refused because agents cause each other to act in a loop.
+func (d *Desk) tellCut(ctx context.Context, c *change, done *changed, err error, now time.Time) error {
+	why := (*plan.Refusal)(nil)
+	if !errors.As(err, &why) || !chain.IsCode(why.Reason) {
+		return nil
+	}
+	id := eventstore.DerivedID(0, once.Digest("cut", c.call.RunID, c.call.CallID, done.ID))
+	return a2a.TellCut(ctx, d.o.Log, c.call.Caller, done.Agent, coordination.Context{TaskID: done.TaskID, WorkSessionID: done.WorkSessionID},
+		&chain.Refusal{Code: why.Reason, Text: why.Text, Mend: why.Mend}, id, now)
 }
 
 // before finds what the same call has changed before.
@@ -117,7 +134,7 @@ func (d *Desk) appends(tx eventstore.Tx, c *change, done *changed, p *plan.Plan,
 		return nil, fmt.Errorf("fold %s: %w", e.Type, err)
 	}
 	var telling []eventstore.StreamAppend
-	if telling, done.NotTold, err = d.tell(tx, &after, now); err != nil {
+	if telling, done.NotTold, err = d.tell(tx, c.call.RunID, &after, now); err != nil {
 		return nil, err
 	}
 	return append([]eventstore.StreamAppend{of}, telling...), nil

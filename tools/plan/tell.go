@@ -14,14 +14,15 @@ import (
 	projection "github.com/pronto-lab/openclawd/projections/plan"
 	sessions "github.com/pronto-lab/openclawd/projections/session"
 	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/tools/a2a"
 )
 
 // causeApproval is the cause of the runs that tell of a decision.
 const causeApproval = "approval"
 
 // tell says what is appended to have the agent that has submitted a plan told of what was decided. notTold says why it is not told: the decision
-// stands without that. p is the plan with the decision.
-func (d *Desk) tell(tx eventstore.Tx, p *plan.Plan, now time.Time) (appends []eventstore.StreamAppend, notTold string, err error) {
+// stands without that; but one that agents take in a loop does not stand. runID is the run that decides, "" for none. p is the plan with the decision.
+func (d *Desk) tell(tx eventstore.Tx, runID string, p *plan.Plan, now time.Time) (appends []eventstore.StreamAppend, notTold string, err error) {
 	conf := d.o.Config()
 	if conf.AgentNamed(p.Agent) == nil && p.Agent != conf.DefaultAgentID() {
 		return nil, "there is no agent " + p.Agent + " any more", nil
@@ -30,7 +31,11 @@ func (d *Desk) tell(tx eventstore.Tx, p *plan.Plan, now time.Time) (appends []ev
 	if err != nil {
 		return nil, "", err
 	}
+	ask.ParentRunID, ask.Pass = runID, runID != ""
 	appends, err = d.o.Runs.Ask(tx, ask, now)
+	if cut := a2a.CutOf(err); cut != nil {
+		return nil, "", &plan.Refusal{Reason: cut.Code, Text: fmt.Sprintf("plan %s is not decided by an agent now: %s", p.ID, cut.Text), Mend: cut.Mend}
+	}
 	if refusal, is := errors.AsType[*run.Refusal](err); is {
 		return nil, refusal.Text, nil
 	}

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
 	projection "github.com/pronto-lab/openclawd/projections/task"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/a2a"
 	"github.com/pronto-lab/openclawd/tools/once"
 )
 
@@ -95,12 +97,26 @@ func (d *Desk) change(ctx context.Context, c *change) (*changed, error) {
 		return append(appends, follows...), err
 	})
 	if err != nil {
+		if untold := d.tellCut(ctx, c, done, err); untold != nil {
+			err = errors.Join(err, untold)
+		}
 		return done, err
 	}
 	if err := done.fold(result.Events, begins); err != nil {
 		return done, err
 	}
 	return done, refused
+}
+
+// tellCut has the log tell that a call was refused because agents cause each other to act in a loop.
+func (d *Desk) tellCut(ctx context.Context, c *change, done *changed, err error) error {
+	why := (*task.Refusal)(nil)
+	if !errors.As(err, &why) || !chain.IsCode(why.Reason) {
+		return nil
+	}
+	id := eventstore.DerivedID(0, once.Digest("cut", c.call.RunID, c.call.CallID, done.ID))
+	return a2a.TellCut(ctx, d.o.Log, c.call.Caller, done.Agent, coordination.Context{TaskID: done.ID, WorkSessionID: done.WorkSessionID},
+		&chain.Refusal{Code: why.Reason, Text: why.Text, Mend: why.Mend}, id, time.UnixMilli(c.asked.Now))
 }
 
 // before finds what the same call has changed before.

@@ -10,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/tools/a2a"
 	"github.com/pronto-lab/openclawd/tools/once"
 )
 
@@ -20,6 +21,7 @@ type Changed struct {
 	Events []task.Event
 	By     string // the agent, or the person, who has made it
 	Human  bool
+	RunID  string // the run in which it is made; "" outside of runs
 }
 
 // Then says what follows from a change of a task, and is appended with it. It reads nothing but tx and is quick. It may be called again about a
@@ -39,7 +41,7 @@ func (d *Desk) follows(tx eventstore.Tx, c *change, done *changed, was string, n
 		return nil, err
 	}
 	for _, then := range d.o.Then {
-		more, err := then(tx, &Changed{Task: after, Was: was, Events: slices.Clone(done.Events), By: c.asked.By, Human: c.asked.Human}, now)
+		more, err := then(tx, &Changed{Task: after, Was: was, Events: slices.Clone(done.Events), By: c.asked.By, Human: c.asked.Human, RunID: c.call.RunID}, now)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +82,7 @@ type Runs interface {
 const causeApproval = "approval"
 
 // Tell is a Then that has the agent whose task was approved, or rejected, told so: by a run in its main session. Where there is no room for
-// that run, or the session takes none, the decision stands without it.
+// that run, or the session takes none, the decision stands without it. One that agents take in a loop does not stand: a person has to take it.
 func Tell(runs Runs) Then {
 	return func(tx eventstore.Tx, c *Changed, now time.Time) ([]eventstore.StreamAppend, error) {
 		ask, decided := c.toldOwner()
@@ -88,6 +90,9 @@ func Tell(runs Runs) Then {
 			return nil, nil
 		}
 		appends, err := runs.Ask(tx, ask, now)
+		if cut := a2a.CutOf(err); cut != nil {
+			return nil, &task.Refusal{Reason: cut.Code, Text: fmt.Sprintf("task %s is not decided by an agent now: %s", c.ID, cut.Text), Mend: cut.Mend}
+		}
 		if errors.As(err, new(*run.Refusal)) || errors.As(err, new(*run.Busy)) {
 			return nil, nil
 		}
@@ -110,7 +115,8 @@ func (c *Changed) toldOwner() (ask run.Ask, decided bool) {
 		return run.Ask{}, false
 	}
 	ask = run.Ask{Session: coordination.MainKey(c.Agent)}
-	ask.Context = coordination.Context{TaskID: c.ID, WorkSessionID: c.WorkSessionID}
+	ask.Context = coordination.Context{TaskID: c.ID, WorkSessionID: c.WorkSessionID, ParentRunID: c.RunID}
+	ask.Pass = c.RunID != ""
 	ask.RunID, ask.Cause, ask.Message, ask.Provenance = toldRunID(c.ID, word, c.Version), causeApproval, message, "internal_system"
 	return ask, true
 }

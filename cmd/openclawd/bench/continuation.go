@@ -28,7 +28,7 @@ type keptSizes struct {
 	finished int // tasks beside those that are open
 	looks    int
 	each     int // updates of each client in each part
-	driven   int // agents, each of which goes on decide.MaxDriven times
+	driven   int // so many times decide.MaxDriven agents, each of which goes on once
 }
 
 // keptSizes are small where the big log is: such a run only shows that the benchmark works.
@@ -183,15 +183,15 @@ func (b *bench) measureDriven(ctx context.Context) ([]Result, error) {
 	var p50, p99 []float64
 	n := b.keptSizes()
 	for round := range b.Rounds {
-		gaps, err := b.drivenOf(ctx, round, n.driven)
+		gaps, err := b.drivenOf(ctx, round, n.driven*decide.MaxDriven)
 		if err != nil {
 			return nil, err
 		}
 		p50, p99 = append(p50, median(gaps)), append(p99, quantile(gaps, 0.99))
 		b.logf("continuation round %d: p50 %.2f ms, p99 %.2f ms of %d", round+1, p50[round], p99[round], len(gaps))
 	}
-	note := fmt.Sprintf("synchronous=FULL, from the decision that a run has ended until the next prompt is on disk, both commits included; %d times, "+
-		"one agent at a time, a model that answers at once; median of %d rounds", n.driven*decide.MaxDriven, b.Rounds)
+	note := fmt.Sprintf("synchronous=FULL, from the decision that a run has ended until the next prompt is on disk, both commits included; %d agents, "+
+		"one at a time, a model that answers at once; median of %d rounds", n.driven*decide.MaxDriven, b.Rounds)
 	return []Result{
 		within("continuation.driven.p50", median(p50), "ms", 10, note),
 		within("continuation.driven.p99", median(p99), "ms", 50, "the same, the slowest of a hundred; "+note),
@@ -219,7 +219,7 @@ func (b *bench) drivenOf(ctx context.Context, round, agents int) (gaps []float64
 	}
 	err = c.beside(ctx, func(ctx context.Context) error {
 		for agent := range agents {
-			if err := c.drive(ctx, agent, decide.MaxDriven); err != nil {
+			if err := c.drive(ctx, agent, 1); err != nil { // the next one waits, because that has brought nothing
 				return err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
 )
@@ -191,8 +191,8 @@ func TestAskingAgainAndAgainEnds(t *testing.T) {
 	}})
 	team.tells("ruda", "이든에게 벽을 물어봐")
 	team.quiet()
-	if n := len(team.events(coordination.TypeA2ASend)); n == 0 || n > a2a.MaxHops {
-		t.Errorf("ruda has asked %d times, want at most %d", n, a2a.MaxHops)
+	if n := len(team.events(coordination.TypeA2ASend)); n == 0 || n > chain.DefaultLimits().Hops {
+		t.Errorf("ruda has asked %d times, want at most %d", n, chain.DefaultLimits().Hops)
 	}
 	if len(team.events(coordination.TypeA2AForbidden)) == 0 {
 		t.Error("nothing says why it ended")

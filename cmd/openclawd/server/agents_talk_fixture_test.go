@@ -38,6 +38,12 @@ type liveTeam struct {
 // startTeam serves agents, the first of whom is the default, and a client of the gateway.
 func startTeam(t *testing.T, agents []string, answer func(a2atest.Asked) a2atest.Answer, change ...func(*Options)) *liveTeam {
 	t.Helper()
+	return startTeamOf(t, strings.NewReplacer(), agents, answer, change...)
+}
+
+// startTeamOf is the same with what edits makes of the configuration.
+func startTeamOf(t *testing.T, edits *strings.Replacer, agents []string, answer func(a2atest.Asked) a2atest.Answer, change ...func(*Options)) *liveTeam {
+	t.Helper()
 	team := &liveTeam{models: a2atest.NewModel(t, answer), clock: &a2atest.Clock{}}
 	var list, models []string
 	for _, id := range agents {
@@ -45,7 +51,7 @@ func startTeam(t *testing.T, agents []string, answer func(a2atest.Asked) a2atest
 		models = append(models, fmt.Sprintf(`{ id: %q }`, id))
 	}
 	text := fmt.Sprintf(teamConfig, strings.Join(list, ", "), team.models.URL, strings.Join(models, ", "))
-	team.reloading = startReloading(t, map[string]string{settings.FileName: text}, append([]func(*Options){withGateway,
+	team.reloading = startReloading(t, map[string]string{settings.FileName: edits.Replace(text)}, append([]func(*Options){withGateway,
 		func(o *Options) { o.Now = team.clock.Now }}, change...)...)
 	team.client = connect(t, gatewayURL(team.gatewayAddress()))
 	return team
@@ -105,6 +111,8 @@ type fact struct {
 	EventRole, Outcome, ErrorCode, Message, ReplyPreview string
 	PayloadType, InResponseToPayloadType, WaitStatus     string
 	PayloadWarnings                                      []string
+	Code, RootRunID, ParentRunID                         string
+	Hop                                                  int
 	Turn, Attempt                                        int
 	BackoffMs                                            int64
 	Announced                                            bool

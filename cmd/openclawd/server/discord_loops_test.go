@@ -18,7 +18,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/chain"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
@@ -371,7 +371,7 @@ func TestEchoesThroughThreeAgentsEnd(t *testing.T) {
 		session[r.WorkSessionID] = true
 	}
 	var want []int
-	for hop := range a2a.MaxHops {
+	for hop := range chain.DefaultLimits().Hops {
 		want = append(want, hop+1)
 	}
 	if diff := gocmp.Diff(want, hops); diff != "" {

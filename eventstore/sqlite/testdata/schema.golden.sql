@@ -361,6 +361,13 @@ CREATE TABLE routes (
   run_id          TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE run_passes (
+  id   INTEGER PRIMARY KEY, -- seq of the event that passes something on: it begins a flow, or queues a run
+  root TEXT NOT NULL,       -- the run with which the chain began
+  pair TEXT NOT NULL,       -- the two agents, in the order of their ids, with | between them
+  at   INTEGER NOT NULL     -- ms since 1970
+) STRICT;
+
 CREATE TABLE run_states (
   state TEXT PRIMARY KEY,
   runs  INTEGER NOT NULL -- how many are in it
@@ -811,6 +818,10 @@ CREATE INDEX plans_by_status ON plans (status);
 CREATE INDEX plans_by_task ON plans (task_id, agent);
 
 CREATE INDEX plans_by_work_session ON plans (work_session_id) WHERE work_session_id <> '';
+
+CREATE INDEX run_passes_by_pair ON run_passes (root, pair);
+
+CREATE INDEX run_passes_by_root ON run_passes (root);
 
 CREATE INDEX runs_by_agent ON runs (agent);
 
