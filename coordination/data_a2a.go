@@ -17,6 +17,7 @@ type A2ASend struct {
 	FromAgent        string `json:"fromAgent"`
 	ToAgent          string `json:"toAgent"`
 	TargetSessionKey string `json:"targetSessionKey,omitempty"`
+	RouteKey         string `json:"routeKey,omitempty"` // of a message: which session talks with which agent, see RouteOfSession
 	Message          string `json:"message"`
 	ReplyPreview     string `json:"replyPreview,omitempty"` // spawns only
 	RunID            string `json:"runId,omitempty"`
@@ -35,6 +36,7 @@ type A2AResponse struct {
 	FromAgent           string `json:"fromAgent"`
 	ToAgent             string `json:"toAgent"`
 	TargetSessionKey    string `json:"targetSessionKey,omitempty"`
+	RouteKey            string `json:"routeKey,omitempty"` // as in its a2a.send
 	Message             string `json:"message,omitempty"`
 	ReplyPreview        string `json:"replyPreview"` // at most 200 characters
 	RunID               string `json:"runId,omitempty"`
@@ -58,6 +60,7 @@ type A2AComplete struct {
 	FromAgent          string `json:"fromAgent"`
 	ToAgent            string `json:"toAgent"`
 	TargetSessionKey   string `json:"targetSessionKey,omitempty"`
+	RouteKey           string `json:"routeKey,omitempty"` // as in its a2a.send
 	RunID              string `json:"runId,omitempty"`
 	JobID              string `json:"jobId,omitempty"`
 	Announced          bool   `json:"announced"`

@@ -26,3 +26,12 @@ func FeedsRoute(r *Record, c Class) bool {
 	return c.Role == RoleConversation && r.ParentConversationID == "" &&
 		r.WorkSessionID != "" && r.ConversationID != "" && r.From() != "" && r.To() != ""
 }
+
+// RouteOfSession is the routeKey of events: "<session key of the sender>:<agent>", as the conversation index of the design names what continues
+// over the turns of a user. Outside of tasks a message goes on with the conversation of the last one with the same key.
+func RouteOfSession(sessionKey, agent string) string {
+	if sessionKey == "" || agent == "" {
+		return ""
+	}
+	return sessionKey + ":" + strings.ToLower(agent)
+}

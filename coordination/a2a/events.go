@@ -59,7 +59,7 @@ func (f *Flow) created() Event {
 func (f *Flow) sent(warnings []string) Event {
 	data := coordination.A2ASend{
 		Context: f.context(f.requester(), f.target()), FromAgent: f.FromAgent, ToAgent: f.ToAgent, TargetSessionKey: f.TargetSessionKey,
-		Message: excerpt(f.Message, MessageLength), RunID: f.JobID, JobID: f.JobID, MessageIntent: f.MessageIntent,
+		RouteKey: f.routeKey(), Message: excerpt(f.Message, MessageLength), RunID: f.JobID, JobID: f.JobID, MessageIntent: f.MessageIntent,
 		PayloadType: f.PayloadType, PayloadJSON: f.PayloadJSON, PayloadWarnings: warnings, Origin: f.Origin,
 	}
 	if Kind(f.Kind) == Spawn {
@@ -67,6 +67,14 @@ func (f *Flow) sent(warnings []string) Event {
 		data.ReplyPreview = data.Message
 	}
 	return Event{coordination.TypeA2ASend, f.FromAgent, data}
+}
+
+// routeKey is what the events of a message name its route by; those of a sub-agent have none.
+func (f *Flow) routeKey() string {
+	if Kind(f.Kind) == Spawn {
+		return ""
+	}
+	return coordination.RouteOfSession(f.RequesterSessionKey, f.ToAgent)
 }
 
 func (f *Flow) concurrency(typ string, active, waiting int) Event {
@@ -155,7 +163,7 @@ func (f *Flow) response(turn int) coordination.A2AResponse {
 	speaker, listener := f.at(turn)
 	data := coordination.A2AResponse{
 		Context: f.context(speaker, listener), FromAgent: speaker.agent, ToAgent: listener.agent, TargetSessionKey: listener.session,
-		RunID: f.RunID, JobID: f.JobID, MessageIntent: f.MessageIntent,
+		RouteKey: f.routeKey(), RunID: f.RunID, JobID: f.JobID, MessageIntent: f.MessageIntent,
 	}
 	if data.RunID == "" {
 		data.RunID = f.JobID // it was never dispatched

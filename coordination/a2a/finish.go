@@ -36,7 +36,7 @@ func (f *Flow) silent(s Step, why silence) Step {
 func (f *Flow) completed(e ending) Event {
 	data := coordination.A2AComplete{
 		Context: f.context(f.requester(), f.target()), FromAgent: f.FromAgent, ToAgent: f.ToAgent, TargetSessionKey: f.TargetSessionKey,
-		RunID: f.JobID, JobID: f.JobID, Announced: e.announced, AnnounceSkipped: e.skipped, MessageIntent: f.MessageIntent,
+		RouteKey: f.routeKey(), RunID: f.JobID, JobID: f.JobID, Announced: e.announced, AnnounceSkipped: e.skipped, MessageIntent: f.MessageIntent,
 		ConfiguredMaxTurns: f.ConfiguredMaxTurns, EffectiveTurns: f.turns(), ActualTurns: e.taken, EarlyTermination: e.ended != "",
 		TerminationReason: e.ended, Outcome: e.outcome, WaitStatus: e.silence.status, WaitError: reason(e.silence.err),
 		ConcurrencyBlocked: e.silence.blocked,

@@ -23,6 +23,12 @@ const (
  WHERE j.to_agent = ? AND j.phase = 'dispatching' AND j.kind = 'send' ORDER BY j.id LIMIT ?`
 	// One entry of the index for each flow that is passed over.
 
+	// The newest entry of an index each.
+	selectLastSent = `SELECT j.work_session_id, j.requester_run, j.created_at FROM a2a_jobs j
+ WHERE j.requester_key = ? AND j.to_agent = ? AND j.kind = 'send' AND j.task_id = '' ORDER BY j.id DESC LIMIT 1`
+	selectLastSentToAny = `SELECT j.work_session_id, j.requester_run, j.created_at FROM a2a_jobs j
+ WHERE j.requester_key = ? AND j.kind = 'send' AND j.task_id = '' ORDER BY j.id DESC LIMIT 1`
+
 	selectChildren = "SELECT count(*) FROM a2a_jobs j WHERE j.requester_key = ? AND j.kind = 'spawn' AND j.over_seq = 0"
 
 	selectOpenHandoff = "SELECT " + handoffFields + ` FROM a2a_open_handoffs o JOIN a2a_handoffs h ON h.seq = o.seq JOIN a2a_jobs j ON j.name = h.job
@@ -51,6 +57,29 @@ func Load(tx eventstore.Tx, jobID string) (f *decide.Flow, found bool, err error
 		}
 	}
 	return f, true, nil
+}
+
+// Sent is what is known of the last message of a session outside of tasks.
+type Sent struct {
+	WorkSessionID, RequesterRun string
+	CreatedAt                   int64 // ms since 1970
+}
+
+// LastSent is the last message that a session has sent to an agent outside of tasks, to any agent where none is named. Its cost does not grow
+// with how many there were.
+func LastSent(tx eventstore.Tx, session, agent string) (last Sent, found bool, err error) {
+	query, args := selectLastSent, []any{session, agent}
+	if agent == "" {
+		query, args = selectLastSentToAny, args[:1]
+	}
+	err = tx.Query(query, args, func(r eventstore.Row) error {
+		last, found = Sent{r.Text(0), r.Text(1), r.Int(2)}, true
+		return nil
+	})
+	if err != nil {
+		return Sent{}, false, fmt.Errorf("look for the last message of session %s: %w", session, err)
+	}
+	return last, found && last.WorkSessionID != "", nil
 }
 
 // dataOf is the data of an event of those columns in its newest shape, nil if it is redacted.

@@ -107,6 +107,7 @@ func (c *Coordinator) broadcasting(b *Broadcast, asker run.Result) (s *broadcast
 		s.sends = append(s.sends, one)
 	}
 	s.belongs = s.sends[0].belongs
+	s.belongs.session = "" // what goes to many goes on with no conversation of two
 	return s, nil
 }
 

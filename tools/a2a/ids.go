@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -16,12 +15,6 @@ func jobIDOf(from tool.Caller, key, newID string) string {
 		return newID
 	}
 	return derivedID("job", from.SessionKey, key)
-}
-
-// childConversation is the conversation that two agents have beside another one, whoever of them begins it.
-func childConversation(parent, a, b string) string {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	return derivedID("conversation", parent, min(a, b), max(a, b))
 }
 
 // RunWorkSession is the work session that all messages of one run begin, if there is none yet.

@@ -198,20 +198,23 @@ func TestBug17_ConcurrentFirstSendsAreOneConversation(t *testing.T) {
 	team.CheckSettled()
 }
 
-func TestBug11_ChildConversationsAreOfOnePair(t *testing.T) {
+// Whoever names a parent goes on with it, as S0 has it (7.2): whoever takes part, and without its becoming what the two go on with unasked.
+func TestBug11_ParentConversationsAreUsedAsTheyAre(t *testing.T) {
 	t.Parallel()
 	team := setup(t, a2atest.Setting{Asleep: true})
 	beside := func(r *a2a.Request) { r.WorkSessionID, r.ParentConversationID = "ws_1", "c-parent" }
-	seum, dajim := team.MustSend("eden", "seum", "one", beside), team.MustSend("eden", "dajim", "two", beside)
-	back := team.MustSend("seum", "eden", "three", beside)
-	if seum.ConversationID == "c-parent" || seum.ConversationID == dajim.ConversationID || back.ConversationID != seum.ConversationID {
-		t.Errorf("children %s, %s, back %s", seum.ConversationID, dajim.ConversationID, back.ConversationID)
+	for _, pair := range [][2]string{{"eden", "seum"}, {"eden", "dajim"}, {"seum", "eden"}} {
+		if sent := team.MustSend(pair[0], pair[1], "of "+pair[0], beside); sent.ConversationID != "c-parent" {
+			t.Errorf("%s to %s: %+v", pair[0], pair[1], sent)
+		}
 	}
 	main := team.MustSend("eden", "seum", "four", func(r *a2a.Request) { r.WorkSessionID = "ws_1" })
-	if main.ConversationID == seum.ConversationID {
-		t.Error("a child entered the routes")
+	if main.ConversationID == "c-parent" {
+		t.Error("a parent entered the routes")
 	}
-	named := team.MustSend("eden", "seum", "five", func(r *a2a.Request) { r.WorkSessionID, r.ConversationID = "ws_1", "Mine: all mine" })
+	named := team.MustSend("eden", "seum", "five", func(r *a2a.Request) {
+		r.WorkSessionID, r.ConversationID, r.ParentConversationID = "ws_1", "Mine: all mine", "c-parent"
+	})
 	if named.ConversationID != "Mine: all mine" {
 		t.Errorf("%+v", named)
 	}

@@ -150,7 +150,7 @@ func (c *Coordinator) sending(r *Request, asker run.Result) *sending {
 		explicit, task = "", ""
 		s.refusing.conversation, s.refusing.parent = "", ""
 	}
-	s.belongs = belonging{from: r.From, agent: s.fromAgent, explicit: explicit, taskID: task}
+	s.belongs = belonging{from: r.From, agent: s.fromAgent, explicit: explicit, taskID: task, session: s.from.String(), to: s.agent}
 	if s.invalid != nil {
 		return s
 	}
@@ -318,14 +318,14 @@ func (s *sending) handedOver(tx eventstore.Tx) (known bool, err error) {
 	return false, nil
 }
 
-// conversation finds the conversation that a message belongs to: the one that is named, the pair's child of the parent that is named, the one
-// that the two are having in the work session, else a new one.
+// conversation finds the conversation that a message belongs to: the one that is named, the parent that is named, the one that the two are having
+// in the work session, else a new one.
 func (s *sending) conversation(tx eventstore.Tx, ws string) (id string, err error) {
 	switch {
 	case s.r.ConversationID != "":
 		return s.r.ConversationID, nil
 	case s.r.ParentConversationID != "":
-		return childConversation(s.r.ParentConversationID, s.fromAgent, s.agent), nil
+		return s.r.ParentConversationID, nil
 	}
 	route, found, err := conversation.RouteOf(tx, ws, s.fromAgent, s.agent)
 	if found || err != nil {

@@ -63,7 +63,7 @@ const sendSchema = `{"type":"object","additionalProperties":false,"required":["m
 	"taskId":{"type":"string","maxLength":200,"description":"The task that the message is about."},
 	"workSessionId":{"type":"string","maxLength":200,"description":"The work session of the message; that of the task, or your own, if absent."},
 	"conversationId":{"type":"string","maxLength":200,"description":"The conversation to go on with; the one you have with the target if absent."},
-	"parentConversationId":{"type":"string","maxLength":200,"description":"Begin, or go on with, a side conversation of this one."},
+	"parentConversationId":{"type":"string","maxLength":200,"description":"The conversation that this message goes on with, where conversationId names none."},
 	"topicId":{"type":"string","maxLength":200,"description":"A name for what the message is about."},
 	"depth":{"type":"number","minimum":0,"maximum":1000,"description":"How deep in a delegation the message is; leave it out."},
 	"hop":{"type":"number","minimum":0,"maximum":1000,"description":"How often the message was passed on; leave it out, it is counted."}

@@ -3,8 +3,10 @@ package a2a_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -58,10 +60,54 @@ func TestTheWorkSessionOfAMessage(t *testing.T) {
 	if second, _ := send(in, "", ""); second != first {
 		t.Errorf("one run begins %s and %s", first, second)
 	}
-	alone, _ := send(a2atest.Caller("eden"), "", "")
-	if other, _ := send(a2atest.Caller("eden"), "", ""); other == alone || other == first {
-		t.Errorf("two clients share %s", other)
+	if later, _ := send(a2atest.Caller("eden"), "", ""); later != first {
+		t.Errorf("the same session goes on with seum in %s, not in %s", later, first)
 	}
+}
+
+// A session and an agent go on with their conversation over the turns of the user, and with its work session, until that is archived. What is of a
+// task, of another session or for another agent is another matter; what one run sends to several is one work session.
+func TestConversationsGoOnOverTurns(t *testing.T) {
+	t.Parallel()
+	team := setup(t, a2atest.Setting{Asleep: true})
+	turns := 0
+	in := func(session string) func(*a2a.Request) {
+		turns++
+		run := team.Tell("eden", fmt.Sprint("turn ", turns))
+		return func(r *a2a.Request) {
+			r.From = tool.Caller{Entry: tool.ByRun, AgentID: "eden", SessionKey: session, RunID: run}
+		}
+	}
+	first := team.MustSend("eden", "seum", "one", in("agent:eden:main"))
+	second := team.MustSend("eden", "seum", "two", in("agent:eden:main"))
+	if second.WorkSessionID != first.WorkSessionID || second.ConversationID != first.ConversationID {
+		t.Errorf("the next turn is in %s, %s, not in %s, %s", second.WorkSessionID, second.ConversationID, first.WorkSessionID, first.ConversationID)
+	}
+	const elsewhere = "agent:eden:discord:channel:7"
+	other := team.MustSend("eden", "seum", "three", in(elsewhere))
+	if other.WorkSessionID == first.WorkSessionID {
+		t.Error("another session goes on with it")
+	}
+	if dajim := team.MustSend("eden", "dajim", "four", in(elsewhere)); dajim.WorkSessionID == other.WorkSessionID {
+		t.Error("another agent goes on with it")
+	}
+	one := in("agent:eden:main")
+	seum, dajim := team.MustSend("eden", "seum", "five", one), team.MustSend("eden", "dajim", "six", one)
+	if seum.WorkSessionID != first.WorkSessionID || dajim.WorkSessionID != first.WorkSessionID {
+		t.Errorf("one run sends in %s and %s, not in %s", seum.WorkSessionID, dajim.WorkSessionID, first.WorkSessionID)
+	}
+	for _, e := range team.Events(coordination.TypeA2ASend) {
+		if want := `"routeKey":"agent:eden:`; !strings.Contains(string(e.Data), want) {
+			t.Errorf("%s has no %s", e.Data, want)
+		}
+	}
+	team.Wake()
+	team.CheckSettled()
+	team.Advance(25 * time.Hour)
+	if later := team.MustSend("eden", "seum", "seven", in("agent:eden:main")); later.WorkSessionID == first.WorkSessionID {
+		t.Error("an archived work session goes on")
+	}
+	team.CheckSettled()
 }
 
 // tasks is a setting with agents that have tasks.

@@ -737,6 +737,10 @@ CREATE INDEX a2a_jobs_children ON a2a_jobs (requester_key, over_seq) WHERE kind 
 
 CREATE INDEX a2a_jobs_dispatching ON a2a_jobs (to_agent, phase) WHERE phase = 'dispatching' AND kind = 'send';
 
+CREATE INDEX a2a_jobs_last_sent ON a2a_jobs (requester_key, to_agent) WHERE kind = 'send' AND task_id = '';
+
+CREATE INDEX a2a_jobs_last_sent_to_any ON a2a_jobs (requester_key, kind) WHERE kind = 'send' AND task_id = '';
+
 CREATE INDEX a2a_jobs_open ON a2a_jobs (over_seq) WHERE over_seq = 0;
 
 CREATE INDEX a2a_jobs_open_by_conversation ON a2a_jobs (conversation_id, over_seq) WHERE over_seq = 0;
