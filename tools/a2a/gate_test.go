@@ -210,13 +210,14 @@ func TestPermitTimeoutCountsWhoWaited(t *testing.T) {
 	d := newDesk()
 	team := setup(t, a2atest.Setting{Config: limited(2), Answer: d.answer})
 	defer d.release()
-	for _, text := range []string{"1", "2"} {
-		team.MustSend("eden", "seum", text)
+	send := func(texts ...string) {
+		for _, text := range texts {
+			team.MustSend("eden", "seum", text, func(r *a2a.Request) { r.WorkSessionID = "ws_" + text }) // one conversation goes on one at a time
+		}
 	}
+	send("1", "2")
 	d.arrive(t, 2)
-	for _, text := range []string{"3", "4", "5"} {
-		team.MustSend("eden", "seum", text)
-	}
+	send("3", "4", "5")
 	wantPhases(t, team, "seum", 2, 3, 0)
 	team.Advance(21 * time.Second)
 	wantPhases(t, team, "seum", 2, 0, 3)
