@@ -20,9 +20,8 @@ import (
 
 // passing is a flow that is to be begun, in its chain of causes.
 type passing struct {
-	from  chain.Link // where the one stands who begins it; zero for a client, who begins a chain
-	to    chain.Link // where the flow stands
-	known bool
+	from chain.Link // where the one stands who begins it; zero for a client, who begins a chain
+	to   chain.Link // where the flow stands
 }
 
 // place finds where a flow stands: behind the run that begins it, else behind what its request names. What a caller claims never brings it nearer.
