@@ -47,7 +47,7 @@ func TestAppliedSettingsAreReadAgain(t *testing.T) {
 			if c.Hash() != again.Hash() {
 				t.Errorf("hash %s, was %s:\n%s\n%s", again.Hash(), c.Hash(), again.Masked(), c.Masked())
 			}
-			ignored := []string{"File", "Files", "tree", "hide", "masked"}
+			ignored := []string{"File", "Files", "byID", "indexed", "tree", "hide", "masked"}
 			if name == "secrets" {
 				ignored = append(ignored, "Gateway", "Discord")
 			}

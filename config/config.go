@@ -30,6 +30,9 @@ type Config struct {
 	Unsupported     []Unsupported
 	MoreUnsupported int
 
+	byID    map[string]int // the places in Agents, by ids in lower case
+	indexed []Agent        // the Agents that byID is of
+
 	tree   *value
 	hide   *strings.Replacer // of secrets
 	masked []byte

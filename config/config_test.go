@@ -102,7 +102,7 @@ func TestDefaults(t *testing.T) {
 	want.File, want.Found, want.Files = c.File, true, []string{c.File}
 	if diff := cmp.Diff(want, c, cmp.FilterPath(func(p cmp.Path) bool {
 		f, ok := p.Last().(cmp.StructField)
-		return ok && slices.Contains([]string{"tree", "hide", "masked"}, f.Name())
+		return ok && slices.Contains([]string{"byID", "indexed", "tree", "hide", "masked"}, f.Name())
 	}, cmp.Ignore())); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -14,6 +14,7 @@ const maxPingPongTurns = 30
 // decode reads every setting from the tree, and reports what is wrong with any of them.
 func (c *Config) decode(tree *value, r *report) {
 	c.decodeRoot((&fields{report: r}).below(tree, nil))
+	c.indexAgents()
 }
 
 func (c *Config) decodeRoot(root *fields) {

@@ -17,26 +17,55 @@ const day = 24 * time.Hour
 // mostPasses is the largest bound of what is passed on: it is counted again for each message.
 const mostPasses = 10_000
 
+// mostAgents is how many agents a configuration may have. A team has tens of them; what is done for each at every start and every check stays
+// quick with so many.
+const mostAgents = 1_000
+
 // decodeAgents reads who the agents are. Since 2026.8.2 the reference system has them in agents.entries, by their ids; before, in agents.list.
 func (c *Config) decodeAgents(f *fields) {
 	c.decodeDefaults(f.within("defaults"))
 	seen := map[string]position{}
 	c.decodeEntries(f, seen)
 	keyed := f.object.get("entries") != nil
-	f.each("list", func(f *fields) {
-		if keyed {
-			f.checkBesideEntries(seen)
-			return
-		}
-		c.decodeAgent(f, f.text("id", ""), seen)
-	})
+	if f.hasRoom("list") {
+		f.each("list", func(f *fields) {
+			if keyed {
+				f.checkBesideEntries(seen)
+				return
+			}
+			c.decodeAgent(f, f.text("id", ""), seen)
+		})
+	}
 	f.aside("ownerIds", "order", "ownership")
 	c.decodeOlderAgents(f, seen)
+}
+
+// hasRoom reports whether a list or an object of agents holds no more of them than there may be. If it does, that is an error, and no agent of it
+// is to be read.
+func (f *fields) hasRoom(key string) bool {
+	v := f.object.get(key)
+	if v == nil || len(v.items)+len(v.members) <= mostAgents {
+		return true
+	}
+	f.knows(key)
+	f.report.add(crowded(v.at, f.at.member(key), len(v.items)+len(v.members)))
+	return false
+}
+
+// crowded is a place with more agents than there may be.
+func crowded(at position, p *path, agents int) Finding {
+	one := failure(CodeManyAgents, at, p, fmt.Sprintf("%d agents are configured here, and a configuration may have %d", agents, mostAgents),
+		"remove those that are not needed, or give them to another server with a state directory of its own")
+	one.Value = fmt.Sprint(agents)
+	return one
 }
 
 // decodeEntries reads the form in which agents.entries maps ids to settings. Its agents are in the order of their ids: that of keys says nothing,
 // and other programs change it.
 func (c *Config) decodeEntries(f *fields, seen map[string]position) {
+	if !f.hasRoom("entries") {
+		return
+	}
 	before := len(c.Agents)
 	f.named("entries", func(id string, f *fields) {
 		if f.object == nil {
@@ -81,6 +110,16 @@ func dropped(at position, p *path, message, mend string) Finding {
 // decodeOlderAgents reads the form in which agents maps ids to settings.
 func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
 	if f.object == nil {
+		return
+	}
+	n := len(c.Agents)
+	for _, m := range f.object.members {
+		if m.value.kind == object && !slices.Contains(f.known, m.key) {
+			n++
+		}
+	}
+	if n > mostAgents {
+		f.report.add(crowded(f.object.at, f.at, n))
 		return
 	}
 	sorted := slices.SortedFunc(slices.Values(f.object.members), func(a, b *member) int { return cmp.Compare(a.key, b.key) })

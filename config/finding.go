@@ -34,6 +34,7 @@ const (
 	CodeNoID         = "agent_no_id"     // an agent without an id, which would be left out
 	CodeDropped      = "agent_dropped"   // an agent at a place where it would be left out
 	CodeDuplicateID  = "agent_twice"     // two agents have one id
+	CodeManyAgents   = "too_many_agents" // more agents than a configuration may have; none of them is read
 	CodeUnknownAgent = "unknown_agent"   // a setting names an agent that is not configured
 	CodeNoAccount    = "unknown_account" // a setting names an account of Discord that is not configured
 	CodeToken        = "discord_token"   // does not look like a Discord bot token

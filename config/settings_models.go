@@ -94,8 +94,27 @@ func (c *Config) Language() coordination.Language {
 	return coordination.LanguageOf(names...)
 }
 
+// indexAgents makes AgentNamed find agents without looking at each of them.
+func (c *Config) indexAgents() {
+	c.byID, c.indexed = make(map[string]int, len(c.Agents)), c.Agents
+	for i := range c.Agents {
+		c.byID[strings.ToLower(c.Agents[i].ID)] = i
+	}
+}
+
+// isIndexed reports whether Agents are those that were loaded. A copy of a Config may have been given others.
+func (c *Config) isIndexed() bool {
+	return len(c.indexed) > 0 && len(c.indexed) == len(c.Agents) && &c.indexed[0] == &c.Agents[0]
+}
+
 // AgentNamed finds an agent by its id, whatever its capitals, or nil.
 func (c *Config) AgentNamed(id string) *Agent {
+	if c.isIndexed() {
+		if i, there := c.byID[strings.ToLower(id)]; there {
+			return &c.Agents[i]
+		}
+		return nil
+	}
 	for i := range c.Agents {
 		if strings.EqualFold(c.Agents[i].ID, id) {
 			return &c.Agents[i]

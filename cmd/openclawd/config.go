@@ -92,9 +92,9 @@ func (a configuredAgent) String() string {
 // configuredAgents are the agents of a configuration, in its order.
 func configuredAgents(c *config.Config) []configuredAgent {
 	all := []configuredAgent{}
-	applied := c.Applied() // which shows no secret
+	applied, usual := c.Applied(), c.DefaultAgentID() // Applied shows no secret
 	for _, a := range applied.Agents {
-		all = append(all, configuredAgent{ID: a.ID, Name: a.Name, Default: strings.EqualFold(a.ID, c.DefaultAgentID())})
+		all = append(all, configuredAgent{ID: a.ID, Name: a.Name, Default: strings.EqualFold(a.ID, usual)})
 	}
 	return all
 }
