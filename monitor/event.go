@@ -127,8 +127,9 @@ func (v *view) record(e *eventstore.Event) coordination.Record {
 	return r
 }
 
-// timesHeld is how often a payload is in memory while an answer is made of it: as it was read, as it is shown, and as it is written.
-const timesHeld = 4
+// timesHeld is how often a payload is in memory while an answer is made of it: as it was read and as it is understood, as data and as an event when
+// it is rendered, each in a buffer that grows to twice of that, and as it is written.
+const timesHeld = 8
 
 // fetch reads events in the order of seqs while their payloads stay within MaxBytes together; what comes after is left out. The first
 // is always read. Sizes are looked at before any payload is, and taken from what all reads may hold.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/budget"
@@ -75,6 +76,26 @@ func TestReadsThatDoNotFitAreToldToComeAgain(t *testing.T) {
 	}
 	if held := reads.Used(); held != 0 {
 		t.Errorf("%d bytes are held when all has been written", held)
+	}
+}
+
+// A large payload is charged for each time that it is in memory while the answer is made, not for what is read of it alone.
+func TestReadsAreChargedForRendering(t *testing.T) {
+	t.Parallel()
+	const most, payload = 16 << 20, 1 << 20
+	reads := budget.New(most)
+	b := setup(t, func(o *monitor.Options) { o.Reads, o.MaxWait = reads, 10*time.Millisecond })
+	b.fillWith(t, 1, payload)
+	for _, c := range []struct {
+		times  int64 // the payload for which the others leave room
+		status int
+	}{{7, http.StatusServiceUnavailable}, {9, http.StatusOK}} {
+		others := reads.Open()
+		others.Keep(most - c.times*payload + 2*budget.Free) // what is free to the others and to the read does not count
+		if status, code, _ := askFor(t, b.url+"/api/events?limit=1"); status != c.status {
+			t.Errorf("%d %s where %d times the payload has room, want %d", status, code, c.times, c.status)
+		}
+		others.Close()
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Default is enough for two of the largest answers at a time, and for hundreds of usual ones.
+// Default is enough for one of the largest answers at a time, and for hundreds of usual ones.
 const Default = 256 << 20
 
 // Free is what every read may hold without asking: small ones are answered beside whatever others hold.
