@@ -197,7 +197,7 @@ func (p *Program) run(ctx context.Context) error {
 			return nil
 		}},
 		{"API", func(ctx context.Context) error { return p.serve(ctx, listener) }},
-	}, p.services()...))
+	}, p.services()...), p.writers())
 }
 
 // Close gives back the logs that were read, the search file and, last, the log. What was acknowledged is on disk.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -50,19 +51,17 @@ func (p *Program) writers() []service {
 }
 
 // runServices runs the services until ctx ends or one of them fails, and the writers until their files have what the services did last.
-func (p *Program) runServices(ctx context.Context, services []service) error {
+func (p *Program) runServices(ctx context.Context, services, writers []service) error {
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
-	var writers errgroup.Group
-	broken := make(chan error, len(p.writers()))
-	for _, w := range p.writers() {
-		writers.Go(func() error {
-			err := w.run(writing)
-			if err != nil {
+	var ended sync.WaitGroup
+	broken := make(chan error, len(writers))
+	for _, w := range writers {
+		ended.Go(func() {
+			if err := w.run(writing); err != nil {
 				broken <- fmt.Errorf("%s: %w", w.name, err)
 			}
-			return nil
 		})
 	}
 	group.Go(func() error {
@@ -84,8 +83,16 @@ func (p *Program) runServices(ctx context.Context, services []service) error {
 	err := group.Wait()
 	p.drainFiles(writing)
 	stop()
-	return errors.Join(err, writers.Wait())
+	ended.Wait()
+	close(broken)
+	for late := range broken { // after the services had ended
+		err = errors.Join(err, late)
+	}
+	return err
 }
+
+// mostPathsTold is how many paths of files that are behind a line of the log has.
+const mostPathsTold = 20
 
 // fileDrainTime is how long files may take to have the log's last events, once nothing is appended to it any more.
 const fileDrainTime = 5 * time.Second
@@ -108,7 +115,12 @@ func (p *Program) drainTaskFiles(ctx context.Context) error {
 	if err != nil || p.taskFiles == nil {
 		return err
 	}
-	if err := p.taskFiles.keeper.Drained(ctx, head.Seq); err != nil {
+	behind, err := p.taskFiles.keeper.Drained(ctx, head.Seq)
+	if len(behind) > 0 {
+		p.opts.Logger.Warn("files of tasks are not as the log says at the end; make their places writable, the next start writes them",
+			"files", len(behind), "paths", behind[:min(len(behind), mostPathsTold)])
+	}
+	if err != nil {
 		return fmt.Errorf("write the files of tasks: %w", err)
 	}
 	return nil

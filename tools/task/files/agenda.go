@@ -41,6 +41,7 @@ type item struct {
 	tries   int       // that failed, in a row
 	under   bool      // way
 	again   bool      // something has happened meanwhile
+	owed    bool      // a last try before the program ends
 	against int64     // likewise: the event
 }
 
@@ -143,6 +144,7 @@ func (a *agenda) later(s subject, due time.Time, failed bool) {
 	it.under, it.again, it.due = false, false, due
 	if failed {
 		it.tries++
+		it.owed = false
 	}
 	a.tell()
 }
@@ -161,7 +163,32 @@ func (a *agenda) settledTo() (seq int64, failing int) {
 	return max(seq, 0), failing
 }
 
-// await waits until all up to an event are in the files. One that fails is waited for only if failing says so.
+// hurry has what fails tried once more at once, instead of at its time.
+func (a *agenda) hurry() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for it := range maps.Values(a.items) {
+		if it.tries > 0 {
+			it.owed, it.due = true, time.Now()
+		}
+	}
+	a.tell()
+}
+
+// remaining lists what is up to an event and not in the files.
+func (a *agenda) remaining(seq int64) (list []subject) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for s, it := range a.items {
+		if it.since <= seq {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, subject.compare)
+	return list
+}
+
+// await waits until all up to an event are in the files. One that fails is waited for only if failing says so, or until its last try.
 func (a *agenda) await(ctx context.Context, seq int64, failing bool) error {
 	for {
 		changed := a.changed()
@@ -180,7 +207,7 @@ func (a *agenda) isSettled(seq int64, failing bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for it := range maps.Values(a.items) {
-		if it.since <= seq && (failing || it.tries == 0) {
+		if it.since <= seq && (failing || it.tries == 0 || it.owed) {
 			return false
 		}
 	}

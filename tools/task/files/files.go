@@ -13,6 +13,7 @@ import (
 	"database/sql"
 	"log/slog"
 	"path"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -104,7 +105,29 @@ func (k *Keeper) note(change func(*State)) {
 // Settled waits until everything up to seq is in the files.
 func (k *Keeper) Settled(ctx context.Context, seq int64) error { return k.agenda.await(ctx, seq, true) }
 
-// Drained is Settled, but does not wait for files that cannot be written now.
-func (k *Keeper) Drained(ctx context.Context, seq int64) error {
-	return k.agenda.await(ctx, seq, false)
+// Drained is Settled for a program that is about to end: what could not be written is tried once more at once, and not waited for if that fails
+// too. It returns the paths of the files that are not as the log says then, as far as they are known, else whose they are.
+func (k *Keeper) Drained(ctx context.Context, seq int64) (behind []string, err error) {
+	k.agenda.hurry()
+	err = k.agenda.await(ctx, seq, false)
+	for _, s := range k.agenda.remaining(seq) {
+		behind = append(behind, k.pathOf(s))
+	}
+	return behind, err
+}
+
+// pathOf is the file of a subject.
+func (k *Keeper) pathOf(s subject) string {
+	agent, name := s.agent, currentName
+	switch {
+	case s.month != "":
+		name = monthName(s.month)
+	case s.task != "":
+		row, err := k.byID(context.Background(), s.task)
+		if err != nil || row == nil {
+			return taskName(s.task)
+		}
+		agent, name = row.AgentID, taskName(s.task)
+	}
+	return filepath.Join(k.o.Dir(agent), filepath.FromSlash(name))
 }

@@ -443,3 +443,32 @@ func TestFullMonthIsTold(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What could not be written is tried once more when the program ends, whenever its next try would be; what cannot be written then either is told.
+func TestDrainTriesOnceMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		x := setup(t, t.TempDir())
+		x.write(t, "workspace-eden/tasks", "no directory")
+		x.write(t, "workspace-seum/tasks", "no directory")
+		k := x.keeper(time.Millisecond)
+		x.running(t, k)
+		must(t, x.begin(ctx, "eden", "task_a", "one", ""), x.begin(ctx, "seum", "task_b", "two", ""))
+		<-time.After(5 * time.Minute) // the next try is up to a minute away
+		synctest.Wait()
+		must(t, os.Remove(filepath.Join(x.dir, "workspace-eden/tasks")))
+		began := time.Now()
+		behind, err := k.Drained(ctx, x.head(t))
+		must(t, err)
+		if want := []string{filepath.Join(x.dir, "workspace-seum/tasks/task_b.md")}; !slices.Equal(behind, want) {
+			t.Errorf("behind are %q, want %q", behind, want)
+		}
+		if row := x.row(t, "task_a"); x.read(t)["workspace-eden/tasks/task_a.md"] != taskfile.Format(&row.Task) {
+			t.Error("the file that can be written is not as the log says")
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("draining took %s", took)
+		}
+	})
+}
