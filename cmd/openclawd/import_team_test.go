@@ -33,9 +33,8 @@ func TestReadTeam(t *testing.T) {
 			[]coordination.ConfigAgent{{ID: "eden", Name: "이든"}, {ID: "seum", Name: "세움"}}},
 		{"utility", `{"agents":{"list":[{"id":"explorer","kind":"utility"},{"id":"quick","utility":true}]}}`,
 			[]coordination.ConfigAgent{{ID: "explorer", Kind: coordination.KindUtility}, {ID: "quick", Utility: true}}},
-		{"older map, by key", `{"agents":{"seum":{"model":"x"},"eden":{"id":"Eden"},"defaults":{"model":"x"},"empty":{},"version":2}}`,
+		{"older map, by key", `{"agents":{"seum":{"model":"x"},"eden":{"id":"Eden"},"defaults":{"model":"x"},"version":2}}`,
 			[]coordination.ConfigAgent{{ID: "Eden"}, {ID: "seum"}}},
-		{"without an id", `{"agents":{"list":[{"name":"nobody"},{"id":"eden"}]}}`, []coordination.ConfigAgent{{ID: "eden"}}},
 		{"nobody", `{"session":{}}`, []coordination.ConfigAgent{}},
 		{"as people write it", "{agents: {list: [{id: 'eden', name: '이든',}]}} // the team", []coordination.ConfigAgent{{ID: "eden", Name: "이든"}}},
 		{"with keys of others", `{"newInNextRelease":{"x":1},"agents":{"list":[{"id":"eden","shoeSize":44}]}}`, []coordination.ConfigAgent{{ID: "eden"}}},
@@ -58,6 +57,11 @@ func TestReadTeam(t *testing.T) {
 
 func TestReadTeamRefuses(t *testing.T) {
 	t.Parallel()
+	for _, text := range []string{`{"agents":{"list":[{"name":"eden"},{"id":"seum"}]}}`, `{"agents":{"seum":{"model":"x"},"eden":{}}}`} {
+		if _, err := readTeam(writeConfig(t, text), os.Getenv, slog.New(slog.DiscardHandler)); err == nil || exitCode(err) != exitConfig {
+			t.Errorf("%s leaves an agent out: %v", text, err)
+		}
+	}
 	path := writeConfig(t, "{agents: {list: [{id: 7},\n{id: 'a'}, {id: 'A'}]}}")
 	_, err := readTeam(path, os.Getenv, slog.New(slog.DiscardHandler))
 	var bad *settings.Error
