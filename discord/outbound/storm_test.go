@@ -98,10 +98,10 @@ func (o *office) settle(dead <-chan struct{}, all map[string]*delivery.Delivery)
 		if waits {
 			o.later(time.Second)
 		}
-		wait := make(chan struct{})
+		wait, db := make(chan struct{}), o.db // a restart opens another one
 		go func() {
 			defer close(wait)
-			_, _ = o.db.Wait(o.ctx, head.Seq+1)
+			_, _ = db.Wait(o.ctx, head.Seq+1)
 		}()
 		select {
 		case <-wait:

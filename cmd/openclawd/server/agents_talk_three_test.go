@@ -86,6 +86,9 @@ var (
 		"a2a.response dajim: dajim>eden no_reply conversation.main",
 		"a2a.complete eden: eden>dajim no_reply conversation.main",
 		"a2a.job.failed eden: eden>dajim no_reply orchestration.task",
+		"run.queued eden: dajim> system.observability", // eden is told
+		"run.started eden: > system.observability",
+		"run.ended eden: > system.observability",
 		"run.ended dajim: > system.observability", // so late that nothing follows from it
 	}
 )
@@ -108,6 +111,7 @@ func TestThreeAgentsTalk(t *testing.T) {
 	team.awaits(t, "that dajim begins", func(f *fact) bool { return f.Type == coordination.TypeRunStarted && f.Agent == "dajim" })
 	team.advance(t, 5*time.Minute)
 	withDajimOver := team.awaits(t, "the end with dajim", func(f *fact) bool { return f.Type == coordination.TypeA2AJobFailed })
+	team.awaitsRun(t, withDajimOver.JobID+".p")
 	if shown := team.session(t); shown.Status != "ACTIVE" || shown.OpenRuns != 1 || shown.OpenFlows != 0 {
 		t.Errorf("while dajim is still at it: %+v", shown)
 	}
@@ -212,7 +216,7 @@ func checkWords(t *testing.T, facts []fact, asked []a2atest.Asked) {
 	}
 	slices.Sort(heard)
 	want = []string{"dajim [eden]: " + edenAsksOn, "eden Ask both of them", "eden [seum]: " + seumSays, "seum [eden]: " + edenAsks, "seum [eden]: " + edenAsks,
-		"seum [eden]: " + edenSays}
+		"seum [eden]: " + edenSays, "eden [outcome] blocked: 응답을 받지 못했습니다 (대기 시간 300초 초과)\n\n→ dajim: " + edenAsksOn}
 	slices.Sort(want)
 	if !slices.Equal(heard, want) {
 		t.Errorf("heard:\n%s\nwant\n%s", strings.Join(heard, "\n"), strings.Join(want, "\n"))
