@@ -139,16 +139,20 @@ func crashMirror(db *sqlite.DB, dir string, wrote func(string, int)) ndjson.Mirr
 // wantMirrored lists the ids of the events that have a line.
 func wantMirrored(t testing.TB, db *sqlite.DB) (ids []string) {
 	t.Helper()
-	events, err := db.Read(context.Background(), 0, sqlite.MaxPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range events {
-		if !bookkeeping(e.Type) {
-			ids = append(ids, e.ID.String())
+	for after := int64(0); ; {
+		events, err := db.Read(context.Background(), after, sqlite.MaxPage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) == 0 {
+			return ids
+		}
+		for _, e := range events {
+			if after = e.Seq; !bookkeeping(e.Type) {
+				ids = append(ids, e.ID.String())
+			}
 		}
 	}
-	return ids
 }
 
 // wholeLines lists the ids of the lines in all logs, but for a last one that is cut off.

@@ -109,7 +109,7 @@ func TestEachOpenThingHoldsArchivesBack(t *testing.T) {
 			needed.Reason{Seq: 27, What: "request c2 from eden to seum is not delivered yet"}},
 		{"discord_observed", row{"place_id": "1", "agent": "eden", "slot": 1, "seq": 3, "at": now - 25*3_600_000},
 			row{"place_id": "1", "agent": "eden", "slot": 2, "seq": 28, "at": now - 3_600_000},
-			needed.Reason{Seq: 28, What: "eden is still to be told what it has observed"}},
+			needed.Reason{Seq: 28, What: "eden remembers what it has observed"}},
 	} {
 		t.Run(c.table+" "+c.want.What, func(t *testing.T) {
 			t.Parallel()
