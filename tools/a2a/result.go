@@ -65,12 +65,10 @@ func (c *Coordinator) await(ctx context.Context, s *sending) (Result, error) {
 	if err != nil || r.Status != statusAccepted {
 		return r, err
 	}
-	if s.r.From.RunID != "" {
-		left, may := c.waits.between(pair{asks: s.from.String(), answers: s.answers})
-		if !may {
+	if s.r.From.RunID != "" && s.left == nil {
+		if s.claim(s.answers); s.left == nil {
 			return r, nil
 		}
-		defer left()
 	}
 	select {
 	case <-s.waiting.done:

@@ -46,6 +46,7 @@ func (c *Coordinator) Send(ctx context.Context, r Request) (Result, error) {
 		defer left()
 		s.join()
 		defer s.leave()
+		defer s.unclaim()
 	}
 	if _, err := c.o.Log.Decide(ctx, s.decide); err != nil {
 		return Result{}, err
@@ -90,6 +91,22 @@ func (s *sending) leave() {
 	s.waiting = nil
 }
 
+// claim counts the run that sends as waiting for a session, unless that would close a circle. A message claims it while it is decided: the run that
+// is to answer has not begun then, so that whatever that one sends finds who waits for it.
+func (s *sending) claim(answers string) {
+	s.unclaim()
+	if s.waits() && s.r.From.RunID != "" {
+		s.left, _ = s.c.waits.between(pair{asks: s.from.String(), answers: answers})
+	}
+}
+
+func (s *sending) unclaim() {
+	if s.left != nil {
+		s.left()
+	}
+	s.left = nil
+}
+
 // askerOf is the run that sends, a blank one outside of a run.
 func (c *Coordinator) askerOf(ctx context.Context, runID string) (asker run.Result, err error) {
 	if runID == "" {
@@ -130,6 +147,7 @@ type sending struct {
 	refusing refusing
 
 	waiting *waiting // nil for who does not wait
+	left    func()   // ends the claim to wait; nil without one
 	waited  bool     // the sender has, as long as it wanted to
 	answers string   // key of the session in which the flow is answered, once it was looked at
 }
@@ -223,6 +241,7 @@ func (s *sending) decide(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 // askedBefore is the flow of an earlier message with the same key, nil if there is none. It begins a decision: nothing is left of the one before.
 func (s *sending) askedBefore(tx eventstore.Tx) (*decide.Flow, error) {
 	s.refused, s.known, s.warned, s.created = nil, "", s.warnings, coordination.A2AJobCreated{}
+	s.unclaim()
 	if s.r.Key == "" {
 		return nil, nil
 	}
@@ -249,6 +268,7 @@ func (s *sending) send(tx eventstore.Tx, ws, task string, begun int) ([]eventsto
 		return nil, err
 	}
 	s.create(ws, task, id)
+	s.claim(s.created.TargetSessionKey)
 	if err := s.announce(tx); err != nil {
 		return nil, err
 	}
