@@ -1,0 +1,53 @@
+/**
+ * Compares web/dist with what the sources give, byte by byte, and checks the budgets of the first load. Run by `make ui-check` after the
+ * build into the folder that is the argument.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+const dist = resolve(import.meta.dirname, '../dist');
+const built = resolve(process.argv[2] ?? '');
+/** @type {string[]} */
+const faults = [];
+
+/** @param {string} folder */
+const filesOf = (folder) => (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []);
+for (const file of [...new Set([...filesOf(dist), ...filesOf(built)])].sort()) {
+  const [committed, fresh] = [join(dist, file), join(built, file)];
+  if (!existsSync(committed)) faults.push(`${file}: not in web/dist`);
+  else if (!existsSync(fresh)) faults.push(`${file}: in web/dist, but the sources do not give it`);
+  else if (!readFileSync(committed).equals(readFileSync(fresh))) faults.push(`${file}: differs`);
+}
+if (faults.length > 0) faults.push('run `make ui` and commit web/dist');
+
+/**
+ * Bytes of files after gzip, as the server sends them.
+ * @param {string[]} files
+ */
+const zipped = (files) =>
+  files.reduce((sum, file) => sum + gzipSync(readFileSync(join(built, file)), { level: 9 }).length, 0);
+
+const index = readFileSync(join(built, 'index.html'), 'utf8');
+const named = [...index.matchAll(/(?:src|href)="\.\/([^"]+\.(?:js|css))"/g)].map((found) => found[1] ?? '');
+const all = filesOf(built).filter((file) => file !== 'LICENSES.txt');
+const shared = ['app', 'main', 'markdown', 'rows', 'rolldown-runtime'];
+const pages = all.filter((file) => file.endsWith('.js') && !shared.includes(file.slice(0, -3)));
+const kib = 1024;
+/** @type {[name: string, size: number, budget: number][]} */
+const budgets = [
+  ['scripts before the first page', zipped(named.filter((file) => file.endsWith('.js')).concat('now.js')), 130 * kib],
+  ['styles', zipped(all.filter((file) => file.endsWith('.css'))), 20 * kib],
+  ...pages.map((file) => /** @type {[string, number, number]} */ ([`page ${file}`, zipped([file]), 25 * kib])),
+  ['all files', zipped(all), 450 * kib],
+];
+for (const [name, size, budget] of budgets) {
+  console.log(`${name.padEnd(32)}${(size / kib).toFixed(1).padStart(8)} of ${budget / kib} KiB gzipped`);
+  if (size > budget) faults.push(`${name}: ${size} bytes, more than ${budget}`);
+}
+
+if (faults.length > 0) {
+  console.error(faults.join('\n'));
+  process.exit(1);
+}
+console.log('web/dist is what web/src gives');

@@ -1,0 +1,9 @@
+import './base.css';
+import { mount } from 'svelte';
+import App from './App.svelte';
+import { router } from '$lib/router.svelte';
+import { theme } from '$lib/theme.svelte';
+
+theme.start();
+router.start();
+mount(App, { target: document.getElementById('app')! });

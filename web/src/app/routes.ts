@@ -1,0 +1,85 @@
+import Activity from '@lucide/svelte/icons/activity';
+import Bot from '@lucide/svelte/icons/bot';
+import CircleAlert from '@lucide/svelte/icons/circle-alert';
+import MessagesSquare from '@lucide/svelte/icons/messages-square';
+import Search from '@lucide/svelte/icons/search';
+import SquareKanban from '@lucide/svelte/icons/square-kanban';
+import type { Component } from 'svelte';
+import type { Word } from '$lib/i18n/index.svelte';
+
+/** Parameters of a path, decoded: `c/:ws/:thread` gives { ws, thread }. */
+export type PageProps = { params: Record<string, string> };
+
+export interface Route {
+  /** Path below the root; `:name` is a parameter, `?` after it makes it optional, and `*` takes all that follows, with its slashes. */
+  path: string;
+  title: Word;
+  load: () => Promise<{ default: Component<PageProps> | Component<Record<string, never>> }>;
+  /** In the navigation: icon, group, key after g. */
+  navigation?: { icon: Component; group: 'main' | 'foot'; key: string; badge?: 'problems'; phone?: boolean };
+}
+
+/** The pages. A page that is not finished is not in the navigation. */
+export const routes: Route[] = [
+  {
+    path: '',
+    title: { ko: '지금', en: 'Now' },
+    load: () => import('../pages/now/Page.svelte'),
+    navigation: { icon: CircleAlert, group: 'main', key: 'n', badge: 'problems', phone: true },
+  },
+  {
+    path: 'c/:ws?/:thread?',
+    title: { ko: '대화', en: 'Conversations' },
+    load: () => import('../pages/conversations/Page.svelte'),
+    navigation: { icon: MessagesSquare, group: 'main', key: 'c', phone: true },
+  },
+  {
+    path: 'tasks/:id?',
+    title: { ko: '작업', en: 'Tasks' },
+    load: () => import('../pages/tasks/Page.svelte'),
+    navigation: { icon: SquareKanban, group: 'main', key: 't', phone: true },
+  },
+  {
+    path: 'agents/:id?',
+    title: { ko: '에이전트', en: 'Agents' },
+    load: () => import('../pages/agents/Page.svelte'),
+    navigation: { icon: Bot, group: 'main', key: 'a', phone: true },
+  },
+  {
+    path: 'search',
+    title: { ko: '검색', en: 'Search' },
+    load: () => import('../pages/search/Page.svelte'),
+    navigation: { icon: Search, group: 'main', key: '/' },
+  },
+  {
+    path: 'health',
+    title: { ko: '상태', en: 'Health' },
+    load: () => import('../pages/health/Page.svelte'),
+    navigation: { icon: Activity, group: 'foot', key: 'h' },
+  },
+  { path: 'go/:anything*', title: { ko: '찾아가기', en: 'Go to' }, load: () => import('../pages/go/Page.svelte') },
+];
+
+/** The route of a path and its parameters; null if there is none. */
+export function match(segments: string[]): { route: Route; params: Record<string, string> } | null {
+  for (const route of routes) {
+    const pattern = route.path.split('/').filter(Boolean);
+    const needed = pattern.filter((part) => !part.endsWith('?')).length;
+    const open = pattern.at(-1)?.endsWith('*') ?? false;
+    if (segments.length < needed || (segments.length > pattern.length && !open)) continue;
+    const params: Record<string, string> = {};
+    const fits = segments.every((segment, index) => {
+      const part = pattern[Math.min(index, pattern.length - 1)]!;
+      if (part.endsWith('*')) {
+        const name = part.slice(1, -1);
+        params[name] = params[name] === undefined ? segment : `${params[name]}/${segment}`;
+        return true;
+      }
+      if (!part.startsWith(':')) return part === segment;
+      params[part.slice(1).replace('?', '')] = segment;
+      return true;
+    });
+    if (fits) return { route, params };
+  }
+  return null;
+}

@@ -1,0 +1,42 @@
+import type { Schemas } from '../api/client';
+import { dictionary, type Word } from './index.svelte';
+
+/** What a reason of /readyz means. The server's text has the details and what to do. */
+export const healthReasons: Record<Schemas['HealthCode'], Word> = dictionary({
+  database_failing: { ko: '데이터베이스에 쓸 수 없습니다.', en: 'The database cannot be written.' },
+  database_lost: { ko: '데이터베이스 파일이 없어졌습니다.', en: 'The database file is gone.' },
+  database_linked: {
+    ko: '데이터베이스 파일이 다른 이름으로도 연결되어 있습니다.',
+    en: 'The database file has another name too.',
+  },
+  io_error: { ko: '디스크를 읽거나 쓸 수 없습니다.', en: 'The disk cannot be read or written.' },
+  database_stalled: { ko: '데이터베이스가 답하지 않습니다.', en: 'The database does not respond.' },
+  database_unreadable: { ko: '데이터베이스를 읽을 수 없습니다.', en: 'The database cannot be read.' },
+  projection_parked: { ko: '로그를 읽는 표 하나가 멈췄습니다.', en: 'A table made from the log has stopped.' },
+  projection_rebuilding: { ko: '표를 다시 만드는 중입니다.', en: 'A table is being rebuilt.' },
+  importing: { ko: '이전 기록을 들여오는 중입니다.', en: 'Earlier records are being imported.' },
+  log_unreadable: { ko: '따라가는 로그를 읽을 수 없습니다.', en: 'The followed log cannot be read.' },
+  log_behind: { ko: '따라가는 로그보다 뒤처졌습니다.', en: 'The followed log is ahead.' },
+  mirror_failing: { ko: '로그의 사본을 쓸 수 없습니다.', en: 'The copy of the log cannot be written.' },
+  two_producers: { ko: '두 프로그램이 같은 로그에 쓰고 있습니다.', en: 'Two programs write to the same log.' },
+  config_invalid: { ko: '설정 파일이 올바르지 않습니다.', en: 'The configuration is not valid.' },
+  overrides_differ: { ko: '덮어쓴 설정이 파일과 다릅니다.', en: 'Overrides differ from the file.' },
+  search_behind: { ko: '검색 색인이 뒤처졌습니다.', en: 'The search index is behind.' },
+  search_failing: { ko: '검색 색인을 쓸 수 없습니다.', en: 'The search index cannot be written.' },
+  disk_low: { ko: '디스크가 거의 찼습니다.', en: 'The disk is nearly full.' },
+  backup_failed: { ko: '백업이 실패했습니다.', en: 'The backup failed.' },
+  backup_overdue: { ko: '백업이 늦어지고 있습니다.', en: 'The backup is overdue.' },
+  task_files_failing: { ko: '작업 파일을 쓸 수 없습니다.', en: 'Task files cannot be written.' },
+  task_files_edited: { ko: '작업 파일을 누가 직접 고쳤습니다.', en: 'Task files were edited by hand.' },
+  task_files_refused: { ko: '작업 파일을 받아들일 수 없습니다.', en: 'Task files were refused.' },
+  gateway_ended: { ko: '게이트웨이가 끝났습니다.', en: 'The gateway has ended.' },
+  work_dead: { ko: '포기된 작업이 있습니다.', en: 'Some queued work was given up.' },
+  work_stuck: { ko: '대기 작업이 나아가지 않습니다.', en: 'Queued work makes no progress.' },
+  work_unknown: { ko: '알 수 없는 종류의 대기 작업이 있습니다.', en: 'Some queued work is of an unknown kind.' },
+  discord_bot_offline: { ko: 'Discord 봇이 끊겼습니다.', en: 'A Discord bot is offline.' },
+  discord_bot_limited: { ko: 'Discord가 봇을 제한하고 있습니다.', en: 'Discord limits a bot.' },
+  discord_undelivered: { ko: 'Discord에 보내지 못한 글이 있습니다.', en: 'Some posts to Discord were not delivered.' },
+  redaction_failing: { ko: '지우는 일이 나아가지 않습니다.', en: 'A redaction makes no progress.' },
+  chain_broken: { ko: '로그의 사슬이 끊어졌습니다.', en: 'The chain of the log is broken.' },
+  chain_overdue: { ko: '로그의 사슬 검사가 늦어지고 있습니다.', en: 'The check of the chain is overdue.' },
+});

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import type { Event } from './client';
+import { staleByEvents, staleByHint } from './stale';
+
+const event = (type: string, more: object = {}) => ({ type, seq: 1, data: {}, ...more }) as unknown as Event;
+
+it('names the sessions of events, with and without their prefix', () => {
+  const keys = staleByEvents([event('a2a.send', { from: 'eden', to: 'seum' })], ['ws:ws_1', 'ws_2']);
+  expect([...keys].sort()).toEqual(
+    [
+      'agent:eden',
+      'agent:seum',
+      'agents',
+      'events',
+      'owed',
+      'problems',
+      'session:ws_1',
+      'session:ws_2',
+      'sessions',
+    ].sort(),
+  );
+});
+
+it('names the task of an event', () => {
+  const keys = staleByEvents([event('task.completed', { agentId: 'eden', data: { taskId: 'task_1' } })], []);
+  for (const key of ['task:task_1', 'tasks', 'agent:eden', 'problems'] as const) expect(keys).toContain(key);
+});
+
+it('reads hints', () => {
+  const keys = staleByHint({ type: 'task_step_update', agentId: 'eden', taskId: 'task_1', timestamp: '', data: {} });
+  expect([...keys].sort()).toEqual(['agent:eden', 'agents', 'task:task_1', 'tasks']);
+  expect(staleByHint({ type: 'collaboration_update', timestamp: '', data: { collabId: 'c1' } })).toContain('collab:c1');
+  expect(staleByHint({ type: 'work_session_update', timestamp: '', data: { workSessionId: 'ws:x' } })).toContain(
+    'session:x',
+  );
+});
+
+it('ignores unknown frames', () => {
+  expect([...staleByHint({ type: 'new_kind', timestamp: '' })]).toEqual([]);
+});

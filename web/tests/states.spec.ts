@@ -1,0 +1,196 @@
+import { appendFile } from 'node:fs/promises';
+import { conversation, pair } from './stage/live.ts';
+import { copySample, logFile, textOf, writeHome } from './stage/server.ts';
+import { expect, type Page, shown, test, visit } from './stage/test.ts';
+
+/** Answers a path of the API with a problem until `times` is used up. */
+async function refuse(
+  page: Page,
+  path: RegExp,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+  times = Infinity,
+) {
+  let left = times;
+  await page.route(path, async (route) => {
+    if (left-- <= 0) return route.fallback();
+    await route.fulfill({
+      status,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  });
+}
+const sessions = /\/ui\/api\/work-sessions\?/;
+const failed = /Failed to load resource/;
+
+test('T-STATE loading shows a skeleton, and no spinner over old data', async ({ page, hub }) => {
+  let go = () => {};
+  const wait = new Promise<void>((done) => (go = done));
+  await page.route(/\/ui\/api\/agents(\?|$)/, async (route) => {
+    await wait;
+    await route.fallback();
+  });
+  await page.goto(hub.url('agents'));
+  await expect(page.locator('main [aria-busy="true"]').first()).toBeVisible();
+  go();
+  await shown(page);
+  await expect(page.getByText('이든').first()).toBeVisible();
+});
+
+test('T-STATE nothing ever: each page says what would be here', async ({ page, serve, folder }) => {
+  await writeHome(folder, []);
+  const server = await serve({ home: folder, args: ['--follow'] });
+  for (const [path, text] of [
+    ['', /문제가 없습니다|없습니다/],
+    ['c', /아직|없습니다/],
+    ['tasks', /아직|없습니다/],
+    ['agents', /아직|없습니다/],
+    ['search', /./],
+    ['health', /./],
+  ] as const) {
+    await visit(page, server.url(path));
+    await expect(page.locator('main')).toContainText(text);
+  }
+});
+
+test('T-STATE empty by filter names the filter and takes it away', async ({ page, hub }) => {
+  await visit(page, hub.url('c?outcome=no_reply&agent=dajim'));
+  await expect(page.locator('main .empty').first()).toBeVisible();
+  await page.locator('main .empty').getByRole('button').first().click();
+  await expect(page).not.toHaveURL(/outcome=no_reply&agent=dajim/);
+});
+
+test('T-STATE 202: progress of a point in time that is being built, then the data', async ({ page, hub }) => {
+  await refuse(
+    page,
+    sessions,
+    202,
+    { status: 'building', done: 120, total: 400, before: 1 },
+    { 'Retry-After': '1' },
+    2,
+  );
+  await page.goto(hub.url('c?as_of=300'));
+  await expect(page.getByRole('progressbar').first()).toHaveAttribute('max', '400');
+  await expect(page.locator('main a[data-row]').first()).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole('progressbar')).toHaveCount(0);
+});
+
+test('T-STATE 400: no past is said, and no empty table is shown', async ({ page, hub, faults }) => {
+  faults.allow(failed);
+  await refuse(page, sessions, 400, { error: 'x', code: 'as_of_not_supported' });
+  await page.goto(hub.url('c?as_of=300'));
+  const alert = page.locator('main').getByRole('alert').first();
+  await expect(alert).toBeVisible();
+  await alert.getByRole('button', { name: '지금' }).first().click();
+  await expect(page).not.toHaveURL(/as_of/);
+});
+
+test('T-STATE 404: which id, and that it was not there yet in the past', async ({ page, hub, faults }) => {
+  faults.allow(failed);
+  await page.goto(hub.url('c/ws_does_not_exist'));
+  await expect(page.locator('main').getByRole('alert').first()).toBeVisible();
+  await page.goto(hub.url('tasks/task_does_not_exist'));
+  await expect(page.locator('main')).toContainText('task_does_not_exist');
+  await page.goto(hub.url('c/ws_does_not_exist?as_of=300'));
+  await expect(page.locator('main').getByRole('alert').first()).toContainText(/그때/);
+});
+
+test('T-STATE an address that is no page', async ({ page, hub }) => {
+  await page.goto(hub.url('nothing/here/at/all'));
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('그런 페이지가 없습니다');
+});
+
+for (const [status, code] of [
+  [503, 'behind'],
+  [503, 'busy'],
+] as const) {
+  test(`T-STATE ${status} ${code}: counts down and tries again by itself`, async ({ page, hub, faults }) => {
+    faults.allow(failed);
+    await refuse(page, sessions, status, { error: 'x', code, hint: 'h' }, { 'Retry-After': '2' }, 1);
+    await page.goto(hub.url('c'));
+    await expect(page.locator('main').getByRole('alert').first()).toContainText(/\d+초/);
+    await expect(page.locator('main a[data-row]').first()).toBeVisible({ timeout: 15_000 });
+    await expect(page.locator('main').getByRole('alert')).toHaveCount(0);
+  });
+}
+
+for (const [status, code] of [
+  [507, 'disk_full'],
+  [500, 'internal'],
+  [500, 'corrupt'],
+] as const) {
+  test(`T-STATE ${status} ${code}: a sentence, the server's hint, and another try`, async ({ page, hub, faults }) => {
+    faults.allow(failed);
+    await refuse(page, sessions, status, { error: 'No space', code, hint: 'free some space' }, {}, 1);
+    await page.goto(hub.url('c'));
+    const alert = page.locator('main').getByRole('alert').first();
+    await expect(alert).toBeVisible();
+    await alert.locator('summary').click();
+    await expect(alert).toContainText('free some space');
+    await expect(alert).toContainText(code);
+    await alert.getByRole('button', { name: /다시/ }).click();
+    await expect(page.locator('main a[data-row]').first()).toBeVisible();
+  });
+}
+
+test('T-STATE old data stays below an error, marked with its seq', async ({ page, serve, folder, faults }) => {
+  faults.allow(failed);
+  await writeHome(folder, pair, conversation(0, 6));
+  const server = await serve({ home: folder, args: ['--follow'] });
+  await visit(page, server.url('c?cat=all'));
+  await expect(page.locator('main a[data-row]').first()).toBeVisible();
+  await refuse(page, sessions, 503, { error: 'x', code: 'busy' }, { 'Retry-After': '60' });
+  await appendFile(logFile(folder), textOf(conversation(6, 2)));
+  await expect(page.locator('main').getByRole('alert').first()).toBeVisible();
+  await expect(page.locator('main a[data-row]').first()).toBeVisible();
+  await expect(page.locator('main .stale').first()).toContainText('seq');
+});
+
+test('T-STATE 401: the login lies over the page, which stays, and then goes on', async ({
+  page,
+  serve,
+  folder,
+  faults,
+}) => {
+  faults.allow(failed, /WebSocket connection/);
+  await copySample(folder);
+  const token = 'a-token-of-enough-characters-0123456789';
+  const server = await serve({
+    home: folder,
+    args: ['--follow', '--clock', '2026-02-20T12:00:00Z'],
+    env: { TASK_MONITOR_WRITE_TOKEN: token },
+  });
+  await page.goto(server.url('agents'));
+  await expect(page.getByRole('dialog', { name: '로그인' })).toBeVisible();
+  await page.getByLabel('토큰').fill(token);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+  await shown(page);
+  await expect(page.getByText('이든').first()).toBeVisible();
+  await expect(page).toHaveURL(server.url('agents'));
+});
+
+test('T-STATE follow mode and a log with lines that cannot be read have their page', async ({
+  page,
+  serve,
+  folder,
+}) => {
+  await writeHome(folder, pair, conversation(0, 6));
+  await appendFile(logFile(folder), '{"broken\n');
+  const server = await serve({ home: folder, args: ['--follow'] });
+  for (const path of ['', 'c', 'tasks', 'agents', 'health']) await visit(page, server.url(path));
+  await expect(page.locator('main')).toContainText(/1/);
+});
+
+test('T-STATE a server that cannot be reached at the start is waited for', async ({ page, hub, faults }) => {
+  faults.allow(failed);
+  let refusing = true;
+  await page.route(/\/ui\/session$/, (route) => (refusing ? route.abort() : route.fallback()));
+  await page.goto(hub.url());
+  await expect(page.getByRole('alert')).toContainText('서버');
+  refusing = false;
+  await expect(page.getByRole('alert').filter({ hasText: '서버에 닿지' })).toHaveCount(0, { timeout: 15_000 });
+  await shown(page);
+});
