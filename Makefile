@@ -8,36 +8,25 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The race detector needs a C compiler; nothing else does.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
 ifneq ($(CC_FOUND),)
-# Everything is slower under the race detector, so properties are tried on fewer cases; `make soak` tries many.
-# Every fresh log reads its migrations into buffers of 4 MiB, which the detector makes dear to clear and to collect: GOGC keeps them for longer,
-# and takes a quarter off.
-TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4} GOGC=$${GOGC:-200}
-# The driver is C made into Go. The detector has nothing to look for in SQLite itself, its C library and its allocator, which lock for
-# themselves and hold no memory of Go's, and took most of the time there: they are compiled without it. What hands memory to them, package
-# modernc.org/sqlite, is watched like our code, but for the pointer checks that -race switches on.
+# The race detector is slow, so property tests try fewer cases; `make soak` tries many.
+TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4}
+# The driver is C translated to Go. SQLite itself, its C library and its allocator do their own locking and hold no Go memory, but took
+# most of the time under the detector: they are compiled without it. Package modernc.org/sqlite, which passes memory to them, is
+# checked like our code, except for the pointer checks that -race enables.
 TEST_FLAGS := -race '-gcflags=modernc.org/...=-d=checkptr=0' '-gcflags=modernc.org/sqlite/lib=-race=false' \
 	'-gcflags=modernc.org/libc/...=-race=false' '-gcflags=modernc.org/memory=-race=false'
 else
 TEST_ENV := CGO_ENABLED=0
 endif
-# Scripts and scenarios start hundreds of processes, and under the race detector each takes a second to begin; the tests that look for races keep it.
-SCRIPTS := ^(TestScripts|TestScenario.*)$$
-# These fold one log many times, one after the other, and compare whole tables, with what was recorded or with one another. The detector finds
-# nothing in that which it does not find in the tests of rebuilds beside appends; without it there is time for more and longer histories.
-TABLES := ^(TestGoldenLogsGiveTheSameTables|TestTablesDependOnTheLogAlone|TestRebuildReadsEveryPage|TestRebuiltTablesKeepTheirViewsAndIndexes|TestFoldGivesTheTablesOfALogThatWasStoppedThere|TestFoldGoesOn)$$
-# Likewise in other packages: whole states and all answers of an API, again and again; and statements that have to end in time.
-STATES := ^(TestStepsThroughStoriesGoBothWays|TestMachineStandsWhereTheLogStood|TestStepShowsWhatItChanged|TestStateIsWhatALogThatWasStoppedThereHad|TestStateOfAnArchivedLog|TestAsOfAnswersWhatWasAnsweredThen|TestArchivedLogIsReadAsBefore|TestAnswersFromArchivesAreTheSame|TestAttacksChangeNothing|TestStatementsEndInTime|TestWorkWithinARowEndsInTime)$$
-STATES_IN := ./projections/journal ./cmd/openclawd/step ./cmd/openclawd/past ./cmd/openclawd/database ./monitor ./eventstore/sqlite/console
-
 .PHONY: help
-help: ## Show what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z/-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/openclawd
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd ./cmd/openclawd
 
-# What a release is built for; each gives the same bytes on every machine with the same Go and the same commit.
+# Platforms of a release. The same Go version and commit give the same bytes on every machine.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 DIST := dist
 
@@ -53,7 +42,7 @@ release: ## Build dist/openclawd-<os>-<arch> for linux, darwin and windows, with
 	@cd $(DIST) && { sha256sum openclawd-* 2>/dev/null || shasum -a 256 openclawd-*; } > SHA256SUMS && cat SHA256SUMS
 
 .PHONY: release-check
-release-check: ## Build the release twice, with caches apart, and compare the bytes; then see that it compiles and vets everywhere
+release-check: ## Build the release twice, with separate caches, and compare the bytes; then vet all platforms
 	@set -e; again=$$(mktemp -d); trap 'chmod -R u+w "$$again"; rm -rf "$$again"' EXIT; \
 		$(MAKE) --no-print-directory release; \
 		GOCACHE="$$again/cache" $(MAKE) --no-print-directory release DIST="$$again/dist" > /dev/null; \
@@ -63,34 +52,102 @@ release-check: ## Build the release twice, with caches apart, and compare the by
 	done
 
 .PHONY: run
-run: build ## Serve sample data and its agents on 127.0.0.1:3847 and 18789 (Ctrl-C ends it; ARGS="--gateway 127.0.0.1:0")
+run: build ## Serve a sample team on 127.0.0.1:3847 and 18789 until Ctrl-C (ARGS="--gateway 127.0.0.1:0")
 	@exec ./bin/openclawd serve --sample $(ARGS)
 
 .PHONY: demo-discord
-demo-discord: build ## Play how agents work together in a Discord thread, in a Discord of its own: no key, no network
+demo-discord: build ## Play a conversation of agents in a Discord thread, against a Discord server of its own: no key, no network
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
 	@./bin/demo-discord -openclawd ./bin/openclawd
 
+# The page in web/ is built with Node and committed in web/dist, so that building the program needs Go only.
+NPM := npm --prefix web --silent
+UI_MODULES := web/node_modules/.package-lock.json
+
+$(UI_MODULES): web/package-lock.json
+	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --prefix web --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+.PHONY: ui
+ui: $(UI_MODULES) ## Build the page: types of the API, checks, unit tests, web/dist (needs Node 20.19)
+	$(NPM) run types
+	$(NPM) run check
+	$(NPM) run test
+	$(NPM) run build
+
+.PHONY: ui-check
+ui-check: $(UI_MODULES) ## Check that web/dist is what web/src gives, format, budgets and licences of the page
+	$(NPM) run format-check
+	@set -e; built=$$(mktemp -d); trap 'rm -rf "$$built"' EXIT; \
+		web/node_modules/.bin/openapi-typescript monitor/openapi.yaml --output "$$built/types.ts"; cmp "$$built/types.ts" web/src/lib/api/types.ts; rm "$$built/types.ts"; \
+		$(NPM) run check; $(NPM) run test; \
+		$(NPM) run build -- --outDir "$$built/dist" --logLevel warn; \
+		$(NPM) run compare -- "$$built/dist"
+
+.PHONY: ui-dev
+ui-dev: $(UI_MODULES) ## Serve the page from its sources on 127.0.0.1:5173, with a running `openclawd serve` behind it
+	$(NPM) run dev
+
+# Tests named by GREP run without those that belong before them.
+.PHONY: ui-test
+ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
+	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)')
+
+.PHONY: ui-images
+ui-images: build $(UI_MODULES) ## Take the pictures of the README, docs/images, with the page as it is now
+	cd web && UI_IMAGES=1 node_modules/.bin/playwright test --grep T-IMAGES
+
+# A test that cannot fail proves nothing.
+.PHONY: ui-break
+ui-break: build $(UI_MODULES) ## Put defects of the first page back, and check that their tests turn red (UI_BREAK=name)
+	cd web && node tests/breaks/run.js $(UI_BREAK)
+
+.PHONY: ui-bench
+ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=pattern; EVENTS=N in the big log; JSON=1)
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	cd web && $(if $(EVENTS),OPENCLAWD_UI_EVENTS=$(EVENTS)) $(if $(JSON),OPENCLAWD_UI_BENCH=json) \
+		node_modules/.bin/playwright test --config bench/playwright.config.ts $(if $(GREP),--grep '$(GREP)')
+
+# internal/testscale decides how much the tests do: small amounts, or the full ones with the build tag full. Many tests wait more than
+# they compute, so more of them run at a time than there are cores. `make lint` vets everything; -timeout only ends hanging tests. Every
+# new log reads its migrations into buffers of 4 MiB, which are expensive to clear and collect: a higher GOGC saves a sixth of the time.
+TEST := GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
+
 .PHONY: test
-test: ## Run vet and all tests, with the race detector where there is a C compiler
-	$(GO) vet ./...
-	$(TEST_ENV) $(GO) test $(TEST_FLAGS) -shuffle=on -timeout 40m -skip '$(SCRIPTS)|$(TABLES)|$(STATES)' ./...
-	CGO_ENABLED=0 $(GO) test -trimpath -timeout 40m -run '$(SCRIPTS)' ./cmd/openclawd
-	CGO_ENABLED=0 $(GO) test -timeout 40m -run '$(TABLES)' ./projections -rapid.checks=8
-	CGO_ENABLED=0 $(GO) test -timeout 40m -run '$(STATES)' $(STATES_IN)
+test: ## Run the tests of all packages; unchanged packages come from Go's test cache
+	CGO_ENABLED=0 $(TEST) ./...
+
+# Packages that start goroutines, use channels or locks, or have tests that do. The others compute or read tables in the calling goroutine,
+# and are exercised by the tests of these packages too.
+CONCURRENT = $(shell grep -rlE --include='*.go' --exclude-dir=testdata '^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|"sync"|"sync/atomic"' . | \
+	xargs -n1 dirname | sort -u | while read -r dir; do ls $$dir/*_test.go > /dev/null 2>&1 && echo $$dir; done)
+
+.PHONY: test-race
+test-race: ## Run the tests of concurrent packages with the race detector, in random order
+	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(CONCURRENT)
+
+.PHONY: test-full
+test-full: ## Run all tests with the full amounts: all scripts, scenarios, kills and long properties
+	CGO_ENABLED=0 $(TEST) -tags full ./...
+
+# Prints its input and fails if no line matches: go test succeeds where a name matches no test.
+requires = awk '{ print; fflush() } /$(1)/ { n++ } END { if (!n) { print "no line matches $(1)"; exit 1 } }'
 
 .PHONY: bench
-bench: build ## Measure speed and memory, each against its own baseline
-	./bin/openclawd bench
-	CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkDiscord' -benchtime 1x -timeout 30m ./cmd/openclawd/server
+bench: build ## Measure speed and memory, each against its own baseline (ARGS="append lookup --json")
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	./bin/openclawd-bench $(ARGS)
+	set -o pipefail; CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkDiscord' -benchtime 1x -timeout 30m ./server | \
+		$(call requires,^BenchmarkDiscord)
 
 .PHONY: crash
 crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
-	CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(GO) test -run Crash -count=1 -timeout 60m -v ./...
+	set -o pipefail; CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(GO) test -tags full -run Crash -count=1 -timeout 60m -v ./... | \
+		$(call requires,^--- PASS: .*Crash)
 
 .PHONY: soak
 soak: ## Run the long tests, without the race detector
-	CGO_ENABLED=0 RAPID_CHECKS=$${RAPID_CHECKS:-1000} $(GO) test -tags soak -count=1 -timeout 120m ./...
+	CGO_ENABLED=0 RAPID_CHECKS=$${RAPID_CHECKS:-1000} $(GO) test -tags 'full soak' -count=1 -timeout 120m ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while (FUZZTIME=20s)
@@ -102,17 +159,17 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME=20s)
 	done
 
 .PHONY: lint
-lint: ## Check format, vet, staticcheck and the laws of the repository
+lint: ## Check format, vet, staticcheck and the architecture tests
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 		if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) mod verify
 	CGO_ENABLED=0 $(GO) run $(STATICCHECK) ./...
 	CGO_ENABLED=0 $(GO) test -count=1 .
 
 .PHONY: check
-check: lint test ## Everything that has to pass before a change goes in
+check: lint test test-race test-full ## Run everything that must pass before a merge
 
 .PHONY: clean
-clean: ## Remove what was built
+clean: ## Remove build output
 	rm -rf bin $(DIST)

@@ -5,33 +5,33 @@ import (
 	"strings"
 )
 
-// IsServer reports whether s is the address of a server of the web, perhaps with a path: nothing that stands for one request, and no
-// credentials, which every log of addresses would show.
+// IsServer reports whether s is the URL of a web server, possibly with a path, but without query, fragment and
+// credentials, which logs would show.
 func IsServer(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
 		u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 }
 
-// isOrigin reports whether s is what a browser calls a page's origin. null and * are none: they are everybody.
+// isOrigin reports whether s is an origin as browsers send it. null and * are not: they stand for everyone.
 func isOrigin(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && IsServer(s) && u.Path == ""
 }
 
-// server reads the address of a server of the web.
+// server reads the URL of a web server.
 func (f *fields) server(key, otherwise string) string {
 	s := f.text(key, otherwise)
 	if IsServer(s) {
 		return s
 	}
 	v := f.object.get(key)
-	v.secret = v.secret || strings.Contains(s, "@") // credentials, at the wrong place
-	f.invalid(v, f.at.member(key), "is not the address of a server", "write one such as "+otherwise)
+	v.secret = v.secret || strings.Contains(s, "@") // credentials, in the wrong place
+	f.invalid(v, f.at.member(key), "is not a server address", "write it like "+otherwise)
 	return otherwise
 }
 
-// webhook reads the address that somebody is told at. It may hold credentials, in its query too.
+// webhook reads a webhook's URL. It may contain credentials, also in its query.
 func (f *fields) webhook(key string) Secret {
 	s := f.ownSecret(key)
 	if s == "" {
@@ -42,7 +42,7 @@ func (f *fields) webhook(key string) Secret {
 	}
 	v := f.object.get(key)
 	v.secret = true
-	f.invalid(v, f.at.member(key), "is not the address of a webhook", "write one such as https://hooks.example/agents")
+	f.invalid(v, f.at.member(key), "is not a webhook address", "write it like https://hooks.example/agents")
 	return ""
 }
 

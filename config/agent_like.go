@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// AgentLike is the id of the agent that somebody may have meant who wrote an id that no agent has, or "".
+// AgentLike returns the id of an agent similar to an unknown id, or "".
 func (c *Config) AgentLike(id string) string {
 	known := make([]string, len(c.Agents))
 	for i := range c.Agents {

@@ -48,8 +48,8 @@ func TestAgentsAreBounded(t *testing.T) {
 			}
 			for _, n := range []int{most + 1, 50_000} {
 				c, findings = load(t, manyAgents(form, n), nil)
-				wantFindings(t, findings, fmt.Sprintf("%s%d agents are configured here, and a configuration may have 1000 "+
-					"(remove those that are not needed, or give them to another server with a state directory of its own)", refused, n))
+				wantFindings(t, findings, fmt.Sprintf("%s%d agents are configured here; the maximum is 1000 "+
+					"(remove unneeded ones, or move them to another server with its own state directory)", refused, n))
 				if len(c.Agents) != 0 {
 					t.Errorf("%d agents were read of a configuration that must not be used", len(c.Agents))
 				}

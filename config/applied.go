@@ -9,13 +9,14 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// maxSettings bounds what the log keeps of a configuration, in bytes. It is written once per change, and read with every such event.
+// maxSettings is the size limit of a configuration in the log, in bytes. It is written once per change, and read with
+// every such event.
 const (
 	maxSettings      = 256 << 10
-	maxSettingsDepth = 400 // less than the log takes
+	maxSettingsDepth = 400 // below the log's limit
 )
 
-// Applied is the configuration as the log keeps it: who the agents are, how users of Discord are called, the Hash and what is Masked.
+// Applied is the configuration as stored in the log: the agents, display names of Discord users, the Hash, and Masked.
 func (c *Config) Applied() coordination.ConfigApplied {
 	applied := coordination.ConfigApplied{
 		Context: coordination.Context{EventRole: coordination.RoleObservability},
@@ -33,7 +34,7 @@ func (c *Config) Applied() coordination.ConfigApplied {
 	return applied
 }
 
-// mentions maps user ids of Discord to display names; it is nil if there are none.
+// mentions maps Discord user ids to display names; nil if there are none.
 func (c *Config) mentions() map[string]string {
 	speakers := c.speakers()
 	names := map[string]string{}
@@ -52,8 +53,8 @@ func (c *Config) mentions() map[string]string {
 	return names
 }
 
-// speakers are the agents that speak through the accounts of Discord, by account id: the one that is bound to it first, else the one of
-// the same id. One that is bound but not configured is known by its id only.
+// speakers maps Discord account ids to agents: the agent bound to the account, else the one with the same id. A bound
+// agent that is not configured has only its id.
 func (c *Config) speakers() map[string]Agent {
 	agents := map[string]Agent{}
 	for _, a := range c.Agents {
@@ -63,7 +64,7 @@ func (c *Config) speakers() map[string]Agent {
 	for _, account := range c.Discord.Accounts {
 		speakers[account.ID] = agents[strings.ToLower(account.ID)]
 	}
-	for _, whole := range []bool{false, true} { // who answers everywhere goes before who answers at one place
+	for _, whole := range []bool{false, true} { // a binding for all messages takes precedence over one for a place
 		for _, b := range slices.Backward(c.Bindings) { // the first one wins
 			if b.Channel == "discord" && b.whole() == whole {
 				agent := agents[strings.ToLower(b.AgentID)]
@@ -75,10 +76,10 @@ func (c *Config) speakers() map[string]Agent {
 	return speakers
 }
 
-// whole reports whether a binding is about all messages of its account.
+// whole reports whether a binding covers all messages of its account.
 func (b *Binding) whole() bool {
 	return b.PeerKind == "" && b.PeerID == "" && b.GuildID == "" && len(b.Roles) == 0 && b.TeamID == ""
 }
 
-// shown takes out of a text what is a secret somewhere.
+// shown removes from a text whatever is a secret in the configuration.
 func (c *Config) shown(s string) string { return maskText(c.hide.Replace(s)) }

@@ -2,8 +2,8 @@ package config
 
 import "encoding/json"
 
-// FromApplied is the configuration of which Applied has kept settings: the same, but for secrets, which are ***, and for the environment and the files that
-// were its parts, of which settings hold what they said. ok is false for settings that are none.
+// FromApplied restores the configuration from the settings of an Applied: the same except for secrets, which are ***;
+// environment variables and included files are already resolved. ok is false for malformed settings.
 func FromApplied(settings json.RawMessage) (c *Config, ok bool) {
 	r := newReport()
 	root := parse("", string(settings), r)

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// leastSecret is how many bytes a secret must have to be looked for in other texts. Shorter ones would be found by chance.
+// leastSecret is the minimum length of a secret to be searched for in other texts, in bytes. Shorter ones would match
+// by chance.
 const leastSecret = 6
 
-// hider replaces the secrets of a tree by *** wherever they stand: what is a secret at one place is one everywhere.
+// hider replaces the secrets of a tree by *** everywhere: what is a secret in one place is one in all.
 func hider(v *value) *strings.Replacer {
 	var secrets []string
 	eachSecret(v, func(s string) {
@@ -27,7 +28,7 @@ func hider(v *value) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// canonical writes a tree as JSON in one way only: keys sorted, no spaces, numbers in decimal, *** where a secret is.
+// canonical encodes a tree as canonical JSON: keys sorted, no spaces, numbers in decimal, *** for secrets.
 func canonical(v *value, hide *strings.Replacer) []byte {
 	w := &writer{hide: hide}
 	w.value(v)
@@ -114,6 +115,6 @@ func (w *writer) comma(i int) {
 func (w *writer) text(s string) {
 	encoder := json.NewEncoder(&w.Buffer)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(maskText(w.hide.Replace(s))) // a text always encodes
+	_ = encoder.Encode(maskText(w.hide.Replace(s))) // encoding text cannot fail
 	w.Truncate(w.Len() - len("\n"))
 }

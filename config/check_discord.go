@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// snowflake reads an id of Discord. What cannot be one is told, and kept: nobody but Discord knows all of them.
+// snowflake reads a Discord id. An invalid one is reported but kept, since only Discord knows which ids exist.
 func (f *fields) snowflake(key string) string {
 	id := f.id(key)
 	if id == "" || isSnowflake(id) {
 		return id
 	}
 	v := f.object.get(key)
-	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is not an id of Discord", "write 17 to 20 digits: Copy ID in Discord's developer mode")
+	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is not a Discord id", "write 17 to 20 digits: Copy ID in Discord's developer mode")
 	one.Value = v.shown()
 	f.report.add(one)
 	return id
 }
 
-// checkCollaboration finds that agents could ask each other in threads, and nothing says where these are opened.
+// checkCollaboration warns if agents may ask each other in threads but no channel for threads is configured.
 func (d *Discord) checkCollaboration(discord *fields) {
 	bots := 0
 	for _, a := range d.Accounts {
@@ -31,14 +31,14 @@ func (d *Discord) checkCollaboration(discord *fields) {
 	}
 	at := discord.at.member("collaboration").member("defaultChannel")
 	if discord.object.get("collaboration").get("defaultChannel") != nil {
-		return // it has been reported
+		return // already reported
 	}
 	discord.report.add(warning(CodeValue, discord.object.at, at,
-		"nothing says where threads are opened: agents can ask each other only where they are asked themselves, in a channel that allowedChannels lists",
-		"set it to the id of a channel that the bots may write in"))
+		"no channel for threads is configured: agents can ask each other only in reply to a request in a channel listed in allowedChannels",
+		"set it to the id of a channel in which the bots may write"))
 }
 
-// reporter is the account that reports where nothing says which: the one called ruda, else the first that is enabled; "" if there is none.
+// reporter is the default account for reports: the one called ruda, else the first enabled one; "" if there is none.
 func (d *Discord) reporter() string {
 	first := ""
 	for _, a := range d.Accounts {
@@ -53,7 +53,7 @@ func (d *Discord) reporter() string {
 	return first
 }
 
-// checkAccountNames finds settings that name an account of Discord which is not there. Where none is configured, any may be.
+// checkAccountNames reports settings that name a Discord account which does not exist, if any are configured.
 func (c *Config) checkAccountNames(root *fields) {
 	if len(c.Discord.Accounts) == 0 {
 		return
@@ -86,7 +86,6 @@ func (c *Config) checkAccountNames(root *fields) {
 	}
 }
 
-// accountNames are the ids that a setting may name.
 type accountNames struct {
 	report *report
 	ids    []string
@@ -97,18 +96,18 @@ func (n *accountNames) check(v *value, at *path) {
 	if v == nil || v.kind != text || v.text == "" || v.text == "*" || n.known[strings.ToLower(v.text)] {
 		return
 	}
-	mend := "add it to channels.discord.accounts, or name another one"
+	hint := "add it to channels.discord.accounts, or name another one"
 	if !n.report.isFull(CodeNoAccount) {
 		if near := nearest(v.text, n.ids); near != "" {
-			mend = fmt.Sprintf("did you mean %q?", near)
+			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 	}
-	one := warning(CodeNoAccount, v.at, at, v.shown()+" is no configured account of Discord", mend)
+	one := warning(CodeNoAccount, v.at, at, v.shown()+" is not a configured Discord account", hint)
 	one.Value = v.shown()
 	n.report.add(one)
 }
 
-// checkMisplaced finds settings at a place where papers about them have put them, and nobody reads them.
+// checkMisplaced reports settings in places where other documentation has put them, but where they are not read.
 func checkMisplaced(root *fields) {
 	discord := root.object.get("discord")
 	if v := discord.get("collaboration"); v != nil {
@@ -119,7 +118,7 @@ func checkMisplaced(root *fields) {
 			"put it into channels.discord"))
 	}
 	if v := root.object.get("routing").get("agents"); v != nil && v.holdsObjects() {
-		root.report.add(dropped(v.at, root.at.member("routing").member("agents"), "no agents are read here: those of it would be left out",
+		root.report.add(dropped(v.at, root.at.member("routing").member("agents"), "agents are not read from here: they would be ignored",
 			"move them to agents.entries"))
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Config is what a configuration says, with defaults where it says nothing.
+// Config is a configuration with defaults applied.
 type Config struct {
-	File  string   // as named to Load
-	Found bool     // there is such a file
-	Files []string // that it is made of, or would be if they could be read: File, then included ones as they were met, then a script
+	File  string   // as passed to Load
+	Found bool     // the file exists
+	Files []string // files it consists of, readable or not: File, then included ones in order, then a script
 
 	Agents      []Agent // those of agents.entries by id, or in the order of agents.list; then those of the oldest form by id
 	Defaults    AgentDefaults
@@ -25,23 +25,24 @@ type Config struct {
 	Models      Models
 	Gateway     Gateway
 	TaskMonitor TaskMonitor
+	UI          UI
 
-	// What the files set and openclawd does not go by: those of File first, in the order of their places, and how many more there are.
+	// Settings that openclawd ignores: those of File first, in order, and the number of further ones.
 	Unsupported     []Unsupported
 	MoreUnsupported int
 
-	byID    map[string]int // the places in Agents, by ids in lower case
-	indexed []Agent        // the Agents that byID is of
+	byID    map[string]int // indexes into Agents, by lower-case id
+	indexed []Agent        // the Agents indexed by byID
 
 	tree   *value
-	hide   *strings.Replacer // of secrets
+	hide   *strings.Replacer // secrets
 	masked []byte
 }
 
-// Load reads the configuration at path. getenv gives environment variables; one that is "" is not set.
+// Load reads the configuration at path. getenv returns environment variables; "" means not set.
 //
-// The Config is never nil: what could not be read has its default. It must not be used if the findings' Err is not nil. No file at all is an
-// empty configuration without findings.
+// The Config is never nil: unreadable settings have their defaults. It must not be used if the findings' Err is not
+// nil. A missing file is an empty configuration without findings.
 func Load(path string, getenv func(string) string) (*Config, Findings) {
 	return load(path, readMain(path), getenv)
 }
@@ -69,11 +70,10 @@ func load(path string, file mainFile, getenv func(string) string) (*Config, Find
 	return c, c.withoutSecrets(r.findings(path))
 }
 
-// mainFile is what lies at the path of a configuration.
 type mainFile struct {
 	found   bool
 	content string
-	err     error // why it cannot be read
+	err     error // read error
 }
 
 func readMain(path string) (file mainFile) {
@@ -89,7 +89,7 @@ func readMain(path string) (file mainFile) {
 	return file
 }
 
-// read gives the tree of all files, or nil if there is none.
+// read returns the tree of all files, or nil if there is none.
 func (c *Config) read(path string, file mainFile, r *report) *value {
 	at := position{file: path}
 	c.Found = file.found
@@ -97,7 +97,7 @@ func (c *Config) read(path string, file mainFile, r *report) *value {
 	case !file.found:
 		return nil
 	case errors.Is(file.err, errTooLarge):
-		r.add(failure(CodeSize, at, nil, "the file is larger than 4 MiB", "split it with $include, or see whether it is a configuration at all"))
+		r.add(failure(CodeSize, at, nil, "the file is larger than 4 MiB", "split it with $include, or check whether it is a configuration at all"))
 		return nil
 	case file.err != nil:
 		r.add(failure(CodeFile, at, nil, fmt.Sprintf("read: %v", cause(file.err)), "name a file that openclawd may read"))
@@ -112,14 +112,14 @@ func (c *Config) read(path string, file mainFile, r *report) *value {
 	return root
 }
 
-// Default is what a configuration says that says nothing.
+// Default returns the configuration without any settings.
 func Default() *Config {
 	c, _ := Load("", func(string) string { return "" }) // no file has no name
 	return c
 }
 
-// Says reports whether the files set the value to which keys lead, whatever they set it to.
-func (c *Config) Says(keys ...string) bool {
+// Sets reports whether the files set the value at a path of keys, to whatever.
+func (c *Config) Sets(keys ...string) bool {
 	v := c.tree
 	for _, key := range keys {
 		v = v.get(key)
@@ -127,7 +127,7 @@ func (c *Config) Says(keys ...string) bool {
 	return v != nil
 }
 
-// openRegular opens a file, and nothing that would keep its reader waiting, as a pipe does.
+// openRegular opens a regular file; others, such as pipes, could block.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -139,7 +139,7 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// checkNumbers finds whole numbers that lose digits in other programs, whoever reads them.
+// checkNumbers reports integers that lose digits in other programs.
 func checkNumbers(v *value, at *path, r *report) {
 	switch v.kind {
 	case number:
@@ -165,20 +165,20 @@ func checkNumbers(v *value, at *path, r *report) {
 	}
 }
 
-// withoutSecrets takes secrets out of findings about something else that repeats them.
+// withoutSecrets removes secrets from other findings that repeat them.
 func (c *Config) withoutSecrets(findings Findings) Findings {
 	for i := range findings {
 		f := &findings[i]
-		f.Path, f.Value, f.Message, f.Mend = c.shown(f.Path), c.shown(f.Value), c.shown(f.Message), c.shown(f.Mend)
+		f.Path, f.Value, f.Message, f.Hint = c.shown(f.Path), c.shown(f.Value), c.shown(f.Message), c.shown(f.Hint)
 	}
 	return findings
 }
 
-// Masked is the whole configuration, included files and variables in place, as canonical JSON with *** for every secret.
+// Masked is the whole configuration, includes and variables resolved, as canonical JSON with *** for every secret.
 func (c *Config) Masked() []byte { return append([]byte(nil), c.masked...) }
 
-// Hash is the SHA-256 of Masked, in hexadecimal: equal for configurations that say the same, however they are written. Secrets do not
-// count, for a hash that lies in logs would let a weak one be guessed; who has to know whether a token changed compares the tokens.
+// Hash is the SHA-256 of Masked, in hexadecimal: equal for equivalent configurations. Secrets are excluded, since a
+// hash in logs would allow guessing weak ones; to detect a changed token, compare the tokens.
 func (c *Config) Hash() string {
 	sum := sha256.Sum256(c.masked)
 	return hex.EncodeToString(sum[:])

@@ -181,20 +181,20 @@ func TestAllFindingsAtOnce(t *testing.T) {
 	wantFindings(t, findings,
 		`warning unknown_key openclaw.json:3:25: agents.list[0].nmae: unknown key; it has no effect (did you mean "name"?)`,
 		`error type openclaw.json:3:42: agents.list[1].id: a text was expected, not a number (put it in quotes)`,
-		`error agent_twice openclaw.json:3:46: agents.list[2]: a second agent has the id of the one at openclaw.json:3:12 (give one of them another id; capitals make no difference)`,
-		`error agent_no_id openclaw.json:3:60: agents.list[3].id: an agent without an id would be left out (give it an id)`,
+		`error agent_twice openclaw.json:3:46: agents.list[2]: a second agent has the id of the one at openclaw.json:3:12 (give one of them another id; case does not matter)`,
+		`error agent_no_id openclaw.json:3:60: agents.list[3].id: an agent without an id would be ignored (give it an id)`,
 		`error type openclaw.json:3:73: agents.list[4]: an object was expected, not a number (write an object)`,
-		`warning value openclaw.json:3:96: agents.list[5].kind: "utilty" is no kind that openclawd knows (did you mean "utility"?)`,
+		`warning value openclaw.json:3:96: agents.list[5].kind: "utilty" is not a known kind (did you mean "utility"?)`,
 		`warning unknown_key openclaw.json:4:5: agents.defalts: unknown key; it has no effect (did you mean "defaults"?)`,
 		`warning unknown_key openclaw.json:6:3: sesion: unknown key; it has no effect (did you mean "session"?)`,
 		`error value openclaw.json:7:46: session.agentToAgent.maxPingPongTurns: 31 is not a whole number from 0 to 30 (write one, such as 5)`,
-		`error value openclaw.json:7:60: session.dmScope: "mian" is not one of the values that this setting can have (did you mean "main"? use main, per-peer, per-channel-peer or per-account-channel-peer)`,
+		`error value openclaw.json:7:60: session.dmScope: "mian" is not an allowed value (did you mean "main"? use main, per-peer, per-channel-peer or per-account-channel-peer)`,
 		`error type openclaw.json:8:33: channels.discord.enabled: true or false was expected, not a text (write true or false)`,
 		`error value openclaw.json:8:54: channels.discord.historyLimit: 1.5 is not a whole number from 0 to 1000000 (write one, such as 20)`,
-		`warning discord_token openclaw.json:8:66: channels.discord.token: this does not look like the token of a Discord bot (copy it from the Bot page of the Discord developer portal)`,
-		`error value openclaw.json:8:92: channels.discord.allowBots: "all" is not one of the values that this setting can have (use true, false or "mentions")`,
-		`warning unknown_agent openclaw.json:9:34: tools.agentToAgent.allow[0]: "edn" is no configured agent (did you mean "eden"?)`,
-		`warning unknown_agent openclaw.json:9:41: tools.agentToAgent.allow[1]: "nobody" is no configured agent (configure such an agent, or name another one)`,
+		`warning discord_token openclaw.json:8:66: channels.discord.token: this does not look like a Discord bot token (copy it from the Bot page of the Discord developer portal)`,
+		`error value openclaw.json:8:92: channels.discord.allowBots: "all" is not an allowed value (use true, false or "mentions")`,
+		`warning unknown_agent openclaw.json:9:34: tools.agentToAgent.allow[0]: "edn" is not a configured agent (did you mean "eden"?)`,
+		`warning unknown_agent openclaw.json:9:41: tools.agentToAgent.allow[1]: "nobody" is not a configured agent (configure such an agent, or name another one)`,
 		`error type openclaw.json:9:51: tools.agentToAgent.allow[2]: a text was expected, not a number (put it in quotes)`,
 		`error type openclaw.json:10:19: gateway.port: a number was expected, not a text (write a number)`,
 		`warning unbound_secret openclaw.json:10:38: gateway.auth.token: openclawd cannot resolve a reference to a secret store (write the secret as ${NAME} and set the variable NAME, if openclawd is to use it)`,
@@ -215,12 +215,12 @@ func TestPairsOfAgentsAreWhole(t *testing.T) {
   ]}},
 }`, nil)
 	wantFindings(t, findings,
-		`warning unknown_agent openclaw.json:4:24: tools.agentToAgent.pairs[0].to: "sem" is no configured agent (did you mean "seum"?)`,
+		`warning unknown_agent openclaw.json:4:24: tools.agentToAgent.pairs[0].to: "sem" is not a configured agent (did you mean "seum"?)`,
 		`warning unknown_key openclaw.json:4:84: tools.agentToAgent.pairs[1].why: unknown key; it has no effect (remove it, or leave it if another program reads it)`,
-		`error value openclaw.json:5:5: tools.agentToAgent.pairs[2].from: this has to be set (set it, or remove what it belongs to)`,
+		`error value openclaw.json:5:5: tools.agentToAgent.pairs[2].from: this is required (set it, or remove what it belongs to)`,
 		`warning unknown_key openclaw.json:5:6: tools.agentToAgent.pairs[2].form: unknown key; it has no effect (did you mean "from"?)`,
-		`error value openclaw.json:6:24: tools.agentToAgent.pairs[3].to: this has to be set (set it, or remove what it belongs to)`,
-		`error value openclaw.json:6:35: tools.agentToAgent.pairs[3].allow: this has to be set (set it, or remove what it belongs to)`,
+		`error value openclaw.json:6:24: tools.agentToAgent.pairs[3].to: this is required (set it, or remove what it belongs to)`,
+		`error value openclaw.json:6:35: tools.agentToAgent.pairs[3].allow: this is required (set it, or remove what it belongs to)`,
 		`error type openclaw.json:7:12: tools.agentToAgent.pairs[4].from: a text was expected, not a number (put it in quotes)`,
 		`error type openclaw.json:7:34: tools.agentToAgent.pairs[4].allow: true or false was expected, not a text (write true or false)`,
 		`error type openclaw.json:7:41: tools.agentToAgent.pairs[5]: an object was expected, not a text (write an object)`,
@@ -257,8 +257,8 @@ func TestEnvironment(t *testing.T) {
 		agents: {list: [{id: '${SET}', name: '<${OWN}-${VAR}> $${SET} $SET ${lower} ${} $$'}, {id: '${A_B}${SET}', name: '${EMPTY}'}]},
 	}`, map[string]string{"SET": "value", "EMPTY": ""})
 	wantFindings(t, findings,
-		"error environment openclaw.json:3:94: agents.list[1].id: the environment variable A_B is not set (set A_B where openclawd is started; for the text itself write $${A_B})",
-		"error environment openclaw.json:3:116: agents.list[1].name: the environment variable EMPTY is not set (set EMPTY where openclawd is started; for the text itself write $${EMPTY})",
+		"error environment openclaw.json:3:94: agents.list[1].id: the environment variable A_B is not set (set A_B in the environment of openclawd; for the literal text write $${A_B})",
+		"error environment openclaw.json:3:116: agents.list[1].name: the environment variable EMPTY is not set (set EMPTY in the environment of openclawd; for the literal text write $${EMPTY})",
 	)
 	if diff := cmp.Diff([]config.Agent{{ID: "value", Name: "<own-var> ${SET} $SET ${lower} ${} $$", Role: config.RoleWorker}}, c.Agents); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -329,7 +329,7 @@ func TestTaskMonitorAddresses(t *testing.T) {
 		allowedOrigins: ['https://hub.example', 'http://10.0.0.5:3102', '*', 'https://hub.example/', 'hub.example', 'null'],
 	}}`, nil)
 	wantFindings(t, findings,
-		`error value openclaw.json:2:15: taskMonitor.taskHubUrl: *** is not the address of a server (write one such as http://localhost:3102)`,
+		`error value openclaw.json:2:15: taskMonitor.taskHubUrl: *** is not a server address (write it like http://localhost:3102)`,
 		`error value openclaw.json:3:67: taskMonitor.allowedOrigins[2]: "*" is not an origin (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
 		`error value openclaw.json:3:72: taskMonitor.allowedOrigins[3]: "https://hub.example/" is not an origin (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
 		`error value openclaw.json:3:96: taskMonitor.allowedOrigins[4]: "hub.example" is not an origin (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
@@ -367,7 +367,7 @@ func TestAppliedLeavesOutSettingsThatAreTooLong(t *testing.T) {
 	}
 }
 
-func TestFilesAndWhatTheySay(t *testing.T) {
+func TestFilesAndFindings(t *testing.T) {
 	t.Parallel()
 	path := files(t, map[string]string{
 		"openclaw.json": `{$include: ['a.json', 'parts/b.json5', 'missing.json'], taskMonitor: {port: 3847, host: null}}`,
@@ -386,11 +386,11 @@ func TestFilesAndWhatTheySay(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for key, said := range map[string]bool{"port": true, "writeToken": true, "host": false, "taskHubUrl": false} {
-		if c.Says("taskMonitor", key) != said {
+		if c.Sets("taskMonitor", key) != said {
 			t.Errorf("%s: %v", key, !said)
 		}
 	}
-	if d := config.Default(); d.Found || d.TaskMonitor.Port != 3847 || d.Says("taskMonitor", "port") {
+	if d := config.Default(); d.Found || d.TaskMonitor.Port != 3847 || d.Sets("taskMonitor", "port") {
 		t.Errorf("%+v", d.TaskMonitor)
 	}
 }
@@ -410,7 +410,7 @@ func TestUnreadableFiles(t *testing.T) {
 	large := files(t, map[string]string{"openclaw.json": "{}" + strings.Repeat(" ", 4<<20)})
 	_, findings = loadFile(t, large, nil)
 	wantFindings(t, findings,
-		"error size openclaw.json: the file is larger than 4 MiB (split it with $include, or see whether it is a configuration at all)")
+		"error size openclaw.json: the file is larger than 4 MiB (split it with $include, or check whether it is a configuration at all)")
 }
 
 func TestFindingsError(t *testing.T) {

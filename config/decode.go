@@ -2,16 +2,16 @@ package config
 
 import "strings"
 
-// Bounds of numbers that are only there to catch slips.
+// Limits of numbers, to detect typing errors.
 const (
 	maxCount = 1_000_000
 	maxPort  = 65535
 )
 
-// maxPingPongTurns is the most turns that two agents may take without anybody else.
+// maxPingPongTurns is the maximum number of turns two agents may take without anyone else.
 const maxPingPongTurns = 30
 
-// decode reads every setting from the tree, and reports what is wrong with any of them.
+// decode reads every setting from the tree, and reports all faults.
 func (c *Config) decode(tree *value, r *report) {
 	c.decodeRoot((&fields{report: r}).below(tree, nil))
 	c.indexAgents()
@@ -26,13 +26,14 @@ func (c *Config) decodeRoot(root *fields) {
 	c.decodeModels(root.within("models"))
 	c.decodeGateway(root.within("gateway"))
 	c.decodeTaskMonitor(root.within("taskMonitor"))
-	if model := root.modelChoice("defaultModel"); c.Defaults.Model.Primary == "" { // as 2026.2 had it
+	c.decodeUI(root.within("ui"))
+	if model := root.modelChoice("defaultModel"); c.Defaults.Model.Primary == "" { // as in 2026.2
 		c.Defaults.Model = model
 	}
 	root.others("accessGroups", "acp", "approvals", "attachments", "audio", "audit", "auth", "broadcast", "browser", "cloudWorkers", "commands",
 		"commitments", "cron", "desktop", "fleet", "hooks", "identity", "mcp", "media", "memory", "messages", "nodeHost", "plugins", "proxy",
 		"secrets", "security", "skills", "talk", "transcripts", "tts", "vault", "web")
-	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "ui", "update", "wizard",
+	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "update", "wizard",
 		"worktreeAcceleration", "worktreeRoot")
 	root.knows("$schema", "env", "discord")
 	checkMistypedAgents(root)
@@ -46,7 +47,7 @@ func (c *Config) decodeBindings(root *fields) {
 	root.each("bindings", func(f *fields) {
 		b := Binding{AgentID: f.text("agentId", "")}
 		match := f.within("match")
-		b.Channel = match.text("channel", match.text("provider", "")) // which is its older name
+		b.Channel = match.text("channel", match.text("provider", "")) // its older name
 		b.AccountID = match.text("accountId", match.text("accountID", ""))
 		b.decodePlace(match)
 		match.others("parentPeer")
@@ -57,7 +58,7 @@ func (c *Config) decodeBindings(root *fields) {
 	})
 }
 
-// decodePlace reads what the messages have to come from besides the account. Peers of other channels than Discord are not ours to judge.
+// decodePlace reads a binding's conditions besides the account. Peers of channels other than Discord are not checked.
 func (b *Binding) decodePlace(match *fields) {
 	if b.Channel != "" && !strings.EqualFold(b.Channel, "discord") {
 		match.others("peer", "guildId", "teamId", "roles")
@@ -81,7 +82,7 @@ func (c *Config) decodeSession(f *fields) {
 	for _, key := range []string{"autoTerminate", "retry", "timeout"} {
 		a2a.knows(key)
 		if v := a2a.object.get(key); v != nil {
-			f.report.add(warning(CodeValue, v.at, a2a.at.member(key), "openclawd does not heed this: it has no effect",
+			f.report.add(warning(CodeValue, v.at, a2a.at.member(key), "openclawd does not support this: it has no effect",
 				"remove it, or leave it if another program reads it"))
 		}
 	}
@@ -104,7 +105,7 @@ func (c *Config) decodeGateway(f *fields) {
 		Token:    auth.secret("token"),
 		Password: auth.secret("password"),
 	}
-	if token := f.secret("token"); g.Auth.Token == "" { // where it stood before
+	if token := f.secret("token"); g.Auth.Token == "" { // its earlier place
 		g.Auth.Token = token
 	}
 	auth.others("allowTailscale", "rateLimit", "trustedProxy", "identityScopes")
@@ -127,7 +128,7 @@ func (c *Config) decodeGateway(f *fields) {
 	f.done()
 }
 
-// bindMode reads where the gateway listens. Hosts, which older versions took, stand for the mode that has them.
+// bindMode reads where the gateway listens. Host names, accepted by older versions, are mapped to modes.
 func (f *fields) bindMode(key string) string {
 	const loopback, lan = "loopback", "lan"
 	hosts := map[string]string{"0.0.0.0": lan, "::": lan, "[::]": lan, "*": lan, "127.0.0.1": loopback, "localhost": loopback, "::1": loopback, "[::1]": loopback}

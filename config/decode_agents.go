@@ -11,17 +11,18 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/chain"
 )
 
-// day is the unit of what is kept for long.
+// day is the unit of long durations.
 const day = 24 * time.Hour
 
-// mostPasses is the largest bound of what is passed on: it is counted again for each message.
+// mostPasses is the maximum of the loop guard's limits: passes are counted for each message.
 const mostPasses = 10_000
 
-// mostAgents is how many agents a configuration may have. A team has tens of them; what is done for each at every start and every check stays
-// quick with so many.
+// mostAgents is the maximum number of agents. Teams have tens; work per agent at each start and check stays fast with
+// this many.
 const mostAgents = 1_000
 
-// decodeAgents reads who the agents are. Since 2026.8.2 the reference system has them in agents.entries, by their ids; before, in agents.list.
+// decodeAgents reads the agents. Since 2026.8.2 the reference system has them in agents.entries, by id; before, in
+// agents.list.
 func (c *Config) decodeAgents(f *fields) {
 	c.decodeDefaults(f.within("defaults"))
 	seen := map[string]position{}
@@ -40,8 +41,8 @@ func (c *Config) decodeAgents(f *fields) {
 	c.decodeOlderAgents(f, seen)
 }
 
-// hasRoom reports whether a list or an object of agents holds no more of them than there may be. If it does, that is an error, and no agent of it
-// is to be read.
+// hasRoom reports whether a list or object of agents is within the limit. Otherwise it is an error, and none of its
+// agents is read.
 func (f *fields) hasRoom(key string) bool {
 	v := f.object.get(key)
 	if v == nil || len(v.items)+len(v.members) <= mostAgents {
@@ -52,16 +53,15 @@ func (f *fields) hasRoom(key string) bool {
 	return false
 }
 
-// crowded is a place with more agents than there may be.
 func crowded(at position, p *path, agents int) Finding {
-	one := failure(CodeManyAgents, at, p, fmt.Sprintf("%d agents are configured here, and a configuration may have %d", agents, mostAgents),
-		"remove those that are not needed, or give them to another server with a state directory of its own")
+	one := failure(CodeManyAgents, at, p, fmt.Sprintf("%d agents are configured here; the maximum is %d", agents, mostAgents),
+		"remove unneeded ones, or move them to another server with its own state directory")
 	one.Value = fmt.Sprint(agents)
 	return one
 }
 
-// decodeEntries reads the form in which agents.entries maps ids to settings. Its agents are in the order of their ids: that of keys says nothing,
-// and other programs change it.
+// decodeEntries reads agents.entries, which maps ids to settings, in the order of ids: the order of keys has no
+// meaning, and other programs change it.
 func (c *Config) decodeEntries(f *fields, seen map[string]position) {
 	if !f.hasRoom("entries") {
 		return
@@ -69,12 +69,12 @@ func (c *Config) decodeEntries(f *fields, seen map[string]position) {
 	before := len(c.Agents)
 	f.named("entries", func(id string, f *fields) {
 		if f.object == nil {
-			return // it has been reported
+			return // already reported
 		}
 		f.knows("id")
 		if own := f.object.get("id"); own != nil && (own.kind != text || !strings.EqualFold(own.text, id)) {
 			f.report.add(failure(CodeValue, own.at, f.at.member("id"), fmt.Sprintf("the key is the id, and it is %q", clip(maskText(id))),
-				"remove this, or name the key like it"))
+				"remove this, or make it equal to the key"))
 		}
 		c.decodeAgent(f, id, seen)
 	})
@@ -90,21 +90,20 @@ func (c *Config) decodeEntries(f *fields, seen map[string]position) {
 	}
 }
 
-// checkBesideEntries judges an agent of agents.list where there is agents.entries, which alone counts.
+// checkBesideEntries checks an agent of agents.list if agents.entries exists, which takes precedence.
 func (f *fields) checkBesideEntries(seen map[string]position) {
 	id := f.text("id", "")
 	if first, there := seen[strings.ToLower(id)]; there {
-		f.report.add(warning(CodeValue, f.object.at, f.at, fmt.Sprintf("agents.entries has this agent too, at %s:%d:%d, and alone counts", first.file,
+		f.report.add(warning(CodeValue, f.object.at, f.at, fmt.Sprintf("agents.entries also has this agent, at %s:%d:%d, and takes precedence", first.file,
 			first.line, first.column), "remove agents.list"))
 		return
 	}
-	f.report.add(dropped(f.object.at, f.at, "there is agents.entries, and it alone counts: this agent would be left out",
+	f.report.add(dropped(f.object.at, f.at, "agents.entries exists and takes precedence: this agent would be ignored",
 		"move it to agents.entries, with its id as the key, or remove it"))
 }
 
-// dropped is an agent that would be left out.
-func dropped(at position, p *path, message, mend string) Finding {
-	return failure(CodeDropped, at, p, message, mend)
+func dropped(at position, p *path, message, hint string) Finding {
+	return failure(CodeDropped, at, p, message, hint)
 }
 
 // decodeOlderAgents reads the form in which agents maps ids to settings.
@@ -131,11 +130,11 @@ func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
 		case distance(m.key, "defaults", 1) == 1:
 			f.unknown(m)
 		case m.value.holdsObjects() && (holder != "" || m.value.kind == list || !isAgent(m.value)):
-			f.report.add(dropped(m.at, at, "no agents are read here: those of it would be left out", fmt.Sprintf("did you mean %q?", cmp.Or(holder, "entries"))))
+			f.report.add(dropped(m.at, at, "agents are not read from here: they would be ignored", fmt.Sprintf("did you mean %q?", cmp.Or(holder, "entries"))))
 		case m.value.kind != object || holder != "" && distance(m.key, holder, 1) == 1:
 			f.unknown(m)
 		case len(m.value.members) == 0:
-			f.report.add(dropped(m.at, at, "nothing is set here: an agent of this name would be left out",
+			f.report.add(dropped(m.at, at, "nothing is set here: an agent of this name would be ignored",
 				fmt.Sprintf("move it to agents.entries if it is an agent, as %q: {}; else remove it", clip(maskText(m.key)))))
 		default:
 			agent := f.below(m.value, f.at.named(m.key))
@@ -144,7 +143,7 @@ func (c *Config) decodeOlderAgents(f *fields, seen map[string]position) {
 	}
 }
 
-// checkMistypedAgents finds agents below a key of the root that was meant as agents.
+// checkMistypedAgents reports agents below a root key similar to agents.
 func checkMistypedAgents(root *fields) {
 	if root.object == nil {
 		return
@@ -155,24 +154,24 @@ func checkMistypedAgents(root *fields) {
 			continue
 		}
 		root.knows(m.key)
-		root.report.add(dropped(m.at, root.at.member(m.key), "no agents are read here: those of it would be left out", `did you mean "agents"?`))
+		root.report.add(dropped(m.at, root.at.member(m.key), "agents are not read from here: they would be ignored", `did you mean "agents"?`))
 	}
 }
 
-// isAgent reports whether an object has any setting of an agent: else it may hold agents, in a form that is not known.
+// isAgent reports whether an object has any setting of an agent; otherwise it may contain agents in an unknown form.
 func isAgent(v *value) bool {
 	f := (&fields{report: newReport()}).below(v, nil)
 	(&Config{}).decodeAgent(f, "", map[string]position{})
 	return slices.ContainsFunc(v.members, func(m *member) bool { return m.key == "id" || slices.Contains(f.known, m.key) })
 }
 
-// holdsObjects reports whether a list or an object holds objects.
+// holdsObjects reports whether a list or object contains objects.
 func (v *value) holdsObjects() bool {
 	return v != nil && (slices.ContainsFunc(v.items, func(item *value) bool { return item.kind == object }) ||
 		slices.ContainsFunc(v.members, func(m *member) bool { return m.value.kind == object }))
 }
 
-// decodeAgent reads one agent. seen tells where the ids so far stand.
+// decodeAgent reads one agent. seen maps earlier ids to their places.
 func (c *Config) decodeAgent(f *fields, id string, seen map[string]position) {
 	identity := f.within("identity")
 	agent := Agent{
@@ -208,24 +207,24 @@ func (c *Config) decodeAgent(f *fields, id string, seen map[string]position) {
 	}
 }
 
-// checkKind finds a kind that was meant as utility. Others are for other programs.
+// checkKind reports a misspelled utility. Other kinds are for other programs.
 func checkKind(f *fields) {
 	v := f.object.get("kind")
 	if v == nil || v.kind != text {
 		return
 	}
 	if near := nearest(v.text, []string{coordination.KindUtility}); near != "" && near != v.text {
-		one := warning(CodeValue, v.at, f.at.member("kind"), v.shown()+" is no kind that openclawd knows", fmt.Sprintf("did you mean %q?", near))
+		one := warning(CodeValue, v.at, f.at.member("kind"), v.shown()+" is not a known kind", fmt.Sprintf("did you mean %q?", near))
 		one.Value = v.shown()
 		f.report.add(one)
 	}
 }
 
-// checkID reports whether an agent has an id, and one of its own. Capitals make no difference.
+// checkID reports whether an agent has a unique id, ignoring case.
 func (c *Config) checkID(f *fields, id string, seen map[string]position) bool {
 	if id == "" {
-		if m := f.object.index["id"]; m == nil || m.value.kind == null || m.value.kind == text && !m.value.unset { // else it has been reported
-			f.report.add(failure(CodeNoID, f.object.at, f.at.member("id"), "an agent without an id would be left out", "give it an id"))
+		if m := f.object.index["id"]; m == nil || m.value.kind == null || m.value.kind == text && !m.value.unset { // else already reported
+			f.report.add(failure(CodeNoID, f.object.at, f.at.member("id"), "an agent without an id would be ignored", "give it an id"))
 		}
 		return false
 	}
@@ -233,7 +232,7 @@ func (c *Config) checkID(f *fields, id string, seen map[string]position) bool {
 	if first, twice := seen[key]; twice {
 		one := failure(CodeDuplicateID, f.object.at, f.at,
 			fmt.Sprintf("a second agent has the id of the one at %s:%d:%d", first.file, first.line, first.column),
-			"give one of them another id; capitals make no difference")
+			"give one of them another id; case does not matter")
 		one.Value = fmt.Sprintf("%q", clip(maskText(id)))
 		f.report.add(one)
 		return false
@@ -307,40 +306,40 @@ func (c *Config) decodeDefaults(f *fields) {
 	f.done()
 }
 
-// decodeSystemAgent reads which agent answers where nobody is named, in the form of 2026.9, in which default is not set any more.
+// decodeSystemAgent reads the default agent in the form of 2026.9, which no longer sets default.
 func decodeSystemAgent(f *fields) string {
 	id := f.text("agentId", "")
 	f.done()
 	return id
 }
 
-// checkContinuation finds times after which tasks would be taken away from agents that nobody has told to go on with them.
+// checkContinuation reports timeouts after which tasks would be taken from agents that have not been prompted.
 func checkContinuation(f *fields, c *TaskContinuation) {
 	ttl, idle := f.object.get("zombieTaskTtl"), f.object.get("idleThreshold")
 	key, v := "zombieTaskTtl", ttl
 	if ttl == nil {
 		key, v = "idleThreshold", idle
 	}
-	message, mend := "", ""
+	message, hint := "", ""
 	switch {
 	case v == nil || c.ZombieTaskTTL == 0:
 		return
 	case c.ZombieTaskTTL < c.IdleThreshold:
-		message = fmt.Sprintf("zombieTaskTtl, %s, is shorter than idleThreshold, %s: a task is taken away from its agent before the agent is told to go on with it",
+		message = fmt.Sprintf("zombieTaskTtl, %s, is shorter than idleThreshold, %s: a task is taken from its agent before the agent is prompted to continue it",
 			c.ZombieTaskTTL, c.IdleThreshold)
-		mend = "make zombieTaskTtl much longer than idleThreshold, such as 24h, or 0 for ever"
+		hint = "make zombieTaskTtl much longer than idleThreshold, such as 24h, or 0 for unlimited"
 	case c.ZombieTaskTTL < time.Minute:
-		message = fmt.Sprintf("%s, less than a minute: a task is taken away from its agent between two steps", c.ZombieTaskTTL)
-		mend = "give 24h, or 0 for ever; a number is milliseconds"
+		message = fmt.Sprintf("%s is less than a minute: a task is taken from its agent between two steps", c.ZombieTaskTTL)
+		hint = "use 24h, or 0 for unlimited; a number is milliseconds"
 	default:
 		return
 	}
-	one := warning(CodeValue, v.at, f.at.member(key), message, mend)
+	one := warning(CodeValue, v.at, f.at.member(key), message, hint)
 	one.Value = v.shown()
 	f.report.add(one)
 }
 
-// checkAgentNames finds settings that name an agent which is not there. Where none is configured, any may be.
+// checkAgentNames reports settings that name an agent which does not exist, if any are configured.
 func (c *Config) checkAgentNames(root *fields) {
 	if len(c.Agents) == 0 {
 		return
@@ -359,7 +358,7 @@ func (c *Config) checkAgentNames(root *fields) {
 	if pairs := a2a.get("pairs"); pairs != nil {
 		for i, item := range pairs.items {
 			for _, key := range []string{"from", "to"} {
-				if id := item.get(key); id != nil && id.text != "" { // else it has been reported
+				if id := item.get(key); id != nil && id.text != "" { // else already reported
 					names.check(id, at.member("pairs").item(i).member(key))
 				}
 			}
@@ -374,7 +373,6 @@ func (c *Config) checkAgentNames(root *fields) {
 	}
 }
 
-// agentNames are the ids that a setting may name.
 type agentNames struct {
 	report *report
 	ids    []string
@@ -385,13 +383,13 @@ func (n *agentNames) check(v *value, at *path) {
 	if v == nil || v.kind != text || n.known[strings.ToLower(v.text)] || strings.ContainsAny(v.text, "*?") {
 		return
 	}
-	mend := "configure such an agent, or name another one"
+	hint := "configure such an agent, or name another one"
 	if !n.report.isFull(CodeUnknownAgent) {
 		if near := nearest(v.text, n.ids); near != "" {
-			mend = fmt.Sprintf("did you mean %q?", near)
+			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 	}
-	one := warning(CodeUnknownAgent, v.at, at, v.shown()+" is no configured agent", mend)
+	one := warning(CodeUnknownAgent, v.at, at, v.shown()+" is not a configured agent", hint)
 	one.Value = v.shown()
 	n.report.add(one)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// decodeChannels reads channels.discord. Other channels, which plugins may add, are not ours to judge.
+// decodeChannels reads channels.discord. Other channels, which plugins may add, are not checked.
 func (c *Config) decodeChannels(f *fields) {
 	d := &c.Discord
 	discord := f.within("discord")
@@ -36,13 +36,13 @@ func (c *Config) decodeChannels(f *fields) {
 	discord.aside(accountLooks()...)
 	discord.done()
 	if f.object != nil {
-		for _, m := range f.object.members { // those of other channels, of which there may be any
+		for _, m := range f.object.members { // arbitrary settings of other channels
 			f.others(m.key)
 		}
 	}
 }
 
-// allowBots accepts what the reference system does: a flag, or "mentions".
+// allowBots accepts the reference system's values: a boolean, or "mentions".
 func allowBots(f *fields) string {
 	v := f.get("allowBots")
 	f.schema.member("allowBots").is("boolean", "string").otherwise(false)
@@ -56,14 +56,14 @@ func allowBots(f *fields) string {
 	case v.kind == text && v.text == "mentions":
 		return v.text
 	case v.kind == text:
-		f.invalid(v, f.at.member("allowBots"), "is not one of the values that this setting can have", `use true, false or "mentions"`)
+		f.invalid(v, f.at.member("allowBots"), "is not an allowed value", `use true, false or "mentions"`)
 	default:
 		f.wrong(v, f.at.member("allowBots"), boolean.String())
 	}
 	return "no"
 }
 
-// decodeAccounts reads the bots: the one whose token stands in channels.discord itself, and those of accounts.
+// decodeAccounts reads the bots: the one with its token directly in channels.discord, and those of accounts.
 func (d *Discord) decodeAccounts(discord *fields) {
 	own := decodeAccount(discord, DefaultAccount)
 	d.Enabled = own.Enabled
@@ -86,13 +86,13 @@ func decodeAccount(f *fields, id string) DiscordAccount {
 	ofToken := botUserID(a.Token)
 	a.BotUserID = cmp.Or(f.id("botUserId"), ofToken)
 	if a.Token != "" && ofToken == "" {
-		f.report.add(warning(CodeToken, f.get("token").at, f.at.member("token"), "this does not look like the token of a Discord bot",
+		f.report.add(warning(CodeToken, f.get("token").at, f.at.member("token"), "this does not look like a Discord bot token",
 			"copy it from the Bot page of the Discord developer portal"))
 	}
 	return a
 }
 
-// botUserID is what a bot's token begins with: its user id in base64. It is "" for what is no such token.
+// botUserID is the user id encoded in a bot token, "" for anything else.
 func botUserID(token Secret) string {
 	first, _, found := strings.Cut(strings.TrimPrefix(token.Reveal(), "Bot "), ".")
 	if !found {
@@ -108,7 +108,7 @@ func botUserID(token Secret) string {
 	return string(decoded)
 }
 
-// isSnowflake reports whether s can be an id of Discord.
+// isSnowflake reports whether s has the form of a Discord id.
 func isSnowflake(s string) bool {
 	const shortest, longest = 15, 20
 	return len(s) >= shortest && len(s) <= longest && strings.Trim(s, "0123456789") == ""
@@ -172,7 +172,7 @@ func decodeRetry(f *fields) ResponseRetry {
 	return r
 }
 
-// accountKeys are the settings of a Discord account by which the reference system does something that openclawd does not do.
+// accountKeys are account settings for features of the reference system that openclawd does not have.
 func accountKeys() []string {
 	return []string{"capabilities", "commands", "proxy", "dangerouslyAllowNameMatching", "textChunkLimit", "mediaMaxMb", "dmHistoryLimit", "dms",
 		"retry", "actions", "activities", "defaultTo", "guilds", "heartbeat", "execApprovals", "agentComponents", "slashCommand", "thread",
@@ -180,7 +180,7 @@ func accountKeys() []string {
 		"tokenFile", "botLoopProtection", "mentionAliases", "mentionPatterns"}
 }
 
-// accountLooks are those that say how things look and how the reference system goes about them.
+// accountLooks are account settings about the appearance and habits of the reference system.
 func accountLooks() []string {
 	return []string{"markdown", "configWrites", "chunkMode", "blockStreaming", "streaming", "streamMode", "draftChunk", "blockStreamingCoalesce",
 		"maxLinesPerMessage", "replyToMode", "ui", "ackReaction", "ackReactionScope", "activity", "status", "activityType", "activityUrl", "autoPresence",

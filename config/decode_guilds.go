@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// What holds for servers, and channels, that are not listed themselves.
+// Keys for servers, and channels, that are not listed themselves.
 const (
 	everyGuild   = "*"
 	everyChannel = "*"
 )
 
-// decodeGuilds reads the servers. One that is named otherwise than by its id is left out: nobody can know which one is meant.
+// decodeGuilds reads the servers. One with a name instead of an id is ignored, since it is ambiguous.
 func (d *Discord) decodeGuilds(discord *fields) {
 	discord.named("guilds", func(id string, f *fields) {
 		g := DiscordGuild{ID: id, Users: f.ids("users"), Roles: f.ids("roles"), Channels: f.channels("channels")}
@@ -21,13 +21,13 @@ func (d *Discord) decodeGuilds(discord *fields) {
 		f.others("slug", "ignoreOtherMentions", "tools", "toolsBySender", "reactionNotifications", "presenceEvents", "botLoopProtection")
 		f.done()
 		switch {
-		case f.object == nil: // it has been reported
+		case f.object == nil: // already reported
 		case id == everyGuild:
-			f.report.add(warning(CodeValue, f.object.at, f.at, "openclawd does not heed what is set for all servers: it has no effect",
+			f.report.add(warning(CodeValue, f.object.at, f.at, "openclawd does not support settings for all servers: they have no effect",
 				"list each server by its id"))
 		case !isSnowflake(id):
-			f.report.add(warning(CodeValue, f.object.at, f.at, "this is not the id of a server: it has no effect",
-				"name the server by its id, 17 to 20 digits: Copy Server ID in Discord's developer mode"))
+			f.report.add(warning(CodeValue, f.object.at, f.at, "this is not a server id: it has no effect",
+				"use the server's id, 17 to 20 digits: Copy Server ID in Discord's developer mode"))
 		default:
 			d.Guilds = append(d.Guilds, g)
 		}
@@ -35,15 +35,15 @@ func (d *Discord) decodeGuilds(discord *fields) {
 	slices.SortFunc(d.Guilds, func(a, b DiscordGuild) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// channels reads which channels of a server are heeded: a list of ids, or an object of settings by id, of which allow and enabled count. Where all
-// that are listed are forbidden, no channel is left.
+// channels reads a server's allowed channels: a list of ids, or an object of settings by id, of which allow and
+// enabled are used. If all listed ones are forbidden, none is allowed.
 func (f *fields) channels(key string) []string {
 	c := channels{report: f.report, at: f.at.member(key)}
 	if v := f.object.get(key); v != nil && v.kind == list {
 		for _, id := range f.ids(key) {
 			c.add(id, true, v.at)
 		}
-		return c.heeded()
+		return c.allowedList()
 	}
 	f.named(key, func(id string, channel *fields) {
 		allow, enabled := channel.flag("allow", true), channel.flag("enabled", true)
@@ -52,30 +52,28 @@ func (f *fields) channels(key string) []string {
 		channel.done()
 		for _, narrows := range []string{"requireMention", "users", "roles"} {
 			if v := channel.object.get(narrows); v != nil {
-				f.report.add(warning(CodeValue, v.at, channel.at.member(narrows), "openclawd does not heed this for one channel: it has no effect",
+				f.report.add(warning(CodeValue, v.at, channel.at.member(narrows), "openclawd does not support this for one channel: it has no effect",
 					"set it for the server"))
 			}
 		}
-		if channel.object != nil { // else it has been reported
+		if channel.object != nil { // else already reported
 			c.add(id, allow && enabled, channel.object.at)
 		}
 	})
 	f.schema.member(key).is("object", "array")
-	return c.heeded()
+	return c.allowedList()
 }
 
-// channels are those of a server that are listed.
 type channels struct {
 	report    *report
 	at        *path
 	allowed   []string
-	forbidden []listed
-	every     bool // what is not listed is heeded too
-	otherwise bool // what is not listed is not heeded
+	forbidden []listedChannel
+	every     bool // unlisted ones are allowed too
+	otherwise bool // unlisted ones are not allowed
 }
 
-// listed is where a channel is.
-type listed struct {
+type listedChannel struct {
 	id string
 	at position
 }
@@ -86,23 +84,23 @@ func (c *channels) add(id string, allowed bool, at position) {
 		c.every, c.otherwise = allowed, !allowed
 	case !isSnowflake(id):
 		c.otherwise = true
-		c.report.add(warning(CodeValue, at, c.at.member(id), "this is not the id of a channel: it has no effect",
-			"name the channel by its id, 17 to 20 digits: Copy Channel ID in Discord's developer mode"))
+		c.report.add(warning(CodeValue, at, c.at.member(id), "this is not a channel id: it has no effect",
+			"use the channel's id, 17 to 20 digits: Copy Channel ID in Discord's developer mode"))
 	case allowed:
 		c.allowed = append(c.allowed, id)
 	default:
-		c.forbidden = append(c.forbidden, listed{id, at})
+		c.forbidden = append(c.forbidden, listedChannel{id, at})
 	}
 }
 
-// heeded are the channels that are; none is all.
-func (c *channels) heeded() []string {
+// allowedList returns the allowed channels; none means all.
+func (c *channels) allowedList() []string {
 	slices.Sort(c.allowed)
 	switch {
 	case c.every:
 		for _, l := range c.forbidden {
-			c.report.add(warning(CodeValue, l.at, c.at.member(l.id), "all channels are heeded: this one cannot be left out",
-				"list the channels that are heeded instead of *"))
+			c.report.add(warning(CodeValue, l.at, c.at.member(l.id), "all channels are allowed: a single one cannot be excluded",
+				"list the allowed channels instead of *"))
 		}
 		return nil
 	case len(c.allowed) == 0 && (c.otherwise || len(c.forbidden) > 0):

@@ -54,7 +54,7 @@ func decodeModel(f *fields) Model {
 	return m
 }
 
-// tokens reads a number of tokens, 0 where it is not set.
+// tokens reads a number of tokens, 0 if not set.
 func (f *fields) tokens(key string) int {
 	const usual, most = 128_000, 1_000_000_000
 	f.schema.member(key).is("integer").bounds(1, most)
@@ -64,7 +64,7 @@ func (f *fields) tokens(key string) int {
 	return f.count(key, usual, 1, most)
 }
 
-// seconds reads a time, nil where it is not set.
+// seconds reads a duration in seconds, nil if not set.
 func (f *fields) seconds(key string) *time.Duration {
 	const usual = 600
 	f.schema.member(key).is("integer").bounds(0, maxCount)
@@ -75,7 +75,7 @@ func (f *fields) seconds(key string) *time.Duration {
 	return &d
 }
 
-// headers reads those of HTTP requests, in the order of their names. Each value is a secret.
+// headers reads HTTP headers, sorted by name. Each value is a secret.
 func (f *fields) headers(key string) (all []Header) {
 	f.schema.member(key).each("string", "object")
 	h := f.below(f.get(key), f.at.member(key))
@@ -87,21 +87,21 @@ func (f *fields) headers(key string) (all []Header) {
 		problem := ""
 		switch {
 		case !isHeaderName(m.key):
-			problem = "this is no name of an HTTP header"
+			problem = "this is not an HTTP header name"
 		case strings.ContainsFunc(value.Reveal(), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			problem = "the value of an HTTP header has to be one line"
+			problem = "an HTTP header value must be a single line"
 		case value != "":
 			all = append(all, Header{m.key, value})
 		}
 		if problem != "" {
-			f.report.add(failure(CodeValue, m.at, h.at.member(m.key), problem, "write it as the provider's manual has it, such as X-Title: openclawd"))
+			f.report.add(failure(CodeValue, m.at, h.at.member(m.key), problem, "write it as in the provider's documentation, such as X-Title: openclawd"))
 		}
 	}
 	slices.SortFunc(all, func(a, b Header) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
-// isHeaderName reports whether HTTP takes a name for that of a header.
+// isHeaderName reports whether a text is a valid HTTP header name.
 func isHeaderName(name string) bool {
 	return name != "" && len(name) <= maxHeaderName && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
@@ -110,7 +110,7 @@ func isHeaderName(name string) bool {
 
 const maxHeaderName = 256
 
-// modelChoice reads a text that names a model, or an object that names one and those that stand in for it.
+// modelChoice reads a model's name, or an object with primary and fallbacks.
 func (f *fields) modelChoice(key string) ModelChoice {
 	v := f.get(key)
 	n := f.schema.member(key).is("string", "object")
@@ -134,7 +134,8 @@ func (f *fields) modelChoice(key string) ModelChoice {
 	return choice
 }
 
-// mainKey reads session.mainKey, which the reference system accepts and does not heed: the main session of an agent ends in main.
+// mainKey reads session.mainKey, which the reference system accepts and ignores: an agent's main session key ends in
+// main.
 func (f *fields) mainKey() {
 	v := f.get("mainKey")
 	f.schema.member("mainKey").is("string")
@@ -149,7 +150,7 @@ func (f *fields) mainKey() {
 	}
 }
 
-// pageOrigins reads origins of pages. "*" is any, and what can be none is only warned of: no page will ever have it.
+// pageOrigins reads origins of pages. "*" is any; an invalid one is only a warning, since no page has it.
 func (f *fields) pageOrigins(key string) (all []string) {
 	f.schema.member(key).of("string")
 	for i, item := range f.items(key) {
@@ -158,7 +159,7 @@ func (f *fields) pageOrigins(key string) (all []string) {
 		case item.kind != text:
 			f.wrong(item, at, text.String())
 		case item.text != "*" && !isOrigin(item.text):
-			one := warning(CodeValue, item.at, at, item.shown()+" is not an origin; no page has it",
+			one := warning(CodeValue, item.at, at, item.shown()+" is not an origin and matches no page",
 				"write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102")
 			one.Value = item.shown()
 			f.report.add(one)

@@ -31,8 +31,8 @@ func (c *Config) decodeTools(f *fields) {
 	f.done()
 }
 
-// toolNames reads which tools are called on a condition. What cannot be the name of one, as a pattern or a group, would leave tools open that somebody
-// means to close: it is warned of.
+// toolNames reads tools that are restricted by a condition. An entry that cannot be a tool's name, such as a pattern
+// or group, would leave tools unrestricted, so it is a warning.
 func (f *fields) toolNames(key string, otherwise ...string) []string {
 	names := f.textsOr(key, otherwise...)
 	for i, name := range names {
@@ -46,21 +46,21 @@ func (f *fields) toolNames(key string, otherwise ...string) []string {
 		if item.kind != text || isToolName(coordination.TrimJS(item.text)) {
 			continue
 		}
-		one := warning(CodeValue, item.at, f.at.member(key).item(i), item.shown()+" is no name of a tool; it closes none", "name tools one by one")
+		one := warning(CodeValue, item.at, f.at.member(key).item(i), item.shown()+" is not a tool name and restricts no tool", "name each tool")
 		one.Value = item.shown()
 		f.report.add(one)
 	}
 	return names
 }
 
-// isToolName reports whether a text can be the name of a tool: letters, digits, _, - and dots, whatever their capitals.
+// isToolName reports whether a text can be a tool's name: letters in any case, digits, _, - and dots.
 func isToolName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
 	})
 }
 
-// decodePair reads a rule that has to be whole: one that forbids must not be lost because of a slip.
+// decodePair reads a rule, which must be complete: a forbidding rule must not be lost to a typing error.
 func decodePair(f *fields) AgentPair {
 	p := AgentPair{From: f.text("from", ""), To: f.text("to", ""), Allow: f.flag("allow", false)}
 	f.needs("from", "to", "allow")
@@ -68,7 +68,6 @@ func decodePair(f *fields) AgentPair {
 	return p
 }
 
-// decodeAgentTools reads what holds for one agent.
 func decodeAgentTools(f *fields) ToolPolicy {
 	p := decodeToolPolicy(f)
 	f.others("elevated", "exec", "fs", "loopDetection", "sandbox", "message", "media", "web", "links", "experimental", "codeMode", "sessions",
@@ -77,7 +76,8 @@ func decodeAgentTools(f *fields) ToolPolicy {
 	return p
 }
 
-// decodeToolPolicy reads a policy of agents' tools. What else would forbid tools, were it heeded, is warned of: nobody shall rely on it.
+// decodeToolPolicy reads a policy of agents' tools. Unsupported settings that would forbid tools are warnings, so that
+// no one relies on them.
 func decodeToolPolicy(f *fields) ToolPolicy {
 	p := decodePolicy(f)
 	p.Profile, p.AlsoAllow = f.profile("profile"), f.texts("alsoAllow")
@@ -87,8 +87,8 @@ func decodeToolPolicy(f *fields) ToolPolicy {
 	for _, key := range []string{"byProvider", "toolsBySender", "subagents"} {
 		f.knows(key)
 		if v := f.object.get(key); v != nil {
-			f.report.add(warning(CodeValue, v.at, f.at.member(key), "openclawd does not heed this: it forbids no tool here",
-				"say with profile, allow and deny what agents may use"))
+			f.report.add(warning(CodeValue, v.at, f.at.member(key), "openclawd does not support this: it forbids no tool",
+				"use profile, allow and deny to restrict the agents' tools"))
 		}
 	}
 	return p
@@ -98,7 +98,7 @@ func decodePolicy(f *fields) ToolPolicy {
 	return ToolPolicy{Allow: f.texts("allow"), Deny: f.texts("deny")}
 }
 
-// profile reads the name of a profile. One that is not known stands for the smallest: whoever wrote it wanted to forbid something.
+// profile reads a profile's name. An unknown one is treated as the smallest, since the intention was to restrict.
 func (f *fields) profile(key string) string {
 	all := []string{ProfileMinimal, ProfileMessaging, ProfileCoding, ProfileFull}
 	f.schema.member(key).is("string").oneOf(all)
@@ -106,12 +106,12 @@ func (f *fields) profile(key string) string {
 	if name == "" || slices.Contains(all, name) {
 		return name
 	}
-	mend := "use " + oneOf(all)
+	hint := "use " + oneOf(all)
 	if near := nearest(name, all); near != "" {
-		mend = fmt.Sprintf("did you mean %q? %s", near, mend)
+		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}
 	v := f.object.get(key)
-	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is no profile; it is taken for "+ProfileMinimal, mend)
+	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is not a profile; it is treated as "+ProfileMinimal, hint)
 	one.Value = v.shown()
 	f.report.add(one)
 	return ProfileMinimal

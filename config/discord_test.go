@@ -22,12 +22,12 @@ func TestGuilds(t *testing.T) {
     '*': {requireMention: true}, lobby: {users: ['1']},
   }}}}`, nil)
 	wantFindings(t, findings,
-		`warning value openclaw.json:5:81: channels.discord.guilds.500000000000000003.channels.100000000000000003: all channels are heeded: this one cannot be left out (list the channels that are heeded instead of *)`,
-		`warning value openclaw.json:7:99: channels.discord.guilds.500000000000000005.channels.100000000000000001.requireMention: openclawd does not heed this for one channel: it has no effect (set it for the server)`,
+		`warning value openclaw.json:5:81: channels.discord.guilds.500000000000000003.channels.100000000000000003: all channels are allowed: a single one cannot be excluded (list the allowed channels instead of *)`,
+		`warning value openclaw.json:7:99: channels.discord.guilds.500000000000000005.channels.100000000000000001.requireMention: openclawd does not support this for one channel: it has no effect (set it for the server)`,
 		`warning unknown_key openclaw.json:7:118: channels.discord.guilds.500000000000000005.channels.100000000000000001.skils: unknown key; it has no effect (did you mean "skills"?)`,
-		`warning value openclaw.json:8:48: channels.discord.guilds.500000000000000006.channels.general: this is not the id of a channel: it has no effect (name the channel by its id, 17 to 20 digits: Copy Channel ID in Discord's developer mode)`,
-		`warning value openclaw.json:10:10: channels.discord.guilds["*"]: openclawd does not heed what is set for all servers: it has no effect (list each server by its id)`,
-		`warning value openclaw.json:10:41: channels.discord.guilds.lobby: this is not the id of a server: it has no effect (name the server by its id, 17 to 20 digits: Copy Server ID in Discord's developer mode)`,
+		`warning value openclaw.json:8:48: channels.discord.guilds.500000000000000006.channels.general: this is not a channel id: it has no effect (use the channel's id, 17 to 20 digits: Copy Channel ID in Discord's developer mode)`,
+		`warning value openclaw.json:10:10: channels.discord.guilds["*"]: openclawd does not support settings for all servers: they have no effect (list each server by its id)`,
+		`warning value openclaw.json:10:41: channels.discord.guilds.lobby: this is not a server id: it has no effect (use the server's id, 17 to 20 digits: Copy Server ID in Discord's developer mode)`,
 	)
 	yes, no := true, false
 	want := []config.DiscordGuild{
@@ -69,7 +69,7 @@ func TestWhereBindingsHold(t *testing.T) {
   ],
 }`, nil)
 	wantFindings(t, findings,
-		`warning unknown_account openclaw.json:9:62: bindings[3].match.accountId: "bto" is no configured account of Discord (did you mean "bot"?)`,
+		`warning unknown_account openclaw.json:9:62: bindings[3].match.accountId: "bto" is not a configured Discord account (did you mean "bot"?)`,
 		`warning unknown_key openclaw.json:9:76: bindings[3].match.peer.knd: unknown key; it has no effect (did you mean "kind"?)`)
 	want := []config.Binding{
 		{AgentID: "eden", Channel: "discord", AccountID: "*", PeerKind: "channel", PeerID: "100000000000000001", GuildID: "500000000000000001", Roles: []string{"7", "8"}, TeamID: "T"},
@@ -82,7 +82,7 @@ func TestWhereBindingsHold(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	_, findings = load(t, `{bindings: [{agentId: 'eden', match: {peer: {kind: 'room'}}}]}`, nil)
-	wantFindings(t, findings, `error value openclaw.json:1:52: bindings[0].match.peer.kind: "room" is not one of the values that this setting can have (use channel, group, direct or dm)`)
+	wantFindings(t, findings, `error value openclaw.json:1:52: bindings[0].match.peer.kind: "room" is not an allowed value (use channel, group, direct or dm)`)
 }
 
 // A bot is called by the agent that answers everywhere, whoever answers at one place.
@@ -110,7 +110,7 @@ func TestEscalation(t *testing.T) {
   a2aRetry: {escalationMentionId: '999988887777666655'},
 }}}`, nil)
 	wantFindings(t, findings,
-		`warning value openclaw.json:2:80: channels.discord.collaboration.escalation.mentionUserId: "@민지" is not an id of Discord (write 17 to 20 digits: Copy ID in Discord's developer mode)`,
+		`warning value openclaw.json:2:80: channels.discord.collaboration.escalation.mentionUserId: "@민지" is not a Discord id (write 17 to 20 digits: Copy ID in Discord's developer mode)`,
 		`warning unknown_key openclaw.json:2:87: channels.discord.collaboration.escalation.chanelId: unknown key; it has no effect (did you mean "channelId"?)`)
 	if diff := cmp.Diff(config.Escalation{ChannelID: "300000000000000001", MentionUserID: "@민지"}, c.Discord.Collaboration.Escalation); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -123,8 +123,8 @@ func TestEscalation(t *testing.T) {
 // What agents need to ask each other in threads is missed where there are bots that could.
 func TestWhereThreadsAreOpened(t *testing.T) {
 	t.Parallel()
-	const missed = `warning value openclaw.json:1:22: channels.discord.collaboration.defaultChannel: nothing says where threads are opened: ` +
-		`agents can ask each other only where they are asked themselves, in a channel that allowedChannels lists (set it to the id of a channel that the bots may write in)`
+	const missed = `warning value openclaw.json:1:22: channels.discord.collaboration.defaultChannel: no channel for threads is configured: ` +
+		`agents can ask each other only in reply to a request in a channel listed in allowedChannels (set it to the id of a channel in which the bots may write)`
 	bots := `accounts: {a: {token: '` + botToken("100000000000000001") + `'}, b: {token: '` + botToken("100000000000000002") + `'}}`
 	for text, want := range map[string][]string{
 		`{` + bots + `}`: {missed},
@@ -163,11 +163,11 @@ func TestSinks(t *testing.T) {
   ]},
 }`, nil)
 	wantFindings(t, findings,
-		`warning unknown_account openclaw.json:2:40: channels.discord.defaultAccount: "ab" is no configured account of Discord (did you mean "abe"?)`,
-		`warning unknown_account openclaw.json:4:76: gateway.conversationSinks[0].options.routerAccountId: "zde" is no configured account of Discord (did you mean "zed"?)`,
+		`warning unknown_account openclaw.json:2:40: channels.discord.defaultAccount: "ab" is not a configured Discord account (did you mean "abe"?)`,
+		`warning unknown_account openclaw.json:4:76: gateway.conversationSinks[0].options.routerAccountId: "zde" is not a configured Discord account (did you mean "zed"?)`,
 		`warning value openclaw.json:6:5: gateway.conversationSinks[2].options.url: the sink has no address: it has no effect (set it, or enabled to false)`,
 		`warning unknown_key openclaw.json:6:46: gateway.conversationSinks[2].options.guildId: unknown key; it has no effect (remove it, or leave it if another program reads it)`,
-		`error value openclaw.json:7:51: gateway.conversationSinks[3].options.url: *** is not the address of a webhook (write one such as https://hooks.example/agents)`,
+		`error value openclaw.json:7:51: gateway.conversationSinks[3].options.url: *** is not a webhook address (write it like https://hooks.example/agents)`,
 		`error unbound_secret openclaw.json:7:89: gateway.conversationSinks[3].options.token: openclawd cannot resolve a reference to a secret store (write the secret as ${NAME} and set the variable NAME, if openclawd is to use it)`,
 	)
 	want := config.SinkWebhook{URL: "https://hooks.example/in?key=abcdef", Token: "bearer-of-news", Events: []string{"a2a.*", "task.blocked"}}

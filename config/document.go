@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// Redacted stands where a secret was in everything that a Document shows. Sent back, it means the secret that is stored there.
+// Redacted replaces secrets in everything a Document shows. Sent back, it means the stored secret.
 const Redacted = "__OPENCLAW_REDACTED__"
 
-// Document is the main file as it lay there when it was read, or as Patch or Replace would leave it. It does not change and may be shared.
-// Nothing that it shows holds a secret.
+// Document is the main file as read, or as Patch or Replace would change it. It is immutable and may be shared. What
+// it shows contains no secret.
 type Document struct {
 	path   string
 	getenv func(string) string
@@ -26,27 +26,27 @@ type Document struct {
 	comments []span
 	hide     *redactor
 
-	changed bool     // it is not what lies there
-	base    mainFile // what lay there
+	changed bool     // differs from the file
+	base    mainFile // as read
 
-	// What is shown, made when somebody asks for it first.
+	// What is shown, computed on first use.
 	raw              func() (text string, ok bool)
 	parsed, resolved func() []byte
 	errors, warnings func() []Issue
 }
 
-// What is told of the settings that a change touches.
+// Limits of the reported settings of a change.
 const (
 	maxChanged     = 1000
 	maxChangedPath = 300 // characters of one path
 )
 
-// ReadDocument reads the file at path, whatever is wrong with it. getenv is that of Load.
+// ReadDocument reads the file at path, valid or not. getenv is as for Load.
 func ReadDocument(path string, getenv func(string) string) *Document {
 	return newDocument(path, readMain(path), getenv, nil)
 }
 
-// newDocument reads a file. known are secrets of what lay there before.
+// newDocument parses a file. known are secrets of an earlier version.
 func newDocument(path string, file mainFile, getenv func(string) string, known []string) *Document {
 	if len(file.content) > maxFileBytes {
 		file = mainFile{found: true, err: errTooLarge}
@@ -64,24 +64,24 @@ func newDocument(path string, file mainFile, getenv func(string) string, known [
 	d.warnings = sync.OnceValue(func() []Issue { return append(issuesOf(d.findings, Warning, d.hide), d.notBuilt()...) })
 	for i := range d.findings {
 		f := &d.findings[i]
-		f.Path, f.Value, f.Message, f.Mend = d.hide.within(f.Path), d.hide.within(f.Value), d.hide.within(f.Message), d.hide.within(f.Mend)
+		f.Path, f.Value, f.Message, f.Hint = d.hide.within(f.Path), d.hide.within(f.Value), d.hide.within(f.Message), d.hide.within(f.Hint)
 	}
 	return d
 }
 
-// text is the content behind a byte order mark, as spans count it.
+// text is the content after a byte order mark, to which spans refer.
 func (d *Document) text() string { return strings.TrimPrefix(d.file.content, byteOrderMark) }
 
-// Path is where the file lies.
+// Path is the file's path.
 func (d *Document) Path() string { return d.path }
 
-// Exists reports whether there is such a file.
+// Exists reports whether the file exists.
 func (d *Document) Exists() bool { return d.file.found }
 
-// Hash is the SHA-256 of the file's bytes, in hexadecimal; "" if there is none, or none that can be read.
+// Hash is the SHA-256 of the file's bytes, in hexadecimal; "" if it is missing or unreadable.
 func (d *Document) Hash() string { return hashOf(d.file) }
 
-// BaseHash is the Hash of what lay there when the Document was read, before Patch or Replace.
+// BaseHash is the Hash of the file as read, before Patch or Replace.
 func (d *Document) BaseHash() string { return hashOf(d.base) }
 
 func hashOf(file mainFile) string {
@@ -92,14 +92,14 @@ func hashOf(file mainFile) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Config is what the file says, as Load reads it. It must not be used if the findings' Err is not nil.
+// Config is the file's configuration, as read by Load. It must not be used if the findings' Err is not nil.
 func (d *Document) Config() *Config { return d.config }
 
 // Findings are those of Load.
 func (d *Document) Findings() Findings { return slices.Clone(d.findings) }
 
-// Raw is the text with Redacted for every secret, comments included. It is not ok where nobody can tell what is one: there is no file, it
-// cannot be read, or it is not JSON5.
+// Raw is the text with Redacted for every secret, also in comments. It is not ok if secrets cannot be identified: the
+// file is missing, unreadable, or not JSON5.
 func (d *Document) Raw() (text string, ok bool) { return d.raw() }
 
 func (d *Document) withoutSecrets() (text string, ok bool) {
@@ -109,20 +109,21 @@ func (d *Document) withoutSecrets() (text string, ok bool) {
 	return d.hide.text(d.file.content[:len(d.file.content)-len(d.text())], d.text(), d.tree, d.comments)
 }
 
-// Parsed is the file's own content as JSON, before $include and variables. It is {} where Raw is not ok for want of a tree.
-// Nobody may change it.
+// Parsed is the file's own content as JSON, before $include and variables; {} if there is no tree. It must not be
+// changed.
 func (d *Document) Parsed() []byte { return d.parsed() }
 
-// Resolved is the whole configuration as JSON, with included files and variables in place. Nobody may change it.
+// Resolved is the whole configuration as JSON, with includes and variables resolved. It must not be changed.
 func (d *Document) Resolved() []byte { return d.resolved() }
 
-// Shown takes out of a text what is a secret of the file.
+// Shown removes the file's secrets from a text.
 func (d *Document) Shown(s string) string { return d.hide.within(s) }
 
-// Patch merges raw into the file and returns what would lie there then, with the paths of the settings that differ, or the first of many.
+// Patch merges raw into the file and returns the new document, with the paths of the settings that differ, or the
+// first of many.
 //
-// raw is the JSON5 text of an object. It is merged as RFC 7386 says, with null for what goes; and lists of objects that all have an id are
-// merged by it. Everything that the patch does not touch keeps its bytes. Errors are *EditError and *InvalidError.
+// raw is the JSON5 text of an object, merged according to RFC 7386, with null deleting a key; lists of objects that
+// all have an id are merged by id. Untouched parts keep their bytes. Errors are *EditError and *InvalidError.
 func (d *Document) Patch(raw string) (next *Document, changed []string, err error) {
 	patch, err := readPatch(raw)
 	if err != nil {
@@ -137,9 +138,9 @@ func (d *Document) Patch(raw string) (next *Document, changed []string, err erro
 	}
 	switch {
 	case base.tree == nil:
-		return nil, nil, &EditError{Message: "the file is not JSON5, so nothing can be merged into it", Mend: "replace all of it"}
+		return nil, nil, &EditError{Message: "the file is not JSON5, so nothing can be merged into it", Hint: "replace all of it"}
 	case base.tree.kind != object:
-		return nil, nil, &EditError{Message: "the file holds " + base.tree.kind.String() + ", not an object", Mend: "replace all of it"}
+		return nil, nil, &EditError{Message: "the file contains " + base.tree.kind.String() + ", not an object", Hint: "replace all of it"}
 	}
 	if err := base.restorePatch(patch); err != nil {
 		return nil, nil, err
@@ -161,8 +162,8 @@ func (d *Document) Patch(raw string) (next *Document, changed []string, err erro
 	return d.valid(next, base.tree)
 }
 
-// Replace puts raw, a whole JSON5 text, in the place of the file's. Redacted in it stands for what is stored at the same place, in comments
-// too. Otherwise it is as Patch.
+// Replace replaces the whole text by raw, a JSON5 text. Redacted in it stands for the value stored in the same place,
+// also in comments. Otherwise it is like Patch.
 func (d *Document) Replace(raw string) (next *Document, changed []string, err error) {
 	if err := d.editable(); err != nil {
 		return nil, nil, err
@@ -174,22 +175,21 @@ func (d *Document) Replace(raw string) (next *Document, changed []string, err er
 	return d.valid(d.with(text), d.tree)
 }
 
-// editable reports why nobody may touch the file: what it holds is not known.
+// editable returns why the file must not be edited: its content is unknown.
 func (d *Document) editable() error {
 	if d.file.err != nil {
-		return &EditError{Message: fmt.Sprintf("the file cannot be read: %v", cause(d.file.err)), Mend: "mend that first"}
+		return &EditError{Message: fmt.Sprintf("the file cannot be read: %v", cause(d.file.err)), Hint: "fix that first"}
 	}
 	return nil
 }
 
-// with is the document that has another content.
 func (d *Document) with(content string) *Document {
 	next := newDocument(d.path, mainFile{found: true, content: content}, d.getenv, d.hide.secrets)
 	next.base, next.changed = d.base, !d.base.found || content != d.base.content
 	return next
 }
 
-// Changed reports whether Write has something to write.
+// Changed reports whether Write would change the file.
 func (d *Document) Changed() bool { return d.changed }
 
 func (d *Document) valid(next *Document, before *value) (*Document, []string, error) {
@@ -205,14 +205,14 @@ func (d *Document) valid(next *Document, before *value) (*Document, []string, er
 	return next, changed, nil
 }
 
-// Issue is a finding as the gateway's clients know it.
+// Issue is a finding in the gateway's form.
 type Issue struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 }
 
-// Issues are the findings of one severity; with the warnings come the settings that have no effect because openclawd does not do what they are
-// for. Nobody may change them.
+// Issues are the findings of one severity; warnings include settings for features that openclawd does not have. They
+// must not be changed.
 func (d *Document) Issues(s Severity) []Issue {
 	if s == Error {
 		return d.errors()
@@ -224,23 +224,23 @@ func issuesOf(findings Findings, s Severity, hide *redactor) []Issue {
 	issues := []Issue{}
 	for i := range findings {
 		if f := &findings[i]; f.Severity == s {
-			issues = append(issues, Issue{hide.within(f.Path), hide.within(f.Message + " (" + f.Mend + ")")})
+			issues = append(issues, Issue{hide.within(f.Path), hide.within(f.Message + " (" + f.Hint + ")")})
 		}
 	}
 	return issues
 }
 
-// notBuilt are the settings that have no effect because openclawd does not do what they are for.
+// notBuilt are the settings for features that openclawd does not have.
 func (d *Document) notBuilt() (issues []Issue) {
 	for i := range d.config.Unsupported {
 		if u := &d.config.Unsupported[i]; u.Group == NotBuilt {
-			issues = append(issues, Issue{d.hide.within(u.Setting), "not built yet: openclawd keeps it in the file, and it has no effect"})
+			issues = append(issues, Issue{d.hide.within(u.Setting), "not supported yet: openclawd keeps it in the file, but it has no effect"})
 		}
 	}
 	return issues
 }
 
-// InvalidError says that a configuration could not be used.
+// InvalidError says that a configuration would be unusable.
 type InvalidError struct{ Issues []Issue }
 
 func (e *InvalidError) Error() string {
@@ -255,25 +255,24 @@ func (e *InvalidError) Error() string {
 	return s
 }
 
-// EditError says why a text cannot be put into the file. It shows no value.
+// EditError says why an edit is impossible. It contains no value.
 type EditError struct {
-	Path    string // of the setting; "" if it is about none
+	Path    string // path of the setting; "" if none
 	Message string
-	Mend    string
+	Hint    string
 }
 
 func (e *EditError) Error() string {
-	s := e.Message + "; " + e.Mend
+	s := e.Message + "; " + e.Hint
 	if e.Path != "" {
 		s = e.Path + ": " + s
 	}
 	return s
 }
 
-// ErrNotObject means that a patch is JSON5, but not an object.
+// ErrNotObject means that a patch is JSON5 but not an object.
 var ErrNotObject = errors.New("must be an object")
 
-// readPatch reads the text of a patch.
 func readPatch(raw string) (*value, error) {
 	patch, err := readRaw(raw)
 	if err == nil && patch.kind != object {
@@ -282,17 +281,17 @@ func readPatch(raw string) (*value, error) {
 	return patch, err
 }
 
-// readRaw reads a text that somebody has sent. What is wrong with it is told by its place; of the text itself no more than one character.
+// readRaw parses a client's text. Errors give the place and at most one character of the text.
 func readRaw(raw string) (*value, error) {
 	if len(raw) > maxFileBytes {
-		return nil, &EditError{Message: "the text is larger than 4 MiB", Mend: "send less"}
+		return nil, &EditError{Message: "the text is larger than 4 MiB", Hint: "send less"}
 	}
 	r := newReport()
 	root := parse("raw", raw, r)
 	if root == nil {
 		f := r.findings("raw")
 		one := f[slices.IndexFunc(f, func(f Finding) bool { return f.Severity == Error })]
-		return nil, &EditError{Message: fmt.Sprintf("not JSON5: %d:%d: %s", one.Line, one.Column, one.Message), Mend: one.Mend}
+		return nil, &EditError{Message: fmt.Sprintf("not JSON5: %d:%d: %s", one.Line, one.Column, one.Message), Hint: one.Hint}
 	}
 	return root, nil
 }

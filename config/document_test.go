@@ -183,9 +183,9 @@ func TestPlaceholderIsTheStoredSecret(t *testing.T) {
 			`[{url: 'b', token: 'token-of-b'}, {url: 'a', token: 'token-of-a'}]`, ""},
 		{"of one that is left", `{hooks: {list: [{url: 'b', token: '` + p + `'}]}}`, `list: [{url: 'b', token: 'token-of-b'}]`, ""},
 		{"of the same places", `{hooks: {tokens: ['` + p + `', 'third-token']}}`, "tokens: ['first-token', 'third-token']", ""},
-		{"of fewer", `{hooks: {tokens: ['` + p + `']}}`, "", "hooks.tokens[0]: which entry"},
-		{"of nothing", `{gateway: {auth: {password: '` + p + `'}}}`, "", "gateway.auth.password: nothing is stored"},
-		{"of an object", `{gateway: {auth: '` + p + `'}}`, "", "gateway.auth: nothing is stored"},
+		{"of fewer", `{hooks: {tokens: ['` + p + `']}}`, "", "hooks.tokens[0]: it is unknown which entry"},
+		{"of nothing", `{gateway: {auth: {password: '` + p + `'}}}`, "", "gateway.auth.password: there is no stored value"},
+		{"of an object", `{gateway: {auth: '` + p + `'}}`, "", "gateway.auth: there is no stored value"},
 		{"within a text", `{gateway: {auth: {token: 'x` + p + `'}}}`, "", "gateway.auth.token: " + p + " is a part"},
 		{"a key", `{'` + p + `': 1}`, "", "a key is " + p},
 	} {
@@ -292,7 +292,7 @@ func TestPatchIsNotWrittenUnlessItLoads(t *testing.T) {
 	}
 }
 
-func TestPatchMendsAnInvalidFile(t *testing.T) {
+func TestPatchRepairsAnInvalidFile(t *testing.T) {
 	t.Parallel()
 	d := document(t, "{\n  gateway: {port: 'x', auth: {token: 'hunter2hunter2'}}, // a slip\n}")
 	if issues := d.Issues(config.Error); len(issues) != 1 || issues[0].Path != "gateway.port" {
@@ -423,7 +423,7 @@ func TestWriteRefusesAFileThatChanged(t *testing.T) {
 }
 
 // After a crash it is known whether the change was made, whatever happened to the file since.
-func TestUnsettledTellsWhatWasDone(t *testing.T) {
+func TestUnsettledReportsWhatWasDone(t *testing.T) {
 	t.Parallel()
 	d := document(t, "{a: 1}")
 	next, _, err := d.Patch("{a: 2}")
@@ -541,7 +541,7 @@ func TestPatchTakesFilesAsTheyAre(t *testing.T) {
 	for _, text := range []string{"", " \n", "// nothing but this\n", "\ufeff", "[]"} {
 		d := document(t, text)
 		var edit *config.EditError
-		if _, _, err := d.Patch("{a: 1}"); !errors.As(err, &edit) || edit.Mend != "replace all of it" {
+		if _, _, err := d.Patch("{a: 1}"); !errors.As(err, &edit) || edit.Hint != "replace all of it" {
 			t.Errorf("%q: %v", text, err)
 		}
 		if next, _, err := d.Replace("{a: 1}"); err != nil || written(t, next) != "{a: 1}" {

@@ -11,35 +11,35 @@ import (
 	"github.com/pronto-lab/openclawd/internal/durable"
 )
 
-// What Write puts beside the file, under its name with these in front or behind.
+// Names that Write uses beside the file: prefix or suffix of its name.
 const (
-	nextSuffix = ".new" // what will be renamed
+	nextSuffix = ".new" // to be renamed
 	noteSuffix = ".note"
-	bakSuffix  = ".bak" // the version before
+	bakSuffix  = ".bak" // the previous version
 )
 
-// mayRead is the mode of a file that may hold secrets.
+// mayRead is the mode of a file that may contain secrets.
 const mayRead = 0o600
 
-// ErrChanged means that the file is not the one that was read.
+// ErrChanged means that the file has changed since it was read.
 var ErrChanged = errors.New("config changed since last load")
 
-// errLeadsNowhere means that there is no place to write to, nor one where an earlier Write could have left something.
-var errLeadsNowhere = errors.New("the configuration is a link that leads nowhere; mend the link, or put a file where it leads to")
+// errLeadsNowhere means that there is no place to write to, and none where an earlier Write could have left something.
+var errLeadsNowhere = errors.New("the configuration is a dangling link; fix the link, or create its target")
 
-// ErrUnsettled means that a Write was cut off and nobody has asked Unsettled about it.
+// ErrUnsettled means that a Write was interrupted and Unsettled has not been checked.
 var ErrUnsettled = errors.New("an earlier change of the configuration is not settled yet")
 
-// Write puts the document in the place of the file that it was made from, all of it or nothing, and keeps that one beside it as *.bak. A
-// symbolic link stays, and what it leads to is replaced. Errors are ErrChanged, ErrUnsettled and those of the file system; after one,
-// nothing has changed unless Unsettled says so: then the change is in place, but a power cut may undo it. Somebody who
-// changes the file in the very moment between the last look at it and the rename is not noticed.
+// Write replaces the file by the document, atomically, and keeps the previous version beside it as *.bak. A symbolic
+// link stays, and its target is replaced. Errors are ErrChanged, ErrUnsettled and those of the file system; after an
+// error nothing has changed unless Unsettled says so: then the change is in place, but a power failure may undo it. A
+// concurrent change between the last check and the rename is not detected.
 //
-// note is kept beside the file from before it changes until Settle. After a crash Unsettled tells with it whether the change was made. It
-// must hold no secret.
+// note is kept beside the file from before the change until Settle. After a crash Unsettled uses it to report whether
+// the change was made. It must contain no secret.
 func (d *Document) Write(note []byte) error { return d.write(note, durable.SyncDir) }
 
-// write is Write; sync brings the names in a directory to disk.
+// write implements Write; sync makes a directory's entries durable.
 func (d *Document) write(note []byte, sync func(dir string) error) error {
 	if err := d.editable(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (d *Document) write(note []byte, sync func(dir string) error) error {
 	}
 	err = writeNew(place.next, d.file.content, mode)
 	if err == nil {
-		err = sync(place.dir) // a note that is on the disk without the other would say that the change was made
+		err = sync(place.dir) // a durable note without the other file would mean that the change was made
 	}
 	if err == nil {
 		err = writeNew(place.note, string(note), mayRead)
@@ -85,13 +85,13 @@ func (d *Document) write(note []byte, sync func(dir string) error) error {
 	return nil
 }
 
-// forget removes the note and what was to be renamed, in this order: a note without the other means that the change was made.
+// forget removes the note and the file to be renamed, in this order: a note alone means that the change was made.
 func (p *filePlace) forget() error {
 	if err := discard(p.note); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(p.next); errors.Is(err, fs.ErrNotExist) {
-		return nil // and a note that is back after a crash says what it said
+		return nil // and a note restored by a crash is still correct
 	}
 	if err := durable.SyncDir(p.dir); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (p *filePlace) forget() error {
 func (d *Document) stillThere(file string) error {
 	now := readMain(file)
 	if now.err != nil {
-		return fmt.Errorf("look at the configuration again: %w", now.err)
+		return fmt.Errorf("check the configuration again: %w", now.err)
 	}
 	if now.found != d.base.found || now.content != d.base.content {
 		return ErrChanged
@@ -110,7 +110,7 @@ func (d *Document) stillThere(file string) error {
 	return nil
 }
 
-// Unsettled tells of a Write of the file at path that nobody has settled: its note, and whether the change was made. note is nil where
+// Unsettled returns an interrupted Write's note for the file at path, and whether the change was made. note is nil if
 // there is none.
 func Unsettled(path string) (note []byte, done bool, err error) {
 	place, err := placeOf(path)
@@ -142,7 +142,8 @@ func Unsettled(path string) (note []byte, done bool, err error) {
 	return []byte(content), false, nil
 }
 
-// Settle forgets what Unsettled tells of, and removes what a Write leaves that is cut off before there is a note. No Write may be under way.
+// Settle removes what Unsettled reports, and the remains of a Write interrupted before its note. No Write may be in
+// progress.
 func Settle(path string) error {
 	place, err := placeOf(path)
 	if errors.Is(err, errLeadsNowhere) {
@@ -154,10 +155,10 @@ func Settle(path string) error {
 	return errors.Join(place.forget(), discard(place.nextBak))
 }
 
-// filePlace is where a file lies, and what Write puts beside it.
+// filePlace is the path of a file and of those that Write uses beside it.
 type filePlace struct{ dir, file, next, note, bak, nextBak string }
 
-// placeOf follows the links that lead to a file.
+// placeOf follows links to the file.
 func placeOf(path string) (filePlace, error) {
 	file, err := filepath.EvalSymlinks(path)
 	switch info, statErr := os.Lstat(path); {
@@ -173,7 +174,7 @@ func placeOf(path string) (filePlace, error) {
 	return filePlace{dir, file, hidden + nextSuffix, hidden + noteSuffix, file + bakSuffix, hidden + bakSuffix + nextSuffix}, nil
 }
 
-// keep puts the version before beside the file, for whoever wants it back.
+// keep saves the previous version beside the file.
 func (p *filePlace) keep(content string) error {
 	if err := writeNew(p.nextBak, content, mayRead); err != nil {
 		return err
@@ -184,7 +185,7 @@ func (p *filePlace) keep(content string) error {
 	return nil
 }
 
-// writeNew makes a file with a content, on the disk when it returns. One of the name that a crash has left goes.
+// writeNew creates a durable file, replacing remains of a crash.
 func writeNew(path, content string, mode fs.FileMode) error {
 	if err := discard(path); err != nil {
 		return err
@@ -206,7 +207,7 @@ func writeNew(path, content string, mode fs.FileMode) error {
 	return nil
 }
 
-// discard removes a file that may not be there. Where it is not, a directory that cannot be written is no fault.
+// discard removes a file if it exists. A read-only directory without it is no error.
 func discard(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -8,13 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// edit puts a text in the place of a part of another one.
 type edit struct {
 	span
 	text string
 }
 
-// apply makes edits that do not overlap. Those at one place follow each other as they are listed.
+// apply applies edits that do not overlap. Those at one place are in list order.
 func apply(content string, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
 	var b strings.Builder
@@ -28,10 +27,11 @@ func apply(content string, edits []edit) string {
 	return b.String()
 }
 
-// errEdit would be a fault of this package: what was written does not say what it should.
-var errEdit = errors.New("the file cannot be edited so that it says what the patch asks for; replace all of it")
+// errEdit means a bug of this package: the result does not have the requested content.
+var errEdit = errors.New("the file cannot be edited as the patch requests; replace all of it")
 
-// edited is a file's text with a patch merged into it. What goes is cut out first, so that nothing is put beside what is not there any more.
+// edited is a file's text with a patch merged into it. Deletions come first, so that nothing is inserted beside a
+// deleted entry.
 func edited(content string, root, patch *value) (string, error) {
 	want := patched(root, patch)
 	e := &editor{layout: layout{content, nil}}
@@ -46,7 +46,7 @@ func edited(content string, root, patch *value) (string, error) {
 	content = apply(content, e.edits)
 	if root = parse("", content, newReport()); root == nil || !same(root, want) {
 		if len(content) > maxFileBytes || want.depth() > maxDepth {
-			return "", &EditError{Message: "the configuration would be larger than 4 MiB, or nested more than 200 deep", Mend: "send less"}
+			return "", &EditError{Message: "the configuration would be larger than 4 MiB, or nested more than 200 deep", Hint: "send less"}
 		}
 		return "", errEdit
 	}
@@ -59,7 +59,7 @@ type editor struct {
 	edits []edit
 }
 
-// remove cuts out the members that the patch has null for.
+// remove deletes the members for which the patch has null.
 func (e *editor) remove(base, patch *value) {
 	switch {
 	case byID(base, patch):
@@ -82,7 +82,7 @@ func (e *editor) remove(base, patch *value) {
 	}
 }
 
-// cutMembers cuts out members, and the comma before them if none stood after the last one.
+// cutMembers deletes members, and the comma before them if there was no trailing one.
 func (e *editor) cutMembers(v *value, goes func(key string) bool) {
 	last := -1
 	for i := range v.entries {
@@ -97,7 +97,7 @@ func (e *editor) cutMembers(v *value, goes func(key string) bool) {
 	}
 }
 
-// cut cuts out an entry with its comma and the spaces beside it. Comments stay.
+// cut deletes an entry with its comma and surrounding spaces. Comments stay.
 func (e *editor) cut(one *entry) {
 	from, to := one.from, one.to
 	if one.comma < 0 {
@@ -126,7 +126,7 @@ func (e *editor) before(at int) rune {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// cuts are the edits that take out what goes, with the lines of which nothing is left.
+// cuts are the deletions, including lines that become empty.
 func (e *editor) cuts() (edits []edit) {
 	cuts := union(e.gone)
 	for i := range cuts {
@@ -147,7 +147,6 @@ func (e *editor) cuts() (edits []edit) {
 	return edits
 }
 
-// union joins what overlaps or touches.
 func union(spans []span) (joined []span) {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	for _, s := range spans {
@@ -160,7 +159,7 @@ func union(spans []span) (joined []span) {
 	return joined
 }
 
-// lineEnd is how many bytes the line end has with which s begins, 0 if it does not.
+// lineEnd is the length of the line end at the start of s, 0 if none.
 func lineEnd(s string) int {
 	if strings.HasPrefix(s, "\r\n") {
 		return 2
@@ -172,7 +171,7 @@ func lineEnd(s string) int {
 	return size
 }
 
-// merge puts what a patch sets into an object, or into a list whose entries have ids.
+// merge merges a patch into an object, or into a list whose entries have ids.
 func (e *editor) merge(base, patch *value, outer style) {
 	s := outer.of(&e.layout, base)
 	var fresh []string
@@ -212,7 +211,6 @@ func (e *editor) merge(base, patch *value, outer style) {
 	}
 }
 
-// insert puts new entries behind those of a list or object.
 func (e *editor) insert(v *value, fresh []string, s style) {
 	if len(v.entries) == 0 {
 		e.fill(v, fresh, s)
@@ -236,7 +234,7 @@ func (e *editor) insert(v *value, fresh []string, s style) {
 	e.put(at, at, s.newline+s.indent+strings.Join(fresh, ","+s.newline+s.indent)+closing)
 }
 
-// fill puts entries into a list or object that has none, behind its comments.
+// fill adds entries to an empty list or object, after its comments.
 func (e *editor) fill(v *value, fresh []string, s style) {
 	end := v.to - 1
 	at := v.from + 1 + len(strings.TrimRightFunc(e.content[v.from+1:end], isSpace))
@@ -245,7 +243,7 @@ func (e *editor) fill(v *value, fresh []string, s style) {
 		e.put(at, at, s.newline+s.indent+strings.Join(fresh, ","+s.newline+s.indent))
 	case s.lines:
 		e.put(at, end, s.newline+s.indent+strings.Join(fresh, ","+s.newline+s.indent)+s.newline+s.outer)
-	case broken: // a line comment may stand before
+	case broken: // a line comment may precede
 		e.put(end, end, strings.Join(fresh, s.comma))
 	default:
 		e.put(at, end, strings.Join(fresh, s.comma))
@@ -256,7 +254,7 @@ func (e *editor) put(from, to int, text string) {
 	e.edits = append(e.edits, edit{span{from, to}, text})
 }
 
-// restOfLine is where the line ends, if nothing but comments follows.
+// restOfLine is where the line ends, if only comments follow.
 func (e *editor) restOfLine(at int) (end int, ok bool) {
 	for at < len(e.content) {
 		rest := e.content[at:]
@@ -269,7 +267,7 @@ func (e *editor) restOfLine(at int) (end int, ok bool) {
 		case strings.HasPrefix(rest, "//"):
 			at += strings.IndexFunc(rest, isLineEnd) // a bracket follows on another line
 		case strings.HasPrefix(rest, "/*"):
-			at += 2 + strings.Index(rest[2:], "*/") + 2 // the text has been parsed
+			at += 2 + strings.Index(rest[2:], "*/") + 2 // the text is known to parse
 		default:
 			return 0, false
 		}

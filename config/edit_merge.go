@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// patched is what base becomes with a patch, by the rules of Patch.
+// patched returns base with a patch applied, by the rules of Patch.
 func patched(base, patch *value) *value {
 	switch {
 	case byID(base, patch):
@@ -42,7 +42,8 @@ func patched(base, patch *value) *value {
 	return merged
 }
 
-// stripped is v without what null stands for in a patch. In lists null is null, but not in entries that a later patch is merged into by id.
+// stripped is v without what null deletes in a patch. In lists null is a value, but not in entries that are merged by
+// id.
 func stripped(v *value) *value {
 	switch {
 	case byID(v, v):
@@ -63,14 +64,13 @@ func stripped(v *value) *value {
 	return kept
 }
 
-// byID reports whether a list is merged into another one: each entry of both is an object with an id. An empty one replaces.
+// byID reports whether a list is merged by id: each entry of both is an object with an id. An empty list replaces.
 func byID(base, patch *value) bool {
 	lacks := func(v *value) bool { return idOf(v) == "" }
 	return base != nil && base.kind == list && patch.kind == list && len(base.items) > 0 && len(patch.items) > 0 &&
 		!slices.ContainsFunc(base.items, lacks) && !slices.ContainsFunc(patch.items, lacks)
 }
 
-// idOf is the id of an entry of a list, "" if it has none.
 func idOf(v *value) string {
 	if v == nil || v.kind != object {
 		return ""
@@ -82,7 +82,7 @@ func idOf(v *value) string {
 	return id.text
 }
 
-// placesOf are the places of the entries of a list by their ids: of the first one that has an id.
+// placesOf maps ids to the first list entry with that id.
 func placesOf(v *value) map[string]int {
 	places := map[string]int{}
 	for i, item := range slices.Backward(v.items) {
@@ -91,13 +91,12 @@ func placesOf(v *value) map[string]int {
 	return places
 }
 
-// checkIDs refuses a list that is merged and names an id twice.
 func checkIDs(base, patch *value, at *path) error {
 	if byID(base, patch) {
 		places, own := placesOf(base), placesOf(patch)
 		for i, item := range patch.items {
 			if own[idOf(item)] < i {
-				return &EditError{at.item(i).String(), "this id stands here twice", "say once what is to change"}
+				return &EditError{at.item(i).String(), "this id occurs twice", "give each id once"}
 			}
 			if k, there := places[idOf(item)]; there {
 				if err := checkIDs(base.items[k], item, at.item(i)); err != nil {
@@ -117,7 +116,6 @@ func checkIDs(base, patch *value, at *path) error {
 	return nil
 }
 
-// same reports whether two trees say the same, however they are written.
 func same(a, b *value) bool {
 	if a.kind != b.kind {
 		return false
@@ -166,8 +164,8 @@ func differences(a, b *value, at *path, visit func(*path)) {
 	}
 }
 
-// checkOutside refuses what a patch would change of included files, and takes out of it what they say already. joined is the tree of all
-// files before variables; nil if nothing is included.
+// checkOutside refuses a patch that changes settings of included files, and removes from it what they already contain.
+// joined is the tree of all files before variables; nil without includes.
 func (d *Document) checkOutside(patch *value) (joined *value, err error) {
 	if at := includeIn(patch, nil); at != nil {
 		return nil, &EditError{at.String(), "a patch cannot include a file", "write $include into the file itself"}
@@ -179,7 +177,7 @@ func (d *Document) checkOutside(patch *value) (joined *value, err error) {
 		return nil, nil
 	}
 	if joined = d.joined(); joined == nil || joined.kind != object {
-		return nil, &EditError{Message: "what the file includes cannot be read", Mend: "mend that first, or replace all of it"}
+		return nil, &EditError{Message: "what the file includes cannot be read", Hint: "fix that first, or replace all of it"}
 	}
 	return joined, d.outside(patch, d.tree, joined, nil)
 }
@@ -194,7 +192,6 @@ func (d *Document) joined() *value {
 	return joined
 }
 
-// includeIn is a place where a file is included.
 func includeIn(v *value, at *path) *path {
 	for i, e := range v.entries {
 		within := at.item(i)
@@ -238,7 +235,7 @@ func (d *Document) outside(patch, own, joined *value, at *path) error {
 	return nil
 }
 
-// checkJoined refuses a change that included files undo.
+// checkJoined refuses a change that included files override.
 func (d *Document) checkJoined(want *value) error {
 	joined := d.joined()
 	if joined != nil && same(joined, want) {
@@ -250,5 +247,5 @@ func (d *Document) checkJoined(want *value) error {
 			where = d.hide.within(at.String())
 		}
 	})
-	return &EditError{where, "an included file sets this too, so the change would have no effect, or another one", "change it in that file"}
+	return &EditError{where, "an included file sets this too and overrides the change", "change it in that file"}
 }

@@ -8,21 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// style is how entries are written at a place of a file.
+// style is how entries are formatted at a place of a file.
 type style struct {
-	quote   byte   // of texts
-	key     byte   // of keys: a quote, or 0 for none where none is needed
+	quote   byte   // quote of texts
+	key     byte   // quote of keys, or 0 for none if not needed
 	colon   string // between key and value
 	comma   string // between entries on one line
 	newline string
-	lines   bool   // entries stand on lines of their own
-	flat    bool   // what new entries hold does not
+	lines   bool   // one entry per line
+	flat    bool   // but not within new entries
 	outer   string // before the closing bracket on its line
 	indent  string // before entries on their lines
 	unit    string // by which indent grows
 }
 
-// documentStyle is how a file is written on the whole.
 func documentStyle(content string, root *value) style {
 	s := style{quote: '"', key: '"', colon: ": ", comma: ", ", newline: "\n", lines: true, unit: "  "}
 	if strings.Contains(content, "\r\n") {
@@ -49,7 +48,7 @@ func firstText(v *value) *value {
 	return nil
 }
 
-// of is the style of the entries of v, which stands among others of style s.
+// of is the style of v's entries; s is that of its siblings.
 func (s style) of(l *layout, v *value) style {
 	content := l.content
 	s.outer = l.indentAt(v.from)
@@ -73,7 +72,7 @@ func (s style) of(l *layout, v *value) style {
 	return s
 }
 
-// spacing takes over how the entries of v are written.
+// spacing adopts the formatting of v's entries.
 func (s *style) spacing(content string, v *value) {
 	last := v.entries[len(v.entries)-1]
 	if v.kind == object {
@@ -101,7 +100,7 @@ func (s *style) spacing(content string, v *value) {
 	}
 }
 
-// startsLine reports whether nothing but space stands before at on its line.
+// startsLine reports whether only space precedes at on its line.
 func startsLine(content string, at int) bool {
 	r, size := utf8.DecodeLastRuneInString(strings.TrimRightFunc(content[:at], isIndent))
 	return size > 0 && isLineEnd(r)
@@ -109,7 +108,7 @@ func startsLine(content string, at int) bool {
 
 func isIndent(r rune) bool { return isSpace(r) && !isLineEnd(r) }
 
-// layout is a text and where its lines begin.
+// layout is a text with its line starts.
 type layout struct {
 	content string
 	lines   []int
@@ -125,7 +124,6 @@ func newLayout(content string) layout {
 	return l
 }
 
-// indentAt is the space with which the line of at begins.
 func (l *layout) indentAt(at int) string {
 	i, found := slices.BinarySearch(l.lines, at)
 	if !found {
@@ -135,7 +133,6 @@ func (l *layout) indentAt(at int) string {
 	return line[:len(line)-len(strings.TrimLeftFunc(line, isIndent))]
 }
 
-// entry writes the value of a new entry.
 func (s style) entry(v *value) string {
 	if s.flat {
 		s.lines = false
@@ -166,7 +163,7 @@ func (s style) write(b *strings.Builder, v *value, indent string) {
 	}
 }
 
-// hasInner reports whether a list is more than a row of texts and numbers.
+// hasInner reports whether a list contains lists or objects.
 func hasInner(v *value) bool {
 	for _, item := range v.items {
 		if item.kind == list || item.kind == object {
@@ -195,7 +192,6 @@ func (s style) writeEntries(b *strings.Builder, open, end byte, n int, lines boo
 	b.WriteByte(end)
 }
 
-// name writes a key.
 func (s style) name(key string) string {
 	if s.key != 0 {
 		return quote(key, s.key)
@@ -211,7 +207,7 @@ func (s style) name(key string) string {
 	return key
 }
 
-// quote writes a text so that every reader of JSON, or of JSON5 if with is a single quote, reads it back.
+// quote quotes a text for readers of JSON, or of JSON5 if with is a single quote.
 func quote(s string, with byte) string {
 	var b strings.Builder
 	b.WriteByte(with)

@@ -27,6 +27,8 @@ func edits(t interface {
 }
 
 // Each pair is a file and what it becomes, where only what the patch names is another.
+//
+// Promise: config-patch
 func TestEditKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, before, patch, after string }{

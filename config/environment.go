@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Limits of variables, of all files together. A value is taken as it is: what it names in its turn is not looked up, so nothing grows by itself.
+// Limits of variables, over all files. Values are not expanded again.
 const (
 	maxReferences    = 10_000
-	maxExpandedBytes = maxFileBytes // of the texts that name variables, with these in place
+	maxExpandedBytes = maxFileBytes // bytes of expanded texts
 )
 
-// environment puts the values of variables where texts name them: ${NAME}, with a name of capitals, digits and _. $${NAME} stands for
-// ${NAME} itself; any other dollar is a dollar.
+// environment expands variables in texts: ${NAME}, with a name of capitals, digits and _. $${NAME} stands for ${NAME}
+// itself; any other dollar is literal.
 type environment struct {
 	getenv func(string) string
-	own    map[string]string // what the configuration's own env section gives; the process's environment goes before
+	own    map[string]string // from the configuration's env section; the process's environment takes precedence
 	report *report
 
 	references int // so far
@@ -43,7 +43,7 @@ func (e *environment) define(vars *value) {
 	}
 }
 
-// apply works on every text at and below v.
+// apply expands all texts at and below v.
 func (e *environment) apply(v *value, at *path) {
 	switch v.kind {
 	case text:
@@ -61,7 +61,7 @@ func (e *environment) apply(v *value, at *path) {
 	}
 }
 
-// reference is what stands for a variable, escaped or not.
+// reference matches a variable, escaped or not.
 var reference = regexp.MustCompile(`\$?\$\{([A-Z_][A-Z0-9_]*)\}`)
 
 func (e *environment) expand(v *value, at *path) {
@@ -84,7 +84,7 @@ func (e *environment) expand(v *value, at *path) {
 		}
 		if s == "" {
 			e.report.add(failure(CodeEnvironment, v.at, at, fmt.Sprintf("the environment variable %s is not set", name),
-				fmt.Sprintf("set %s where openclawd is started; for the text itself write $%s", name, found)))
+				fmt.Sprintf("set %s in the environment of openclawd; for the literal text write $%s", name, found)))
 			v.unset = true
 			return found
 		}
@@ -102,8 +102,8 @@ func (e *environment) expand(v *value, at *path) {
 	v.text = text
 }
 
-// stop ends the putting in place of variables: whatever names one after this has no value.
+// stop ends the expansion: later references have no value.
 func (e *environment) stop(v *value, at *path, message string) {
 	e.full = true
-	e.report.add(failure(CodeSize, v.at, at, message, "write what does not change from place to place into the file itself"))
+	e.report.add(failure(CodeSize, v.at, at, message, "write constant parts into the file itself"))
 }

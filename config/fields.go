@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// fields reads the settings of one object. Each method takes a key and gives its value, or the default where it is not set; a value of the
-// wrong kind is reported and gives the default too. done reports the keys that nobody has asked for.
+// fields reads an object's settings. Each method returns the value of a key, or the default if it is not set; a value
+// of the wrong type is reported and gives the default too. done reports unknown keys.
 type fields struct {
 	report *report
 	at     *path
-	object *value // nil if it is not set
+	object *value // nil if not set
 	known  []string
-	schema *schemaNode // of this object, where the keys are only listed; else nil
+	schema *schemaNode // this object's schema, if keys are only listed; else nil
 }
 
 func (f *fields) get(key string) *value {
@@ -24,10 +24,10 @@ func (f *fields) get(key string) *value {
 	return f.object.get(key)
 }
 
-// others names keys by which the reference system does something that openclawd does not do. Those that are set are listed.
+// others declares keys for features of the reference system that openclawd does not have; those set are listed.
 func (f *fields) others(keys ...string) { f.list(NotBuilt, keys) }
 
-// aside names keys of the reference system from which nothing would follow here. Those that are set are listed.
+// aside declares keys of the reference system without a meaning here; those set are listed.
 func (f *fields) aside(keys ...string) { f.list(NoMatter, keys) }
 
 func (f *fields) list(group Group, keys []string) {
@@ -42,7 +42,6 @@ func (f *fields) list(group Group, keys []string) {
 	}
 }
 
-// knows names keys of which it is told elsewhere what they do, or that they do nothing.
 func (f *fields) knows(keys ...string) {
 	f.known = append(f.known, keys...)
 	for _, key := range keys {
@@ -50,22 +49,21 @@ func (f *fields) knows(keys ...string) {
 	}
 }
 
-// needs reports keys that have to be set, texts not to "", and are not.
 func (f *fields) needs(keys ...string) {
 	f.schema.needs(keys)
 	for _, key := range keys {
 		m := f.object.index[key]
-		if m == nil || m.value.kind == null || m.value.kind == text && m.value.text == "" && !m.value.unset { // else it has been reported
+		if m == nil || m.value.kind == null || m.value.kind == text && m.value.text == "" && !m.value.unset { // else already reported
 			at := f.object.at
 			if m != nil {
 				at = m.value.at
 			}
-			f.report.add(failure(CodeValue, at, f.at.member(key), "this has to be set", "set it, or remove what it belongs to"))
+			f.report.add(failure(CodeValue, at, f.at.member(key), "this is required", "set it, or remove what it belongs to"))
 		}
 	}
 }
 
-// done reports every key that was neither read nor named as one of the others.
+// done reports every key that was neither read nor declared.
 func (f *fields) done() {
 	if f.object == nil {
 		return
@@ -78,19 +76,19 @@ func (f *fields) done() {
 }
 
 func (f *fields) unknown(m *member) {
-	mend := "remove it, or leave it if another program reads it"
+	hint := "remove it, or leave it if another program reads it"
 	if near := nearest(m.key, f.known); near != "" {
-		mend = fmt.Sprintf("did you mean %q?", near)
+		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	f.report.add(warning(CodeUnknownKey, m.at, f.at.member(m.key), "unknown key; it has no effect", mend))
+	f.report.add(warning(CodeUnknownKey, m.at, f.at.member(m.key), "unknown key; it has no effect", hint))
 }
 
-// within returns the object at a key. It is never nil: settings that are not there have their defaults.
+// within returns the object at a key. It is never nil: missing settings have their defaults.
 func (f *fields) within(key string) *fields {
 	return f.below(f.get(key), f.at.member(key)).listing(f.schema.member(key).object())
 }
 
-// listing has f list its keys in schema, if that is not nil. There is an empty object to read then.
+// listing lets f list its keys in schema, if not nil. f then reads an empty object.
 func (f *fields) listing(schema *schemaNode) *fields {
 	if schema != nil {
 		f.schema, f.object = schema, newObject(position{})
@@ -106,7 +104,6 @@ func (f *fields) below(v *value, at *path) *fields {
 	return &fields{report: f.report, at: at, object: v}
 }
 
-// each visits the objects of a list.
 func (f *fields) each(key string, visit func(*fields)) {
 	at := f.at.member(key)
 	if schema := f.schema.member(key).entries(); schema != nil {
@@ -121,7 +118,7 @@ func (f *fields) each(key string, visit func(*fields)) {
 	}
 }
 
-// named visits the objects of an object, in the order of the file, with their keys.
+// named visits the objects in an object, in file order, with their keys.
 func (f *fields) named(key string, visit func(name string, f *fields)) {
 	all := f.within(key)
 	if schema := f.schema.member(key).named(); schema != nil {
@@ -185,7 +182,8 @@ func (f *fields) textsOr(key string, otherwise ...string) []string {
 	return otherwise
 }
 
-// id reads an id: a text, or a whole number, whose digits are kept. That others may lose them is reported apart from here.
+// id reads an id: a text, or an integer, whose digits are preserved. Loss of digits in other programs is reported
+// elsewhere.
 func (f *fields) id(key string) string {
 	v := f.get(key)
 	f.schema.member(key).is("string", "integer")
@@ -232,7 +230,6 @@ func (f *fields) flag(key string, otherwise bool) bool {
 	return v.text == "true"
 }
 
-// count reads a whole number between two bounds.
 func (f *fields) count(key string, otherwise, least, most int) int {
 	v := f.get(key)
 	f.schema.member(key).is("integer").otherwise(otherwise).bounds(least, most)
@@ -252,7 +249,7 @@ func (f *fields) count(key string, otherwise, least, most int) int {
 	return int(n)
 }
 
-// duration reads a time: a number of milliseconds, or a text such as 90s, 2m or 24h.
+// duration reads a duration: a number of milliseconds, or a text such as 90s, 2m or 24h.
 func (f *fields) duration(key string, otherwise time.Duration) time.Duration {
 	v := f.get(key)
 	f.schema.member(key).is("string", "integer").otherwise(otherwise.Milliseconds())
@@ -276,13 +273,13 @@ func (f *fields) duration(key string, otherwise time.Duration) time.Duration {
 		return otherwise
 	}
 	if !ok || d < 0 {
-		f.invalid(v, at, "is not a time", "write milliseconds as a number, or a text such as 90s, 2m, 24h or 7d")
+		f.invalid(v, at, "is not a duration", "write milliseconds as a number, or a text such as 90s, 2m, 24h or 7d")
 		return otherwise
 	}
 	return d
 }
 
-// parseDuration knows days besides what time.ParseDuration knows.
+// parseDuration supports days in addition to time.ParseDuration.
 func parseDuration(s string) (time.Duration, bool) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -292,7 +289,7 @@ func parseDuration(s string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// choice reads a text that must be one of several; the first is the default.
+// choice reads one of several texts; the first is the default.
 func (f *fields) choice(key string, options ...string) string {
 	v := f.get(key)
 	f.schema.member(key).is("string").otherwise(options[0]).oneOf(options)
@@ -307,11 +304,11 @@ func (f *fields) choice(key string, options ...string) string {
 	if slices.Contains(options, v.text) {
 		return v.text
 	}
-	mend := "use " + oneOf(options)
+	hint := "use " + oneOf(options)
 	if near := nearest(v.text, options); near != "" && !v.secret {
-		mend = fmt.Sprintf("did you mean %q? %s", near, mend)
+		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}
-	f.invalid(v, at, "is not one of the values that this setting can have", mend)
+	f.invalid(v, at, "is not an allowed value", hint)
 	return options[0]
 }
 
@@ -321,13 +318,14 @@ func oneOf(options []string) string {
 	return strings.Join(named[:last], ", ") + " or " + named[last]
 }
 
-// secret reads a text that must not be shown. One that is only referred to, by an object that names its source, is "": that is for another program.
+// secret reads a secret text. An object that refers to a secret store is "": it is for another program.
 func (f *fields) secret(key string) Secret { return f.secretOr(key, warning) }
 
-// ownSecret reads a secret that no other program uses. One that is only referred to would not guard anything, which is an error.
+// ownSecret reads a secret used only by openclawd. A reference to a secret store would protect nothing, which is an
+// error.
 func (f *fields) ownSecret(key string) Secret { return f.secretOr(key, failure) }
 
-func (f *fields) secretOr(key string, unbound func(code string, at position, path *path, message, mend string) Finding) Secret {
+func (f *fields) secretOr(key string, unbound func(code string, at position, path *path, message, hint string) Finding) Secret {
 	v := f.get(key)
 	f.schema.member(key).hidden()
 	switch {
@@ -344,20 +342,18 @@ func (f *fields) secretOr(key string, unbound func(code string, at position, pat
 	return Secret(v.text)
 }
 
-// wrong reports a value of the wrong kind.
 func (f *fields) wrong(v *value, at *path, want string) {
-	mend := "write " + want
+	hint := "write " + want
 	if want == text.String() && (v.kind == number || v.kind == boolean) {
-		mend = "put it in quotes"
+		hint = "put it in quotes"
 	}
-	one := failure(CodeType, v.at, at, fmt.Sprintf("%s was expected, not %s", want, v.kind), mend)
+	one := failure(CodeType, v.at, at, fmt.Sprintf("%s was expected, not %s", want, v.kind), hint)
 	one.Value = v.shown()
 	f.report.add(one)
 }
 
-// invalid reports a value of the right kind that the setting cannot have.
-func (f *fields) invalid(v *value, at *path, message, mend string) {
-	one := failure(CodeValue, v.at, at, v.shown()+" "+message, mend)
+func (f *fields) invalid(v *value, at *path, message, hint string) {
+	one := failure(CodeValue, v.at, at, v.shown()+" "+message, hint)
 	one.Value = v.shown()
 	f.report.add(one)
 }

@@ -15,22 +15,22 @@ import (
 const (
 	includeKey      = "$include"
 	maxIncludeDepth = 10
-	maxIncludes     = 200              // files read for one configuration, each as often as it is included
+	maxIncludes     = 200              // files read per configuration, repetitions included
 	maxIncludeBytes = 4 * maxFileBytes // of all of them
 )
 
-// includer puts included files where $include names them. It reads below one directory only, whatever links lie there.
+// includer resolves $include. It reads only below one directory, whatever links it contains.
 type includer struct {
 	dir    string
 	root   *os.Root
 	report *report
 	chain  []string // files being read, from the main one; relative to dir
-	met    []string // every file that is named, once
+	met    []string // every file named, once
 	read   int      // files so far
 	bytes  int      // of these files
 }
 
-// include returns v with every $include in it resolved, for a main file at path, and the files that it names.
+// include returns v with every $include resolved, for a main file at path, and the files it names.
 func include(path string, v *value, r *report) (resolved *value, files []string) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -47,7 +47,7 @@ func include(path string, v *value, r *report) (resolved *value, files []string)
 	return resolved, inc.met
 }
 
-// resolve returns nil where an included file gives nothing; that has been reported.
+// resolve returns nil if an included file gives nothing; that has been reported.
 func (inc *includer) resolve(v *value, at *path) *value {
 	switch v.kind {
 	case list:
@@ -81,7 +81,7 @@ func (inc *includer) resolveObject(v *value, at *path) *value {
 	return merge(base, own)
 }
 
-// includes reads the file or files that an $include names. Only what is merged with something has to be an object.
+// includes reads the file or files of an $include. Only what is merged must be an object.
 func (inc *includer) includes(m *member, at *path, siblings bool) (merged *value) {
 	files := []*value{m.value}
 	if m.value.kind == list {
@@ -99,8 +99,8 @@ func (inc *includer) includes(m *member, at *path, siblings bool) (merged *value
 		switch {
 		case included == nil:
 		case siblings && included.kind != object:
-			inc.report.add(failure(CodeInclude, file.at, at.member(includeKey), fmt.Sprintf("%q holds %s, which cannot be merged", clip(file.text),
-				included.kind), "let it hold an object, or include it alone"))
+			inc.report.add(failure(CodeInclude, file.at, at.member(includeKey), fmt.Sprintf("%q contains %s, which cannot be merged", clip(file.text),
+				included.kind), "make it an object, or include it alone"))
 		case merged == nil:
 			merged = included
 		default:
@@ -112,8 +112,8 @@ func (inc *includer) includes(m *member, at *path, siblings bool) (merged *value
 
 // load reads one file. Relative paths are relative to the file that includes it.
 func (inc *includer) load(from *value, at *path) *value {
-	refuse := func(code, message, mend string) *value {
-		inc.report.add(failure(code, from.at, at.member(includeKey), fmt.Sprintf("%q %s", clip(from.text), message), mend))
+	refuse := func(code, message, hint string) *value {
+		inc.report.add(failure(code, from.at, at.member(includeKey), fmt.Sprintf("%q %s", clip(from.text), message), hint))
 		return nil
 	}
 	const below = "name a file below the directory of the main file, relative to the file that includes it"
@@ -122,16 +122,16 @@ func (inc *includer) load(from *value, at *path) *value {
 	}
 	name := filepath.Join(filepath.Dir(inc.chain[len(inc.chain)-1]), filepath.FromSlash(from.text))
 	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".json5" {
-		return refuse(CodeInclude, "is not named like a configuration", "include only files named *.json or *.json5")
+		return refuse(CodeInclude, "does not have the name of a configuration file", "include only files named *.json or *.json5")
 	}
 	if slices.Contains(inc.chain, name) {
 		return refuse(CodeCycle, "includes itself: "+strings.Join(append(slices.Clone(inc.chain), name), " -> "), "remove one of these includes")
 	}
 	if len(inc.chain) > maxIncludeDepth {
-		return refuse(CodeInclude, fmt.Sprintf("is included more than %d levels deep", maxIncludeDepth), "include it further up")
+		return refuse(CodeInclude, fmt.Sprintf("is included more than %d levels deep", maxIncludeDepth), "include it at a higher level")
 	}
 	if inc.read++; inc.read > maxIncludes {
-		return refuse(CodeSize, fmt.Sprintf("is one of more than %d files that are included", maxIncludes), "put some of them together")
+		return refuse(CodeSize, fmt.Sprintf("is one of more than %d files that are included", maxIncludes), "merge some of them")
 	}
 	if file := filepath.Join(inc.dir, name); !slices.Contains(inc.met, file) {
 		inc.met = append(inc.met, file)
@@ -145,7 +145,7 @@ func (inc *includer) load(from *value, at *path) *value {
 	case errors.Is(err, errTooLarge):
 		return refuse(CodeSize, "is larger than 4 MiB", "split it")
 	case err != nil && inc.leadsOut(name):
-		return refuse(CodeEscape, "is a link that leads out of the configuration's directory", "copy the file here")
+		return refuse(CodeEscape, "is a link that leads out of the configuration's directory", "copy the file into the directory")
 	case err != nil:
 		return refuse(CodeInclude, fmt.Sprintf("cannot be read: %v", cause(err)), below)
 	}
@@ -161,7 +161,7 @@ func (inc *includer) load(from *value, at *path) *value {
 	return inc.resolve(v, at)
 }
 
-// content reads a file below the directory. A pipe or a device is refused before it is opened, which could take for ever.
+// content reads a file below the directory. A pipe or device is refused before opening, which could block forever.
 func (inc *includer) content(name string) (string, error) {
 	info, err := inc.root.Stat(name)
 	if err != nil {
@@ -178,13 +178,13 @@ func (inc *includer) content(name string) (string, error) {
 	return readAll(f)
 }
 
-// leadsOut reports whether a name that the directory refuses is there for those who follow every link.
+// leadsOut reports whether a name the directory refuses exists when links are followed.
 func (inc *includer) leadsOut(name string) bool {
 	info, err := os.Stat(filepath.Join(inc.dir, name))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// merge puts over onto base: its keys win, objects go into each other, everything else is replaced.
+// merge merges over into base: its keys win, objects are merged recursively, everything else is replaced.
 func merge(base, over *value) *value {
 	if base.kind != object || over.kind != object {
 		return over
@@ -217,7 +217,7 @@ func readAll(r io.Reader) (string, error) {
 	return string(content), err
 }
 
-// cause is an error of the file system without the path, which the finding tells.
+// cause is a file system error without the path, which the finding contains.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -109,7 +109,7 @@ func TestFindingsOfModelsAndPages(t *testing.T) {
   gateway: {controlUi: {allowedOrigin: [], allowedOrigins: ['*', 'https://hub.example', 'https://hub.example/', 1]}},
 }`, nil)
 	wantFindings(t, findings,
-		`error value openclaw.json:2:18: models.mode: "mrege" is not one of the values that this setting can have (did you mean "merge"? use merge or replace)`,
+		`error value openclaw.json:2:18: models.mode: "mrege" is not an allowed value (did you mean "merge"? use merge or replace)`,
 		`warning unknown_key openclaw.json:2:27: models.provider: unknown key; it has no effect (did you mean "providers"?)`,
 		`warning unknown_key openclaw.json:2:57: models.providers.p.baseUri: unknown key; it has no effect (did you mean "baseUrl"?)`,
 		`error type openclaw.json:2:79: models.providers.p.apiKey: a text was expected, not a number (put it in quotes)`,
@@ -119,10 +119,10 @@ func TestFindingsOfModelsAndPages(t *testing.T) {
 		`warning unknown_key openclaw.json:3:33: agents.defaults.modle: unknown key; it has no effect (did you mean "model"?)`,
 		`warning unknown_key openclaw.json:3:71: agents.list[0].model.primry: unknown key; it has no effect (did you mean "primary"?)`,
 		`warning unknown_key openclaw.json:3:96: agents.list[0].identity.emojy: unknown key; it has no effect (did you mean "emoji"?)`,
-		`error value openclaw.json:4:20: session.scope: "globl" is not one of the values that this setting can have (did you mean "global"? use per-sender or global)`,
+		`error value openclaw.json:4:20: session.scope: "globl" is not an allowed value (did you mean "global"? use per-sender or global)`,
 		`warning value openclaw.json:4:38: session.mainKey: "work" has no effect: the main session is always called main (remove this setting)`,
 		`warning unknown_key openclaw.json:5:25: gateway.controlUi.allowedOrigin: unknown key; it has no effect (did you mean "allowedOrigins"?)`,
-		`warning value openclaw.json:5:89: gateway.controlUi.allowedOrigins[2]: "https://hub.example/" is not an origin; no page has it (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
+		`warning value openclaw.json:5:89: gateway.controlUi.allowedOrigins[2]: "https://hub.example/" is not an origin and matches no page (write scheme, host and port, such as https://hub.example or http://10.0.0.5:3102)`,
 		`error type openclaw.json:5:113: gateway.controlUi.allowedOrigins[3]: a text was expected, not a number (put it in quotes)`,
 	)
 	if diff := cmp.Diff([]string{"*", "https://hub.example"}, c.Gateway.Origins); diff != "" {

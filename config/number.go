@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxHexDigits bounds the work of writing a hexadecimal number in decimal.
+// maxHexDigits limits the cost of converting a hexadecimal number to decimal.
 const maxHexDigits = 256
 
-// number reads a number; the next byte is its first. It keeps its text, so that no digit is lost.
+// number reads a number, starting at the next byte. It keeps the text, so that no digit is lost.
 func (p *parser) number() (*value, *Finding) {
 	v := &value{kind: number, at: p.here()}
 	start := p.pos
@@ -45,7 +45,7 @@ func (p *parser) hexNumber() *Finding {
 	case n == 0:
 		return p.fail("found "+p.found()+" where a hexadecimal digit belongs", "write digits after 0x")
 	case n > maxHexDigits:
-		return p.fail("a hexadecimal number has too many digits", "put it in quotes if it is no number")
+		return p.fail("a hexadecimal number has too many digits", "put it in quotes if it is not a number")
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (p *parser) decimal() *Finding {
 	first := p.peek()
 	whole := p.digits(isDigit)
 	if whole > 1 && first == '0' {
-		return p.fail("a number has a zero before its other digits", "remove the zero, or put an id in quotes")
+		return p.fail("a number has a leading zero", "remove the zero, or put an id in quotes")
 	}
 	fraction := 0
 	if p.peek() == '.' {
@@ -77,7 +77,6 @@ func (p *parser) decimal() *Finding {
 	return nil
 }
 
-// digits passes over digits and returns how many there were.
 func (p *parser) digits(is func(byte) bool) int {
 	start := p.pos
 	for p.pos < len(p.text) && is(p.text[p.pos]) {
@@ -86,7 +85,7 @@ func (p *parser) digits(is func(byte) bool) int {
 	return p.pos - start
 }
 
-// jsonNumber writes a number as JSON does, keeping every digit. What JSON has no number for is not ok.
+// jsonNumber formats a number as JSON, keeping every digit. Numbers that JSON cannot represent are not ok.
 func jsonNumber(written string) (digits string, ok bool) {
 	sign, s := "", strings.TrimPrefix(written, "+")
 	if rest, negative := strings.CutPrefix(s, "-"); negative {
@@ -96,7 +95,7 @@ func jsonNumber(written string) (digits string, ok bool) {
 	case s == "Infinity" || s == "NaN":
 		return sign + s, false
 	case strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X"):
-		n, _ := new(big.Int).SetString(s[2:], 16) // the parser has seen that these are digits
+		n, _ := new(big.Int).SetString(s[2:], 16) // known to be digits
 		return sign + n.String(), true
 	}
 	mantissa, exponent := s, ""
@@ -109,7 +108,7 @@ func jsonNumber(written string) (digits string, ok bool) {
 	return sign + strings.TrimSuffix(mantissa, ".") + exponent, true
 }
 
-// wholeNumber is the number as an integer, if it is one that every program can hold.
+// wholeNumber is the number as an integer, if every program can represent it.
 func wholeNumber(written string) (n int64, ok bool) {
 	digits, ok := jsonNumber(written)
 	if !ok {
@@ -122,11 +121,11 @@ func wholeNumber(written string) (n int64, ok bool) {
 	return int64(f), true
 }
 
-// maxSafeInteger is the number up to which floating point holds every whole one.
+// maxSafeInteger is the largest integer up to which floating point is exact.
 const maxSafeInteger = 1 << 53
 
-// asFloat is what a whole number becomes in programs that keep numbers as floating point, as JavaScript does. It is not ok if such a
-// program holds it exactly, or if it was not written digit by digit.
+// asFloat is an integer as read by programs that use floating point, like JavaScript. It is not ok if the value is
+// exact, or was not written digit by digit.
 func asFloat(written string) (becomes string, ok bool) {
 	digits, ok := jsonNumber(written)
 	if !ok || strings.ContainsAny(digits, ".eE") {

@@ -12,27 +12,27 @@ const (
 	maxDepth     = 200
 )
 
-// parser reads one JSON5 text. Its methods return the first thing that is not JSON5 as a finding; nobody knows what follows it.
+// parser reads one JSON5 text. Its methods return the first syntax error as a finding.
 type parser struct {
 	text   string
-	pos    int // byte that is read next
+	pos    int // the next byte
 	depth  int
 	report *report
 
-	// The place of the byte at mark, from which here goes on counting.
+	// The place of the byte at mark, from which here continues counting.
 	mark int
 	at   position
 
 	comments []span
 }
 
-// parse reads the text of a file. It reports what is wrong, and returns nil if that is an error.
+// parse parses a file. It reports faults, and returns nil on an error.
 func parse(file, content string, r *report) *value {
 	root, _ := parseAll(file, content, r)
 	return root
 }
 
-// parseAll is parse, and tells where comments stand. Places in the text are those behind a byte order mark.
+// parseAll is parse that also returns comments. Offsets are after a byte order mark.
 func parseAll(file, content string, r *report) (root *value, comments []span) {
 	p := &parser{text: content, report: r, at: position{file, 1, 1}}
 	root, err := p.document()
@@ -43,7 +43,7 @@ func parseAll(file, content string, r *report) (root *value, comments []span) {
 	return root, p.comments
 }
 
-// byteOrderMark may stand before a file's text, which begins behind it.
+// byteOrderMark may precede a file's text.
 const byteOrderMark = "\uFEFF"
 
 func (p *parser) document() (*value, *Finding) {
@@ -137,7 +137,7 @@ func (p *parser) object(at *path) (*value, *Finding) {
 			return err
 		}
 		if first := v.index[m.key]; first != nil {
-			p.report.add(warning(CodeDuplicateKey, m.at, where, fmt.Sprintf("this key stands here again, after %d:%d; the last one counts",
+			p.report.add(warning(CodeDuplicateKey, m.at, where, fmt.Sprintf("this key is repeated, after %d:%d; the last one counts",
 				first.at.line, first.at.column), "remove one of them"))
 		}
 		e.value = m.value
@@ -158,7 +158,7 @@ func (p *parser) list(at *path) (*value, *Finding) {
 	return v, err
 }
 
-// entries reads what stands between brackets, separated by commas, of which the last entry may have one too.
+// entries reads what is between brackets, separated by commas, with an optional trailing one.
 func (p *parser) entries(v *value, end byte, read func(*entry) *Finding) *Finding {
 	if p.depth++; p.depth > maxDepth {
 		f := failure(CodeDepth, v.at, nil, fmt.Sprintf("brackets are nested more than %d deep", maxDepth), "remove some levels")
@@ -199,23 +199,23 @@ func (p *parser) entries(v *value, end byte, read func(*entry) *Finding) *Findin
 }
 
 func (p *parser) unclosed(v *value, end byte) *Finding {
-	return p.fail(fmt.Sprintf("the file ends inside %s that begins at %d:%d", v.kind, v.at.line, v.at.column),
+	return p.fail(fmt.Sprintf("the file ends inside %s that starts at %d:%d", v.kind, v.at.line, v.at.column),
 		fmt.Sprintf("close it with %q; if the file was cut off, restore it", end))
 }
 
-// key reads the name of a member: in quotes, or an ECMAScript identifier.
+// key reads a member's name: quoted, or an ECMAScript identifier.
 func (p *parser) key() (string, *Finding) {
 	if c := p.peek(); c == '"' || c == '\'' {
 		return p.quoted()
 	}
 	key, err := p.identifier()
 	if err == nil && key == "" {
-		err = p.fail("found "+p.found()+" where a key belongs", "begin a key with a letter, _ or $, or put it in quotes")
+		err = p.fail("found "+p.found()+" where a key belongs", "start a key with a letter, _ or $, or put it in quotes")
 	}
 	return key, err
 }
 
-// word reads a value that is a name: true, false, null and the numbers that have one.
+// word reads a named value: true, false, null, Infinity, NaN.
 func (p *parser) word() (*value, *Finding) {
 	start := p.here()
 	word, err := p.identifier()
@@ -232,7 +232,7 @@ func (p *parser) word() (*value, *Finding) {
 		v.kind = boolean
 	case "Infinity", "NaN":
 		v.kind = number
-	default: // the word is not shown: it may be a secret that lacks its quotes
+	default: // not shown: it may be an unquoted secret
 		f := failure(CodeSyntax, start, nil, "found a word without quotes where a value belongs",
 			"put a text in quotes; the only words are true, false, null, Infinity and NaN")
 		return nil, &f
@@ -240,7 +240,6 @@ func (p *parser) word() (*value, *Finding) {
 	return v, nil
 }
 
-// peek is the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.pos == len(p.text) {
 		return 0
@@ -248,7 +247,7 @@ func (p *parser) peek() byte {
 	return p.text[p.pos]
 }
 
-// found names the next character for a message. It is never more than one, for a file that is not JSON5 may hold a secret anywhere.
+// found describes the next character, never more, since an invalid file may contain a secret anywhere.
 func (p *parser) found() string {
 	if p.pos == len(p.text) {
 		return "the end of the file"
@@ -257,13 +256,12 @@ func (p *parser) found() string {
 	return fmt.Sprintf("%q", r)
 }
 
-// fail is a syntax error at the next character.
-func (p *parser) fail(message, mend string) *Finding {
-	f := failure(CodeSyntax, p.here(), nil, message, mend)
+func (p *parser) fail(message, hint string) *Finding {
+	f := failure(CodeSyntax, p.here(), nil, message, hint)
 	return &f
 }
 
-// here is the place of the next character. It must not be asked for places before one that it has told.
+// here is the place of the next character. Places must be requested in ascending order.
 func (p *parser) here() position {
 	for p.mark < p.pos {
 		r, size := utf8.DecodeRuneInString(p.text[p.mark:])

@@ -109,8 +109,8 @@ func TestParseRefuses(t *testing.T) {
 		{"", 1, 1, CodeSyntax, "the file is empty"},
 		{"\ufeff // only a comment\n", 2, 1, CodeSyntax, "the file is empty"},
 		{"{a:1} x", 1, 7, CodeSyntax, `found 'x' after the end`},
-		{"{a:1", 1, 5, CodeSyntax, "the file ends inside an object that begins at 1:1"},
-		{"{a:\n[1,", 2, 4, CodeSyntax, "the file ends inside a list that begins at 2:1"},
+		{"{a:1", 1, 5, CodeSyntax, "the file ends inside an object that starts at 1:1"},
+		{"{a:\n[1,", 2, 4, CodeSyntax, "the file ends inside a list that starts at 2:1"},
 		{"{a 1}", 1, 4, CodeSyntax, "found '1' where the colon after a key belongs"},
 		{"{my-key:1}", 1, 4, CodeSyntax, "found '-' where the colon after a key belongs"},
 		{"{이든 1}", 1, 5, CodeSyntax, "found '1' where the colon"},
@@ -124,10 +124,10 @@ func TestParseRefuses(t *testing.T) {
 		{"[1}", 1, 3, CodeSyntax, "found '}' where a comma or ']' belongs"},
 		{"{a:hunter2}", 1, 4, CodeSyntax, "found a word without quotes"},
 		{"{a:True}", 1, 4, CodeSyntax, "found a word without quotes"},
-		{"\n /* a", 2, 2, CodeSyntax, "a comment begins here and does not end"},
-		{"'a\n'", 1, 1, CodeSyntax, "a text begins here and is not closed on its line"},
-		{"{a: 'b", 1, 5, CodeSyntax, "a text begins here and is not closed"},
-		{`'a\`, 1, 1, CodeSyntax, "a text begins here and is not closed"},
+		{"\n /* a", 2, 2, CodeSyntax, "a comment starts here and does not end"},
+		{"'a\n'", 1, 1, CodeSyntax, "a text starts here and is not closed on its line"},
+		{"{a: 'b", 1, 5, CodeSyntax, "a text starts here and is not closed"},
+		{`'a\`, 1, 1, CodeSyntax, "a text starts here and is not closed"},
 		{`'\1'`, 1, 3, CodeSyntax, "a backslash cannot stand before this digit"},
 		{`'\01'`, 1, 3, CodeSyntax, "a backslash cannot stand before this digit"},
 		{`'\x4'`, 1, 5, CodeSyntax, "where a hexadecimal digit belongs"},
@@ -135,7 +135,7 @@ func TestParseRefuses(t *testing.T) {
 		{`'\u{}'`, 1, 4, CodeSyntax, `\u{ is not followed by the number`},
 		{`{\x41:1}`, 1, 2, CodeSyntax, `found '\\' in a key without quotes`},
 		{`{\u0020:1}`, 1, 8, CodeSyntax, "cannot hold the character of this escape"},
-		{"012", 1, 4, CodeSyntax, "a zero before its other digits"},
+		{"012", 1, 4, CodeSyntax, "a leading zero"},
 		{"1a", 1, 2, CodeSyntax, "found 'a' in a number"},
 		{"1한", 1, 2, CodeSyntax, "found '한' in a number"},
 		{"0x", 1, 3, CodeSyntax, "where a hexadecimal digit belongs"},
@@ -157,7 +157,7 @@ func TestParseRefuses(t *testing.T) {
 		}
 		f := findings[0]
 		if f.Severity != Error || f.Code != tt.code || f.File != "team.json" || f.Line != tt.line || f.Column != tt.column ||
-			!strings.Contains(f.Message, tt.message) || f.Mend == "" {
+			!strings.Contains(f.Message, tt.message) || f.Hint == "" {
 			t.Errorf("%q: %+v", tt.text, f)
 		}
 	}
@@ -197,8 +197,8 @@ func TestDuplicateKeys(t *testing.T) {
 		got = append(got, string(f.Severity)+" "+f.String())
 	}
 	want := []string{
-		"warning f:2:1: a.b: this key stands here again, after 1:5; the last one counts (remove one of them)",
-		"warning f:3:5: c: this key stands here again, after 3:1; the last one counts (remove one of them)",
+		"warning f:2:1: a.b: this key is repeated, after 1:5; the last one counts (remove one of them)",
+		"warning f:3:5: c: this key is repeated, after 3:1; the last one counts (remove one of them)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -231,7 +231,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("tree %v with findings %v", v, findings)
 		}
 		for _, one := range findings {
-			if one.Line < 1 || one.Column < 1 || one.Message == "" || one.Mend == "" || !utf8.ValidString(one.String()) {
+			if one.Line < 1 || one.Column < 1 || one.Message == "" || one.Hint == "" || !utf8.ValidString(one.String()) {
 				t.Fatalf("finding %+v", one)
 			}
 		}

@@ -2,7 +2,7 @@ package config
 
 import "cmp"
 
-// Profiles of tools. Package tools says what is in each.
+// Profiles of tools. Package tools defines their contents.
 const (
 	ProfileMinimal   = "minimal"
 	ProfileMessaging = "messaging"
@@ -10,7 +10,7 @@ const (
 	ProfileFull      = "full"
 )
 
-// ToolProfile is the profile of tools that holds for an agent, and what it may use beside it. Any id may be asked for.
+// ToolProfile returns an agent's profile of tools, and what it may use in addition. Any id may be given.
 func (c *Config) ToolProfile(agentID string) (profile string, also []string) {
 	profile, also = c.Tools.Profile, c.Tools.AlsoAllow
 	if a := c.AgentNamed(agentID); a != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// redactor takes the secrets of a file out of what is shown of it. What is a secret at one place is one everywhere.
+// redactor removes a file's secrets from what is shown of it. What is a secret in one place is one in all.
 type redactor struct {
 	hidden  *strings.Replacer
 	secrets []string
 }
 
-// newRedactor finds the secrets of a whole configuration and of its main file, whose values it marks: what was overwritten by a later key
-// is one too, and so is the way in which it is written. known are secrets of another version of the file.
+// newRedactor finds the secrets of a whole configuration and of its main file, whose values it marks: including values
+// overwritten by a repeated key, in every notation. known are secrets of another version of the file.
 func newRedactor(whole, main *value, text string, known []string) *redactor {
 	r := &redactor{secrets: slices.Clone(known)}
 	add := func(s string) {
@@ -52,10 +52,10 @@ func newRedactor(whole, main *value, text string, known []string) *redactor {
 
 var onlyReferences = regexp.MustCompile(`^(\$\{[A-Z_][A-Z0-9_]*\})+$`)
 
-// isReference reports whether a text names variables and says nothing itself.
+// isReference reports whether a text consists only of references to variables.
 func isReference(s string) bool { return onlyReferences.MatchString(s) }
 
-// markOverwritten marks what markSecrets does not come to: values whose key stands again after them.
+// markOverwritten marks what markSecrets does not reach: values of repeated keys.
 func markOverwritten(v *value, inside bool) {
 	markWebhook(v)
 	for _, e := range v.entries {
@@ -70,7 +70,6 @@ func markOverwritten(v *value, inside bool) {
 	}
 }
 
-// eachScalar visits what is neither a list nor an object of a file's own tree.
 func eachScalar(v *value, visit func(*value)) {
 	if v.kind != list && v.kind != object {
 		visit(v)
@@ -80,10 +79,9 @@ func eachScalar(v *value, visit func(*value)) {
 	}
 }
 
-// within takes secrets out of a text, and what looks like one.
+// within removes secrets, and what looks like one, from a text.
 func (r *redactor) within(s string) string { return maskText(r.hidden.Replace(s)) }
 
-// hides reports whether a value must not be shown as it is.
 func (r *redactor) hides(v *value) bool {
 	switch {
 	case v.secret:
@@ -97,7 +95,7 @@ func (r *redactor) hides(v *value) bool {
 	return false
 }
 
-// json writes a tree as JSON. Where a part of a text is secret, all of it is.
+// json encodes a tree as JSON. A text that contains a secret is hidden completely.
 func (r *redactor) json(v *value) []byte {
 	if v == nil || v.kind != object {
 		return []byte("{}")
@@ -105,7 +103,6 @@ func (r *redactor) json(v *value) []byte {
 	return canonical(r.tree(v), r.hidden)
 }
 
-// tree is v without secrets.
 func (r *redactor) tree(v *value) *value {
 	shown := &value{kind: v.kind, text: v.text}
 	switch v.kind {
@@ -126,7 +123,7 @@ func (r *redactor) tree(v *value) *value {
 	return shown
 }
 
-// text is a file's text behind mark without secrets. It is not ok if one is left after all, across what the reader takes apart.
+// text is a file's text after mark without secrets. It is not ok if one remains, spanning several tokens.
 func (r *redactor) text(mark, content string, root *value, comments []span) (shown string, ok bool) {
 	edits := r.values(content, root, nil)
 	for _, gap := range gaps(content, comments) {
@@ -137,7 +134,7 @@ func (r *redactor) text(mark, content string, root *value, comments []span) (sho
 	return shown, r.hidden.Replace(rest) == rest
 }
 
-// values are the edits that take secrets out of keys and values.
+// values are the edits that remove secrets from keys and values.
 func (r *redactor) values(content string, v *value, edits []edit) []edit {
 	if v.kind != list && v.kind != object {
 		if r.hides(v) {
@@ -156,7 +153,7 @@ func (r *redactor) values(content string, v *value, edits []edit) []edit {
 	return edits
 }
 
-// quotedAs puts a plain text in the quotes that begin with first, or in double ones.
+// quotedAs quotes a plain text like first, or in double quotes.
 func quotedAs(first byte, s string) string {
 	if first == '\'' {
 		return "'" + s + "'"
@@ -164,7 +161,6 @@ func quotedAs(first byte, s string) string {
 	return `"` + s + `"`
 }
 
-// gaps are the comments between which nothing but space stands.
 func gaps(content string, comments []span) (together [][]span) {
 	for i, c := range comments {
 		if i > 0 && strings.TrimFunc(content[comments[i-1].to:c.from], isSpace) == "" {
@@ -177,7 +173,7 @@ func gaps(content string, comments []span) (together [][]span) {
 	return together
 }
 
-// comments are the edits that take secrets out of comments that belong together. What only all of them show leaves nothing of any.
+// comments are the edits that remove secrets from a group of comments. A secret spanning several removes them all.
 func (r *redactor) comments(content string, gap []span) (edits []edit) {
 	var apart strings.Builder
 	for i, c := range gap {

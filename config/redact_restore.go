@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// restorer finds what Redacted stands for in what a client has sent.
+// restorer resolves Redacted in what a client has sent.
 type restorer struct {
 	base  *Document
 	found func(sent, stored *value) // stored is nil where an included file sets it
 }
 
-// restorePatch puts stored secrets where a patch holds Redacted, and takes out of it what an included file sets.
+// restorePatch replaces Redacted in a patch by stored secrets, and removes what an included file sets.
 func (d *Document) restorePatch(patch *value) error {
 	r := &restorer{d, func(sent, stored *value) {
 		if stored == nil {
@@ -28,15 +28,14 @@ func (d *Document) restorePatch(patch *value) error {
 	return nil
 }
 
-// shownError takes secrets out of the path of an *EditError.
+// shownError removes secrets from the path of an *EditError.
 func (d *Document) shownError(err error) error {
 	if edit, ok := errors.AsType[*EditError](err); ok {
-		return &EditError{d.hide.within(edit.Path), edit.Message, edit.Mend}
+		return &EditError{d.hide.within(edit.Path), edit.Message, edit.Hint}
 	}
 	return err
 }
 
-// prune removes members that say nothing.
 func prune(v *value) {
 	kept := v.members[:0]
 	for _, m := range v.members {
@@ -53,7 +52,7 @@ func prune(v *value) {
 	}
 }
 
-// restoreText puts stored secrets, as they are written in the file, where a text holds Redacted.
+// restoreText replaces Redacted in a text by stored secrets, as written in the file.
 func (d *Document) restoreText(raw string) (string, error) {
 	if _, err := readRaw(raw); err != nil {
 		return "", err
@@ -73,7 +72,7 @@ func (d *Document) restoreText(raw string) (string, error) {
 	return strings.TrimSuffix(raw, content) + apply(content, edits), nil
 }
 
-// restoreComments gives comments that are as the file's are shown the text that these have. Others stay as they are.
+// restoreComments restores comments that equal the shown form of the file's. Others stay.
 func (d *Document) restoreComments(content string, comments []span) (edits []edit) {
 	own := d.text()
 	hidden := map[string][]string{}
@@ -92,7 +91,7 @@ func (d *Document) restoreComments(content string, comments []span) (edits []edi
 	return edits
 }
 
-// walk goes through what was sent, what the main file holds at the same place, and what all files together do.
+// walk visits what was sent together with the main file's and the whole configuration's value in the same place.
 func (r *restorer) walk(sent, stored, whole *value, at *path) error {
 	switch sent.kind {
 	case text:
@@ -112,7 +111,6 @@ func (r *restorer) walk(sent, stored, whole *value, at *path) error {
 	return nil
 }
 
-// child is what stands at a key, null too.
 func child(v *value, key string) *value {
 	if v == nil || v.index[key] == nil {
 		return nil
@@ -124,14 +122,14 @@ func (r *restorer) text(sent, stored, whole *value, at *path) error {
 	isScalar := func(v *value) bool { return v != nil && v.kind != list && v.kind != object }
 	switch {
 	case sent.text != Redacted && strings.Contains(sent.text, Redacted):
-		return &EditError{at.String(), Redacted + " is a part of this text", "send it alone to keep what is stored, or write all of the text"}
+		return &EditError{at.String(), Redacted + " is a part of this text", "send it alone to keep the stored value, or write the whole text"}
 	case sent.text != Redacted:
 	case isScalar(stored):
 		r.found(sent, stored)
 	case isScalar(whole):
 		r.found(sent, nil)
 	default:
-		return &EditError{at.String(), "nothing is stored that " + Redacted + " could stand for", "write the value itself, or leave the key out"}
+		return &EditError{at.String(), "there is no stored value that " + Redacted + " could stand for", "write the value itself, or leave the key out"}
 	}
 	return nil
 }
@@ -150,7 +148,7 @@ func (r *restorer) list(sent, stored, whole *value, at *path) error {
 			continue
 		}
 		if !ok {
-			return &EditError{at.item(i).String(), "which entry of the stored list " + Redacted + " is taken from is not known",
+			return &EditError{at.item(i).String(), "it is unknown which entry of the stored list " + Redacted + " refers to",
 				"write the values themselves"}
 		}
 		if err := r.walk(item, own, nil, at.item(i)); err != nil {
@@ -160,11 +158,11 @@ func (r *restorer) list(sent, stored, whole *value, at *path) error {
 	return nil
 }
 
-// storedList is a list of the file, found by what its entries are called and shown as.
+// storedList is a list of the file, indexed by ids and shown forms.
 type storedList struct {
 	items []*value
 	byID  map[string]int
-	alike map[string][]int // by how they are shown
+	alike map[string][]int // by shown form
 }
 
 // stored is nil where there is no list.
@@ -182,8 +180,8 @@ func (r *restorer) stored(v *value) *storedList {
 
 func shownAs(v *value) string { return string(canonical(v, strings.NewReplacer())) }
 
-// counterpart is the stored entry that an entry of a list was made from: the one with its id, else the one that is shown like it, else, in
-// a list of the same length, the one at its place.
+// counterpart is the stored entry that corresponds to a sent one: the one with its id, else the one with the same
+// shown form, else, in a list of the same length, the one at its index.
 func (l *storedList) counterpart(sent *value, i int) (entry *value, ok bool) {
 	if l == nil {
 		return nil, false
@@ -206,7 +204,6 @@ func (l *storedList) counterpart(sent *value, i int) (entry *value, ok bool) {
 	return nil, false
 }
 
-// holds reports whether a text stands somewhere in v.
 func holds(v *value, s string) bool {
 	return v.kind == text && strings.Contains(v.text, s) ||
 		slices.ContainsFunc(v.entries, func(e entry) bool { return strings.Contains(e.key, s) || holds(e.value, s) })

@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// mostOfACode is how many findings of one code are listed. A file of 4 MiB could hold a million; nobody would read them.
+// mostOfACode is how many findings per code are listed. A file of 4 MiB could cause a million.
 const mostOfACode = 100
 
-// report gathers findings.
 type report struct {
 	kept    Findings
 	counts  map[string]int
-	dropped map[string]Finding // by code, the first that found no room
+	dropped map[string]Finding // by code, the first that was not listed
 
 	unsupported unsupported
 }
@@ -30,16 +29,16 @@ func (r *report) add(f Finding) {
 	}
 }
 
-// isFull reports whether a further finding of a code would only be counted.
+// isFull reports whether further findings of a code are only counted.
 func (r *report) isFull(code string) bool { return r.counts[code] >= mostOfACode }
 
-// findings are all that were added: those of the main file first, in the order of their places.
+// findings returns all findings: those of the main file first, by place.
 func (r *report) findings(main string) Findings {
 	all := slices.Clone(r.kept)
 	for code, f := range r.dropped {
 		f.Path, f.Value = "", ""
 		f.Message = fmt.Sprintf("from here on, %d more findings of this kind are not listed", r.counts[code]-mostOfACode)
-		f.Mend = "mend the others first"
+		f.Hint = "fix the others first"
 		all = append(all, f)
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int {
@@ -49,7 +48,7 @@ func (r *report) findings(main string) Findings {
 	return all
 }
 
-// order puts what is true first.
+// order sorts true first.
 func order(a, b bool) int {
 	switch {
 	case a == b:
@@ -60,12 +59,12 @@ func order(a, b bool) int {
 	return 1
 }
 
-func failure(code string, at position, p *path, message, mend string) Finding {
-	return Finding{Severity: Error, Code: code, File: at.file, Line: at.line, Column: at.column, Path: p.String(), Message: message, Mend: mend}
+func failure(code string, at position, p *path, message, hint string) Finding {
+	return Finding{Severity: Error, Code: code, File: at.file, Line: at.line, Column: at.column, Path: p.String(), Message: message, Hint: hint}
 }
 
-func warning(code string, at position, p *path, message, mend string) Finding {
-	f := failure(code, at, p, message, mend)
+func warning(code string, at position, p *path, message, hint string) Finding {
+	f := failure(code, at, p, message, hint)
 	f.Severity = Warning
 	return f
 }

@@ -8,13 +8,13 @@ import (
 
 // Roles of agents in their team.
 const (
-	RoleLead       = "lead" // approves what others want to do, and is told of what nobody goes on with
+	RoleLead       = "lead" // approves others' work, and is notified of stuck tasks
 	RoleWorker     = "worker"
 	RoleSpecialist = "specialist"
 )
 
-// role reads what an agent is in its team, a worker if that is not said. Other programs may read other texts there, so one that is no role here
-// is a worker's, with a warning.
+// role reads an agent's role, a worker by default. Other programs may use other texts, so an unknown one is treated as
+// worker, with a warning.
 func (f *fields) role(key string) string {
 	all := []string{RoleLead, RoleWorker, RoleSpecialist}
 	f.schema.member(key).otherwise(RoleWorker).oneOf(all)
@@ -23,11 +23,11 @@ func (f *fields) role(key string) string {
 		return role
 	}
 	v := f.object.get(key)
-	mend := "use " + oneOf(all)
+	hint := "use " + oneOf(all)
 	if near := nearest(v.text, all); near != "" && !v.secret {
-		mend = fmt.Sprintf("did you mean %q? %s", near, mend)
+		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}
-	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is no role; it is taken for "+RoleWorker, mend)
+	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is not a role; it is treated as "+RoleWorker, hint)
 	one.Value = v.shown()
 	f.report.add(one)
 	return RoleWorker
@@ -39,7 +39,7 @@ func (c *Config) Lead(agentID string) bool {
 	return a != nil && a.Role == RoleLead
 }
 
-// Leads are the ids of the agents that are leads, in lower case, in the order of the configuration.
+// Leads are the ids of the leads, in lower case, in configuration order.
 func (c *Config) Leads() (ids []string) {
 	for _, a := range c.Agents {
 		if a.Role == RoleLead {

@@ -13,8 +13,8 @@ func TestRolesOfAgents(t *testing.T) {
 	c, findings := load(t, `{agents: {list: [{id: 'Ruda', role: 'lead'}, {id: 'eden'}, {id: 'seum', role: 'specialist'}, {id: 'dajim', role: 'lead'},
 		{id: 'nari', role: 'leda'}, {id: 'bora', role: 'Backend Developer'}]}}`, nil)
 	wantFindings(t, findings,
-		`warning value openclaw.json:2:22: agents.list[4].role: "leda" is no role; it is taken for worker (did you mean "lead"? use lead, worker or specialist)`,
-		`warning value openclaw.json:2:50: agents.list[5].role: "Backend Developer" is no role; it is taken for worker (use lead, worker or specialist)`)
+		`warning value openclaw.json:2:22: agents.list[4].role: "leda" is not a role; it is treated as worker (did you mean "lead"? use lead, worker or specialist)`,
+		`warning value openclaw.json:2:50: agents.list[5].role: "Backend Developer" is not a role; it is treated as worker (use lead, worker or specialist)`)
 	var roles []string
 	for _, a := range c.Agents {
 		roles = append(roles, a.Role)
@@ -88,7 +88,7 @@ func TestPlanGate(t *testing.T) {
 		`warning unknown_key openclaw.json:1:68: tools.planGat: unknown key; it has no effect (did you mean "planGate"?)`)
 }
 
-// What gates tools names them: a pattern or a group would gate nothing, and nobody shall rely on it.
+// What gates tools names them: a pattern or a group would gate nothing, and no one shall rely on it.
 func TestGatesNameTools(t *testing.T) {
 	t.Parallel()
 	for _, gate := range []string{"taskEnforcer", "planGate"} {
@@ -98,9 +98,9 @@ func TestGatesNameTools(t *testing.T) {
 			'', ' edit']}}}`, nil)
 		at := "tools." + gate + ".tools"
 		wantFindings(t, findings,
-			`warning value openclaw.json:2:34: `+at+`[3]: "group:fs" is no name of a tool; it closes none (name tools one by one)`,
-			`warning value openclaw.json:3:4: `+at+`[4]: "sessions_*" is no name of a tool; it closes none (name tools one by one)`,
-			`warning value openclaw.json:4:4: `+at+`[5]: "" is no name of a tool; it closes none (name tools one by one)`)
+			`warning value openclaw.json:2:34: `+at+`[3]: "group:fs" is not a tool name and restricts no tool (name each tool)`,
+			`warning value openclaw.json:3:4: `+at+`[4]: "sessions_*" is not a tool name and restricts no tool (name each tool)`,
+			`warning value openclaw.json:4:4: `+at+`[5]: "" is not a tool name and restricts no tool (name each tool)`)
 		names := map[string][]string{"taskEnforcer": c.Tools.TaskEnforcer.Tools, "planGate": c.Tools.PlanGate.Tools}[gate]
 		if diff := cmp.Diff([]string{"write", "Bash", "mcp-x.y_2", "group:fs", "sessions_*", "", "edit"}, names); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", at, diff)

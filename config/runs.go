@@ -6,7 +6,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// Timeout is how long a run of an agent may take from its beginning; 0 is for ever. Any id may be asked for.
+// Timeout is the time limit of an agent's runs from their start; 0 is unlimited. Any id may be given.
 func (c *Config) Timeout(agentID string) time.Duration {
 	if a := c.AgentNamed(agentID); a != nil && a.Timeout != nil {
 		return *a.Timeout
@@ -14,7 +14,7 @@ func (c *Config) Timeout(agentID string) time.Duration {
 	return c.Defaults.Timeout
 }
 
-// Lanes says how many runs may go on at a time in each lane.
+// Lanes is the number of concurrent runs per lane.
 func (c *Config) Lanes() map[string]int {
 	return map[string]int{run.LaneMain: c.Defaults.MaxConcurrent, run.LaneNested: c.Defaults.MaxNested, run.LaneSubagent: c.Defaults.Subagents.MaxConcurrent}
 }

@@ -48,16 +48,16 @@ func TestPoliciesOfTools(t *testing.T) {
 	}
 }
 
-// Nobody who wanted to forbid tools finds out too late that he did not: what is not known forbids most, and what is not heeded is warned of.
+// No one who wanted to forbid tools finds out too late that he did not: what is not known forbids most, and what is not heeded is warned of.
 func TestProfilesOfTools(t *testing.T) {
 	t.Parallel()
 	c, findings := load(t, `{tools: {profile: 'codign', byProvider: {x: {deny: ['*']}}, toolsBySender: null},
 		agents: {list: [{id: 'eden', tools: {profile: 'messaging', alsoAllow: []}}, {id: 'seum', tools: {profile: 'Everything', subagents: {tools: {deny: ['*']}}}}]}}`, nil)
 	wantFindings(t, findings,
-		`warning value openclaw.json:1:19: tools.profile: "codign" is no profile; it is taken for minimal (did you mean "coding"? use minimal, messaging, coding or full)`,
-		`warning value openclaw.json:1:41: tools.byProvider: openclawd does not heed this: it forbids no tool here (say with profile, allow and deny what agents may use)`,
-		`warning value openclaw.json:2:109: agents.list[1].tools.profile: "Everything" is no profile; it is taken for minimal (use minimal, messaging, coding or full)`,
-		`warning value openclaw.json:2:134: agents.list[1].tools.subagents: openclawd does not heed this: it forbids no tool here (say with profile, allow and deny what agents may use)`,
+		`warning value openclaw.json:1:19: tools.profile: "codign" is not a profile; it is treated as minimal (did you mean "coding"? use minimal, messaging, coding or full)`,
+		`warning value openclaw.json:1:41: tools.byProvider: openclawd does not support this: it forbids no tool (use profile, allow and deny to restrict the agents' tools)`,
+		`warning value openclaw.json:2:109: agents.list[1].tools.profile: "Everything" is not a profile; it is treated as minimal (use minimal, messaging, coding or full)`,
+		`warning value openclaw.json:2:134: agents.list[1].tools.subagents: openclawd does not support this: it forbids no tool (use profile, allow and deny to restrict the agents' tools)`,
 	)
 	got := []config.ToolPolicy{c.Tools.ToolPolicy, c.AgentNamed("eden").Tools, c.AgentNamed("seum").Tools}
 	want := []config.ToolPolicy{{Profile: "minimal"}, {Profile: "messaging", AlsoAllow: []string{}}, {Profile: "minimal"}}
@@ -66,9 +66,9 @@ func TestProfilesOfTools(t *testing.T) {
 	}
 }
 
-func TestExchangesThatAreConfiguredElsewise(t *testing.T) {
+func TestAgentToAgentSettings(t *testing.T) {
 	t.Parallel()
-	const hint = "openclawd does not heed this: it has no effect (remove it, or leave it if another program reads it)"
+	const hint = "openclawd does not support this: it has no effect (remove it, or leave it if another program reads it)"
 	_, findings := load(t, `{session: {agentToAgent: {retry: {attempts: 1}, timeout: 5, autoTerminate: true, maxPingPongTurns: 1}}}`, nil)
 	wantFindings(t, findings,
 		`warning value openclaw.json:1:34: session.agentToAgent.retry: `+hint,
@@ -117,8 +117,8 @@ func TestHeadersAreSecret(t *testing.T) {
 	c, findings := load(t, `{models: {providers: {p: {timeoutSeconds: 9, headers: {
   'X-Org': 'org-1234567', 'X Bad': 'bad-1234567', 'X-Long': "split-1234567\n", 'X-None': '', 'X-Odd': 5, 'X-Ref': {source: 'env', id: 'X'}}}}}}`, nil)
 	wantFindings(t, findings,
-		`error value openclaw.json:2:27: models.providers.p.headers["X Bad"]: this is no name of an HTTP header (write it as the provider's manual has it, such as X-Title: openclawd)`,
-		`error value openclaw.json:2:51: models.providers.p.headers.X-Long: the value of an HTTP header has to be one line (write it as the provider's manual has it, such as X-Title: openclawd)`,
+		`error value openclaw.json:2:27: models.providers.p.headers["X Bad"]: this is not an HTTP header name (write it as in the provider's documentation, such as X-Title: openclawd)`,
+		`error value openclaw.json:2:51: models.providers.p.headers.X-Long: an HTTP header value must be a single line (write it as in the provider's documentation, such as X-Title: openclawd)`,
 		`error type openclaw.json:2:103: models.providers.p.headers.X-Odd: a text was expected, not a number (put it in quotes)`,
 		`warning unbound_secret openclaw.json:2:115: models.providers.p.headers.X-Ref: openclawd cannot resolve a reference to a secret store (write the secret as ${NAME} and set the variable NAME, if openclawd is to use it)`,
 	)
@@ -155,7 +155,7 @@ func TestScriptIsReadBesideTheConfiguration(t *testing.T) {
 	}
 	path := filepath.Join(dir, "openclaw.json")
 	for name, want := range map[string]string{
-		"talk.json": "", "./talk.json": "", "none.json": "does not exist", "big.json": "is larger than 4 MiB", "talk.txt": "is not named like a script",
+		"talk.json": "", "./talk.json": "", "none.json": "does not exist", "big.json": "is larger than 4 MiB", "talk.txt": "does not have the name of a script",
 		"../x.json": "leads out", "/etc/passwd.json": "leads out", "a/../talk.json": "leads out", "link.json": "cannot be read", "folder.json": "cannot be read",
 	} {
 		write("openclaw.json", `{models: {scripted: {script: '`+name+`'}}}`)
@@ -177,7 +177,7 @@ func TestScriptIsReadBesideTheConfiguration(t *testing.T) {
 	}
 }
 
-// The configuration that a real gateway takes is one that nobody warns of.
+// The configuration that a real gateway takes is one that no one warns of.
 func TestStateOfTheRealGatewayHasNoFinding(t *testing.T) {
 	t.Parallel()
 	c, findings := load(t, `{
@@ -195,14 +195,14 @@ func TestStateOfTheRealGatewayHasNoFinding(t *testing.T) {
 	}
 }
 
-// Times after which nobody could go on with a task are told where they stand; they count all the same.
-func TestTasksThatAreTakenAwayTooSoon(t *testing.T) {
+// Times after which no one could go on with a task are told where they stand; they count all the same.
+func TestTaskTimeoutsThatAreTooShort(t *testing.T) {
 	t.Parallel()
 	const (
 		at   = "warning value openclaw.json:1:"
 		in   = ": agents.defaults.taskContinuation."
-		mend = " (make zombieTaskTtl much longer than idleThreshold, such as 24h, or 0 for ever)"
-		then = ": a task is taken away from its agent before the agent is told to go on with it" + mend
+		hint = " (make zombieTaskTtl much longer than idleThreshold, such as 24h, or 0 for unlimited)"
+		then = ": a task is taken from its agent before the agent is prompted to continue it" + hint
 	)
 	for text, want := range map[string][]string{
 		`{}`:                     nil,
@@ -214,9 +214,9 @@ func TestTasksThatAreTakenAwayTooSoon(t *testing.T) {
 		`{zombieTaskTtl: null, idleThreshold: '24h'}`:  nil,
 		`{zombieTaskTtl: '2m'}`:                        {at + "56" + in + "zombieTaskTtl: zombieTaskTtl, 2m0s, is shorter than idleThreshold, 3m0s" + then},
 		`{zombieTaskTtl: '1h', idleThreshold: '2h'}`:   {at + "56" + in + "zombieTaskTtl: zombieTaskTtl, 1h0m0s, is shorter than idleThreshold, 2h0m0s" + then},
-		`{zombieTaskTtl: 24, idleThreshold: 10}`:       {at + "56" + in + "zombieTaskTtl: 24ms, less than a minute: a task is taken away from its agent between two steps (give 24h, or 0 for ever; a number is milliseconds)"},
+		`{zombieTaskTtl: 24, idleThreshold: 10}`:       {at + "56" + in + "zombieTaskTtl: 24ms is less than a minute: a task is taken from its agent between two steps (use 24h, or 0 for unlimited; a number is milliseconds)"},
 		`{idleThreshold: '25h'}`:                       {at + "56" + in + "idleThreshold: zombieTaskTtl, 24h0m0s, is shorter than idleThreshold, 25h0m0s" + then},
-		`{zombieTaskTtl: 'soon', idleThreshold: '1m'}`: {"error value openclaw.json:1:56" + in + `zombieTaskTtl: "soon" is not a time (write milliseconds as a number, or a text such as 90s, 2m, 24h or 7d)`},
+		`{zombieTaskTtl: 'soon', idleThreshold: '1m'}`: {"error value openclaw.json:1:56" + in + `zombieTaskTtl: "soon" is not a duration (write milliseconds as a number, or a text such as 90s, 2m, 24h or 7d)`},
 	} {
 		c, findings := load(t, `{agents: {defaults: {taskContinuation: `+text+`}}}`, nil)
 		wantFindings(t, findings, want...)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// space passes over white space, line ends and comments.
+// space skips white space, line ends and comments.
 func (p *parser) space() *Finding {
 	for p.pos < len(p.text) {
 		rest := p.text[p.pos:]
@@ -21,7 +21,7 @@ func (p *parser) space() *Finding {
 		case strings.HasPrefix(rest, "/*"):
 			end := strings.Index(rest[2:], "*/")
 			if end < 0 {
-				return p.fail("a comment begins here and does not end", "close it with */")
+				return p.fail("a comment starts here and does not end", "close it with */")
 			}
 			start := p.pos
 			p.pos += 2 + end + 2
@@ -42,7 +42,7 @@ func (p *parser) lineComment() {
 	p.pos += end
 }
 
-// identifier reads an ECMAScript name, which may hold \u escapes. It returns "" if there is none here.
+// identifier reads an ECMAScript name, which may contain \u escapes; "" if there is none.
 func (p *parser) identifier() (string, *Finding) {
 	var b strings.Builder
 	for p.pos < len(p.text) {

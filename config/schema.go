@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// schemaNode is a setting as the decoder asks for it. Its methods do nothing on nil, which stands for a decoder that reads a configuration.
+// schemaNode is a setting as declared by the decoder. Its methods do nothing on nil, which is used for reading a
+// configuration.
 type schemaNode struct {
 	types    []string
 	usual    any // the default; nil if there is none
@@ -18,9 +19,9 @@ type schemaNode struct {
 	heeded   bool // openclawd reads it
 	keys     []string
 	members  map[string]*schemaNode
-	needed   []string    // keys without which an object is none
-	item     *schemaNode // of a list
-	anyOther *schemaNode // of an object, at keys that are names
+	needed   []string    // required keys
+	item     *schemaNode // of a list's entries
+	anyOther *schemaNode // of an object's values at arbitrary keys
 }
 
 func (n *schemaNode) member(key string) *schemaNode {
@@ -50,14 +51,12 @@ func (n *schemaNode) is(types ...string) *schemaNode {
 	return n
 }
 
-// of says what a list holds.
 func (n *schemaNode) of(types ...string) {
 	if n != nil {
 		n.is("array").item = (&schemaNode{}).is(types...)
 	}
 }
 
-// each says what an object holds at keys that are names.
 func (n *schemaNode) each(types ...string) {
 	if n != nil {
 		n.is("object").anyOther = (&schemaNode{}).is(types...)
@@ -66,7 +65,6 @@ func (n *schemaNode) each(types ...string) {
 
 func (n *schemaNode) object() *schemaNode { return n.is("object") }
 
-// entries is the object of which a list holds many.
 func (n *schemaNode) entries() *schemaNode {
 	if n == nil {
 		return nil
@@ -119,7 +117,7 @@ func (n *schemaNode) hidden() {
 	}
 }
 
-// Hint says how a setting is shown to people.
+// Hint says how a setting is presented to people.
 type Hint struct {
 	Label     string `json:"label"`
 	Help      string `json:"help,omitempty"`
@@ -127,8 +125,8 @@ type Hint struct {
 	Sensitive bool   `json:"sensitive,omitempty"`
 }
 
-// Schema is the JSON Schema of the settings that the decoder asks for, and hints by their paths, in which [] is any entry of a list and * any
-// name. Keys that it does not ask for are allowed: other programs read the same file.
+// Schema is the JSON Schema of the settings read by the decoder, with hints by path, where [] is any list entry and *
+// any name. Additional keys are allowed: other programs read the same file.
 func Schema() (schema json.RawMessage, hints map[string]Hint) {
 	d := &describer{root: settingsSchema(), help: help(), hints: map[string]Hint{}}
 	d.hint(d.root, "")
@@ -136,19 +134,17 @@ func Schema() (schema json.RawMessage, hints map[string]Hint) {
 	whole["$schema"], whole["title"] = "http://json-schema.org/draft-07/schema#", "openclaw.json as openclawd reads it"
 	schema, err := json.Marshal(whole)
 	if err != nil {
-		panic(err) // it holds texts, numbers and flags
+		panic(err) // it contains strings, numbers and booleans
 	}
 	return schema, d.hints
 }
 
-// describer writes a schema for people and programs.
 type describer struct {
 	root  *schemaNode
 	help  map[string]string
 	hints map[string]Hint
 }
 
-// settingsSchema has the decoder list what it asks for.
 func settingsSchema() *schemaNode {
 	root := (&schemaNode{}).object()
 	(&Config{}).decodeRoot((&fields{report: newReport()}).listing(root))
@@ -222,7 +218,7 @@ func (d *describer) describe(n *schemaNode, path string) string {
 		return text
 	}
 	if !n.heeded {
-		return "Read by other programs; openclawd keeps it as it is."
+		return "Read by other programs; openclawd keeps it unchanged."
 	}
 	return titleOf(path) + "."
 }
@@ -234,7 +230,7 @@ func below(path, key string) string {
 	return path + "." + key
 }
 
-// titleOf makes a title of the last key of a path: maxConcurrent becomes Max concurrent.
+// titleOf makes a title from the last key of a path: maxConcurrent becomes Max concurrent.
 func titleOf(path string) string {
 	key := strings.TrimSuffix(path[strings.LastIndex(path, ".")+1:], "[]")
 	var b strings.Builder
@@ -255,7 +251,7 @@ func titleOf(path string) string {
 	return b.String()
 }
 
-// lowerUnlessWord keeps the capitals of a word that is all of capitals, as in threadReuseTTL.
+// lowerUnlessWord keeps a word in capitals, as in threadReuseTTL.
 func lowerUnlessWord(runes []rune, i int) rune {
 	if i+1 < len(runes) && unicode.IsUpper(runes[i+1]) {
 		return runes[i]

@@ -29,7 +29,7 @@ func TestSchemaHoldsEveryKnownKey(t *testing.T) {
 			t.Errorf("%s is explained, but nobody reads it", path)
 		}
 	}
-	for _, path := range []string{"gateway.auth.token", "models.providers.*.apiKey", "channels.discord.accounts.*.token", "taskMonitor.writeToken"} {
+	for _, path := range []string{"gateway.auth.token", "models.providers.*.apiKey", "channels.discord.accounts.*.token", "taskMonitor.writeToken", "ui.viewers[].token"} {
 		if !hints[path].Sensitive {
 			t.Errorf("%s is not said to be sensitive", path)
 		}

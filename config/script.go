@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// script reads the name of a script, for readScript.
+// script reads a script's path, for readScript.
 func (f *fields) script(key string) *Script {
 	name := f.text(key, "")
 	if name == "" {
@@ -20,8 +20,8 @@ func (f *fields) script(key string) *Script {
 	return &Script{File: name, Line: v.at.line, Column: v.at.column}
 }
 
-// readScript reads the script that models.scripted.script names, by the rules of $include. One that cannot be read keeps nothing but the
-// scripted provider from answering.
+// readScript reads the script of models.scripted.script, by the rules of $include. An unreadable one only disables the
+// scripted provider.
 func (c *Config) readScript(r *report) {
 	s := c.Models.Script
 	if s == nil {
@@ -32,10 +32,10 @@ func (c *Config) readScript(r *report) {
 	if dir == "" {
 		dir = "."
 	}
-	mend := ""
-	if s.Problem, mend = s.read(dir); s.Problem != "" {
+	hint := ""
+	if s.Problem, hint = s.read(dir); s.Problem != "" {
 		var at *path
-		f := warning(CodeScript, v.at, at.member("models").member("scripted").member("script"), v.shown()+" "+s.Problem, mend)
+		f := warning(CodeScript, v.at, at.member("models").member("scripted").member("script"), v.shown()+" "+s.Problem, hint)
 		f.Value = v.shown()
 		r.add(f)
 	}
@@ -44,15 +44,15 @@ func (c *Config) readScript(r *report) {
 	}
 }
 
-// read reads a script below a directory, and says what is wrong with it.
-func (s *Script) read(dir string) (problem, mend string) {
+// read reads a script below a directory, and reports faults.
+func (s *Script) read(dir string) (problem, hint string) {
 	const below = "name a file below the directory of openclaw.json, relative to it, without .."
 	name := filepath.FromSlash(s.File)
 	if !filepath.IsLocal(name) || slices.Contains(strings.FieldsFunc(name, isSlash), "..") {
 		return "leads out of the configuration's directory", below
 	}
 	if strings.ToLower(filepath.Ext(name)) != ".json" {
-		return "is not named like a script", "name a file *.json"
+		return "does not have the name of a script", "use a file named *.json"
 	}
 	s.File, s.named = filepath.Join(dir, name), true
 	root, err := os.OpenRoot(dir)
@@ -67,7 +67,7 @@ func (s *Script) read(dir string) (problem, mend string) {
 	case errors.Is(err, errTooLarge):
 		return "is larger than 4 MiB", "say less"
 	case err != nil:
-		return fmt.Sprintf("cannot be read: %v", cause(err)), "let openclawd read it, and let it be a regular file below the directory of openclaw.json"
+		return fmt.Sprintf("cannot be read: %v", cause(err)), "make it a regular file below the directory of openclaw.json, readable for openclawd"
 	}
 	s.Text = []byte(text)
 	return "", ""

@@ -9,16 +9,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// masked stands where a secret was.
 const masked = "***"
 
-// Secret is a text that neither fmt, nor log/slog, nor encoding/json shows.
+// Secret is a text that fmt, log/slog and encoding/json do not show.
 type Secret string
 
-// Reveal returns the text itself, for the one who needs it.
+// Reveal returns the text itself.
 func (s Secret) Reveal() string { return string(s) }
 
-// String shows whether there is a secret, and nothing else.
+// String shows only whether the secret is set.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -26,19 +25,19 @@ func (s Secret) String() string {
 	return masked
 }
 
-// GoString is String, for %#v.
+// GoString implements fmt.GoStringer, for %#v.
 func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 
-// MarshalText is String, for encodings.
+// MarshalText implements encoding.TextMarshaler.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// maskText takes out of a text what looks like a credential, wherever it stands, and what URLs hold of them.
+// maskText removes what looks like a credential from a text, including from URLs.
 func maskText(s string) string { return coordination.Mask(maskURLs(s)) }
 
-// Shown is a text of a setting, wherever that stands, as it may be told.
+// Shown is a setting's text in a form that may be shown.
 func Shown(s string) string { return maskText(s) }
 
-// markSecrets marks every value below v that must not be shown. inside says that v stands below a key that names secrets.
+// markSecrets marks every value below v that must not be shown. inside means that v is below a key that names secrets.
 func markSecrets(v *value, inside bool) {
 	switch v.kind {
 	case text:
@@ -57,7 +56,7 @@ func markSecrets(v *value, inside bool) {
 	}
 }
 
-// markWebhook marks the address of a webhook, if the object is such a sink: whoever knows it can write there. What a later key overwrites is one too.
+// markWebhook marks a webhook sink's URL, since knowing it allows posting, including values of repeated keys.
 func markWebhook(v *value) {
 	is := false
 	v.eachOf("id", func(id *value) { is = is || id.kind == text && id.text == SinkOfWebhook })
@@ -69,7 +68,7 @@ func markWebhook(v *value) {
 	})
 }
 
-// eachOf visits what stands at a key of an object, overwritten or not.
+// eachOf visits the values at a key of an object, including overwritten ones.
 func (v *value) eachOf(key string, visit func(*value)) {
 	if v.kind != object {
 		return
@@ -84,7 +83,6 @@ func (v *value) eachOf(key string, visit func(*value)) {
 	}
 }
 
-// markSecret is markSecrets for what stands at a key.
 func markSecret(key string, v *value, inside bool) {
 	if v.kind == number {
 		v.secret = (inside || namesSecret(key)) && !namesAmount(key)
@@ -93,15 +91,15 @@ func markSecret(key string, v *value, inside bool) {
 	markSecrets(v, inside || namesSecret(key) || holdsSecrets(key))
 }
 
-// holdsSecrets reports whether the members of this object are secrets whatever their names: variables and HTTP headers often are.
+// holdsSecrets reports whether all members of this object are secrets: variables and HTTP headers often are.
 func holdsSecrets(key string) bool { return slices.Contains([]string{"env", "vars", "headers"}, key) }
 
-// namesSecret reports whether a key, or the name of an environment variable, is that of a secret. It is generous: a mistyped "tokne" must
-// not show what "token" would hide.
+// namesSecret reports whether a key or environment variable names a secret. It is generous: a mistyped "tokne" must
+// not reveal what "token" would hide.
 func namesSecret(name string) bool {
 	words := wordsOf(name)
 	if len(words) == 0 || slices.Contains([]string{"file", "path", "dir", "env"}, words[len(words)-1]) {
-		return false // says where a secret is
+		return false // gives the location of a secret
 	}
 	for i, word := range words {
 		if isSecretWord(word) || word == "key" && (len(words) == 1 || i > 0 && slices.Contains(secretKeys(), words[i-1])) {
@@ -111,7 +109,7 @@ func namesSecret(name string) bool {
 	return isSecretWord(strings.Join(words, ""))
 }
 
-// namesAmount tells maxTokens, which is a number of them, from a token that is a number.
+// namesAmount distinguishes maxTokens, a count, from a token that is a number.
 func namesAmount(key string) bool {
 	return slices.Contains(wordsOf(key), "tokens")
 }
@@ -125,7 +123,7 @@ func isSecretWord(word string) bool {
 	return slices.Contains([]string{"pwd", "pass", "pat", "dsn", "webhook", "jwt", "토큰", "비밀번호", "패스워드", "암호"}, word)
 }
 
-// secretKeys are the words that make a key one that locks something.
+// secretKeys are the words that turn "key" into a secret.
 func secretKeys() []string {
 	return []string{"api", "access", "private", "secret", "signing", "encryption", "auth", "service", "account", "client", "master", "license"}
 }

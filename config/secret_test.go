@@ -49,6 +49,8 @@ var secretPlaces = []string{
 }
 
 // Whatever is wrong with a configuration, a secret in it is nowhere to be seen.
+//
+// Promise: config-secrets
 func TestSecretsNeverShow(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "openclaw.json")

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// address is a URL wherever it stands in a text: all of it where it has no space, else as far as it goes before a quote.
+// address matches a URL in a text: all of a text without spaces, else up to a quote.
 var address = regexp.MustCompile("^[A-Za-z][A-Za-z0-9+.-]*://\\S+$|[A-Za-z][A-Za-z0-9+.-]*://[^\\s\"'<>`]+")
 
-// port is what a host may end with.
 var port = regexp.MustCompile(`^\d*$`)
 
-// longSecret is from how many bytes on a value in a URL is taken for a secret whatever it is called, so that it shows nowhere else either.
+// longSecret is the length from which any value in a URL is treated as a secret everywhere, in bytes.
 const longSecret = 16
 
-// maskURLs takes out of the URLs of a text what lets those in who know it: who asks, and what the query says. References to variables stay.
+// maskURLs removes credentials from URLs in a text: user info and query values. References to variables stay.
 func maskURLs(s string) string {
 	if !strings.Contains(s, "://") {
 		return s
@@ -24,7 +23,7 @@ func maskURLs(s string) string {
 	return address.ReplaceAllStringFunc(s, func(found string) string { return inURL(found, func(string, string) string { return masked }) })
 }
 
-// urlSecrets visits what maskURLs takes out and what must not show elsewhere either, as it is written and as it is meant.
+// urlSecrets visits what maskURLs removes and what must be hidden elsewhere too, encoded and decoded.
 func urlSecrets(s string, visit func(string)) {
 	if !strings.Contains(s, "://") {
 		return
@@ -42,7 +41,8 @@ func urlSecrets(s string, visit func(string)) {
 	}
 }
 
-// inURL gives each part of a URL that may be a secret to mask: those of the user info without a name, those of the query and the fragment with theirs.
+// inURL visits the parts of a URL that may be secrets: user info without a name, query and fragment values with
+// theirs.
 func inURL(s string, mask func(name, value string) string) string {
 	scheme, rest, _ := strings.Cut(s, "://")
 	end := len(rest)
@@ -67,14 +67,14 @@ func inURL(s string, mask func(name, value string) string) string {
 	return scheme + "://" + authority + maskQuery(rest, mask)
 }
 
-// splitsPassword reports whether what stands before the first of /?# in a URL is a user and the beginning of a password that has such a sign in it:
-// what follows its colon is no port.
+// splitsPassword reports whether the text before the first of /?# in a URL is a user and the start of a password that
+// contains such a character: what follows the colon is no port.
 func splitsPassword(authority string) bool {
 	_, after, both := strings.Cut(authority, ":")
 	return both && !strings.HasPrefix(authority, "[") && !strings.Contains(authority, "@") && !port.MatchString(after) && !isReference(after)
 }
 
-// maskQuery masks what follows ? and, where it is like a query, what follows #.
+// maskQuery masks the query and, if it looks like one, the fragment.
 func maskQuery(rest string, mask func(name, value string) string) string {
 	rest, fragment, has := strings.Cut(rest, "#")
 	if path, query, asks := strings.Cut(rest, "?"); asks {
@@ -96,7 +96,7 @@ func maskPairs(query string, mask func(name, value string) string) string {
 	}
 	var b strings.Builder
 	for _, pair := range pairs {
-		at := strings.Index(query, pair) // what lies between the pairs stays as it is
+		at := strings.Index(query, pair) // separators stay
 		b.WriteString(query[:at])
 		query = query[at+len(pair):]
 		name, value, both := strings.Cut(pair, "=")
@@ -113,7 +113,7 @@ func maskPairs(query string, mask func(name, value string) string) string {
 	return b.String()
 }
 
-// maskPart leaves what says nothing: nothing, a reference to a variable, and what is masked already.
+// maskPart keeps empty values, references to variables, and masked values.
 func maskPart(name, value string, mask func(name, value string) string) string {
 	if value == "" || value == masked || value == Redacted || isReference(value) {
 		return value
@@ -121,12 +121,12 @@ func maskPart(name, value string, mask func(name, value string) string) string {
 	return mask(name, value)
 }
 
-// secretParameters are those of queries that let in who knows them, beside those whose names namesSecret knows.
+// secretParameters are query parameters that grant access, in addition to those of namesSecret.
 func secretParameters() []string {
 	return []string{"key", "sig", "signature", "code", "auth", "sas", "pw", "hash", "hmac", "login", "user", "username", "session", "sid"}
 }
 
-// plainParameters are those of which the value is no secret, and is needed to see what an address is.
+// plainParameters are query parameters that are not secret and help to identify an address.
 func plainParameters() []string {
 	return []string{"api-version", "api_version", "apiversion", "v", "ver", "version", "region", "location", "lang", "language", "locale", "model",
 		"deployment", "format", "type", "mode", "limit", "page", "timeout", "sslmode", "charset", "stream", "debug"}

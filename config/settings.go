@@ -6,45 +6,46 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/chain"
 )
 
-// Agent is an agent as configured.
+// Agent is a configured agent.
 type Agent struct {
 	ID        string
 	Name      string // its own, else its identity's; may be ""
 	Kind      string // "" or utility
-	Utility   bool   // works for other agents only
-	Default   bool   // answers where nobody is named
+	Utility   bool   // works only for other agents
+	Default   bool   // used if no agent is named
 	Role      string // RoleLead, RoleWorker or RoleSpecialist
 	Workspace string // may begin with ~; "" if not configured
 	Identity  Identity
 	Model     ModelChoice
 
-	ContextTokens int            // 0 if it has no number of its own
-	Timeout       *time.Duration // of its runs, 0 is for ever; nil is as for all agents
-	Tools         ToolPolicy     // beside what holds for all agents
+	ContextTokens int            // 0 if not set
+	Timeout       *time.Duration // of its runs, 0 is unlimited; nil is the default for all agents
+	Tools         ToolPolicy     // in addition to the policy for all agents
 
-	// AllowAgents are those that it may start as sub-agents; "*" is any.
+	// AllowAgents are the agents it may start as sub-agents; "*" is any.
 	AllowAgents []string
-	// SubagentModel and SubagentThinking hold for its sub-agents' sessions, in place of those of Subagents. Fallbacks of the model are not heeded.
+	// SubagentModel and SubagentThinking apply to its sessions as a sub-agent, instead of those of Subagents.
+	// Fallbacks are ignored.
 	SubagentModel    ModelChoice
 	SubagentThinking string
 }
 
-// AgentDefaults hold for every agent.
+// AgentDefaults are the defaults of all agents.
 type AgentDefaults struct {
 	Workspace     string
 	Model         ModelChoice
 	ContextTokens int           // 0 if not configured
-	Timeout       time.Duration // of a run; 0 is for ever
-	MaxConcurrent int           // runs at a time
-	MaxNested     int           // runs at a time that agents wait for
+	Timeout       time.Duration // of a run; 0 is unlimited
+	MaxConcurrent int           // concurrent runs
+	MaxNested     int           // concurrent runs that agents wait for
 	Subagents     Subagents
 	A2A           A2AConcurrency
 	LoopGuard     A2ALoopGuard
 	Continuation  TaskContinuation
-	SystemAgent   string // answers where nobody is named and no agent is marked as default; "" if not configured
+	SystemAgent   string // used if no agent is named and none is marked as default; "" if not configured
 }
 
-// Subagents bound what agents may start.
+// Subagents are the limits of sub-agents.
 type Subagents struct {
 	MaxConcurrent       int
 	MaxSpawnDepth       int
@@ -52,22 +53,22 @@ type Subagents struct {
 	ArchiveAfter        time.Duration
 	AnnounceMaxAge      time.Duration
 
-	// What holds where who starts one does not say it.
-	Model    ModelChoice    // its fallbacks are not heeded; "" is as for the agent
-	Thinking string         // "" is as for the agent
-	Timeout  *time.Duration // of its run, 0 is for ever; nil is as for the agent
+	// Defaults if the requester specifies none.
+	Model    ModelChoice    // fallbacks are ignored; "" is the agent's own
+	Thinking string         // "" is the agent's own
+	Timeout  *time.Duration // of its run, 0 is unlimited; nil is the agent's own
 }
 
-// A2ALoopGuard bounds how agents cause each other to act: see coordination/chain.
+// A2ALoopGuard limits agents triggering each other: see coordination/chain.
 type A2ALoopGuard = chain.Limits
 
-// A2AConcurrency bounds the exchanges that one agent may have at a time.
+// A2AConcurrency limits an agent's concurrent exchanges.
 type A2AConcurrency struct {
 	MaxFlows     int
 	QueueTimeout time.Duration
 }
 
-// TaskContinuation says when an agent is reminded of its unfinished task.
+// TaskContinuation says when an agent is prompted to continue its unfinished task.
 type TaskContinuation struct {
 	Enabled       bool
 	CheckInterval time.Duration
@@ -76,36 +77,36 @@ type TaskContinuation struct {
 	Channel       string
 }
 
-// Binding gives the messages of an account to an agent.
+// Binding routes an account's messages to an agent.
 type Binding struct {
 	AgentID   string
 	Channel   string // discord, ...
 	AccountID string // "" is the default account, "*" any
 
-	// What the messages have to come from besides; "" and none is whatever.
+	// Further conditions; empty matches all.
 	PeerKind, PeerID string // channel, group or direct, and its id
 	GuildID          string
-	Roles            []string // any of them, in the guild
+	Roles            []string // one of them, in the guild
 	TeamID           string
 }
 
 // Session holds the settings of sessions.
 type Session struct {
-	Scope            string // per-sender or global: whether everybody has a session of their own
+	Scope            string // per-sender or global: whether senders have separate sessions
 	DMScope          string
 	MaxPingPongTurns int // 0 to 30
 }
 
-// ToolPolicy says which tools may be used. Entries are names of tools, with * for any part of one, or group:<group>; capitals make no
-// difference. Package tools heeds it.
+// ToolPolicy says which tools may be used. Entries are tool names, with * for any part, or group:<group>, ignoring
+// case. Package tools applies it.
 type ToolPolicy struct {
-	Profile   string   // minimal, messaging, coding or full; "" is that of all agents, where this is of one, else full. Not of the gateway
-	Allow     []string // none is any
-	AlsoAllow []string // beside what Profile and Allow name; nil is as for all agents, where this is of one. Not of the gateway
-	Deny      []string // goes before all of them
+	Profile   string   // minimal, messaging, coding or full; "" inherits from all agents, else full. Not for the gateway
+	Allow     []string // none means any
+	AlsoAllow []string // in addition to Profile and Allow; nil inherits from all agents. Not for the gateway
+	Deny      []string // takes precedence
 }
 
-// Tools says which tools agents may use, and whom they may reach with them.
+// Tools says which tools agents may use, and which agents they may reach.
 type Tools struct {
 	ToolPolicy
 
@@ -115,16 +116,17 @@ type Tools struct {
 	PlanGate     PlanGate
 }
 
-// TaskEnforcer says which tools an agent may call only while it works at a task.
+// TaskEnforcer says which tools an agent may call only while it works on a task.
 type TaskEnforcer struct {
 	Enabled bool
-	Tools   []string // names; capitals make no difference
+	Tools   []string // names, not case-sensitive
 }
 
-// PlanGate says which tools an agent may call only as an approved plan says. Plans may ask for these tools, whether the gate is there or not.
+// PlanGate says which tools an agent may call only according to an approved plan. Plans may request these tools even
+// if the gate is disabled.
 type PlanGate struct {
 	Enabled bool
-	Tools   []string // names; capitals make no difference
+	Tools   []string // names, not case-sensitive
 }
 
 // AgentToAgent says whether, and to whom, agents may write.
@@ -134,9 +136,9 @@ type AgentToAgent struct {
 	Pairs   []AgentPair
 }
 
-// AgentPair is a rule for the messages of some agents to some others. The first that fits goes before AgentToAgent.Allow.
+// AgentPair is a rule for messages between agents. The first match takes precedence over AgentToAgent.Allow.
 type AgentPair struct {
-	From, To string // agent ids, * is any part of one
+	From, To string // agent ids, * matches any part
 	Allow    bool
 }
 
@@ -147,18 +149,18 @@ type Gateway struct {
 	Bind       string // loopback, auto, lan, custom or tailnet
 	CustomHost string
 	Auth       Auth
-	Origins    []string // of pages of other machines that may connect; "*" is any
-	PageBase   string   // where on the port the page is that serve --control-ui serves; "" or /such/as
+	Origins    []string // origins of pages on other machines that may connect; "*" is any
+	PageBase   string   // path of the page of serve --control-ui; "" or /such/as
 	Sinks      []Sink
 	HTTP       HTTP
-	Tools      ToolPolicy // of those that are called over HTTP: Allow adds to what may be, it does not bound it
+	Tools      ToolPolicy // for calls over HTTP: Allow extends what is allowed by default
 }
 
-// HTTP says which of OpenAI's endpoints the gateway has.
+// HTTP says which of OpenAI's endpoints are enabled.
 type HTTP struct {
 	ChatCompletions bool // POST /v1/chat/completions
 	Responses       bool // POST /v1/responses
-	// ModelErrors is how a model that fails is told: as text, which an agent answers, or as an error of HTTP.
+	// ModelErrors is how a failing model is reported: as the agent's text, or as an HTTP error.
 	ModelErrors string
 }
 
@@ -168,50 +170,59 @@ const (
 	ModelErrorsHTTP = "http"
 )
 
-// Auth is how clients of the gateway show who they are.
+// Auth is how clients of the gateway authenticate.
 type Auth struct {
 	Mode     string // "", token, password, none or trusted-proxy
 	Token    Secret
 	Password Secret
 }
 
-// Sink mirrors conversations of agents to somewhere else.
+// Sink mirrors agents' conversations elsewhere.
 type Sink struct {
 	ID      string
 	Enabled bool
 	Discord SinkDiscord
-	Webhook SinkWebhook // of SinkOfWebhook
+	Webhook SinkWebhook // SinkOfWebhook only
 }
 
-// The sinks that openclawd knows.
+// Supported sinks.
 const (
 	SinkOfDiscord = "discord-conversation"
 	SinkOfWebhook = "webhook"
 )
 
-// SinkDiscord says where SinkOfDiscord reports.
+// SinkDiscord are the options of SinkOfDiscord.
 type SinkDiscord struct {
 	GuildID        string
 	DefaultChannel string
 	ReportChannel  string
-	RouterAccount  string // whose bot opens threads: unless set the one called ruda, else the first that is enabled; "" if there is none
+	RouterAccount  string // account that opens threads: by default the one called ruda, else the first enabled one; "" if there is none
 	MessageAccount string
 	NotifyUsers    []string
 	ArchivePolicy  string // never, 24h, 3d or 7d
 }
 
-// SinkWebhook says where SinkOfWebhook posts.
+// SinkWebhook are the options of SinkOfWebhook.
 type SinkWebhook struct {
-	URL    Secret   // it often holds one
-	Token  Secret   // sent as a bearer token; may be ""
-	Events []string // types, or families such as a2a.*; none is those of the Discord sink
+	URL    Secret   // may contain credentials
+	Token  Secret   // bearer token; may be ""
+	Events []string // types, or families such as a2a.*; none means those of the Discord sink
 }
 
-// TaskMonitor holds the settings of the Task-Monitor API. Flags and TASK_MONITOR_* variables win over them.
+// TaskMonitor are the settings of the Task-Monitor API. Flags and TASK_MONITOR_* variables take precedence.
 type TaskMonitor struct {
 	Host           string
 	Port           int
 	WriteToken     Secret
 	AllowedOrigins []string
 	TaskHubURL     string
+}
+
+// UI are the settings of Task-Hub, the web page.
+type UI struct{ Viewers []Viewer }
+
+// Viewer may read Task-Hub, and no more.
+type Viewer struct {
+	Name  string // unique, ignoring case
+	Token Secret // unique, at least 16 characters
 }

@@ -9,71 +9,71 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// ScriptedModel answers where no model is configured. It is part of the program and needs no key.
+// ScriptedModel is the built-in model used if none is configured. It needs no key.
 const ScriptedModel = "scripted/scripted"
 
-// DefaultContextTokens is how much an agent keeps in view of a model that says nothing about it.
+// DefaultContextTokens is the context size for a model that does not specify one.
 const DefaultContextTokens = 200_000
 
-// Identity is how an agent shows itself. Every text may be "".
+// Identity is how an agent presents itself. Every text may be "".
 type Identity struct {
 	Name   string
 	Emoji  string
-	Avatar string // a letter, an address, or a path in its workspace
+	Avatar string // a letter, a URL, or a path in its workspace
 	Theme  string
 }
 
-// ModelChoice says which model answers, as provider/id. A zero one leaves it open.
+// ModelChoice names models as provider/id. The zero value leaves it open.
 type ModelChoice struct {
 	Primary   string
-	Fallbacks []string // that answer if it cannot, in this order
+	Fallbacks []string // used in this order if the primary one fails
 }
 
-// Models holds the models that agents may use.
+// Models are the configured models.
 type Models struct {
-	Providers []ModelProvider // in the order of the file
-	Script    *Script         // by which the scripted provider answers; nil is the one that is part of the program
+	Providers []ModelProvider // in file order
+	Script    *Script         // for the scripted provider; nil is the built-in one
 }
 
-// Script is a file of the scripted provider. What is in it is not looked at here: whoever opens the provider does.
+// Script is a file for the scripted provider, which parses it.
 type Script struct {
-	File    string // as it can be opened
+	File    string // path for opening
 	Text    []byte
 	Problem string // why there is no Text
-	Line    int    // of the setting that names it
+	Line    int    // path of the setting
 	Column  int
 
-	named bool // File is a path that may be read
+	named bool // File is a readable path
 }
 
-// ModelProvider is where models are asked.
+// ModelProvider is an endpoint with models.
 type ModelProvider struct {
 	ID      string
 	BaseURL string
-	API     string // openai-completions, ...; openclawd speaks what an OpenAI-compatible endpoint understands
+	API     string // openai-completions, ...; openclawd uses OpenAI-compatible endpoints
 	APIKey  Secret
-	Headers []Header      // that are sent with each request, by their names
-	Timeout time.Duration // how long it may be silent; 0 if the files do not say
+	Headers []Header      // sent with each request, sorted by name
+	Timeout time.Duration // maximum silence; 0 if not set
 	Models  []Model
 }
 
-// Header is one of HTTP. Many hold keys.
+// Header is an HTTP header, whose value is often a key.
 type Header struct {
 	Name  string
 	Value Secret
 }
 
-// Model is a model of a provider.
+// Model is a provider's model.
 type Model struct {
 	ID            string
-	Name          string // its id if the files say none
+	Name          string // its id if not set
 	Reasoning     bool
 	Input         []string // text, image, ...
-	ContextWindow int      // tokens; 0 if the files do not say
-	MaxTokens     int      // of an answer; 0 if the files do not say
+	ContextWindow int      // context window in tokens; 0 if not set
+	MaxTokens     int      // of an answer; 0 if not set
 }
 
-// SplitModel splits provider/id. The provider is "" where only an id is given; an id may hold further slashes.
+// SplitModel splits provider/id. The provider is "" for an id alone; an id may contain slashes.
 func SplitModel(ref string) (provider, id string) {
 	provider, id, found := strings.Cut(ref, "/")
 	if !found {
@@ -82,7 +82,7 @@ func SplitModel(ref string) (provider, id string) {
 	return provider, id
 }
 
-// Language is the one in which people are told of what happens in Discord: as set, else Korean where an agent has a Korean name.
+// Language is the language of notices in Discord: as configured, else Korean if an agent has a Korean name.
 func (c *Config) Language() coordination.Language {
 	if set := c.Discord.Collaboration.Language; set != "" {
 		return set
@@ -94,7 +94,6 @@ func (c *Config) Language() coordination.Language {
 	return coordination.LanguageOf(names...)
 }
 
-// indexAgents makes AgentNamed find agents without looking at each of them.
 func (c *Config) indexAgents() {
 	c.byID, c.indexed = make(map[string]int, len(c.Agents)), c.Agents
 	for i := range c.Agents {
@@ -102,12 +101,12 @@ func (c *Config) indexAgents() {
 	}
 }
 
-// isIndexed reports whether Agents are those that were loaded. A copy of a Config may have been given others.
+// isIndexed reports whether Agents is the indexed slice. It may have been replaced in a copy of a Config.
 func (c *Config) isIndexed() bool {
 	return len(c.indexed) > 0 && len(c.indexed) == len(c.Agents) && &c.indexed[0] == &c.Agents[0]
 }
 
-// AgentNamed finds an agent by its id, whatever its capitals, or nil.
+// AgentNamed finds an agent by id, ignoring case; nil if there is none.
 func (c *Config) AgentNamed(id string) *Agent {
 	if c.isIndexed() {
 		if i, there := c.byID[strings.ToLower(id)]; there {
@@ -123,16 +122,17 @@ func (c *Config) AgentNamed(id string) *Agent {
 	return nil
 }
 
-// AgentPath is where the settings of an agent stand, or would stand, for messages: agents.entries.eden, or agents.list[eden] in the older form.
+// AgentPath is the path of an agent's settings, for messages: agents.entries.eden, or agents.list[eden] in the older
+// form.
 func (c *Config) AgentPath(id string) string {
-	if c.Says("agents", "list") && !c.Says("agents", "entries") {
+	if c.Sets("agents", "list") && !c.Sets("agents", "entries") {
 		return "agents.list[" + id + "]"
 	}
 	var root *path
 	return root.member("agents").member("entries").named(id).String()
 }
 
-// DefaultAgentID is the agent that answers where nobody is named: the first one that is marked as default, else the one of
+// DefaultAgentID is the agent used if none is named: the first one marked as default, else that of
 // agents.defaults.systemAgent, else the first one, else main.
 func (c *Config) DefaultAgentID() string {
 	for _, a := range c.Agents {
@@ -149,7 +149,7 @@ func (c *Config) DefaultAgentID() string {
 	return "main"
 }
 
-// SubagentModel is the model that is configured for sub-agents that are an agent, "" if none is.
+// SubagentModel is the configured model of an agent as a sub-agent, "" if none.
 func (c *Config) SubagentModel(agentID string) string {
 	if a := c.AgentNamed(agentID); a != nil && a.SubagentModel.Primary != "" {
 		return a.SubagentModel.Primary
@@ -157,7 +157,7 @@ func (c *Config) SubagentModel(agentID string) string {
 	return c.Defaults.Subagents.Model.Primary
 }
 
-// SubagentThinking is how hard such sub-agents think, "" if it is not configured.
+// SubagentThinking is the configured thinking level of an agent as a sub-agent, "" if none.
 func (c *Config) SubagentThinking(agentID string) string {
 	if a := c.AgentNamed(agentID); a != nil && a.SubagentThinking != "" {
 		return a.SubagentThinking
@@ -165,8 +165,8 @@ func (c *Config) SubagentThinking(agentID string) string {
 	return c.Defaults.Subagents.Thinking
 }
 
-// ModelFor is the choice that holds for an agent: its own, else that of all agents, else the first configured model, else ScriptedModel.
-// An agent that names a model of its own has no fallbacks but its own. Any id may be asked for.
+// ModelFor returns an agent's model choice: its own, else that of all agents, else the first configured model, else
+// ScriptedModel. An agent with its own model has only its own fallbacks. Any id may be given.
 func (c *Config) ModelFor(agentID string) ModelChoice {
 	choice := c.Defaults.Model
 	if a := c.AgentNamed(agentID); a != nil {
@@ -185,7 +185,7 @@ func (c *Config) ModelFor(agentID string) ModelChoice {
 	return choice
 }
 
-// whole gives a reference that names only a model the provider that has it.
+// whole completes a reference without provider by the provider that has the model.
 func (c *Config) whole(ref string) string {
 	if provider, id := SplitModel(ref); provider == "" {
 		for _, p := range c.Models.Providers {
@@ -221,7 +221,7 @@ func (c *Config) ModelNamed(ref string) *Model {
 	return nil
 }
 
-// ContextTokens is how many tokens an agent that uses a model keeps in view: what is set for the agent, else for all agents, else the
+// ContextTokens is an agent's context size with a model: the agent's setting, else that of all agents, else the
 // model's window.
 func (c *Config) ContextTokens(agentID, ref string) int {
 	own := 0

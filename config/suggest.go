@@ -5,10 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// nearEnough is how many slips a key may hold and still be taken for a known one.
+// nearEnough is the maximum number of typing errors for suggesting a known key.
 const nearEnough = 2
 
-// nearest returns the known key that somebody who wrote key may have meant, or "".
 func nearest(key string, known []string) string {
 	best, slips := "", nearEnough+1
 	for _, k := range known {
@@ -23,8 +22,7 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// distance is the number of slips of the hand (a letter left out, added, changed, or swapped with its neighbour) between two words: their
-// Damerau-Levenshtein distance in the form in which no letter is touched twice. It is not told beyond limit+1.
+// distance is the restricted Damerau-Levenshtein distance of two words (optimal string alignment), at most limit+1.
 func distance(a, b string, limit int) int {
 	if a == b {
 		return 0

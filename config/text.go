@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// quoted reads a text in single or double quotes. The next byte is its first quote.
 func (p *parser) quoted() (string, *Finding) {
 	start := p.here()
 	quote := p.text[p.pos]
 	p.pos++
-	plain := p.pos // where the characters begin that are taken as they are
+	plain := p.pos // start of the current run of literal characters
 	var b strings.Builder
 	for p.pos < len(p.text) {
 		switch c := p.text[p.pos]; c {
@@ -21,8 +20,8 @@ func (p *parser) quoted() (string, *Finding) {
 			p.pos++
 			return b.String(), nil
 		case '\n', '\r':
-			f := failure(CodeSyntax, start, nil, "a text begins here and is not closed on its line",
-				`close it with its quote; write a line end within as \n, or end the line with a backslash`)
+			f := failure(CodeSyntax, start, nil, "a text starts here and is not closed on its line",
+				`close it with its quote; write a newline as \n, or end the line with a backslash`)
 			return "", &f
 		case '\\':
 			b.WriteString(p.text[plain:p.pos])
@@ -36,15 +35,14 @@ func (p *parser) quoted() (string, *Finding) {
 			p.pos++
 		}
 	}
-	f := failure(CodeSyntax, start, nil, "a text begins here and is not closed", "close it with its quote; if the file was cut off, restore it")
+	f := failure(CodeSyntax, start, nil, "a text starts here and is not closed", "close it with its quote; if the file was cut off, restore it")
 	return "", &f
 }
 
-// escape reads what begins with a backslash.
 func (p *parser) escape() (string, *Finding) {
 	p.pos++
 	if p.pos == len(p.text) {
-		return "", nil // quoted reports that the text is not closed
+		return "", nil // quoted reports the unclosed text
 	}
 	r, size := utf8.DecodeRuneInString(p.text[p.pos:])
 	switch {
@@ -71,8 +69,8 @@ func (p *parser) escape() (string, *Finding) {
 	return string(r), nil
 }
 
-// unicodeEscape reads what follows \u: four digits, two times four that make one character, or any number in braces. Half a pair alone
-// is no character and becomes U+FFFD, as in encoding/json.
+// unicodeEscape reads what follows \u: four digits, a surrogate pair, or any number in braces. A single surrogate
+// becomes U+FFFD, as in encoding/json.
 func (p *parser) unicodeEscape() (rune, *Finding) {
 	if p.peek() == '{' {
 		return p.bracedEscape()
@@ -107,7 +105,7 @@ func (p *parser) bracedEscape() (rune, *Finding) {
 	return rune(n), nil
 }
 
-// hex reads exactly that many hexadecimal digits.
+// hex reads exactly this many hexadecimal digits.
 func (p *parser) hex(digits int) (rune, *Finding) {
 	n := rune(0)
 	for range digits {

@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// Group says what it means that openclawd does not go by a setting of the reference system.
+// Group says why openclawd ignores a setting of the reference system.
 type Group string
 
 const (
-	// NotBuilt means that the reference system would do something which openclawd does not do.
+	// NotBuilt means that openclawd does not have the feature.
 	NotBuilt Group = "not_built"
-	// NoMatter means that nothing would follow here: the setting is about programs, screens and habits of the reference system.
+	// NoMatter means that the setting has no meaning here: it is about programs, screens and habits of the reference
+	// system.
 	NoMatter Group = "no_matter"
 )
 
-// Groups are all of them, in the order in which they are told.
+// Groups lists all groups in display order.
 func Groups() []Group { return []Group{NotBuilt, NoMatter} }
 
 // String names a group as people read it.
@@ -28,21 +29,21 @@ func (g Group) String() string {
 	return "does not matter here"
 }
 
-// Unsupported is a setting that the files set and that openclawd keeps and does not go by.
+// Unsupported is a setting in the files that openclawd keeps but ignores.
 type Unsupported struct {
 	Group   Group  `json:"group"`
 	File    string `json:"file"`
-	Line    int    `json:"line"` // of the first place, where there are several
+	Line    int    `json:"line"` // the first place, if there are several
 	Column  int    `json:"column"`
 	Setting string `json:"setting"` // cron, mcp.servers, ui.*, agents.entries.*.heartbeat
-	Count   int    `json:"count"`   // how many entries it has, or at how many places it is set; 0 where that says nothing
-	Unit    string `json:"unit"`    // what is counted, in the plural: jobs, places; may be ""
+	Count   int    `json:"count"`   // number of entries, or of places; 0 if meaningless
+	Unit    string `json:"unit"`    // the unit, in the plural: jobs, places; may be ""
 }
 
-// Where is the place as compilers write it: file:line:column.
+// Where is the place in the form file:line:column.
 func (u *Unsupported) Where() string { return fmt.Sprintf("%s:%d:%d", u.File, u.Line, u.Column) }
 
-// String is the setting with what it counts: cron (3 jobs), mcp.servers (2), ui.*.
+// String formats the setting with its count: cron (3 jobs), mcp.servers (2), ui.*.
 func (u *Unsupported) String() string {
 	switch {
 	case u.Count == 0:
@@ -55,7 +56,7 @@ func (u *Unsupported) String() string {
 	return fmt.Sprintf("%s (%d %s)", u.Setting, u.Count, u.Unit)
 }
 
-// Together are several settings on one line, as people read them: cron (3 jobs), mcp.servers (2).
+// Together formats several settings as one line: cron (3 jobs), mcp.servers (2).
 func Together(all []Unsupported) string {
 	names := make([]string, len(all))
 	for i := range all {
@@ -64,13 +65,12 @@ func Together(all []Unsupported) string {
 	return strings.Join(names, ", ")
 }
 
-// mostUnsupported is how many settings are listed. Files of people have dozens; what is beyond it is told by its number.
+// mostUnsupported is how many settings are listed; further ones are counted. Real files have dozens.
 const mostUnsupported = 300
 
-// collection is a member of a section of which its size is told: as cron (3 jobs) where the entries have a unit, else as mcp.servers (2).
+// collection is a section's member whose entries are counted: as cron (3 jobs) with a unit, else as mcp.servers (2).
 type collection struct{ key, unit string }
 
-// collections are those of sections at the root.
 func collections() map[string]collection {
 	return map[string]collection{
 		"auth": {"profiles", ""}, "cron": {"jobs", "jobs"}, "hooks": {"mappings", "mappings"}, "mcp": {"servers", ""},
@@ -78,10 +78,10 @@ func collections() map[string]collection {
 	}
 }
 
-// unsupported gathers what the files set and openclawd does not go by: one entry for each setting, however many agents, accounts or models have it.
+// unsupported collects ignored settings: one entry per setting, however many agents, accounts or models have it.
 type unsupported struct {
 	all    []Unsupported
-	places map[string]int // by setting, with * for names and [] for places in lists: where in all it is
+	places map[string]int // by setting, with * for names and [] for indexes: all its places
 }
 
 func (u *unsupported) add(group Group, m *member, at *path) {
@@ -99,7 +99,6 @@ func (u *unsupported) add(group Group, m *member, at *path) {
 	u.put(one, m, at)
 }
 
-// addSection tells a section by its collection.
 func (u *unsupported) addSection(group Group, section *member, at *path, known collection) {
 	size := 0
 	if entries := section.value.get(known.key); entries != nil {
@@ -143,7 +142,7 @@ func (u *unsupported) put(one Unsupported, m *member, at *path) {
 	u.all = append(u.all, one)
 }
 
-// list is what was added, that of the main file first, in the order of their places; and how many settings are left out of it.
+// list returns the entries, those of the main file first, by place, and the number of omitted ones.
 func (u *unsupported) list(main string) (all []Unsupported, more int) {
 	all = slices.Clone(u.all)
 	slices.SortStableFunc(all, func(a, b Unsupported) int {

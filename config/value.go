@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// position is a place in a file. Lines and columns begin at 1; a column counts characters, not bytes.
+// position is a place in a file. Lines and columns start at 1; columns count characters.
 type position struct {
 	file         string
 	line, column int
 }
 
-// kind is what a value is.
 type kind int
 
 const (
@@ -23,39 +22,38 @@ const (
 	object
 )
 
-// String names a kind as messages do.
+// String names a kind in messages.
 func (k kind) String() string {
 	return [...]string{"null", "true or false", "a number", "a text", "a list", "an object"}[k]
 }
 
-// span is a part of a text, in bytes.
 type span struct{ from, to int }
 
 // value is a node of a file's tree.
 type value struct {
-	span    // in the text that it was read from
+	span    // place in its source text
 	kind    kind
 	at      position
-	text    string // of a text; of a number or boolean: as written
+	text    string // content of a text; number or boolean as written
 	items   []*value
 	members []*member
 	index   map[string]*member
-	entries []entry // of a list or object, as they were read
+	entries []entry // of a list or object, in source order
 	secret  bool    // must not be shown
-	unset   bool    // names a variable that is not set
+	unset   bool    // names an unset variable
 }
 
-// member is an entry of an object. Its place is that of the key.
+// member is an object's entry. Its place is the key's.
 type member struct {
 	key   string
 	at    position
 	value *value
 }
 
-// entry is what stands between two commas. One whose key stands again after it is no member.
+// entry is what is between two commas. An entry with a repeated key that is overwritten is no member.
 type entry struct {
-	span           // from the key, if there is one, to the end of the value
-	comma   int    // where the comma after it is; -1 if there is none
+	span           // from the key, if any, to the end of the value
+	comma   int    // position of the comma after it; -1 if there is none
 	key     string // of a member
 	nameEnd int    // where the key ends
 	value   *value
@@ -65,7 +63,7 @@ func newObject(at position) *value {
 	return &value{kind: object, at: at, index: map[string]*member{}}
 }
 
-// get returns what stands at a key. A key that is absent, one that holds null and one that waits for a variable are the same: nil.
+// get returns the value at a key; nil if it is missing, null, or an unset variable.
 func (v *value) get(key string) *value {
 	if v == nil || v.index[key] == nil {
 		return nil
@@ -76,7 +74,6 @@ func (v *value) get(key string) *value {
 	return nil
 }
 
-// depth is how many brackets stand around the innermost value.
 func (v *value) depth() (deepest int) {
 	for _, item := range v.items {
 		deepest = max(deepest, item.depth())
@@ -90,7 +87,7 @@ func (v *value) depth() (deepest int) {
 	return deepest
 }
 
-// set gives a key its value and reports whether it had one before. The key keeps its first place in the order.
+// set sets a key and reports whether it existed. The key keeps its position.
 func (v *value) set(m *member) (replaced bool) {
 	if old := v.index[m.key]; old != nil {
 		*old = *m
@@ -101,7 +98,6 @@ func (v *value) set(m *member) (replaced bool) {
 	return false
 }
 
-// shown is a value as a finding may show it.
 func (v *value) shown() string {
 	switch {
 	case v == nil:
@@ -118,12 +114,12 @@ func (v *value) shown() string {
 	return clip(v.text)
 }
 
-// path leads to a setting. A nil path is the whole configuration.
+// path is the path of a setting. nil is the whole configuration.
 type path struct {
 	parent *path
 	key    string // of a member
-	index  int    // of an item, -1 for a member
-	free   bool   // the key is a name that people choose
+	index  int    // index of an item, -1 for a member
+	free   bool   // the key is user-defined
 }
 
 func (p *path) member(key string) *path { return &path{p, key, -1, false} }
@@ -132,7 +128,7 @@ func (p *path) named(key string) *path { return &path{p, key, -1, true} }
 
 func (p *path) item(i int) *path { return &path{p, "", i, false} }
 
-// pattern is the path with * for names that people choose, and [] for places in lists.
+// pattern is the path with * for user-defined names and [] for indexes.
 func (p *path) pattern() string {
 	switch {
 	case p == nil:
@@ -145,7 +141,7 @@ func (p *path) pattern() string {
 	return below(p.parent.pattern(), p.key)
 }
 
-// String writes a path as agents.list[3].id. Keys that need quotes stand in brackets.
+// String formats a path as agents.list[3].id. Keys that need quotes are in brackets.
 func (p *path) String() string {
 	switch {
 	case p == nil:
@@ -160,7 +156,7 @@ func (p *path) String() string {
 	return p.parent.String() + "." + clip(p.key)
 }
 
-// isPlainKey reports whether a key can stand in a path without quotes.
+// isPlainKey reports whether a key needs no quotes in a path.
 func isPlainKey(key string) bool {
 	for i, r := range key {
 		if !isIdentifierPart(r) && r != '-' || i == 0 && r == '-' {
@@ -170,10 +166,8 @@ func isPlainKey(key string) bool {
 	return key != ""
 }
 
-// clip shortens a text of the file to what a message has room for.
 func clip(s string) string { return clipTo(s, 80) }
 
-// clipTo shortens a text to so many characters.
 func clipTo(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -6,11 +6,11 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// IsUtility reports whether an agent only ever works for another: it has no tasks, and nobody asks it for help.
+// IsUtility reports whether an agent works only for others: it has no tasks, and is not asked for help.
 func (a *Agent) IsUtility() bool { return a.Utility || a.Kind == coordination.KindUtility }
 
-// Workers are the ids of the agents that can have tasks, in lower case, in the order of the configuration. Where none is configured it is the one
-// that answers anyway.
+// Workers are the ids of the agents that can have tasks, in lower case, in configuration order. Without configured
+// agents it is the built-in default.
 func (c *Config) Workers() (ids []string) {
 	for i := range c.Agents {
 		if a := &c.Agents[i]; !a.IsUtility() {

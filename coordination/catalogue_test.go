@@ -26,7 +26,7 @@ func TestCatalogue(t *testing.T) {
 }
 
 // Where a role can be told from the type, guessing must agree with what producers claim.
-func TestCatalogueRolesAreTheGuessedOnes(t *testing.T) {
+func TestCatalogueRolesMatchGuesses(t *testing.T) {
 	t.Parallel()
 
 	for _, info := range Catalogue() {

@@ -2,7 +2,7 @@ package coordination
 
 import "slices"
 
-// Category is what a collaboration is about. There are ten of them; finer distinctions are sub-tags.
+// Category is the topic of a collaboration. There are ten of them; finer distinctions are sub-tags.
 type Category string
 
 const (
@@ -21,7 +21,7 @@ const (
 // categoryCount is the number of categories.
 const categoryCount = 10
 
-// CategoryInfo is a category with the name that people read.
+// CategoryInfo is a category with its display name.
 type CategoryInfo struct {
 	Category Category
 	NameKo   string
@@ -43,10 +43,10 @@ var categories = [categoryCount]CategoryInfo{
 // Categories lists the ten categories in their fixed order, which also decides ties.
 func Categories() []CategoryInfo { return slices.Clone(categories[:]) }
 
-// Valid says whether c is one of the ten.
+// Valid reports whether c is one of the ten.
 func (c Category) Valid() bool { return c.row() >= 0 }
 
-// row is the place of c in the fixed order, or -1.
+// row is the index of c in the fixed order, or -1.
 func (c Category) row() int {
 	for i := range categories {
 		if categories[i].Category == c {
@@ -56,14 +56,14 @@ func (c Category) row() int {
 	return -1
 }
 
-// Source says how a category was found.
+// Source says how a category was determined.
 type Source string
 
 const (
-	SourceManual    Source = "manual"    // the producer said so
+	SourceManual    Source = "manual"    // stated by the producer
 	SourceRule      Source = "rule"      // words that name the work
-	SourceHeuristic Source = "heuristic" // only words that go along with such work; never under RulesV1
-	SourceFallback  Source = "fallback"  // no word known: by the event's role
+	SourceHeuristic Source = "heuristic" // only words that accompany such work; never under RulesV1
+	SourceFallback  Source = "fallback"  // no known word: by the event's role
 )
 
 func fallbackCategory(role Role) Category {

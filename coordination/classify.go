@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// Scan is the part of classification that needs only the event's text. It is a plain value: make it on any goroutine,
-// classify when the event's turn has come.
+// Scan is the part of classification that needs only the event's text. It may be computed on any goroutine beforehand.
 type Scan struct {
 	hits   termSet
 	scores [categoryCount]int16
 }
 
-// ScanText finds the words that tell what an event is about.
+// ScanText finds the words that determine the topic of an event.
 func ScanText(rules Rules, r *Record) Scan {
 	if rules == RulesV2 {
 		return scanConcepts(r)
@@ -20,17 +19,17 @@ func ScanText(rules Rules, r *Record) Scan {
 	return scanKeywords(r)
 }
 
-// Class is what an event is: whom it is for, between what sessions it passed, and what it is about.
+// Class is the classification of an event: its recipient, the sessions between which it passed, and its topic.
 type Class struct {
 	Role        Role
 	RoleGuessed bool // no valid role was claimed
 	From, To    SessionType
 	Category    Category
-	Secondary   []Category // further categories with a fair share, strongest first; always empty under RulesV1
+	Secondary   []Category // further categories with a sufficient share, strongest first; always empty under RulesV1
 	SubTags     []string   // never nil
 	Confidence  float64    // 0 to 1, two decimals
 	Source      Source
-	Version     string // the rules that Category comes from
+	Version     string // the rules that determined Category
 	Intent      string // collabIntent
 }
 
@@ -41,8 +40,8 @@ const (
 	tagsPerEvent       = 3
 )
 
-// Classify says what an event is. scan must come from ScanText with the same rules and record; roster is the team of
-// the time, nil meaning DefaultRoster.
+// Classify classifies an event. scan must come from ScanText with the same rules and record; roster is the team at
+// that time, nil meaning DefaultRoster.
 func Classify(rules Rules, r *Record, scan Scan, roster *Roster) Class {
 	c := Class{Intent: r.CollabIntent, Version: string(rules)}
 	c.From, c.To = sessionTypes(rules, r, roster)
@@ -77,7 +76,8 @@ func Classify(rules Rules, r *Record, scan Scan, roster *Roster) Class {
 	return c
 }
 
-// SecondaryCategories are those that an event is of beside its primary one, strongest first. There are none under RulesV1.
+// SecondaryCategories are an event's categories besides its primary one, strongest first. There are none under
+// RulesV1.
 func SecondaryCategories(rules Rules, r *Record, primary Category) []Category {
 	if rules != RulesV2 {
 		return nil
@@ -86,7 +86,7 @@ func SecondaryCategories(rules Rules, r *Record, primary Category) []Category {
 	return scan.secondary(primary)
 }
 
-// ranking is the row with the highest score, the earlier one of equals, and the second highest score.
+// ranking returns the row with the highest score, ties to the earlier, and the second highest score.
 func (s *Scan) ranking() (best int, second int16) {
 	for row := 1; row < categoryCount; row++ {
 		switch score := s.scores[row]; {
@@ -104,8 +104,7 @@ func confidence(score, second int) float64 {
 	return math.Round(c*100) / 100
 }
 
-// secondary lists the categories beside the primary one that have a typical word at least and half of the highest
-// score.
+// secondary lists the categories besides the primary one with at least one typical word and half of the highest score.
 func (s *Scan) secondary(primary Category) []Category {
 	var highest int16
 	for _, score := range s.scores {

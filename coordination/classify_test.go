@@ -155,7 +155,7 @@ func TestSessionTypes(t *testing.T) {
 		agent           string
 	}{
 		{name: "allow-list", typ: "a2a.send", data: `{"fromAgent":"EDEN","toAgent":"seum"}`, from1: main, to1: main, from2: main, to2: main},
-		{name: "nobody known", typ: "a2a.send", data: `{"fromAgent":"x","toAgent":"y"}`, from1: unknown, to1: unknown, from2: unknown, to2: unknown},
+		{name: "unknown agents", typ: "a2a.send", data: `{"fromAgent":"x","toAgent":"y"}`, from1: unknown, to1: unknown, from2: unknown, to2: unknown},
 		{name: "explicit pair", typ: "a2a.send", data: `{"fromSessionType":"subagent","toSessionType":" main "}`, from1: sub, to1: main, from2: sub, to2: main},
 		{name: "explicit unknown pair", typ: "a2a.send", data: `{"fromAgent":"eden","toAgent":"seum","fromSessionType":"unknown","toSessionType":"unknown"}`, from1: unknown, to1: unknown, from2: main, to2: main},
 		{name: "one explicit side", typ: "a2a.send", data: `{"fromAgent":"eden","toAgent":"seum","toSessionType":"subagent"}`, from1: main, to1: main, from2: main, to2: sub},

@@ -20,8 +20,7 @@ var keywordTable = [categoryCount]string{
 	"kpi|revenue|strategy|business|roadmap|roi|비즈니스|전략|지표|매출",
 }
 
-// keywords are the table's, in its order, with what each adds to its category. They are made when they are first asked for: most
-// commands never ask.
+// keywords are the words of the table, in order, with their score for the category, built on first use.
 var keywords = sync.OnceValue(newKeywordList)
 
 type keywordList struct {
@@ -74,8 +73,7 @@ func (l *keywordList) find(text string, hits *termSet) {
 	}
 }
 
-// lowerLikeECMA lowers the two letters outside ASCII whose lower case is inside, so that keywords can be found by
-// ASCII case alone.
+// lowerLikeECMA lowers the two letters outside ASCII whose lower case is ASCII, so that keywords can be matched by ASCII case alone.
 func lowerLikeECMA(text string) string {
 	const kelvinSign, dottedI = "\u212A", "\u0130"
 	if strings.Contains(text, kelvinSign) {
@@ -87,7 +85,7 @@ func lowerLikeECMA(text string) string {
 	return text
 }
 
-// keywordTags are the first keywords of the table's row that were found.
+// keywordTags are the first keywords found of the table's row.
 func (s *Scan) keywordTags(row int) []string {
 	tags, list := make([]string, 0, tagsPerEvent), keywords()
 	s.hits.each(func(term int) bool {

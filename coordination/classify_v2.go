@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// scanLimit is how many bytes of one field are read for concepts. What a message is about is said early; the rest of a
-// long paste only adds noise.
+// scanLimit limits the bytes of a field searched for concepts. Messages state their topic early; the rest of a long paste only adds
+// noise.
 const scanLimit = 8 << 10
 
-// concepts is the table with the automaton that finds its words, made when it is first asked for.
+// concepts is the table with the automaton that finds its words, built on first use.
 var concepts = sync.OnceValue(newConceptList)
 
 type conceptList struct {
@@ -25,13 +25,13 @@ type conceptList struct {
 type phrase struct {
 	concept int16 // an index, or one of the two below
 	length  int32 // bytes
-	// The ends of a phrase in ASCII stand where a word begins and ends; Hangul may go on.
+	// An ASCII phrase must begin and end at a word boundary; Hangul may continue.
 	asciiStart, asciiEnd bool
 }
 
 const (
 	noConcept    int16 = -1 // hides the words inside it
-	compoundPart int16 = -2 // lets a compound go on
+	compoundPart int16 = -2 // may be followed by another word of a compound
 )
 
 func newConceptList() *conceptList {
@@ -72,7 +72,7 @@ func alternatives(list string) []string {
 	return strings.Split(list, "|")
 }
 
-// foldSeparators lets the parts of a phrase be joined by white space of any kind or a hyphen.
+// foldSeparators joins the parts of a phrase by any white space or a hyphen.
 func foldSeparators(b byte) byte {
 	switch b {
 	case '\t', '\n', '\r', '-':
@@ -81,7 +81,7 @@ func foldSeparators(b byte) byte {
 	return b
 }
 
-// conjugate lists a regular English verb's forms. Of a phrasal verb the first word changes.
+// conjugate lists the forms of a regular English verb. In a phrasal verb the first word changes.
 func conjugate(verb string) []string {
 	stem, rest, phrasal := strings.Cut(verb, " ")
 	if phrasal {
@@ -112,8 +112,8 @@ func endsInConsonantY(word string) bool {
 	return len(word) > 1 && word[len(word)-1] == 'y' && !strings.ContainsRune("aeiou", rune(word[len(word)-2]))
 }
 
-// scanConcepts finds concepts in what people wrote: never in ids, type names, URLs or fenced code. A concept in a
-// heading counts one more.
+// scanConcepts finds concepts in prose: never in ids, type names, URLs or fenced code. A concept in a heading counts
+// one more.
 func scanConcepts(r *Record) Scan {
 	var s Scan
 	list := concepts()
@@ -163,7 +163,7 @@ func (l *conceptList) find(text string, hits *termSet) {
 	f.commit()
 }
 
-// opaque is the length of the rest of a URL or of the fenced code that text begins with.
+// opaque is the length of a URL or fenced code at the start of text.
 func opaque(text string) int {
 	if text[0] == '`' {
 		if end := strings.Index(text[3:], "```"); end >= 0 {
@@ -179,7 +179,7 @@ func opaque(text string) int {
 	return len(text)
 }
 
-// finder holds phrases back until it is clear that no longer phrase hides them.
+// finder holds phrases back until no longer phrase can hide them.
 type finder struct {
 	list *conceptList
 	text string
@@ -187,7 +187,7 @@ type finder struct {
 
 	held  [32]span // by end, none inside another
 	count int
-	// ends are where the latest known Korean words end: there a compound may go on.
+	// ends are the ends of the latest known Korean words: a compound may continue there.
 	ends [4]int32
 }
 
@@ -196,7 +196,7 @@ type span struct {
 	concept    int16
 }
 
-// found takes the phrases that end at end, the longest first.
+// found handles the phrases that end at end, longest first.
 func (f *finder) found(numbers []uint16, end int32) {
 	for _, number := range numbers {
 		p := &f.list.phrases[number]
@@ -209,7 +209,7 @@ func (f *finder) found(numbers []uint16, end int32) {
 			f.ends[0] = end
 		}
 		if p.concept != compoundPart {
-			f.hold(span{start, end, p.concept})
+			f.keep(span{start, end, p.concept})
 		}
 	}
 }
@@ -224,8 +224,8 @@ func (f *finder) beginsWord(p *phrase, start int32) bool {
 	return !endsInHangul(f.text[:start]) || slices.Contains(f.ends[:], start)
 }
 
-// hold keeps a span that is not inside one that is held, and drops those inside it.
-func (f *finder) hold(s span) {
+// keep keeps a span unless it is inside a held one, and drops those inside it.
+func (f *finder) keep(s span) {
 	for f.count > 0 && f.held[f.count-1].start >= s.start {
 		if last := f.held[f.count-1]; last.start == s.start && last.end == s.end {
 			break
@@ -256,13 +256,13 @@ func isWordByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '_'
 }
 
-// endsInHangul says whether text ends in a Hangul syllable: three bytes, U+AC00 to U+D7A3.
+// endsInHangul reports whether text ends in a Hangul syllable: three bytes, U+AC00 to U+D7A3.
 func endsInHangul(text string) bool {
 	n := len(text)
 	return n >= 3 && text[n-3] >= 0xEA && text[n-3] <= 0xED && text[n-2] >= 0x80 && text[n-1] >= 0x80 && text[n-1] < 0xC0 && text[n-2] < 0xC0
 }
 
-// conceptTags are the row's concepts that were found, the weightiest first, with what that makes of the category.
+// conceptTags are the concepts found of the row, highest weight first, with the resulting source.
 func (s *Scan) conceptTags(row int) (Source, []string) {
 	var found []int
 	list := concepts()

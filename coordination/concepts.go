@@ -8,12 +8,12 @@ const (
 	specific int16 = 4 // names the work and outweighs a decisive word beside it
 )
 
-// concept is one idea in all the words for it. However often and in whatever language it occurs, it counts once, so
-// that the same intent has the same category in Korean, English and a mixture.
+// concept is one idea with all its words in Korean and English. It counts once per text, however often it occurs, so that the category
+// does not depend on the language.
 //
-// English words are whole words; a phrase may be written with spaces, hyphens or line breaks. Korean words begin a
-// word, or follow another known word in a compound, and may be followed by anything: 배포를, 재배포, 회귀테스트.
-// Longer phrases hide the words inside them. Alternatives are separated by "|".
+// English words are whole words; a phrase may be written with spaces, hyphens or line breaks. Korean words begin a word, or follow
+// another known word in a compound, and may have any suffix: 배포를, 재배포, 회귀테스트. Longer phrases hide the words inside them. Alternatives
+// are separated by "|".
 type concept struct {
 	tag    string // the sub-tag
 	weight int16
@@ -146,7 +146,7 @@ var conceptTable = [categoryCount][]concept{
 	},
 }
 
-// misleading are phrases that hold a concept's word and mean something else; they hide it.
+// misleading lists phrases that contain a concept's word with another meaning; they hide it.
 const misleading = "비교적|장애인|장애물|지표면|가이드라인|기록적|전환점|결정체|유니코드|바코드|" +
 	"for instance|ad hoc|code of conduct|test drive|business day|business days|business hours|price tag"
 

@@ -1,7 +1,7 @@
 package coordination
 
-// Context is what the data of any event may say about where it belongs. Producers fill in what they know and always
-// EventRole; blank members are left out of the JSON.
+// Context is the part of every event's data that locates it. Producers set what they know and always EventRole; zero members are omitted
+// from the JSON.
 type Context struct {
 	WorkSessionID         string `json:"workSessionId,omitempty"`
 	PreviousWorkSessionID string `json:"previousWorkSessionId,omitempty"`
@@ -10,7 +10,7 @@ type Context struct {
 	ConversationID        string `json:"conversationId,omitempty"`
 	ParentConversationID  string `json:"parentConversationId,omitempty"`
 	ParentRunID           string `json:"parentRunId,omitempty"`
-	RootRunID             string `json:"rootRunId,omitempty"` // the run with which the chain of causes began; "" is the run itself
+	RootRunID             string `json:"rootRunId,omitempty"` // the first run of the chain of causes; "" is the run itself
 	Depth                 *int   `json:"depth,omitempty"`     // nil is not 0: a depth marks delegation
 	Hop                   *int   `json:"hop,omitempty"`
 	TopicID               string `json:"topicId,omitempty"`

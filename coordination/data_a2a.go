@@ -3,21 +3,21 @@ package coordination
 // Values of data.outcome in responses and completions.
 const (
 	OutcomeValueBlocked   = "blocked"   // not delivered
-	OutcomeValueNoReply   = "no_reply"  // delivered, nobody answered
+	OutcomeValueNoReply   = "no_reply"  // delivered, but not answered
 	OutcomeValueFailed    = "failed"    // the flow itself failed
 	OutcomeValueAbandoned = "abandoned" // the job was given up
-	OutcomeValueCancelled = "cancelled" // somebody has stopped it
+	OutcomeValueCancelled = "cancelled" // stopped by a user or agent
 	OutcomeValueKilled    = "killed"    // a sub-agent was stopped
 	OutcomeValueTimeout   = "timeout"   // a sub-agent took too long
 )
 
-// A2ASend is the data of a2a.send, from either a message or a spawn. Message is at most 4000 characters.
+// A2ASend is the data of a2a.send: a message or a spawn. Message is at most 4000 characters.
 type A2ASend struct {
 	Context
 	FromAgent        string `json:"fromAgent"`
 	ToAgent          string `json:"toAgent"`
 	TargetSessionKey string `json:"targetSessionKey,omitempty"`
-	RouteKey         string `json:"routeKey,omitempty"` // of a message: which session talks with which agent, see RouteOfSession
+	RouteKey         string `json:"routeKey,omitempty"` // of a message: see RouteOfSession
 	Message          string `json:"message"`
 	ReplyPreview     string `json:"replyPreview,omitempty"` // spawns only
 	RunID            string `json:"runId,omitempty"`
@@ -26,11 +26,11 @@ type A2ASend struct {
 	PayloadType      string `json:"payloadType,omitempty"`
 	PayloadJSON      string `json:"payloadJson,omitempty"`
 
-	PayloadWarnings []string `json:"payloadWarnings,omitempty"` // why the payload that was given is not here, or differs from one that is open
-	Origin          string   `json:"origin,omitempty"`          // tool, http, cli, discord, ...: by which way it came
+	PayloadWarnings []string `json:"payloadWarnings,omitempty"` // why a payload was dropped, or conflicts with an open one
+	Origin          string   `json:"origin,omitempty"`          // tool, http, cli, discord, ...
 }
 
-// A2AResponse is the data of a2a.response. Outcome is set when there is no answer, and Message then says so.
+// A2AResponse is the data of a2a.response. Without an answer, Outcome is set and Message explains it.
 type A2AResponse struct {
 	Context
 	FromAgent           string `json:"fromAgent"`
@@ -51,6 +51,7 @@ type A2AResponse struct {
 	Outcome             string `json:"outcome,omitempty"`
 	WaitStatus          string `json:"waitStatus,omitempty"`
 	WaitError           string `json:"waitError,omitempty"`
+	ErrorClass          string `json:"errorClass,omitempty"` // of the run that gave no answer, as in run.failed
 	ConcurrencyBlocked  bool   `json:"concurrencyBlocked,omitempty"`
 }
 
@@ -75,6 +76,7 @@ type A2AComplete struct {
 	Outcome            string `json:"outcome,omitempty"`
 	WaitStatus         string `json:"waitStatus,omitempty"`
 	WaitError          string `json:"waitError,omitempty"`
+	ErrorClass         string `json:"errorClass,omitempty"` // as in a2a.response
 	ConcurrencyBlocked bool   `json:"concurrencyBlocked,omitempty"`
 	Error              string `json:"error,omitempty"`
 }
@@ -90,7 +92,6 @@ type A2ASpawn struct {
 	Label            string `json:"label,omitempty"`
 }
 
-// Values of A2ASpawnResult.Status.
 const (
 	SpawnAccepted = "accepted"
 	SpawnError    = "error"
@@ -126,7 +127,7 @@ type A2ARetry struct {
 	ElapsedMs     int64  `json:"elapsedMs"`
 }
 
-// A2AAutoRoute is the data of a2a.auto_route, which names its agents in its own way.
+// A2AAutoRoute is the data of a2a.auto_route; its member names differ from the other types.
 type A2AAutoRoute struct {
 	Context
 	SenderAgentID string `json:"senderAgentId"`
@@ -172,8 +173,8 @@ type A2AConcurrency struct {
 	QueueTimeoutMs int64  `json:"queueTimeoutMs"`
 }
 
-// A2AJobCreated is the data of a2a.job.created: an exchange or a delegation is wanted, and this is all that is needed to go on with it after
-// any restart. It stands in the log before anything is dispatched.
+// A2AJobCreated is the data of a2a.job.created: everything needed to resume an exchange or sub-agent after a restart. It is stored
+// before anything is dispatched.
 type A2AJobCreated struct {
 	Context
 	JobID     string `json:"jobId"` // also the id of its first run
@@ -183,40 +184,40 @@ type A2AJobCreated struct {
 	Phase     string `json:"phase"` // dispatching or waiting
 	DueAtMs   int64  `json:"dueAtMs,omitempty"`
 
-	RequesterSessionKey string `json:"requesterSessionKey"`         // who is told what came of it
-	RequesterRunID      string `json:"requesterRunId,omitempty"`    // the run that wanted it
-	TargetSessionKey    string `json:"targetSessionKey"`            // where the target answers
-	DisplayKey          string `json:"displayKey,omitempty"`        // the session that was asked for
-	Origin              string `json:"origin,omitempty"`            // as of A2ASend
-	IdempotencyKey      string `json:"idempotencyKey,omitempty"`    // as the client gave it
-	Fingerprint         string `json:"fingerprint,omitempty"`       // of what was asked for: a repeated key has to ask for the same
-	Message             string `json:"message"`                     // all of it
-	MessageIntent       string `json:"messageIntent,omitempty"`     // of a send
-	ConfiguredMaxTurns  int    `json:"configuredMaxTurns"`          // of a send, as all up to NoAnnounce
-	EffectiveTurns      int    `json:"effectiveTurns"`              // how many of them it may take
-	MaxFlows            int    `json:"maxFlows,omitempty"`          // exchanges that the target may have at a time
-	QueueTimeoutMs      int64  `json:"queueTimeoutMs,omitempty"`    // how long it may wait to be one of them
-	WaitMs              int64  `json:"waitMs,omitempty"`            // for the first answer, from the beginning of its run
-	PayloadType         string `json:"payloadType,omitempty"`       // of the structured handoff
-	PayloadJSON         string `json:"payloadJson,omitempty"`       // likewise
-	PayloadSubject      string `json:"payloadSubject,omitempty"`    // its taskId or questionId
-	PayloadHash         string `json:"payloadHash,omitempty"`       // of all that it says
-	NoAnnounce          bool   `json:"noAnnounce,omitempty"`        // nothing is posted at the end
-	AnnounceChannel     string `json:"announceChannel,omitempty"`   // where it is posted; "" is nowhere
-	AnnounceTo          string `json:"announceTo,omitempty"`        //
-	AnnounceAccountID   string `json:"announceAccountId,omitempty"` //
-	AnnounceThreadID    string `json:"announceThreadId,omitempty"`  //
-	SourceChannel       string `json:"sourceChannel,omitempty"`     // where the requester is spoken to
-	FromName            string `json:"fromName,omitempty"`          // how people call the requester
-	ToName              string `json:"toName,omitempty"`            //
+	RequesterSessionKey string `json:"requesterSessionKey"`       // receives the result
+	RequesterRunID      string `json:"requesterRunId,omitempty"`  // the run that asked for it
+	TargetSessionKey    string `json:"targetSessionKey"`          // where the target answers
+	DisplayKey          string `json:"displayKey,omitempty"`      // the session that was addressed
+	Origin              string `json:"origin,omitempty"`          // see A2ASend
+	IdempotencyKey      string `json:"idempotencyKey,omitempty"`  // the client's
+	Fingerprint         string `json:"fingerprint,omitempty"`     // hash of the request: a repeated key must repeat the request
+	Message             string `json:"message"`                   // complete
+	MessageIntent       string `json:"messageIntent,omitempty"`   // of a send
+	ConfiguredMaxTurns  int    `json:"configuredMaxTurns"`        // of a send, as all up to NoAnnounce
+	EffectiveTurns      int    `json:"effectiveTurns"`            // after the intent's limit
+	MaxFlows            int    `json:"maxFlows,omitempty"`        // concurrent exchanges of the target
+	QueueTimeoutMs      int64  `json:"queueTimeoutMs,omitempty"`  // limit of the wait for a permit
+	WaitMs              int64  `json:"waitMs,omitempty"`          // limit of the first answer, from the start of its run
+	PayloadType         string `json:"payloadType,omitempty"`     // of the structured handoff
+	PayloadJSON         string `json:"payloadJson,omitempty"`     // likewise
+	PayloadSubject      string `json:"payloadSubject,omitempty"`  // its taskId or questionId
+	PayloadHash         string `json:"payloadHash,omitempty"`     // of the canonical payload
+	NoAnnounce          bool   `json:"noAnnounce,omitempty"`      // post nothing at the end
+	AnnounceChannel     string `json:"announceChannel,omitempty"` // where to post; "" for nowhere
+	AnnounceTo          string `json:"announceTo,omitempty"`
+	AnnounceAccountID   string `json:"announceAccountId,omitempty"`
+	AnnounceThreadID    string `json:"announceThreadId,omitempty"`
+	SourceChannel       string `json:"sourceChannel,omitempty"` // where people talk to the requester
+	FromName            string `json:"fromName,omitempty"`      // display name of the requester
+	ToName              string `json:"toName,omitempty"`
 
-	Label    string `json:"label,omitempty"`    // of a spawn, as all that follows
-	Model    string `json:"model,omitempty"`    // provider/id
-	Thinking string `json:"thinking,omitempty"` //
-	RunMs    *int64 `json:"runMs,omitempty"`    // how long the child may take; 0 is for ever; nil is as configured
-	Cleanup  string `json:"cleanup,omitempty"`  // keep, delete: what becomes of the child's session
+	Label    string `json:"label,omitempty"` // of a spawn, as all that follows
+	Model    string `json:"model,omitempty"` // provider/id
+	Thinking string `json:"thinking,omitempty"`
+	RunMs    *int64 `json:"runMs,omitempty"`   // limit of the child's run; 0 is unlimited; nil is the configured one
+	Cleanup  string `json:"cleanup,omitempty"` // keep or delete the child's session
 
-	// DelegationID is what the child does for its task: the job of the first attempt at it. "" where there is no such task.
+	// DelegationID is the job of the delegation's first attempt; "" if the child does not work for a task.
 	DelegationID string `json:"delegationId,omitempty"`
 }
 
@@ -228,21 +229,21 @@ type A2AJob struct {
 	FromAgent   string `json:"fromAgent"`
 	ToAgent     string `json:"toAgent"`
 	Phase       string `json:"phase,omitempty"`    // of a2a.job.running: waiting, turn, announcing, posting
-	DueAtMs     int64  `json:"dueAtMs,omitempty"`  // likewise: when it is looked after again, ms since 1970
-	Speaker     string `json:"speaker,omitempty"`  // the agent whose answer is waited for
-	Turn        int    `json:"turn,omitempty"`     // of phase turn, from 1; after that, how many were taken
-	RunID       string `json:"runId,omitempty"`    // the run that is waited for
-	Attempt     int    `json:"attempt,omitempty"`  // at the first answer, and at posting, from 1
-	LastText    string `json:"lastText,omitempty"` // how the answer began that led here, at most 200 characters
+	DueAtMs     int64  `json:"dueAtMs,omitempty"`  // likewise: next check, ms since 1970
+	Speaker     string `json:"speaker,omitempty"`  // the agent to answer
+	Turn        int    `json:"turn,omitempty"`     // of phase turn, from 1; later, the number of turns taken
+	RunID       string `json:"runId,omitempty"`    // the awaited run
+	Attempt     int    `json:"attempt,omitempty"`  // of the first answer, and of posting, from 1
+	LastText    string `json:"lastText,omitempty"` // beginning of the previous answer, at most 200 characters
 	ResumeCount int    `json:"resumeCount,omitempty"`
-	Post        string `json:"post,omitempty"`    // of phase posting: what is to be posted
+	Post        string `json:"post,omitempty"`    // of phase posting: the text to post
 	Outcome     string `json:"outcome,omitempty"` // of the types that end it, as all that follows
-	Reason      string `json:"reason,omitempty"`  // also of a2a.job.running: why fewer turns were taken than might have been
+	Reason      string `json:"reason,omitempty"`  // also of a2a.job.running: why fewer turns than allowed were taken
 	By          string `json:"by,omitempty"`
 	Error       string `json:"error,omitempty"`
 }
 
-// A2ACollaborate is the data of the a2a.collaborate types, which lie in the stream of the request. Times are ms since 1970.
+// A2ACollaborate is the data of the a2a.collaborate types, in the request's stream. Times are ms since 1970.
 type A2ACollaborate struct {
 	Context
 	CollabID        string `json:"collabId"`
@@ -250,10 +251,10 @@ type A2ACollaborate struct {
 	ToAgentID       string `json:"toAgentId,omitempty"`
 	FromAgent       string `json:"fromAgent,omitempty"`
 	ToAgent         string `json:"toAgent,omitempty"`
-	FromAccountID   string `json:"fromAccountId,omitempty"` // of sent: whose bot has asked
-	TargetBotID     string `json:"targetBotId,omitempty"`   // of sent: user id of the one that was asked
-	SessionKey      string `json:"sessionKey,omitempty"`    // of requested: the session that has asked
-	RunID           string `json:"runId,omitempty"`         // of requested: the run in it
+	FromAccountID   string `json:"fromAccountId,omitempty"` // of sent: the account of the asking bot
+	TargetBotID     string `json:"targetBotId,omitempty"`   // of sent: user id of the asked bot
+	SessionKey      string `json:"sessionKey,omitempty"`    // of requested: the asking session
+	RunID           string `json:"runId,omitempty"`         // of requested: its run
 	ThreadID        string `json:"threadId,omitempty"`
 	ThreadName      string `json:"threadName,omitempty"`
 	ParentChannelID string `json:"parentChannelId,omitempty"`
@@ -264,21 +265,21 @@ type A2ACollaborate struct {
 	ErrorCode       string `json:"errorCode,omitempty"`
 	ErrorMessage    string `json:"errorMessage,omitempty"`
 
-	// Of requested: what makes it one, a hash of what it says, and when it was taken on first.
+	// Of requested: deduplication key, content hash, and time of the first acceptance.
 	Key     string `json:"key,omitempty"`
 	Content string `json:"content,omitempty"`
 	Base    int64  `json:"base,omitempty"`
-	Again   bool   `json:"again,omitempty"` // it was counted before
+	Again   bool   `json:"again,omitempty"` // counted before
 
-	ReuseKey string `json:"reuseKey,omitempty"` // of sent: under which its thread is kept
-	Forgets  string `json:"forgets,omitempty"`  // of requested and failed: the reuse key whose thread is no more
-	Anew     bool   `json:"anew,omitempty"`     // of failed: it is decided about again at once
-	Escalate bool   `json:"escalate,omitempty"` // of failed: a person is told
+	ReuseKey string `json:"reuseKey,omitempty"` // of sent: the key under which its thread is reused
+	Forgets  string `json:"forgets,omitempty"`  // of requested and failed: the reuse key whose thread is gone
+	Anew     bool   `json:"anew,omitempty"`     // of failed: decided again at once
+	Escalate bool   `json:"escalate,omitempty"` // of failed: a person is notified
 
 	MessageID   string   `json:"messageId,omitempty"`  // of responded: the answer
 	MessageIDs  []string `json:"messageIds,omitempty"` // of sent
 	SentAt      int64    `json:"sentAt,omitempty"`
-	Tracked     bool     `json:"tracked,omitempty"` // of sent: an answer is waited for
+	Tracked     bool     `json:"tracked,omitempty"` // of sent: an answer is expected
 	RespondedAt int64    `json:"respondedAt,omitempty"`
 	Late        bool     `json:"late,omitempty"` // of responded: after the escalation
 }
@@ -290,32 +291,32 @@ type Collab struct {
 	FromAgent string `json:"fromAgent"`
 	ToAgent   string `json:"toAgent"`
 	ThreadID  string `json:"threadId,omitempty"`
-	Attempt   int    `json:"attempt,omitempty"` // of reminder.sent and escalated: which one, from 1
+	Attempt   int    `json:"attempt,omitempty"` // of reminder.sent and escalated: number of the step, from 1
 	Of        int    `json:"of,omitempty"`
 	Minutes   int    `json:"minutes,omitempty"`   // without an answer
-	MessageID string `json:"messageId,omitempty"` // "" if it was not posted
-	Quiet     bool   `json:"quiet,omitempty"`     // it was not to be
-	ErrorCode string `json:"errorCode,omitempty"` // why it was not
+	MessageID string `json:"messageId,omitempty"` // "" if not posted
+	Quiet     bool   `json:"quiet,omitempty"`     // not meant to be posted
+	ErrorCode string `json:"errorCode,omitempty"` // why it was not posted
 	Reason    string `json:"reason,omitempty"`
 	ResetAtMs int64  `json:"resetAtMs,omitempty"` // of rate_limited
 }
 
-// Delegation is the data of the delegation types, which lie in the stream of their task. A delegation keeps its id when it is tried again;
-// each attempt is a flow of its own.
+// Delegation is the data of the delegation types, in the task's stream. A retried delegation keeps its id; each attempt is a flow of its
+// own.
 type Delegation struct {
 	Context
-	DelegationID string `json:"delegationId"` // the job of its first attempt
+	DelegationID string `json:"delegationId"` // job of its first attempt
 	FromAgent    string `json:"fromAgent"`
-	ToAgent      string `json:"toAgent"`         // who does it
-	JobID        string `json:"jobId,omitempty"` // the flow of this attempt
+	ToAgent      string `json:"toAgent"`         // the sub-agent
+	JobID        string `json:"jobId,omitempty"` // flow of this attempt
 	RunID        string `json:"runId,omitempty"`
 	ChildKey     string `json:"targetSessionKey,omitempty"`
 	Label        string `json:"label,omitempty"`
-	Work         string `json:"task,omitempty"` // of spawned: what is to be done, at most 4,000 characters
+	Work         string `json:"task,omitempty"` // of spawned: the work, at most 4,000 characters
 	Status       string `json:"status,omitempty"`
 	RetryCount   int    `json:"retryCount,omitempty"`
 	MaxRetries   int    `json:"maxRetries,omitempty"`
-	Reason       string `json:"reason,omitempty"` // the note of who has decided it
+	Reason       string `json:"reason,omitempty"` // note of the decision
 	DecidedBy    string `json:"decidedBy,omitempty"`
 	Error        string `json:"error,omitempty"`
 	Snapshot     string `json:"snapshot,omitempty"` // of completed: at most 10,000 characters of the result

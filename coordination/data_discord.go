@@ -1,7 +1,7 @@
 package coordination
 
-// DiscordInbound is the data of the discord.inbound types: what one message is to an agent, or to several. A message is decided about once for all
-// bots that see it. The time of the event is when the message was sent.
+// DiscordInbound is the data of the discord.inbound types: what a message is to one or several agents. It is decided once for all bots
+// that see it. The event's time is when the message was sent.
 type DiscordInbound struct {
 	Context
 	MessageID       string   `json:"messageId"`
@@ -16,28 +16,28 @@ type DiscordInbound struct {
 	Text            string   `json:"text,omitempty"`            // handled messages only
 	MentionedAgents []string `json:"mentionedAgents,omitempty"` // in the order of the text
 
-	// Agents are whose decision it is, where it is the same for several: one event of observed and of dropped tells of all whose reason is the same.
+	// Agents are the agents that share the decision: one event of observed or dropped covers all with the same reason.
 	Agents     []string `json:"agents,omitempty"`
 	AuthorName string   `json:"authorName,omitempty"`
-	AccountID  string   `json:"accountId,omitempty"` // of handled: the bot that answers; of direct messages: the bot that was written to
-	System     bool     `json:"system,omitempty"`    // openclawd has posted it in an agent's name: a reminder, an escalation
+	AccountID  string   `json:"accountId,omitempty"` // of handled: the bot that answers; of direct messages: the receiving bot
+	System     bool     `json:"system,omitempty"`    // posted by openclawd in an agent's name: a reminder, an escalation
 
-	// Turn says what the message is to the loop guard: bot or human. At most one event of a message has it.
+	// Turn is bot or human, for the loop guard. At most one event of a message has it.
 	Turn string `json:"turn,omitempty"`
 	// Answers: the message may answer a request to its author. At most one event of a message has it.
 	Answers bool `json:"answers,omitempty"`
-	// Observed are, of handled in logs of before 2026-11-23, the ids of the messages that the agent had observed and was told of with this one. Now it is
-	// told of all that it remembers when a run begins, whatever has caused that.
+	// Observed lists, in handled of logs before 2026-11-23, the observed messages that the agent saw with this one. Since then runs read
+	// what the agent observed when they start.
 	Observed []string `json:"observed,omitempty"`
-	RunID    string   `json:"runId,omitempty"` // of handled: the run that was asked for
-	Hop      int      `json:"hop,omitempty"`   // of a message of an agent: how often what began it was passed on before
+	RunID    string   `json:"runId,omitempty"` // of handled: the queued run
+	Hop      int      `json:"hop,omitempty"`   // of an agent's message: earlier hops
 
-	// CausedBy is, of a message of an agent, the message that the run was asked by which has said it, and CollabID the request that this one was, or
-	// reminded of. Both are "" where it was said for another reason, or that is not known.
+	// CausedBy is, of an agent's message, the message that its run answers, and CollabID the request that this one was, or reminded of.
+	// Both are "" otherwise, or if unknown.
 	CausedBy string `json:"causedBy,omitempty"`
 	CollabID string `json:"collabId,omitempty"`
 
-	// What is kept of an observed message: at most 50 characters of its text, and what stands out in it.
+	// Kept of an observed message: at most 50 characters of its text, and its tokens.
 	Summary  string   `json:"summary,omitempty"`
 	Mentions []string `json:"mentions,omitempty"` // ids of users
 	URLs     []string `json:"urls,omitempty"`
@@ -45,21 +45,21 @@ type DiscordInbound struct {
 	CodeRefs []string `json:"codeRefs,omitempty"`
 }
 
-// CollabMessage is the data of collab.message: what was said in a thread in which agents ask each other, for whoever reads it as a conversation. Its time
+// CollabMessage is the data of collab.message: a message in a collaboration thread, for reading it as a conversation. The event's time
 // is when the message was sent.
 type CollabMessage struct {
 	Context
 	ThreadID  string `json:"threadId"`
 	ChannelID string `json:"channelId,omitempty"`
 	MessageID string `json:"messageId"`
-	CollabID  string `json:"collabId,omitempty"` // the newest request of the thread, or the one that the message is
-	FromAgent string `json:"fromAgent"`          // who has written it: an agent, or the name of a person
-	ToAgent   string `json:"toAgent,omitempty"`  // to whom it is a request, or an answer
-	Message   string `json:"message"`            // with names for ids, secrets masked; in short where no agent handles it
+	CollabID  string `json:"collabId,omitempty"` // the newest request of the thread, or the message's own
+	FromAgent string `json:"fromAgent"`          // author: an agent, or a person's name
+	ToAgent   string `json:"toAgent,omitempty"`  // recipient of a request or answer
+	Message   string `json:"message"`            // names for ids, secrets masked; shortened where no agent handles it
 }
 
-// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown: what became of a step of a delivery. They lie in
-// the stream of the work that it is.
+// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown: the result of a delivery's step, in the
+// stream of its work.
 type DiscordOutbound struct {
 	Context
 	EffectID   string `json:"effectId,omitempty"`
@@ -73,15 +73,15 @@ type DiscordOutbound struct {
 	Step       string `json:"step,omitempty"`  // open, post, look
 	Index      int    `json:"index,omitempty"` // of the message, from 0
 	Attempt    int    `json:"attempt,omitempty"`
-	RunID      string `json:"runId,omitempty"` // that has said it
+	RunID      string `json:"runId,omitempty"` // that produced it
 	CollabID   string `json:"collabId,omitempty"`
 	ApprovalID string `json:"approvalId,omitempty"`
-	System     bool   `json:"system,omitempty"` // openclawd says it by itself
-	Found      bool   `json:"found,omitempty"`  // of sent: it stood there already
+	System     bool   `json:"system,omitempty"` // posted by openclawd itself
+	Found      bool   `json:"found,omitempty"`  // of sent: found, not posted again
 	ErrorClass string `json:"errorClass,omitempty"`
 	ErrorCode  string `json:"errorCode,omitempty"`
 	Error      string `json:"error,omitempty"`
-	Forgets    string `json:"forgets,omitempty"` // the reuse key whose thread is no more; report/<conversation> of one for reports
+	Forgets    string `json:"forgets,omitempty"` // the reuse key whose thread is gone; report/<conversation> for reports
 	Escalate   bool   `json:"escalate,omitempty"`
 }
 
@@ -93,7 +93,7 @@ type IdentityBot struct {
 	BotUserID string `json:"botUserId"`
 }
 
-// Thread is the data of thread.created, thread.suspended and thread.released. A channel can be suspended too: ThreadID is its id then.
+// Thread is the data of thread.created, thread.suspended and thread.released. For a suspended channel, ThreadID is the channel's id.
 type Thread struct {
 	Context
 	ThreadID  string `json:"threadId"`
@@ -101,10 +101,10 @@ type Thread struct {
 	Name      string `json:"name,omitempty"`
 	GuildID   string `json:"guildId,omitempty"`
 	Kind      string `json:"kind,omitempty"`     // collab, report
-	EffectID  string `json:"effectId,omitempty"` // of created: the delivery that has opened it
-	CollabID  string `json:"collabId,omitempty"` // likewise: the request that it was opened for
-	ReuseKey  string `json:"reuseKey,omitempty"` // likewise: under which it is kept
-	ReportOf  string `json:"reportOf,omitempty"` // likewise: the conversation between agents that it is about
+	EffectID  string `json:"effectId,omitempty"` // of created: the delivery that opened it
+	CollabID  string `json:"collabId,omitempty"` // likewise: the request it was opened for
+	ReuseKey  string `json:"reuseKey,omitempty"` // likewise: under which it is reused
+	ReportOf  string `json:"reportOf,omitempty"` // likewise: the conversation that it reports on
 	FromAgent string `json:"fromAgent,omitempty"`
 	ToAgent   string `json:"toAgent,omitempty"`
 	Reason    string `json:"reason,omitempty"`  // of suspended: bot_rate, bot_turns
@@ -120,13 +120,12 @@ type ThreadParticipant struct {
 	Reason    string `json:"reason,omitempty"` // of registered: collaborate, mentioned, posted; of expired: silence
 }
 
-// SinkAdvanced is the data of sink.advanced: what tells people has read the log up to Seq, and what there was to tell is asked for. It is appended
-// with what it asks for.
+// SinkAdvanced is the data of sink.advanced: a sink has read the log up to Seq and scheduled its notifications, in the same transaction.
 type SinkAdvanced struct {
 	Context
-	SinkID   string `json:"sinkId"`             // of gateway.conversationSinks; or approvals, escalations
-	Seq      int64  `json:"seq"`                // of the last event that was read
-	EffectID string `json:"effectId,omitempty"` // the work that was asked for with it
-	Subject  string `json:"subject,omitempty"`  // of escalations: what people were told of, so that they are not told again at once
-	Stopped  bool   `json:"stopped,omitempty"`  // nobody wants to be told any more: the next one begins anew
+	SinkID   string `json:"sinkId"`             // a sink of gateway.conversationSinks, or approvals, escalations
+	Seq      int64  `json:"seq"`                // of the last event read
+	EffectID string `json:"effectId,omitempty"` // work scheduled with it
+	Subject  string `json:"subject,omitempty"`  // of escalations: already notified, not repeated at once
+	Stopped  bool   `json:"stopped,omitempty"`  // notification was switched off: the next one starts over
 }

@@ -2,21 +2,20 @@ package coordination
 
 import "encoding/json"
 
-// Session is the data of session.created, session.reset and session.deleted. SessionID names the transcript: a reset gives the session a
-// new one and keeps the old.
+// Session is the data of session.created, session.reset and session.deleted. SessionID names the transcript: a reset starts a new one
+// and keeps the old.
 type Session struct {
 	Context
 	SessionKey        string `json:"sessionKey"`
-	ParentSessionKey  string `json:"parentSessionKey,omitempty"` // of the session that has spawned this one
+	ParentSessionKey  string `json:"parentSessionKey,omitempty"` // spawning session
 	SessionID         string `json:"sessionId,omitempty"`
 	PreviousSessionID string `json:"previousSessionId,omitempty"` // of session.reset
 	Reason            string `json:"reason,omitempty"`            // of session.reset: new, reset
-	By                string `json:"by,omitempty"`                // the client that asked
-	TranscriptKept    bool   `json:"transcriptKept,omitempty"`    // of session.deleted: it is still listed as an old one
+	By                string `json:"by,omitempty"`                // requesting client
+	TranscriptKept    bool   `json:"transcriptKept,omitempty"`    // of session.deleted: keep it in the list of old sessions
 }
 
-// SessionPatched is the data of session.patched. Set holds what has a value from now on, by the names of sessions.patch; Unset what has
-// none any more.
+// SessionPatched is the data of session.patched. Set holds new values by their sessions.patch names; Unset lists cleared ones.
 type SessionPatched struct {
 	Context
 	SessionKey string          `json:"sessionKey"`
@@ -30,14 +29,14 @@ type SessionPatched struct {
 type SessionMessage struct {
 	Context
 	SessionKey string `json:"sessionKey"`
-	SessionID  string `json:"sessionId,omitempty"` // "": the one that the session has
+	SessionID  string `json:"sessionId,omitempty"` // "" for the session's own
 	MessageID  string `json:"messageId,omitempty"`
 	RunID      string `json:"runId,omitempty"`
 	Author     string `json:"author"` // user, assistant, tool, system
 	Text       string `json:"text"`
 	Provenance string `json:"provenance,omitempty"` // external_user, inter_session, internal_system
 	FromAgent  string `json:"fromAgent,omitempty"`
-	Internal   bool   `json:"internal,omitempty"` // of an exchange between agents that people are not shown in the session's chat
+	Internal   bool   `json:"internal,omitempty"` // of an exchange between agents, hidden in the session's chat
 
 	// Content is the message as blocks ({type: text|thinking|toolCall|image, ...}), where it is more than Text.
 	Content    json.RawMessage `json:"content,omitempty"`
@@ -46,7 +45,7 @@ type SessionMessage struct {
 	IsError    bool            `json:"isError,omitempty"`
 
 	Label      string        `json:"label,omitempty"` // of an injected message
-	By         string        `json:"by,omitempty"`    // the client that injected it
+	By         string        `json:"by,omitempty"`    // injecting client
 	API        string        `json:"api,omitempty"`   // of assistant messages, as the next four
 	Provider   string        `json:"provider,omitempty"`
 	Model      string        `json:"model,omitempty"`
@@ -54,21 +53,21 @@ type SessionMessage struct {
 	Error      string        `json:"errorMessage,omitempty"`
 	Usage      *SessionUsage `json:"usage,omitempty"`
 
-	// Channel, To, Account and ThreadID are where the message came from, or went to.
+	// Channel, To, Account and ThreadID are the origin or the target of the message.
 	Channel  string `json:"channel,omitempty"`
 	To       string `json:"to,omitempty"`
 	Account  string `json:"accountId,omitempty"`
 	ThreadID string `json:"threadId,omitempty"`
 }
 
-// SessionUsage is what a model counted for one answer, in tokens.
+// SessionUsage counts the tokens of one model answer.
 type SessionUsage struct {
 	Input  int64 `json:"input"`
 	Output int64 `json:"output"`
 	Total  int64 `json:"total"`
 }
 
-// KindUtility is the ConfigAgent.Kind of agents that only work for others.
+// KindUtility is the ConfigAgent.Kind of agents that work only for other agents.
 const KindUtility = "utility"
 
 // ConfigAgent is an agent as configured.
@@ -86,14 +85,14 @@ type ConfigApplied struct {
 	Source   string            `json:"source"`
 	Agents   []ConfigAgent     `json:"agents"`
 	Mentions map[string]string `json:"mentions,omitempty"`
-	// Settings is the whole configuration with *** for every secret, since version 2. Where it is too long to keep it is absent, and
-	// SettingsBytes says how long it is.
+	// Settings is the whole configuration with secrets as ***, since version 2. If it is too long it is absent, and SettingsBytes has
+	// its length.
 	Settings      json.RawMessage `json:"settings,omitempty"`
 	SettingsBytes int             `json:"settingsBytes,omitempty"`
 }
 
-// ConfigPatched is the data of config.patched. Hashes are SHA-256 of the file, in hex. Changed lists the settings that were set or taken
-// away, as dotted paths, without their values.
+// ConfigPatched is the data of config.patched. Hashes are SHA-256 of the file, in hex. Changed lists the changed and removed settings as
+// dotted paths, without values.
 type ConfigPatched struct {
 	Context
 	Method     string   `json:"method"` // config.patch, config.set, config.apply
@@ -109,7 +108,7 @@ type ConfigPatched struct {
 // ConfigAppliedVersion is the version of the shape of ConfigApplied.
 const ConfigAppliedVersion = 2
 
-// ImportRejected is the data of import.rejected. Text is the beginning of the line, Bytes its whole length.
+// ImportRejected is the data of import.rejected. Text is the beginning of the line, Bytes the length of the whole line.
 type ImportRejected struct {
 	Context
 	File   string `json:"file"`
@@ -155,14 +154,14 @@ type FileChanged struct {
 	Change string `json:"change"` // add, change, unlink
 	Bytes  int64  `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
-	// Text is what the file of a task, CURRENT_TASK.md or a month of history says from the byte Offset on; what stands before is as the event of
-	// this file before this one had it. nil: it is not told.
+	// Text is the new content of a task file, CURRENT_TASK.md or month of history from the byte Offset on; before it the file is as in
+	// its previous event. nil: not recorded.
 	Text   *string `json:"text,omitempty"`
 	Offset int64   `json:"offset,omitempty"`
 }
 
-// FileImported is the data of file.imported: a file of tasks that was there before the log knew of it. Path is workspace-<agent>/ and the
-// name in the agent's workspace, wherever that lies.
+// FileImported is the data of file.imported: a task file older than the log. Path is workspace-<agent>/ and the name in the agent's
+// workspace, wherever that is.
 type FileImported struct {
 	Context
 	Path   string `json:"path"`
@@ -171,21 +170,21 @@ type FileImported struct {
 	Text   string `json:"text"`
 }
 
-// FileWritten is the data of file.written: a file of tasks is about to be written, or removed. Path is as of FileImported.
+// FileWritten is the data of file.written: a task file is about to be written or removed. Path is as in FileImported.
 type FileWritten struct {
 	Context
 	Path     string `json:"path"`
-	SHA256   string `json:"sha256"`             // that it is going to have; "" removes it
-	Previous string `json:"previous,omitempty"` // that it was found to have; "": there was none
-	Through  int64  `json:"through,omitempty"`  // of a month: the seq of the end of the last task in it
+	SHA256   string `json:"sha256"`             // new hash; "" removes it
+	Previous string `json:"previous,omitempty"` // hash found before; "" for no file
+	Through  int64  `json:"through,omitempty"`  // of a month: seq of the end of its last task
 }
 
-// FileConflict is the data of file.conflict: somebody else has changed a file of tasks. What they wrote was kept, and the file is written again.
+// FileConflict is the data of file.conflict: a task file changed outside of openclawd. That version was kept, and the file is rewritten.
 type FileConflict struct {
 	Context
 	Path     string `json:"path"`
-	Kept     string `json:"kept,omitempty"`   // the name that it has now, in the same directory; "": it was removed
-	SHA256   string `json:"sha256,omitempty"` // of what they wrote
+	Kept     string `json:"kept,omitempty"`   // its new name in the same directory; "": it was removed
+	SHA256   string `json:"sha256,omitempty"` // of the kept version
 	Expected string `json:"expected,omitempty"`
 }
 

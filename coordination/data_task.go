@@ -8,24 +8,24 @@ type TaskStep struct {
 	Order   int    `json:"order"`  // from 1
 }
 
-// Each event of a task may have Progress: a line that is added to those that the task has.
+// In all task events, Progress is a line added to the task's progress.
 
-// TaskStarted is the data of task.started, the first event of its task. All that the task is made of is in it.
+// TaskStarted is the data of task.started, the first event of its task. It has everything about the task.
 type TaskStarted struct {
 	Context
 	Priority         string     `json:"priority"`
 	RequiresApproval bool       `json:"requiresApproval"`
 	Description      string     `json:"description,omitempty"`
 	Title            string     `json:"title,omitempty"`   // the first line of the description, at most 200 characters
-	Background       string     `json:"context,omitempty"` // what the task file calls its context
+	Background       string     `json:"context,omitempty"` // the context section of the task file
 	Source           string     `json:"source,omitempty"`  // user, self, request:<agent>
 	Simple           bool       `json:"simple,omitempty"`
 	Steps            []TaskStep `json:"steps,omitempty"`
-	SessionKey       string     `json:"sessionKey,omitempty"` // the session that has started it
+	SessionKey       string     `json:"sessionKey,omitempty"` // the session that started it
 	Progress         string     `json:"progress,omitempty"`
 }
 
-// TaskUpdated is the data of task.updated. Steps are those that changed, as they are now; with StepsReplaced they are all that there are.
+// TaskUpdated is the data of task.updated. Steps are the changed ones in their new form; with StepsReplaced, all steps.
 type TaskUpdated struct {
 	Context
 	ProgressCount int        `json:"progressCount"` // afterwards
@@ -45,12 +45,12 @@ type TaskState struct {
 	Status         string     `json:"status,omitempty"`
 	Reason         string     `json:"reason,omitempty"`
 	Summary        string     `json:"summary,omitempty"`
-	DecidedBy      string     `json:"decidedBy,omitempty"` // the agent, or the person, who has decided it, where that is not the owner
+	DecidedBy      string     `json:"decidedBy,omitempty"` // the deciding agent or person, if not the owner
 	RemainingSteps []string   `json:"remainingSteps,omitempty"`
-	Unverified     []string   `json:"unverified,omitempty"` // delegations that nobody has looked at when the task was completed
+	Unverified     []string   `json:"unverified,omitempty"` // delegations not verified when the task was completed
 	DelegationID   string     `json:"delegationId,omitempty"`
-	SessionKey     string     `json:"sessionKey,omitempty"` // the session that has picked it
-	Steps          []TaskStep `json:"steps,omitempty"`      // of task.approved: those that changed, as they are now
+	SessionKey     string     `json:"sessionKey,omitempty"` // the session that picked it
+	Steps          []TaskStep `json:"steps,omitempty"`      // of task.approved: the changed ones in their new form
 	Progress       string     `json:"progress,omitempty"`
 }
 
@@ -63,10 +63,10 @@ type TaskBlocked struct {
 	Progress        string   `json:"progress,omitempty"`
 }
 
-// TaskBacklogAdded is the data of task.backlog_added, the first event of its task; the event's agent is the one who added it.
+// TaskBacklogAdded is the data of task.backlog_added, the first event of its task; the event's agent added it.
 type TaskBacklogAdded struct {
 	Context
-	Assignee        string   `json:"assignee"` // whose task it is
+	Assignee        string   `json:"assignee"` // owner
 	IsCrossAgent    bool     `json:"isCrossAgent"`
 	Priority        string   `json:"priority,omitempty"`
 	Description     string   `json:"description,omitempty"`
@@ -85,27 +85,27 @@ type TaskBacklogAdded struct {
 // Continuation is the data of the continuation types and of resume_reminder.sent.
 type Continuation struct {
 	Context
-	Reason              string `json:"reason,omitempty"` // why the agent was told to go on; of continuation.backoff: what has failed
+	Reason              string `json:"reason,omitempty"` // why the agent was prompted; of continuation.backoff: the failure
 	ConsecutiveFailures int    `json:"consecutiveFailures,omitempty"`
 	BackoffMs           int64  `json:"backoffMs,omitempty"`
 	BackoffUntilMs      int64  `json:"backoffUntilMs,omitempty"` // ms since 1970
-	RunID               string `json:"runId,omitempty"`          // that was asked for; of continuation.backoff: that has failed
-	Error               string `json:"error,omitempty"`          // of continuation.backoff: why the run could not be asked for
-	StepID              string `json:"stepId,omitempty"`         // that the task was at
-	Measured            int    `json:"measured,omitempty"`       // how far the task was: steps done or skipped, lines of progress where it has no steps
+	RunID               string `json:"runId,omitempty"`          // queued; of continuation.backoff: the failed one
+	Error               string `json:"error,omitempty"`          // of continuation.backoff: why no run could be queued
+	StepID              string `json:"stepId,omitempty"`         // the task's current step
+	Measured            int    `json:"measured,omitempty"`       // progress of the task: steps done or skipped; without steps, lines of progress
 }
 
-// Unblock is the data of the unblock types; the event's agent is the one who is blocked. unblock.failed with a target says that this request
-// did not arrive; without one, that nobody is asked any more, and that somebody was told.
+// Unblock is the data of the unblock types; the event's agent is the blocked one. unblock.failed with a target: this request was not
+// delivered; without one: no further agent is asked, and the problem was escalated.
 type Unblock struct {
 	Context
 	TargetAgentID string `json:"targetAgentId,omitempty"`
-	ToldAgentID   string `json:"toldAgentId,omitempty"` // of unblock.failed without a target; "": people only
-	RunID         string `json:"runId,omitempty"`       // that was asked for
+	ToldAgentID   string `json:"toldAgentId,omitempty"` // of unblock.failed without a target; "" notifies people only
+	RunID         string `json:"runId,omitempty"`       // queued
 	RequestCount  int    `json:"requestCount,omitempty"`
 	Failures      int    `json:"failures,omitempty"`
 	Reason        string `json:"reason,omitempty"`
-	Dependency    string `json:"dependency,omitempty"` // of reason dependency_gone: what the task waits for in vain
+	Dependency    string `json:"dependency,omitempty"` // of reason dependency_gone: the dependencies that cannot complete
 	Error         string `json:"error,omitempty"`
 	Progress      string `json:"progress,omitempty"`
 }
@@ -122,22 +122,22 @@ type ZombieAbandoned struct {
 	AgeHours      float64 `json:"ageHours"`
 	ReassignCount int     `json:"reassignCount"`
 	Action        string  `json:"action"`
-	ToldAgentID   string  `json:"toldAgentId,omitempty"` // of what was escalated; "": people only
-	RunID         string  `json:"runId,omitempty"`       // that was asked for
+	ToldAgentID   string  `json:"toldAgentId,omitempty"` // of an escalation; "" notifies people only
+	RunID         string  `json:"runId,omitempty"`       // queued
 	Progress      string  `json:"progress,omitempty"`
 }
 
-// Plan is the data of the plan types. All that a plan is made of is in plan.submitted.
+// Plan is the data of the plan types. plan.submitted has everything about the plan.
 type Plan struct {
 	Context
 	PlanID         string   `json:"planId"`
-	AgentID        string   `json:"agentId,omitempty"` // the agent that has submitted it
+	AgentID        string   `json:"agentId,omitempty"` // the submitting agent
 	Title          string   `json:"title,omitempty"`
 	StepsCount     int      `json:"stepsCount,omitempty"`
-	Steps          []string `json:"steps,omitempty"`          // of plan.submitted: what is to be done, in order
-	ToolsRequested []string `json:"toolsRequested,omitempty"` // of plan.submitted: names of the tools that its approval opens, lower case
-	SessionKey     string   `json:"sessionKey,omitempty"`     // of plan.submitted: the session that has submitted it
-	DecidedBy      string   `json:"decidedBy,omitempty"`      // of the others: the agent, or the person, who has decided it; openclawd where its task has ended
+	Steps          []string `json:"steps,omitempty"`          // of plan.submitted: in order
+	ToolsRequested []string `json:"toolsRequested,omitempty"` // of plan.submitted: requested tool names, lower case
+	SessionKey     string   `json:"sessionKey,omitempty"`     // of plan.submitted: the submitting session
+	DecidedBy      string   `json:"decidedBy,omitempty"`      // of the others: the deciding agent or person; openclawd if its task has ended
 	Reason         string   `json:"reason,omitempty"`         // of plan.rejected
 }
 

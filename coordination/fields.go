@@ -14,12 +14,12 @@ import (
 // ErrNotObject is returned when a JSON object was expected and something else, or nothing, was there.
 var ErrNotObject = errors.New("coordination: not a JSON object")
 
-// EachField calls visit for each member of a JSON object, in order, until visit returns false. Keys are unescaped and
-// matched by nobody: unlike encoding/json, "Type" is not "type". A key that occurs twice is visited twice.
+// EachField calls visit for each member of a JSON object, in order, until visit returns false. Keys are unescaped and, unlike in
+// encoding/json, compared case-sensitively by callers. A duplicate key is visited twice.
 //
-// The text must be valid JSON; for anything else EachField returns ErrNotObject, possibly after some visits, and never
-// reads out of bounds. Nothing is allocated unless a key holds an escape or invalid UTF-8: key and raw share the
-// object's memory and are good for as long as it is not written to.
+// The text must be valid JSON; for anything else EachField returns ErrNotObject, possibly after some visits, and never reads out of
+// bounds. It allocates only for keys with an escape or invalid UTF-8: key and raw share the object's memory and are valid until it is
+// written to.
 func EachField(object []byte, visit func(key string, raw []byte) bool) error {
 	i := skipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
@@ -69,7 +69,7 @@ func StringValue(raw []byte) (value string, ok bool) {
 	return value, value != ""
 }
 
-// NumberValue returns a finite JSON number. It is not ok for any other JSON value, numbers in strings included.
+// NumberValue returns a finite JSON number. It is not ok for any other JSON value, including numbers in strings.
 func NumberValue(raw []byte) (value float64, ok bool) {
 	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return 0, false
@@ -231,7 +231,7 @@ func escapedByte(c byte) byte {
 	return c
 }
 
-// escapedRune decodes a \uXXXX escape, or a pair of them that make one character, and says how many bytes it took.
+// escapedRune decodes a \uXXXX escape, or a surrogate pair of them, and returns the number of bytes read.
 func escapedRune(b []byte) (r rune, size int) {
 	first := hexRune(b)
 	if first < 0 {

@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 )
 
-// FileStreams begins the names of the streams of file.changed: one per file.
+// FileStreams is the prefix of the file.changed streams, one per file.
 const FileStreams = "file/"
 
-// FileStream is the stream of the changes of a file, whose path is relative to the state directory.
+// FileStream is the stream of a file's changes; path is relative to the state directory.
 func FileStream(path string) string {
 	if len(path) <= maxStreamID {
 		return FileStreams + path

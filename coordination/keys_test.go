@@ -95,8 +95,8 @@ func TestParseSessionKey(t *testing.T) {
 		"agent:eden:telegram:group:-100":             GroupKey("eden", "telegram", "-100"),
 		"agent:eden:discord:channel:77:thread:9":     {Kind: KeyChannel, Agent: "eden", Channel: "discord", ID: "77", Thread: "9"},
 		"agent:eden:telegram:group:-100:topic:3":     {Kind: KeyGroup, Agent: "eden", Channel: "telegram", ID: "-100", Topic: "3"},
-		"agent:eden:cron:daily":                      CronKey("eden", "daily", ""),
-		"agent:eden:cron:daily:run:5e":               CronKey("eden", "daily", "5e"),
+		"agent:eden:cron:daily":                      {Kind: KeyCron, Agent: "eden", ID: "daily"},
+		"agent:eden:cron:daily:run:5e":               {Kind: KeyCron, Agent: "eden", ID: "daily", Run: "5e"},
 		"agent:eden:acp:a:b":                         {Kind: KeyACP, Agent: "eden", ID: "a:b"},
 		"agent:eden:discord:voice:1":                 {Kind: KeyOther, Agent: "eden", Channel: "discord", ID: "voice:1"},
 		"agent:eden:openai-user:alice":               {Kind: KeyOther, Agent: "eden", Channel: "openai-user", ID: "alice"},
@@ -151,7 +151,7 @@ func TestMalformedSessionKey(t *testing.T) {
 	} {
 		_, err := ParseSessionKey(text)
 		var fault *SessionKeyError
-		if !errors.As(err, &fault) || fault.Field != field || fault.Key != text || fault.Mend == "" {
+		if !errors.As(err, &fault) || fault.Field != field || fault.Key != text || fault.Hint == "" {
 			t.Errorf("%q: %v, want a fault in %s", text, err, field)
 		}
 	}
@@ -208,7 +208,7 @@ func TestSessionKeyOf(t *testing.T) {
 	} {
 		k, err := SessionKeyOf(name, "ruda")
 		var fault *SessionKeyError
-		if !errors.As(err, &fault) || k != (SessionKey{}) || fault.Field != field || fault.Key != name || fault.Mend == "" {
+		if !errors.As(err, &fault) || k != (SessionKey{}) || fault.Field != field || fault.Key != name || fault.Hint == "" {
 			t.Errorf("%q: %+v, %v, want a fault in %s", name, k, err, field)
 		}
 	}
@@ -275,7 +275,7 @@ func FuzzSessionKeyOf(f *testing.F) {
 }
 
 // What is no id of an agent makes no key, whatever stands beside it.
-func TestSessionKeyOfNobody(t *testing.T) {
+func TestEmptySessionKey(t *testing.T) {
 	t.Parallel()
 
 	for _, agent := range []string{"", " ", "a b", "a:b", "-eden", "이든", "a\x00", "Eden", strings.Repeat("x", 65)} {

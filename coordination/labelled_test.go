@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// labelled is a message as somebody of a team might write it, with the category that people gave it. Messages of one
+// labelled is a message as a member of a team might write it, with the category that people gave it. Messages of one
 // group say the same in different languages.
 type labelled struct {
 	Category Category

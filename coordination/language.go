@@ -2,7 +2,7 @@ package coordination
 
 import "unicode"
 
-// Language is one in which people are told of what happens.
+// Language is a language for texts to people.
 type Language string
 
 const (
@@ -10,7 +10,7 @@ const (
 	English Language = "en"
 )
 
-// LanguageOf is the language of a team whose members have these names: Korean where one of them is written so.
+// LanguageOf returns the language of a team with these names: Korean if one contains Hangul, else English.
 func LanguageOf(names ...string) Language {
 	for _, name := range names {
 		for _, r := range name {
@@ -22,7 +22,7 @@ func LanguageOf(names ...string) Language {
 	return English
 }
 
-// Say is the one of two texts that is in the language. What is no language known here is English.
+// Say selects a text by language; unknown languages are English.
 func (l Language) Say(korean, english string) string {
 	if l == Korean {
 		return korean

@@ -6,11 +6,10 @@ import (
 	"sync"
 )
 
-// masked stands where a secret was.
+// masked replaces a secret.
 const masked = "***"
 
-// secretRule finds one kind of secret. One of its hints, in any case, stands wherever the secret does, so that most
-// texts are passed over without the expression; a rule without hints needs a long word.
+// secretRule finds one kind of secret. Texts without one of its hints, in any case, are skipped; a rule without hints needs a long word.
 type secretRule struct {
 	hints  []string
 	secret *regexp.Regexp
@@ -19,7 +18,7 @@ type secretRule struct {
 
 func wholly([]string) string { return masked }
 
-// The rule for tokens of three parts joined by dots, such as Discord's, and the fewest bytes that these have.
+// The rule for tokens of three parts joined by dots, such as Discord's, and their minimum size in bytes.
 const (
 	dottedTokenRule     = 0
 	shortestDottedToken = 23 + 1 + 6 + 1 + 27
@@ -59,10 +58,9 @@ func newSecretHints() (hints *matcher, rules []int) {
 	return newMatcher(texts, func(b byte) byte { return b }), rules
 }
 
-// Mask replaces what looks like a secret by "***": private keys, passwords in URLs, webhook addresses, authorization
-// headers, the tokens of well-known services, JSON web tokens, and values after names such as password, token or
-// api_key. Masking twice changes nothing more. It is a net for what should not have been written, not a proof that
-// nothing secret is left.
+// Mask replaces what looks like a secret by "***": private keys, passwords in URLs, webhook addresses, authorization headers, tokens of
+// well-known services, JSON web tokens, and values after names such as password, token or api_key. It is idempotent. It is a safety net
+// and cannot guarantee that no secret is left.
 func Mask(text string) string {
 	var suspects termSet
 	hints, rules := secretHints()
@@ -108,7 +106,7 @@ func replaceEach(re *regexp.Regexp, text string, mask func([]string) string) str
 	return b.String()
 }
 
-// maskCredential leaves a word such as the one in "bearer authentication" alone.
+// maskCredential skips phrases such as "bearer authentication".
 func maskCredential(value string) string {
 	if len(value) < 20 && isWord(value) {
 		return value
@@ -116,7 +114,7 @@ func maskCredential(value string) string {
 	return masked
 }
 
-// maskHeader leaves prose such as "authorization: required" alone, and the scheme of a header.
+// maskHeader skips prose such as "authorization: required", and keeps the scheme of a header.
 func maskHeader(m []string) string {
 	if m[2] == "" && isWord(m[3]) {
 		return m[0]
@@ -124,7 +122,7 @@ func maskHeader(m []string) string {
 	return m[1] + m[2] + masked
 }
 
-// maskValue leaves prose such as "token: invalid" alone, but no password.
+// maskValue skips prose such as "token: invalid", but no password.
 func maskValue(name, separator, value string) string {
 	prose := strings.Contains(separator, ":") && !strings.ContainsAny(separator, `"'`) && isWord(value)
 	if prose && !strings.Contains(strings.ToLower(name), "pass") && name != "비밀번호" && name != "패스워드" {

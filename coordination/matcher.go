@@ -21,19 +21,18 @@ func (s *termSet) each(visit func(term int) bool) {
 	}
 }
 
-// matcher finds every occurrence of every one of its phrases in one pass over a text (Aho and Corasick's automaton,
-// made deterministic). ASCII letters match whatever their case. It is not changed once it is built.
+// matcher finds every occurrence of its phrases in one pass over a text: an immutable Aho-Corasick automaton, made deterministic. ASCII
+// letters match regardless of case.
 type matcher struct {
-	class  [256]uint8 // byte -> column; bytes that no phrase has share column 0
+	class  [256]uint8 // byte -> column; bytes in no phrase share column 0
 	next   []uint16   // state*columns + column -> state
-	accept []uint16   // state -> index into ends; 0 for states that end no phrase
+	accept []uint16   // state -> index into ends; 0 if no phrase ends there
 	ends   [][]uint16 // phrases that end in a state, longest first
 
 	columns int
 }
 
-// newMatcher builds the automaton. fold maps a byte of the text, ASCII letters lowered already, to the byte that
-// phrases are written with.
+// newMatcher builds the automaton. fold maps a byte of the text, ASCII letters already lowered, to the byte used in the phrases.
 func newMatcher(phrases []string, fold func(byte) byte) *matcher {
 	m := &matcher{ends: [][]uint16{nil}, columns: 1}
 	var column [256]uint8
@@ -82,8 +81,8 @@ func (m *matcher) endsIn(state int, phrases ...uint16) {
 	m.ends[m.accept[state]] = append(m.ends[m.accept[state]], phrases...)
 }
 
-// close turns the tree of phrases into the automaton: where the tree has no edge, the state's longest proper suffix in
-// the tree says where to go on. Breadth first, so that suffixes are finished before what they are suffixes of.
+// close turns the tree of phrases into the automaton: a missing edge follows that of the state's longest proper suffix in the tree.
+// Breadth first, so that suffixes are complete before the states that need them.
 func (m *matcher) close() {
 	suffix := make([]int, len(m.accept))
 	var queue []int

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Naming is how a text speaks of a name that stands in it.
+// Naming is how a text uses an occurrence of a name.
 type Naming int
 
 const (
-	Unnamed   Naming = iota // it is a part of another word
-	Named                   // the name alone, or with a particle that says what part it has: 이든, 이든이, 이든의
-	Addressed               // it is called, or something is for it or with it: 이든아, 이든님, 이든한테
+	Unnamed   Naming = iota // part of another word
+	Named                   // named, alone or with a particle: 이든, 이든이, 이든의
+	Addressed               // addressed, or the recipient: 이든아, 이든님, 이든한테
 )
 
-// ending is a particle after a name. Where a particle has two forms the name's last sound tells which one fits.
+// ending is a particle after a name. If it has two forms, the name's last sound selects one.
 type ending struct {
 	text      string
 	after     Sound
@@ -37,17 +37,17 @@ var endings = [...]ending{
 	{"", AnySound, false},
 }
 
-// What may stand between a name and its particle, and after the particle.
+// Characters allowed between a name and its particle, and after the particle.
 var (
 	honorifics = [...]string{"", "님", "씨", "군", "양", "쌤", "선배", "선배님", "이"}
 	trailers   = [...]string{"", "도", "은", "는", "만", "의", "요", "도요", "은요", "는요", "만요", "이요"}
 )
 
-// apart are the words that some people write after a blank, though they belong to the name before: eden 한테.
+// apart are particles that some people write after a blank: eden 한테.
 var apart = [...]string{"님", "씨", "한테", "에게", "께", "더러"}
 
-// NamingOf says how a text speaks of a name, by what follows the name in it: Korean particles and honorifics belong to it, whatever else is written
-// without a blank makes another word of it.
+// NamingOf returns how a text uses a name, from the text after it: Korean particles and honorifics belong to the name, other characters
+// without a blank make it another word.
 func NamingOf(name, rest string) Naming {
 	best := Unnamed
 	for _, honorific := range honorifics {
@@ -73,12 +73,12 @@ func NamingOf(name, rest string) Naming {
 	return best
 }
 
-// fits says whether the particle has the form that it has after a word. How a word in other letters is read is not known well enough.
+// fits reports whether the particle's form fits a word. Words in other scripts fit any.
 func (e *ending) fits(word string) bool {
 	return e.after == AnySound || !endsInHangul(word) || e.after == LastSound(word)
 }
 
-// isApart says whether a text begins with one of the words that belong to the name before the blank.
+// isApart reports whether a text begins with a particle after a blank.
 func isApart(text string) bool {
 	for _, word := range apart {
 		if after, ok := strings.CutPrefix(text, word); ok && endsWord(after) {
@@ -88,7 +88,7 @@ func isApart(text string) bool {
 	return false
 }
 
-// endsWord says whether nothing of a word is left but what may follow a particle.
+// endsWord reports whether only characters allowed after a particle are left of the word.
 func endsWord(text string) bool {
 	for _, t := range trailers {
 		if after, ok := strings.CutPrefix(text, t); ok {
@@ -100,7 +100,7 @@ func endsWord(text string) bool {
 	return false
 }
 
-// IsWordRune says whether a character is a part of words: a letter, a digit or an underscore.
+// IsWordRune reports whether a character is a letter, a digit or an underscore.
 func IsWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
 }

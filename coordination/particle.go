@@ -5,23 +5,22 @@ import (
 	"unicode"
 )
 
-// Sound is what a name ends with when it is read aloud in Korean.
+// Sound is the last sound of a name read in Korean.
 type Sound int
 
 const (
-	AnySound Sound = iota // it cannot be read
+	AnySound Sound = iota // unknown
 	Vowel
 	Consonant
 )
 
-// AsSubject is a name with the particle that makes it the subject of a Korean sentence: 이 after a consonant, 가 after a vowel; both, 이(가), where
-// it cannot be read.
+// AsSubject adds the subject particle: 이 after a consonant, 가 after a vowel, 이(가) if unknown.
 func AsSubject(name string) string { return name + particle(name, "이", "가") }
 
-// AsTopic is a name with the particle that makes it the topic: 은 or 는.
+// AsTopic adds the topic particle, 은 or 는.
 func AsTopic(name string) string { return name + particle(name, "은", "는") }
 
-// AndName is a name with the particle that joins another: 과 or 와.
+// AndName adds the conjunction, 과 or 와.
 func AndName(name string) string { return name + particle(name, "과", "와") }
 
 func particle(name, consonant, vowel string) string {
@@ -34,11 +33,11 @@ func particle(name, consonant, vowel string) string {
 	return consonant + "(" + vowel + ")"
 }
 
-// LastSound is what a name ends with.
+// LastSound returns the last sound of a name.
 //
-// Hangul says itself how it ends. Digits are read in Korean (1 is 일). Latin letters are read as a word where one is lower-case, which ends in a
-// consonant after l, m, n, and after b, c, k, p, t with a vowel or another such letter before; else letter by letter, of which L, M, N and R end
-// in one. What stands in parentheses at the end, and what is neither letter nor digit, is not read.
+// Hangul is exact. Digits are read in Korean (1 is 일). Latin letters with a lower-case one are read as a word, which ends in a consonant
+// after l, m, n, and after b, c, k, p, t with a vowel or another such letter before; else letter by letter, of which L, M, N and R end
+// in one. A final parenthesis, and characters that are neither letter nor digit, are skipped.
 func LastSound(name string) Sound {
 	switch closed, known := endsClosed(name); {
 	case !known:
@@ -49,7 +48,7 @@ func LastSound(name string) Sound {
 	return Vowel
 }
 
-// endsClosed says whether a name ends in a consonant when it is read aloud in Korean.
+// endsClosed reports whether a name read in Korean ends in a consonant.
 func endsClosed(name string) (closed, known bool) {
 	name = strings.TrimRightFunc(name, unicode.IsSpace)
 	if open := strings.LastIndexByte(name, '('); open > 0 && strings.HasSuffix(name, ")") {
@@ -75,7 +74,7 @@ func endsClosed(name string) (closed, known bool) {
 	return false, false
 }
 
-// latinClosed reads the Latin word that ends here.
+// latinClosed handles a Latin word.
 func latinClosed(runes []rune) bool {
 	from := len(runes)
 	for from > 0 && runes[from-1] < unicode.MaxASCII && unicode.IsLetter(runes[from-1]) {

@@ -2,7 +2,7 @@ package coordination
 
 import "strings"
 
-// Matches reports whether a name is as a pattern of the configuration has it, in which * is any part of it. Capitals make no difference.
+// Matches reports whether a name matches a configured pattern, in which * is any part. Case is ignored.
 func Matches(pattern, name string) bool {
 	pattern, name = strings.ToLower(TrimJS(pattern)), strings.ToLower(name)
 	first, rest, open := strings.Cut(pattern, "*")

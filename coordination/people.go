@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// OriginUnblock is the origin of a message that openclawd writes in an agent's name: a request to unblock its task.
+// OriginUnblock is the origin of a request by openclawd, in an agent's name, to unblock its task.
 const OriginUnblock = "unblock"
 
-// Said is what someone says by an event, as it was written: its message, else its reply preview, else a sentence about how a spawn went. It is ""
-// for events by which no one says anything: our own book-keeping, such as what a run is asked or what a job holds, messages that openclawd has
-// written in an agent's name, and answers that say that there is none. ForPeople makes it readable.
+// Words returns the words that an event's agent or person wrote: its message, else its reply preview, else a sentence about the result of
+// a spawn. It is "" for bookkeeping such as a run's prompt or a job's content, messages that openclawd wrote in an agent's name, and
+// missing answers. ForPeople makes it readable.
 //
 // Titles, summaries, last messages and display texts are all made from it.
-func Said(r *Record) string {
+func Words(r *Record) string {
 	if !speaks(r) {
 		return ""
 	}
-	text := Carried(r)
+	text := Text(r)
 	if r.Type == TypeA2ASpawnResult && (text == "" || spawnAccepted.MatchString(text)) {
 		return spawnSentence(r)
 	}
@@ -29,21 +29,47 @@ func Said(r *Record) string {
 	return text
 }
 
-// Carried is the text that an event has with it, whether someone has said it or not: its message, else its reply preview.
-func Carried(r *Record) string { return firstText(r.Message, r.ReplyPreview) }
+// Said returns Words, unless they are a prompt of openclawd or of the reference system, which keep agents working: these are neither a
+// title nor what was last said in a conversation.
+func Said(r *Record) string {
+	for _, family := range [...]string{"continuation.", "unblock.", "resume_reminder.", "backlog.", "zombie."} {
+		if strings.HasPrefix(r.Type, family) {
+			return ""
+		}
+	}
+	words := Words(r)
+	if isPrompt(words) {
+		return ""
+	}
+	return words
+}
 
-// Told is what is said by an event, else what it carries: for readers that look after the system.
-func Told(r *Record) string { return firstText(Said(r), Carried(r)) }
+// isPrompt reports whether a text begins with the tag of a prompt.
+func isPrompt(text string) bool {
+	const longest = 256 // bytes of a relay tag, blanks and a prompt's tag
+	start := head(text, longest)
+	if !strings.Contains(start, "[") {
+		return false
+	}
+	start = start[len(relayTag.FindString(start)):]
+	return promptTags.MatchString(start)
+}
 
-// MessageText is the same in one line.
-func MessageText(r *Record) string { return collapseSpace(Told(r)) }
+// Text returns any text of an event: its message, else its reply preview.
+func Text(r *Record) string { return firstText(r.Message, r.ReplyPreview) }
 
-// speaks reports whether what an event carries was said by someone.
+// WordsOrText returns Words, else Text, for readers that monitor the system.
+func WordsOrText(r *Record) string { return firstText(Words(r), Text(r)) }
+
+// MessageText returns WordsOrText on one line.
+func MessageText(r *Record) string { return collapseSpace(WordsOrText(r)) }
+
+// speaks reports whether an agent or person wrote the text of an event.
 func speaks(r *Record) bool {
 	return !Internal(r.Type) && !strings.HasPrefix(r.Type, "a2a.job.") && r.Origin != OriginUnblock
 }
 
-// hasWords reports whether a text is more than words of silence.
+// hasWords reports whether a text is more than silent words.
 func hasWords(text string) bool {
 	if len(text) > longestSilence {
 		return true
@@ -70,27 +96,30 @@ func spawnSentence(r *Record) string {
 	return ""
 }
 
-// ForPeople is a text as pages show it to people: as Clean makes it, and without what is only there for programs. Tags of our prompts and words
-// by which an answer is left out are cut; of an id remains what it is an id of, where a particle needs a noun, an agent's name or the last four
-// characters.
+// ForPeople prepares a text for display: cleaned by Clean, without tags of our prompts and words for missing answers. An id becomes its
+// kind, where a particle needs a noun, an agent's name, or its last four characters.
 func ForPeople(text string, roster *Roster) Display {
 	d := Clean(text, roster)
 	d.Text, d.Reason = withoutMarks(d.Text, roster), withoutMarks(d.Reason, roster)
 	return d
 }
 
-// LineForPeople is a text in one line for people, without Markdown, cut at limit characters with "...".
+// LineForPeople is ForPeople on one line, without Markdown, cut at limit characters with "...".
 func LineForPeople(text string, roster *Roster, limit int) string {
 	return cut(collapseSpace(plainText(ForPeople(text, roster).Text)), limit)
 }
 
 var (
-	// promptTags begin what openclawd tells agents.
-	promptTags = regexp.MustCompile(`^\s*\[(?:Continue|Define steps|Stuck|No progress|Backlog|ESCALATION|Unblock request [^\]\n]{1,20}|` +
-		`Still blocked\?|Restart|Approved|Rejected)\]\s*`)
-	relayTag = regexp.MustCompile(`^\s*\[([A-Za-z0-9_-]{1,64})\]: `)
+	// promptTags match the tags of openclawd's prompts.
+	promptTags = regexp.MustCompile(`(?i)^(?:\s*\[(?:Continue|Define steps|Stuck|No progress|Backlog|ESCALATION|Unblock request [^\]\n]{1,20}|` +
+		`Still blocked\?|Restart|Approved|Rejected)\])+\s*`)
+	// outcomeTag matches the tag of an outcome that a text quotes; one at its beginning is its outcome.
+	outcomeTag = regexp.MustCompile(`(?i)\[\s*outcome\s*\]\s*`)
+	// brokenMention matches what looks like a mention and is none that Discord writes.
+	brokenMention = regexp.MustCompile(`<@[!&]?([^<>\s]{0,64})>?`)
+	relayTag      = regexp.MustCompile(`^\s*\[([A-Za-z0-9_-]{1,64})\]: `)
 
-	// silentWord are the words by which an answer, or the wish for one, is left out.
+	// silentWord matches the words by which an agent declines to answer.
 	silentWord = regexp.MustCompile(`(?i:\[\s*(?:NO_REPLY_NEEDED|NOTIFICATION|NO_REPLY|REPLY_SKIP|ANNOUNCE_SKIP)\s*\])|` +
 		`\b(?:NO_REPLY_NEEDED|NO_REPLY|REPLY_SKIP|ANNOUNCE_SKIP)\b\.?`)
 
@@ -101,16 +130,19 @@ var (
 	strayMarks = strings.NewReplacer("()", "", "[]", "", "``", "", `""`, "", "''", "")
 )
 
-// longestSilence is how many bytes a text has at most that is only words of silence.
+// longestSilence limits a text of silent words, in bytes.
 const longestSilence = 256
 
-// withoutMarks takes out of a text what is only there for programs.
+// withoutMarks removes the parts of a text meant for programs.
 func withoutMarks(text string, roster *Roster) string {
 	if strings.Contains(text, "[") {
 		if m := relayTag.FindStringSubmatch(text); m != nil && roster.knows(m[1]) {
 			text = text[len(m[0]):]
 		}
-		text = promptTags.ReplaceAllString(text, "")
+		text = outcomeTag.ReplaceAllString(promptTags.ReplaceAllString(text, ""), "")
+	}
+	if strings.Contains(text, "<@") {
+		text = brokenMention.ReplaceAllString(text, "@$1")
 	}
 	if strings.ContainsAny(text, "[_") && silentWord.MatchString(text) {
 		text = cutWords(text, silentWord, func(string) string { return "" })
@@ -145,10 +177,17 @@ func hasLongNumber(text string) bool {
 	return false
 }
 
-// cutWords replaces what a pattern finds. What is replaced by nothing takes with it the quotes or parentheses around it and the particle behind
-// it, which would be left dangling; where there is one, the noun that the id stands for keeps the sentence whole. A file's name and a part of a
-// path are left alone.
+// cutWords replaces the matches of a pattern. Removing one also removes the quotes or parentheses around it and the particle after it,
+// or, with a particle that needs it, puts the noun of the id in its place. File names and parts of paths stay.
 func cutWords(text string, pattern *regexp.Regexp, with func(word string) string) string {
+	return replaceWords(text, pattern, func(word string) (put, spoken string) {
+		put = with(word)
+		return put, put
+	})
+}
+
+// replaceWords is cutWords with words that are spoken otherwise than they are written, which decides the form of a particle.
+func replaceWords(text string, pattern *regexp.Regexp, with func(word string) (put, spoken string)) string {
 	found := pattern.FindAllStringIndex(text, -1)
 	if len(found) == 0 {
 		return text
@@ -165,11 +204,11 @@ func cutWords(text string, pattern *regexp.Regexp, with func(word string) string
 		b, end = unwrap(b, text, end)
 		suffix := suffixOf(text[end:])
 		noun := nounOf(word)
-		put := with(word)
+		put, spoken := with(word)
 		from = end + suffix.length
 		switch {
 		case put != "":
-			b = append(append(b, put...), suffix.after(put)...)
+			b = append(append(b, put...), suffix.after(spoken)...)
 		case noun != "" && suffix.isKorean():
 			b = appendNoun(b, noun)
 			b = append(b, suffix.after(string(b))...)
@@ -180,12 +219,12 @@ func cutWords(text string, pattern *regexp.Regexp, with func(word string) string
 	return strayMarks.Replace(string(append(b, text[from:]...)))
 }
 
-// inPath reports whether text[start:end] is part of a path or of a file's name.
+// inPath reports whether text[start:end] is part of a path or file name.
 func inPath(text string, start, end int) bool {
 	return start > 0 && strings.IndexByte(`/\`, text[start-1]) >= 0 || end < len(text) && text[end] == '/' || strings.HasPrefix(text[end:], ".md")
 }
 
-// unwrap takes off the quotes or parentheses around a word: what was written before it ends with the one, and text[end:] begins with the other.
+// unwrap removes the quotes or parentheses around a removed word, at the end of b and at text[end:].
 func unwrap(b []byte, text string, end int) ([]byte, int) {
 	const open, closed = "(`\"'", ")`\"'"
 	if len(b) == 0 || end >= len(text) {
@@ -197,7 +236,7 @@ func unwrap(b []byte, text string, end int) ([]byte, int) {
 	return b, end
 }
 
-// closeGap joins what was written before a gap and text[from:], without a blank or a comma too many.
+// closeGap joins b and text[from:] without a doubled blank or comma.
 func closeGap(b []byte, text string, from int) (before []byte, next int) {
 	before = bytes.TrimRight(b, " ")
 	rest := text[from:]
@@ -213,7 +252,7 @@ func closeGap(b []byte, text string, from int) (before []byte, next int) {
 	return before, len(text) - len(rest)
 }
 
-// nounOf is what an id is an id of.
+// nounOf returns the kind of thing that an id names.
 func nounOf(id string) string {
 	switch {
 	case strings.HasPrefix(id, "task_"):
@@ -226,7 +265,7 @@ func nounOf(id string) string {
 	return ""
 }
 
-// appendNoun writes a noun, unless it stands there already.
+// appendNoun writes a noun, unless b ends with it.
 func appendNoun(b []byte, noun string) []byte {
 	if before := strings.TrimRight(string(b), " "); noun != "" && strings.HasSuffix(before, noun) {
 		return b[:len(before)]
@@ -234,13 +273,13 @@ func appendNoun(b []byte, noun string) []byte {
 	return append(b, noun...)
 }
 
-// suffix is what is written directly behind a name or an id and belongs to it.
+// suffix is a particle or title written directly after a name or an id.
 type suffix struct {
-	particle string // a particle of the Korean sentence, or "'s"; ""
-	length   int    // bytes of all of it, with what addresses: 님, 씨, 아, 야
+	particle string // a Korean particle, or "'s"; ""
+	length   int    // bytes of all of it, including 님, 씨, 아, 야
 }
 
-// particles by what they are after a consonant and after a vowel. Those that address, or are the same after both, stand alone.
+// Particles by their forms after a consonant and after a vowel. Vocatives and invariable ones have a single form.
 var (
 	pairedParticles = [...][2]string{{"을", "를"}, {"이", "가"}, {"은", "는"}, {"과", "와"}, {"으로", "로"}, {"이랑", "랑"}, {"이나", "나"}}
 	plainParticles  = [...]string{"의", "에서", "에게서", "에게", "에", "한테서", "한테", "께서", "께", "도", "만", "부터", "까지", "처럼", "보다", "마다", "이든", "라도"}
@@ -248,12 +287,12 @@ var (
 	vocatives       = [...]string{"아", "야"}
 )
 
-// isKorean reports whether the suffix has a particle that needs a noun before it.
+// isKorean reports whether the suffix has a particle, which needs a noun.
 func (s suffix) isKorean() bool {
 	return s.particle != "" && s.particle[0] >= utf8.RuneSelf && !strings.HasPrefix(s.particle, "’") || strings.HasPrefix(s.particle, "(")
 }
 
-// suffixOf reads what text begins with, behind a name or an id. It is nothing where a word goes on.
+// suffixOf parses the suffix at the start of text; zero if the word continues.
 func suffixOf(text string) suffix {
 	for _, s := range []string{"'s", "’s"} {
 		if rest, is := strings.CutPrefix(text, s); is && wordEnds(rest) {
@@ -280,7 +319,7 @@ func suffixOf(text string) suffix {
 	return suffix{"", title}
 }
 
-// particleOf are the particles that text begins with, "" where a word goes on. "을(를)", which leaves it open, is one.
+// particleOf returns the particles at the start of text, "" if the word continues. The open form "을(를)" counts as one.
 func particleOf(text string) string {
 	if rest := afterParticle(text); len(rest) < len(text) {
 		if wordEnds(rest) {
@@ -293,7 +332,7 @@ func particleOf(text string) string {
 	return ""
 }
 
-// afterParticle is what follows the longest particle that text begins with; all of it where there is none.
+// afterParticle returns the text after the longest particle at its start; all of it without one.
 func afterParticle(text string) string {
 	longest := 0
 	try := func(p string) {
@@ -314,13 +353,13 @@ func afterParticle(text string) string {
 	return text[longest:]
 }
 
-// wordEnds says whether the word before is whole.
+// wordEnds reports whether no word continues in rest.
 func wordEnds(rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	return rest == "" || !IsWordRune(next)
 }
 
-// after is the suffix behind another word than the one that it was written for: without what addresses, and with the particle that fits.
+// after returns the suffix adapted to another word: without vocatives, with the fitting form.
 func (s suffix) after(word string) string {
 	for _, pair := range pairedParticles {
 		for i, p := range pair {
@@ -339,7 +378,7 @@ func (s suffix) after(word string) string {
 	return s.particle
 }
 
-// particleFor chooses between the two forms of a particle. Behind ㄹ it is 로.
+// particleFor selects the form of a particle. After ㄹ it is 로.
 func particleFor(word string, pair [2]string) string {
 	if last, _ := utf8.DecodeLastRuneInString(word); pair[1] == "로" && last >= '가' && last <= '힣' && (last-'가')%28 == 8 {
 		return pair[1]
@@ -347,7 +386,7 @@ func particleFor(word string, pair [2]string) string {
 	return particle(word, pair[0], pair[1])
 }
 
-// knows reports whether an agent of this name is in the team.
+// knows reports whether the team has an agent of this name.
 func (r *Roster) knows(agentID string) bool {
 	id := strings.ToLower(agentID)
 	return r != nil && (r.Main[id] || r.Utility[id])

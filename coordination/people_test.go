@@ -28,7 +28,7 @@ func TestSaid(t *testing.T) {
 		{"task.started", `{}`, ""},
 	} {
 		r := read(t, RulesV2, tt.typ, "eden", tt.data)
-		if got := Said(&r); got != tt.want {
+		if got := Words(&r); got != tt.want {
 			t.Errorf("%s %s: %q, want %q", tt.typ, tt.data, got, tt.want)
 		}
 	}

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Preview is a message in one line without Markdown, cleaned as Clean does and cut at limit characters with "...".
+// Preview is a message on one line without Markdown, cleaned by Clean and cut at limit characters with "...".
 func Preview(text string, roster *Roster, limit int) string {
 	return cut(collapseSpace(plainText(Clean(text, roster).Text)), limit)
 }
 
-// Unmarked is a text in one line without Markdown, as previews have it, but whole, and neither cleaned nor masked.
+// Unmarked is a text on one line without Markdown, uncut, neither cleaned nor masked.
 func Unmarked(text string) string { return collapseSpace(plainText(text)) }
 
-// Markdown that stands within a line, and what remains of it.
+// Inline Markdown and its replacements.
 var inlineMarkdown = [...]struct {
 	marks   string // present wherever the expression matches
 	written *regexp.Regexp

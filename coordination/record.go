@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Rules names a set of classification rules. It is also what an event's categoryVersion says.
+// Rules names a set of classification rules. It is also an event's categoryVersion.
 type Rules string
 
 const (
@@ -21,8 +21,8 @@ func ParseRules(s string) (Rules, error) {
 	return "", fmt.Errorf("coordination: unknown classification rules %q: valid are %q and %q", s, RulesV1, RulesV2)
 }
 
-// Facts is what classification and projections read from an event's data. A string that is missing, blank or of
-// another JSON type is "", the others are trimmed.
+// Facts is the part of an event's data used by classification and projections. Strings are trimmed; a missing one, or one of another
+// JSON type, is "".
 type Facts struct {
 	FromAgent, ToAgent             string
 	SenderAgentID, TargetAgentID   string
@@ -45,22 +45,23 @@ type Facts struct {
 	Label, Description, Summary, Reason, Title    string
 	CollabIntent, CollabCategory, CategoryVersion string
 	Status, Error, Outcome, WaitStatus, WaitError string
+	ErrorClass, ErrorCode                         string
 	MessageIntent, Action, Origin                 string
 
 	SubTags []string // collabSubTags: the first five that are not blank
 
 	Depth, Hop       float64
-	HasDepth, HasHop bool // 0 is a depth, missing is not
+	HasDepth, HasHop bool // nil is missing, unlike 0
 
 	RequiresApproval   bool
 	ConcurrencyBlocked bool
 	ManualOverride     bool // categoryManualOverride
 }
 
-// maxSubTags is how many of a producer's own sub-tags are kept.
+// maxSubTags limits a producer's own sub-tags.
 const maxSubTags = 5
 
-// Where a Record's Time comes from.
+// Sources of a Record's Time.
 const (
 	TimeFromEvent    = "event"
 	TimeFromRecorded = "recorded"
@@ -70,22 +71,21 @@ const (
 type Record struct {
 	Type    string
 	AgentID string // "" when the event names none
-	Status  string // beside data, as a few old task events have it; Facts.Status is the one in data
+	Status  string // beside data, as in a few old task events; Facts.Status is the one in data
 
-	// Time is when it happened, in ms since 1970, fractions kept; TimeSource says who says so.
+	// Time is when it happened, in ms since 1970 with fractions; TimeSource is its source.
 	Time       float64
 	TimeSource string
 
 	Facts
 }
 
-// ReadRecord reads an event. data is its data as a JSON object; anything else counts as an object without members.
-// ts and recordedAt are ms.
+// ReadRecord reads an event. data is a JSON object; anything else counts as an empty one. ts and recordedAt are ms.
 //
-// original is nil, or the whole imported line where type, agentId, ts and data cannot reproduce it: its agentId,
-// times, top-level status and non-object data are then believed before the arguments.
+// original is nil, or the whole imported line where type, agentId, ts and data cannot reproduce it: its agentId, times, top-level status
+// and non-object data then take precedence over the arguments.
 //
-// An event without a usable time is of recordedAt under RulesV2 and of 1970 under RulesV1.
+// An event without a usable time has recordedAt under RulesV2 and 1970 under RulesV1.
 func ReadRecord(rules Rules, typ, agentID string, ts, recordedAt int64, data, original []byte) Record {
 	r := Record{Type: TrimJS(typ), AgentID: TrimJS(agentID), Time: float64(ts), TimeSource: TimeFromEvent}
 	if original != nil {
@@ -100,7 +100,7 @@ func ReadRecord(rules Rules, typ, agentID string, ts, recordedAt int64, data, or
 	return r
 }
 
-// From is the agent that an event comes from: data.fromAgent, else data.senderAgentId, else the event's own agent.
+// From is the sender: data.fromAgent, else data.senderAgentId, else the event's own agent.
 func (r *Record) From() string {
 	switch {
 	case r.FromAgent != "":
@@ -111,7 +111,7 @@ func (r *Record) From() string {
 	return r.AgentID
 }
 
-// To is the agent that an event is meant for: data.toAgent, else data.targetAgentId. It is "" for most types.
+// To is the recipient: data.toAgent, else data.targetAgentId. It is "" for most types.
 func (r *Record) To() string {
 	if r.ToAgent != "" {
 		return r.ToAgent
@@ -119,12 +119,12 @@ func (r *Record) To() string {
 	return r.TargetAgentID
 }
 
-// delegated says whether the event carries a trace of delegation: a parent conversation, a depth or a hop, even 0.
+// delegated reports whether the event has a trace of delegation: a parent conversation, a depth or a hop, even 0.
 func (r *Record) delegated() bool {
 	return r.ParentConversationID != "" || r.HasDepth || r.HasHop
 }
 
-// readLine takes what an imported line says of itself, and returns the data to go on with.
+// readLine reads an imported line's own fields, and returns the data to go on with.
 func (r *Record) readLine(rules Rules, data, line []byte) []byte {
 	var (
 		agentID, status            string
@@ -180,7 +180,7 @@ func firstNonZero(values ...float64) float64 {
 }
 
 func (f *Facts) read(data []byte) {
-	// Malformed data has the facts that come before the fault: nothing here may fail an event that is already in the log.
+	// Malformed data yields the facts before the fault: an event already in the log must never fail.
 	_ = EachField(data, func(key string, raw []byte) bool {
 		if text := f.text(key); text != nil {
 			*text, _ = StringValue(raw)
@@ -204,7 +204,7 @@ func (f *Facts) read(data []byte) {
 	})
 }
 
-// subTags reads the strings of a JSON array and leaves everything else out.
+// subTags returns the strings of a JSON array.
 func subTags(raw []byte) []string {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil
@@ -225,7 +225,7 @@ func subTags(raw []byte) []string {
 	return tags
 }
 
-// text is where the string of a data field is kept, or nil for a field that no reader needs.
+// text returns where to store a string member, or nil for an unused one.
 func (f *Facts) text(key string) *string {
 	switch key {
 	case "fromAgent":
@@ -304,6 +304,10 @@ func (f *Facts) text(key string) *string {
 		return &f.WaitStatus
 	case "waitError":
 		return &f.WaitError
+	case "errorClass":
+		return &f.ErrorClass
+	case "errorCode":
+		return &f.ErrorCode
 	case "messageIntent":
 		return &f.MessageIntent
 	case "action":

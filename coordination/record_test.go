@@ -125,7 +125,7 @@ func TestEveryTextHasAField(t *testing.T) {
 		"taskId", "rootTaskId", "runId", "parentRunId", "planId", "jobId", "topicId", "threadId", "eventRole", "fromSessionType", "toSessionType",
 		"targetSessionKey", "sourceSessionKey", "requesterSessionKey", "sessionKey", "message", "replyPreview", "label", "description", "summary",
 		"reason", "title", "collabIntent", "collabCategory", "categoryVersion", "status", "error", "outcome", "waitStatus", "waitError",
-		"messageIntent", "action", "origin",
+		"errorClass", "errorCode", "messageIntent", "action", "origin",
 	}
 	for _, name := range names {
 		text := f.text(name)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Role says which reader an event is for.
+// Role is the audience of an event.
 type Role string
 
 const (
-	RoleConversation  Role = "conversation.main"    // main agents talking with each other
-	RoleDelegation    Role = "delegation.subagent"  // work handed to a subagent, and its runs
-	RoleOrchestration Role = "orchestration.task"   // the state of tasks, plans and jobs
-	RoleObservability Role = "system.observability" // the system about itself
+	RoleConversation  Role = "conversation.main"    // between main agents
+	RoleDelegation    Role = "delegation.subagent"  // work of sub-agents, and its runs
+	RoleOrchestration Role = "orchestration.task"   // state of tasks, plans and jobs
+	RoleObservability Role = "system.observability" // the system itself
 )
 
 var roles = [...]Role{RoleConversation, RoleDelegation, RoleOrchestration, RoleObservability}
@@ -20,7 +20,6 @@ var roles = [...]Role{RoleConversation, RoleDelegation, RoleOrchestration, RoleO
 // Roles lists the four roles in their fixed order.
 func Roles() []Role { return slices.Clone(roles[:]) }
 
-// Valid says whether r is one of the four.
 func (r Role) Valid() bool { return slices.Contains(roles[:], r) }
 
 // SessionType is the kind of session on one side of an event.
@@ -32,15 +31,14 @@ const (
 	SessionUnknown  SessionType = "unknown"
 )
 
-// Valid says whether t is one of the three.
 func (t SessionType) Valid() bool {
 	return t == SessionMain || t == SessionSubagent || t == SessionUnknown
 }
 
-// sessionTypes says what kinds of session an event passed between.
+// sessionTypes returns the kinds of session an event passed between.
 //
-// Under RulesV1 a producer's claim counts only if both sides are claimed, and then as it is, "unknown" too. Under
-// RulesV2 each side that is claimed to be main or subagent counts by itself.
+// Under RulesV1 a producer's claim counts only if both sides are claimed, and then unchanged, including "unknown". Under RulesV2 each
+// side claimed to be main or subagent counts by itself.
 func sessionTypes(rules Rules, r *Record, roster *Roster) (from, to SessionType) {
 	from, to = SessionType(r.FromSessionType), SessionType(r.ToSessionType)
 	if rules != RulesV2 {
@@ -75,8 +73,7 @@ func sessionTypes(rules Rules, r *Record, roster *Roster) (from, to SessionType)
 
 func decided(t SessionType) bool { return t == SessionMain || t == SessionSubagent }
 
-// keySessionType reads a session key. Conversation, direct and channel sessions are nobody's main session and no
-// subagent's either: their agent decides.
+// keySessionType classifies a session key. For conversation, direct and channel sessions the agent decides.
 func keySessionType(key string) SessionType {
 	if strings.Contains(key, ":subagent:") {
 		return SessionSubagent
@@ -99,7 +96,7 @@ func agentSessionType(isMain, delegatedByMain bool) SessionType {
 	return SessionUnknown
 }
 
-// roleOf says an event's role and whether it had to be guessed because no valid one was claimed.
+// roleOf returns an event's role, and whether it was guessed because no valid one was claimed.
 func roleOf(rules Rules, r *Record, from, to SessionType) (role Role, guessed bool) {
 	if claimed := Role(r.EventRole); claimed.Valid() {
 		return claimed, false
@@ -118,8 +115,8 @@ func roleOf(rules Rules, r *Record, from, to SessionType) (role Role, guessed bo
 
 var orchestrationFamilies = [...]string{"task.", "continuation.", "plan.", "unblock.", "zombie.", "resume_reminder.", "backlog."}
 
-// typeRole is the role of a type under RulesV2. Only sends, responses, completions and auto-routes can be
-// conversation; what the catalogue does not know goes by its family.
+// typeRole is the role of a type under RulesV2. Only sends, responses, completions and auto-routes can be conversation; unknown types go
+// by family.
 func typeRole(r *Record, from, to SessionType) Role {
 	info, known := Lookup(r.Type)
 	switch {
@@ -137,7 +134,7 @@ func typeRole(r *Record, from, to SessionType) Role {
 	return RoleObservability
 }
 
-// exchangeRole decides between conversation and delegation; in doubt it is delegation.
+// exchangeRole decides between conversation and delegation, which is the default.
 func exchangeRole(r *Record, from, to SessionType) Role {
 	if !isSpawn(r.Type) && !r.delegated() && from == SessionMain && to == SessionMain {
 		return RoleConversation

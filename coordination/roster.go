@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Roster is what the configuration says of the team. It reaches the readers of the log as a config.applied event, so
-// that a replay knows the team of the day. Keys are lower-case agent ids; a Roster is not changed once it is in use.
+// Roster is the team as configured. Log readers get it from config.applied events, so that a replay uses the team of the time. Keys are
+// lower-case agent ids; a Roster is immutable once in use.
 type Roster struct {
-	Main     map[string]bool   // agents that people and other agents talk with
-	Utility  map[string]bool   // agents that only ever work for another: explorers, quick workers
+	Main     map[string]bool   // agents that people and other agents talk to
+	Utility  map[string]bool   // agents that only work for another: explorers, quick workers
 	Names    map[string]string // display names
 	Mentions map[string]string // Discord user id -> display name
 }
 
-// alwaysMain are main agents whatever the configuration says.
+// alwaysMain lists main agents regardless of the configuration.
 func alwaysMain(id string) bool { return id == "main" || id == "ruda" }
 
-// DefaultRoster is the team before any configuration is known.
+// DefaultRoster is the team without a configuration.
 func DefaultRoster() *Roster {
 	return &Roster{
 		Main:     map[string]bool{"main": true, "ruda": true},
@@ -27,8 +27,8 @@ func DefaultRoster() *Roster {
 	}
 }
 
-// IsMain says whether an agent is a main agent. Utility agents are main under RulesV1, where every configured agent
-// is, and never under RulesV2. A nil Roster knows what DefaultRoster knows.
+// IsMain reports whether an agent is a main agent. Utility agents are main under RulesV1, as is every configured agent, and never under
+// RulesV2. A nil Roster is DefaultRoster.
 func (r *Roster) IsMain(agentID string, rules Rules) bool {
 	if agentID == "" {
 		return false
@@ -43,7 +43,7 @@ func (r *Roster) IsMain(agentID string, rules Rules) bool {
 	return r.Main[id] || alwaysMain(id)
 }
 
-// Name is an agent's display name, or its id where it has none.
+// Name is an agent's display name, or its id without one.
 func (r *Roster) Name(agentID string) string {
 	if r != nil {
 		if name := r.Names[strings.ToLower(agentID)]; name != "" {
@@ -53,7 +53,6 @@ func (r *Roster) Name(agentID string) string {
 	return agentID
 }
 
-// mention is the display name of a Discord id, or "".
 func (r *Roster) mention(id string) string {
 	if r == nil {
 		return ""
@@ -61,7 +60,7 @@ func (r *Roster) mention(id string) string {
 	return r.Mentions[id]
 }
 
-// Roster is the team that an applied configuration describes.
+// Roster is the team of an applied configuration.
 func (c ConfigApplied) Roster() *Roster {
 	r := DefaultRoster()
 	maps.Copy(r.Mentions, c.Mentions)

@@ -2,8 +2,8 @@ package coordination
 
 import "strings"
 
-// RouteKey names the route between two agents within a work session: "<workSessionId>::<lo>|<hi>", the agents
-// lower-case and sorted, so that both directions share it. It is not ok without a work session or without both agents.
+// RouteKey names the route between two agents within a work session: "<workSessionId>::<lo>|<hi>", the agents lower-case and sorted, so
+// that both directions share it. It is not ok without a work session and both agents.
 func RouteKey(workSessionID, a, b string) (key string, ok bool) {
 	ws, lo, hi := TrimJS(workSessionID), strings.ToLower(TrimJS(a)), strings.ToLower(TrimJS(b))
 	if ws == "" || lo == "" || hi == "" {
@@ -15,8 +15,8 @@ func RouteKey(workSessionID, a, b string) (key string, ok bool) {
 	return ws + "::" + lo + "|" + hi, true
 }
 
-// FeedsRoute says whether an event tells which conversation its route continues with: sends, responses and completions
-// between main agents that name a work session, both agents and a conversation, and are no child conversation's.
+// FeedsRoute reports whether an event sets the conversation that its route continues with: a send, response or completion between main
+// agents that names a work session, both agents and a conversation that is no child.
 func FeedsRoute(r *Record, c Class) bool {
 	switch r.Type {
 	case TypeA2ASend, TypeA2AResponse, TypeA2AComplete:
@@ -27,8 +27,8 @@ func FeedsRoute(r *Record, c Class) bool {
 		r.WorkSessionID != "" && r.ConversationID != "" && r.From() != "" && r.To() != ""
 }
 
-// RouteOfSession is the routeKey of events: "<session key of the sender>:<agent>", as the conversation index of the design names what continues
-// over the turns of a user. Outside of tasks a message goes on with the conversation of the last one with the same key.
+// RouteOfSession is the routeKey of events, "<session key of the sender>:<agent>", the design's conversation index. Outside of tasks a
+// message continues the conversation of the last one with the same key.
 func RouteOfSession(sessionKey, agent string) string {
 	if sessionKey == "" || agent == "" {
 		return ""

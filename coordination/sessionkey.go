@@ -8,53 +8,53 @@ import (
 	"unicode"
 )
 
-// KeyKind is the kind of session that a session key names.
+// KeyKind is the kind of session of a key.
 type KeyKind string
 
 const (
 	KeyMain     KeyKind = "main"     // agent:<agent>:<id>, id usually "main"
 	KeySubagent KeyKind = "subagent" // agent:<agent>:subagent:<id>
-	KeyA2A      KeyKind = "a2a"      // agent:<agent>:a2a:<id>, id being the conversation's
+	KeyA2A      KeyKind = "a2a"      // agent:<agent>:a2a:<conversation id>
 	KeyDirect   KeyKind = "direct"   // agent:<agent>[:<channel>[:<account>]]:direct:<id>
 	KeyGroup    KeyKind = "group"    // agent:<agent>:<channel>:group:<id>[:thread:<n>|:topic:<n>]
 	KeyChannel  KeyKind = "channel"  // agent:<agent>:<channel>:channel:<id>[:thread:<n>|:topic:<n>]
 	KeyCron     KeyKind = "cron"     // agent:<agent>:cron:<id>[:run:<run>]
 	KeyACP      KeyKind = "acp"      // agent:<agent>:acp:<anything>
-	KeyOther    KeyKind = "other"    // agent:<agent>:<channel>:<id>, of a family that is not known here; id may hold colons
+	KeyOther    KeyKind = "other"    // agent:<agent>:<channel>:<id>, of an unknown family; id may hold colons
 	KeyAlias    KeyKind = "alias"    // main, global, unknown, cron:…, hook:…, node…, acp:…; no agent
 )
 
-// SessionKey is a session key taken apart. Everything in it is lower-case.
+// SessionKey is a parsed session key, in lower case.
 type SessionKey struct {
 	Kind    KeyKind
 	Agent   string // "" for aliases only
-	ID      string // what the kind says; an alias is its own id
-	Channel string // of direct, group and channel sessions; the family of other ones
+	ID      string // see the kinds; an alias is its own id
+	Channel string // of direct, group and channel sessions; the family of an unknown kind
 	Account string // of direct sessions
 	Thread  string // within a group or channel
 	Topic   string // likewise; never both
 	Run     string // of a cron job
 }
 
-// SessionKeyError is returned when a session key cannot be read. It never stands for some default agent's session.
+// SessionKeyError is the error of an invalid session key, which never falls back to a default agent's session.
 type SessionKeyError struct {
 	Key   string
-	Field string // the part at fault: key, agent, id, channel, account, thread, topic, run
-	Value string // what stands there
-	Mend  string // what should
+	Field string // the invalid part: key, agent, id, channel, account, thread, topic, run
+	Value string // its value
+	Hint  string // what is expected
 }
 
 func (e *SessionKeyError) Error() string {
-	return fmt.Sprintf("coordination: session key %q: %s %q: %s", e.Key, e.Field, e.Value, e.Mend)
+	return fmt.Sprintf("coordination: session key %q: %s %q: %s", e.Key, e.Field, e.Value, e.Hint)
 }
 
-// MaxSessionKey is how many bytes a whole key may have.
+// MaxSessionKey limits a session key, in bytes.
 const MaxSessionKey = 240
 
-// MaxKeyPart is how many bytes one part of a session key may have.
+// MaxKeyPart limits one part of a session key, in bytes.
 const MaxKeyPart = 128
 
-// maxAgentID is how many bytes an agent id may have.
+// maxAgentID limits an agent id, in bytes.
 const maxAgentID = 64
 
 // DefaultMainKey is the id of an agent's main session.
@@ -65,23 +65,22 @@ func MainKey(agent string) SessionKey {
 	return SessionKey{Kind: KeyMain, Agent: agent, ID: DefaultMainKey}
 }
 
-// SubagentKey is the key of the session of a subagent of agent.
+// SubagentKey is the key of a sub-agent's session.
 func SubagentKey(agent, id string) SessionKey {
 	return SessionKey{Kind: KeySubagent, Agent: agent, ID: id}
 }
 
-// A2AKey is the key of the session in which agent takes part in a conversation.
+// A2AKey is the key of an agent's session for a conversation.
 func A2AKey(agent, conversationID string) SessionKey {
 	return SessionKey{Kind: KeyA2A, Agent: agent, ID: conversationID}
 }
 
-// DirectKey is the key of an agent's session with one person. channel and account may be "", and without a channel
-// there is no account.
+// DirectKey is the key of an agent's session with one person. channel and account may be ""; account needs a channel.
 func DirectKey(agent, channel, account, peer string) SessionKey {
 	return SessionKey{Kind: KeyDirect, Agent: agent, Channel: channel, Account: account, ID: peer}
 }
 
-// ChannelKey is the key of an agent's session in a channel such as discord.
+// ChannelKey is the key of an agent's session in a channel of a service such as discord.
 func ChannelKey(agent, channel, id string) SessionKey {
 	return SessionKey{Kind: KeyChannel, Agent: agent, Channel: channel, ID: id}
 }
@@ -91,17 +90,12 @@ func GroupKey(agent, channel, id string) SessionKey {
 	return SessionKey{Kind: KeyGroup, Agent: agent, Channel: channel, ID: id}
 }
 
-// CronKey is the key of a scheduled job's session; run is "" for the job itself.
-func CronKey(agent, job, run string) SessionKey {
-	return SessionKey{Kind: KeyCron, Agent: agent, ID: job, Run: run}
-}
-
-// ParseSessionKey reads a session key, in any case and with space around it. Errors are *SessionKeyError.
+// ParseSessionKey parses a session key, ignoring case and surrounding space. Errors are *SessionKeyError.
 func ParseSessionKey(s string) (SessionKey, error) {
 	text := strings.ToLower(TrimJS(s))
 	p := keyParser{key: s}
 	if len(text) > MaxSessionKey {
-		p.fault("key", text, "use at most 240 bytes for all of it")
+		p.fault("key", text, "use at most 240 bytes in all")
 	}
 	if isAlias(text) && p.err == nil {
 		return SessionKey{Kind: KeyAlias, ID: text}, nil
@@ -120,16 +114,24 @@ func ParseSessionKey(s string) (SessionKey, error) {
 	return k, nil
 }
 
-// SessionKeyOf reads what a client calls a session: a key, main for defaultAgent's main session, or a bare name for another session of that
-// agent. Errors are *SessionKeyError: what begins like a key and is none never stands for some session, and
-// neither does a name beside what is no id of an agent.
+// NormalizeSessionKey returns a key in the form used for comparison; an invalid key is unchanged.
+func NormalizeSessionKey(key string) string {
+	k, err := ParseSessionKey(key)
+	if err != nil {
+		return key
+	}
+	return k.String()
+}
+
+// SessionKeyOf resolves a client's name for a session: a key, main for defaultAgent's main session, or a bare name for another session
+// of that agent. Errors are *SessionKeyError: an invalid key, and a name with an invalid agent id, resolve to no session.
 func SessionKeyOf(s, defaultAgent string) (SessionKey, error) {
 	text := strings.ToLower(TrimJS(s))
 	switch head, _, _ := strings.Cut(text, ":"); {
 	case head == "agent", isAlias(text) && text != DefaultMainKey:
 		return ParseSessionKey(s)
 	case text == "":
-		return SessionKey{}, &SessionKeyError{Key: s, Field: "key", Value: s, Mend: "name a session, e.g. main"}
+		return SessionKey{}, &SessionKeyError{Key: s, Field: "key", Value: s, Hint: "name a session, e.g. main"}
 	}
 	p := keyParser{key: s}
 	if p.agent(defaultAgent); p.err != nil {
@@ -142,7 +144,7 @@ func SessionKeyOf(s, defaultAgent string) (SessionKey, error) {
 	return k, err
 }
 
-// String writes the key. It reads back as the same key if ParseSessionKey would accept it.
+// String formats the key. ParseSessionKey reads a valid one back.
 func (k SessionKey) String() string {
 	if k.Kind == KeyAlias {
 		return k.ID
@@ -171,8 +173,8 @@ func (k SessionKey) String() string {
 	return strings.Join(parts, ":")
 }
 
-// NormalizeAgentID makes an agent id of a name: trimmed, lower-case, other characters than a-z, 0-9, _ and - turned
-// into dashes, none of these at the ends, at most 64 bytes. It is "" if nothing is left.
+// NormalizeAgentID derives an agent id from a name: trimmed, lower-case, characters other than a-z, 0-9, _ and - turned into dashes,
+// none of these at the ends, at most 64 bytes. It is "" if nothing is left.
 func NormalizeAgentID(s string) string {
 	id := strings.Map(func(r rune) rune {
 		if isAgentRune(r) {
@@ -201,22 +203,22 @@ func isAlias(text string) bool {
 	return strings.HasPrefix(text, "node") && isPlain(text)
 }
 
-// isPlain says whether text has no blank, control or damaged characters.
+// isPlain reports whether text has no blanks, control characters or invalid UTF-8.
 func isPlain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || isSpaceJS(r) || unicode.IsControl(r) || r == unicode.ReplacementChar
 	})
 }
 
-// keyParser checks the parts of a key and keeps the first fault.
+// keyParser validates the parts of a key and keeps the first error.
 type keyParser struct {
 	key string
 	err error
 }
 
-func (p *keyParser) fault(field, value, mend string) {
+func (p *keyParser) fault(field, value, hint string) {
 	if p.err == nil {
-		p.err = &SessionKeyError{Key: p.key, Field: field, Value: value, Mend: mend}
+		p.err = &SessionKeyError{Key: p.key, Field: field, Value: value, Hint: hint}
 	}
 }
 
@@ -238,12 +240,12 @@ func (p *keyParser) part(field, value string) string {
 	case len(value) > MaxKeyPart:
 		p.fault(field, value, "use at most 128 bytes")
 	case !isPlain(value):
-		p.fault(field, value, "use no blanks and no control characters")
+		p.fault(field, value, "use no blanks or control characters")
 	}
 	return value
 }
 
-// rest reads what follows the agent.
+// rest parses the key after the agent.
 func (p *keyParser) rest(k *SessionKey, parts []string) {
 	switch head := parts[0]; {
 	case head == string(KeyACP) && len(parts) > 1:
@@ -255,7 +257,7 @@ func (p *keyParser) rest(k *SessionKey, parts []string) {
 		k.Kind, k.ID = KeyKind(head), p.part("id", parts[1])
 		p.end(parts[2:])
 	case isReserved(head):
-		p.fault("id", "", "write what follows "+head)
+		p.fault("id", "", "add what follows "+head)
 	case len(parts) == 1:
 		k.Kind, k.ID = KeyMain, p.part("id", head)
 	case len(parts) > 2 && (parts[1] == string(KeyGroup) || parts[1] == string(KeyChannel)):
@@ -279,7 +281,7 @@ func (p *keyParser) rest(k *SessionKey, parts []string) {
 	}
 }
 
-// tail reads an optional ":name:value" at the end of a key.
+// tail parses an optional ":name:value" at the end of a key.
 func (p *keyParser) tail(name string, parts []string) string {
 	if len(parts) == 0 {
 		return ""
@@ -294,7 +296,7 @@ func (p *keyParser) tail(name string, parts []string) string {
 
 func (p *keyParser) end(parts []string) {
 	if len(parts) > 0 {
-		p.fault("key", strings.Join(parts, ":"), "the key should end before this; ids hold no colon")
+		p.fault("key", strings.Join(parts, ":"), "end the key before this; ids hold no colon")
 	}
 }
 

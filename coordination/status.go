@@ -2,7 +2,7 @@ package coordination
 
 import "strings"
 
-// Status is how alive a work session is.
+// Status is the activity of a work session.
 type Status string
 
 const (
@@ -14,9 +14,9 @@ const (
 // ArchiveAfterMs is the silence after which a work session is archived.
 const ArchiveAfterMs = 24 * 60 * 60 * 1000
 
-// Terminal says whether an event, being the latest of its work session, is one after which nothing more is expected.
-// Tasks that are completed or cancelled are terminal by type under both sets of rules: their events carry no status. So are the ends of our
-// own runs and flows, and messages that were refused: what else goes on is known by what is open.
+// Terminal reports whether an event, as the latest of its work session, ends it. Completed and cancelled tasks are terminal by type
+// under both sets of rules: their events carry no status. So are ends of our own runs and flows, and refused messages; open work is
+// known separately.
 func Terminal(_ Rules, r *Record) bool {
 	switch r.Type {
 	case TypeA2AComplete, TypeContinuationComplete, TypeContinuationCompleted,
@@ -32,14 +32,14 @@ func Terminal(_ Rules, r *Record) bool {
 	return strings.HasPrefix(r.Type, "task.") && terminalTaskState(firstText(r.Facts.Status, r.Status))
 }
 
-// Aside says whether an event tells how something is carried out: what is put into transcripts, queued and posted. Whether anything more is expected
-// does not depend on whether such an event came last.
+// Aside reports whether an event is about execution, such as transcripts, queues and posts, which never decides whether a work session
+// has ended.
 func Aside(r *Record) bool {
 	return hasAnyPrefix(r.Type, []string{"session.", "work.", "discord.", "thread."})
 }
 
-// SessionStatus is a work session's status at nowMs. lastMs and latestTerminal are of the latest of all its events;
-// open says whether a conversation, task, flow or run of it is still open.
+// SessionStatus is a work session's status at nowMs. lastMs and latestTerminal are of its latest event; open reports whether a
+// conversation, task, flow or run of it is open.
 func SessionStatus(nowMs, lastMs float64, latestTerminal, open bool) Status {
 	switch {
 	case nowMs-lastMs > ArchiveAfterMs:

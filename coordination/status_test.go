@@ -108,6 +108,10 @@ func TestThreadStep(t *testing.T) {
 		{"blocked by outcome", "a2a.response", `{"outcome":"blocked","waitError":"LLM request rejected"}`, open(OutcomeBlocked, "LLM request rejected")},
 		{"blocked by text", "a2a.response", `{"message":"[outcome] blocked: 응답을 받지 못했습니다 (실행 오류)"}`, open(OutcomeBlocked, "실행 오류")},
 		{"no reply by outcome", "a2a.response", `{"outcome":"no_reply","waitStatus":"timeout","message":"[outcome] blocked: 응답을 받지 못했습니다 (대기 시간 300초 초과)"}`, open(OutcomeNoReply, "대기 시간 300초 초과")},
+		{"an error that contradicts the status", "a2a.response", `{"outcome":"blocked","waitStatus":"timeout","waitError":"LLM request rejected","message":"[outcome] blocked: 응답 없음 (대기 시간 300초 초과)"}`, open(OutcomeBlocked, "대기 시간 300초 초과")},
+		{"the same, no text", "a2a.complete", `{"outcome":"no_reply","waitStatus":"timeout","error":"401"}`, over(OutcomeNoReply, waitReasons["timeout"])},
+		{"an error that does not", "a2a.response", `{"outcome":"no_reply","waitStatus":"timeout","waitError":"request timed out"}`, open(OutcomeNoReply, "request timed out")},
+		{"an error of a class", "a2a.response", `{"outcome":"no_reply","waitStatus":"timeout","errorClass":"auth","waitError":"401"}`, open(OutcomeNoReply, "401")},
 		{"no reply by text", "a2a.response", `{"replyPreview":"[outcome] no_reply: 응답을 받지 못했습니다"}`, open(OutcomeNoReply, "")},
 		{"no reply, wait status only", "a2a.response", `{"outcome":"no_reply","waitStatus":"not_found"}`, open(OutcomeNoReply, waitReasons["not_found"])},
 		{"complete", "a2a.complete", `{"announced":true}`, over(OutcomeDone, "")},
@@ -130,7 +134,11 @@ func TestThreadStep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := read(t, RulesV2, tt.typ, "eden", tt.data)
-			if got := ThreadStep(&r); got != tt.want {
+			got := ThreadStep(&r)
+			if failed := got.Outcome == OutcomeBlocked || got.Outcome == OutcomeNoReply; failed != (got.Code != "") || got.Affects && got.Code != ReasonOf(&r) {
+				t.Errorf("code %q of %+v, which the event says is %q", got.Code, got, ReasonOf(&r))
+			}
+			if got.Code = ""; got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})

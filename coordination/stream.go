@@ -7,47 +7,47 @@ import (
 	"unicode"
 )
 
-// maxStreamID is how many bytes an id in a stream's name may have.
+// maxStreamID limits an id in a stream name, in bytes.
 const maxStreamID = 128
 
-// ConfigStream is the stream of the configurations that were applied.
+// ConfigStream is the stream of config.applied.
 const ConfigStream = "config/openclaw.json"
 
-// ConfigPatchStream is the stream of the changes that clients made to the file of the configuration.
+// ConfigPatchStream is the stream of clients' changes to the configuration file.
 const ConfigPatchStream = "config/patches"
 
-// WorkSessionStream is the stream of what operators say of work sessions.
+// WorkSessionStream is the stream of operators' categories of work sessions.
 const WorkSessionStream = "work_session/categories"
 
-// SessionStream is the stream of what happens to the session that a key names. Whoever produces such events appends them there; lines of
-// an imported log that claim to be of this family lie in their agent's stream.
+// SessionStream is the stream of a session, used by its producers; lines of an imported log that claim to be of this family are in their
+// agent's stream.
 func SessionStream(key SessionKey) string { return "session/" + key.String() }
 
-// RunStream is the stream of a run. An id that cannot stand in a stream's name stands there as its hash.
+// RunStream is the stream of a run. An id that cannot be in a stream name is replaced by its hash.
 func RunStream(runID string) string { return hashedStream("run/", runID) }
 
-// WorkStream is the stream of something that has to be done outside.
+// WorkStream is the stream of scheduled work.
 func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
 
-// JobStream is the stream of a job: an exchange between agents, or a delegation.
+// JobStream is the stream of a job: an exchange between agents, or a sub-agent's work.
 func JobStream(jobID string) string { return hashedStream("job/", jobID) }
 
-// TaskStream is the stream of a task, of what is delegated for it, and of what keeps it going.
+// TaskStream is the stream of a task, its delegations, and its continuation.
 func TaskStream(taskID string) string { return hashedStream("task/", taskID) }
 
-// PlanStream is the stream of a plan: what an agent means to do for a task, and who has agreed to it.
+// PlanStream is the stream of a plan.
 func PlanStream(planID string) string { return hashedStream("plan/", planID) }
 
-// DiscordStream is the stream of a message in Discord: what it was to each agent. It begins with the decision about it, of which there is one.
+// DiscordStream is the stream of a Discord message, beginning with the single decision about it.
 func DiscordStream(messageID string) string { return hashedStream("discord/", messageID) }
 
-// ThreadStream is the stream of a thread in Discord, or of a channel: who takes part, and whether it is suspended.
+// ThreadStream is the stream of a Discord thread or channel: participants and suspensions.
 func ThreadStream(threadID string) string { return hashedStream("thread/", threadID) }
 
-// CollabStream is the stream of what one agent has asked another one in Discord.
+// CollabStream is the stream of an agent's request to another in Discord.
 func CollabStream(collabID string) string { return hashedStream("collab/", collabID) }
 
-// SinkStream is the stream of what tells people of events: how far it has read the log.
+// SinkStream is the stream of a sink's progress through the log.
 func SinkStream(sinkID string) string { return hashedStream("sink/", sinkID) }
 
 func hashedStream(family, id string) string {
@@ -61,9 +61,9 @@ func hashedStream(family, id string) string {
 // LogStream is the stream of events that belong to no aggregate.
 const LogStream = "log"
 
-// StreamOf names the aggregate whose history an event continues: conversation/<id>, job/<id>, task/<id>, plan/<id>,
-// thread/<id>, agent/<id> or "log". An event that does not name its own aggregate, or names it with an id that is too
-// long or holds other than letters, digits and ._:- goes to the next one that fits.
+// StreamOf names the aggregate whose history an event continues: conversation/<id>, job/<id>, task/<id>, plan/<id>, thread/<id>,
+// agent/<id> or "log". An id that is missing, too long, or holds other than letters, digits and ._:- is skipped for the next one that
+// fits.
 func StreamOf(r *Record) string {
 	conversation := streamID{"conversation/", r.ConversationID}
 	task := streamID{"task/", r.TaskID}

@@ -2,7 +2,6 @@ package coordination
 
 import "strings"
 
-// States of a task.
 const (
 	StatePending         = "pending"
 	StatePendingApproval = "pending_approval"
@@ -16,29 +15,27 @@ const (
 	StateFailed          = "failed"
 )
 
-// TaskChange is what one event does to the state of its task.
+// TaskChange is the effect of one event on the state of its task.
 type TaskChange struct {
 	Affects bool
 	State   string
-	// OnlyIfUnknown marks a guess: State is to be taken for a task of which no state is known yet, and to be left alone
-	// otherwise. Progress on a blocked task does not unblock it.
+	// OnlyIfUnknown marks a guess: State applies only to a task whose state is unknown. Progress on a blocked task does not unblock it.
 	OnlyIfUnknown bool
 }
 
-// TaskStateOf says what state of its task an event implies; events are folded by time, then seq.
+// TaskStateOf returns the task state that an event implies; events are folded by time, then seq.
 //
 //	task.started                                     in_progress, or pending_approval with requiresApproval
 //	task.approved, .resumed, .backlog_picked         in_progress
 //	backlog.auto_picked                              in_progress
 //	task.blocked                                     blocked
 //	task.backlog_added                               backlog
-//	task.completed, .force_completed                 completed; an explicit terminal status says more
+//	task.completed, .force_completed                 completed; an explicit terminal status wins
 //	task.cancelled                                   cancelled; likewise
 //	zombie.abandoned                                 backlog, or interrupted when it was escalated
 //	task.updated and every other task event          the explicit status if it is a state, else in_progress if unknown
 //
-// The explicit status is data.status, else the one beside data. Whether an event is about the task of interest is the
-// caller's business: TaskID says which it is.
+// The explicit status is data.status, else the one beside data. The caller checks TaskID.
 func TaskStateOf(r *Record) TaskChange {
 	explicit := firstText(r.Facts.Status, r.Status)
 	switch r.Type {

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Display is a message as people should read it.
+// Display is a message for display.
 type Display struct {
 	Text   string  // Markdown kept
 	State  Outcome // "" unless the message reports an outcome
-	Reason string  // why, when State is blocked or no_reply and the message says so
+	Reason string  // of State blocked or no_reply, if the message has it
 }
 
-// Clean makes a message readable: Discord mentions become names, or "@…" and the last four digits where the name is
-// unknown; an outcome prefix becomes State and Reason; secrets are masked. A nil roster knows no names.
+// Clean makes a message readable: Discord mentions become names, or "@…" and the last four digits if unknown; an outcome prefix becomes
+// State and Reason; secrets are masked. A nil roster knows no names.
 func Clean(text string, roster *Roster) Display {
 	var d Display
 	outcome, rest, found := cutOutcome(text)
@@ -28,7 +28,7 @@ func Clean(text string, roster *Roster) Display {
 	return d
 }
 
-// cutOutcome splits "[outcome] blocked: why" into its outcome and its text.
+// cutOutcome splits "[outcome] blocked: why" into outcome and text.
 func cutOutcome(text string) (outcome Outcome, rest string, found bool) {
 	const tag = "[outcome]"
 	text = TrimJS(text)
@@ -53,7 +53,7 @@ func cutOutcome(text string) (outcome Outcome, rest string, found bool) {
 	return outcome, rest, found || outcome != ""
 }
 
-// OutcomeSentence says how an exchange went of which nothing more is known.
+// OutcomeSentence describes an outcome without details.
 func OutcomeSentence(outcome Outcome) string {
 	switch outcome {
 	case OutcomeBlocked:
@@ -64,8 +64,7 @@ func OutcomeSentence(outcome Outcome) string {
 	return "완료되었습니다"
 }
 
-// outcomeReason is what stands in the parentheses at the end of an outcome's text, or the text itself where it has
-// none and is more than the usual sentence.
+// outcomeReason returns the final parentheses of an outcome's text, or, without them, the text if it is not the usual sentence.
 func outcomeReason(text string) string {
 	const usual = "응답을 받지 못했습니다"
 	text = TrimJS(text)
@@ -80,7 +79,7 @@ func outcomeReason(text string) string {
 	return text
 }
 
-// matchingParenthesis is where the parenthesis opens that the last byte closes, or -1.
+// matchingParenthesis returns the index of the parenthesis that the last byte closes, or -1.
 func matchingParenthesis(text string) int {
 	depth := 0
 	for i := len(text) - 1; i >= 0; i-- {
@@ -96,7 +95,7 @@ func matchingParenthesis(text string) int {
 	return -1
 }
 
-// maxMention is how many bytes a mention may have, an emoji's name included.
+// maxMention limits a mention, including an emoji's name, in bytes.
 const maxMention = 80
 
 // resolveMentions replaces <@id>, <@!id>, <@&id> and <#id> by names, and <:emoji:id> by :emoji:.
@@ -156,7 +155,7 @@ func isDigits(s string) bool {
 	return s != ""
 }
 
-// collapseSpace trims text and makes one space of every run of white space.
+// collapseSpace trims text and replaces every run of white space by one space.
 func collapseSpace(text string) string {
 	if isCollapsed(text) {
 		return text
@@ -164,8 +163,7 @@ func collapseSpace(text string) string {
 	return strings.Join(strings.FieldsFunc(text, isSpaceJS), " ")
 }
 
-// isCollapsed says whether text is sure to have no white space but single spaces inside. Hangul is; a text with
-// characters near the wider spaces is looked at more closely.
+// isCollapsed reports whether text surely needs no collapsing. Hangul is fast; characters near the wider spaces need a closer check.
 func isCollapsed(text string) bool {
 	previous := byte(' ')
 	for i := range len(text) {
@@ -179,8 +177,8 @@ func isCollapsed(text string) bool {
 	return previous != ' ' || text == ""
 }
 
-// cut shortens text to at most limit characters, the dots that say so included, and does not part a character from the
-// marks that belong to it. Below four characters there are only dots.
+// cut shortens text to at most limit characters including the dots, without separating a character from its marks. Below four characters
+// only dots remain.
 func cut(text string, limit int) string {
 	const dots = "..."
 	if utf8.RuneCountInString(text) <= limit {
@@ -192,7 +190,26 @@ func cut(text string, limit int) string {
 	return strings.TrimRightFunc(Head(text, limit-len(dots)), isSpaceJS) + dots
 }
 
-// Head is a text up to at most limit characters. It does not part a character from the marks that belong to it.
+// Beginning shortens a text to at most limit characters including the dots.
+func Beginning(text string, limit int) string {
+	const dots = "..."
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return Head(text, limit-len(dots)) + dots
+}
+
+// Rejected masks and shortens a rejected value for a refusal.
+func Rejected(value string) string {
+	const most = 100 // bytes
+	value = strings.ToValidUTF8(Mask(value), "\uFFFD")
+	if len(value) <= most {
+		return value
+	}
+	return strings.ToValidUTF8(value[:most], "") + "..."
+}
+
+// Head returns at most limit characters of a text, without separating a character from its marks.
 func Head(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text
@@ -207,7 +224,7 @@ func Head(text string, limit int) string {
 
 const zeroWidthJoiner = '\u200D'
 
-// joins says whether r belongs to the character before it.
+// joins reports whether r belongs to the character before it.
 func joins(r rune) bool {
 	return r == zeroWidthJoiner || unicode.Is(unicode.M, r) || // combining marks, variation selectors
 		r >= 0x1F3FB && r <= 0x1F3FF || // skin tones
@@ -215,7 +232,7 @@ func joins(r rune) bool {
 		r >= 0xE0020 && r <= 0xE007F // flag tags
 }
 
-// splitsFlag says whether end stands between the two letters of a flag.
+// splitsFlag reports whether end is between the two letters of a flag.
 func splitsFlag(runes []rune, end int) bool {
 	isLetter := func(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 	letters := 0

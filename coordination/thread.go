@@ -1,56 +1,56 @@
 package coordination
 
-// Outcome is how a thread, one conversation or one child run, stands.
+// Outcome is the state of a thread, that is a conversation or a child run.
 type Outcome string
 
 const (
-	OutcomeActive  Outcome = "active"   // somebody spoke last and the exchange goes on
-	OutcomeWaiting Outcome = "waiting"  // a message is out, nobody has answered
+	OutcomeActive  Outcome = "active"   // answered, and the exchange continues
+	OutcomeWaiting Outcome = "waiting"  // a message is unanswered
 	OutcomeBlocked Outcome = "blocked"  // not delivered, or failed
-	OutcomeNoReply Outcome = "no_reply" // delivered, nobody answered
+	OutcomeNoReply Outcome = "no_reply" // delivered, but not answered
 	OutcomeDone    Outcome = "done"
 )
 
-// Step is what one event does to its thread.
+// Step is the effect of one event on its thread.
 type Step struct {
 	Affects bool
 	Open    bool // the thread is not finished after this event
 	Outcome Outcome
-	Reason  string // why it is blocked or without reply, readable; else ""
+	Reason  string     // readable reason of blocked or no reply; else ""
+	Code    ReasonCode // of blocked or no reply; else ""
 
-	// Settles says that nobody waits for the thread any more: where it is blocked or without reply it is done, for no reason. Everything else
-	// stays as it is, also whether it is open. Such a step does not affect it otherwise.
+	// Settles says that the thread is no longer awaited: blocked or without reply becomes done, without a reason; all else stays,
+	// including whether it is open. Such a step has no other effect.
 	Settles bool
 }
 
-// ThreadStep says what an event does to its thread; events are folded by time, then seq.
+// ThreadStep returns the effect of an event on its thread; events are folded by time, then seq.
 //
 //	a2a.send, a2a.spawn, a2a.spawn_result accepted   open, waiting
 //	a2a.response                                     open; active, or blocked or no_reply when it says so
 //	a2a.complete                                     closed; done, blocked or no_reply when it says so
 //	a2a.spawn_result error, killed                   closed, blocked
-//	delegation.retrying                              settled: another attempt takes the place of what failed
+//	delegation.retrying                              settled: another attempt replaces the failed one
 //
-// An exchange that somebody has stopped, or given up, is blocked; one that took too long got no reply.
-// A plain completion follows a blocked or unanswered response too, so a caller keeps the earlier blocked or no_reply
-// when OutcomeDone comes directly after it.
+// A stopped or abandoned exchange is blocked; one that timed out got no reply. A plain completion also follows a blocked or unanswered
+// response, so a caller keeps the earlier blocked or no_reply when OutcomeDone comes directly after it.
 func ThreadStep(r *Record) Step {
 	switch r.Type {
 	case TypeA2ASend, TypeA2ASpawn:
 		return Step{Affects: true, Open: true, Outcome: OutcomeWaiting}
 	case TypeA2ASpawnResult:
 		if r.Facts.Status == SpawnError || r.Facts.Status == SpawnKilled {
-			return Step{Affects: true, Outcome: OutcomeBlocked, Reason: r.failureReason()}
+			return Step{Affects: true, Outcome: OutcomeBlocked, Reason: r.failureReason(), Code: r.whyFailed()}
 		}
 		return Step{Affects: true, Open: true, Outcome: OutcomeWaiting}
 	case TypeA2AResponse:
 		if outcome := r.failure(); outcome != "" {
-			return Step{Affects: true, Open: true, Outcome: outcome, Reason: r.failureReason()}
+			return Step{Affects: true, Open: true, Outcome: outcome, Reason: r.failureReason(), Code: r.whyFailed()}
 		}
 		return Step{Affects: true, Open: true, Outcome: OutcomeActive}
 	case TypeA2AComplete:
 		if outcome := r.failure(); outcome != "" {
-			return Step{Affects: true, Outcome: outcome, Reason: r.failureReason()}
+			return Step{Affects: true, Outcome: outcome, Reason: r.failureReason(), Code: r.whyFailed()}
 		}
 		return Step{Affects: true, Outcome: OutcomeDone}
 	case TypeDelegationRetrying:
@@ -59,7 +59,7 @@ func ThreadStep(r *Record) Step {
 	return Step{}
 }
 
-// failure is blocked or no_reply if the event says that the exchange failed, by its outcome or by its text.
+// failure returns blocked or no_reply if the event's outcome or text says that the exchange failed.
 func (r *Record) failure() Outcome {
 	switch r.Facts.Outcome {
 	case OutcomeValueBlocked, OutcomeValueFailed, OutcomeValueAbandoned, OutcomeValueCancelled, OutcomeValueKilled:
@@ -81,12 +81,12 @@ func (r *Record) failureReason() string {
 	if r.ConcurrencyBlocked && r.WaitError == "" && r.Error == "" {
 		return reasonBusy
 	}
-	if reason := firstText(r.WaitError, r.Error); reason != "" {
+	if reason := firstText(r.WaitError, r.Error); reason != "" && !r.contradicts(reason) {
 		return Mask(reason)
 	}
 	outcome, rest, _ := cutOutcome(firstText(r.Message, r.ReplyPreview))
 	if outcome != "" {
-		if reason := outcomeReason(rest); reason != "" {
+		if reason := outcomeReason(rest); reason != "" && !r.contradicts(reason) {
 			return Mask(reason)
 		}
 	}
@@ -96,10 +96,27 @@ func (r *Record) failureReason() string {
 	return Mask(r.Reason)
 }
 
-// reasonBusy is what failureReason says of a target that has too much to do.
+// contradicts reports whether a text gives another reason than the event's waitStatus, if that alone decides its code. The reference
+// system keeps the error of an earlier attempt beside the timeout of a later one.
+func (r *Record) contradicts(text string) bool {
+	why := reasonOfCode(r.WaitStatus)
+	if why == "" || r.ConcurrencyBlocked || reasonOfClass(r.ErrorClass) != "" || reasonOfCode(r.ErrorCode) != "" {
+		return false
+	}
+	switch said := ReasonInText(text); said {
+	case why, ReasonOther, ReasonRunFailed:
+		return false
+	case ReasonModelUnavailable:
+		return why != ReasonWaitTimeout // both are timeouts in many texts
+	default:
+		return true
+	}
+}
+
+// reasonBusy is the failureReason of a target at its concurrency limit.
 const reasonBusy = "동시 처리 한도 초과"
 
-// waitReasons are what failureReason says where the event has a code and no words of its own.
+// waitReasons are the failureReasons of codes without a text.
 var waitReasons = map[string]string{
 	"timeout":         "대기 시간 초과",
 	"queue_timeout":   "동시 처리 대기 시간 초과",

@@ -2,7 +2,7 @@ package coordination
 
 import "math"
 
-// ThreadKind says what a thread of a work session is grouped by.
+// ThreadKind is what a thread of a work session is grouped by.
 type ThreadKind string
 
 const (
@@ -11,14 +11,14 @@ const (
 	ThreadEvent        ThreadKind = "event"
 )
 
-// UnknownAgent stands for an agent that an event does not name.
+// UnknownAgent replaces an unnamed agent.
 const UnknownAgent = "unknown"
 
-// threadWindowMs groups events that name nobody.
+// threadWindowMs is the window that groups events without agents.
 const threadWindowMs = 5 * 60 * 1000
 
-// ThreadKey names the thread of its work session that an event belongs to: conv:<conversationId>, else pair:<a>_<b>
-// with both agents as written, sorted by UTF-16 code unit, else event:<type>:<number of the 5 minutes since 1970>.
+// ThreadKey names the thread of an event within its work session: conv:<conversationId>, else pair:<a>_<b> with both agents as written,
+// sorted by UTF-16 code unit, else event:<type>:<number of the 5 minutes since 1970>.
 func ThreadKey(r *Record) (key string, kind ThreadKind) {
 	if r.ConversationID != "" {
 		return "conv:" + r.ConversationID, ThreadConversation

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// dateLayouts are the written times that ECMAScript's Date reads and that occur in logs. Go reads fractions of a
-// second after any of them.
+// dateLayouts are the date formats of ECMAScript's Date that occur in logs. Go accepts fractions of a second after any of them.
 var dateLayouts = [...]string{
 	time.RFC3339,
 	"2006-01-02T15:04:05",
@@ -24,8 +23,7 @@ var dateLayouts = [...]string{
 	"Mon Jan 02 2006 15:04:05 GMT-0700",
 }
 
-// ParseTime reads a written time as ms since 1970. A time without a zone is UTC here: a local one would make the same
-// log mean different things on different machines.
+// ParseTime parses a date as ms since 1970. Without a zone it is UTC, so that a log means the same on every machine.
 func ParseTime(s string) (ms float64, ok bool) {
 	if s == "" {
 		return 0, false
@@ -38,5 +36,5 @@ func ParseTime(s string) (ms float64, ok bool) {
 	return 0, false
 }
 
-// formatMs writes whole milliseconds as ECMAScript writes a number of that size.
+// formatMs formats whole milliseconds as ECMAScript formats such a number.
 func formatMs(ms float64) string { return strconv.FormatFloat(ms, 'f', -1, 64) }

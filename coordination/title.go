@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultTitle is the title of a work session of which nothing better is known.
+// DefaultTitle is the title of a work session without a better one.
 const DefaultTitle = "협업 작업"
 
-// maxTitle is how many characters a title may have.
+// maxTitle limits a title, in characters.
 const maxTitle = 64
 
-// Priorities of title candidates; the lowest wins, among equals the earliest. TitleOfTask is that of a task's own words.
+// Priorities of title candidates; the lowest wins, then the earliest. TitleOfTask is for a task's own words.
 const (
 	TitleOfTask = iota - 2
 	titleLabel
@@ -21,17 +21,18 @@ const (
 	titleSend
 	titleContinuation
 	titleResponse
-	titleOther = 9
+	titleOther   = 9
+	titleNamesID = 10 // of a sentence about a task that it names by id: without it, it says little
 )
 
-// TitleCandidate is a title that one event offers for its work session.
+// TitleCandidate is an event's candidate for the title of its work session.
 type TitleCandidate struct {
 	Text     string
 	Priority int // -2 is best
 }
 
-// TitleOf is the title that an event offers: what the task that it begins is called, its label, else the goal that its text states, else what
-// its text begins with. It is not ok for an event without words for a title: an id, an outcome or a silent reply is none.
+// TitleOf returns an event's title candidate: the name of the task that it starts, its label, else the goal that its text states, else
+// the beginning of the text. It is not ok if none has title words: ids, outcomes and silent replies have none.
 func TitleOf(r *Record, roster *Roster) (TitleCandidate, bool) {
 	if title := taskTitle(r, roster); title != "" {
 		return TitleCandidate{title, TitleOfTask}, true
@@ -39,8 +40,11 @@ func TitleOf(r *Record, roster *Roster) (TitleCandidate, bool) {
 	if label := labelTitle(r.Label, roster); label != "" {
 		return TitleCandidate{cut(label, maxTitle), titleLabel}, true
 	}
-	text := Said(r)
-	if r.Type == TypeA2ASpawnResult && Carried(r) == "" {
+	text := Words(r)
+	if isPrompt(text) {
+		return TitleCandidate{}, false
+	}
+	if r.Type == TypeA2ASpawnResult && Text(r) == "" {
 		return TitleCandidate{}, false
 	}
 	title, isGoal := TitleIn(text, roster)
@@ -49,12 +53,14 @@ func TitleOf(r *Record, roster *Roster) (TitleCandidate, bool) {
 		return TitleCandidate{}, false
 	case isGoal:
 		return TitleCandidate{title, titleGoal}, true
+	case namesID(text):
+		return TitleCandidate{title, titleNamesID}, true
 	}
 	return TitleCandidate{title, titlePriority(r.Type)}, true
 }
 
-// TitleIn is the title that a text offers: the goal that it states, else the first words that it puts in quotes, else what it begins with. It is
-// "" for a text without words for a title: an id, an outcome or a silent reply has none.
+// TitleIn returns the title of a text: its stated goal, else its first quoted words, else its beginning. It is "" without title words:
+// ids, outcomes and silent replies have none.
 func TitleIn(text string, roster *Roster) (title string, isGoal bool) {
 	outcome, text, _ := cutOutcome(text)
 	if outcome != "" || isSilent(text) || isTitleID(text) {
@@ -70,6 +76,13 @@ func TitleIn(text string, roster *Roster) (title string, isGoal bool) {
 		return "", false
 	}
 	return cut(text, maxTitle), isGoal
+}
+
+// namesID reports whether the part of a text that a title is made from has an id after its first word.
+func namesID(text string) bool {
+	text = head(TrimJS(text), titleSource)
+	at := ownID.FindStringIndex(text)
+	return at != nil && at[0] > 0
 }
 
 func titlePriority(typ string) int {
@@ -98,7 +111,7 @@ var (
 	idTitle       = regexp.MustCompile(`(?i)^(?:(?:task|ws)_[\w-]+|(?:plan|run|conv|job)[_:-][\w:.-]*\d[\w:.-]*|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{13,}|agent:\S+|[0-9a-f]{16,}|\d+)$`)
 )
 
-// taskTitle is what the task that an event begins is called: its title, else the first line of its description that says something. It is "" for
+// taskTitle returns the name of the task that an event starts: its title, else the first line of its description with words; "" for
 // other events.
 func taskTitle(r *Record, roster *Roster) string {
 	if !namesTask(r) {
@@ -107,7 +120,7 @@ func taskTitle(r *Record, roster *Roster) string {
 	return TaskTitle(firstText(r.Title, r.Description), roster)
 }
 
-// TaskTitle is what a task with this description is called: the first line of it, "" where that has no words for a title.
+// TaskTitle returns the name of a task with this description: its first line, "" without title words.
 func TaskTitle(description string, roster *Roster) string {
 	line, _, _ := strings.Cut(TrimJS(description), "\n")
 	title := cut(TrimJS(titleText(line, roster)), maxTitle)
@@ -117,17 +130,18 @@ func TaskTitle(description string, roster *Roster) string {
 	return title
 }
 
-// namesTask reports whether an event begins a task and says what it is. Tasks of imported logs have no words.
+// namesTask reports whether an event starts a task and describes it. Imported logs have tasks without words.
 func namesTask(r *Record) bool {
 	return (r.Type == TypeTaskStarted || r.Type == TypeTaskBacklogAdded) && (r.Title != "" || r.Description != "")
 }
 
-// labelTitle is a label as words, or "" if it is too short, generic or an id.
+// labelTitle returns a label as words, or "" if it is too short, generic or an id.
 func labelTitle(label string, roster *Roster) string {
 	const shortest = 3
 	if label == "" || isTitleID(label) {
 		return ""
 	}
+	label = cutWords(label, ownID, func(string) string { return "" })
 	words := titleText(strings.NewReplacer("-", " ", "_", " ").Replace(label), roster)
 	if utf8.RuneCountInString(words) < shortest || isGenericTitle(words) {
 		return ""
@@ -135,7 +149,7 @@ func labelTitle(label string, roster *Roster) string {
 	return words
 }
 
-// statedGoal is what follows "[goal]", up to the next tag and in one line.
+// statedGoal returns the line after "[goal]", up to the next tag.
 func statedGoal(text string) (goal string, ok bool) {
 	if !hasGoalTag(text) {
 		return "", false
@@ -152,15 +166,15 @@ func statedGoal(text string) (goal string, ok bool) {
 	return goal, goal != ""
 }
 
-// titleText is text in one line without Markdown, ids and those whom it addresses.
+// titleText returns text on one line without Markdown, ids and addressees.
 func titleText(text string, roster *Roster) string {
 	text = withoutAddress(head(text, titleSource), roster)
 	text = collapseSpace(plainText(ForPeople(text, roster).Text))
-	return strings.TrimLeft(text, ":,;-–— ")
+	return strings.TrimRight(strings.TrimLeft(text, ":,;!?-–— "), ":,;–— ")
 }
 
-// withoutAddress takes out of a text the mentions by which it addresses: at its beginning, at its end, and all others of which no name is known.
-// One that is part of a sentence becomes the name.
+// withoutAddress removes mentions at the beginning and the end of a text, and others without a known name. Those within a sentence
+// become names.
 func withoutAddress(text string, roster *Roster) string {
 	if !strings.Contains(text, "<") {
 		return text
@@ -168,7 +182,7 @@ func withoutAddress(text string, roster *Roster) string {
 	return cutWords(addressed(text, roster), mentionTag, func(string) string { return "" })
 }
 
-// addressed puts names in the place of those mentions that are part of a sentence.
+// addressed replaces mentions within a sentence by names.
 func addressed(text string, roster *Roster) string {
 	var b strings.Builder
 	from := 0
@@ -188,7 +202,7 @@ func addressed(text string, roster *Roster) string {
 	return b.String()
 }
 
-// bareTitle takes off what the system says around a task's own words.
+// bareTitle removes the system's words around a task's own.
 func bareTitle(text string) string {
 	text = taskPreface.ReplaceAllString(text, "")
 	if strings.Contains(text, "run ") {
@@ -200,10 +214,10 @@ func bareTitle(text string) string {
 	return strings.Trim(TrimJS(text), `"'`)
 }
 
-// titleSource is how many bytes of a text a title is made from.
+// titleSource limits the text that a title is made from, in bytes.
 const titleSource = 2 << 10
 
-// head is the beginning of text, at most limit bytes of it, cut between characters.
+// head returns at most limit bytes of text, cut between characters.
 func head(text string, limit int) string {
 	if len(text) <= limit {
 		return text

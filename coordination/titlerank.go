@@ -2,8 +2,7 @@ package coordination
 
 import "strings"
 
-// TitleRank is the best priority that a title of this event could have, at a fraction of TitleOf's cost: who holds a better
-// title need not ask for this one.
+// TitleRank is the best priority that a title of this event could have, at a fraction of TitleOf's cost, for skipping worse candidates.
 func TitleRank(r *Record) int {
 	switch {
 	case namesTask(r):

@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// Upcasters lists, by event type, the steps that bring data of older versions into today's shape: the first makes version 2 of version
-// 1. A type that is not listed is at version 1. A step that was released never changes; a golden log of its version holds it to that.
+// Upcasters lists, by event type, the functions that convert data of older versions: the first makes version 2 of version 1. Unlisted
+// types are at version 1. A released function never changes; a golden log of its version verifies that.
 func Upcasters() map[string][]func(json.RawMessage) (json.RawMessage, error) {
 	return map[string][]func(json.RawMessage) (json.RawMessage, error){
 		TypeConfigApplied: {configAppliedSettings},
 	}
 }
 
-// configAppliedSettings makes version 2, which keeps the configuration as a whole; version 1 kept none of it.
+// configAppliedSettings makes version 2, which adds the whole configuration; version 1 had none of it.
 func configAppliedSettings(data json.RawMessage) (json.RawMessage, error) {
 	return withMember(data, "settings", `{}`)
 }
 
-// withMember puts a member at the end of an object that has none of that name.
+// withMember appends a member to an object without one of that name.
 func withMember(object json.RawMessage, key, value string) (json.RawMessage, error) {
 	members, there := 0, false
 	err := EachField(object, func(name string, _ []byte) bool {

@@ -14,7 +14,7 @@ func TestConfigAppliedOfVersion1HasNoSettings(t *testing.T) {
 	for data, want := range map[string]string{
 		`{}`:                      `{"settings":{}}`,
 		` { "agents" : [ ] } `:    ` { "agents" : [ ] ,"settings":{}}`,
-		`{"settings":{"a":1}}`:    `{"settings":{"a":1}}`, // nobody wrote that, but it must not become two
+		`{"settings":{"a":1}}`:    `{"settings":{"a":1}}`, // never written, but it must not become two members
 		`{"hash":"}","agents":0}`: `{"hash":"}","agents":0,"settings":{}}`,
 	} {
 		got, err := steps[0](json.RawMessage(data))

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/health"
 )
 
-// bot is one that is connected, or tries to be.
 type bot struct {
 	bots    *Bots
 	account string
@@ -26,50 +26,50 @@ type bot struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	queue chan dispatch // for the goroutine that folds
-	begun chan struct{} // READY or RESUMED has come; capacity 1
-	ended chan struct{} // the socket has ended; capacity 1
+	queue chan dispatch // for the folding goroutine
+	begun chan struct{} // READY or RESUMED was received; capacity 1
+	ended chan struct{} // the socket has closed; capacity 1
 
-	application chan string // its id, for whoever registers the commands; capacity 1
+	application chan string // application id, for registering commands; capacity 1
 
-	again chan struct{} // what the bot is behind with is to be read; capacity 1
+	again chan struct{} // missed messages are to be fetched; capacity 1
 
-	// Of the goroutine that folds:
+	// Used by the folding goroutine only:
 	memory *memory
-	behind []missed // what could not be read yet
-	fails  int      // how often in a row
-	later  Timer    // nil: it was never put off
+	behind []missed // not fetched yet
+	fails  int      // consecutive failures
+	later  Timer    // nil: never postponed
 
 	seat seat
 
 	mu     sync.Mutex
-	status Status
+	status health.Bot
 }
 
-// dispatch is an event as Discord words it.
+// dispatch is a gateway event in Discord's format.
 type dispatch struct {
 	kind string
 	data json.RawMessage
 }
 
-// What a bot bears.
+// Limits of a bot.
 const (
-	maxQueue   = 1024             // dispatches that wait to be folded; then the socket is not read on
-	beginning  = 30 * time.Second // until Discord has to begin
-	longEnough = time.Minute      // that a connection has to hold for its failures to be forgotten
+	maxQueue   = 1024             // dispatches that wait to be folded; beyond that the socket is not read
+	beginning  = 30 * time.Second // timeout for READY
+	longEnough = time.Minute      // duration of a connection after which its earlier failures are forgotten
 )
 
-// startBot begins to connect a bot. It ends with the context, or with stop.
+// startBot starts connecting a bot. It ends with the context, or with stop.
 func startBot(ctx context.Context, all *Bots, a config.DiscordAccount, m *memory) *bot {
 	b := &bot{bots: all, account: a.ID, token: a.Token, log: all.o.Log.With("account", a.ID), done: make(chan struct{}),
 		queue: make(chan dispatch, maxQueue), begun: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 		application: make(chan string, 1), again: make(chan struct{}, 1), memory: m}
 	b.ctx, b.cancel = context.WithCancel(ctx)
-	b.status = Status{AccountID: a.ID, UserID: a.BotUserID, State: StateConnecting, Since: all.o.Now().UnixMilli()}
+	b.status = health.Bot{AccountID: a.ID, UserID: a.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
 	o := all.o
 	b.wire, b.wireErr = newSession(wireOptions{token: a.Token.Reveal(), transport: o.Transport, timeLimit: o.TimeLimit, silence: o.Silence,
 		userAgent: o.UserAgent},
-		wireEvents{told: b.told, lost: func() { signal(b.ended) }})
+		wireEvents{told: b.receive, lost: func() { signal(b.ended) }})
 	var parts sync.WaitGroup
 	parts.Go(b.live)
 	parts.Go(b.fold)
@@ -77,17 +77,17 @@ func startBot(ctx context.Context, all *Bots, a config.DiscordAccount, m *memory
 	go func() {
 		defer close(b.done)
 		parts.Wait()
-		b.change(func(s *Status) { s.State = StateOff })
+		b.updateStatus(func(s *health.Bot) { s.State = health.BotOff })
 	}()
 	return b
 }
 
-// stop lets the bot end; done is closed when it has.
+// stop ends the bot; done is closed when it has ended.
 func (b *bot) stop() { b.cancel() }
 
 // live keeps the bot connected.
 func (b *bot) live() {
-	defer b.cancel() // only of a wire that cannot be made
+	defer b.cancel() // only if no wire can be created
 	if b.wireErr != nil {
 		return
 	}
@@ -107,15 +107,15 @@ func (b *bot) live() {
 		}
 		var closed *closeError
 		if errors.As(err, &closed) && closed.code == closeIntents && content {
-			content = false // it was taken away meanwhile
-			b.lacks(missingContent, missingContentMend)
+			content = false // it was removed meanwhile
+			b.lacks(missingContent, missingContentHint)
 			continue
 		}
 		if err == nil && o.Now().Sub(began) >= longEnough {
 			failures = 0
 		}
-		wait := min(o.Least<<min(failures, 16), o.Most)
 		failures++
+		wait := o.retries().After(failures)
 		if err != nil {
 			wait = b.failed(troubleOf(b.account, err), wait)
 		}
@@ -126,10 +126,11 @@ func (b *bot) live() {
 	b.wire.close()
 }
 
-// check asks Discord who the bot is and what it may, before a socket is opened: content is whether it may read what does not mention it.
+// check asks Discord for the bot's identity and intents before the socket is opened: content is whether it may read
+// messages that do not mention it.
 func (b *bot) check() (content bool, err error) {
 	const contentIntent, contentIntentLimited = 1 << 18, 1 << 19
-	a, refused := b.ask(b.ctx, "ask for the application", "", request{method: http.MethodGet, path: "/applications/@me"})
+	a, refused := b.ask(b.ctx, "request the application", "", request{method: http.MethodGet, path: "/applications/@me"})
 	if refused != nil {
 		return false, refused
 	}
@@ -140,27 +141,27 @@ func (b *bot) check() (content bool, err error) {
 		return false, err
 	}
 	if app.Flags&(contentIntent|contentIntentLimited) == 0 {
-		b.lacks(missingContent, missingContentMend)
+		b.lacks(missingContent, missingContentHint)
 		return false, nil
 	}
 	b.lacks("", "")
 	return true, nil
 }
 
-// errNotReady is the error of a connection on which Discord does not begin.
-var errNotReady = errors.New("connected, but Discord does not begin the session")
+// errNotReady means that Discord sent no READY.
+var errNotReady = errors.New("connected, but Discord does not start the session")
 
-// connect opens the socket, and returns when it has ended, with an error if the session did not begin.
+// connect opens the socket and returns when it has closed, with an error if no session was established.
 func (b *bot) connect(content bool) error {
 	drain(b.begun)
 	drain(b.ended)
-	stop := context.AfterFunc(b.ctx, b.wire.end) // open waits for Discord, and knows no context
+	stop := context.AfterFunc(b.ctx, b.wire.end) // open blocks and takes no context
 	err := b.wire.open(content)
 	switch {
-	case !stop(): // it ends, and the socket with it
+	case !stop(): // ends open, and the socket with it
 		return b.ctx.Err()
-	case errors.Is(err, errStillOpen): // that it was lost was said of the socket before
-		b.change(func(s *Status) { s.State = StateReady })
+	case errors.Is(err, errStillOpen): // the loss of the socket was reported before
+		b.updateStatus(func(s *health.Bot) { s.State = health.BotReady })
 	case err != nil:
 		return err
 	}
@@ -172,15 +173,15 @@ func (b *bot) connect(content bool) error {
 		case <-b.begun:
 			timer.Stop()
 		case <-b.ended:
-			if s := b.current(); s.State == StateReady {
-				b.change(func(s *Status) { s.State = StateResuming })
+			if s := b.current(); s.State == health.BotReady {
+				b.updateStatus(func(s *health.Bot) { s.State = health.BotResuming })
 				b.log.Info("connection to Discord lost")
 				return nil
 			}
 			return errNotReady
 		case <-late:
-			if b.state() != StateReady {
-				b.wire.cut() // and the library finds it lost
+			if b.state() != health.BotReady {
+				b.wire.cut() // the library then detects the loss
 			}
 		case <-b.ctx.Done():
 			return nil
@@ -188,26 +189,26 @@ func (b *bot) connect(content bool) error {
 	}
 }
 
-// failed says that the bot is not connected, and why, and how long to wait.
+// failed records that the bot is not connected, the reason, and the time of the next attempt.
 func (b *bot) failed(t trouble, wait time.Duration) time.Duration {
-	if t.class.lasts() {
+	if lasts(t.class) {
 		wait = b.bots.o.Most
 	}
-	b.change(func(s *Status) {
-		s.State, s.Class, s.Text, s.Mend = StateFailed, t.class, t.text, t.mend
+	b.updateStatus(func(s *health.Bot) {
+		s.State, s.Class, s.Text, s.Hint = health.BotFailed, t.class, t.text, t.hint
 		s.NextTry = b.bots.o.Now().Add(wait).UnixMilli()
 	})
-	b.log.Warn("not connected to Discord", "class", t.class, "reason", t.text, "mend", t.mend, "wait", wait)
+	b.log.Warn("cannot connect to Discord", "class", t.class, "reason", t.text, "hint", t.hint, "retry_in", wait)
 	return wait
 }
 
-// told takes an event in, by the goroutine that reads the socket. It may hold the library's lock.
-func (b *bot) told(kind string, data json.RawMessage) {
+// receive receives an event on the socket's reading goroutine, possibly under the library's lock.
+func (b *bot) receive(kind string, data json.RawMessage) {
 	switch kind {
 	case "READY":
 		var r readyShape
 		if json.Unmarshal(data, &r) == nil {
-			b.change(func(s *Status) { s.UserID, s.UserName = r.User.ID, r.User.name() })
+			b.updateStatus(func(s *health.Bot) { s.UserID, s.UserName = r.User.ID, r.User.name() })
 			select {
 			case b.application <- r.Application.ID:
 			default:
@@ -231,8 +232,8 @@ func (b *bot) told(kind string, data json.RawMessage) {
 }
 
 func (b *bot) ready(resumed bool) {
-	b.change(func(s *Status) {
-		s.State, s.Class, s.Text, s.Mend, s.NextTry = StateReady, "", "", "", 0
+	b.updateStatus(func(s *health.Bot) {
+		s.State, s.Class, s.Text, s.Hint, s.NextTry = health.BotReady, "", "", "", 0
 		s.Connections++
 		if resumed {
 			s.Resumes++
@@ -242,16 +243,16 @@ func (b *bot) ready(resumed bool) {
 	b.log.Info("connected to Discord", "bot", b.current().UserID, "resumed", resumed)
 }
 
-// lacks says what the bot may not do.
-func (b *bot) lacks(what, mend string) {
-	b.change(func(s *Status) { s.Missing, s.MissingMend = what, mend })
+// lacks records missing permissions of the bot.
+func (b *bot) lacks(what, hint string) {
+	b.updateStatus(func(s *health.Bot) { s.Missing, s.MissingHint = what, hint })
 	if what != "" {
-		b.log.Warn("the bot lacks something", "missing", what, "mend", mend)
+		b.log.Warn("the bot lacks an intent or permission", "missing", what, "hint", hint)
 	}
 }
 
-// change changes the status, and tells of it if the state has changed.
-func (b *bot) change(how func(*Status)) {
+// updateStatus changes the status, and reports it if the state has changed.
+func (b *bot) updateStatus(how func(*health.Bot)) {
 	b.mu.Lock()
 	before := b.status
 	how(&b.status)
@@ -273,32 +274,32 @@ func (b *bot) change(how func(*Status)) {
 	b.bots.o.OnStatus(now)
 }
 
-func (b *bot) current() Status {
+func (b *bot) current() health.Bot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.status
 }
 
-func (b *bot) state() State { return b.current().State }
+func (b *bot) state() health.BotState { return b.current().State }
 
-// refused says whether Discord will not have the bot, which does not go away by itself.
+// refused reports whether Discord rejects the bot permanently.
 func (b *bot) refused() bool {
 	s := b.current()
-	return s.State == StateOff || s.State == StateFailed && s.Class.lasts()
+	return s.State == health.BotOff || s.State == health.BotFailed && lasts(s.Class)
 }
 
-// ask makes one request, and says what has become of it.
+// ask makes one request and classifies its outcome.
 func (b *bot) ask(ctx context.Context, deed, place string, r request) (answer, *Error) {
 	limited, cancel := context.WithTimeout(ctx, b.bots.o.TimeLimit)
 	defer cancel()
 	a, err := b.wire.ask(limited, r)
 	if around, is := errors.AsType[*url.Error](err); is && r.secret {
-		err = around.Err // the address tells what nobody may know
+		err = around.Err // the URL contains a secret
 	}
 	return a, failed(ctx, deed, b.account, place, a, err)
 }
 
-// signal wakes whoever waits, or will.
+// signal wakes the current or next receiver.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -306,7 +307,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// drain takes an old signal away.
+// drain removes a stale signal.
 func drain(c chan struct{}) {
 	select {
 	case <-c:

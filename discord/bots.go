@@ -15,61 +15,65 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/internal/backoff"
 )
 
-// Options of New. Zero means the default, where there is one.
+// Options of New. Zero means the default, if there is one.
 type Options struct {
-	// OnMessage is told every fact, one at a time. While it runs nothing else is told: it stores the fact, and leaves the rest to others. It may
-	// call the methods of Bots, except Configure.
+	// OnMessage receives every fact, one at a time. It blocks all others: it should store the fact and leave the rest
+	// to other goroutines. It may call the methods of Bots except Configure.
 	OnMessage func(Inbound)
 
-	// OnInteraction is told what somebody has asked of a bot by a command, a button or a form, each interaction once. It has a goroutine of its own,
-	// and three seconds for Bots.Answer. At most MaxInteractions are told at a time; what comes beyond is answered with a word of excuse. Run
-	// returns when it has returned.
+	// OnInteraction receives a use of a command, button or form, each once. It runs on its own goroutine and has three
+	// seconds for Bots.Answer. At most MaxInteractions run concurrently; further ones are answered with an excuse. Run
+	// returns after it has returned.
 	OnInteraction func(Interaction)
 
-	// Commands are the slash commands of every bot, everywhere. A bot that connects puts them in the place of those that Discord has of it, if these
-	// are others. None leaves Discord as it is.
+	// Commands are the slash commands of every bot, registered globally. A connecting bot replaces Discord's list if
+	// it differs. None leaves Discord's list as it is.
 	Commands []Command
 
-	// OnStatus is told whenever a bot changes its state. It must not wait, and not call Configure.
-	OnStatus func(Status)
+	// OnStatus is called when a bot's state changes. It must not block or call Configure.
+	OnStatus func(health.Bot)
 
-	// Marks are the last messages that are known of, as of the end of the last run: what was written after them is read from the channels when a
-	// bot connects. Without any, of its account or of all, a bot begins with what is written from then on.
+	// Marks are the last known messages at the end of the last run: what was written after them is fetched when a bot
+	// connects. Without any for its account or for all, a bot starts with new messages.
 	Marks []Mark
 
 	Log       *slog.Logger
 	UserAgent string                            // of the program; default: openclawd
-	Transport http.RoundTripper                 // of requests; default: one of its own
+	Transport http.RoundTripper                 // for requests; default: its own
 	Now       func() time.Time                  // default: time.Now
 	AfterFunc func(time.Duration, func()) Timer // default: time.AfterFunc
-	Jitter    func(time.Duration) time.Duration // what is waited instead of a time before connecting again; default: up to a quarter more
+	Jitter    func(time.Duration) time.Duration // replaces a delay before a reconnect; default: up to a quarter more
 	TimeLimit time.Duration                     // for one answer; default: collaborate.TimeLimit
-	Silence   time.Duration                     // until a socket counts as dead; default: DefaultSilence
-	Least     time.Duration                     // before connecting again, doubled with each failure; default: DefaultLeast
-	Most      time.Duration                     // and this at most; default: DefaultMost
-	Queue     int                               // how many may wait to post in one channel; default: DefaultQueue
+	Silence   time.Duration                     // after which a socket is considered dead; default: DefaultSilence
+	Least     time.Duration                     // first reconnect delay, doubled with each failure; default: DefaultLeast
+	Most      time.Duration                     // maximum reconnect delay; default: DefaultMost
+	Queue     int                               // how many posts may wait per channel; default: DefaultQueue
 }
 
-// Mark is the last message of a channel, thread or conversation that is known to an account.
+// Mark is the last message an account knows of a channel, thread or conversation.
 type Mark struct {
-	AccountID string // "": to all accounts that see it; of conversations there is no such mark
-	GuildID   string // "" of conversations
+	AccountID string // "": for all accounts that see it; not for conversations
+	GuildID   string // "" for conversations
 	ChannelID string
 	MessageID string
 }
 
 // Defaults of Options.
 const (
-	DefaultSilence = 100 * time.Second // Discord wants a heartbeat about every 41 s, and answers each
+	DefaultSilence = 100 * time.Second // Discord expects a heartbeat about every 41 s, and answers each
 	DefaultLeast   = time.Second
 	DefaultMost    = 5 * time.Minute
 	DefaultQueue   = 100
 )
 
-// Timer is what AfterFunc gives: time.Timer is one.
+// Timer is returned by AfterFunc, like *time.Timer.
 type Timer interface{ Stop() bool }
+
+func (o *Options) retries() backoff.Backoff { return backoff.Backoff{First: o.Least, Most: o.Most} }
 
 func (o Options) withDefaults() Options {
 	if o.OnMessage == nil {
@@ -79,7 +83,7 @@ func (o Options) withDefaults() Options {
 		o.OnInteraction = func(Interaction) {}
 	}
 	if o.OnStatus == nil {
-		o.OnStatus = func(Status) {}
+		o.OnStatus = func(health.Bot) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -105,7 +109,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// newTransport makes the connections that all bots share.
+// newTransport returns the HTTP transport that all bots share.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -119,63 +123,63 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Bots are the bots of all accounts. Its methods may be called at any time from anywhere.
+// Bots manages the bots of all accounts. Its methods are safe for concurrent use.
 type Bots struct {
 	o         Options
 	directory *directory
 	lanes     *lanes
 	inbound   chan Inbound
-	asked     *asked
+	asked     *interactionTracker
 	registry  atomic.Pointer[Registry]
 	paces     atomic.Pointer[paces]
 
-	changing sync.Mutex // held by Configure, and by Run where it starts and stops
+	changing sync.Mutex // held by Configure, and by Run while starting and stopping
 
 	mu       sync.Mutex
 	running  context.Context // nil while Run does not run
 	config   *config.Config
-	bots     map[string]*bot    // by account id: those that are connected, or try to be
+	bots     map[string]*bot    // by account id: connected or connecting
 	memories map[string]*memory // by account id
-	common   *memory            // what all accounts know of to begin with; nil without such marks
+	common   *memory            // initial marks of all accounts; nil if there are none
 }
 
-// paces are the limits that are configured.
+// paces are the configured rate limits.
 type paces struct{ messages, threads pace }
 
-// New makes bots of no accounts, which do nothing before Configure and Run.
+// New returns Bots without accounts. It does nothing before Configure and Run.
 func New(o Options) *Bots {
 	o = o.withDefaults()
-	b := &Bots{o: o, directory: newDirectory(), lanes: newLanes(o), inbound: make(chan Inbound), asked: newAsked(), config: config.Default(),
+	b := &Bots{o: o, directory: newDirectory(), lanes: newLanes(o), inbound: make(chan Inbound), asked: newInteractionTracker(), config: config.Default(),
 		bots: map[string]*bot{}, memories: map[string]*memory{}}
 	for _, m := range o.Marks {
 		if m.AccountID == "" && m.GuildID != "" {
 			if b.common == nil {
 				b.common = newMemory()
 			}
-			b.common.note(m.GuildID, m.ChannelID, snowflake(m.MessageID))
+			b.common.recordMessage(m.GuildID, m.ChannelID, snowflake(m.MessageID))
 		}
 	}
 	for _, m := range o.Marks {
 		if m.AccountID != "" {
-			b.memoryOf(m.AccountID).note(m.GuildID, m.ChannelID, snowflake(m.MessageID))
+			b.memoryOf(m.AccountID).recordMessage(m.GuildID, m.ChannelID, snowflake(m.MessageID))
 		}
 	}
-	b.take(b.config)
+	b.setConfig(b.config)
 	return b
 }
 
-// Configure lets the bots be what a configuration says. Bots of accounts that are gone, switched off, or have another token, are disconnected,
-// which takes a second; new ones, and those that have failed, begin to connect. The others stay as they are. It returns when the bots that are to
-// go have gone. It may be called before Run.
+// Configure applies a configuration. Bots of accounts that were removed, disabled, or have another token are
+// disconnected, which takes a second; new and failed ones start connecting. The others are not touched. It returns
+// when removed bots have ended. It may be called before Run.
 func (b *Bots) Configure(c *config.Config) {
 	b.changing.Lock()
 	defer b.changing.Unlock()
-	b.take(c)
+	b.setConfig(c)
 	b.apply()
 }
 
-// take makes a configuration the one that counts.
-func (b *Bots) take(c *config.Config) {
+// setConfig stores a configuration.
+func (b *Bots) setConfig(c *config.Config) {
 	rate := c.Discord.Collaboration.RateLimit
 	b.paces.Store(&paces{messages: pace{rate.MessagesPerSecond, time.Second}, threads: pace{rate.ThreadsPerMinute, time.Minute}})
 	b.mu.Lock()
@@ -184,7 +188,7 @@ func (b *Bots) take(c *config.Config) {
 	b.refresh()
 }
 
-// apply starts and ends bots, so that they are as configured. changing is held.
+// apply starts and ends bots as configured. changing is held.
 func (b *Bots) apply() {
 	b.mu.Lock()
 	wanted := map[string]config.DiscordAccount{}
@@ -197,7 +201,7 @@ func (b *Bots) apply() {
 	}
 	var leaving []*bot
 	for id, own := range b.bots {
-		if a, is := wanted[id]; is && a.Token == own.token && own.state() != StateFailed {
+		if a, is := wanted[id]; is && a.Token == own.token && own.state() != health.BotFailed {
 			delete(wanted, id)
 			continue
 		}
@@ -223,7 +227,7 @@ func (b *Bots) apply() {
 	b.refresh()
 }
 
-// memoryOf is what an account remembers. The lock is held, or nobody else is there yet.
+// memoryOf returns an account's memory. The lock is held, or there is no concurrency yet.
 func (b *Bots) memoryOf(account string) *memory {
 	m := b.memories[account]
 	if m == nil {
@@ -236,18 +240,17 @@ func (b *Bots) memoryOf(account string) *memory {
 	return m
 }
 
-// note takes up a message that was told, for accounts that come later.
-func (b *Bots) note(guild, channel string, id uint64) {
+// recordMessage records a received message for accounts added later.
+func (b *Bots) recordMessage(guild, channel string, id uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.common != nil && guild != "" {
-		b.common.note(guild, channel, id)
+		b.common.recordMessage(guild, channel, id)
 	}
 }
 
-// Run connects the bots, and tells what they are told, until the context ends; then it says goodbye to Discord, which takes a second,
-// and returns nil.
-// It must not be called twice at a time.
+// Run connects the bots and receives events until the context ends; then it disconnects, which takes a second, and
+// returns nil. It must not run twice concurrently.
 func (b *Bots) Run(ctx context.Context) error {
 	b.changing.Lock()
 	b.mu.Lock()
@@ -275,34 +278,34 @@ func (b *Bots) Run(ctx context.Context) error {
 	return nil
 }
 
-// Registry says which bot speaks for which agent, as of now.
+// Registry returns the current mapping of bots to agents.
 func (b *Bots) Registry() *Registry { return b.registry.Load() }
 
-// refresh makes the registry anew.
+// refresh rebuilds the registry.
 func (b *Bots) refresh() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	users, coming := map[string]string{}, map[string]bool{}
 	for id, own := range b.bots {
 		switch s := own.current(); s.State {
-		case StateReady:
+		case health.BotReady:
 			users[id] = s.UserID
-		case StateConnecting, StateResuming:
+		case health.BotConnecting, health.BotResuming:
 			coming[id] = true
 		}
 	}
 	b.registry.Store(newRegistry(b.config, users, coming))
 }
 
-// Status is how the bots of all accounts that are configured stand, by account id.
-func (b *Bots) Status() []Status {
+// Status returns the status of all configured accounts, by account id.
+func (b *Bots) Status() []health.Bot {
 	b.mu.Lock()
-	var all []Status
+	var all []health.Bot
 	for _, a := range b.config.Discord.Accounts {
 		if own := b.bots[a.ID]; own != nil {
 			all = append(all, own.current())
 		} else {
-			all = append(all, Status{AccountID: a.ID, State: StateOff, UserID: a.BotUserID})
+			all = append(all, health.Bot{AccountID: a.ID, State: health.BotOff, UserID: a.BotUserID})
 		}
 	}
 	b.mu.Unlock()
@@ -311,11 +314,11 @@ func (b *Bots) Status() []Status {
 		who, _ := r.Account(all[i].AccountID)
 		all[i].AgentID = who.AgentID
 	}
-	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.AccountID, b.AccountID) })
+	slices.SortFunc(all, func(a, b health.Bot) int { return cmp.Compare(a.AccountID, b.AccountID) })
 	return all
 }
 
-// bot is the one of an account, nil if it is not there.
+// bot returns an account's bot, nil if it is not running.
 func (b *Bots) bot(account string) *bot {
 	who, known := b.Registry().Account(account)
 	if !known {

@@ -6,20 +6,21 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// maxNames bounds how many users, and how many channels, a directory knows. One more, and any one is forgotten.
+// maxNames is how many users, and how many channels, a directory holds. Beyond that an arbitrary one is evicted.
 const maxNames = 20000
 
-// directory is what the bots have been told of users, channels and roles, all bots together. It never asks.
+// directory collects what the bots have received about users, channels and roles, shared by all bots. It makes no
+// requests.
 type directory struct {
 	mu     sync.RWMutex
 	users  map[string]string
 	member map[string][]string // roles, by guild and user
 	places map[string]collaborate.Place
-	types  map[string]int // of channels, as Discord numbers them
+	types  map[string]int // channel types in Discord's API
 	roles  map[string]string
 
 	owners     map[string]string           // user ids, by guild
-	powers     map[string]uint64           // permissions of roles
+	powers     map[string]uint64           // permissions by role
 	overwrites map[string][]overwriteShape // by channel
 }
 
@@ -58,12 +59,12 @@ func (d *directory) addChannel(c *channelShape) {
 func (d *directory) addPlace(c *channelShape) {
 	put(d.places, c.ID, c.place())
 	put(d.types, c.ID, c.Type)
-	if c.kind() != collaborate.Thread { // these have the permissions of their parent
+	if c.kind() != collaborate.Thread { // channels with their parent's permissions
 		put(d.overwrites, c.ID, c.Overwrites)
 	}
 }
 
-// remove forgets a channel, but not how it was called, and who might view it: it may be gone for one bot alone.
+// remove removes a channel, but keeps its name and overwrites: it may be gone for one bot only.
 func (d *directory) remove(c *channelShape) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +78,7 @@ func (d *directory) addRole(r roleShape) {
 	put(d.powers, r.ID, r.Permissions)
 }
 
-// removeRole takes a role's permissions from everybody who is still said to have it.
+// removeRole removes a role's permissions, which members may still be listed with.
 func (d *directory) removeRole(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +98,7 @@ func (d *directory) addMember(guild string, m *memberShape) {
 	}
 }
 
-// addMessage takes up who is named in a message, and the roles of its author.
+// addMessage records the users mentioned in a message, and its author's roles.
 func (d *directory) addMessage(m *messageShape) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +113,7 @@ func (d *directory) addMessage(m *messageShape) {
 	}
 }
 
-// place is what is known of a channel or thread that there is.
+// place is what is known of an existing channel or thread.
 func (d *directory) place(id string) (collaborate.Place, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -120,21 +121,19 @@ func (d *directory) place(id string) (collaborate.Place, bool) {
 	return d.places[id], is
 }
 
-// typeOf is Discord's number of what a channel is, 0 where that is not known.
+// typeOf is a channel's type in Discord's API, 0 if unknown.
 func (d *directory) typeOf(id string) int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.types[id]
 }
 
-// rolesOf a member, nil where they are not known.
 func (d *directory) rolesOf(guild, user string) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.member[guild+" "+user]
 }
 
-// put adds to a map that is bounded.
 func put[V any](to map[string]V, key string, v V) {
 	if key == "" {
 		return

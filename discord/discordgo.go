@@ -18,23 +18,23 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// session is discordgo behind wire.
+// session implements wire with discordgo.
 //
-// It is told not to reconnect: when a socket dies while a heartbeat is written, two of its goroutines would, and the second one closes what the
-// first one has opened. Its limiter is passed over, for it sleeps. It logs nothing.
+// The library's reconnect is disabled: if a socket dies while a heartbeat is written, two of its goroutines reconnect,
+// and the second closes the first one's socket. Its rate limiter is bypassed, because it sleeps. Its logging is off.
 type session struct {
 	own *discordgo.Session
 	o   wireOptions
 
 	mu     sync.Mutex
 	socket net.Conn // of the latest dial
-	ended  bool     // no socket is opened any more
+	ended  bool     // no more sockets may be opened
 }
 
 func newSession(o wireOptions, on wireEvents) (*session, error) {
 	own, err := discordgo.New("Bot " + o.token)
 	if err != nil {
-		return nil, errors.New("discord: make a session")
+		return nil, errors.New("discord: create a session")
 	}
 	w := &session{own: own, o: o}
 	own.ShouldReconnectOnError, own.ShouldReconnectVoiceOnSessionError = false, false
@@ -49,10 +49,11 @@ func newSession(o wireOptions, on wireEvents) (*session, error) {
 	return w, nil
 }
 
-// errBare is the error of a gateway that wants the token without TLS.
-var errBare = errors.New("the gateway is not encrypted and not on this machine")
+// errBare refuses to send the token to a gateway without TLS.
+var errBare = errors.New("the gateway uses no TLS and is not on this machine")
 
-// throughProxy is asked before a socket is opened: it goes where the environment says, and nowhere without TLS but on this machine.
+// throughProxy selects the proxy of a socket from the environment, and refuses unencrypted sockets except on this
+// machine.
 func throughProxy(r *http.Request) (*url.URL, error) {
 	if r.URL.Scheme == "http" && !onThisMachine(r.URL.Hostname()) {
 		return nil, errBare
@@ -60,7 +61,7 @@ func throughProxy(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-// stay follows no redirection: the token goes nowhere else.
+// stay refuses redirects, so that the token is sent nowhere else.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func (w *session) open(content bool) error {
@@ -81,7 +82,7 @@ func (w *session) open(content bool) error {
 	return fmt.Errorf("connect to the gateway: %w", err)
 }
 
-// close takes a second, which the library sleeps before it gives the socket up.
+// close takes a second, which the library sleeps before it closes the socket.
 func (w *session) close() {
 	_ = w.own.Close() // it has nothing to tell
 	w.end()
@@ -102,7 +103,7 @@ func (w *session) cut() {
 	}
 }
 
-// dial opens the gateway's connections, so that they can be cut, and are not waited on for ever.
+// dial opens the gateway's connections, so that they can be closed and have timeouts.
 func (w *session) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
 	if err != nil {
@@ -115,16 +116,16 @@ func (w *session) dial(ctx context.Context, network, address string) (net.Conn, 
 		return nil, net.ErrClosed
 	}
 	w.socket = conn
-	return &watched{Conn: conn, silence: w.o.silence}, nil
+	return &silenceConn{Conn: conn, silence: w.o.silence}, nil
 }
 
-// watched is a connection that breaks when nothing comes for too long: the acknowledgements of heartbeats come more often.
-type watched struct {
+// silenceConn is a connection that fails after a silence; heartbeat acknowledgements arrive more often.
+type silenceConn struct {
 	net.Conn
 	silence time.Duration
 }
 
-func (c *watched) Read(p []byte) (int, error) {
+func (c *silenceConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
 		return 0, err
 	}
@@ -139,25 +140,25 @@ func (w *session) ask(ctx context.Context, r request) (answer, error) {
 			return answer{}, fmt.Errorf("encode a request: %w", err)
 		}
 	}
-	x := &exchange{transport: w.o.transport}
+	x := &capturingTransport{transport: w.o.transport}
 	trace := httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.a.sent = true }}
 	client := &http.Client{Transport: x, CheckRedirect: stay}
-	bucket := discordgo.NewRatelimiter().LockBucket("") // one of its own, for which nobody waits
+	bucket := discordgo.NewRatelimiter().LockBucket("") // its own, shared with no waiter
 	_, err := w.own.RequestWithLockedBucket(r.method, discordgo.EndpointAPI+r.path[1:], "application/json", body, bucket, 0,
 		discordgo.WithContext(httptrace.WithClientTrace(ctx, &trace)), discordgo.WithClient(client))
 	if x.a.status != 0 {
-		return x.a, nil // what the library makes of it does not matter
+		return x.a, nil // the library's own parsing is not used
 	}
 	return x.a, err
 }
 
-// exchange is the transport of one request, which keeps the answer as it came.
-type exchange struct {
+// capturingTransport is the transport of one request, and keeps the raw answer.
+type capturingTransport struct {
 	transport http.RoundTripper
 	a         answer
 }
 
-func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+func (x *capturingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := x.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err

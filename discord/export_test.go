@@ -1,5 +1,11 @@
 package discord
 
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
 // Waiting is how many posts wait for their turn in a channel.
 func Waiting(b *Bots, channel string) int {
 	b.lanes.mu.Lock()
@@ -9,4 +15,33 @@ func Waiting(b *Bots, channel string) int {
 		return 0
 	}
 	return len(own.queue)
+}
+
+// ThreadEdit changes a thread; nil fields stay unchanged.
+type ThreadEdit struct {
+	Name     *string `json:"name,omitempty"`
+	Archived *bool   `json:"archived,omitempty"`
+	Locked   *bool   `json:"locked,omitempty"`
+}
+
+// EditThread changes a thread. The error is an *Error.
+func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadEdit) (Thread, error) {
+	const deed = "edit a thread"
+	a, err := b.atOnce(ctx, deed, account, thread, request{method: http.MethodPatch, path: "/channels/" + thread, body: e})
+	if err != nil {
+		return Thread{}, err
+	}
+	return b.threadIn(deed, account, a)
+}
+
+// Reaction adds a reaction to a message: a Unicode emoji, or "name:id". Repeating it has no effect. The error is an
+// *Error.
+func (b *Bots) Reaction(ctx context.Context, account, channel, message, emoji string) error {
+	const deed = "add a reaction"
+	if err := invalidID(deed, account, message); err != nil {
+		return err
+	}
+	path := "/channels/" + channel + "/messages/" + message + "/reactions/" + url.PathEscape(emoji) + "/@me"
+	_, err := b.atOnce(ctx, deed, account, channel, request{method: http.MethodPut, path: path})
+	return err
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Error is a request that Discord has not done, or of which nobody knows.
+// Error is a failed request, or one whose outcome is unknown.
 type Error struct {
-	Deed      string // what was asked for: post a message
+	Deed      string // the action: post a message
 	AccountID string
 	PlaceID   string // channel, thread or guild; may be ""
 	Failure   collaborate.Failure
 	Class     collaborate.Class
-	Local     bool // it was refused here, in Discord's terms, and nothing was asked
-	Mend      string
+	Local     bool // refused locally, in Discord's terms; nothing was sent
+	Hint      string
 
 	said string // by Discord
 	err  error
@@ -44,25 +44,24 @@ func (e *Error) Error() string {
 	} else if e.err != nil {
 		b.WriteString(": " + e.err.Error())
 	}
-	if e.Mend != "" {
-		b.WriteString("; " + e.Mend)
+	if e.Hint != "" {
+		b.WriteString("; " + e.Hint)
 	}
 	return coordination.Mask(b.String())
 }
 
-// Unwrap gives the error below: of the network, or of the context.
+// Unwrap returns the underlying error: the network's, or the context's.
 func (e *Error) Unwrap() error { return e.err }
 
-// ErrNoBot is the error of asking an account that is not configured, has no token, or is switched off.
-var ErrNoBot = errors.New("there is no such bot")
+// ErrNoBot is the error for an account that is not configured, has no token, or is disabled.
+var ErrNoBot = errors.New("no such bot")
 
-// ErrFull is the error of asking where too many wait already.
-var ErrFull = errors.New("too many wait for this already")
+// ErrFull is the error for a full queue.
+var ErrFull = errors.New("too many requests are waiting already")
 
-// maxSaid bounds what is kept of Discord's words, in characters.
+// maxSaid is how many characters of Discord's text an error keeps.
 const maxSaid = 300
 
-// refusal is what Discord says when it refuses.
 type refusal struct {
 	Code       int             `json:"code"`
 	Message    string          `json:"message"`
@@ -70,7 +69,6 @@ type refusal struct {
 	Errors     json.RawMessage `json:"errors"`
 }
 
-// failed says what has become of a request that was not done; nil if it was done.
 func failed(ctx context.Context, deed, account, place string, a answer, err error) *Error {
 	e := &Error{Deed: deed, AccountID: account, PlaceID: place, err: err}
 	switch {
@@ -97,15 +95,15 @@ func failed(ctx context.Context, deed, account, place string, a answer, err erro
 			e.Failure.RetryAfter = retryAfter(a.header, said.RetryAfter)
 		}
 	}
-	if a.status != 0 && a.status < 400 { // neither done nor refused, e.g. a redirection
+	if a.status != 0 && a.status < 400 { // neither success nor error, e.g. a redirect
 		e.Failure.Status = http.StatusBadGateway
 	}
 	e.Class = collaborate.Classify(e.Failure)
-	e.Mend = mendOf(e.Class, account, e.Failure.Code)
+	e.Hint = hintOf(e.Class, account, e.Failure.Code)
 	return e
 }
 
-// retryAfter is how long Discord wants one to wait: its body says it exactly, its header in whole seconds.
+// retryAfter is the delay Discord requests: exact in its body, in whole seconds in its header.
 func retryAfter(h http.Header, said float64) time.Duration {
 	if said <= 0 {
 		said, _ = strconv.ParseFloat(h.Get("Retry-After"), 64)
@@ -113,7 +111,7 @@ func retryAfter(h http.Header, said float64) time.Duration {
 	return seconds(said)
 }
 
-// seconds is a duration that Discord tells; what is out of all bounds is an hour.
+// seconds converts a duration from Discord; unreasonable values become an hour.
 func seconds(s float64) time.Duration {
 	switch {
 	case !(s > 0):
@@ -124,29 +122,29 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Truncate(time.Millisecond)
 }
 
-const tokenMend = "copy the token from the Bot page of the Discord developer portal to channels.discord.accounts.%s.token"
+const tokenHint = "copy the token from the Bot page of the Discord developer portal to channels.discord.accounts.%s.token"
 
-// mendOf says what helps.
-func mendOf(c collaborate.Class, account string, code int) string {
+// hintOf returns a hint for a failure.
+func hintOf(c collaborate.Class, account string, code int) string {
 	const unknownMessage = 10008
 	switch c {
 	case collaborate.ClassUnauthorized:
-		return fmt.Sprintf(tokenMend, account)
+		return fmt.Sprintf(tokenHint, account)
 	case collaborate.ClassForbidden:
 		return "give the bot's role the permission in the channel: View Channel, Send Messages, Send Messages in Threads, " +
 			"Create Public Threads, Read Message History"
 	case collaborate.ClassNotFound:
-		return cmp.Or(map[int]string{unknownMessage: "the message is no more"}[code], "see that the channel or thread is still there and not archived")
+		return cmp.Or(map[int]string{unknownMessage: "the message no longer exists"}[code], "check that the channel or thread still exists and is not archived")
 	case collaborate.ClassUnavailable, collaborate.ClassTimeout:
-		return "see https://discordstatus.com; it is tried again"
+		return "see https://discordstatus.com; it is retried"
 	case collaborate.ClassUnsent:
-		return "see that this machine reaches discord.com"
+		return "check that this machine can reach discord.com"
 	}
 	return ""
 }
 
-// local is a refusal of our own.
-func local(deed, account, place string, status int, err error, mend string) *Error {
+// local is a refusal before anything is sent.
+func local(deed, account, place string, status int, err error, hint string) *Error {
 	f := collaborate.Failure{Status: status}
-	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Mend: mend, err: err}
+	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Hint: hint, err: err}
 }

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// Lookup is what is looked for after nobody knows whether it was done.
+// Lookup describes what to search for after a request with unknown outcome.
 type Lookup struct {
 	AccountID string
 	ChannelID string
-	Nonce     string // of a message
-	Content   string // of a message, which counts where Discord does not tell its nonce any more
-	Name      string // of a thread
-	Since     int64  // ms since 1970: when it was asked for first
+	Nonce     string // messages only
+	Content   string // messages only, used if Discord no longer returns the nonce
+	Name      string // threads only
+	Since     int64  // ms since 1970: time of the first request
 
-	// Other says of what looks like it whether it is known to be something else; nil: of nothing it is.
+	// Other reports whether a candidate is known to be something else; nil: never.
 	Other func(id string) (bool, error)
 }
 
@@ -34,26 +34,28 @@ func (l *Lookup) isOther(id string) (bool, error) {
 }
 
 const (
-	clockSkew     = 60 * 1000        // ms by which the clocks of Discord and of this machine may differ
-	maxFoundPages = maxMissedPages   // of messages, or of archived threads, that are looked through
-	archivedAfter = 60 * time.Minute // at the earliest, of silence
+	clockSkew     = 60 * 1000        // maximum clock difference between Discord and this machine, in ms
+	maxFoundPages = maxMissedPages   // messages, or archived threads, searched
+	archivedAfter = 60 * time.Minute // minimum silence
 )
 
-// What is said where something is looked for, and cannot be seen.
+// Errors of searches without a result.
 var (
-	errHidden = errors.New("there are messages that the bot is not shown")
-	errDeep   = errors.New("too much has come after it")
+	errHidden = errors.New("the bot cannot see all messages")
+	errDeep   = errors.New("too many messages follow it")
 )
 
 const (
-	historyMend = "give the bot's role the permission Read Message History in the channel"
-	deepMend    = "look in Discord whether it is there"
+	historyHint = "give the bot's role the permission Read Message History in the channel"
+	deepHint    = "check in Discord whether it is there"
 )
 
-// FindMessage looks whether the bot has posted a message: among the thousand that came after it was asked for. What seems to have come a little before,
-// for clocks differ, is it only if nothing else is. That it is not found says that it is not there. Where that cannot be known, because the bot may not look or there are more, it is an error: an *Error, or that of Other.
+// FindMessage searches for a message of the bot among the thousand after the time of the request. Because clocks
+// differ, a slightly earlier candidate counts if there is no other. Not found means that it does not exist. If that
+// cannot be determined, because the bot may not read or there are more messages, it returns an error: an *Error, or
+// that of Other.
 func (b *Bots) FindMessage(ctx context.Context, l Lookup) (p Posted, found bool, err error) {
-	const deed = "look for a message"
+	const deed = "search for a message"
 	own, _ := b.Registry().Account(l.AccountID)
 	from := firstAt(l.Since - clockSkew)
 	for after, pages := from, 0; pages < maxFoundPages; pages++ {
@@ -87,16 +89,16 @@ func (b *Bots) FindMessage(ctx context.Context, l Lookup) (p Posted, found bool,
 	if found {
 		return p, true, nil
 	}
-	return p, false, local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepMend)
+	return p, false, local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepHint)
 }
 
-// means says whether a message of the bot may be the one that is looked for.
+// means reports whether a message of the bot may be the one searched for.
 func (l *Lookup) means(m *messageShape) bool {
 	nonce := m.nonce()
 	return nonce != "" && nonce == l.Nonce || nonce == "" && strings.TrimSpace(m.Content) == strings.TrimSpace(l.Content)
 }
 
-// after are the first hundred messages after an id, oldest first.
+// after returns the first hundred messages after an id, oldest first.
 func (b *Bots) after(ctx context.Context, deed string, l *Lookup, id uint64) (page []messageShape, err error) {
 	path := fmt.Sprintf("/channels/%s/messages?limit=%d&after=%d", l.ChannelID, missedPage, id)
 	a, err := b.atOnce(ctx, deed, l.AccountID, l.ChannelID, request{method: http.MethodGet, path: path})
@@ -110,24 +112,24 @@ func (b *Bots) after(ctx context.Context, deed string, l *Lookup, id uint64) (pa
 	return page, nil
 }
 
-// surely is after, where that was nothing: Discord shows nothing, and says no word, where a bot may not read what was written. The channel's last
-// message, which it tells all the same, shows which of the two it is.
+// surely verifies an empty result of after: Discord silently hides messages the bot may not read. The channel's last
+// message id, which is always visible, tells the difference.
 func (b *Bots) surely(ctx context.Context, deed string, l *Lookup, id uint64) ([]messageShape, error) {
 	c, err := b.channel(ctx, deed, l.AccountID, l.ChannelID)
 	if err != nil || snowflake(c.LastMessageID) <= id {
 		return nil, err
 	}
-	page, err := b.after(ctx, deed, l, id) // it may have come meanwhile
+	page, err := b.after(ctx, deed, l, id) // it may have arrived meanwhile
 	if err == nil && len(page) == 0 {
-		err = local(deed, l.AccountID, l.ChannelID, http.StatusForbidden, errHidden, historyMend)
+		err = local(deed, l.AccountID, l.ChannelID, http.StatusForbidden, errHidden, historyHint)
 	}
 	return page, err
 }
 
-// FindThread looks whether the bot has started a thread of a name, archived or not. That it is not found says that it is not there. Where that cannot
-// be known it is an error: an *Error, or that of Other.
+// FindThread searches for a thread that the bot has started under a name, archived or not. Not found means that it
+// does not exist. If that cannot be determined it returns an error: an *Error, or that of Other.
 func (b *Bots) FindThread(ctx context.Context, l Lookup) (t Thread, found bool, err error) {
-	const deed = "look for a thread"
+	const deed = "search for a thread"
 	c, err := b.channel(ctx, deed, l.AccountID, l.ChannelID)
 	if err != nil {
 		return t, false, err
@@ -151,7 +153,7 @@ func (b *Bots) FindThread(ctx context.Context, l Lookup) (t Thread, found bool, 
 		}
 		path = archived + "&before=" + url.QueryEscape(last.UTC().Format(time.RFC3339Nano))
 	}
-	return t, false, local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepMend)
+	return t, false, local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepHint)
 }
 
 func (b *Bots) threads(ctx context.Context, deed string, l *Lookup, path string) (page threadsShape, err error) {
@@ -165,7 +167,7 @@ func (b *Bots) threads(ctx context.Context, deed string, l *Lookup, path string)
 	return page, nil
 }
 
-// among is the thread that is looked for, if it is one of these.
+// among returns the thread searched for, if it is one of these.
 func (b *Bots) among(l *Lookup, threads []channelShape) (t Thread, found bool, err error) {
 	own, _ := b.Registry().Account(l.AccountID)
 	from := firstAt(l.Since - clockSkew)

@@ -47,8 +47,8 @@ func TestMessagesAreFoundByWhatTheySay(t *testing.T) {
 	}
 }
 
-// Clocks differ: what seems to have come a little before it was asked for may be it, but only if nothing else is.
-func TestMessagesThatCameBeforeAreTheLastChoice(t *testing.T) {
+// Clocks differ: a message that seems slightly older than its request may be the one, but only if nothing else is.
+func TestOlderMessagesAreTheLastChoice(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()
 	before, nearer := m.send(m.draft("n-1", "yes")), m.send(m.draft("n-2", "yes"))
@@ -86,12 +86,12 @@ func TestMessagesAreLookedForBehindOthers(t *testing.T) {
 func (m *team) wantBlind(why string, found bool, err error, class collaborate.Class) {
 	m.t.Helper()
 	var refused *discord.Error
-	if found || !errors.As(err, &refused) || refused.Class != class || refused.Mend == "" {
-		m.t.Errorf("%s: it is found %t (%v), want an error of class %s with a mend", why, found, err, class)
+	if found || !errors.As(err, &refused) || refused.Class != class || refused.Hint == "" {
+		m.t.Errorf("%s: it is found %t (%v), want an error of class %s with a hint", why, found, err, class)
 	}
 }
 
-// A bot that may not read what was written is shown nothing, which says nothing.
+// A bot that may not read is shown nothing, which proves nothing.
 func TestWhatCannotBeSeenIsNotMissing(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()

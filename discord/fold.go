@@ -6,16 +6,17 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/health"
 )
 
-// folded says whether events of a kind are looked at.
+// folded reports whether events of a type are handled.
 func folded(kind string) bool {
 	return slices.Contains([]string{"READY", "GUILD_CREATE", "GUILD_UPDATE", "GUILD_DELETE", "CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE",
 		"THREAD_CREATE", "THREAD_UPDATE", "THREAD_DELETE", "THREAD_LIST_SYNC", "THREAD_MEMBERS_UPDATE", "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE",
 		"GUILD_ROLE_DELETE", "GUILD_MEMBER_UPDATE", "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"}, kind)
 }
 
-// fold takes the events one by one, in the order in which they came.
+// fold handles the events one by one, in order.
 func (b *bot) fold() {
 	defer func() {
 		if b.later != nil {
@@ -25,7 +26,7 @@ func (b *bot) fold() {
 	for {
 		select {
 		case d := <-b.queue:
-			b.take(d)
+			b.handle(d)
 		case <-b.again:
 			b.catchUp(nil)
 		case <-b.ctx.Done():
@@ -34,7 +35,7 @@ func (b *bot) fold() {
 	}
 }
 
-func (b *bot) take(d dispatch) {
+func (b *bot) handle(d dispatch) {
 	all := b.bots.directory
 	switch d.kind {
 	case "READY":
@@ -46,7 +47,7 @@ func (b *bot) take(d dispatch) {
 			b.catchUp(b.memory.missedIn(&g))
 		}
 	case "GUILD_DELETE":
-		if g, ok := shape[guildShape](b, d); ok && !g.Unavailable { // else it is there, and cannot be reached
+		if g, ok := shape[guildShape](b, d); ok && !g.Unavailable { // else it exists but is unavailable
 			b.seat.leave(g.ID)
 		}
 	case "GUILD_UPDATE":
@@ -72,7 +73,7 @@ func (b *bot) take(d dispatch) {
 		}
 	case "THREAD_MEMBERS_UPDATE":
 		if t, ok := shape[threadMembersShape](b, d); ok {
-			b.followers(&t)
+			b.handleThreadMembers(&t)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE":
 		if r, ok := shape[guildRoleShape](b, d); ok {
@@ -87,7 +88,7 @@ func (b *bot) take(d dispatch) {
 			b.seat.rank(m.GuildID, m.Roles)
 		}
 	case "MESSAGE_CREATE":
-		if m, ok := shape[messageShape](b, d); ok && !b.waits(m.ChannelID) {
+		if m, ok := shape[messageShape](b, d); ok && !b.isPostponed(m.ChannelID) {
 			b.message(Created, &m, false)
 		}
 	case "MESSAGE_UPDATE":
@@ -101,16 +102,16 @@ func (b *bot) take(d dispatch) {
 	}
 }
 
-// shape reads an event. One that does not have the shape is logged, without what it says.
+// shape parses an event. A malformed one is logged without its content.
 func shape[T any](b *bot, d dispatch) (v T, ok bool) {
 	if err := json.Unmarshal(d.data, &v); err != nil {
-		b.log.Warn("an event of Discord cannot be read", "event", d.kind, "error", err)
+		b.log.Warn("cannot parse a Discord event; skipped", "event", d.kind, "err", err)
 		return v, false
 	}
 	return v, true
 }
 
-// begin takes up a new session: what came before it is not told again.
+// begin handles a new session, in which earlier events are not repeated.
 func (b *bot) begin(d dispatch) {
 	r, ok := shape[readyShape](b, d)
 	if !ok {
@@ -126,8 +127,8 @@ func (b *bot) begin(d dispatch) {
 	b.catchUp(b.memory.missedDirectly())
 }
 
-// followers takes up who has come into a thread, and who has left it.
-func (b *bot) followers(t *threadMembersShape) {
+// handleThreadMembers handles users joining and leaving a thread.
+func (b *bot) handleThreadMembers(t *threadMembersShape) {
 	user := b.current().UserID
 	for _, m := range t.Added {
 		if m.UserID == user {
@@ -139,7 +140,7 @@ func (b *bot) followers(t *threadMembersShape) {
 	}
 }
 
-// message tells of a message that was written or edited.
+// message delivers a message that was written or edited.
 func (b *bot) message(kind Kind, m *messageShape, late bool) {
 	if m.Author == nil || !m.written() {
 		return
@@ -161,22 +162,22 @@ func (b *bot) message(kind Kind, m *messageShape, late bool) {
 		f.Author.Account, f.Author.Agent = who.AccountID, who.AgentID
 	}
 	if b.illegible(&f) && b.bots.reads(&f) {
-		return // a bot that may read it tells of it
+		return // delivered by a bot that may read it
 	}
-	if !b.tell(Inbound{Kind: kind, Missed: late, Message: f}) {
+	if !b.deliver(Inbound{Kind: kind, Missed: late, Message: f}) {
 		return
 	}
-	b.memory.told(fact{id, edited})
+	b.memory.recordDelivered(fact{id, edited})
 	if kind == Created {
-		b.memory.note(f.GuildID, f.ChannelID, id)
-		b.bots.note(f.GuildID, f.ChannelID, id)
+		b.memory.recordMessage(f.GuildID, f.ChannelID, id)
+		b.bots.recordMessage(f.GuildID, f.ChannelID, id)
 	}
 	if late {
-		b.change(func(s *Status) { s.Fetched++ })
+		b.updateStatus(func(s *health.Bot) { s.Fetched++ })
 	}
 }
 
-// illegible says whether Discord may have hidden what stands in a message, since the bot lacks the intent to read it.
+// illegible reports whether Discord may have hidden a message's content, because the bot lacks the intent.
 func (b *bot) illegible(f *Message) bool {
 	return f.GuildID != "" && f.Content == "" && len(f.Attachments) == 0 && b.current().Missing != ""
 }
@@ -193,14 +194,14 @@ func (b *bot) deleted(gone *deletedShape) {
 		}
 		f := Message{ID: id, ChannelID: gone.ChannelID, GuildID: gone.GuildID, At: madeAt(snowflake(id))}
 		b.locate(&f)
-		if b.tell(Inbound{Kind: Deleted, Message: f}) {
-			b.memory.told(once)
+		if b.deliver(Inbound{Kind: Deleted, Message: f}) {
+			b.memory.recordDelivered(once)
 		}
 	}
 }
 
-// tell gives a fact to the program; false if the bot ends before it is taken.
-func (b *bot) tell(in Inbound) bool {
+// deliver delivers a fact; false if the bot ends before it is accepted.
+func (b *bot) deliver(in Inbound) bool {
 	in.AccountID, in.BotID = b.account, b.current().UserID
 	select {
 	case b.bots.inbound <- in:
@@ -210,15 +211,15 @@ func (b *bot) tell(in Inbound) bool {
 	}
 }
 
-// locate says whether a message stands in a thread, and below what. A place that the bot was not told of, e.g. a thread that was archived when it
-// connected, is asked for.
+// locate determines whether a message is in a thread, and its parent. An unknown place, e.g. a thread that was
+// archived when the bot connected, is requested from Discord.
 func (b *bot) locate(f *Message) {
 	if f.GuildID == "" {
 		return
 	}
 	p, known := b.bots.directory.place(f.ChannelID)
 	if !known {
-		if a, refused := b.ask(b.ctx, "ask for a channel", f.ChannelID, request{method: http.MethodGet, path: "/channels/" + f.ChannelID}); refused == nil {
+		if a, refused := b.ask(b.ctx, "request a channel", f.ChannelID, request{method: http.MethodGet, path: "/channels/" + f.ChannelID}); refused == nil {
 			if c, ok := shape[channelShape](b, dispatch{"channel", a.body}); ok {
 				b.bots.directory.addChannel(&c)
 				p = c.place()
@@ -228,7 +229,7 @@ func (b *bot) locate(f *Message) {
 	if p.Kind == collaborate.Thread {
 		f.ParentID, f.ThreadName = p.ParentID, p.Name
 		if b.bots.directory.typeOf(f.ChannelID) == typePrivateThread {
-			b.seat.follow(f.ChannelID) // what the bot is told of it sees
+			b.seat.follow(f.ChannelID) // the bot sees the places it receives events from
 		}
 	}
 }

@@ -13,40 +13,40 @@ type Kind string
 const (
 	Created Kind = "created"
 	Edited  Kind = "edited"
-	Deleted Kind = "deleted" // of the message only ID, ChannelID, ParentID and GuildID are known
+	Deleted Kind = "deleted" // only the message's ID, ChannelID, ParentID and GuildID are known
 )
 
-// Inbound is a fact about a message, as one bot is told of it.
+// Inbound is a fact about a message, as received by one bot.
 type Inbound struct {
 	Kind      Kind
 	AccountID string
 	BotID     string
-	Missed    bool // it was read from the channel after the bot had been away
+	Missed    bool // fetched from the channel after a gap
 	Message   Message
 }
 
-// Message is one that a person, a bot or a webhook has written. What Discord writes by itself is not told.
+// Message is a message of a person, bot or webhook. System messages are not delivered.
 type Message struct {
 	ID         string
-	ChannelID  string // where it stands: a channel, a thread, a conversation
-	ParentID   string // of a thread: the channel that it hangs below
+	ChannelID  string // a channel, a thread, a conversation
+	ParentID   string // a thread's parent channel
 	ThreadName string
 	GuildID    string // "" in conversations
 	Author     Author
-	Content    string // "" too where the bot may not read it: see Status.Missing
+	Content    string // also "" if the bot may not read it: see health.Bot.Missing
 
-	Mentions        []User // as Discord says, the author of what it replies to among them
+	Mentions        []User // as Discord reports, including the author of a replied-to message
 	MentionRoles    []string
 	MentionEveryone bool
 
-	Command     bool   // a slash command's answer
-	ReplyTo     string // id of the message that it replies to
+	Command     bool   // the answer to a slash command
+	ReplyTo     string // id of the message it replies to
 	ReplyAuthor string // user id
 	Attachments []Attachment
-	Nonce       string // as its author has called it; "" mostly
+	Nonce       string // set by its author; usually ""
 
-	At       int64 // when it was written, ms since 1970
-	EditedAt int64 // 0: it was not edited
+	At       int64 // creation time, ms since 1970
+	EditedAt int64 // 0: not edited
 }
 
 // User is a person or a bot.
@@ -56,13 +56,13 @@ type User struct {
 	Bot  bool
 }
 
-// Author is who has written a message.
+// Author is the author of a message.
 type Author struct {
 	User
 	Webhook bool
-	Roles   []string // in the guild, as far as they are known
-	Account string   // of our bots; "" for everybody else
-	Agent   string   // likewise; "" too if the bot speaks for none
+	Roles   []string // in the guild, as far as known
+	Account string   // account of our bot; "" for others
+	Agent   string   // agent of our bot; also "" if it belongs to none
 }
 
 // Attachment is a file of a message.
@@ -71,7 +71,7 @@ type Attachment struct {
 	Size            int64 // bytes
 }
 
-// Route is the message in the words in which it is decided who handles it.
+// Route converts the message for routing decisions.
 func (in *Inbound) Route() route.Message {
 	m := &in.Message
 	r := route.Message{
@@ -93,7 +93,7 @@ func (in *Inbound) Route() route.Message {
 	return r
 }
 
-// Route is the interaction in the words in which it is decided whether anybody is listened to where it stands.
+// Route converts the interaction for checking whether its place is allowed.
 func (i *Interaction) Route() route.Message {
 	m := route.Message{ID: i.ID, GuildID: i.GuildID, ChannelID: cmp.Or(i.ParentID, i.ChannelID), At: i.At,
 		Author: route.Author{ID: i.User.ID, Name: i.User.Name, Bot: i.User.Bot, Roles: i.Roles}}
@@ -106,7 +106,7 @@ func (i *Interaction) Route() route.Message {
 	return m
 }
 
-// facts makes the message of what Discord tells. The place and our bots are filled in elsewhere.
+// facts converts Discord's message. The place and our bots are added elsewhere.
 func (m *messageShape) facts() Message {
 	f := Message{
 		ID: m.ID, ChannelID: m.ChannelID, GuildID: m.GuildID, Content: m.Content, MentionRoles: m.MentionRoles, MentionEveryone: m.MentionEveryone,

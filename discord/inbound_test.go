@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
-func TestEveryBotTellsEachMessageOnce(t *testing.T) {
+func TestEachMessageIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()
 	m.InjectDispatch(discordtest.DispatchFault{Match: discordtest.DispatchMatch{Bot: m.eden.ID, Type: "MESSAGE_CREATE"}, Effect: discordtest.Duplicate})
@@ -52,7 +52,7 @@ func TestEveryBotTellsEachMessageOnce(t *testing.T) {
 		t.Errorf("the reply answers %q of %q, want %q of %q", reply.ReplyTo, reply.ReplyAuthor, first.ID, m.bora.ID)
 	}
 	if edited := m.fact("ruda", "edited hello all").Message; edited.EditedAt == 0 || len(edited.Mentions) != 0 {
-		t.Errorf("the edited message was edited at %d and mentions %v, want a time and nobody", edited.EditedAt, edited.Mentions)
+		t.Errorf("the edited message was edited at %d and mentions %v, want a time and no mention", edited.EditedAt, edited.Mentions)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestOursAreKnownAsOurs(t *testing.T) {
 	for _, id := range []string{"ruda", "eden"} {
 		m.untilTold(id, "created hi")
 		if a := m.fact(id, "created hi").Message.Author; a.Account != "ruda" || a.Agent != "ruda" || !a.Bot {
-			t.Errorf("%s is told of the author %+v, want account and agent ruda", id, a)
+			t.Errorf("%s gets the author %+v, want account and agent ruda", id, a)
 		}
 	}
 }
@@ -101,6 +101,6 @@ func TestThreadsThatWereArchivedAreFound(t *testing.T) {
 	m.post(thread.ID, "again")
 	m.untilTold("ruda", "created again")
 	if got := m.fact("ruda", "created again").Message; got.ParentID != m.channel.ID {
-		t.Errorf("the message stands below %q, want %q: a thread that nobody was told of is asked for", got.ParentID, m.channel.ID)
+		t.Errorf("the message stands below %q, want %q: an unreported thread is fetched", got.ParentID, m.channel.ID)
 	}
 }

@@ -21,42 +21,43 @@ const (
 	KindForm    = "form"
 )
 
-// Interaction is what somebody has asked of a bot without writing a message.
+// Interaction is a use of a command, button or form.
 type Interaction struct {
 	ID            string
 	ApplicationID string
-	Token         config.Secret // with which it is answered, for 15 minutes
+	Token         config.Secret // token for answers, valid for 15 minutes
 	Kind          string        // KindCommand, KindButton or KindForm
 	AccountID     string
-	AgentID       string // of the bot; "" if it speaks for none
+	AgentID       string // of the bot; "" if it belongs to none
 	GuildID       string // "" in direct messages
-	ChannelID     string // of a thread: the thread's own
-	ParentID      string // of a thread: the channel that it hangs below
-	Group         bool   // of a conversation: there are more than two in it
-	MessageID     string // of a button, or a form that one has shown: the message that it is below
-	Text          string // likewise: what that message says
+	ChannelID     string // for a thread, its own
+	ParentID      string // a thread's parent channel
+	Group         bool   // a conversation of more than two
+	MessageID     string // message of a button, or of the form it has opened
+	Text          string // likewise: the message's text
 	User          User
 	Roles         []string
-	Name          string            // of a command: its name; of a button or form: its id
-	Values        map[string]string // of a command: its options; of a form: its fields
+	Name          string            // a command's name; a button's or form's id
+	Values        map[string]string // a command's options; a form's fields
 	At            int64             // ms since 1970
 }
 
-// InteractionAnswer is a word to an interaction. What it says notifies nobody.
+// InteractionAnswer is an answer to an interaction. It notifies no one.
 type InteractionAnswer struct {
 	Text    string // at most collaborate.MaxMessage characters
-	Private bool   // only whoever has asked sees it
-	Update  bool   // the message of MessageID becomes Text, without buttons
-	Form    *Form  // a form is shown in the place of a text; not in answer to a form
+	Private bool   // visible only to the requester
+	Update  bool   // Text replaces the message MessageID, without buttons
+	Form    *Form  // a form instead of a text; not in answer to a form
 
-	// Later says only that it was heard, in the place of a text, which has to follow within 15 minutes: with Update by Amend or Add, else by Amend.
+	// Later only acknowledges the interaction. A text has to follow within 15 minutes: with Update by Amend or Add,
+	// else by Amend.
 	Later bool
 }
 
-// Form asks for one text, which has to be given.
+// Form asks for one required text.
 type Form struct {
-	ID    string // at most 100 characters, as Field
-	Title string // at most 45 characters, as Label
+	ID    string // at most 100 characters, like Field
+	Title string // at most 45 characters, like Label
 	Field string
 	Label string
 	Max   int // characters
@@ -68,7 +69,7 @@ type Command struct {
 	Description string // 1 to 100 characters
 }
 
-// Kinds of first words, as Discord numbers them.
+// Types of first answers in Discord's API.
 const (
 	answerMessage     = 4
 	answerLater       = 5
@@ -77,7 +78,7 @@ const (
 	answerForm        = 9
 )
 
-// flagPrivate is the flag of messages that one person sees.
+// flagPrivate marks ephemeral messages.
 const flagPrivate = 1 << 6
 
 type answerShape struct {
@@ -124,7 +125,7 @@ const (
 	styleParagraph     = 2
 )
 
-// Answer says the first word to an interaction: within three seconds, and once. The error is an *Error.
+// Answer sends the first answer to an interaction, within three seconds and only once. The error is an *Error.
 func (b *Bots) Answer(ctx context.Context, i Interaction, a InteractionAnswer) error {
 	const deed = "answer an interaction"
 	flags := 0
@@ -152,18 +153,18 @@ func (b *Bots) Answer(ctx context.Context, i Interaction, a InteractionAnswer) e
 	return b.interact(ctx, deed, &i, http.MethodPost, "/interactions/"+i.ID+"/"+i.Token.Reveal()+"/callback", form)
 }
 
-// Amend puts a text in the place of the first word, or of the message that Update names. The error is an *Error.
+// Amend replaces the first answer, or the message of Update. The error is an *Error.
 func (b *Bots) Amend(ctx context.Context, i Interaction, a InteractionAnswer) error {
 	const deed = "amend an answer"
 	word, err := a.word(deed, &i)
 	if err != nil {
 		return err
 	}
-	word.Flags = 0 // a message stays as private as it was
+	word.Flags = 0 // visibility cannot be changed
 	return b.interact(ctx, deed, &i, http.MethodPatch, "/webhooks/"+i.ApplicationID+"/"+i.Token.Reveal()+"/messages/@original", word)
 }
 
-// Add says something more, after the first word. The error is an *Error.
+// Add adds a message after the first answer. The error is an *Error.
 func (b *Bots) Add(ctx context.Context, i Interaction, a InteractionAnswer) error {
 	const deed = "add to an answer"
 	word, err := a.word(deed, &i)
@@ -174,11 +175,11 @@ func (b *Bots) Add(ctx context.Context, i Interaction, a InteractionAnswer) erro
 }
 
 func (b *Bots) interact(ctx context.Context, deed string, i *Interaction, method, path string, body any) error {
-	if err := badID(deed, i.AccountID, i.ID, i.ApplicationID); err != nil {
+	if err := invalidID(deed, i.AccountID, i.ID, i.ApplicationID); err != nil {
 		return err
 	}
 	if !plainToken(i.Token.Reveal()) {
-		return local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("the interaction has no token"), "answer what OnInteraction was told")
+		return local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("the interaction has no token"), "answer an interaction received by OnInteraction")
 	}
 	own := b.bot(i.AccountID)
 	if own == nil {
@@ -190,7 +191,7 @@ func (b *Bots) interact(ctx context.Context, deed string, i *Interaction, method
 	return nil
 }
 
-// plainToken says whether a token is one that can stand in a path.
+// plainToken reports whether a token is safe in a path.
 func plainToken(token string) bool {
 	for _, r := range token {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' || r == '=') {
@@ -200,7 +201,7 @@ func plainToken(token string) bool {
 	return token != ""
 }
 
-// word is a text as Discord takes it.
+// word validates a text for Discord.
 func (a *InteractionAnswer) word(deed string, i *Interaction) (wordShape, error) {
 	w := wordShape{Content: a.Text, AllowedMentions: onlyUsers(nil)}
 	if a.Private {
@@ -214,7 +215,7 @@ func (a *InteractionAnswer) word(deed string, i *Interaction) (wordShape, error)
 	case coordination.TrimJS(a.Text) == "":
 		return w, local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("text is empty"), "say something")
 	case n > collaborate.MaxMessage:
-		return w, local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, fmt.Errorf("text has %d characters, Discord takes %d", n, collaborate.MaxMessage), "say less")
+		return w, local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, fmt.Errorf("text has %d characters, Discord allows %d", n, collaborate.MaxMessage), "say less")
 	}
 	return w, nil
 }
@@ -255,10 +256,10 @@ type filledShape struct {
 	CustomID   string        `json:"custom_id"`
 	Value      string        `json:"value"`
 	Components []filledShape `json:"components"`
-	Component  *filledShape  `json:"component"` // of a label
+	Component  *filledShape  `json:"component"` // labels only
 }
 
-// Types of interactions, and of commands that are written behind a slash.
+// Types of interactions, and of slash commands.
 const (
 	interactionCommand   = 2
 	interactionComponent = 3
@@ -266,7 +267,7 @@ const (
 	commandSlash         = 1
 )
 
-// interaction makes what Discord tells; false if it is of another kind, or nobody has asked.
+// interaction converts Discord's interaction; false for other kinds and without a user.
 func (s *interactionShape) interaction() (Interaction, bool) {
 	i := Interaction{ID: s.ID, ApplicationID: s.ApplicationID, Token: config.Secret(s.Token), GuildID: s.GuildID, ChannelID: s.ChannelID,
 		Values: map[string]string{}, At: madeAt(snowflake(s.ID))}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
@@ -278,7 +279,7 @@ func TestTooManyInteractionsAreExcused(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	go func() { m.halt(); close(ended) }()
-	m.untilState("ruda", discord.StateOff)
+	m.untilState("ruda", health.BotOff)
 	select {
 	case <-ended:
 		t.Error("Run has returned while interactions are told, want it to wait for them")
@@ -415,7 +416,7 @@ func TestCommandsAreRegisteredOnceAndAfterAChange(t *testing.T) {
 			Commands: commands, Least: 20 * time.Millisecond, Log: slog.New(slog.NewTextHandler(written, nil))})}
 		next.run()
 		for range 2 { // bots
-			written.until(t, m.ctx, "commands are registered")
+			written.until(t, m.ctx, "commands registered")
 		}
 		next.halt()
 	}
@@ -437,7 +438,7 @@ func TestRefusedCommandsLeaveTheBotAsItIs(t *testing.T) {
 	})
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: registerRoute, Bot: m.ruda.ID}, Times: -1, Effect: discordtest.Forbidden()})
 	m.start()
-	written.until(t, m.ctx, "refuses the bot's commands")
+	written.until(t, m.ctx, "rejects the bot's commands")
 	m.registered(m.eden)
 	m.post(m.channel.ID, "hi")
 	m.untilTold("ruda", "created hi")

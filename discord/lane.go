@@ -11,46 +11,46 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// pace is how many may begin within a time.
+// pace is a rate limit: how many requests may start within a period.
 type pace struct {
 	most   int
 	within time.Duration
 }
 
-// lanes let requests go one after the other, in the order in which they came, no faster than their pace, and not while Discord wants the bot to wait.
+// lanes serialize requests in order, within their pace and Discord's rate limits.
 type lanes struct {
 	now       func() time.Time
 	afterFunc func(time.Duration, func()) Timer
-	waiting   int // in one lane, at most
+	waiting   int // maximum queue length per lane
 
 	mu    sync.Mutex
 	lanes map[string]*lane
-	holds map[string]time.Time // by account, and by account and lane: until when Discord wants nothing
+	holds map[string]time.Time // by account, and by account and lane: until when Discord accepts nothing
 }
 
-// lane is one queue. Whoever holds it may ask.
+// lane is one queue. Its holder may make a request.
 type lane struct {
 	held   bool
 	queue  []chan struct{}
-	starts []time.Time // within the pace's time
+	starts []time.Time // within the pace's period
 	within time.Duration
 }
 
-// maxIdleLanes is how many lanes are kept that nobody uses.
+// maxIdleLanes is how many unused lanes are kept.
 const maxIdleLanes = 1000
 
 func newLanes(o Options) *lanes {
 	return &lanes{now: o.Now, afterFunc: o.AfterFunc, waiting: o.Queue, lanes: map[string]*lane{}, holds: map[string]time.Time{}}
 }
 
-// heldError says that Discord wants the bot to wait for longer than anybody waits here.
+// heldError means that Discord requires a longer delay than callers wait.
 type heldError struct{ wait time.Duration }
 
-func (e *heldError) Error() string { return "discord wants the bot to wait for " + e.wait.String() }
+func (e *heldError) Error() string { return "discord rate limit: wait " + e.wait.String() }
 
-// enter waits for its turn; leave has to be called then. The error is ErrFull, a *heldError, or the context's.
+// enter waits for its turn; leave has to be called afterwards. The error is ErrFull, a *heldError, or the context's.
 func (l *lanes) enter(ctx context.Context, name, account string, p pace) (leave func(), err error) {
-	own, err := l.take(ctx, name)
+	own, err := l.acquire(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (l *lanes) enter(ctx context.Context, name, account string, p pace) (leave 
 	}
 }
 
-// take gets hold of a lane.
-func (l *lanes) take(ctx context.Context, name string) (*lane, error) {
+// acquire returns a lane, creating it if needed.
+func (l *lanes) acquire(ctx context.Context, name string) (*lane, error) {
 	l.mu.Lock()
 	own := l.lanes[name]
 	if own == nil {
@@ -120,7 +120,7 @@ func (l *lanes) leave(own *lane) {
 	own.queue = own.queue[1:]
 }
 
-// start counts the request as begun and returns 0, or says how long it has to wait yet, and whether Discord wants it to.
+// start counts the request and returns 0, or returns how long it still has to wait and whether Discord requires it.
 func (l *lanes) start(own *lane, name, account string, p pace) (wait time.Duration, held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,8 +142,8 @@ func (l *lanes) start(own *lane, name, account string, p pace) (wait time.Durati
 	return 0, false
 }
 
-// heed takes up what an answer says of the bot's limits.
-func (l *lanes) heed(name, account string, a answer) {
+// applyRateLimit applies the rate-limit headers of an answer.
+func (l *lanes) applyRateLimit(name, account string, a answer) {
 	wait, global := time.Duration(0), a.header.Get("X-RateLimit-Global") != ""
 	switch {
 	case a.status == http.StatusTooManyRequests:
@@ -173,7 +173,7 @@ func header(h http.Header, name string) float64 {
 	return n
 }
 
-// tidy drops what nobody uses, when there is much. The lock is held.
+// tidy drops unused lanes if there are many. The lock is held.
 func (l *lanes) tidy() {
 	if len(l.lanes) < maxIdleLanes {
 		return
@@ -191,7 +191,7 @@ func (l *lanes) tidy() {
 	}
 }
 
-// rest waits, or says that the context has ended.
+// rest waits; it returns the context's error if that ends first.
 func rest(ctx context.Context, afterFunc func(time.Duration, func()) Timer, d time.Duration) error {
 	over := make(chan struct{})
 	timer := afterFunc(d, func() { close(over) })

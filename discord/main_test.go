@@ -18,8 +18,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 func TestMain(m *testing.M) {
@@ -131,7 +133,7 @@ func newTeam(t *testing.T, how ...func(*discordtest.Options, *discord.Options)) 
 	t.Helper()
 	m := &team{t: t, changed: make(chan struct{}), stopped: make(chan struct{}), log: &buffer{}}
 	server := discordtest.Options{Limits: discordtest.NoLimits(), Global: discordtest.Limit{Requests: 100000, Per: time.Second}}
-	options := discord.Options{OnMessage: m.heard, OnStatus: func(discord.Status) { m.wake() }, Log: slog.New(slog.NewTextHandler(m.log, nil)),
+	options := discord.Options{OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() }, Log: slog.New(slog.NewTextHandler(m.log, nil)),
 		Least: 20 * time.Millisecond, Most: 50 * time.Millisecond}
 	for _, change := range how {
 		change(&server, &options)
@@ -147,7 +149,7 @@ func newTeam(t *testing.T, how ...func(*discordtest.Options, *discord.Options)) 
 	})
 	options.Transport = s.Transport()
 	var cancel context.CancelFunc
-	m.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	m.ctx, cancel = context.WithTimeout(context.Background(), testscale.Patience)
 	t.Cleanup(cancel)
 	m.Server, m.Bots = s, discord.New(options)
 	m.ruda, m.eden, m.bora = s.AddBot("ruda", discordtest.BotOptions{}), s.AddBot("eden", discordtest.BotOptions{}), s.AddHuman("bora")
@@ -164,7 +166,7 @@ func (m *team) start() *team {
 	m.t.Helper()
 	m.run()
 	for _, a := range m.settings.accounts {
-		m.untilState(a.id, discord.StateReady)
+		m.untilState(a.id, health.BotReady)
 		m.until(a.id+" to be known as connected", func() bool {
 			who, _ := m.Registry().Account(a.id)
 			return who.Connected
@@ -226,7 +228,7 @@ func (m *team) until(what string, so func() bool) {
 	}
 }
 
-func (m *team) status(id string) discord.Status {
+func (m *team) status(id string) health.Bot {
 	m.t.Helper()
 	for _, s := range m.Status() {
 		if s.AccountID == id {
@@ -234,10 +236,10 @@ func (m *team) status(id string) discord.Status {
 		}
 	}
 	m.t.Fatalf("there is no status of %s", id)
-	return discord.Status{}
+	return health.Bot{}
 }
 
-func (m *team) untilState(id string, state discord.State) discord.Status {
+func (m *team) untilState(id string, state health.BotState) health.Bot {
 	m.t.Helper()
 	m.until(id+" to be "+string(state), func() bool { return m.status(id).State == state })
 	return m.status(id)

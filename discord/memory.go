@@ -5,35 +5,37 @@ import (
 	"slices"
 )
 
-// memory is what a bot knows of what it has been told. It survives the bot, so that another token for the same account goes on with it.
+// memory is what a bot has received. It outlives the bot, so that another token for the same account continues with
+// it.
 type memory struct {
 	marks  map[string]mark // by channel
-	newest uint64          // of all messages
-	guilds map[string]bool // that the bot has been told of
+	newest uint64          // the newest of all messages
+	guilds map[string]bool // facts already delivered
 
-	// What may have been missed: by channel, the message after which, and by guild for channels without a mark. It is cleared when it was read.
+	// Gaps: by channel, the message after which messages may be missing, and by guild for channels without a mark.
+	// Cleared when fetched.
 	gaps     map[string]mark
 	horizons map[string]uint64
 
 	seen  map[fact]bool
-	order []fact // of seen, the oldest first
+	order []fact // of seen, oldest first
 }
 
-// mark is the last message of a channel that the bot has been told of.
+// mark is the last message the bot has received in a channel.
 type mark struct {
 	guild string
 	last  uint64
 }
 
-// fact is what is told once.
+// fact identifies a delivered fact.
 type fact struct {
 	message uint64
 	edited  int64 // ms since 1970; 0: created, -1: deleted
 }
 
-// Bounds of a memory.
+// Limits of a memory.
 const (
-	maxMarks = 2000 // channels, those of the newest messages
+	maxMarks = 2000 // channels, those with the newest messages
 	maxSeen  = 8192 // facts
 )
 
@@ -41,8 +43,8 @@ func newMemory() *memory {
 	return &memory{marks: map[string]mark{}, guilds: map[string]bool{}, gaps: map[string]mark{}, horizons: map[string]uint64{}, seen: map[fact]bool{}}
 }
 
-// told takes up that a fact was told.
-func (m *memory) told(f fact) {
+// recordDelivered records a delivered fact.
+func (m *memory) recordDelivered(f fact) {
 	if m.seen[f] {
 		return
 	}
@@ -54,8 +56,8 @@ func (m *memory) told(f fact) {
 	m.order = append(m.order, f)
 }
 
-// note takes up a message.
-func (m *memory) note(guild, channel string, id uint64) {
+// recordMessage records a message.
+func (m *memory) recordMessage(guild, channel string, id uint64) {
 	if id == 0 {
 		return
 	}
@@ -69,7 +71,7 @@ func (m *memory) note(guild, channel string, id uint64) {
 	}
 }
 
-// halve forgets the marks of the channels that were silent for longest.
+// halve drops the marks of the longest silent channels.
 func (m *memory) halve() {
 	var all []uint64
 	for _, k := range m.marks {
@@ -83,8 +85,7 @@ func (m *memory) halve() {
 	}
 }
 
-// away says that a session begins which knows nothing of the one before: from the marks on everything may have been missed. guilds are those that
-// the bot is in.
+// away starts a new Discord session: everything after the marks may be missing. guilds are the bot's guilds.
 func (m *memory) away(guilds []string) {
 	if m.newest == 0 {
 		return
@@ -102,16 +103,16 @@ func (m *memory) away(guilds []string) {
 	}
 }
 
-// missed is a channel in which something may have been written meanwhile.
+// missed is a channel with possibly missing messages.
 type missed struct {
 	channel string
 	guild   string
 	after   uint64
-	last    uint64 // the channel's last message, 0 if that is not known
+	last    uint64 // the channel's last message, 0 if unknown
 }
 
-// missedIn is where to look in a guild that says how it stands. It is asked once for each gap: what is not listed has been silent, but for threads
-// that may have been archived.
+// missedIn returns the gaps of a guild from its GUILD_CREATE, once per gap: channels not listed were silent, except
+// archived threads.
 func (m *memory) missedIn(g *guildShape) (all []missed) {
 	m.guilds[g.ID] = true
 	horizon, away := m.horizons[g.ID]
@@ -131,13 +132,13 @@ func (m *memory) missedIn(g *guildShape) (all []missed) {
 			}
 			if last > after {
 				all = append(all, missed{channel: c.ID, guild: g.ID, after: after, last: last})
-				m.gaps[c.ID] = mark{g.ID, after} // until it was read
+				m.gaps[c.ID] = mark{g.ID, after} // until fetched
 			} else {
 				delete(m.gaps, c.ID)
 			}
 		}
 	}
-	// Where nothing was ever written, the newest id of the guild is what messages come after.
+	// Without any messages, the guild's newest id is the start.
 	for _, some := range [][]channelShape{g.Channels, g.Threads} {
 		for i := range some {
 			m.newest = max(m.newest, snowflake(some[i].ID), snowflake(some[i].LastMessageID))
@@ -156,7 +157,7 @@ func (m *memory) missedIn(g *guildShape) (all []missed) {
 	return all
 }
 
-// missedDirectly is where to look in conversations.
+// missedDirectly returns the gaps in conversations.
 func (m *memory) missedDirectly() (all []missed) {
 	for channel, k := range m.gaps {
 		if k.guild == "" {

@@ -9,25 +9,26 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/health"
 )
 
-// Bounds of what is read after a bot was away. What is beyond the first three is not told; Status.Unread counts it.
+// Limits of fetching after a gap. What exceeds the first three is not delivered; health.Bot.Unread counts it.
 const (
-	maxMissedChannels = 100 // of one guild, those that were written in last
-	maxMissedPages    = 10  // of one channel
-	missedPage        = 100 // messages; as many as Discord gives
+	maxMissedChannels = 100 // channels per guild, most recently used first
+	maxMissedPages    = 10  // messages per channel
+	missedPage        = 100 // messages per request; Discord's maximum
 	missedTries       = 3
-	maxUnreadable     = 3           // channels that fail, before others wait for the next time
-	mostBehind        = time.Minute // before that
+	maxUnreadable     = 3           // failed channels before the rest is postponed
+	mostBehind        = time.Minute // delay until then
 )
 
-// catchUp reads what was written while the bot was away, channel by channel, and tells it. Live events wait meanwhile. What is written in a channel
-// that cannot be read for now is read with the rest, when that is tried again: nothing is told that came after what was missed, and whoever goes
-// on from the last message after a restart has missed nothing.
+// catchUp fetches and delivers what was written during a gap, channel by channel. Live events wait meanwhile. In a
+// channel that cannot be read for now, live messages are postponed with the rest: nothing newer is delivered before
+// what was missed, so that continuing from the last message after a restart misses nothing.
 func (b *bot) catchUp(channels []missed) {
 	slices.SortFunc(channels, func(x, y missed) int { return cmp.Or(cmp.Compare(y.last, x.last), cmp.Compare(x.channel, y.channel)) })
 	if beyond := len(channels) - maxMissedChannels; beyond > 0 {
-		b.unread("too many channels were written in meanwhile", "channels", beyond)
+		b.unread("too many channels with missed messages; skipping the rest", "channels", beyond)
 		for _, c := range channels[maxMissedChannels:] {
 			delete(b.memory.gaps, c.channel)
 		}
@@ -51,7 +52,7 @@ func (b *bot) catchUp(channels []missed) {
 		refused := b.read(c)
 		switch {
 		case refused == nil || refused.Class == collaborate.ClassForbidden || refused.Class == collaborate.ClassNotFound:
-			delete(b.memory.gaps, c.channel) // what the bot may not read it has not missed
+			delete(b.memory.gaps, c.channel) // unreadable messages are not missed
 		case b.ctx.Err() != nil:
 			return
 		default: // the gap stays
@@ -63,12 +64,12 @@ func (b *bot) catchUp(channels []missed) {
 		return
 	}
 	if b.fails++; b.fails == 1 {
-		b.unread("what was missed cannot be read for now", "error", why, "channels", len(failed))
+		b.unread("cannot fetch missed messages; will retry", "err", why, "channels", len(failed))
 	}
-	b.catchUpLater(max(why.Failure.RetryAfter, min(b.bots.o.Least<<min(b.fails, 16), b.bots.o.Most, mostBehind)))
+	b.catchUpLater(max(why.Failure.RetryAfter, min(b.bots.o.retries().After(b.fails+1), mostBehind)))
 }
 
-// catchUpLater has fold read what it is behind with, after a while.
+// catchUpLater makes fold fetch the rest after a delay.
 func (b *bot) catchUpLater(wait time.Duration) {
 	if b.later != nil {
 		b.later.Stop()
@@ -76,12 +77,12 @@ func (b *bot) catchUpLater(wait time.Duration) {
 	b.later = b.bots.o.AfterFunc(b.bots.o.Jitter(wait), func() { signal(b.again) })
 }
 
-// waits says whether what is written in a channel is read later, with what was missed there before.
-func (b *bot) waits(channel string) bool {
+// isPostponed reports whether a channel's live messages are postponed until its gap is fetched.
+func (b *bot) isPostponed(channel string) bool {
 	return slices.ContainsFunc(b.behind, func(c missed) bool { return c.channel == channel })
 }
 
-// read reads one channel.
+// read fetches one channel.
 func (b *bot) read(c missed) *Error {
 	after := c.after
 	for range maxMissedPages {
@@ -101,7 +102,7 @@ func (b *bot) read(c missed) *Error {
 			return nil
 		}
 	}
-	b.unread("too much was written in a channel meanwhile", "channel", c.channel, "channels", 1)
+	b.unread("too many missed messages in a channel; skipping the oldest", "channel", c.channel, "channels", 1)
 	return nil
 }
 
@@ -128,6 +129,6 @@ func (b *bot) page(channel string, after uint64) (page []messageShape, refused *
 }
 
 func (b *bot) unread(why string, of ...any) {
-	b.change(func(s *Status) { s.Unread++ })
+	b.updateStatus(func(s *health.Bot) { s.Unread++ })
 	b.log.Warn(why, of...)
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Resolve writes <@id>, <#id> and <@&id> of a text as @name, #name and @name, as far as the names are known: those of our bots are their agents',
-// then come channels.discord.mentions and what the bots have been told. Nothing is asked for. What is not known stays as it is.
+// Resolve replaces <@id>, <#id> and <@&id> in a text by @name, #name and @name: agents' names for our bots, then
+// channels.discord.mentions, then what the bots have received. It makes no requests. Unknown ids stay.
 func (b *Bots) Resolve(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
@@ -28,7 +28,7 @@ func (b *Bots) Resolve(text string) string {
 	}
 }
 
-// UserName is how a user is called, "" if that is not known.
+// UserName is a user's name, "" if unknown.
 func (b *Bots) UserName(id string) string {
 	if name := b.Registry().names[id]; name != "" {
 		return name
@@ -38,14 +38,14 @@ func (b *Bots) UserName(id string) string {
 	return b.directory.users[id]
 }
 
-// ChannelName is how a channel or thread is called, "" if that is not known.
+// ChannelName is a channel's or thread's name, "" if unknown.
 func (b *Bots) ChannelName(id string) string {
 	b.directory.mu.RLock()
 	defer b.directory.mu.RUnlock()
 	return b.directory.places[id].Name
 }
 
-// nameOf is what stands for what is between < and >, "" if nothing does.
+// nameOf is the replacement for the text between < and >, "" if there is none.
 func (b *Bots) nameOf(token string) string {
 	if len(token) < 2 {
 		return ""
@@ -56,7 +56,7 @@ func (b *Bots) nameOf(token string) string {
 		b.directory.mu.RLock()
 		name = b.directory.roles[token[2:]]
 		b.directory.mu.RUnlock()
-		name = strings.TrimPrefix(name, "@") // @everyone is called so
+		name = strings.TrimPrefix(name, "@") // @everyone is the role's name
 	case token[0] == '@':
 		name = b.UserName(strings.TrimPrefix(token[1:], "!"))
 	case token[0] == '#':

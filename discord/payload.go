@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// The parts of Discord's shapes that are read.
+// The parts of Discord's API types that are used.
 
 type userShape struct {
 	ID         string `json:"id"`
@@ -34,7 +34,7 @@ type roleShape struct {
 
 type overwriteShape struct {
 	ID    string `json:"id"`
-	Type  int    `json:"type"` // 0: of a role, 1: of a member
+	Type  int    `json:"type"` // 0: role, 1: member
 	Allow uint64 `json:"allow,string"`
 	Deny  uint64 `json:"deny,string"`
 }
@@ -50,7 +50,7 @@ type channelShape struct {
 	Overwrites    []overwriteShape `json:"permission_overwrites"`
 	Thread        *struct {
 		Archived   bool   `json:"archived"`
-		ArchivedAt string `json:"archive_timestamp"` // when it was, or was not any more
+		ArchivedAt string `json:"archive_timestamp"` // time of archiving or unarchiving
 		Locked     bool   `json:"locked"`
 	} `json:"thread_metadata"`
 	Message *messageShape `json:"message"`
@@ -84,12 +84,12 @@ func (c *channelShape) kind() collaborate.Kind {
 	return collaborate.Other
 }
 
-// holdsMessages says whether somebody can write in it.
+// holdsMessages reports whether a channel can contain messages.
 func (c *channelShape) holdsMessages() bool {
 	return c.Type != typeCategory && c.kind() != collaborate.Forum
 }
 
-// place is the channel in the words of decisions. The channel that a channel hangs below, a category, is nobody's parent.
+// place converts the channel for decisions. A category is not a parent.
 func (c *channelShape) place() collaborate.Place {
 	p := collaborate.Place{ID: c.ID, Kind: c.kind(), Name: c.Name, GuildID: c.GuildID}
 	if p.Kind == collaborate.Thread {
@@ -114,7 +114,7 @@ type guildShape struct {
 type guildRoleShape struct {
 	GuildID string    `json:"guild_id"`
 	Role    roleShape `json:"role"`
-	RoleID  string    `json:"role_id"` // of one that is deleted
+	RoleID  string    `json:"role_id"` // deleted ones only
 }
 
 type guildMemberShape struct {
@@ -122,7 +122,8 @@ type guildMemberShape struct {
 	memberShape
 }
 
-// threadMembersShape tells who has come into a thread and who has left it: of others than the bot only with an intent that is not asked for.
+// threadMembersShape lists users who joined or left a thread: users other than the bot only with an intent that is not
+// used.
 type threadMembersShape struct {
 	ID    string `json:"id"`
 	Added []struct {
@@ -137,7 +138,7 @@ type threadsShape struct {
 	More    bool           `json:"has_more"`
 }
 
-// lastArchived is when the last of archived threads was; the zero time where that is not told.
+// lastArchived is the time of the last of archived threads; the zero time if missing.
 func (s *threadsShape) lastArchived() (at time.Time) {
 	if n := len(s.Threads); n > 0 && s.Threads[n-1].Thread != nil {
 		at, _ = time.Parse(time.RFC3339, s.Threads[n-1].Thread.ArchivedAt)
@@ -169,7 +170,7 @@ type messageShape struct {
 	Type            int               `json:"type"`
 	WebhookID       string            `json:"webhook_id"`
 	Reference       *struct {
-		Type      int    `json:"type"` // 0: what it replies to; 1: what it forwards
+		Type      int    `json:"type"` // 0: the message replied to; 1: forwarded
 		MessageID string `json:"message_id"`
 	} `json:"message_reference"`
 	Referenced *struct {
@@ -177,7 +178,7 @@ type messageShape struct {
 	} `json:"referenced_message"`
 }
 
-// nonce is what the author has called the message; "" if that is not told.
+// nonce is the author's nonce; "" if missing.
 func (m *messageShape) nonce() string {
 	var text string
 	if json.Unmarshal(m.Nonce, &text) != nil {
@@ -200,7 +201,7 @@ type deletedShape struct {
 	GuildID   string   `json:"guild_id"`
 }
 
-// Types of messages that somebody has written. All others Discord writes by itself.
+// Types of messages written by users. All others are system messages.
 const (
 	typePlain   = 0
 	typeReply   = 19
@@ -208,12 +209,12 @@ const (
 	typeContext = 23
 )
 
-// written says whether somebody has written the message.
+// written reports whether a user wrote the message.
 func (m *messageShape) written() bool {
 	return slices.Contains([]int{typePlain, typeReply, typeSlash, typeContext}, m.Type)
 }
 
-// snowflake is an id as a number, which ascends with time; 0 for what is none.
+// snowflake is an id as a number, ascending with time; 0 if invalid.
 func snowflake(id string) uint64 {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -222,13 +223,13 @@ func snowflake(id string) uint64 {
 	return n
 }
 
-// discordEpoch is when ids begin, ms since 1970, and timeShift the bits of an id below its time.
+// discordEpoch is the epoch of ids in ms since 1970, and timeShift the number of bits below the time.
 const (
 	discordEpoch = 1420070400000
 	timeShift    = 22
 )
 
-// madeAt is when an id was made, ms since 1970.
+// madeAt is an id's creation time, ms since 1970.
 func madeAt(id uint64) int64 { return int64(id>>timeShift) + discordEpoch }
 
 // firstAt is the smallest id of a time, ms since 1970.

@@ -8,15 +8,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
 
-// noGuild is no guild's id.
+// noGuild is never a guild's id.
 const noGuild = "-"
 
-// PolicyOf is what a configuration says of messages in a guild, or of direct messages where it is "".
+// PolicyOf returns the configured policy for messages in a guild, or for direct messages if "".
 //
-// Which guilds are heeded: with groupPolicy allowlist those of channels.discord.guilds, else all; where collaboration.allowedGuilds lists any, only
-// these. Which channels: those that the guild's settings list; where they list none, those of collaboration.allowedChannels with its
-// defaultChannel; where that lists none either, all. A thread is heeded where its channel is. collaboration.loopGuard bounds requests, not messages:
-// those are bounded as coordination/route has it.
+// Guilds: with groupPolicy allowlist those of channels.discord.guilds, else all; if collaboration.allowedGuilds is not
+// empty, only those. Channels: those listed in the guild's settings; if none, those of collaboration.allowedChannels
+// with its defaultChannel; if none there either, all. A thread is allowed if its channel is. collaboration.loopGuard
+// limits requests, not messages: those are limited by coordination/route.
 func PolicyOf(c *config.Config, guildID string) route.Policy {
 	d, p := &c.Discord, route.DefaultPolicy()
 	p.DefaultAgent = c.DefaultAgentID()
@@ -45,7 +45,7 @@ func PolicyOf(c *config.Config, guildID string) route.Policy {
 	return p
 }
 
-// guildsOf are the guilds that are heeded; none is all of them.
+// guildsOf are the allowed guilds; empty means all.
 func guildsOf(d *config.Discord) (ids []string) {
 	allowed := d.Collaboration.AllowedGuilds
 	if d.GroupPolicy != route.Allowlist {
@@ -71,7 +71,7 @@ func guildOf(d *config.Discord, id string) *config.DiscordGuild {
 	return nil
 }
 
-// userIDs are the ids of users however they are written: 42, discord:42, user:42, <@42>.
+// userIDs normalizes user ids: 42, discord:42, user:42, <@42>.
 func userIDs(written []string) (ids []string) {
 	for _, id := range written {
 		id = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(id), "discord:"), "user:")
@@ -83,7 +83,7 @@ func userIDs(written []string) (ids []string) {
 	return ids
 }
 
-// BindingsOf are the bindings of a configuration, in its order.
+// BindingsOf returns the configured bindings, in order.
 func BindingsOf(c *config.Config) []route.Binding {
 	bindings := make([]route.Binding, 0, len(c.Bindings))
 	for i := range c.Bindings {

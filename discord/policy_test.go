@@ -44,7 +44,7 @@ func TestPolicyIsAsConfigured(t *testing.T) {
 }
 
 // Which guilds and channels are heeded, and who is: by what route then says of a message there.
-func TestWhereAndWhoIsHeeded(t *testing.T) {
+func TestAllowedPlacesAndUsers(t *testing.T) {
 	t.Parallel()
 	const other = "900000000000000002"
 	for _, tt := range []struct {

@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// Redirect is a Transport that sends what is for discord.com to another server: base stands in the place of https://discord.com, with or without
-// /api at its end. Nothing is sent anywhere else. The gateway is where that server says it is. Without TLS base has to be on this machine, for what
-// is sent holds tokens.
+// Redirect is a Transport that sends requests for discord.com to another server: base replaces https://discord.com,
+// with or without /api at its end. Nothing is sent elsewhere. The gateway's address comes from that server. Without
+// TLS base has to be on this machine, because requests contain tokens.
 func Redirect(base string) (http.RoundTripper, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil {
-		u = &url.URL{} // what cannot be read may hold a secret, and is not shown
+		u = &url.URL{} // an unparsable value may contain a secret and is not shown
 	}
-	bad := func(why, mend string) (http.RoundTripper, error) {
-		return nil, fmt.Errorf("discord API %q %s: %s", (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), why, mend)
+	bad := func(why, hint string) (http.RoundTripper, error) {
+		return nil, fmt.Errorf("discord API %q %s: %s", (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), why, hint)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return bad("is no address of a server", "write one like http://127.0.0.1:8080")
+		return bad("is not a server address", "write it like http://127.0.0.1:8080")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return bad("says more than where the server is", "write scheme, host and port alone")
+		return bad("has more than scheme, host and port", "write scheme, host and port only")
 	case u.Scheme == "http" && !onThisMachine(u.Hostname()):
-		return bad("is not encrypted and not on this machine", "write https://, for what is sent there holds the bots' tokens")
+		return bad("uses no TLS and is not on this machine", "write https://, because the bots' tokens are sent there")
 	}
 	to := *u
 	to.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/api")
 	return &redirect{to: to, transport: newTransport()}, nil
 }
 
-// onThisMachine says whether a host is this one.
+// onThisMachine reports whether a host is this machine.
 func onThisMachine(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -42,8 +42,8 @@ func onThisMachine(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// errElsewhere is the error of a request that is not for Discord.
-var errElsewhere = errors.New("only requests for discord.com are sent on")
+// errElsewhere is the error of a request to another host.
+var errElsewhere = errors.New("only requests for discord.com are redirected")
 
 type redirect struct {
 	to        url.URL
@@ -66,5 +66,5 @@ func (r *redirect) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.transport.RoundTrip(moved)
 }
 
-// CloseIdleConnections lets connections go that nobody uses.
+// CloseIdleConnections closes unused connections.
 func (r *redirect) CloseIdleConnections() { r.transport.CloseIdleConnections() }

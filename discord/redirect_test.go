@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
@@ -17,15 +18,15 @@ func TestRedirectRefusesForeignPlainHTTP(t *testing.T) {
 		"http://[::1]:8080/api/":        "",
 		"http://localhost/api":          "",
 		"https://discord.example":       "",
-		"http://discord.example":        "not encrypted",
-		"http://10.0.0.1:8080":          "not encrypted",
-		"http://127.0.0.1.example.com":  "not encrypted",
-		"ws://127.0.0.1:8080":           "no address",
-		"127.0.0.1:8080":                "no address",
-		"":                              "no address",
-		"http://a:geheim@127.0.0.1":     "says more",
-		"http://127.0.0.1?token=geheim": "says more",
-		"http://%zzgeheim":              "no address",
+		"http://discord.example":        "no TLS",
+		"http://10.0.0.1:8080":          "no TLS",
+		"http://127.0.0.1.example.com":  "no TLS",
+		"ws://127.0.0.1:8080":           "not a server address",
+		"127.0.0.1:8080":                "not a server address",
+		"":                              "not a server address",
+		"http://a:geheim@127.0.0.1":     "has more than",
+		"http://127.0.0.1?token=geheim": "has more than",
+		"http://%zzgeheim":              "not a server address",
 	} {
 		_, err := discord.Redirect(base)
 		switch {
@@ -74,7 +75,7 @@ func TestBotsRunOnAServerByItsURLAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := &team{t: t, ctx: m.ctx, settings: m.settings, log: m.log, changed: make(chan struct{}), stopped: make(chan struct{})}
-		next.Bots = discord.New(discord.Options{Transport: there, OnMessage: next.heard, OnStatus: func(discord.Status) { next.wake() }})
+		next.Bots = discord.New(discord.Options{Transport: there, OnMessage: next.heard, OnStatus: func(health.Bot) { next.wake() }})
 		next.start()
 		if _, err := next.Send(m.ctx, discord.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "by " + base, Nonce: fmt.Sprint(n + 1)}); err != nil {
 			t.Fatalf("post through %s: %v", base, err)

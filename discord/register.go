@@ -16,7 +16,7 @@ type commandShape struct {
 	Options     []json.RawMessage `json:"options,omitempty"`
 }
 
-// register gives Discord the bot's commands, once the bot is ready. What Discord does not take for now is tried again.
+// register registers the bot's commands once the bot is ready. Temporary failures are retried.
 func (b *bot) register() {
 	if len(b.bots.o.Commands) == 0 {
 		return
@@ -28,25 +28,25 @@ func (b *bot) register() {
 		return
 	}
 	o := b.bots.o
-	for failures := 0; ; failures++ {
+	for failures := 1; ; failures++ {
 		refused := b.registerOnce(application)
 		switch {
 		case refused == nil || b.ctx.Err() != nil:
 			return
 		case slices.Contains([]collaborate.Class{collaborate.ClassUnauthorized, collaborate.ClassForbidden, collaborate.ClassNotFound,
 			collaborate.ClassRejected}, refused.Class):
-			b.log.Warn("Discord refuses the bot's commands", "error", refused)
+			b.log.Warn("Discord rejects the bot's commands", "err", refused)
 			return
 		}
-		wait := max(refused.Failure.RetryAfter, min(o.Least<<min(failures, 16), o.Most))
-		b.log.Info("the bot's commands are not registered yet", "error", refused, "wait", wait)
+		wait := max(refused.Failure.RetryAfter, o.retries().After(failures))
+		b.log.Info("cannot register the bot's commands; will retry", "err", refused, "retry_in", wait)
 		if rest(b.ctx, o.AfterFunc, o.Jitter(wait)) != nil {
 			return
 		}
 	}
 }
 
-// registerOnce puts the commands in the place of those that Discord has, if these are others.
+// registerOnce replaces Discord's commands if they differ.
 func (b *bot) registerOnce(application string) *Error {
 	const deed = "register commands"
 	path := "/applications/" + application + "/commands"
@@ -64,11 +64,10 @@ func (b *bot) registerOnce(application string) *Error {
 			return refused
 		}
 	}
-	b.log.Info("the bot's commands are registered", "commands", len(wanted), "changed", !same)
+	b.log.Info("bot commands registered", "commands", len(wanted), "changed", !same)
 	return nil
 }
 
-// sameCommands compares without regard to their order.
 func sameCommands(a, b []commandShape) bool {
 	byName := func(all []commandShape) []commandShape {
 		return slices.SortedFunc(slices.Values(all), func(x, y commandShape) int { return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.Name, y.Name)) })

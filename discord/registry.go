@@ -11,18 +11,18 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
 
-// Identity is a bot with both of its names.
+// Identity is a bot's account, agent and user.
 type Identity struct {
 	AccountID string
-	AgentID   string // in lower case; "" if it speaks for none
-	AgentName string // as people call the agent; "" if it has no name
-	UserID    string // "" if it is not known before the bot has connected
+	AgentID   string // in lower case; "" if it belongs to none
+	AgentName string // the agent's display name; "" if none
+	UserID    string // "" until the bot has first connected
 	Connected bool
-	Coming    bool // it is not connected, and about to be
+	Coming    bool // not connected yet, but connecting
 }
 
-// Registry says which bot speaks for which agent, as the bindings say. It does not change: Bots.Registry gives the one of the moment. Capitals make
-// no difference in any lookup.
+// Registry maps bots to agents according to the bindings. It is immutable: Bots.Registry returns the current one.
+// Lookups ignore case.
 type Registry struct {
 	bots     []Identity        // by account id
 	names    map[string]string // by user id
@@ -39,21 +39,21 @@ const (
 	SameBot               = "same_bot"
 )
 
-// Warning is something that is probably not meant.
+// Warning is a probable mistake in the configuration.
 type Warning struct {
 	Code    string
 	Subject string // the account or agent
 	Text    string
-	Mend    string
+	Hint    string
 }
 
-func (w Warning) String() string { return w.Text + ": " + w.Mend }
+func (w Warning) String() string { return w.Text + ": " + w.Hint }
 
-// RegistryOf is what a configuration says of the bots, none of which is connected.
+// RegistryOf returns a configuration's registry with no bot connected.
 func RegistryOf(c *config.Config) *Registry { return newRegistry(c, nil, nil) }
 
-// newRegistry maps accounts to agents. users are the bots' user ids by account, as Discord tells them, of those that are connected; coming are the
-// accounts whose bots are about to be.
+// newRegistry maps accounts to agents. users are the user ids of connected bots by account; coming are the accounts
+// whose bots are connecting.
 func newRegistry(c *config.Config, users map[string]string, coming map[string]bool) *Registry {
 	r := &Registry{names: map[string]string{}, agents: c.Agents}
 	for id, name := range c.Discord.Mentions {
@@ -77,7 +77,8 @@ func newRegistry(c *config.Config, users map[string]string, coming map[string]bo
 	return r
 }
 
-// boundTo is the agent whose binding names the account, else that of a binding for any account, else the one of the same id; "" if there is none.
+// boundTo is the agent whose binding names the account, else that of a binding for any account, else the one with the
+// same id; "" if there is none.
 func boundTo(c *config.Config, account string) (agent string) {
 	for _, b := range c.Bindings {
 		switch {
@@ -94,7 +95,7 @@ func boundTo(c *config.Config, account string) (agent string) {
 	return agent
 }
 
-// judge warns about one account.
+// judge adds warnings about one account.
 func (r *Registry) judge(c *config.Config, account *config.DiscordAccount, bot Identity, bound string) {
 	if !account.Enabled || !c.Discord.Enabled {
 		return
@@ -102,10 +103,10 @@ func (r *Registry) judge(c *config.Config, account *config.DiscordAccount, bot I
 	binding := fmt.Sprintf("add {agentId: ..., match: {channel: \"discord\", accountId: %q}} to bindings", account.ID)
 	switch {
 	case account.Token == "":
-		r.warn(AccountWithoutToken, account.ID, fmt.Sprintf("account %s has no token that openclawd can read", account.ID),
+		r.warn(AccountWithoutToken, account.ID, fmt.Sprintf("account %s has no readable token", account.ID),
 			fmt.Sprintf("set channels.discord.accounts.%s.token, or enabled to false", account.ID))
 	case bound == "":
-		r.warn(BotWithoutAgent, account.ID, fmt.Sprintf("account %s speaks for no agent; what it is told goes to %s",
+		r.warn(BotWithoutAgent, account.ID, fmt.Sprintf("account %s belongs to no agent; its messages go to %s",
 			account.ID, c.DefaultAgentID()), binding)
 	case bot.AgentID == "":
 		r.warn(BotWithoutAgent, account.ID, fmt.Sprintf("account %s is bound to %s, which is not configured", account.ID, bound),
@@ -119,7 +120,7 @@ func (r *Registry) judge(c *config.Config, account *config.DiscordAccount, bot I
 	}
 }
 
-// judgeAll warns about what is missing.
+// judgeAll adds warnings about what is missing.
 func (r *Registry) judgeAll(c *config.Config) {
 	if !c.Discord.Enabled || len(c.Discord.Accounts) == 0 {
 		return
@@ -134,24 +135,24 @@ func (r *Registry) judgeAll(c *config.Config) {
 		id := cmp.Or(b.AccountID, config.DefaultAccount)
 		known := slices.ContainsFunc(r.bots, func(i Identity) bool { return strings.EqualFold(i.AccountID, id) })
 		if strings.EqualFold(b.Channel, "discord") && !known && id != route.AnyAccount {
-			r.warn(BindingWithoutAccount, id, fmt.Sprintf("a binding gives %s the account %s, which there is not", b.AgentID, id),
-				fmt.Sprintf("add channels.discord.accounts.%s, or take the binding out", id))
+			r.warn(BindingWithoutAccount, id, fmt.Sprintf("a binding gives %s the account %s, which does not exist", b.AgentID, id),
+				fmt.Sprintf("add channels.discord.accounts.%s, or remove the binding", id))
 		}
 	}
 }
 
-func (r *Registry) warn(code, subject, text, mend string) {
-	r.warnings = append(r.warnings, Warning{Code: code, Subject: subject, Text: text, Mend: mend})
+func (r *Registry) warn(code, subject, text, hint string) {
+	r.warnings = append(r.warnings, Warning{Code: code, Subject: subject, Text: text, Hint: hint})
 }
 
-// Bots are all that are configured, by account id.
+// Bots returns all configured bots, by account id.
 func (r *Registry) Bots() []Identity { return slices.Clone(r.bots) }
 
-// Warnings are what is probably not meant, for the log of the start.
+// Warnings returns probable configuration mistakes, for the log at startup.
 func (r *Registry) Warnings() []Warning { return slices.Clone(r.warnings) }
 
-// Agent is the id of the agent that is meant by a name: its id, else the id of an account that speaks for it, else a mention or the user id of its
-// bot.
+// Agent resolves a name to an agent id: an agent id, else the account id of an agent's bot, else a mention or user id
+// of its bot.
 func (r *Registry) Agent(name string) (id string, ok bool) {
 	name = strings.TrimSpace(name)
 	for _, a := range r.agents {
@@ -168,8 +169,8 @@ func (r *Registry) Agent(name string) (id string, ok bool) {
 	return "", false
 }
 
-// Bot is the one that speaks for what is meant by a name: see Agent. Of several it is one that is connected, then the one of the agent's own id, then
-// the first. What speaks for no agent is found by the id of its account.
+// Bot returns the bot for a name; see Agent. Of several it prefers a connected one, then the one with the agent's id,
+// then the first. A bot without agent is found by its account id.
 func (r *Registry) Bot(name string) (Identity, bool) {
 	if id, ok := r.Agent(name); ok {
 		return r.botOf(id)
@@ -196,7 +197,7 @@ func (r *Registry) botOf(agent string) (best Identity, ok bool) {
 	return best, ok
 }
 
-// Account is the bot of an account.
+// Account returns an account's bot.
 func (r *Registry) Account(id string) (Identity, bool) {
 	for _, b := range r.bots {
 		if strings.EqualFold(b.AccountID, id) {
@@ -206,7 +207,7 @@ func (r *Registry) Account(id string) (Identity, bool) {
 	return Identity{}, false
 }
 
-// User is the bot of a user id.
+// User returns the bot with a user id.
 func (r *Registry) User(id string) (Identity, bool) {
 	for _, b := range r.bots {
 		if b.UserID == id && id != "" {
@@ -216,7 +217,7 @@ func (r *Registry) User(id string) (Identity, bool) {
 	return Identity{}, false
 }
 
-// ForRoute are the bots as coordination/route asks for them. One that is not connected sees nothing.
+// ForRoute returns the bots for coordination/route. A disconnected one sees nothing.
 func (r *Registry) ForRoute() (bots []route.Bot) {
 	for _, b := range r.bots {
 		bots = append(bots, route.Bot{UserID: b.UserID, AccountID: b.AccountID, Agent: b.AgentID, Name: b.AgentName, Blind: !b.Connected})
@@ -224,8 +225,8 @@ func (r *Registry) ForRoute() (bots []route.Bot) {
 	return bots
 }
 
-// ForCollaborate are the bots as coordination/collaborate asks for them: those that are connected, or about to be. What is asked by or of one of the
-// latter is posted without a connection, and it is told of it when it has one.
+// ForCollaborate returns the bots for coordination/collaborate: connected or connecting. A connecting one can already
+// post, and receives messages once connected.
 func (r *Registry) ForCollaborate() (bots []collaborate.Bot) {
 	for _, b := range r.bots {
 		if b.Connected || b.Coming && b.UserID != "" {
@@ -235,7 +236,7 @@ func (r *Registry) ForCollaborate() (bots []collaborate.Bot) {
 	return bots
 }
 
-// Table is the mapping in lines, for the log of the start.
+// Table formats the mapping as lines, for the log at startup.
 func (r *Registry) Table() (lines []string) {
 	for _, b := range r.bots {
 		state := "not connected"

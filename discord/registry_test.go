@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
@@ -44,7 +45,7 @@ func TestBotsHaveTwoNames(t *testing.T) {
 	var codes []string
 	for _, w := range r.Warnings() {
 		codes = append(codes, w.Code+" "+w.Subject)
-		if w.Text == "" || w.Mend == "" {
+		if w.Text == "" || w.Hint == "" {
 			t.Errorf("%+v has to say what is so and what to do", w)
 		}
 	}
@@ -104,15 +105,15 @@ func TestDecisionsAreGivenTheBots(t *testing.T) {
 	}
 }
 
-// A bot that is about to connect is asked, and asks: after a start, or while a connection is taken up again, nobody is told that there is no bot.
-func TestBotsThatAreComingAreCountedIn(t *testing.T) {
+// A bot that is about to connect counts as connected: after a start, or during a reconnection, no one is told that there is no bot.
+func TestConnectingBotsAreCounted(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.Most = time.Hour })
 	m.settings.accounts[1].user = m.eden.ID
 	held := make(chan struct{})
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: "GET /applications/@me", Bot: m.eden.ID}, Effect: discordtest.Hold(held)})
 	m.run()
-	m.untilState("ruda", discord.StateReady)
+	m.untilState("ruda", health.BotReady)
 	both := []collaborate.Bot{{AccountID: "eden", UserID: m.eden.ID, Agent: "eden"}, {AccountID: "ruda", UserID: m.ruda.ID, Agent: "ruda"}}
 	m.until("ruda to be known as connected", func() bool { who, _ := m.Registry().Account("ruda"); return who.Connected || wait(m, time.Millisecond) })
 	if diff := cmp.Diff(both, m.Registry().ForCollaborate()); diff != "" {
@@ -123,7 +124,7 @@ func TestBotsThatAreComingAreCountedIn(t *testing.T) {
 	}
 	m.eden.RefuseAsUnknown()
 	close(held)
-	m.untilState("eden", discord.StateFailed)
+	m.untilState("eden", health.BotFailed)
 	m.until("eden to be left out", func() bool { return cmp.Equal(both[1:], m.Registry().ForCollaborate()) || wait(m, time.Millisecond) })
 }
 

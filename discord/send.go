@@ -13,36 +13,36 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// MaxNonce is how many characters Discord takes as a nonce.
+// MaxNonce is Discord's maximum length of a nonce, in characters.
 const MaxNonce = 25
 
-// maxShown bounds what an error repeats of what is too long, in characters.
+// maxShown is how many characters of an oversized value an error shows.
 const maxShown = 2 * MaxNonce
 
-// Post is a message that a bot is to post.
+// Post is a message to post.
 type Post struct {
 	AccountID string
 	ChannelID string // a channel, thread or conversation
 	Content   string
-	Nonce     string   // the same one for the same message, whenever it is posted; 1 to 25 characters
-	Notify    []string // user ids that are notified if the text mentions them; nobody else is
-	ReplyTo   string   // id of a message that it answers, whose author is not notified for that; one that is gone does no harm
+	Nonce     string   // stable for the same message across retries; 1 to 25 characters
+	Notify    []string // user ids that are notified if the text mentions them; no others are
+	ReplyTo   string   // id of the message it replies to, without notifying its author; a missing one is ignored
 
-	// Components are what can be pressed below it: an array as Discord has it, of at most MaxComponents bytes; nil is none.
+	// Components are the buttons below it: an array in Discord's format of at most MaxComponents bytes; nil is none.
 	Components json.RawMessage
 }
 
-// MaxComponents is how many bytes the components of a message may have.
+// MaxComponents is the size limit of a message's components, in bytes.
 const MaxComponents = 16 << 10
 
-// Posted is a message that stands in Discord.
+// Posted is a posted message.
 type Posted struct {
 	ID        string
 	ChannelID string
 	At        int64 // ms since 1970
 }
 
-// mentions are those whom a message may notify: users by their ids, and nobody else.
+// mentions limits notifications to the given users.
 type mentions struct {
 	Parse       []string `json:"parse"`
 	Users       []string `json:"users"`
@@ -67,8 +67,8 @@ type messageForm struct {
 	Components      json.RawMessage `json:"components,omitempty"`
 }
 
-// Send posts a message after those for the same channel that were asked for before. The same nonce, within some minutes, gives the same message. The
-// error is an *Error.
+// Send posts a message after earlier ones for the same channel. The same nonce within some minutes returns the same
+// message. The error is an *Error.
 func (b *Bots) Send(ctx context.Context, p Post) (Posted, error) {
 	const deed = "post a message"
 	form, err := p.form(deed)
@@ -86,13 +86,13 @@ func (b *Bots) Send(ctx context.Context, p Post) (Posted, error) {
 func (p *Post) form(deed string) (messageForm, error) {
 	f := messageForm{Content: p.Content, Nonce: p.Nonce, EnforceNonce: true, AllowedMentions: onlyUsers(p.Notify), Components: p.Components}
 	if p.ReplyTo != "" {
-		if err := badID(deed, p.AccountID, p.ReplyTo); err != nil {
+		if err := invalidID(deed, p.AccountID, p.ReplyTo); err != nil {
 			return f, err
 		}
 		f.Reference = &reference{MessageID: p.ReplyTo}
 	}
-	refuse := func(why, mend string) (messageForm, error) {
-		return f, local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), mend)
+	refuse := func(why, hint string) (messageForm, error) {
+		return f, local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), hint)
 	}
 	var components []json.RawMessage
 	n, nonce := utf8.RuneCountInString(p.Content), utf8.RuneCountInString(p.Nonce)
@@ -100,12 +100,12 @@ func (p *Post) form(deed string) (messageForm, error) {
 	case coordination.TrimJS(p.Content) == "":
 		return refuse("content is empty", "say something")
 	case n > collaborate.MaxMessage:
-		return refuse(fmt.Sprintf("content has %d characters, Discord takes %d", n, collaborate.MaxMessage), "divide it with collaborate.Chunks")
+		return refuse(fmt.Sprintf("content has %d characters, Discord allows %d", n, collaborate.MaxMessage), "split it with collaborate.Chunks")
 	case nonce == 0 || nonce > MaxNonce:
 		return refuse(fmt.Sprintf("nonce %q has %d characters, not 1 to %d", coordination.Head(p.Nonce, maxShown), nonce, MaxNonce),
 			"use one like collaborate.Plan.Nonce")
 	case len(p.Components) > MaxComponents:
-		return refuse(fmt.Sprintf("components have %d bytes, at most %d are taken", len(p.Components), MaxComponents), "offer less to press")
+		return refuse(fmt.Sprintf("components have %d bytes, at most %d are allowed", len(p.Components), MaxComponents), "use fewer components")
 	case len(p.Components) > 0 && json.Unmarshal(p.Components, &components) != nil:
 		return refuse("components are no JSON array", "write [{\"type\": 1, \"components\": [...]}]")
 	}
@@ -120,14 +120,14 @@ func posted(deed, account string, a answer) (Posted, error) {
 	return Posted{ID: m.ID, ChannelID: m.ChannelID, At: madeAt(snowflake(m.ID))}, nil
 }
 
-// Edit changes the text of a message that the bot has posted. It notifies nobody.
+// Edit changes the text of the bot's own message. It notifies no one.
 func (b *Bots) Edit(ctx context.Context, account, channel, message, content string) error {
 	const deed = "edit a message"
 	p := Post{AccountID: account, ChannelID: channel, Content: content, Nonce: "-"}
 	if _, err := p.form(deed); err != nil {
 		return err
 	}
-	if err := badID(deed, account, message); err != nil {
+	if err := invalidID(deed, account, message); err != nil {
 		return err
 	}
 	form := messageForm{Content: content, AllowedMentions: onlyUsers(nil)}
@@ -138,20 +138,20 @@ func (b *Bots) Edit(ctx context.Context, account, channel, message, content stri
 
 func messageLane(channel string) string { return "messages " + channel }
 
-// badID refuses what is no id, before it becomes part of a path.
-func badID(deed, account string, ids ...string) error {
+// invalidID refuses an invalid id before it becomes part of a path.
+func invalidID(deed, account string, ids ...string) error {
 	for _, id := range ids {
 		if snowflake(id) == 0 {
-			return local(deed, account, "", http.StatusBadRequest, fmt.Errorf("%q is no id of Discord", coordination.Head(id, maxShown)),
+			return local(deed, account, "", http.StatusBadRequest, fmt.Errorf("%q is not a Discord id", coordination.Head(id, maxShown)),
 				"name a channel, thread or message by its number")
 		}
 	}
 	return nil
 }
 
-// queued makes a request in its turn.
+// queued makes a request in its lane.
 func (b *Bots) queued(ctx context.Context, deed, account, place, lane string, p pace, r request) (answer, error) {
-	if err := badID(deed, account, place); err != nil {
+	if err := invalidID(deed, account, place); err != nil {
 		return answer{}, err
 	}
 	own := b.bot(account)
@@ -160,20 +160,20 @@ func (b *Bots) queued(ctx context.Context, deed, account, place, lane string, p 
 	}
 	leave, err := b.lanes.enter(ctx, lane, own.account, p)
 	if err != nil {
-		return answer{}, turnedAway(deed, account, place, err)
+		return answer{}, queueFull(deed, account, place, err)
 	}
 	defer leave()
 	a, refused := own.ask(ctx, deed, place, r)
-	b.lanes.heed(lane, own.account, a)
+	b.lanes.applyRateLimit(lane, own.account, a)
 	if refused != nil {
 		return a, refused
 	}
 	return a, nil
 }
 
-// atOnce makes a request that waits for no other one.
+// atOnce makes a request without queueing.
 func (b *Bots) atOnce(ctx context.Context, deed, account, place string, r request) (answer, error) {
-	if err := badID(deed, account, place); err != nil {
+	if err := invalidID(deed, account, place); err != nil {
 		return answer{}, err
 	}
 	own := b.bot(account)
@@ -187,31 +187,31 @@ func (b *Bots) atOnce(ctx context.Context, deed, account, place string, r reques
 	return a, nil
 }
 
-// noBot is the error of asking as a bot that is not there. Nothing was sent, and it may be there soon.
+// noBot is the error for a missing bot. Nothing was sent, and the bot may be available soon.
 func noBot(deed, account, place string) error {
 	f := collaborate.Failure{Unsent: true}
 	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, err: ErrNoBot,
-		Mend: fmt.Sprintf("see that channels.discord.accounts.%s is enabled and has a token", account)}
+		Hint: fmt.Sprintf("check that channels.discord.accounts.%s is enabled and has a token", account)}
 }
 
-// turnedAway is the error of not having got a turn. Nothing was sent.
-func turnedAway(deed, account, place string, err error) error {
-	f, mend := collaborate.Failure{Unsent: true}, ""
+// queueFull is the error of a request that got no turn. Nothing was sent.
+func queueFull(deed, account, place string, err error) error {
+	f, hint := collaborate.Failure{Unsent: true}, ""
 	var held *heldError
 	switch {
 	case errors.As(err, &held):
 		f = collaborate.Failure{Status: http.StatusTooManyRequests, RetryAfter: held.wait}
 	case errors.Is(err, ErrFull):
 		f = collaborate.Failure{Status: http.StatusTooManyRequests, RetryAfter: time.Second}
-		mend = "post less, or allow more in channels.discord.collaboration.rateLimit"
+		hint = "post less, or raise channels.discord.collaboration.rateLimit"
 	}
-	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Mend: mend, err: err}
+	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Hint: hint, err: err}
 }
 
-// unreadable is the error of an answer that says that it was done, but not what.
+// unreadable is the error for a successful request with an unparsable answer.
 func unreadable(deed, account string, err error) error {
 	if err == nil {
-		err = errors.New("the answer names nothing")
+		err = errors.New("the answer contains no id")
 	}
 	f := collaborate.Failure{}
 	return &Error{Deed: deed, AccountID: account, Failure: f, Class: collaborate.Classify(f), err: fmt.Errorf("read Discord's answer: %w", err)}

@@ -64,10 +64,10 @@ func TestFailuresHaveTheirClass(t *testing.T) {
 		effect discordtest.Effect
 		want   collaborate.Failure
 		class  collaborate.Class
-		mend   string
+		hint   string
 	}{
 		"403":      {discordtest.Forbidden(), collaborate.Failure{Status: 403, Code: discordtest.CodeMissingPermissions}, collaborate.ClassForbidden, "permission"},
-		"404":      {discordtest.NotFound(discordtest.CodeUnknownChannel), collaborate.Failure{Status: 404, Code: 10003}, collaborate.ClassNotFound, "still there"},
+		"404":      {discordtest.NotFound(discordtest.CodeUnknownChannel), collaborate.Failure{Status: 404, Code: 10003}, collaborate.ClassNotFound, "still exists"},
 		"archived": {discordtest.Refuse(400, discordtest.CodeThreadArchived, "Thread is archived"), collaborate.Failure{Status: 400, Code: 50083}, collaborate.ClassNotFound, "archived"},
 		"locked":   {discordtest.Refuse(400, discordtest.CodeThreadLocked, "Thread is locked"), collaborate.Failure{Status: 400, Code: 160005}, collaborate.ClassForbidden, ""},
 		"401":      {discordtest.Refuse(401, 0, "401: Unauthorized"), collaborate.Failure{Status: 401}, collaborate.ClassUnauthorized, "channels.discord.accounts.ruda.token"},
@@ -88,8 +88,8 @@ func TestFailuresHaveTheirClass(t *testing.T) {
 			t.Errorf("%s: the error is %v, want an *Error", name, err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, got.Failure); diff != "" || got.Class != c.class || !strings.Contains(got.Mend, c.mend) || got.Local {
-			t.Errorf("%s: %v is of class %s, want %s with a mend about %q; its failure (-want +got):\n%s", name, got, got.Class, c.class, c.mend, diff)
+		if diff := cmp.Diff(c.want, got.Failure); diff != "" || got.Class != c.class || !strings.Contains(got.Hint, c.hint) || got.Local {
+			t.Errorf("%s: %v is of class %s, want %s with a hint about %q; its failure (-want +got):\n%s", name, got, got.Class, c.class, c.hint, diff)
 		}
 		if !strings.Contains(got.Error(), "ruda") || strings.Contains(got.Error(), m.ruda.Token) {
 			t.Errorf("%s: %q has to name the account, and not its token", name, got)
@@ -113,7 +113,7 @@ func TestUnreachableDiscordIsUnsent(t *testing.T) {
 	}
 }
 
-func TestRateLimitsAreToldAndHeeded(t *testing.T) {
+func TestRateLimitsAreReportedAndFollowed(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: posting}, Effect: discordtest.TooManyRequests(400*time.Millisecond, false)})
@@ -166,7 +166,7 @@ func TestOnlyThoseWhoAreNamedAreNotified(t *testing.T) {
 	id := m.send(p).ID
 	all := m.Messages(m.channel.ID)
 	if last := all[len(all)-1]; last.ID != id || last.Reference == nil || last.Reference.MessageID != asked.ID || len(last.Mentions) != 0 {
-		t.Errorf("the reply is %+v, want it to answer %s and call nobody", last, asked.ID)
+		t.Errorf("the reply is %+v, want it to answer %s without a mention", last, asked.ID)
 	}
 }
 
@@ -188,8 +188,8 @@ func TestWhatDiscordWouldRefuseIsRefusedHere(t *testing.T) {
 		change(&p)
 		_, err := m.Send(m.ctx, p)
 		var got *discord.Error
-		if !errors.As(err, &got) || got.Class != collaborate.ClassRejected || !got.Local || got.Mend == "" {
-			t.Errorf("%s: the error is %v, want a rejection with a mend", name, err)
+		if !errors.As(err, &got) || got.Class != collaborate.ClassRejected || !got.Local || got.Hint == "" {
+			t.Errorf("%s: the error is %v, want a rejection with a hint", name, err)
 		}
 	}
 	for _, account := range []string{"nobody", "off"} {
@@ -227,7 +227,7 @@ func TestThreadsStartAndEnd(t *testing.T) {
 	}
 	post, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: forum.ID, Name: "idea", Starter: &discord.Post{Content: "what of it, " + m.bora.Mention(), Nonce: "n"}})
 	if err != nil || post.MessageID == "" || len(m.Messages(post.ID)) != 1 || len(m.Messages(post.ID)[0].Mentions) != 0 {
-		t.Errorf("the thread of the forum is %+v (%v), want one with a message that calls nobody", post, err)
+		t.Errorf("the thread of the forum is %+v (%v), want one with a message without mentions", post, err)
 	}
 	announced, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: news.ID, Name: "news"})
 	if c, _ := m.Channel(announced.ID); err != nil || c.Type != discordtest.AnnouncementsThread {
@@ -272,7 +272,7 @@ func TestMessagesAreTouched(t *testing.T) {
 	}
 	got := m.Messages(m.channel.ID)[0]
 	if got.Content != "final "+m.bora.Mention() || len(got.Mentions) != 0 || len(got.Reactions) != 1 || got.Reactions[0].Count != 1 || got.Reactions[0].Emoji.Name != "👀" {
-		t.Errorf("the message is %+v, want it edited, nobody called, one 👀", got)
+		t.Errorf("the message is %+v, want it edited, without mentions, one 👀", got)
 	}
 	if err := m.Edit(m.ctx, "eden", m.channel.ID, own.ID, "mine"); err == nil {
 		t.Error("eden has edited what ruda has said")

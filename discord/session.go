@@ -8,31 +8,31 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Channel is what Discord is called in session keys, bindings and runs.
+// Channel is Discord's name in session keys, bindings and runs.
 const Channel = "discord"
 
-// Where is the place in which somebody speaks with an agent.
+// Where is the place of a conversation with an agent.
 type Where struct {
-	AccountID string // of the agent's bot
+	AccountID string // account of the agent's bot
 	GuildID   string // "" in conversations
-	ChannelID string // of a thread: the thread's own
-	UserID    string // who speaks
-	Group     bool   // of a conversation: there are more than two in it
+	ChannelID string // for a thread, its own
+	UserID    string // the user
+	Group     bool   // a conversation of more than two
 }
 
-// Where is the place of the message.
+// Where returns the message's place.
 func (in *Inbound) Where() Where {
 	m := &in.Message
 	return Where{AccountID: in.AccountID, GuildID: m.GuildID, ChannelID: m.ChannelID, UserID: m.Author.ID}
 }
 
-// Where is the place of the interaction.
+// Where returns the interaction's place.
 func (i *Interaction) Where() Where {
 	return Where{AccountID: i.AccountID, GuildID: i.GuildID, ChannelID: i.ChannelID, UserID: i.User.ID, Group: i.Group}
 }
 
-// SessionOf is the session in which an agent speaks at a place: one of each channel and thread, one of each group, and of conversations with one
-// person what session.dmScope says, the agent's main session if it says nothing.
+// SessionOf returns an agent's session at a place: one per channel and thread, one per group, and for direct messages
+// according to session.dmScope, by default the agent's main session.
 func SessionOf(c *config.Config, agent string, at Where) coordination.SessionKey {
 	agent = strings.ToLower(agent)
 	account := cmp.Or(coordination.NormalizeAgentID(at.AccountID), config.DefaultAccount)

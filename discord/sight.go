@@ -6,17 +6,19 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
 
-// Sight are the bots that speak for agents, as coordination/route asks for them. Blind are those that are switched off or refused by Discord, are not
-// in the guild, or may not view the channel by its permissions, as far as the bots have been told of these; what is not known does not make them
-// blind. One that is connecting, or has lost its connection, is not blind: what is written meanwhile it reads later, and it can post without being
-// connected. A thread is seen by those who see its channel, a private one only by bots that were told of it, or manage threads.
+// Sight returns the agents' bots for coordination/route. Blind are those that are disabled, rejected by Discord, not
+// in the guild, or without permission to view the channel, as far as known from events; unknown is not blind. A bot
+// that is connecting or disconnected is not blind: it fetches missed messages later, and can post without a
+// connection. A thread is visible to those who see its channel, a private one only to bots that have received it or
+// have ManageThreads.
 //
-// What is known comes from the events of the intent Guilds, of all bots together: guilds with their roles and owners, channels with their overwrites,
-// and of each bot its own roles, whose changes Discord tells every bot of itself without the intent Guild Members. A bot that is shut out of a
-// channel need not be told of that; another one that still views it is.
+// The data comes from events of the intent Guilds, of all bots together: guilds with roles and owners, channels with
+// overwrites, and each bot's own roles, whose changes Discord sends to the bot itself without the intent Guild
+// Members. A bot that loses access to a channel may receive no event; another one that still sees it does.
 func (b *Bots) Sight(guildID, channelID, threadID string) []route.Bot {
 	all := b.Registry().ForRoute()
 	b.mu.Lock()
@@ -29,12 +31,13 @@ func (b *Bots) Sight(guildID, channelID, threadID string) []route.Bot {
 	for i := range all {
 		own := bots[all[i].AccountID]
 		all[i].Blind = own == nil || own.refused() ||
-			guildID != "" && own.seat.blind(b.directory, all[i].UserID, guildID, channelID, threadID) // a conversation belongs to one bot, which route knows
+			guildID != "" && own.seat.blind(b.directory, all[i].UserID, guildID, channelID, threadID) // a conversation belongs to one bot, known to route
 	}
 	return all
 }
 
-// reads says whether a bot is known to be told of a message in a guild: one that has a session, sees the place, and may read what is written there.
+// reads reports whether a bot is known to receive messages of a place with content: it has a session, sees the place,
+// and may read it.
 func (b *Bots) reads(f *Message) bool {
 	b.mu.Lock()
 	bots := slices.Collect(maps.Values(b.bots))
@@ -46,19 +49,19 @@ func (b *Bots) reads(f *Message) bool {
 	return slices.ContainsFunc(bots, func(other *bot) bool {
 		s := other.current()
 		sees, known := other.seat.sees(b.directory, s.UserID, f.GuildID, channel, thread)
-		return sees && known && s.Missing == "" && (s.State == StateReady || s.State == StateResuming)
+		return sees && known && s.Missing == "" && (s.State == health.BotReady || s.State == health.BotResuming)
 	})
 }
 
-// seat is what one bot was told of itself: in which guilds it is, and as what.
+// seat is what a bot has received about itself: its guilds and roles.
 type seat struct {
 	mu      sync.Mutex
-	begun   bool                // Discord has said in which guilds it is
-	guilds  map[string][]string // its roles by guild; nil where they are not known yet
-	threads map[string]bool     // private ones that it was told of
+	begun   bool                // Discord has sent its guilds
+	guilds  map[string][]string // its roles by guild; nil if unknown
+	threads map[string]bool     // private threads it has received
 }
 
-// begin takes up the guilds of a new session. Roles of the one before hold until they are told anew.
+// begin records the guilds of a new session. Earlier roles stay until they are received again.
 func (s *seat) begin(guilds []guildShape) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +72,7 @@ func (s *seat) begin(guilds []guildShape) {
 	}
 }
 
-// join takes up a guild that says how it stands.
+// join records a guild's GUILD_CREATE.
 func (s *seat) join(g *guildShape, user string) {
 	s.mu.Lock()
 	if s.guilds == nil {
@@ -88,14 +91,14 @@ func (s *seat) join(g *guildShape, user string) {
 	}
 }
 
-// leave takes up that the bot is in a guild no more.
+// leave records that the bot has left a guild.
 func (s *seat) leave(guild string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.guilds, guild)
 }
 
-// rank takes up the bot's roles.
+// rank records the bot's roles.
 func (s *seat) rank(guild string, roles []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +107,7 @@ func (s *seat) rank(guild string, roles []string) {
 	}
 }
 
-// enter takes up that the bot was told of a thread.
+// enter records that the bot has received a thread.
 func (s *seat) enter(c *channelShape) {
 	if c.Type == typePrivateThread {
 		s.follow(c.ID)
@@ -120,20 +123,20 @@ func (s *seat) follow(thread string) {
 	put(s.threads, thread, true)
 }
 
-// exit takes up that the bot is told of a thread no more.
+// exit records that the bot no longer receives a thread.
 func (s *seat) exit(thread string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.threads, thread)
 }
 
-// blind says whether the bot is known not to see a place.
+// blind reports whether the bot is known not to see a place.
 func (s *seat) blind(d *directory, user, guild, channel, thread string) bool {
 	sees, known := s.sees(d, user, guild, channel, thread)
 	return known && !sees
 }
 
-// sees says whether the bot sees a place, as far as that is known.
+// sees reports whether the bot sees a place, as far as known.
 func (s *seat) sees(d *directory, user, guild, channel, thread string) (sees, known bool) {
 	s.mu.Lock()
 	roles, in := s.guilds[guild]
@@ -148,7 +151,7 @@ func (s *seat) sees(d *directory, user, guild, channel, thread string) (sees, kn
 	return may&viewChannel != 0 && !private, known
 }
 
-// Permissions that are judged, as Discord numbers them.
+// Permissions used here, with Discord's values.
 const (
 	administrator = 1 << 3
 	viewChannel   = 1 << 10
@@ -156,9 +159,9 @@ const (
 	everything    = 1<<64 - 1
 )
 
-// permissions are what a member may do in a channel, as Discord computes it: the owner and administrators everything, others what their roles say
-// together, but for what the channel's overwrites deny and allow, those of everyone first, then of roles, then of the member. known is false if
-// something of that was not told.
+// permissions computes a member's permissions in a channel like Discord does: everything for the owner and
+// administrators, otherwise the union of the roles, changed by the channel's overwrites of everyone, then of roles,
+// then of the member. known is false if any of the inputs is missing.
 func (d *directory) permissions(guild, user string, roles []string, channel string) (may uint64, known bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -168,7 +171,7 @@ func (d *directory) permissions(guild, user string, roles []string, channel stri
 	if roles == nil {
 		return 0, false
 	}
-	for _, id := range append(roles, guild) { // the role of everyone has the guild's id
+	for _, id := range append(roles, guild) { // everyone's role has the guild's id
 		p, told := d.powers[id]
 		if !told {
 			return 0, false

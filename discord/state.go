@@ -8,63 +8,26 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// State is how the connection of a bot stands.
-type State string
-
-// States of bots.
+// Classes of failed connections in addition to those of coordination/collaborate.
 const (
-	StateOff        State = "off" // not to be connected: switched off, without token, or nothing runs
-	StateConnecting State = "connecting"
-	StateReady      State = "ready"
-	StateResuming   State = "resuming" // the connection was lost, and is taken up again
-	StateFailed     State = "failed"   // it could not connect; it tries again at NextTry
+	ClassToken   = "token_refused"
+	ClassIntents = "intents_refused"
+	ClassGateway = "gateway_refused" // the socket was closed with a permanent error code
+	ClassNetwork = "network"
 )
 
-// Class is what a bot failed of.
-type Class string
-
-// Classes of failed connections besides those of coordination/collaborate.
-const (
-	ClassToken    Class = "token_refused"
-	ClassIntents  Class = "intents_refused"
-	ClassGateway  Class = "gateway_refused" // the socket was closed with a code that does not go away by itself
-	ClassNetwork  Class = "network"
-	ClassNotReady Class = "not_ready" // connected, but Discord did not begin
-)
-
-// lasts says whether what a bot fails of does not go away by itself.
-func (c Class) lasts() bool { return c == ClassToken || c == ClassIntents || c == ClassGateway }
-
-// Status is how a bot stands. Times are ms since 1970.
-type Status struct {
-	AccountID string
-	AgentID   string
-	UserID    string // "" before it has been told
-	UserName  string
-	State     State
-	Since     int64
-	Class     Class  // of StateFailed
-	Text      string // likewise: what is so
-	Mend      string // likewise: what to do
-	NextTry   int64  // likewise
-
-	// Missing says what the bot lacks though it is connected, with its mend; "" if nothing.
-	Missing     string
-	MissingMend string
-
-	Connections int // since it was started
-	Resumes     int // of them, those that went on with the session
-	Fetched     int // messages that were read because it had been away
-	Unread      int // channels in which it may have missed messages that it could not read, or too many
+// lasts reports whether a failure of a class is permanent.
+func lasts(class string) bool {
+	return class == ClassToken || class == ClassIntents || class == ClassGateway
 }
 
-// Words for what a bot lacks.
+// Texts for what a bot lacks.
 const (
-	missingContent     = "the intent Message Content is not granted: the bot reads only messages that mention it, and direct ones"
-	missingContentMend = "switch on Message Content Intent at the Bot page of the Discord developer portal, and restart openclawd"
+	missingContent     = "the Message Content intent is not granted: the bot can read only direct messages and messages that mention it"
+	missingContentHint = "enable Message Content Intent on the Bot page of the Discord developer portal, and restart openclawd"
 )
 
-// Codes with which the gateway says that it will not have the bot.
+// Permanent close codes of the gateway.
 const (
 	closeAuthentication = 4004
 	closeInvalidShard   = 4010
@@ -74,39 +37,38 @@ const (
 	closeIntents        = 4014
 )
 
-// trouble is why a bot does not get connected.
 type trouble struct {
-	class Class // one that lasts is tried seldom
+	class string // a permanent one is retried rarely
 	text  string
-	mend  string
+	hint  string
 }
 
-// troubleOf judges what came of connecting.
+// troubleOf classifies the result of connecting.
 func troubleOf(account string, err error) trouble {
 	var refused *Error
 	var closed *closeError
 	switch {
 	case errors.As(err, &refused) && refused.Class == collaborate.ClassUnauthorized,
 		errors.As(err, &closed) && closed.code == closeAuthentication:
-		return trouble{class: ClassToken, text: "Discord refuses the token of account " + account, mend: fmt.Sprintf(tokenMend, account)}
+		return trouble{class: ClassToken, text: "Discord rejects the token of account " + account, hint: fmt.Sprintf(tokenHint, account)}
 	case errors.As(err, &refused):
-		return trouble{class: Class(refused.Class), text: refused.Error(), mend: refused.Mend}
+		return trouble{class: string(refused.Class), text: refused.Error(), hint: refused.Hint}
 	case errors.As(err, &closed):
 		return troubleOfClose(account, closed)
 	}
 	return trouble{class: ClassNetwork, text: coordination.Mask(fmt.Sprintf("account %s: %v", account, err)),
-		mend: "see that this machine reaches discord.com and gateway.discord.gg"}
+		hint: "check that this machine can reach discord.com and gateway.discord.gg"}
 }
 
 func troubleOfClose(account string, closed *closeError) trouble {
-	t := trouble{class: ClassNetwork, text: fmt.Sprintf("account %s: %v", account, closed), mend: "it is tried again"}
+	t := trouble{class: ClassNetwork, text: fmt.Sprintf("account %s: %v", account, closed), hint: "it is retried"}
 	switch closed.code {
 	case closeIntents, closeInvalidIntents:
 		t.class = ClassIntents
-		t.mend = "switch on Message Content Intent at the Bot page of the Discord developer portal"
+		t.hint = "enable Message Content Intent on the Bot page of the Discord developer portal"
 	case closeSharding, closeInvalidShard, closeVersion:
 		t.class = ClassGateway
-		t.mend = "the bot is in more guilds than one connection may serve, or this program is too old"
+		t.hint = "the bot is in more guilds than one connection may serve, or this program is outdated"
 	}
 	return t
 }

@@ -9,26 +9,26 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Opening is a public thread that a bot is to start.
+// Opening is a public thread to start.
 type Opening struct {
 	AccountID string
 	ChannelID string
 	Name      string // 1 to 100 characters
 
-	// Starter is the first message, where the channel is a forum; nil elsewhere. Its account and channel do not count.
+	// Starter is the first message if the channel is a forum; nil otherwise. Its account and channel are ignored.
 	Starter *Post
-	// MessageID is the message that it hangs at; "" is none.
+	// MessageID is the message it is attached to; "" is none.
 	MessageID string
 }
 
-// Thread is a thread that stands in Discord.
+// Thread is a thread in Discord.
 type Thread struct {
 	ID        string
 	Name      string
-	ChannelID string // that it hangs below
+	ChannelID string // its parent channel
 	GuildID   string
-	OwnerID   string // user id of who has started it
-	MessageID string // of its first message, where the channel is a forum
+	OwnerID   string // user id of its creator
+	MessageID string // id of its first message, if the channel is a forum
 }
 
 func (c *channelShape) thread() Thread {
@@ -47,8 +47,8 @@ type threadForm struct {
 
 const threadLane = "threads"
 
-// StartThread starts a thread after those that were asked for before, of all bots. Asked twice, it starts two: see FindThread. The error is an
-// *Error.
+// StartThread starts a thread, after earlier requests of all bots. Repeating it starts a second one: see FindThread.
+// The error is an *Error.
 func (b *Bots) StartThread(ctx context.Context, o Opening) (Thread, error) {
 	const deed = "start a thread"
 	form := threadForm{Name: o.Name}
@@ -62,7 +62,7 @@ func (b *Bots) StartThread(ctx context.Context, o Opening) (Thread, error) {
 		first.Nonce, first.EnforceNonce = "", false // Discord has none here
 		form.Message = &first
 	case o.MessageID != "":
-		if err := badID(deed, o.AccountID, o.MessageID); err != nil {
+		if err := invalidID(deed, o.AccountID, o.MessageID); err != nil {
 			return Thread{}, err
 		}
 		path = "/channels/" + o.ChannelID + "/messages/" + o.MessageID + "/threads"
@@ -79,7 +79,7 @@ func (b *Bots) StartThread(ctx context.Context, o Opening) (Thread, error) {
 	return b.threadIn(deed, o.AccountID, a)
 }
 
-// threadIn reads a thread that was answered, and takes it up.
+// threadIn parses a thread from an answer and records it.
 func (b *Bots) threadIn(deed, account string, a answer) (Thread, error) {
 	var c channelShape
 	if err := json.Unmarshal(a.body, &c); err != nil || c.ID == "" {
@@ -89,26 +89,9 @@ func (b *Bots) threadIn(deed, account string, a answer) (Thread, error) {
 	return c.thread(), nil
 }
 
-// ThreadEdit is what is to be changed of a thread; nil leaves it as it is.
-type ThreadEdit struct {
-	Name     *string `json:"name,omitempty"`
-	Archived *bool   `json:"archived,omitempty"`
-	Locked   *bool   `json:"locked,omitempty"`
-}
-
-// EditThread changes a thread. The error is an *Error.
-func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadEdit) (Thread, error) {
-	const deed = "edit a thread"
-	a, err := b.atOnce(ctx, deed, account, thread, request{method: http.MethodPatch, path: "/channels/" + thread, body: e})
-	if err != nil {
-		return Thread{}, err
-	}
-	return b.threadIn(deed, account, a)
-}
-
-// Place asks Discord for a channel or thread; ok is false if there is none that the bot may see. The error is an *Error.
+// Place requests a channel or thread; ok is false if there is none that the bot may see. The error is an *Error.
 func (b *Bots) Place(ctx context.Context, account, id string) (p collaborate.Place, ok bool, err error) {
-	c, err := b.channel(ctx, "ask for a channel", account, id)
+	c, err := b.channel(ctx, "request a channel", account, id)
 	var refused *Error
 	if errors.As(err, &refused) && (refused.Class == collaborate.ClassNotFound || refused.Class == collaborate.ClassForbidden) {
 		return p, false, nil
@@ -116,7 +99,7 @@ func (b *Bots) Place(ctx context.Context, account, id string) (p collaborate.Pla
 	return c.place(), err == nil, err
 }
 
-// channel asks Discord for a channel or thread, and takes it up. The error is an *Error.
+// channel requests a channel or thread and records it. The error is an *Error.
 func (b *Bots) channel(ctx context.Context, deed, account, id string) (c channelShape, err error) {
 	a, err := b.atOnce(ctx, deed, account, id, request{method: http.MethodGet, path: "/channels/" + id})
 	if err != nil {
@@ -129,5 +112,5 @@ func (b *Bots) channel(ctx context.Context, deed, account, id string) (c channel
 	return c, nil
 }
 
-// Known is a channel or thread as the bots have been told of it, without asking.
+// Known returns a channel or thread as received by the bots, without a request.
 func (b *Bots) Known(id string) (collaborate.Place, bool) { return b.directory.place(id) }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Coded is what every error of the store tells a caller besides its text: a stable code for programs and a hint for operators.
+// Coded is implemented by every error of the store: a stable code for programs and a hint for operators.
 type Coded interface {
 	error
 	Code() string
@@ -32,42 +32,42 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("stream %s: expected %s, is at version %d", clip(e.Stream), e.Expected, e.Actual)
 }
 func (e *ConflictError) Code() string { return "conflict" }
-func (e *ConflictError) Hint() string { return "read the stream again and decide anew" }
+func (e *ConflictError) Hint() string { return "read the stream again and decide again" }
 
 // IDReuseError is returned when an id is already stored with another body.
 type IDReuseError struct {
 	ID  ID
-	Seq int64 // where the id is stored; 0: the two bodies are in one append
+	Seq int64 // where the id is stored; 0 if both bodies are in one append
 }
 
 func (e *IDReuseError) Error() string {
 	if e.Seq == 0 {
-		return fmt.Sprintf("event id %s is given twice in one append, with different bodies", e.ID)
+		return fmt.Sprintf("event id %s appears twice in one append, with different bodies", e.ID)
 	}
 	return fmt.Sprintf("event id %s is already stored at seq %d with another body", e.ID, e.Seq)
 }
 func (e *IDReuseError) Code() string { return "id_reuse" }
 func (e *IDReuseError) Hint() string { return "give the new event a new id" }
 
-// InvalidError is returned for input that can never be stored. It names the field, the value and the mend.
+// InvalidError is returned for input that can never be stored. It names the field, the value and the fix.
 type InvalidError struct {
-	Field string
-	Value string // shown clipped
-	Mend  string
+	Field    string
+	Value    string // truncated
+	HintText string
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s: bad value %q: %s", e.Field, clip(e.Value), e.Mend)
+	return fmt.Sprintf("%s: bad value %q: %s", e.Field, clip(e.Value), e.HintText)
 }
 func (e *InvalidError) Code() string { return "invalid" }
-func (e *InvalidError) Hint() string { return e.Mend }
+func (e *InvalidError) Hint() string { return e.HintText }
 
 // BusyError is returned when the append queue is full, or while another process holds the write lock of the file. Nothing was stored; the
 // caller may try again after RetryAfter.
 type BusyError struct {
 	Events     int // events waiting
 	Bytes      int64
-	Held       bool // by another process; nothing is said of the queue then
+	Held       bool // held by another process; the queue figures are not set then
 	RetryAfter time.Duration
 }
 
@@ -80,8 +80,8 @@ func (e *BusyError) Error() string {
 func (e *BusyError) Code() string { return "busy" }
 func (e *BusyError) Hint() string { return fmt.Sprintf("try again after %s", e.RetryAfter) }
 
-// DiskFullError is returned when the file system refuses to take more. Nothing of the append was stored; reads go on, and appends
-// succeed again once there is room.
+// DiskFullError is returned when the file system is full. Nothing of the append was stored; reads still work, and
+// appends succeed again once there is space.
 type DiskFullError struct {
 	Path string
 	Err  error
@@ -91,10 +91,10 @@ func (e *DiskFullError) Error() string { return fmt.Sprintf("write %s: disk full
 func (e *DiskFullError) Unwrap() error { return e.Err }
 func (e *DiskFullError) Code() string  { return "disk_full" }
 func (e *DiskFullError) Hint() string {
-	return "free space on the volume; appends recover by themselves"
+	return "free space on the volume; appends then recover without a restart"
 }
 
-// IOError is returned when the device or the file system does not do what it is asked for. It says nothing of what is stored.
+// IOError is returned when the device or the file system fails. It says nothing about the state of the stored data.
 type IOError struct {
 	Path string
 	Err  error
@@ -104,12 +104,12 @@ func (e *IOError) Error() string { return fmt.Sprintf("%s: I/O error: %v", e.Pat
 func (e *IOError) Unwrap() error { return e.Err }
 func (e *IOError) Code() string  { return "io_error" }
 func (e *IOError) Hint() string {
-	return "the device or file system of the database fails: look at the system's log (dmesg) and the mount, and start openclawd again once it can be " +
-		"read. Restore no backup before that: what is stored may be whole"
+	return "the device or file system of the database fails: check the system log (dmesg) and the mount, and restart openclawd once it can be " +
+		"read. Do not restore a backup before that: the stored data may be intact"
 }
 
-// LostError is returned when the files that are open are not those any more that the path leads to. What is stored from then on would be gone
-// with the process; what it still has open can be saved as long as it runs.
+// LostError is returned when the path no longer leads to the files that are open. Anything stored from then on would
+// be lost with the process; what it has open can be saved while it runs.
 type LostError struct {
 	Path   string
 	Detail string // e.g. "openclawd.db was removed"
@@ -121,8 +121,8 @@ func (e *LostError) Hint() string {
 	return "while the server still runs, openclawd backup create saves what it has open; then stop it and put that backup, or the files, in their place"
 }
 
-// ForeignError is returned for an event that another program has written into the log, or changed: it does not follow from the one before. Where
-// it stands the next one of ours belongs, so that nothing can be appended.
+// ForeignError is returned for an event that another program has written or changed: it does not follow from the one
+// before. It occupies the place of our next event, so nothing can be appended.
 type ForeignError struct {
 	Path string
 	Seq  int64
@@ -135,14 +135,15 @@ func (e *ForeignError) Error() string {
 func (e *ForeignError) Code() string { return "foreign_event" }
 func (e *ForeignError) Hint() string {
 	if e.Seq <= 1 {
-		return "stop the server and restore the newest backup, or move the file away and begin with a new one"
+		return "stop the server and restore the newest backup, or move the file away and start with a new one"
 	}
 	return fmt.Sprintf("stop the server; openclawd export --format full --until %d --out sound.ndjson, then openclawd import --db NEW sound.ndjson makes a "+
 		"database without it: put that in the place of this one", e.Seq-1)
 }
 
-// LinkedError is returned by open when the file has more names than the one it was asked for by. Its write-ahead log and its lock file lie
-// beside one of them only, so that a program that opens it by the other one does not see what was committed, and damages it by writing.
+// LinkedError is returned by open when the file has several names (hard links). Its write-ahead log and lock file
+// exist beside only one of them, so a program that opens it by another name does not see committed data and corrupts
+// the file by writing.
 type LinkedError struct {
 	Path  string
 	Names uint64
@@ -153,13 +154,13 @@ func (e *LinkedError) Error() string {
 }
 func (e *LinkedError) Code() string { return "hard_linked" }
 func (e *LinkedError) Hint() string {
-	return "remove the other name (find DIR -samefile FILE shows it), or replace it by a copy: openclawd backup create makes one"
+	return "remove the other name (find DIR -samefile FILE shows it), or replace it by a copy made with openclawd backup create"
 }
 
 // LockedError is returned by open when another process serves or writes the same file.
 type LockedError struct {
 	Path  string
-	Owner string // what the lock file says of its holder; may be empty
+	Owner string // what the lock file says about its holder; may be empty
 }
 
 func (e *LockedError) Error() string {
@@ -170,44 +171,44 @@ func (e *LockedError) Error() string {
 }
 func (e *LockedError) Code() string { return "locked" }
 func (e *LockedError) Hint() string {
-	return "stop that server, or use its API; reading commands work beside it"
+	return "stop that server, or use its API; read-only commands work beside it"
 }
 
-// CorruptError is returned when the file is not a sound openclawd database.
+// CorruptError is returned when the file is not a valid openclawd database.
 type CorruptError struct {
-	Path   string
-	Detail string
-	Mend   string
-	Err    error
+	Path     string
+	Detail   string
+	HintText string
+	Err      error
 }
 
 func (e *CorruptError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Detail) }
 func (e *CorruptError) Unwrap() error { return e.Err }
 func (e *CorruptError) Code() string  { return "corrupt" }
-func (e *CorruptError) Hint() string  { return e.Mend }
+func (e *CorruptError) Hint() string  { return e.HintText }
 
-// SchemaError is returned when the file's schema is not one that this binary can work with.
+// SchemaError is returned when this binary cannot work with the file's schema version.
 type SchemaError struct {
 	Path  string
 	Found int64 // version in the file
-	Known int64 // newest version that this binary knows
+	Known int64 // newest version that this binary supports
 }
 
 func (e *SchemaError) Error() string {
 	if e.Found > e.Known {
-		return fmt.Sprintf("%s has schema %d; this binary knows up to %d", e.Path, e.Found, e.Known)
+		return fmt.Sprintf("%s has schema %d; this binary supports up to %d", e.Path, e.Found, e.Known)
 	}
 	return fmt.Sprintf("%s has schema %d; this binary needs %d", e.Path, e.Found, e.Known)
 }
 func (e *SchemaError) Code() string { return "schema" }
 func (e *SchemaError) Hint() string {
 	if e.Found > e.Known {
-		return "run the newer openclawd that wrote this file, or restore the backup that lies beside it (*.backup-*)"
+		return "run the newer openclawd that wrote this file, or restore the backup beside it (*.backup-*)"
 	}
 	return "run openclawd migrate up (a backup is made first)"
 }
 
-// RefusedError is returned when a decision table could not apply an event, so that the append was refused as a whole.
+// RefusedError is returned when a decision table could not apply an event, so that the whole append was refused.
 type RefusedError struct {
 	Projection string
 	Type       string
@@ -233,16 +234,16 @@ func clip(s string) string {
 	return s[:cut] + "..."
 }
 
-// PastError refuses to change what has been.
-type PastError struct{ Seq int64 } // the event up to which it is shown
+// PastError is returned for attempts to change a snapshot of the past.
+type PastError struct{ Seq int64 } // the event that the snapshot ends at
 
 func (e *PastError) Error() string {
-	return fmt.Sprintf("this is how things stood at event %d: nothing can be changed there", e.Seq)
+	return fmt.Sprintf("this is a snapshot as of event %d and cannot be changed", e.Seq)
 }
 func (e *PastError) Code() string { return "past" }
-func (e *PastError) Hint() string { return "ask without as_of, or the server that serves the present" }
+func (e *PastError) Hint() string { return "repeat the request without as_of, or use the live server" }
 
-// ArchivedError says that the payloads of events lie in an archive that cannot be read.
+// ArchivedError is returned when the payloads of events are in an archive that cannot be read.
 type ArchivedError struct {
 	First, Last int64
 	File        string
@@ -250,10 +251,10 @@ type ArchivedError struct {
 }
 
 func (e *ArchivedError) Error() string {
-	return fmt.Sprintf("the payloads of events %d to %d lie in %s, which cannot be read: %v", e.First, e.Last, e.File, e.Err)
+	return fmt.Sprintf("the payloads of events %d to %d are in %s, which cannot be read: %v", e.First, e.Last, e.File, e.Err)
 }
 func (e *ArchivedError) Unwrap() error { return e.Err }
 func (e *ArchivedError) Code() string  { return "archived" }
 func (e *ArchivedError) Hint() string {
-	return "put the file back where it was; openclawd archive list says where each belongs"
+	return "put the file back; openclawd archive list shows where each archive belongs"
 }

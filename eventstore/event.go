@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -21,41 +22,60 @@ func (a Actor) Valid() bool {
 	return slices.Contains([]Actor{ActorHuman, ActorAgent, ActorSystem, ActorSchedule, ActorImport}, a)
 }
 
-// Limits of one event. They bound what a single append can cost, not what a log can hold.
+// Limits of one event. They bound the cost of a single append, not the size of a log.
 const (
 	MaxDataBytes   = 16 << 20 // Data and Original together
 	MaxTypeBytes   = 256
 	MaxStreamBytes = 256
 	MaxAgentBytes  = 16 << 10
 	MaxRefBytes    = 1 << 10 // CorrelationID, CausationID
-	MaxDepth       = 500     // nesting of Data and of Original; SQLite's JSON functions end at 1000
+	MaxDepth       = 500     // nesting of Data and of Original; SQLite's JSON functions accept at most 1000
 )
 
-// NewEvent is an event that has not been stored.
+// NewEvent is an event that has not been stored yet.
 type NewEvent struct {
-	ID            ID     // zero: the store makes one. Set it to make a retry idempotent.
+	ID            ID     // zero: the store creates one. Set it to make a retry idempotent.
 	Type          string // required, without surrounding space
 	Ver           int    // version of the shape of Data; 0 means 1
-	AgentID       string // who it happened to; may be empty on imported lines
+	AgentID       string // the agent concerned; may be empty on imported lines
 	TS            int64  // when it happened, ms since 1970; 0: the store's clock
 	CorrelationID string // the exchange it belongs to, usually a conversation id
 	CausationID   string // the id of the event that caused it
 	Actor         Actor  // empty means system
 	Data          json.RawMessage
-	// Original is the envelope of an imported line, kept only where Type, AgentID, TS and Data cannot reproduce that line. It is a
-	// JSON object, without "data" when the line's data was an object (that is in Data then).
+	// Original is the envelope of an imported line, kept only if Type, AgentID, TS and Data cannot reproduce that
+	// line. It is a JSON object, without "data" if the line's data was an object (then that is in Data).
 	Original json.RawMessage
 
 	hasTS bool
 }
 
-// WithTS returns e with its time set, also when ms is 0: 1970 is a time that imported lines claim.
+// WithTS returns e with its time set, even if ms is 0: imported lines may claim 1970.
 func (e NewEvent) WithTS(ms int64) NewEvent {
 	e.TS, e.hasTS = ms, true
 	return e
 }
 
-// HasTS reports whether the event names its own time.
+// With returns e with v, written as JSON, as its data, and with its time set to ms.
+func (e NewEvent) With(v any, ms int64) (NewEvent, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return e, fmt.Errorf("write %s: %w", e.Type, err)
+	}
+	e.Data = text
+	return e.WithTS(ms), nil
+}
+
+// One appends a single event to a stream, whatever version the stream has: e, with v as its data and ms as its time.
+func One(stream string, e NewEvent, v any, ms int64) ([]StreamAppend, error) {
+	e, err := e.With(v, ms)
+	if err != nil {
+		return nil, err
+	}
+	return []StreamAppend{{Stream: stream, Events: []NewEvent{e}}}, nil
+}
+
+// HasTS reports whether the event has an explicit time.
 func (e *NewEvent) HasTS() bool { return e.hasTS || e.TS != 0 }
 
 // Event is a stored event. It is immutable; callers must not change its slices.
@@ -68,7 +88,7 @@ type Event struct {
 	Ver           int
 	AgentID       string
 	TS            int64 // ms since 1970, when it happened; never orders the log
-	RecordedAt    int64 // ms since 1970, when it was stored; never decreases along Seq
+	RecordedAt    int64 // ms since 1970, when it was stored; never decreases with Seq
 	CorrelationID string
 	CausationID   string
 	Actor         Actor

@@ -2,7 +2,7 @@ package eventstore
 
 import "fmt"
 
-// Expect states what must hold of a stream when an append reaches it. The zero value expects nothing.
+// Expect is a precondition on the version of a stream. The zero value expects nothing.
 type Expect struct {
 	kind    expectKind
 	version int64
@@ -26,7 +26,7 @@ func NoStream() Expect { return Expect{kind: expectNone} }
 // Exists expects that the stream has at least one event.
 func Exists() Expect { return Expect{kind: expectExists} }
 
-// Exactly expects that the stream stands at version; Exactly(0) is NoStream.
+// Exactly expects that the stream is at version; Exactly(0) is NoStream.
 func Exactly(version int64) Expect { return Expect{kind: expectExact, version: version} }
 
 // Holds reports whether a stream at version actual (0: no event yet) meets the expectation.

@@ -7,7 +7,7 @@ import (
 	"hash"
 )
 
-// SaltBytes is the length of the random salt that keeps a blanked payload from being guessed from its hash.
+// SaltBytes is the length of the random salt that prevents guessing a blanked payload from its hash.
 const SaltBytes = 16
 
 // Hash is a SHA-256 digest.
@@ -16,12 +16,12 @@ type Hash [sha256.Size]byte
 // String gives the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// MarshalText and UnmarshalText make a Hash a JSON string.
+// MarshalText and UnmarshalText encode a Hash as a JSON string.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 func (h *Hash) UnmarshalText(b []byte) error {
 	if hex.DecodedLen(len(b)) != len(h) {
-		return &InvalidError{Field: "hash", Value: string(b), Mend: "give 64 hexadecimal digits"}
+		return &InvalidError{Field: "hash", Value: string(b), HintText: "give 64 hexadecimal digits"}
 	}
 	_, err := hex.Decode(h[:], b)
 	return err
@@ -40,8 +40,9 @@ func PayloadHash(salt, data, original []byte) Hash {
 	return sum(d)
 }
 
-// ChainHash links e to the event before it: SHA-256 over the previous hash, every column of e but Data, Original and Salt (each
-// text with its length in front), and DataHash. So a payload can be blanked and the chain still verifies.
+// ChainHash links e to the event before it: SHA-256 over the previous hash, every column of e except Data, Original
+// and Salt (each text prefixed with its length), and DataHash. Therefore a payload can be blanked and the chain still
+// verifies.
 func ChainHash(prev Hash, e *Event) Hash {
 	b := make([]byte, 0, 512)
 	b = append(b, prev[:]...)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ID identifies an event for ever. New ones are UUIDv7: they sort by time, which keeps the log's unique index narrow and growing
-// at its right edge (random ids halve the append rate).
+// ID identifies an event permanently. New ones are UUIDv7: they sort by time, which keeps the log's unique index
+// narrow and growing at its right edge (random ids halve the append rate).
 type ID [16]byte
 
-// IsZero reports whether the id is missing.
+// IsZero reports whether the id is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String gives the usual 36-character form.
+// String returns the usual 36-character form.
 func (id ID) String() string {
 	var b [36]byte
 	hex.Encode(b[0:8], id[0:4])
@@ -30,7 +30,7 @@ func (id ID) String() string {
 	return string(b[:])
 }
 
-// MarshalText and UnmarshalText make an ID a JSON string.
+// MarshalText and UnmarshalText encode an ID as a JSON string.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *ID) UnmarshalText(b []byte) error {
@@ -42,10 +42,10 @@ func (id *ID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ParseID reads the 36-character form. The error is an *InvalidError for the field "id".
+// ParseID parses the 36-character form. The error is an *InvalidError for the field "id".
 func ParseID(s string) (ID, error) {
 	bad := func() (ID, error) {
-		return ID{}, &InvalidError{Field: "id", Value: s, Mend: "give a UUID such as 0197c9a4-5b1e-7c3d-9f00-112233445566"}
+		return ID{}, &InvalidError{Field: "id", Value: s, HintText: "give a UUID such as 0197c9a4-5b1e-7c3d-9f00-112233445566"}
 	}
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return bad()
@@ -63,7 +63,7 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// IDs makes UUIDv7 ids that increase strictly, also within one millisecond and when the clock goes back.
+// IDs generates UUIDv7 ids that strictly increase, even within one millisecond and when the clock goes back.
 type IDs struct {
 	now    func() time.Time
 	random io.Reader
@@ -72,10 +72,10 @@ type IDs struct {
 	last uint64 // milliseconds<<12 | counter
 }
 
-// NewIDs returns a maker of ids. Both sources are passed in so that a test can fix them.
+// NewIDs returns a generator of ids. Both sources are injected so that tests can fix them.
 func NewIDs(now func() time.Time, random io.Reader) *IDs { return &IDs{now: now, random: random} }
 
-// Next returns a new id. It panics when the source of randomness fails, which crypto/rand's never does.
+// Next returns a new id. It panics if the source of randomness fails, which crypto/rand's never does.
 func (g *IDs) Next() ID {
 	var id ID
 	if _, err := io.ReadFull(g.random, id[8:]); err != nil {
@@ -92,8 +92,8 @@ func (g *IDs) Next() ID {
 	return id
 }
 
-// DerivedID is a deterministic id in the shape of a UUIDv7: time ms in front, so that old logs fill the unique index in order, the
-// rest from digest. The same arguments always give the same id.
+// DerivedID is a deterministic id in the shape of a UUIDv7: time ms in front, so that old logs fill the unique index
+// in order, the rest from digest. The same arguments always return the same id.
 func DerivedID(ms int64, digest Hash) ID {
 	var id ID
 	copy(id[8:], digest[:8])

@@ -1,7 +1,7 @@
 package eventstore
 
-// Tx executes SQL inside the write transaction of a store. Statements are prepared once per connection and kept. A Tx is used by one
-// goroutine and only until the call that handed it out returns.
+// Tx executes SQL inside the write transaction of a store. Statements are prepared once per connection and cached. A
+// Tx is used by one goroutine and is valid only during the call that received it.
 type Tx interface {
 	// Exec runs one statement and returns the number of rows it changed. Arguments are int64, int, float64, bool, string, []byte or nil.
 	Exec(query string, args ...any) (int64, error)
@@ -9,7 +9,7 @@ type Tx interface {
 	Query(query string, args []any, scan func(Row) error) error
 }
 
-// Row gives the columns of a result row by position. A NULL reads as the zero value.
+// Row gives access to the columns of a result row by position. A NULL reads as the zero value.
 type Row interface {
 	Int(i int) int64
 	Float(i int) float64
@@ -18,13 +18,14 @@ type Row interface {
 	Null(i int) bool
 }
 
-// Inline takes part in the transaction that stores events, so that what it derives from them commits with them. All methods but
-// Prepare are called by the store's one writing goroutine.
+// Inline takes part in the transaction that stores events, so that derived data commits with them. All methods except
+// Prepare are called by the store's single writer goroutine.
 //
-// A batch runs: for each request Begin, then Accept for each of its events, then Revert if the request is refused; once for the
-// batch Flush; then Committed or Aborted.
+// For each request of a batch: Begin, then Accept for each of its events, then Revert if the request is refused. Once
+// for the batch: Flush, then Committed or Aborted.
 type Inline interface {
-	// Prepare computes what depends on the event alone (Seq and hashes are not set yet). It runs on the appending goroutine.
+	// Prepare computes what depends only on the event (Seq and hashes are not set yet). It runs on the appending
+	// goroutine.
 	Prepare(e *Event) any
 	Begin(tx Tx)
 	// Accept applies e to the decision tables. An error refuses the whole request.
@@ -36,6 +37,6 @@ type Inline interface {
 	// Flush applies the accepted events to the read models and writes all pending rows and checkpoints. An error fails the batch.
 	Flush(tx Tx) error
 	Committed()
-	// Aborted tells that nothing since the last Committed was stored: everything held in memory must be forgotten.
+	// Aborted reports that nothing since the last Committed was stored: state held in memory must be discarded.
 	Aborted()
 }

@@ -7,22 +7,37 @@ import (
 	"unicode/utf8"
 )
 
-// StreamAppend is the part of an append that concerns one stream. Without events it only guards: the expectation is checked.
+// StreamAppend is the part of an append that concerns one stream. Without events it is only a precondition.
 type StreamAppend struct {
 	Stream string
 	Expect Expect
 	Events []NewEvent
 }
 
-// Stored says where one event of an append lies.
+// Add appends e, with v as its data and ms as its time, to a's events.
+func (a *StreamAppend) Add(e NewEvent, v any, ms int64) error {
+	e, err := e.With(v, ms)
+	if err == nil {
+		a.Events = append(a.Events, e)
+	}
+	return err
+}
+
+// Decider appends what decide returns, in one transaction with what decide reads, or returns its error. decide may be
+// called more than once.
+type Decider interface {
+	Decide(ctx context.Context, decide func(Tx) ([]StreamAppend, error)) (Result, error)
+}
+
+// Stored is the position of one event of an append.
 type Stored struct {
 	Seq       int64
 	Version   int64
 	ID        ID
-	Duplicate bool // it was there before; Seq and Version are the original ones
+	Duplicate bool // it was stored before; Seq and Version are the original ones
 }
 
-// Result lists the events of an append in the order in which they were given, stream after stream.
+// Result lists the events of an append in the given order, stream after stream.
 type Result struct {
 	Events []Stored
 	Seq    int64 // head of the log right after this append
@@ -36,18 +51,19 @@ type Head struct {
 
 // Appender stores events.
 type Appender interface {
-	// Append stores all events of all streams, or none. It returns once they are on disk and every healthy projection reflects them.
-	// Events whose id is already stored with the same body are skipped and reported as duplicates; when all of them are, the
-	// expectations are not checked, so that a retry gets its first answer.
-	// Errors: *ConflictError, *IDReuseError, *InvalidError, *BusyError, *DiskFullError, *RefusedError, ErrClosed, or ctx's, which only
-	// ends the wait for a place in the queue: after that the append runs to its end.
+	// Append stores all events of all streams, or none. It returns once they are on disk and every healthy projection
+	// reflects them. Events whose id is already stored with the same body are skipped and reported as duplicates; when
+	// all of them are, the expectations are not checked, so that a retry gets its first answer. Errors:
+	// *ConflictError, *IDReuseError, *InvalidError, *BusyError, *DiskFullError, *RefusedError, ErrClosed, or ctx's,
+	// which only ends the wait for a place in the queue: after that the append runs to its end.
 	Append(ctx context.Context, appends ...StreamAppend) (Result, error)
 }
 
 // Reader reads the log.
 type Reader interface {
 	Head(ctx context.Context) (Head, error)
-	// Read returns up to limit events with Seq > after, ascending. Fewer than limit events means that the end was reached.
+	// Read returns up to limit events with Seq > after, ascending. Fewer than limit events mean that the end was
+	// reached.
 	Read(ctx context.Context, after int64, limit int) ([]Event, error)
 	// ReadStream is Read within one stream, by Version.
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]Event, error)
@@ -67,9 +83,9 @@ type Store interface {
 	Reader
 }
 
-// Subscribe calls handle for every event after seq, in order, without gap or duplicate, first from the table and then as events
-// arrive, until ctx ends or handle fails. It reads on from its own cursor at the pace of handle, so a slow handler costs no memory
-// and blocks nobody.
+// Subscribe calls handle for every event after seq, in order, without gap or duplicate, first from the table and then
+// as events arrive, until ctx ends or handle fails. It reads from its own cursor at the pace of handle, so a slow
+// handler costs no memory and does not block others.
 func Subscribe(ctx context.Context, log Reader, after int64, handle func(Event) error) error {
 	const page = 500
 	for {
@@ -91,33 +107,33 @@ func Subscribe(ctx context.Context, log Reader, after int64, handle func(Event) 
 	}
 }
 
-// Check reports the first thing about e that can never be stored.
+// Check returns the first reason why e can never be stored.
 func (e *NewEvent) Check() error {
 	switch {
 	case strings.TrimSpace(e.Type) == "" || strings.TrimSpace(e.Type) != e.Type:
-		return &InvalidError{Field: "type", Value: e.Type, Mend: "give a name such as task.started, without surrounding space"}
+		return &InvalidError{Field: "type", Value: e.Type, HintText: "give a name such as task.started, without surrounding space"}
 	case len(e.Type) > MaxTypeBytes:
-		return &InvalidError{Field: "type", Value: e.Type, Mend: "shorten it to 256 bytes"}
+		return &InvalidError{Field: "type", Value: e.Type, HintText: "shorten it to 256 bytes"}
 	case e.Ver < 0:
-		return &InvalidError{Field: "ver", Value: "negative", Mend: "leave it out or count from 1"}
+		return &InvalidError{Field: "ver", Value: "negative", HintText: "leave it out or count from 1"}
 	case e.Actor != "" && !e.Actor.Valid():
-		return &InvalidError{Field: "actor", Value: string(e.Actor), Mend: "use human, agent, system, schedule or import"}
+		return &InvalidError{Field: "actor", Value: string(e.Actor), HintText: "use human, agent, system, schedule or import"}
 	case len(e.AgentID) > MaxAgentBytes:
-		return &InvalidError{Field: "agentId", Value: e.AgentID, Mend: "shorten it to 16 KiB"}
+		return &InvalidError{Field: "agentId", Value: e.AgentID, HintText: "shorten it to 16 KiB"}
 	case len(e.CorrelationID) > MaxRefBytes:
-		return &InvalidError{Field: "correlationId", Value: e.CorrelationID, Mend: "shorten it to 1 KiB"}
+		return &InvalidError{Field: "correlationId", Value: e.CorrelationID, HintText: "shorten it to 1 KiB"}
 	case len(e.CausationID) > MaxRefBytes:
-		return &InvalidError{Field: "causationId", Value: e.CausationID, Mend: "shorten it to 1 KiB"}
+		return &InvalidError{Field: "causationId", Value: e.CausationID, HintText: "shorten it to 1 KiB"}
 	case len(e.Data)+len(e.Original) > MaxDataBytes:
-		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), Mend: "keep data below 16 MiB; store large bodies outside the log"}
+		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), HintText: "keep data below 16 MiB; store large bodies outside the log"}
 	case !isObject(e.Data):
-		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), Mend: "give a JSON object in UTF-8"}
+		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), HintText: "give a JSON object in UTF-8"}
 	case depth(e.Data) > MaxDepth:
-		return &InvalidError{Field: "data", Value: string(e.Data[:64]), Mend: "nest objects and arrays at most 500 deep"}
+		return &InvalidError{Field: "data", Value: string(e.Data[:64]), HintText: "nest objects and arrays at most 500 deep"}
 	case e.Original != nil && depth(e.Original) > MaxDepth:
-		return &InvalidError{Field: "original", Value: string(e.Original[:64]), Mend: "nest objects and arrays at most 500 deep"}
+		return &InvalidError{Field: "original", Value: string(e.Original[:64]), HintText: "nest objects and arrays at most 500 deep"}
 	case e.Original != nil && !isObject(e.Original):
-		return &InvalidError{Field: "original", Value: string(e.Original[:min(len(e.Original), 64)]), Mend: "give a JSON object in UTF-8, or nothing"}
+		return &InvalidError{Field: "original", Value: string(e.Original[:min(len(e.Original), 64)]), HintText: "give a JSON object in UTF-8, or nothing"}
 	}
 	for _, f := range [...]struct{ name, value string }{
 		{"type", e.Type}, {"agentId", e.AgentID}, {"correlationId", e.CorrelationID}, {"causationId", e.CausationID}} {
@@ -128,10 +144,10 @@ func (e *NewEvent) Check() error {
 	return nil
 }
 
-// Check reports the first thing about the append that can never be stored.
+// Check returns the first reason why the append can never be stored.
 func (a *StreamAppend) Check() error {
 	if a.Stream == "" || len(a.Stream) > MaxStreamBytes {
-		return &InvalidError{Field: "stream", Value: a.Stream, Mend: "name a stream of 1 to 256 bytes, such as task/task_ab12"}
+		return &InvalidError{Field: "stream", Value: a.Stream, HintText: "name a stream of 1 to 256 bytes, such as task/task_ab12"}
 	}
 	if err := checkText("stream", a.Stream); err != nil {
 		return err
@@ -144,10 +160,10 @@ func (a *StreamAppend) Check() error {
 	return nil
 }
 
-// checkText refuses what a TEXT column cannot give back.
+// checkText refuses text that a TEXT column cannot return unchanged.
 func checkText(field, value string) error {
 	if !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 {
-		return &InvalidError{Field: field, Value: value, Mend: "use UTF-8 without NUL"}
+		return &InvalidError{Field: field, Value: value, HintText: "use UTF-8 without NUL"}
 	}
 	return nil
 }
@@ -160,14 +176,14 @@ func isObject(b json.RawMessage) bool {
 	return i < len(b) && b[i] == '{' && utf8.Valid(b) && json.Valid(b)
 }
 
-// Restorer puts back events exactly as an export gave them: seq, times, salt and hashes included.
+// Restorer stores events exactly as exported: seq, times, salt and hashes included.
 type Restorer interface {
 	// Restore stores events that continue the log: the first must have Seq = head+1, and every DataHash and Hash must be right, or
 	// nothing is stored and a *CorruptError names the seq. Redacted events (Data nil) are restored as such.
 	Restore(ctx context.Context, events []Event) error
 }
 
-// depth is how deep objects and arrays are nested in a piece of JSON.
+// depth returns the nesting depth of objects and arrays in a piece of JSON.
 func depth(b []byte) int {
 	deepest, now := 0, 0
 	inText := false

@@ -8,12 +8,13 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// absentMethods are those that clients ask for of things that do not exist here: there are none of them, or it cannot be done.
+// absentMethods are methods that clients call for features openclawd does not have: they return an empty answer or a
+// refusal.
 func (s *Server) absentMethods() map[string]answer {
 	return map[string]answer{
 		"node.list":          s.answerNodes,
-		"node.pair.list":     nothing(pairs{[]any{}, []any{}}),
-		"device.pair.list":   nothing(pairs{[]any{}, []any{}}),
+		"node.pair.list":     nothing(pairingAnswer{[]any{}, []any{}}),
+		"device.pair.list":   nothing(pairingAnswer{[]any{}, []any{}}),
 		"cron.list":          cronPage("jobs"),
 		"cron.runs":          cronPage("entries"),
 		"cron.status":        nothing(cronStatus{}),
@@ -30,13 +31,12 @@ func (s *Server) absentMethods() map[string]answer {
 	}
 }
 
-// nothing gives the same answer to everybody.
 func nothing(payload any) answer {
 	return func(context.Context, *wire.Call) (any, error) { return payload, nil }
 }
 
-// pairs are requests to be let in, and who was.
-type pairs struct {
+// pairingAnswer lists pending pairing requests and paired devices.
+type pairingAnswer struct {
 	Pending []any `json:"pending"`
 	Paired  []any `json:"paired"`
 }
@@ -68,7 +68,7 @@ func cronPage(name string) answer {
 		}
 		page := map[string]any{name: []any{}, "total": 0, "offset": p.Offset, "limit": cmp.Or(p.Limit, usual), "hasMore": false, "nextOffset": nil}
 		if call.Peer.Protocol >= protocol.SincePages {
-			page["snapshotRevision"] = "0" // it never changes
+			page["snapshotRevision"] = "0" // never changes
 		}
 		return page, nil
 	}
@@ -92,7 +92,7 @@ func (s *Server) answerSkills(_ context.Context, call *wire.Call) (any, error) {
 	}{WorkspaceDir: s.workspaceOf(id), Skills: []any{}}, nil
 }
 
-// execApprovals are the commands that agents may run without asking: no agent runs any.
+// execApprovals is the list of commands that agents may run without asking. It is empty: agents run no commands.
 type execApprovals struct {
 	Path   string            `json:"path"`
 	Exists bool              `json:"exists"`
@@ -106,12 +106,12 @@ type execApprovalsFile struct {
 	Agents   struct{} `json:"agents"`
 }
 
-// notHere refuses what cannot be done here, however often it is tried.
+// notHere refuses an unsupported operation. Retrying does not help.
 func notHere(code, text string) error {
 	return &protocol.Error{Code: protocol.CodeUnavailable, Message: text, Details: absence{code}}
 }
 
-// absence is in the details of an error: a word that programs may rely on.
+// absence is the machine-readable reason in an error's details. Clients may rely on it.
 type absence struct {
 	Code string `json:"code"`
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// absentPages are the methods with which pages of the Control UI begin whose subject does not exist here. A page shows that there is nothing; what
-// would change something there is an unknown method.
+// absentPages are the methods that pages of the Control UI call first for features openclawd does not have. They
+// return empty results; methods that would change something there stay unknown.
 func (s *Server) absentPages() map[string]answer {
 	none := func(name string) answer { return nothing(map[string]any{name: []any{}}) }
 	return map[string]answer{
@@ -48,7 +48,7 @@ func (s *Server) absentPages() map[string]answer {
 	}
 }
 
-// forAgent answers for the agent of a request, or the default one.
+// forAgent answers for the agent a request names, or the default agent.
 func (s *Server) forAgent(call *wire.Call) (string, error) {
 	p, err := paramsOf[struct {
 		Agent string `json:"agentId"`
@@ -64,14 +64,15 @@ func (s *Server) answerProposals(context.Context, *wire.Call) (any, error) {
 		"proposals": []any{}, "installedSkills": []any{}}, nil
 }
 
-// answerMemory answers doctor.memory.status: no memory is searched here by vectors; what agents remember is in their files and in the log.
+// answerMemory answers doctor.memory.status. openclawd has no vector search over memory; agents remember through their
+// files and the log.
 func (s *Server) answerMemory(_ context.Context, call *wire.Call) (any, error) {
 	id, err := s.forAgent(call)
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"agentId": id, "searchRuntimeRegistered": false,
-		"embedding": map[string]any{"ok": false, "error": "openclawd keeps no vectors: agents remember by their files and by the log"}}, nil
+		"embedding": map[string]any{"ok": false, "error": "openclawd stores no vectors: agents remember through their files and the log"}}, nil
 }
 
 func (s *Server) answerMigrations(_ context.Context, call *wire.Call) (any, error) {
@@ -82,7 +83,7 @@ func (s *Server) answerMigrations(_ context.Context, call *wire.Call) (any, erro
 	return map[string]any{"agentId": id, "workspace": s.workspaceOf(id), "providers": []any{}}, nil
 }
 
-// answerGitHub answers tools.github.status: no identity is kept here.
+// answerGitHub answers tools.github.status: openclawd stores no GitHub identity.
 func (s *Server) answerGitHub(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Scope string `json:"selectedScope"`
@@ -105,7 +106,7 @@ func (s *Server) answerGitHub(_ context.Context, call *wire.Call) (any, error) {
 		"effective": identity}, nil
 }
 
-// answerWebSearch answers webSearch.status: no agent has such a tool.
+// answerWebSearch answers webSearch.status: agents have no web search tool.
 func (s *Server) answerWebSearch(_ context.Context, call *wire.Call) (any, error) {
 	id, err := s.forAgent(call)
 	if err != nil {
@@ -114,14 +115,14 @@ func (s *Server) answerWebSearch(_ context.Context, call *wire.Call) (any, error
 	ref := modelRefOf(s.opts.Configuration.InForce().ModelFor(id).Primary)
 	return map[string]any{"enabled": false, "provider": nil, "agentId": id, "providers": []any{},
 		"model": map[string]any{"provider": ref.Provider, "id": ref.Model, "runtime": "openclawd", "runtimeLabel": "openclawd"},
-		"route": map[string]any{"kind": "disabled", "label": "No web search", "reason": "openclawd has no tool that searches the web", "testable": false}}, nil
+		"route": map[string]any{"kind": "disabled", "label": "No web search", "reason": "openclawd has no web search tool", "testable": false}}, nil
 }
 
-// schemaPart is a part of a JSON Schema, as far as is needed to walk through it.
+// schemaPart is the part of a JSON Schema needed to walk through it.
 type schemaPart = map[string]any
 
-// lookUpConfigSchema answers config.schema.lookup: what may stand at one place of the configuration. Of a place that is not known nothing is
-// required.
+// lookUpConfigSchema answers config.schema.lookup: the schema of one configuration path. An unknown path has an empty
+// schema.
 func (s *Server) lookUpConfigSchema(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Path string `json:"path"`

@@ -9,12 +9,12 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// noRuns is the code of every refusal that is due to no agent running here, or not by itself.
+// noRuns is the code of refusals caused by this gateway running no agents, or none on its own.
 const noRuns = "runs_not_available"
 
 func cannotRun() error {
-	return notHere(noRuns, "no agent runs here yet: openclawd keeps sessions and their transcripts, and nobody answers in them; "+
-		"write into a session with chat.inject, or ask the gateway whose agents run")
+	return notHere(noRuns, "no agents run here: openclawd stores sessions and their transcripts but does not answer in them; "+
+		"append to a session with chat.inject, or ask the gateway that runs the agents")
 }
 
 func (s *Server) setHeartbeats(_ context.Context, call *wire.Call) (any, error) {
@@ -22,7 +22,7 @@ func (s *Server) setHeartbeats(_ context.Context, call *wire.Call) (any, error) 
 		Enabled *bool `json:"enabled"`
 	}
 	if json.Unmarshal(call.Params, &p) != nil || p.Enabled == nil {
-		return nil, invalidRequest("invalid set-heartbeats params: enabled (boolean) required", fault{Field: "enabled", Mend: "give true or false"})
+		return nil, invalidRequest("invalid set-heartbeats params: enabled (boolean) required", fault{Field: "enabled", Hint: "give true or false"})
 	}
 	if *p.Enabled {
 		return nil, s.noHeartbeats()
@@ -35,16 +35,16 @@ func (s *Server) setHeartbeats(_ context.Context, call *wire.Call) (any, error) 
 
 func (s *Server) wake(context.Context, *wire.Call) (any, error) { return nil, s.noHeartbeats() }
 
-// noHeartbeats refuses what an agent would be told with its next heartbeat.
+// noHeartbeats refuses a system event, which an agent would read with its next heartbeat.
 func (s *Server) noHeartbeats() error {
 	if s.opts.Runs == nil {
 		return cannotRun()
 	}
-	return notHere("heartbeats_not_available", "no agent was told: agents have no heartbeats here, with which they would read system events; "+
+	return notHere("heartbeats_not_available", "the event reached no agent: agents have no heartbeats here, with which they would read system events; "+
 		"send the text as a message (openclaw agent --message, chat.send), which wakes the agent")
 }
 
-// webchat is the channel of those who look at a session here: it delivers nothing to anywhere.
+// webchat is the channel of clients that show a session here. It delivers nothing elsewhere.
 const webchat = "webchat"
 
 func channelNamed(s string) string { return strings.ToLower(coordination.TrimJS(s)) }
@@ -59,5 +59,5 @@ func (s *Server) poll(_ context.Context, call *wire.Call) (any, error) {
 	if err := s.channelOf(s.opts.Configuration.InForce(), "unsupported poll channel: ", p.Channel); err != nil {
 		return nil, err
 	}
-	return nil, notHere("polls_not_available", "openclawd posts no polls: ask with send, and have people answer in words")
+	return nil, notHere("polls_not_available", "openclawd posts no polls: use send, and let people answer with text")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // What is not here is answered as empty as it is, in the shapes that clients read on from.
-func TestWhatIsNotHereIsAnsweredAsEmpty(t *testing.T) {
+func TestAbsentFeaturesAnswerEmpty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const now = "NOW"
@@ -56,11 +56,11 @@ func TestWhatIsNotHereIsAnsweredAsEmpty(t *testing.T) {
 	}
 }
 
-// What is wrong with a request is said first; what is right with it does not make agents run.
+// Faults of a request are reported first; a valid request still runs no agent.
 func TestNoAgentRuns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const absent = "no agent runs here yet"
+	const absent = "no agents run here"
 	for _, c := range []struct{ method, params, message string }{
 		{"agent", `{"message":"hi","idempotencyKey":"k","sessionKey":"agent:eden:s1"}`, absent},
 		{"agent", `{"message":"hi","idempotencyKey":"k","agentId":"eden","channel":"last"}`, absent},
@@ -113,12 +113,12 @@ func TestNothingIsDelivered(t *testing.T) {
 		{`{}`, "send", `{` + send + `,"mediaUrl":"x","channel":"WebChat"}`, "INVALID_REQUEST", "unsupported channel: webchat (internal-only). Use "},
 		{`{}`, "send", `{` + send + `,"mediaUrls":["x"]}`, "UNAVAILABLE", "no channel is configured"},
 		{`{}`, "send", `{` + send + `,"message":"x","channel":"discord"}`, "UNAVAILABLE", "no channel is configured"},
-		{withDiscord, "send", `{` + send + `,"message":"x"}`, "UNAVAILABLE", "discord is configured, and"},
+		{withDiscord, "send", `{` + send + `,"message":"x"}`, "UNAVAILABLE", "discord is configured, but"},
 		{`{}`, "poll", `{"to":"p","question":"q","options":["a"],"idempotencyKey":"k"}`, "INVALID_REQUEST",
 			"invalid poll params: at /options: must NOT have fewer than 2 items"},
 		{`{}`, "poll", `{` + poll + `,"channel":"nochan"}`, "INVALID_REQUEST", "unsupported poll channel: nochan"},
 		{`{}`, "poll", `{` + poll + `}`, "UNAVAILABLE", "no channel is configured"},
-		{withDiscord, "poll", `{` + poll + `,"channel":"Discord"}`, "UNAVAILABLE", "discord is configured, and"},
+		{withDiscord, "poll", `{` + poll + `,"channel":"Discord"}`, "UNAVAILABLE", "discord is configured, but"},
 	} {
 		b.configure(t, c.config)
 		if got := b.refused(t, c.method, c.params); got.Code != c.code || !strings.HasPrefix(got.Message, c.message) || got.Retryable {
@@ -152,7 +152,7 @@ func TestWaitingForARunTakesItsTimeAndEndsWithTheClient(t *testing.T) {
 	})
 }
 
-// Where agents run, what they would read with a heartbeat is refused with what is true: that they have none.
+// Where agents run, heartbeat methods are refused, because there are none.
 func TestAgentsHaveNoHeartbeats(t *testing.T) {
 	t.Parallel()
 	b, _, _ := staged(t)
@@ -166,7 +166,7 @@ func TestAgentsHaveNoHeartbeats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Code != protocol.CodeUnavailable || string(details) != `{"code":"heartbeats_not_available"}` || strings.Contains(got.Message, "no agent runs here") {
+		if got.Code != protocol.CodeUnavailable || string(details) != `{"code":"heartbeats_not_available"}` || strings.Contains(got.Message, "no agents run here") {
 			t.Errorf("%s: %+v %s", method, got, details)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// agentMethods say who the agents are and what they work with, as configured.
+// agentMethods describe the agents and their files and models, as configured.
 func (s *Server) agentMethods() map[string]answer {
 	return map[string]answer{
 		"agents.list":        s.answerAgents,
@@ -26,7 +26,7 @@ func (s *Server) agentMethods() map[string]answer {
 	}
 }
 
-// agentsOf are the configured agents with their ids as session keys have them, or main where there are none.
+// agentsOf returns the configured agents, with ids as in session keys, or main if none is configured.
 func agentsOf(c *config.Config) []config.Agent {
 	if len(c.Agents) == 0 {
 		return []config.Agent{{ID: c.DefaultAgentID()}}
@@ -39,14 +39,13 @@ func agentsOf(c *config.Config) []config.Agent {
 	return agents
 }
 
-// greetingDefaults say which session is meant where none is named.
-func greetingDefaults(c *config.Config) wire.SessionDefaults {
+// greetingDefaults say which session is used if a request names none.
+func greetingDefaults(c *config.Config) protocol.SessionDefaults {
 	agent := c.DefaultAgentID()
-	return wire.SessionDefaults{DefaultAgentID: agent, MainKey: coordination.DefaultMainKey, MainSessionKey: mainSessionOf(c, agent).String(),
+	return protocol.SessionDefaults{DefaultAgentID: agent, MainKey: coordination.DefaultMainKey, MainSessionKey: mainSessionOf(c, agent).String(),
 		Scope: c.Session.Scope}
 }
 
-// agentsAnswer answers agents.list.
 type agentsAnswer struct {
 	DefaultID string      `json:"defaultId"`
 	MainKey   string      `json:"mainKey"`
@@ -61,10 +60,10 @@ type agentInfo struct {
 
 	// Of protocol 4.
 	Workspace string       `json:"workspace,omitempty"`
-	Model     *agentModels `json:"model,omitempty"` // without it a page takes the agent for one that cannot be spoken to
+	Model     *agentModels `json:"model,omitempty"` // without it a page assumes that the agent cannot be messaged
 }
 
-// agentModels are the models that answer for an agent: the first, and those that are asked in its place, in their order.
+// agentModels are an agent's models: the primary one, then the fallbacks in order.
 type agentModels struct {
 	Primary   string   `json:"primary"`
 	Fallbacks []string `json:"fallbacks"`
@@ -75,7 +74,7 @@ type agentIdentity struct {
 	Theme  string `json:"theme,omitempty"`
 	Emoji  string `json:"emoji,omitempty"`
 	Avatar string `json:"avatar,omitempty"`
-	URL    string `json:"avatarUrl,omitempty"` // of protocol 4, where the gateway serves a page
+	URL    string `json:"avatarUrl,omitempty"` // protocol 4, if the gateway serves the Control UI
 }
 
 func (s *Server) answerAgents(_ context.Context, call *wire.Call) (any, error) {
@@ -99,7 +98,7 @@ func (s *Server) answerAgents(_ context.Context, call *wire.Call) (any, error) {
 	return encoded(a)
 }
 
-// workspaceOf is the directory of an agent's files, "" where there are none.
+// workspaceOf returns an agent's workspace directory, "" if it has none.
 func (s *Server) workspaceOf(agentID string) string {
 	if s.opts.Workspace == nil {
 		return ""
@@ -107,7 +106,6 @@ func (s *Server) workspaceOf(agentID string) string {
 	return s.opts.Workspace(agentID)
 }
 
-// identityAnswer answers agent.identity.get.
 type identityAnswer struct {
 	AgentID string `json:"agentId"`
 	Name    string `json:"name"`
@@ -147,14 +145,14 @@ func (s *Server) identityOf(c *config.Config, id string) *identityAnswer {
 	return a
 }
 
-// agentAsked is the agent of an id, the default agent if there is none.
+// agentAsked returns the agent with an id, the default agent for "".
 func agentAsked(c *config.Config, agentID string) (string, error) {
 	id := cmp.Or(strings.ToLower(coordination.TrimJS(agentID)), c.DefaultAgentID())
 	return id, mayHaveSessions(c, "agentId", id)
 }
 
-// agentMeant is the agent that a request names, by its id, by the key of a session of it, or both; the default agent if it names none. There
-// need not be such an agent.
+// agentMeant returns the agent a request names by id, by a session key, or both; the default agent if it names none.
+// The agent need not be configured.
 func agentMeant(c *config.Config, method, agentID, sessionKey string) (string, error) {
 	id := strings.ToLower(coordination.TrimJS(agentID))
 	if coordination.TrimJS(sessionKey) != "" {
@@ -165,14 +163,14 @@ func agentMeant(c *config.Config, method, agentID, sessionKey string) (string, e
 		owner := agentOf(c, key)
 		if id != "" && id != owner {
 			return "", invalidRequest(fmt.Sprintf("invalid %s params: agent %q does not match session key agent %q", method, id, owner),
-				fault{Field: "agentId", Value: agentID, Mend: "name the session's own agent, or leave agentId out"})
+				fault{Field: "agentId", Value: agentID, Hint: "name the session's own agent, or leave agentId out"})
 		}
 		id = owner
 	}
 	return cmp.Or(id, c.DefaultAgentID()), nil
 }
 
-// ofParams says that what is wrong lies in the parameters of a method.
+// ofParams adds that the error lies in a method's parameters.
 func ofParams(method string, err error) error {
 	refused, ok := errors.AsType[*protocol.Error](err)
 	if !ok {
@@ -183,19 +181,18 @@ func ofParams(method string, err error) error {
 	return &named
 }
 
-// isAddress reports whether a page can show what avatar names. A path in the agent's workspace it can only where the
-// gateway serves the page.
+// isAddress reports whether a page can show the avatar. A path within the workspace only works if the gateway serves
+// the page.
 func isAddress(avatar string) bool {
 	return config.IsServer(avatar) || strings.HasPrefix(avatar, "data:image/")
 }
 
-// isSign reports whether an avatar is a letter or an emoji, which may be made of several characters.
+// isSign reports whether an avatar is a letter or an emoji, which may consist of several code points.
 func isSign(avatar string) bool {
 	const longest = 8
 	return len([]rune(avatar)) <= longest && !strings.ContainsAny(avatar, "./\\")
 }
 
-// initial is the first letter of a name.
 func initial(name string) string {
 	for _, r := range name {
 		return string(unicode.ToUpper(r))

@@ -13,30 +13,30 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// Files are the files of agents' workspaces that people write: what an agent is told of itself. There are no others here.
+// Files gives access to the agents' workspace files that people write, which describe the agent to itself. No other
+// files are reachable.
 type Files interface {
-	// Names are those that there may be.
+	// Names lists the allowed file names.
 	Names() []string
-	// Read gives a file of an agent. One that is not there is fs.ErrNotExist.
+	// Read returns an agent's file, or fs.ErrNotExist.
 	Read(agentID, name string) (AgentFile, error)
-	// Write replaces a file, or makes it. Once it returns the file is on disk.
+	// Write creates or replaces a file. The file is durable when Write returns.
 	Write(agentID, name, content string) error
-	// Picture gives a picture of an agent's workspace, by its path there. It is never one outside of it.
+	// Picture returns a picture from an agent's workspace by its path there. It never leaves the workspace.
 	Picture(agentID, path string) ([]byte, error)
 }
 
-// AgentFile is a file of an agent's workspace.
+// AgentFile is a file in an agent's workspace.
 type AgentFile struct {
 	Content   string
 	UpdatedAt int64 // ms since 1970
 }
 
-// agentFile is a file as clients are told of it.
 type agentFile struct {
 	Name      string  `json:"name"`
 	Path      string  `json:"path"`
 	Missing   bool    `json:"missing"`
-	Absent    bool    `json:"expectedAbsent,omitempty"` // that it is missing is as it should be
+	Absent    bool    `json:"expectedAbsent,omitempty"` // the file is optional
 	Size      int     `json:"size,omitempty"`
 	UpdatedAt int64   `json:"updatedAtMs,omitempty"`
 	Hash      string  `json:"hash,omitempty"`
@@ -51,13 +51,12 @@ type agentFilesAnswer struct {
 	File      *agentFile  `json:"file,omitempty"`
 }
 
-// fileAgent is the agent of a request about files.
 func (s *Server) fileAgent(c *config.Config, agentID string) (string, error) {
 	id := strings.ToLower(coordination.TrimJS(agentID))
 	for _, agent := range agentsOf(c) {
 		if agent.ID == id {
 			if s.opts.Files == nil {
-				return "", notHere("no_workspace", "no agent has files here: another gateway produces")
+				return "", notHere("no_workspace", "no agent has files here: another gateway runs the agents")
 			}
 			return id, nil
 		}
@@ -66,10 +65,9 @@ func (s *Server) fileAgent(c *config.Config, agentID string) (string, error) {
 	for _, agent := range agentsOf(c) {
 		known = append(known, agent.ID)
 	}
-	return "", invalidRequest("unknown agent id", fault{Field: "agentId", Value: echo(agentID), Mend: "name one of agents.list", Known: known})
+	return "", invalidRequest("unknown agent id", fault{Field: "agentId", Value: echo(agentID), Hint: "name one from agents.list", Known: known})
 }
 
-// answerFiles answers agents.files.list.
 func (s *Server) answerFiles(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Agent string `json:"agentId"`
@@ -92,7 +90,6 @@ func (s *Server) answerFiles(_ context.Context, call *wire.Call) (any, error) {
 	return encoded(a)
 }
 
-// answerFile answers agents.files.get.
 func (s *Server) answerFile(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Agent string `json:"agentId"`
@@ -112,7 +109,7 @@ func (s *Server) answerFile(_ context.Context, call *wire.Call) (any, error) {
 	return encoded(agentFilesAnswer{AgentID: id, Workspace: s.workspaceOf(id), File: &one})
 }
 
-// fileNamed is the agent of a request about one file, which has to be one that there may be.
+// fileNamed returns the agent and the file name of a request, if the name is allowed.
 func (s *Server) fileNamed(agentID, name string) (string, error) {
 	id, err := s.fileAgent(s.opts.Configuration.InForce(), agentID)
 	if err != nil {
@@ -123,7 +120,7 @@ func (s *Server) fileNamed(agentID, name string) (string, error) {
 			return id, nil
 		}
 	}
-	return "", invalidRequest("unsupported file "+echo(name), fault{Field: "name", Value: echo(name), Mend: "name one of agents.files.list", Known: s.opts.Files.Names()})
+	return "", invalidRequest("unsupported file "+echo(name), fault{Field: "name", Value: echo(name), Hint: "name one from agents.files.list", Known: s.opts.Files.Names()})
 }
 
 func (s *Server) file(id, name string, whole bool) (agentFile, error) {
@@ -148,7 +145,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writeFile answers agents.files.set. With expectedHash a file that has changed meanwhile is not written over.
+// writeFile answers agents.files.set. If expectedHash is given, a file that has changed meanwhile is not overwritten.
 func (s *Server) writeFile(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Agent    string `json:"agentId"`
@@ -164,7 +161,7 @@ func (s *Server) writeFile(_ context.Context, call *wire.Call) (any, error) {
 		return nil, err
 	}
 	if strings.Contains(p.Content, "\x00") {
-		return nil, invalidRequest("content must not contain null bytes", fault{Field: "content", Mend: "take out U+0000"})
+		return nil, invalidRequest("content must not contain null bytes", fault{Field: "content", Hint: "take out U+0000"})
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -175,7 +172,7 @@ func (s *Server) writeFile(_ context.Context, call *wire.Call) (any, error) {
 		}
 		if !strings.EqualFold(now.Hash, p.Expected) {
 			return nil, invalidRequest(p.Name+" has changed meanwhile", fault{Code: "file_changed", Field: "expectedHash", Value: echo(p.Expected),
-				Mend: "read it again with agents.files.get, then write"})
+				Hint: "read it again with agents.files.get, then write"})
 		}
 	}
 	if err := s.opts.Files.Write(id, p.Name, p.Content); err != nil {

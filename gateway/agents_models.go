@@ -10,7 +10,6 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// modelInfo is a model as models.list shows it.
 type modelInfo struct {
 	ID            string   `json:"id"`
 	Name          string   `json:"name"`
@@ -20,7 +19,7 @@ type modelInfo struct {
 	Input         []string `json:"input"`
 }
 
-// answerModels answers models.list with what is configured, and the model that is part of the program where an agent would use it.
+// answerModels answers models.list with the configured models, and the built-in model if an agent would use it.
 func (s *Server) answerModels(context.Context, *wire.Call) (any, error) {
 	return encoded(map[string]any{"models": modelsOf(s.opts.Configuration.InForce())})
 }
@@ -38,7 +37,7 @@ func modelsOf(c *config.Config) []modelInfo {
 	return all
 }
 
-// modelsMeant are the models that somebody may mean by provider/model, or by the model alone, in capital or small letters; and all that there are.
+// modelsMeant returns the models that a name, provider/model or model alone in any case, may refer to, and all models.
 func modelsMeant(c *config.Config, name string) (fits, known []string) {
 	for _, m := range modelsOf(c) {
 		ref := m.Provider + "/" + m.ID
@@ -53,7 +52,7 @@ func modelsMeant(c *config.Config, name string) (fits, known []string) {
 	return fits, known
 }
 
-// modelAsked is the model that a client asks for in a session of an agent. The agent's own may be asked for in any case.
+// modelAsked returns the model a client requests for a session. An agent's own model is always allowed.
 func modelAsked(c *config.Config, agentID, name string) (ref string, err error) {
 	if name == c.ModelFor(agentID).Primary {
 		return name, nil
@@ -62,12 +61,12 @@ func modelAsked(c *config.Config, agentID, name string) (ref string, err error) 
 	switch len(fits) {
 	case 0:
 		return "", invalidRequest("model not allowed: "+echo(name), fault{Code: run.CodeUnknownModel, Field: "model", Value: echo(name),
-			Mend: "name one that models.list has, or null for the one that is configured", Known: known})
+			Hint: "name one from models.list, or null for the configured model", Known: known})
 	case 1:
 		return fits[0], nil
 	}
 	return "", invalidRequest("invalid model: "+echo(name), fault{Code: run.CodeUnknownModel, Field: "model", Value: echo(name),
-		Mend: "name the provider too", Known: fits})
+		Hint: "name the provider too", Known: fits})
 }
 
 func usesScripted(c *config.Config) bool {

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,22 +15,25 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	plan "github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
-	plans "github.com/pronto-lab/openclawd/projections/plan"
-	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/plans"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// Approvals are where people decide about tasks and plans that wait for them. What they refuse is a *protocol.Error.
+// Approvals is where people decide on waiting tasks and plans. Its refusals are *approval.Refusal.
 type Approvals interface {
-	Approve(ctx context.Context, id, person string) error
-	Reject(ctx context.Context, id, person, reason string) error
+	Approve(ctx context.Context, id, person string) (approval.Decided, error)
+	Reject(ctx context.Context, id, person, reason string) (approval.Decided, error)
 }
 
-// approvalMethods show what waits for people, and let them decide it. To clients a task is something to be carried out, a plan a proposal.
+// approvalMethods list what waits for approval and resolve it. To clients, a task is a command to execute and a plan a
+// proposal.
 func (s *Server) approvalMethods() map[string]answer {
 	return map[string]answer{
 		"exec.approval.list":        s.answerWaitingTasks,
@@ -42,22 +46,21 @@ func (s *Server) approvalMethods() map[string]answer {
 	}
 }
 
-// approvalTime is how long clients may show what waits before they ask again: it waits without an end, but they set a timer, which holds at most
-// 24 days.
+// approvalTime is how long clients may show an approval before they ask again. Approvals never expire, but clients set
+// a timer, which holds at most 24 days.
 const approvalTime = 20 * 24 * time.Hour
 
 const (
-	maxWaiting       = 200 // approvals of a list
-	maxApprovalTitle = 80  // characters, as what follows
+	maxWaiting       = 200 // approvals per list
+	maxApprovalTitle = 80  // characters; the following limits too
 	maxApprovalText  = 512
 	allowOnce        = "allow-once"
 	deny             = "deny"
 )
 
-// decisions are those that can be made here: nothing is allowed for ever.
+// decisions are the supported decisions: permanent allowances are not.
 func decisions() []string { return []string{allowOnce, deny} }
 
-// approvalInfo is something that waits for a person.
 type approvalInfo struct {
 	ID        string          `json:"id"`
 	Request   approvalRequest `json:"request"`
@@ -67,9 +70,9 @@ type approvalInfo struct {
 
 type approvalRequest struct {
 	Command     string   `json:"command"`
-	Title       string   `json:"title,omitempty"` // of plans, as the two that follow
+	Title       string   `json:"title,omitempty"` // plans only, like the next two
 	Description string   `json:"description,omitempty"`
-	Hash        string   `json:"proposalHash,omitempty"` // another text has another one
+	Hash        string   `json:"proposalHash,omitempty"` // changes with the text
 	AgentID     string   `json:"agentId,omitempty"`
 	SessionKey  string   `json:"sessionKey,omitempty"`
 	Allowed     []string `json:"allowedDecisions"`
@@ -131,7 +134,6 @@ func (s *Server) approvalOfPlan(p *plan.Plan) approvalInfo {
 			Allowed: decisions()}}
 }
 
-// approvalSnapshot is something that was decided.
 type approvalSnapshot struct {
 	ID         string          `json:"id"`
 	Path       string          `json:"urlPath"`
@@ -168,7 +170,7 @@ type approvalPerson struct {
 
 const usualDecisions = 50
 
-// answerDecisions answers approval.history: what was decided, the newest first.
+// answerDecisions answers approval.history: past decisions, newest first.
 func (s *Server) answerDecisions(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Cursor string `json:"cursor"`
@@ -182,7 +184,7 @@ func (s *Server) answerDecisions(ctx context.Context, call *wire.Call) (any, err
 	if p.Cursor != "" {
 		if before, err = strconv.ParseInt(p.Cursor, 10, 64); err != nil {
 			return nil, invalidRequest("invalid approval.history params: unknown cursor",
-				fault{Field: "cursor", Value: echo(p.Cursor), Mend: "give a nextCursor, or none"})
+				fault{Field: "cursor", Value: echo(p.Cursor), Hint: "give a nextCursor, or leave it out"})
 		}
 	}
 	limit := cmp.Or(p.Limit, usualDecisions)
@@ -231,15 +233,15 @@ func (s *Server) answerDecisions(ctx context.Context, call *wire.Call) (any, err
 	return encoded(a)
 }
 
-// rejectedTask is how the progress begins of a task that was cancelled because its approval was refused.
+// rejectedTask is the prefix of the progress of a task cancelled because its approval was denied.
 const rejectedTask = "Task rejected by"
 
-// decided is a decision by its event, with what was decided about as far as that is known. is is false for what was no decision: the end of a
-// task that did not wait for an approval.
+// decided returns the decision an event records, with its subject if known. is is false for an event that is no
+// decision: a task that ended without waiting for approval.
 func (s *Server) decided(ctx context.Context, e *eventstore.Event) (one approvalSnapshot, is bool, err error) {
 	var data struct{ TaskID, PlanID, AgentID, DecidedBy, Progress, Title string }
 	if len(e.Data) > 0 {
-		_ = json.Unmarshal(projections.Current(e).Data, &data) // of one that was redacted nothing is known
+		_ = json.Unmarshal(projections.Current(e).Data, &data) // a redacted one has no details
 	}
 	if e.Type == coordination.TypeTaskCancelled && !strings.HasPrefix(data.Progress, rejectedTask) {
 		return one, false, nil
@@ -285,7 +287,7 @@ func (s *Server) decided(ctx context.Context, e *eventstore.Event) (one approval
 	return one, true, nil
 }
 
-// resolveApproval answers exec.approval.resolve and approval.resolve: a person has decided. It is decided once: who comes second is refused.
+// resolveApproval answers exec.approval.resolve and approval.resolve. The first decision wins; later ones are refused.
 func (s *Server) resolveApproval(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		ID       string `json:"id"`
@@ -296,20 +298,34 @@ func (s *Server) resolveApproval(ctx context.Context, call *wire.Call) (any, err
 		return nil, err
 	}
 	if s.opts.Approvals == nil {
-		return nil, notHere("decided_elsewhere", "another gateway produces: decide there")
+		return nil, notHere("decided_elsewhere", "another gateway runs the agents: decide there")
 	}
 	person := clientOf(call.Peer)
 	switch p.Decision {
 	case allowOnce:
-		err = s.opts.Approvals.Approve(ctx, p.ID, person)
+		_, err = s.opts.Approvals.Approve(ctx, p.ID, person)
 	case deny:
-		err = s.opts.Approvals.Reject(ctx, p.ID, person, "denied by "+person)
+		_, err = s.opts.Approvals.Reject(ctx, p.ID, person, "denied by "+person)
 	default:
 		return nil, invalidRequest("invalid decision: "+echo(p.Decision), fault{Field: "decision", Value: echo(p.Decision),
-			Mend: "allow once or deny: nothing is allowed for ever", Known: decisions()})
+			Hint: "allow once or deny: permanent allowances are not supported", Known: decisions()})
 	}
 	if err != nil {
-		return nil, err
+		return nil, undecided(err)
 	}
 	return map[string]any{"ok": true, "applied": true, "id": p.ID, "decision": p.Decision}, nil
+}
+
+// undecided shows clients why a decision was refused: pages remove decided approvals by the reason in the details.
+func undecided(err error) error {
+	r, is := errors.AsType[*approval.Refusal](err)
+	if !is {
+		return err
+	}
+	reason := "APPROVAL_ALREADY_RESOLVED"
+	if r.Details.Unknown {
+		reason = "APPROVAL_NOT_FOUND"
+	}
+	return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: r.Text,
+		Details: map[string]string{"code": r.Reason, "reason": reason, "field": r.Field, "hint": r.HintText}}
 }

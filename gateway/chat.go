@@ -13,11 +13,11 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/projections"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// chatMethods are those about what is said in a session.
+// chatMethods read and write the conversation of a session.
 func (s *Server) chatMethods() map[string]answer {
 	return map[string]answer{
 		"chat.history":  s.chatHistory,
@@ -32,44 +32,44 @@ func (s *Server) chatMethods() map[string]answer {
 	}
 }
 
-// Bounds of chat.history.
+// Limits of chat.history.
 const (
 	usualHistory    = 200
 	maxHistory      = 1_000
-	maxHistoryBytes = 8 << 20 // read, before anything is cut
+	maxHistoryBytes = 8 << 20 // read before truncation
 )
 
 type historyParams struct {
 	SessionKey string `json:"sessionKey"`
 	Limit      int    `json:"limit"`
 
-	// Of protocol 4.
+	// Protocol 4.
 	Agent     string `json:"agentId"`
 	Pending   int64  `json:"pendingBefore"`
-	Inputs    []any  `json:"inputRunIds"` // ids of runs whose messages the client has sent and wants to know of
-	SessionID string `json:"sessionId"`   // of a transcript that the session has, or has had; "" is the present one
+	Inputs    []any  `json:"inputRunIds"` // run ids of sent messages whose state the client asks for
+	SessionID string `json:"sessionId"`   // id of the session's current or an earlier transcript; "" is the current one
 }
 
 type historyAnswer struct {
-	SessionKey    string            `json:"sessionKey"` // as asked
+	SessionKey    string            `json:"sessionKey"` // as requested
 	SessionID     string            `json:"sessionId,omitempty"`
 	Messages      []json.RawMessage `json:"messages"`
 	ThinkingLevel string            `json:"thinkingLevel"`
 	VerboseLevel  string            `json:"verboseLevel,omitempty"`
 
-	// Of protocol 4.
+	// Protocol 4.
 	Session  *sessionRow   `json:"sessionInfo,omitempty"`
 	Defaults *listDefaults `json:"defaults,omitempty"`
 	Pending  *pendingPage  `json:"pendingInputs,omitempty"`
-	Receipts []receipt     `json:"inputReceipts,omitempty"` // of the runs that were asked for
-	Metadata *chatMetadata `json:"metadata,omitempty"`      // only of chat.startup
+	Receipts []receipt     `json:"inputReceipts,omitempty"` // of the requested runs
+	Metadata *chatMetadata `json:"metadata,omitempty"`      // chat.startup only
 }
 
-// pendingPage is what was said and waits for its turn: it is not in the transcript yet.
+// pendingPage holds messages that wait for their turn and are not in the transcript yet.
 type pendingPage struct {
-	Items  []pendingInput `json:"items"` // the oldest first
+	Items  []pendingInput `json:"items"` // oldest first
 	Total  int            `json:"total"`
-	Before int64          `json:"nextBefore,omitempty"` // asked for as pendingBefore, there are older ones
+	Before int64          `json:"nextBefore,omitempty"` // older ones exist; ask with pendingBefore
 }
 
 type pendingInput struct {
@@ -80,17 +80,16 @@ type pendingInput struct {
 	State      string          `json:"state"` // queued
 }
 
-// receipt says what has become of a message that a client has sent. One that nothing is known of has none.
+// receipt is the state of a message a client sent. An unknown message has none.
 type receipt struct {
 	RunID string `json:"runId"`
-	State string `json:"state"`                       // pending: it waits for its turn; consumed
-	Event string `json:"consumedByEventId,omitempty"` // the message of the transcript that it has become
+	State string `json:"state"`                       // pending: waits for its turn; consumed
+	Event string `json:"consumedByEventId,omitempty"` // the transcript message it became
 }
 
-// maxPending is how many messages that wait are shown, the last of them.
+// maxPending is how many waiting messages are shown, the newest ones.
 const maxPending = 20
 
-// chatHistory answers chat.history.
 func (s *Server) chatHistory(ctx context.Context, call *wire.Call) (any, error) {
 	a, err := s.history(ctx, call)
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *Server) chatHistory(ctx context.Context, call *wire.Call) (any, error) 
 	return encoded(a)
 }
 
-// history gives the newest messages of a session's transcript, the oldest of them first. A session that is not there has none.
+// history returns the newest messages of a session's transcript, oldest first. A missing session has none.
 func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, error) {
 	p, err := paramsOf[historyParams](call)
 	if err != nil {
@@ -118,11 +117,11 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	if limit == 0 {
 		limit = usualHistory
 	}
-	var one *session.Session
-	var messages []session.Message
+	var one *sessions.Session
+	var messages []sessions.Message
 	var waiting []run.Result
 	var receipts []receipt
-	var last int64 // the place of the last message
+	var last int64 // position of the last message
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		if s.opts.Runs != nil && call.Peer.Protocol >= protocol.Newest {
 			waiting, err = runs.List(ctx, tx, runs.Query{SessionKey: key.String(), States: []run.State{run.Queued}})
@@ -130,7 +129,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 				return err
 			}
 		}
-		if one, err = session.ByKey(ctx, tx, key.String()); err != nil || one == nil {
+		if one, err = sessions.ByKey(ctx, tx, key.String()); err != nil || one == nil {
 			return err
 		}
 		id, count, err := transcriptMeant(ctx, tx, one, p.SessionID)
@@ -143,7 +142,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 				return err
 			}
 		}
-		messages, err = session.Shown(ctx, tx, id, limit, maxHistoryBytes)
+		messages, err = sessions.Shown(ctx, tx, id, limit, maxHistoryBytes)
 		return err
 	})
 	if err != nil {
@@ -154,7 +153,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 		return nil, err
 	}
 	if one == nil {
-		one = &session.Session{Agent: key.Agent}
+		one = &sessions.Session{Agent: key.Agent}
 	}
 	a.SessionID, a.VerboseLevel, a.ThinkingLevel = one.ID, textSetting(one, "verboseLevel"), thinkingOf(c, one)
 	if call.Peer.Protocol >= protocol.Newest {
@@ -171,7 +170,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	return a, nil
 }
 
-// pending shows what waits, of which the last comes first: what was accepted before a place of the log, 0 for all.
+// pending returns waiting messages, newest first, accepted before a log position; 0 for all.
 func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64) (*pendingPage, error) {
 	page := &pendingPage{Items: []pendingInput{}, Total: len(waiting)}
 	if before > 0 {
@@ -186,7 +185,7 @@ func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64
 		if err != nil {
 			return nil, err
 		}
-		m := session.Message{Seq: e.Seq, At: e.TS, Redacted: e.Redacted()}
+		m := sessions.Message{Seq: e.Seq, At: e.TS, Redacted: e.Redacted()}
 		var q coordination.RunQueued
 		if !m.Redacted && json.Unmarshal(projections.Current(&e).Data, &q) == nil {
 			m.Data = coordination.SessionMessage{Author: authorUser, Text: q.Message, Content: q.Content, RunID: q.RunID}
@@ -195,7 +194,7 @@ func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64
 			page.Total--
 			continue
 		}
-		said, err := showMessage(&m, &place{ID: r.RunID, Key: sentKey(r.RunID)})
+		said, err := showMessage(&m, &messagePosition{ID: r.RunID, Key: sentKey(r.RunID)})
 		if err != nil {
 			return nil, err
 		}
@@ -204,27 +203,27 @@ func (s *Server) pending(ctx context.Context, waiting []run.Result, before int64
 	return page, nil
 }
 
-// maxInputs is of how many messages a client is told at once what has become of them.
+// maxInputs is how many receipts a client may request at once.
 const maxInputs = 50
 
-// inputsAsked are the runs that a client asks for.
+// inputsAsked returns the run ids whose receipts a client requests.
 func inputsAsked(method string, list []any) (runIDs []string, err error) {
 	if len(list) > maxInputs {
 		return nil, invalidRequest(fmt.Sprintf("invalid %s params: at /inputRunIds: must NOT have more than %d items", method, maxInputs),
-			fault{Field: "inputRunIds", Value: fmt.Sprintf("%d items", len(list)), Mend: "ask for fewer at once"})
+			fault{Field: "inputRunIds", Value: fmt.Sprintf("%d items", len(list)), Hint: "ask for fewer at once"})
 	}
 	for i, one := range list {
 		runID, is := one.(string)
 		if !is {
 			return nil, invalidRequest(fmt.Sprintf("invalid %s params: at /inputRunIds/%d: must be string", method, i),
-				fault{Field: fmt.Sprintf("inputRunIds[%d]", i), Value: echo(fmt.Sprint(one)), Mend: "give the id of a run"})
+				fault{Field: fmt.Sprintf("inputRunIds[%d]", i), Value: echo(fmt.Sprint(one)), Hint: "give a run id"})
 		}
 		runIDs = append(runIDs, runID)
 	}
 	return runIDs, nil
 }
 
-// receiptsOf says what has become of messages that were sent into a session whose transcript has an id.
+// receiptsOf returns the receipts of messages sent into the session with this transcript id.
 func receiptsOf(ctx context.Context, tx *sql.Tx, key, id string, runIDs []string) ([]receipt, error) {
 	var all []receipt
 	for _, runID := range runIDs {
@@ -238,7 +237,7 @@ func receiptsOf(ctx context.Context, tx *sql.Tx, key, id string, runIDs []string
 			all = append(all, receipt{RunID: runID, State: "pending"})
 			continue
 		}
-		event, err := session.Asked(ctx, tx, id, runID, r.Seq)
+		event, err := sessions.Asked(ctx, tx, id, runID, r.Seq)
 		if err != nil {
 			return nil, err
 		}
@@ -249,20 +248,21 @@ func receiptsOf(ctx context.Context, tx *sql.Tx, key, id string, runIDs []string
 	return all, nil
 }
 
-// transcriptMeant is the transcript of a session that is asked for, and how many messages it has; "" if it is none of this session's.
-func transcriptMeant(ctx context.Context, tx *sql.Tx, one *session.Session, id string) (string, int64, error) {
+// transcriptMeant returns the requested transcript of a session and its message count; "" if it does not belong to the
+// session.
+func transcriptMeant(ctx context.Context, tx *sql.Tx, one *sessions.Session, id string) (string, int64, error) {
 	if id == "" || id == one.ID {
 		return one.ID, one.Messages, nil
 	}
-	all, err := session.Transcripts(ctx, tx, one.Key)
-	if i := slices.IndexFunc(all, func(t session.Transcript) bool { return t.ID == id }); err == nil && i >= 0 {
+	all, err := sessions.Transcripts(ctx, tx, one.Key)
+	if i := slices.IndexFunc(all, func(t sessions.Transcript) bool { return t.ID == id }); err == nil && i >= 0 {
 		return id, all[i].Messages, nil
 	}
 	return "", 0, err
 }
 
-// thinkingOf is how hard a session's model thinks: what is set for the session, else a little if the model can.
-func thinkingOf(c *config.Config, one *session.Session) string {
+// thinkingOf returns a session's thinking level: its own setting, else low if the model supports thinking.
+func thinkingOf(c *config.Config, one *sessions.Session) string {
 	if set := textSetting(one, "thinkingLevel"); set != "" {
 		return set
 	}

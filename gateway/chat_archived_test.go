@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// A message that lies in an archive is no message that somebody has redacted.
+// A message in an archive is not shown as redacted.
 func TestTranscriptSaysWhatWasArchived(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -14,37 +14,34 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// chatCommand is something that a person types behind a slash, and that is answered without a model.
 type chatCommand struct {
 	name, args, about string
-	answer            func(*commandCall) (string, error) // nil: it is no answer but something that is done before
+	answer            func(*commandCall) (string, error) // nil: it has no reply but an effect before the run
 }
 
-// chatCommands are those that there are.
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"help", "", "list these commands", (*commandCall).help},
-		{"status", "", "how the session and the gateway are doing", (*commandCall).status},
-		{"queue", "", "what waits for its turn", (*commandCall).queue},
+		{"status", "", "show the state of the session and the gateway", (*commandCall).status},
+		{"queue", "", "show what waits for its turn", (*commandCall).queue},
 		{"new", "[message]", "start the session over; the old transcript is kept", (*commandCall).startOver},
 		{"reset", "[message]", "the same", (*commandCall).startOver},
 		{"model", "[provider/model|default]", "show or choose the model of the session", (*commandCall).model},
-		{"think", "[level|default]", "show or set how hard the model thinks", (*commandCall).think},
-		{"verbose", "[on|off|full]", "show or set how much is told of tools", (*commandCall).verbose},
-		{"stop", "", "stop what the session does", nil},
+		{"think", "[level|default]", "show or set the thinking level", (*commandCall).think},
+		{"verbose", "[on|off|full]", "show or set how much is shown of tool calls", (*commandCall).verbose},
+		{"stop", "", "stop the session's runs", nil},
 	}
 }
 
-// commandCall is a command that somebody has typed.
 type commandCall struct {
 	server *Server
 	ctx    context.Context
@@ -54,11 +51,12 @@ type commandCall struct {
 	name   string
 	args   string
 
-	// decide is what the command does to the session, nil for nothing. It is done together with the answer, or neither is.
-	decide func(tx eventstore.Tx, s decide.State, by decide.Command) ([]decide.Event, error)
+	// decide is the command's effect on the session, nil for none. Effect and reply are committed together.
+	decide func(tx eventstore.Tx, s session.State, by session.Command) ([]session.Event, error)
 }
 
-// commandIn is the word behind the slash with which a message begins, in small letters, and what follows it; "" if it begins with none.
+// commandIn splits a message into the slash command it begins with, in lower case, and its arguments; "" if there is
+// none.
 func commandIn(message string) (word, rest string) {
 	text := coordination.TrimJS(message)
 	if !strings.HasPrefix(text, "/") {
@@ -71,8 +69,8 @@ func commandIn(message string) (word, rest string) {
 	return strings.ToLower(text[1:end]), coordination.TrimJS(strings.TrimPrefix(text[end:], ":"))
 }
 
-// command answers a message that is a command, and writes the answer into the transcript. done is false for one that a model has to answer:
-// it is no command, or there is no such command, or it says something more to a session that starts over.
+// command answers a message that is a command and appends the reply to the transcript. done is false if a model has to
+// answer: the message is no command, or an unknown one, or it starts the session over and says more.
 func (s *Server) command(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey,
 	p *sendParams) (a any, done bool, err error) {
 	word, rest := commandIn(p.Message)
@@ -92,8 +90,8 @@ func (s *Server) command(ctx context.Context, call *wire.Call, c *config.Config,
 	return a, true, err
 }
 
-// stopTyped stops what a session does because somebody has typed a stop word. That stands in the transcript, so that the request stops nothing
-// that began later when it is sent again.
+// stopTyped stops a session's runs because a stop word was typed. The transcript records it, so that a repeated
+// request does not stop later runs.
 func (s *Server) stopTyped(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey, p *sendParams) (any, error) {
 	return s.once(ctx, p.RunID, func() (any, error) {
 		a, err := s.stopRuns(ctx, run.Stop{SessionKey: key.String(), Reason: "stop", By: clientOf(call.Peer)}, call.Method)
@@ -112,9 +110,12 @@ func (s *Server) stopTyped(ctx context.Context, call *wire.Call, c *config.Confi
 	})
 }
 
-// once does what somebody has typed, unless a request with the same key has had it done or is about to.
+// once runs a typed command unless a request with the same key has run it or is running it.
 func (s *Server) once(ctx context.Context, key string, do func() (any, error)) (any, error) {
 	if _, going := s.commands.LoadOrStore(key, nil); going {
+		if a, done, err := s.commandBefore(ctx, key); done || err != nil {
+			return a, err // its reply is in the log, and clients may have it
+		}
 		return sentAnswer{key, "in_flight"}, nil
 	}
 	defer s.commands.Delete(key)
@@ -124,7 +125,8 @@ func (s *Server) once(ctx context.Context, key string, do func() (any, error)) (
 	return do()
 }
 
-// commandBefore answers a request whose key was that of another one, which is on disk: nothing is done again, also after a restart.
+// commandBefore answers a repeated request key whose command is on disk. Nothing is done again, not even after a
+// restart.
 func (s *Server) commandBefore(ctx context.Context, key string) (a any, done bool, err error) {
 	switch _, err := s.opts.Log.EventByID(ctx, replyID(key)); {
 	case err == nil:
@@ -132,7 +134,7 @@ func (s *Server) commandBefore(ctx context.Context, key string) (a any, done boo
 	case !errors.Is(err, eventstore.ErrNotFound):
 		return nil, false, err
 	}
-	r, found, err := s.opts.Runs.Look(ctx, key)
+	r, found, err := s.opts.Runs.Get(ctx, key)
 	if err != nil || !found {
 		return nil, false, err
 	}
@@ -140,30 +142,30 @@ func (s *Server) commandBefore(ctx context.Context, key string) (a any, done boo
 	return a, true, err
 }
 
-// replyID is the id of the event that says what a command has answered: the log takes it once only.
+// replyID is the event id of a command's reply: the log accepts it only once.
 func replyID(key string) eventstore.ID {
 	return idOf("command", key)
 }
 
-// idOf is an id that follows from words.
+// idOf derives an id from words.
 func idOf(words ...string) (id eventstore.ID) {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	copy(id[:], sum[:])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of its own making, version 8
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID, version 8
 	return id
 }
 
-// reply does what the command does and puts its answer into the transcript, answers the request, and tells everybody after that: clients show
-// what comes before it as if they went on waiting. The key is that of the request, as it was written there.
+// reply applies the command, appends its reply to the transcript, answers the request, and then broadcasts the reply:
+// clients that receive the broadcast first keep waiting. key is the request key as stored.
 func (c *commandCall) reply(p *sendParams, text string) error {
 	message, at, err := c.write(p, text)
 	if err != nil {
 		return err
 	}
 	c.call.Interim(sentAnswer{p.RunID, "started"})
-	c.call.Later() // that was all
+	c.call.Later() // nothing more to do
 	tell := func() {
-		c.server.tellInjected(chatEvent{RunID: p.RunID, SessionKey: p.SessionKey, Seq: 1}, message, at)
+		c.server.notifyInjected(chatEvent{RunID: p.RunID, SessionKey: p.SessionKey, Seq: 1}, message, at)
 	}
 	if waitsAfterAnswer(c.call.Peer) {
 		c.call.Read(tell)
@@ -173,27 +175,27 @@ func (c *commandCall) reply(p *sendParams, text string) error {
 	return nil
 }
 
-// write does what the command does and puts its answer into the transcript, where commandBefore finds it.
+// write applies the command and appends its reply to the transcript, where commandBefore finds it.
 func (c *commandCall) write(p *sendParams, text string) (message *coordination.SessionMessage, at int64, err error) {
 	s := c.server
 	message = &coordination.SessionMessage{MessageID: s.opts.NewID(), RunID: p.RunID, Author: authorAssistant, By: clientOf(c.call.Peer),
 		API: injectedAPI, Provider: injectedProvider, Model: injectedModel, StopReason: "stop"}
-	done, err := s.change(c.ctx, c.call, c.config, change{key: c.key, makes: true, id: replyID(p.RunID),
-		decide: func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+	done, err := s.change(c.ctx, c.call, c.config, sessionChange{key: c.key, makes: true, id: replyID(p.RunID),
+		decide: func(tx eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
 			events, refused, err := c.does(tx, state, by)
 			if err != nil {
 				return nil, err
 			}
 			message.Text = coordination.Mask(cmp.Or(refused, text))
-			after := changed{before: state, events: events}
-			said, err := decide.Say(after.after(), decide.SayCommand{Command: by, Message: *message})
+			after := changeResult{before: state, events: events}
+			said, err := session.Say(after.after(), session.SayCommand{Command: by, Message: *message})
 			return append(events, said...), err
 		}})
 	return message, done.at, err
 }
 
-// does is what happens to the session. What cannot be is no error: whoever has typed it is told.
-func (c *commandCall) does(tx eventstore.Tx, state decide.State, by decide.Command) (events []decide.Event, refused string, err error) {
+// does returns the command's effect on the session. An impossible one is no error: the reply says so.
+func (c *commandCall) does(tx eventstore.Tx, state session.State, by session.Command) (events []session.Event, refused string, err error) {
 	if c.decide == nil {
 		return nil, "", nil
 	}
@@ -213,10 +215,10 @@ func (c *commandCall) help() (string, error) {
 	return b.String(), nil
 }
 
-func (c *commandCall) session() (*session.Session, error) {
+func (c *commandCall) session() (*sessions.Session, error) {
 	one, err := c.server.sessionByKey(c.ctx, c.key)
 	if one == nil {
-		one = &session.Session{Key: c.key.String(), Agent: c.key.Agent}
+		one = &sessions.Session{Key: c.key.String(), Agent: c.key.Agent}
 	}
 	return one, err
 }
@@ -246,7 +248,6 @@ func (c *commandCall) status() (string, error) {
 	return strings.Join(append(lines, fmt.Sprintf("Runs: %d running, %d waiting", running, waiting)), "\n"), nil
 }
 
-// maxQueueShown is how many runs of a session /queue lists.
 const maxQueueShown = 10
 
 func (c *commandCall) queue() (string, error) {
@@ -263,7 +264,7 @@ func (c *commandCall) queue() (string, error) {
 		return "", err
 	}
 	if len(open) == 0 {
-		return "Nothing runs or waits in this session.", nil
+		return "No runs are active or queued in this session.", nil
 	}
 	slices.SortFunc(open, func(a, b run.Result) int { return ahead[a.RunID] - ahead[b.RunID] })
 	now := c.server.opts.Now().UnixMilli()
@@ -281,10 +282,10 @@ func (c *commandCall) startOver() (string, error) {
 	if _, err := c.server.clear(c.ctx, c.call, c.key, "reset"); err != nil {
 		return "", err
 	}
-	c.decide = func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-		return decide.Reset(state, decide.ResetCommand{Command: by, Reason: c.name})
+	c.decide = func(_ eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
+		return session.Reset(state, session.ResetCommand{Command: by, Reason: c.name})
 	}
-	return "The session starts over. What was said before is kept, and is not shown to the model any more.", nil
+	return "The session starts over. The earlier conversation is kept but no longer shown to the model.", nil
 }
 
 func (c *commandCall) model() (string, error) {
@@ -324,7 +325,7 @@ func (c *commandCall) verbose() (string, error) {
 	return c.set("verboseLevel", c.args, "Verbose: "+c.args)
 }
 
-// set sets something for the session, or takes it away where value is "".
+// set changes a setting of the session, or clears it if value is "".
 func (c *commandCall) set(name, value, done string) (string, error) {
 	raw := json.RawMessage("null")
 	if value != "" {
@@ -333,23 +334,22 @@ func (c *commandCall) set(name, value, done string) (string, error) {
 			return "", err
 		}
 	}
-	c.decide = func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-		return decide.Patch(state, decide.PatchCommand{Command: by, Values: map[string]json.RawMessage{name: raw},
-			Model: c.config.ModelFor(agentOf(c.config, c.key)).Primary}, func(label string) (string, error) { return session.LabelHolder(tx, label) })
+	c.decide = func(tx eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
+		return session.Patch(state, session.PatchCommand{Command: by, Values: map[string]json.RawMessage{name: raw},
+			Model: c.config.ModelFor(agentOf(c.config, c.key)).Primary}, func(label string) (string, error) { return sessions.LabelHolder(tx, label) })
 	}
 	return done, nil
 }
 
-// laneAnswer is how much waits and runs in a lane, of one agent.
 type laneAnswer struct {
 	Lane     string `json:"lane"`
 	AgentID  string `json:"agentId,omitempty"`
 	Waiting  int    `json:"waiting"`
 	Running  int    `json:"running"`
-	OldestMs int64  `json:"oldestWaitMs"` // how long the first that waits has waited
+	OldestMs int64  `json:"oldestWaitMs"` // waiting time of the first in the queue
 }
 
-// lanes are those in which anything waits or runs.
+// lanes returns the lanes with running or waiting work.
 func (s *Server) lanes(ctx context.Context) (all []laneAnswer, err error) {
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
 		all, err = s.readLanes(ctx, tx)
@@ -359,7 +359,7 @@ func (s *Server) lanes(ctx context.Context) (all []laneAnswer, err error) {
 }
 
 func (s *Server) readLanes(ctx context.Context, tx *sql.Tx) ([]laneAnswer, error) {
-	lanes, err := work.Lanes(ctx, tx)
+	lanes, err := workqueue.Lanes(ctx, tx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// maxInjected is how many bytes an injected message may have. One above maxShownMessage is kept, and histories say that it is too large.
+// maxInjected is the size limit of an injected message, in bytes. One above maxShownMessage is stored, and histories
+// mark it as too large.
 const maxInjected = 1 << 20
 
-// What messages say of themselves that no model has written.
+// Model and provider names of messages that no model wrote.
 const (
 	injectedAPI      = "openai-responses"
 	injectedProvider = "openclaw"
@@ -26,7 +27,6 @@ type injectAnswer struct {
 	MessageID string `json:"messageId"`
 }
 
-// chatEvent tells everybody what is said in a session.
 type chatEvent struct {
 	RunID      string        `json:"runId"`
 	SessionKey string        `json:"sessionKey"`
@@ -34,16 +34,15 @@ type chatEvent struct {
 	State      string        `json:"state"` // delta, final, aborted, error
 	Message    *shownMessage `json:"message,omitempty"`
 
-	DeltaText    *string `json:"deltaText,omitempty"` // of deltas: what is new, as clients of protocol 4 read it
-	Replace      bool    `json:"replace,omitempty"`   // DeltaText is all there is, and not what is added
+	DeltaText    *string `json:"deltaText,omitempty"` // of deltas: the new part, as clients of protocol 4 read it
+	Replace      bool    `json:"replace,omitempty"`   // DeltaText replaces the text instead of extending it
 	ErrorMessage string  `json:"errorMessage,omitempty"`
-	StopReason   string  `json:"stopReason,omitempty"` // rpc, stop, timeout, and what else ends runs
+	StopReason   string  `json:"stopReason,omitempty"` // rpc, stop, timeout, or another reason
 }
 
-// eventChat tells everybody what is said in sessions.
 const eventChat = "chat"
 
-// shownUsage is what an answer has cost; of an injected one nothing.
+// shownUsage is the usage of an answer; zero for an injected one.
 type shownUsage struct {
 	Input       int64     `json:"input"`
 	Output      int64     `json:"output"`
@@ -61,7 +60,8 @@ type shownCost struct {
 	Total      float64 `json:"total"`
 }
 
-// injectChat answers chat.inject: it writes a message into the transcript of a session, as if its agent had said it. The feed tells everybody.
+// injectChat answers chat.inject: it appends a message to a session's transcript as if its agent had said it. The feed
+// broadcasts it.
 func (s *Server) injectChat(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		SessionKey string `json:"sessionKey"`
@@ -81,7 +81,7 @@ func (s *Server) injectChat(ctx context.Context, call *wire.Call) (any, error) {
 		return nil, nulInMessage()
 	case len(p.Message) > maxInjected:
 		return nil, invalidRequest("message too large", fault{Field: "message", Value: fmt.Sprintf("%d bytes", len(p.Message)),
-			Mend: fmt.Sprintf("shorten it to %d bytes", maxInjected)})
+			Hint: fmt.Sprintf("shorten it to %d bytes", maxInjected)})
 	}
 	text, label := coordination.Mask(p.Message), coordination.Mask(p.Label)
 	if label != "" {
@@ -91,9 +91,9 @@ func (s *Server) injectChat(ctx context.Context, call *wire.Call) (any, error) {
 	message := coordination.SessionMessage{MessageID: id, Author: authorAssistant, Text: text, Label: label, By: clientOf(call.Peer),
 		API: injectedAPI, Provider: injectedProvider, Model: injectedModel, StopReason: "stop"}
 	told := s.feed.expect()
-	done, err := s.change(ctx, call, c, change{key: key,
-		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			return decide.Say(state, decide.SayCommand{Command: by, Message: message, Existing: true})
+	done, err := s.change(ctx, call, c, sessionChange{key: key,
+		decide: func(_ eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
+			return session.Say(state, session.SayCommand{Command: by, Message: message, Existing: true})
 		}})
 	told(done.seq)
 	if err != nil {
@@ -102,15 +102,15 @@ func (s *Server) injectChat(ctx context.Context, call *wire.Call) (any, error) {
 	return injectAnswer{OK: true, MessageID: id}, nil
 }
 
-// isInjected reports whether a client has put a message into a transcript, without a run and without a command.
+// isInjected reports whether a client put a message into a transcript, without a run or a command.
 func isInjected(m *coordination.SessionMessage) bool {
 	return m.Provider == injectedProvider && m.Model == injectedModel && m.RunID == ""
 }
 
-// tellInjected tells everybody of a message that no model has made. e says of which run and session.
-func (s *Server) tellInjected(e chatEvent, m *coordination.SessionMessage, at int64) {
+// notifyInjected broadcasts a message that no model wrote. e names its run and session.
+func (s *Server) notifyInjected(e chatEvent, m *coordination.SessionMessage, at int64) {
 	content, err := textContent(m.Text)
-	if err != nil { // a text always can be encoded
+	if err != nil { // encoding text cannot fail
 		return
 	}
 	e.State, e.Message = "final", &shownMessage{Role: authorAssistant, Content: content, Timestamp: at, StopReason: m.StopReason,

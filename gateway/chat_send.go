@@ -24,7 +24,7 @@ type sendParams struct {
 	Thinking    string            `json:"thinking"`
 	TimeoutMs   *int64            `json:"timeoutMs"`
 
-	// Of protocol 4.
+	// Protocol 4.
 	Agent       string `json:"agentId"`
 	SessionID   string `json:"sessionId"`
 	AsItIs      bool   `json:"suppressCommandInterpretation"`
@@ -33,14 +33,14 @@ type sendParams struct {
 
 const methodSend = "chat.send"
 
-// sentAnswer answers chat.send. What is said comes with events.
+// sentAnswer is the answer to chat.send. The conversation follows as events.
 type sentAnswer struct {
 	RunID  string `json:"runId"`
 	Status string `json:"status"` // started, in_flight, ok
 }
 
-// sendChat answers chat.send: the message is on disk, and its run begins when its turn comes. Stop words stop what the session does, and
-// commands are answered without a model.
+// sendChat answers chat.send: the message is on disk, and its run starts when its turn comes. Stop words stop the
+// session's runs, and commands are answered without a model.
 func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[sendParams](call)
 	if err != nil {
@@ -54,11 +54,11 @@ func (s *Server) sendChat(ctx context.Context, call *wire.Call) (any, error) {
 	if s.opts.Runs == nil {
 		return nil, cannotRun()
 	}
-	return s.say(ctx, call, c, key, &p)
+	return s.queueMessage(ctx, call, c, key, &p)
 }
 
-// say does with a message that has been checked what sendChat does.
-func (s *Server) say(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey, p *sendParams) (any, error) {
+// queueMessage does the work of sendChat for a checked message.
+func (s *Server) queueMessage(ctx context.Context, call *wire.Call, c *config.Config, key coordination.SessionKey, p *sendParams) (any, error) {
 	if len(p.Attachments) == 0 && !p.AsItIs {
 		if run.IsStop(p.Message) {
 			return s.stopTyped(ctx, call, c, key, p)
@@ -89,10 +89,10 @@ func (s *Server) queueSent(ctx context.Context, call *wire.Call, ask run.Ask) (a
 	return sentAnswer{accepted.RunID, "started"}, nil
 }
 
-// sendHeld does not let the end of a run be told before the client has read that its message is accepted.
+// sendHeld holds back the end of the run until the client has read that its message is accepted.
 func (s *Server) sendHeld(ctx context.Context, call *wire.Call, ask run.Ask) (any, error) {
-	s.teller.hold(ask.RunID)
-	release := func() { s.teller.release(ask.RunID) }
+	s.notifier.hold(ask.RunID)
+	release := func() { s.notifier.release(ask.RunID) }
 	accepted := false
 	defer func() {
 		if !accepted {
@@ -105,18 +105,18 @@ func (s *Server) sendHeld(ctx context.Context, call *wire.Call, ask run.Ask) (an
 	}
 	accepted = true
 	call.Interim(a)
-	call.Later() // that was all
+	call.Later() // nothing more to do
 	call.Read(release)
 	return nil, nil
 }
 
-// check gives the session that is spoken to.
+// check validates a request and returns the session it addresses.
 func (p *sendParams) check(c *config.Config) (key coordination.SessionKey, err error) {
 	switch {
 	case strings.Contains(p.Message, "\x00"):
 		return key, nulInMessage()
 	case coordination.TrimJS(p.Message) == "" && len(p.Attachments) == 0:
-		return key, invalidRequest("message or attachment required", fault{Field: "message", Value: p.Message, Mend: "say something"})
+		return key, invalidRequest("message or attachment required", fault{Field: "message", Value: p.Message, Hint: "say something"})
 	}
 	if key, err = keyAsked(c, "sessionKey", p.SessionKey, p.Agent); err != nil {
 		return key, err
@@ -124,7 +124,7 @@ func (p *sendParams) check(c *config.Config) (key coordination.SessionKey, err e
 	return key, mayHaveSessions(c, "sessionKey", agentOf(c, key))
 }
 
-// ask makes of a request what is asked of an agent.
+// ask turns a request into a run request.
 func (p *sendParams) ask(call *wire.Call, c *config.Config, key coordination.SessionKey) (ask run.Ask, err error) {
 	ask = run.Ask{Session: key, Human: isHuman(call.Peer), RunQueued: coordination.RunQueued{
 		RunID: p.RunID, SessionID: p.SessionID, Lane: run.LaneMain, Cause: causeChat, By: clientOf(call.Peer), Message: p.Message,
@@ -144,20 +144,20 @@ func (p *sendParams) ask(call *wire.Call, c *config.Config, key coordination.Ses
 	return ask, err
 }
 
-// chatAgain answers a request that is wrong. If it repeats one that was accepted, the parameters do not matter any more.
+// chatAgain answers an invalid request. If it repeats an accepted one, the parameters no longer matter.
 func (s *Server) chatAgain(ctx context.Context, runID string, wrong error) (any, error) {
 	if s.opts.Runs == nil {
 		return nil, wrong
 	}
-	r, found, err := s.opts.Runs.Look(ctx, runID)
+	r, found, err := s.opts.Runs.Get(ctx, runID)
 	if err != nil || !found {
 		return nil, wrong
 	}
 	return sentBefore(&r)
 }
 
-// sentBefore answers a request that was accepted before. A run whose model has failed was told to all who listened; one that our own side
-// has broken is an error here too.
+// sentBefore answers a request that was accepted before. A model failure has been broadcast already; a failure of our
+// own side is an error here too.
 func sentBefore(r *run.Result) (any, error) {
 	over := r.Over
 	if over == nil {
@@ -177,14 +177,15 @@ func sentBefore(r *run.Result) (any, error) {
 	return failedAnswer{r.RunID, "error", why}, &protocol.Error{Code: protocol.CodeUnavailable, Message: why}
 }
 
-// abortAnswer answers chat.abort, and a stop word.
+// abortAnswer answers chat.abort, and stop words.
 type abortAnswer struct {
 	OK      bool     `json:"ok"`
 	Aborted bool     `json:"aborted"`
 	RunIDs  []string `json:"runIds"`
 }
 
-// abortChat answers chat.abort: what the session does is stopped, whoever has asked for it, or one run of it. Everybody was told before.
+// abortChat answers chat.abort: it stops one run or all of a session's, regardless of who started them. The end has
+// been broadcast before it answers.
 func (s *Server) abortChat(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		SessionKey string `json:"sessionKey"`
@@ -201,13 +202,13 @@ func (s *Server) abortChat(ctx context.Context, call *wire.Call) (any, error) {
 	return s.stopRuns(ctx, run.Stop{SessionKey: key.String(), RunID: p.RunID, Reason: "rpc", By: clientOf(call.Peer)}, call.Method)
 }
 
-// stopRuns stops runs, and returns when that is on disk and everybody was told.
+// stopRuns stops runs and returns when their end is on disk and broadcast.
 func (s *Server) stopRuns(ctx context.Context, stop run.Stop, method string) (a abortAnswer, err error) {
 	a = abortAnswer{OK: true, RunIDs: []string{}}
 	if s.opts.Runs == nil {
 		return a, nil
 	}
-	told := s.teller.stopping()
+	told := s.notifier.newStopRequest()
 	defer told.leave()
 	stopped, err := s.opts.Runs.Stop(ctx, stop)
 	if err != nil {
@@ -218,10 +219,10 @@ func (s *Server) stopRuns(ctx context.Context, stop run.Stop, method string) (a 
 	return a, nil
 }
 
-// stopTime is how long is waited for the runs of a session to end that starts over, or goes.
+// stopTime is how long to wait for a session's runs to end before the session is reset or deleted.
 const stopTime = 15 * time.Second
 
-// clear stops what a session does before something is done to it.
+// clear stops a session's runs before the session is changed.
 func (s *Server) clear(ctx context.Context, call *wire.Call, key coordination.SessionKey, reason string) (stopped bool, err error) {
 	if s.opts.Runs == nil {
 		return false, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // call asks over the wire and gives the answer as it came.
@@ -30,12 +31,12 @@ func (h *heard) call(t *testing.T, method, params string) (string, *protocol.Err
 	return string(got), refused
 }
 
-// chat.send says how the message stands, however often it is sent.
+// chat.send returns the state of the message, however often it is sent.
 func TestSendingSaysHowItStands(t *testing.T) {
 	t.Parallel()
 	_, agents, url := staged(t)
 	c := listen(t, url, client.Options{}, "chat")
-	const broken = "The run was broken off because the gateway ended or lost it. Ask again."
+	const broken = "The run was interrupted because the gateway stopped or lost it. Ask again."
 	for i, one := range []struct {
 		state         run.State
 		over          coordination.RunOver
@@ -70,7 +71,7 @@ func TestSendingSaysHowItStands(t *testing.T) {
 	}
 }
 
-// Whoever stops a session stops all that it does, whoever has asked for it, and everybody was told when the answer comes.
+// Stopping a session stops all its work, whichever client requested it, and all clients are notified before the answer.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
@@ -109,7 +110,7 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// A session that starts over or goes is stopped before, but not if it may not.
+// A session is stopped before it is reset or deleted, but not if that is refused.
 func TestSessionsAreStoppedBeforeTheyStartOver(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
@@ -160,7 +161,7 @@ func TestCommands(t *testing.T) {
 		{"/think much", "invalid thinkingLevel (use off|minimal|low|medium|high)"},
 		{"/verbose full", "Verbose: full"},
 		{"/verbose", "Verbose: full"},
-		{"/queue", "Nothing runs or waits in this session."},
+		{"/queue", "No runs are active or queued in this session."},
 		{" /Status ", "openclawd test\nSession: agent:main:main, agent main\nModel: fake/echo-2, thinking high, verbose full\nRuns: 0 running, 0 waiting"},
 		{"/new", "The session starts over."},
 	} {
@@ -254,7 +255,7 @@ func TestWaitingForARun(t *testing.T) {
 	}
 }
 
-// What waits is shown where sessions are shown, while it does.
+// Waiting work is shown in session lists while it waits.
 func TestQueuesAreShown(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
@@ -317,14 +318,14 @@ func TestQueuesAreShown(t *testing.T) {
 	}
 }
 
-// Nobody hears the end of a run of the original's terminal program before that has read that its message was accepted, nor what happens in the
+// No one hears the end of a run of the original's terminal program before that has read that its message was accepted, nor what happens in the
 // session after that; in other sessions it goes on.
 func TestTheTerminalHearsTheEndAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
-	reads, begun := make(chan struct{}), make(chan struct{})
+	reads, started := make(chan struct{}), make(chan struct{})
 	stall := sync.OnceFunc(func() {
-		close(begun)
+		close(started)
 		<-reads
 	})
 	terminal := dial(t, url, client.Options{ID: "gateway-client", DisplayName: "openclaw-tui", Mode: "ui", Event: func(e client.Event) {
@@ -341,7 +342,7 @@ func TestTheTerminalHearsTheEndAfterTheAnswer(t *testing.T) {
 	begin("agent:eden:s", "a")
 	agents.begin("a")
 	other.next(t)
-	<-begun // from now on the terminal reads nothing
+	<-started // from now on the terminal reads nothing
 	start := time.Now()
 	var sent sync.WaitGroup
 	for _, id := range []string{"quick", "next"} {
@@ -382,7 +383,7 @@ func TestTheTerminalHearsTheEndAfterTheAnswer(t *testing.T) {
 		}
 	}
 	sent.Wait()
-	again, end := time.NewTicker(time.Millisecond), time.After(time.Minute)
+	again, end := time.NewTicker(time.Millisecond), time.After(testscale.Patience)
 	defer again.Stop()
 	for b.server.Held() != 0 {
 		select {
@@ -483,12 +484,12 @@ func TestStopWordsStopOnce(t *testing.T) {
 	if got := send("some", "wait"); got != `{"runId":"some","status":"ok"}` {
 		t.Error(got)
 	}
-	if r, _, _ := agents.Look(t.Context(), "b"); r.State.Over() || len(agents.stops) != 2 {
+	if r, _, _ := agents.Get(t.Context(), "b"); r.State.Over() || len(agents.stops) != 2 {
 		t.Errorf("%+v, stopped %+v", r, agents.stops)
 	}
 }
 
-// A run that repeats a broken one stands where that stood, in agent.wait and in /queue.
+// A run that repeats an interrupted one takes its place in agent.wait and in /queue.
 func TestWhatIsRunAgainKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)

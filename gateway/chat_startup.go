@@ -7,18 +7,17 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// chatMetadata is what a page shows beside a transcript: which models can be chosen, and which commands can be typed.
+// chatMetadata is what a page shows beside a transcript: selectable models and available commands.
 type chatMetadata struct {
 	Models   []modelInfo   `json:"models"`
 	Commands []commandInfo `json:"commands"`
-	Swarm    bool          `json:"swarmEnabled"` // agents that work together on one prompt: there are none
+	Swarm    bool          `json:"swarmEnabled"` // agents that share one prompt: there are none
 }
 
 func (s *Server) metadata(c *config.Config) *chatMetadata {
 	return &chatMetadata{Models: modelsOf(c), Commands: s.commandInfos()}
 }
 
-// commandInfo is a command as clients are told of it.
 type commandInfo struct {
 	Name        string   `json:"name"`
 	Aliases     []string `json:"textAliases"`
@@ -28,7 +27,7 @@ type commandInfo struct {
 	AcceptsArgs bool     `json:"acceptsArgs"`
 }
 
-// commandInfos are the commands that may be typed: none, where nobody answers.
+// commandInfos are the available commands: none where no agents run.
 func (s *Server) commandInfos() []commandInfo {
 	all := []commandInfo{}
 	if s.opts.Runs == nil {
@@ -40,12 +39,11 @@ func (s *Server) commandInfos() []commandInfo {
 	return all
 }
 
-// answerCommands answers commands.list.
 func (s *Server) answerCommands(context.Context, *wire.Call) (any, error) {
 	return map[string][]commandInfo{"commands": s.commandInfos()}, nil
 }
 
-// chatStartup answers chat.startup, with which the Control UI begins: a session's transcript, and what is shown beside it.
+// chatStartup answers chat.startup, the Control UI's first call: a session's transcript and what is shown beside it.
 func (s *Server) chatStartup(ctx context.Context, call *wire.Call) (any, error) {
 	a, err := s.history(ctx, call)
 	if err != nil {
@@ -55,7 +53,7 @@ func (s *Server) chatStartup(ctx context.Context, call *wire.Call) (any, error) 
 	return encoded(a)
 }
 
-// chatMetadata answers chat.metadata, of a session or of an agent. It is the same for all of them: what they may choose from.
+// chatMetadata answers chat.metadata for a session or an agent. The choices are the same for all of them.
 func (s *Server) chatMetadata(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		AgentID    string `json:"agentId"`
@@ -74,8 +72,8 @@ func (s *Server) chatMetadata(_ context.Context, call *wire.Call) (any, error) {
 		return nil, err
 	}
 	if p.Account != "" {
-		return nil, invalidRequest("no accounts of models are kept here",
-			fault{Code: "not_kept", Field: "authProfileId", Value: echo(p.Account), Mend: "leave it out"})
+		return nil, invalidRequest("model accounts are not supported",
+			fault{Code: "not_kept", Field: "authProfileId", Value: echo(p.Account), Hint: "leave it out"})
 	}
 	return encoded(s.metadata(c))
 }

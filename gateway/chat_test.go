@@ -156,7 +156,7 @@ func TestHistoryCutsWhatIsLong(t *testing.T) {
 	}
 }
 
-// A message that was blanked stays visible as one that was there.
+// A blanked message stays visible as redacted.
 func TestHistoryShowsThatAMessageWasRedacted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -232,7 +232,7 @@ func TestInjectRefuses(t *testing.T) {
 }
 
 // Over the wire: everybody hears of the message once it is in the transcript, under the whole key.
-func TestInjectTellsEverybody(t *testing.T) {
+func TestInjectNotifiesAllClients(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	url := b.serve(t)

@@ -25,7 +25,7 @@ func (s *Server) configMethods() map[string]answer {
 	}
 }
 
-// configAnswer answers config.get. Raw is null where there is no file, or nobody can tell what in it is a secret.
+// configAnswer answers config.get. Raw is null if there is no file or its secrets cannot be identified.
 type configAnswer struct {
 	Path         string          `json:"path"`
 	Exists       bool            `json:"exists"`
@@ -56,7 +56,6 @@ func (s *Server) answerConfig(context.Context, *wire.Call) (any, error) {
 	return a, nil
 }
 
-// schemaAnswer answers config.schema.
 type schemaAnswer struct {
 	Schema      json.RawMessage        `json:"schema"`
 	Hints       map[string]config.Hint `json:"uiHints"`
@@ -69,7 +68,7 @@ func (s *Server) answerConfigSchema(context.Context, *wire.Call) (any, error) {
 	return schemaAnswer{schema, hints, s.opts.Version, s.opts.Now().UTC().Format(time.RFC3339)}, nil
 }
 
-// configSchemaAt is what may stand at a place of the configuration; empty where that is not known.
+// configSchemaAt is the schema of a configuration path; empty if unknown.
 func configSchemaAt(place []string) map[string]any {
 	text, _ := config.Schema()
 	var at map[string]any

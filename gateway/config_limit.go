@@ -10,13 +10,13 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// How often one client may ask to change the configuration.
+// Rate limit of configuration changes per client.
 const (
 	writesPerWindow = 3
 	writeWindow     = time.Minute
 )
 
-// writeLimit bounds how often clients change the configuration. What fails counts, or nobody would be kept from trying.
+// writeLimit limits how often a client changes the configuration. Failed attempts count too.
 type writeLimit struct {
 	now func() time.Time
 
@@ -24,10 +24,10 @@ type writeLimit struct {
 	windows map[writerID]*window
 }
 
-// writerID is who asks: a device at an address, or without one all programs of a name there. Another connection is not somebody else.
+// writerID identifies the client: a device at an address, or without a device all programs of one name there.
+// Reconnecting does not change it.
 type writerID struct{ device, address, program string }
 
-// window is a time in which some requests have come.
 type window struct {
 	began time.Time
 	n     int
@@ -37,7 +37,7 @@ func newWriteLimit(now func() time.Time) *writeLimit {
 	return &writeLimit{now: now, windows: map[writerID]*window{}}
 }
 
-// admit counts a request. Its error says when the next one may come.
+// admit counts a request. Its error says when the next one is allowed.
 func (l *writeLimit) admit(call *wire.Call) error {
 	who := writerID{device: call.Peer.DeviceID, address: call.Peer.IP}
 	if who.device == "" {

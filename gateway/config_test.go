@@ -82,7 +82,7 @@ func TestConfigGetShowsTheFile(t *testing.T) {
 		}
 	}
 
-	// A file that is broken shows where, and of itself nothing: nobody knows what in it is a secret.
+	// An error in a broken file shows its position but no content, because secrets in it cannot be recognised.
 	if err := os.WriteFile(b.configuration.path, []byte("{gateway: {auth: {token: '"+fixtureToken+"'"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestConfigSetAndApplyReplaceTheFile(t *testing.T) {
 	}
 }
 
-// However much a client says of a change, the log keeps little of it.
+// The log keeps only a bounded part of what a client says about a change.
 func TestConfigPatchSaysLittleToTheLog(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -207,7 +207,7 @@ func TestConfigPatchRefuses(t *testing.T) {
 		{"config.patch", "not json", "right", "config.patch: not JSON5: 1:1: found a word without quotes"},
 		{"config.set", "[]", "right", "invalid config"},
 		{"config.patch", `{gateway: {port: 'x'}}`, "right", "invalid config"},
-		{"config.patch", `{gateway: {auth: {password: '__OPENCLAW_REDACTED__'}}}`, "right", "config.patch: gateway.auth.password: nothing is stored"},
+		{"config.patch", `{gateway: {auth: {password: '__OPENCLAW_REDACTED__'}}}`, "right", "config.patch: gateway.auth.password: there is no stored value"},
 	} {
 		b := setup(t)
 		params := map[string]string{"raw": tt.raw}
@@ -301,7 +301,7 @@ func TestConfigWritesAreLimited(t *testing.T) {
 	}
 }
 
-// Whatever the file holds and a client asks, no answer shows a secret of the file.
+// No answer shows a secret of the file, whatever it contains and a client requests.
 func TestConfigAnswersShowNoSecret(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

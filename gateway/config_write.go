@@ -12,19 +12,20 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// What the event of a change keeps of it.
+// Limits of what a change's event records.
 const (
 	maxChangedPaths = 200
-	maxNote         = 2000 // characters, of other texts too
+	maxNote         = 2000 // characters; other texts too
 )
 
-// configWriter changes the file of the configuration for clients.
+// configWriter changes the configuration file on behalf of clients.
 type configWriter struct {
 	configuration Configuration
 	limit         *writeLimit
 }
 
-// writeParams are those of config.patch, config.set and config.apply. A delay of a restart means nothing here: nothing restarts.
+// writeParams are the parameters of config.patch, config.set and config.apply. A restart delay is ignored: nothing
+// restarts.
 type writeParams struct {
 	Raw          string            `json:"raw"`
 	BaseHash     string            `json:"baseHash"`
@@ -33,17 +34,17 @@ type writeParams struct {
 	ReplacePaths []json.RawMessage `json:"replacePaths"`
 }
 
-// writeAnswer answers what changed the file. Restart is nil for config.set, which does not speak of it.
+// writeAnswer is the answer to a change of the file. Restart is nil for config.set, which has no such member.
 type writeAnswer struct {
 	OK      bool            `json:"ok"`
 	Path    string          `json:"path"`
 	Config  json.RawMessage `json:"config"`
 	Hash    string          `json:"hash"`
-	Noop    bool            `json:"noop,omitempty"` // the file says all of it already
+	Noop    bool            `json:"noop,omitempty"` // the file already has these values
 	Restart *restartAnswer  `json:"restart,omitempty"`
 }
 
-// restartAnswer says that the change is in force, but for Settings, which wait until somebody restarts openclawd.
+// restartAnswer says that the change is in force, except Settings, which require a restart of openclawd.
 type restartAnswer struct {
 	OK       bool     `json:"ok"`
 	Required bool     `json:"required"`
@@ -68,7 +69,7 @@ func (w *configWriter) set(ctx context.Context, call *wire.Call) (any, error) {
 	return a, nil
 }
 
-// answered gives no payload beside an error.
+// answered returns no payload beside an error.
 func answered(a *writeAnswer, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func answered(a *writeAnswer, err error) (any, error) {
 	return a, nil
 }
 
-// change makes another document of the file as it is, and puts that in its place.
+// change derives a new document from the current file and replaces the file with it.
 func (w *configWriter) change(ctx context.Context, call *wire.Call,
 	edit func(d *config.Document, raw string) (*config.Document, []string, error),
 ) (*writeAnswer, error) {
@@ -88,7 +89,7 @@ func (w *configWriter) change(ctx context.Context, call *wire.Call,
 		return nil, err
 	}
 	if len(p.ReplacePaths) > 0 {
-		return nil, invalidRequest(call.Method+" does not know replacePaths", fault{Field: "replacePaths", Mend: "send the whole file with config.apply"})
+		return nil, invalidRequest(call.Method+" does not support replacePaths", fault{Field: "replacePaths", Hint: "send the whole file with config.apply"})
 	}
 	before, err := w.configuration.Document()
 	if err != nil {
@@ -114,7 +115,7 @@ func (w *configWriter) change(ctx context.Context, call *wire.Call,
 	return a, nil
 }
 
-// checkBase refuses whoever has not seen the file as it is.
+// checkBase refuses a client that has not seen the current file.
 func checkBase(d *config.Document, base string) error {
 	switch {
 	case !d.Exists():
@@ -131,7 +132,7 @@ func errBase() error {
 	return invalidRequest("config changed since last load; re-run config.get and retry", nil)
 }
 
-// configPatched is what the log keeps of a change: no value of it.
+// configPatched is the event of a change. It contains no values.
 func configPatched(call *wire.Call, p *writeParams, before, next *config.Document, changed []string) coordination.ConfigPatched {
 	if len(changed) > maxChangedPaths {
 		changed = append(changed[:maxChangedPaths:maxChangedPaths], "...")
@@ -147,7 +148,6 @@ func configPatched(call *wire.Call, p *writeParams, before, next *config.Documen
 	}
 }
 
-// configRefusal tells a client why the file was not changed.
 func configRefusal(method string, err error) error {
 	if invalid, ok := errors.AsType[*config.InvalidError](err); ok {
 		return invalidRequest("invalid config", struct {
@@ -155,7 +155,7 @@ func configRefusal(method string, err error) error {
 		}{invalid.Issues})
 	}
 	if edit, ok := errors.AsType[*config.EditError](err); ok {
-		return invalidRequest(method+": "+edit.Error(), fault{Field: "raw", Value: edit.Path, Mend: edit.Mend})
+		return invalidRequest(method+": "+edit.Error(), fault{Field: "raw", Value: edit.Path, Hint: edit.Hint})
 	}
 	switch {
 	case errors.Is(err, config.ErrNotObject):

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // over asks over the wire what must be answered, with a T.
@@ -67,7 +68,8 @@ func (e *ear) hear(event client.Event) {
 	}
 }
 
-// Whatever clients of both protocols say at once, all of them hear all of it, in one order, which is that of the transcripts.
+// Clients of both protocols that send concurrently all receive all messages in one order, the order of the
+// transcripts.
 func TestEveryClientHearsEverythingInOneOrder(t *testing.T) {
 	t.Parallel()
 	const listening, talking, each = 12, 4, 25
@@ -106,7 +108,7 @@ func TestEveryClientHearsEverythingInOneOrder(t *testing.T) {
 	for i, e := range ears {
 		select {
 		case <-e.full:
-		case <-time.After(time.Minute):
+		case <-time.After(testscale.Patience):
 			t.Fatalf("client %d has not heard everything", i)
 		}
 		e.mu.Lock()
@@ -122,7 +124,7 @@ func TestEveryClientHearsEverythingInOneOrder(t *testing.T) {
 	}
 }
 
-// Clients that want the same label at the same time do not both get it.
+// Of clients that request the same label at the same time one gets it.
 func TestOneOfManyClientsGetsALabel(t *testing.T) {
 	t.Parallel()
 	const rivals = 16
@@ -154,7 +156,7 @@ func TestOneOfManyClientsGetsALabel(t *testing.T) {
 	}
 }
 
-// Changes of one session from many clients do not undo each other.
+// Concurrent changes of one session from many clients do not undo each other.
 func TestClientsChangeOneSessionTogether(t *testing.T) {
 	t.Parallel()
 	const key = "agent:eden:shared"

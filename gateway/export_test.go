@@ -13,23 +13,23 @@ func (s *Server) Watching() int {
 	return len(s.watchers.conns)
 }
 
-// Telling is how many runs are being told of.
+// Telling is the number of runs with listeners.
 func (s *Server) Telling() int {
-	s.teller.mu.Lock()
-	defer s.teller.mu.Unlock()
-	return len(s.teller.runs)
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	return len(s.notifier.runs)
 }
 
-// Awaited is how many answers wait for the end of a run.
+// Awaited is the number of answers that wait for the end of a run.
 func (s *Server) Awaited() int {
-	s.teller.mu.Lock()
-	defer s.teller.mu.Unlock()
-	return len(s.teller.awaited) + len(s.teller.waiting)
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	return len(s.notifier.pending) + len(s.notifier.waiting)
 }
 
 // Held is how many runs and sessions something is held back of.
 func (s *Server) Held() int {
-	s.teller.mu.Lock()
-	defer s.teller.mu.Unlock()
-	return len(s.teller.holds.runs) + len(s.teller.holds.sessions)
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	return len(s.notifier.holds.runs) + len(s.notifier.holds.sessions)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
@@ -30,9 +31,9 @@ import (
 	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	"github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,8 +65,9 @@ type bundle struct {
 	server        *gateway.Server
 	configuration *configuration
 	logs          *programLog
-	runs          gateway.Runs   // nil: nobody answers
-	posts         gateway.Posts  // nil: nothing goes out
+	runs          gateway.Runs  // nil: no agents
+	posts         gateway.Posts // nil: nothing goes out
+	bots          func() []health.Bot
 	reads         *budget.Budget // nil: what answers hold together has no bound
 	now           atomic.Int64   // ms; what the gateway's clock shows
 
@@ -93,7 +95,7 @@ var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projection
 }, definitions()...))
 
 func definitions() []projections.Definition {
-	return []projections.Definition{session.Definition(), run.Definition(), work.Definition()}
+	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition()}
 }
 
 // open opens the database, and has a new gateway on it.
@@ -117,7 +119,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Log: db, Configuration: b.configuration, Logs: b.logs, Access: wire.Access{Mode: "token", Token: fixtureToken},
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
-		Runs: b.runs, Posts: b.posts, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
+		Runs: b.runs, Posts: b.posts, Bots: b.bots, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
 	})
 }
 
@@ -133,7 +135,7 @@ func (b *bundle) reopen(t testing.TB) {
 // tick moves the clock.
 func (b *bundle) tick(d time.Duration) { b.now.Add(d.Milliseconds()) }
 
-// configure writes the configuration anew and brings it into force.
+// configure writes the configuration again and brings it into force.
 func (b *bundle) configure(t testing.TB, text string) {
 	t.Helper()
 	if err := os.WriteFile(b.configuration.path, []byte(text), 0o600); err != nil {

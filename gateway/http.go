@@ -6,7 +6,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/rest"
 )
 
-// newHTTP is what programs may ask over HTTP, which is let in as clients of the protocol are.
+// newHTTP returns the HTTP API for programs, which authenticate like protocol clients.
 func (s *Server) newHTTP() *rest.Server {
 	return rest.New(rest.Options{Runs: s.opts.Runs, Tools: s.tools, Offers: s.offers, Agent: s.agentOfHTTP, Session: s.sessionOfHTTP,
 		Agents:      s.agentsOfHTTP,
@@ -15,7 +15,7 @@ func (s *Server) newHTTP() *rest.Server {
 		Now:         s.opts.Now, NewID: s.opts.NewID, Logger: s.opts.Logger})
 }
 
-// offers reports whether an endpoint is on: OpenAI's are not unless the operator says so.
+// offers reports whether an endpoint is enabled: OpenAI's are off by default.
 func (s *Server) offers(path string) bool {
 	on := s.opts.Configuration.InForce().Gateway.HTTP
 	return path == rest.PathChat && on.ChatCompletions || path == rest.PathResponses && on.Responses
@@ -34,7 +34,7 @@ func (s *Server) agentOfHTTP(id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = keyAsked(c, "agentId", coordination.DefaultMainKey, agent) // no name of an agent that could have no session
+	_, err = keyAsked(c, "agentId", coordination.DefaultMainKey, agent) // cannot be the id of an agent with sessions
 	return agent, err
 }
 

@@ -9,29 +9,29 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/page"
 )
 
-// newPage gives what answers a GET of a path; nil where no page is served.
+// newPage returns the handler lookup for GET requests; nil if no page is served.
 func (s *Server) newPage() func(path string) http.Handler {
 	if s.opts.Page == nil {
 		return nil
 	}
-	return func(path string) http.Handler { return s.opts.Page.Handler(path, pageTeller{s}) }
+	return func(path string) http.Handler { return s.opts.Page.Handler(path, pageInfo{s}) }
 }
 
-// pageTeller tells the page about agents, before anybody is let in: their names and pictures, as they are on Discord too.
-type pageTeller struct{ server *Server }
+// pageInfo gives the page agents' names and pictures before authentication; they are public on Discord too.
+type pageInfo struct{ server *Server }
 
-// Identity implements page.Teller.
-func (t pageTeller) Identity() page.Identity {
+// Identity implements page.Info.
+func (t pageInfo) Identity() page.Identity {
 	c := t.server.opts.Configuration.InForce()
 	who := t.server.identityOf(c, c.DefaultAgentID())
 	return page.Identity{AgentID: who.AgentID, Name: who.Name, Avatar: who.Avatar}
 }
 
-// Version implements page.Teller.
-func (t pageTeller) Version() string { return t.server.opts.Version }
+// Version implements page.Info.
+func (t pageInfo) Version() string { return t.server.opts.Version }
 
-// Picture implements page.Teller.
-func (t pageTeller) Picture(agentID string) (p page.Picture) {
+// Picture implements page.Info.
+func (t pageInfo) Picture(agentID string) (p page.Picture) {
 	agent := t.server.opts.Configuration.InForce().AgentNamed(strings.ToLower(agentID))
 	if agent == nil {
 		return p
@@ -47,13 +47,13 @@ func (t pageTeller) Picture(agentID string) (p page.Picture) {
 	data, err := t.server.opts.Files.Picture(strings.ToLower(agent.ID), avatar)
 	if err != nil {
 		t.server.opts.Logger.Warn("the picture of an agent cannot be read", "agent", agent.ID, "file", avatar, "err", err,
-			"mend", "put a picture there, no link and not too large, or take identity.avatar away")
+			"hint", "use a regular image file there, not a link and not too large, or remove identity.avatar")
 		return p
 	}
 	return page.Picture{Type: kind, Data: data}
 }
 
-// pictureType is the type of a picture by its name, "" where it is none that is shown.
+// pictureType returns the media type for a picture's file name, "" if unsupported.
 func pictureType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".png":
@@ -70,7 +70,8 @@ func pictureType(name string) string {
 	return ""
 }
 
-// pictureAt is where the page finds the picture that lies in an agent's workspace; "" where there is none, or no page.
+// pictureAt returns the URL at which the page finds a picture in an agent's workspace; "" if there is none, or no
+// page.
 func (s *Server) pictureAt(c *config.Config, agentID string) string {
 	agent := c.AgentNamed(agentID)
 	if s.opts.Page == nil || agent == nil || isAddress(agent.Identity.Avatar) || pictureType(agent.Identity.Avatar) == "" {

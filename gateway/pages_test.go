@@ -7,7 +7,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// Every method with which a page of the Control UI begins is answered, in the shape that the page reads on from, to whoever may read.
+// Every method that a page of the Control UI starts with is answered, in the form that the page expects, for every client that may read.
 func TestPagesBegin(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	"github.com/pronto-lab/openclawd/gateway"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
@@ -25,22 +25,22 @@ import (
 // postbox is the Discord of a fixture: what becomes of a post is what the test says. It knows the account b alone.
 type postbox struct {
 	mu    sync.Mutex
-	posts []gateway.Post
-	ends  map[string]gateway.Sent // by the text that is posted
-	bots  []gateway.Bot
+	posts []delivery.Post
+	ends  map[string]delivery.Sent // by the text that is posted
+	bots  []health.Bot
 }
 
-func (p *postbox) Check(m gateway.Post) error {
+func (p *postbox) Check(m delivery.Post) error {
 	switch {
 	case m.AccountID != "" && m.AccountID != "b":
-		return &delivery.Refusal{Field: "accountId", Value: m.AccountID, Mend: "name one of channels.discord.accounts: b"}
+		return &delivery.Refusal{Field: "accountId", Value: m.AccountID, HintText: "name one from channels.discord.accounts: b"}
 	case m.To == "channel:404":
-		return &delivery.Refusal{Field: "channelId", Value: "404", Mend: "give another one"}
+		return &delivery.Refusal{Field: "channelId", Value: "404", HintText: "give another one"}
 	}
 	return nil
 }
 
-func (p *postbox) Send(_ context.Context, m gateway.Post) error {
+func (p *postbox) Send(_ context.Context, m delivery.Post) error {
 	if err := p.Check(m); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (p *postbox) Send(_ context.Context, m gateway.Post) error {
 	return nil
 }
 
-func (p *postbox) Sent(_ context.Context, key string) (gateway.Sent, bool, error) {
+func (p *postbox) Sent(_ context.Context, key string) (delivery.Sent, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.posts {
@@ -58,10 +58,10 @@ func (p *postbox) Sent(_ context.Context, key string) (gateway.Sent, bool, error
 			return p.ends[m.Text], true, nil
 		}
 	}
-	return gateway.Sent{}, false, nil
+	return delivery.Sent{}, false, nil
 }
 
-func (p *postbox) Await(ctx context.Context, key string) (gateway.Sent, error) {
+func (p *postbox) Await(ctx context.Context, key string) (delivery.Sent, error) {
 	s, _, err := p.Sent(ctx, key)
 	if err == nil && !s.Over {
 		<-ctx.Done()
@@ -70,7 +70,7 @@ func (p *postbox) Await(ctx context.Context, key string) (gateway.Sent, error) {
 	return s, err
 }
 
-func (p *postbox) Bots() []gateway.Bot {
+func (p *postbox) Bots() []health.Bot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.bots)
@@ -79,19 +79,19 @@ func (p *postbox) Bots() []gateway.Bot {
 // posting is a gateway that posts.
 func posting(t *testing.T) (*bundle, *postbox) {
 	t.Helper()
-	b, box := setup(t), &postbox{ends: map[string]gateway.Sent{}}
-	b.posts = box
+	b, box := setup(t), &postbox{ends: map[string]delivery.Sent{}}
+	b.posts, b.bots = box, box.Bots
 	b.configure(t, withDiscord)
 	b.reopen(t)
 	return b, box
 }
 
-// What is posted is answered with where it stands, as often as it is asked for, and is posted once.
+// A post is answered with its place, however often it is requested, and is posted once.
 func TestSendAnswersWhereItStands(t *testing.T) {
 	t.Parallel()
 	b, box := posting(t)
-	box.ends["hello"] = gateway.Sent{Over: true, State: delivery.Done, AccountID: "b", ChannelID: "7", MessageIDs: []string{"70"}}
-	box.ends["long"] = gateway.Sent{Over: true, State: delivery.Done, ChannelID: "7", ThreadID: "8", MessageIDs: []string{"80", "81"}}
+	box.ends["hello"] = delivery.Sent{Over: true, State: delivery.Done, AccountID: "b", ChannelID: "7", MessageIDs: []string{"70"}}
+	box.ends["long"] = delivery.Sent{Over: true, State: delivery.Done, ChannelID: "7", ThreadID: "8", MessageIDs: []string{"80", "81"}}
 	for _, c := range []struct{ params, wanted string }{
 		{`{"to":"channel:7","message":" hello ","idempotencyKey":"k1"}`,
 			`{"runId":"k1","messageId":"70","channel":"discord","channelId":"7","messageIds":["70"],"status":"sent"}`},
@@ -106,7 +106,7 @@ func TestSendAnswersWhereItStands(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", c.params, got, c.wanted)
 		}
 	}
-	posted := []gateway.Post{
+	posted := []delivery.Post{
 		{Key: "k1", To: "channel:7", Text: "hello"},
 		{Key: "k2", AgentID: "eden", AccountID: "b", To: "channel:7", ThreadID: "8", ReplyTo: "5", Text: "long", SessionKey: "agent:eden:main"},
 		{Key: "k3", AgentID: "eden", To: "channel:7", Text: "hello"},
@@ -117,14 +117,14 @@ func TestSendAnswersWhereItStands(t *testing.T) {
 }
 
 // What Discord has not taken is told with its code and what helps, as often as it is asked for.
-func TestSendTellsWhatHasFailed(t *testing.T) {
+func TestSendReportsFailures(t *testing.T) {
 	t.Parallel()
 	b, box := posting(t)
-	box.ends["no"] = gateway.Sent{Over: true, State: delivery.Failed, ChannelID: "7", Code: "permission_denied", Text: "Missing Access", Mend: "let it"}
-	box.ends["who knows"] = gateway.Sent{Over: true, State: delivery.Unknown, ChannelID: "7", MessageIDs: []string{"70"}, Code: "delivery_unknown", Text: "lost", Mend: "look"}
+	box.ends["no"] = delivery.Sent{Over: true, State: delivery.Failed, ChannelID: "7", Code: "permission_denied", Text: "Missing Access", Hint: "let it"}
+	box.ends["who knows"] = delivery.Sent{Over: true, State: delivery.Unknown, ChannelID: "7", MessageIDs: []string{"70"}, Code: "delivery_unknown", Text: "lost", Hint: "look"}
 	for _, c := range []struct{ message, text, details string }{
-		{"no", "Error: Missing Access", `{"code":"permission_denied","mend":"let it","channelId":"7"}`},
-		{"who knows", "Error: lost", `{"code":"delivery_unknown","mend":"look","channelId":"7","messageIds":["70"]}`},
+		{"no", "Error: Missing Access", `{"code":"permission_denied","hint":"let it","channelId":"7"}`},
+		{"who knows", "Error: lost", `{"code":"delivery_unknown","hint":"look","channelId":"7","messageIds":["70"]}`},
 	} {
 		for range 2 {
 			got := b.refused(t, "send", `{"to":"7","message":"`+c.message+`","idempotencyKey":"`+c.message+`"}`)
@@ -139,7 +139,7 @@ func TestSendTellsWhatHasFailed(t *testing.T) {
 	}
 }
 
-// What goes on for longer is said to be under way, before clients give up; one that leaves is answered nothing.
+// A slow post is reported as pending before clients give up; a client that has left gets no answer.
 func TestSendDoesNotKeepItsClientWaiting(t *testing.T) {
 	t.Parallel()
 	b, _ := posting(t)
@@ -162,11 +162,11 @@ func TestSendDoesNotKeepItsClientWaiting(t *testing.T) {
 	})
 }
 
-// What a request has wrong is said with its field, and nothing is posted.
+// Faults of a request are reported with their field, and nothing is posted.
 func TestWhatIsNotPosted(t *testing.T) {
 	t.Parallel()
 	b, box := posting(t)
-	const direct, none = "direct_messages_not_supported", "invalid send params: to: no channel of Discord: "
+	const direct, none = "direct_messages_not_supported", "invalid send params: to: no Discord channel: "
 	for _, c := range []struct{ params, field, code, message string }{
 		{`"to":"user:7"`, "to", direct, none + "user:7"},
 		{`"to":"<@7>"`, "to", direct, none},
@@ -175,12 +175,12 @@ func TestWhatIsNotPosted(t *testing.T) {
 		{`"to":"channel:"`, "to", "", none},
 		{`"to":"7 8"`, "to", "", none},
 		{`"to":"404"`, "to", "invalid_delivery", "invalid send params: to: give another one"},
-		{`"to":"7","accountId":"ghost"`, "accountId", "invalid_delivery", "invalid send params: accountId: name one of channels.discord.accounts: b"},
-		{`"to":"7","mediaUrl":"https://x/a.png"`, "mediaUrl", "not_kept", "send: mediaUrl is not heeded here"},
-		{`"to":"7","mediaUrls":["https://x/a.png"]`, "mediaUrls", "not_kept", "send: mediaUrls is not heeded here"},
-		{`"to":"7","gifPlayback":true`, "gifPlayback", "not_kept", "send: gifPlayback is not heeded here"},
-		{`"to":"7","silent":true`, "silent", "not_kept", "send: silent is not heeded here"},
-		{`"to":"7","buffer":"aGk="`, "buffer", "not_kept", "send: buffer is not heeded here"},
+		{`"to":"7","accountId":"ghost"`, "accountId", "invalid_delivery", "invalid send params: accountId: name one from channels.discord.accounts: b"},
+		{`"to":"7","mediaUrl":"https://x/a.png"`, "mediaUrl", "not_kept", "send: mediaUrl is not supported"},
+		{`"to":"7","mediaUrls":["https://x/a.png"]`, "mediaUrls", "not_kept", "send: mediaUrls is not supported"},
+		{`"to":"7","gifPlayback":true`, "gifPlayback", "not_kept", "send: gifPlayback is not supported"},
+		{`"to":"7","silent":true`, "silent", "not_kept", "send: silent is not supported"},
+		{`"to":"7","buffer":"aGk="`, "buffer", "not_kept", "send: buffer is not supported"},
 		{`"to":"7","sessionKey":"agent::x"`, "sessionKey", "", "invalid send params: malformed session key"},
 		{`"to":"7","agentId":"seum","sessionKey":"agent:eden:main"`, "agentId", "", `invalid send params: agent "seum" does not match session key agent "eden"`},
 		{`"to":"7","channel":"webchat"`, "channel", "", "unsupported channel: webchat (internal-only)"},
@@ -201,7 +201,7 @@ func TestWhatIsNotPosted(t *testing.T) {
 		`{"to":"7","message":"a","idempotencyKey":"` + strings.Repeat("k", 257) + `"}`:                  "invalid send params: idempotencyKey is too long",
 		`{"to":"7","message":"` + strings.Repeat("m", 1<<20+1) + `","idempotencyKey":"k"}`:              "message too large",
 		`{"to":"7","message":" ","idempotencyKey":"k","channel":"discord","accountId":"b"}`:             "invalid send params: text or media is required",
-		`{"to":"7","message":"a","idempotencyKey":"k","buffer":"a","mediaUrl":" ","channel":"Discord"}`: "send: buffer is not heeded here",
+		`{"to":"7","message":"a","idempotencyKey":"k","buffer":"a","mediaUrl":" ","channel":"Discord"}`: "send: buffer is not supported",
 	} {
 		if got := b.refused(t, "send", params); got.Code != protocol.CodeInvalidRequest || got.Message != message {
 			t.Errorf("%.80s: %s %q, want %q", params, got.Code, got.Message, message)
@@ -275,12 +275,12 @@ func TestAnswersAreDelivered(t *testing.T) {
 	}
 	before := len(agents.asks)
 	for _, one := range []struct{ params, field, message string }{
-		{`"channel":"discord"`, "to", "invalid agent params: to: nobody has spoken to this session in discord"},
+		{`"channel":"discord"`, "to", "invalid agent params: to: no one has written to this session in discord"},
 		{`"channel":"last"`, "channel", "delivery channel is required: "},
-		{`"channel":"discord","to":"user:7"`, "to", "invalid agent params: to: no channel of Discord: user:7"},
-		{`"channel":"discord","replyTo":"#general"`, "replyTo", "invalid agent params: replyTo: no channel of Discord"},
+		{`"channel":"discord","to":"user:7"`, "to", "invalid agent params: to: no Discord channel: user:7"},
+		{`"channel":"discord","replyTo":"#general"`, "replyTo", "invalid agent params: replyTo: no Discord channel"},
 		{`"channel":"discord","to":"404"`, "to", "invalid agent params: to: give another one"},
-		{`"channel":"discord","to":"7","accountId":"ghost"`, "accountId", "invalid agent params: accountId: name one of"},
+		{`"channel":"discord","to":"7","accountId":"ghost"`, "accountId", "invalid agent params: accountId: name one from"},
 		{`"channel":"slack","to":"7","bestEffortDeliver":true`, "channel", "invalid agent params: unknown channel: slack"},
 	} {
 		_, err := c.Call(t.Context(), "agent", json.RawMessage(`{"message":"x","idempotencyKey":"wrong","sessionKey":"agent:eden:other","deliver":true,`+one.params+`}`))
@@ -298,13 +298,13 @@ func TestAnswersAreDelivered(t *testing.T) {
 	}
 }
 
-// Who asks how channels stand is told which bots are connected, and why others are not.
+// channels.status lists which bots are connected, and why others are not.
 func TestChannelsAreShownAsTheyStand(t *testing.T) {
 	t.Parallel()
 	b, box := posting(t)
 	b.configure(t, strings.Replace(withDiscord, "c: {enabled: false}", "c: {enabled: false}, d: {token: 'MTAwMDAwMDAwMDAwMDAwMDAx.GabcdE.yyy'}", 1))
-	box.bots = []gateway.Bot{{AccountID: "b", UserID: "1", Name: "이든", Running: true, Connected: true, Since: 5}, {AccountID: "c"},
-		{AccountID: "d", Running: true, Error: "the token is refused; set another one"}}
+	box.bots = []health.Bot{{AccountID: "b", UserID: "1", UserName: "이든", State: health.BotReady, Since: 5}, {AccountID: "c", State: health.BotOff},
+		{AccountID: "d", State: health.BotFailed, Text: "the token is refused", Hint: "set another one"}}
 	const (
 		connected = `"accountId":"b","enabled":true,"configured":true,"running":true,"connected":true,"bot":{"id":"1","username":"이든"},` +
 			`"lastStartAt":null,"lastStopAt":null,"lastError":null,"lastProbeAt":PROBED,"lastConnectedAt":5`
@@ -330,7 +330,7 @@ func TestChannelsAreShownAsTheyStand(t *testing.T) {
 		}
 	}
 	box.mu.Lock()
-	box.bots = []gateway.Bot{{AccountID: "b", Running: true}}
+	box.bots = []health.Bot{{AccountID: "b", State: health.BotConnecting}}
 	box.mu.Unlock()
 	b.tick(2 * time.Second)
 	if got := string(b.answer(t, "health", `{}`)); !strings.Contains(got, `"probe":{"ok":false,"error":"not connected yet"}`) {

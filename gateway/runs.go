@@ -6,17 +6,17 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// Runs are the agents that answer. A gateway without any keeps sessions, and says that nobody answers in them.
+// Runs starts, stops and follows runs of agents. A gateway without it stores sessions and answers that no agent runs.
 type Runs interface {
-	// Queue accepts a message; it is on disk when Queue returns. A RunID that was accepted before changes nothing: Again is set.
-	// Errors: *run.Refusal, *run.Busy, or what the log returns.
+	// Queue accepts a message; it is on disk when Queue returns. For a RunID that was accepted before nothing changes,
+	// and Again is set. Errors: *run.Refusal, *run.Busy, or the log's.
 	Queue(ctx context.Context, ask run.Ask) (run.Accepted, error)
-	// Wait returns a run once it is over, or with ctx's error as it stands then. A run that nobody knows is waited for.
+	// Wait returns a run once it is over, or its current state with ctx's error. It waits for an unknown run too.
 	Wait(ctx context.Context, runID string) (run.Result, error)
-	// Look is a run as it stands; found is false for one that nobody knows.
-	Look(ctx context.Context, runID string) (r run.Result, found bool, err error)
-	// Stop stops what is queued or runs, and returns the ids of those runs once their end is on disk.
+	// Get returns a run's current state; found is false for an unknown run.
+	Get(ctx context.Context, runID string) (r run.Result, found bool, err error)
+	// Stop stops queued and active runs, and returns their ids once their end is on disk.
 	Stop(ctx context.Context, stop run.Stop) ([]string, error)
-	// Follow has tell called for everything that happens in runs from now on, until stop is called. tell must not wait.
+	// Follow calls tell for every update of all runs until stop is called. tell must not block.
 	Follow(tell func(run.Update)) (stop func())
 }

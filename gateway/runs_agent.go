@@ -12,23 +12,23 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// Causes of runs that are asked for here.
+// Causes of runs requested here.
 const (
 	causeAgent = "agent"
 	causeChat  = "chat"
 )
 
-// greetingPrompt is what an agent is told where somebody starts over and says nothing more.
+// greetingPrompt is the prompt after a session is started over without a message.
 const greetingPrompt = "The user has just started this session over and has not asked for anything yet. Greet them in one or two short sentences, " +
 	"in the manner that your files give you, and ask what they would like to do. Do not mention these instructions or any file."
 
-// statusAccepted is the status of a first answer. No other method may answer with it: clients would wait on.
+// statusAccepted is the status of a first answer. No other method may use it: clients would keep waiting.
 const statusAccepted = "accepted"
 
 type agentParams struct {
@@ -37,7 +37,7 @@ type agentParams struct {
 	SessionKey   string            `json:"sessionKey"`
 	SessionID    string            `json:"sessionId"`
 	To           string            `json:"to"`
-	ReplyTo      string            `json:"replyTo"` // in place of To, as replyChannel and replyAccountId are of theirs
+	ReplyTo      string            `json:"replyTo"` // instead of To, like replyChannel and replyAccountId for theirs
 	Channel      string            `json:"channel"`
 	ReplyChannel string            `json:"replyChannel"`
 	AccountID    string            `json:"accountId"`
@@ -55,13 +55,12 @@ type agentParams struct {
 	RunID        string            `json:"idempotencyKey"`
 	Provenance   *provenance       `json:"inputProvenance"`
 
-	// Of protocol 4.
+	// Protocol 4.
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 	Expected string `json:"expectedExistingSessionId"`
 }
 
-// provenance says where a message comes from.
 type provenance struct {
 	Kind             string `json:"kind"`
 	SourceSessionKey string `json:"sourceSessionKey"`
@@ -69,9 +68,9 @@ type provenance struct {
 	SourceTool       string `json:"sourceTool"`
 }
 
-// runAgent answers agent twice: that the message is on disk, and, once it is over, what came of it. Whoever asks again with the same key, also
-// after a restart, is answered in the same way and starts nothing. What the request has wrong is said first, so that nobody mends it only to
-// hear that no agent runs.
+// runAgent answers agent twice: when the message is on disk, and when the run is over. A repeated key, even after a
+// restart, gets the same answers and starts nothing. Faults of the request are reported before "no agents run here",
+// so that fixing them is not in vain.
 func (s *Server) runAgent(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[agentParams](call)
 	if err != nil {
@@ -91,9 +90,9 @@ func (s *Server) runAgent(ctx context.Context, call *wire.Call) (any, error) {
 	return s.answerTwice(ctx, call, p.RunID, func() (run.Accepted, error) { return s.opts.Runs.Queue(ctx, ask) })
 }
 
-// answerTwice answers that a run is accepted, and how it has ended when it has. Nothing of the request is kept but its id meanwhile.
+// answerTwice answers that a run is accepted, and later how it ended. Meanwhile only the request's id is kept.
 func (s *Server) answerTwice(ctx context.Context, call *wire.Call, runID string, accept func() (run.Accepted, error)) (any, error) {
-	waiting := s.teller.await(ctx, call.Peer.ConnID, runID)
+	waiting := s.notifier.await(ctx, call.Peer.ConnID, runID)
 	if waiting == nil {
 		return nil, crowded()
 	}
@@ -112,39 +111,38 @@ func (s *Server) answerTwice(ctx context.Context, call *wire.Call, runID string,
 	return nil, nil
 }
 
-// agentAgain answers a request that is wrong. If it repeats one that was accepted, the parameters do not matter any more.
+// agentAgain answers an invalid request. If it repeats an accepted one, the parameters no longer matter.
 func (s *Server) agentAgain(ctx context.Context, call *wire.Call, runID string, wrong error) (any, error) {
 	if s.opts.Runs == nil {
 		return nil, wrong
 	}
-	if _, found, err := s.opts.Runs.Look(ctx, runID); err != nil || !found {
+	if _, found, err := s.opts.Runs.Get(ctx, runID); err != nil || !found {
 		return nil, wrong
 	}
 	return s.answerTwice(ctx, call, runID, func() (run.Accepted, error) {
-		r, _, err := s.opts.Runs.Look(ctx, runID)
+		r, _, err := s.opts.Runs.Get(ctx, runID)
 		return run.Accepted{RunID: runID, SessionKey: r.SessionKey, AcceptedAt: r.QueuedAt, Again: true, Now: r}, err
 	})
 }
 
-// errNoSession is for a request that does not say in which session, nor of which agent.
+// errNoSession is for a request that names neither session nor agent.
 var errNoSession = errors.New("no session is named")
 
-// chooseSession answers a request without a session as the original does, twice: clients have learned to wait for the second answer.
+// chooseSession answers a request without a session twice, like the original: clients wait for the second answer.
 func (s *Server) chooseSession(call *wire.Call, runID string) (any, error) {
 	const why = "Error: Pass --to <E.164>, --session-id, or --agent to choose a session"
 	call.Interim(acceptedAnswer{runID, statusAccepted, s.opts.Now().UnixMilli()})
 	return failedAnswer{runID, "error", why}, &protocol.Error{Code: protocol.CodeUnavailable, Message: why,
-		Details: fault{Code: "no_session_named", Field: "sessionKey", Mend: "give sessionKey, agentId, sessionId or to"}}
+		Details: fault{Code: "no_session_named", Field: "sessionKey", Hint: "give sessionKey, agentId, sessionId or to"}}
 }
 
-// failedAnswer is the payload beside an error.
 type failedAnswer struct {
 	RunID   string `json:"runId"`
 	Status  string `json:"status"` // error
 	Summary string `json:"summary"`
 }
 
-// askOf makes of a request what is asked of an agent.
+// askOf turns a request into a run request.
 func (s *Server) askOf(ctx context.Context, call *wire.Call, c *config.Config, p *agentParams) (ask run.Ask, err error) {
 	if err := notHeeded(call, "cwd", "swarmCollector", "swarmOutputSchema", "suppressPromptPersistence"); err != nil {
 		return ask, err
@@ -193,10 +191,10 @@ func (s *Server) askOf(ctx context.Context, call *wire.Call, c *config.Config, p
 }
 
 func nulInMessage() error {
-	return invalidRequest("message must not contain null bytes", fault{Field: "message", Mend: "take out U+0000"})
+	return invalidRequest("message must not contain null bytes", fault{Field: "message", Hint: "take out U+0000"})
 }
 
-// notHeeded refuses what a request asks for and nobody here would do, so that it is not taken and forgotten.
+// notHeeded refuses unsupported parameters instead of ignoring them.
 func notHeeded(call *wire.Call, names ...string) error {
 	params, err := paramsOf[map[string]json.RawMessage](call)
 	if err != nil {
@@ -206,14 +204,14 @@ func notHeeded(call *wire.Call, names ...string) error {
 		switch value := string(params[name]); value {
 		case "", "null", "false":
 		default:
-			return invalidRequest(call.Method+": "+name+" is not heeded here", fault{Code: "not_kept", Field: name, Mend: "leave it out"})
+			return invalidRequest(call.Method+": "+name+" is not supported", fault{Code: "not_kept", Field: name, Hint: "leave it out"})
 		}
 	}
 	return nil
 }
 
-// sessionMeantBy is the session of a request: the one that it names by key or id, else the main session of its agent. Who is spoken to
-// from outside, by number, shares the main session.
+// sessionMeantBy returns a request's session: named by key or id, else the main session of its agent. Messages
+// addressed by phone number share the main session.
 func (s *Server) sessionMeantBy(ctx context.Context, method string, c *config.Config, p *agentParams) (key coordination.SessionKey, err error) {
 	agent, err := agentMeant(c, method, p.AgentID, p.SessionKey)
 	if err != nil {
@@ -235,9 +233,9 @@ func (s *Server) sessionMeantBy(ctx context.Context, method string, c *config.Co
 }
 
 func (s *Server) sessionOfID(ctx context.Context, c *config.Config, agent string, p *agentParams) (key coordination.SessionKey, err error) {
-	var one *session.Session
+	var one *sessions.Session
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		one, err = session.ByID(ctx, tx, p.SessionID)
+		one, err = sessions.ByID(ctx, tx, p.SessionID)
 		return err
 	})
 	switch {
@@ -245,12 +243,11 @@ func (s *Server) sessionOfID(ctx context.Context, c *config.Config, agent string
 		return key, err
 	case one == nil || coordination.TrimJS(p.AgentID) != "" && ownerOf(c, one) != agent:
 		return key, invalidRequest("No session found: "+echo(p.SessionID), fault{Code: "no_session", Field: "sessionId", Value: echo(p.SessionID),
-			Mend: "name one of sessions.list, or give sessionKey"})
+			Hint: "name one from sessions.list, or give sessionKey"})
 	}
 	return coordination.ParseSessionKey(one.Key)
 }
 
-// of notes where a message comes from.
 func (p *provenance) of(ask *run.Ask) {
 	if p == nil {
 		return
@@ -261,7 +258,7 @@ func (p *provenance) of(ask *run.Ask) {
 	}
 }
 
-// startOver takes /new or /reset from the beginning of a message: the session starts over before the rest is answered.
+// startOver strips /new or /reset from the start of a message: the session starts over before the rest is answered.
 func startOver(ask *run.Ask) {
 	word, rest := commandIn(ask.Message)
 	if word != "new" && word != "reset" {
@@ -272,7 +269,7 @@ func startOver(ask *run.Ask) {
 	}
 }
 
-// thinkingAsked is how hard a run thinks, in the words of sessions.patch; "" is as configured.
+// thinkingAsked is a run's thinking level, in the words of sessions.patch; "" is the configured one.
 func thinkingAsked(method string, c *config.Config, key coordination.SessionKey, asked string) (string, error) {
 	if coordination.TrimJS(asked) == "" {
 		return "", nil
@@ -281,10 +278,10 @@ func thinkingAsked(method string, c *config.Config, key coordination.SessionKey,
 	if err != nil {
 		return "", err
 	}
-	events, err := decide.Patch(decide.State{Key: key, ID: key.String()}, decide.PatchCommand{Values: map[string]json.RawMessage{"thinkingLevel": raw},
+	events, err := session.Patch(session.State{Key: key, ID: key.String()}, session.PatchCommand{Values: map[string]json.RawMessage{"thinkingLevel": raw},
 		Model: c.ModelFor(agentOf(c, key)).Primary}, func(string) (string, error) { return "", nil })
-	if refused, ok := errors.AsType[*decide.Refusal](err); ok {
-		return "", invalidRequest("invalid "+method+" params: "+refused.Text, fault{Code: refused.Code, Field: "thinking", Value: echo(asked)})
+	if refused, ok := errors.AsType[*session.Refusal](err); ok {
+		return "", invalidRequest("invalid "+method+" params: "+refused.Text, fault{Code: refused.Reason, Field: "thinking", Value: echo(asked)})
 	}
 	if err != nil {
 		return "", err
@@ -298,19 +295,18 @@ func thinkingAsked(method string, c *config.Config, key coordination.SessionKey,
 	return "", nil
 }
 
-// isHuman reports whether a person asks through a client.
+// isHuman reports whether a person sent the request through a client.
 func isHuman(p *wire.Peer) bool { return actorOf(p) == "human" }
 
-// listenToTools lets a connection that wants it hear of the tools of a session in which it starts a run.
+// listenToTools subscribes a connection to tool events of a session in which it starts a run, if it wants them.
 func (s *Server) listenToTools(ctx context.Context, call *wire.Call, key coordination.SessionKey) {
 	if !slices.Contains(call.Peer.Caps, capToolEvents) {
 		return
 	}
-	s.teller.listeners.listen(ctx, call.Peer.ConnID, key.String())
+	s.notifier.listeners.listen(ctx, call.Peer.ConnID, key.String())
 	if one, err := s.sessionByKey(ctx, key); err == nil && one != nil {
-		s.teller.listeners.show(key.String(), textSetting(one, "verboseLevel") == verboseFull)
+		s.notifier.listeners.show(key.String(), textSetting(one, "verboseLevel") == verboseFull)
 	}
 }
 
-// verboseFull is the verbose level at which all is told of tools.
 const verboseFull = "full"

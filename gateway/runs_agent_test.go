@@ -13,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // final asks agent and gives both answers, the first one through accepted.
@@ -88,7 +89,7 @@ func TestARunAsClientsSeeIt(t *testing.T) {
 	}
 }
 
-// However a run ends, whoever asked for it is told in a shape that clients know.
+// However a run ends, its caller gets an answer in a form that clients know.
 func TestHowRunsEnd(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
@@ -105,14 +106,14 @@ func TestHowRunsEnd(t *testing.T) {
 			`"error","errorMessage":"400 no"`, "completed", `{"text":"400 no","mediaUrl":null,"isError":true}`,
 			`"aborted":false,"error":{"kind":"rejected","message":"400 no"}`},
 		{run.TimedOut, coordination.RunOver{Text: "partly"}, `{"phase":"end","startedAt":AT,"endedAt":AT,"aborted":true}`, `"final"`, "timed out",
-			`{"text":"The run took longer than it may, and was stopped before it had an answer. Ask again, or allow more time.","mediaUrl":null,"isError":true}`,
+			`{"text":"The run exceeded its time limit and was stopped before it had an answer. Ask again, or allow more time.","mediaUrl":null,"isError":true}`,
 			`"aborted":true,"stopReason":"timeout"`},
 		{run.Aborted, coordination.RunOver{Reason: "rpc", Text: "partly"}, `{"phase":"end","startedAt":AT,"endedAt":AT,"aborted":true}`,
 			`"aborted","message":{"role":"assistant","content":[{"type":"text","text":"partly"}],"timestamp":AT},"stopReason":"rpc"`, "aborted",
 			`{"text":"partly","mediaUrl":null}`, `"aborted":true,"stopReason":"rpc"`},
 		{run.Aborted, coordination.RunOver{Reason: "restart"}, `{"phase":"end","startedAt":AT,"endedAt":AT,"aborted":true}`,
 			`"aborted","stopReason":"restart"`, "aborted",
-			`{"text":"The run was broken off because the gateway ended or lost it. Ask again.","mediaUrl":null,"isError":true}`,
+			`{"text":"The run was interrupted because the gateway stopped or lost it. Ask again.","mediaUrl":null,"isError":true}`,
 			`"aborted":true,"stopReason":"restart"`},
 		{run.OK, coordination.RunOver{Text: " NO_REPLY\n"}, `{"phase":"end","endedAt":AT}`, `"final"`, "completed", ``, `"aborted":false`},
 		{run.OK, coordination.RunOver{}, `{"phase":"end","endedAt":AT}`, `"final"`, "completed", ``, `"aborted":false`},
@@ -142,7 +143,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}
 }
 
-// What may turn out to be no answer is not shown while it comes.
+// Text that may turn out to be no answer is not shown while it comes.
 func TestSilenceIsNotShown(t *testing.T) {
 	t.Parallel()
 	_, agents, url := staged(t)
@@ -157,7 +158,7 @@ func TestSilenceIsNotShown(t *testing.T) {
 	c.silence(t)
 }
 
-// A long answer is told in parts that add up to it, and costs little more than its length.
+// A long answer is sent in parts that add up to it, at a cost close to its length.
 func TestLongAnswersAreToldInParts(t *testing.T) {
 	t.Parallel()
 	_, agents, url := staged(t)
@@ -194,7 +195,7 @@ func TestLongAnswersAreToldInParts(t *testing.T) {
 }
 
 // Tools are told to those who asked for that and have started a run in the session; what they answered only where the session shows all.
-func TestToolsAreToldToThoseWhoAsk(t *testing.T) {
+func TestToolEventsGoToSubscribers(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
 	caps := client.Options{Caps: []string{"tool-events"}}
@@ -226,7 +227,7 @@ func TestToolsAreToldToThoseWhoAsk(t *testing.T) {
 	}
 }
 
-// A message that asks for a session is put where it is meant, with all that it says.
+// A message that names a session is stored in that session, with all its content.
 func TestWhatIsAskedOfAnAgent(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
@@ -258,7 +259,7 @@ func TestWhatIsAskedOfAnAgent(t *testing.T) {
 		}()
 		select {
 		case <-accepted:
-		case <-time.After(time.Minute):
+		case <-time.After(testscale.Patience):
 			t.Fatalf("%s is not accepted", one.params)
 		}
 		ask := agents.ask()
@@ -272,7 +273,7 @@ func TestWhatIsAskedOfAnAgent(t *testing.T) {
 	}
 }
 
-// A greeting is made up where somebody starts over and says nothing.
+// A reset without text starts with a greeting.
 func TestStartingOverWithoutAWord(t *testing.T) {
 	t.Parallel()
 	_, agents, url := staged(t)
@@ -285,7 +286,7 @@ func TestStartingOverWithoutAWord(t *testing.T) {
 	agents.end("greet", run.OK, coordination.RunOver{})
 }
 
-// What cannot be is refused with the field that is wrong, and nothing is queued.
+// Invalid requests are refused with the field, and nothing is queued.
 func TestWhatIsNotAskedOfAnAgent(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)
@@ -302,7 +303,7 @@ func TestWhatIsNotAskedOfAnAgent(t *testing.T) {
 		{"agent", `"agentId":"eden","lane":"fast"`, "lane", `invalid agent params: unknown lane "fast"`},
 		{"agent", `"agentId":"eden","thinking":"much"`, "thinking", "invalid agent params: invalid thinkingLevel (use off|minimal|low|medium|high)"},
 		{"agent", `"sessionId":"nope"`, "sessionId", "No session found: nope"},
-		{"agent", `"agentId":"eden","cwd":"/tmp"`, "cwd", "agent: cwd is not heeded here"},
+		{"agent", `"agentId":"eden","cwd":"/tmp"`, "cwd", "agent: cwd is not supported"},
 		{"agent", `"agentId":"eden","channel":"discord","deliver":true`, "", "no channel is configured"},
 		{"agent", `"agentId":"eden","channel":"last","deliver":true`, "channel", "delivery channel is required: pass --channel"},
 		{"chat.send", `"sessionKey":"main","attachments":[{"type":"image","content":"%%"}]`, "attachments/0", "Error: attachment image: invalid base64 content"},
@@ -336,7 +337,7 @@ func TestWhatIsNotAskedOfAnAgent(t *testing.T) {
 	}
 }
 
-// Whoever names no session is answered twice, as clients have learned to expect.
+// A client that names no session gets two answers, as clients expect.
 func TestNoSessionIsNamed(t *testing.T) {
 	t.Parallel()
 	_, _, url := staged(t)
@@ -350,7 +351,7 @@ func TestNoSessionIsNamed(t *testing.T) {
 	}
 }
 
-// Who asks again while the run goes on is answered twice too, and a client that has left is waited for no more.
+// A repeated request during the run gets two answers too, and a client that has left is not waited for.
 func TestAskingAgainWhileItRuns(t *testing.T) {
 	t.Parallel()
 	b, agents, url := staged(t)

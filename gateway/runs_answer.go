@@ -7,15 +7,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// acceptedAnswer is the first answer to agent. Clients that wait for the second one know it by its status.
+// acceptedAnswer is the first answer to agent. Clients that wait for the second one recognize it by its status.
 type acceptedAnswer struct {
 	RunID      string `json:"runId"`
 	Status     string `json:"status"` // accepted
 	AcceptedAt int64  `json:"acceptedAt"`
 }
 
-// finalAnswer is the second answer to agent: the run is over. Clients read what became of it from the result: also a run that has failed has
-// the status ok.
+// finalAnswer is the second answer to agent: the run is over. Clients read the outcome from the result: a failed run
+// has the status ok too.
 type finalAnswer struct {
 	RunID   string     `json:"runId"`
 	Status  string     `json:"status"`  // ok
@@ -28,7 +28,6 @@ type runResult struct {
 	Meta     runMeta      `json:"meta"`
 }
 
-// runPayload is something that the run has said, or that is said of it.
 type runPayload struct {
 	Text     string  `json:"text"`
 	MediaURL *string `json:"mediaUrl"`
@@ -39,9 +38,9 @@ type runMeta struct {
 	DurationMs int64           `json:"durationMs"`
 	Agent      agentMeta       `json:"agentMeta"`
 	Aborted    bool            `json:"aborted"`
-	StopReason string          `json:"stopReason,omitempty"` // of a run that was stopped
+	StopReason string          `json:"stopReason,omitempty"` // set for a stopped run
 	Error      *runError       `json:"error,omitempty"`
-	Prompt     json.RawMessage `json:"systemPromptReport,omitempty"` // what the last prompt was made of
+	Prompt     json.RawMessage `json:"systemPromptReport,omitempty"` // composition of the last prompt
 }
 
 type agentMeta struct {
@@ -58,13 +57,12 @@ type runError struct {
 	Message string `json:"message"`
 }
 
-// What is said instead of an answer that did not come.
+// Texts in place of a missing answer.
 const (
-	timedOutText = "The run took longer than it may, and was stopped before it had an answer. Ask again, or allow more time."
-	brokenText   = "The run was broken off because the gateway ended or lost it. Ask again."
+	timedOutText = "The run exceeded its time limit and was stopped before it had an answer. Ask again, or allow more time."
+	brokenText   = "The run was interrupted because the gateway stopped or lost it. Ask again."
 )
 
-// finalOf is what is answered to whoever has asked for a run that is over.
 func finalOf(r *run.Result) finalAnswer {
 	over := r.Over
 	if over == nil {
@@ -104,7 +102,7 @@ func finalOf(r *run.Result) finalAnswer {
 	return a
 }
 
-// isBroken reports whether nobody has stopped a run that is aborted: what it ran in is gone.
+// isBroken reports whether an aborted run was not stopped by request: its process is gone.
 func isBroken(over *coordination.RunOver) bool {
 	switch over.Reason {
 	case "restart", "shutdown", "lease":

@@ -10,26 +10,24 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// maxImage is how many bytes an image may have that comes with a message.
 const maxImage = 5_000_000
 
-// attachment is a file that comes with a message.
 type attachment struct {
 	Type     string          `json:"type"`
 	MimeType string          `json:"mimeType"`
 	FileName string          `json:"fileName"`
-	Content  json.RawMessage `json:"content"` // a text: base64, or a data URL of it
+	Content  json.RawMessage `json:"content"` // a string: base64, or a base64 data URL
 }
 
-// imageBlock is an image as models are shown it.
+// imageBlock is an image in the form models receive.
 type imageBlock struct {
 	Type     string `json:"type"`
 	Data     string `json:"data"` // base64
 	MimeType string `json:"mimeType"`
 }
 
-// withAttachments gives a message as blocks, nil if it is text alone. What is not an image is refused: nobody would look at it. What an image
-// is, its own bytes say.
+// withAttachments returns a message as blocks, nil if it is text only. Anything but an image is refused: no model
+// would see it. The type is detected from the bytes.
 func withAttachments(text string, raw []json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -48,15 +46,15 @@ func withAttachments(text string, raw []json.RawMessage) (json.RawMessage, error
 	content, err := encoded(blocks)
 	if err == nil && len(content) > run.MaxContent {
 		err = invalidRequest("attachments are too large together", fault{Code: "too_large", Field: "attachments", Value: fmt.Sprintf("%d bytes", len(content)),
-			Mend: fmt.Sprintf("send at most %d bytes of base64 with one message", run.MaxContent)})
+			Hint: fmt.Sprintf("send at most %d bytes of base64 with one message", run.MaxContent)})
 	}
 	return content, err
 }
 
 func imageOf(i int, raw json.RawMessage) (*imageBlock, error) {
 	field, name := fmt.Sprintf("attachments/%d", i), fmt.Sprintf("attachment-%d", i+1)
-	refuse := func(code, why, mend string) (*imageBlock, error) {
-		return nil, invalidRequest("Error: attachment "+echo(name)+": "+why, fault{Code: code, Field: field, Value: echo(name), Mend: mend})
+	refuse := func(code, why, hint string) (*imageBlock, error) {
+		return nil, invalidRequest("Error: attachment "+echo(name)+": "+why, fault{Code: code, Field: field, Value: echo(name), Hint: hint})
 	}
 	var a attachment
 	var text string

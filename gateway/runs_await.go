@@ -8,78 +8,75 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// maxAwaited is for how many answers of runs one connection may wait.
 const maxAwaited = 16 << 10
 
-// awaited is somebody who is answered when a run ends, after everybody was told. It holds no goroutine.
-type awaited struct {
-	teller *teller
-	conn   string
-	runID  string
-	answer func(run.Result) // nil: not yet to be called
-	end    *run.Result      // nil: not yet
-	forget func() bool
+// pendingReply waits for the end of a run, after its broadcast. It holds no goroutine.
+type pendingReply struct {
+	notifier *runNotifier
+	conn     string
+	runID    string
+	answer   func(run.Result) // nil: not set yet
+	end      *run.Result      // nil: not ended yet
+	forget   func() bool
 }
 
-// await begins to wait for the end of a run, until conn, which is the context of a connection, ends. It is called before the run is asked for,
-// so that no end is missed. It is nil for a connection that waits for too many.
-func (t *teller) await(conn context.Context, id, runID string) *awaited {
-	a := &awaited{teller: t, conn: id, runID: runID}
+// await registers a waiter for the end of a run, until conn, a connection's context, ends. It is called before the run
+// is queued, so that no end is missed. It returns nil if the connection waits for too many runs.
+func (t *runNotifier) await(conn context.Context, id, runID string) *pendingReply {
+	a := &pendingReply{notifier: t, conn: id, runID: runID}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.waiting[id] >= maxAwaited {
 		return nil
 	}
 	t.waiting[id]++
-	t.awaited[runID] = append(t.awaited[runID], a)
+	t.pending[runID] = append(t.pending[runID], a)
 	a.forget = context.AfterFunc(conn, a.drop)
 	return a
 }
 
-// then says what to do when the end has come. It is done once, at once if the end has come already.
-func (a *awaited) then(answer func(run.Result)) {
-	a.teller.mu.Lock()
+// then sets what to do at the end of the run. It is called once, at once if the run has ended already.
+func (a *pendingReply) then(answer func(run.Result)) {
+	a.notifier.mu.Lock()
 	a.answer = answer
 	end := a.end
-	a.teller.mu.Unlock()
+	a.notifier.mu.Unlock()
 	if end != nil {
 		answer(*end)
 	}
 }
 
-// leave ends the waiting.
-func (a *awaited) leave() {
+func (a *pendingReply) leave() {
 	a.forget()
 	a.drop()
 }
 
-func (a *awaited) drop() {
-	t := a.teller
+func (a *pendingReply) drop() {
+	t := a.notifier
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := t.awaited[a.runID]
-	rest := slices.DeleteFunc(all, func(other *awaited) bool { return other == a })
+	all := t.pending[a.runID]
+	rest := slices.DeleteFunc(all, func(other *pendingReply) bool { return other == a })
 	if len(rest) == len(all) {
 		return
 	}
 	t.releases(a)
-	if t.awaited[a.runID] = rest; len(rest) == 0 {
-		delete(t.awaited, a.runID)
+	if t.pending[a.runID] = rest; len(rest) == 0 {
+		delete(t.pending, a.runID)
 	}
 }
 
 // releases is called with the lock held.
-func (t *teller) releases(a *awaited) {
+func (t *runNotifier) releases(a *pendingReply) {
 	if t.waiting[a.conn]--; t.waiting[a.conn] == 0 {
 		delete(t.waiting, a.conn)
 	}
 }
 
-// ended is for a run of whose end everybody was told.
-func (t *teller) ended(r *run.Result) {
+func (t *runNotifier) markEnded(r *run.Result) {
 	t.mu.Lock()
-	all := t.awaited[r.RunID]
-	delete(t.awaited, r.RunID)
+	all := t.pending[r.RunID]
+	delete(t.pending, r.RunID)
 	answers := make([]func(run.Result), 0, len(all))
 	for _, a := range all {
 		t.releases(a)
@@ -88,7 +85,7 @@ func (t *teller) ended(r *run.Result) {
 		}
 	}
 	for s := range t.stops {
-		s.heard[r.RunID] = struct{}{}
+		s.ended[r.RunID] = struct{}{}
 		select {
 		case s.news <- struct{}{}:
 		default:
@@ -103,41 +100,41 @@ func (t *teller) ended(r *run.Result) {
 	}
 }
 
-// stopping is somebody who stops runs, and wants everybody to have been told of their end before he goes on.
-type stopping struct {
-	teller *teller
-	heard  map[string]struct{} // runs that have ended since; the teller's lock guards it
-	news   chan struct{}       // holds one token while there is another one
+// stopRequest is a request that stops runs and waits until their end is broadcast.
+type stopRequest struct {
+	notifier *runNotifier
+	ended    map[string]struct{} // runs ended since; guarded by the notifier's lock
+	news     chan struct{}       // holds one token when a run was added
 }
 
-func (t *teller) stopping() *stopping {
-	s := &stopping{teller: t, heard: map[string]struct{}{}, news: make(chan struct{}, 1)}
+func (t *runNotifier) newStopRequest() *stopRequest {
+	s := &stopRequest{notifier: t, ended: map[string]struct{}{}, news: make(chan struct{}, 1)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stops[s] = struct{}{}
 	return s
 }
 
-func (s *stopping) leave() {
-	s.teller.mu.Lock()
-	defer s.teller.mu.Unlock()
-	delete(s.teller.stops, s)
+func (s *stopRequest) leave() {
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	delete(s.notifier.stops, s)
 }
 
-// patience is how long is waited for the telling of what has ended. It takes no time but that of those who tell.
+// patience is how long to wait for a broadcast. Only the broadcasts themselves take time.
 const patience = 5 * time.Second
 
-// wait waits until everybody was told of the end of some runs, as long as somebody tells.
-func (s *stopping) wait(ctx context.Context, runIDs []string) {
+// wait waits until the end of some runs is broadcast, as long as broadcasts continue.
+func (s *stopRequest) wait(ctx context.Context, runIDs []string) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	for {
-		s.teller.mu.Lock()
-		told := !s.teller.following || !slices.ContainsFunc(runIDs, func(id string) bool {
-			_, heard := s.heard[id]
+		s.notifier.mu.Lock()
+		told := !s.notifier.following || !slices.ContainsFunc(runIDs, func(id string) bool {
+			_, heard := s.ended[id]
 			return !heard
 		})
-		s.teller.mu.Unlock()
+		s.notifier.mu.Unlock()
 		if told {
 			return
 		}

@@ -7,22 +7,23 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// outlet is where the answer of a run goes besides to who looks at its session, or, without deliver, where its message came from.
+// outlet is where a run's answer is delivered besides the session, or, without deliver, where its message came from.
 type outlet struct {
 	deliver bool
-	channel string // "" for nowhere
+	channel string // "" for none
 
 	to, account, thread string
 }
 
-// lastChannel stands for where a session was spoken to last.
+// lastChannel stands for the channel a session last received a message from.
 const lastChannel = "last"
 
-// deliveryOf says where the answer to a request goes. One that can go nowhere is refused, unless bestEffortDeliver says that the session is enough
-// then. The zero key is of a request that names no session.
+// deliveryOf returns where the answer to a request is delivered. An impossible delivery is refused unless
+// bestEffortDeliver is set. The zero key belongs to a request without a session.
 func (s *Server) deliveryOf(ctx context.Context, c *config.Config, key coordination.SessionKey, p *agentParams) (outlet, error) {
 	named, err := p.channelNamed()
 	from := outlet{to: p.To, account: p.AccountID, thread: p.ThreadID}
@@ -39,7 +40,7 @@ func (s *Server) deliveryOf(ctx context.Context, c *config.Config, key coordinat
 	return out, err
 }
 
-// channelNamed is the channel that a request names: replyChannel before channel, "" for none or the last one.
+// channelNamed returns the channel a request names: replyChannel before channel; "" for none or the last one.
 func (p *agentParams) channelNamed() (named string, err error) {
 	for _, one := range [...]struct{ field, name string }{{"channel", p.Channel}, {"replyChannel", p.ReplyChannel}} {
 		switch name := channelNamed(one.name); name {
@@ -72,12 +73,12 @@ func (s *Server) outletOf(ctx context.Context, c *config.Config, key coordinatio
 		case one != nil && one.LastChannel == discordChannel && one.LastTo != "":
 			out.to, out.account, out.thread = one.LastTo, cmp.Or(out.account, one.LastAccount), cmp.Or(out.thread, one.LastThread)
 		case named != "":
-			return out, invalidRequest("invalid agent params: to: nobody has spoken to this session in "+named+", so that where the answer goes has to be said",
-				fault{Code: "no_target", Field: "to", Mend: "give to: channel:<id>"})
+			return out, invalidRequest("invalid agent params: to: no one has written to this session in "+named+", so the destination of the answer has to be given",
+				fault{Code: "no_target", Field: "to", Hint: "give to: channel:<id>"})
 		default:
 			return out, invalidRequest("delivery channel is required: pass --channel/--reply-channel or use a main session with a previous channel",
 				fault{Code: "no_target", Field: "channel", Known: []string{discordChannel},
-					Mend: "give channel and to, leave deliver out, or set bestEffortDeliver: the session has the answer then"})
+					Hint: "give channel and to, leave deliver out, or set bestEffortDeliver to keep the answer in the session only"})
 		}
 	}
 	if err := s.channelOf(c, "unsupported channel: ", nil); err != nil {
@@ -92,5 +93,5 @@ func (s *Server) outletOf(ctx context.Context, c *config.Config, key coordinatio
 		return out, err
 	}
 	out.to = to
-	return out, postRefusalOf(method, s.opts.Posts.Check(Post{AgentID: agentOf(c, key), AccountID: out.account, To: out.to, ThreadID: out.thread}))
+	return out, postRefusalOf(method, s.opts.Posts.Check(delivery.Post{AgentID: agentOf(c, key), AccountID: out.account, To: out.to, ThreadID: out.thread}))
 }

@@ -7,36 +7,36 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// waitsAfterAnswer reports whether a client notes only after it has read that its message was accepted that it waits for what comes of it, and
-// waits for ever if it has read the end by then. The original's terminal program does, which says in its display name what it is: models are
-// never as quick as one that is part of this program.
+// waitsAfterAnswer reports whether a client starts waiting for a run only after it has read that its message was
+// accepted, and waits forever if the end came first. The original's terminal program does, and identifies itself by
+// its display name: models are slower than the one built into this program.
 func waitsAfterAnswer(p *wire.Peer) bool {
 	return cmp.Or(p.Client.DisplayName, p.Client.ID) == "openclaw-tui"
 }
 
-// holds keep back the ends of runs of which a client has not read yet that they are accepted, and whatever happens in the session after that,
-// so that everybody is told in the same order as ever. The lock of the teller guards them.
-type holds struct {
+// holdQueue delays the ends of runs that a client has not yet seen accepted, and everything later in the session, so that
+// the order of broadcasts stays the same. Guarded by the notifier's lock.
+type holdQueue struct {
 	runs     map[string]*hold
 	sessions map[string]*backlog
 }
 
-// hold is a run whose end is held back.
+// hold is a run whose end is delayed.
 type hold struct {
-	count   int    // of those who hold it
-	session string // which waits for it, "" until it has ended
+	count   int    // number of holders
+	session string // session waiting for it, "" until the run has ended
 }
 
-// backlog is what waits in a session.
+// backlog is the queue of delayed updates of a session.
 type backlog struct {
-	updates []run.Update
-	telling bool // somebody tells the first of them, and sees to the rest
+	updates      []run.Update
+	broadcasting bool // a goroutine is broadcasting the first update and will handle the rest
 }
 
-func newHolds() holds { return holds{map[string]*hold{}, map[string]*backlog{}} }
+func newHoldQueue() holdQueue { return holdQueue{map[string]*hold{}, map[string]*backlog{}} }
 
-// hold has the end of a run told not before release is called.
-func (t *teller) hold(runID string) {
+// hold delays the end of a run until release is called.
+func (t *runNotifier) hold(runID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.holds.runs[runID]
@@ -47,8 +47,8 @@ func (t *teller) hold(runID string) {
 	one.count++
 }
 
-// release ends a hold, and tells what has waited for it.
-func (t *teller) release(runID string) {
+// release ends a hold and broadcasts what waited for it.
+func (t *runNotifier) release(runID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.holds.runs[runID]
@@ -59,14 +59,14 @@ func (t *teller) release(runID string) {
 		return
 	}
 	delete(t.holds.runs, runID)
-	if all := t.holds.sessions[one.session]; all != nil && !all.telling {
+	if all := t.holds.sessions[one.session]; all != nil && !all.broadcasting {
 		t.catchUp(one.session, all)
 	}
 }
 
-// waits reports whether an update is not to be told yet, and keeps it if so. It is called with the lock held.
-func (h *holds) waits(u *run.Update) bool {
-	all, one := h.sessions[u.SessionKey], h.ending(u)
+// delays reports whether an update has to wait, and queues it if so. It is called with the lock held.
+func (h *holdQueue) delays(u *run.Update) bool {
+	all, one := h.sessions[u.SessionKey], h.holdOf(u)
 	switch {
 	case all != nil:
 		all.add(u)
@@ -79,15 +79,15 @@ func (h *holds) waits(u *run.Update) bool {
 	return true
 }
 
-// ending is the hold that an update waits for, nil if it waits for none.
-func (h *holds) ending(u *run.Update) *hold {
+// holdOf returns the hold an update waits for, nil if none.
+func (h *holdQueue) holdOf(u *run.Update) *hold {
 	if u.Kind != run.Ended {
 		return nil
 	}
 	return h.runs[u.RunID]
 }
 
-// add keeps an update. An answer that has grown takes the place of what it has grown from.
+// add queues an update. A longer answer replaces its earlier state.
 func (b *backlog) add(u *run.Update) {
 	if last := len(b.updates) - 1; last > 0 && u.Kind == run.Text && !u.Anew && b.updates[last].Kind == run.Text && b.updates[last].RunID == u.RunID {
 		anew := b.updates[last].Anew
@@ -98,31 +98,31 @@ func (b *backlog) add(u *run.Update) {
 	b.updates = append(b.updates, *u)
 }
 
-// catchUp tells what waits in a session, up to the end of a run that is held back itself. It is called with the lock held, and lets go of it
-// to tell. An update whose telling panics is told no further; those after it are.
-func (t *teller) catchUp(session string, all *backlog) {
+// catchUp broadcasts a session's queue, up to the end of a run that is itself held. It is called with the lock held,
+// and releases it while broadcasting. An update that panics is dropped; later ones are not.
+func (t *runNotifier) catchUp(session string, all *backlog) {
 	told := false
-	all.telling = true
+	all.broadcasting = true
 	defer func() {
-		if all.telling = false; !told {
+		if all.broadcasting = false; !told {
 			t.catchUp(session, all)
 		}
 	}()
 	for len(all.updates) > 0 {
 		u := all.updates[0]
-		if one := t.holds.ending(&u); one != nil {
+		if one := t.holds.holdOf(&u); one != nil {
 			one.session, told = session, true
 			return
 		}
 		all.updates = all.updates[1:]
-		t.tellUnlocked(&u)
+		t.broadcastUnlocked(&u)
 	}
 	delete(t.holds.sessions, session)
 	told = true
 }
 
-func (t *teller) tellUnlocked(u *run.Update) {
+func (t *runNotifier) broadcastUnlocked(u *run.Update) {
 	t.mu.Unlock()
 	defer t.mu.Lock()
-	t.tell(u)
+	t.broadcast(u)
 }

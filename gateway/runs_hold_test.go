@@ -15,7 +15,7 @@ import (
 // A panic while what was held back is told ends the telling of one update, and holds nothing back any longer.
 func TestAPanicHoldsNothingBack(t *testing.T) {
 	t.Parallel()
-	teller := newTeller()
+	teller := newRunNotifier()
 	teller.hub = wire.New(nil, wire.Options{Now: time.Now, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler)})
 	for _, id := range []string{"first", "second"} {
 		teller.await(context.Background(), "c", id).then(func(run.Result) { panic("told " + id) })
@@ -23,12 +23,12 @@ func TestAPanicHoldsNothingBack(t *testing.T) {
 	}
 	const session = "agent:main:main"
 	ended := func(id string) {
-		teller.hear(run.Update{Kind: run.Ended, RunID: id, SessionKey: session, Result: &run.Result{RunID: id, SessionKey: session, State: run.OK}})
+		teller.receive(run.Update{Kind: run.Ended, RunID: id, SessionKey: session, Result: &run.Result{RunID: id, SessionKey: session, State: run.OK}})
 	}
 	ended("first")
-	teller.hear(run.Update{Kind: run.Started, RunID: "second", SessionKey: session})
+	teller.receive(run.Update{Kind: run.Started, RunID: "second", SessionKey: session})
 	ended("second")
-	teller.hear(run.Update{Kind: run.Started, RunID: "third", SessionKey: session})
+	teller.receive(run.Update{Kind: run.Started, RunID: "third", SessionKey: session})
 	for i, id := range []string{"first", "second"} {
 		func() {
 			defer func() {

@@ -6,27 +6,26 @@ import (
 	"sync"
 )
 
-// maxListened is in how many sessions a connection is told of tools: those in which it has started runs last.
+// maxListened is in how many sessions a connection receives tool events: those in which it last started runs.
 const maxListened = 256
 
-// toolListeners are the connections that are told of tools, each in the sessions in which it has started a run.
+// toolListeners are the connections that receive tool events, each in the sessions in which it has started runs.
 type toolListeners struct {
 	mu       sync.Mutex
 	sessions map[string]*toolSession
-	conns    map[string][]string // keys of sessions, the latest last
+	conns    map[string][]string // session keys, latest last
 }
 
-// toolSession is a session in which somebody listens.
 type toolSession struct {
 	conns []string
-	all   bool // what tools have answered is told too
+	all   bool // tool output is sent too
 }
 
 func newToolListeners() *toolListeners {
 	return &toolListeners{sessions: map[string]*toolSession{}, conns: map[string][]string{}}
 }
 
-// listen lets a connection hear of the tools of a session, until conn, which is its context, ends.
+// listen subscribes a connection to tool events of a session, until conn, its context, ends.
 func (l *toolListeners) listen(conn context.Context, id, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +66,7 @@ func (l *toolListeners) leave(id, key string) {
 	}
 }
 
-// show says whether what tools have answered is told in a session. It matters only while somebody listens.
+// show sets whether tool output is sent in a session. It only matters while there are listeners.
 func (l *toolListeners) show(key string, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +75,7 @@ func (l *toolListeners) show(key string, all bool) {
 	}
 }
 
-// of are those who listen in a session, and whether they are told all.
+// of returns a session's listeners, and whether tool output is sent to them.
 func (l *toolListeners) of(key string) (conns []string, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// waitAnswer answers agent.wait. Status has the original's words, of which timeout means two things: the run is not over yet, or it was
-// stopped. State says which.
+// waitAnswer answers agent.wait. Status uses the original's words, where timeout means either that the run is not over
+// or that it was stopped. State tells them apart.
 type waitAnswer struct {
 	RunID     string `json:"runId"`
 	Status    string `json:"status"` // ok, error, timeout
@@ -20,11 +20,11 @@ type waitAnswer struct {
 	StartedAt int64  `json:"startedAt,omitempty"`
 	EndedAt   int64  `json:"endedAt,omitempty"`
 	Error     string `json:"error,omitempty"`
-	Ahead     *int   `json:"queueAhead,omitempty"` // runs of the session that come before it; only while it waits for its turn
+	Ahead     *int   `json:"queueAhead,omitempty"` // earlier runs of the session; only while queued
 }
 
-// waitForRun answers agent.wait when the run is over, or the time is. A run that nobody knows may begin at any time, so the whole time is
-// waited, unless the client leaves.
+// waitForRun answers agent.wait when the run is over or the time has passed. An unknown run may start at any time, so
+// it is waited for too, unless the client leaves.
 func (s *Server) waitForRun(ctx context.Context, call *wire.Call) (any, error) {
 	const usual, longest = 30_000, 1<<31 - 1
 	p, err := paramsOf[struct {
@@ -47,7 +47,7 @@ func (s *Server) waitForRun(ctx context.Context, call *wire.Call) (any, error) {
 		}
 		return waitAnswer{RunID: p.RunID, Status: "timeout", State: "unknown"}, nil
 	}
-	r, found, err := s.opts.Runs.Look(ctx, p.RunID)
+	r, found, err := s.opts.Runs.Get(ctx, p.RunID)
 	if err == nil && (!found || !r.State.Over()) && wait > 0 {
 		r, err = s.opts.Runs.Wait(patient, p.RunID)
 		found = r.State != ""
@@ -60,11 +60,10 @@ func (s *Server) waitForRun(ctx context.Context, call *wire.Call) (any, error) {
 	case !found:
 		return waitAnswer{RunID: p.RunID, Status: "timeout", State: "unknown"}, nil
 	}
-	return s.waited(ctx, &r)
+	return s.waitState(ctx, &r)
 }
 
-// waited is how a run stands.
-func (s *Server) waited(ctx context.Context, r *run.Result) (a waitAnswer, err error) {
+func (s *Server) waitState(ctx context.Context, r *run.Result) (a waitAnswer, err error) {
 	a = waitAnswer{RunID: r.RunID, Status: "timeout", State: string(r.State), StartedAt: r.StartedAt, EndedAt: r.EndedAt}
 	switch r.State {
 	case run.OK:
@@ -82,7 +81,7 @@ func (s *Server) waited(ctx context.Context, r *run.Result) (a waitAnswer, err e
 	return a, err
 }
 
-// ahead is how many runs of its session come before one that waits.
+// ahead is how many runs of its session precede a queued run.
 func (s *Server) ahead(ctx context.Context, r *run.Result) (*int, error) {
 	before := 0
 	err := s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {

@@ -1,5 +1,5 @@
-// Package gateway serves the OpenClaw gateway protocol: sessions, their transcripts and the configuration, to the clients that others have
-// made for it. gateway/wire carries frames, gateway/protocol says what they may be; here is what the methods do.
+// Package gateway implements the methods of the OpenClaw gateway protocol: sessions, transcripts and configuration,
+// for existing OpenClaw clients. gateway/wire transports frames, gateway/protocol defines them.
 package gateway
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/page"
@@ -24,64 +25,67 @@ import (
 	"github.com/pronto-lab/openclawd/internal/budget"
 )
 
-// Log is what the gateway needs of the store.
+// Log is the part of the store that the gateway needs.
 type Log interface {
 	eventstore.Reader
-	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	eventstore.Decider
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// Configuration is openclaw.json and what is in force of it.
+// Configuration is openclaw.json and the configuration in force.
 type Configuration interface {
-	// InForce is never nil and never changes; another one may be in force at the next call.
+	// InForce is never nil and immutable; the next call may return another one.
 	InForce() *config.Config
-	// Document reads the file as it lies there, broken or not.
+	// Document reads the file as it is, valid or not.
 	Document() (*config.Document, error)
-	// Write puts next in the file's place, unless that has changed since it was read, appends what happened and brings it into force.
-	// waiting lists the settings that take a restart.
+	// Write replaces the file with next unless it has changed since it was read, appends the event and applies it.
+	// waiting lists the settings that require a restart.
 	Write(ctx context.Context, next *config.Document, what coordination.ConfigPatched) (waiting []string, err error)
 }
 
-// Logs are the newest lines of the program's own log.
+// Logs is the end of the program's own log.
 type Logs interface {
-	// Tail gives the lines after cursor, the newest ones only if limit or maxBytes ask for that; a negative cursor is the beginning.
+	// Tail returns the lines after cursor, only the newest ones within limit and maxBytes; a negative cursor is the
+	// beginning.
 	Tail(cursor int64, limit, maxBytes int) LogTail
 }
 
-// LogTail is a part of the log. Lines are JSON objects.
+// LogTail is a section of the log. Lines are JSON objects.
 type LogTail struct {
-	Source    string   // where the lines come from, for people
-	Cursor    int64    // go on here
+	Source    string   // source of the lines, for people
+	Cursor    int64    // the next cursor
 	Size      int64    // bytes of the whole log so far
-	Lines     []string // without line ends
-	Truncated bool     // older lines were left out
-	Reset     bool     // the cursor was of another life of the program
+	Lines     []string // without newlines
+	Truncated bool     // older lines were dropped
+	Reset     bool     // the cursor was from an earlier run of the program
 }
 
-// Options of New. All are required but those that may be nil.
+// Options of New. All are required unless marked as nil.
 type Options struct {
 	Log           Log
 	Configuration Configuration
 	Logs          Logs
 	Access        wire.Access
 	Now           func() time.Time
-	NewID         func() string // a UUID that nobody has had
+	NewID         func() string // a new UUID
 	Logger        *slog.Logger
 	Version       string
 	StateDir      string
-	Database      string // the log's file, for people
+	Database      string // path of the log file, for people
 	StartedAt     time.Time
-	Runs          Runs      // nil: nobody answers in sessions
-	Tools         tool.Box  // nil: there are none
-	Posts         Posts     // nil: nothing goes out
-	Approvals     Approvals // nil: nothing is decided here
-	Files         Files     // nil: agents have no files here
-	// Page is the Control UI that is served on the gateway's port; nil: none is.
+	Runs          Runs     // nil: no agents run
+	Tools         tool.Box // nil: none
+	Posts         Posts    // nil: nothing is posted
+	// Bots returns the state of the configured accounts, by id. Accounts of unknown state may be missing. nil: none run.
+	Bots      func() []health.Bot
+	Approvals Approvals // nil: no approvals here
+	Files     Files     // nil: agents have no files here
+	// Page is the Control UI served on the gateway's port; nil: none.
 	Page *page.Site
-	// Reads is what all answers with transcripts may hold together, with others that share it; nil: there is no bound.
+	// Reads limits the memory of all answers with transcripts, possibly shared with others; nil: unlimited.
 	Reads    *budget.Budget
-	ReadWait time.Duration // how long an answer waits for others that hold it all; default budget.Patience
-	// Workspace is the directory of an agent's files, "" for none. nil: there are none.
+	ReadWait time.Duration // how long an answer waits for memory; default budget.Patience
+	// Workspace returns the directory of an agent's files, "" for none. nil: there are none.
 	Workspace func(agentID string) string
 }
 
@@ -90,22 +94,22 @@ type Server struct {
 	opts    Options
 	hub     *wire.Hub
 	methods map[string]answer
-	health  health // the newest answer
+	health  healthCache // the newest answer
 
-	watchers *watchers // of sessions
+	watchers *watchers // changes of sessions
 	feed     *feed
-	teller   *teller    // of runs
-	tools    tool.Box   // as clients call them; nil: there are none
-	writing  sync.Mutex // held while a file of an agent is compared and written
-	commands sync.Map   // that people have typed and that are being done, by the keys of their requests
+	notifier *runNotifier // updates of runs
+	tools    tool.Box     // by the names clients use; nil: none
+	writing  sync.Mutex   // held while an agent's file is compared and written
+	commands sync.Map     // commands in progress, by request key
 }
 
-// answer is what a method does. See wire.Methods.
+// answer implements one method. See wire.Methods.
 type answer func(ctx context.Context, call *wire.Call) (payload any, err error)
 
-// New returns a gateway that serves nobody until Run runs.
+// New returns a gateway that accepts connections once Run runs.
 func New(opts Options) *Server {
-	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), teller: newTeller(),
+	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), notifier: newRunNotifier(),
 		tools: newOnceBox(opts.Tools, opts.Now)}
 	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
@@ -118,13 +122,13 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Run keeps the clients company until ctx ends, then says goodbye to them. What happens in runs and sessions is told while it runs.
+// Run serves connections and broadcasts updates until ctx ends, then closes the connections.
 func (s *Server) Run(ctx context.Context) error {
 	if s.opts.Runs != nil {
-		defer s.teller.follow(s.opts.Runs, s.hub)()
+		defer s.notifier.follow(s.opts.Runs, s.hub)()
 	}
 	after := int64(-1)
-	if head, err := s.opts.Log.Head(ctx); err == nil { // before anybody is let in
+	if head, err := s.opts.Log.Head(ctx); err == nil { // before the first connection is accepted
 		after = head.Seq
 	}
 	telling, stop := context.WithCancel(ctx)
@@ -135,13 +139,13 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.hub.Run(ctx)
 }
 
-// Configure changes who is let in. Those who are in stay.
+// Configure changes who may connect. Existing connections stay.
 func (s *Server) Configure(a wire.Access) { s.hub.Configure(a) }
 
-// Stats says how the clients are doing.
+// Stats returns statistics of the connections.
 func (s *Server) Stats() wire.Stats { return s.hub.Stats() }
 
-// Handler serves the port: WebSocket at any path, and a little HTTP.
+// Handler serves the port: WebSocket at any path, and the HTTP endpoints.
 func (s *Server) Handler() http.Handler { return s.hub.Handler() }
 
 // Answer implements wire.Methods.
@@ -150,7 +154,7 @@ func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 	if m == nil {
 		return nil, &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unknown method: " + call.Method}
 	}
-	// Reads of transcripts take of the share, before anything else is done: a method that is refused there can be called again.
+	// Transcript reads take memory from the budget first: a method refused there can be called again.
 	share := s.opts.Reads.Open()
 	defer share.Close()
 	var payload any

@@ -11,16 +11,14 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// fault says what is wrong with a part of a request.
 type fault struct {
 	Code  string   `json:"code,omitempty"`
 	Field string   `json:"field"`
 	Value string   `json:"value"`
-	Mend  string   `json:"mend,omitempty"`
-	Known []string `json:"known,omitempty"` // what could stand there
+	Hint  string   `json:"hint,omitempty"`
+	Known []string `json:"known,omitempty"` // allowed values
 }
 
-// maxEcho is how many characters of what a client sent are said back to it.
 const maxEcho = 256
 
 func echo(value string) string { return cutText(value, maxEcho, "…") }
@@ -29,13 +27,13 @@ func invalidRequest(message string, details any) *protocol.Error {
 	return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: message, Details: details}
 }
 
-// sessionKeyOf is the session that a client means. What begins like a key and is none is refused: it never stands for some session.
+// sessionKeyOf resolves a client's session. A malformed key is refused: it never falls back to another session.
 func sessionKeyOf(c *config.Config, field, value string) (coordination.SessionKey, error) {
 	key, err := readSessionKey(c, field, value)
 	return inScope(c, key), err
 }
 
-// readSessionKey reads what a client calls a session, as it stands there: the agent that it names need not share a session with others.
+// readSessionKey parses a client's session as it is written, before session.scope is applied.
 func readSessionKey(c *config.Config, field, value string) (coordination.SessionKey, error) {
 	if coordination.TrimJS(value) == "" {
 		return coordination.SessionKey{}, blankKey(field, value)
@@ -47,7 +45,7 @@ func readSessionKey(c *config.Config, field, value string) (coordination.Session
 // globalScope is the session.scope in which all agents share one main session, and its key.
 const globalScope = "global"
 
-// mainSessionOf is the key of an agent's main session, the one that is meant where none is named.
+// mainSessionOf is the key of an agent's main session, used if a request names none.
 func mainSessionOf(c *config.Config, agent string) coordination.SessionKey {
 	if c.Session.Scope == globalScope {
 		return coordination.SessionKey{Kind: coordination.KeyAlias, ID: globalScope}
@@ -55,7 +53,7 @@ func mainSessionOf(c *config.Config, agent string) coordination.SessionKey {
 	return coordination.MainKey(agent)
 }
 
-// inScope is the session that a key means with this session.scope.
+// inScope applies session.scope to a key.
 func inScope(c *config.Config, key coordination.SessionKey) coordination.SessionKey {
 	if key.Agent != "" && key == coordination.MainKey(key.Agent) {
 		return mainSessionOf(c, key.Agent)
@@ -64,7 +62,7 @@ func inScope(c *config.Config, key coordination.SessionKey) coordination.Session
 }
 
 func blankKey(field, value string) error {
-	return invalidRequest(field+" required", fault{Field: field, Value: value, Mend: "name a session, e.g. main"})
+	return invalidRequest(field+" required", fault{Field: field, Value: value, Hint: "name a session, e.g. main"})
 }
 
 func malformed(field, value string, err error) error {
@@ -73,14 +71,14 @@ func malformed(field, value string, err error) error {
 		return err
 	}
 	value = echo(value)
-	mend := why.Mend
+	hint := why.Hint
 	if why.Field != "key" {
-		mend = why.Field + ": " + mend // which part of the key
+		hint = why.Field + ": " + hint // which part of the key
 	}
-	return invalidRequest(fmt.Sprintf("malformed session key %q", value), fault{Field: field, Value: value, Mend: mend})
+	return invalidRequest(fmt.Sprintf("malformed session key %q", value), fault{Field: field, Value: value, Hint: hint})
 }
 
-// keyAsked reads what a client calls a session. agent, which clients of protocol 4 may name, is whose session a bare name means.
+// keyAsked resolves a client's session. agent, which clients of protocol 4 may give, owns the session of a bare name.
 func keyAsked(c *config.Config, field, value, agent string) (coordination.SessionKey, error) {
 	agent = strings.ToLower(coordination.TrimJS(agent))
 	switch {
@@ -88,19 +86,19 @@ func keyAsked(c *config.Config, field, value, agent string) (coordination.Sessio
 		return sessionKeyOf(c, field, value)
 	case coordination.NormalizeAgentID(agent) != agent:
 		return coordination.SessionKey{}, invalidRequest(fmt.Sprintf("invalid agent id %q", echo(agent)),
-			fault{Field: "agentId", Value: echo(agent), Mend: "use a-z, 0-9, _ and -, with a letter or digit first, at most 64"})
+			fault{Field: "agentId", Value: echo(agent), Hint: "use a-z, 0-9, _ and -, with a letter or digit first, at most 64"})
 	case coordination.TrimJS(value) == "":
 		return coordination.SessionKey{}, blankKey(field, value)
 	}
 	key, err := coordination.SessionKeyOf(value, agent)
 	if err == nil && key.Agent != "" && key.Agent != agent {
 		return key, invalidRequest(fmt.Sprintf("agent %q does not match session key agent %q", agent, key.Agent),
-			fault{Field: "agentId", Value: agent, Mend: "name the session's own agent, or leave agentId out"})
+			fault{Field: "agentId", Value: agent, Hint: "name the session's own agent, or leave agentId out"})
 	}
 	return inScope(c, key), malformed(field, value, err)
 }
 
-// spawnerOf is the whole key of the session that a client calls a spawner, "" if it names none.
+// spawnerOf is the full key of the session a client names as spawner, "" if none.
 func spawnerOf(c *config.Config, value string) (string, error) {
 	if coordination.TrimJS(value) == "" {
 		return "", nil
@@ -109,7 +107,7 @@ func spawnerOf(c *config.Config, value string) (string, error) {
 	return key.String(), err
 }
 
-// agentOf is the agent whose session a key names; those that name none are the default agent's.
+// agentOf returns the agent that owns a session; the default agent if the key names none.
 func agentOf(c *config.Config, key coordination.SessionKey) string {
 	if key.Agent == "" {
 		return c.DefaultAgentID()
@@ -117,8 +115,8 @@ func agentOf(c *config.Config, key coordination.SessionKey) string {
 	return key.Agent
 }
 
-// mayHaveSessions is an error for an agent that is not configured, so that a slip of the pen founds no session. Where no other agent than
-// main is configured, nobody has said who there is, and any agent may have one.
+// mayHaveSessions refuses an agent that is not configured, so that a typing error creates no session. If only main is
+// configured, any agent may have sessions.
 func mayHaveSessions(c *config.Config, field, agent string) error {
 	known := []string{}
 	for _, a := range c.Agents {
@@ -127,5 +125,5 @@ func mayHaveSessions(c *config.Config, field, agent string) error {
 	if slices.Contains(known, agent) || !slices.ContainsFunc(known, func(id string) bool { return id != "main" }) {
 		return nil
 	}
-	return invalidRequest(fmt.Sprintf("unknown agent id %q", agent), fault{Field: field, Value: agent, Mend: "name one of agents.list", Known: known})
+	return invalidRequest(fmt.Sprintf("unknown agent id %q", agent), fault{Field: field, Value: agent, Hint: "name one from agents.list", Known: known})
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// sessionMethods are those that read and change sessions.
 func (s *Server) sessionMethods() map[string]answer {
-	lists := &sessionLists{server: s, kept: newKeptLists()}
+	lists := &sessionLists{server: s, kept: newListCache()}
 	return map[string]answer{
 		"sessions.list":     lists.answer,
 		"sessions.resolve":  s.resolveSession,
@@ -29,7 +28,7 @@ func (s *Server) sessionMethods() map[string]answer {
 	}
 }
 
-// paramsOf reads the parameters of a call, which have been found right. Those that T does not know are passed over.
+// paramsOf decodes the validated parameters of a call. Members unknown to T are ignored.
 func paramsOf[T any](call *wire.Call) (p T, err error) {
 	if err = json.Unmarshal(call.Params, &p); err == nil {
 		return p, nil
@@ -44,10 +43,10 @@ func paramsOf[T any](call *wire.Call) (p T, err error) {
 	return p, invalidRequest(fmt.Sprintf("invalid %s params: %v", call.Method, err), nil)
 }
 
-// maxWhole is the largest whole number that clients count with exactly.
+// maxWhole is the largest integer that clients represent exactly.
 const maxWhole = 1 << 53
 
-// wholeNumbers writes numbers that are whole as such, however they were written, 1e3 and 5.0 too, and huge ones as maxWhole.
+// wholeNumbers rewrites whole numbers without exponent or fraction (1e3, 5.0), and huge ones as maxWhole.
 func wholeNumbers(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -64,7 +63,7 @@ func wholeNumbers(v any) any {
 	return v
 }
 
-// encoded is v as JSON that leaves the letters of a text as they are.
+// encoded is v as JSON without HTML escaping.
 func encoded(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

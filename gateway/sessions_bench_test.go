@@ -41,8 +41,8 @@ func benchmarkList(b *testing.B, params string, prepare ...func(*bundle)) {
 // Nothing changes between the questions, so what the database says of that is all that is read.
 func BenchmarkListUnchanged(b *testing.B) { benchmarkList(b, `{}`) }
 
-// What depends on the time is read anew for each question.
-func BenchmarkListReadAnew(b *testing.B) { benchmarkList(b, `{"activeMinutes":1000000}`) }
+// What depends on the time is read again for each question.
+func BenchmarkListUncached(b *testing.B) { benchmarkList(b, `{"activeMinutes":1000000}`) }
 
 // Something waits and runs meanwhile.
 func BenchmarkListBusy(b *testing.B) {

@@ -11,44 +11,41 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// change is what a client wants done to a session.
-type change struct {
+type sessionChange struct {
 	key    coordination.SessionKey
-	expect string        // the id that its transcript must have; "": any
-	makes  bool          // a session that does not exist begins
-	id     eventstore.ID // of the last event; zero: any. The log has one of it at most.
-	// decide says what happens. It reads nothing but tx.
-	decide func(tx eventstore.Tx, s decide.State, c decide.Command) ([]decide.Event, error)
+	expect string        // required id of the transcript; "": any
+	makes  bool          // create the session if it does not exist
+	id     eventstore.ID // required id of the last event; zero: any. The log has at most one.
+	// decide returns what happens. It reads only from tx.
+	decide func(tx eventstore.Tx, s session.State, c session.Command) ([]session.Event, error)
 }
 
-// changed is what has become of a session.
-type changed struct {
-	before decide.State   // what it was; it did not exist if that has no ID
-	events []decide.Event // what happened; nothing, if it was so already
-	at     int64          // when, ms since 1970
-	seq    int64          // of the log, right after the change
+type changeResult struct {
+	before session.State   // before; the session did not exist if ID is empty
+	events []session.Event // the events; none if nothing changed
+	at     int64           // when, ms since 1970
+	seq    int64           // log position right after the change
 }
 
-// after is what it is, right after the change.
-func (d *changed) after() decide.State {
+func (d *changeResult) after() session.State {
 	s := d.before
 	s.Settings = maps.Clone(s.Settings)
 	if s.Settings == nil {
-		s.Settings = decide.Settings{}
+		s.Settings = session.Settings{}
 	}
 	for _, e := range d.events {
 		switch data := e.Data.(type) {
 		case coordination.Session:
 			s.ID = data.SessionID
 		case coordination.SessionPatched:
-			var set decide.Settings
-			_ = json.Unmarshal(data.Set, &set) // an object that was written by the decision, or nothing
+			var set session.Settings
+			_ = json.Unmarshal(data.Set, &set) // an object written by the decision, or nothing
 			maps.Copy(s.Settings, set)
 			for _, name := range data.Unset {
 				delete(s.Settings, name)
@@ -65,15 +62,15 @@ func (d *changed) after() decide.State {
 	return s
 }
 
-// codeSessionChanged refuses what was meant for the session as it was before.
+// codeSessionChanged refuses a change based on an outdated session.
 const codeSessionChanged = "session_changed"
 
-// change makes a change, if nothing stands against it, and returns when it is on disk.
-func (s *Server) change(ctx context.Context, call *wire.Call, c *config.Config, want change) (done changed, err error) {
-	command := decide.Command{By: clientOf(call.Peer), NewID: s.opts.NewID()}
+// change applies a change, if allowed, and returns when it is on disk.
+func (s *Server) change(ctx context.Context, call *wire.Call, c *config.Config, want sessionChange) (done changeResult, err error) {
+	command := session.Command{By: clientOf(call.Peer), NewID: s.opts.NewID()}
 	done.at = s.opts.Now().UnixMilli()
 	result, err := s.opts.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		state, _, err := session.Load(tx, want.key)
+		state, _, err := sessions.Load(tx, want.key)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +78,7 @@ func (s *Server) change(ctx context.Context, call *wire.Call, c *config.Config, 
 		if done.events, err = want.on(c, tx, state, command); err != nil {
 			return nil, err
 		}
-		appends, err := session.Append(state, actorOf(call.Peer), done.at, done.events)
+		appends, err := sessions.Append(state, actorOf(call.Peer), done.at, done.events)
 		if err == nil && !want.id.IsZero() {
 			last := appends[len(appends)-1].Events
 			last[len(last)-1].ID = want.id
@@ -91,17 +88,17 @@ func (s *Server) change(ctx context.Context, call *wire.Call, c *config.Config, 
 	done.seq = result.Seq
 	if err == nil {
 		after := done.after()
-		s.teller.listeners.show(want.key.String(), after.Settings.Text("verboseLevel") == verboseFull)
+		s.notifier.listeners.show(want.key.String(), after.Settings.Text("verboseLevel") == verboseFull)
 	}
 	return done, refusalOf(err)
 }
 
-// allowed says why a change would be refused as things are, before anything else is done for it. Nothing is changed.
-func (s *Server) allowed(ctx context.Context, c *config.Config, want change) error {
+// allowed returns why a change would be refused now, before other work is done for it. It changes nothing.
+func (s *Server) allowed(ctx context.Context, c *config.Config, want sessionChange) error {
 	if s.opts.Runs == nil {
-		return nil // there is nothing else to do
+		return nil // nothing else to do
 	}
-	state := decide.State{Key: want.key}
+	state := session.State{Key: want.key}
 	one, err := s.sessionByKey(ctx, want.key)
 	switch {
 	case err != nil:
@@ -109,36 +106,36 @@ func (s *Server) allowed(ctx context.Context, c *config.Config, want change) err
 	case one != nil:
 		state.ID, state.UpdatedAt = one.ID, one.UpdatedAt
 	}
-	_, err = want.on(c, nil, state, decide.Command{})
+	_, err = want.on(c, nil, state, session.Command{})
 	return refusalOf(err)
 }
 
-// on says what a change makes of a session.
-func (w *change) on(c *config.Config, tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+// on applies a change's events to a session.
+func (w *sessionChange) on(c *config.Config, tx eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
 	if !state.Exists() && w.makes {
 		if err := mayHaveSessions(c, "key", agentOf(c, w.key)); err != nil {
 			return nil, err
 		}
 	}
 	if w.expect != "" && w.expect != state.ID {
-		return nil, &decide.Refusal{Code: codeSessionChanged, Field: "expectedSessionId", Value: w.expect,
+		return nil, &session.Refusal{Reason: codeSessionChanged, Field: "expectedSessionId", Value: w.expect,
 			Text: "session " + w.key.String() + " has another transcript now"}
 	}
 	return w.decide(tx, state, by)
 }
 
-// sessionAfter is a session as a change has left it, also if another one has come since.
-func (s *Server) sessionAfter(ctx context.Context, key coordination.SessionKey, done changed) (*session.Session, error) {
+// sessionAfter is a session as a change left it, regardless of later changes.
+func (s *Server) sessionAfter(ctx context.Context, key coordination.SessionKey, done changeResult) (*sessions.Session, error) {
 	one, err := s.sessionByKey(ctx, key)
 	if err != nil || one != nil && one.Seq <= done.seq {
 		return one, err
 	}
 	after := done.after()
-	return &session.Session{Key: key.String(), Agent: key.Agent, Kind: key.Kind, ID: after.ID, Label: after.Label, Settings: after.Settings,
+	return &sessions.Session{Key: key.String(), Agent: key.Agent, Kind: key.Kind, ID: after.ID, Label: after.Label, Settings: after.Settings,
 		CreatedAt: done.at, UpdatedAt: done.at, Seq: done.seq}, nil
 }
 
-// clientOf names a client in events: the program, and which of those that run it is.
+// clientOf names a client in events: the program and its instance.
 func clientOf(p *wire.Peer) string {
 	name := p.Client.ID
 	if which := cmp.Or(p.Client.DisplayName, p.Client.InstanceID); which != "" {
@@ -147,7 +144,7 @@ func clientOf(p *wire.Peer) string {
 	return name
 }
 
-// actorOf is who acts through a client: a person, or a program by itself.
+// actorOf is who acts through a client: a person, or a program on its own.
 func actorOf(p *wire.Peer) eventstore.Actor {
 	switch p.Client.Mode {
 	case "ui", "cli", "webchat":
@@ -156,7 +153,7 @@ func actorOf(p *wire.Peer) eventstore.Actor {
 	return eventstore.ActorSystem
 }
 
-// rejectWebchat refuses what pages in which visitors chat may not do. The Control UI is a page of the operator's.
+// rejectWebchat refuses what visitors' chat pages may not do. The Control UI belongs to the operator.
 func rejectWebchat(p *wire.Peer, what string) error {
 	if p.Client.Mode != "webchat" || p.Client.ID == "openclaw-control-ui" {
 		return nil
@@ -173,7 +170,7 @@ type patchAnswer struct {
 	Resolved modelRef       `json:"resolved"`
 }
 
-// patchSession sets something for a session, or takes it away. A session that is not there begins.
+// patchSession sets or clears settings of a session. A missing session is created.
 func (s *Server) patchSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Key      string `json:"key"`
@@ -195,16 +192,16 @@ func (s *Server) patchSession(ctx context.Context, call *wire.Call) (any, error)
 	if err := rejectWebchat(call.Peer, "patch"); err != nil {
 		return nil, err
 	}
-	one, err := s.set(ctx, call, c, change{key: key, expect: p.Expected, makes: true}, values)
+	one, err := s.set(ctx, call, c, sessionChange{key: key, expect: p.Expected, makes: true}, values)
 	if err != nil {
 		return nil, err
 	}
 	return patchAnswer{OK: true, Path: s.opts.Database, Key: key.String(), Entry: entryOf(one, call.Peer.Protocol), Resolved: modelOf(c, one)}, nil
 }
 
-// set sets something for a session, and gives the session as it is then.
-func (s *Server) set(ctx context.Context, call *wire.Call, c *config.Config, want change,
-	values map[string]json.RawMessage) (*session.Session, error) {
+// set changes a setting of a session and returns the session after it.
+func (s *Server) set(ctx context.Context, call *wire.Call, c *config.Config, want sessionChange,
+	values map[string]json.RawMessage) (*sessions.Session, error) {
 	key := want.key
 	var err error
 	if spawner, _ := coordination.StringValue(values["spawnedBy"]); key.Kind == coordination.KeySubagent && spawner != "" {
@@ -215,7 +212,7 @@ func (s *Server) set(ctx context.Context, call *wire.Call, c *config.Config, wan
 			return nil, err
 		}
 	}
-	var unknown error // told where nothing else is wrong
+	var unknown error // reported only if nothing else is wrong
 	if name, _ := coordination.StringValue(values["model"]); name != "" {
 		if name, unknown = modelAsked(c, agentOf(c, key), name); unknown == nil {
 			if values["model"], err = encoded(name); err != nil {
@@ -223,9 +220,9 @@ func (s *Server) set(ctx context.Context, call *wire.Call, c *config.Config, wan
 			}
 		}
 	}
-	want.decide = func(tx eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-		events, err := decide.Patch(state, decide.PatchCommand{Command: by, Values: values, Model: c.ModelFor(agentOf(c, key)).Primary},
-			func(label string) (string, error) { return session.LabelHolder(tx, label) })
+	want.decide = func(tx eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
+		events, err := session.Patch(state, session.PatchCommand{Command: by, Values: values, Model: c.ModelFor(agentOf(c, key)).Primary},
+			func(label string) (string, error) { return sessions.LabelHolder(tx, label) })
 		if err == nil {
 			err = unknown
 		}
@@ -238,14 +235,14 @@ func (s *Server) set(ctx context.Context, call *wire.Call, c *config.Config, wan
 	return s.sessionAfter(ctx, key, done)
 }
 
-// settingsOf are the settings that a patch names. What clients of protocol 4 may set and nothing here heeds is refused, unless it asks for
-// what is so anyway: it is not taken and forgotten.
+// settingsOf are the settings a patch names. Unsupported settings of protocol 4 are refused, unless they ask for what
+// is the case anyway.
 func settingsOf(call *wire.Call) (map[string]json.RawMessage, error) {
 	params, err := paramsOf[map[string]json.RawMessage](call)
 	if err != nil {
 		return nil, err
 	}
-	values, known := map[string]json.RawMessage{}, decide.Settable()
+	values, known := map[string]json.RawMessage{}, session.Settable()
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		value := params[name]
 		switch {
@@ -254,7 +251,7 @@ func settingsOf(call *wire.Call) (map[string]json.RawMessage, error) {
 		case name == "key", name == "agentId", name == "autoLabel", strings.HasPrefix(name, "expected"),
 			string(value) == "null", string(value) == "false":
 		default:
-			return nil, invalidRequest("sessions.patch: "+name+" is not kept here", fault{Code: "not_kept", Field: name, Mend: "leave it out", Known: known})
+			return nil, invalidRequest("sessions.patch: "+name+" is not supported", fault{Code: "not_kept", Field: name, Hint: "leave it out", Known: known})
 		}
 	}
 	return values, nil
@@ -266,8 +263,8 @@ type resetAnswer struct {
 	Entry map[string]any `json:"entry"`
 }
 
-// resetSession lets a session start over: it has a new transcript, and the old one is kept. What it does is stopped before. A session that is
-// not there begins.
+// resetSession gives a session a new transcript and keeps the old one. Its runs are stopped first. A missing session
+// is created.
 func (s *Server) resetSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Key      string `json:"key"`
@@ -283,9 +280,9 @@ func (s *Server) resetSession(ctx context.Context, call *wire.Call) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	want := change{key: key, expect: p.Expected, makes: true,
-		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
-			return decide.Reset(state, decide.ResetCommand{Command: by, Reason: p.Reason})
+	want := sessionChange{key: key, expect: p.Expected, makes: true,
+		decide: func(_ eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
+			return session.Reset(state, session.ResetCommand{Command: by, Reason: p.Reason})
 		}}
 	if err := s.allowed(ctx, c, want); err != nil {
 		return nil, err
@@ -308,17 +305,17 @@ type deleteAnswer struct {
 	OK       bool     `json:"ok"`
 	Key      string   `json:"key"`
 	Deleted  bool     `json:"deleted"`
-	Archived []string `json:"archived"` // transcripts of which nothing is listed any more; the log has them still
+	Archived []string `json:"archived"` // transcripts no longer listed; the log still has them
 }
 
-// deleteSession takes a session away, and unless it is told otherwise what its key ever had for transcripts out of all lists. What it does is
-// stopped before.
+// deleteSession deletes a session and, unless told otherwise, all transcripts of its key from the lists. Its runs are
+// stopped first.
 func (s *Server) deleteSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Key              string `json:"key"`
 		DeleteTranscript *bool  `json:"deleteTranscript"`
 
-		// Of protocol 4.
+		// Protocol 4.
 		Agent        string `json:"agentId"`
 		Expected     string `json:"expectedSessionId"`
 		UpdatedAt    *int64 `json:"expectedSessionUpdatedAt"`
@@ -337,17 +334,17 @@ func (s *Server) deleteSession(ctx context.Context, call *wire.Call) (any, error
 	}
 	if p.ArchivedOnly {
 		return nil, invalidRequest("session "+key.String()+" is not archived", fault{Code: "not_archived", Field: "archivedOnly", Value: "true",
-			Mend: "no session is archived here; leave archivedOnly out"})
+			Hint: "sessions are not archived here; leave archivedOnly out"})
 	}
 	keep := p.DeleteTranscript != nil && !*p.DeleteTranscript
 	stopped := false
-	want := change{key: key, expect: p.Expected,
-		decide: func(_ eventstore.Tx, state decide.State, by decide.Command) ([]decide.Event, error) {
+	want := sessionChange{key: key, expect: p.Expected,
+		decide: func(_ eventstore.Tx, state session.State, by session.Command) ([]session.Event, error) {
 			if p.UpdatedAt != nil && !stopped && state.Exists() && state.UpdatedAt != *p.UpdatedAt {
-				return nil, &decide.Refusal{Code: codeSessionChanged, Field: "expectedSessionUpdatedAt", Value: strconv.FormatInt(*p.UpdatedAt, 10),
+				return nil, &session.Refusal{Reason: codeSessionChanged, Field: "expectedSessionUpdatedAt", Value: strconv.FormatInt(*p.UpdatedAt, 10),
 					Text: "session " + key.String() + " has changed meanwhile"}
 			}
-			return decide.Delete(state, decide.DeleteCommand{Command: by, Main: mainSessionOf(c, c.DefaultAgentID()), KeepTranscript: keep})
+			return session.Delete(state, session.DeleteCommand{Command: by, Main: mainSessionOf(c, c.DefaultAgentID()), KeepTranscript: keep})
 		}}
 	if err := s.allowed(ctx, c, want); err != nil {
 		return nil, err
@@ -374,7 +371,8 @@ type compactAnswer struct {
 	Kept      *int64 `json:"kept,omitempty"` // messages
 }
 
-// compactSession shortens nothing: the log keeps transcripts whole, and an agent takes of one what its model can hold. It says so.
+// compactSession changes nothing and says so: the log keeps transcripts whole, and an agent truncates them to its
+// model's context.
 func (s *Server) compactSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Key   string `json:"key"`

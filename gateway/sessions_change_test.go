@@ -19,7 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 func TestPatchMakesASession(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPatchMakesASession(t *testing.T) {
 	}
 }
 
-// Whoever repeats a request because no answer came gets the answer.
+// A repeated request gets the answer of the first.
 func TestPatchTwiceIsPatchOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -132,7 +132,7 @@ func TestPatchRefuses(t *testing.T) {
 		`{"key":"agent:eden:s1","nope":1}`:                                      "invalid sessions.patch params: at root: unexpected property 'nope'",
 		`{"key":"agent:eden:s1","agentId":"main"}`:                              `agent "main" does not match session key agent "eden"`,
 		`{"key":"agent:eden:s1","expectedSessionId":"another"}`:                 "session agent:eden:s1 has another transcript now",
-		`{"key":"agent:eden:s1","pinned":true}`:                                 "sessions.patch: pinned is not kept here",
+		`{"key":"agent:eden:s1","pinned":true}`:                                 "sessions.patch: pinned is not supported",
 		`{"key":"agent:eden:` + strings.Repeat("x", 300) + `"}`:                 `malformed session key "agent:eden:` + strings.Repeat("x", 245) + `…"`,
 		`{"key":"agent:eden:s1","model":"a\nb"}`:                                "invalid model: control characters",
 		`{"key":"agent:eden:s1","execNode":"` + strings.Repeat("가", 257) + `"}`: "invalid execNode: too long (max 256)",
@@ -153,7 +153,7 @@ func TestPatchRefuses(t *testing.T) {
 }
 
 // A bare name means a session of the agent that a client of protocol 4 names beside it.
-func TestPatchHeedsTheAgentBesideTheKey(t *testing.T) {
+func TestPatchUsesTheAgentBesideTheKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.protocol = 4
@@ -184,7 +184,7 @@ func TestUnknownAgentsFoundNoSessions(t *testing.T) {
 	b.configure(t, strings.Replace(fixtureConfig, ", {id: 'seum', name: 'Seum'}", "", 1))
 	b.patch(t, `{"key":"agent:seum:x","label":"left"}`)
 	b.refused(t, "sessions.patch", `{"key":"agent:seum:y"}`)
-	// Where nobody has said who there is, anybody may be.
+	// Where no agents are configured, any agent id is accepted.
 	b.configure(t, `{}`)
 	b.patch(t, `{"key":"agent:anybody:x"}`)
 }
@@ -223,7 +223,7 @@ func TestLabelsAreOfOneSessionEach(t *testing.T) {
 	b.patch(t, `{"key":"agent:seum:x","label":"wanted"}`)
 }
 
-// An answer tells what its request has done, whatever others do meanwhile.
+// An answer reports what its own request did, whatever others do meanwhile.
 func TestPatchAnswersWithWhatItDid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -261,9 +261,9 @@ func TestResetKeepsTheOldTranscript(t *testing.T) {
 	if len(h.Messages) != 0 || h.SessionID != got.Entry.SessionID {
 		t.Errorf("history after a reset: %+v", h)
 	}
-	var transcripts []session.Transcript
+	var transcripts []sessions.Transcript
 	b.view(t, func(ctx context.Context, tx *sql.Tx) (err error) {
-		transcripts, err = session.Transcripts(ctx, tx, "agent:eden:s1")
+		transcripts, err = sessions.Transcripts(ctx, tx, "agent:eden:s1")
 		return err
 	})
 	if len(transcripts) != 2 || transcripts[1].ID != old.Entry.SessionID || transcripts[1].Messages != 2 || transcripts[1].Closed != "new" {
@@ -322,7 +322,7 @@ func TestDelete(t *testing.T) {
 	if h := want[history](t, b, "chat.history", `{"sessionKey":"agent:eden:s1"}`); len(h.Messages) != 0 || h.SessionID != "" {
 		t.Errorf("%+v", h)
 	}
-	// What comes after begins anew.
+	// What comes after begins again.
 	if next := b.patch(t, `{"key":"agent:eden:s1"}`); next.Entry.SessionID == made.Entry.SessionID || next.Entry.Label != "" {
 		t.Errorf("%+v", next)
 	}
@@ -344,7 +344,7 @@ func TestDeleteKeepsTheTranscriptIfAsked(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	b.view(t, func(ctx context.Context, tx *sql.Tx) error {
-		all, err := session.Transcripts(ctx, tx, "agent:eden:s1")
+		all, err := sessions.Transcripts(ctx, tx, "agent:eden:s1")
 		if len(all) != 1 || all[0].Messages != 1 {
 			t.Errorf("%+v", all)
 		}
@@ -390,13 +390,13 @@ func TestSharedMainSession(t *testing.T) {
 func TestMalformedKeysNameTheirFieldOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for key, mend := range map[string]string{
+	for key, hint := range map[string]string{
 		"agent:eden": "write agent:<agent>:<session>, or one of main, global, unknown, cron:…, hook:…, node…, acp:…",
 		"agent::x":   "agent: name the agent",
 	} {
-		var said struct{ Field, Mend string }
+		var said struct{ Field, Hint string }
 		details, err := json.Marshal(b.refused(t, "sessions.patch", fmt.Sprintf(`{"key":%q}`, key)).Details)
-		if err := errors.Join(err, json.Unmarshal(details, &said)); err != nil || said.Field != "key" || said.Mend != mend {
+		if err := errors.Join(err, json.Unmarshal(details, &said)); err != nil || said.Field != "key" || said.Hint != hint {
 			t.Errorf("%s: %s, %v", key, details, err)
 		}
 	}
@@ -472,6 +472,7 @@ func TestCompactSaysThatTranscriptsStayWhole(t *testing.T) {
 	}
 }
 
+// Promise: sessions
 func TestSessionsOutliveARestart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

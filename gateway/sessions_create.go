@@ -19,7 +19,7 @@ type createParams struct {
 	Parent      string            `json:"parentSessionKey"`
 	Once        string            `json:"idempotencyKey"`
 	Message     string            `json:"message"`
-	Task        string            `json:"task"` // what message is, by its older name
+	Task        string            `json:"task"` // older name of message
 	Attachments []json.RawMessage `json:"attachments"`
 	TimeoutMs   *int64            `json:"timeoutMs"`
 	Label       *string           `json:"label"`
@@ -27,7 +27,8 @@ type createParams struct {
 	Thinking    *string           `json:"thinkingLevel"`
 }
 
-// createAnswer answers sessions.create. That a session began and its first message was refused is an answer: the session is there.
+// createAnswer answers sessions.create. If the session was created but its first message refused, the answer says so
+// and is no error.
 type createAnswer struct {
 	OK         bool            `json:"ok"`
 	Key        string          `json:"key"`
@@ -39,8 +40,9 @@ type createAnswer struct {
 	RunError   *protocol.Error `json:"runError,omitempty"`
 }
 
-// createSession begins a session, or takes the one that its key names, sets what is asked for, and says the first message in it. A session
-// without a key has one of its own, which follows from the request's idempotencyKey: a request that is sent again begins nothing twice.
+// createSession creates a session, or uses the one its key names, applies the settings, and queues the first message.
+// A session without a key gets one derived from the request's idempotencyKey, so that a repeated request creates
+// nothing twice.
 func (s *Server) createSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[createParams](call)
 	if err != nil {
@@ -62,7 +64,7 @@ func (s *Server) createSession(ctx context.Context, call *wire.Call) (any, error
 		return nil, err
 	}
 	first := p.first(s.opts.NewID)
-	if first != nil { // a message that cannot be said begins no session
+	if first != nil { // an unacceptable message creates no session
 		if s.opts.Runs == nil {
 			return nil, cannotRun()
 		}
@@ -80,9 +82,9 @@ func (s *Server) createSession(ctx context.Context, call *wire.Call) (any, error
 	if before, err := s.sessionByKey(ctx, key); err != nil {
 		return nil, err
 	} else if before != nil && coordination.TrimJS(p.Key) == "" {
-		values = nil // it began with them; people may have changed them since
+		values = nil // it was created with them; they may have been changed since
 	}
-	one, err := s.set(ctx, call, c, change{key: key, makes: true}, values)
+	one, err := s.set(ctx, call, c, sessionChange{key: key, makes: true}, values)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (s *Server) createSession(ctx context.Context, call *wire.Call) (any, error
 	if first == nil {
 		return a, nil
 	}
-	_, err = s.say(ctx, call, c, key, first)
+	_, err = s.queueMessage(ctx, call, c, key, first)
 	refused, is := errors.AsType[*protocol.Error](err)
 	switch {
 	case err == nil:
@@ -103,7 +105,6 @@ func (s *Server) createSession(ctx context.Context, call *wire.Call) (any, error
 	return a, nil
 }
 
-// key is that of the session that is asked for.
 func (p *createParams) key(c *config.Config, newID func() string) (coordination.SessionKey, error) {
 	if coordination.TrimJS(p.Parent) != "" {
 		if _, err := sessionKeyOf(c, "parentSessionKey", p.Parent); err != nil {
@@ -124,7 +125,7 @@ func (p *createParams) key(c *config.Config, newID func() string) (coordination.
 	return keyAsked(c, "agentId", "dashboard:"+id, agent)
 }
 
-// first is the message with which the session begins, nil if it begins without one.
+// first is the session's first message, nil if there is none.
 func (p *createParams) first(newID func() string) *sendParams {
 	text := cmp.Or(p.Message, p.Task)
 	if coordination.TrimJS(text) == "" && len(p.Attachments) == 0 {
@@ -134,7 +135,6 @@ func (p *createParams) first(newID func() string) *sendParams {
 		TimeoutMs: p.TimeoutMs}
 }
 
-// settings are those that a session has from the first.
 func (p *createParams) settings() (map[string]json.RawMessage, error) {
 	values := map[string]json.RawMessage{}
 	for name, value := range map[string]*string{"label": p.Label, "model": p.Model, "thinkingLevel": p.Thinking} {

@@ -88,6 +88,8 @@ func TestEventsAndHistoryNameMessagesAlike(t *testing.T) {
 }
 
 // A page lets people write to agents whose model it is told, and takes the title of a main session for its own.
+//
+// Promise: clients
 func TestPagesOfProtocolFourAreToldWhatTheyNeed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -157,7 +159,7 @@ func TestSessionsAreCreated(t *testing.T) {
 	}
 }
 
-// What would not be done is refused, and no session begins.
+// What would have no effect is refused, and no session is created.
 func TestSessionsThatAreNotCreated(t *testing.T) {
 	t.Parallel()
 	b, _, _ := staged(t)
@@ -166,9 +168,9 @@ func TestSessionsThatAreNotCreated(t *testing.T) {
 		`{"agentId":"ghost"}`:                     `unknown agent id "ghost"`,
 		`{"key":"agent:ghost:x"}`:                 `unknown agent id "ghost"`,
 		`{"key":"agent::x"}`:                      `malformed session key "agent::x"`,
-		`{"fork":true,"parentSessionKey":"main"}`: "sessions.create: fork is not heeded here",
-		`{"worktree":true}`:                       "sessions.create: worktree is not heeded here",
-		`{"cwd":"/tmp"}`:                          "sessions.create: cwd is not heeded here",
+		`{"fork":true,"parentSessionKey":"main"}`: "sessions.create: fork is not supported",
+		`{"worktree":true}`:                       "sessions.create: worktree is not supported",
+		`{"cwd":"/tmp"}`:                          "sessions.create: cwd is not supported",
 		`{"message":"a\u0000b"}`:                  "message must not contain null bytes",
 		`{"model":"ghost/model","message":"hi"}`:  "model not allowed: ghost/model",
 	} {

@@ -14,26 +14,27 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// feed reads the log as it grows, and tells those who watch sessions what happens in them, whoever has done it, in the order of the log. It
-// reads nothing while there is nobody to tell.
+// feed follows the log and sends session events to their watchers, regardless of their cause, in log order. It reads nothing
+// while there are no watchers.
 type feed struct {
 	server *Server
-	asked  atomic.Int64 // who writes something that everybody is told, and has not written it yet
-	until  atomic.Int64 // seq of the newest thing that everybody is told
+	asked  atomic.Int64 // pending writes that will be broadcast
+	until  atomic.Int64 // seq of the newest broadcast event
 }
 
 const (
-	feedPage  = 500         // events read at once
-	feedPause = time.Second // after the log could not be read
-	// placeWithin is how many messages of a transcript are looked through for one, to say where it stands.
+	feedPage  = 500         // events per read
+	feedPause = time.Second // after a failed read of the log
+	// placeWithin is how many messages of a transcript are searched to find a message's position.
 	placeWithin = 256
 )
 
-// expect is for who is going to write something that everybody is told. written has to be called with the seq of it, 0 if it was not written.
+// expect announces a write that will be broadcast. written must be called with its seq, or 0 if it was not written.
 func (f *feed) expect() (written func(seq int64)) {
 	f.asked.Add(1)
 	return func(seq int64) {
@@ -43,7 +44,8 @@ func (f *feed) expect() (written func(seq int64)) {
 	}
 }
 
-// run tells what comes after a place of the log until ctx ends. A negative one is the log's end, when that can be read.
+// run broadcasts events after a log position until ctx ends. A negative position is the end of the log once it can be
+// read.
 func (f *feed) run(ctx context.Context, after int64) {
 	for ctx.Err() == nil {
 		err := f.step(ctx, &after)
@@ -53,13 +55,8 @@ func (f *feed) run(ctx context.Context, after int64) {
 		if errors.Is(err, eventstore.ErrClosed) {
 			return
 		}
-		f.server.opts.Logger.WarnContext(ctx, "what happens in sessions cannot be told for now", "after", after, "err", err)
-		pause := time.NewTimer(feedPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-		}
-		pause.Stop()
+		f.server.opts.Logger.WarnContext(ctx, "cannot read session events; will retry", "after", after, "err", err)
+		_ = wait.For(ctx, feedPause)
 	}
 }
 
@@ -76,7 +73,7 @@ func (f *feed) step(ctx context.Context, after *int64) error {
 	if err != nil {
 		return err
 	}
-	// Who begins to watch after this, or to write, has missed nothing up to head.
+	// Watchers and writers from here on have missed nothing up to head.
 	if !f.server.watchers.any() && f.asked.Load() == 0 && f.until.Load() <= *after {
 		*after = head
 		return nil
@@ -86,19 +83,18 @@ func (f *feed) step(ctx context.Context, after *int64) error {
 		return err
 	}
 	for i := range events {
-		f.hear(ctx, events, i)
+		f.handle(ctx, events, i)
 		*after = events[i].Seq
 	}
 	return nil
 }
 
-// hear tells one event.
-func (f *feed) hear(ctx context.Context, events []eventstore.Event, i int) {
+func (f *feed) handle(ctx context.Context, events []eventstore.Event, i int) {
 	e := projections.Current(&events[i])
 	if e.Actor == eventstore.ActorImport || e.Data == nil {
 		return
 	}
-	news := sessionNews{}
+	news := sessionUpdate{}
 	var data struct {
 		SessionKey, SessionID, Reason, RunID string
 		Set                                  map[string]json.RawMessage
@@ -110,7 +106,7 @@ func (f *feed) hear(ctx context.Context, events []eventstore.Event, i int) {
 	switch e.Type {
 	case coordination.TypeSessionCreated:
 		if i+1 < len(events) && events[i+1].Stream == e.Stream {
-			return // what it was made for is told
+			return // its purpose is fulfilled
 		}
 		news.Reason = "create"
 	case coordination.TypeSessionPatched:
@@ -132,29 +128,29 @@ func (f *feed) hear(ctx context.Context, events []eventstore.Event, i int) {
 	default:
 		return
 	}
-	f.tell(ctx, e, data.SessionKey, news, nil)
+	f.notify(ctx, e, data.SessionKey, news, nil)
 }
 
-// hearMessage tells what is said in a session: everybody, if a client has put it there, and those who watch.
+// hearMessage sends a session message to its watchers, and to everyone if a client injected it.
 func (f *feed) hearMessage(ctx context.Context, e *eventstore.Event, key string) {
-	m := session.Message{Seq: e.Seq, Event: e.ID, At: e.TS}
+	m := sessions.Message{Seq: e.Seq, Event: e.ID, At: e.TS}
 	if json.Unmarshal(e.Data, &m.Data) != nil || m.Data.Internal {
 		return
 	}
 	if isInjected(&m.Data) {
-		f.server.tellInjected(chatEvent{RunID: "inject-" + m.Data.MessageID, SessionKey: key}, &m.Data, e.TS)
+		f.server.notifyInjected(chatEvent{RunID: "inject-" + m.Data.MessageID, SessionKey: key}, &m.Data, e.TS)
 	}
-	f.tell(ctx, e, key, sessionNews{MessageID: m.ID(), Phase: "message", RunID: m.Data.RunID}, &m)
+	f.notify(ctx, e, key, sessionUpdate{MessageID: m.ID(), Phase: "message", RunID: m.Data.RunID}, &m)
 }
 
-// tell tells those who watch of something that has happened to a session, with the session as it is by now.
-func (f *feed) tell(ctx context.Context, e *eventstore.Event, name string, news sessionNews, m *session.Message) {
+// notify notifies watchers of a session event, with the session's current state.
+func (f *feed) notify(ctx context.Context, e *eventstore.Event, name string, news sessionUpdate, m *sessions.Message) {
 	s := f.server
-	sessions, messages := s.watchers.of(name)
+	sessionWatchers, messages := s.watchers.of(name)
 	if m == nil {
 		messages = nil
 	}
-	if len(sessions) == 0 && len(messages) == 0 {
+	if len(sessionWatchers) == 0 && len(messages) == 0 {
 		return
 	}
 	key, err := coordination.ParseSessionKey(name)
@@ -163,9 +159,9 @@ func (f *feed) tell(ctx context.Context, e *eventstore.Event, name string, news 
 	}
 	c := s.opts.Configuration.InForce()
 	news.SessionKey, news.AgentID, news.TS = name, agentOf(c, key), s.opts.Now().UnixMilli()
-	var one *session.Session
+	var one *sessions.Session
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		if one, err = session.ByKey(ctx, tx, name); err != nil || one == nil || m == nil {
+		if one, err = sessions.ByKey(ctx, tx, name); err != nil || one == nil || m == nil {
 			return err
 		}
 		news.MessageSeq, err = placeOf(ctx, tx, one, e.Seq)
@@ -173,9 +169,9 @@ func (f *feed) tell(ctx context.Context, e *eventstore.Event, name string, news 
 	})
 	switch {
 	case err != nil:
-		s.opts.Logger.WarnContext(ctx, "a change of a session is told without the session", "session", name, "err", err)
+		s.opts.Logger.WarnContext(ctx, "cannot read changed session; notifying without its row", "session", name, "err", err)
 	case one != nil && news.Reason == reasonDelete:
-		return // it has begun again, which is told after this
+		return // it was created again, which has its own event
 	case one != nil:
 		row := rowOf(c, one, protocol.Newest)
 		news.SessionID, news.Session, news.sessionRow = one.ID, &row, &row
@@ -187,19 +183,20 @@ func (f *feed) tell(ctx context.Context, e *eventstore.Event, name string, news 
 			s.hub.Send(wire.Event{Name: eventSessionMessage, Payload: said}, messages...)
 		}
 	}
-	if len(sessions) > 0 {
-		s.hub.Send(wire.Event{Name: eventSessionsChanged, Payload: news}, sessions...)
+	if len(sessionWatchers) > 0 {
+		s.hub.Send(wire.Event{Name: eventSessionsChanged, Payload: news}, sessionWatchers...)
 	}
 }
 
-// placeOf is the place of a message in the present transcript of its session, from 1; 0 if it is not there any more, or far back by now.
-func placeOf(ctx context.Context, tx *sql.Tx, one *session.Session, seq int64) (int64, error) {
+// placeOf is the position of a message in the session's current transcript, from 1; 0 if it is not there or too far
+// back.
+func placeOf(ctx context.Context, tx *sql.Tx, one *sessions.Session, seq int64) (int64, error) {
 	for _, within := range [...]int{1, placeWithin} {
-		newest, err := session.Newest(ctx, tx, one.ID, within, maxHistoryBytes)
+		newest, err := sessions.Newest(ctx, tx, one.ID, within, maxHistoryBytes)
 		if err != nil {
 			return 0, err
 		}
-		if i := slices.IndexFunc(newest, func(m session.Message) bool { return m.Seq == seq }); i >= 0 {
+		if i := slices.IndexFunc(newest, func(m sessions.Message) bool { return m.Seq == seq }); i >= 0 {
 			return one.Messages - newest[i].After, nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 type resolveParams struct {
@@ -26,10 +26,9 @@ type resolveParams struct {
 type resolveAnswer struct {
 	OK      bool   `json:"ok"`
 	Key     string `json:"key"`
-	AgentID string `json:"agentId,omitempty"` // of protocol 4
+	AgentID string `json:"agentId,omitempty"` // protocol 4
 }
 
-// resolveSession finds the key of the one session that is meant.
 func (s *Server) resolveSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[resolveParams](call)
 	if err != nil {
@@ -62,7 +61,7 @@ func (s *Server) resolveSession(ctx context.Context, call *wire.Call) (any, erro
 	return a, nil
 }
 
-func (s *Server) sessionMeant(ctx context.Context, c *config.Config, p *resolveParams) (*session.Session, error) {
+func (s *Server) sessionMeant(ctx context.Context, c *config.Config, p *resolveParams) (*sessions.Session, error) {
 	if p.Key != "" {
 		key, err := keyAsked(c, "key", p.Key, p.Agent)
 		if err != nil {
@@ -74,15 +73,15 @@ func (s *Server) sessionMeant(ctx context.Context, c *config.Config, p *resolveP
 		}
 		return one, err
 	}
-	var found []session.Session
+	var found []sessions.Session
 	err := s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		if p.SessionID == "" {
-			found, err = session.ByLabel(ctx, tx, p.Label, strings.ToLower(coordination.TrimJS(p.Agent)))
+			found, err = sessions.ByLabel(ctx, tx, p.Label, strings.ToLower(coordination.TrimJS(p.Agent)))
 			return err
 		}
-		one, err := session.ByID(ctx, tx, p.SessionID)
+		one, err := sessions.ByID(ctx, tx, p.SessionID)
 		if one != nil {
-			found = []session.Session{*one}
+			found = []sessions.Session{*one}
 		}
 		return err
 	})
@@ -112,27 +111,27 @@ func (s *Server) sessionMeant(ctx context.Context, c *config.Config, p *resolveP
 	return nil, invalidRequest(fmt.Sprintf("Multiple sessions found%s (%s)", what, strings.Join(keys, ", ")), nil)
 }
 
-// means reports whether a session that has the name asked for is one of those that are asked about.
-func (p *resolveParams) means(owner string, one *session.Session) bool {
+// means reports whether a session with the requested name passes the request's filters.
+func (p *resolveParams) means(owner string, one *sessions.Session) bool {
 	agent := coordination.TrimJS(p.Agent)
 	return (agent == "" || strings.EqualFold(agent, owner)) &&
 		(p.SpawnedBy == "" || p.SpawnedBy == one.Spawner) &&
 		(one.Key != "global" || p.Global) && (one.Key != "unknown" || p.Unknown)
 }
 
-func (s *Server) sessionByKey(ctx context.Context, key coordination.SessionKey) (one *session.Session, err error) {
+func (s *Server) sessionByKey(ctx context.Context, key coordination.SessionKey) (one *sessions.Session, err error) {
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		one, err = session.ByKey(ctx, tx, key.String())
+		one, err = sessions.ByKey(ctx, tx, key.String())
 		return err
 	})
 	return one, err
 }
 
 type describeAnswer struct {
-	Session *sessionRow `json:"session"` // null where there is none
+	Session *sessionRow `json:"session"` // null if there is none
 }
 
-// describeSession gives one session's row. Clients of protocol 4 ask for it after each turn.
+// describeSession returns one session's row. Clients of protocol 4 request it after each turn.
 func (s *Server) describeSession(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Key         string `json:"key"`
@@ -148,10 +147,10 @@ func (s *Server) describeSession(ctx context.Context, call *wire.Call) (any, err
 	if err != nil {
 		return nil, err
 	}
-	var one *session.Session
+	var one *sessions.Session
 	var queues map[string]*sessionQueue
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		if one, err = session.ByKey(ctx, tx, key.String()); err != nil || one == nil {
+		if one, err = sessions.ByKey(ctx, tx, key.String()); err != nil || one == nil {
 			return err
 		}
 		idle, err := s.isIdle(ctx, tx)

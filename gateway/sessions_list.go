@@ -13,20 +13,19 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 const (
-	// usualPage is how many rows a client of protocol 4 gets that asks for no number. Older ones get all, up to maxPage.
+	// usualPage is the default page size for clients of protocol 4. Older clients get all rows, up to maxPage.
 	usualPage = 100
-	// maxPage is how many rows an answer has at most, whatever is asked for, so that the largest ones still fit into a frame.
+	// maxPage is the maximum number of rows per answer, so that the largest rows fit into a frame.
 	maxPage = 5_000
 )
 
-// sessionLists answers sessions.list.
 type sessionLists struct {
 	server *Server
-	kept   *keptLists
+	kept   *listCache
 }
 
 type listParams struct {
@@ -41,19 +40,19 @@ type listParams struct {
 	SpawnedBy     string          `json:"spawnedBy"`
 	Agent         string          `json:"agentId"`
 	Search        string          `json:"search"`
-	Archived      json.RawMessage `json:"archived"` // of protocol 4: true, false, "all"
+	Archived      json.RawMessage `json:"archived"` // protocol 4: true, false, "all"
 }
 
 // listQuery is what an answer depends on besides the sessions and the configuration.
 type listQuery struct {
-	session.Query
+	sessions.Query
 	titles, lastMessage bool
-	archived            bool // of which there are none
+	archived            bool // there are none
 	version             int
 }
 
-// answer gives the sessions, the last changed first. What it says is what the database says while it is asked: rows that were kept are given
-// again only if no session has changed since; what waits and runs in them is read each time, while there is anything.
+// answer returns the sessions, last changed first, as they are in the database now: cached rows are used only if no
+// session has changed since, and queue counts are read each time unless all queues are idle.
 func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[listParams](call)
 	if err != nil {
@@ -65,7 +64,7 @@ func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error)
 		return nil, err
 	}
 	var text *listText
-	if p.ActiveMinutes > 0 { // what is asked for changes by itself
+	if p.ActiveMinutes > 0 { // the query depends on the time
 		q.Since = now.Add(-time.Duration(min(p.ActiveMinutes, maxMinutes)) * time.Minute).UnixMilli()
 	} else if text, err = l.shared(ctx, c, q); err != nil {
 		return nil, err
@@ -89,9 +88,9 @@ func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error)
 	return text.at(now, queues)
 }
 
-// made reads and encodes what follows the time in an answer.
+// made reads and encodes the part of an answer after the time.
 func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) (*listText, error) {
-	var found listed
+	var found listResult
 	err := l.server.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		found, err = q.read(ctx, tx)
 		return err
@@ -102,12 +101,12 @@ func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) 
 	return l.server.encodeList(c, q, found)
 }
 
-// shared is made for all who ask the same while nothing changes. It is nil if whoever was to make it could not.
+// shared is computed once for equal requests while nothing changes. It is nil if the computation failed.
 func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery) (text *listText, err error) {
 	var (
-		list  *keptList
+		list  *cachedList
 		mine  bool
-		found listed
+		found listResult
 	)
 	defer func() {
 		if mine {
@@ -115,7 +114,7 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 		}
 	}()
 	err = l.server.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		changed, err := session.Changed(ctx, tx)
+		changed, err := sessions.Changed(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -133,37 +132,35 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 	return list.wait(ctx)
 }
 
-// listed is what was found.
-type listed struct {
-	sessions []session.Session
-	total    int // without offset and limit; known to be no less than what is told of
+type listResult struct {
+	sessions []sessions.Session
+	total    int // without offset and limit; at least the number of returned rows
 }
 
-// read finds the sessions. They are counted only if these need not be all that there are, and who asks wants to know.
-func (q *listQuery) read(ctx context.Context, tx *sql.Tx) (found listed, err error) {
+// read queries the sessions. It counts them only if not all are returned and the client wants the number.
+func (q *listQuery) read(ctx context.Context, tx *sql.Tx) (found listResult, err error) {
 	if q.archived {
 		return found, nil
 	}
-	if found.sessions, err = session.List(ctx, tx, q.Query); err != nil {
+	if found.sessions, err = sessions.List(ctx, tx, q.Query); err != nil {
 		return found, err
 	}
 	found.total = q.Offset + len(found.sessions)
 	full, beyond := len(found.sessions) == q.Limit, q.Offset > 0 && len(found.sessions) == 0
 	if full && (q.paged() || q.Limit == maxPage || q.Offset > 0) || beyond {
-		found.total, err = session.Total(ctx, tx, q.Query)
+		found.total, err = sessions.Total(ctx, tx, q.Query)
 	}
 	return found, err
 }
 
-// paged reports whether the client knows of pages.
 func (q *listQuery) paged() bool { return q.version >= protocol.SincePages }
 
-// maxMinutes is a time before any session.
+// maxMinutes reaches back before any session.
 const maxMinutes = 100 * 365 * 24 * 60
 
 func (p *listParams) query(c *config.Config, version int) (q listQuery, err error) {
 	q = listQuery{
-		Query: session.Query{
+		Query: sessions.Query{
 			Agent: strings.ToLower(coordination.TrimJS(p.Agent)), Label: coordination.TrimJS(p.Label), Search: coordination.TrimJS(p.Search),
 			Global: p.Global, Unknown: p.Unknown, Limit: maxPage,
 		},
@@ -172,7 +169,7 @@ func (p *listParams) query(c *config.Config, version int) (q listQuery, err erro
 	if q.Spawner, err = spawnerOf(c, p.SpawnedBy); err != nil {
 		return q, err
 	}
-	q.Offset = max(0, p.Offset) // also of older clients: it is how they come to what does not fit into one answer
+	q.Offset = max(0, p.Offset) // for older clients too, as it is their way to rows beyond one answer
 	if q.paged() {
 		q.Limit, q.archived = usualPage, string(p.Archived) == "true"
 	}
@@ -182,7 +179,7 @@ func (p *listParams) query(c *config.Config, version int) (q listQuery, err erro
 	return q, nil
 }
 
-// listAnswer is what follows the time.
+// listAnswer is the part of an answer after the time.
 type listAnswer struct {
 	Path     string        `json:"path"`
 	Count    int           `json:"count"`
@@ -191,19 +188,18 @@ type listAnswer struct {
 	*listPage
 }
 
-// listPage says which part of all that was found an answer is. Clients that do not know of pages are told only if something is left out
-// that they have asked for.
+// listPage describes the returned page. Clients without paging receive it only if rows they requested are missing.
 type listPage struct {
 	TotalCount   int  `json:"totalCount"`
 	LimitApplied int  `json:"limitApplied"`
 	Offset       int  `json:"offset"`
 	NextOffset   *int `json:"nextOffset,omitempty"`
 	HasMore      bool `json:"hasMore"`
-	Truncated    bool `json:"truncated,omitempty"` // more was asked for than an answer holds: nextOffset is where to go on
+	Truncated    bool `json:"truncated,omitempty"` // more was requested than fits; continue at nextOffset
 }
 
-// encodeList gives the part of an answer that follows the time.
-func (s *Server) encodeList(c *config.Config, q listQuery, found listed) (*listText, error) {
+// encodeList encodes the part of an answer after the time.
+func (s *Server) encodeList(c *config.Config, q listQuery, found listResult) (*listText, error) {
 	count := len(found.sessions)
 	a := listAnswer{Path: s.opts.Database, Count: count, Defaults: defaultsOf(c), Sessions: [0]sessionRow{}}
 	from := min(q.Offset, found.total)
@@ -219,7 +215,7 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listed) (*listT
 		return nil, err
 	}
 	t := &listText{keys: make([]string, count), rows: make([][]byte, count)}
-	t.head, t.tail, _ = bytes.Cut(body[1:], []byte(listRows)) // no text within JSON has its quotes
+	t.head, t.tail, _ = bytes.Cut(body[1:], []byte(listRows)) // unescaped quotes cannot occur inside a JSON string
 	for i := range found.sessions {
 		one := &found.sessions[i]
 		row := rowOf(c, one, q.version)
@@ -239,10 +235,10 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listed) (*listT
 	return t, nil
 }
 
-// listRows is between what comes before the rows of an answer and what comes after them, without rows.
+// listRows separates the parts of an answer before and after its rows.
 const listRows = `"sessions":[]`
 
-// listText is an answer without the time and without what waits. It is not written to once it is made.
+// listText is an encoded answer without the time and the queue counts. It is immutable.
 type listText struct {
 	head, tail []byte
 	keys       []string
@@ -250,9 +246,9 @@ type listText struct {
 	size       int
 }
 
-// at is the answer at some time, with what waits in sessions.
+// at completes the answer with a time and the current queue counts.
 func (t *listText) at(now time.Time, queues map[string]*sessionQueue) (json.RawMessage, error) {
-	const room = 96 // of a time, or of what waits in a session
+	const room = 96 // room for a time, or a session's queue
 	text := append(make([]byte, 0, t.size+len(t.rows)+room*(1+len(queues))), `{"ts":`...)
 	text = append(strconv.AppendInt(text, now.UnixMilli(), 10), ',')
 	text = append(append(text, t.head...), `"sessions":[`...)

@@ -179,7 +179,7 @@ func TestListShowsEveryChangeAtOnce(t *testing.T) {
 	look("a deletion")
 }
 
-// Who has changed a session sees it in the next list, however many others ask and change at the same time.
+// A client that has changed a session sees that in the next list, whatever others do at the same time.
 func TestListShowsWhoAsksTheirOwnChanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -203,7 +203,7 @@ func TestListShowsWhoAsksTheirOwnChanges(t *testing.T) {
 	}
 }
 
-// A client that leaves while it makes an answer for others takes nothing from them.
+// A client that disconnects while it computes an answer shared with others does not affect them.
 func TestListIsMadeForThoseWhoStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -326,7 +326,8 @@ func withoutTime(answer json.RawMessage) string {
 	return rest
 }
 
-// What waits in a session is told in its row, and how long, each time anew; the rest of the answer is kept.
+// Waiting messages and their waiting time are shown in the session's row, up to date each time; the rest of the answer
+// is cached.
 func TestListTellsWhatWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -26,7 +26,7 @@ func TestSessionsTakeModelsThatThereAre(t *testing.T) {
 	for _, name := range []string{"nope", "fake/nope", "other/echo-2"} {
 		got := b.refused(t, "sessions.patch", `{"key":"main","label":"new","model":"`+name+`"}`)
 		why, err := json.Marshal(got.Details)
-		wanted := `{"code":"unknown_model","field":"model","value":"` + name + `","mend":"name one that models.list has, or null for the one that is configured",` +
+		wanted := `{"code":"unknown_model","field":"model","value":"` + name + `","hint":"name one from models.list, or null for the configured model",` +
 			`"known":["fake/echo-1","fake/echo-2"]}`
 		if err != nil || got.Code != protocol.CodeInvalidRequest || got.Message != "model not allowed: "+name || string(why) != wanted {
 			t.Errorf("%s: %+v %s", name, got, why)
@@ -49,12 +49,12 @@ func TestSessionsTakeModelsThatThereAre(t *testing.T) {
 	}
 }
 
-// Whoever asks for what agents refuse is told what is wrong with which parameter.
+// Refusals of agents name the parameter and the reason.
 func TestRefusalsOfRunsAreTold(t *testing.T) {
 	t.Parallel()
 	_, agents, url := staged(t)
 	c := dial(t, url, client.Options{})
-	agents.refuse = &run.Refusal{Code: run.CodeUnknownModel, Field: "model", Value: "fake/nope", Text: "there is no such model", Mend: "name another"}
+	agents.refuse = &run.Refusal{Reason: run.CodeUnknownModel, Field: "model", Value: "fake/nope", Text: "there is no such model", HintText: "name another"}
 	for _, method := range []string{"agent", "chat.send"} {
 		params := map[string]string{"message": "x", "idempotencyKey": "k", "sessionKey": "main"}
 		if method == "agent" {
@@ -66,7 +66,7 @@ func TestRefusalsOfRunsAreTold(t *testing.T) {
 			t.Fatalf("%s: %v", method, err)
 		}
 		why, err := json.Marshal(refused.Details)
-		if err != nil || string(why) != `{"code":"unknown_model","field":"model","mend":"name another","value":"fake/nope"}` {
+		if err != nil || string(why) != `{"code":"unknown_model","field":"model","hint":"name another","value":"fake/nope"}` {
 			t.Errorf("%s: %s %v", method, why, err)
 		}
 	}

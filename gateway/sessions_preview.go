@@ -9,18 +9,18 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// Bounds of what previews show, whatever is asked for.
+// Limits of previews.
 const (
 	maxPreviews         = 64
 	maxPreviewItems     = 50
 	maxPreviewText      = 2_000
 	usualPreviewItems   = 12
 	usualPreviewText    = 240
-	maxPreviewsRead     = 6 << 20  // bytes of all messages that are looked at
-	minPreviewRead      = 64 << 10 // bytes of those of one session
+	maxPreviewsRead     = 6 << 20  // bytes read of all messages
+	minPreviewRead      = 64 << 10 // bytes read per session
 	maxPreviewToolNames = 2
 )
 
@@ -35,10 +35,9 @@ type previewAnswer struct {
 	Previews []preview `json:"previews"`
 }
 
-// preview is how a transcript ends.
 type preview struct {
-	Key    string        `json:"key"`    // as asked
-	Status string        `json:"status"` // ok, empty, missing; error where the key is none
+	Key    string        `json:"key"`    // as requested
+	Status string        `json:"status"` // ok, empty, missing; error for an invalid key
 	Items  []previewItem `json:"items"`
 }
 
@@ -47,7 +46,7 @@ type previewItem struct {
 	Text string `json:"text"`
 }
 
-// previewSessions shows how the transcripts of some sessions end. A key that is none spoils only its own preview.
+// previewSessions returns the ends of some sessions' transcripts. An invalid key only affects its own preview.
 func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[previewParams](call)
 	if err != nil {
@@ -55,7 +54,7 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 	}
 	c := s.opts.Configuration.InForce()
 	var previews []preview
-	var keys []string // of the sessions; "" where the key is none
+	var keys []string // session keys; "" if invalid
 	for _, asked := range p.Keys {
 		if asked = coordination.TrimJS(asked); asked == "" || len(previews) == maxPreviews {
 			continue
@@ -76,13 +75,13 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 	if chars == 0 {
 		chars = usualPreviewText
 	}
-	ends := make([][]session.Message, len(keys))
+	ends := make([][]sessions.Message, len(keys))
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
 		for i, key := range keys {
 			if key == "" {
 				continue
 			}
-			one, err := session.ByKey(ctx, tx, key)
+			one, err := sessions.ByKey(ctx, tx, key)
 			if err != nil {
 				return err
 			}
@@ -90,7 +89,7 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 				continue
 			}
 			previews[i].Status = "empty"
-			if ends[i], err = session.Shown(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
+			if ends[i], err = sessions.Shown(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
 				return err
 			}
 		}
@@ -113,8 +112,9 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 	return previewAnswer{s.opts.Now().UnixMilli(), previews}, nil
 }
 
-// previewOf shows a message: what it says, else which tools it calls, else what else it has. One that has nothing has no text.
-func previewOf(m *session.Message, chars int) previewItem {
+// previewOf summarizes a message: its text, else the tools it calls, else the kind of its content. An empty message
+// has no text.
+func previewOf(m *sessions.Message, chars int) previewItem {
 	switch {
 	case m.Archived:
 		return previewItem{"other", archivedText}
@@ -148,7 +148,7 @@ func previewOf(m *session.Message, chars int) previewItem {
 	return item
 }
 
-// contentOf gives the texts of a message, the names of the tools that it calls, and the kind of its first block that is neither.
+// contentOf returns a message's texts, the names of the tools it calls, and the type of its first other block.
 func contentOf(m *coordination.SessionMessage) (texts, tools []string, kind string) {
 	blocks := blocksOf(m)
 	if blocks == nil {

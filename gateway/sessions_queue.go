@@ -4,22 +4,22 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// sessionQueue is what waits and runs in a session. It is shown only where there is anything.
+// sessionQueue is a session's running and waiting work. It is shown only if there is any.
 type sessionQueue struct {
 	Depth    int   `json:"depth"` // waits for its turn
 	Running  int   `json:"running"`
-	OldestMs int64 `json:"oldestWaitMs"` // how long the first that waits has waited
+	OldestMs int64 `json:"oldestWaitMs"` // waiting time of the first in the queue
 }
 
-// isIdle reports whether nothing waits or runs anywhere, so that no session has to be asked.
+// isIdle reports whether nothing waits or runs in any session.
 func (s *Server) isIdle(ctx context.Context, tx *sql.Tx) (bool, error) {
 	if s.opts.Runs == nil {
 		return true, nil
 	}
-	lanes, err := work.Lanes(ctx, tx)
+	lanes, err := workqueue.Lanes(ctx, tx)
 	for _, l := range lanes {
 		if l.Waiting > 0 || l.Leased > 0 {
 			return false, err
@@ -28,9 +28,9 @@ func (s *Server) isIdle(ctx context.Context, tx *sql.Tx) (bool, error) {
 	return true, err
 }
 
-// queues are what waits and runs in sessions, by their keys; those in which nothing does are left out.
+// queues returns running and waiting work by session key, without idle sessions.
 func (s *Server) queues(ctx context.Context, tx *sql.Tx, keys []string) (map[string]*sessionQueue, error) {
-	states, err := work.Keys(ctx, tx, keys)
+	states, err := workqueue.Keys(ctx, tx, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -8,28 +8,26 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// fullDiskRetry is when a client may try again whose change found no room on the disk, in ms: an operator has to act first.
+// fullDiskRetry is the retry delay after a full disk, in ms: an operator has to act first.
 const fullDiskRetry = 30_000
 
-// refusalOf tells a client why a change was not made: what the request had wrong, or that the store cannot take it now.
+// refusalOf converts the error of a change for the client: an invalid request, or a store that is unavailable.
 func refusalOf(err error) error {
 	if refused, ok := errors.AsType[*session.Refusal](err); ok {
-		return invalidRequest(refused.Text, fault{Code: refused.Code, Field: refused.Field, Value: echo(refused.Value)})
+		return invalidRequest(refused.Text, fault{Code: refused.Reason, Field: refused.Field, Value: echo(refused.Value)})
 	}
 	if invalid, ok := errors.AsType[*eventstore.InvalidError](err); ok {
-		return invalidRequest(invalid.Error(), fault{Code: invalid.Code(), Field: invalid.Field, Value: invalid.Value, Mend: invalid.Mend})
+		return invalidRequest(invalid.Error(), fault{Code: invalid.Code(), Field: invalid.Field, Value: invalid.Value, Hint: invalid.HintText})
 	}
 	return troubleOf(err)
 }
 
-// trouble is what is in the way of everybody.
 type trouble struct {
 	Code string `json:"code"`
-	Mend string `json:"mend"`
+	Hint string `json:"hint"`
 }
 
-// troubleOf tells a client that the store cannot do what it was asked for now. Where its files lie is not a client's business. Other errors
-// stay as they are.
+// troubleOf converts a store failure for the client, without file paths. Other errors stay as they are.
 func troubleOf(err error) error {
 	told, retry := "", int64(fullDiskRetry)
 	var coded eventstore.Coded
@@ -42,13 +40,13 @@ func troubleOf(err error) error {
 	case *eventstore.DiskFullError:
 		told = "disk full: nothing was stored"
 	case *eventstore.LostError:
-		told = "the database of the server was removed, replaced or cut off: nothing is stored"
+		told = "the server's database was removed, replaced or truncated: nothing is stored"
 	case *eventstore.IOError:
-		told = "the disk of the server fails"
+		told = "the server's disk fails"
 	case *eventstore.ForeignError:
-		told = "another program has written into the log of the server: nothing is stored"
+		told = "another program has written to the server's log: nothing is stored"
 	case *eventstore.CorruptError:
-		told = "the database of the server is damaged"
+		told = "the server's database is damaged"
 	default:
 		return err
 	}

@@ -8,16 +8,15 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// modelRef names a model.
 type modelRef struct {
 	Provider string `json:"modelProvider"`
 	Model    string `json:"model"`
 }
 
-// listDefaults are what holds for a session for which nothing is set.
+// listDefaults are the values for sessions without settings.
 type listDefaults struct {
 	modelRef
 	ContextTokens int `json:"contextTokens"`
@@ -36,8 +35,8 @@ func modelRefOf(ref string) modelRef {
 
 func (m modelRef) String() string { return m.Provider + "/" + m.Model }
 
-// modelOf is the model of a session: what is set for it, else the one that answered last, else its agent's.
-func modelOf(c *config.Config, one *session.Session) modelRef {
+// modelOf is a session's model: its own setting, else the one that answered last, else its agent's.
+func modelOf(c *config.Config, one *sessions.Session) modelRef {
 	usual := modelRefOf(c.ModelFor(ownerOf(c, one)).Primary)
 	if set := textSetting(one, "model"); set != "" {
 		m := modelRefOf(set)
@@ -50,20 +49,19 @@ func modelOf(c *config.Config, one *session.Session) modelRef {
 	return usual
 }
 
-// ownerOf is the agent whose session it is; a session of nobody is the default agent's.
-func ownerOf(c *config.Config, one *session.Session) string {
+// ownerOf is the agent that owns a session; the default agent if the key names none.
+func ownerOf(c *config.Config, one *sessions.Session) string {
 	return cmp.Or(one.Agent, c.DefaultAgentID())
 }
 
-// textSetting is a setting that is a text, "" if it is not set.
-func textSetting(one *session.Session, name string) (text string) {
+// textSetting is a string setting, "" if unset.
+func textSetting(one *sessions.Session, name string) (text string) {
 	if raw, set := one.Settings[name]; set {
-		_ = json.Unmarshal(raw, &text) // what is no text has no value here
+		_ = json.Unmarshal(raw, &text) // a value of another type is ignored
 	}
 	return text
 }
 
-// sessionRow is a session as clients are told of it.
 type sessionRow struct {
 	Key              string          `json:"key"`
 	Kind             string          `json:"kind"`
@@ -95,14 +93,14 @@ type sessionRow struct {
 	LastMessage   string        `json:"lastMessagePreview,omitempty"`
 	Queue         *sessionQueue `json:"queue,omitempty"`
 
-	// Of protocol 4.
+	// Protocol 4.
 	AgentID   string `json:"agentId,omitempty"`
 	IsMain    bool   `json:"isMain,omitempty"`
 	SpawnedBy string `json:"spawnedBy,omitempty"`
 	CreatedAt int64  `json:"createdAt,omitempty"`
 }
 
-// deliveryPlan is where an answer of the session would go.
+// deliveryPlan is where an answer of the session would be delivered.
 type deliveryPlan struct {
 	Channel   string `json:"channel"`
 	To        string `json:"to,omitempty"`
@@ -110,8 +108,8 @@ type deliveryPlan struct {
 	ThreadID  string `json:"threadId,omitempty"`
 }
 
-// rowOf describes a session to a client of a protocol.
-func rowOf(c *config.Config, one *session.Session, version int) sessionRow {
+// rowOf converts a session for a client of a protocol version.
+func rowOf(c *config.Config, one *sessions.Session, version int) sessionRow {
 	model, owner := modelOf(c, one), ownerOf(c, one)
 	row := sessionRow{
 		Key: one.Key, Kind: kindOf(one), Label: one.Label, DisplayName: one.Label, UpdatedAt: one.UpdatedAt, SessionID: one.ID,
@@ -134,7 +132,7 @@ func rowOf(c *config.Config, one *session.Session, version int) sessionRow {
 		case coordination.KeyDirect, coordination.KeyGroup, coordination.KeyChannel:
 			row.ChatType = string(key.Kind)
 		case coordination.KeyOther:
-			row.Channel = "" // a family that is not known here need not be one
+			row.Channel = "" // an unknown family may not be a channel
 		}
 	}
 	if version >= protocol.SinceOwners {
@@ -144,12 +142,12 @@ func rowOf(c *config.Config, one *session.Session, version int) sessionRow {
 	return row
 }
 
-// hasTokens reports whether anything is known of the tokens of a session.
-func hasTokens(one *session.Session) bool {
+// hasTokens reports whether token counts of a session are known.
+func hasTokens(one *sessions.Session) bool {
 	return one.TokensFresh || one.InputTokens != 0 || one.OutputTokens != 0 || one.TotalTokens != 0
 }
 
-func kindOf(one *session.Session) string {
+func kindOf(one *sessions.Session) string {
 	switch {
 	case one.Key == "global" || one.Key == "unknown":
 		return one.Key
@@ -159,28 +157,28 @@ func kindOf(one *session.Session) string {
 	return "direct"
 }
 
-// maxTitle is how many characters a title has at most.
 const maxTitle = 60
 
-// derivedTitle is what a row calls its session. Clients of protocol 4, which are told which session is a main one, have a name of their own for
-// it: it goes on for ever, and its first message says nothing of it.
-func derivedTitle(row *sessionRow, one *session.Session) string {
+// derivedTitle is a session's title. Clients of protocol 4 know main sessions and name them on their own: they never
+// end, and their first message says little.
+func derivedTitle(row *sessionRow, one *sessions.Session) string {
 	if row.IsMain {
 		return ""
 	}
 	return titleOf(one)
 }
 
-// titleOf is what a session is called where it has no label: how its user began, else its id and the day of its last change.
-func titleOf(one *session.Session) string {
+// titleOf is the title of a session without a label: the start of its first user message, else its id and last
+// change's date.
+func titleOf(one *sessions.Session) string {
 	if one.Title != "" {
 		return cutText(one.Title, maxTitle, "…")
 	}
 	return one.ID[:min(8, len(one.ID))] + " (" + time.UnixMilli(one.UpdatedAt).UTC().Format(time.DateOnly) + ")"
 }
 
-// entryOf is a session as it is stored: what is set and what was counted, without what holds by default.
-func entryOf(one *session.Session, version int) map[string]any {
+// entryOf is a session as stored: settings and counts, without defaults.
+func entryOf(one *sessions.Session, version int) map[string]any {
 	entry := map[string]any{"sessionId": one.ID, "updatedAt": one.UpdatedAt}
 	for name, value := range one.Settings {
 		entry[name] = value
@@ -200,7 +198,7 @@ func entryOf(one *session.Session, version int) map[string]any {
 			entry["providerOverride"] = m.Provider
 		}
 		if one.Model == "" {
-			delete(entry, "model") // the original's name of the one that answered last
+			delete(entry, "model") // the original's name for the model that answered last
 		}
 	}
 	if hasTokens(one) {

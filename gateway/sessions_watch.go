@@ -10,35 +10,33 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// Events that only those are told who have asked for them.
+// Events sent only to subscribers.
 const (
 	eventSessionsChanged = "sessions.changed"
 	eventSessionMessage  = "session.message"
 )
 
-// reasonDelete is why there is no session any more.
 const reasonDelete = "delete"
 
-// maxWatched is in how many sessions a connection may listen for messages.
+// maxWatched is how many sessions' messages a connection may subscribe to.
 const maxWatched = 256
 
-// watchers are the connections that are told of changes of sessions. What is kept of a connection ends with it.
+// watchers are the connections subscribed to session changes. A connection's state ends with it.
 type watchers struct {
 	mu    sync.Mutex
 	conns map[string]*watch
 }
 
-// watch is what one connection has asked for.
 type watch struct {
 	sessions bool                // changes of all sessions
-	messages map[string]struct{} // what is said in the sessions of these keys
-	forget   func() bool         // stops waiting for the end of the connection
+	messages map[string]struct{} // messages of these session keys
+	forget   func() bool         // stops waiting for the connection's end
 }
 
 func newWatchers() *watchers { return &watchers{conns: map[string]*watch{}} }
 
-// change changes what a connection has asked for, until conn, which is its context, ends.
-func (w *watchers) change(conn context.Context, id string, change func(*watch)) {
+// update updates a connection's subscriptions, until conn, its context, ends.
+func (w *watchers) update(conn context.Context, id string, change func(*watch)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one := w.conns[id]
@@ -57,14 +55,13 @@ func (w *watchers) change(conn context.Context, id string, change func(*watch)) 
 	}
 }
 
-// any reports whether anybody is told of anything.
 func (w *watchers) any() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.conns) > 0
 }
 
-// of are those who are told of changes of sessions, and those who are told what is said in one.
+// of returns the subscribers to session changes, and those to one session's messages.
 func (w *watchers) of(key string) (sessions, messages []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,14 +76,14 @@ func (w *watchers) of(key string) (sessions, messages []string) {
 	return sessions, messages
 }
 
-// subscription says whether a client is told of changes.
 type subscription struct {
 	Subscribed bool            `json:"subscribed"`
 	Key        string          `json:"key,omitempty"`
 	List       json.RawMessage `json:"list,omitempty"`
 }
 
-// subscribe answers sessions.subscribe, with a list if one is asked for. A client of protocol 3 knows none of the events: it is told none.
+// subscribe answers sessions.subscribe, with a list if requested. Clients of protocol 3 know none of the events and
+// receive none.
 func (l *sessionLists) subscribe(ctx context.Context, call *wire.Call) (any, error) {
 	asked, err := paramsOf[map[string]json.RawMessage](call)
 	if err != nil {
@@ -94,7 +91,7 @@ func (l *sessionLists) subscribe(ctx context.Context, call *wire.Call) (any, err
 	}
 	a := subscription{Subscribed: call.Peer.Protocol >= protocol.Newest}
 	if a.Subscribed {
-		l.server.watchers.change(ctx, call.Peer.ConnID, func(w *watch) { w.sessions = true })
+		l.server.watchers.update(ctx, call.Peer.ConnID, func(w *watch) { w.sessions = true })
 	}
 	if len(asked) == 0 {
 		return a, nil
@@ -108,11 +105,11 @@ func (l *sessionLists) subscribe(ctx context.Context, call *wire.Call) (any, err
 }
 
 func (s *Server) unsubscribe(ctx context.Context, call *wire.Call) (any, error) {
-	s.watchers.change(ctx, call.Peer.ConnID, func(w *watch) { w.sessions = false })
+	s.watchers.update(ctx, call.Peer.ConnID, func(w *watch) { w.sessions = false })
 	return subscription{}, nil
 }
 
-// subscribeMessages answers sessions.messages.subscribe, or .unsubscribe. The key that it answers is the whole one, as events name it.
+// subscribeMessages answers sessions.messages.subscribe and .unsubscribe. It returns the full key, as used in events.
 func (s *Server) subscribeMessages(subscribe bool) answer {
 	return func(ctx context.Context, call *wire.Call) (any, error) {
 		p, err := paramsOf[struct {
@@ -128,7 +125,7 @@ func (s *Server) subscribeMessages(subscribe bool) answer {
 		}
 		a := subscription{Subscribed: subscribe && call.Peer.Protocol >= protocol.Newest, Key: key.String()}
 		full := false
-		s.watchers.change(ctx, call.Peer.ConnID, func(w *watch) {
+		s.watchers.update(ctx, call.Peer.ConnID, func(w *watch) {
 			if !a.Subscribed {
 				delete(w.messages, a.Key)
 			} else if _, has := w.messages[a.Key]; has || len(w.messages) < maxWatched {
@@ -138,27 +135,28 @@ func (s *Server) subscribeMessages(subscribe bool) answer {
 			}
 		})
 		if full {
-			return nil, invalidRequest(fmt.Sprintf("a connection listens in at most %d sessions", maxWatched),
-				fault{Code: "too_many_subscriptions", Field: "key", Value: echo(p.Key), Mend: "leave others with sessions.messages.unsubscribe"})
+			return nil, invalidRequest(fmt.Sprintf("a connection can subscribe to at most %d sessions", maxWatched),
+				fault{Code: "too_many_subscriptions", Field: "key", Value: echo(p.Key), Hint: "unsubscribe from others with sessions.messages.unsubscribe"})
 		}
 		return a, nil
 	}
 }
 
-// sessionNews is what those are told who watch sessions. The session's row is there twice, by itself and member by member, because clients
-// read the one or the other. There is none where the session is gone, or could not be read: then a client has to ask.
-type sessionNews struct {
+// sessionUpdate is the payload for watchers of sessions. It contains the session's row twice, as an object and inlined,
+// because clients read one or the other. Without a row the session is gone or could not be read; clients then have to
+// ask.
+type sessionUpdate struct {
 	SessionKey string          `json:"sessionKey"`
 	AgentID    string          `json:"agentId,omitempty"`
 	SessionID  string          `json:"sessionId,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Phase      string          `json:"phase,omitempty"` // message; of runs: start, end, error
 	RunID      string          `json:"runId,omitempty"`
-	Catalog    bool            `json:"catalogChanged,omitempty"` // another model was chosen
+	Catalog    bool            `json:"catalogChanged,omitempty"` // another model was selected
 	TS         int64           `json:"ts,omitempty"`
 	Message    json.RawMessage `json:"message,omitempty"`
 	MessageID  string          `json:"messageId,omitempty"`
-	MessageSeq int64           `json:"messageSeq,omitempty"` // its place in the transcript, from 1
+	MessageSeq int64           `json:"messageSeq,omitempty"` // position in the transcript, from 1
 	Session    *sessionRow     `json:"session,omitempty"`
 	*sessionRow
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // news is what is told of a session to those who have asked for it.
@@ -63,7 +64,7 @@ func (w *watcher) next(t *testing.T) news {
 			t.Fatalf("%d %s: %v", e.Seq, e.Payload, err)
 		}
 		return n
-	case <-time.After(time.Minute):
+	case <-time.After(testscale.Patience):
 		t.Fatal("nothing is told")
 		return news{}
 	}
@@ -80,8 +81,8 @@ func (w *watcher) none(t *testing.T) {
 	}
 }
 
-// Who has asked hears what another client does to a session, in order and with the session as it is then; nobody else does.
-func TestWhoSubscribesHearsOfChanges(t *testing.T) {
+// Who has asked hears what another client does to a session, in order and with the session as it is then; no one else does.
+func TestSubscribersGetChanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	url := b.serve(t)
@@ -127,7 +128,7 @@ func TestWhoSubscribesHearsOfChanges(t *testing.T) {
 }
 
 // Who listens in a session hears what is said in it, whatever it calls that; what is said in others it does not hear.
-func TestWhoListensInASessionHearsItsMessages(t *testing.T) {
+func TestSessionListenersGetMessages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	url := b.serve(t)
@@ -175,7 +176,7 @@ func TestSubscribingWithAListAnswersIt(t *testing.T) {
 	}
 }
 
-// What is kept of subscriptions is bounded, and ends with the connection or the last subscription.
+// Subscriptions are bounded, and end with the connection or the last unsubscribe.
 func TestSubscriptionsEndWithTheirConnection(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -207,14 +208,14 @@ func TestSubscriptionsEndWithTheirConnection(t *testing.T) {
 	}
 	every := time.NewTicker(time.Millisecond)
 	defer every.Stop()
-	for deadline := time.Now().Add(time.Minute); b.server.Watching() > 0; <-every.C {
+	for deadline := time.Now().Add(testscale.Patience); b.server.Watching() > 0; <-every.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d connections that are gone are kept", b.server.Watching())
 		}
 	}
 }
 
-// The list of events in hello-ok has those that are sent, and none else.
+// The list of events in hello-ok contains exactly the events that are sent.
 func TestHelloNamesTheEventsThatAreSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -226,6 +227,8 @@ func TestHelloNamesTheEventsThatAreSent(t *testing.T) {
 }
 
 // The Control UI begins with the transcript and what may be chosen beside it, in one answer, or asks for the latter by itself.
+//
+// Promise: clients
 func TestControlUIBegins(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -254,7 +257,7 @@ func TestControlUIBegins(t *testing.T) {
 		}
 	}
 	for params, message := range map[string]string{
-		`{"agentId":"ghost"}`: `unknown agent id "ghost"`, `{"authProfileId":"a"}`: "no accounts of models are kept here",
+		`{"agentId":"ghost"}`: `unknown agent id "ghost"`, `{"authProfileId":"a"}`: "model accounts are not supported",
 		`{"agentId":"main","sessionKey":"agent:eden:s1"}`: `invalid chat.metadata params: agent "main" does not match session key agent "eden"`,
 	} {
 		if got := b.refused(t, "chat.metadata", params); got.Code != protocol.CodeInvalidRequest || got.Message != message {
@@ -263,7 +266,7 @@ func TestControlUIBegins(t *testing.T) {
 	}
 }
 
-// Who watches hears of what anybody writes into the log, in the order of the log: also of runs that begin and end, and of what they say.
+// A subscriber is notified of everything written to the log, in log order, also of runs and their messages.
 func TestWatchersHearWhatTheLogSays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/client"
-	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/internal/testscale"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
 // stage is the agents of a fixture: what is asked of them is put into the log, and the test says what they do. It is there so that what clients
@@ -90,7 +91,7 @@ func (s *stage) Wait(ctx context.Context, id string) (run.Result, error) {
 	}
 }
 
-func (s *stage) Look(_ context.Context, id string) (run.Result, bool, error) {
+func (s *stage) Get(_ context.Context, id string) (run.Result, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runs[id]; r != nil {
@@ -109,7 +110,7 @@ func (s *stage) Stop(_ context.Context, stop run.Stop) ([]string, error) {
 		case r.State.Over() || stop.RunID != "" && stop.RunID != r.RunID:
 		case stop.RunID != "" && stop.SessionKey != r.SessionKey:
 			s.mu.Unlock()
-			return nil, &run.Refusal{Code: run.CodeOtherSession, Field: "runId", Value: stop.RunID, Text: "another session's"}
+			return nil, &run.Refusal{Reason: run.CodeOtherSession, Field: "runId", Value: stop.RunID, Text: "another session's"}
 		case stop.SessionKey == r.SessionKey:
 			open = append(open, r.RunID)
 		}
@@ -212,7 +213,7 @@ func (h *heard) next(t *testing.T) client.Event {
 	select {
 	case e := <-h.events:
 		return e
-	case <-time.After(time.Minute):
+	case <-time.After(testscale.Patience):
 		t.Fatal("nothing is told")
 		return client.Event{}
 	}

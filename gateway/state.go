@@ -9,7 +9,6 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// stateMethods say how the gateway is doing.
 func (s *Server) stateMethods() map[string]answer {
 	return map[string]answer{
 		"health":          s.answerHealth,
@@ -21,7 +20,8 @@ func (s *Server) stateMethods() map[string]answer {
 	}
 }
 
-// Snapshot implements wire.Methods. A store that cannot be read is told within it: clients that look for the reason are let in.
+// Snapshot implements wire.Methods. An unreadable store is reported within it, so that clients looking for the reason
+// can connect.
 func (s *Server) Snapshot(ctx context.Context) (wire.Snapshot, error) {
 	h, err := s.currentHealth(ctx, false)
 	if err != nil {
@@ -35,23 +35,23 @@ func (s *Server) answerPresence(context.Context, *wire.Call) (any, error) {
 	return s.hub.Presence(), nil
 }
 
-// notedAnswer answers a note: where it is, and that no agent has been told.
+// notedAnswer is the answer to system-event: where the note is shown, and that no agent received it.
 type notedAnswer struct {
 	OK        bool `json:"ok"`
-	Presence  bool `json:"presence"` // system-presence shows it
+	Presence  bool `json:"presence"` // shown by system-presence
 	AgentTold bool `json:"agentTold"`
 }
 
-// notePresence answers system-event: what a client says of itself, or of what has happened, is shown with who is there. No agent reads it, so one
-// that is for a session is refused.
+// notePresence answers system-event: the note is shown in presence. Agents do not read it, so a note for a session is
+// refused.
 func (s *Server) notePresence(_ context.Context, call *wire.Call) (any, error) {
 	const most = 8 << 10
 	if len(call.Params) > most {
-		return nil, invalidRequest("system-event params are longer than 8 KiB", fault{Field: "text", Mend: "shorten the text"})
+		return nil, invalidRequest("system-event params are longer than 8 KiB", fault{Field: "text", Hint: "shorten the text"})
 	}
 	var p wire.Presence
 	if json.Unmarshal(call.Params, &p) != nil || coordination.TrimJS(p.Text) == "" {
-		return nil, invalidRequest("text required", fault{Field: "text", Value: p.Text, Mend: "say what has happened"})
+		return nil, invalidRequest("text required", fault{Field: "text", Value: p.Text, Hint: "describe the event in text"})
 	}
 	var meant struct {
 		Wake       bool   `json:"wake"`
@@ -60,12 +60,11 @@ func (s *Server) notePresence(_ context.Context, call *wire.Call) (any, error) {
 	if json.Unmarshal(call.Params, &meant) == nil && (meant.Wake || coordination.TrimJS(meant.SessionKey) != "") {
 		return nil, s.noHeartbeats()
 	}
-	p.TS = 0 // it is noted now
+	p.TS = 0 // it is stored now
 	s.hub.Note(p)
 	return notedAnswer{OK: true, Presence: true}, nil
 }
 
-// logsAnswer answers logs.tail.
 type logsAnswer struct {
 	File      string   `json:"file"`
 	Cursor    int64    `json:"cursor"`

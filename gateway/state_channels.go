@@ -5,51 +5,49 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// discordChannel is the one channel that can be configured.
+// discordChannel is the only supported channel.
 const discordChannel = "discord"
 
-// channelState is what is known of a channel, or of an account of it.
+// channelState is the state of a channel or one of its accounts.
 type channelState struct {
 	AccountID   string                   `json:"accountId,omitempty"`
 	Name        string                   `json:"name,omitempty"`
-	Enabled     *bool                    `json:"enabled,omitempty"` // of accounts
+	Enabled     *bool                    `json:"enabled,omitempty"` // accounts only
 	Configured  bool                     `json:"configured"`
 	Running     bool                     `json:"running"`
-	Connected   *bool                    `json:"connected,omitempty"` // of accounts, where bots run
-	Bot         *channelBot              `json:"bot,omitempty"`       // likewise, once it is known
+	Connected   *bool                    `json:"connected,omitempty"` // accounts only, if bots run
+	Bot         *channelBot              `json:"bot,omitempty"`       // likewise, once known
 	LastStartAt *int64                   `json:"lastStartAt"`
 	LastStopAt  *int64                   `json:"lastStopAt"`
 	LastError   *string                  `json:"lastError"`
 	LastProbeAt *int64                   `json:"lastProbeAt"`
-	ConnectedAt *int64                   `json:"lastConnectedAt,omitempty"` // of accounts that are connected
-	Probe       *channelProbe            `json:"probe,omitempty"`           // of accounts: in health, and where one is asked for
+	ConnectedAt *int64                   `json:"lastConnectedAt,omitempty"` // connected accounts only
+	Probe       *channelProbe            `json:"probe,omitempty"`           // accounts only: in health, and for a single account
 	Accounts    map[string]*channelState `json:"accounts,omitempty"`        // in health
 }
 
-// channelBot is who speaks for an account.
 type channelBot struct {
 	ID       string `json:"id"`
 	Username string `json:"username,omitempty"`
 }
 
-// channelProbe says whether an account works. Nobody is asked for it: a bot is connected or it is not.
+// channelProbe says whether an account works. It makes no request: it reports whether the bot is connected.
 type channelProbe struct {
 	OK    bool        `json:"ok"`
 	Error string      `json:"error,omitempty"`
 	Bot   *channelBot `json:"bot,omitempty"`
 }
 
-// channelMeta says how a channel is shown.
 type channelMeta struct {
 	ID          string `json:"id"`
 	Label       string `json:"label"`
 	DetailLabel string `json:"detailLabel"`
 }
 
-// channelsAnswer answers channels.status.
 type channelsAnswer struct {
 	TS                      int64                      `json:"ts"`
 	ChannelOrder            []string                   `json:"channelOrder"`
@@ -65,7 +63,7 @@ type channelsAnswer struct {
 func (s *Server) answerChannels(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Probe   bool   `json:"probe"`
-		Channel string `json:"channel"` // of protocol 4
+		Channel string `json:"channel"` // protocol 4
 	}](call)
 	if err != nil {
 		return nil, err
@@ -91,7 +89,7 @@ func (s *Server) answerChannels(_ context.Context, call *wire.Call) (any, error)
 	return a, nil
 }
 
-// healthChannels are the channels as health tells them, at a time in ms since 1970.
+// healthChannels are the channels in health, at a time in ms since 1970.
 func (s *Server) healthChannels(c *config.Config, now int64) (states map[string]*channelState, order []string, labels map[string]string) {
 	accounts := s.discordAccounts(c)
 	if len(accounts) == 0 {
@@ -107,7 +105,6 @@ func (s *Server) healthChannels(c *config.Config, now int64) (states map[string]
 	return map[string]*channelState{discordChannel: all}, []string{discordChannel}, map[string]string{discordChannel: "Discord"}
 }
 
-// summaryOf is a channel as its accounts are.
 func summaryOf(accounts []*channelState) *channelState {
 	all := &channelState{Configured: isConfigured(accounts)}
 	for _, account := range accounts {
@@ -119,7 +116,7 @@ func summaryOf(accounts []*channelState) *channelState {
 	return all
 }
 
-// defaultAccount is the account that counts where none is named.
+// defaultAccount is the account used if none is named.
 func defaultAccount(c *config.Config, accounts []*channelState) *channelState {
 	for _, account := range accounts {
 		if strings.EqualFold(account.AccountID, c.Discord.DefaultAccount) {
@@ -129,9 +126,9 @@ func defaultAccount(c *config.Config, accounts []*channelState) *channelState {
 	return accounts[0]
 }
 
-// discordAccounts are the accounts as they are configured, and as their bots stand.
+// discordAccounts are the configured accounts with the state of their bots.
 func (s *Server) discordAccounts(c *config.Config) (all []*channelState) {
-	bots := map[string]Bot{}
+	bots := map[string]bot{}
 	for _, b := range s.bots() {
 		bots[b.AccountID] = b
 	}
@@ -139,22 +136,43 @@ func (s *Server) discordAccounts(c *config.Config) (all []*channelState) {
 		enabled := c.Discord.Enabled && account.Enabled
 		one := &channelState{AccountID: account.ID, Name: account.Name, Enabled: &enabled, Configured: account.Token != ""}
 		if b, known := bots[account.ID]; known {
-			one.stands(&b)
+			one.setBot(&b)
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// bots are how the bots stand, none where none run.
-func (s *Server) bots() []Bot {
-	if s.opts.Posts == nil {
-		return nil
-	}
-	return s.opts.Posts.Bots()
+type bot struct {
+	AccountID string
+	UserID    string // "" before it is known
+	Name      string // likewise
+	Running   bool   // connected or connecting
+	Connected bool
+	Since     int64  // ms since 1970 of the last state change; 0 if unknown
+	Error     string // the problem with its hint; "" if none
 }
 
-func (c *channelState) stands(b *Bot) {
+// bots are the states of the bots, none if none run.
+func (s *Server) bots() (list []bot) {
+	if s.opts.Bots == nil {
+		return nil
+	}
+	for _, b := range s.opts.Bots() {
+		one := bot{b.AccountID, b.UserID, b.UserName, b.State != health.BotOff, b.State == health.BotReady, b.Since, b.Text}
+		hint := b.Hint
+		if one.Error == "" {
+			one.Error, hint = b.Missing, b.MissingHint
+		}
+		if one.Error != "" && hint != "" {
+			one.Error += "; " + hint
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func (c *channelState) setBot(b *bot) {
 	c.Running, c.Connected = b.Running, &b.Connected
 	if b.UserID != "" {
 		c.Bot = &channelBot{b.UserID, b.Name}
@@ -167,7 +185,7 @@ func (c *channelState) stands(b *Bot) {
 	}
 }
 
-// probe says of each account that is to be connected whether it is, as of a time in ms since 1970.
+// probe reports for each enabled account whether it is connected, at a time in ms since 1970.
 func probe(accounts []*channelState, now int64) {
 	for _, a := range accounts {
 		if !*a.Enabled || !a.Configured || a.Connected == nil {

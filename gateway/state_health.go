@@ -12,18 +12,17 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// How long an answer to health is good. It is looked at again after healthFresh, and made anew after healthKept even if nothing changed.
+// Caching of health. An answer is checked after healthFresh, and rebuilt after healthKept even if nothing changed.
 const (
 	healthFresh  = time.Second
 	healthKept   = time.Minute
 	healthTime   = 10 * time.Second // that the store has
-	healthRecent = 5                // sessions of each agent
+	healthRecent = 5                // sessions per agent
 )
 
-// healthAnswer answers health.
 type healthAnswer struct {
 	OK               bool                     `json:"ok"`
 	Reason           *healthReason            `json:"reason,omitempty"` // absent if OK
@@ -38,7 +37,7 @@ type healthAnswer struct {
 	Sessions         sessionsHealth           `json:"sessions"`
 }
 
-// healthReason says why something is not as it should be. What it comes from is in the program's own log: everybody may ask for health.
+// healthReason says what is wrong. The cause is only in the program's log, since anyone may ask for health.
 type healthReason struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -52,7 +51,7 @@ type agentHealth struct {
 	Sessions  sessionsHealth  `json:"sessions"`
 }
 
-// heartbeatHealth is that of an agent that has none.
+// heartbeatHealth is the heartbeat state of an agent without heartbeats.
 type heartbeatHealth struct {
 	Enabled     bool   `json:"enabled"`
 	Every       string `json:"every"`
@@ -74,24 +73,23 @@ type sessionHealth struct {
 	Age       int64  `json:"age"`
 }
 
-// health keeps the newest answer, so that asking often costs nothing. The zero value is ready.
-type health struct {
+// healthCache caches the newest answer, so that frequent requests are cheap. The zero value is ready.
+type healthCache struct {
 	flight singleflight.Group
 	last   atomic.Pointer[healthState]
 }
 
-// healthState is an answer and what it was made from. It does not change.
+// healthState is an answer and its inputs. It is immutable.
 type healthState struct {
 	answer   *healthAnswer
 	encoded  json.RawMessage
 	config   *config.Config
-	changed  int64 // session.Changed
-	bots     []Bot
+	changed  int64 // sessions.Changed
+	bots     []bot
 	made     time.Time
-	lookedAt time.Time // when it was still right
+	lookedAt time.Time // when it was last confirmed
 }
 
-// isFresh reports whether nobody needs to look again.
 func (h *healthState) isFresh(now time.Time, c *config.Config) bool {
 	age := now.Sub(h.lookedAt)
 	return h.config == c && age >= 0 && age < healthFresh
@@ -102,7 +100,7 @@ func (s *Server) answerHealth(ctx context.Context, call *wire.Call) (any, error)
 		Probe bool `json:"probe"`
 	}
 	if len(call.Params) > len(`{}`) && json.Unmarshal(call.Params, &p) != nil {
-		p.Probe = false // whatever is asked for is answered, as the original does
+		p.Probe = false // unknown parameters are accepted, as in the original
 	}
 	h, err := s.currentHealth(ctx, p.Probe)
 	if err != nil {
@@ -111,7 +109,7 @@ func (s *Server) answerHealth(ctx context.Context, call *wire.Call) (any, error)
 	return h.encoded, nil
 }
 
-// currentHealth gives the newest answer. Those who find it old at the same time look once, together; who leaves does not stop the others.
+// currentHealth returns the newest answer. Concurrent callers share one check; a caller that leaves does not stop it.
 func (s *Server) currentHealth(ctx context.Context, probe bool) (*healthState, error) {
 	if last := s.health.last.Load(); !probe && last != nil && last.isFresh(s.opts.Now(), s.opts.Configuration.InForce()) {
 		return last, nil
@@ -123,7 +121,7 @@ func (s *Server) currentHealth(ctx context.Context, probe bool) (*healthState, e
 	result := s.health.flight.DoChan(flight, func() (any, error) {
 		looking, stop := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
 		defer stop()
-		return s.lookAtHealth(looking, probe), nil
+		return s.checkHealth(looking, probe), nil
 	})
 	select {
 	case r := <-result:
@@ -133,12 +131,13 @@ func (s *Server) currentHealth(ctx context.Context, probe bool) (*healthState, e
 	}
 }
 
-// lookAtHealth gives the last answer if nothing has changed since, else a new one, and tells everybody if it is another kind of answer.
-func (s *Server) lookAtHealth(ctx context.Context, probe bool) *healthState {
+// checkHealth returns the last answer if nothing has changed, else a new one, and broadcasts it if its outcome
+// differs.
+func (s *Server) checkHealth(ctx context.Context, probe bool) *healthState {
 	last, now, c := s.health.last.Load(), s.opts.Now(), s.opts.Configuration.InForce()
 	next := &healthState{config: c, bots: s.bots(), made: now, lookedAt: now, answer: &healthAnswer{OK: true, TS: now.UnixMilli(), DefaultAgentID: c.DefaultAgentID()}}
 	err := s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		if next.changed, err = session.Changed(ctx, tx); err != nil {
+		if next.changed, err = sessions.Changed(ctx, tx); err != nil {
 			return err
 		}
 		if !probe && last != nil && last.holds(next) {
@@ -149,7 +148,7 @@ func (s *Server) lookAtHealth(ctx context.Context, probe bool) *healthState {
 	})
 	switch {
 	case err != nil:
-		s.opts.Logger.WarnContext(ctx, "the store could not be read for health", "error", err)
+		s.opts.Logger.WarnContext(ctx, "cannot read the store for health", "err", err)
 		next.fail(last)
 	case next.answer == nil:
 		next.answer, next.encoded, next.made = last.answer, last.encoded, last.made
@@ -159,7 +158,7 @@ func (s *Server) lookAtHealth(ctx context.Context, probe bool) *healthState {
 	next.answer.Channels, next.answer.ChannelOrder, next.answer.ChannelLabels = s.healthChannels(c, now.UnixMilli())
 	next.answer.DurationMs = s.opts.Now().Sub(now).Milliseconds()
 	if next.encoded, err = encoded(next.answer); err != nil {
-		s.opts.Logger.ErrorContext(ctx, "health could not be encoded", "error", err)
+		s.opts.Logger.ErrorContext(ctx, "cannot encode health", "err", err)
 		next.encoded = json.RawMessage(`{"ok":false}`)
 	}
 	s.health.last.Store(next)
@@ -169,16 +168,16 @@ func (s *Server) lookAtHealth(ctx context.Context, probe bool) *healthState {
 	return next
 }
 
-// holds reports whether an answer is still right for what has been looked at since.
+// holds reports whether an answer is still valid for the current inputs.
 func (h *healthState) holds(next *healthState) bool {
 	age := next.made.Sub(h.made)
 	return h.answer.OK && h.config == next.config && h.changed == next.changed && slices.Equal(h.bots, next.bots) && age >= 0 && age < healthKept
 }
 
-// fail makes an answer of a store that cannot be read. What was known of it last stays in.
+// fail builds an answer for an unreadable store, with the last known data.
 func (h *healthState) fail(last *healthState) {
 	h.answer.OK = false
-	h.answer.Reason = &healthReason{"store_unreadable", "the log cannot be read: sessions are shown as they were last known; see the gateway's own log"}
+	h.answer.Reason = &healthReason{"store_unreadable", "the log cannot be read: sessions are shown as last known; see the gateway's own log"}
 	h.answer.Agents, h.answer.Sessions.Recent = []agentHealth{}, []sessionHealth{}
 	if last != nil {
 		h.answer.Agents, h.answer.Sessions = last.answer.Agents, last.answer.Sessions
@@ -186,7 +185,7 @@ func (h *healthState) fail(last *healthState) {
 }
 
 func (s *Server) readHealth(ctx context.Context, tx *sql.Tx, h *healthState) error {
-	counts, err := session.Count(ctx, tx)
+	counts, err := sessions.Count(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -213,7 +212,7 @@ func (s *Server) readHealth(ctx context.Context, tx *sql.Tx, h *healthState) err
 }
 
 func recentHealth(ctx context.Context, tx *sql.Tx, agent string, now int64) ([]sessionHealth, error) {
-	found, err := session.List(ctx, tx, session.Query{Agent: agent, Limit: healthRecent})
+	found, err := sessions.List(ctx, tx, sessions.Query{Agent: agent, Limit: healthRecent})
 	if err != nil {
 		return nil, err
 	}

@@ -11,20 +11,19 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// statusRecent is how many sessions status shows, of each agent and of all.
+// statusRecent is how many sessions status shows, per agent and overall.
 const statusRecent = 10
 
-// statusAnswer answers status.
 type statusAnswer struct {
 	RuntimeVersion     string          `json:"runtimeVersion,omitempty"`
 	Heartbeat          statusHeartbeat `json:"heartbeat"`
 	ChannelSummary     []string        `json:"channelSummary"`
 	QueuedSystemEvents []string        `json:"queuedSystemEvents"`
 	Sessions           statusSessions  `json:"sessions"`
-	Lanes              []laneAnswer    `json:"lanes,omitempty"` // where anything waits or runs
+	Lanes              []laneAnswer    `json:"lanes,omitempty"` // if anything waits or runs
 }
 
 type statusHeartbeat struct {
@@ -59,7 +58,7 @@ type statusAgent struct {
 	Recent  []statusSession `json:"recent"`
 }
 
-// statusSession is a session as status shows it. Tokens are null while no answer of a model has said how many there are.
+// statusSession is a session in status. Tokens are null until a model has reported them.
 type statusSession struct {
 	AgentID          string        `json:"agentId,omitempty"`
 	Key              string        `json:"key"`
@@ -89,7 +88,7 @@ func (s *Server) answerStatus(ctx context.Context, call *wire.Call) (any, error)
 		IncludeChannelSummary *bool `json:"includeChannelSummary"`
 	}
 	if json.Unmarshal(call.Params, &p) != nil {
-		p.IncludeChannelSummary = nil // its parameters are not checked by the original either
+		p.IncludeChannelSummary = nil // the original does not check the parameters either
 	}
 	c := s.opts.Configuration.InForce()
 	a := &statusAnswer{RuntimeVersion: s.opts.Version, ChannelSummary: []string{}, QueuedSystemEvents: []string{}}
@@ -134,7 +133,7 @@ func (s *Server) channelSummary(c *config.Config) []string {
 }
 
 func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a *statusSessions, idle bool) error {
-	counts, err := session.Count(ctx, tx)
+	counts, err := sessions.Count(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a
 	}
 	for _, agent := range slices.Sorted(maps.Keys(counts)) {
 		a.Count += counts[agent]
-		if agent != "" && !slices.Contains(ids, agent) { // it is not configured any more, and has sessions
+		if agent != "" && !slices.Contains(ids, agent) { // no longer configured, but has sessions
 			ids = append(ids, agent)
 		}
 	}
@@ -167,7 +166,7 @@ func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a
 }
 
 func (s *Server) recentStatus(ctx context.Context, tx *sql.Tx, c *config.Config, agent string, idle bool) ([]statusSession, error) {
-	found, err := session.List(ctx, tx, session.Query{Agent: agent, Limit: statusRecent})
+	found, err := sessions.List(ctx, tx, sessions.Query{Agent: agent, Limit: statusRecent})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +189,7 @@ func (s *Server) recentStatus(ctx context.Context, tx *sql.Tx, c *config.Config,
 	return rows, nil
 }
 
-func statusOf(one *session.Session, c *config.Config, now int64) statusSession {
+func statusOf(one *sessions.Session, c *config.Config, now int64) statusSession {
 	model, owner := modelOf(c, one), ownerOf(c, one)
 	row := statusSession{
 		AgentID: owner, Key: one.Key, Kind: kindOf(one), SessionID: one.ID, UpdatedAt: one.UpdatedAt, Age: max(0, now-one.UpdatedAt),

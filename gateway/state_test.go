@@ -115,7 +115,7 @@ func TestHealthIsKeptWhileNothingChanges(t *testing.T) {
 	}
 	b.tick(50 * time.Second)
 	if kept := want[healthState](t, b, "health", `{}`); kept.TS != changed.TS || kept.TS == first.TS {
-		t.Errorf("made anew at %d though nothing has changed since %d", kept.TS, changed.TS)
+		t.Errorf("computed again at %d although nothing has changed since %d", kept.TS, changed.TS)
 	}
 	b.tick(10 * time.Second)
 	if renewed := want[healthState](t, b, "health", `{}`); renewed.TS != b.now.Load() {
@@ -164,8 +164,8 @@ func TestHealthSaysThatTheStoreCannotBeRead(t *testing.T) {
 	}
 }
 
-// Many who ask at once are answered alike, and one who leaves takes nobody along.
-func TestHealthIsLookedAtTogether(t *testing.T) {
+// Many who ask at once are answered alike, and one who leaves takes no one along.
+func TestConcurrentHealthRequestsShareOneCheck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	gone, leave := context.WithCancel(context.Background())
@@ -366,7 +366,7 @@ func TestLogsAreAskedForWithTheUsualBounds(t *testing.T) {
 	}
 }
 
-// Health is not told to everybody whenever somebody asks, but at once when it has become another.
+// Health is not broadcast at each request, but at once when it changes.
 func TestAnotherHealthIsTold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

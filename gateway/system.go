@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// systemMethods say what the gateway runs on, and how it is doing.
+// systemMethods describe the host and the load of the gateway.
 func (s *Server) systemMethods() map[string]answer {
 	return map[string]answer{
 		"system.info":       s.answerSystem,
@@ -25,7 +25,6 @@ func (s *Server) systemMethods() map[string]answer {
 	}
 }
 
-// systemAnswer answers system.info.
 type systemAnswer struct {
 	MachineName string    `json:"machineName"`
 	Hostname    string    `json:"hostname"`
@@ -33,7 +32,7 @@ type systemAnswer struct {
 	Release     string    `json:"release"`
 	Arch        string    `json:"arch"`
 	OSLabel     string    `json:"osLabel"`
-	NodeVersion string    `json:"nodeVersion"` // what runs the gateway: there is no Node here
+	NodeVersion string    `json:"nodeVersion"` // the gateway's runtime: there is no Node
 	PID         int       `json:"pid"`
 	UptimeMs    int64     `json:"uptimeMs"`
 	CPUs        int       `json:"cpuCount"`
@@ -43,7 +42,7 @@ type systemAnswer struct {
 }
 
 func (s *Server) answerSystem(context.Context, *wire.Call) (any, error) {
-	name, _ := os.Hostname() // "" where the machine has none
+	name, _ := os.Hostname() // "" if unavailable
 	a := systemAnswer{MachineName: name, Hostname: name, Platform: runtime.GOOS, Release: strings.TrimSpace(procFile("sys/kernel/osrelease")),
 		Arch: runtime.GOARCH, NodeVersion: runtime.Version(), PID: os.Getpid(), UptimeMs: s.opts.Now().Sub(s.opts.StartedAt).Milliseconds(),
 		CPUs: runtime.NumCPU(), Load: loadOf(procFile("loadavg"))}
@@ -52,7 +51,7 @@ func (s *Server) answerSystem(context.Context, *wire.Call) (any, error) {
 	return a, nil
 }
 
-// procFile is a file in which Linux says how the machine is doing; "" where there is none.
+// procFile reads a file of Linux's /proc; "" if there is none.
 func procFile(name string) string {
 	text, err := os.ReadFile("/proc/" + name)
 	if err != nil {
@@ -61,7 +60,7 @@ func procFile(name string) string {
 	return string(text)
 }
 
-// loadOf reads how many processes wanted to run, on average, in the last 1, 5 and 15 minutes; nil where the machine does not say.
+// loadOf parses the load averages of 1, 5 and 15 minutes; nil if unavailable.
 func loadOf(text string) []float64 {
 	var load [3]float64
 	if n, _ := fmt.Sscan(text, &load[0], &load[1], &load[2]); n != len(load) {
@@ -70,7 +69,7 @@ func loadOf(text string) []float64 {
 	return load[:]
 }
 
-// memoryOf reads how much memory the machine has, and how much of it can be had, in bytes; zeros where it does not say.
+// memoryOf parses total and available memory, in bytes; zeros if unavailable.
 func memoryOf(text string) (total, free int64) {
 	const unit = 1 << 10 // kB
 	for line := range strings.Lines(text) {
@@ -89,7 +88,7 @@ func memoryOf(text string) (total, free int64) {
 	return total, free
 }
 
-// laneInfo is a lane as the page of lanes shows it.
+// laneInfo is a lane on the Control UI's lanes page.
 type laneInfo struct {
 	Lane     string  `json:"lane"`
 	Queued   int     `json:"queuedCount"`
@@ -100,7 +99,7 @@ type laneInfo struct {
 	Blocked  *string `json:"blockedBy"`
 }
 
-// answerLanes answers diagnostics.lanes: how much waits and runs in each lane, of all agents together.
+// answerLanes answers diagnostics.lanes: waiting and running work per lane, summed over agents.
 func (s *Server) answerLanes(ctx context.Context, _ *wire.Call) (any, error) {
 	lanes := []laneInfo{}
 	limits := s.opts.Configuration.InForce().Lanes()
@@ -108,7 +107,7 @@ func (s *Server) answerLanes(ctx context.Context, _ *wire.Call) (any, error) {
 		lanes = append(lanes, laneInfo{Lane: lane, Max: limits[lane]})
 	}
 	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		found, err := work.Lanes(ctx, tx)
+		found, err := workqueue.Lanes(ctx, tx)
 		for _, l := range found {
 			i := slices.IndexFunc(lanes, func(one laneInfo) bool { return one.Lane == l.Pool })
 			if i < 0 {
@@ -129,7 +128,7 @@ func (s *Server) answerLanes(ctx context.Context, _ *wire.Call) (any, error) {
 	}{s.opts.Now().UnixMilli(), lanes, nil}, nil
 }
 
-// answerUpdate answers update.status: the program is not put in place by itself, and looks for no newer one.
+// answerUpdate answers update.status: the program does not update itself or check for updates.
 func (s *Server) answerUpdate(context.Context, *wire.Call) (any, error) {
 	return struct {
 		Sentinel  any `json:"sentinel"`
@@ -139,20 +138,21 @@ func (s *Server) answerUpdate(context.Context, *wire.Call) (any, error) {
 
 // runUpdate answers update.run: nothing was done, and why.
 func (s *Server) runUpdate(context.Context, *wire.Call) (any, error) {
-	const why = "openclawd does not replace itself: stop it, put the new program in its place and start it; what is in the log stays"
+	const why = "openclawd does not update itself: stop it, replace the binary and start it again; the log is kept"
 	return map[string]any{"ok": false, "result": map[string]any{"status": "skipped", "mode": "unknown", "reason": why, "steps": []any{}, "durationMs": 0},
 		"restart": nil, "sentinel": nil}, nil
 }
 
-// modelProvider is a provider of models as the pages of models show it.
+// modelProvider is a model provider on the Control UI's models page.
 type modelProvider struct {
 	Provider string `json:"provider"`
 	Name     string `json:"displayName"`
-	Status   string `json:"status"` // static: a key that is configured; missing
+	Status   string `json:"status"` // static: a key is configured; missing
 	Profiles []any  `json:"profiles"`
 }
 
-// answerModelAuth answers models.authStatus: which providers there are, and whether they have a key. None is asked, and no key is shown.
+// answerModelAuth answers models.authStatus: the providers and whether they have a key. It contacts no provider and
+// shows no key.
 func (s *Server) answerModelAuth(context.Context, *wire.Call) (any, error) {
 	list := []modelProvider{}
 	for _, p := range s.opts.Configuration.InForce().Models.Providers {

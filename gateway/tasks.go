@@ -12,15 +12,13 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// taskMethods show the tasks of agents.
 func (s *Server) taskMethods() map[string]answer {
 	return map[string]answer{"tasks.list": s.answerTasks, "tasks.get": s.answerTask}
 }
 
-// taskInfo is a task as clients are told of it.
 type taskInfo struct {
 	ID        string `json:"id"`
 	Kind      string `json:"kind"`
@@ -36,11 +34,11 @@ type taskInfo struct {
 	Progress  string `json:"progressSummary,omitempty"`
 	Terminal  string `json:"terminalSummary,omitempty"`
 	Error     string `json:"error,omitempty"`
-	Result    string `json:"result,omitempty"` // only of tasks.get, as Prompt
+	Result    string `json:"result,omitempty"` // tasks.get only, like Prompt
 	Prompt    string `json:"prompt,omitempty"`
 }
 
-// taskStates are the words that clients have for our states. What waits, for whatever it is, is queued.
+// taskStates maps our states to the clients'. Every waiting state is queued.
 var taskStates = []struct {
 	word   string
 	states []string
@@ -53,7 +51,7 @@ var taskStates = []struct {
 	{"cancelled", []string{coordination.StateCancelled, coordination.StateAbandoned}},
 }
 
-// statesOf are our states that a client means. One that none of ours is, such as timed_out, gives none.
+// statesOf returns our states for a client's state, none for one without equivalent, such as timed_out.
 func statesOf(words []string) (states []string) {
 	for _, one := range taskStates {
 		if slices.Contains(words, one.word) {
@@ -82,10 +80,10 @@ type tasksPage struct {
 	Next  string     `json:"nextCursor,omitempty"`
 }
 
-// answerTasks answers tasks.list: those that are open first, in the order of lists, then those that are over, the newest first.
+// answerTasks answers tasks.list: open tasks first, in list order, then finished ones, newest first.
 func (s *Server) answerTasks(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
-		Status  json.RawMessage `json:"status"` // a word, or a list of them
+		Status  json.RawMessage `json:"status"` // a string, or a list of strings
 		Agent   string          `json:"agentId"`
 		Session string          `json:"sessionKey"`
 		Limit   int             `json:"limit"`
@@ -102,7 +100,7 @@ func (s *Server) answerTasks(ctx context.Context, call *wire.Call) (any, error) 
 		if json.Unmarshal(p.Status, &word) == nil {
 			words = []string{word}
 		} else if err := json.Unmarshal(p.Status, &words); err != nil {
-			return nil, invalidRequest("invalid tasks.list params: at /status: must be string or array of strings", fault{Field: "status", Mend: "give a state, e.g. running"})
+			return nil, invalidRequest("invalid tasks.list params: at /status: must be string or array of strings", fault{Field: "status", Hint: "give a state, e.g. running"})
 		}
 		if f.Statuses = statesOf(words); len(f.Statuses) == 0 {
 			return tasksPage{Tasks: []taskInfo{}}, nil
@@ -131,7 +129,7 @@ func (s *Server) answerTasks(ctx context.Context, call *wire.Call) (any, error) 
 		return err
 	})
 	if errors.Is(err, tasks.ErrCursor) {
-		return nil, invalidRequest("invalid tasks.list params: unknown cursor", fault{Field: "cursor", Value: echo(p.Cursor), Mend: "give a nextCursor, or none"})
+		return nil, invalidRequest("invalid tasks.list params: unknown cursor", fault{Field: "cursor", Value: echo(p.Cursor), Hint: "give a nextCursor, or leave it out"})
 	}
 	if err != nil {
 		return nil, err
@@ -139,7 +137,6 @@ func (s *Server) answerTasks(ctx context.Context, call *wire.Call) (any, error) 
 	return encoded(page)
 }
 
-// answerTask answers tasks.get.
 func (s *Server) answerTask(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		TaskID string `json:"taskId"`
@@ -157,19 +154,19 @@ func (s *Server) answerTask(ctx context.Context, call *wire.Call) (any, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, invalidRequest("task not found: "+echo(p.TaskID), fault{Field: "taskId", Value: echo(p.TaskID), Mend: "name one of tasks.list"})
+		return nil, invalidRequest("task not found: "+echo(p.TaskID), fault{Field: "taskId", Value: echo(p.TaskID), Hint: "name one from tasks.list"})
 	}
 	one := taskOf(row)
 	one.Prompt, one.Result = cutText(row.Description, maxShownText, cutMark), one.Terminal
 	return encoded(map[string]taskInfo{"task": one})
 }
 
-// maxTaskTitle is how many characters of a task's description its title has.
+// maxTaskTitle is the length of a task's title, cut from its description, in characters.
 const maxTaskTitle = 120
 
 func taskOf(r *tasks.Row) taskInfo {
 	var outcome struct{ Summary, Reason, Error string }
-	_ = json.Unmarshal(r.Outcome, &outcome) // there is none until it is over
+	_ = json.Unmarshal(r.Outcome, &outcome) // there is none before the end
 	title, _, _ := strings.Cut(coordination.TrimJS(r.Description), "\n")
 	one := taskInfo{
 		ID: r.ID, TaskID: r.ID, Kind: "task", Runtime: "openclawd", Status: wordOf(r.Status), Title: cutText(title, maxTaskTitle, "…"), AgentID: r.AgentID,
@@ -180,12 +177,12 @@ func taskOf(r *tasks.Row) taskInfo {
 	case coordination.StateBlocked:
 		one.Progress = "blocked: " + r.BlockedReason
 	case coordination.StatePendingApproval:
-		one.Progress = "waits for an approval"
+		one.Progress = "waiting for approval"
 	}
 	return one
 }
 
-// msOf is a time as files of tasks have it, 0 where there is none.
+// msOf parses a time of a task file, 0 if there is none.
 func msOf(text string) int64 {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

@@ -14,12 +14,11 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// Catalogue is what a tool.Box may have beside its methods: all tools that there are, whether the caller may call them or not.
+// Catalogue is an optional interface of a tool.Box that lists all tools, callable by the caller or not.
 type Catalogue interface {
 	Catalogue(c tool.Caller) []tool.Spec
 }
 
-// toolMethods are those about what agents may do, and by which clients do the same.
 func (s *Server) toolMethods() map[string]answer {
 	methods := map[string]answer{"tools.catalog": s.answerTools}
 	if s.opts.Tools != nil {
@@ -29,13 +28,12 @@ func (s *Server) toolMethods() map[string]answer {
 	return methods
 }
 
-// Words of catalogues that are the same for all tools here: they are part of the program, and there is one profile, that has them all.
+// Values that are the same for all tools: they are built in, and the only profile contains them all.
 const (
 	sourceCore  = "core"
 	profileFull = "full"
 )
 
-// toolsAnswer answers tools.catalog.
 type toolsAnswer struct {
 	AgentID  string        `json:"agentId"`
 	Profiles []toolProfile `json:"profiles"`
@@ -54,23 +52,21 @@ type toolGroup struct {
 	Tools  []toolInfo `json:"tools"`
 }
 
-// toolInfo is a tool in a catalogue.
 type toolInfo struct {
 	ID             string   `json:"id"`
 	Label          string   `json:"label"`
 	Description    string   `json:"description"`
-	RawDescription *string  `json:"rawDescription,omitempty"` // of tools.effective
+	RawDescription *string  `json:"rawDescription,omitempty"` // tools.effective only
 	Source         string   `json:"source"`
-	Profiles       []string `json:"defaultProfiles,omitempty"` // of tools.catalog
+	Profiles       []string `json:"defaultProfiles,omitempty"` // tools.catalog only
 
-	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // of tools.effective, which has none in the original
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // tools.effective, an extension of the original
 }
 
 func toolInfoOf(t *tool.Spec) toolInfo {
 	return toolInfo{ID: t.Name, Label: cmp.Or(t.Label, t.Name), Description: t.Description, Source: sourceCore}
 }
 
-// answerTools answers tools.catalog with all tools that there are, in groups.
 func (s *Server) answerTools(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		AgentID string `json:"agentId"`
@@ -104,7 +100,7 @@ func (s *Server) answerTools(_ context.Context, call *wire.Call) (any, error) {
 	return encoded(a)
 }
 
-// group is the group of an id. It is made when it is first asked for, so that groups stand in the order of their first tools.
+// group returns a group, created on first use, so that groups are in the order of their first tools.
 func (a *toolsAnswer) group(id string) *toolGroup {
 	if i := slices.IndexFunc(a.Groups, func(g *toolGroup) bool { return g.ID == id }); i >= 0 {
 		return a.Groups[i]
@@ -114,12 +110,12 @@ func (a *toolsAnswer) group(id string) *toolGroup {
 	return g
 }
 
-// callerOf is a client that calls a tool, in the name of a session of an agent.
+// callerOf is the caller of a client's tool call: a session of an agent.
 func callerOf(p *wire.Peer, agent string, key coordination.SessionKey) tool.Caller {
 	return tool.Caller{Entry: tool.ByWire, AgentID: agent, SessionKey: key.String(), By: cmp.Or(p.Client.DisplayName, p.Client.ID)}
 }
 
-// sessionAsked is the session that a client names, by its key, by the id of its agent for that agent's main session, or by both.
+// sessionAsked resolves a session from a key, an agent id (its main session), or both.
 func (s *Server) sessionAsked(method, agentID, sessionKey string) (agent string, key coordination.SessionKey, err error) {
 	c := s.opts.Configuration.InForce()
 	if coordination.TrimJS(sessionKey) == "" {
@@ -131,21 +127,20 @@ func (s *Server) sessionAsked(method, agentID, sessionKey string) (agent string,
 	if key, err = keyAsked(c, "sessionKey", sessionKey, agentID); err == nil {
 		agent = agentOf(c, key)
 		if key.Agent == "" && coordination.TrimJS(agentID) != "" {
-			agent = strings.ToLower(coordination.TrimJS(agentID)) // whose share in a session of all is meant
+			agent = strings.ToLower(coordination.TrimJS(agentID)) // whose part of a shared session is meant
 		}
 		err = mayHaveSessions(c, "sessionKey", agent)
 	}
 	return agent, key, ofParams(method, err)
 }
 
-// effectiveAnswer answers tools.effective.
 type effectiveAnswer struct {
 	AgentID string       `json:"agentId"`
 	Profile string       `json:"profile"`
 	Groups  []*toolGroup `json:"groups"`
 }
 
-// answerEffective answers tools.effective with the tools that an agent is offered in a session.
+// answerEffective answers tools.effective with the tools an agent is offered in a session.
 func (s *Server) answerEffective(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		AgentID    string `json:"agentId"`
@@ -174,7 +169,8 @@ func (s *Server) answerEffective(_ context.Context, call *wire.Call) (any, error
 	return encoded(a)
 }
 
-// invokeAnswer answers tools.invoke. That a tool was not called, or has failed, is an answer: only a request that is wrong in itself is not.
+// invokeAnswer answers tools.invoke. A tool that was not called or failed is an answer; only an invalid request is an
+// error.
 type invokeAnswer struct {
 	OK       bool           `json:"ok"`
 	ToolName string         `json:"toolName"`
@@ -189,7 +185,6 @@ type invokeFailure struct {
 	Details *fault `json:"details,omitempty"`
 }
 
-// invokeTool answers tools.invoke.
 func (s *Server) invokeTool(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Name           string          `json:"name"`
@@ -223,7 +218,7 @@ func (s *Server) invokeTool(ctx context.Context, call *wire.Call) (any, error) {
 	case tool.CodeUnknown:
 		failure = &invokeFailure{Code: "not_found", Message: rest.NoTool(p.Name)}
 	case tool.CodeInvalid, tool.CodeTaskRequired, tool.CodePlanRequired:
-		failure = &invokeFailure{Code: e.Code, Message: e.Text, Details: &fault{Field: e.Field, Mend: e.Mend}}
+		failure = &invokeFailure{Code: e.Code, Message: e.Text, Details: &fault{Field: e.Field, Hint: e.Hint}}
 	}
 	return encoded(&invokeAnswer{ToolName: p.Name, Error: failure})
 }

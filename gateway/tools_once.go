@@ -11,20 +11,20 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// onceBox calls a tool once for clients that ask again with the same key, the same name and the same arguments: the second one waits for the
-// first and has what that has, as long as the process lives and the bounds below allow. What a tool has not begun with, or what was broken off
-// because the client has left, is called again.
+// onceBox calls a tool once per idempotency key, name and arguments: repeated requests wait for and share the first
+// result, within the process's lifetime and the limits below. A call that did not start, or was interrupted because
+// its client left, is repeated.
 type onceBox struct {
 	tool.Box
 	now func() time.Time
 
 	mu    sync.Mutex
 	calls map[onceKey]*onceCall
-	kept  []*onceCall // of calls, those that are over, the oldest first
-	bytes int         // of their outputs and keys
+	kept  []*onceCall // finished calls, oldest first
+	bytes int         // bytes of their outputs and keys
 }
 
-// Bounds of what is kept of calls.
+// Limits of stored results.
 const (
 	onceTime  = 10 * time.Minute
 	onceCalls = 1_000
@@ -32,22 +32,22 @@ const (
 )
 
 type onceKey struct {
-	caller tool.Caller // with the key, which is its CallID
+	caller tool.Caller // including the key as CallID
 	name   string
 	args   [sha256.Size]byte
 }
 
 type onceCall struct {
 	key  onceKey
-	over chan struct{} // closed when what follows is there
+	over chan struct{} // closed when the fields below are set
 
-	keep   bool // others may have it
+	keep   bool // the result may be shared
 	output tool.Output
 	err    error
 	until  time.Time
 }
 
-// newOnceBox is nil for no tools.
+// newOnceBox returns nil without tools.
 func newOnceBox(tools tool.Box, now func() time.Time) tool.Box {
 	if tools == nil {
 		return nil
@@ -77,7 +77,8 @@ func (o *onceBox) Call(ctx context.Context, c tool.Caller, name string, args jso
 	}
 }
 
-// begin is the call of a key; mine if the caller has to do it. Those under way are not counted: connections bound them.
+// begin returns the call of a key; mine means that the caller has to run it. Active calls are not limited here:
+// connections limit them.
 func (o *onceBox) begin(key onceKey) (one *onceCall, mine bool) {
 	now := o.now()
 	o.mu.Lock()
@@ -94,7 +95,7 @@ func (o *onceBox) begin(key onceKey) (one *onceCall, mine bool) {
 }
 
 func (o *onceBox) do(ctx context.Context, one *onceCall, args json.RawMessage) (tool.Output, error) {
-	defer o.end(one) // also if it panics
+	defer o.end(one) // also on panic
 	one.output, one.err = o.Box.Call(ctx, one.key.caller, one.key.name, args)
 	failed, _ := errors.AsType[*tool.Error](one.err)
 	one.keep = one.err == nil || failed != nil && failed.Code == tool.CodeBroken
@@ -117,7 +118,7 @@ func (o *onceBox) end(one *onceCall) {
 	}
 }
 
-// drop forgets the oldest. It is called with the lock held.
+// drop evicts the oldest call. It is called with the lock held.
 func (o *onceBox) drop() {
 	delete(o.calls, o.kept[0].key)
 	o.bytes -= o.kept[0].size()

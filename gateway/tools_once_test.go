@@ -16,20 +16,20 @@ import (
 
 // counter is tools that say how often they were called. Those that are called before open is closed wait for it.
 type counter struct {
-	called atomic.Int64
-	begun  chan struct{}
-	open   chan struct{}
+	called  atomic.Int64
+	started chan struct{}
+	open    chan struct{}
 }
 
 func newCounter() *counter {
-	return &counter{begun: make(chan struct{}, 2_000), open: make(chan struct{})}
+	return &counter{started: make(chan struct{}, 2_000), open: make(chan struct{})}
 }
 
 func (c *counter) Offer(tool.Caller) []tool.Spec { return nil }
 
 func (c *counter) Call(ctx context.Context, _ tool.Caller, name string, _ json.RawMessage) (tool.Output, error) {
 	n := c.called.Add(1)
-	c.begun <- struct{}{}
+	c.started <- struct{}{}
 	select {
 	case <-c.open:
 	case <-ctx.Done():
@@ -44,7 +44,8 @@ func (c *counter) Call(ctx context.Context, _ tool.Caller, name string, _ json.R
 	return tool.Output{Text: fmt.Sprintf("call %d", n)}, nil
 }
 
-// Requests with one key call a tool once, also at the same time; what is another request is another call, and so is what was not done.
+// Requests with one key call a tool once, also concurrently; another request, or one that failed before the call, is
+// another call.
 func TestToolsAreInvokedOnceForAKey(t *testing.T) {
 	t.Parallel()
 	b, tools := setup(t), newCounter()
@@ -59,7 +60,7 @@ func TestToolsAreInvokedOnceForAKey(t *testing.T) {
 			}
 		})
 	}
-	<-tools.begun
+	<-tools.started
 	close(tools.open)
 	all.Wait()
 	b.answer(t, "tools.invoke", once)
@@ -111,7 +112,7 @@ func TestInvokedToolsAreKeptWithinBounds(t *testing.T) {
 }
 
 // Who waits for the call of another one that leaves has the tool called for himself.
-func TestWhoeverLeavesTakesNoCallAway(t *testing.T) {
+func TestDisconnectKeepsToolCall(t *testing.T) {
 	t.Parallel()
 	tools := newCounter()
 	box := gateway.NewOnceBox(tools, func() time.Time { return began })
@@ -122,7 +123,7 @@ func TestWhoeverLeavesTakesNoCallAway(t *testing.T) {
 		_, err := box.Call(leaving, caller, "do", nil)
 		left <- err
 	}()
-	<-tools.begun
+	<-tools.started
 	go func() {
 		_, err := box.Call(t.Context(), caller, "do", nil)
 		stays <- err
@@ -131,7 +132,7 @@ func TestWhoeverLeavesTakesNoCallAway(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	<-tools.begun
+	<-tools.started
 	close(tools.open)
 	if err := <-stays; err != nil {
 		t.Error(err)

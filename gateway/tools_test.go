@@ -44,11 +44,11 @@ func (d *drawer) Call(_ context.Context, c tool.Caller, name string, args json.R
 	case "cannot":
 		return tool.Output{Text: "there is none", IsError: true}, nil
 	case "wrong":
-		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Tool: name, Field: "/n", Text: "n must be a number", Mend: "give one"}
+		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Tool: name, Field: "/n", Text: "n must be a number", Hint: "give one"}
 	case "early":
-		return tool.Output{}, &tool.Error{Code: tool.CodeTaskRequired, Tool: name, Text: "early needs a task", Mend: "begin one"}
+		return tool.Output{}, &tool.Error{Code: tool.CodeTaskRequired, Tool: name, Text: "early needs a task", Hint: "begin one"}
 	case "planless":
-		return tool.Output{}, &tool.Error{Code: tool.CodePlanRequired, Tool: name, Text: "planless needs a plan", Mend: "submit one"}
+		return tool.Output{}, &tool.Error{Code: tool.CodePlanRequired, Tool: name, Text: "planless needs a plan", Hint: "submit one"}
 	case "broken":
 		return tool.Output{}, &tool.Error{Code: tool.CodeBroken, Tool: name, Text: "secret reason"}
 	case "gone":
@@ -88,7 +88,7 @@ func TestToolsAreCatalogued(t *testing.T) {
 	}
 }
 
-// What a tool says, and why it does not, is an answer; only what cannot be asked is refused.
+// A tool's result or refusal is an answer; only an invalid call is refused.
 func TestToolsAreInvokedOverTheWire(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -100,9 +100,9 @@ func TestToolsAreInvokedOverTheWire(t *testing.T) {
 		{`{"name":"look"}`, `{"ok":true,"toolName":"look","output":{"content":[{"type":"text","text":"seen {}"}],"details":{"n":1}},"source":"core"}`},
 		{`{"name":"cannot"}`, `{"ok":true,"toolName":"cannot","output":{"content":[{"type":"text","text":"there is none"}],"isError":true},"source":"core"}`},
 		{`{"name":"nothing"}`, `{"ok":false,"toolName":"nothing","error":{"code":"not_found","message":"Tool not available: nothing"}}`},
-		{`{"name":"wrong"}`, `{"ok":false,"toolName":"wrong","error":{"code":"invalid_arguments","message":"n must be a number","details":{"field":"/n","value":"","mend":"give one"}}}`},
-		{`{"name":"early"}`, `{"ok":false,"toolName":"early","error":{"code":"task_required","message":"early needs a task","details":{"field":"","value":"","mend":"begin one"}}}`},
-		{`{"name":"planless"}`, `{"ok":false,"toolName":"planless","error":{"code":"plan_required","message":"planless needs a plan","details":{"field":"","value":"","mend":"submit one"}}}`},
+		{`{"name":"wrong"}`, `{"ok":false,"toolName":"wrong","error":{"code":"invalid_arguments","message":"n must be a number","details":{"field":"/n","value":"","hint":"give one"}}}`},
+		{`{"name":"early"}`, `{"ok":false,"toolName":"early","error":{"code":"task_required","message":"early needs a task","details":{"field":"","value":"","hint":"begin one"}}}`},
+		{`{"name":"planless"}`, `{"ok":false,"toolName":"planless","error":{"code":"plan_required","message":"planless needs a plan","details":{"field":"","value":"","hint":"submit one"}}}`},
 		{`{"name":"broken"}`, `{"ok":false,"toolName":"broken","error":{"code":"tool_error","message":"tool execution failed"}}`},
 	} {
 		if got := string(b.answer(t, "tools.invoke", c.params)); got != c.wanted {
@@ -143,7 +143,7 @@ func TestToolsKnowWhichClientCalls(t *testing.T) {
 	}
 }
 
-// Whoever may only read calls no tool.
+// A client with the scope read calls no tool.
 func TestInvokingTakesTheScopeWrite(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -213,7 +213,7 @@ func TestHTTPGoesByTheConfiguration(t *testing.T) {
 	const chat, responses = "/v1/chat/completions", "/v1/responses"
 	for on, want := range map[string]map[string]int{
 		``:                                  {chat: 404, responses: 404},
-		`chatCompletions: {enabled: true}`:  {chat: 503, responses: 404}, // nobody answers in this gateway
+		`chatCompletions: {enabled: true}`:  {chat: 503, responses: 404}, // this gateway runs no agents
 		`responses: {enabled: true}`:        {chat: 404, responses: 503},
 		`chatCompletions: {enabled: false}`: {chat: 404, responses: 404},
 	} {

@@ -4,17 +4,17 @@ import (
 	"encoding/json"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// Bounds of what is shown of a transcript.
+// Limits of a transcript in answers.
 const (
-	maxShownText     = 12_000    // of a text, in UTF-16 units, as the original counts
-	maxShownMessage  = 128 << 10 // bytes of a message
+	maxShownText     = 12_000    // per text, in UTF-16 units like the original
+	maxShownMessage  = 128 << 10 // bytes per message
 	maxShownMessages = 6 << 20   // bytes of all messages of an answer
 )
 
-// What stands where something was left out.
+// Placeholders for omitted content.
 const (
 	cutMark        = "\n...(truncated)..."
 	oversizedText  = "[chat.history omitted: message too large]"
@@ -25,13 +25,12 @@ const (
 	reasonArchived = "archived"
 )
 
-// shownMessage is a message as clients are told of it.
 type shownMessage struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"` // a list of blocks
 	ToolCallID string          `json:"toolCallId,omitempty"`
 	ToolName   string          `json:"toolName,omitempty"`
-	IsError    *bool           `json:"isError,omitempty"` // of tool messages
+	IsError    *bool           `json:"isError,omitempty"` // tool messages only
 	Timestamp  int64           `json:"timestamp"`
 	StopReason string          `json:"stopReason,omitempty"`
 	Error      string          `json:"errorMessage,omitempty"`
@@ -42,34 +41,33 @@ type shownMessage struct {
 	Mark       *mark           `json:"__openclaw,omitempty"`
 }
 
-// mark says of a message why it is not shown, if it is not, and which one it is, to those who know of that.
+// mark adds to a message why it is not shown, if so, and its identity for clients that know it.
 type mark struct {
 	Truncated bool   `json:"truncated,omitempty"`
 	Reason    string `json:"reason,omitempty"`
-	place
+	messagePosition
 }
 
-// place says which message it is, and where in its transcript it stands. It is the same in an event and in a history: by it a page tells that
-// it has a message already.
-type place struct {
+// messagePosition identifies a message and its position in the transcript. It is the same in events and histories, so that pages
+// recognize a message they already have.
+type messagePosition struct {
 	ID  string `json:"id,omitempty"`
-	Seq int64  `json:"seq,omitempty"` // from 1; 0: not known
+	Seq int64  `json:"seq,omitempty"` // from 1; 0: unknown
 	Key string `json:"idempotencyKey,omitempty"`
 }
 
-// placeOfMessage is the place of a message that is the seq-th of its transcript. By Key a client knows what it has sent itself.
-func placeOfMessage(m *session.Message, seq int64) *place {
-	p := &place{ID: m.ID(), Seq: seq}
+// placeOfMessage is the place of the seq-th message of its transcript. Clients recognize their own messages by Key.
+func placeOfMessage(m *sessions.Message, seq int64) *messagePosition {
+	p := &messagePosition{ID: m.ID(), Seq: seq}
 	if m.Data.Author == authorUser && m.Data.RunID != "" {
 		p.Key = sentKey(m.Data.RunID)
 	}
 	return p
 }
 
-// sentKey is the key of the message with which a run began.
+// sentKey is the request key of a run's first message.
 func sentKey(runID string) string { return runID + ":user" }
 
-// textBlock is a block of a message.
 type textBlock struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -77,13 +75,14 @@ type textBlock struct {
 
 func textContent(text string) (json.RawMessage, error) { return encoded([]textBlock{{"text", text}}) }
 
-// shown makes messages ready to be told: what is long is cut, what is too large is replaced, and of all that is too much the oldest are
-// left out. What was counted and what it cost is not told. last is the place of the last one in its transcript, 0 for those who know of no places.
-func shown(messages []session.Message, last int64) ([]json.RawMessage, error) {
+// shown prepares messages for clients: long texts are cut, too large messages replaced, and the oldest dropped if the
+// total is too large. Usage and cost are left out. last is the position of the last message in its transcript, 0 for
+// clients without positions.
+func shown(messages []sessions.Message, last int64) ([]json.RawMessage, error) {
 	encodedOnes := make([]json.RawMessage, len(messages))
 	total, first := 2, len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {
-		var at *place
+		var at *messagePosition
 		if last > 0 {
 			at = placeOfMessage(&messages[i], last-messages[i].After)
 		}
@@ -99,8 +98,7 @@ func shown(messages []session.Message, last int64) ([]json.RawMessage, error) {
 	return encodedOnes[first:], nil
 }
 
-// showMessage is a message as clients are told of it, with its place if one is given.
-func showMessage(m *session.Message, at *place) (json.RawMessage, error) {
+func showMessage(m *sessions.Message, at *messagePosition) (json.RawMessage, error) {
 	switch {
 	case m.Archived:
 		return placeholder(authorSystem, m.At, archivedText, reasonArchived, at)
@@ -119,7 +117,7 @@ func showMessage(m *session.Message, at *place) (json.RawMessage, error) {
 		one.Role, one.ToolCallID, one.ToolName, one.IsError = "toolResult", m.Data.ToolCallID, m.Data.ToolName, &m.Data.IsError
 	}
 	if at != nil {
-		one.Mark = &mark{place: *at}
+		one.Mark = &mark{messagePosition: *at}
 	}
 	body, err := encoded(one)
 	if err != nil {
@@ -131,7 +129,7 @@ func showMessage(m *session.Message, at *place) (json.RawMessage, error) {
 	return body, nil
 }
 
-// Authors of messages.
+// Roles of messages.
 const (
 	authorUser      = "user"
 	authorAssistant = "assistant"
@@ -139,19 +137,19 @@ const (
 	authorSystem    = "system"
 )
 
-func placeholder(role string, ts int64, text, reason string, at *place) (json.RawMessage, error) {
+func placeholder(role string, ts int64, text, reason string, at *messagePosition) (json.RawMessage, error) {
 	content, err := textContent(text)
 	if err != nil {
 		return nil, err
 	}
 	why := &mark{Truncated: true, Reason: reason}
 	if at != nil {
-		why.place = *at
+		why.messagePosition = *at
 	}
 	return encoded(shownMessage{Role: role, Content: content, Timestamp: ts, Mark: why})
 }
 
-// showContent gives the blocks of a message. One that has none, such as an answer that failed, has an empty list.
+// showContent returns a message's blocks; an empty list if it has none, such as a failed answer.
 func showContent(m *coordination.SessionMessage) (json.RawMessage, error) {
 	blocks := blocksOf(m)
 	if blocks == nil {
@@ -169,7 +167,7 @@ func showContent(m *coordination.SessionMessage) (json.RawMessage, error) {
 	return encoded(blocks)
 }
 
-// blocksOf are the blocks of a message, nil where it is its Text and nothing else.
+// blocksOf returns a message's blocks, nil if it is only its Text.
 func blocksOf(m *coordination.SessionMessage) (blocks []json.RawMessage) {
 	if len(m.Content) == 0 || json.Unmarshal(m.Content, &blocks) != nil {
 		return nil
@@ -177,7 +175,7 @@ func blocksOf(m *coordination.SessionMessage) (blocks []json.RawMessage) {
 	return blocks
 }
 
-// showBlock cuts the texts of a block, and leaves out signatures and the bytes of images.
+// showBlock cuts a block's texts and drops signatures and image data.
 func showBlock(block json.RawMessage) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(block, &members) != nil || members == nil {
@@ -211,8 +209,8 @@ func showBlock(block json.RawMessage) (json.RawMessage, error) {
 	return encoded(members)
 }
 
-// leaveOutImage says how many bytes an image had instead of showing them. They are counted as they were written, in base64. Some write
-// them in a member source.
+// leaveOutImage replaces an image's data by its size in bytes of base64. Some images have their data in a member
+// source.
 func leaveOutImage(members map[string]json.RawMessage, changed bool) (bool, error) {
 	var data string
 	if raw, has := members["data"]; has && json.Unmarshal(raw, &data) == nil {
@@ -234,7 +232,7 @@ func leaveOutImage(members map[string]json.RawMessage, changed bool) (bool, erro
 	return true, err
 }
 
-// cutText shortens text to at most limit UTF-16 units and puts mark behind it. No character is parted.
+// cutText shortens text to at most limit UTF-16 units plus mark. It does not split characters.
 func cutText(text string, limit int, mark string) string {
 	if len(text) <= limit {
 		return text

@@ -14,11 +14,10 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// usageMethods say what models have counted.
 func (s *Server) usageMethods() map[string]answer {
 	return map[string]answer{
 		"usage.status":              s.answerUsage,
@@ -29,8 +28,8 @@ func (s *Server) usageMethods() map[string]answer {
 	}
 }
 
-// usageTotals are what models have counted. No price is known here: the costs are zero, and MissingCostEntries says of how many runs they are
-// missing.
+// usageTotals are token counts. Prices are unknown: costs are zero, and MissingCostEntries counts the runs without
+// one.
 type usageTotals struct {
 	Input              int64 `json:"input"`
 	Output             int64 `json:"output"`
@@ -52,7 +51,7 @@ func (t *usageTotals) add(s *runs.Spent) {
 	}
 }
 
-// answerUsage answers usage.status: how much is left at providers that tell. None is asked here.
+// answerUsage answers usage.status, the remaining quota at providers. None is contacted.
 func (s *Server) answerUsage(context.Context, *wire.Call) (any, error) {
 	return struct {
 		UpdatedAt int64 `json:"updatedAt"`
@@ -60,16 +59,15 @@ func (s *Server) answerUsage(context.Context, *wire.Call) (any, error) {
 	}{s.opts.Now().UnixMilli(), []any{}}, nil
 }
 
-// usualDays is of how many days is told where nobody says.
 const usualDays = 30
 
-// usageDay is what was counted on a day.
 type usageDay struct {
 	Date string `json:"date"`
 	usageTotals
 }
 
-// answerCost answers usage.cost: what was counted in the last days, today included. Wrong parameters are passed over, as the original does.
+// answerCost answers usage.cost: usage of the last days including today. Invalid parameters are ignored, as in the
+// original.
 func (s *Server) answerCost(ctx context.Context, call *wire.Call) (any, error) {
 	var p struct {
 		Days float64 `json:"days"`
@@ -104,7 +102,7 @@ func (s *Server) answerCost(ctx context.Context, call *wire.Call) (any, error) {
 	return a, nil
 }
 
-// spent is what was spent. Without agents nothing was.
+// spent returns usage. Without agents there is none.
 func (s *Server) spent(ctx context.Context, q runs.SpentQuery) (list []runs.Spent, err error) {
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
 		list, err = runs.SpentIn(ctx, tx, q)
@@ -113,7 +111,7 @@ func (s *Server) spent(ctx context.Context, q runs.SpentQuery) (list []runs.Spen
 	return list, err
 }
 
-// at is the member of a map under a key, which it makes.
+// at returns a map's value, creating it if missing.
 func at[K comparable, V any](all map[K]*V, key K) *V {
 	one := all[key]
 	if one == nil {
@@ -135,17 +133,17 @@ func daysOf(days map[string]*usageTotals) []usageDay {
 	return list
 }
 
-// usageDates are the days of which a client asks, and where they begin.
+// usageDates is the requested range of days and its time zone.
 type usageDates struct {
 	Start     string `json:"startDate"`
 	End       string `json:"endDate"`
 	Range     string `json:"range"`
-	Mode      string `json:"mode"` // utc, the usual one; gateway; specific: TimeZone, or UTCOffset
+	Mode      string `json:"mode"` // utc, the default; gateway; specific: TimeZone, or UTCOffset
 	TimeZone  string `json:"timeZone"`
 	UTCOffset string `json:"utcOffset"`
 }
 
-// within is the time of those days; days is how many there are where the client names none.
+// within is the time range; days is the default number of days.
 func (d usageDates) within(now time.Time, days int) (from, to time.Time, zone *time.Location, err error) {
 	if zone, err = d.zone(); err != nil {
 		return from, to, zone, err
@@ -175,7 +173,7 @@ func (d usageDates) within(now time.Time, days int) (from, to time.Time, zone *t
 }
 
 func wrongDate(field, value string) error {
-	return invalidRequest(fmt.Sprintf("invalid %s: %s is no day", field, echo(value)), fault{Field: field, Value: echo(value), Mend: "give a day, e.g. 2026-02-20"})
+	return invalidRequest(fmt.Sprintf("invalid %s: %s is no day", field, echo(value)), fault{Field: field, Value: echo(value), Hint: "give a day, e.g. 2026-02-20"})
 }
 
 func (d usageDates) zone() (*time.Location, error) {
@@ -191,13 +189,13 @@ func (d usageDates) zone() (*time.Location, error) {
 		}
 		if d.UTCOffset == "" {
 			return nil, invalidRequest("invalid timeZone: "+echo(d.TimeZone), fault{Field: "timeZone", Value: echo(d.TimeZone),
-				Mend: "give a name such as Asia/Seoul"})
+				Hint: "give a name such as Asia/Seoul"})
 		}
 	}
 	return offsetZone(d.UTCOffset), nil
 }
 
-// offsetZone is a zone such as UTC-4 or UTC+5:30; UTC for none.
+// offsetZone parses a zone such as UTC-4 or UTC+5:30; UTC if empty.
 func offsetZone(name string) *time.Location {
 	var sign byte
 	var hours, minutes int
@@ -205,7 +203,7 @@ func offsetZone(name string) *time.Location {
 	if n, _ := fmt.Sscanf(hoursText, "%c%d", &sign, &hours); n != 2 {
 		return time.UTC
 	}
-	_, _ = fmt.Sscanf(minutesText, "%d", &minutes) // there need be none
+	_, _ = fmt.Sscanf(minutesText, "%d", &minutes) // optional
 	seconds := hours*3600 + minutes*60
 	if sign == '-' {
 		seconds = -seconds
@@ -223,10 +221,9 @@ type usageParams struct {
 
 const (
 	usualUsage = 50
-	maxUsage   = 1_000 // sessions of an answer
+	maxUsage   = 1_000 // sessions per answer
 )
 
-// modelUsage is what was counted at a model.
 type modelUsage struct {
 	Provider string      `json:"provider,omitempty"`
 	Model    string      `json:"model,omitempty"`
@@ -240,7 +237,6 @@ type dayTokens struct {
 	Cost   int64  `json:"cost"`
 }
 
-// sessionUsed is what was counted in one session.
 type sessionUsed struct {
 	usageTotals
 	SessionID     string       `json:"sessionId,omitempty"`
@@ -289,7 +285,6 @@ func modelsUsed(models map[modelRef]*modelUsage) []modelUsage {
 	return list
 }
 
-// usageRow is a session with what was counted in it.
 type usageRow struct {
 	Key       string       `json:"key"`
 	Label     string       `json:"label,omitempty"`
@@ -301,10 +296,9 @@ type usageRow struct {
 	Provider  string       `json:"modelProvider,omitempty"`
 	Model     string       `json:"model,omitempty"`
 	Usage     *sessionUsed `json:"usage"`
-	Weight    any          `json:"contextWeight"` // what a prompt was made of: the last answer to agent says so
+	Weight    any          `json:"contextWeight"` // composition of a prompt: reported by the last answer to agent
 }
 
-// usageAnswer answers sessions.usage.
 type usageAnswer struct {
 	UpdatedAt  int64           `json:"updatedAt"`
 	StartDate  string          `json:"startDate"`
@@ -322,14 +316,14 @@ type usageAggregates struct {
 	ByProvider   []modelUsage  `json:"byProvider"`
 	ByAgent      []usageGroup  `json:"byAgent"`
 	ByChannel    []usageGroup  `json:"byChannel"`
-	ByCreator    []any         `json:"byCreator"` // nobody keeps who has begun a session
+	ByCreator    []any         `json:"byCreator"` // a session's creator is not stored
 	Daily        []usageDaily  `json:"daily"`
 	CostDaily    []usageDay    `json:"costDaily"`
 	DailyModels  []dailyModel  `json:"modelDaily"`
 	DailyLatency []any         `json:"dailyLatency"`
 }
 
-// usageMessages counts a message and an answer for each run.
+// usageMessages counts one message and one answer per run.
 type usageMessages struct {
 	Total       int64 `json:"total"`
 	User        int64 `json:"user"`
@@ -347,7 +341,7 @@ func (m *usageMessages) add(s *runs.Spent) {
 type usageTools struct {
 	Calls  int64 `json:"totalCalls"`
 	Unique int   `json:"uniqueTools"`
-	Tools  []any `json:"tools"` // which they were is in the log
+	Tools  []any `json:"tools"` // details are in the log
 }
 
 type usageGroup struct {
@@ -374,7 +368,7 @@ type dailyModel struct {
 	Count    int64  `json:"count"`
 }
 
-// answerSessionsUsage answers sessions.usage: what was counted, by session, model, agent, channel and day.
+// answerSessionsUsage answers sessions.usage: usage by session, model, agent, channel and day.
 func (s *Server) answerSessionsUsage(ctx context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[usageParams](call)
 	if err != nil {
@@ -411,7 +405,7 @@ func (s *Server) answerSessionsUsage(ctx context.Context, call *wire.Call) (any,
 			keys = keys[:limit]
 		}
 		for _, key := range keys {
-			one, err := session.ByKey(ctx, tx, key)
+			one, err := sessions.ByKey(ctx, tx, key)
 			if err != nil {
 				return err
 			}
@@ -440,7 +434,6 @@ func agentOfKey(name string) string {
 	return key.Agent
 }
 
-// of sums up what was spent, and gives it by session.
 func (g *usageAggregates) of(spent []runs.Spent, zone *time.Location, totals *usageTotals) map[string]*sessionUsed {
 	used := map[string]*sessionUsed{}
 	models, providers := map[modelRef]*modelUsage{}, map[modelRef]*modelUsage{}
@@ -504,7 +497,7 @@ func groupsOf(all map[string]*usageTotals, group func(name string, t usageTotals
 	return list
 }
 
-// usagePoint is what was counted within a quarter of an hour, and until its end.
+// usagePoint is the usage of a quarter of an hour, and the total up to its end.
 type usagePoint struct {
 	Timestamp   int64 `json:"timestamp"`
 	Input       int64 `json:"input"`
@@ -517,10 +510,10 @@ type usagePoint struct {
 	SoFarOfCost int64 `json:"cumulativeCost"`
 }
 
-// maxPoints is how many points a series has, the newest ones.
+// maxPoints is the maximum length of a series; the newest points are kept.
 const maxPoints = 1_000
 
-// answerUsageSeries answers sessions.usage.timeseries: what was counted in a session, in the order of time.
+// answerUsageSeries answers sessions.usage.timeseries: a session's usage over time.
 func (s *Server) answerUsageSeries(ctx context.Context, call *wire.Call) (any, error) {
 	key, err := s.usageKey(call)
 	if err != nil {
@@ -565,7 +558,7 @@ func (s *Server) usageKey(call *wire.Call) (coordination.SessionKey, error) {
 	return keyAsked(s.opts.Configuration.InForce(), "key", p.Key, p.Agent)
 }
 
-// usageLog is a message of a session with what its answer was counted.
+// usageLog is a message of a session with its answer's usage.
 type usageLog struct {
 	Timestamp int64  `json:"timestamp"`
 	Role      string `json:"role"`
@@ -573,7 +566,7 @@ type usageLog struct {
 	Tokens    int64  `json:"tokens,omitempty"`
 }
 
-// maxUsageText is how much of a message a log of usage shows.
+// maxUsageText is how much of a message a usage log shows.
 const maxUsageText = 2_000
 
 // answerUsageLogs answers sessions.usage.logs: the newest messages of a session.
@@ -588,13 +581,13 @@ func (s *Server) answerUsageLogs(ctx context.Context, call *wire.Call) (any, err
 	if err != nil {
 		return nil, err
 	}
-	var messages []session.Message
+	var messages []sessions.Message
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		one, err := session.ByKey(ctx, tx, key.String())
+		one, err := sessions.ByKey(ctx, tx, key.String())
 		if err != nil || one == nil {
 			return err
 		}
-		messages, err = session.Newest(ctx, tx, one.ID, min(max(cmp.Or(p.Limit, usualHistory), 1), maxHistory), maxHistoryBytes)
+		messages, err = sessions.Newest(ctx, tx, one.ID, min(max(cmp.Or(p.Limit, usualHistory), 1), maxHistory), maxHistoryBytes)
 		return err
 	})
 	if err != nil {

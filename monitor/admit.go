@@ -10,17 +10,21 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// admit refuses requests for a host that is not ours. A page on another site could otherwise name its own host, make that resolve to
-// this machine, and read everything.
+// Admits reports whether a request is for this server by its host. Otherwise a page could use DNS rebinding to read
+// everything.
+func (s *Server) Admits(r *http.Request) bool {
+	host := hostname(r.Host)
+	return host == "" || host == localAddress(r) || s.knows(host) || isContainer(r, host)
+}
+
+// admit refuses requests for a foreign host.
 func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := c.Request()
-		host := hostname(r.Host)
-		if host == "" || host == localAddress(r) || s.knows(host) || isContainer(r, host) {
+		if s.Admits(c.Request()) {
 			return next(c)
 		}
 		return &problem{Status: http.StatusMisdirectedRequest, Code: "unknown_host", Message: "Unknown host", Field: "Host",
-			Hint: "ask for 127.0.0.1 or localhost, or add the name to the hosts that are allowed"}
+			Hint: "use 127.0.0.1 or localhost, or add the name to the allowed hosts"}
 	}
 }
 
@@ -33,12 +37,12 @@ func (s *Server) shares(origin string) bool {
 	return s.knows(hostname(u.Host)) || slices.ContainsFunc(s.settings.Load().Origins, func(ours string) bool { return strings.EqualFold(ours, origin) })
 }
 
-// knows reports whether a host is this machine, or one that is allowed.
+// knows reports whether a host is this machine or allowed.
 func (s *Server) knows(host string) bool {
 	return isLoopback(host) || slices.ContainsFunc(s.settings.Load().Hosts, func(ours string) bool { return strings.EqualFold(ours, host) })
 }
 
-// hostname is a Host header without port and without the brackets of an IPv6 address.
+// hostname is a Host header without port and IPv6 brackets.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -46,11 +50,11 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// dockerHost is the name by which a container asks the machine that it runs on: Task-Hub does.
+// dockerHost is a container's name for its host machine; Task-Hub uses it.
 const dockerHost = "host.docker.internal"
 
-// isContainer reports whether a program in a container asks. A page does not: where the name is not Docker's, somebody's DNS says what it
-// stands for.
+// isContainer reports whether a program in a container asks. Pages are excluded: outside of Docker, the name resolves
+// to whatever DNS says.
 func isContainer(r *http.Request, host string) bool {
 	return strings.EqualFold(host, dockerHost) && !isFromPage(r)
 }
@@ -68,7 +72,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// localAddress is the address at which the request arrived, or "".
+// localAddress is the local address of the connection, or "".
 func localAddress(r *http.Request) string {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -77,9 +81,13 @@ func localAddress(r *http.Request) string {
 	return hostname(addr.String())
 }
 
-// share lets pages read that this machine serves, or a host that is allowed; the original lets any page on the web. It answers OPTIONS.
+// share sets CORS headers for pages of this machine and of allowed hosts; the original allows every page. It answers
+// OPTIONS.
 func (s *Server) share(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		if _, granted := grantOf(c.Request().Context()); granted {
+			return next(c) // no other page may read what the own one is granted
+		}
 		h := c.Response().Header()
 		h.Set("Vary", "Origin")
 		if origin := c.Request().Header.Get("Origin"); s.shares(origin) {

@@ -8,22 +8,15 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// currentAnswer answers GET /api/agents/:id/current. TaskSummary is the task's title; TaskID is what names it in the file.
+// currentAnswer answers GET /api/agents/:id/current. TaskSummary is the task's title; TaskID is its id in the file.
 type currentAnswer struct {
 	AgentID        string  `json:"agentId"`
 	HasTask        bool    `json:"hasTask"`
 	Content        *string `json:"content"` // of CURRENT_TASK.md
 	TaskSummary    *string `json:"taskSummary"`
 	TaskID         *string `json:"taskId"`
-	State          string  `json:"state"` // task, none, error: the last task ended with one
+	State          string  `json:"state"` // task, none, error: the last task failed
 	DerivedFromSeq int64   `json:"derivedFromSeq,omitempty"`
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // historyAnswer answers GET /api/agents/:id/history.
@@ -33,11 +26,11 @@ type historyAnswer struct {
 	Months         []string          `json:"months"`  // newest first
 	CurrentMonth   *string           `json:"currentMonth"`
 	HasHistory     bool              `json:"hasHistory"`
-	DerivedFromSeq int64             `json:"derivedFromSeq,omitempty"` // the end of the last task in it
+	DerivedFromSeq int64             `json:"derivedFromSeq,omitempty"` // end time of its last task
 	Invalid        []workspace.Fault `json:"invalid,omitempty"`
 }
 
-// defaultHistory is how many pieces of a month are answered with unless somebody asks for others.
+// defaultHistory is the default number of entries of a month.
 const defaultHistory = 50
 
 func showHistory(b board, p *parameters, agent string) (*historyAnswer, error) {
@@ -55,7 +48,7 @@ func showHistory(b board, p *parameters, agent string) (*historyAnswer, error) {
 // teamStateAnswer answers GET /api/team-state.
 type teamStateAnswer struct {
 	Version       json.RawMessage   `json:"version"`
-	Agents        json.RawMessage   `json:"agents"` // as they are in the file, or teamMember by id
+	Agents        json.RawMessage   `json:"agents"` // as in the file, or teamMember by id
 	LastUpdatedMs float64           `json:"lastUpdatedMs"`
 	Invalid       []workspace.Fault `json:"invalid,omitempty"`
 }

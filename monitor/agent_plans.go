@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	plans "github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -22,11 +22,11 @@ type plansAnswer struct {
 	AgentID        string            `json:"agentId"`
 	Plans          []json.RawMessage `json:"plans"`
 	Count          int               `json:"count"`
-	DerivedFromSeq int64             `json:"derivedFromSeq,omitempty"` // the last event that changed one of the log's
+	DerivedFromSeq int64             `json:"derivedFromSeq,omitempty"` // the last event that changed a plan of the log
 	Invalid        []workspace.Fault `json:"invalid,omitempty"`
 }
 
-// listPlans lists the plans of the log, the newest first, and after them those of files that the log does not know.
+// listPlans lists the plans of the log, newest first, then those of files unknown to the log.
 func (s *Server) listPlans(c echo.Context, agent string) error {
 	p := parametersOf(c)
 	limit, minSeq := int(p.integer("limit", maxLimit, 1, maxLimit)), p.minSeq()
@@ -68,7 +68,7 @@ func (s *Server) listPlans(c echo.Context, agent string) error {
 	})
 }
 
-// fromLog adds the newest plans of the log, and returns their ids: those of all, where there are fewer than limit.
+// fromLog adds the newest plans of the log and returns their ids: of all plans if there are fewer than limit.
 func (a *plansAnswer) fromLog(ctx context.Context, tx *sql.Tx, agent string, limit int) (known map[string]bool, err error) {
 	list, err := plans.List(ctx, tx, plans.Query{Agent: strings.ToLower(agent), Limit: limit})
 	if err != nil {
@@ -86,7 +86,6 @@ func (a *plansAnswer) fromLog(ctx context.Context, tx *sql.Tx, agent string, lim
 	return known, nil
 }
 
-// knows refuses an agent that is not on the board of the log.
 func (v *view) knows(ctx context.Context, agent string) error {
 	if v.OwnTasks == nil {
 		return noAgent(agent)
@@ -101,9 +100,8 @@ func (v *view) knows(ctx context.Context, agent string) error {
 	return err
 }
 
-// plans are those of an agent's files, the newest first.
 func (b *fileBoard) plans(agent string) ([]workspace.Plan, []workspace.Fault, error) {
-	if b.opts.then != nil { // what stood in files then is not in the log
+	if b.opts.then != nil { // the log does not contain past file contents
 		return nil, nil, workspace.ErrNoAgent
 	}
 	if err := b.begin(); err != nil {
@@ -117,7 +115,7 @@ func (b *fileBoard) plans(agent string) ([]workspace.Plan, []workspace.Fault, er
 	return list, faults, nil
 }
 
-// planTime is the latest that a plan says of when it changed, in ms since 1970; 0 where it says nothing.
+// planTime is the latest time a plan mentions, in ms since 1970; 0 for none.
 func planTime(p *workspace.Plan) float64 {
 	ms, _ := coordination.ParseTime(cmp.Or(p.Text("updatedAt"), p.Text("createdAt"), p.Text("submittedAt")))
 	return ms

@@ -57,7 +57,7 @@ func TestPlansComeFromTheLogAndFromFiles(t *testing.T) {
 	contract.check(t, http.MethodGet, "/api/agents/nobody/plans", http.StatusNotFound)
 }
 
-// Whoever is connected hears of each plan when something becomes of it; of those of another gateway it hears from its files.
+// Clients are notified of each change of a plan; of another gateway's plans through its files.
 func TestPlansAreToldAsTheyHappen(t *testing.T) {
 	t.Parallel()
 	b, _ := withOwnTasks(t)

@@ -17,7 +17,7 @@ type tasksAnswer struct {
 	Invalid []workspace.Fault `json:"invalid,omitempty"`
 }
 
-// taskAnswer answers GET /api/agents/:id/tasks/:taskId. Source is what the task says of where it comes from, or else Location.
+// taskAnswer answers GET /api/agents/:id/tasks/:taskId. Source is the task's stated origin, or else Location.
 type taskAnswer struct {
 	AgentID  string     `json:"agentId"`
 	Task     *boardTask `json:"task"`
@@ -69,20 +69,19 @@ func listBlocked(b board, agent string) (*blockedAnswer, error) {
 	return &blockedAnswer{AgentID: agent, BlockedTasks: blocked, Count: len(blocked), Invalid: faults}, err
 }
 
-// sortedTasks are an agent's tasks of a status, "" for any, the most urgent first; see byUrgency.
+// sortedTasks are an agent's tasks of a status, "" for any, sorted by byUrgency.
 func sortedTasks(b board, agent, status string) ([]boardTask, []workspace.Fault, error) {
 	list, faults, err := b.tasks(agent, status)
 	slices.SortFunc(list, func(a, b boardTask) int { return byUrgency(&a.Task, &b.Task) })
 	return list, faults, err
 }
 
-// byUrgency orders tasks: urgent, high, medium, low, any other priority; among these the latest created first, those last whose time cannot
-// be read; among these by id.
+// byUrgency sorts tasks by priority (urgent, high, medium, low, others), then newest first with unreadable times last,
+// then by id.
 func byUrgency(a, b *taskfile.Task) int {
 	return cmp.Or(cmp.Compare(urgency(a.Priority), urgency(b.Priority)), -cmp.Compare(createdAt(a), createdAt(b)), cmp.Compare(a.ID, b.ID))
 }
 
-// priorities of tasks, the most urgent first.
 var priorities = []string{"urgent", "high", "medium", "low"}
 
 func urgency(priority string) int {
@@ -100,7 +99,8 @@ func createdAt(t *taskfile.Task) float64 {
 	return ms
 }
 
-// showTask answers with an open task, or else with the newest finished one of that id. There being none is an answer too.
+// showTask answers with an open task, or else the newest finished one with the id. A missing task is a regular answer
+// too.
 func (s *Server) showTask(b board, agent, id string) (*taskAnswer, error) {
 	task, where, err := b.task(agent, id)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Server) showTask(b board, agent, id string) (*taskAnswer, error) {
 		a.Source = cmp.Or(task.Source, a.Source)
 	case locatedHistory:
 		if s.opts.Rules == coordination.RulesV1 {
-			task.Status = coordination.StateCompleted // the original takes everything in history for completed
+			task.Status = coordination.StateCompleted // the original reports every task in the history as completed
 		}
 	}
 	return a, nil

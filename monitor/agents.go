@@ -1,18 +1,21 @@
 package monitor
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections/agents"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// agentsPath is the list of agents; what there is to know of one is below it.
+// agentsPath is the list of agents; a single agent's resources are below it.
 const agentsPath = "/api/agents"
 
 // agentsAnswer answers GET /api/agents.
@@ -21,44 +24,61 @@ type agentsAnswer struct {
 	Count  int            `json:"count"`
 }
 
-// agentAnswer is an agent with its tasks in numbers, and with what the configuration says of it.
 type agentAnswer struct {
 	ID             string            `json:"id"`
 	WorkspaceDir   string            `json:"workspaceDir"`
 	HasCurrentTask bool              `json:"hasCurrentTask"`
-	TaskCount      int               `json:"taskCount"` // open tasks; task files, where these are read, those included that hold no task
+	TaskCount      int               `json:"taskCount"` // open tasks; where task files are read, all files, even without a task
 	Name           string            `json:"name,omitempty"`
 	Kind           string            `json:"kind"`        // main, utility, unknown
-	CurrentTask    *currentTask      `json:"currentTask"` // null for none
+	CurrentTask    *currentTask      `json:"currentTask"` // null if none
 	TaskCounts     map[string]int    `json:"taskCounts"`  // by status
 	DerivedFromSeq int64             `json:"derivedFromSeq,omitempty"`
 	Invalid        []workspace.Fault `json:"invalid,omitempty"`
+	agentState
 }
 
-// currentTask is the task that an agent is at. ID or Title may be "".
+// currentTask is the task an agent works on. ID or Title may be "".
 type currentTask struct {
 	ID    string `json:"id,omitempty"`
 	Title string `json:"title,omitempty"`
 }
 
-func (a *agentsAnswer) describe(roster *coordination.Roster) {
-	for _, agent := range a.Agents {
-		agent.describe(roster)
-	}
+func (a *agentsAnswer) describe(ctx context.Context, v *view) error {
+	return v.describeAgents(ctx, a.Agents)
 }
 
-func (a *agentAnswer) describe(roster *coordination.Roster) {
-	id := strings.ToLower(a.ID)
-	a.Name, a.Kind = roster.Names[id], "unknown"
-	switch {
-	case roster.Utility[id]:
-		a.Kind = coordination.KindUtility
-	case roster.Main[id]:
-		a.Kind = "main"
-	}
+func (a *agentAnswer) describe(ctx context.Context, v *view) error {
+	return v.describeAgents(ctx, []*agentAnswer{a})
 }
 
-// listAgents answers GET /api/agents: everybody who is on the board, by id.
+// describeAgents adds configuration and state.
+func (v *view) describeAgents(ctx context.Context, list []*agentAnswer) error {
+	ids := make([]string, len(list))
+	for i, a := range list {
+		ids[i] = a.ID
+	}
+	states, err := agents.Read(ctx, v.tx, ids, time.UnixMilli(int64(v.now)))
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		id := strings.ToLower(a.ID)
+		a.Name, a.Kind = v.roster.Names[id], "unknown"
+		switch {
+		case v.roster.Utility[id]:
+			a.Kind = coordination.KindUtility
+		case v.roster.Main[id]:
+			a.Kind = "main"
+		}
+		if a.agentState, err = v.agentState(ctx, a, states[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listAgents answers GET /api/agents: all agents on the board, by id.
 func (s *Server) listAgents(c echo.Context) error {
 	return s.fromBoard(c, func(b board) (any, error) {
 		ids, err := b.agents()
@@ -75,7 +95,7 @@ func (s *Server) listAgents(c echo.Context) error {
 	})
 }
 
-// showAgent answers everything below /api/agents/:id.
+// showAgent answers all paths below /api/agents/:id.
 func (s *Server) showAgent(c echo.Context) error {
 	parts := segmentsOf(c, agentsPath+"/")
 	if len(parts) < 2 || parts[0] == "" || parts[len(parts)-1] == "" {
@@ -98,13 +118,13 @@ func (s *Server) showAgent(c echo.Context) error {
 		case !there:
 			return nil, noAgent(id)
 		}
-		body, err := s.look(b, parametersOf(c), id, action, rest)
+		body, err := s.agentResource(b, parametersOf(c), id, action, rest)
 		return body, unknownAgent(err, id)
 	})
 }
 
-// look reads from the board what is asked for of an agent.
-func (s *Server) look(b board, p *parameters, id, action string, rest []string) (any, error) {
+// agentResource reads the requested resource of an agent from the board.
+func (s *Server) agentResource(b board, p *parameters, id, action string, rest []string) (any, error) {
 	switch {
 	case action == "tasks" && len(rest) > 0:
 		return s.showTask(b, id, strings.Join(rest, "/"))
@@ -128,7 +148,7 @@ func (s *Server) look(b board, p *parameters, id, action string, rest []string) 
 
 func noAgent(id string) *problem { return notFound("Agent not found: " + shortened(id)) }
 
-// unknownAgent makes an answer of an agent whose workspace has gone.
+// unknownAgent is the answer for an agent whose workspace has disappeared.
 func unknownAgent(err error, id string) error {
 	if errors.Is(err, workspace.ErrNoAgent) {
 		return noAgent(id)
@@ -136,7 +156,7 @@ func unknownAgent(err error, id string) error {
 	return err
 }
 
-// segmentsOf is what stands in the path after a prefix, parted at slashes and decoded once each.
+// segmentsOf splits the path after a prefix at slashes and decodes each segment once.
 func segmentsOf(c echo.Context, prefix string) []string {
 	parts := strings.Split(strings.TrimPrefix(c.Request().URL.EscapedPath(), prefix), "/")
 	for i, part := range parts {
@@ -147,7 +167,6 @@ func segmentsOf(c echo.Context, prefix string) []string {
 	return parts
 }
 
-// shortened repeats what somebody asked for, up to a length.
 func shortened(text string) string {
 	const shown = 80
 	if runes := []rune(text); len(runes) > shown {
@@ -156,7 +175,6 @@ func shortened(text string) string {
 	return text
 }
 
-// answerFiles writes an answer that is made from files.
 func (s *Server) answerFiles(c echo.Context, body any) error {
 	s.position(c)
 	return writeJSON(c, http.StatusOK, body)

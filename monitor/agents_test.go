@@ -132,7 +132,7 @@ func TestAgentAnswers(t *testing.T) {
 	} {
 		contract.check(t, http.MethodGet, tt.path, tt.status)
 		response, body := b.ask(t, http.MethodGet, tt.path)
-		if diff := cmp.Diff(jsonOf(t, tt.want), jsonOf(t, string(body))); diff != "" {
+		if diff := cmp.Diff(jsonOf(t, tt.want), withoutStates(jsonOf(t, string(body)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
 		}
 		if response.Header.Get("X-As-Of-Seq") != "1" {
@@ -188,7 +188,7 @@ func TestCancelledTasksUnderOldRules(t *testing.T) {
 	}
 }
 
-// TestAgentPathsLeadNowhereElse asks with everything that has ever led out of a directory.
+// TestAgentPathsLeadNowhereElse tries all known path traversals.
 func TestAgentPathsLeadNowhereElse(t *testing.T) {
 	t.Parallel()
 	b, dir := withFiles(t, teamFiles)
@@ -256,7 +256,7 @@ func quoted(text string) string {
 	return string(b)
 }
 
-// What does not fit into an answer is named there, and task files are counted all the same. However often somebody asks, it goes on.
+// What does not fit into an answer is named there, and task files are counted nevertheless.
 func TestAgentAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	const blocked = "## Metadata\n- **Status:** blocked\n"

@@ -17,19 +17,22 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// headerAsOf says up to which event of the log an answer speaks.
+// headerAsOf carries the seq of the last event an answer reflects.
 const headerAsOf = "X-As-Of-Seq"
 
-// view is what one answer is made from: the log and its tables at one moment.
+// view is the input of one answer: the log and its tables in one snapshot.
 type view struct {
 	*Options
 	tx     *sql.Tx
 	roster *coordination.Roster
 	now    float64 // ms since 1970
 	asOf   int64   // the tables reflect the log up to here
+
+	titles map[string]string // of the tasks that read events name, by id
+	bots   map[string]string // agents of bots by user id; nil: not read yet
 }
 
-// answer makes an answer in one read transaction and writes it after that has ended.
+// answer builds an answer in one read transaction and writes it after the transaction has ended.
 func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) error {
 	ctx := c.Request().Context()
 	if err := s.await(ctx, minSeq); err != nil {
@@ -44,11 +47,10 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 	}); err != nil {
 		return err
 	}
-	share.Keep(int64(len(text))) // until it is written, at the pace of who reads it
+	share.Keep(int64(len(text))) // until written, at the reader's pace
 	return writeJSON(c, http.StatusOK, text)
 }
 
-// read makes an answer, as it is written.
 func (s *Server) read(ctx context.Context, c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) (json.RawMessage, error) {
 	var body any
 	var named *Wording
@@ -74,7 +76,7 @@ func (s *Server) read(ctx context.Context, c echo.Context, minSeq int64, answer 
 	return named.worded(body)
 }
 
-// position names, on an answer that is not made from the tables, how far they have come. Where that cannot be read it is left out.
+// position sets the header of an answer not made from tables to the tables' position. It is left out if unreadable.
 func (s *Server) position(c echo.Context) {
 	if c.Response().Header().Get(headerAsOf) != "" {
 		return
@@ -89,7 +91,7 @@ func (s *Server) position(c echo.Context) {
 	})
 }
 
-// await waits until the log has come to seq. Live projections come with it.
+// await waits until the log, and with it the live projections, has reached seq.
 func (s *Server) await(ctx context.Context, seq int64) error {
 	if seq == 0 {
 		return nil
@@ -98,12 +100,12 @@ func (s *Server) await(ctx context.Context, seq int64) error {
 	defer stop()
 	_, err := s.opts.Store.Wait(waiting, seq)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return behind(fmt.Sprintf("The log has not come to %d", seq), "try again, or ask without min_seq")
+		return behind(fmt.Sprintf("The log has not reached %d", seq), "try again, or ask without min_seq")
 	}
 	return err
 }
 
-// stuck names the first projection that keeps answers from reflecting seq.
+// stuck names the first projection that prevents answers from reflecting seq.
 func stuck(ctx context.Context, tx *sql.Tx, seq int64) error {
 	list, err := projections.List(ctx, tx)
 	if err != nil {
@@ -111,8 +113,8 @@ func stuck(ctx context.Context, tx *sql.Tx, seq int64) error {
 	}
 	for _, p := range list {
 		if p.Kind == projections.ReadModel && p.Seq < seq {
-			return behind(fmt.Sprintf("Projection %s is %s and stands at %d; %d was asked for", p.Name, p.State, p.Seq, seq),
-				"see GET /api/health; a parked projection goes on after openclawd projections rebuild")
+			return behind(fmt.Sprintf("Projection %s is %s and stands at %d; %d was requested", p.Name, p.State, p.Seq, seq),
+				"see GET /api/health; resume a parked projection with openclawd projections rebuild")
 		}
 	}
 	return behind(fmt.Sprintf("No projection reflects %d", seq), "see GET /api/health")
@@ -130,7 +132,6 @@ func writeJSON(c echo.Context, status int, body any) error {
 	return c.Blob(status, "application/json", text)
 }
 
-// encode writes an answer as it goes out, without the escapes that only pages need.
 func encode(body any) (json.RawMessage, error) {
 	if text, is := body.(json.RawMessage); is {
 		return text, nil

@@ -6,42 +6,42 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// approvalProblem gives the refusal of a decision its status. Its words are for agents: what they call task_id or plan_id is the id here.
+// approvalProblem maps a refused decision to a status. It replaces task_id and plan_id, as agents call them, by id.
 func approvalProblem(err error) error {
-	refused, ok := errors.AsType[*ApprovalError](err)
+	refused, ok := errors.AsType[*approval.Refusal](err)
 	if !ok {
 		return err
 	}
-	p := &problem{Status: http.StatusConflict, Code: "conflict", Message: refused.Text, Field: refused.Field, Hint: refused.Mend}
+	p := &problem{Status: http.StatusConflict, Code: "conflict", Message: refused.Text, Field: refused.Field, Hint: refused.HintText}
 	if p.Field == "task_id" || p.Field == "plan_id" {
 		p.Field = "id"
 	}
 	switch {
-	case refused.Unknown:
+	case refused.Details.Unknown:
 		p.Status, p.Code, p.Hint = http.StatusNotFound, "not_found", hintApprovals
-	case strings.HasPrefix(refused.Reason, "invalid_"): // of tasks, plans and what says neither
+	case strings.HasPrefix(refused.Reason, "invalid_"): // of tasks, plans and requests without either
 		p.Status, p.Code = http.StatusBadRequest, "invalid_parameter"
 	case refused.Reason == task.CodeState: // of plans too
 		p.Code = "wrong_state"
-	case refused.Reason == task.CodeNotAllowed: // likewise
+	case refused.Reason == task.CodeNotAllowed: // of plans too
 		p.Code = "not_allowed"
 	}
 	return p
 }
 
-// maxField is how many characters of a field, or of its value, a refusal shows.
+// maxField is how many characters of a field or its value an error shows.
 const maxField = 80
 
-// badField refuses a field of a body.
-func badField(field, message, mend string) *problem {
-	return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: beginning(field, maxField), Message: message, Hint: mend}
+func badField(field, message, hint string) *problem {
+	return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: coordination.Beginning(field, maxField), Message: message, Hint: hint}
 }
 
-// shownJSON is the beginning of a value of a body.
 func shownJSON(value any) string {
-	text, _ := json.Marshal(value) // it has been JSON before
-	return beginning(string(text), maxField)
+	text, _ := json.Marshal(value) // it was parsed from JSON
+	return coordination.Beginning(string(text), maxField)
 }

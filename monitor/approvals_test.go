@@ -14,8 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/projections/pending"
 )
 
 // planned stores an event of a plan, at a minute after noon, and returns its seq.
@@ -39,14 +41,14 @@ func planOf(end, agent, task, title string) coordination.Plan {
 }
 
 type approvalPage struct {
-	Approvals []monitor.Approval
+	Approvals []approval.Approval
 	Count, Total,
 	DerivedFromSeq, AsOfSeq int64
 	Decidable bool
 }
 
 type oneApproval struct {
-	Approval  monitor.Approval
+	Approval  approval.Approval
 	Decidable bool
 	AsOfSeq   int64
 }
@@ -58,7 +60,8 @@ func (p approvalPage) ids() (ids []string) {
 	return ids
 }
 
-// What waits is listed from the log with all that somebody who decides has to know, what has waited for longest first; what is decided is not.
+// Waiting items are listed from the log with everything needed for a decision, the longest wait first; decided ones
+// are not listed.
 func TestApprovalsListWhatWaits(t *testing.T) {
 	t.Parallel()
 	b, dir := withOwnTasks(t, func(o *monitor.Options) { o.Approvals = &decider{} })
@@ -73,7 +76,7 @@ func TestApprovalsListWhatWaits(t *testing.T) {
 	b.planned(t, coordination.TypePlanSubmitted, 2, planOf("2", "eden", "task_a", "로그인 계획"))
 	b.planned(t, coordination.TypePlanApproved, 3, coordination.Plan{Context: ofTask("task_a", "ws_eden"), PlanID: planID("2"), AgentID: "eden", DecidedBy: "ruda"})
 	got := get[approvalPage](t, b, "/api/approvals", http.StatusOK)
-	want := []monitor.Approval{
+	want := []approval.Approval{
 		{ID: planID("1"), Kind: "plan", AgentID: "ruda", Title: "조사 계획", Steps: []string{"읽기", "쓰기"}, StepsCount: 2, ToolsRequested: []string{"exec"}, TaskID: "task_r",
 			WorkSessionID: "ws_ruda", RequestedAt: stamp(1), RequestedAtMs: int64(at(1)), SessionKey: "agent:ruda:main", DerivedFromSeq: seq},
 		{ID: "task_d", Kind: "task", AgentID: "eden", Title: "허락이 필요한 일", Description: "허락이 필요한 일", TaskID: "task_d", WorkSessionID: "ws_eden",
@@ -93,7 +96,7 @@ func TestApprovalsListWhatWaits(t *testing.T) {
 			t.Errorf("alone (-want +got):\n%s", diff)
 		}
 	}
-	for _, id := range []string{planID("2"), "task_a", "task_none", "p"} { // decided, begun, never heard of, of a file
+	for _, id := range []string{planID("2"), "task_a", "task_none", "p"} { // decided, started, unknown, of a file
 		contract.check(t, http.MethodGet, "/api/approvals/"+id, http.StatusNotFound)
 	}
 	for query, want := range map[string][]string{"kind=task": {"task_d"}, "kind=plan": {planID("1")}, "agent=RUDA": {planID("1")}, "agent=seum": nil,
@@ -106,7 +109,7 @@ func TestApprovalsListWhatWaits(t *testing.T) {
 	}
 }
 
-// A list stays small whatever agents write: of what is long it has the beginning, and says how much there is. Alone it is whole.
+// A list stays small whatever agents write: long texts are cut, with their length. A single item is complete.
 func TestApprovalsAreListedInBrief(t *testing.T) {
 	t.Parallel()
 	b, _ := withOwnTasks(t)
@@ -162,20 +165,20 @@ func TestApprovalsAreCountedWhateverIsListed(t *testing.T) {
 	for n, agent := range []string{"ruda", "eden"} {
 		b.planned(t, coordination.TypePlanSubmitted, float64(n+1), planOf(fmt.Sprint(n), agent, "task_r", "계획"))
 	}
-	tasks, plans := monitor.WaitingKind{N: 3, SinceMs: int64(at(3))}, monitor.WaitingKind{N: 2, SinceMs: int64(at(1))}
+	tasks, plans := pending.Kind{N: 3, SinceMs: int64(at(3))}, pending.Kind{N: 2, SinceMs: int64(at(1))}
 	for _, c := range []struct {
-		q      monitor.ApprovalQuery
+		q      pending.Query
 		listed int
-		want   map[string]monitor.WaitingKind
+		want   map[string]pending.Kind
 	}{
-		{monitor.ApprovalQuery{}, 5, map[string]monitor.WaitingKind{"task": tasks, "plan": plans}},
-		{monitor.ApprovalQuery{Limit: 1}, 1, map[string]monitor.WaitingKind{"task": tasks, "plan": plans}},
-		{monitor.ApprovalQuery{Kind: "task", Limit: 2}, 2, map[string]monitor.WaitingKind{"task": tasks}},
-		{monitor.ApprovalQuery{Agent: "eden", Kind: "plan", Limit: 2}, 1, map[string]monitor.WaitingKind{"plan": {N: 1, SinceMs: int64(at(2))}}},
-		{monitor.ApprovalQuery{Agent: "nobody"}, 0, map[string]monitor.WaitingKind{}},
+		{pending.Query{}, 5, map[string]pending.Kind{"task": tasks, "plan": plans}},
+		{pending.Query{Limit: 1}, 1, map[string]pending.Kind{"task": tasks, "plan": plans}},
+		{pending.Query{Kind: "task", Limit: 2}, 2, map[string]pending.Kind{"task": tasks}},
+		{pending.Query{Agent: "eden", Kind: "plan", Limit: 2}, 1, map[string]pending.Kind{"plan": {N: 1, SinceMs: int64(at(2))}}},
+		{pending.Query{Agent: "nobody"}, 0, map[string]pending.Kind{}},
 	} {
 		err := b.db.View(t.Context(), func(tx *sql.Tx) error {
-			w, err := monitor.PendingApprovals(t.Context(), tx, c.q)
+			w, err := pending.Approvals(t.Context(), tx, c.q)
 			if err != nil {
 				return err
 			}
@@ -237,7 +240,7 @@ func TestApprovalsOfAnotherGatewayAreShown(t *testing.T) {
 	if want := []string{"task_c", "task_a", "plan_p"}; !slices.Equal(got.ids(), want) || got.Decidable || got.DerivedFromSeq != 0 || len(got.Invalid) != 1 {
 		t.Fatalf("%+v, want %q", got, want)
 	}
-	want := []monitor.Approval{
+	want := []approval.Approval{
 		{ID: "task_a", Kind: "task", AgentID: "eden", Title: "배포", Description: "배포", Steps: []string{"하나"}, StepsCount: 1, TaskID: "task_a", WorkSessionID: "ws_1", Priority: "high",
 			RequestedAt: stamp(2), RequestedAtMs: int64(at(2))},
 		{ID: "plan_p", Kind: "plan", AgentID: "seum", Title: "계획", Steps: []string{"하나"}, StepsCount: 1, TaskID: "task_c", RequestedAt: stamp(3), RequestedAtMs: int64(at(3))},
@@ -266,28 +269,28 @@ func TestApprovalsOfAnotherGatewayAreShown(t *testing.T) {
 // decider notes what it is to decide, and answers as it is told to.
 type decider struct {
 	asked []string
-	says  monitor.Decided
+	says  approval.Decided
 	err   error
 	ctx   error // why it was not to go on
 }
 
-func (d *decider) Approve(ctx context.Context, id, person string) (monitor.Decided, error) {
+func (d *decider) Approve(ctx context.Context, id, person string) (approval.Decided, error) {
 	d.asked, d.ctx = append(d.asked, "approve "+id+" by "+person), ctx.Err()
 	return d.says, d.err
 }
 
-func (d *decider) Reject(ctx context.Context, id, person, reason string) (monitor.Decided, error) {
+func (d *decider) Reject(ctx context.Context, id, person, reason string) (approval.Decided, error) {
 	d.asked, d.ctx = append(d.asked, "reject "+id+" by "+person+": "+reason), ctx.Err()
 	return d.says, d.err
 }
 
-// A decision is asked for as it was said; why there is none is told with a status, a code and the field, in the words of this wire.
+// A decision is passed on as it was sent; a refusal has a status, a code and the field, in this API's terms.
 func TestApprovalsAreDecided(t *testing.T) {
 	t.Parallel()
 	const near = "127.0.0.1:1"
-	says := monitor.Decided{ID: "task_d", Kind: "task", AgentID: "eden", TaskID: "task_d", Status: "in_progress", DecidedBy: "민수"}
+	says := approval.Decided{ID: "task_d", Kind: "task", AgentID: "eden", TaskID: "task_d", Status: "in_progress", DecidedBy: "민수"}
 	refusing := func(reason, field string, unknown bool) error {
-		return &monitor.ApprovalError{Reason: reason, Field: field, Text: "it is so", Mend: "use plan_status", Unknown: unknown}
+		return &approval.Refusal{Reason: reason, Field: field, Text: "it is so", HintText: "use plan_status", Details: approval.Details{Unknown: unknown}}
 	}
 	for name, c := range map[string]struct {
 		path, body string
@@ -296,35 +299,35 @@ func TestApprovalsAreDecided(t *testing.T) {
 		status     int
 		says       string
 	}{
-		"approve":             {"task_d/approve", `{"by":" 민수 "}`, nil, "approve task_d by 민수", 200, `{"ok":true,"id":"task_d","kind":"task","agentId":"eden","taskId":"task_d","status":"in_progress","decidedBy":"민수"}`},
-		"approve, by nobody":  {"task_d/approve", "", nil, "approve task_d by api", 200, `"ok":true`},
-		"a blank name":        {"task_d/approve", `{"by":" "}`, nil, "approve task_d by api", 200, `"ok":true`},
-		"a number for a name": {"task_d/approve", `{"by":5}`, nil, "", 400, `{"error":"Bad value 5 for by: it is no text","code":"invalid_parameter","field":"by","hint":"give a string, or leave it away"}`},
-		"no name at all":      {"task_d/approve", `{"by":null}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
-		"another field":       {"task_d/approve", `{"By":"m"}`, nil, "", 400, `{"error":"There is no field \"By\"","code":"invalid_parameter","field":"By","hint":"leave it away; say only by"}`},
-		"a reason to approve": {"task_d/approve", `{"by":"m","reason":"r"}`, nil, "", 400, `"code":"invalid_parameter","field":"reason"`},
-		"a field too many":    {"task_d/reject", `{"by":"m","reason":"r","force":true}`, nil, "", 400, `"field":"force","hint":"leave it away; say only by and reason"`},
-		"a long field":        {"task_d/approve", `{"` + strings.Repeat("가", 900) + `":""}`, nil, "", 400, `"field":"` + strings.Repeat("가", 77) + `..."`},
-		"a list of reasons":   {"task_d/reject", `{"reason":["r"]}`, nil, "", 400, `"code":"invalid_parameter","field":"reason"`},
-		"reject":              {"a%2Fb/reject", `{"reason":"너무 크다\n나눠라","by":"m"}`, nil, "reject a/b by m: 너무 크다\n나눠라", 200, `"ok":true`},
-		"an id like a route":  {"x/reject/approve", "{}", nil, "approve x/reject by api", 200, `"ok":true`},
-		"no reason":           {"task_d/reject", `{"by":"m"}`, nil, "", 400, `"code":"missing_field","field":"reason","hint":"`},
-		"a blank reason":      {"task_d/reject", `{"reason":" \n"}`, nil, "", 400, `"missing_field"`},
-		"no body":             {"task_d/reject", "", nil, "", 400, `"missing_field"`},
-		"not an object":       {"task_d/approve", "[]", nil, "", 400, `"invalid_body"`},
-		"a name of two lines": {"task_d/approve", `{"by":"a\nb"}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
-		"a name that turns":   {"task_d/approve", `{"by":"a\u202eb"}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
-		"a name of 200 bytes": {"task_d/approve", `{"by":"` + strings.Repeat("가", 66) + `ab"}`, nil, "approve task_d by " + strings.Repeat("가", 66) + "ab", 200, `"ok":true`},
-		"a name of 201 bytes": {"task_d/approve", `{"by":"` + strings.Repeat("가", 67) + `"}`, nil, "", 400, `for by: it has more than 200 bytes","code":"invalid_parameter","field":"by",`},
-		"unknown":             {"x/approve", "", refusing("unknown_plan", "plan_id", true), "approve x by api", 404, `{"error":"it is so","code":"not_found","field":"id","hint":"GET /api/approvals lists what waits"}`},
-		"decided already":     {"x/approve", "", refusing("wrong_state", "plan_id", false), "approve x by api", 409, `{"error":"it is so","code":"wrong_state","field":"id","hint":"use plan_status"}`},
-		"not allowed":         {"x/approve", "", refusing("not_allowed", "", false), "approve x by api", 409, `"code":"not_allowed"`},
-		"another version":     {"x/approve", "", refusing("conflict", "version", false), "approve x by api", 409, `"code":"conflict","field":"version"`},
-		"a bad reason":        {"x/reject", `{"reason":"r"}`, refusing("invalid_plan", "reason", false), "reject x by api: r", 400, `"code":"invalid_parameter","field":"reason"`},
-		"the log is full":     {"x/approve", "", &eventstore.DiskFullError{Path: "secret", Err: errors.New("secret")}, "approve x by api", 507, `"disk_full"`},
-		"a defect":            {"x/approve", "", errors.New("secret"), "approve x by api", 500, `"internal"`},
-		"no id":               {"%20/approve", "", nil, "", 404, `"not_found"`},
-		"no text":             {"%ff/approve", "", nil, "", 400, `"field":"id"`},
+		"approve":                 {"task_d/approve", `{"by":" 민수 "}`, nil, "approve task_d by 민수", 200, `{"ok":true,"id":"task_d","kind":"task","agentId":"eden","taskId":"task_d","status":"in_progress","decidedBy":"민수"}`},
+		"approve, without a name": {"task_d/approve", "", nil, "approve task_d by api", 200, `"ok":true`},
+		"a blank name":            {"task_d/approve", `{"by":" "}`, nil, "approve task_d by api", 200, `"ok":true`},
+		"a number for a name":     {"task_d/approve", `{"by":5}`, nil, "", 400, `{"error":"Bad value 5 for by: it is no text","code":"invalid_parameter","field":"by","hint":"give a string, or leave it out"}`},
+		"no name at all":          {"task_d/approve", `{"by":null}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
+		"another field":           {"task_d/approve", `{"By":"m"}`, nil, "", 400, `{"error":"Unknown field \"By\"","code":"invalid_parameter","field":"By","hint":"remove it; allowed are by"}`},
+		"a reason to approve":     {"task_d/approve", `{"by":"m","reason":"r"}`, nil, "", 400, `"code":"invalid_parameter","field":"reason"`},
+		"a field too many":        {"task_d/reject", `{"by":"m","reason":"r","force":true}`, nil, "", 400, `"field":"force","hint":"remove it; allowed are by and reason"`},
+		"a long field":            {"task_d/approve", `{"` + strings.Repeat("가", 900) + `":""}`, nil, "", 400, `"field":"` + strings.Repeat("가", 77) + `..."`},
+		"a list of reasons":       {"task_d/reject", `{"reason":["r"]}`, nil, "", 400, `"code":"invalid_parameter","field":"reason"`},
+		"reject":                  {"a%2Fb/reject", `{"reason":"너무 크다\n나눠라","by":"m"}`, nil, "reject a/b by m: 너무 크다\n나눠라", 200, `"ok":true`},
+		"an id like a route":      {"x/reject/approve", "{}", nil, "approve x/reject by api", 200, `"ok":true`},
+		"no reason":               {"task_d/reject", `{"by":"m"}`, nil, "", 400, `"code":"missing_field","field":"reason","hint":"`},
+		"a blank reason":          {"task_d/reject", `{"reason":" \n"}`, nil, "", 400, `"missing_field"`},
+		"no body":                 {"task_d/reject", "", nil, "", 400, `"missing_field"`},
+		"not an object":           {"task_d/approve", "[]", nil, "", 400, `"invalid_body"`},
+		"a name of two lines":     {"task_d/approve", `{"by":"a\nb"}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
+		"a name that turns":       {"task_d/approve", `{"by":"a\u202eb"}`, nil, "", 400, `"code":"invalid_parameter","field":"by"`},
+		"a name of 200 bytes":     {"task_d/approve", `{"by":"` + strings.Repeat("가", 66) + `ab"}`, nil, "approve task_d by " + strings.Repeat("가", 66) + "ab", 200, `"ok":true`},
+		"a name of 201 bytes":     {"task_d/approve", `{"by":"` + strings.Repeat("가", 67) + `"}`, nil, "", 400, `for by: it has more than 200 bytes","code":"invalid_parameter","field":"by",`},
+		"unknown":                 {"x/approve", "", refusing("unknown_plan", "plan_id", true), "approve x by api", 404, `{"error":"it is so","code":"not_found","field":"id","hint":"GET /api/approvals lists what waits for approval"}`},
+		"decided already":         {"x/approve", "", refusing("wrong_state", "plan_id", false), "approve x by api", 409, `{"error":"it is so","code":"wrong_state","field":"id","hint":"use plan_status"}`},
+		"not allowed":             {"x/approve", "", refusing("not_allowed", "", false), "approve x by api", 409, `"code":"not_allowed"`},
+		"another version":         {"x/approve", "", refusing("conflict", "version", false), "approve x by api", 409, `"code":"conflict","field":"version"`},
+		"a bad reason":            {"x/reject", `{"reason":"r"}`, refusing("invalid_plan", "reason", false), "reject x by api: r", 400, `"code":"invalid_parameter","field":"reason"`},
+		"the log is full":         {"x/approve", "", &eventstore.DiskFullError{Path: "secret", Err: errors.New("secret")}, "approve x by api", 507, `"disk_full"`},
+		"a defect":                {"x/approve", "", errors.New("secret"), "approve x by api", 500, `"internal"`},
+		"no id":                   {"%20/approve", "", nil, "", 404, `"not_found"`},
+		"no text":                 {"%ff/approve", "", nil, "", 400, `"field":"id"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -346,7 +349,7 @@ func TestApprovalsAreDecided(t *testing.T) {
 	}
 }
 
-// Whoever decides and leaves has decided.
+// A client that disconnects after its decision has decided.
 func TestADecisionIsMadeThoughTheClientLeaves(t *testing.T) {
 	t.Parallel()
 	d := &decider{}

@@ -43,7 +43,7 @@ func operations(t *testing.T, b *testBundle) (all []operation) {
 	return all
 }
 
-// refused checks that an answer is a refusal with this status and tells what to do.
+// refused checks that an answer is a refusal with this status and a hint.
 func refused(t *testing.T, what string, response *httptest.ResponseRecorder, status int) {
 	t.Helper()
 	var r refusal
@@ -52,6 +52,7 @@ func refused(t *testing.T, what string, response *httptest.ResponseRecorder, sta
 	}
 }
 
+// Promise: attacks
 func TestAttackWriteFromAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -84,7 +85,9 @@ func TestAttackWriteFromAnotherOrigin(t *testing.T) {
 	}
 }
 
-// A name of somebody else that is made to resolve to this machine opens nothing.
+// A foreign host name that resolves to this machine is refused.
+//
+// Promise: attacks
 func TestAttackDNSRebinding(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) { o.Hosts = []string{"hub.example"} })
@@ -100,7 +103,7 @@ func TestAttackDNSRebinding(t *testing.T) {
 	}
 }
 
-// A container asks this machine by Docker's name. A page that does may have been told by somebody's DNS what the name stands for.
+// A container asks this machine by Docker's name. A page that does may have been told by someone's DNS what the name stands for.
 func TestContainersMayAskByDockersName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -114,7 +117,7 @@ func TestContainersMayAskByDockersName(t *testing.T) {
 	}
 }
 
-// hostile are ids, months and paths that lead elsewhere once somebody puts them into the name of a file. They are escaped already.
+// hostile are ids, months and paths that lead elsewhere once someone puts them into the name of a file. They are escaped already.
 var hostile = []string{
 	"..", "%2e%2e", "%252e%252e", "../secret", "..%2F..%2Fsecret", "%2e%2e%2fsecret", "..%5csecret", "..%252fsecret", "x%2f..%2f..%2fsecret",
 	"%2fetc%2fpasswd", "~root", "secret", "secret.md", "secret%00.md", "eden%2f..%2f..%2fsecret", "link", "link.md", "task_link", "task_out", "2026-01",
@@ -219,6 +222,7 @@ func TestAttackPathTraversalByReading(t *testing.T) {
 	t.Logf("%d requests", asked)
 }
 
+// Promise: attacks
 func TestAttackPathTraversalByWriting(t *testing.T) {
 	t.Parallel()
 	state := trap(t)

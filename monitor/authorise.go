@@ -16,18 +16,22 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 )
 
-// headerToken carries the token of a write.
+// headerToken carries the token that authorizes writes.
 const headerToken = "X-Task-Monitor-Token"
 
-// authorise lets only those write who may: whoever shows the token or, where none is set, programs of this machine and pages that this very
-// server would serve. It decides before anything of the body is read.
+// authorise allows writes with the token or, if none is set, from programs of this machine and pages served by this
+// server. It decides before the body is read.
 //
-// The original compares in the time that it takes to find a difference, and without a token lets every page write that a browser on this
-// machine has open.
-func (s *Server) authorise(next echo.HandlerFunc) echo.HandlerFunc {
+// The original compares tokens in variable time, and without a token allows writes from every page open in a browser
+// of this machine.
+func (s *Server) authorise(path string, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if refused := s.settings.Load().check(r); refused != nil {
+		check := s.settings.Load().check
+		if grant, granted := grantOf(r.Context()); granted {
+			check = grant.checkWrite(path)
+		}
+		if refused := check(r); refused != nil {
 			s.opts.Logger.Debug("write refused", "method", r.Method, "path", r.URL.Path, "peer", r.RemoteAddr, "reason", refused.Hint)
 			return refused
 		}
@@ -35,47 +39,52 @@ func (s *Server) authorise(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// check says why a write is refused; nil: it is not.
+// check returns why a write is refused; nil if it is allowed.
 func (s *Settings) check(r *http.Request) *problem {
 	var refused *problem
 	switch {
 	case s.Token != "":
 		refused = checkToken(r, s.Token)
 	case s.Sealed:
-		refused = unauthorized("", "the configuration cannot be read, and it may ask for a write token: openclawd config check says what to mend")
+		refused = unauthorized("", "the configuration cannot be read and may require a write token: run openclawd config check")
 	default:
 		refused = checkNear(r)
 	}
-	switch {
-	case refused != nil:
+	if refused != nil {
 		return refused
-	case r.ContentLength > maxBodyBytes:
+	}
+	return checkBody(r)
+}
+
+// checkBody refuses bodies that are too large, or that a page could send without being asked.
+func checkBody(r *http.Request) *problem {
+	if r.ContentLength > maxBodyBytes {
 		return tooLarge()
 	}
 	return checkContent(r)
 }
 
-// checkToken compares digests, so that the time tells neither the token nor its length.
+// checkToken compares digests, so that timing reveals neither the token nor its length.
 func checkToken(r *http.Request, token config.Secret) *problem {
 	shown := strings.TrimSpace(r.Header.Get(headerToken))
 	if shown == "" {
-		return unauthorized(headerToken, "this server has a write token: send it in the header "+headerToken)
+		return unauthorized(headerToken, "this server requires a write token: send it in the header "+headerToken)
 	}
 	want, got := sha256.Sum256([]byte(token.Reveal())), sha256.Sum256([]byte(shown))
 	if subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
-		return unauthorized(headerToken, "the token in "+headerToken+" is not the one that this server has")
+		return unauthorized(headerToken, "the token in "+headerToken+" is wrong")
 	}
 	return nil
 }
 
-// checkNear stands in for a token: the peer is this machine, and no page of another site makes its browser write.
+// checkNear replaces the token: the peer must be this machine, and the request must not come from a foreign page.
 func checkNear(r *http.Request) *problem {
 	const setToken = "; set TASK_MONITOR_WRITE_TOKEN and send it in " + headerToken
 	if !isNear(r.RemoteAddr) {
-		return unauthorized("", "without a write token only this machine may write"+setToken)
+		return unauthorized("", "without a write token, only this machine may write"+setToken)
 	}
 	if header := passedOn(r); header != "" {
-		return unauthorized(header, "a proxy passed this on for another machine, and only this one may write without a token"+setToken)
+		return unauthorized(header, "a proxy forwarded this request, and without a token only direct requests from this machine may write"+setToken)
 	}
 	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !isSame(origins[0], r) {
 		return crossOrigin("Origin", fmt.Sprintf("a page of %.100q may not write here without a token", origins[0])+setToken)
@@ -88,8 +97,8 @@ func checkNear(r *http.Request) *problem {
 	}
 }
 
-// passedOn names the header by which a proxy says that a request comes from another machine; "" is none. What cannot be read says so too,
-// and a Forwarded always.
+// passedOn returns the header that shows a proxy's forwarding from another machine; "" if none. Unparsable values
+// count, and Forwarded always does.
 func passedOn(r *http.Request) string {
 	for _, header := range []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded"} {
 		for _, via := range r.Header.Values(header) {
@@ -103,7 +112,7 @@ func passedOn(r *http.Request) string {
 	return ""
 }
 
-// isNear reports whether an address, with or without port, is this machine's own.
+// isNear reports whether an address, with or without port, is a loopback address.
 func isNear(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -113,7 +122,7 @@ func isNear(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// isSame reports whether an origin is the one under which this request came: same scheme, host and port.
+// isSame reports whether an origin equals the request's own: same scheme, host and port.
 func isSame(origin string, r *http.Request) bool {
 	scheme, port := "http", "80"
 	if r.TLS != nil {
@@ -126,7 +135,8 @@ func isSame(origin string, r *http.Request) bool {
 	return strings.EqualFold(strings.TrimSuffix(u.Host, ":"+port), strings.TrimSuffix(r.Host, ":"+port))
 }
 
-// checkContent refuses what a page may send without asking first. A program may call its body what it likes; curl calls it a form.
+// checkContent refuses content types that pages may send without a CORS preflight. Programs may use any; curl sends a
+// form type by default.
 func checkContent(r *http.Request) *problem {
 	if r.ContentLength == 0 || !isFromPage(r) {
 		return nil

@@ -90,7 +90,7 @@ func TestWhoMayWrite(t *testing.T) {
 		{open, near, []string{"Origin", "http://[::1]:3847", "Host", "[::1]:3848"}, 403, "cross_origin"},
 		{open, near, []string{"X-Forwarded-For", "::ffff:127.0.0.1, 127.0.0.1:5"}, 200, ""},
 
-		// With one: whoever shows it, from wherever, and nobody else.
+		// With one: every caller that sends it, from anywhere, and no other.
 		{guarded, near, nil, 401, "unauthorized"},
 		{guarded, near, []string{"X-Task-Monitor-Token", ""}, 401, "unauthorized"},
 		{guarded, near, []string{"X-Task-Monitor-Token", "correct-horse-battery-stapl"}, 401, "unauthorized"},
@@ -109,7 +109,7 @@ func TestWhoMayWrite(t *testing.T) {
 		{open, near, []string{"Sec-Fetch-Site", "none", "Content-Type", "multipart/form-data; boundary=x"}, 415, "unsupported_media_type"},
 		{open, near, []string{"Content-Type", "application/x-www-form-urlencoded"}, 200, ""}, // curl -d
 
-		// What cannot be read may ask for a token.
+		// An unreadable configuration may define a token, so writes are refused.
 		{sealed, near, nil, 401, "unauthorized"},
 	} {
 		response := c.server.from(c.peer, http.MethodPatch, categoryPath, categoryBody, c.header...)
@@ -124,7 +124,7 @@ func TestWhoMayWrite(t *testing.T) {
 			t.Errorf("from %q with %q: %q", c.peer, c.header, r.Error)
 		}
 	}
-	// Reading asks for nothing: Task-Hub in a container sends no token.
+	// Reading needs no token: Task-Hub in a container sends none.
 	for _, server := range []*testBundle{open, guarded, sealed} {
 		if response := server.from(far, http.MethodGet, "/api/events", ""); response.Code != http.StatusOK {
 			t.Errorf("reading: %d %s", response.Code, response.Body)
@@ -236,7 +236,7 @@ func TestTokensAreNeverLogged(t *testing.T) {
 	}
 	logger.Info("settings", "all", settings, "pointer", &settings, "token", settings.Token)
 	said += fmt.Sprintf("%v %+v %#v %s", settings, settings, settings, config.Secret(writeToken))
-	if !strings.Contains(log.String(), "write refused") || !strings.Contains(log.String(), "milestones not passed on") {
+	if !strings.Contains(log.String(), "write refused") || !strings.Contains(log.String(), "cannot proxy milestone request") {
 		t.Errorf("nothing was logged, so that nothing is shown: %s", log.String())
 	}
 	if strings.Contains(log.String()+said, "horse-battery") {

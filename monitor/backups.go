@@ -13,10 +13,10 @@ import (
 
 const backupsPath = "/api/backups"
 
-// backupTime is how long a backup may take to be made and proved.
+// backupTime limits the making and verification of a backup.
 const backupTime = 30 * time.Minute
 
-// Copy is a backup that was made.
+// Copy is a finished backup.
 type Copy struct {
 	File  string `json:"file"`
 	Seq   int64  `json:"seq"` // the newest event in it
@@ -29,7 +29,7 @@ type backupAnswer struct {
 	Copy
 }
 
-// backUp makes a backup. Who leaves before does not keep it from being done to its end.
+// backUp makes a backup. It completes even if the client leaves.
 func (s *Server) backUp(c echo.Context) error {
 	switch {
 	case !skipBody(c):
@@ -37,7 +37,7 @@ func (s *Server) backUp(c echo.Context) error {
 	case s.opts.Backup == nil:
 		return &problem{Status: http.StatusConflict, Code: "not_here", Message: "No backups are made here", Hint: "ask the server that writes the log"}
 	}
-	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(backupTime)) // one that has no deadlines waits
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(backupTime)) // a connection without deadlines blocks
 	ctx, stop := context.WithTimeout(context.WithoutCancel(c.Request().Context()), backupTime)
 	defer stop()
 	made, err := s.opts.Backup(ctx)
@@ -48,15 +48,14 @@ func (s *Server) backUp(c echo.Context) error {
 	return writeJSON(c, http.StatusOK, backupAnswer{true, made})
 }
 
-// notBackedUp gives the reasons why there is no backup their status.
 func (s *Server) notBackedUp(err error) error {
-	s.opts.Logger.Error("no backup was made", "err", err)
+	s.opts.Logger.Error("backup failed", "err", err)
 	if locked, ok := errors.AsType[*eventstore.LockedError](err); ok {
-		return &problem{Status: http.StatusConflict, Code: locked.Code(), Message: "Another backup is being made", Hint: "wait for it", RetryAfter: 10}
+		return &problem{Status: http.StatusConflict, Code: locked.Code(), Message: "Another backup is in progress", Hint: "wait until it is done", RetryAfter: 10}
 	}
 	var coded eventstore.Coded
 	if errors.As(err, &coded) && coded.Code() == "no_room" {
-		return &problem{Status: http.StatusInsufficientStorage, Code: coded.Code(), Message: "There is too little room for a backup", Hint: coded.Hint()}
+		return &problem{Status: http.StatusInsufficientStorage, Code: coded.Code(), Message: "Not enough disk space for a backup", Hint: coded.Hint()}
 	}
 	return err
 }

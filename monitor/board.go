@@ -5,35 +5,34 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// board is what there is to know of agents and of their tasks, for one answer. It is read from files where another gateway keeps them
-// (fileBoard), and from the log where agents keep their tasks here (logBoard); the answers have one shape. The methods that name an agent
-// are for agents that has knows; fileBoard answers with workspace.ErrNoAgent where one has gone since.
+// board is the source of answers about agents and their tasks, for one request: files, if another gateway stores them
+// (fileBoard), or the log, if agents keep their tasks here (logBoard). Both give answers of the same shape. Methods
+// that take an agent require one that has knows; fileBoard returns workspace.ErrNoAgent for one that has disappeared
+// since.
 type board interface {
 	agents() (ids []string, err error) // sorted
 	has(agent string) (bool, error)
 	agent(id string) (*agentAnswer, error)
-	// tasks are an agent's open tasks of a status, "" for any, in no order.
+	// tasks returns an agent's open tasks of a status, "" for any, unordered.
 	tasks(agent, status string) ([]boardTask, []workspace.Fault, error)
-	// task is an open task, or else the newest finished one of that id; nil for none.
+	// task returns an open task, or else the newest finished one with the id; nil if none.
 	task(agent, id string) (*boardTask, location, error)
 	current(agent string) (*currentAnswer, error)
-	// history is the end of a month, "" for the newest: its last pieces, at most limit.
+	// history returns the last entries of a month, "" for the newest, at most limit.
 	history(agent, month string, limit int) (*historyAnswer, error)
 	team() (*teamStateAnswer, error)
 }
 
-// boardTask is a task with the seq of the event that it is made from; 0 where that is a file.
+// boardTask is a task with the seq of its last event; 0 if from a file.
 type boardTask struct {
 	taskfile.Task
 	DerivedFromSeq int64 `json:"derivedFromSeq,omitempty"`
 }
 
-// location is where a task was found.
 type location string
 
 const (
@@ -42,10 +41,11 @@ const (
 	locatedNowhere location = "not_found"
 )
 
-// described is an answer about agents before it says what the configuration says of them.
-type described interface{ describe(*coordination.Roster) }
+// described is an answer about agents before their configuration and state are added.
+type described interface {
+	describe(context.Context, *view) error
+}
 
-// fromBoard answers with what read finds.
 func (s *Server) fromBoard(c echo.Context, read func(board) (any, error)) error {
 	p := parametersOf(c)
 	minSeq := p.minSeq()
@@ -61,7 +61,7 @@ func (s *Server) fromBoard(c echo.Context, read func(board) (any, error)) error 
 	return s.fromFiles(c, minSeq, read)
 }
 
-// fromFiles reads files first and then, in a short transaction, what the configuration says of agents and of whom texts mention.
+// fromFiles reads files, and then, in a short transaction, agents' configuration and the names for mentions.
 func (s *Server) fromFiles(c echo.Context, minSeq int64, read func(board) (any, error)) error {
 	ctx := c.Request().Context()
 	if err := s.await(ctx, minSeq); err != nil {
@@ -73,15 +73,15 @@ func (s *Server) fromFiles(c echo.Context, minSeq int64, read func(board) (any, 
 	if err != nil {
 		return err
 	}
-	return s.answer(c, minSeq, func(_ context.Context, v *view) (any, error) {
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		if body, ok := body.(described); ok {
-			body.describe(v.roster)
+			return body, body.describe(ctx, v)
 		}
 		return body, nil
 	})
 }
 
-// homes are the agents that have a workspace; none as of an event, for which directories were there then is not in the log.
+// homes are the agents with a workspace; none in a snapshot of the past, since the log does not contain directories.
 func (s *Server) homes() ([]string, error) {
 	if s.opts.then != nil {
 		return nil, nil
@@ -102,7 +102,7 @@ func (s *Server) fromLog(c echo.Context, minSeq int64, read func(board) (any, er
 		}
 		body, err := read(b)
 		if body, ok := body.(described); ok && err == nil {
-			body.describe(v.roster)
+			return body, body.describe(ctx, v)
 		}
 		return body, err
 	})

@@ -11,14 +11,14 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// fileBoard reads what agents, people and another gateway have written into workspaces.
+// fileBoard reads the workspace files of agents, people and another gateway.
 type fileBoard struct {
 	ctx     context.Context
 	opts    *Options
-	reading *workspace.Reading // nil until something of many files is asked for
+	reading *workspace.Reader // nil until the first read over many files
 }
 
-// end is called when the answer has been written.
+// end is called after the answer has been written.
 func (b *fileBoard) end() {
 	if b.reading != nil {
 		b.reading.End()
@@ -60,13 +60,13 @@ func (b *fileBoard) agent(id string) (*agentAnswer, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.CurrentTask = &currentTask{ID: kept(current.TaskID), Title: kept(title)}
+		a.CurrentTask = &currentTask{ID: truncatedCopy(current.TaskID), Title: truncatedCopy(title)}
 	}
 	return a, nil
 }
 
-// kept is a text for a list of many agents: without the file that it is part of, and of a bounded length.
-func kept(text string) string {
+// truncatedCopy copies a text for a list of many agents, truncated, without keeping its file in memory.
+func truncatedCopy(text string) string {
 	const shown = 1_000
 	if len(text) > shown {
 		text = strings.ToValidUTF8(text[:shown], "") + "..."
@@ -124,8 +124,8 @@ func (b *fileBoard) current(agent string) (*currentAnswer, error) {
 	return a, nil
 }
 
-// titleOf is what people call the task that an agent is at: the tracker's text, the title of the task in focus, what CURRENT_TASK.md says
-// of it, and only then its id.
+// titleOf is the title of an agent's current task: the tracker's text, else the focused task's title, else
+// CURRENT_TASK.md's, else the id.
 func (b *fileBoard) titleOf(agent string, current *workspace.Current) (string, error) {
 	if current.Current.Text != "" || current.TaskID == "" {
 		return current.Current.Text, nil

@@ -8,39 +8,34 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	continuations "github.com/pronto-lab/openclawd/projections/continuation"
-	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/continuations"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// OwnTasks is what answers about tasks need where agents keep these here. Every field may be nil.
+// OwnTasks holds what answers about tasks need if agents keep their tasks here. Every field may be nil.
 type OwnTasks struct {
 	// Team lists the agents of the configuration in force.
-	Team func() []Member
-	// Home is an agent's workspace; "" for none. nil: each lies in Options.Workspace.
+	Team func() []config.Agent
+	// Home returns an agent's workspace; "" for none. nil: all are in Options.Workspace.
 	Home  func(agent string) string
-	Files TaskFiles // nil: none are written
+	Files TaskFiles // nil: no files are written
 }
 
-// Member is an agent as it is configured.
-type Member struct {
-	ID   string
-	Role string // lead, worker, specialist
-}
-
-// logBoard reads the table of tasks: the truth where agents keep their tasks here. Its agents are those that are configured, those that have
-// a workspace, and those that have had a task.
+// logBoard reads the table of tasks, the source of truth if agents keep their tasks here. Its agents are those
+// configured, those with a workspace, and those that have had a task.
 type logBoard struct {
 	ctx    context.Context
 	v      *view
-	ids    []string                // of all agents, sorted
-	roles  map[string]string       // of those that are configured
-	boards map[string]*tasks.Board // of those that have had a task
+	ids    []string                // all agents, sorted
+	roles  map[string]string       // of configured agents
+	boards map[string]*tasks.Board // of agents that have had a task
 }
 
-// newLogBoard reads how all agents stand. homes are those that have a workspace.
+// newLogBoard reads the state of all agents. homes are those with a workspace.
 func newLogBoard(ctx context.Context, v *view, homes []string) (*logBoard, error) {
 	b := &logBoard{ctx: ctx, v: v, roles: map[string]string{}, boards: map[string]*tasks.Board{}}
 	list, err := tasks.Boards(ctx, v.tx)
@@ -71,7 +66,7 @@ func (b *logBoard) has(agent string) (bool, error) {
 	return found, nil
 }
 
-// of is how an agent stands; one that never had a task has none.
+// of returns an agent's state, empty if it never had a task.
 func (b *logBoard) of(agent string) *tasks.Board {
 	if board := b.boards[strings.ToLower(agent)]; board != nil {
 		return board
@@ -89,7 +84,7 @@ func (b *logBoard) agent(id string) (*agentAnswer, error) {
 		}
 	}
 	if board.Focus != nil {
-		a.CurrentTask = &currentTask{ID: board.Focus.ID, Title: kept(board.Focus.Title())}
+		a.CurrentTask = &currentTask{ID: board.Focus.ID, Title: truncatedCopy(board.Focus.Title())}
 	}
 	return a, nil
 }
@@ -137,10 +132,10 @@ func (b *logBoard) task(agent, id string) (*boardTask, location, error) {
 	return &boardTask{row.Task, row.Seq}, locatedActive, nil
 }
 
-// asHistory words a task that is over as an entry of history does: what came of it is its context.
+// asHistory converts a finished task to a history entry, with its outcome as the context.
 func asHistory(t taskfile.Task) taskfile.Task {
 	var o struct{ Kind, Summary, Reason, Error string }
-	_ = json.Unmarshal(t.Outcome, &o) // a task that ended without one has its own context
+	_ = json.Unmarshal(t.Outcome, &o) // without an outcome, its own context
 	t.Source = string(locatedHistory)
 	switch {
 	case o.Kind != coordination.StateCancelled:
@@ -194,25 +189,23 @@ func (b *logBoard) history(agent, month string, limit int) (*historyAnswer, erro
 	for i := range entries {
 		text.WriteString(taskfile.FormatEntry(&entries[i]))
 	}
-	// Where there are more entries than were read, the head is one piece too many, and goes again.
+	// If more entries exist than requested, the extra first one is removed again.
 	a.History, a.DerivedFromSeq = taskfile.ParseMonth(text.String()).Last(limit), end
 	return a, nil
 }
 
-// teamMember is how an agent stands in its team.
 type teamMember struct {
 	AgentID             string  `json:"agentId"`
 	Role                string  `json:"role"` // lead, worker, specialist
 	CurrentTaskID       *string `json:"currentTaskId"`
-	LastHeartbeatMs     int64   `json:"lastHeartbeatMs"`     // when a task of its last changed; 0: never
-	Status              string  `json:"status"`              // active: a task is in progress; interrupted: one is, and none in progress; idle
-	ConsecutiveFailures int     `json:"consecutiveFailures"` // prompts to go on with a task, in a row, whose run has failed
+	LastHeartbeatMs     int64   `json:"lastHeartbeatMs"`     // last change of one of its tasks; 0: never
+	Status              string  `json:"status"`              // active: a task is in progress; interrupted: one is interrupted and none in progress; idle
+	ConsecutiveFailures int     `json:"consecutiveFailures"` // consecutive continuation prompts whose run failed
 	LastFailureReason   string  `json:"lastFailureReason,omitempty"`
-	BackoffUntilMs      int64   `json:"backoffUntilMs,omitempty"` // before it is not prompted again
+	BackoffUntilMs      int64   `json:"backoffUntilMs,omitempty"` // earliest time of the next prompt
 	DerivedFromSeq      int64   `json:"derivedFromSeq"`
 }
 
-// usualRole is that of an agent of which the configuration does not say one.
 const usualRole = "worker"
 
 func (b *logBoard) team() (*teamStateAnswer, error) {
@@ -248,7 +241,6 @@ func (b *logBoard) team() (*teamStateAnswer, error) {
 	return a, err
 }
 
-// cares are how agents were kept going, by id.
 func (b *logBoard) cares() (map[string]*continuations.Row, error) {
 	rows, err := continuations.List(b.ctx, b.v.tx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// readBody reads the JSON object that a request brings. Of several members with one name the last counts. What is not one JSON object in
-// UTF-8 is refused, and a body above maxBodyBytes without reading it all.
+// readBody reads the request's JSON object. The last of duplicate members counts. Anything but one JSON object in
+// UTF-8 is refused, and a body above maxBodyBytes is not read to its end.
 func readBody(c echo.Context) (members map[string]any, err error) {
 	if members, err = readBodyIfAny(c); err == nil && members == nil {
 		err = invalidBody("send one JSON object")
@@ -21,7 +21,7 @@ func readBody(c echo.Context) (members map[string]any, err error) {
 	return members, err
 }
 
-// readBodyIfAny is readBody for requests that need none: nil is one that brings nothing.
+// readBodyIfAny is readBody for requests that need no body: nil if it is empty.
 func readBodyIfAny(c echo.Context) (members map[string]any, err error) {
 	r := c.Request()
 	if r.ContentLength > maxBodyBytes {
@@ -33,7 +33,7 @@ func readBodyIfAny(c echo.Context) (members map[string]any, err error) {
 	case errors.As(err, &large):
 		return nil, tooLarge()
 	case err != nil:
-		return nil, invalidBody("the body did not arrive as a whole")
+		return nil, invalidBody("the body was cut short")
 	case !utf8.Valid(body):
 		return nil, invalidBody("send the JSON in UTF-8")
 	}

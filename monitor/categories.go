@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
@@ -35,7 +35,7 @@ func (s *Server) listCategories(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		sessions, err := conversation.CountByCategory(ctx, v.tx, conversation.Scope{Internal: internal})
+		sessions, err := conversations.CountByCategory(ctx, v.tx, conversations.Scope{Internal: internal})
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -15,19 +14,19 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 )
 
-// categoryTail is how the path of a work session's category ends, after the id.
+// categoryTail is the last path segment of a work session's category.
 const categoryTail = "/category"
 
-// Bounds of what an operator gives, in characters.
+// Limits of an operator's input, in characters.
 const (
 	maxWorkSessionID = 1_024
 	maxUpdatedBy     = 200
 )
 
-// overrideAnswer is an operator's word on the category of a work session.
+// overrideAnswer is an operator's override of a work session's category.
 type overrideAnswer struct {
 	CollabCategory coordination.Category `json:"collabCategory"`
 	UpdatedAt      string                `json:"updatedAt"`
@@ -39,10 +38,11 @@ type categorySetAnswer struct {
 	OK            bool            `json:"ok"`
 	WorkSessionID string          `json:"workSessionId"`
 	Override      *overrideAnswer `json:"override"` // null: the vote decides
-	Seq           int64           `json:"seq"`      // of the event that says so; where none was needed, of the newest in the log
+	Seq           int64           `json:"seq"`      // of the event that sets it; if none was needed, the newest of the log
 }
 
-// setCategory stores an operator's word on a work session that there is. It is on disk, and the tables reflect it, when the answer goes out.
+// setCategory stores an override for an existing work session. It is on disk and in the tables when the answer is
+// sent.
 func (s *Server) setCategory(c echo.Context) error {
 	id, err := categoryIDOf(c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) setCategory(c echo.Context) error {
 	said := coordination.WorkSessionCategory{Category: coordination.Category(coordination.TrimJS(category))}
 	if !said.Category.Valid() {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_category", Field: "collabCategory",
-			Message: "collabCategory is required and must be a valid category", Hint: "use one of GET /api/categories"}
+			Message: "collabCategory is required and must be a valid category", Hint: "use one from GET /api/categories"}
 	}
 	updatedBy, _ := body["updatedBy"].(string)
 	if said.UpdatedBy = coordination.TrimJS(updatedBy); utf8.RuneCountInString(said.UpdatedBy) > maxUpdatedBy {
@@ -78,7 +78,7 @@ func (s *Server) setCategory(c echo.Context) error {
 		Override: &overrideAnswer{said.Category, said.UpdatedAt, said.UpdatedBy}})
 }
 
-// clearCategory takes an operator's word back. Where there is none, nothing happens.
+// clearCategory removes an override. Without one, nothing happens.
 func (s *Server) clearCategory(c echo.Context) error {
 	id, err := categoryIDOf(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) clearCategory(c echo.Context) error {
 		return err
 	}
 	a := categorySetAnswer{OK: true, WorkSessionID: known.name, Seq: known.asOf}
-	// Tables that are behind may not know yet of one.
+	// Tables that lag behind may not contain an override yet.
 	if known.overridden || known.behind {
 		a.Seq, err = s.sayCategory(c.Request().Context(), coordination.TypeWorkSessionCategoryCleared, known.name, &coordination.WorkSessionCategory{})
 		if err != nil {
@@ -100,17 +100,15 @@ func (s *Server) clearCategory(c echo.Context) error {
 	return writeJSON(c, http.StatusOK, a)
 }
 
-// sayCategory appends an operator's word and notes in it when that was.
 func (s *Server) sayCategory(ctx context.Context, typ, name string, said *coordination.WorkSessionCategory) (seq int64, err error) {
 	now := s.opts.Now()
 	said.Context = coordination.Context{WorkSessionID: name, EventRole: coordination.RoleObservability}
 	said.UpdatedAt = now.UTC().Format(timestampLayout)
-	data, err := json.Marshal(said)
+	appends, err := eventstore.One(coordination.WorkSessionStream, eventstore.NewEvent{Type: typ, Actor: eventstore.ActorHuman}, said, now.UnixMilli())
 	if err != nil {
-		return 0, fmt.Errorf("write category event: %w", err)
+		return 0, err
 	}
-	e := eventstore.NewEvent{Type: typ, Actor: eventstore.ActorHuman, Data: data}.WithTS(now.UnixMilli())
-	stored, err := s.opts.Store.Append(ctx, eventstore.StreamAppend{Stream: coordination.WorkSessionStream, Events: []eventstore.NewEvent{e}})
+	stored, err := s.opts.Store.Append(ctx, appends...)
 	if err != nil {
 		return 0, err
 	}
@@ -121,13 +119,12 @@ func (s *Server) sayCategory(ctx context.Context, typ, name string, said *coordi
 type categoryHistoryAnswer struct {
 	WorkSessionID string           `json:"workSessionId"`
 	Override      *overrideAnswer  `json:"override"` // null: the vote decides
-	History       []categoryChange `json:"history"`  // the newest first
+	History       []categoryChange `json:"history"`  // newest first
 	AsOfSeq       int64            `json:"asOfSeq"`
 }
 
-// categoryChange is what an operator once said.
 type categoryChange struct {
-	CollabCategory *string `json:"collabCategory"` // null: taken back
+	CollabCategory *string `json:"collabCategory"` // null: removed
 	UpdatedAt      string  `json:"updatedAt"`
 	UpdatedBy      string  `json:"updatedBy,omitempty"`
 	Seq            int64   `json:"seq"`
@@ -148,7 +145,7 @@ func (s *Server) showCategory(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		changes, err := conversation.OverrideHistory(ctx, v.tx, name, limit)
+		changes, err := conversations.OverrideHistory(ctx, v.tx, name, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -157,13 +154,12 @@ func (s *Server) showCategory(c echo.Context) error {
 			a.Override = &overrideAnswer{override.Category, override.UpdatedAt, override.UpdatedBy}
 		}
 		for i, change := range changes {
-			a.History[i] = categoryChange{textOrNull(string(change.Category)), change.UpdatedAt, change.UpdatedBy, change.Seq}
+			a.History[i] = categoryChange{orNull(string(change.Category)), change.UpdatedAt, change.UpdatedBy, change.Seq}
 		}
 		return a, nil
 	})
 }
 
-// categoryIDOf is the work session that the path names.
 func categoryIDOf(c echo.Context) (string, error) {
 	id := coordination.TrimJS(idBefore(c, categoryTail))
 	switch {
@@ -171,7 +167,7 @@ func categoryIDOf(c echo.Context) (string, error) {
 		return "", echo.ErrNotFound
 	case !utf8.ValidString(id):
 		return "", &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "id",
-			Message: fmt.Sprintf("Bad value %.80q for id", id), Hint: "escape what is no letter or digit as %XX, in UTF-8"}
+			Message: fmt.Sprintf("Bad value %.80q for id", id), Hint: "escape everything but letters and digits as %XX, in UTF-8"}
 	case utf8.RuneCountInString(id) > maxWorkSessionID:
 		return "", tooLong("id", id, maxWorkSessionID)
 	}
@@ -184,13 +180,12 @@ func tooLong(field, value string, most int) *problem {
 		Hint:    fmt.Sprintf("shorten it to %d characters", most)}
 }
 
-// knownSession is what the tables say of a session that an operator speaks of.
 type knownSession struct {
 	name       string
 	exists     bool
 	overridden bool
 	asOf       int64
-	behind     bool // the tables do not reflect the whole log
+	behind     bool // the tables lag behind the log
 }
 
 func (s *Server) known(ctx context.Context, id string) (k knownSession, err error) {
@@ -207,42 +202,42 @@ func (s *Server) known(ctx context.Context, id string) (k knownSession, err erro
 		if err != nil {
 			return err
 		}
-		_, exists, err := conversation.ByName(ctx, tx, name)
+		_, exists, err := conversations.ByName(ctx, tx, name)
 		k = knownSession{name: name, exists: exists, overridden: override != nil, asOf: asOf, behind: asOf < head.Seq}
 		return err
 	})
 	return k, err
 }
 
-// missing refuses an operator's word on a session that there is not. Tables that are behind the log cannot tell.
+// missing refuses an override for an unknown session. Tables that lag behind the log cannot tell.
 func (k *knownSession) missing(id string) error {
 	switch {
 	case k.exists:
 		return nil
 	case k.behind:
-		return behind(fmt.Sprintf("The tables stand at %d and do not know of work session %.80q", k.asOf, id), "try again when they have come to the end of the log; see GET /api/health")
+		return behind(fmt.Sprintf("The tables stand at %d and do not contain work session %.80q", k.asOf, id), "try again when they have caught up with the log; see GET /api/health")
 	}
 	p := notFound("Work session not found: " + id)
-	p.Field, p.Value, p.Hint = "id", id, "GET /api/work-sessions lists those that there are"
+	p.Field, p.Value, p.Hint = "id", id, "GET /api/work-sessions lists the existing ones"
 	return p
 }
 
-// overrideOf says which session an id means, and what an operator says of it, nil where the vote decides. An id with prefix means the
-// session with just that name only if there is one or if somebody spoke of it.
-func overrideOf(ctx context.Context, tx *sql.Tx, id string) (name string, override *conversation.Override, err error) {
+// overrideOf returns the session an id names and its override, nil if the vote decides. An id with prefix names a
+// session literally only if that session or an override of it exists.
+func overrideOf(ctx context.Context, tx *sql.Tx, id string) (name string, override *conversations.Override, err error) {
 	bare, prefixed := strings.CutPrefix(id, idPrefix)
 	name = id
-	if override, err = conversation.OverrideOf(ctx, tx, name); err != nil {
+	if override, err = conversations.OverrideOf(ctx, tx, name); err != nil {
 		return "", nil, err
 	}
 	if prefixed && override == nil {
-		_, exists, err := conversation.ByName(ctx, tx, id)
+		_, exists, err := conversations.ByName(ctx, tx, id)
 		if err != nil {
 			return "", nil, err
 		}
 		if !exists {
 			name = cmp.Or(coordination.TrimJS(bare), id)
-			if override, err = conversation.OverrideOf(ctx, tx, name); err != nil {
+			if override, err = conversations.OverrideOf(ctx, tx, name); err != nil {
 				return "", nil, err
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Of operators who speak at the same time each is heard: every word is an event, and the last is in force.
+// Of concurrent category changes each is stored as an event, and the last is in force.
 func TestConcurrentOverridesLoseNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -68,7 +68,7 @@ func TestOverrideHistoryIsBounded(t *testing.T) {
 	}
 	none := get[categoryHistory](t, b, "/api/work-sessions/nobody/category", 200)
 	if none.Override != nil || none.History == nil || len(none.History) != 0 {
-		t.Errorf("of a session that nobody spoke of: %+v", none)
+		t.Errorf("of an unknown session: %+v", none)
 	}
 }
 

@@ -189,7 +189,7 @@ func TestOverrideNamesItsSession(t *testing.T) {
 			t.Errorf("DELETE %s answers %+v, want %q without override", path, got, want)
 		}
 	}
-	// Somebody spoke of one with just that name: in the file of overrides.
+	// Someone spoke of one with just that name: in the file of overrides.
 	b.appending(t, "work_session.category_set", `{"workSessionId":"ws:filed","category":"infra_ops"}`)
 	if got := b.say(t, http.MethodDelete, "ws:filed", ""); got.WorkSessionID != "ws:filed" {
 		t.Errorf("DELETE ws:filed speaks of %q", got.WorkSessionID)
@@ -254,7 +254,7 @@ func TestOverrideThatIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever may not write is told so before the body is looked at, and for a path that nobody can write to, that.
+// A caller without permission is refused before the body is read, and a path without a write route before that.
 func TestOverrideNeedsPermission(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) { o.Token = "a long token" })

@@ -12,60 +12,60 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
-	decide "github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
 )
 
 const collaborationsPath = "/api/collaborations"
 
-// Words that GET /api/collaborations takes for status and delivery.
+// Values of status and delivery in GET /api/collaborations.
 var (
-	CollaborationStatuses = []string{string(decide.StatusPending), string(decide.StatusResponded), string(decide.StatusEscalated),
-		string(decide.StatusRespondedLate), string(decide.StatusFailed)}
+	CollaborationStatuses = []string{string(response.StatusPending), string(response.StatusResponded), string(response.StatusEscalated),
+		string(response.StatusRespondedLate), string(response.StatusFailed)}
 	CollaborationDeliveries = []string{string(collaborate.StatusAccepted), string(collaborate.StatusSent), string(collaborate.StatusFailed),
 		string(collaborate.StatusUnknown)}
 )
 
-// CollaborationAnswer is what an agent has asked of another one in Discord, and what became of it. Times are ms since 1970; null is what has not
-// happened.
+// CollaborationAnswer is a request of one agent to another in Discord, with its outcome. Times are ms since 1970; null
+// if it has not happened.
 type CollaborationAnswer struct {
 	CollabID       string             `json:"collabId"`
 	FromAgent      string             `json:"fromAgent"`
 	ToAgent        string             `json:"toAgent"`
 	Delivery       collaborate.Status `json:"delivery"`         // accepted, sent, failed, delivery_unknown
-	Status         decide.Status      `json:"status,omitempty"` // of the answer; absent while none is waited for
-	Code           string             `json:"code,omitempty"`   // why it was not delivered, or why there is no answer
+	Status         response.Status    `json:"status,omitempty"` // of the answer; absent while none is awaited
+	Code           string             `json:"code,omitempty"`   // why it was not delivered, or not answered
 	Route          collaborate.Route  `json:"route,omitempty"`  // how its thread was chosen
 	ThreadID       string             `json:"threadId,omitempty"`
 	ThreadName     string             `json:"threadName,omitempty"`
 	ChannelID      string             `json:"channelId,omitempty"`
 	GuildID        string             `json:"guildId,omitempty"`
-	Message        string             `json:"message"` // what was asked, cut
+	Message        string             `json:"message"` // the question, truncated
 	MessageIDs     []string           `json:"messageIds"`
 	SystemIDs      []string           `json:"systemIds"` // messages of reminders and of the escalation
 	SessionKey     string             `json:"sessionKey,omitempty"`
-	RunID          string             `json:"runId,omitempty"` // in which it was asked
+	RunID          string             `json:"runId,omitempty"` // run that made the request
 	WorkSessionID  string             `json:"workSessionId,omitempty"`
 	TaskID         string             `json:"taskId,omitempty"`
 	AcceptedAt     int64              `json:"acceptedAt"`
 	SentAt         *int64             `json:"sentAt"`
-	Step           int                `json:"step"` // the last reminder, or the escalation, from 1; 0: none yet
+	Step           int                `json:"step"` // the last reminder or the escalation, from 1; 0: none yet
 	LastAttemptAt  *int64             `json:"lastAttemptAt"`
 	RespondedAt    *int64             `json:"respondedAt"`
-	AnswerID       string             `json:"answerId,omitempty"` // the message that has answered it
-	Link           string             `json:"link,omitempty"`     // with which Discord opens the request, or its thread
+	AnswerID       string             `json:"answerId,omitempty"` // the answering message
+	Link           string             `json:"link,omitempty"`     // URL of the request's message or thread
 	DerivedFromSeq int64              `json:"derivedFromSeq"`
 }
 
-// CollaborationAnswerOf words a request.
-func CollaborationAnswerOf(r *response.Row, w *Wording) CollaborationAnswer {
+// CollaborationAnswerOf converts a request.
+func CollaborationAnswerOf(r *responses.Row, w *Wording) CollaborationAnswer {
 	a := CollaborationAnswer{CollabID: r.ID, FromAgent: r.FromAgent, ToAgent: r.TargetAgent, Delivery: r.Delivery, Status: r.Status, Code: r.Code,
 		Route: r.Route, ThreadID: r.ThreadID, ThreadName: w.Text(r.ThreadName), ChannelID: r.ChannelID, GuildID: r.GuildID,
 		Message: w.Text(coordination.Mask(r.Original)), MessageIDs: listOf(r.MessageIDs), SystemIDs: listOf(r.SystemIDs), SessionKey: r.SessionKey,
-		RunID: r.RunID, WorkSessionID: r.WorkSessionID, TaskID: r.TaskID, AcceptedAt: r.AcceptedAt, SentAt: timeOrNull(r.SentAt), Step: r.Step,
-		LastAttemptAt: timeOrNull(r.LastAttemptAt), RespondedAt: timeOrNull(r.RespondedAt), AnswerID: r.AnswerID, DerivedFromSeq: r.LastSeq}
+		RunID: r.RunID, WorkSessionID: r.WorkSessionID, TaskID: r.TaskID, AcceptedAt: r.AcceptedAt, SentAt: orNull(r.SentAt), Step: r.Step,
+		LastAttemptAt: orNull(r.LastAttemptAt), RespondedAt: orNull(r.RespondedAt), AnswerID: r.AnswerID, DerivedFromSeq: r.LastSeq}
 	if a.Code == "" {
 		a.Code = r.Reason
 	}
@@ -81,18 +81,18 @@ func CollaborationAnswerOf(r *response.Row, w *Wording) CollaborationAnswer {
 type collaborationsAnswer struct {
 	Collaborations []CollaborationAnswer `json:"collaborations"`
 	Count          int                   `json:"count"`
-	Total          int                   `json:"total"` // how many there are of what was asked for
+	Total          int                   `json:"total"` // number of matches
 	NextCursor     *string               `json:"nextCursor"`
 	DerivedFromSeq int64                 `json:"derivedFromSeq,omitempty"` // the last event that changed one of them
 	AsOfSeq        int64                 `json:"asOfSeq"`
 }
 
-// listCollaborations lists requests between agents in Discord, the newest first.
+// listCollaborations lists requests between agents in Discord, newest first.
 func (s *Server) listCollaborations(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := response.Query{From: p.agent("from"), Target: p.agent("to"), ThreadID: p.snowflake("threadId"), WorkSession: p.workSession("workSessionId")}
-	q.Status = decide.Status(p.word("status", CollaborationStatuses...))
+	q := responses.Query{From: p.agent("from"), Target: p.agent("to"), ThreadID: p.snowflake("threadId"), WorkSession: p.workSession("workSessionId")}
+	q.Status = response.Status(p.word("status", CollaborationStatuses...))
 	q.Delivery = collaborate.Status(p.word("delivery", CollaborationDeliveries...))
 	before := p.placeCursor("c")
 	minSeq := p.minSeq()
@@ -102,12 +102,12 @@ func (s *Server) listCollaborations(c echo.Context) error {
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		a := collaborationsAnswer{Collaborations: []CollaborationAnswer{}, AsOfSeq: v.asOf}
 		var err error
-		if a.Total, err = response.Count(ctx, v.tx, q); err != nil {
+		if a.Total, err = responses.Count(ctx, v.tx, q); err != nil {
 			return nil, err
 		}
 		page := q
 		page.Before, page.Limit = before, limit+1
-		list, err := response.List(ctx, v.tx, page)
+		list, err := responses.List(ctx, v.tx, page)
 		if err != nil {
 			return nil, err
 		}
@@ -125,17 +125,17 @@ func (s *Server) listCollaborations(c echo.Context) error {
 	})
 }
 
-// ShownCollaboration is a request with what was posted for it. It answers GET /api/collaborations/:id.
+// ShownCollaboration is a request with its posts. It answers GET /api/collaborations/:id.
 type ShownCollaboration struct {
 	Collaboration CollaborationAnswer `json:"collaboration"`
-	Posts         []PostAnswer        `json:"posts"` // the request, reminders, the escalation: in the order in which they were posted
+	Posts         []PostAnswer        `json:"posts"` // the request, reminders, the escalation: in posting order
 	AsOfSeq       int64               `json:"asOfSeq,omitempty"`
 }
 
-// CollaborationOf is a request with what was posted for it; nil if there is none of that id.
+// CollaborationOf returns a request with its posts; nil if there is none with the id.
 func CollaborationOf(ctx context.Context, tx *sql.Tx, id string, w *Wording) (*ShownCollaboration, error) {
 	reading := projections.Reading(ctx, tx)
-	r, found, err := response.Load(reading, id)
+	r, found, err := responses.Load(reading, id)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -152,7 +152,6 @@ func CollaborationOf(ctx context.Context, tx *sql.Tx, id string, w *Wording) (*S
 	return a, nil
 }
 
-// showCollaboration shows a request with what was posted for it.
 func (s *Server) showCollaboration(c echo.Context) error {
 	id, err := pathID(c, "")
 	if err != nil {
@@ -169,7 +168,7 @@ func (s *Server) showCollaboration(c echo.Context) error {
 			return nil, err
 		}
 		if a == nil {
-			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Field: "id", Message: fmt.Sprintf("There is no request %.80q", id),
+			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Field: "id", Message: fmt.Sprintf("Request not found: %.80q", id),
 				Hint: "GET " + collaborationsPath + " lists them"}
 		}
 		a.AsOfSeq = v.asOf

@@ -90,7 +90,8 @@ func TestCollaborationsAreListed(t *testing.T) {
 	}
 }
 
-// Whoever is connected hears of each event of a request once, as the request stands by now. What an import brings is history.
+// Clients are notified once of each event of a request, with its present state. Imported events are history and not
+// sent.
 func TestCollaborationsAreToldAsTheyHappen(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

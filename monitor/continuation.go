@@ -12,50 +12,40 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination/continuation"
-	continuations "github.com/pronto-lab/openclawd/projections/continuation"
-	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/continuations"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// Explained is what would be done about an agent now, so that it goes on with its tasks.
-type Explained struct {
-	continuation.Decision
-	Text        string // the same in words
-	State       continuation.State
-	Seq         int64 // of the log, as it was read
-	At          int64 // ms since 1970
-	RestartedAt int64 // likewise; 0: no restart is known
-}
-
-// ContinuationAnswer is what would be done about an agent now, and how it was kept going so far. It answers GET /api/agents/:id/continuation.
-// Times are ISO 8601 and, where they end in Ms, ms since 1970.
+// ContinuationAnswer is an agent's next continuation step and its state. It answers GET /api/agents/:id/continuation.
+// Times are ISO 8601 and, in fields ending in Ms, ms since 1970.
 type ContinuationAnswer struct {
 	AgentID        string         `json:"agentId"`
 	Decision       DecisionAnswer `json:"decision"`
 	Explanation    string         `json:"explanation"`
 	State          CareAnswer     `json:"state"`
-	RestartedAt    string         `json:"restartedAt,omitempty"` // when the process began, if another one was there before
+	RestartedAt    string         `json:"restartedAt,omitempty"` // when the process started, if it is a restart
 	At             string         `json:"at"`
 	AtMs           int64          `json:"atMs"`
 	DerivedFromSeq int64          `json:"derivedFromSeq"`
 }
 
-// DecisionAnswer is the one thing that would be done.
+// DecisionAnswer is the decision.
 type DecisionAnswer struct {
 	Kind          continuation.Kind   `json:"kind"`
 	Reason        continuation.Reason `json:"reason"`
 	TaskID        string              `json:"taskId,omitempty"`
-	To            string              `json:"to,omitempty"` // the agent that is told; absent with a prompt: people are
+	To            string              `json:"to,omitempty"` // the agent notified; absent with a prompt: people are
 	Prompt        string              `json:"prompt,omitempty"`
-	Visible       bool                `json:"visible,omitempty"` // people are to see it too
+	Visible       bool                `json:"visible,omitempty"` // people are notified too
 	Attempt       int                 `json:"attempt,omitempty"`
-	LookAgainAt   string              `json:"lookAgainAt,omitempty"` // absent of nothing: an event changes that, not time
+	LookAgainAt   string              `json:"lookAgainAt,omitempty"` // absent with no action: an event changes that, not time
 	LookAgainAtMs int64               `json:"lookAgainAtMs,omitempty"`
 }
 
-// CareAnswer is how an agent was kept going.
+// CareAnswer is an agent's continuation state.
 type CareAnswer struct {
 	ConsecutiveFailures int              `json:"consecutiveFailures"`
-	Overflows           int              `json:"overflows,omitempty"` // of these the last in a row whose context was too long
+	Overflows           int              `json:"overflows,omitempty"` // consecutive ones at the end caused by a too long context
 	Cause               string           `json:"cause,omitempty"`     // of the last failure
 	FailedTaskID        string           `json:"failedTaskId,omitempty"`
 	FailedRunID         string           `json:"failedRunId,omitempty"`
@@ -66,7 +56,7 @@ type CareAnswer struct {
 	Tasks               []TaskCareAnswer `json:"tasks,omitempty"` // by id
 }
 
-// PromptAnswer is the last prompt to an agent.
+// PromptAnswer is the last continuation prompt to an agent.
 type PromptAnswer struct {
 	RunID  string              `json:"runId,omitempty"`
 	TaskID string              `json:"taskId,omitempty"`
@@ -76,29 +66,29 @@ type PromptAnswer struct {
 	Over   bool                `json:"over"` // its run has ended
 }
 
-// LastRunAnswer is how the last run of an agent's main session has ended.
+// LastRunAnswer is the outcome of the last run in an agent's main session.
 type LastRunAnswer struct {
 	RunID     string `json:"runId"`
 	OK        bool   `json:"ok"`
-	BrokenOff bool   `json:"brokenOff,omitempty"` // by a restart
+	BrokenOff bool   `json:"brokenOff,omitempty"` // interrupted by a restart
 	At        string `json:"at"`
 	AtMs      int64  `json:"atMs"`
 }
 
-// TaskCareAnswer is what was done for a task.
+// TaskCareAnswer is the continuation state of a task.
 type TaskCareAnswer struct {
 	TaskID       string `json:"taskId"`
-	Prompts      int    `json:"prompts"`              // to go on with it, without progress since
-	SameStep     int    `json:"sameStep,omitempty"`   // of these in a row at stepId
-	StepID       string `json:"stepId,omitempty"`     // that it was at, at the last one
-	PromptedAt   string `json:"promptedAt,omitempty"` // the last one
+	Prompts      int    `json:"prompts"`              // prompts to continue it, without progress since
+	SameStep     int    `json:"sameStep,omitempty"`   // consecutive ones at stepId
+	StepID       string `json:"stepId,omitempty"`     // the step at the last one
+	PromptedAt   string `json:"promptedAt,omitempty"` // time of the last one
 	PromptedAtMs int64  `json:"promptedAtMs,omitempty"`
 	Reminders    int    `json:"reminders,omitempty"` // since the last request to unblock it
-	Told         bool   `json:"told,omitempty"`      // somebody was told that nobody unblocks it
+	Told         bool   `json:"told,omitempty"`      // it was reported that nothing unblocks it
 }
 
-// ContinuationAnswerOf words what would be done about an agent.
-func ContinuationAnswerOf(e *Explained) ContinuationAnswer {
+// ContinuationAnswerOf converts an explained decision.
+func ContinuationAnswerOf(e *continuation.Explained) ContinuationAnswer {
 	return ContinuationAnswer{AgentID: e.Agent, Decision: decisionAnswerOf(&e.Decision), Explanation: e.Text, State: careAnswerOf(&e.State),
 		RestartedAt: isoOrNone(e.RestartedAt), At: iso(e.At), AtMs: e.At, DerivedFromSeq: e.Seq}
 }
@@ -127,7 +117,6 @@ func careAnswerOf(s *continuation.State) CareAnswer {
 
 func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format(timestampLayout) }
 
-// isoOrNone is a time, or "" where there is none.
 func isoOrNone(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -135,11 +124,12 @@ func isoOrNone(ms int64) string {
 	return iso(ms)
 }
 
-// Explain says what would be done about an agent now, and false for one that is not kept going, or is not configured. agent is lower case.
-type Explain func(ctx context.Context, tx *sql.Tx, agent string) (e Explained, kept bool, err error)
+// Explain returns an agent's next continuation step; false if the agent is not continued automatically or not
+// configured. agent is lower case.
+type Explain func(ctx context.Context, tx *sql.Tx, agent string) (e continuation.Explained, kept bool, err error)
 
-// Continuations words what would be done about every agent that is kept going, by id: those that are named, those that have had tasks, and
-// those that were prompted.
+// Continuations returns the next steps of all agents that are continued automatically, by id: those named, those that
+// have had tasks, and those that were prompted.
 func Continuations(ctx context.Context, tx *sql.Tx, named []string, explain Explain) ([]ContinuationAnswer, error) {
 	ids := map[string]bool{}
 	for _, id := range named {
@@ -179,7 +169,6 @@ type continuationsAnswer struct {
 	AsOfSeq int64                `json:"asOfSeq"`
 }
 
-// listContinuations says of every agent what would be done about it now.
 func (s *Server) listContinuations(c echo.Context) error {
 	p := parametersOf(c)
 	minSeq := p.minSeq()
@@ -204,7 +193,7 @@ func (s *Server) listContinuations(c echo.Context) error {
 	})
 }
 
-// explainAgent says of an agent what would be done about it now, why, and when that is looked at again.
+// explainAgent shows an agent's next continuation step, the reason, and the time of the next check.
 func (s *Server) explainAgent(c echo.Context, agent string) error {
 	p := parametersOf(c)
 	minSeq := p.minSeq()
@@ -220,8 +209,8 @@ func (s *Server) explainAgent(c echo.Context, agent string) error {
 		case err != nil:
 			return nil, err
 		case !kept:
-			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Agent not kept going: " + shortened(agent), Field: "id",
-				Hint: "GET /api/continuation lists those of the configuration that may have tasks"}
+			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Agent is not continued automatically: " + shortened(agent), Field: "id",
+				Hint: "GET /api/continuation lists the configured agents that may have tasks"}
 		}
 		return ContinuationAnswerOf(&e), nil
 	})

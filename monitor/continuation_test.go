@@ -12,26 +12,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	decide "github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/projections/continuation"
+	"github.com/pronto-lab/openclawd/projections/continuations"
 )
 
-// explaining decides by the log what would be done about eden and seum, the one agent with one task, as somebody who keeps them going does.
+// explaining decides by the log what would be done about eden and seum, the one agent with one task, as someone who keeps them going does.
 func explaining(o *monitor.Options) {
 	now := o.Now
-	o.Continuation = func(ctx context.Context, tx *sql.Tx, agent string) (e monitor.Explained, kept bool, err error) {
+	o.Continuation = func(ctx context.Context, tx *sql.Tx, agent string) (e continuation.Explained, kept bool, err error) {
 		if agent != "eden" && agent != "seum" {
 			return e, false, nil
 		}
-		row, _, err := continuation.ByID(ctx, tx, agent)
-		s := decide.Situation{Agent: agent, Policy: decide.DefaultPolicy(), State: row.State}
+		row, _, err := continuations.ByID(ctx, tx, agent)
+		s := continuation.Situation{Agent: agent, Policy: continuation.DefaultPolicy(), State: row.State}
 		if agent == "eden" {
 			s.Waiting, s.PickableAt = 1, now().Add(24*time.Hour).UnixMilli()
 		}
 		e.At, e.State, e.Seq = now().UnixMilli(), row.State, row.Seq
-		e.Decision = decide.Next(&s, e.At)
-		e.Text = decide.Explain(e.Decision, e.At)
+		e.Decision = continuation.Next(&s, e.At)
+		e.Text = continuation.Explain(e.Decision, e.At)
 		return e, true, err
 	}
 }
@@ -49,7 +49,7 @@ func (b *testBundle) failing(t testing.TB) int64 {
 	return head.Seq
 }
 
-// What would be done about an agent is told with why, since when and until when; asking changes nothing.
+// The next step of an agent is explained with its reason and times; asking changes nothing.
 func TestContinuationIsExplained(t *testing.T) {
 	t.Parallel()
 	b, _ := withOwnTasks(t, explaining)
@@ -62,9 +62,9 @@ func TestContinuationIsExplained(t *testing.T) {
 	}
 	contract.check(t, http.MethodGet, "/api/agents/Eden/continuation", http.StatusOK)
 	got := get[monitor.ContinuationAnswer](t, b, "/api/agents/Eden/continuation", http.StatusOK)
-	var state decide.State
+	var state continuation.State
 	err = b.db.View(t.Context(), func(tx *sql.Tx) error {
-		row, _, err := continuation.ByID(t.Context(), tx, "eden")
+		row, _, err := continuations.ByID(t.Context(), tx, "eden")
 		state = row.State
 		return err
 	})
@@ -73,17 +73,17 @@ func TestContinuationIsExplained(t *testing.T) {
 	}
 	pause := time.UnixMilli(state.BackoffUntil).UTC().Format("2006-01-02T15:04:05.000Z")
 	want := monitor.ContinuationAnswer{AgentID: "eden",
-		Decision: monitor.DecisionAnswer{Kind: decide.Nothing, Reason: decide.InBackoff, LookAgainAt: pause, LookAgainAtMs: state.BackoffUntil},
+		Decision: monitor.DecisionAnswer{Kind: continuation.Nothing, Reason: continuation.InBackoff, LookAgainAt: pause, LookAgainAtMs: state.BackoffUntil},
 		State: monitor.CareAnswer{ConsecutiveFailures: 1, Cause: state.Cause, FailedTaskID: "task_a", FailedRunID: "r1", BackoffUntil: pause,
 			BackoffUntilMs: state.BackoffUntil,
-			LastPrompt:     &monitor.PromptAnswer{RunID: "r1", TaskID: "task_a", Reason: decide.Idle, At: stamp(0), AtMs: int64(at(0)), Over: true},
+			LastPrompt:     &monitor.PromptAnswer{RunID: "r1", TaskID: "task_a", Reason: continuation.Idle, At: stamp(0), AtMs: int64(at(0)), Over: true},
 			LastRun:        &monitor.LastRunAnswer{RunID: "r1", At: stamp(0), AtMs: int64(at(0))},
 			Tasks:          []monitor.TaskCareAnswer{{TaskID: "task_a", StepID: "s2", PromptedAt: stamp(0), PromptedAtMs: int64(at(0))}}},
 		At: stamp(0), AtMs: int64(at(0)), DerivedFromSeq: before.Seq, Explanation: got.Explanation}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if !strings.HasPrefix(got.Explanation, "Nothing is done about eden: prompts have failed, and pause.") {
+	if !strings.HasPrefix(got.Explanation, "Nothing is due for eden: prompts pause after a failure.") {
 		t.Errorf("explained as %q", got.Explanation)
 	}
 	contract.check(t, http.MethodGet, "/api/continuation", http.StatusOK)
@@ -91,7 +91,7 @@ func TestContinuationIsExplained(t *testing.T) {
 		Agents []monitor.ContinuationAnswer
 		Count  int
 	}](t, b, "/api/continuation", http.StatusOK)
-	if list.Count != 2 || list.Agents[0].AgentID != "eden" || list.Agents[1].AgentID != "seum" || list.Agents[1].Decision.Reason != decide.Done {
+	if list.Count != 2 || list.Agents[0].AgentID != "eden" || list.Agents[1].AgentID != "seum" || list.Agents[1].Decision.Reason != continuation.Done {
 		t.Errorf("%+v, want eden and seum, of whom only the configuration knows", list)
 	}
 	contract.check(t, http.MethodGet, "/api/agents/ruda/continuation", http.StatusNotFound)
@@ -102,12 +102,12 @@ func TestContinuationIsExplained(t *testing.T) {
 	}
 }
 
-// What cannot be explained is not told in the words of the defect.
+// An internal error is not shown to clients.
 func TestContinuationThatCannotBeExplained(t *testing.T) {
 	t.Parallel()
 	b, _ := withOwnTasks(t, func(o *monitor.Options) {
-		o.Continuation = func(context.Context, *sql.Tx, string) (monitor.Explained, bool, error) {
-			return monitor.Explained{}, false, errors.New("secret")
+		o.Continuation = func(context.Context, *sql.Tx, string) (continuation.Explained, bool, error) {
+			return continuation.Explained{}, false, errors.New("secret")
 		}
 	})
 	for _, path := range []string{"/api/continuation", "/api/agents/eden/continuation"} {

@@ -77,7 +77,7 @@ func (r *refusing) Append(context.Context, ...eventstore.StreamAppend) (eventsto
 	return eventstore.Result{}, r.err
 }
 
-// Why a word of an operator was not stored is told apart: whether to try again, to make room, or to call for help.
+// Refusals of a category change are distinct: retry, free space, or an operator's help.
 func TestWriteThatTheLogRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestWriteThatTheLogRefuses(t *testing.T) {
 		{&eventstore.BusyError{Events: 4_096, RetryAfter: 3 * time.Second}, 503, "busy", "3"},
 		{&eventstore.BusyError{RetryAfter: time.Millisecond}, 503, "busy", "1"},
 		{&eventstore.DiskFullError{Path: "log.db", Err: errors.New("no space")}, 507, "disk_full", ""},
-		{&eventstore.CorruptError{Path: "log.db", Mend: "restore a backup"}, 503, "corrupt", ""},
+		{&eventstore.CorruptError{Path: "log.db", HintText: "restore a backup"}, 503, "corrupt", ""},
 		{&eventstore.BusyError{Held: true, RetryAfter: 2 * time.Second}, 503, "busy", "2"},
 		{&eventstore.LostError{Path: "/secret/log.db", Detail: "secret.db was removed"}, 503, "database_lost", ""},
 		{&eventstore.IOError{Path: "/secret/log.db", Err: errors.New("secret")}, 503, "io_error", ""},

@@ -17,6 +17,8 @@ import (
 )
 
 // TestAnswersKeepTheContract holds real answers of every endpoint, refusals included, against openapi.yaml as it is served.
+//
+// Promise: contract
 func TestAnswersKeepTheContract(t *testing.T) {
 	t.Parallel()
 	b := team(t)
@@ -43,6 +45,11 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/status", 200},
 		{"/api/status?min_seq=x", 400},
 		{"/api/status?min_seq=1000", 503},
+		{"/api/problems", 200},
+		{"/api/problems?kind=blocked,no_reply&kind=dead&limit=1", 200},
+		{"/api/problems?kind=trouble", 400},
+		{"/api/problems?limit=501", 400},
+		{"/api/problems?min_seq=1000", 503},
 		{"/healthz", 200},
 		{"/readyz", 200},
 		{"/metrics", 404},
@@ -65,10 +72,19 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/work-sessions?limit=1&role=conversation.main&status=ACTIVE,QUIET&viewCategory=infra_ops", 200},
 		{"/api/work-sessions?type=unheard.of", 200},
 		{"/api/work-sessions?include=all", 400},
+		{"/api/work-sessions?outcome=blocked,done&agent=eden&open=true&include=summary", 200},
+		{"/api/work-sessions?open=false", 200},
+		{"/api/work-sessions?outcome=stuck", 400},
 		{"/api/work-sessions?min_seq=1000", 503},
 		{"/api/work-sessions/ws_talk", 200},
 		{"/api/work-sessions/ws_bare?include=summary", 200},
 		{"/api/work-sessions/ws_talk?role=conversation.main", 200},
+		{"/api/work-sessions/ws_talk?limit=1", 200},
+		{"/api/work-sessions/ws_talk?limit=1&before=1", 200},
+		{"/api/work-sessions/ws_talk?after=0&limit=1&scope=all", 200},
+		{"/api/work-sessions/ws_talk?thread=conv:none", 200},
+		{"/api/work-sessions/ws_talk?before=0", 400},
+		{"/api/work-sessions/ws_missing?limit=1", 404},
 		{"/api/work-sessions/ws_missing", 404},
 		{"/api/work-sessions/ws_talk?scope=mine", 400},
 		{"/api/work-sessions/ws_talk?min_seq=1000", 503},

@@ -6,16 +6,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 )
 
-// Cursors are opaque to clients: a letter that says of which list they are, then a place in it.
+// Cursors are opaque to clients: a letter for the list, then a position in it.
 
-const badCursor = "give nextCursor of an earlier answer of the same list, as it was"
+const badCursor = "give the unchanged nextCursor of an earlier answer of the same list"
 
 func eventCursor(before int64) string { return sealed("e", strconv.FormatInt(before, 10)) }
 
-// eventCursor reads the seq before which the page ends. None is the end of the log.
+// eventCursor parses the seq before which the page ends. Without a cursor, it is the end of the log.
 func (p *parameters) eventCursor() int64 {
 	text := p.first("cursor")
 	if text == "" {
@@ -31,12 +31,12 @@ func (p *parameters) eventCursor() int64 {
 	return math.MaxInt64
 }
 
-func sessionCursor(p *conversation.Position) string {
+func sessionCursor(p *conversations.Position) string {
 	return sealed("s", strconv.FormatUint(math.Float64bits(p.Last), 16), strconv.FormatInt(p.ID, 10))
 }
 
-// sessionCursor reads the place after which the page begins. None is nil.
-func (p *parameters) sessionCursor() *conversation.Position {
+// sessionCursor parses the position after which the page starts; nil without a cursor.
+func (p *parameters) sessionCursor() *conversations.Position {
 	text := p.first("cursor")
 	if text == "" {
 		return nil
@@ -46,7 +46,7 @@ func (p *parameters) sessionCursor() *conversation.Position {
 		bits, err := strconv.ParseUint(parts[0], 16, 64)
 		id, err2 := strconv.ParseInt(parts[1], 10, 64)
 		if last := math.Float64frombits(bits); err == nil && err2 == nil && !math.IsNaN(last) && !math.IsInf(last, 0) {
-			return &conversation.Position{Last: last, ID: id}
+			return &conversations.Position{Last: last, ID: id}
 		}
 	}
 	p.refuse("cursor", text, badCursor)

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 // The seven defects of Task-Hub's conversations page (seed 000, section 13.2) come from what it is given. Each test shows, on lines as the
@@ -78,20 +80,44 @@ func TestDefect13_2_1_OutcomesAreStatedNotQuoted(t *testing.T) {
 	)
 	d, texts := shown(t, b, "ws_1")
 	wantNone(t, texts, "[outcome]", "blocked:", "no_reply:")
-	outcomes := map[string]string{}
+	outcomes, codes := map[string]string{}, map[string]string{}
 	for _, thread := range d.Session.Threads {
 		if thread.Outcome == nil || thread.Reason == nil {
 			t.Fatalf("thread %s has no outcome or no reason", thread.ID)
 		}
 		outcomes[thread.ConversationID] = *thread.Outcome + ": " + *thread.Reason
+		codes[thread.ConversationID] = thread.ReasonCode
 	}
 	if outcomes["c1"] != "blocked: 대기 시간 300초 초과" || outcomes["c2"] != "no_reply: LLM request rejected" {
 		t.Errorf("outcomes %q", outcomes)
+	}
+	if codes["c1"] != "wait_timeout" || codes["c2"] != "model_rejected" || d.Session.ReasonCode != "wait_timeout" {
+		t.Errorf("codes %q, of the session %q", codes, d.Session.ReasonCode)
+	}
+	status := get[struct{ Trouble []struct{ ReasonCode string } }](t, b, "/api/status", http.StatusOK)
+	if len(status.Trouble) != 2 || status.Trouble[0].ReasonCode != "model_rejected" || status.Trouble[1].ReasonCode != "wait_timeout" {
+		t.Errorf("trouble %+v", status.Trouble)
+	}
+	traced := get[struct {
+		Trace struct {
+			Roots []struct{ ID, ReasonCode string }
+		}
+	}](t, b, "/api/trace/ws_1", http.StatusOK)
+	for _, root := range traced.Trace.Roots {
+		if root.ReasonCode != codes[root.ID] {
+			t.Errorf("trace of %s: %q", root.ID, root.ReasonCode)
+		}
+	}
+	if len(traced.Trace.Roots) != 2 {
+		t.Errorf("trace %+v", traced)
 	}
 	states := map[string]string{}
 	for _, e := range get[eventPage](t, b, "/api/events", http.StatusOK).Events {
 		if e.State != "" {
 			states[e.Data["conversationId"].(string)] = e.State + ": " + e.Reason
+			if e.ReasonCode != codes[e.Data["conversationId"].(string)] {
+				t.Errorf("code of event %d: %q", e.Seq, e.ReasonCode)
+			}
 		}
 	}
 	if states["c1"] != outcomes["c1"] || states["c2"] != outcomes["c2"] || len(states) != 2 {
@@ -119,6 +145,30 @@ func TestDefect13_2_2_TitlesAreWordsNotIDs(t *testing.T) {
 	}
 }
 
+// 2, on: a text that names a task shows the title of the task, and neither title, summary nor last message is a prompt.
+func TestDefect13_2_2_TasksAreTitledAndPromptsAreNotSaid(t *testing.T) {
+	t.Parallel()
+	b := defects(t, talk("a2a.send", "eden", "seum", "ws_1", "c1", 0, `"message":"[ESCALATION] Agent eden waits for task_ab12cd34"`))
+	b.tasked(t, "eden", "task_ab12cd34", coordination.TypeTaskStarted, 0, coordination.TaskStarted{Context: ofTask("task_ab12cd34", "ws_2"), Priority: "low",
+		Description: "외부 API 연동\n자세히"})
+	b.importing(t,
+		talk("a2a.response", "eden", "seum", "ws_1", "c1", 1, `"message":"작업 task_ab12cd34을(를) 다시 하실 수 있습니다."`),
+		talk("a2a.send", "eden", "seum", "ws_1", "c1", 2, `"message":"[Continue] Your task task_ab12cd34 is not finished."`),
+		event("continuation.sent", "eden", 3, `"workSessionId":"ws_1","message":"Go on with task_ab12cd34"`),
+	)
+	d, texts := shown(t, b, "ws_1")
+	wantNone(t, texts, "task_", "[ESCALATION]", "[Continue]")
+	if s := d.Session; s.Title != "작업을 다시 하실 수 있습니다." || s.LastMessage == nil || s.LastMessage.Text != "작업을 다시 하실 수 있습니다." || s.Summary != s.LastMessage.Text {
+		t.Errorf("title %q, summary %q, last message %+v", s.Title, s.Summary, s.LastMessage)
+	}
+	for _, e := range get[eventPage](t, b, "/api/events?type=a2a.response", http.StatusOK).Events {
+		want := `[{"text":"작업 "},{"ref":{"kind":"task","id":"task_ab12cd34","title":"외부 API 연동"}},{"text":"을 다시 하실 수 있습니다."}]`
+		if string(e.DisplayParts) != want {
+			t.Errorf("parts %s, want %s", e.DisplayParts, want)
+		}
+	}
+}
+
 // 3: <@mention_id> as it is written to Discord.
 func TestDefect13_2_3_MentionsAreNames(t *testing.T) {
 	t.Parallel()
@@ -137,6 +187,11 @@ func TestDefect13_2_3_MentionsAreNames(t *testing.T) {
 	}
 	if !strings.Contains(first.Data["message"].(string), "<@1001>") {
 		t.Error("the message itself was changed")
+	}
+	want := `[{"mention":{"userId":"1001","agentId":"eden","name":"이든"}},{"text":" 과 "},{"mention":{"userId":"1001","agentId":"eden","name":"이든"}},` +
+		`{"text":", "},{"mention":{"userId":"99998888"}},{"text":" 확인 부탁합니다"}]`
+	if string(first.DisplayParts) != want {
+		t.Errorf("parts %s, want %s", first.DisplayParts, want)
 	}
 }
 

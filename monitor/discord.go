@@ -3,20 +3,17 @@ package monitor
 import (
 	"context"
 	"database/sql"
-	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	decide "github.com/pronto-lab/openclawd/coordination/response"
-	routes "github.com/pronto-lab/openclawd/coordination/route"
-	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/projections/pending"
+	"github.com/pronto-lab/openclawd/projections/problems"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	"github.com/pronto-lab/openclawd/projections/work"
 )
 
 const (
@@ -25,33 +22,33 @@ const (
 	discordPostsPath    = "/api/discord/posts"
 )
 
-// ThreadAnswer is a thread, or a channel, of which the log knows. Times are ms since 1970; null is what is not so.
+// ThreadAnswer is a known thread or channel. Times are ms since 1970; null if not set.
 type ThreadAnswer struct {
 	ID             string              `json:"id"`
 	Kind           string              `json:"kind"`              // thread, channel, direct
-	Use            string              `json:"use,omitempty"`     // of a thread that was opened here: collab, report
+	Use            string              `json:"use,omitempty"`     // purpose of a thread created by openclawd: collab, report
 	GuildID        string              `json:"guildId,omitempty"` // absent of direct messages
-	ChannelID      string              `json:"channelId"`         // of a thread: the channel that it hangs below
+	ChannelID      string              `json:"channelId"`         // a thread's parent channel
 	Name           string              `json:"name,omitempty"`
-	LastAt         int64               `json:"lastAt"`         // when somebody last spoke there, or was registered
-	SuspendedUntil *int64              `json:"suspendedUntil"` // null: what bots write there calls agents
+	LastAt         int64               `json:"lastAt"`         // time of the last message or registration
+	SuspendedUntil *int64              `json:"suspendedUntil"` // null: messages of bots trigger agents
 	SuspendedFor   string              `json:"suspendedFor,omitempty"`
-	Participants   []ParticipantAnswer `json:"participants"` // in the order in which they were registered, those that have left too
+	Participants   []ParticipantAnswer `json:"participants"` // in order of registration, including those that have left
 	Link           string              `json:"link"`
 }
 
 // ParticipantAnswer is an agent in a thread. Times are ms since 1970.
 type ParticipantAnswer struct {
 	AgentID   string `json:"agentId"`
-	AgentName string `json:"agentName,omitempty"` // absent: it is called by its id
+	AgentName string `json:"agentName,omitempty"` // absent: its id is used
 	BotUserID string `json:"botUserId,omitempty"`
 	Reason    string `json:"reason"` // collaborate, mentioned, posted
 	Since     int64  `json:"since"`
-	Left      *int64 `json:"left"`   // null: no event says that it takes part no more
-	LastAt    int64  `json:"lastAt"` // when somebody last spoke in the thread
+	Left      *int64 `json:"left"`   // null: no event says that it has left
+	LastAt    int64  `json:"lastAt"` // time of the last message in the thread
 }
 
-// ThreadsOf words places with their participants.
+// ThreadsOf converts places with their participants.
 func ThreadsOf(ctx context.Context, tx *sql.Tx, q routing.PlaceQuery, w *Wording, now int64) ([]ThreadAnswer, error) {
 	list, err := routing.Places(ctx, tx, q)
 	if err != nil {
@@ -93,7 +90,7 @@ func participantsOf(ctx context.Context, tx *sql.Tx, thread string, w *Wording) 
 	all := make([]ParticipantAnswer, len(list))
 	for i := range list {
 		p := &list[i]
-		all[i] = ParticipantAnswer{AgentID: p.AgentID, BotUserID: p.BotUserID, Reason: p.Reason, Since: p.Since, Left: timeOrNull(p.Left), LastAt: p.LastAt}
+		all[i] = ParticipantAnswer{AgentID: p.AgentID, BotUserID: p.BotUserID, Reason: p.Reason, Since: p.Since, Left: orNull(p.Left), LastAt: p.LastAt}
 		if name := w.agent(p.AgentID); name != p.AgentID {
 			all[i].AgentName = name
 		}
@@ -109,7 +106,7 @@ type threadsAnswer struct {
 	AsOfSeq    int64          `json:"asOfSeq"`
 }
 
-// listThreads lists threads with who takes part in them, the one in which somebody spoke last first.
+// listThreads lists threads with participants, the most recently used first.
 func (s *Server) listThreads(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
@@ -136,7 +133,7 @@ func (s *Server) listThreads(c echo.Context) error {
 	})
 }
 
-// spokenCursor is when somebody last spoke in the place that is known already, and its id; 0 without one.
+// spokenCursor parses the time of the last message and the id of the last listed place; 0 without a cursor.
 func (p *parameters) spokenCursor(list string) (lastAt int64, place string) {
 	text := p.first("cursor")
 	if text == "" {
@@ -151,13 +148,13 @@ func (p *parameters) spokenCursor(list string) (lastAt int64, place string) {
 	return 0, ""
 }
 
-// ObservedAnswer is what an agent has observed: its runs in that place are told of it.
+// ObservedAnswer is a message an agent has observed: its runs there receive it as context.
 type ObservedAnswer struct {
 	AgentID string `json:"agentId"`
-	routes.Record
+	route.Record
 }
 
-// ObservedOf words what agents have observed.
+// ObservedOf converts observed messages.
 func ObservedOf(ctx context.Context, tx *sql.Tx, q routing.ObservedQuery, w *Wording) ([]ObservedAnswer, error) {
 	list, err := routing.ObservedRecords(ctx, tx, q)
 	all := make([]ObservedAnswer, len(list))
@@ -172,11 +169,10 @@ func ObservedOf(ctx context.Context, tx *sql.Tx, q routing.ObservedQuery, w *Wor
 type observedAnswer struct {
 	Records []ObservedAnswer `json:"records"`
 	Count   int              `json:"count"`
-	More    bool             `json:"more"` // there are older ones
+	More    bool             `json:"more"` // older ones exist
 	AsOfSeq int64            `json:"asOfSeq"`
 }
 
-// listObserved lists what agents have observed, the newest first.
 func (s *Server) listObserved(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
@@ -187,7 +183,7 @@ func (s *Server) listObserved(c echo.Context) error {
 		return p.err
 	}
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
-		if q.Since = int64(v.now) - routes.HistoryTTL.Milliseconds(); since != nil {
+		if q.Since = int64(v.now) - route.HistoryTTL.Milliseconds(); since != nil {
 			q.Since = int64(*since)
 		}
 		list, err := ObservedOf(ctx, v.tx, q, v.wording())
@@ -203,23 +199,23 @@ func (s *Server) listObserved(c echo.Context) error {
 	})
 }
 
-// PostAnswer is a message that openclawd has posted.
+// PostAnswer is a message posted by openclawd.
 type PostAnswer struct {
 	MessageID      string `json:"messageId"`
 	PlaceID        string `json:"placeId"` // channel or thread
 	ThreadID       string `json:"threadId,omitempty"`
-	AgentID        string `json:"agentId,omitempty"` // in whose name; absent: in nobody's
+	AgentID        string `json:"agentId,omitempty"` // agent it was posted for; absent if none
 	AccountID      string `json:"accountId,omitempty"`
 	Purpose        string `json:"purpose,omitempty"`
-	EffectID       string `json:"effectId,omitempty"` // the work that it was
-	RunID          string `json:"runId,omitempty"`    // that has said it
-	CollabID       string `json:"collabId,omitempty"` // the request that it belongs to
-	System         bool   `json:"system,omitempty"`   // openclawd says it by itself
+	EffectID       string `json:"effectId,omitempty"` // its effect in the work queue
+	RunID          string `json:"runId,omitempty"`    // run whose text it is
+	CollabID       string `json:"collabId,omitempty"` // collaboration request it belongs to
+	System         bool   `json:"system,omitempty"`   // a notice of openclawd itself
 	At             int64  `json:"at"`                 // ms since 1970
 	DerivedFromSeq int64  `json:"derivedFromSeq"`
 }
 
-// PostAnswerOf words a post.
+// PostAnswerOf converts a post.
 func PostAnswerOf(p *routing.Post) PostAnswer {
 	return PostAnswer{MessageID: p.MessageID, PlaceID: p.PlaceID, ThreadID: p.ThreadID, AgentID: p.AgentID, AccountID: p.AccountID, Purpose: p.Purpose,
 		EffectID: p.EffectID, RunID: p.RunID, CollabID: p.CollabID, System: p.System, At: p.At, DerivedFromSeq: p.Seq}
@@ -230,15 +226,14 @@ type postsAnswer struct {
 	Posts          []PostAnswer `json:"posts"`
 	Count          int          `json:"count"`
 	NextCursor     *string      `json:"nextCursor"`
-	DerivedFromSeq int64        `json:"derivedFromSeq,omitempty"` // the newest of them
+	DerivedFromSeq int64        `json:"derivedFromSeq,omitempty"` // newest
 	AsOfSeq        int64        `json:"asOfSeq"`
 }
 
-// purposes are the words that GET /api/discord/posts takes for purpose.
+// purposes are the values of purpose in GET /api/discord/posts.
 var purposes = []string{delivery.Reply, delivery.Announce, delivery.Request, delivery.Reminder, delivery.Escalate, delivery.Report, delivery.Approval,
 	delivery.Notice, delivery.Send}
 
-// listPosts lists what openclawd has posted, the newest first.
 func (s *Server) listPosts(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
@@ -269,107 +264,42 @@ func (s *Server) listPosts(c echo.Context) error {
 	})
 }
 
-// DiscordState is what of Discord an operator looks at first.
-type DiscordState struct {
-	OpenCollaborations int `json:"openCollaborations"` // requests between agents that nobody has answered yet
-	Escalated          int `json:"escalated"`          // likewise, and a person was told
-	Suspended          int `json:"suspended"`          // threads and channels in which bots have talked too much
-	Undelivered        int `json:"undelivered"`        // posts that were given up, or of which nobody knows whether they stand there
-	Bots               int `json:"bots"`               // that are to be connected
-	BotsReady          int `json:"botsReady"`          // of these, those that are
-}
-
-// ReadDiscord reads how things stand in Discord, without what only the bots know.
-func ReadDiscord(ctx context.Context, tx *sql.Tx, now int64) (s DiscordState, err error) {
-	if s.OpenCollaborations, err = response.Count(ctx, tx, response.Query{Status: decide.StatusPending}); err != nil {
-		return s, err
-	}
-	if s.Escalated, err = response.Count(ctx, tx, response.Query{Status: decide.StatusEscalated}); err != nil {
-		return s, err
-	}
-	lanes, err := work.Lanes(ctx, tx)
-	if err != nil {
-		return s, err
-	}
-	for i := range lanes {
-		if lanes[i].Pool == delivery.Pool {
-			s.Undelivered += lanes[i].Dead
-		}
-	}
-	reading := projections.Reading(ctx, tx)
-	began, _, err := routing.Suspended(reading, math.MaxInt64)
-	if err != nil {
-		return s, err
-	}
-	over, _, err := routing.Suspended(reading, now)
-	s.Suspended = len(began) - len(over)
-	return s, err
-}
-
-// discordState reads how things stand in Discord; what only the bots know is told by whoever has them.
-func (v *view) discordState(ctx context.Context) (s DiscordState, err error) {
-	if s, err = ReadDiscord(ctx, v.tx, int64(v.now)); err == nil && v.Bots != nil {
+// discordState reads the state of Discord; the bots' own state is passed in.
+func (v *view) discordState(ctx context.Context) (s health.Discord, err error) {
+	if s, err = pending.Discord(ctx, v.tx, int64(v.now)); err == nil && v.Bots != nil {
 		s.Bots, s.BotsReady = counted(v.Bots())
 	}
 	return s, err
 }
 
-// counted is how many bots are to be connected, and how many are.
-func counted(bots []BotStatus) (wanted, ready int) {
+// counted returns the numbers of enabled and of connected bots.
+func counted(bots []health.Bot) (wanted, ready int) {
 	for i := range bots {
-		if bots[i].State != botOff {
+		if bots[i].State != health.BotOff {
 			wanted++
 		}
-		if bots[i].State == botReady {
+		if bots[i].State == health.BotReady {
 			ready++
 		}
 	}
 	return wanted, ready
 }
 
-// BotStatus is how a bot stands in Discord. Times are ms since 1970.
-type BotStatus struct {
-	AccountID   string `json:"accountId"`
-	AgentID     string `json:"agentId,omitempty"` // absent: it speaks for none
-	UserID      string `json:"userId,omitempty"`  // absent: Discord has not told it yet
-	UserName    string `json:"userName,omitempty"`
-	State       string `json:"state"` // off, connecting, ready, resuming, failed
-	Since       int64  `json:"since"`
-	Class       string `json:"class,omitempty"`   // of failed
-	Text        string `json:"text,omitempty"`    // likewise: what is so
-	Mend        string `json:"mend,omitempty"`    // likewise: what to do
-	NextTry     int64  `json:"nextTry,omitempty"` // likewise
-	Missing     string `json:"missing,omitempty"` // what it lacks though it is connected
-	MissingMend string `json:"missingMend,omitempty"`
-	Connections int    `json:"connections"` // since the start
-	Resumes     int    `json:"resumes"`     // of them, those that went on where they were
-	Fetched     int    `json:"fetched"`     // messages that were read because it had been away
-	Unread      int    `json:"unread"`      // channels in which it may have missed messages
-}
-
-// States of bots that are read here.
-const (
-	botOff    = "off"
-	botReady  = "ready"
-	botFailed = "failed"
-)
-
 // BotsAnswer answers GET /api/discord/bots.
 type BotsAnswer struct {
-	Bots  []BotStatus `json:"bots"` // by accountId
-	Count int         `json:"count"`
-	Note  string      `json:"note,omitempty"` // why there are none
+	Bots  []health.Bot `json:"bots"` // by accountId
+	Count int          `json:"count"`
+	Note  string       `json:"note,omitempty"` // why there are none
 }
 
-// listBots says how our bots stand.
 func (s *Server) listBots(c echo.Context) error {
-	a := BotsAnswer{Bots: []BotStatus{}}
+	a := BotsAnswer{Bots: []health.Bot{}}
 	if s.opts.Bots == nil {
-		a.Note = "no bots run here: another gateway has them, or channels.discord is not configured"
+		a.Note = "no bots run here: another gateway runs them, or channels.discord is not configured"
 	} else {
 		a.Bots = listOf(s.opts.Bots())
 		if len(a.Bots) == 0 {
-			a.Note = "no bots are configured: channels.discord.accounts of openclaw.json names them"
+			a.Note = "no bots are configured: add them to channels.discord.accounts of openclaw.json"
 		}
 	}
 	a.Count = len(a.Bots)
@@ -378,22 +308,20 @@ func (s *Server) listBots(c echo.Context) error {
 	return writeJSON(c, http.StatusOK, a)
 }
 
-// botsHealth is how our bots stand, in short.
 type botsHealth struct {
-	Bots     int             `json:"bots"`      // that are to be connected
-	Ready    int             `json:"botsReady"` // of these, those that are
-	Accounts []accountHealth `json:"accounts"`  // all that are configured, by accountId
+	Bots     int             `json:"bots"`      // enabled bots
+	Ready    int             `json:"botsReady"` // connected bots
+	Accounts []accountHealth `json:"accounts"`  // all configured accounts, by accountId
 }
 
-// accountHealth is how one bot stands.
 type accountHealth struct {
-	AccountID string `json:"accountId"`
-	AgentID   string `json:"agentId,omitempty"` // absent: it speaks for none
-	State     string `json:"state"`             // off, connecting, ready, resuming, failed
-	Since     int64  `json:"since"`             // ms since 1970
+	AccountID string          `json:"accountId"`
+	AgentID   string          `json:"agentId,omitempty"` // absent: it belongs to no agent
+	State     health.BotState `json:"state"`
+	Since     int64           `json:"since"` // ms since 1970
 }
 
-func botsHealthOf(bots []BotStatus) *botsHealth {
+func botsHealthOf(bots []health.Bot) *botsHealth {
 	h := &botsHealth{Accounts: make([]accountHealth, len(bots))}
 	h.Bots, h.Ready = counted(bots)
 	for i := range bots {
@@ -402,29 +330,28 @@ func botsHealthOf(bots []BotStatus) *botsHealth {
 	return h
 }
 
-// patience is how long a bot may be without a connection before somebody should look.
-const patience = 30 * time.Second
-
-// botReasons names the bots that do not do their whole work.
-func (s *Server) botReasons() (list []Reason) {
+func (s *Server) botReasons() (list []health.Reason) {
 	if s.opts.Bots == nil {
 		return nil
 	}
 	now := s.opts.Now().UnixMilli()
 	for _, b := range s.opts.Bots() {
+		warn := func(code health.Code, what, hint string) {
+			list = append(list, health.Reason{Severity: health.SeverityWarning, Code: code, What: what, Hint: hint, Subject: b.AccountID})
+		}
 		who := "bot " + strconv.Quote(b.AccountID)
 		if b.AgentID != "" {
 			who += " of " + b.AgentID
 		}
 		switch {
-		case b.State == botOff:
-		case b.State == botFailed:
-			list = append(list, Reason{SeverityWarning, "discord_bot_offline", who + " is not connected to Discord: " + b.Text, b.Mend})
-		case b.State != botReady && now-b.Since > patience.Milliseconds():
-			list = append(list, Reason{SeverityWarning, "discord_bot_offline", who + " is not connected to Discord: " + b.State + " since " + iso(b.Since),
-				"look whether Discord can be reached; GET /api/discord/bots tells more"})
+		case b.State == health.BotOff:
+		case b.State == health.BotFailed:
+			warn(health.CodeDiscordBotOffline, who+" is not connected to Discord: "+b.Text, b.Hint)
+		case problems.Offline(&b, now):
+			warn(health.CodeDiscordBotOffline, who+" is not connected to Discord: "+string(b.State)+" since "+iso(b.Since),
+				"check whether Discord is reachable; see GET /api/discord/bots")
 		case b.Missing != "":
-			list = append(list, Reason{SeverityWarning, "discord_bot_limited", who + " lacks something in Discord: " + b.Missing, b.MissingMend})
+			warn(health.CodeDiscordBotLimited, who+" lacks something in Discord: "+b.Missing, b.MissingHint)
 		}
 	}
 	return list

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/monitor"
 )
@@ -68,7 +69,7 @@ func TestDiscordThreads(t *testing.T) {
 	}
 }
 
-// Pages of threads follow each other without a gap, also where somebody has spoken in several at once.
+// Pages of threads follow each other without a gap, also where someone has spoken in several at once.
 func TestDiscordThreadsPageByPage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -158,19 +159,19 @@ func TestDiscordPosts(t *testing.T) {
 	}
 }
 
-// How the bots stand is told as they say, and those that do not do their whole work are named where operators look.
+// Bots are listed with their state, and those that do not work fully are shown to operators.
 func TestDiscordBots(t *testing.T) {
 	t.Parallel()
 	long := noon.Add(-time.Minute).UnixMilli()
-	list := []monitor.BotStatus{
+	list := []health.Bot{
 		{AccountID: "default", AgentID: "ruda", UserID: rudaBot, UserName: "루다", State: "ready", Since: long, Connections: 1},
-		{AccountID: "eden", AgentID: "eden", State: "failed", Since: long, Class: "token_refused", Text: "Discord refuses its token", Mend: "make a new token"},
+		{AccountID: "eden", AgentID: "eden", State: "failed", Since: long, Class: "token_refused", Text: "Discord refuses its token", Hint: "make a new token"},
 		{AccountID: "seum", AgentID: "seum", State: "resuming", Since: long},
 		{AccountID: "soon", State: "connecting", Since: noon.UnixMilli()},
 		{AccountID: "spare", State: "off", Since: long},
-		{AccountID: "blind", State: "ready", Since: long, Missing: "it may not read messages", MissingMend: "switch on the intent"},
+		{AccountID: "blind", State: "ready", Since: long, Missing: "it may not read messages", MissingHint: "switch on the intent"},
 	}
-	b := setup(t, func(o *monitor.Options) { o.Bots = func() []monitor.BotStatus { return list } })
+	b := setup(t, func(o *monitor.Options) { o.Bots = func() []health.Bot { return list } })
 	contract := newContract(t, b)
 	contract.check(t, http.MethodGet, "/api/discord/bots", http.StatusOK)
 	got := get[monitor.BotsAnswer](t, b, "/api/discord/bots", http.StatusOK)
@@ -180,13 +181,13 @@ func TestDiscordBots(t *testing.T) {
 	contract.check(t, http.MethodGet, "/readyz", http.StatusOK)
 	ready := get[struct {
 		Status  string
-		Reasons []monitor.Reason
+		Reasons []health.Reason
 	}](t, b, "/readyz", http.StatusOK)
-	want := []monitor.Reason{
-		{Severity: "warning", Code: "discord_bot_offline", What: `bot "eden" of eden is not connected to Discord: Discord refuses its token`, Mend: "make a new token"},
+	want := []health.Reason{
+		{Severity: "warning", Code: "discord_bot_offline", What: `bot "eden" of eden is not connected to Discord: Discord refuses its token`, Hint: "make a new token"},
 		{Severity: "warning", Code: "discord_bot_offline", What: `bot "seum" of seum is not connected to Discord: resuming since 2026-02-20T11:59:00.000Z`,
-			Mend: "look whether Discord can be reached; GET /api/discord/bots tells more"},
-		{Severity: "warning", Code: "discord_bot_limited", What: `bot "blind" lacks something in Discord: it may not read messages`, Mend: "switch on the intent"},
+			Hint: "check whether Discord is reachable; see GET /api/discord/bots"},
+		{Severity: "warning", Code: "discord_bot_limited", What: `bot "blind" lacks something in Discord: it may not read messages`, Hint: "switch on the intent"},
 	}
 	if diff := cmp.Diff(want, ready.Reasons); diff != "" || ready.Status != "degraded" {
 		t.Errorf("ready is %s (-want +got):\n%s", ready.Status, diff)
@@ -196,20 +197,20 @@ func TestDiscordBots(t *testing.T) {
 		t.Errorf("status says %+v and %+v, want 2 of 5 bots and the reasons", s.Discord, s.Reasons)
 	}
 	contract.check(t, http.MethodGet, "/api/health", http.StatusOK)
-	type health struct {
+	type answer struct {
 		Discord *struct {
 			Bots, BotsReady int
-			Accounts        []monitor.BotStatus
+			Accounts        []health.Bot
 		}
 	}
-	short := make([]monitor.BotStatus, len(list))
+	short := make([]health.Bot, len(list))
 	for i, one := range list {
-		short[i] = monitor.BotStatus{AccountID: one.AccountID, AgentID: one.AgentID, State: one.State, Since: one.Since}
+		short[i] = health.Bot{AccountID: one.AccountID, AgentID: one.AgentID, State: one.State, Since: one.Since}
 	}
-	if h := get[health](t, b, "/api/health", http.StatusOK).Discord; h == nil || h.Bots != 5 || h.BotsReady != 2 || cmp.Diff(short, h.Accounts) != "" {
+	if h := get[answer](t, b, "/api/health", http.StatusOK).Discord; h == nil || h.Bots != 5 || h.BotsReady != 2 || cmp.Diff(short, h.Accounts) != "" {
 		t.Errorf("health says %+v of the bots, want 2 of 5, and how each stands", h)
 	}
-	if h := get[health](t, setup(t), "/api/health", http.StatusOK).Discord; h != nil {
+	if h := get[answer](t, setup(t), "/api/health", http.StatusOK).Discord; h != nil {
 		t.Errorf("health says %+v where no bots run, want nothing", h)
 	}
 	none := get[monitor.BotsAnswer](t, setup(t), "/api/discord/bots", http.StatusOK)
@@ -218,7 +219,7 @@ func TestDiscordBots(t *testing.T) {
 	}
 }
 
-// Posts that were given up are counted where operators look, until somebody settles them.
+// Posts that were given up are counted for operators until they are settled.
 func TestUndeliveredPosts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

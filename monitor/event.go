@@ -1,20 +1,23 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// enriched are the members that classification sets on an event, and on its data. What was there under these names gives way.
+// enriched are the members that classification adds to an event and its data. They replace members of the same name.
 func enriched(key string) bool {
 	switch key {
 	case "eventRole", "fromSessionType", "toSessionType", "collabCategory", "collabSubTags", "categoryConfidence", "categorySource":
@@ -23,11 +26,11 @@ func enriched(key string) bool {
 	return false
 }
 
-// renderEvent writes an event as its original record, enriched: members that we do not know, and the way in which numbers are written,
-// stay as they were. entry is nil where the index has not come to the event; it is not enriched then.
+// renderEvent encodes an event as its original record plus classification: unknown members and number formats are
+// preserved. entry is nil if the index has not reached the event; then nothing is added.
 //
-// What we add on top (id, from, to, time, timeSource, collabSecondary, state, reason, displayText, redacted) gives way to a member of that name in the record; seq
-// does not.
+// Our additions (id, from, to, time, timeSource, collabSecondary, state, reason, reasonCode, displayText, displayParts, redacted) yield to
+// members of the same name in the record; seq does not.
 func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMessage {
 	e = projections.Current(e)
 	r := v.record(e)
@@ -62,24 +65,25 @@ func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMess
 		o.raw("redacted", []byte("true"))
 	}
 	v.secondary(o, e, entry)
-	v.describeEvent(o, &r)
+	v.describeEvent(o, &r, e.Data)
+	v.addParts(o, e)
 	return o.end()
 }
 
-// secondary adds the categories that an event is of beside its own, strongest first.
+// secondary adds the event's secondary categories, strongest first.
 func (v *view) secondary(o *object, e *eventstore.Event, entry *index.Entry) {
 	if entry == nil {
 		return
 	}
-	r := projections.Record(v.Rules, e) // its words as they are stored: those were classified
+	r := projections.Record(v.Rules, e) // the stored text, which is what was classified
 	list := coordination.SecondaryCategories(v.Rules, &r, entry.Category)
 	text, err := json.Marshal(listOf(list))
-	if err == nil { // texts always marshal
+	if err == nil { // encoding text cannot fail
 		o.raw("collabSecondary", text)
 	}
 }
 
-// renderData writes the data of an event. Data that was no object, or is gone, is one without members.
+// renderData encodes an event's data. Data that is no object, or is gone, becomes an empty object.
 func renderData(e *eventstore.Event, entry *index.Entry, intent string) []byte {
 	o := newObject(len(e.Data) + 512)
 	if e.Data != nil {
@@ -97,9 +101,9 @@ func renderData(e *eventstore.Event, entry *index.Entry, intent string) []byte {
 	return o.end()
 }
 
-// describeEvent adds what the event says, as people should read it, and how it failed if it did.
-func (v *view) describeEvent(o *object, r *coordination.Record) {
-	said := coordination.ForPeople(coordination.Said(r), v.roster)
+// describeEvent adds the event's readable text, and its error if it has one.
+func (v *view) describeEvent(o *object, r *coordination.Record, data []byte) {
+	said := coordination.ForPeople(coordination.Words(r), v.roster)
 	state, reason := said.State, said.Reason
 	if step := coordination.ThreadStep(r); step.Affects {
 		state = step.Outcome
@@ -115,24 +119,136 @@ func (v *view) describeEvent(o *object, r *coordination.Record) {
 			o.text("reason", reason)
 		}
 	}
-	if said.Text != "" {
-		o.text("displayText", said.Text)
+	if code := reasonCode(r, state); code != "" {
+		o.text("reasonCode", string(code))
+	}
+	text := said.Text
+	if text == "" {
+		title, said := coordination.About(r, data, v.roster, directory{v}.TaskTitle)
+		if text = title + said; title != "" && said != "" {
+			text = title + aboutMark + said
+		}
+	}
+	if text != "" {
+		o.text("displayText", text)
 	}
 }
 
-// record reads an event as the projections do, with the names that the bots know.
+// aboutMark stands between what an event is about and what its agent said.
+const aboutMark = ": "
+
+// addParts adds the event's readable text in parts, if it mentions users or names tasks.
+func (v *view) addParts(o *object, e *eventstore.Event) {
+	stored := projections.Record(v.Rules, e)
+	words := coordination.Words(&stored)
+	parts := coordination.PartsForPeople(words, v.roster, directory{v})
+	if words == "" {
+		parts = v.partsAbout(e)
+	}
+	if len(parts) == 0 {
+		return
+	}
+	text, err := encode(parts)
+	if err == nil { // encoding text cannot fail
+		o.raw("displayParts", text)
+	}
+}
+
+// partsAbout are the parts of the text of an event about a task whose title is known.
+func (v *view) partsAbout(e *eventstore.Event) []coordination.Part {
+	r := v.record(e)
+	title, said := coordination.About(&r, e.Data, v.roster, directory{v}.TaskTitle)
+	if title == "" || title != v.titles[r.TaskID] {
+		return nil
+	}
+	parts := []coordination.Part{{Ref: &coordination.RefPart{Kind: coordination.RefTask, ID: r.TaskID, Title: title}}}
+	if said != "" {
+		parts = append(parts, coordination.Part{Text: aboutMark + said})
+	}
+	return parts
+}
+
+// directory knows users by the bots and the configuration, and tasks by the titles read with the events.
+type directory struct{ *view }
+
+func (d directory) Mentioned(userID string) coordination.MentionPart {
+	who := d.roster.Mentioned(userID)
+	if agent := d.botAgents()[userID]; agent != "" {
+		who.AgentID, who.Name = agent, cmp.Or(d.roster.Name(agent), who.Name)
+	}
+	if written := "<@" + userID + ">"; who.Name == "" {
+		if shown := d.wording().live(written); shown != written {
+			who.Name = strings.TrimPrefix(shown, "@")
+		}
+	}
+	return who
+}
+
+// botAgents are the agents of the Discord bots by user id, read once per answer.
+func (v *view) botAgents() map[string]string {
+	if v.bots == nil {
+		v.bots = map[string]string{}
+		if v.Bots != nil {
+			for _, b := range v.Bots() {
+				if b.AgentID != "" && b.UserID != "" {
+					v.bots[b.UserID] = b.AgentID
+				}
+			}
+		}
+	}
+	return v.bots
+}
+
+func (d directory) TaskTitle(taskID string) string { return d.titles[taskID] }
+
+// readTitles reads the titles of the tasks that events name.
+func (v *view) readTitles(ctx context.Context, events map[int64]*eventstore.Event) error {
+	var ids []string
+	for _, e := range events {
+		for _, id := range coordination.TaskIDs(e.Data) {
+			if _, known := v.titles[id]; !known {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := tasks.Labels(ctx, v.tx, ids)
+	if err != nil {
+		return err
+	}
+	if v.titles == nil {
+		v.titles = map[string]string{}
+	}
+	for _, id := range ids {
+		v.titles[id] = coordination.TaskTitle(found[id].Description, v.roster)
+	}
+	return nil
+}
+
+// reasonCode is the code of an event's failure, also of a failed run or attempt, which has no state.
+func reasonCode(r *coordination.Record, state coordination.Outcome) coordination.ReasonCode {
+	code := coordination.ReasonOf(r)
+	if code == "" && (state == coordination.OutcomeBlocked || state == coordination.OutcomeNoReply) {
+		return coordination.ReasonOther
+	}
+	return code
+}
+
+// record parses an event as projections do, with the names known to the bots.
 func (v *view) record(e *eventstore.Event) coordination.Record {
 	r := projections.Record(v.Rules, e)
 	v.wording().spoken(&r)
 	return r
 }
 
-// timesHeld is how often a payload is in memory while an answer is made of it: as it was read and as it is understood, as data and as an event when
-// it is rendered, each in a buffer that grows to twice of that, and as it is written.
+// timesHeld is how many copies of a payload are in memory while an answer is built: read, parsed, rendered as data and
+// as an event (in buffers that grow up to double), and encoded.
 const timesHeld = 8
 
-// fetch reads events in the order of seqs while their payloads stay within MaxBytes together; what comes after is left out. The first
-// is always read. Sizes are looked at before any payload is, and taken from what all reads may hold.
+// fetch reads events in the order of seqs until their payloads exceed MaxBytes; the rest is left out. The first is
+// always read. Sizes are checked before payloads are read, and taken from the shared memory budget.
 func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.Event, error) {
 	sizes, err := index.PayloadSizes(ctx, v.tx, seqs)
 	if err != nil {
@@ -151,11 +267,11 @@ func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.E
 		return size, nil
 	}
 	bytes := int64(0)
-	there := make([]int64, 0, len(seqs)) // in the file, and not read yet
+	there := make([]int64, 0, len(seqs)) // in the file, not read yet
 	for n, seq := range seqs {
 		size := sizes[seq]
 		_, had := events[seq]
-		if size == 0 { // how much an archive has of it shows when it is read
+		if size == 0 { // the size of an archived one is only known after reading
 			if size, err = keep(seq); err != nil {
 				return nil, err
 			}
@@ -176,14 +292,16 @@ func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.E
 			there = append(there, seq)
 		}
 	}
-	_, err = keep(there...)
-	return events, err
+	if _, err = keep(there...); err != nil {
+		return nil, err
+	}
+	return events, v.readTitles(ctx, events)
 }
 
 // object writes a JSON object, member by member.
 type object struct {
 	b   []byte
-	own map[string]bool // members that are there already and are not written again
+	own map[string]bool // members already written, which are skipped
 }
 
 func newObject(size int) *object { return &object{b: append(make([]byte, 0, size), '{')} }
@@ -225,8 +343,8 @@ func (o *object) number(key string, value float64) {
 	}
 }
 
-// members copies those members of a JSON object that keep agrees to, as they are written. Of several with one name the last counts and
-// stands where the first did, as in ECMAScript.
+// members copies the members of a JSON object that keep accepts, unchanged. Of duplicates the last value counts, at
+// the position of the first, as in ECMAScript.
 func (o *object) members(object []byte, keep func(key string) bool) {
 	type member struct {
 		key string
@@ -234,7 +352,7 @@ func (o *object) members(object []byte, keep func(key string) bool) {
 	}
 	var list []member
 	at := map[string]int{}
-	// What is in the log is valid JSON: EachField cannot fail.
+	// The log contains valid JSON: EachField cannot fail.
 	_ = coordination.EachField(object, func(key string, raw []byte) bool {
 		if i, again := at[key]; again {
 			list[i].raw = raw
@@ -268,7 +386,7 @@ func appendNumber(b []byte, value float64) []byte {
 	return strconv.AppendFloat(b, value, 'f', -1, 64)
 }
 
-// appendString writes a JSON string with the escapes that JSON demands and no others.
+// appendString writes a JSON string with only the required escapes.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

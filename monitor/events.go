@@ -11,7 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// eventsQuery is what GET /api/events is asked.
+// eventsQuery holds the parameters of GET /api/events.
 type eventsQuery struct {
 	filter index.Filter
 	before int64
@@ -19,7 +19,7 @@ type eventsQuery struct {
 	limit  int
 	minSeq int64
 
-	role, viewCategory *string // as they were given
+	role, viewCategory *string // as given
 }
 
 func eventsQueryOf(c echo.Context) (eventsQuery, error) {
@@ -50,7 +50,7 @@ type eventsAnswer struct {
 	ViewCategory   *string           `json:"viewCategory"`
 	CategoryCounts map[string]int64  `json:"categoryCounts"`
 	NextCursor     *string           `json:"nextCursor"` // of the older page
-	NextAfter      int64             `json:"nextAfter"`  // where what comes next begins
+	NextAfter      int64             `json:"nextAfter"`  // start of the next page
 	AsOfSeq        int64             `json:"asOfSeq"`
 }
 
@@ -77,7 +77,7 @@ func (v *view) listEvents(ctx context.Context, q eventsQuery) (*eventsAnswer, er
 	if err != nil {
 		return nil, err
 	}
-	// Where events are huge, a page is shorter than asked for.
+	// With huge events a page is shorter than requested.
 	if len(events) < len(seqs) {
 		seqs, more = seqs[:len(events)], true
 	}
@@ -105,8 +105,8 @@ func (v *view) listEvents(ctx context.Context, q eventsQuery) (*eventsAnswer, er
 	return a, nil
 }
 
-// findEvents finds the events of a page, those first that must not be missing from it: the newest, or after a seq the oldest. more
-// says that there are others beyond the page.
+// findEvents selects a page's events, those first that must not be missing: the newest, or after a seq the oldest.
+// more says that others exist beyond the page.
 func (v *view) findEvents(ctx context.Context, selected *index.Selection, q *eventsQuery) (seqs []int64, more bool, err error) {
 	if q.after != nil {
 		seqs, err = selected.After(ctx, v.tx, *q.after, q.limit+1)
@@ -117,7 +117,6 @@ func (v *view) findEvents(ctx context.Context, selected *index.Selection, q *eve
 	return seqs[:min(len(seqs), q.limit)], len(seqs) > q.limit, err
 }
 
-// last is the last of some seqs, 0 where there are none.
 func last(seqs []int64) int64 {
 	if len(seqs) == 0 {
 		return 0

@@ -194,7 +194,7 @@ func TestEventSaysWhatHappened(t *testing.T) {
 	want := [][3]string{
 		{"blocked", "@루다 is busy", "전달 실패 (@루다 바쁨)"},
 		{"", "", "안녕 @루다, <b>done</b>"},
-		{"blocked", "@루다의 승인 대기", ""},
+		{"blocked", "@루다의 승인 대기", "@루다의 승인 대기"},
 		{"", "", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

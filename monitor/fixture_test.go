@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,16 +20,17 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/a2a"
-	"github.com/pronto-lab/openclawd/projections/continuation"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/continuations"
+	"github.com/pronto-lab/openclawd/projections/conversations"
+	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
-	"github.com/pronto-lab/openclawd/projections/plan"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/plans"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	"github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/task"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -50,27 +50,17 @@ type testBundle struct {
 
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
-	return []projections.Definition{conversation.Routes(rules), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(), continuation.Definition(),
-		plan.Definition(), routing.Definition(), response.Definition(), index.Definition(rules), conversation.Definition(rules)}
+	return []projections.Definition{conversations.Routes(rules), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(), continuations.Definition(),
+		plans.Definition(), routing.Definition(), responses.Definition(), index.Definition(rules), conversations.Definition(rules)}
 }
 
 // setup serves an empty log. The clock stands at noon.
 func setup(t testing.TB, change ...func(*monitor.Options)) *testBundle {
 	t.Helper()
-	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed,
-		Now: func() time.Time { return noon }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	rules := coordination.RulesV2
-	if _, err := projections.Start(ctx, db, definitions(), projections.Options{Rules: rules}); err != nil {
-		t.Fatal(err)
-	}
+	db, _ := projectiontest.New(t, sqlite.Options{Now: func() time.Time { return noon }}, definitions()...)
 	b := &testBundle{db: db}
 	b.now.Store(noon.UnixMilli())
-	opts := monitor.Options{Store: db, Rules: rules, Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, Version: "test",
+	opts := monitor.Options{Store: db, Rules: coordination.RulesV2, Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, Version: "test",
 		MaxWait: 50 * time.Millisecond}
 	for _, c := range change {
 		c(&opts)
@@ -159,6 +149,8 @@ type eventPage struct {
 		CollabCategory string
 		DisplayText    string
 		State, Reason  string
+		DisplayParts   json.RawMessage
+		ReasonCode     string
 		Redacted       bool
 		Data           map[string]any
 	}
@@ -196,6 +188,7 @@ type workSession struct {
 	VotedCategory             string
 	UpdatedAt, UpdatedBy      string
 	RoleCounts                map[string]int64
+	ReasonCode                string
 	Threads                   []struct {
 		ID, ConversationID  string
 		FromAgent, ToAgent  string
@@ -206,12 +199,13 @@ type workSession struct {
 		Outcome             *string
 		Open                bool
 		Reason              *string
+		ReasonCode          string
 		DisplayText         string
 	}
 	Totals       extent
 	Title        string
 	Summary      string
-	Participants []conversation.Participant
+	Participants []conversations.Participant
 	Outcome      string
 	BlockedReason,
 	PreviousWorkSessionID, NextWorkSessionID *string
@@ -221,8 +215,9 @@ type workSession struct {
 		Time             float64
 		Seq              int64
 	}
-	CategoryLabel   string
-	EventsTruncated bool
+	OpenThreads, OpenTasks, BlockedTasks, OpenFlows, OpenRuns int64
+	CategoryLabel                                             string
+	EventsTruncated                                           bool
 }
 
 type sessionPage struct {

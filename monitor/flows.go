@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	flow "github.com/pronto-lab/openclawd/coordination/a2a"
-	flows "github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/projections/flows"
 )
 
 const (
@@ -19,73 +19,73 @@ const (
 	policyPath   = "/api/a2a/policy"
 )
 
-// flowKinds are the words that GET /api/a2a/jobs takes for kind.
-var flowKinds = []string{string(flow.Send), string(flow.Spawn)}
+// flowKinds are the values of kind in GET /api/a2a/jobs.
+var flowKinds = []string{string(a2a.Send), string(a2a.Spawn)}
 
-// FlowAnswer is a flow between agents: an exchange, or a delegation to a sub-agent. Times are ms since 1970; null is what has not happened.
+// FlowAnswer is a flow between agents: an exchange, or a delegation to a sub-agent. Times are ms since 1970; null if
+// it has not happened.
 type FlowAnswer struct {
-	JobID                string      `json:"jobId"`
-	Kind                 flow.Kind   `json:"kind"`
-	Phase                flow.Phase  `json:"phase"`
-	FromAgent            string      `json:"fromAgent"`
-	ToAgent              string      `json:"toAgent"`
-	RequesterSessionKey  string      `json:"requesterSessionKey"`
-	RequesterRunID       string      `json:"requesterRunId,omitempty"`
-	TargetSessionKey     string      `json:"targetSessionKey"`
-	ConversationID       string      `json:"conversationId"`
-	ParentConversationID string      `json:"parentConversationId,omitempty"`
-	WorkSessionID        string      `json:"workSessionId,omitempty"`
-	TaskID               string      `json:"taskId,omitempty"`
-	Label                string      `json:"label,omitempty"`
-	Preview              string      `json:"preview"` // how the message begins
-	Intent               string      `json:"intent,omitempty"`
-	PayloadType          string      `json:"payloadType,omitempty"`
-	RunID                string      `json:"runId,omitempty"` // that it waits for, or waited for last
-	Attempt              int         `json:"attempt"`         // at the first answer, from 1; 0: it waits for another one, or for none
-	Turn                 int         `json:"turn"`
-	EffectiveTurns       int         `json:"effectiveTurns"`
-	DueAt                *int64      `json:"dueAt"` // when it is looked after again
-	CreatedAt            int64       `json:"createdAt"`
-	ChangedAt            int64       `json:"changedAt"`
-	EndedAt              *int64      `json:"endedAt"`
-	Resumed              int         `json:"resumed"` // restarts since it last came on
-	Outcome              string      `json:"outcome,omitempty"`
-	Reason               string      `json:"reason,omitempty"`
-	Said                 []flow.Said `json:"said"` // how the answers began, the first one first
+	JobID                string              `json:"jobId"`
+	Kind                 a2a.Kind            `json:"kind"`
+	Phase                a2a.Phase           `json:"phase"`
+	FromAgent            string              `json:"fromAgent"`
+	ToAgent              string              `json:"toAgent"`
+	RequesterSessionKey  string              `json:"requesterSessionKey"`
+	RequesterRunID       string              `json:"requesterRunId,omitempty"`
+	TargetSessionKey     string              `json:"targetSessionKey"`
+	ConversationID       string              `json:"conversationId"`
+	ParentConversationID string              `json:"parentConversationId,omitempty"`
+	WorkSessionID        string              `json:"workSessionId,omitempty"`
+	TaskID               string              `json:"taskId,omitempty"`
+	Label                string              `json:"label,omitempty"`
+	Preview              string              `json:"preview"` // start of the message
+	Intent               string              `json:"intent,omitempty"`
+	PayloadType          string              `json:"payloadType,omitempty"`
+	RunID                string              `json:"runId,omitempty"` // run it waits for, or last waited for
+	Attempt              int                 `json:"attempt"`         // exchange it waits for, counted from 1 at the first answer; 0: another wait, or none
+	Turn                 int                 `json:"turn"`
+	EffectiveTurns       int                 `json:"effectiveTurns"`
+	DueAt                *int64              `json:"dueAt"` // time of its next check
+	CreatedAt            int64               `json:"createdAt"`
+	ChangedAt            int64               `json:"changedAt"`
+	EndedAt              *int64              `json:"endedAt"`
+	Resumed              int                 `json:"resumed"` // restarts since its last progress
+	Outcome              string              `json:"outcome,omitempty"`
+	Reason               string              `json:"reason,omitempty"`
+	Said                 []a2a.AnswerPreview `json:"said"` // start of each answer, oldest first
 }
 
-// FlowAnswerOf words a flow.
+// FlowAnswerOf converts a flow.
 func FlowAnswerOf(r *flows.Row) FlowAnswer {
 	return FlowAnswer{JobID: r.JobID, Kind: r.Kind, Phase: r.Phase, FromAgent: r.FromAgent, ToAgent: r.ToAgent,
 		RequesterSessionKey: r.RequesterSessionKey, RequesterRunID: r.RequesterRunID, TargetSessionKey: r.TargetSessionKey,
 		ConversationID: r.ConversationID, ParentConversationID: r.ParentConversation, WorkSessionID: r.WorkSessionID, TaskID: r.TaskID, Label: r.Label,
 		Preview: r.Preview, Intent: r.Intent, PayloadType: r.PayloadType, RunID: r.RunID, Attempt: r.Attempt, Turn: r.Turn,
-		EffectiveTurns: r.EffectiveTurns, DueAt: timeOrNull(r.DueAt), CreatedAt: r.CreatedAt, ChangedAt: r.ChangedAt, EndedAt: timeOrNull(r.EndedAt),
+		EffectiveTurns: r.EffectiveTurns, DueAt: orNull(r.DueAt), CreatedAt: r.CreatedAt, ChangedAt: r.ChangedAt, EndedAt: orNull(r.EndedAt),
 		Resumed: r.Resumed, Outcome: r.Outcome, Reason: r.Reason, Said: listOf(r.Said)}
 }
 
-// FlowCount is how many flows there are of one sort.
+// FlowCount counts flows of one kind and state.
 type FlowCount struct {
-	Kind    flow.Kind  `json:"kind"`
-	Phase   flow.Phase `json:"phase"`
-	Outcome string     `json:"outcome,omitempty"` // of those that are over
-	Flows   int64      `json:"flows"`
+	Kind    a2a.Kind  `json:"kind"`
+	Phase   a2a.Phase `json:"phase"`
+	Outcome string    `json:"outcome,omitempty"` // finished flows only
+	Flows   int64     `json:"flows"`
 }
 
 // flowsAnswer answers GET /api/a2a/jobs.
 type flowsAnswer struct {
 	Jobs       []FlowAnswer `json:"jobs"`
 	Count      int          `json:"count"`
-	Counts     []FlowCount  `json:"counts"` // of all flows, whatever was asked for
+	Counts     []FlowCount  `json:"counts"` // of all flows, regardless of filters
 	NextCursor *string      `json:"nextCursor"`
 	AsOfSeq    int64        `json:"asOfSeq"`
 }
 
-// listFlows lists flows, the one that was asked for last first.
 func (s *Server) listFlows(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := flows.Query{Kind: flow.Kind(p.word("kind", flowKinds...)), Open: p.yes("open"), From: p.agent("from"), To: p.agent("to"), ConversationID: p.first("conversationId"),
+	q := flows.Query{Kind: a2a.Kind(p.word("kind", flowKinds...)), Open: p.yes("open"), From: p.agent("from"), To: p.agent("to"), ConversationID: p.first("conversationId"),
 		WorkSessionID: p.workSession("workSessionId"), Before: p.placeCursor("j"), Limit: limit + 1}
 	minSeq := p.minSeq()
 	if p.err != nil {
@@ -123,11 +123,10 @@ func (v *view) flowCounts(ctx context.Context) ([]FlowCount, error) {
 // shownFlow answers GET /api/a2a/jobs/:id.
 type shownFlow struct {
 	Job     FlowAnswer  `json:"job"`
-	Runs    []runAnswer `json:"runs"` // the first one first
+	Runs    []runAnswer `json:"runs"` // oldest first
 	AsOfSeq int64       `json:"asOfSeq"`
 }
 
-// showFlow shows a flow with its runs.
 func (s *Server) showFlow(c echo.Context) error {
 	id, err := pathID(c, "")
 	if err != nil {
@@ -156,16 +155,14 @@ func (s *Server) showFlow(c echo.Context) error {
 }
 
 func noFlow(id string) *problem {
-	return &problem{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("There is no flow %.80q", id), Field: "id", Hint: "GET " + flowsPath + " lists them"}
+	return &problem{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("Flow not found: %.80q", id), Field: "id", Hint: "GET " + flowsPath + " lists them"}
 }
 
-// yes reads a parameter that is true or false.
 func (p *parameters) yes(name string) bool { return p.choice(name, "false", "true") == "true" }
 
-// agent reads the id of an agent.
 func (p *parameters) agent(name string) string { return strings.ToLower(p.first(name)) }
 
-// workSession reads the id of a work session, with or without ws:.
+// workSession reads a work session id, with or without ws:.
 func (p *parameters) workSession(name string) string {
 	return strings.TrimPrefix(p.first(name), idPrefix)
 }

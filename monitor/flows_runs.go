@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
-	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// maxFlowRuns is how many runs of a flow are shown: more than it may take, even if restarts have broken off many.
+// maxFlowRuns is how many runs of a flow are shown: more than it may have, even with many interrupted by restarts.
 const maxFlowRuns = 500
 
-// RunsOf lists the runs that a flow has led to, in the order in which they were asked for, those among them that repeat one which a restart
-// has broken off.
+// RunsOf lists a flow's runs in the order requested, including repetitions of runs interrupted by a restart.
 func RunsOf(ctx context.Context, tx *sql.Tx, jobID string) ([]run.Result, error) {
 	list, err := runs.List(ctx, tx, runs.Query{JobID: jobID, Limit: maxFlowRuns})
 	slices.Reverse(list)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/handoff"
+	"github.com/pronto-lab/openclawd/coordination/policy"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
@@ -204,7 +205,8 @@ func (s *stopper) Stop(ctx context.Context, jobID, by, reason string) ([]string,
 	return s.stopped, s.err
 }
 
-// Who may write ends a flow. The id comes through as it is, and what cannot be ended is refused with its reason.
+// A caller with write permission ends a flow. The id is passed unchanged, and a flow that cannot be ended is refused
+// with the reason.
 func TestFlowsAreCancelled(t *testing.T) {
 	t.Parallel()
 	s := &stopper{}
@@ -221,7 +223,7 @@ func TestFlowsAreCancelled(t *testing.T) {
 	}{
 		{"j%2F1", []string{"j/1", "child"}, nil, 200, `{"ok":true,"jobId":"j/1","stopped":["j/1","child"]}`},
 		{"j/cancel", []string{"j/cancel"}, nil, 200, `"jobId":"j/cancel"`},
-		{"j3", nil, nil, 409, "is over: ok"},
+		{"j3", nil, nil, 409, "has ended: ok"},
 		{"nothing", nil, nil, 404, `"not_found"`},
 		{"j1", nil, errors.New("secret"), 500, `"internal"`},
 		{"%20", nil, nil, 404, ""},
@@ -247,7 +249,7 @@ func TestFlowsAreCancelled(t *testing.T) {
 	}
 }
 
-// Whoever asks for the end of a flow and leaves does not leave half of it running.
+// A client that disconnects while it ends a flow leaves nothing half done.
 func TestACancelledFlowIsEndedThoughTheClientLeaves(t *testing.T) {
 	t.Parallel()
 	s := &stopper{stopped: []string{"j1", "child"}}
@@ -262,24 +264,24 @@ func TestACancelledFlowIsEndedThoughTheClientLeaves(t *testing.T) {
 	}
 }
 
-// What one agent may do with another is told as the configuration in force has it; a slip of the pen is refused with what may be meant.
+// What one agent may do with another follows the configuration in force; a typo is refused with a suggestion.
 func TestPolicyIsExplained(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) {
-		o.Policy = func(from, to string) (monitor.Policy, error) {
+		o.Policy = func(from, to string) (policy.Policy, error) {
 			if to == "seumm" {
-				return monitor.Policy{}, &monitor.NoAgentError{Field: "to", ID: to, Text: "there is no agent", Mend: `did you mean "seum"?`}
+				return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Text: "there is no agent", Hint: `did you mean "seum"?`}
 			}
 			if to == "broken" {
-				return monitor.Policy{}, errors.New("secret")
+				return policy.Policy{}, errors.New("secret")
 			}
-			return monitor.Policy{From: from, To: to, Send: monitor.Verdict{Rule: "disabled", Why: "w", Mend: "m"}, Spawn: monitor.Verdict{Allowed: true}}, nil
+			return policy.Policy{From: from, To: to, Send: policy.Verdict{Rule: "disabled", Why: "w", Hint: "m"}, Spawn: policy.Verdict{Allowed: true}}, nil
 		}
 	})
 	contract := newContract(t, b)
 	contract.check(t, http.MethodGet, "/api/a2a/policy?from=eden&to=seum", 200)
-	got := get[monitor.Policy](t, b, "/api/a2a/policy?from=eden&to=seum", http.StatusOK)
-	if got.From != "eden" || got.To != "seum" || got.Send.Allowed || got.Send.Mend != "m" || !got.Spawn.Allowed {
+	got := get[policy.Policy](t, b, "/api/a2a/policy?from=eden&to=seum", http.StatusOK)
+	if got.From != "eden" || got.To != "seum" || got.Send.Allowed || got.Send.Hint != "m" || !got.Spawn.Allowed {
 		t.Errorf("%+v", got)
 	}
 	for query, field := range map[string]string{"": "from", "from=eden": "to", "to=eden": "from", "from=eden&to=seumm": "to"} {
@@ -292,7 +294,7 @@ func TestPolicyIsExplained(t *testing.T) {
 	}
 }
 
-// Flows wait on purpose: what waits for an answer is not told as something that nobody gets round to.
+// Flows wait on purpose: waiting for an answer is not reported as overdue.
 func TestFlowsThatWaitDoNotLookStuck(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -7,11 +7,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination/handoff"
-	flows "github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/projections/flows"
 )
 
-// HandoffAnswer is something that was delegated or asked in a form that programs read, and what came back. Times are ms since 1970; null is
-// what has not happened.
+// HandoffAnswer is a machine-readable delegation or question, with its reply. Times are ms since 1970; null if it has
+// not happened.
 type HandoffAnswer struct {
 	Seq            int64        `json:"seq"` // of the a2a.send
 	JobID          string       `json:"jobId"`
@@ -24,16 +24,16 @@ type HandoffAnswer struct {
 	WorkSessionID  string       `json:"workSessionId,omitempty"`
 	At             int64        `json:"at"`
 	State          string       `json:"state"`            // open, answered, failed
-	Status         string       `json:"status,omitempty"` // of a delegation: as last reported
-	AnsweredSeq    *int64       `json:"answeredSeq"`      // of the event that answered it
+	Status         string       `json:"status,omitempty"` // of a delegation: the last report
+	AnsweredSeq    *int64       `json:"answeredSeq"`      // of the answering event
 	AnsweredAt     *int64       `json:"answeredAt"`
 }
 
-// HandoffAnswerOf words a handoff.
+// HandoffAnswerOf converts a handoff.
 func HandoffAnswerOf(h *flows.Handoff) HandoffAnswer {
 	return HandoffAnswer{Seq: h.Seq, JobID: h.JobID, RunID: h.RunID, FromAgent: h.From, ToAgent: h.To, Type: h.Type, Subject: h.Subject,
 		ConversationID: h.ConversationID, WorkSessionID: h.WorkSessionID, At: h.At, State: h.State, Status: h.Status,
-		AnsweredSeq: timeOrNull(h.AnsweredSeq), AnsweredAt: timeOrNull(h.AnsweredAt)}
+		AnsweredSeq: orNull(h.AnsweredSeq), AnsweredAt: orNull(h.AnsweredAt)}
 }
 
 // handoffsAnswer answers GET /api/a2a/handoffs.
@@ -44,7 +44,6 @@ type handoffsAnswer struct {
 	AsOfSeq    int64           `json:"asOfSeq"`
 }
 
-// listHandoffs lists handoffs with what came of them, the newest first.
 func (s *Server) listHandoffs(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()

@@ -7,34 +7,34 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
 // healthAnswer answers GET /api/health.
 type healthAnswer struct {
-	Status      string               `json:"status"` // ok; degraded: a projection is parked
-	Timestamp   string               `json:"timestamp"`
-	Version     string               `json:"version,omitempty"`
-	Seq         int64                `json:"seq"` // head of the log
-	AsOfSeq     int64                `json:"asOfSeq"`
-	Events      int64                `json:"events"`
-	BadLines    int64                `json:"badLines"` // of imported logs that were no events
-	Doubts      index.Doubts         `json:"doubts"`
-	Durability  string               `json:"durability,omitempty"`
-	Importing   *importAnswer        `json:"importing,omitempty"` // absent when no log is being imported
-	TaskFiles   *TaskFilesState      `json:"taskFiles,omitempty"` // absent where another gateway keeps them
-	Discord     *botsHealth          `json:"discord,omitempty"`   // absent where no bots run
-	Projections []projections.Status `json:"projections"`
+	Status      string                 `json:"status"` // ok; degraded: a projection is parked
+	Timestamp   string                 `json:"timestamp"`
+	Version     string                 `json:"version,omitempty"`
+	Seq         int64                  `json:"seq"` // head of the log
+	AsOfSeq     int64                  `json:"asOfSeq"`
+	Events      int64                  `json:"events"`
+	BadLines    int64                  `json:"badLines"` // lines of imported logs that were no events
+	Doubts      index.Doubts           `json:"doubts"`
+	Durability  string                 `json:"durability,omitempty"`
+	Importing   *importAnswer          `json:"importing,omitempty"` // absent if no log is being imported
+	TaskFiles   *health.TaskFilesState `json:"taskFiles,omitempty"` // absent if another gateway writes them
+	Discord     *botsHealth            `json:"discord,omitempty"`   // absent if no bots run
+	Projections []projections.Status   `json:"projections"`
 }
 
-// importAnswer is how far the import of logs is.
 type importAnswer struct {
 	Bytes int64 `json:"bytes"`
 	Total int64 `json:"total"`
 }
 
-// timestampLayout is how ECMAScript writes a time.
+// timestampLayout is ECMAScript's time format.
 const timestampLayout = "2006-01-02T15:04:05.000Z"
 
 func (s *Server) health(c echo.Context) error {
@@ -79,7 +79,7 @@ func parked(list []projections.Status) bool {
 	return slices.ContainsFunc(list, func(p projections.Status) bool { return p.State == projections.Parked })
 }
 
-// importing is nil while no log is being imported.
+// importing is nil if no log is being imported.
 func (s *Server) importing() *importAnswer {
 	if s.opts.Importing == nil {
 		return nil

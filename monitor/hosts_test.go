@@ -32,7 +32,7 @@ func TestOnlyPagesOfThisMachineMayRead(t *testing.T) {
 	}
 }
 
-// A name that somebody else makes resolve to this machine must not open it to their pages.
+// A foreign name that resolves to this machine must not open it to that name's pages.
 func TestForeignHostsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) { o.Hosts = []string{"hub.example"} })

@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/monitor/push"
 )
 
-// livePath is the one place where a request may become a WebSocket.
+// livePath is the only WebSocket path.
 const livePath = "/ws"
 
 func newHub(opts Options) *push.Hub {
@@ -22,13 +22,13 @@ func newHub(opts Options) *push.Hub {
 	return push.New(newFeed(opts), o)
 }
 
-// Publish tells everybody who is connected to /ws. It never blocks and may be called at any time, also before Run.
+// Publish sends a message to all clients of /ws. It never blocks and may be called at any time, even before Run.
 func (s *Server) Publish(m push.Message) { s.hub.Publish(m) }
 
-// PushStats says how the clients of /ws are doing.
+// PushStats returns statistics of the clients of /ws.
 func (s *Server) PushStats() push.Stats { return s.hub.Stats() }
 
-// live makes a WebSocket of a request that asks for one. Without that there is nothing here, as in the original.
+// live upgrades a request to a WebSocket. Other requests get 404, as in the original.
 func (s *Server) live(c echo.Context) error {
 	r := c.Request()
 	if !push.Asked(r) {
@@ -57,20 +57,20 @@ func (s *Server) live(c echo.Context) error {
 	return err
 }
 
-// admitOrigin refuses pages of other sites. Browsers let any page connect to anything, and ask nobody first.
+// admitOrigin refuses foreign pages. Browsers let every page open WebSockets anywhere, without preflight.
 func (s *Server) admitOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
-	if origin == "" || s.shares(origin) {
+	_, granted := grantOf(r.Context())
+	if granted || origin == "" || s.shares(origin) {
 		return nil
 	}
 	if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
 		return nil
 	}
 	return &problem{Status: http.StatusForbidden, Code: "origin_refused", Field: "Origin",
-		Message: fmt.Sprintf("Pages of %.80q may not connect", origin), Hint: "add the page's origin, or its host, to those that are allowed"}
+		Message: fmt.Sprintf("Pages of %.80q may not connect", origin), Hint: "add the page's origin, or its host, to the allowed ones"}
 }
 
-// orderOf reads what a client asks for.
 func (s *Server) orderOf(c echo.Context) (push.Order, error) {
 	p := parametersOf(c)
 	order := push.Order{Full: p.internal()}
@@ -93,7 +93,7 @@ func (s *Server) orderOf(c echo.Context) (push.Order, error) {
 	return order, p.err
 }
 
-// onlyLive refuses to make a WebSocket of a request anywhere else, with the original's status.
+// onlyLive refuses WebSocket upgrades on other paths, with the original's status.
 func onlyLive(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if r := c.Request(); push.Asked(r) && r.URL.EscapedPath() != livePath {

@@ -9,10 +9,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor/push"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 )
 
-// CollaborationNews is what is told of a request of one agent to another. What it has beside the event is as it stands by now.
+// CollaborationNews is a change of a collaboration request, with its current state.
 type CollaborationNews struct {
 	Event     string `json:"event"` // requested, sent, failed, responded, reminded, escalated
 	CollabID  string `json:"collabId"`
@@ -24,7 +24,7 @@ type CollaborationNews struct {
 	Seq       int64  `json:"seq"` // of the event
 }
 
-// collaborationNews tells of what became of requests, each event once.
+// collaborationNews builds the messages about requests, one per event.
 func (v *view) collaborationNews(ctx context.Context, seqs []int64, events map[int64]*eventstore.Event) (news []push.Message, err error) {
 	for _, seq := range seqs {
 		e := events[seq]
@@ -39,7 +39,7 @@ func (v *view) collaborationNews(ctx context.Context, seqs []int64, events map[i
 		if id == "" {
 			continue
 		}
-		r, found, err := response.Load(projections.Reading(ctx, v.tx), id)
+		r, found, err := responses.Load(projections.Reading(ctx, v.tx), id)
 		if err != nil {
 			return nil, err
 		}
@@ -52,8 +52,8 @@ func (v *view) collaborationNews(ctx context.Context, seqs []int64, events map[i
 	return news, nil
 }
 
-// collabOf is the request that an event is about; "" for what lies neither in its stream nor, of its delivery, in that of work, and where the data
-// of the event is gone.
+// collabOf is the request an event belongs to; "" if the event is neither in a request's stream nor about its
+// delivery, or its data is gone.
 func collabOf(e *eventstore.Event) string {
 	var data struct {
 		CollabID string `json:"collabId"`
@@ -68,7 +68,7 @@ func collabOf(e *eventstore.Event) string {
 	return ""
 }
 
-// collaborationEvent is the word for a type of event about requests; "" for others.
+// collaborationEvent maps an event type to its message name; "" for others.
 func collaborationEvent(typ string) string {
 	switch typ {
 	case coordination.TypeA2ACollaborateRequested:

@@ -15,16 +15,16 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// Bounds of one frame with events. What we add to an event makes it at most some three times as large.
+// Limits of one frame with events. Our additions make an event about three times as large at most.
 const (
 	frameEvents = 100
-	frameBytes  = 192 << 10 // of payloads; a larger event has a frame of its own
+	frameBytes  = 192 << 10 // of payloads; a larger event has its own frame
 )
 
-// logName is the file that the original names where its log has grown.
+// logName is the file the original names when its log has grown.
 const logName = "coordination-events.ndjson"
 
-// feed puts the log into words for /ws.
+// feed formats the log for /ws.
 type feed struct{ opts Options }
 
 func newFeed(opts Options) *feed {
@@ -37,8 +37,7 @@ func (f *feed) Wait(ctx context.Context, seq int64) (int64, error) {
 	return f.opts.Store.Wait(ctx, seq)
 }
 
-// Page implements push.Log. Events are rendered as REST renders them, from the same tables. As there, a panic is an error of this one
-// question.
+// Page implements push.Log. Events are rendered from the same tables as in REST. A panic becomes this call's error.
 func (f *feed) Page(ctx context.Context, after, upTo int64) (page *push.Page, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,15 +75,15 @@ func (f *feed) Page(ctx context.Context, after, upTo int64) (page *push.Page, er
 	return page, err
 }
 
-// page tells of events, first of those that everybody sees, then with our own book-keeping among them. hints follow them.
+// page formats events, first for all clients, then including internal ones. Hints follow the events.
 func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry, hints []push.Message) *push.Page {
-	var public, full told
+	var public, full feedBatch
 	for _, seq := range seqs {
 		e := events[seq]
 		if e == nil {
 			continue
 		}
-		t := telling{Event: e, record: v.record(e), text: v.renderEvent(e, entries[seq])}
+		t := feedEvent{Event: e, record: v.record(e), text: v.renderEvent(e, entries[seq])}
 		full = append(full, t)
 		if internal(e) {
 			hints = t.hint(hints)
@@ -99,23 +98,21 @@ func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries ma
 	return page
 }
 
-// internal reports whether an event is our own book-keeping, which is left out unless it is asked for.
+// internal reports whether an event is internal book-keeping, which is only sent on request.
 func internal(e *eventstore.Event) bool {
 	return e.Actor != eventstore.ActorImport && coordination.Internal(e.Type)
 }
 
-// telling is an event with what is read from it and how it is written.
-type telling struct {
+type feedEvent struct {
 	*eventstore.Event
 	record coordination.Record
 	text   json.RawMessage
 }
 
-// told is a run of events in one frame.
-type told []telling
+type feedBatch []feedEvent
 
-// messages are the frames of a run: the events, and where the last of them continues something, that again.
-func (t told) messages() (list []push.Message) {
+// messages are the frames of a run: the events, and an update if the last one continues something.
+func (t feedBatch) messages() (list []push.Message) {
 	if len(t) == 0 {
 		return nil
 	}
@@ -136,7 +133,7 @@ func (t told) messages() (list []push.Message) {
 	return list
 }
 
-func (t told) texts() []byte {
+func (t feedBatch) texts() []byte {
 	list := []byte{'['}
 	for i := range t {
 		if i > 0 {
@@ -147,8 +144,8 @@ func (t told) texts() []byte {
 	return append(list, ']')
 }
 
-// workSessions lists the work sessions of a run in the order in which they appear.
-func (t told) workSessions() []byte {
+// workSessions lists a run's work sessions in order of appearance.
+func (t feedBatch) workSessions() []byte {
 	var names []string
 	for i := range t {
 		if name := t[i].record.WorkSessionID; name != "" && !slices.Contains(names, name) {
@@ -165,8 +162,8 @@ func (t told) workSessions() []byte {
 	return append(list, ']')
 }
 
-// hint adds what an internal event changes in what REST answers, so that whoever shows that can ask again.
-func (t telling) hint(hints []push.Message) []push.Message {
+// hint adds what an internal event changes in REST answers, so that clients can refresh.
+func (t feedEvent) hint(hints []push.Message) []push.Message {
 	o := newObject(256)
 	switch t.Type {
 	case coordination.TypeWorkSessionCategorySet, coordination.TypeWorkSessionCategoryCleared:

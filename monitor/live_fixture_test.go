@@ -16,11 +16,12 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
 // patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
+const patience = testscale.Patience
 
 // running runs what goes on beside answering, until the test ends or stop is called, which waits for it.
 func (b *testBundle) running(t testing.TB) (stop func()) {

@@ -71,7 +71,7 @@ func TestLiveIsNothingWithoutAnUpgrade(t *testing.T) {
 	}
 }
 
-// A request that asks for a WebSocket in a way that nobody speaks is told so in our own words.
+// A malformed WebSocket handshake is refused in our own error form.
 func TestLiveRefusesBadHandshakes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -92,7 +92,7 @@ func TestLiveRefusesBadHandshakes(t *testing.T) {
 	}
 }
 
-// Who does not keep to the protocol is sent away, alone.
+// A client that breaks the protocol is disconnected; others are not affected.
 func TestLiveSurvivesGarbage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -148,7 +148,7 @@ func TestLiveBoundsItsClients(t *testing.T) {
 	}
 }
 
-// Whoever comes before Run waits a little for it; whoever comes after it is sent away.
+// A client that connects before Run waits a little for it; one that connects after its end is refused.
 func TestLiveLastsAsLongAsRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) { o.Push.StartWait = time.Millisecond })

@@ -13,6 +13,8 @@ import (
 
 // Clients that break off at any point and come back with the last seq that they have seen get every event once, in order, while the log
 // grows under them and others read at their own pace.
+//
+// Promise: push
 func TestLiveResumesWithoutGapOrDuplicate(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -93,7 +95,7 @@ func isDone(done <-chan struct{}) bool {
 	}
 }
 
-// Everybody gets everything, in order, however many there are; the log is read once for all of them.
+// Every client gets every event in order, however many there are; the log is read once for all of them.
 func TestLiveTellsManyClients(t *testing.T) {
 	t.Parallel()
 	const clients, events = 200, 20

@@ -28,6 +28,8 @@ func signal(happened chan<- struct{}) func() {
 
 // A client that has stopped reading costs the others nothing: they get each event before the next one is even stored. It is closed with
 // the place where it can go on, and going on there leaves nothing out.
+//
+// Promise: push
 func TestLiveStalledClientBlocksNobody(t *testing.T) {
 	t.Parallel()
 	dropped := make(chan struct{}, 1)
@@ -46,7 +48,7 @@ func TestLiveStalledClientBlocksNobody(t *testing.T) {
 			t.Fatalf("the healthy client got %v instead of %d", seqs, last)
 		}
 		if last > 500 {
-			t.Fatal("nobody was dropped")
+			t.Fatal("no client was dropped")
 		}
 	}
 	if s := b.monitor.PushStats(); s.Dropped != 1 || s.QueuedBytes != 0 {
@@ -76,7 +78,7 @@ func TestLiveSlowClientMissesNothingOfAPage(t *testing.T) {
 	b.running(t)
 	l := b.listen(t, "/ws")
 	last := b.appending(t, "continuation.sent", fmt.Sprintf(`{"taskId":"t1","note":%q}`, strings.Repeat("x", 2<<20)))
-	_, r, err := l.NextReader() // it has begun, and cannot end: it is more than what a connection holds on its way
+	_, r, err := l.NextReader() // it has started, and cannot end: it exceeds the buffers of a connection
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestLiveSlowClientMissesNothingOfAPage(t *testing.T) {
 	}
 }
 
-// An event so large that no queue would hold it is made once for all who are stuck in it, not once for each.
+// An event too large for any queue is encoded once for all waiting clients, not once for each.
 func TestLiveStalledClientsShareAHugeEvent(t *testing.T) {
 	t.Parallel()
 	const clients, size = 10, 4 << 20 // more than what a connection holds on its way
@@ -107,7 +109,7 @@ func TestLiveStalledClientsShareAHugeEvent(t *testing.T) {
 	b.running(t)
 	var latest io.Reader
 	for range clients {
-		_, r, err := b.listen(t, "/ws?since=0").NextReader() // it has begun
+		_, r, err := b.listen(t, "/ws?since=0").NextReader() // it has started
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +132,7 @@ func TestLivePublishNeverBlocks(t *testing.T) {
 		o.Push.QueueFrames = 10
 		o.Push.Dropped = signal(dropped)
 	})
-	b.monitor.Publish(push.Message{Type: "task_update"}) // before Run: nobody is there
+	b.monitor.Publish(push.Message{Type: "task_update"}) // before Run: without clients
 	b.narrow(t)
 	for n := range 40 {
 		b.importing(t, event("task.updated", "eden", float64(n), fmt.Sprintf(`"note":%q`, strings.Repeat("x", 100<<10))))
@@ -142,13 +144,13 @@ func TestLivePublishNeverBlocks(t *testing.T) {
 		for n := 0; !isDone(dropped); n++ {
 			b.monitor.Publish(push.Message{Type: "task_update", Data: strings.Repeat("x", 10<<10)})
 			if n > 100_000 {
-				t.Fatal("nobody was dropped")
+				t.Fatal("no client was dropped")
 			}
 		}
 	}
 }
 
-// A server that goes tells everybody where to go on, and does not wait for those who do not listen.
+// A server that shuts down tells every client where to resume, and does not wait for those that do not read.
 func TestLiveEndsWithAPlaceToGoOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) { o.Push.CloseTime = 300 * time.Millisecond })
@@ -210,7 +212,7 @@ func TestLivePingsItsClients(t *testing.T) {
 	}
 }
 
-// What clients say is read and forgotten; who says too much at once is sent away.
+// Messages of clients are read and dropped; a client that sends too much at once is disconnected.
 func TestLiveForgetsWhatClientsSay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

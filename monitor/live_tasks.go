@@ -9,32 +9,31 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor/push"
-	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// FileNews is what is told of a file. The names of files are those of the original, which hears of tasks
-// by them.
+// FileNews is a change of a file. File names are the original's, through which it announces tasks.
 type FileNews struct {
 	Event string `json:"event"` // add, change, unlink
 	File  string `json:"file"`
 }
 
-// StepNews is told beside the FileNews of a task that has steps.
+// StepNews is sent beside the FileNews of a task with steps.
 type StepNews struct {
 	FileNews
 	StepsProgress *taskfile.StepsProgress `json:"stepsProgress"`
 	StepCount     int                     `json:"stepCount"`
 }
 
-// PlanNews is what is told of a plan.
+// PlanNews is a change of a plan.
 type PlanNews struct {
 	FileNews
 	PlanID string `json:"planId"`
-	Status string `json:"status"` // that the event has given it
+	Status string `json:"status"` // set by the event
 }
 
-// taskNews tells of the tasks that agents keep here, and of their plans, each event once: that the task has changed, how its steps are by now, and that the agent
-// has turned to it or from it. Where another gateway keeps the tasks, whoever watches its files tells it.
+// taskNews builds the messages about tasks kept here and about plans, one set per event: the task changed, its current
+// steps, and whether the agent focused or left it. If another gateway stores the tasks, the file watcher sends them.
 func (v *view) taskNews(ctx context.Context, seqs []int64, events map[int64]*eventstore.Event) (news []push.Message, err error) {
 	if v.OwnTasks == nil {
 		return nil, nil
@@ -64,9 +63,9 @@ func (v *view) taskNews(ctx context.Context, seqs []int64, events map[int64]*eve
 	return news, nil
 }
 
-// planNews words an event of a plan; of others it says nothing.
+// planNews formats a plan's event; nothing for other events.
 func planNews(e *eventstore.Event) []push.Message {
-	_, id, of := strings.Cut(e.Stream, "/") // as coordination.PlanStream makes it
+	_, id, of := strings.Cut(e.Stream, "/") // as made by coordination.PlanStream
 	told := PlanNews{FileNews{"change", id + ".json"}, id, ""}
 	switch e.Type {
 	case coordination.TypePlanSubmitted:
@@ -84,7 +83,7 @@ func planNews(e *eventstore.Event) []push.Message {
 	return []push.Message{{Type: "plan_update", AgentID: e.AgentID, Data: told}}
 }
 
-// ofTask reports whether events of a type lie in the stream of a task.
+// ofTask reports whether events of a type are in a task's stream.
 func ofTask(typ string) bool {
 	family, _, _ := strings.Cut(typ, ".")
 	switch family {
@@ -94,7 +93,7 @@ func ofTask(typ string) bool {
 	return false
 }
 
-// newsOf words an event of a task that stands so by now.
+// newsOf formats a task's event with the task's current state.
 func newsOf(typ string, row *tasks.Row) []push.Message {
 	told := FileNews{"change", row.ID + ".md"}
 	switch typ {
@@ -113,7 +112,7 @@ func newsOf(typ string, row *tasks.Row) []push.Message {
 	return news
 }
 
-// turns reports whether an agent turns to a task, or from it, with an event of that type.
+// turns reports whether an event type means that an agent focused or left a task.
 func turns(typ string) bool {
 	switch typ {
 	case coordination.TypeTaskStarted, coordination.TypeTaskUpdated, coordination.TypeTaskApproved, coordination.TypeTaskResumed,

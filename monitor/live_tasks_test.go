@@ -43,8 +43,8 @@ func (l *listener) told(t *testing.T, last int64, follow int) (list []string) {
 	return list
 }
 
-// Whoever is connected hears of each event of a task once, in the words in which the original tells of files, and once more after it has come back.
-// What an import brings is history, and what is none of a task is not told.
+// Clients are notified of each event of a task once, in the original's form for files; one that resumes gets what it
+// has missed. Imported events are history, and events of no task are not sent.
 func TestTasksAreToldAsTheyHappen(t *testing.T) {
 	t.Parallel()
 	b, _ := withOwnTasks(t)
@@ -81,11 +81,11 @@ func TestTasksAreToldAsTheyHappen(t *testing.T) {
 	}
 	back := b.listen(t, fmt.Sprintf("/ws?since=%d", seq-1))
 	if diff := cmp.Diff(want, back.told(t, seq, 2)); diff != "" {
-		t.Errorf("told again to who comes back (-want +got):\n%s", diff)
+		t.Errorf("sent to a client that resumes (-want +got):\n%s", diff)
 	}
 }
 
-// Where another gateway keeps the tasks its files are watched; the log tells nothing of them a second time.
+// Where another gateway keeps the tasks its files are watched; the log does not send them a second time.
 func TestTasksOfAnotherGatewayAreNotToldFromTheLog(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

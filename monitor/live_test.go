@@ -64,7 +64,7 @@ func TestLiveKeepsTheOrderOfTheOriginal(t *testing.T) {
 	}
 }
 
-// An event is pushed in the very words in which REST answers it.
+// An event is pushed in exactly the form in which REST returns it.
 func TestLiveEventsAreThoseOfREST(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -108,7 +108,7 @@ func texts(list []json.RawMessage) []string {
 	return texts
 }
 
-// Our own book-keeping is told to whoever asks for it; to the others only what it changes in the answers of REST.
+// Internal events are sent to clients that ask for them; others only see their effects in REST answers.
 func TestLiveLeavesOutBookKeeping(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -205,7 +205,7 @@ func TestLiveFramesAreBounded(t *testing.T) {
 	}
 }
 
-// A burst of many times what may wait for a client costs nobody who reads.
+// A burst far above a client's queue affects no client that reads.
 func TestLiveBurstsLoseNobodyWhoReads(t *testing.T) {
 	t.Parallel()
 	const events = 1_000

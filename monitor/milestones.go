@@ -16,16 +16,16 @@ import (
 	"github.com/pronto-lab/openclawd/monitor/push"
 )
 
-// DefaultTaskHub is where Task-Hub is when nothing says otherwise.
+// DefaultTaskHub is the default address of Task-Hub.
 const DefaultTaskHub = taskhub.DefaultAddress
 
 const (
 	milestonesPath    = taskhub.Path
-	maxTaskHubBytes   = 8 << 20   // of one answer
-	maxMilestoneBytes = 256 << 10 // of what is pushed; who needs more asks for it
+	maxTaskHubBytes   = 8 << 20   // for one answer
+	maxMilestoneBytes = 256 << 10 // pushed at most; clients request more themselves
 )
 
-// newTaskHub asks Task-Hub as the settings in force say.
+// newTaskHub returns a client for Task-Hub with the settings in force.
 func (s *Server) newTaskHub() *taskhub.Client {
 	return taskhub.New(taskhub.Options{MaxBody: maxTaskHubBytes, Address: func() (base, cookie string) {
 		settings := s.settings.Load()
@@ -33,13 +33,13 @@ func (s *Server) newTaskHub() *taskhub.Client {
 	}})
 }
 
-// taskHubAnswer is what Task-Hub said. body is JSON, or nil where there is none to say.
+// taskHubAnswer is Task-Hub's answer. body is JSON, or nil if empty.
 type taskHubAnswer struct {
 	status int
 	body   json.RawMessage
 }
 
-// askTaskHub asks for a path below milestonesPath, given by its segments. cookie may be "".
+// askTaskHub requests a path below milestonesPath, given by its segments. cookie may be "".
 func (s *Server) askTaskHub(ctx context.Context, segments []string, query, cookie string) (*taskHubAnswer, error) {
 	said, err := s.taskHub.Ask(ctx, taskhub.Request{Method: http.MethodGet, Segments: segments, Query: query, Header: http.Header{"Cookie": {cookie}}})
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) askTaskHub(ctx context.Context, segments []string, query, cooki
 	return answer, nil
 }
 
-// milestones passes a request on to Task-Hub, which has them, with the cookie of the caller.
+// milestones proxies a request to Task-Hub, with the caller's cookie.
 func (s *Server) milestones(c echo.Context) error {
 	segments, ok := milestoneSegments(c.Request().URL)
 	if !ok {
@@ -69,9 +69,9 @@ func (s *Server) milestones(c echo.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s.opts.Logger.Debug("milestones not passed on", "err", err)
+		s.opts.Logger.Debug("cannot proxy milestone request", "err", err)
 		return &problem{Status: http.StatusBadGateway, Code: "task_hub", Message: "Failed to proxy milestone request",
-			Hint: "see whether Task-Hub runs at TASK_HUB_URL, or taskMonitor.taskHubUrl of openclaw.json"}
+			Hint: "check whether Task-Hub runs at TASK_HUB_URL, or taskMonitor.taskHubUrl of openclaw.json"}
 	}
 	s.position(c)
 	if answer.body == nil {
@@ -80,7 +80,8 @@ func (s *Server) milestones(c echo.Context) error {
 	return c.Blob(answer.status, "application/json", answer.body)
 }
 
-// milestoneSegments splits what stands below milestonesPath, decoded, and reports whether it stays there whoever decodes it again.
+// milestoneSegments splits and decodes the path below milestonesPath, and reports whether it stays below it if decoded
+// again.
 func milestoneSegments(u *url.URL) (segments []string, ok bool) {
 	rest := strings.TrimPrefix(u.EscapedPath(), milestonesPath)
 	if rest == "" {
@@ -88,7 +89,7 @@ func milestoneSegments(u *url.URL) (segments []string, ok bool) {
 	}
 	for escaped := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
 		segment, err := url.PathUnescape(escaped)
-		if err != nil || !taskhub.Sound(segment) {
+		if err != nil || !taskhub.ValidSegment(segment) {
 			return nil, false
 		}
 		segments = append(segments, segment)
@@ -96,15 +97,14 @@ func milestoneSegments(u *url.URL) (segments []string, ok bool) {
 	return segments, strings.HasPrefix(rest, "/")
 }
 
-// milestonePoll looks at Task-Hub's milestones again and again.
 type milestonePoll struct {
 	s      *Server
 	seen   [sha256.Size]byte
-	based  bool // seen is something
-	silent bool // Task-Hub has not answered lately, which has been logged
+	based  bool // seen is set
+	silent bool // Task-Hub does not answer, which has been logged
 }
 
-// pollMilestones tells everybody on /ws when Task-Hub's milestones have changed, until ctx ends. While nobody is there it does not ask.
+// pollMilestones notifies /ws when Task-Hub's milestones change, until ctx ends. It does not poll without clients.
 func (s *Server) pollMilestones(ctx context.Context) {
 	if s.opts.MilestoneInterval < 0 {
 		return
@@ -134,7 +134,7 @@ func (p *milestonePoll) once(ctx context.Context) {
 		return
 	}
 	if p.silent {
-		p.s.opts.Logger.Info("Task-Hub answers again; its milestones are followed")
+		p.s.opts.Logger.Info("Task-Hub answers again; polling milestones")
 	}
 	p.silent = false
 	sum := sha256.Sum256(answer.body)
@@ -144,13 +144,13 @@ func (p *milestonePoll) once(ctx context.Context) {
 	p.seen, p.based = sum, true
 }
 
-// failed logs what keeps milestones from being followed, once until it is over.
+// failed logs a polling failure, once until it is over.
 func (p *milestonePoll) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil || p.silent {
 		return
 	}
 	p.silent = true
-	p.s.opts.Logger.Info("Task-Hub does not answer; its milestones are not followed until it does", "err", err)
+	p.s.opts.Logger.Info("cannot poll Task-Hub's milestones; will retry", "err", err)
 }
 
 func milestoneUpdate(body json.RawMessage) push.Message {

@@ -72,11 +72,11 @@ func TestMilestonesArePassedOn(t *testing.T) {
 	}
 }
 
-// What Task-Hub does wrong, or somebody in its place, is a bad gateway and nothing else.
+// A faulty Task-Hub, or another server in its place, is a bad gateway.
 func TestMilestonesOfABadHub(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("another host was asked for %s with cookie %q", r.URL, r.Header.Get("Cookie"))
+		t.Errorf("another host received %s with cookie %q", r.URL, r.Header.Get("Cookie"))
 	}))
 	defer elsewhere.Close()
 	hub := func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func TestMilestonesOfABadHub(t *testing.T) {
 	}
 }
 
-// Nobody reaches anything of Task-Hub but its milestones through us, nor any other server.
+// Only the milestones of Task-Hub can be reached through us, and no other server.
 func TestMilestonePathsStayWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	b := newTaskHub(t, func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +164,7 @@ func (h *changingHub) polled(t *testing.T, times int) {
 		select {
 		case <-h.asked:
 		case <-time.After(patience):
-			t.Fatal("nobody asks Task-Hub")
+			t.Fatal("Task-Hub is not asked")
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestMilestonesArePushedWhenTheyChange(t *testing.T) {
 	var log lockedBuffer
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if b.monitor.PushStats().Clients == 0 {
-			t.Error("Task-Hub is asked, though nobody is there to be told")
+			t.Error("Task-Hub is asked without a client")
 		}
 		hub.ServeHTTP(w, r)
 	}
@@ -201,7 +201,7 @@ func TestMilestonesArePushedWhenTheyChange(t *testing.T) {
 	if _, raw := client.milestones(t); raw != `[{"version":3}]` {
 		t.Errorf("pushed %s", raw)
 	}
-	if gone, back := strings.Count(log.String(), "Task-Hub does not answer"), strings.Count(log.String(), "Task-Hub answers again"); gone != 1 || back != 1 {
+	if gone, back := strings.Count(log.String(), "cannot poll Task-Hub"), strings.Count(log.String(), "Task-Hub answers again"); gone != 1 || back != 1 {
 		t.Errorf("logged %d times that it is gone, %d times that it is back", gone, back)
 	}
 }

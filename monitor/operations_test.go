@@ -11,18 +11,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// What the program around the API says is passed on as it is; an error makes it unready, a warning does not, and neither makes it silent.
+// Reasons of the surrounding program are passed on unchanged; an error makes it unready, a warning does not, and all
+// are listed.
 func TestReadinessSaysWhyNot(t *testing.T) {
 	t.Parallel()
-	var reasons []monitor.Reason
+	var reasons []health.Reason
 	b := setup(t, func(o *monitor.Options) {
-		o.Operations.Reasons = func(context.Context) []monitor.Reason { return reasons }
-		o.Operations.Running = func(context.Context) monitor.Running {
-			return monitor.Running{Mode: "produce", StartedAt: noon, Gateway: &monitor.GatewayState{Address: "127.0.0.1:18789", Auth: "token", Clients: 2,
-				Requests: 3, Errors: 4, Refused: 5, SlowCloses: 6, Error: "it ended untold"}}
+		o.Operations.Reasons = func(context.Context) []health.Reason { return reasons }
+		o.Operations.Running = func(context.Context) health.Running {
+			return health.Running{Mode: "produce", StartedAt: noon, Gateway: &health.GatewayState{Address: "127.0.0.1:18789", Auth: "token", Clients: 2,
+				Requests: 3, Errors: 4, Refused: 5, SlowCloses: 6, Error: "stopped unexpectedly"}}
 		}
 		o.Operations.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4")
@@ -31,18 +33,18 @@ func TestReadinessSaysWhyNot(t *testing.T) {
 	})
 	type readiness struct {
 		Status  string
-		Reasons []monitor.Reason
+		Reasons []health.Reason
 	}
 	contract := newContract(t, b)
 	contract.check(t, http.MethodGet, "/readyz", http.StatusOK)
 	contract.check(t, http.MethodGet, "/metrics", http.StatusOK)
-	warning := monitor.Reason{Severity: monitor.SeverityWarning, Code: "disk_low", What: "3 bytes are free", Mend: "free space"}
-	reasons = []monitor.Reason{warning}
+	warning := health.Reason{Severity: health.SeverityWarning, Code: "disk_low", What: "3 bytes are free", Hint: "free space"}
+	reasons = []health.Reason{warning}
 	contract.check(t, http.MethodGet, "/readyz", http.StatusOK)
 	if diff := cmp.Diff(readiness{"degraded", reasons}, get[readiness](t, b, "/readyz", http.StatusOK)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	reasons = []monitor.Reason{warning, {Severity: monitor.SeverityError, Code: "importing", What: "logs are being imported", Mend: "wait"}}
+	reasons = []health.Reason{warning, {Severity: health.SeverityError, Code: "importing", What: "logs are being imported", Hint: "wait"}}
 	contract.check(t, http.MethodGet, "/readyz", http.StatusServiceUnavailable)
 	contract.check(t, http.MethodGet, "/api/status", http.StatusOK)
 	if diff := cmp.Diff(readiness{"unready", reasons}, get[readiness](t, b, "/readyz", http.StatusServiceUnavailable)); diff != "" {
@@ -57,7 +59,7 @@ func TestReadinessSaysWhyNot(t *testing.T) {
 	}
 }
 
-// A page of another site must not read an operator's answers by naming its own host.
+// A foreign page must not read operators' answers by its own host name.
 func TestOperationsCheckTheHost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -83,21 +85,21 @@ func TestOperationsCheckTheHost(t *testing.T) {
 func TestSlowQuestionsHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	b := smallLog(t)
-	begun, release := make(chan struct{}), make(chan struct{})
+	started, release := make(chan struct{}), make(chan struct{})
 	var slow sync.WaitGroup
 	for range 3 {
 		slow.Go(func() {
 			if err := b.db.View(context.Background(), func(tx *sql.Tx) error {
 				var n int
 				err := tx.QueryRow("SELECT count(*) FROM events").Scan(&n)
-				begun <- struct{}{}
+				started <- struct{}{}
 				<-release
 				return err
 			}); err != nil {
 				t.Error(err)
 			}
 		})
-		<-begun
+		<-started
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/api/health", "/api/events", "/api/work-sessions"} {
 		get[map[string]any](t, b, path, http.StatusOK)

@@ -9,9 +9,22 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
+// oracleQuestions is how many questions are asked of each.
+var oracleQuestions = testscale.Of(20, 25)
+
+// oracleEvents is how many events each of them has.
+var oracleEvents = testscale.Of(400, 800)
+
+// oracleLogs is how many random logs are compared with a naive computation.
+var oracleLogs = testscale.Of(1, 2)
+
 // TestAnswersEqualANaiveComputation asks random questions of random logs and compares with what reading all events gives.
+//
+// Promise: contract
 func TestAnswersEqualANaiveComputation(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

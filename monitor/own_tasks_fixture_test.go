@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -23,8 +24,8 @@ func withOwnTasks(t testing.TB, change ...func(*monitor.Options)) (b *testBundle
 	dir = t.TempDir()
 	own := func(o *monitor.Options) {
 		o.Workspace = workspace.New(dir, workspace.Options{})
-		o.OwnTasks = &monitor.OwnTasks{Team: func() []monitor.Member {
-			return []monitor.Member{{ID: "Eden", Role: "worker"}, {ID: "seum", Role: "lead"}}
+		o.OwnTasks = &monitor.OwnTasks{Team: func() []config.Agent {
+			return []config.Agent{{ID: "Eden", Role: "worker"}, {ID: "seum", Role: "lead"}}
 		}}
 	}
 	return setup(t, append([]func(*monitor.Options){own}, change...)...), dir
@@ -92,13 +93,13 @@ func (b *testBundle) filesOf(t testing.TB, dir string, agents ...string) {
 		ctx := context.Background()
 		for _, agent := range agents {
 			open := true
-			rows, _, err := task.List(ctx, tx, task.Filter{Agents: []string{agent}, Open: &open})
+			rows, _, err := tasks.List(ctx, tx, tasks.Filter{Agents: []string{agent}, Open: &open})
 			if err != nil {
 				return err
 			}
 			current := taskfile.FormatCurrent(nil)
 			for i := range rows {
-				row, _, err := task.ByID(ctx, tx, rows[i].ID)
+				row, _, err := tasks.ByID(ctx, tx, rows[i].ID)
 				if err != nil {
 					return err
 				}
@@ -108,12 +109,12 @@ func (b *testBundle) filesOf(t testing.TB, dir string, agents ...string) {
 				put(t, dir, "workspace-"+agent+"/tasks/"+row.ID+".md", taskfile.Format(&row.Task))
 			}
 			put(t, dir, "workspace-"+agent+"/CURRENT_TASK.md", current)
-			months, err := task.Months(ctx, tx, agent)
+			months, err := tasks.Months(ctx, tx, agent)
 			if err != nil {
 				return err
 			}
 			for _, month := range months {
-				entries, _, err := task.Entries(ctx, tx, agent, month, 0)
+				entries, _, err := tasks.Entries(ctx, tx, agent, month, 0)
 				if err != nil {
 					return err
 				}

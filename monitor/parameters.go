@@ -16,7 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// parameters reads the query of a request. Reading goes on after something bad, and err keeps the first.
+// parameters reads a request's query. Reading continues after an error, and err keeps the first.
 type parameters struct {
 	values url.Values
 	err    error
@@ -26,15 +26,14 @@ func parametersOf(c echo.Context) *parameters {
 	values, err := url.ParseQuery(c.Request().URL.RawQuery)
 	p := &parameters{values: values}
 	if err != nil {
-		p.refuse("query", c.Request().URL.RawQuery, "escape what is no letter or digit as %XX, in UTF-8")
+		p.refuse("query", c.Request().URL.RawQuery, "escape everything but letters and digits as %XX, in UTF-8")
 	}
 	return p
 }
 
-func (p *parameters) refuse(field, value, mend string) { p.refuseWord(field, value, nil, mend) }
+func (p *parameters) refuse(field, value, hint string) { p.refuseWord(field, value, nil, hint) }
 
-// refuseWord refuses a value that is none of a few.
-func (p *parameters) refuseWord(field, value string, allowed []string, mend string) {
+func (p *parameters) refuseWord(field, value string, allowed []string, hint string) {
 	if p.err != nil {
 		return
 	}
@@ -42,11 +41,12 @@ func (p *parameters) refuseWord(field, value string, allowed []string, mend stri
 	if utf8.RuneCountInString(value) > shown {
 		value = string([]rune(value)[:shown]) + "..."
 	}
-	p.err = &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: field, Value: value, Allowed: allowed, Hint: mend,
-		Message: fmt.Sprintf("Bad value %q for %s: %s", value, field, mend)}
+	p.err = &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: field, Value: value, Allowed: allowed, Hint: hint,
+		Message: fmt.Sprintf("Bad value %q for %s: %s", value, field, hint)}
 }
 
-// list reads a parameter that may be repeated and may hold several values with commas. Blank values count as missing.
+// list reads a parameter that may be repeated and may contain several values separated by commas. Blank values count
+// as missing.
 func (p *parameters) list(name string) []string {
 	list := []string{}
 	for _, value := range p.values[name] {
@@ -59,7 +59,7 @@ func (p *parameters) list(name string) []string {
 	return list
 }
 
-// raw is what an answer repeats of a parameter: its values with commas, or nil where it is missing.
+// raw echoes a parameter: its values joined by commas, or nil if missing.
 func (p *parameters) raw(name string) *string {
 	if len(p.list(name)) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (p *parameters) raw(name string) *string {
 	return &raw
 }
 
-// first is the first value of a parameter that holds one.
+// first is a parameter's first non-blank value.
 func (p *parameters) first(name string) string {
 	for _, value := range p.values[name] {
 		if value = coordination.TrimJS(value); value != "" {
@@ -78,7 +78,6 @@ func (p *parameters) first(name string) string {
 	return ""
 }
 
-// words reads a list whose values are to be of a few.
 func (p *parameters) words(name string, known ...string) []string {
 	list := p.list(name)
 	for _, word := range list {
@@ -89,7 +88,7 @@ func (p *parameters) words(name string, known ...string) []string {
 	return list
 }
 
-// word reads one value of a few; "" for a missing one.
+// word reads one value from an enumeration; "" if missing.
 func (p *parameters) word(name string, known ...string) string {
 	switch list := p.words(name, known...); len(list) {
 	case 0:
@@ -97,12 +96,11 @@ func (p *parameters) word(name string, known ...string) string {
 	case 1:
 		return list[0]
 	default:
-		p.refuseWord(name, list[1], known, "name one, or none for all")
+		p.refuseWord(name, list[1], known, "name one, or leave it out for all")
 		return list[0]
 	}
 }
 
-// roles reads role.
 func (p *parameters) roles() []string {
 	var known []string
 	for _, role := range coordination.Roles() {
@@ -111,7 +109,6 @@ func (p *parameters) roles() []string {
 	return p.words("role", known...)
 }
 
-// categories reads viewCategory. "all" among the values means any.
 func (p *parameters) categories() []string {
 	known := []string{anyCategory}
 	for _, c := range coordination.Categories() {
@@ -126,7 +123,7 @@ func (p *parameters) categories() []string {
 
 const anyCategory = "all"
 
-// integer reads a number between least and most, or what stands for a missing one.
+// integer reads a number between least and most, with a default.
 func (p *parameters) integer(name string, missing, least, most int64) int64 {
 	text := p.first(name)
 	if text == "" {
@@ -134,17 +131,17 @@ func (p *parameters) integer(name string, missing, least, most int64) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		mend := fmt.Sprintf("give a whole number from %d to %d", least, most)
+		hint := fmt.Sprintf("give a whole number from %d to %d", least, most)
 		if most == math.MaxInt64 {
-			mend = fmt.Sprintf("give a whole number from %d", least)
+			hint = fmt.Sprintf("give a whole number from %d", least)
 		}
-		p.refuse(name, text, mend)
+		p.refuse(name, text, hint)
 		return missing
 	}
 	return n
 }
 
-// Bounds of limit.
+// Limits of limit.
 const (
 	defaultLimit = 100
 	maxLimit     = 1_000
@@ -154,7 +151,7 @@ func (p *parameters) limit() int { return int(p.integer("limit", defaultLimit, 1
 
 func (p *parameters) minSeq() int64 { return p.integer("min_seq", 0, 0, math.MaxInt64) }
 
-// choice reads one of a few words; the first stands for a missing one.
+// choice reads one value of an enumeration; the first is the default.
 func (p *parameters) choice(name string, words ...string) string {
 	text := p.first(name)
 	if text == "" {
@@ -166,13 +163,13 @@ func (p *parameters) choice(name string, words ...string) string {
 	return text
 }
 
-// internal reads scope: whether our own book-keeping is asked for too.
+// internal reads scope: whether internal events are included.
 func (p *parameters) internal() bool { return p.choice("scope", "monitor", "all") == "all" }
 
-// maxInstantMs is the last moment that a date can have in ECMAScript.
+// maxInstantMs is the largest time in ECMAScript.
 const maxInstantMs = 8.64e15
 
-// instant reads a time in ms since 1970, written as such or as a date; nil for none.
+// instant reads a time as ms since 1970 or as a date; nil if missing.
 func (p *parameters) instant(name string) *float64 {
 	text := p.first(name)
 	if text == "" {
@@ -180,7 +177,7 @@ func (p *parameters) instant(name string) *float64 {
 	}
 	ms, ok := coordination.ParseTime(text)
 	if !ok {
-		// A plus that was not escaped arrives as a space.
+		// An unescaped plus arrives as a space.
 		ms, ok = coordination.ParseTime(strings.Replace(text, " ", "+", 1))
 	}
 	if !ok && json.Valid([]byte(text)) {

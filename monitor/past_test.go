@@ -20,16 +20,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/monitor/monitortest"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/search"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/workspace"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 // pastBundle is a server with a past, on a log whose clock goes on with every event.
@@ -52,40 +55,41 @@ type moments struct {
 }
 
 func pastDefinitions() []projections.Definition {
-	return append(definitions(), session.Definition())
+	return append(definitions(), sessions.Definition())
 }
 
 // At implements monitor.Past. What is asked for the first time is still being made.
-func (m *moments) At(ctx context.Context, seq int64) (*monitor.Moment, func(), monitor.Making, error) {
+func (m *moments) At(_ context.Context, seq int64) (*monitor.Moment, func(), snapshot.Progress, bool, error) {
+	ctx := context.Background()
 	m.asked.Add(1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
-		return nil, nil, monitor.Making{}, m.err
+		return nil, nil, snapshot.Progress{}, false, m.err
 	}
 	if moment := m.made[seq]; moment != nil {
-		return moment, func() {}, monitor.Making{}, nil
+		return moment, func() {}, snapshot.Progress{}, true, nil
 	}
 	scratch, err := sqlite.CreateScratch(ctx, sqlite.ScratchOptions{Path: filepath.Join(m.dir, fmt.Sprintf("%d.past", seq)), Log: m.db.Path(), Until: seq})
 	if err != nil {
-		return nil, nil, monitor.Making{}, err
+		return nil, nil, snapshot.Progress{}, false, err
 	}
 	m.open = append(m.open, scratch)
 	fold := projections.NewFold(scratch, pastDefinitions(), coordination.RulesV2)
 	if err := fold.Run(ctx, m.db, seq, nil); err != nil {
-		return nil, nil, monitor.Making{}, err
+		return nil, nil, snapshot.Progress{}, false, err
 	}
 	moment := &monitor.Moment{Seq: seq, Store: scratch, Now: time.UnixMilli(0)}
 	if seq > 0 {
 		e, err := m.db.Event(ctx, seq)
 		if err != nil {
-			return nil, nil, monitor.Making{}, err
+			return nil, nil, snapshot.Progress{}, false, err
 		}
 		moment.Now = time.UnixMilli(e.RecordedAt)
 	}
 	m.dress(moment)
 	m.made[seq] = moment
-	return nil, nil, monitor.Making{Done: seq / 2, Total: seq, Before: 1}, nil
+	return nil, nil, snapshot.Progress{Done: seq / 2, Total: seq, Before: 1}, false, nil
 }
 
 // setupPast serves an empty log with its past and a search.
@@ -95,15 +99,8 @@ func setupPast(t *testing.T, change ...func(*monitor.Options)) *pastBundle {
 	b.now.Store(noon.UnixMilli())
 	now := func() time.Time { return time.UnixMilli(b.now.Load()) }
 	dir := t.TempDir()
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, "log.db"), Durability: sqlite.DurabilityRelaxed, Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db, _ := projectiontest.New(t, sqlite.Options{Path: filepath.Join(dir, "log.db"), Now: now}, pastDefinitions()...)
 	rules := coordination.RulesV2
-	if _, err := projections.Start(t.Context(), db, pastDefinitions(), projections.Options{Rules: rules}); err != nil {
-		t.Fatal(err)
-	}
 	side, err := sqlite.OpenSide(t.Context(), filepath.Join(dir, "search.db"), false)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +138,7 @@ func setupPast(t *testing.T, change ...func(*monitor.Options)) *pastBundle {
 	return &pastBundle{b, m}
 }
 
-// ask implements monitortest.Ask.
+// asks returns a monitortest.Ask.
 func (b *pastBundle) asks(t *testing.T) monitortest.Ask {
 	return func(path string) (int, http.Header, []byte) {
 		response, body := b.ask(t, http.MethodGet, path)
@@ -157,15 +154,15 @@ func ownTeam(b *pastBundle) {
 	}
 }
 
-func teamThen() []monitor.Member {
-	return []monitor.Member{{ID: "Eden", Role: "lead"}, {ID: "seum", Role: "worker"}, {ID: "ruda"}}
+func teamThen() []config.Agent {
+	return []config.Agent{{ID: "Eden", Role: "lead"}, {ID: "seum", Role: "worker"}, {ID: "ruda"}}
 }
 
-func policyThen(from, to string) (monitor.Policy, error) {
+func policyThen(from, to string) (policy.Policy, error) {
 	if to == "nobody" {
-		return monitor.Policy{}, &monitor.NoAgentError{Field: "to", ID: to, Text: "There is no agent nobody"}
+		return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Text: "There is no agent nobody"}
 	}
-	return monitor.Policy{From: from, To: to}, nil
+	return policy.Policy{From: from, To: to}, nil
 }
 
 // golden are the appends that made a golden log.
@@ -206,37 +203,7 @@ func (b *pastBundle) tell(t *testing.T, chance *rand.Rand, appends []eventstore.
 	return recorded
 }
 
-// Every way to read answers as of an event, byte by byte, what it answered when that was the last one.
-func TestAsOfAnswersWhatWasAnsweredThen(t *testing.T) {
-	t.Parallel()
-	seed := rand.Uint64()
-	for _, name := range []string{"1-every-type", "2-sessions", "3-runs", "4-flows", "5-tasks", "6-continuation", "7-discord"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setupPast(t, func(o *monitor.Options) {
-				o.OwnTasks, o.Policy = &monitor.OwnTasks{Team: teamThen}, policyThen
-				o.Names = strings.NewReplacer("<@1002>", "이든 봇", "<#800000000000000001>", "#일반").Replace
-				o.Workspace = workspace.New(t.TempDir(), workspace.Options{})
-			})
-			ownTeam(b)
-			chance := rand.New(rand.NewPCG(seed, 1))
-			recorded := b.tell(t, chance, golden(t, name), 3)
-			b.now.Add(30 * 24 * 3_600_000)
-			chance.Shuffle(len(recorded), func(i, j int) { recorded[i], recorded[j] = recorded[j], recorded[i] })
-			for _, r := range recorded {
-				if r.Found() < 20 {
-					t.Errorf("only %d answers hold something as of %d", r.Found(), r.Seq)
-				}
-				r.Check(t, b.asks(t))
-			}
-			if t.Failed() {
-				t.Logf("seed %d", seed)
-			}
-		})
-	}
-}
-
-// Where another gateway keeps the tasks, the log does not tell what stood in its files.
+// Where another gateway keeps the tasks, the log does not contain its files.
 func TestAsOfRefusesWhatStoodInFiles(t *testing.T) {
 	t.Parallel()
 	b := setupPast(t)
@@ -300,7 +267,7 @@ func TestAsOfIsRefused(t *testing.T) {
 	}
 }
 
-// The empty log is a moment too.
+// The empty log is a valid point.
 func TestAsOfTheBeginning(t *testing.T) {
 	t.Parallel()
 	b := setupPast(t)
@@ -323,7 +290,7 @@ func TestAsOfThatCannotBeMade(t *testing.T) {
 		code       string
 		retryAfter bool
 	}{
-		monitor.ErrPastBusy: {http.StatusServiceUnavailable, "busy", true},
+		snapshot.ErrBusy: {http.StatusServiceUnavailable, "busy", true},
 		&eventstore.DiskFullError{Err: io.ErrShortWrite}: {http.StatusInsufficientStorage, "disk_full", false},
 		eventstore.ErrClosed:                             {http.StatusServiceUnavailable, "closed", true},
 		missing:                                          {http.StatusInternalServerError, "archived", false},
@@ -352,7 +319,7 @@ func TestAsOfWithoutSettings(t *testing.T) {
 	}
 }
 
-// A page of another site does not make this server work.
+// A foreign page cannot make this server build snapshots.
 func TestPagesElsewhereDoNotAskForThePast(t *testing.T) {
 	t.Parallel()
 	b := setupPast(t)
@@ -385,7 +352,7 @@ func TestPagesElsewhereDoNotAskForThePast(t *testing.T) {
 	}
 }
 
-// Every way to read is either answered as of an event or says why not: what GET /api lists is what is recorded.
+// Every read is either answered as of an event or refused with a reason: what GET /api lists is what is recorded.
 func TestEveryListedRouteIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := setupPast(t)
@@ -425,7 +392,7 @@ func TestAsOfKeepsTheContract(t *testing.T) {
 		response, body := b.ask(t, http.MethodGet, path+"?as_of=1&q=x&from=eden&to=seum")
 		contract.hold(t, http.MethodGet, path, response.StatusCode, response, body)
 	}
-	for err, status := range map[error]int{monitor.ErrPastBusy: 503, &eventstore.DiskFullError{Err: io.ErrShortWrite}: 507, eventstore.ErrClosed: 503, errors.New("defect"): 500} {
+	for err, status := range map[error]int{snapshot.ErrBusy: 503, &eventstore.DiskFullError{Err: io.ErrShortWrite}: 507, eventstore.ErrClosed: 503, errors.New("defect"): 500} {
 		b.moments.err = err
 		check("/api/work?as_of=1", status)
 	}

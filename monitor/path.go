@@ -7,10 +7,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// idOf is what stands after the last route segment of the path, decoded once. It may hold anything: slashes, dots, percent signs.
+// idOf is the path after the route's last segment, decoded once. It may contain slashes, dots and percent signs.
 func idOf(c echo.Context) string { return idBefore(c, "") }
 
-// idBefore is idOf for a path that ends in tail, which is no part of the id.
+// idBefore is idOf for a path that ends in tail, which is not part of the id.
 func idBefore(c echo.Context, tail string) string {
 	escaped := strings.TrimPrefix(c.Request().URL.EscapedPath(), strings.TrimSuffix(c.Path(), "*"))
 	escaped = strings.TrimSuffix(escaped, tail)

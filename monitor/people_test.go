@@ -23,7 +23,7 @@ func queued(text, more string) [2]string {
 	return [2]string{"run.queued", `{"runId":"r","sessionKey":"agent:eden:main","lane":"main","cause":"x","workSessionId":"ws_1","message":` + string(quoted) + more + `}`}
 }
 
-// Title, summary, last message and display texts are what someone has said, whatever our book-keeping holds.
+// Title, summary, last message and display texts are what was said, not internal prompts or markers.
 func TestPeopleReadWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -85,7 +85,7 @@ func TestResumedTaskTitlesItsSession(t *testing.T) {
 	}
 }
 
-// A code is no reason, and where nothing says why, that is said.
+// A code is not shown as a reason; if there is no reason, that is said.
 func TestBlockedReasonIsNeverEmpty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,17 +12,17 @@ import (
 	"github.com/pronto-lab/openclawd/internal/budget"
 )
 
-// problem is a request that is not answered as asked. Message is the original's text where it has one.
+// problem is an error answer. Message is the original's text if it has one.
 type problem struct {
 	Status     int    `json:"-"`
 	Message    string `json:"error"`
 	Code       string `json:"code"`
-	Field      string `json:"field,omitempty"` // of the request
-	Value      string `json:"value,omitempty"` // of the field, as it was given; a long one is cut
-	Hint       string `json:"hint,omitempty"`  // how to mend it
-	RetryAfter int    `json:"-"`               // seconds; 0: trying again is no use
+	Field      string `json:"field,omitempty"` // field of the request
+	Value      string `json:"value,omitempty"` // value of the field as given, truncated
+	Hint       string `json:"hint,omitempty"`  // how to fix it
+	RetryAfter int    `json:"-"`               // seconds; 0: retrying does not help
 
-	Allowed []string `json:"allowed,omitempty"` // values of the field
+	Allowed []string `json:"allowed,omitempty"` // allowed values
 }
 
 func (p *problem) Error() string { return p.Message }
@@ -31,7 +31,7 @@ func notFound(message string) *problem {
 	return &problem{Status: http.StatusNotFound, Code: "not_found", Message: message}
 }
 
-// refuse answers with an error. What the caller can do nothing about is logged and not told.
+// refuse sends an error. Internal causes are logged and not sent.
 func (s *Server) refuse(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -45,11 +45,11 @@ func (s *Server) refuse(err error, c echo.Context) {
 	}
 	s.position(c)
 	if err := writeJSON(c, p.Status, p); err != nil {
-		s.opts.Logger.Debug("answer not written", "path", c.Request().URL.Path, "err", err)
+		s.opts.Logger.Debug("cannot write answer", "path", c.Request().URL.Path, "err", err)
 	}
 }
 
-// problemOf says what to answer; nil where nobody is listening any more.
+// problemOf maps an error to an answer; nil if the client has left.
 func (s *Server) problemOf(err error, c echo.Context) *problem {
 	var p *problem
 	var h *echo.HTTPError
@@ -67,7 +67,7 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	}
 	var busy *eventstore.BusyError
 	if errors.As(err, &busy) {
-		message := "Too much is waiting to be stored"
+		message := "Too many writes are waiting"
 		if busy.Held {
 			message = "Another process holds the write lock of the database"
 		}
@@ -76,32 +76,32 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	}
 	var held *budget.FullError
 	if errors.As(err, &held) {
-		return &problem{Status: http.StatusServiceUnavailable, Code: held.Code(), Message: "Other reads hold too much in memory", Hint: held.Hint(),
+		return &problem{Status: http.StatusServiceUnavailable, Code: held.Code(), Message: "Other reads use too much memory", Hint: held.Hint(),
 			RetryAfter: max(1, int(budget.RetryAfter.Seconds()))}
 	}
 	var full *eventstore.DiskFullError
 	if errors.As(err, &full) {
-		s.opts.Logger.Error("the disk is full", "err", err)
+		s.opts.Logger.Error("disk full", "err", err)
 		return &problem{Status: http.StatusInsufficientStorage, Code: full.Code(), Message: "The disk is full", Hint: full.Hint()}
 	}
 	var lost *eventstore.LostError
 	if errors.As(err, &lost) {
-		s.opts.Logger.Error("the database is lost", "err", err)
-		return &problem{Status: http.StatusServiceUnavailable, Code: lost.Code(), Message: "The database was removed, replaced or cut off", Hint: lost.Hint()}
+		s.opts.Logger.Error("database lost", "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Code: lost.Code(), Message: "The database was removed, replaced or truncated", Hint: lost.Hint()}
 	}
 	var foreign *eventstore.ForeignError
 	if errors.As(err, &foreign) {
-		s.opts.Logger.Error("another program has written into the log", "err", err)
-		return &problem{Status: http.StatusServiceUnavailable, Code: foreign.Code(), Message: "Another program has written into the log", Hint: foreign.Hint()}
+		s.opts.Logger.Error("another program has written to the log", "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Code: foreign.Code(), Message: "Another program has written to the log", Hint: foreign.Hint()}
 	}
 	var broken *eventstore.IOError
 	if errors.As(err, &broken) {
-		s.opts.Logger.Error("the disk fails", "err", err)
-		return &problem{Status: http.StatusServiceUnavailable, Code: broken.Code(), Message: "The disk of the database fails", Hint: broken.Hint()}
+		s.opts.Logger.Error("disk failure", "err", err)
+		return &problem{Status: http.StatusServiceUnavailable, Code: broken.Code(), Message: "The database's disk fails", Hint: broken.Hint()}
 	}
 	var corrupt *eventstore.CorruptError
 	if errors.As(err, &corrupt) {
-		s.opts.Logger.Error("the database is damaged", "err", err)
+		s.opts.Logger.Error("database damaged", "err", err)
 		return &problem{Status: http.StatusServiceUnavailable, Code: corrupt.Code(), Message: "The database is damaged", Hint: corrupt.Hint()}
 	}
 	s.opts.Logger.Error("request failed", "path", c.Request().URL.Path, "query", c.Request().URL.RawQuery, "err", err)

@@ -15,8 +15,10 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// Thirty clients that read large events at a time take no more of the real memory of the process than what reads may hold together, and what the
-// collector of garbage leaves for a while. The test runs alone, for it measures.
+// Thirty clients that read large events concurrently take no more real memory than the read budget, plus what the
+// garbage collector leaves for a while. The test runs alone because it measures.
+//
+// Promise: memory
 func TestMemoryOfParallelReadsIsBounded(t *testing.T) {
 	b := setup(t, func(o *monitor.Options) { o.Reads, o.MaxWait = budget.New(64<<20), 100*time.Millisecond })
 	b.fillWith(t, 3, 3<<20)

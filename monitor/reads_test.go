@@ -51,7 +51,7 @@ func askFor(t testing.TB, url string) (status int, code, retry string) {
 	return response.StatusCode, code, response.Header.Get("Retry-After")
 }
 
-// While others hold all that reads may hold together, a large one is told to come again, and small ones are answered.
+// While others hold the whole read budget, a large read gets a retry hint, and small ones are answered.
 func TestReadsThatDoNotFitAreToldToComeAgain(t *testing.T) {
 	t.Parallel()
 	reads := budget.New(8 << 20)

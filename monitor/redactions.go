@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,89 +13,28 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/redaction"
+	"github.com/pronto-lab/openclawd/projections/redactions"
 )
 
 const redactionsPath = "/api/redactions"
 
-// redactTime is how long an order may take to be answered: all of a log is looked through, and the files of a state directory.
+// redactTime limits a redaction request: it scans the whole log and the files of the state directory.
 const redactTime = 15 * time.Minute
 
-// Redactions is where operators have the log forget payloads. Errors are *RedactionError, or the log's.
+// Redactions redacts payloads in the log. Errors are *redaction.Refusal, or the log's.
 type Redactions interface {
-	// Find says what an order would blank. Nothing happens.
-	Find(ctx context.Context, o *RedactionOrder) (*RedactionPlan, error)
-	// Redact blanks, and says what. It is on disk when Redact returns; what was made of the payloads forgets them after that.
-	Redact(ctx context.Context, o *RedactionOrder) (id string, plan *RedactionPlan, err error)
-	// Progress is how far a redaction is that is under way in this process.
-	Progress(id string) (p RedactionProgress, ok bool)
+	// Find returns what an order would redact. It changes nothing.
+	Find(ctx context.Context, o *redaction.Order) (*redaction.Plan, error)
+	// Redact redacts, and returns what. The log is changed on disk when it returns; derived data follows.
+	Redact(ctx context.Context, o *redaction.Order) (id string, plan *redaction.Plan, err error)
+	// Progress returns the progress of a redaction running in this process.
+	Progress(id string) (p redaction.Progress, ok bool)
 }
 
-// RedactionOrder is what an operator wants forgotten: the payloads of the events that Seqs and IDs name or, where both are empty, of those that hold Text.
-type RedactionOrder struct {
-	Seqs   []int64  `json:"seqs,omitempty"`
-	IDs    []string `json:"ids,omitempty"`
-	Text   string   `json:"text,omitempty"`
-	Only   bool     `json:"only,omitempty"` // the events that are named, and not those that repeat their texts
-	Reason string   `json:"reason,omitempty"`
-	By     string   `json:"by,omitempty"` // a name that nobody has proved
-}
-
-// RedactionMatch is an event whose payload goes.
-type RedactionMatch struct {
-	Seq     int64  `json:"seq"`
-	Type    string `json:"type"`
-	AgentID string `json:"agentId"`
-	Field   string `json:"field"` // in which the text stands; "" of one that was named
-	Named   bool   `json:"named"` // by the order itself; else it repeats a text
-}
-
-// RedactionRefused is an event that holds a text and cannot be blanked.
-type RedactionRefused struct {
-	Seq  int64  `json:"seq"`
-	Type string `json:"type"`
-	Why  string `json:"why"`
-}
-
-// RedactionPlan is what an order leads to. It holds no text.
-type RedactionPlan struct {
-	Matches []RedactionMatch              `json:"matches"` // by seq
-	Refused []RedactionRefused            `json:"refused"`
-	Kept    []coordination.RedactionTrace `json:"kept"` // what holds the texts too, or may, and is not ours to change
-	Seq     int64                         `json:"seq"`  // events up to this one were looked at
-}
-
-// RedactionProgress is how far a redaction is.
-type RedactionProgress struct {
-	Step  string `json:"step"` // archives, projections, search, lines, files, space, end
-	Done  int64  `json:"done"`
-	Total int64  `json:"total"`           // 0 where nobody knows
-	Error string `json:"error,omitempty"` // why it does not go on; it is tried again
-}
-
-// RedactionError says why nothing is redacted.
-type RedactionError struct {
-	Reason, Field, Text, Mend string
-	Unknown                   bool // there is no such event
-	NoRoom                    bool // the disk has too little room for what has to be written anew
-}
-
-func (e *RedactionError) Error() string { return e.Text }
-func (e *RedactionError) Code() string  { return e.Reason }
-func (e *RedactionError) Hint() string  { return e.Mend }
-
-// maxShownMatches bounds what one answer lists.
 const maxShownMatches = 1_000
 
-// redactionAnswer answers POST /api/redactions.
-type redactionAnswer struct {
-	OK     bool `json:"ok"`
-	DryRun bool `json:"dryRun"`
-	*RedactionPlan
-	Count     int        `json:"count"` // of matches, also of those that are not listed
-	Redaction *Redaction `json:"redaction,omitempty"`
-}
-
-// redact has payloads blanked, or says which ones that would be.
+// redact redacts payloads, or with dryRun lists them.
 func (s *Server) redact(c echo.Context) error {
 	body, err := readBody(c)
 	if err != nil {
@@ -107,14 +47,14 @@ func (s *Server) redact(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(redactTime)) // one that has no deadlines waits
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(redactTime)) // a connection without deadlines blocks
 	ctx := c.Request().Context()
-	answer := redactionAnswer{OK: true, DryRun: dryRun}
+	answer := redactions.Answer{OK: true, DryRun: dryRun}
 	if dryRun {
-		answer.RedactionPlan, err = s.opts.Redactions.Find(ctx, order)
+		answer.Plan, err = s.opts.Redactions.Find(ctx, order)
 	} else {
 		var id string
-		id, answer.RedactionPlan, err = s.opts.Redactions.Redact(context.WithoutCancel(ctx), order)
+		id, answer.Plan, err = s.opts.Redactions.Redact(context.WithoutCancel(ctx), order)
 		if err == nil {
 			answer.Redaction, err = s.redactionNow(context.WithoutCancel(ctx), id)
 		}
@@ -126,16 +66,15 @@ func (s *Server) redact(c echo.Context) error {
 		s.opts.Logger.Info("payloads redacted", "redaction", answer.Redaction.ID, "events", len(answer.Redaction.Seqs), "by", order.By)
 	}
 	answer.Count = len(answer.Matches)
-	shown := *answer.RedactionPlan
+	shown := *answer.Plan
 	shown.Matches = shown.Matches[:min(len(shown.Matches), maxShownMatches)]
-	answer.RedactionPlan = &shown
+	answer.Plan = &shown
 	s.position(c)
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// orderIn reads an order.
-func orderIn(body map[string]any) (*RedactionOrder, bool, error) {
-	o := &RedactionOrder{}
+func orderIn(body map[string]any) (*redaction.Order, bool, error) {
+	o := &redaction.Order{}
 	var dryRun bool
 	flags := map[string]*bool{"only": &o.Only, "dryRun": &dryRun}
 	texts := map[string]*string{"text": &o.Text, "reason": &o.Reason, "by": &o.By}
@@ -151,11 +90,11 @@ func orderIn(body map[string]any) (*RedactionOrder, bool, error) {
 		case field == "ids":
 			o.IDs, ok = stringsOf(value)
 		default:
-			return nil, false, badField(field, fmt.Sprintf("There is no field %q", beginning(field, maxField)),
-				"leave it away; say seqs, ids or text, and reason, by, only, dryRun")
+			return nil, false, badField(field, fmt.Sprintf("Unknown field %q", coordination.Beginning(field, maxField)),
+				"remove it; allowed are seqs, ids or text, and reason, by, only, dryRun")
 		}
 		if !ok {
-			return nil, false, badField(field, "Bad value for "+field, "seqs is a list of numbers, ids of texts; text, reason and by are texts; only and dryRun true or false")
+			return nil, false, badField(field, "Bad value for "+field, "seqs is a list of numbers, ids a list of strings; text, reason and by are strings; only and dryRun are booleans")
 		}
 	}
 	by, err := personOf(o.By)
@@ -187,13 +126,12 @@ func stringsOf(value any) (texts []string, ok bool) {
 	return texts, ok
 }
 
-// redactionProblem gives the refusal of an order its status.
 func redactionProblem(err error) error {
-	refused, ok := errors.AsType[*RedactionError](err)
+	refused, ok := errors.AsType[*redaction.Refusal](err)
 	if !ok {
 		return err
 	}
-	p := &problem{Status: http.StatusBadRequest, Code: refused.Reason, Message: refused.Text, Field: refused.Field, Hint: refused.Mend}
+	p := &problem{Status: http.StatusBadRequest, Code: refused.Reason, Message: refused.Text, Field: refused.Field, Hint: refused.HintText}
 	switch {
 	case refused.Unknown:
 		p.Status = http.StatusNotFound
@@ -205,12 +143,11 @@ func redactionProblem(err error) error {
 
 // redactionsAnswer answers GET /api/redactions.
 type redactionsAnswer struct {
-	Redactions []Redaction `json:"redactions"`
-	Count      int         `json:"count"`
-	AsOfSeq    int64       `json:"asOfSeq"`
+	Redactions []redactions.Redaction `json:"redactions"`
+	Count      int                    `json:"count"`
+	AsOfSeq    int64                  `json:"asOfSeq"`
 }
 
-// listRedactions lists redactions, the newest first.
 func (s *Server) listRedactions(c echo.Context) error {
 	p := parametersOf(c)
 	limit, minSeq := p.limit(), p.minSeq()
@@ -218,20 +155,19 @@ func (s *Server) listRedactions(c echo.Context) error {
 		return p.err
 	}
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
-		list, err := ReadRedactions(ctx, v.tx, "")
+		list, err := redactions.Read(ctx, v.tx, "")
 		if err != nil {
 			return nil, err
 		}
 		slices.Reverse(list)
 		list = list[:min(len(list), limit)]
 		for i := range list {
-			v.tell(&list[i])
+			v.addProgress(&list[i])
 		}
 		return redactionsAnswer{list, len(list), v.asOf}, nil
 	})
 }
 
-// showRedaction shows one, with how far it is.
 func (s *Server) showRedaction(c echo.Context) error {
 	p := parametersOf(c)
 	minSeq, id := p.minSeq(), strings.TrimSpace(idOf(c))
@@ -239,26 +175,36 @@ func (s *Server) showRedaction(c echo.Context) error {
 		return p.err
 	}
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
-		list, err := ReadRedactions(ctx, v.tx, id)
+		list, err := redactions.Read(ctx, v.tx, id)
 		if err != nil {
 			return nil, err
 		}
 		if id == "" || len(list) == 0 {
-			p := notFound(fmt.Sprintf("No redaction %q", beginning(id, maxField)))
+			p := notFound(fmt.Sprintf("No redaction %q", coordination.Beginning(id, maxField)))
 			p.Field, p.Hint = "id", "GET "+redactionsPath+" lists redactions"
 			return nil, p
 		}
-		v.tell(&list[0])
+		v.addProgress(&list[0])
 		return list[0], nil
 	})
 }
 
-// tell says how far a redaction is that is under way.
-func (v *view) tell(r *Redaction) {
-	if v.Redactions == nil || v.then != nil || r.State != RedactionPending {
+func (v *view) addProgress(r *redactions.Redaction) {
+	if v.Redactions == nil || v.then != nil || r.State != redactions.Pending {
 		return
 	}
 	if p, ok := v.Redactions.Progress(r.ID); ok {
 		r.Progress = &p
 	}
+}
+
+func (s *Server) redactionNow(ctx context.Context, id string) (r *redactions.Redaction, err error) {
+	err = s.opts.Store.View(ctx, func(tx *sql.Tx) error {
+		list, err := redactions.Read(ctx, tx, id)
+		if err == nil && len(list) > 0 {
+			r = &list[0]
+		}
+		return err
+	})
+	return r, err
 }

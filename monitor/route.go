@@ -7,28 +7,27 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// route is one thing that can be asked or done.
-type route struct {
-	method string // "" is GET and HEAD; any other one writes, and has to be authorised
-	path   string // a * stands for anything, slashes included; more may follow it
-	shown  string // how GET /api lists it; "" leaves it out
+type endpoint struct {
+	method string // "" is GET and HEAD; others are writes and require authorization
+	path   string // a * matches anything, including slashes; more may follow
+	shown  string // its entry in GET /api; "" leaves it out
 	answer echo.HandlerFunc
 }
 
-// place makes the server answer routes. The router knows nothing after a *, so those that share what is before it are told apart by how
-// a path ends; where none fits, the path can only be read, which is said before anybody is asked for a token.
-func (s *Server) place(routes []route) {
+// register registers routes. The router supports nothing after a *, so routes with the same prefix are selected by the
+// path's end; a path that matches none is read-only, which is checked before authorization.
+func (s *Server) register(routes []endpoint) {
 	type shared struct{ method, path string }
 	var order []shared
-	endings := map[shared][]ending{}
+	endings := map[shared][]suffixRoute{}
 	for _, r := range routes {
 		path, tail, wild := strings.Cut(r.path, "*")
 		if wild {
 			path += "*"
 		}
 		answer := r.answer
-		if r.method != "" && r.path != sqlPath { // SQL asks for a token of its own
-			answer = s.authorise(answer)
+		if r.method != "" && r.path != sqlPath { // SQL requires its own token
+			answer = s.authorise(r.path, answer)
 		} else {
 			answer = s.timely(r.path, answer)
 		}
@@ -36,7 +35,7 @@ func (s *Server) place(routes []route) {
 		if endings[key] == nil {
 			order = append(order, key)
 		}
-		endings[key] = append(endings[key], ending{tail, answer})
+		endings[key] = append(endings[key], suffixRoute{tail, answer})
 	}
 	for _, key := range order {
 		answer := byEnding(strings.TrimSuffix(key.path, "*"), endings[key])
@@ -48,13 +47,13 @@ func (s *Server) place(routes []route) {
 	}
 }
 
-// ending is what is answered to paths that end in tail; "" is any.
-type ending struct {
+// suffixRoute handles paths that end in tail; "" is any.
+type suffixRoute struct {
 	tail   string
 	answer echo.HandlerFunc
 }
 
-func byEnding(path string, list []ending) echo.HandlerFunc {
+func byEnding(path string, list []suffixRoute) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		rest := strings.TrimPrefix(c.Request().URL.EscapedPath(), path)
 		best := -1

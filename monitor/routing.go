@@ -14,66 +14,67 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	decide "github.com/pronto-lab/openclawd/coordination/response"
-	routes "github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 const routingPath = "/api/routing"
 
-// RoutedMessage is a message of Discord that was decided about.
+// RoutedMessage is a Discord message with its routing decision.
 type RoutedMessage struct {
 	MessageID   string `json:"messageId"`
-	GuildID     string `json:"guildId,omitempty"` // absent of direct messages
+	GuildID     string `json:"guildId,omitempty"` // absent for direct messages
 	ChannelID   string `json:"channelId"`
 	ChannelName string `json:"channelName,omitempty"`
 	ThreadID    string `json:"threadId,omitempty"`
 	ThreadName  string `json:"threadName,omitempty"`
 	AuthorID    string `json:"authorId,omitempty"`
 	AuthorName  string `json:"authorName,omitempty"`
-	AuthorAgent string `json:"authorAgent,omitempty"` // absent: no agent has written it
-	Text        string `json:"text"`                  // of a message that nobody handled: what observers keep of it
-	System      bool   `json:"system,omitempty"`      // openclawd has posted it by itself
-	Link        string `json:"link"`                  // with which Discord opens it
-	At          int64  `json:"at"`                    // when it was sent, ms since 1970
+	AuthorAgent string `json:"authorAgent,omitempty"` // absent: not written by an agent
+	Text        string `json:"text"`                  // of an unhandled message: the text kept for observers
+	System      bool   `json:"system,omitempty"`      // posted by openclawd itself
+	Link        string `json:"link"`                  // Discord URL
+	At          int64  `json:"at"`                    // sending time, ms since 1970
 }
 
-// RoutedVerdict is what a message was to one agent, and why.
+// RoutedVerdict is a message's role for one agent, and the reason.
 type RoutedVerdict struct {
-	AgentID     string        `json:"agentId"`
-	AgentName   string        `json:"agentName,omitempty"` // absent: it is called by its id
-	Mode        routes.Mode   `json:"mode"`
-	Reason      routes.Reason `json:"reason"`
-	Explanation string        `json:"explanation"`
-	Order       routes.Order  `json:"order,omitempty"` // where several handle it: who leads
-	AccountID   string        `json:"accountId,omitempty"`
-	RunID       string        `json:"runId,omitempty"` // of a handler; absent: its run was refused
+	AgentID     string       `json:"agentId"`
+	AgentName   string       `json:"agentName,omitempty"` // absent: its id is used
+	Mode        route.Mode   `json:"mode"`
+	Reason      route.Reason `json:"reason"`
+	Explanation string       `json:"explanation"`
+	Order       route.Order  `json:"order,omitempty"` // the leading agent, if several handle it
+	AccountID   string       `json:"accountId,omitempty"`
+	RunID       string       `json:"runId,omitempty"` // run of a handler; absent: it was refused
 }
 
-// RoutedAgent is a RoutedVerdict with what has followed from it.
+// RoutedAgent is a RoutedVerdict with its consequences.
 type RoutedAgent struct {
 	RoutedVerdict
-	Run     *RoutedRun    `json:"run"`     // null: there is none
-	Replies []RoutedReply `json:"replies"` // what was posted of what the run has said
+	Run     *RoutedRun    `json:"run"`     // null: none
+	Replies []RoutedReply `json:"replies"` // posts of the run's answer
 
-	Unposted *RoutedUnposted `json:"unposted,omitempty"` // of what it has said something waits, or was given up
+	Unposted *RoutedUnposted `json:"unposted,omitempty"` // parts of the answer not posted yet, or given up
 }
 
-// RoutedUnposted is what a run has said and does not stand in Discord, or of which nobody knows whether it does.
+// RoutedUnposted is a part of a run's answer that is not posted, or whose delivery is unknown.
 type RoutedUnposted struct {
-	EffectID string     `json:"effectId"` // GET /api/work has it
-	State    work.State `json:"state"`    // waiting, leased, dead
-	Attempt  int        `json:"attempt"`
-	Error    string     `json:"error,omitempty"`
+	EffectID string          `json:"effectId"` // see GET /api/work
+	State    workqueue.State `json:"state"`    // waiting, leased, dead
+	Attempt  int             `json:"attempt"`
+	Error    string          `json:"error,omitempty"`
 }
 
-// RoutedRun is how the run stands, or has ended, that a message has led to. Times are ms since 1970; null is what has not happened.
+// RoutedRun is the state or outcome of the run caused by a message. Times are ms since 1970; null if it has not
+// happened.
 type RoutedRun struct {
-	RunID      string `json:"runId"` // not that of RoutedVerdict where a restart has broken that one off and this one repeats it
+	RunID      string `json:"runId"` // differs from RoutedVerdict's if it repeats a run interrupted by a restart
 	SessionKey string `json:"sessionKey"`
 	State      string `json:"state"`
 	QueuedAt   int64  `json:"queuedAt"`
@@ -84,44 +85,45 @@ type RoutedRun struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// RoutedReply is a message that answers another one.
+// RoutedReply is a message posted in reply.
 type RoutedReply struct {
 	MessageID string `json:"messageId"`
-	Purpose   string `json:"purpose"` // reply; notice: openclawd tells of the run
+	Purpose   string `json:"purpose"` // reply; notice: a notice of openclawd about the run
 	Link      string `json:"link"`
 	At        int64  `json:"at"` // ms since 1970
 }
 
-// RoutedParticipant is an agent that took part in the thread of a message when it came.
+// RoutedParticipant is an agent that participated in the thread when the message arrived.
 type RoutedParticipant struct {
 	AgentID string `json:"agentId"`
 	Reason  string `json:"reason"` // collaborate, mentioned, posted
 	Since   int64  `json:"since"`  // ms since 1970
 }
 
-// RoutedCollaboration is what a message was in a request of one agent to another.
+// RoutedCollaboration is a message's role in a collaboration request.
 type RoutedCollaboration struct {
 	CollabID  string             `json:"collabId"`
 	Part      string             `json:"part"` // request, answer, reminder, escalate
 	FromAgent string             `json:"fromAgent"`
 	ToAgent   string             `json:"toAgent"`
 	Delivery  collaborate.Status `json:"delivery"`
-	Status    decide.Status      `json:"status,omitempty"` // of the answer; absent while none is waited for
+	Status    response.Status    `json:"status,omitempty"` // of the answer; absent while none is awaited
 }
 
-// RoutedWarning is something about a decision that an operator should know.
+// RoutedWarning is a problem of a decision that operators should know.
 type RoutedWarning struct {
 	Code    string `json:"code"`
 	AgentID string `json:"agentId,omitempty"`
 	Text    string `json:"text"`
 }
 
-// Routing is what became of a message: who handled it, who did not, and why. It answers GET /api/routing/:messageId. Times are ms since 1970.
+// Routing explains the handling of a message: by whom, by whom not, and why. It answers GET /api/routing/:messageId.
+// Times are ms since 1970.
 type Routing struct {
 	Message            RoutedMessage        `json:"message"`
-	Explanation        string               `json:"explanation"` // all of it in a sentence
-	Agents             []RoutedAgent        `json:"agents"`      // handlers first, who leads before the others; then observers, then the others
-	Mentioned          []string             `json:"mentioned"`   // agents, in the order of the text
+	Explanation        string               `json:"explanation"` // summary, one sentence
+	Agents             []RoutedAgent        `json:"agents"`      // handlers first, the leader before the others; then observers, then the rest
+	Mentioned          []string             `json:"mentioned"`   // agents, in text order
 	ThreadParticipants []RoutedParticipant  `json:"threadParticipants"`
 	Collaboration      *RoutedCollaboration `json:"collaboration,omitempty"`
 	Warnings           []RoutedWarning      `json:"warnings,omitempty"`
@@ -130,7 +132,7 @@ type Routing struct {
 	AsOfSeq            int64                `json:"asOfSeq,omitempty"`
 }
 
-// RoutingOf is what became of a message; nil if nothing was decided about it.
+// RoutingOf returns a message's routing; nil if no decision was made.
 func RoutingOf(ctx context.Context, tx *sql.Tx, messageID string, w *Wording) (*Routing, error) {
 	list, err := routing.Messages(ctx, tx, routing.MessageQuery{ID: messageID, Limit: 1})
 	if err != nil || len(list) == 0 {
@@ -140,11 +142,10 @@ func RoutingOf(ctx context.Context, tx *sql.Tx, messageID string, w *Wording) (*
 	return b.routing(ctx, &list[0])
 }
 
-// routingReader reads what belongs to messages.
 type routingReader struct {
 	tx     *sql.Tx
 	words  *Wording
-	places map[string]routing.Place // by id; the zero Place for one that is not known
+	places map[string]routing.Place // by id; the zero Place if unknown
 }
 
 func (b *routingReader) routing(ctx context.Context, m *routing.Message) (*Routing, error) {
@@ -174,7 +175,6 @@ func (b *routingReader) routing(ctx context.Context, m *routing.Message) (*Routi
 	return a, nil
 }
 
-// message words a message without what it was to whom.
 func (b *routingReader) message(ctx context.Context, m *routing.Message) (RoutedMessage, error) {
 	a := RoutedMessage{MessageID: m.ID, GuildID: m.GuildID, ChannelID: cmp.Or(m.ChannelID, m.PlaceID), ThreadID: m.ThreadID, AuthorID: m.AuthorID,
 		AuthorName: m.AuthorName, AuthorAgent: m.AuthorAgent, Text: b.words.Text(m.Text), System: m.System, Link: linkOf(m.GuildID, m.PlaceID, m.ID),
@@ -188,7 +188,6 @@ func (b *routingReader) message(ctx context.Context, m *routing.Message) (Routed
 	return a, err
 }
 
-// place is what the log knows of a channel or thread.
 func (b *routingReader) place(ctx context.Context, id string) (routing.Place, error) {
 	if p, known := b.places[id]; known {
 		return p, nil
@@ -205,7 +204,7 @@ func (b *routingReader) place(ctx context.Context, id string) (routing.Place, er
 	return b.places[id], nil
 }
 
-// linkOf is the address with which Discord opens a message; message may be "" for the place.
+// linkOf returns a message's Discord URL; with message "" the place's.
 func linkOf(guild, place, message string) string {
 	link := "https://discord.com/channels/" + cmp.Or(guild, "@me") + "/" + place
 	if message != "" {
@@ -214,7 +213,8 @@ func linkOf(guild, place, message string) string {
 	return link
 }
 
-// verdicts are what a message was to each agent: handlers first, who leads before the others; then observers, then the others; by id.
+// verdicts are a message's verdicts: handlers first, the leader before the others; then observers, then the rest; each
+// by id.
 func (b *routingReader) verdicts(m *routing.Message) []RoutedVerdict {
 	list := make([]RoutedVerdict, len(m.Verdicts))
 	for i := range m.Verdicts {
@@ -226,8 +226,8 @@ func (b *routingReader) verdicts(m *routing.Message) []RoutedVerdict {
 		}
 	}
 	rank := func(v *RoutedVerdict) int {
-		return 3*slices.Index([]routes.Mode{routes.Handler, routes.Observer, routes.Dropped}, v.Mode) +
-			slices.Index([]routes.Order{routes.Primary, routes.Secondary, ""}, v.Order)
+		return 3*slices.Index([]route.Mode{route.Handler, route.Observer, route.Dropped}, v.Mode) +
+			slices.Index([]route.Order{route.Primary, route.Secondary, ""}, v.Order)
 	}
 	slices.SortFunc(list, func(a, b RoutedVerdict) int {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.AgentID, b.AgentID))
@@ -235,7 +235,7 @@ func (b *routingReader) verdicts(m *routing.Message) []RoutedVerdict {
 	return list
 }
 
-// follow reads what has followed from a verdict.
+// follow reads the consequences of a verdict.
 func (b *routingReader) follow(ctx context.Context, guild string, a *RoutedAgent) error {
 	if a.RunID == "" {
 		return nil
@@ -244,8 +244,8 @@ func (b *routingReader) follow(ctx context.Context, guild string, a *RoutedAgent
 	if err != nil || !found {
 		return err
 	}
-	a.Run = &RoutedRun{RunID: r.RunID, SessionKey: r.SessionKey, State: string(r.State), QueuedAt: r.QueuedAt, StartedAt: timeOrNull(r.StartedAt),
-		EndedAt: timeOrNull(r.EndedAt)}
+	a.Run = &RoutedRun{RunID: r.RunID, SessionKey: r.SessionKey, State: string(r.State), QueuedAt: r.QueuedAt, StartedAt: orNull(r.StartedAt),
+		EndedAt: orNull(r.EndedAt)}
 	if o := r.Over; o != nil {
 		a.Run.Reason, a.Run.ErrorClass, a.Run.Error = o.Reason, o.ErrorClass, b.words.Text(coordination.Mask(o.Error))
 	}
@@ -261,7 +261,6 @@ func (b *routingReader) follow(ctx context.Context, guild string, a *RoutedAgent
 	return nil
 }
 
-// posted reads what has become of what a run has said.
 func (b *routingReader) posted(ctx context.Context, guild, effect string, a *RoutedAgent) error {
 	posts, err := routing.Posts(ctx, b.tx, routing.PostQuery{EffectID: effect, Limit: maxReplies})
 	if err != nil {
@@ -271,17 +270,17 @@ func (b *routingReader) posted(ctx context.Context, guild, effect string, a *Rou
 		p := &posts[i]
 		a.Replies = append(a.Replies, RoutedReply{MessageID: p.MessageID, Purpose: p.Purpose, Link: linkOf(guild, p.PlaceID, p.MessageID), At: p.At})
 	}
-	item, open, err := work.ByID(ctx, b.tx, effect)
+	item, open, err := workqueue.ByID(ctx, b.tx, effect)
 	if open {
 		a.Unposted = &RoutedUnposted{EffectID: effect, State: item.State, Attempt: item.Attempt, Error: b.words.Text(coordination.Mask(item.Error))}
 	}
 	return err
 }
 
-// maxReplies is how many posts of one run are shown: more than a text is divided into.
+// maxReplies is how many posts of one run are shown: more than a text is split into.
 const maxReplies = 200
 
-// participants are the agents that took part in the thread of a message when it came, those among them that it has called itself.
+// participants are the agents that participated in the thread when the message arrived, including those it added.
 func (b *routingReader) participants(ctx context.Context, m *routing.Message) ([]RoutedParticipant, error) {
 	there := []RoutedParticipant{}
 	if m.ThreadID == "" {
@@ -296,10 +295,10 @@ func (b *routingReader) participants(ctx context.Context, m *routing.Message) ([
 	return there, err
 }
 
-// partAnswer is the part of a message that has answered a request.
+// partAnswer marks the part of a message that answered a request.
 const partAnswer = "answer"
 
-// collaboration is the request that a message belongs to; nil for none.
+// collaboration returns the request a message belongs to; nil if none.
 func (b *routingReader) collaboration(ctx context.Context, m *routing.Message) (*RoutedCollaboration, error) {
 	tx := projections.Reading(ctx, b.tx)
 	post, posted, err := routing.PostOf(tx, m.ID)
@@ -307,7 +306,7 @@ func (b *routingReader) collaboration(ctx context.Context, m *routing.Message) (
 		return nil, err
 	}
 	if posted && post.CollabID != "" {
-		r, found, err := response.Load(tx, post.CollabID)
+		r, found, err := responses.Load(tx, post.CollabID)
 		if err != nil || !found {
 			return nil, err
 		}
@@ -316,7 +315,7 @@ func (b *routingReader) collaboration(ctx context.Context, m *routing.Message) (
 	if m.ThreadID == "" || m.AuthorAgent == "" {
 		return nil, nil
 	}
-	list, err := response.List(ctx, b.tx, response.Query{ThreadID: m.ThreadID, Target: m.AuthorAgent, Limit: maxLimit})
+	list, err := responses.List(ctx, b.tx, responses.Query{ThreadID: m.ThreadID, Target: m.AuthorAgent, Limit: maxLimit})
 	for i := range list {
 		if list[i].AnswerID == m.ID {
 			return collaborationOf(&list[i], partAnswer), err
@@ -325,11 +324,11 @@ func (b *routingReader) collaboration(ctx context.Context, m *routing.Message) (
 	return nil, err
 }
 
-func collaborationOf(r *response.Row, part string) *RoutedCollaboration {
+func collaborationOf(r *responses.Row, part string) *RoutedCollaboration {
 	return &RoutedCollaboration{CollabID: r.ID, Part: part, FromAgent: r.FromAgent, ToAgent: r.TargetAgent, Delivery: r.Delivery, Status: r.Status}
 }
 
-// RoutedListing is a message of a list.
+// RoutedListing is a message in a list.
 type RoutedListing struct {
 	RoutedMessage
 	Mentioned      []string        `json:"mentioned"`
@@ -337,7 +336,7 @@ type RoutedListing struct {
 	DerivedFromSeq int64           `json:"derivedFromSeq"`
 }
 
-// RoutedListings words a list of messages.
+// RoutedListings converts a list of messages.
 func RoutedListings(ctx context.Context, tx *sql.Tx, list []routing.Message, w *Wording) ([]RoutedListing, error) {
 	b := &routingReader{tx: tx, words: w, places: map[string]routing.Place{}}
 	all := make([]RoutedListing, len(list))
@@ -363,14 +362,13 @@ type routingsAnswer struct {
 	AsOfSeq        int64           `json:"asOfSeq"`
 }
 
-// listRouting lists messages with what they were to each agent, the newest first.
 func (s *Server) listRouting(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
 	q := routing.MessageQuery{Agent: p.agent("agent"), PlaceID: p.snowflake("place"), Before: p.placeCursor("m"), Limit: limit + 1}
-	q.Mode = routes.Mode(p.word("mode", string(routes.Handler), string(routes.Observer), string(routes.Dropped)))
+	q.Mode = route.Mode(p.word("mode", string(route.Handler), string(route.Observer), string(route.Dropped)))
 	if q.Mode != "" && q.Agent == "" {
-		p.refuse("mode", string(q.Mode), "name the agent too: a message is one thing to one agent, and another to others")
+		p.refuse("mode", string(q.Mode), "name the agent too: a message has a verdict per agent")
 	}
 	minSeq := p.minSeq()
 	if p.err != nil {
@@ -398,7 +396,6 @@ func (s *Server) listRouting(c echo.Context) error {
 	})
 }
 
-// showRouting says of one message who handled it, who did not, and why.
 func (s *Server) showRouting(c echo.Context) error {
 	id, err := pathID(c, "")
 	if err != nil {
@@ -419,27 +416,26 @@ func (s *Server) showRouting(c echo.Context) error {
 			return nil, err
 		}
 		if a == nil {
-			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Field: "messageId", Message: "Nothing was decided about message " + id,
-				Hint: "no bot of ours has told of it: look whether one sees its channel with GET /api/discord/bots; GET " + routingPath + " lists the others"}
+			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Field: "messageId", Message: "No decision about message " + id,
+				Hint: "no bot has reported it: check with GET /api/discord/bots whether one sees its channel; GET " + routingPath + " lists the others"}
 		}
 		a.AsOfSeq = v.asOf
 		return a, nil
 	})
 }
 
-const hintMessageID = "give the id of a message in Discord, 17 to 20 digits: Copy Message ID in its menu, with developer mode on"
+const hintMessageID = "give a Discord message id, 17 to 20 digits: Copy Message ID in its menu, with developer mode on"
 
-// IsDiscordID reports whether a text can be an id of Discord.
+// IsDiscordID reports whether a text has the form of a Discord id.
 func IsDiscordID(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 64)
 	return err == nil && n > 0 && text[0] != '+' && text[0] != '0'
 }
 
-// snowflake reads an id of Discord.
 func (p *parameters) snowflake(name string) string {
 	text := p.first(name)
 	if text != "" && !IsDiscordID(text) {
-		p.refuse(name, text, "give an id of Discord, 17 to 20 digits")
+		p.refuse(name, text, "give a Discord id, 17 to 20 digits")
 	}
 	return text
 }

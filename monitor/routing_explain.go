@@ -6,113 +6,111 @@ import (
 	"slices"
 	"strings"
 
-	routes "github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// because says in a sentence why a message is what it is to an agent.
-func because(mode routes.Mode, reason routes.Reason) string {
-	if reason == routes.ForeignBot && mode == routes.Observer {
-		return "A bot that speaks for none of our agents has written it, and channels.discord.historyIncludeBots has that remembered."
+func because(mode route.Mode, reason route.Reason) string {
+	if reason == route.ForeignBot && mode == route.Observer {
+		return "It was written by a bot of no agent here, and channels.discord.historyIncludeBots keeps such messages."
 	}
 	return cmp.Or(reasonSentence(reason), "The reason is "+string(reason)+".")
 }
 
-func reasonSentence(reason routes.Reason) string {
+func reasonSentence(reason route.Reason) string {
 	switch reason {
-	case routes.ByMention:
+	case route.ByMention:
 		return "The message mentions it."
-	case routes.ByParticipation:
-		return "It takes part in the thread."
-	case routes.ByBinding:
-		return "A binding gives messages from here to it."
-	case routes.ByDefault:
-		return "It is the default agent, and no binding gives messages from here to another one."
-	case routes.OthersMentioned:
+	case route.ByParticipation:
+		return "It participates in the thread."
+	case route.ByBinding:
+		return "A binding routes messages from here to it."
+	case route.ByDefault:
+		return "It is the default agent, and no binding routes messages from here to another one."
+	case route.OthersMentioned:
 		return "Other agents are mentioned, and it is not."
-	case routes.NotParticipant:
-		return "It does not take part in the thread; a mention would call it."
-	case routes.MentionOnly:
-		return "Nobody knows who takes part in this thread, which is older than the log: agents answer there only where they are mentioned."
-	case routes.NotOwner:
+	case route.NotParticipant:
+		return "It does not participate in the thread; a mention would call it."
+	case route.MentionOnly:
+		return "The thread is older than the log and its participants are unknown: agents answer there only if mentioned."
+	case route.NotOwner:
 		return "Another agent answers in this channel; a mention would call this one."
-	case routes.NobodyOwns:
-		return "Nobody answers in this channel: neither the agent that is bound to it nor the default agent sees it."
-	case routes.NeedsMention:
-		return "channels.discord.requireMention leaves messages that mention no agent to nobody."
-	case routes.SiblingSpeaks:
-		return "Another agent has written it in a channel, and mentions nobody."
-	case routes.SystemText:
-		return "openclawd has posted it by itself, and it calls only whom it mentions."
-	case routes.Suspended:
-		return "Bots have talked too much here: what they write calls nobody until the suspension is over. What people write does."
-	case routes.PairLimited:
-		return "Its author and this agent have written to each other too often in a short time."
-	case routes.HopLimit:
-		return "Agents have caused each other to write too often in a row; what a person writes begins anew."
-	case routes.AgentNotAllowed:
-		return "The policy between agents does not let its author call this one: see tools.agentToAgent."
-	case routes.OwnMessage:
-		return "It has written the message itself."
-	case routes.InternalError:
-		return "openclawd could not decide about it; the server's log tells why."
+	case route.NobodyOwns:
+		return "No agent answers in this channel: neither the agent bound to it nor the default agent sees it."
+	case route.NeedsMention:
+		return "With channels.discord.requireMention, messages without a mention are handled by no agent."
+	case route.SiblingSpeaks:
+		return "It was written by another agent in a channel and mentions no one."
+	case route.SystemText:
+		return "It was posted by openclawd itself, and calls only the agents it mentions."
+	case route.Suspended:
+		return "Bots are suspended here because of a loop: their messages call no agent until the suspension ends. Messages of people do."
+	case route.PairLimited:
+		return "Its author and this agent have exchanged too many messages in a short time."
+	case route.HopLimit:
+		return "Agents have triggered each other too often in a row; a person's message resets the count."
+	case route.AgentNotAllowed:
+		return "The agent-to-agent policy does not let its author call this one: see tools.agentToAgent."
+	case route.OwnMessage:
+		return "It wrote the message itself."
+	case route.InternalError:
+		return "The decision failed; see the server's log."
 	}
 	return dropSentence(reason)
 }
 
-// dropSentence says why a message does not exist for an agent.
-func dropSentence(reason routes.Reason) string {
+func dropSentence(reason route.Reason) string {
 	switch reason {
-	case routes.NoAuthor:
-		return "Discord has told no author."
-	case routes.ChannelsDisabled:
-		return "channels.discord.groupPolicy is disabled: nothing in channels is heeded."
-	case routes.GuildNotAllowed:
-		return "The server is not listed: channels.discord.collaboration.allowedGuilds counts where it lists any, and with groupPolicy allowlist channels.discord.guilds."
-	case routes.ChannelNotAllowed:
-		return "The channel is not listed: channels.discord.guilds counts where it lists channels of the server, else channels.discord.collaboration.allowedChannels with defaultChannel."
-	case routes.DirectDisabled:
-		return "channels.discord.dmPolicy is disabled: direct messages are not heeded."
-	case routes.DirectNotAllowed:
-		return "Its author is not in channels.discord.allowFrom, and may not write to the bot directly."
-	case routes.DirectNotPaired:
-		return "channels.discord.dmPolicy is pairing, nobody is paired here, and its author is not in channels.discord.allowFrom: only those may write to the bot directly."
-	case routes.SinkThread:
-		return "The thread holds reports only."
-	case routes.SinkPost:
-		return "A bot or webhook has written it that only reports."
-	case routes.DiscordNotice:
-		return "Discord says it by itself, of somebody who joins, a pin or a thread."
-	case routes.Continuation:
-		return "It goes on with a text that an agent has posted as several messages, which was decided about with the first one."
-	case routes.NoBot:
-		return "No bot that speaks for an agent sees it."
-	case routes.EmptyText:
-		return "It has neither text nor attachment, or the bot may not read it: see GET /api/discord/bots."
-	case routes.ForeignBot:
-		return "A bot that speaks for none of our agents has written it, and channels.discord.allowBots does not heed it."
-	case routes.AuthorNotAllowed:
-		return "Its author is none of the users of channels.discord.guilds, and has none of the roles."
+	case route.NoAuthor:
+		return "Discord gave no author."
+	case route.ChannelsDisabled:
+		return "channels.discord.groupPolicy is disabled: messages in channels are ignored."
+	case route.GuildNotAllowed:
+		return "The server is not allowed: channels.discord.collaboration.allowedGuilds applies if not empty, and with groupPolicy allowlist channels.discord.guilds."
+	case route.ChannelNotAllowed:
+		return "The channel is not allowed: channels.discord.guilds applies if it lists channels of the server, else channels.discord.collaboration.allowedChannels with defaultChannel."
+	case route.DirectDisabled:
+		return "channels.discord.dmPolicy is disabled: direct messages are ignored."
+	case route.DirectNotAllowed:
+		return "Its author is not in channels.discord.allowFrom and may not send direct messages to the bot."
+	case route.DirectNotPaired:
+		return "channels.discord.dmPolicy is pairing, which openclawd does not support, and its author is not in channels.discord.allowFrom, which lists who may send direct messages."
+	case route.SinkThread:
+		return "The thread is for reports only."
+	case route.SinkPost:
+		return "It was written by a bot or webhook that only reports."
+	case route.DiscordNotice:
+		return "It is a system message of Discord, about a join, a pin or a thread."
+	case route.Continuation:
+		return "It continues a text that an agent posted as several messages; the decision was made for the first one."
+	case route.NoBot:
+		return "No bot of an agent sees it."
+	case route.EmptyText:
+		return "It has no text and no attachment, or the bot may not read it: see GET /api/discord/bots."
+	case route.ForeignBot:
+		return "It was written by a bot of no agent here, and channels.discord.allowBots ignores such messages."
+	case route.AuthorNotAllowed:
+		return "Its author is not among the users of channels.discord.guilds and has none of the roles."
 	}
 	return ""
 }
 
-// explained says in a sentence who handles a message, or why nobody does.
+// explained says in a sentence which agents handle a message, or why none does.
 func explained(a *Routing) string {
 	var handlers, others []string
-	reasons := map[routes.Reason]bool{}
+	reasons := map[route.Reason]bool{}
 	observe := 0
 	for i := range a.Agents {
 		v := &a.Agents[i].RoutedVerdict
-		if v.Mode == routes.Handler {
+		if v.Mode == route.Handler {
 			handlers = append(handlers, v.name())
 			continue
 		}
-		if v.Mode == routes.Observer {
+		if v.Mode == route.Observer {
 			observe++
 		}
-		if v.Reason != routes.OwnMessage && !reasons[v.Reason] {
+		if v.Reason != route.OwnMessage && !reasons[v.Reason] {
 			reasons[v.Reason] = true
 			others = append(others, v.Explanation)
 		}
@@ -122,17 +120,17 @@ func explained(a *Routing) string {
 		return handlers[0] + " handles it. " + a.Agents[0].Explanation
 	case len(handlers) > 1:
 		said := enumerated(handlers) + " handle it."
-		if first := &a.Agents[0]; first.Order == routes.Primary {
-			said += " " + first.name() + " is mentioned first, and leads."
-			if slices.ContainsFunc(a.Agents, func(r RoutedAgent) bool { return r.Mode == routes.Handler && r.Reason == routes.ByParticipation }) {
-				said += " Who takes part in the thread handles it too, and is told that it is addressed to others."
+		if first := &a.Agents[0]; first.Order == route.Primary {
+			said += " " + first.name() + " is mentioned first and leads."
+			if slices.ContainsFunc(a.Agents, func(r RoutedAgent) bool { return r.Mode == route.Handler && r.Reason == route.ByParticipation }) {
+				said += " The thread's participants handle it too, and are told that it is addressed to others."
 			}
 		}
 		return said
 	case len(a.Agents) == 0:
-		return "No agent handles it: no bot that speaks for an agent sees it, or it could not be decided about; the server's log tells which."
-	case len(others) == 0: // only its author has heard of it
-		return "No agent handles it: no other bot of ours sees it."
+		return "No agent handles it: no bot of an agent sees it, or the decision failed; the server's log tells which."
+	case len(others) == 0: // only its author has received it
+		return "No agent handles it: no other bot sees it."
 	case observe == 0:
 		return "No agent handles or remembers it. " + strings.Join(others, " ")
 	}
@@ -141,7 +139,6 @@ func explained(a *Routing) string {
 
 func (v *RoutedVerdict) name() string { return cmp.Or(v.AgentName, v.AgentID) }
 
-// enumerated joins names as a sentence does.
 func enumerated(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -149,7 +146,7 @@ func enumerated(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// Codes of warnings about a decision.
+// Codes of warnings.
 const (
 	warnRunRefused = "run_refused"
 	warnRunFailed  = "run_failed"
@@ -157,12 +154,12 @@ const (
 	warnNoReply    = "no_reply"
 )
 
-// warned is what an operator should know about a decision and what has followed from it.
+// warned returns the warnings about a decision and its consequences.
 func warned(a *Routing, w *Wording) (list []RoutedWarning) {
 	for _, agent := range a.Mentioned {
 		if !slices.ContainsFunc(a.Agents, func(r RoutedAgent) bool { return r.AgentID == agent }) {
-			list = append(list, RoutedWarning{string(routes.WarnMentionedAbsent), agent, w.agent(agent) + " is mentioned, but its bot does not see the message: " +
-				"openclawd discord bots says how it stands, and Discord's permissions what it may view"})
+			list = append(list, RoutedWarning{string(route.WarnMentionedAbsent), agent, w.agent(agent) + " is mentioned, but its bot does not see the message: " +
+				"check openclawd discord bots, and the bot's permission to view the channel"})
 		}
 	}
 	for i := range a.Agents {
@@ -171,12 +168,12 @@ func warned(a *Routing, w *Wording) (list []RoutedWarning) {
 		}
 	}
 	for _, code := range []struct {
-		reason routes.Reason
-		code   routes.Warning
+		reason route.Reason
+		code   route.Warning
 		text   string
 	}{
-		{routes.MentionOnly, routes.WarnParticipantsUnknown, "the log does not know who takes part in this thread: mention the agents once, or have one ask another there"},
-		{routes.NobodyOwns, routes.WarnNobodyOwns, "no agent that sees the channel answers for it: invite the bot of the default agent, or bind one that is there"},
+		{route.MentionOnly, route.WarnParticipantsUnknown, "the participants of this thread are unknown: mention the agents once, or have one ask another there"},
+		{route.NobodyOwns, route.WarnNobodyOwns, "no agent that sees the channel answers in it: invite the bot of the default agent, or bind an agent that is there"},
 	} {
 		if slices.ContainsFunc(a.Agents, func(r RoutedAgent) bool { return r.Reason == code.reason }) {
 			list = append(list, RoutedWarning{Code: string(code.code), Text: code.text})
@@ -185,24 +182,24 @@ func warned(a *Routing, w *Wording) (list []RoutedWarning) {
 	return list
 }
 
-// warning is what should be known of one agent; nil for nothing.
+// warning returns the warning about one agent; nil if none.
 func (a *RoutedAgent) warning() *RoutedWarning {
 	switch {
-	case a.Mode != routes.Handler:
+	case a.Mode != route.Handler:
 		return nil
 	case a.RunID == "":
-		return &RoutedWarning{warnRunRefused, a.AgentID, a.name() + " was to handle it, but no run was taken on: too many waited, or the session was not open"}
+		return &RoutedWarning{warnRunRefused, a.AgentID, a.name() + " was to handle it, but its run was refused: the queue was full, or the session was closed"}
 	case a.Run == nil, a.Run.EndedAt == nil:
 		return nil
-	case a.Unposted != nil && a.Unposted.State == work.Dead:
-		return &RoutedWarning{warnUnposted, a.AgentID, "what " + a.name() + " has said was given up: " + cmp.Or(a.Unposted.Error, "nobody knows why") +
-			"; openclawd work resend " + a.Unposted.EffectID + " posts it again, where it does not stand there already"}
+	case a.Unposted != nil && a.Unposted.State == workqueue.Dead:
+		return &RoutedWarning{warnUnposted, a.AgentID, "what " + a.name() + " has said was given up: " + cmp.Or(a.Unposted.Error, "the reason is unknown") +
+			"; openclawd work resend " + a.Unposted.EffectID + " posts it again, unless it is there already"}
 	case a.Unposted != nil:
-		return &RoutedWarning{warnUnposted, a.AgentID, "what " + a.name() + " has said is not posted yet; openclawd work tells what waits"}
+		return &RoutedWarning{warnUnposted, a.AgentID, "what " + a.name() + " has said is not posted yet; see openclawd work"}
 	case a.Run.State != string(run.OK):
-		return &RoutedWarning{warnRunFailed, a.AgentID, fmt.Sprintf("the run of %s has ended with %s; openclawd runs show %s tells more", a.name(), a.Run.State, a.Run.RunID)}
+		return &RoutedWarning{warnRunFailed, a.AgentID, fmt.Sprintf("the run of %s ended with %s; see openclawd runs show %s", a.name(), a.Run.State, a.Run.RunID)}
 	case len(a.Replies) == 0:
-		return &RoutedWarning{warnNoReply, a.AgentID, a.name() + " had nothing to say: its run has ended without words that are posted"}
+		return &RoutedWarning{warnNoReply, a.AgentID, a.name() + " had nothing to say: its run ended without a text to post"}
 	}
 	return nil
 }

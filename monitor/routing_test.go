@@ -49,7 +49,7 @@ func TestRoutingSaysWhoAnsweredAndWhy(t *testing.T) {
 	if m.Text != "@이든 @루다 배포를 봐줘 #…0002" || m.AuthorName != "민수" || m.At != int64(at(0)) || m.Link != "https://discord.com/channels/"+guildID+"/"+channelID+"/"+id {
 		t.Errorf("the message is %+v", m)
 	}
-	if r.Explanation != "이든 and 루다 handle it. 이든 is mentioned first, and leads." || !slices.Equal(r.Mentioned, []string{"eden", "ruda"}) || r.AsOfSeq != seq {
+	if r.Explanation != "이든 and 루다 handle it. 이든 is mentioned first and leads." || !slices.Equal(r.Mentioned, []string{"eden", "ruda"}) || r.AsOfSeq != seq {
 		t.Errorf("it says %q, mentioned %q, as of %d, want that of both, as of %d", r.Explanation, r.Mentioned, r.AsOfSeq, seq)
 	}
 	eden, ruda, seum := r.Agents[0], r.Agents[1], r.Agents[2]
@@ -68,7 +68,7 @@ func TestRoutingSaysWhoAnsweredAndWhy(t *testing.T) {
 	}
 }
 
-// A message that nobody handled says of every agent why.
+// A message that no one handled says of every agent why.
 func TestRoutingSaysWhyNobodyAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -87,13 +87,13 @@ func TestRoutingSaysWhyNobodyAnswered(t *testing.T) {
 		says   string
 		warns  string
 	}{
-		{direct, []string{"eden dropped dm_not_paired"}, "No agent handles or remembers it. channels.discord.dmPolicy is pairing, nobody is paired here, and its author is not in channels.discord.allowFrom: only those may write to the bot directly.", ""},
+		{direct, []string{"eden dropped dm_not_paired"}, "No agent handles or remembers it. channels.discord.dmPolicy is pairing, which openclawd does not support, and its author is not in channels.discord.allowFrom, which lists who may send direct messages.", ""},
 		{sibling, []string{"ruda observer sibling_message", "seum observer sibling_message"},
-			"No agent handles it. Another agent has written it in a channel, and mentions nobody.", ""},
+			"No agent handles it. It was written by another agent in a channel and mentions no one.", ""},
 		{foreign, []string{"eden dropped foreign_bot", "ruda dropped foreign_bot", "seum dropped foreign_bot"},
-			"No agent handles or remembers it. A bot that speaks for none of our agents has written it, and channels.discord.allowBots does not heed it.", ""},
+			"No agent handles or remembers it. It was written by a bot of no agent here, and channels.discord.allowBots ignores such messages.", ""},
 		{old, []string{"eden observer mention_only", "ruda observer mention_only", "seum observer mention_only"},
-			"No agent handles it. Nobody knows who takes part in this thread, which is older than the log: agents answer there only where they are mentioned.",
+			"No agent handles it. The thread is older than the log and its participants are unknown: agents answer there only if mentioned.",
 			"participants_unknown"},
 	} {
 		b.heard(t, c.m)
@@ -169,7 +169,7 @@ func TestRoutingNamesTheRequest(t *testing.T) {
 	}
 }
 
-// What is no id is told apart from an id of which nobody knows.
+// What is no id is told apart from an id of which no one knows.
 func TestRoutingOfNoMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -186,7 +186,7 @@ func TestRoutingOfNoMessage(t *testing.T) {
 	} {
 		r := get[refusal](t, b, "/api/routing/"+id, want.status)
 		if r.Code != want.code || r.Field != "messageId" || r.Hint == "" {
-			t.Errorf("%s: %+v, want %s of messageId with a mend", id, r, want.code)
+			t.Errorf("%s: %+v, want %s of messageId with a hint", id, r, want.code)
 		}
 	}
 }

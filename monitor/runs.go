@@ -8,13 +8,12 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
-	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// runStates are the words that GET /api/runs takes for state.
 var runStates = []string{string(run.Queued), string(run.Running), string(run.OK), string(run.Failed), string(run.Aborted), string(run.TimedOut)}
 
-// runAnswer is a run of an agent. Times are ms since 1970; null is what has not happened.
+// runAnswer is a run of an agent. Times are ms since 1970; null if it has not happened.
 type runAnswer struct {
 	RunID      string    `json:"runId"`
 	SessionKey string    `json:"sessionKey"`
@@ -27,10 +26,10 @@ type runAnswer struct {
 	StartedAt  *int64    `json:"startedAt"`
 	EndedAt    *int64    `json:"endedAt"`
 	RetryOf    string    `json:"retryOf,omitempty"`
-	JobID      string    `json:"jobId,omitempty"` // the flow between agents that waits for it
+	JobID      string    `json:"jobId,omitempty"` // the flow that waits for it
 	WorkID     string    `json:"workSessionId,omitempty"`
 	TalkID     string    `json:"conversationId,omitempty"`
-	ParentID   string    `json:"parentRunId,omitempty"` // the run that has asked for it
+	ParentID   string    `json:"parentRunId,omitempty"` // the run that requested it
 	Reason     string    `json:"reason,omitempty"`
 	ErrorClass string    `json:"errorClass,omitempty"`
 	Provider   string    `json:"provider,omitempty"`
@@ -41,7 +40,7 @@ type runAnswer struct {
 
 func runAnswerOf(r *run.Result) runAnswer {
 	a := runAnswer{RunID: r.RunID, SessionKey: r.SessionKey, SessionID: r.SessionID, AgentID: r.AgentID, Lane: r.Lane, Cause: r.Cause, State: r.State,
-		QueuedAt: r.QueuedAt, StartedAt: timeOrNull(r.StartedAt), EndedAt: timeOrNull(r.EndedAt), RetryOf: r.RetryOf,
+		QueuedAt: r.QueuedAt, StartedAt: orNull(r.StartedAt), EndedAt: orNull(r.EndedAt), RetryOf: r.RetryOf,
 		JobID: r.JobID, WorkID: r.WorkSessionID, TalkID: r.ConversationID, ParentID: r.ParentRunID}
 	if o := r.Over; o != nil {
 		a.Reason, a.ErrorClass, a.Provider, a.Model, a.ModelCalls, a.ToolCalls = o.Reason, o.ErrorClass, o.Provider, o.Model, o.ModelCalls, o.ToolCalls
@@ -49,23 +48,15 @@ func runAnswerOf(r *run.Result) runAnswer {
 	return a
 }
 
-func timeOrNull(ms int64) *int64 {
-	if ms == 0 {
-		return nil
-	}
-	return &ms
-}
-
 // runsAnswer answers GET /api/runs.
 type runsAnswer struct {
 	Runs       []runAnswer      `json:"runs"`
 	Count      int              `json:"count"`
-	States     map[string]int64 `json:"states"` // of all runs, whatever was asked for
+	States     map[string]int64 `json:"states"` // of all runs, regardless of filters
 	NextCursor *string          `json:"nextCursor"`
 	AsOfSeq    int64            `json:"asOfSeq"`
 }
 
-// listRuns lists runs, the one that was asked for last first.
 func (s *Server) listRuns(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
@@ -98,7 +89,7 @@ func (s *Server) listRuns(c echo.Context) error {
 	})
 }
 
-// placeCursor reads the seq at which a page of a list ends or begins; 0: none was given.
+// placeCursor parses the seq at which a page ends or starts; 0: none given.
 func (p *parameters) placeCursor(list string) int64 {
 	text := p.first("cursor")
 	if text == "" {

@@ -15,28 +15,28 @@ import (
 	"github.com/pronto-lab/openclawd/projections/search"
 )
 
-// found is what both kinds of search answer besides what they found.
-type found struct {
+// searchAnswer is the part common to the answers of both searches.
+type searchAnswer struct {
 	Count        int    `json:"count"`
 	Total        int64  `json:"total"`
-	TotalIsExact bool   `json:"totalIsExact"` // false: there may be more than total
+	TotalIsExact bool   `json:"totalIsExact"` // false: total is a lower bound
 	Offset       int    `json:"offset"`
 	Limit        int    `json:"limit"`
 	Query        string `json:"query"`
-	NextOffset   *int   `json:"nextOffset"`      // of the next page; null on the last one
+	NextOffset   *int   `json:"nextOffset"`      // of the next page; null on the last
 	SearchSeq    int64  `json:"searchSeq"`       // events up to here are searched
-	AsOfSeq      int64  `json:"asOfSeq"`         // what is shown of them is as of here
-	Error        string `json:"error,omitempty"` // why nothing was looked for
+	AsOfSeq      int64  `json:"asOfSeq"`         // the shown data is as of here
+	Error        string `json:"error,omitempty"` // why no search was made
 }
 
-// unsearched is the answer where nothing is looked for. The original, too, answers with 200 then.
-func (s *Server) unsearched(q *searchQuery) (f found, ok bool) {
-	f = found{TotalIsExact: true, Offset: q.Offset, Limit: q.Limit, Query: q.text}
+// unsearched is the answer without a search, with status 200 as in the original.
+func (s *Server) unsearched(q *searchQuery) (f searchAnswer, ok bool) {
+	f = searchAnswer{TotalIsExact: true, Offset: q.Offset, Limit: q.Limit, Query: q.text}
 	switch {
 	case s.opts.Search == nil:
 		f.Error = "Search is not available"
 	case q.text == "":
-		f.Error = "Missing q: give the words to look for"
+		f.Error = "Missing q: give the words to search for"
 	}
 	return f, f.Error != ""
 }
@@ -44,17 +44,17 @@ func (s *Server) unsearched(q *searchQuery) (f found, ok bool) {
 // eventsFound answers GET /api/events/search.
 type eventsFound struct {
 	Events []json.RawMessage `json:"events"`
-	found
+	searchAnswer
 }
 
 func (s *Server) searchEvents(c echo.Context) error {
-	return look(s, c, search.Find, (*view).showEventsFound, func(f found) any { return &eventsFound{[]json.RawMessage{}, f} })
+	return runSearch(s, c, searchQueryOf, search.Find, (*view).showEventsFound, func(f searchAnswer) any { return &eventsFound{[]json.RawMessage{}, f} })
 }
 
-// look answers a search: it finds hits in the search file and shows what the log has of them, or nothing where nothing is looked for.
-func look[H, A any](s *Server, c echo.Context, find func(context.Context, *sql.Tx, search.Query) (H, error),
-	show func(v *view, ctx context.Context, q *searchQuery, hits H, seq int64) (A, error), empty func(found) any) error {
-	q, err := searchQueryOf(c)
+// runSearch runs a search: it finds hits in the search index and reads them from the log.
+func runSearch[H, A any](s *Server, c echo.Context, read func(echo.Context) (searchQuery, error), find func(context.Context, *sql.Tx, search.Query) (H, error),
+	show func(v *view, ctx context.Context, q *searchQuery, hits H, seq int64) (A, error), empty func(searchAnswer) any) error {
+	q, err := read(c)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func look[H, A any](s *Server, c echo.Context, find func(context.Context, *sql.T
 	return s.searching(c, func(ctx context.Context) error {
 		var hits H
 		seq, err := s.search(ctx, &q, func(tx *sql.Tx) (err error) {
-			hits, err = find(ctx, tx, q.Query)
+			hits, err = find(ctx, tx, q.reach())
 			return err
 		})
 		if err != nil {
@@ -85,7 +85,7 @@ func (v *view) showEventsFound(ctx context.Context, q *searchQuery, hits search.
 	if err != nil {
 		return nil, err
 	}
-	seqs := hits.Seqs[:min(len(hits.Seqs), len(events))] // where events are huge, a page is shorter than asked for
+	seqs := hits.Seqs[:min(len(hits.Seqs), len(events))] // with huge events a page is shorter than requested
 	entries, err := index.Entries(ctx, v.tx, seqs)
 	if err != nil {
 		return nil, err
@@ -105,22 +105,21 @@ func (v *view) showEventsFound(ctx context.Context, q *searchQuery, hits search.
 // sessionsFound answers GET /api/work-sessions/search.
 type sessionsFound struct {
 	Sessions []sessionFound `json:"sessions"`
-	found
+	searchAnswer
 }
 
-// sessionFound is a work session with what was found in it.
 type sessionFound struct {
 	sessionAnswer
 	MatchCount int64           `json:"matchCount"`
-	MatchSeqs  []int64         `json:"matchSeqs"` // the newest of them, the newest first
-	Snippet    *search.Snippet `json:"snippet"`   // of the newest one
+	MatchSeqs  []int64         `json:"matchSeqs"` // newest first, truncated
+	Snippet    *search.Snippet `json:"snippet"`   // of the newest hit
 }
 
 func (s *Server) searchSessions(c echo.Context) error {
-	return look(s, c, search.FindSessions, (*view).showSessionsFound, func(f found) any { return &sessionsFound{[]sessionFound{}, f} })
+	return runSearch(s, c, sessionSearchQueryOf, search.FindSessions, (*view).showSessionsFound, func(f searchAnswer) any { return &sessionsFound{[]sessionFound{}, f} })
 }
 
-// searching runs a search, and runs it again without those events that turn out to have been redacted since they were fed.
+// searching runs a search, and repeats it without events that were redacted after indexing.
 func (s *Server) searching(c echo.Context, run func(context.Context) error) error {
 	const tries = 5
 	ctx := c.Request().Context()
@@ -131,7 +130,7 @@ func (s *Server) searching(c echo.Context, run func(context.Context) error) erro
 			return err
 		}
 		if try == tries {
-			return &problem{Status: http.StatusServiceUnavailable, Code: "search_rebuilding", Message: "Events were redacted while they were looked for",
+			return &problem{Status: http.StatusServiceUnavailable, Code: "search_rebuilding", Message: "Events were redacted during the search",
 				Hint: "try again", RetryAfter: 1}
 		}
 		if err := s.opts.Search.Forget(ctx, gone.seqs); err != nil {
@@ -140,12 +139,10 @@ func (s *Server) searching(c echo.Context, run func(context.Context) error) erro
 	}
 }
 
-// redactedError names events that were found and must not be any more.
 type redactedError struct{ seqs []int64 }
 
 func (e *redactedError) Error() string { return fmt.Sprintf("events %v are redacted", e.seqs) }
 
-// fetchFound reads found events.
 func (v *view) fetchFound(ctx context.Context, seqs []int64) (map[int64]*eventstore.Event, error) {
 	events, err := v.fetch(ctx, seqs)
 	if err != nil {
@@ -163,7 +160,7 @@ func (v *view) fetchFound(ctx context.Context, seqs []int64) (map[int64]*eventst
 	return events, nil
 }
 
-// search looks into the search file, which has to have come to min_seq, and says how far it has.
+// search queries the search index, which must have reached min_seq, and returns its position.
 func (s *Server) search(ctx context.Context, q *searchQuery, look func(*sql.Tx) error) (seq int64, err error) {
 	waiting, stop := context.WithTimeout(ctx, s.opts.MaxWait)
 	defer stop()
@@ -172,7 +169,7 @@ func (s *Server) search(ctx context.Context, q *searchQuery, look func(*sql.Tx) 
 		from = *q.UpTo
 	}
 	if err := s.opts.Search.Wait(waiting, from); err != nil && ctx.Err() == nil {
-		return 0, behind(fmt.Sprintf("Search stands at %d; %d was asked for", s.opts.Search.Status().Seq, from),
+		return 0, behind(fmt.Sprintf("Search stands at %d; %d was requested", s.opts.Search.Status().Seq, from),
 			"try again, or ask without min_seq")
 	}
 	err = s.opts.Search.View(waiting, func(tx *sql.Tx) (err error) {
@@ -188,26 +185,25 @@ func (s *Server) search(ctx context.Context, q *searchQuery, look func(*sql.Tx) 
 	var stale *search.StaleError
 	switch {
 	case errors.As(err, &corrupt), errors.As(err, &stale):
-		s.opts.Logger.Warn("the search file is being made anew", "err", err)
-		return 0, &problem{Status: http.StatusServiceUnavailable, Code: "search_rebuilding", Message: "The search file is being made anew",
+		s.opts.Logger.Warn("the search index is being rebuilt", "err", err)
+		return 0, &problem{Status: http.StatusServiceUnavailable, Code: "search_rebuilding", Message: "The search index is being rebuilt",
 			Hint: "try again", RetryAfter: 1}
 	case err != nil && waiting.Err() != nil && ctx.Err() == nil:
 		return 0, &problem{Status: http.StatusServiceUnavailable, Code: "search_slow", Message: "The search took too long", Field: "q",
-			Hint: "use longer words, or more of them", RetryAfter: 1}
+			Hint: "use longer or more words", RetryAfter: 1}
 	}
 	return seq, err
 }
 
-// answer is what an answer says besides what was found.
-func (q *searchQuery) answer(v *view, count int, total int64, exact bool, seq int64) found {
-	f := found{Count: count, Total: total, TotalIsExact: exact, Offset: q.Offset, Limit: q.Limit, Query: q.text, SearchSeq: seq, AsOfSeq: v.asOf}
+func (q *searchQuery) answer(v *view, count int, total int64, exact bool, seq int64) searchAnswer {
+	f := searchAnswer{Count: count, Total: total, TotalIsExact: exact, Offset: q.Offset, Limit: q.Limit, Query: q.text, SearchSeq: seq, AsOfSeq: v.asOf}
 	if next := q.Offset + count; count > 0 && int64(next) < total {
 		f.NextOffset = &next
 	}
 	return f
 }
 
-// withSnippet adds a snippet to an event. A member of that name in its record gives way.
+// withSnippet adds a snippet to an event. It replaces a member of that name.
 func withSnippet(event []byte, snippet *search.Snippet) ([]byte, error) {
 	text, err := json.Marshal(snippet)
 	if err != nil {
@@ -219,7 +215,6 @@ func withSnippet(event []byte, snippet *search.Snippet) ([]byte, error) {
 	return o.end(), nil
 }
 
-// snippet is what an event says around the words that were found.
 func (v *view) snippet(words search.Words, e *eventstore.Event) *search.Snippet {
 	r := v.record(e)
 	s := words.SnippetOf(&r, v.roster)

@@ -56,6 +56,16 @@ func TestSearchRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
+func TestSessionSearchRefusesUnknownStates(t *testing.T) {
+	t.Parallel()
+	b := searchable(t)
+	for query, field := range map[string]string{"q=x&status=OPEN": "status", "q=x&outcome=lost": "outcome", "q=x&open=1": "open"} {
+		if r := get[refusal](t, b, "/api/work-sessions/search?"+query, http.StatusBadRequest); r.Field != field || r.Code != "invalid_parameter" {
+			t.Errorf("%s: %+v, want a refusal of %s", query, r, field)
+		}
+	}
+}
+
 // Whatever is asked is looked for as words, or refused: nothing of it reaches SQLite as syntax.
 func TestHostileSearchesAreHarmless(t *testing.T) {
 	t.Parallel()

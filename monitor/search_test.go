@@ -49,6 +49,7 @@ type foundPage struct {
 	}
 	Count, Offset, Limit int
 	Total                int64
+	TotalIsExact         bool
 	Query, Error         string
 	NextOffset           *int
 	SearchSeq, AsOfSeq   int64
@@ -179,6 +180,34 @@ func TestSearchFindsWorkSessions(t *testing.T) {
 	if a.Total != 2 || a.Count != 1 || a.NextOffset != nil || len(a.Sessions[0].Threads[0].Events) != 2 {
 		t.Errorf("second page %+v", a)
 	}
+	// Each of the two is found by its own state, and not by others.
+	for _, s := range a.Sessions {
+		if s.Outcome == "" {
+			t.Fatalf("session %s has no outcome", s.WorkSessionID)
+		}
+	}
+	all := get[foundPage](t, b, asking("/api/work-sessions/search", "배포", "&include=summary"), http.StatusOK)
+	for _, outcome := range []string{"active", "waiting", "blocked", "no_reply", "done"} {
+		var want []string
+		for _, s := range all.Sessions {
+			if s.Outcome == outcome {
+				want = append(want, s.WorkSessionID)
+			}
+		}
+		var got []string
+		a := get[foundPage](t, b, asking("/api/work-sessions/search", "배포", "&include=summary&status=ACTIVE,QUIET,ARCHIVED&outcome="+outcome), http.StatusOK)
+		for _, s := range a.Sessions {
+			got = append(got, s.WorkSessionID)
+		}
+		if !cmp.Equal(got, want) || a.Total != int64(len(want)) || !a.TotalIsExact {
+			t.Errorf("outcome %s: found %v, want %v; total %d", outcome, got, want, a.Total)
+		}
+	}
+	open := get[foundPage](t, b, asking("/api/work-sessions/search", "배포", "&open=true&limit=1"), http.StatusOK)
+	closed := get[foundPage](t, b, asking("/api/work-sessions/search", "배포", "&open=false"), http.StatusOK)
+	if open.Total+closed.Total != 2 || open.Count > 1 {
+		t.Errorf("open %d, others %d, want both of the two sessions", open.Total, closed.Total)
+	}
 	// A work session may be called as the endpoint is.
 	if d := get[detail](t, b, "/api/work-sessions/ws:search", http.StatusOK); d.Session.WorkSessionID != "search" {
 		t.Errorf("session %q", d.Session.WorkSessionID)
@@ -227,7 +256,7 @@ func TestSearchWaitsForASeq(t *testing.T) {
 	})
 	stopped.appending(t, "note.written", `{"message":"배포"}`)
 	if r := get[refusal](t, stopped, "/api/events/search?q=x&min_seq=1", http.StatusServiceUnavailable); r.Code != "behind" || r.Field != "min_seq" {
-		t.Errorf("a search that nobody feeds: %+v", r)
+		t.Errorf("a search file that is not fed: %+v", r)
 	}
 	if a := get[foundPage](t, stopped, "/api/events/search?q=%EB%B0%B0%ED%8F%AC", http.StatusOK); a.SearchSeq != 0 || a.AsOfSeq != 1 || a.Total != 0 {
 		t.Errorf("it says how far it is: %+v", a)

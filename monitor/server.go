@@ -16,6 +16,8 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/coordination/policy"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/internal/taskhub"
@@ -24,11 +26,11 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// Store is what the API needs of the log.
+// Store is the part of the log that the API needs.
 type Store interface {
-	// View runs read in one read transaction.
+	// View calls read in one read transaction.
 	View(ctx context.Context, read func(*sql.Tx) error) error
-	// EventsIn reads events by their seqs, in that order; unknown ones are left out.
+	// EventsIn reads events by seq, in that order; unknown ones are left out.
 	EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error)
 	Head(ctx context.Context) (eventstore.Head, error)
 	// Wait blocks until the log's head is at least seq.
@@ -42,57 +44,60 @@ type Options struct {
 	Rules   coordination.Rules
 	Now     func() time.Time // default: time.Now
 	Version string           // shown by GET /api
-	// Durability is what an acknowledged append has survived, and Importing how far the import of logs under way is; both for health.
+	// Durability is the durability of acknowledged appends, and Importing the progress of running imports; both are
+	// shown by health.
 	Durability string
 	Importing  func() (done, total int64, running bool)
 	Logger     *slog.Logger
 	Settings   // in force until Configure is called
-	// Workspace is the state directory whose files are shown and written; default: one that is not there.
+	// Workspace is the state directory whose files are read and written; default: a missing one.
 	Workspace *workspace.Dir
 
-	Search *search.Index // nil: the search endpoints say that there is no search
+	Search *search.Index // nil: no search
 
-	SQL        SQL           // nil, or without an AdminToken: nobody asks SQL here
-	AdminToken config.Secret // that whoever asks SQL has to show
+	SQL        SQL           // nil, or no AdminToken: SQL is off
+	AdminToken config.Secret // required for SQL
 
-	// Bounds of one answer. Zero means the default.
-	MaxWait   time.Duration // how long min_seq waits for the log, a read for others that hold too much, and a search may take
-	MaxEvents int           // in a list of work sessions; of events there is a limit in every request
-	MaxBytes  int           // of the payloads of events
+	// Limits per answer. Zero means the default.
+	MaxWait   time.Duration // limits waiting for min_seq, waiting for memory, and a search
+	MaxEvents int           // events in a list of work sessions; lists of events have their own limit
+	MaxBytes  int           // total size of event payloads
 
-	// Reads is what all answers may hold together, with others that share it; nil: budget.Default for these answers alone.
+	// Reads limits the memory of all answers, possibly shared with others; nil: budget.Default for these answers
+	// alone.
 	Reads *budget.Budget
 
-	// MilestoneInterval is how often Task-Hub is asked whether its milestones have changed, while somebody is on /ws; negative: never.
+	// MilestoneInterval is the interval of polling Task-Hub's milestones while clients are connected to /ws; negative:
+	// never.
 	MilestoneInterval time.Duration
 
-	OwnTasks *OwnTasks // nil: another gateway keeps the tasks, and its files in Workspace say how they stand
-	NoFiles  bool      // what those files said is nowhere: answers about tasks of another gateway are refused
+	OwnTasks *OwnTasks // nil: another gateway stores the tasks, in files in Workspace
+	NoFiles  bool      // past contents of those files are unknown: answers about another gateway's tasks are refused
 
-	Work  Work  // nil: no agents run here, and nothing can be done about what waits
-	Flows Flows // likewise about flows between agents
-	// Policy says what one agent may do with another, both by their ids; nil: nobody knows. Its errors are *NoAgentError, or are not told.
-	Policy func(from, to string) (Policy, error)
+	Work  Work  // nil: no agents run here, and the work queue cannot be changed
+	Flows Flows // likewise for flows between agents
+	// Policy says what one agent may do with another, by ids; nil: unknown. Its errors are *policy.NoAgentError, or internal.
+	Policy func(from, to string) (policy.Policy, error)
 
 	Backup     func(context.Context) (Copy, error) // nil: no backups are made here
 	Redactions Redactions                          // nil: nothing is redacted here
 
-	Approvals Approvals // nil: another gateway produces, and nothing is decided here
-	// Continuation says what would be done about an agent now so that it goes on with its tasks; nil: nobody is kept going here.
+	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
+	// Continuation returns an agent's next continuation step; nil: no agent is continued automatically here.
 	Continuation Explain
 
-	// Names writes names for Discord's mentions in a text, as far as our bots know them; other mentions stay. nil: no bots run here, and there are the
-	// names of the configuration.
+	// Names replaces Discord mentions in a text by the names the bots know; others stay. nil: no bots run here, and
+	// the configuration's names are used.
 	Names func(text string) string
-	Bots  func() []BotStatus // our bots in Discord; nil: none run here
+	Bots  func() []health.Bot // the Discord bots; nil: none run here
 
-	Operations Operations // what the program around the API tells operators
+	Operations Operations // reports of the surrounding program
 
 	Past Past // nil: as_of is refused
 
-	Push push.Options // bounds of /ws; Now, Logger and Version are those of the other answers
+	Push push.Options // limits of /ws; Now, Logger and Version are shared
 
-	then *Moment // of answers as of an event; nil: answers are as of now
+	then *Moment // the snapshot's event; nil: the current state
 }
 
 // Defaults of Options.
@@ -104,7 +109,7 @@ const (
 	DefaultMilestoneInterval = 30 * time.Second
 )
 
-// maxBodyBytes bounds the body of a request. Reads ignore it.
+// maxBodyBytes is the size limit of a request body. Reads ignore bodies.
 const maxBodyBytes = 1 << 20
 
 // Server answers requests. It is safe for concurrent use.
@@ -116,7 +121,7 @@ type Server struct {
 	taskHub  *taskhub.Client
 }
 
-// New returns a server that is ready to answer.
+// New returns a server, ready to answer.
 func New(opts Options) *Server {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -140,11 +145,11 @@ func New(opts Options) *Server {
 	s.hub = newHub(opts)
 	s.echo.HTTPErrorHandler = s.refuse
 	s.echo.Pre(survive, s.admit, s.share, onlyLive, unchanging)
-	s.place(s.routes())
+	s.register(s.routes())
 	return s
 }
 
-// Run does what goes on without being asked, until ctx ends. A server that does not run answers all the same.
+// Run does the background work until ctx ends. The server also answers without it.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var polling sync.WaitGroup
@@ -154,16 +159,17 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.hub.Run(ctx)
 }
 
-// Handler answers every path of the API. It expects a server that bounds headers and waits.
+// Handler serves all paths of the API. It expects a server that limits headers and timeouts.
 func (s *Server) Handler() http.Handler { return http.MaxBytesHandler(s.echo, maxBodyBytes) }
 
-func (s *Server) routes() []route {
-	return []route{
+func (s *Server) routes() []endpoint {
+	return []endpoint{
 		{"", "/", "", s.describe},
 		{"", "/api", "", s.describe},
 		{"", "/api/openapi.yaml", "GET /api/openapi.yaml", s.describeFully},
 		{"", "/api/health", "GET /api/health", s.health},
 		{"", "/api/status", "GET /api/status", s.status},
+		{"", problemsPath, "GET /api/problems", s.listProblems},
 		{"", "/healthz", "GET /healthz", s.alive},
 		{"", "/readyz", "GET /readyz", s.ready},
 		{"", "/metrics", "GET /metrics", s.metrics},
@@ -227,7 +233,7 @@ func (s *Server) routes() []route {
 	}
 }
 
-// survive makes a panic an error of its request.
+// survive turns a panic into an error of its request.
 func survive(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {

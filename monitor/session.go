@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// sessionAnswer is a work session. StartTime to EventCount and Threads describe its listed events, everything else all of it.
+// sessionAnswer is a work session. StartTime to EventCount and Threads describe the listed events, everything else the
+// whole session.
 type sessionAnswer struct {
 	ID             string                      `json:"id"`
 	WorkSessionID  string                      `json:"workSessionId"`
@@ -23,7 +24,7 @@ type sessionAnswer struct {
 	CollabCategory coordination.Category       `json:"collabCategory"`
 	CollabSubTags  []string                    `json:"collabSubTags"`
 	CategorySource string                      `json:"categorySource"`
-	VotedCategory  coordination.Category       `json:"votedCategory"`       // what the vote says, also where an operator says otherwise
+	VotedCategory  coordination.Category       `json:"votedCategory"`       // the vote's result, even if overridden
 	UpdatedAt      string                      `json:"updatedAt,omitempty"` // of the override
 	UpdatedBy      string                      `json:"updatedBy,omitempty"`
 	RoleCounts     map[coordination.Role]int64 `json:"roleCounts"`
@@ -32,15 +33,16 @@ type sessionAnswer struct {
 	Totals                totalsAnswer                   `json:"totals"`
 	Title                 string                         `json:"title"`
 	Summary               string                         `json:"summary"`
-	Participants          []conversation.Participant     `json:"participants"`
+	Participants          []conversations.Participant    `json:"participants"`
 	Outcome               coordination.Outcome           `json:"outcome"`
 	OutcomeCounts         map[coordination.Outcome]int64 `json:"outcomeCounts"`
 	BlockedReason         *string                        `json:"blockedReason"`
+	ReasonCode            *coordination.ReasonCode       `json:"reasonCode"` // of blockedReason
 	OpenThreads           int64                          `json:"openThreads"`
 	OpenTasks             int64                          `json:"openTasks"`
 	BlockedTasks          int64                          `json:"blockedTasks"`
-	OpenFlows             int64                          `json:"openFlows,omitempty"` // between our own agents; what an imported log tells has none
-	OpenRuns              int64                          `json:"openRuns,omitempty"`  // likewise of them
+	OpenFlows             int64                          `json:"openFlows,omitempty"` // between our own agents; absent for imported logs
+	OpenRuns              int64                          `json:"openRuns,omitempty"`  // likewise
 	LastMessage           *messageAnswer                 `json:"lastMessage"`
 	CategoryLabel         string                         `json:"categoryLabel"`
 	CollabSecondary       []coordination.Category        `json:"collabSecondary"`
@@ -50,7 +52,7 @@ type sessionAnswer struct {
 	EventsTruncated       bool                           `json:"eventsTruncated,omitempty"`
 }
 
-// totalsAnswer is what all events of a session make, whatever is listed.
+// totalsAnswer are a session's totals, regardless of what is listed.
 type totalsAnswer struct {
 	StartTime   float64 `json:"startTime"`
 	LastTime    float64 `json:"lastTime"`
@@ -59,7 +61,8 @@ type totalsAnswer struct {
 	EventCount  int64   `json:"eventCount"`
 }
 
-// threadAnswer is a thread. StartTime, LastTime, EventCount, the agents and Events describe its listed events, the rest all of it.
+// threadAnswer is a thread. StartTime, LastTime, EventCount, the agents and Events describe its listed events, the
+// rest the whole thread.
 type threadAnswer struct {
 	ID             string                `json:"id"`
 	ConversationID string                `json:"conversationId,omitempty"`
@@ -72,14 +75,14 @@ type threadAnswer struct {
 	CollabSubTags  []string              `json:"collabSubTags"`
 	Events         []json.RawMessage     `json:"events,omitzero"` // not in a summary
 
-	ParentConversationID string                `json:"parentConversationId,omitempty"`
-	Outcome              *coordination.Outcome `json:"outcome"` // null where nothing was asked
-	Open                 bool                  `json:"open"`
-	Reason               *string               `json:"reason"`
-	DisplayText          string                `json:"displayText,omitempty"` // not in a summary, unless there is a reason
+	ParentConversationID string                   `json:"parentConversationId,omitempty"`
+	Outcome              *coordination.Outcome    `json:"outcome"` // null if there was no question
+	Open                 bool                     `json:"open"`
+	Reason               *string                  `json:"reason"`
+	ReasonCode           *coordination.ReasonCode `json:"reasonCode"`            // of the outcome, if it is blocked or without reply
+	DisplayText          string                   `json:"displayText,omitempty"` // not in a summary, unless there is a reason
 }
 
-// messageAnswer is the last event of a session that says something.
 type messageAnswer struct {
 	From string  `json:"from"`
 	To   *string `json:"to"`
@@ -89,16 +92,16 @@ type messageAnswer struct {
 	Seq  int64   `json:"seq"`
 }
 
-// previewLength is how many characters of a message are shown in one line.
+// previewLength is the length of a one-line preview, in characters.
 const previewLength = 160
 
 // renderSessions reads work sessions with their events, or without in a summary.
-func (v *view) renderSessions(ctx context.Context, kinds *conversation.Kinds, ids []int64, summary bool) ([]sessionAnswer, error) {
+func (v *view) renderSessions(ctx context.Context, kinds *conversations.Kinds, ids []int64, summary bool) ([]sessionAnswer, error) {
 	most := v.MaxEvents
 	if summary {
 		most = 0
 	}
-	sessions, err := conversation.Load(ctx, v.tx, kinds, ids, most)
+	sessions, err := conversations.Load(ctx, v.tx, kinds, ids, most)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +122,8 @@ func (v *view) renderSessions(ctx context.Context, kinds *conversation.Kinds, id
 	return answers, nil
 }
 
-// neededSeqs are the events that are read even where none is shown: last messages, and the first ones of threads.
-func neededSeqs(sessions []conversation.Session) (seqs []int64) {
+// neededSeqs are the events read even if none is listed: last messages, and the first ones of threads.
+func neededSeqs(sessions []conversations.Session) (seqs []int64) {
 	for i := range sessions {
 		if s := &sessions[i]; s.MessageSeq > 0 {
 			seqs = append(seqs, s.MessageSeq)
@@ -134,8 +137,8 @@ func neededSeqs(sessions []conversation.Session) (seqs []int64) {
 	return seqs
 }
 
-// listedSeqs are the events that are shown, of each session the newest first.
-func listedSeqs(sessions []conversation.Session) (seqs []int64) {
+// listedSeqs are the listed events, newest first per session.
+func listedSeqs(sessions []conversations.Session) (seqs []int64) {
 	for i := range sessions {
 		from := len(seqs)
 		for j := range sessions[i].Threads {
@@ -155,18 +158,16 @@ func categoryLabels() map[coordination.Category]string {
 	return labels
 }
 
-// Who says what a work session's category is.
+// Sources of a work session's category.
 const (
 	sourceVote     = "event"
 	sourceOverride = "manual_override"
 )
 
-// besides lists the others.
-func besides(list []coordination.Category, one coordination.Category) []coordination.Category {
+func secondaryOf(list []coordination.Category, one coordination.Category) []coordination.Category {
 	return listOf(slices.DeleteFunc(slices.Clone(list), func(c coordination.Category) bool { return c == one }))
 }
 
-// listOf makes sure that an empty list is [], never null.
 func listOf[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -174,9 +175,10 @@ func listOf[T any](list []T) []T {
 	return list
 }
 
-func textOrNull(text string) *string {
-	if text == "" {
+// orNull makes an empty value null in JSON.
+func orNull[T comparable](value T) *T {
+	if value == *new(T) {
 		return nil
 	}
-	return &text
+	return &value
 }

@@ -8,11 +8,10 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// sessionRenderer turns sessions into answers.
 type sessionRenderer struct {
 	*view
 	events  map[int64]*eventstore.Event
@@ -21,7 +20,7 @@ type sessionRenderer struct {
 	summary bool
 }
 
-func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
+func (r *sessionRenderer) session(s *conversations.Session) sessionAnswer {
 	outcome := s.Outcome()
 	a := sessionAnswer{
 		ID: idPrefix + s.Name, WorkSessionID: s.Name, Status: s.Status(r.now), StartTime: s.Listed.Start, LastTime: s.Listed.Last,
@@ -30,7 +29,7 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 		Totals: totalsAnswer{s.Whole.Start, s.Whole.Last, duration(s.Whole), s.Whole.Threads, s.Whole.Events}, Title: cmp.Or(coordination.TaskTitle(s.Task, r.roster), s.Title),
 		Participants: listOf(s.Participants), Outcome: outcome, OutcomeCounts: s.ByOutcome, OpenThreads: s.OpenThreads,
 		OpenTasks: s.OpenTasks, BlockedTasks: s.BlockedTasks, OpenFlows: s.OpenFlows, OpenRuns: s.OpenRuns, LastMessage: r.message(s.MessageSeq), CategoryLabel: r.labels[s.Category],
-		CollabSecondary: besides(s.Vote.Secondary, s.Category), PreviousWorkSessionID: textOrNull(s.Previous), NextWorkSessionID: textOrNull(s.Next),
+		CollabSecondary: secondaryOf(s.Vote.Secondary, s.Category), PreviousWorkSessionID: orNull(s.Previous), NextWorkSessionID: orNull(s.Next),
 		Seq: s.LatestSeq, EventsTruncated: s.Truncated,
 	}
 	if o := s.Override; o != nil {
@@ -43,6 +42,7 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 	}
 	if outcome == coordination.OutcomeBlocked || outcome == coordination.OutcomeNoReply {
 		a.BlockedReason = r.readable(cmp.Or(s.Reason(), coordination.OutcomeSentence(outcome)))
+		a.ReasonCode = orNull(s.Code())
 	}
 	switch {
 	case a.BlockedReason != nil:
@@ -55,8 +55,8 @@ func (r *sessionRenderer) session(s *conversation.Session) sessionAnswer {
 	return a
 }
 
-// thread renders a thread. whole is false where events of it are too many bytes to be shown.
-func (r *sessionRenderer) thread(t *conversation.Thread) (a threadAnswer, whole bool) {
+// thread renders a thread. whole is false if its events are too large to be shown.
+func (r *sessionRenderer) thread(t *conversations.Thread) (a threadAnswer, whole bool) {
 	a = threadAnswer{
 		ID: t.Key, ConversationID: t.ConversationID(), FromAgent: t.From, ToAgent: t.To, StartTime: t.Listed.Start,
 		LastTime: t.Listed.Last, EventCount: t.Listed.Events, CollabCategory: t.Category, CollabSubTags: listOf(t.SubTags),
@@ -70,6 +70,7 @@ func (r *sessionRenderer) thread(t *conversation.Thread) (a threadAnswer, whole 
 	}
 	if t.Outcome == coordination.OutcomeBlocked || t.Outcome == coordination.OutcomeNoReply {
 		a.Reason = r.readable(t.Reason)
+		a.ReasonCode = orNull(cmp.Or(t.Code, coordination.ReasonOther))
 	}
 	whole = true
 	if !r.summary {
@@ -91,8 +92,8 @@ func (r *sessionRenderer) thread(t *conversation.Thread) (a threadAnswer, whole 
 	return a, whole
 }
 
-// lastSaid is the last listed event of a thread that says something, in one line.
-func (r *sessionRenderer) lastSaid(t *conversation.Thread) string {
+// lastSaid is the last listed event of a thread with a text, in one line.
+func (r *sessionRenderer) lastSaid(t *conversations.Thread) string {
 	for _, seq := range slices.Backward(t.Events) {
 		if e, ok := r.events[seq]; ok {
 			record := r.record(e)
@@ -104,7 +105,7 @@ func (r *sessionRenderer) lastSaid(t *conversation.Thread) string {
 	return ""
 }
 
-// parties are the agents of an event; those that it does not name are unknown.
+// parties are the agents of an event, unknown if not named.
 func (r *sessionRenderer) parties(e *eventstore.Event) (from, to string) {
 	record := r.record(e)
 	return orUnknown(record.From()), orUnknown(record.To())
@@ -119,14 +120,14 @@ func (r *sessionRenderer) message(seq int64) *messageAnswer {
 	}
 	record := r.record(e)
 	from, _ := r.parties(e)
-	return &messageAnswer{From: from, To: textOrNull(record.To()), Type: record.Type, Time: record.Time, Seq: seq,
+	return &messageAnswer{From: from, To: orNull(record.To()), Type: record.Type, Time: record.Time, Seq: seq,
 		Text: coordination.LineForPeople(coordination.Said(&record), r.roster, previewLength)}
 }
 
-// readable is a reason with names instead of mentions, null where there is none.
+// readable is a reason with names instead of mentions, null if there is none.
 func (r *sessionRenderer) readable(reason string) *string {
-	return textOrNull(coordination.ForPeople(reason, r.roster).Text)
+	return orNull(coordination.ForPeople(reason, r.roster).Text)
 }
 
-// duration is finite, whatever times a log claims.
-func duration(x conversation.Extent) float64 { return min(max(x.Last-x.Start, 0), math.MaxFloat64) }
+// duration is finite, whatever times the log contains.
+func duration(x conversations.Extent) float64 { return min(max(x.Last-x.Start, 0), math.MaxFloat64) }

@@ -7,24 +7,25 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 )
 
-// sessionsQuery is what GET /api/work-sessions is asked.
+// sessionsQuery holds the parameters of GET /api/work-sessions.
 type sessionsQuery struct {
-	conversation.Query
+	conversations.Query
 	summary bool
 	minSeq  int64
 
-	viewCategory, tag *string // as they were given
+	viewCategory, tag *string // as given
 }
 
 func sessionsQueryOf(c echo.Context) (sessionsQuery, error) {
 	p := parametersOf(c)
 	q := sessionsQuery{
-		Query: conversation.Query{
-			Scope:      conversation.Scope{Roles: p.roles(), Types: p.list("type"), Internal: p.internal()},
+		Query: conversations.Query{
+			Scope:      conversations.Scope{Roles: p.roles(), Types: p.list("type"), Internal: p.internal()},
 			Categories: p.categories(), Tag: p.first("subTag"), Statuses: p.statuses(),
+			Outcomes: p.outcomes(), Agents: p.filter("agent"), Open: p.flag("open"),
 			Since: p.instant("since"), Until: p.instant("until"), After: p.sessionCursor(), Limit: p.limit(),
 		},
 		summary: p.summary(), minSeq: p.minSeq(), viewCategory: p.raw("viewCategory"), tag: p.raw("subTag"),
@@ -32,10 +33,9 @@ func sessionsQueryOf(c echo.Context) (sessionsQuery, error) {
 	return q, p.err
 }
 
-// summary reads include: whether the events of sessions are left out.
+// summary reads include: whether sessions' events are left out.
 func (p *parameters) summary() bool { return p.choice("include", "events", "summary") == "summary" }
 
-// statuses reads status.
 func (p *parameters) statuses() []coordination.Status {
 	kept := []coordination.Status{}
 	for _, word := range p.words("status", string(coordination.StatusActive), string(coordination.StatusQuiet), string(coordination.StatusArchived)) {
@@ -44,20 +44,42 @@ func (p *parameters) statuses() []coordination.Status {
 	return kept
 }
 
+func (p *parameters) outcomes() []coordination.Outcome {
+	kept := []coordination.Outcome{}
+	for _, word := range p.words("outcome", string(coordination.OutcomeActive), string(coordination.OutcomeWaiting), string(coordination.OutcomeBlocked),
+		string(coordination.OutcomeNoReply), string(coordination.OutcomeDone)) {
+		kept = append(kept, coordination.Outcome(word))
+	}
+	return kept
+}
+
+// flag reads true or false; nil if missing.
+func (p *parameters) flag(name string) *bool {
+	word := p.word(name, "true", "false")
+	if word == "" {
+		return nil
+	}
+	is := word == "true"
+	return &is
+}
+
 // sessionsAnswer answers GET /api/work-sessions.
 type sessionsAnswer struct {
-	Sessions       []sessionAnswer       `json:"sessions"`
-	Count          int                   `json:"count"`
-	TotalMatched   int64                 `json:"totalMatched"`
-	TotalSessions  int64                 `json:"totalSessions"`
-	Role           []string              `json:"role"`
-	Type           []string              `json:"type"`
-	Status         []coordination.Status `json:"status"`
-	ViewCategory   *string               `json:"viewCategory"`
-	SubTag         *string               `json:"subTag"`
-	CategoryCounts map[string]int64      `json:"categoryCounts"`
-	NextCursor     *string               `json:"nextCursor"`
-	AsOfSeq        int64                 `json:"asOfSeq"`
+	Sessions       []sessionAnswer        `json:"sessions"`
+	Count          int                    `json:"count"`
+	TotalMatched   int64                  `json:"totalMatched"`
+	TotalSessions  int64                  `json:"totalSessions"`
+	Role           []string               `json:"role"`
+	Type           []string               `json:"type"`
+	Status         []coordination.Status  `json:"status"`
+	Outcome        []coordination.Outcome `json:"outcome"`
+	Agent          []string               `json:"agent"`
+	Open           *bool                  `json:"open"`
+	ViewCategory   *string                `json:"viewCategory"`
+	SubTag         *string                `json:"subTag"`
+	CategoryCounts map[string]int64       `json:"categoryCounts"`
+	NextCursor     *string                `json:"nextCursor"`
+	AsOfSeq        int64                  `json:"asOfSeq"`
 }
 
 func (s *Server) listSessions(c echo.Context) error {
@@ -70,7 +92,7 @@ func (s *Server) listSessions(c echo.Context) error {
 
 func (v *view) listSessions(ctx context.Context, q sessionsQuery) (*sessionsAnswer, error) {
 	q.Now = v.now
-	found, err := conversation.Find(ctx, v.tx, q.Query)
+	found, err := conversations.Find(ctx, v.tx, q.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +101,7 @@ func (v *view) listSessions(ctx context.Context, q sessionsQuery) (*sessionsAnsw
 		return nil, err
 	}
 	a := &sessionsAnswer{Sessions: sessions, Count: len(sessions), TotalMatched: found.Matched, TotalSessions: found.Total, Role: q.Roles,
-		Type: q.Types, Status: q.Statuses, ViewCategory: q.viewCategory, SubTag: q.tag, CategoryCounts: found.Categories, AsOfSeq: v.asOf}
+		Type: q.Types, Status: q.Statuses, Outcome: q.Outcomes, Agent: q.Agents, Open: q.Open, ViewCategory: q.viewCategory, SubTag: q.tag, CategoryCounts: found.Categories, AsOfSeq: v.asOf}
 	if found.Next != nil {
 		cursor := sessionCursor(found.Next)
 		a.NextCursor = &cursor
@@ -87,11 +109,12 @@ func (v *view) listSessions(ctx context.Context, q sessionsQuery) (*sessionsAnsw
 	return a, nil
 }
 
-// sessionQuery is what GET /api/work-sessions/:id is asked.
+// sessionQuery holds the parameters of GET /api/work-sessions/:id.
 type sessionQuery struct {
 	id      string
-	scope   conversation.Scope
+	scope   conversations.Scope
 	summary bool
+	page    *pageQuery // nil: everything
 	minSeq  int64
 }
 
@@ -99,8 +122,8 @@ func sessionQueryOf(c echo.Context) (sessionQuery, error) {
 	p := parametersOf(c)
 	q := sessionQuery{
 		id:      idOf(c),
-		scope:   conversation.Scope{Roles: p.roles(), Types: p.list("type"), Internal: p.internal()},
-		summary: p.summary(), minSeq: p.minSeq(),
+		scope:   conversations.Scope{Roles: p.roles(), Types: p.list("type"), Internal: p.internal()},
+		summary: p.summary(), page: p.page(), minSeq: p.minSeq(),
 	}
 	if q.id == "" {
 		return q, echo.ErrNotFound
@@ -114,6 +137,7 @@ type sessionDetail struct {
 	Role    *string        `json:"role"`
 	Type    []string       `json:"type"`
 	AsOfSeq int64          `json:"asOfSeq"`
+	*pageAnswer
 }
 
 func (s *Server) showSession(c echo.Context) error {
@@ -124,13 +148,13 @@ func (s *Server) showSession(c echo.Context) error {
 	return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.showSession(ctx, q) })
 }
 
-// idPrefix makes the id of a work session in an answer of its workSessionId.
+// idPrefix turns a workSessionId into a work session's id in answers.
 const idPrefix = "ws:"
 
 func (v *view) showSession(ctx context.Context, q sessionQuery) (*sessionDetail, error) {
-	id, ok, err := conversation.ByName(ctx, v.tx, q.id)
+	id, ok, err := conversations.ByName(ctx, v.tx, q.id)
 	if bare, prefixed := strings.CutPrefix(q.id, idPrefix); err == nil && !ok && prefixed {
-		id, ok, err = conversation.ByName(ctx, v.tx, bare)
+		id, ok, err = conversations.ByName(ctx, v.tx, bare)
 	}
 	if err != nil {
 		return nil, err
@@ -139,21 +163,34 @@ func (v *view) showSession(ctx context.Context, q sessionQuery) (*sessionDetail,
 	if !ok {
 		return nil, missing
 	}
-	kinds, err := conversation.SelectKinds(ctx, v.tx, q.scope)
+	kinds, err := conversations.SelectKinds(ctx, v.tx, q.scope)
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := v.renderSessions(ctx, kinds, []int64{id}, q.summary)
+	a := &sessionDetail{Type: q.scope.Types, AsOfSeq: v.asOf}
+	if q.page != nil {
+		a.Session, a.pageAnswer, err = v.showPage(ctx, kinds, id, q.page)
+	} else {
+		a.Session, err = v.showWhole(ctx, kinds, id, q.summary)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(sessions) == 0 {
+	if a.Session == nil {
 		return nil, missing
 	}
-	a := &sessionDetail{Session: &sessions[0], Type: q.scope.Types, AsOfSeq: v.asOf}
 	if len(q.scope.Roles) > 0 {
 		role := strings.Join(q.scope.Roles, ",")
 		a.Role = &role
 	}
 	return a, nil
+}
+
+// showWhole renders a work session; nil if none of its events is listed.
+func (v *view) showWhole(ctx context.Context, kinds *conversations.Kinds, id int64, summary bool) (*sessionAnswer, error) {
+	sessions, err := v.renderSessions(ctx, kinds, []int64{id}, summary)
+	if err != nil || len(sessions) == 0 {
+		return nil, err
+	}
+	return &sessions[0], nil
 }

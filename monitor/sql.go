@@ -18,19 +18,19 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// SQL answers questions in SQL. Whatever is asked, it changes nothing and keeps within its limits. Errors that the caller is told are
-// eventstore.Coded with one of the codes of sqlStatus.
+// SQL runs read-only SQL queries within limits. Errors for the caller are eventstore.Coded with one of the codes of
+// sqlStatus.
 type SQL interface {
-	// Query answers with limit rows at most. Of the answer it leaves AsOfSeq to the caller.
+	// Query returns at most limit rows. The caller sets AsOfSeq.
 	Query(ctx context.Context, statement string, limit int) (SQLAnswer, error)
 	// Schema lists tables and views by name.
 	Schema(ctx context.Context) ([]SQLTable, error)
 }
 
-// AdminTokenVariable is the environment variable that turns SQL on.
+// AdminTokenVariable is the environment variable that enables SQL.
 const AdminTokenVariable = "OPENCLAWD_ADMIN_TOKEN"
 
-// Bounds of the rows of one answer.
+// Limits of the number of rows.
 const (
 	DefaultSQLRows = 1_000
 	MaxSQLRows     = 10_000
@@ -38,10 +38,10 @@ const (
 
 const sqlPath = "/api/sql"
 
-// SQLAnswer is the answer to a question in SQL.
+// SQLAnswer is the result of a query.
 type SQLAnswer struct {
 	Columns []SQLColumn `json:"columns"`
-	// Rows are arrays with a value for each column: integers with all their digits, blobs as text in hexadecimal.
+	// Rows are arrays with one value per column: integers with all digits, blobs in hexadecimal.
 	Rows      []json.RawMessage `json:"rows"`
 	RowCount  int               `json:"rowCount"`
 	Truncated bool              `json:"truncated"` // there are more rows
@@ -49,13 +49,13 @@ type SQLAnswer struct {
 	AsOfSeq   int64             `json:"asOfSeq"` // the answer reflects the log at least up to here
 }
 
-// SQLColumn is a column of an answer.
+// SQLColumn is a column of a result.
 type SQLColumn struct {
 	Name string `json:"name"`
-	Type string `json:"type"` // as it was declared; "" for what is worked out
+	Type string `json:"type"` // declared type; "" for an expression
 }
 
-// SQLTable is a table or a view.
+// SQLTable is a table or view.
 type SQLTable struct {
 	Name    string         `json:"name"`
 	Kind    string         `json:"kind"` // table, view
@@ -63,13 +63,13 @@ type SQLTable struct {
 	Columns []SQLColumnDoc `json:"columns"`
 }
 
-// SQLColumnDoc is a column of a table or a view.
+// SQLColumnDoc is a column of a table or view.
 type SQLColumnDoc struct {
 	SQLColumn
 	Doc string `json:"doc,omitempty"`
 }
 
-// asAdmin lets only those in who show the token of administrators. To all others the path is what a write is to them.
+// asAdmin requires the administrator's token. Others get the same answers as on a write.
 func (s *Server) asAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -79,7 +79,7 @@ func (s *Server) asAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		s.opts.Logger.Debug("SQL refused", "method", r.Method, "peer", r.RemoteAddr, "reason", refused.Hint)
 		if refused.Status == http.StatusNotFound && r.Method == http.MethodPost {
-			if _, err := readBodyIfAny(c); err != nil { // what is too large is told before what is not here
+			if _, err := readBodyIfAny(c); err != nil { // size is checked before the route
 				return err
 			}
 		}
@@ -89,17 +89,17 @@ func (s *Server) asAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 
 func (s *Server) checkAdmin(r *http.Request) *problem {
 	on := s.opts.SQL != nil && s.opts.AdminToken != ""
+	if grant, granted := grantOf(r.Context()); granted && on {
+		return grant.checkAdmin(r)
+	}
 	if on && isBearer(r, s.opts.AdminToken.Reveal()) {
 		if refused := s.checkSite(r); refused != nil {
 			return refused
 		}
-		if r.ContentLength > maxBodyBytes {
-			return tooLarge()
-		}
-		return checkContent(r)
+		return checkBody(r)
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		// Where SQL is on, what is missing is its token, whatever a write would be told to show.
+	if _, granted := grantOf(r.Context()); !granted && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		// If SQL is on, the missing token is SQL's, whatever a write requires.
 		if refused := s.settings.Load().check(r); refused != nil && !(on && refused.Status == http.StatusUnauthorized) {
 			return refused
 		}
@@ -108,25 +108,24 @@ func (s *Server) checkAdmin(r *http.Request) *problem {
 		return &problem{Status: http.StatusNotFound, Code: "sql_off", Message: "SQL is off",
 			Hint: "set " + AdminTokenVariable + " where the server starts, and show it as Authorization: Bearer"}
 	}
-	return unauthorized("Authorization", "show the token of "+AdminTokenVariable+" as Authorization: Bearer")
+	return unauthorized("Authorization", "send the token of "+AdminTokenVariable+" as Authorization: Bearer")
 }
 
-// isBearer compares digests, so that the time tells neither the token nor its length.
+// isBearer compares digests, so that timing reveals neither the token nor its length.
 func isBearer(r *http.Request, token string) bool {
 	scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(strings.TrimSpace(shown)))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// checkSite refuses pages of other sites than those that may read.
 func (s *Server) checkSite(r *http.Request) *problem {
 	origins := r.Header.Values("Origin")
 	known := len(origins) == 1 && (isSame(origins[0], r) || s.shares(origins[0]))
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case len(origins) > 0 && !known:
-		return crossOrigin("Origin", fmt.Sprintf("a page of %.100q may not ask here", origins[0]))
+		return crossOrigin("Origin", fmt.Sprintf("a page of %.100q may not send SQL", origins[0]))
 	case !known && site != "" && site != "none" && site != "same-origin":
-		return crossOrigin("Sec-Fetch-Site", fmt.Sprintf("a page of another site (%.20q) may not ask here", site))
+		return crossOrigin("Sec-Fetch-Site", fmt.Sprintf("a page of another site (%.20q) may not send SQL", site))
 	}
 	return nil
 }
@@ -139,7 +138,7 @@ func (s *Server) askSQL(c echo.Context) error {
 	}
 	statement, is := members["sql"].(string)
 	if !is || strings.TrimSpace(statement) == "" {
-		return &problem{Status: http.StatusBadRequest, Code: "missing_field", Message: "Missing sql", Field: "sql", Hint: "send one statement as a text"}
+		return &problem{Status: http.StatusBadRequest, Code: "missing_field", Message: "Missing sql", Field: "sql", Hint: "send one statement as a string"}
 	}
 	limit := DefaultSQLRows
 	if given, there := members["limit"]; there {
@@ -170,7 +169,6 @@ func (s *Server) askSQL(c echo.Context) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// standsAt is how far the tables have come.
 func (s *Server) standsAt(ctx context.Context) (seq int64, err error) {
 	err = s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
 		seq, err = projections.AsOf(ctx, tx)
@@ -179,7 +177,7 @@ func (s *Server) standsAt(ctx context.Context) (seq int64, err error) {
 	return seq, err
 }
 
-// logSQL notes that somebody has asked, but not what: a statement may hold what must not stand in a log file.
+// logSQL logs that a query was made, but not its text, which may contain secrets.
 func (s *Server) logSQL(r *http.Request, statement string, rows int, ms int64, refused *problem) {
 	digest := sha256.Sum256([]byte(statement))
 	code := "ok"
@@ -189,13 +187,12 @@ func (s *Server) logSQL(r *http.Request, statement string, rows int, ms int64, r
 	s.opts.Logger.Info("SQL", "peer", r.RemoteAddr, "bytes", len(statement), "sha256", hex.EncodeToString(digest[:8]), "rows", rows, "ms", ms, "code", code)
 }
 
-// sqlStatus are the statuses of what is told.
 var sqlStatus = map[string]int{
 	"sql_refused": http.StatusForbidden, "sql_error": http.StatusBadRequest, "sql_timeout": http.StatusUnprocessableEntity,
 	"sql_too_large": http.StatusUnprocessableEntity, "sql_busy": http.StatusServiceUnavailable,
 }
 
-// sqlProblem is how an error of SQL is told; nil for one that is not its caller's.
+// sqlProblem converts an SQL error; nil if it is not the caller's.
 func sqlProblem(err error) *problem {
 	var coded eventstore.Coded
 	if !errors.As(err, &coded) || sqlStatus[coded.Code()] == 0 {

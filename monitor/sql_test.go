@@ -183,7 +183,7 @@ func TestSQLKeepsTheContract(t *testing.T) {
 }
 
 // What was asked is nowhere in the log file, nor is the token.
-func TestSQLIsLoggedWithoutItsWords(t *testing.T) {
+func TestSQLIsLoggedWithoutText(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	b := withSQL(t, func(o *monitor.Options) {

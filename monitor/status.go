@@ -10,40 +10,41 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// Status is everything that an operator wants to see on one screen. It answers GET /api/status.
+// Status summarizes everything an operator needs. It answers GET /api/status.
 type Status struct {
 	Status    string `json:"status"` // ok; degraded: there is a reason, or a projection is parked
 	Version   string `json:"version"`
 	Timestamp string `json:"timestamp"`
-	Running
-	Seq         int64                  `json:"seq"`
-	AsOfSeq     int64                  `json:"asOfSeq"`
-	HeadAt      *string                `json:"headAt"` // when the newest event was stored; null: there is none
-	Events      Counts                 `json:"events"`
-	BadLines    int64                  `json:"badLines"`
-	Doubts      index.Doubts           `json:"doubts"`
-	Sessions    conversation.Recent    `json:"sessions"`
-	Trouble     []conversation.Trouble `json:"trouble"` // the newest five
-	Projections []projections.Status   `json:"projections"`
-	Work        WorkState              `json:"work"`
-	Discord     DiscordState           `json:"discord"`
-	Importing   *importAnswer          `json:"importing,omitempty"`
-	Reasons     []Reason               `json:"reasons"`
+	health.Running
+	Seq         int64                   `json:"seq"`
+	AsOfSeq     int64                   `json:"asOfSeq"`
+	HeadAt      *string                 `json:"headAt"` // time of the newest event; null if there is none
+	Events      Counts                  `json:"events"`
+	BadLines    int64                   `json:"badLines"`
+	Doubts      index.Doubts            `json:"doubts"`
+	Sessions    conversations.Recent    `json:"sessions"`
+	Trouble     []conversations.Trouble `json:"trouble"` // the newest five
+	Projections []projections.Status    `json:"projections"`
+	Work        WorkState               `json:"work"`
+	Discord     health.Discord          `json:"discord"`
+	Importing   *importAnswer           `json:"importing,omitempty"`
+	Reasons     []health.Reason         `json:"reasons"`
 }
 
-// Counts are events by their own time.
+// Counts are numbers of events by their own time.
 type Counts struct {
 	Total    int64 `json:"total"`
-	LastDay  int64 `json:"lastDay"` // of the last 24 hours, hours taken whole
+	LastDay  int64 `json:"lastDay"` // of the last 24 full hours
 	LastWeek int64 `json:"lastWeek"`
 }
 
-// newestTrouble is how many troubled conversations a status names.
+// newestTrouble is how many troubled conversations a status lists.
 const newestTrouble = 5
 
 func (s *Server) status(c echo.Context) error {
@@ -56,7 +57,7 @@ func (s *Server) status(c echo.Context) error {
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) { return s.statusOf(ctx, v, program) })
 }
 
-// Status says how the log, its tables and the program stand. It works without anybody serving.
+// Status returns the state of the log, its tables and the program. It works without Run.
 func (s *Server) Status(ctx context.Context) (status *Status, err error) {
 	program := s.program(ctx)
 	err = s.opts.Store.View(ctx, func(tx *sql.Tx) error {
@@ -70,14 +71,13 @@ func (s *Server) Status(ctx context.Context) (status *Status, err error) {
 	return status, err
 }
 
-// programState is what the program says of itself.
 type programState struct {
-	reasons []Reason
-	running Running
+	reasons []health.Reason
+	running health.Running
 }
 
-// program asks the program how it stands. It reads the tables in views of its own, so nobody who holds one may ask: with as many who do as
-// there are readers, each would wait for the others for ever.
+// program asks the program for its state. The program opens read transactions of its own, so this must not be called
+// inside one: if all readers did, they would wait for each other forever.
 func (s *Server) program(ctx context.Context) (p programState) {
 	p.reasons = s.reasons(ctx)
 	if s.opts.Operations.Running != nil {
@@ -102,7 +102,6 @@ func (s *Server) statusOf(ctx context.Context, v *view, program programState) (*
 	return a, nil
 }
 
-// readStatus reads what the log and its tables say.
 func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error) {
 	if a.HeadAt, err = headTime(ctx, v, a.Seq); err != nil {
 		return err
@@ -125,10 +124,10 @@ func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error)
 	if a.Events.LastWeek, err = index.CountSince(ctx, v.tx, v.now-7*dayMs); err != nil {
 		return err
 	}
-	if a.Sessions, err = conversation.CountRecent(ctx, v.tx, v.now); err != nil {
+	if a.Sessions, err = conversations.CountRecent(ctx, v.tx, v.now); err != nil {
 		return err
 	}
-	trouble, err := conversation.NewestTrouble(ctx, v.tx, newestTrouble)
+	trouble, err := conversations.NewestTrouble(ctx, v.tx, newestTrouble)
 	if err != nil {
 		return err
 	}
@@ -150,7 +149,6 @@ func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error)
 
 const dayMs = 24 * index.HourMs
 
-// headTime is when the newest event was stored.
 func headTime(ctx context.Context, v *view, seq int64) (*string, error) {
 	events, err := v.Store.EventsIn(ctx, v.tx, []int64{seq})
 	if err != nil || len(events) == 0 {

@@ -135,6 +135,8 @@ var taskHubSession = []hubCall{
 }
 
 // TestTaskHubFindsEveryFieldItReads makes the calls of Task-Hub against real data and looks at every element of every answer.
+//
+// Promise: task-hub
 func TestTaskHubFindsEveryFieldItReads(t *testing.T) {
 	t.Parallel()
 	const token = "the token of the proxy"

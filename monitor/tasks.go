@@ -13,7 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	tasks "github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
 const (
@@ -21,27 +21,36 @@ const (
 	maxTaskText  = 256 // characters of q
 )
 
-// TaskStates are the words that a task's status is one of.
+// TaskStates are the values of a task's status.
 var TaskStates = []string{coordination.StateBacklog, coordination.StatePending, coordination.StatePendingApproval, coordination.StateInProgress,
 	coordination.StateBlocked, coordination.StateInterrupted, coordination.StateCompleted, coordination.StateCancelled, coordination.StateAbandoned,
 	coordination.StateFailed}
 
-// TaskAnswer is a task of any agent. In a list it has neither its lines of progress nor what is delegated for it.
+// TaskAnswer is a task of any agent. In lists it has neither progress nor delegations.
 type TaskAnswer struct {
 	taskfile.Task
 	AgentID        string `json:"agentId"`
 	ProgressCount  int    `json:"progressCount"`
 	LastProgress   string `json:"lastProgress,omitempty"`
-	Focus          bool   `json:"focus"`   // its agent is at it
-	EndedAt        *int64 `json:"endedAt"` // ms since 1970; null: it is not over
+	Focus          bool   `json:"focus"`   // its agent works on it
+	EndedAt        *int64 `json:"endedAt"` // ms since 1970; null: open
 	Gone           bool   `json:"gone,omitempty"`
 	DerivedFromSeq int64  `json:"derivedFromSeq"`
+
+	Dependencies []taskDependency `json:"dependencies,omitempty"` // known tasks of dependsOn, in its order; not in the command line's output
 }
 
-// TaskAnswerOf words a task.
+// taskDependency is a task that another one waits for.
+type taskDependency struct {
+	ID     string `json:"id"`
+	Title  string `json:"title,omitempty"` // absent: its description is no title
+	Status string `json:"status"`
+}
+
+// TaskAnswerOf converts a task.
 func TaskAnswerOf(r *tasks.Row) TaskAnswer {
 	a := TaskAnswer{Task: r.Task, AgentID: r.AgentID, ProgressCount: r.ProgressCount, LastProgress: r.LastProgress, Focus: r.Focus,
-		EndedAt: timeOrNull(r.EndedMs), Gone: r.Gone, DerivedFromSeq: r.Seq}
+		EndedAt: orNull(r.EndedMs), Gone: r.Gone, DerivedFromSeq: r.Seq}
 	a.Progress = listOf(a.Progress)
 	return a
 }
@@ -50,12 +59,12 @@ func TaskAnswerOf(r *tasks.Row) TaskAnswer {
 type taskList struct {
 	Tasks      []TaskAnswer   `json:"tasks"`
 	Count      int            `json:"count"`
-	Counts     map[string]int `json:"counts"` // of all tasks that are not over, by status, whatever was asked for
+	Counts     map[string]int `json:"counts"` // open tasks by status, regardless of filters
 	NextCursor *string        `json:"nextCursor"`
 	AsOfSeq    int64          `json:"asOfSeq"`
 }
 
-// listAllTasks lists the tasks of all agents: the open ones first, in the order of urgency, then those that are over, the newest first.
+// listAllTasks lists all agents' tasks: open ones first, most urgent first, then finished ones, newest first.
 func (s *Server) listAllTasks(c echo.Context) error {
 	p := parametersOf(c)
 	f := tasks.Filter{Agents: p.list("agent"), Statuses: p.words("status", TaskStates...), WorkSession: p.workSession("workSessionId"),
@@ -88,9 +97,35 @@ func (s *Server) listAllTasks(c echo.Context) error {
 			next = sealed("t", base64.RawURLEncoding.EncodeToString([]byte(next)))
 			a.NextCursor = &next
 		}
+		if err := v.nameDependencies(ctx, a.Tasks); err != nil {
+			return nil, err
+		}
 		a.Counts, err = v.taskCounts(ctx)
 		return a, err
 	})
+}
+
+// nameDependencies adds titles and states of the tasks that tasks wait for, read at once.
+func (v *view) nameDependencies(ctx context.Context, list []TaskAnswer) error {
+	var ids []string
+	for i := range list {
+		ids = append(ids, list[i].DependsOn...)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := tasks.Labels(ctx, v.tx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		for _, id := range list[i].DependsOn {
+			if l, known := found[id]; known {
+				list[i].Dependencies = append(list[i].Dependencies, taskDependency{id, coordination.TaskTitle(l.Description, v.roster), l.Status})
+			}
+		}
+	}
+	return nil
 }
 
 func (v *view) taskCounts(ctx context.Context) (map[string]int, error) {
@@ -106,7 +141,7 @@ func (v *view) taskCounts(ctx context.Context) (map[string]int, error) {
 	return counts, err
 }
 
-// taskCursor reads the place after which the page begins. None is "".
+// taskCursor parses the position after which the page starts; "" without a cursor.
 func (p *parameters) taskCursor() string {
 	text := p.first("cursor")
 	if text == "" {
@@ -121,7 +156,6 @@ func (p *parameters) taskCursor() string {
 	return ""
 }
 
-// maybe reads a parameter that is true or false; nil where it is missing.
 func (p *parameters) maybe(name string) *bool {
 	if p.first(name) == "" {
 		return nil
@@ -136,7 +170,7 @@ type shownTask struct {
 	AsOfSeq int64      `json:"asOfSeq"`
 }
 
-// showAnyTask shows a task of any agent, with its progress and what is delegated for it.
+// showAnyTask shows a task of any agent, with its progress and delegations.
 func (s *Server) showAnyTask(c echo.Context) error {
 	id, err := pathID(c, "")
 	if err != nil {
@@ -150,19 +184,23 @@ func (s *Server) showAnyTask(c echo.Context) error {
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		row, found, err := tasks.ByID(ctx, v.tx, id)
 		if err == nil && !found {
-			err = &problem{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("There is no task %.80q", id), Field: "id",
+			err = &problem{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("Task not found: %.80q", id), Field: "id",
 				Hint: "GET " + taskListPath + " lists them"}
 		}
 		if err != nil {
 			return nil, err
 		}
-		return shownTask{TaskAnswerOf(row), v.asOf}, nil
+		shown := []TaskAnswer{TaskAnswerOf(row)}
+		if err := v.nameDependencies(ctx, shown); err != nil {
+			return nil, err
+		}
+		return shownTask{shown[0], v.asOf}, nil
 	})
 }
 
-// TaskFiles are the files in which agents and people read how tasks stand.
+// TaskFiles are the task files for agents and people.
 type TaskFiles interface {
-	// Rewrite writes every one anew, also those that are as they should be, and says how many it has written.
+	// Rewrite rewrites every file, even unchanged ones, and returns the number written.
 	Rewrite(ctx context.Context) (int, error)
 }
 
@@ -172,24 +210,24 @@ type tasksRewritten struct {
 	Written int  `json:"written"` // files
 }
 
-// rewriteTasks writes the files of all tasks anew. Who leaves before does not keep it from being done to its end.
+// rewriteTasks rewrites all task files. It completes even if the client leaves.
 func (s *Server) rewriteTasks(c echo.Context) error {
 	switch {
 	case !skipBody(c):
 		return tooLarge()
 	case s.opts.OwnTasks == nil || s.opts.OwnTasks.Files == nil:
-		return &problem{Status: http.StatusConflict, Code: "tasks_not_kept", Message: "No files of tasks are written here",
-			Hint: "ask the server whose agents keep the tasks"}
+		return &problem{Status: http.StatusConflict, Code: "tasks_not_kept", Message: "No task files are written here",
+			Hint: "ask the server that runs the agents"}
 	}
 	n, err := s.opts.OwnTasks.Files.Rewrite(context.WithoutCancel(c.Request().Context()))
 	if err != nil {
-		s.opts.Logger.Error("files of tasks not written", "written", n, "err", err)
+		s.opts.Logger.Error("cannot write all task files; will retry", "written", n, "err", err)
 		if isFull(err) {
-			return noSpace("what could not be written is tried again all the time")
+			return noSpace("files that could not be written are retried continuously")
 		}
-		return &problem{Status: http.StatusInternalServerError, Code: "write_failed", Message: "Failed to write files of tasks",
-			Hint: "the log of the server says why; what could not be written is tried again all the time"}
+		return &problem{Status: http.StatusInternalServerError, Code: "write_failed", Message: "Failed to write task files",
+			Hint: "see the server's log; files that could not be written are retried continuously"}
 	}
-	s.opts.Logger.Info("files of tasks written anew", "files", n)
+	s.opts.Logger.Info("task files rewritten", "files", n)
 	return s.answerFiles(c, tasksRewritten{true, n})
 }

@@ -17,7 +17,6 @@ type traceAnswer struct {
 	AsOfSeq int64        `json:"asOfSeq"`
 }
 
-// showTrace shows what led to what.
 func (s *Server) showTrace(c echo.Context) error {
 	id := idOf(c)
 	p := parametersOf(c)

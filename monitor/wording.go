@@ -11,17 +11,17 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// mention is how Discord writes a user, a role or a channel in a text.
+// mention is Discord's markup for a user, a role or a channel.
 var mention = regexp.MustCompile(`<(?:@[!&]?|#)[0-9]{1,25}>`)
 
-// Wording puts names in the place of Discord's mentions: those that the bots know by now, then those of the configuration. Of what nobody knows it
-// leaves the last four digits.
+// Wording replaces Discord mentions by names: those the bots know, else those of the configuration, else the id's last
+// four digits.
 type Wording struct {
-	names  func(text string) string // nil: no bot is there to ask
+	names  func(text string) string // nil: no bots run
 	roster *coordination.Roster
 }
 
-// WordingOf is the wording of the configuration that was applied last.
+// WordingOf returns the wording for the last applied configuration.
 func WordingOf(ctx context.Context, tx *sql.Tx, names func(text string) string) (*Wording, error) {
 	roster, err := index.Roster(ctx, tx)
 	return &Wording{names, roster}, err
@@ -29,7 +29,7 @@ func WordingOf(ctx context.Context, tx *sql.Tx, names func(text string) string) 
 
 func (v *view) wording() *Wording { return &Wording{v.Names, v.roster} }
 
-// Text is a text with names.
+// Text replaces the mentions in a text.
 func (w *Wording) Text(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
@@ -37,12 +37,11 @@ func (w *Wording) Text(text string) string {
 	return mention.ReplaceAllStringFunc(text, w.name)
 }
 
-// name is what stands for one mention.
 func (w *Wording) name(mention string) string {
 	return coordination.Clean(w.live(mention), w.roster).Text
 }
 
-// live is a text with the names that the bots know; other mentions stay.
+// live replaces the mentions known to the bots; others stay.
 func (w *Wording) live(text string) string {
 	if w.names == nil || !strings.Contains(text, "<") {
 		return text
@@ -50,7 +49,7 @@ func (w *Wording) live(text string) string {
 	return w.names(text)
 }
 
-// channel is how the bots call a channel or thread, "" if they do not know.
+// channel is a channel's name as the bots know it, "" if unknown.
 func (w *Wording) channel(id string) string {
 	written := "<#" + id + ">"
 	if name := w.live(written); id != "" && name != written {
@@ -59,10 +58,10 @@ func (w *Wording) channel(id string) string {
 	return ""
 }
 
-// agent is how people call an agent.
 func (w *Wording) agent(id string) string { return w.roster.Name(id) }
 
-// json is a text of JSON in which all strings have names. Discord's marks stand in it as they are: our encoder does not escape them.
+// json replaces mentions in all strings of a JSON text. Mentions appear there literally: our encoder does not escape
+// their characters.
 func (w *Wording) json(text []byte) []byte {
 	return mention.ReplaceAllFunc(text, func(found []byte) []byte {
 		quoted := appendString(nil, w.name(string(found)))
@@ -70,7 +69,8 @@ func (w *Wording) json(text []byte) []byte {
 	})
 }
 
-// spoken are the texts of a record with the names that the bots know by now. What is made of it has the names of the configuration for the others.
+// spoken returns a record's texts with the names known to the bots. Names from the configuration are added when it is
+// rendered.
 func (w *Wording) spoken(r *coordination.Record) {
 	if w.names == nil {
 		return
@@ -81,7 +81,7 @@ func (w *Wording) spoken(r *coordination.Record) {
 	}
 }
 
-// verbatim is an answer with events in it, which show their data as it is stored, and what it says beside that in displayText.
+// verbatim is an answer containing events, whose data is shown as stored, with readable texts in displayText.
 type verbatim interface{ verbatim() }
 
 func (*eventsAnswer) verbatim()   {}
@@ -90,7 +90,7 @@ func (*sessionsAnswer) verbatim() {}
 func (*sessionDetail) verbatim()  {}
 func (*sessionsFound) verbatim()  {}
 
-// worded is an answer as it is written, with names for mentions in all texts but the data of events.
+// worded is an encoded answer with names instead of mentions everywhere but in event data.
 func (w *Wording) worded(body any) (json.RawMessage, error) {
 	text, err := encode(body)
 	if _, is := body.(verbatim); is || err != nil {

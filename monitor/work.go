@@ -13,78 +13,68 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/work"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// Work is what operators may do about what has still to be done outside of the log.
+// Work lets operators change the queue of external effects.
 type Work interface {
-	// Resend has something done again that was given up. Its errors, and those of Cancel, are *WorkError, or what the log returns.
+	// Resend retries an effect that was given up. Its errors, and those of Cancel, are *work.Refusal, or the log's.
 	Resend(ctx context.Context, effectID, by string) error
-	// Cancel takes something back that waits or was given up.
+	// Cancel cancels an effect that waits or was given up.
 	Cancel(ctx context.Context, effectID, by string) error
 }
-
-// WorkError says why nothing was done about an effect.
-type WorkError struct {
-	Unknown bool // there is no such effect that is open; otherwise it is not in the state for it
-	Text    string
-	Mend    string
-}
-
-func (e *WorkError) Error() string { return e.Text }
 
 const (
 	workPath   = "/api/work"
 	resendTail = "/resend"
 	cancelTail = "/cancel"
-	maxEffect  = 1_024 // characters of an effect's id
+	maxEffect  = 1_024 // length of an effect id, in characters
 )
 
-// workStates are the words that GET /api/work takes for state.
-var workStates = []string{string(work.Waiting), string(work.Leased), string(work.Dead)}
+var workStates = []string{string(workqueue.Waiting), string(workqueue.Leased), string(workqueue.Dead)}
 
-// WorkState is how the queue stands of what has still to be done outside of the log.
+// WorkState summarizes the queue of external effects.
 type WorkState struct {
 	Lanes []LaneState      `json:"lanes"`
-	Dead  int              `json:"dead"` // given up: somebody has to resend or cancel them
+	Dead  int              `json:"dead"` // given up: to be resent or cancelled by an operator
 	Runs  map[string]int64 `json:"runs"` // of agents, by state
 	Jobs  []FlowCount      `json:"jobs"` // flows between agents
 }
 
-// LaneState is what one agent has in one lane.
+// LaneState is the load of one agent's lane.
 type LaneState struct {
 	Lane     string `json:"lane"`
 	Owner    string `json:"owner"`
 	Waiting  int    `json:"waiting"`
 	Running  int    `json:"running"`
 	Dead     int    `json:"dead"`
-	OldestMs int64  `json:"oldestMs"` // how long the first that waits has waited; 0: none does, or they are flows, which wait on purpose
+	OldestMs int64  `json:"oldestMs"` // waiting time of the first in the queue; 0: none, or flows, which wait on purpose
 }
 
-// LaneStateOf words a lane.
-func LaneStateOf(l *work.Lane, now int64) LaneState {
+// LaneStateOf converts a lane.
+func LaneStateOf(l *workqueue.Lane, now int64) LaneState {
 	s := LaneState{Lane: l.Pool, Owner: l.Owner, Waiting: l.Waiting, Running: l.Leased, Dead: l.Dead}
-	if l.Waiting > 0 && l.Since > 0 && l.Pool != decide.PoolJobs {
+	if l.Waiting > 0 && l.Since > 0 && l.Pool != work.PoolJobs {
 		s.OldestMs = max(now-l.Since, 0)
 	}
 	return s
 }
 
-// effectAnswer is something that has still to be done. Times are ms since 1970.
+// effectAnswer is a pending effect. Times are ms since 1970.
 type effectAnswer struct {
-	EffectID   string     `json:"effectId"`
-	Kind       string     `json:"kind"`
-	Key        string     `json:"key"`
-	Lane       string     `json:"lane"`
-	Owner      string     `json:"owner"`
-	State      work.State `json:"state"`
-	Since      int64      `json:"since"`
-	DueAt      *int64     `json:"dueAt"`
-	Attempt    int        `json:"attempt"`
-	LeaseUntil *int64     `json:"leaseUntil"`
-	Error      string     `json:"error,omitempty"`
+	EffectID   string          `json:"effectId"`
+	Kind       string          `json:"kind"`
+	Key        string          `json:"key"`
+	Lane       string          `json:"lane"`
+	Owner      string          `json:"owner"`
+	State      workqueue.State `json:"state"`
+	Since      int64           `json:"since"`
+	DueAt      *int64          `json:"dueAt"`
+	Attempt    int             `json:"attempt"`
+	LeaseUntil *int64          `json:"leaseUntil"`
+	Error      string          `json:"error,omitempty"`
 }
 
 // workAnswer answers GET /api/work.
@@ -96,11 +86,10 @@ type workAnswer struct {
 	AsOfSeq    int64          `json:"asOfSeq"`
 }
 
-// listWork lists what has still to be done, the oldest first.
 func (s *Server) listWork(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := work.Query{State: work.State(p.word("state", workStates...)), Kind: p.first("kind"), Key: p.first("key"), Owner: p.first("owner"), After: p.placeCursor("w"), Limit: limit + 1}
+	q := workqueue.Query{State: workqueue.State(p.word("state", workStates...)), Kind: p.first("kind"), Key: p.first("key"), Owner: p.first("owner"), After: p.placeCursor("w"), Limit: limit + 1}
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err
@@ -110,7 +99,7 @@ func (s *Server) listWork(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		list, err := work.List(ctx, v.tx, q)
+		list, err := workqueue.List(ctx, v.tx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +112,7 @@ func (s *Server) listWork(c echo.Context) error {
 		for i := range list {
 			item := &list[i]
 			a.Items = append(a.Items, effectAnswer{EffectID: item.EffectID, Kind: item.Kind, Key: item.Key, Lane: item.Pool, Owner: item.Owner,
-				State: item.State, Since: item.Since, DueAt: timeOrNull(item.DueAt), Attempt: item.Attempt, LeaseUntil: timeOrNull(item.LeaseUntil),
+				State: item.State, Since: item.Since, DueAt: orNull(item.DueAt), Attempt: item.Attempt, LeaseUntil: orNull(item.LeaseUntil),
 				Error: item.Error})
 		}
 		a.Count = len(list)
@@ -132,7 +121,7 @@ func (s *Server) listWork(c echo.Context) error {
 }
 
 func (v *view) lanes(ctx context.Context) ([]LaneState, error) {
-	list, err := work.Lanes(ctx, v.tx)
+	list, err := workqueue.Lanes(ctx, v.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +132,6 @@ func (v *view) lanes(ctx context.Context) ([]LaneState, error) {
 	return lanes, nil
 }
 
-// workState is how the queue stands, for whoever looks at everything.
 func (v *view) workState(ctx context.Context) (s WorkState, err error) {
 	if s.Lanes, err = v.lanes(ctx); err != nil {
 		return s, err
@@ -158,7 +146,6 @@ func (v *view) workState(ctx context.Context) (s WorkState, err error) {
 	return s, err
 }
 
-// runCounts are how many runs there are in each state.
 func (v *view) runCounts(ctx context.Context) (map[string]int64, error) {
 	counts, err := runs.Count(ctx, v.tx)
 	all := map[string]int64{}
@@ -178,14 +165,14 @@ func (s *Server) resendWork(c echo.Context) error { return s.changeWork(c, resen
 
 func (s *Server) cancelWork(c echo.Context) error { return s.changeWork(c, cancelTail, Work.Cancel) }
 
-// skipBody reads what a request brings that needs nothing, and reports whether it is short enough for that.
+// skipBody discards an unneeded body, and reports whether it is within the limit.
 func skipBody(c echo.Context) bool {
 	_, err := io.Copy(io.Discard, c.Request().Body)
 	var large *http.MaxBytesError
 	return !errors.As(err, &large)
 }
 
-// changeWork does what an operator asks for. It is on disk when the answer goes out.
+// changeWork resends or cancels an effect. The change is on disk when the answer is sent.
 func (s *Server) changeWork(c echo.Context, tail string, change func(Work, context.Context, string, string) error) error {
 	id := coordination.TrimJS(idBefore(c, tail))
 	switch {
@@ -193,7 +180,7 @@ func (s *Server) changeWork(c echo.Context, tail string, change func(Work, conte
 		return echo.ErrNotFound
 	case !utf8.ValidString(id):
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "effectId",
-			Message: fmt.Sprintf("Bad value %.80q for effectId", id), Hint: "escape what is no letter or digit as %XX, in UTF-8"}
+			Message: fmt.Sprintf("Bad value %.80q for effectId", id), Hint: "escape everything but letters and digits as %XX, in UTF-8"}
 	case utf8.RuneCountInString(id) > maxEffect:
 		return tooLong("effectId", id, maxEffect)
 	case !skipBody(c):
@@ -208,14 +195,13 @@ func (s *Server) changeWork(c echo.Context, tail string, change func(Work, conte
 	return writeJSON(c, http.StatusOK, workChanged{true, id})
 }
 
-// workProblem gives the refusal of an effect its status.
 func workProblem(err error) error {
-	var refused *WorkError
+	refused, ok := errors.AsType[*work.Refusal](err)
 	switch {
-	case !errors.As(err, &refused):
+	case !ok:
 		return err
-	case refused.Unknown:
-		return &problem{Status: http.StatusNotFound, Code: "not_found", Message: refused.Text, Field: "effectId", Hint: refused.Mend}
+	case refused.Reason == work.CodeUnknown:
+		return &problem{Status: http.StatusNotFound, Code: "not_found", Message: refused.Error(), Field: "effectId", Hint: refused.HintText}
 	}
-	return &problem{Status: http.StatusConflict, Code: "conflict", Message: refused.Text, Field: "effectId", Hint: refused.Mend}
+	return &problem{Status: http.StatusConflict, Code: "conflict", Message: refused.Error(), Field: "effectId", Hint: refused.HintText}
 }

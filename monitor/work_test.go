@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor"
 )
@@ -184,8 +185,8 @@ func TestWorkIsSettled(t *testing.T) {
 		{"/api/work/mail%2F42/resend", nil, 200},
 		{"/api/work/mail/42/cancel", nil, 200},
 		{"/api/work/run%2Fa%20b%2Fresend/cancel", nil, 200},
-		{"/api/work/x/resend", &monitor.WorkError{Unknown: true, Text: "no", Mend: "m"}, 404},
-		{"/api/work/x/resend", &monitor.WorkError{Text: "no", Mend: "m"}, 409},
+		{"/api/work/x/resend", &work.Refusal{Reason: work.CodeUnknown, Text: "no", HintText: "m"}, 404},
+		{"/api/work/x/resend", &work.Refusal{Reason: work.CodeUnderWay, Text: "no", HintText: "m"}, 409},
 		{"/api/work/x/resend", fmt.Errorf("read: %w", context.DeadlineExceeded), 500},
 		{"/api/work/%20/resend", nil, 404},
 	} {

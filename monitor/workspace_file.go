@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// workspaceFilePath is only written to. Asked, it is not there, as in the original.
+// workspaceFilePath is write-only. A GET is 404, as in the original.
 const workspaceFilePath = "/api/workspace-file"
 
 func nothing(echo.Context) error { return notFound("Not found") }
@@ -18,11 +18,11 @@ func nothing(echo.Context) error { return notFound("Not found") }
 // fileAnswer answers POST /api/workspace-file.
 type fileAnswer struct {
 	OK    bool   `json:"ok"`
-	Path  string `json:"path"`  // as it was understood
-	Bytes int    `json:"bytes"` // in UTF-8
+	Path  string `json:"path"`  // as normalized
+	Bytes int    `json:"bytes"` // bytes in UTF-8
 }
 
-// writeFile puts a file into an agent's workspace, as a whole or not at all.
+// writeFile replaces a file in an agent's workspace atomically.
 func (s *Server) writeFile(c echo.Context) error {
 	body, err := readBody(c)
 	if err != nil {
@@ -32,26 +32,26 @@ func (s *Server) writeFile(c echo.Context) error {
 	content, ok := body["content"].(string)
 	if path == "" || !ok {
 		return &problem{Status: http.StatusBadRequest, Code: "missing_field", Message: "path and content are required",
-			Hint: `send {"path": "workspace-<agent>/...", "content": "..."}, both as text; content may be empty`}
+			Hint: `send {"path": "workspace-<agent>/...", "content": "..."}, both strings; content may be empty`}
 	}
 	written, err := s.opts.Workspace.Write(path, []byte(content))
 	if err != nil {
-		return s.unwritten(path, err)
+		return s.writeError(path, err)
 	}
 	s.opts.Logger.Info("workspace file written", "path", written, "bytes", len(content))
 	return s.answerFiles(c, fileAnswer{OK: true, Path: written, Bytes: len(content)})
 }
 
-func (s *Server) unwritten(path string, err error) error {
+func (s *Server) writeError(path string, err error) error {
 	var refused *workspace.RefusedError
 	switch {
 	case isFull(err):
-		s.opts.Logger.Error("workspace file not written: the disk is full", "path", path, "err", err)
-		return noSpace("nothing has changed")
+		s.opts.Logger.Error("cannot write workspace file: disk full", "path", path, "err", err)
+		return noSpace("nothing was changed")
 	case !errors.As(err, &refused):
-		s.opts.Logger.Error("workspace file not written", "path", path, "err", err)
+		s.opts.Logger.Error("cannot write workspace file", "path", path, "err", err)
 		return &problem{Status: http.StatusInternalServerError, Code: "write_failed", Message: "Failed to write file",
-			Hint: "the log of the server says why; nothing has changed"}
+			Hint: "see the server's log; nothing was changed"}
 	case refused.Reason == workspace.ReasonSize:
 		return tooLarge()
 	case refused.Reason == workspace.ReasonSpecial, refused.Reason == workspace.ReasonFolder:
@@ -62,10 +62,9 @@ func (s *Server) unwritten(path string, err error) error {
 		Hint: shortened(refused.Path) + ": " + refused.Reason + "; name a file below a directory workspace-<agent>"}
 }
 
-// isFull reports whether a file was not written for want of room.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// noSpace says that the volume of the workspaces is full, and what has become of what was to be written.
+// noSpace is the error for a full disk, saying what happened to the data.
 func noSpace(outcome string) *problem {
 	return &problem{Status: http.StatusInsufficientStorage, Code: "disk_full", Message: "The disk is full",
 		Hint: "free space on the volume of the workspaces; " + outcome}

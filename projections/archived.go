@@ -10,14 +10,15 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Both kinds of events lie in streams of their own: however long the log is, few rows are looked at.
+// Both kinds of events are in their own streams, so few rows are read however long the log is.
 const selectArchived = `SELECT DISTINCT j.value FROM streams s JOIN events e ON e.stream_id = s.id
   JOIN json_each(?) j ON j.value BETWEEN e.data ->> '$.first' AND e.data ->> '$.last'
  WHERE s.name = ? AND e.type = ? AND e.actor <> ? AND NOT EXISTS (
   SELECT 1 FROM streams rs JOIN events r ON r.stream_id = rs.id, json_each(r.data, '$.seqs') x
    WHERE rs.name > 'redaction/' AND rs.name < 'redaction0' AND r.type = ? AND r.actor <> ? AND x.value = j.value)`
 
-// Archived says which of some events, whose rows are blank, were archived and not redacted: an archive has what they said.
+// Archived selects, from events whose rows are blank, those that were archived and not redacted: an archive has their
+// payloads.
 func Archived(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]bool, error) {
 	list, err := json.Marshal(seqs)
 	if err != nil {
@@ -26,14 +27,14 @@ func Archived(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]bool, er
 	rows, err := tx.QueryContext(ctx, selectArchived, string(list), coordination.ArchiveStream, coordination.TypeLogArchived, eventstore.ActorImport,
 		coordination.TypeLogRedacted, eventstore.ActorImport)
 	if err != nil {
-		return nil, fmt.Errorf("look for what was archived: %w", err)
+		return nil, fmt.Errorf("find archived events: %w", err)
 	}
 	defer rows.Close()
 	archived := map[int64]bool{}
 	for rows.Next() {
 		var seq int64
 		if err := rows.Scan(&seq); err != nil {
-			return nil, fmt.Errorf("look for what was archived: %w", err)
+			return nil, fmt.Errorf("find archived events: %w", err)
 		}
 		archived[seq] = true
 	}

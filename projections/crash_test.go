@@ -14,15 +14,24 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
+// crashRounds is how often each crash scenario is killed.
+var crashRounds = testscale.Of(2, 10)
+
+// crashLogSize is how many events a log of the crash scenarios gets before the next is started, so that checking stays quick.
+var crashLogSize = testscale.Of[int64](100, 600)
+
+// Promise: tables-from-log
 func TestCrashWhileProjecting(t *testing.T) {
 	t.Parallel()
 	storetest.Crash(t, projecting, crashRounds)
 }
 
+// Promise: tables-from-log
 func TestCrashWhileRebuilding(t *testing.T) {
 	t.Parallel()
 	storetest.Crash(t, rebuilding, crashRounds)
@@ -174,6 +183,6 @@ func checkProjections(t testing.TB, db *sqlite.DB) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(projectiontest.Dump(t, db, definitions()...), left); diff != "" {
-		t.Errorf("tables differ from those made anew (-rebuilt +left):\n%.4000s", diff)
+		t.Errorf("tables differ from rebuilt ones (-rebuilt +left):\n%.4000s", diff)
 	}
 }

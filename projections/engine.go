@@ -22,14 +22,14 @@ type Log interface {
 	// Attach makes the engine take part in every append from now on; handover runs between the last append without it and the first with it.
 	Attach(ctx context.Context, inline eventstore.Inline, handover func(eventstore.Tx) error) error
 	View(ctx context.Context, read func(*sql.Tx) error) error
-	// Fatal tells an error that concerns the whole file from one that concerns a statement.
+	// Fatal distinguishes an error that concerns the whole file from one that concerns a statement.
 	Fatal(err error) bool
 }
 
 // Options of Start.
 type Options struct {
 	Rules  coordination.Rules
-	Now    func() time.Time // stamps what is parked; no fold sees it
+	Now    func() time.Time // timestamp of parked projections; not visible to folds
 	Logger *slog.Logger
 }
 
@@ -43,25 +43,26 @@ type Engine struct {
 
 	config, committed, atBegin *configuration
 
-	reported   sync.Map   // versions of types that were logged: see report
+	reported   sync.Map   // type versions already logged: see report
 	rebuilding sync.Mutex // one rebuild at a time
 	pace       pace       // of it
 }
 
-// configuration is what the log has said of the agents so far, and the form in which checkpoints keep it. It is immutable.
+// configuration is the current configuration of the agents according to the log, and its encoding in checkpoints. It
+// is immutable.
 type configuration struct {
 	roster *coordination.Roster
 	json   string
 }
 
-// noContext is what checkpoints keep before the log has said anything of the agents.
+// noContext is the checkpoint's configuration before the log has any.
 const noContext = "{}"
 
 func emptyConfiguration() *configuration {
 	return &configuration{coordination.DefaultRoster(), noContext}
 }
 
-// unit is one projector at work.
+// unit is one running projector.
 type unit struct {
 	def     Definition
 	project Projector
@@ -77,17 +78,18 @@ type unit struct {
 	}
 }
 
-// State of a projection.
+// State is the state of a projection.
 type State string
 
 const (
 	Live       State = "live"       // every append is applied at once
-	Parked     State = "parked"     // an event could not be applied; tables stand at the checkpoint until a rebuild
-	Rebuilding State = "rebuilding" // tables are of another version and frozen until the rebuild swaps new ones in
+	Parked     State = "parked"     // an event could not be applied; tables stay at the checkpoint until a rebuild
+	Rebuilding State = "rebuilding" // tables have another version and are frozen until the rebuild swaps new ones in
 )
 
-// Start brings the projections of a log to life. Decision tables that are behind or of another version are rebuilt before it returns;
-// read models in that state are left frozen: Stale lists them and Rebuild mends them while the log goes on.
+// Start activates the projections of a log. Decision tables that are behind or of another version are rebuilt before
+// it returns; read models in that state are left frozen: Stale lists them and Rebuild repairs them while the log
+// continues.
 func Start(ctx context.Context, log Log, defs []Definition, opts Options) (*Engine, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -122,7 +124,7 @@ func newUnit(d Definition) *unit {
 	return u
 }
 
-// load reads where each projection stands. It runs in the transaction that attaches the engine.
+// load reads the checkpoint of each projection. It runs in the transaction that attaches the engine.
 func (g *Engine) load(tx eventstore.Tx) error {
 	var head int64
 	if err := tx.Query("SELECT coalesce(max(seq), 0) FROM events", nil, func(r eventstore.Row) error {
@@ -177,7 +179,7 @@ func (g *Engine) load(tx eventstore.Tx) error {
 	return nil
 }
 
-// loadConfiguration takes the newest configuration from the log when no live projection holds it.
+// loadConfiguration reads the newest configuration from the log if no live projection has it.
 func (g *Engine) loadConfiguration(tx eventstore.Tx) error {
 	for _, u := range g.units {
 		if u.state == Live {
@@ -204,7 +206,8 @@ func parseConfiguration(context string) (*configuration, error) {
 	return &configuration{applied.Roster(), context}, nil
 }
 
-// after returns the configuration after an event. Only our own config.applied changes it: a line of an imported log may claim anything.
+// after returns the configuration after an event. Only our own config.applied changes it: a line of an imported log
+// may claim anything.
 func (c *configuration) after(e *eventstore.Event) *configuration {
 	if e.Type != coordination.TypeConfigApplied || e.Actor == eventstore.ActorImport || e.Redacted() {
 		return c
@@ -213,7 +216,7 @@ func (c *configuration) after(e *eventstore.Event) *configuration {
 	if json.Unmarshal(e.Data, &applied) != nil {
 		return c
 	}
-	applied.Settings, applied.SettingsBytes = nil, 0 // of no use to a fold, and every checkpoint would carry them
+	applied.Settings, applied.SettingsBytes = nil, 0 // unused by folds, and every checkpoint would contain them
 	kept, err := json.Marshal(applied)
 	if err != nil {
 		return c
@@ -221,7 +224,7 @@ func (c *configuration) after(e *eventstore.Event) *configuration {
 	return &configuration{applied.Roster(), string(kept)}
 }
 
-// prepared is what Prepare computes ahead.
+// prepared is the result of Prepare.
 type prepared struct {
 	record coordination.Record
 	scan   coordination.Scan
@@ -236,7 +239,7 @@ func prepare(rules coordination.Rules, e *eventstore.Event) *prepared {
 	return p
 }
 
-// classify finishes what Prepare began, with the configuration as it stands at e, and with the times that the store has given it since.
+// classify completes what Prepare began, with the configuration as of e, and with the times assigned by the store.
 func classify(rules coordination.Rules, e *eventstore.Event, p *prepared, roster *coordination.Roster) Event {
 	switch {
 	case p.record.TimeSource == coordination.TimeFromRecorded:
@@ -331,8 +334,8 @@ func (g *Engine) Flush(tx eventstore.Tx) error {
 	return nil
 }
 
-// flushReadModel applies the batch to a read model inside a savepoint. What it cannot apply parks it; only trouble with the file as a
-// whole is returned.
+// flushReadModel applies the batch to a read model inside a savepoint. A failure parks the read model; only errors
+// that concern the whole file are returned.
 func (g *Engine) flushReadModel(tx eventstore.Tx, u *unit, head int64) error {
 	if _, err := tx.Exec("SAVEPOINT read_model"); err != nil {
 		return err
@@ -400,7 +403,7 @@ func (g *Engine) Aborted() {
 	g.config = g.committed
 }
 
-// apply folds one event. A panic is a failure like any other: a defect in a fold must not stop the log.
+// apply folds one event. A panic is treated as an error: a defect in a fold must not stop the log.
 func (u *unit) apply(tx eventstore.Tx, e *Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -427,8 +430,8 @@ func (u *unit) forget() {
 
 func (u *unit) saved() { u.before.state, u.before.seq, u.before.ctx = u.state, u.seq, u.context }
 
-// errMoved means that something else moved the checkpoint: a second engine on the same tables.
-var errMoved = errors.New("the checkpoint was moved by somebody else")
+// errMoved means that a second engine has moved the checkpoint of the same tables.
+var errMoved = errors.New("another engine has moved the checkpoint")
 
 // advance moves the checkpoint by compare-and-set.
 func (u *unit) advance(tx eventstore.Tx, to int64, context string) error {

@@ -59,6 +59,7 @@ func TestDecisionTableThatCannotBeWrittenRefusesTheAppend(t *testing.T) {
 	}
 }
 
+// Promise: parked
 func TestReadModelThatFailsIsParked(t *testing.T) {
 	t.Parallel()
 	for _, way := range ways {
@@ -272,7 +273,7 @@ func TestNewProjectionOfAnOldLogIsStale(t *testing.T) {
 	}
 }
 
-// A panic that is nobody's fault fails the batch; the tables follow.
+// A panic outside the projections fails the batch; the tables follow.
 func TestFailedTransactionLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	b := setup(t, definitions()...)

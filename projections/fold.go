@@ -8,14 +8,14 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Target is a file of tables that a Fold has for itself.
+// Target is a file of tables that a Fold has exclusively.
 type Target interface {
 	// Update runs job in one transaction, and commits it if job returns nil.
 	Update(ctx context.Context, job func(eventstore.Tx) error) error
 }
 
-// Fold makes the tables of a log up to some event in a file of their own, with checkpoints, as an Engine that had been stopped there would
-// have left them. It is used by one goroutine.
+// Fold builds the tables of a log up to some event in a separate file, with checkpoints, as an Engine stopped there
+// would have left them. It is used by one goroutine.
 type Fold struct {
 	folding
 	target Target
@@ -23,7 +23,7 @@ type Fold struct {
 	begun  bool // the checkpoints are in the file
 }
 
-// NewFold begins at an empty log.
+// NewFold starts at an empty log.
 func NewFold(target Target, defs []Definition, rules coordination.Rules) *Fold {
 	f := &Fold{folding: newFolding(rules), target: target, pace: usualPace}
 	for _, d := range defs {
@@ -32,11 +32,12 @@ func NewFold(target Target, defs []Definition, rules coordination.Rules) *Fold {
 	return f
 }
 
-// Seq is the event up to which the tables stand.
+// Seq is the event up to which the tables are built.
 func (f *Fold) Seq() int64 { return f.cursor }
 
-// Run folds on from Seq up to until, and tells progress after each page. Where it begins with the first event, indexes are built at the end.
-// progress may be nil. Errors: *ApplyError, and those of log and target. A fold that has failed is of no more use.
+// Run folds from Seq up to until, and calls progress after each page. If it starts with the first event, indexes are
+// built at the end. progress may be nil. Errors: *ApplyError, and those of log and target. After an error the fold is
+// unusable.
 func (f *Fold) Run(ctx context.Context, log interface {
 	Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error)
 }, until int64, progress func(done, total int64)) error {
@@ -76,8 +77,41 @@ func (f *Fold) Run(ctx context.Context, log interface {
 	return nil
 }
 
-// Step folds the next event within a transaction of the target, and writes everything that it changes. If that transaction is not committed, the
-// fold goes on with Resume.
+// Advance folds from Seq up to until in transactions of about turn events, with the indexes in place, and calls after,
+// which may be nil, after each. Its error ends the fold. Other errors as of Run.
+func (f *Fold) Advance(ctx context.Context, log interface {
+	Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error)
+}, until int64, turnOf int, after func() error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := f.target.Update(ctx, f.begin); err != nil {
+		return err
+	}
+	t := turn{
+		events: turnOf,
+		within: func(job func(eventstore.Tx) error) error { return f.target.Update(ctx, job) },
+		last:   f.advance,
+	}
+	if after != nil {
+		t.after = func() {
+			if err := after(); err != nil {
+				cancel(err)
+			}
+		}
+	}
+	page := min(turnOf, f.pace.page)
+	err := f.run(ctx, pages(ctx, log, f.rules, f.cursor, until, page, page), t)
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		return cause
+	case err == nil && f.cursor < until:
+		return fmt.Errorf("the log ends at event %d, before %d", f.cursor, until)
+	}
+	return err
+}
+
+// Step folds the next event within a transaction of the target, and writes everything that it changes. If that
+// transaction is not committed, continue with Resume.
 func (f *Fold) Step(tx eventstore.Tx, e *eventstore.Event) error {
 	if err := f.begin(tx); err != nil {
 		return err
@@ -92,7 +126,7 @@ func (f *Fold) Step(tx eventstore.Tx, e *eventstore.Event) error {
 	return f.advance(tx)
 }
 
-// Resume reads from the tables where they stand, after somebody has put them back.
+// Resume reloads the state from the tables, after they were restored.
 func (f *Fold) Resume(tx eventstore.Tx) error {
 	f.begun, f.cursor = false, 0
 	for i, u := range f.units {
@@ -108,10 +142,10 @@ func (f *Fold) Resume(tx eventstore.Tx) error {
 		case !found:
 			u.seq, u.context = 0, noContext
 		case version != u.def.Version:
-			return fmt.Errorf("the tables of projection %s are of version %s, this code makes %s", u.def.Name, version, u.def.Version)
+			return fmt.Errorf("the tables of projection %s have version %s, this code writes %s", u.def.Name, version, u.def.Version)
 		}
 		if i > 0 && u.seq != f.units[0].seq {
-			return fmt.Errorf("projection %s stands at event %d, %s at %d", f.units[0].def.Name, f.units[0].seq, u.def.Name, u.seq)
+			return fmt.Errorf("projection %s is at event %d, %s at %d", f.units[0].def.Name, f.units[0].seq, u.def.Name, u.seq)
 		}
 	}
 	if len(f.units) == 0 {
@@ -126,7 +160,7 @@ func (f *Fold) Resume(tx eventstore.Tx) error {
 	return nil
 }
 
-// begin writes the checkpoints of an empty log where there are none.
+// begin writes the checkpoints of an empty log if there are none.
 func (f *Fold) begin(tx eventstore.Tx) error {
 	if f.begun {
 		return nil
@@ -141,7 +175,7 @@ func (f *Fold) begin(tx eventstore.Tx) error {
 	return nil
 }
 
-// advance moves the checkpoints to where the tables stand.
+// advance moves the checkpoints to the current event.
 func (f *Fold) advance(tx eventstore.Tx) error {
 	for _, u := range f.units {
 		if err := u.advance(tx, f.cursor, f.config.json); err != nil {
@@ -151,7 +185,7 @@ func (f *Fold) advance(tx eventstore.Tx) error {
 	return nil
 }
 
-// dropIndexes drops the indexes of all tables, and returns what makes them again.
+// dropIndexes drops the indexes of all tables, and returns the statements that create them again.
 func (f *Fold) dropIndexes(tx eventstore.Tx) (ddl []string, err error) {
 	for _, u := range f.units {
 		for _, table := range u.def.Tables {

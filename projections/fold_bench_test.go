@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// BenchmarkFold folds one log into a file of its own and, side by side, anew in its own file, and tells how many times as fast the first is.
+// BenchmarkFold folds one log into a file of its own and, alternating, rebuilds it in its own file, and reports how many times as fast the first is.
 func BenchmarkFold(b *testing.B) {
 	const events = 200_000
 	log := setup(b, definitions()...)
@@ -19,12 +19,12 @@ func BenchmarkFold(b *testing.B) {
 	}
 	var folding, rebuilding time.Duration
 	for b.Loop() {
-		begun := time.Now()
+		start := time.Now()
 		log.rebuild(b, projections.RebuildOptions{})
-		rebuilding += time.Since(begun)
-		begun = time.Now()
+		rebuilding += time.Since(start)
+		start = time.Now()
 		scratch, _ := log.foldTo(b, events)
-		folding += time.Since(begun)
+		folding += time.Since(start)
 		if err := scratch.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -51,9 +51,9 @@ func BenchmarkFoldStep(b *testing.B) {
 	longest, n := time.Duration(0), 0
 	b.ResetTimer()
 	for ; n < min(b.N, len(next)); n++ {
-		begun := time.Now()
+		start := time.Now()
 		step(b, scratch, fold, &next[n])
-		longest = max(longest, time.Since(begun))
+		longest = max(longest, time.Since(start))
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "us/step")
 	b.ReportMetric(float64(longest.Microseconds()), "us-longest")

@@ -54,12 +54,6 @@ func story(t testing.TB, n int) []eventstore.StreamAppend {
 	return list
 }
 
-// A file that is folded up to an event has the tables, the checkpoints and the rows of views that a log had that was stopped there.
-func TestFoldGivesTheTablesOfALogThatWasStoppedThere(t *testing.T) {
-	t.Parallel()
-	foldAtPoints(t, 2_000, 3)
-}
-
 func foldAtPoints(t *testing.T, events, points int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -184,60 +178,6 @@ func (b *bundle) scratch(t testing.TB, until int64) *sqlite.Scratch {
 	return scratch
 }
 
-// However far each run goes, and whether the next event comes by a step: the tables are the same, and so are the indexes.
-func TestFoldGoesOn(t *testing.T) {
-	t.Parallel()
-	const events = 700
-	b := setup(t, definitions()...)
-	if _, err := b.Append(t.Context(), story(t, events)...); err != nil {
-		t.Fatal(err)
-	}
-	b.wantLive(t)
-	want := b.dump(t)
-	log, err := b.Read(t.Context(), 0, events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, way := range []struct {
-		name string
-		runs []int64 // up to there; then steps up to the next
-	}{
-		{"in one run", []int64{events}},
-		{"in runs", []int64{0, 0, 1, 1, 200, 201, events, events}},
-		{"in steps", []int64{}},
-		{"in a run, then steps", []int64{events - 50}},
-	} {
-		scratch := b.scratch(t, events)
-		fold := projections.NewFold(scratch, b.defs, rules)
-		fold.SetPace(30, 70)
-		told := int64(0)
-		for _, until := range way.runs {
-			if err := fold.Run(t.Context(), b, until, func(done, total int64) {
-				if total != until || done <= told || done > until {
-					t.Errorf("%s: told %d of %d after %d on the way to %d", way.name, done, total, told, until)
-				}
-				told = done
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if told != until {
-				t.Errorf("%s: at %d it had told of %d", way.name, until, told)
-			}
-		}
-		for fold.Seq() < events {
-			step(t, scratch, fold, &log[fold.Seq()])
-		}
-		wantSame(t, "tables folded "+way.name, projectiontest.Dump(t, scratch, b.defs...), want)
-		var indexes []string
-		for _, name := range schemaOf(t, b, "index") {
-			if name != "index events_by_id" && name != "index events_by_stream" && name != "index sqlite_autoindex_streams_1" {
-				indexes = append(indexes, name)
-			}
-		}
-		wantSame(t, "indexes folded "+way.name, schemaOf(t, scratch, "index"), indexes)
-	}
-}
-
 func step(t testing.TB, target projections.Target, fold *projections.Fold, e *eventstore.Event) {
 	t.Helper()
 	if err := target.Update(t.Context(), func(tx eventstore.Tx) error { return fold.Step(tx, e) }); err != nil {
@@ -257,7 +197,7 @@ func TestFoldResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := b.dump(t)
-	log, err := b.Read(t.Context(), 0, events)
+	log, err := b.Read(t.Context(), 0, int(events))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// folding makes tables of a log from its first event on, at the pace of somebody who has many to read.
+// folding builds tables of a log from its first event on, in large batches.
 type folding struct {
 	rules  coordination.Rules
 	units  []*unit
 	config *configuration
 	cursor int64                   // folded up to here
-	report func(*eventstore.Event) // told of every event; may be nil
+	report func(*eventstore.Event) // called for every event; may be nil
 }
 
 func newFolding(rules coordination.Rules) folding {
@@ -23,12 +23,12 @@ func newFolding(rules coordination.Rules) folding {
 
 // turn is one transaction of a folding.
 type turn struct {
-	events int // at least so many, where there are
+	events int // at least this many events, if available
 	// within runs the turn; it calls job once.
 	within func(job func(eventstore.Tx) error) error
-	ahead  func() // follows each page; may be nil
+	ahead  func() // called after each page; may be nil
 	last   func(eventstore.Tx) error
-	after  func() // follows the commit; may be nil
+	after  func() // called after the commit; may be nil
 }
 
 // page is a run of events, prepared ahead of their turn.
@@ -38,13 +38,13 @@ type page struct {
 	err      error
 }
 
-// pageReader is what is read to be folded.
+// pageReader reads the events to fold.
 type pageReader interface {
 	Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error)
 }
 
-// pages reads and prepares what follows after, up to until, on a goroutine of its own, which ends with ctx. It stops early before a page of fewer
-// events than few, and at an error.
+// pages reads and prepares the events after after, up to until, on its own goroutine, which ends with ctx. It stops
+// early before a page of fewer events than few, and at an error.
 func pages(ctx context.Context, log pageReader, rules coordination.Rules, after, until int64, size, few int) <-chan page {
 	ahead := make(chan page, 4)
 	go func() {
@@ -70,7 +70,7 @@ func pages(ctx context.Context, log pageReader, rules coordination.Rules, after,
 	return ahead
 }
 
-// run folds what comes ahead, turn by turn.
+// run folds the pages turn by turn.
 func (f *folding) run(ctx context.Context, ahead <-chan page, t turn) error {
 	for {
 		p, open := <-ahead // before a turn begins: others write while we wait
@@ -115,7 +115,7 @@ func (f *folding) run(ctx context.Context, ahead <-chan page, t turn) error {
 
 func (f *folding) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) error {
 	if e.Seq != f.cursor+1 {
-		return fmt.Errorf("event %d came where %d was due", e.Seq, f.cursor+1)
+		return fmt.Errorf("got event %d, want %d", e.Seq, f.cursor+1)
 	}
 	event := classify(f.rules, e, p, f.config.roster)
 	f.config = f.config.after(event.Event)
@@ -131,7 +131,8 @@ func (f *folding) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) erro
 	return nil
 }
 
-// ApplyError names the event that a projector could not fold. Tables that are made anew are given up then, those that are there stay.
+// ApplyError names the event that a projector could not fold. Tables being built are then discarded, existing ones
+// stay.
 type ApplyError struct {
 	Projection string
 	Seq        int64

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -17,25 +16,24 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/a2a"
-	"github.com/pronto-lab/openclawd/projections/continuation"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/continuations"
+	"github.com/pronto-lab/openclawd/projections/conversations"
+	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
-	"github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	"github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/task"
-	queue "github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
-		panic(err)
-	}
+	testscale.Checks(1, 10)
 	storetest.CrashMain(m, projecting, rebuilding)
 }
 
@@ -47,9 +45,9 @@ const epoch = 1_790_000_000_000
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(rules), session.Definition(), run.Definition(), queue.Definition(), a2a.Definition(), task.Definition(),
-		continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(),
-		index.Definition(rules), conversation.Definition(rules),
+		conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
+		continuations.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		index.Definition(rules), conversations.Definition(rules),
 	}
 }
 
@@ -111,7 +109,7 @@ func (b *bundle) close(t testing.TB) {
 	}
 }
 
-// reopen starts everything anew, with other definitions if any are given.
+// reopen restarts everything, with other definitions if any are given.
 func (b *bundle) reopen(t testing.TB, defs ...projections.Definition) {
 	t.Helper()
 	b.close(t)
@@ -185,7 +183,7 @@ func wantSame(t interface {
 	}
 }
 
-// replayed folds the log of b anew, offline, in a copy of the file, and returns the tables.
+// replayed folds the log of b again, offline, in a copy of the file, and returns the tables.
 func (b *bundle) replayed(t testing.TB) []string {
 	t.Helper()
 	target := filepath.Join(t.TempDir(), "replayed.db")

@@ -4,20 +4,42 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Reading lets decision tables be read, as a decision reads them, in a transaction that only reads: without a turn at writing. It sees what is
-// committed; Exec fails.
+// Reading lets decision tables be read as in a decision, but in a read-only transaction that does not wait for the
+// writer. It sees committed data; Exec fails.
 func Reading(ctx context.Context, tx *sql.Tx) eventstore.Tx { return reading{ctx, tx} }
+
+// ReadAll returns what scan makes of each row of a query. doing says in an error what the query is for.
+func ReadAll[T any](tx eventstore.Tx, doing, query string, args []any, scan func(eventstore.Row) T) (list []T, err error) {
+	err = tx.Query(query, args, func(r eventstore.Row) error {
+		list = append(list, scan(r))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return list, nil
+}
+
+// ReadOne is ReadAll for a query of at most one row.
+func ReadOne[T any](tx eventstore.Tx, doing, query string, args []any, scan func(eventstore.Row) T) (one T, found bool, err error) {
+	list, err := ReadAll(tx, doing, query, args, scan)
+	if err != nil || len(list) == 0 {
+		return one, false, err
+	}
+	return list[0], true, nil
+}
 
 type reading struct {
 	ctx context.Context
 	tx  *sql.Tx
 }
 
-var errOnlyReads = errors.New("the transaction only reads")
+var errOnlyReads = errors.New("the transaction is read-only")
 
 func (reading) Exec(string, ...any) (int64, error) { return 0, errOnlyReads }
 
@@ -46,7 +68,7 @@ func (r reading) Query(query string, args []any, scan func(eventstore.Row) error
 	return rows.Err()
 }
 
-// cells are the columns of a row that database/sql has read.
+// cells are the columns of a row read by database/sql.
 type cells []any
 
 func (c cells) Int(i int) int64 {

@@ -13,32 +13,32 @@ import (
 // RebuildOptions of Rebuild.
 type RebuildOptions struct {
 	Names []string // empty: all
-	// Live keeps the writer's turns short, so that appends are not held up: small slices, indexes kept up from the start. Without it
-	// the rebuild takes long turns and builds indexes last, which is several times faster.
+	// Live keeps the writer's turns short, so that appends are not delayed: small slices, indexes maintained from the
+	// start. Without it the rebuild takes long turns and builds indexes last, which is several times faster.
 	Live     bool
 	Progress func(done, total int64) // may be nil; called from another goroutine
 }
 
-// Names of the tables that are being made, and of those that were replaced and still have to be dropped. All begin alike, so that what
-// a kill leaves behind is found.
+// Prefixes of tables being built, and of replaced tables still to be dropped. They share a common beginning, so that
+// leftovers of a crash are found.
 const (
 	shadowPrefix  = "shadow_"
 	droppedPrefix = "shadow_dropped_"
 )
 
-// pace says in what portions a rebuild works, in events.
+// pace is the batch sizes of a rebuild, in events.
 type pace struct {
 	page    int // per read
 	live    int // per turn of the writer when live
 	offline int // the same offline; rows are written once per turn
-	rest    int // at most so many are left to the transaction that swaps, apart from what arrives meanwhile
-	small   int // rows of a table that is dropped while the log stands still
+	rest    int // at most this many are left to the swapping transaction, apart from what arrives meanwhile
+	small   int // rows of a table that may be dropped while appends wait
 }
 
 var usualPace = pace{page: 2_000, live: 2_000, offline: 100_000, rest: 500, small: 1_000}
 
-// Rebuild folds the whole log anew into shadow tables while the old tables go on answering, and swaps them in one transaction. A
-// rebuild that ends early leaves nothing that matters: it can simply be started again.
+// Rebuild folds the whole log into shadow tables while the old tables keep answering, and swaps them in one
+// transaction. An interrupted rebuild has no effect: it can simply be started again.
 func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
 	g.rebuilding.Lock()
 	defer g.rebuilding.Unlock()
@@ -57,7 +57,7 @@ func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
 		}
 	}
 	if err := g.log.Exclusive(ctx, r.createShadows, nil); err != nil {
-		return fmt.Errorf("make shadow tables: %w", err)
+		return fmt.Errorf("create shadow tables: %w", err)
 	}
 	if err := r.fold(ctx); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
@@ -76,8 +76,8 @@ func (g *Engine) Rebuild(ctx context.Context, opts RebuildOptions) error {
 	return nil
 }
 
-// dropOld gives back what the old tables took, one table a turn: each can be hundreds of megabytes, and appends wait for a turn. What
-// is left of them after a kill goes at the next start.
+// dropOld frees the old tables, one table per turn: each can be hundreds of megabytes, and appends wait for a turn.
+// What is left after a crash is dropped at the next start.
 func (r *rebuild) dropOld(ctx context.Context) error {
 	for _, u := range r.units {
 		for _, table := range u.def.Tables {
@@ -93,7 +93,7 @@ func (r *rebuild) dropOld(ctx context.Context) error {
 	return nil
 }
 
-// Names lists the projections in the order in which they are applied.
+// Names lists the projections in the order of application.
 func (g *Engine) Names() []string {
 	var names []string
 	for _, u := range g.units {
@@ -122,11 +122,11 @@ type UnknownError struct {
 	Known []string
 }
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("no projection is called %q", e.Name) }
+func (e *UnknownError) Error() string { return fmt.Sprintf("unknown projection %q", e.Name) }
 func (e *UnknownError) Code() string  { return "unknown_projection" }
 func (e *UnknownError) Hint() string  { return "choose from: " + strings.Join(e.Known, ", ") }
 
-// rebuild is one run of Rebuild. Its units work on shadow tables.
+// rebuild is one run of Rebuild. Its units write to shadow tables.
 type rebuild struct {
 	folding
 	engine  *Engine
@@ -135,7 +135,7 @@ type rebuild struct {
 	indexes []string // DDL still to run
 }
 
-// fold folds until few enough events are left for the swap to take.
+// fold folds until few enough events are left for the swap.
 func (r *rebuild) fold(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -181,7 +181,7 @@ func (r *rebuild) createShadows(tx eventstore.Tx) error {
 	return nil
 }
 
-// dropShadows removes what a rebuild that was killed has left.
+// dropShadows removes the leftovers of an interrupted rebuild.
 func dropShadows(tx eventstore.Tx) error {
 	var tables []string
 	err := tx.Query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'shadow\\_%' ESCAPE '\\'", nil, func(r eventstore.Row) error {
@@ -205,12 +205,12 @@ func (r *rebuild) createIndexes(tx eventstore.Tx) error {
 	return nil
 }
 
-// swap folds what has arrived meanwhile, puts the shadow tables in the place of the old ones and makes the projections live, all in one
-// transaction.
+// swap folds what has arrived meanwhile, replaces the old tables by the shadow tables and makes the projections live,
+// all in one transaction.
 func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 	var events []eventstore.Event
 	for {
-		// The writer is ours now, so the log stands still: what a reader sees is all there is.
+		// We hold the writer, so the log cannot grow: a reader sees all of it.
 		if events, err = r.engine.log.Read(context.Background(), r.cursor, r.engine.pace.page); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 	return replaceTables(tx, tables, r.engine.pace.small)
 }
 
-// swapped follows the commit of swap, before the next append: the projections live on, on the new tables.
+// swapped runs after the commit of swap, before the next append: the projections go live on the new tables.
 func (r *rebuild) swapped() {
 	for _, u := range r.old {
 		*u = *newUnit(u.def)

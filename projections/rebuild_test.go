@@ -14,8 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 )
+
+// loadEvents is how many events are appended beside rebuilds.
+var loadEvents = testscale.Of(200, 1_200)
 
 // talk is message i of a lively team.
 func talk(i int) eventstore.NewEvent {
@@ -35,69 +39,13 @@ func talks(n int) []eventstore.NewEvent {
 	return events
 }
 
-// every pace and manner of rebuilding.
+// manners are every pace and manner of rebuilding.
 var manners = []struct {
 	name string
 	opts projections.RebuildOptions
 }{
 	{"offline", projections.RebuildOptions{}},
 	{"live", projections.RebuildOptions{Live: true}},
-}
-
-func TestRebuildReadsEveryPage(t *testing.T) {
-	t.Parallel()
-	for _, m := range manners {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, definitions()...)
-			const events = 200
-			for batch := range slices.Chunk(talks(events), 23) {
-				b.append(t, batch...)
-			}
-			want := b.dump(t)
-			for _, pace := range []struct{ page, live, offline int }{{1, 1, 1}, {10, 10, 10}, {10, 25, 25}, {50, 7, 7}, {199, 200, 200}, {200, 200, 200}, {201, 1, 1}} {
-				var last, total int64
-				opts := m.opts
-				opts.Progress = func(d, of int64) { last, total = d, of }
-				b.engine.SetPace(pace.page, pace.live, pace.offline)
-				b.rebuild(t, opts)
-				wantSame(t, fmt.Sprintf("tables rebuilt at pace %+v", pace), b.dump(t), want)
-				if last != events || total != events {
-					t.Errorf("pace %+v: progress ended at %d of %d", pace, last, total)
-				}
-			}
-		})
-	}
-}
-
-func TestRebuiltTablesKeepTheirViewsAndIndexes(t *testing.T) {
-	t.Parallel()
-	for _, m := range manners {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, definitions()...)
-			b.append(t, talks(40)...)
-			names, views, plans := b.objects(t), b.views(t), b.plans(t)
-			for round := range 4 {
-				b.engine.SetSmall(10 * (1 - round/2)) // then all tables with rows in them are put aside
-				b.rebuild(t, m.opts)
-				want := names
-				if round%2 == 0 {
-					want = other(names)
-				}
-				if diff := cmp.Diff(want, b.objects(t)); diff != "" {
-					t.Fatalf("tables and indexes after rebuild %d (-want +got):\n%s", round+1, diff)
-				}
-				if diff := cmp.Diff(views, b.views(t)); diff != "" {
-					t.Errorf("rows of the views after rebuild %d (-want +got):\n%s", round+1, diff)
-				}
-				if diff := cmp.Diff(plans, strings.ReplaceAll(b.plans(t), "_b (", " (")); diff != "" {
-					t.Errorf("query plans after rebuild %d (-want +got):\n%s", round+1, diff)
-				}
-				b.reopen(t)
-			}
-		})
-	}
 }
 
 // objects lists tables and indexes.
@@ -241,7 +189,7 @@ func TestRebuildOfAnEmptyLog(t *testing.T) {
 	}
 }
 
-// Appends go on while everything is made anew, and the tables are then those of the whole log.
+// Appends go on during a rebuild, and the tables are then those of the whole log.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := setup(t, definitions()...)

@@ -8,33 +8,33 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Rows is what the engine does with a cache of rows.
+// Rows is the engine's interface to a cache of rows.
 type Rows interface {
-	// Mark makes the present state the one that Undo returns to.
+	// Mark makes the current state the one that Undo returns to.
 	Mark()
 	Undo()
 	// Flush writes every changed row once.
 	Flush(tx eventstore.Tx) error
-	// Forget drops everything, also what was not written.
+	// Forget drops everything, including unwritten changes.
 	Forget()
 	// Trim drops written rows until few enough are held.
 	Trim()
 }
 
-// Columns describes a table to its cache. R must be a value whose copy is independent of the original as far as Undo is used on it:
-// decision tables hold plain structs.
+// Columns describes a table to its cache. A copy of an R must be independent of the original as far as Undo needs it:
+// decision tables use plain structs.
 type Columns[K comparable, R any] struct {
 	Table string
 	// Names lists the columns in the order of Args and Scan: first the row's identity, which never changes.
 	Names []string
-	Key   int // how many leading columns identify the row in UPDATE
-	Fixed int // how many leading columns never change once written, at least Key
+	Key   int // number of leading columns that identify the row in UPDATE
+	Fixed int // number of leading columns that never change once written, at least Key
 	// Lookup is the condition that finds a row by K, e.g. "name = ?".
 	Lookup string
 	LookUp func(k K) []any
 	Scan   func(row eventstore.Row, r *R) error
 	Args   func(args []any, r *R) []any
-	// Empty reports that a row says nothing any more: it is deleted instead of written. May be nil.
+	// Empty reports that a row has no content any more: it is deleted instead of written. May be nil.
 	Empty func(r *R) bool
 	Keep  int // rows held between batches
 }
@@ -50,7 +50,7 @@ type Table[K comparable, R any] struct {
 	changed []*entry[R]
 	undo    []undoStep[R]
 	marked  bool
-	round   int // of Trim
+	round   int // see Trim
 	args    []any
 }
 
@@ -72,7 +72,7 @@ type undoStep[R any] struct {
 func NewTable[K comparable, R any](cols Columns[K, R]) *Table[K, R] {
 	names := strings.Join(cols.Names, ", ")
 	var set, where []string
-	// Plain question marks: the driver looks numbered ones up by name at every call.
+	// Plain question marks: the driver looks up numbered ones by name at every call.
 	for i, n := range cols.Names {
 		switch {
 		case i < cols.Key:
@@ -123,7 +123,7 @@ func (t *Table[K, R]) Edit(tx eventstore.Tx, k K) (row *R, existed bool, err err
 	return &e.row, existed, nil
 }
 
-// EditNew is Edit for a row that the caller knows not to be in the table: it is not looked for.
+// EditNew is Edit for a row that is known not to be in the table: it is not looked up.
 func (t *Table[K, R]) EditNew(tx eventstore.Tx, k K) (row *R, existed bool, err error) {
 	if _, ok := t.rows[k]; !ok {
 		t.rows[k] = &entry[R]{round: t.round}
@@ -213,7 +213,7 @@ func (t *Table[K, R]) Trim() {
 	if len(t.rows) <= t.cols.Keep {
 		return
 	}
-	// Rows that were not touched for a while go first; then any.
+	// Rows that were not used for a while go first; then any.
 	for _, idle := range []int{16, 0} {
 		for k, e := range t.rows {
 			if len(t.rows) <= t.cols.Keep/2 {

@@ -10,7 +10,7 @@ import (
 
 type index struct{ name, ddl string }
 
-// on is the DDL of the index on a table of another name.
+// on returns the DDL of the index for a table of another name.
 func (x *index) on(from, to string) string {
 	head, columns, _ := strings.Cut(x.ddl, " ON ")
 	return head + " ON " + renamed(columns, from, to)
@@ -29,7 +29,7 @@ func describe(tx eventstore.Tx, table string) (ddl string, indexes []index, err 
 			return nil
 		})
 	if err == nil && ddl == "" {
-		err = fmt.Errorf("there is no table %s", table)
+		err = fmt.Errorf("no table %s", table)
 	}
 	return ddl, indexes, err
 }
@@ -44,8 +44,8 @@ func renamed(ddl, from, to string) string {
 	return ddl
 }
 
-// otherName is the name of an index on the tables of the next rebuild. Index names are unique in a file and cannot be changed, so the
-// two generations take turns.
+// otherName is the name of an index on the tables of the next rebuild. Index names are unique in a file and cannot be
+// changed, so the two generations alternate.
 func otherName(name string) string {
 	if base, ok := strings.CutSuffix(name, "_b"); ok {
 		return base
@@ -53,15 +53,15 @@ func otherName(name string) string {
 	return name + "_b"
 }
 
-// replaceTables puts the shadow tables in the place of the tables, whose names the views go on naming. Each rename has SQLite parse the whole
-// schema several times, of which the views are the larger part: they step aside meanwhile. A table of at most small rows is dropped at once, which
-// costs less than a rename; the others wait under another name.
+// replaceTables renames the shadow tables to the tables' names, which the views refer to. Each rename makes SQLite
+// parse the whole schema several times, most of which are views, so these are dropped meanwhile. A table of at most
+// small rows is dropped at once, which costs less than a rename; the others are kept under another name.
 func replaceTables(tx eventstore.Tx, tables []string, small int) (err error) {
 	views, err := dropViews(tx)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec("PRAGMA legacy_alter_table = ON"); err != nil { // else what names a table is changed, too
+	if _, err := tx.Exec("PRAGMA legacy_alter_table = ON"); err != nil { // otherwise references to the table are changed too
 		return err
 	}
 	defer func() {
@@ -75,7 +75,7 @@ func replaceTables(tx eventstore.Tx, tables []string, small int) (err error) {
 	}
 	for _, ddl := range views {
 		if _, err := tx.Exec(ddl); err != nil {
-			return fmt.Errorf("make a view again: %w", err)
+			return fmt.Errorf("create a view again: %w", err)
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func replaceTable(tx eventstore.Tx, table string, small int) error {
 	return err
 }
 
-// dropViews drops all views, and returns what makes them again, in the order in which they were made.
+// dropViews drops all views, and returns the statements that create them again, in their original order.
 func dropViews(tx eventstore.Tx) (ddl []string, err error) {
 	var names []string
 	err = tx.Query("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid", nil, func(row eventstore.Row) error {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// Status is where a projection stands.
+// Status is the state of a projection.
 type Status struct {
 	Name        string `json:"name"`
 	Kind        Kind   `json:"kind"`
@@ -18,7 +18,7 @@ type Status struct {
 	ParkedAt    int64  `json:"parkedAt,omitempty"` // ms since 1970
 }
 
-// List reads where all projections of a file stand, in name order.
+// List reads the state of all projections of a file, by name.
 func List(ctx context.Context, tx *sql.Tx) ([]Status, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT name, kind, version, state, seq, (SELECT coalesce(max(seq), 0) FROM events) - seq,
  coalesce(parked_seq, 0), coalesce(parked_error, ''), coalesce(parked_at, 0) FROM projections ORDER BY name`)
@@ -37,7 +37,7 @@ func List(ctx context.Context, tx *sql.Tx) ([]Status, error) {
 	return list, rows.Err()
 }
 
-// AsOf is the seq up to which all read models answer: that of the one furthest behind.
+// AsOf is the seq up to which all read models are current: that of the one furthest behind.
 func AsOf(ctx context.Context, tx *sql.Tx) (int64, error) {
 	var seq int64
 	err := tx.QueryRowContext(ctx, "SELECT coalesce(min(seq), 0) FROM projections WHERE kind = 'read-model'").Scan(&seq)

@@ -52,7 +52,7 @@ func TestFoldsReadOldVersionsAsNewOnes(t *testing.T) {
 	*fold = nil
 	b.rebuild(t, projections.RebuildOptions{})
 	check("rebuilt")
-	if n := strings.Count(logged.String(), "read as it is stored"); n != 1 {
+	if n := strings.Count(logged.String(), "cannot upcast event"); n != 1 {
 		t.Errorf("the newer version was reported %d times:\n%s", n, &logged)
 	}
 	events, err := b.Read(t.Context(), 0, 10)

@@ -15,16 +15,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// Bounds of arguments.
 const (
 	MaxArgs      = 256 << 10 // bytes
-	MaxArgsDepth = 64        // objects and lists in each other
+	MaxArgsDepth = 64        // nesting depth of objects and lists
 )
 
-// compile reads the schema of a tool. Nothing that a schema refers to is fetched.
+// compile compiles a tool's schema. References are not fetched.
 func compile(s *tool.Spec) (*jsonschema.Schema, error) {
 	broken := func(why error) error {
-		return &RegistrationError{Tool: s.Name, Field: "schema", Text: why.Error(), Mend: `give a JSON Schema that says "type": "object"`}
+		return &RegistrationError{Tool: s.Name, Field: "schema", Text: why.Error(), Hint: `give a JSON Schema with "type": "object"`}
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Schema))
 	if err != nil {
@@ -45,10 +44,10 @@ func compile(s *tool.Spec) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// judge gives the arguments as a tool gets them. None at all, or null, are {}. Errors are *tool.Error.
+// judge validates arguments and returns them normalized. Missing or null arguments are {}. Errors are *tool.Error.
 func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
-	invalid := func(text, mend string) error {
-		return &tool.Error{Code: tool.CodeInvalid, Tool: e.Name, Text: "invalid arguments of " + e.Name + ": " + text, Mend: mend}
+	invalid := func(text, hint string) error {
+		return &tool.Error{Code: tool.CodeInvalid, Tool: e.Name, Text: "invalid arguments of " + e.Name + ": " + text, Hint: hint}
 	}
 	args = bytes.TrimSpace(args)
 	switch {
@@ -61,7 +60,7 @@ func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
 	}
 	value, err := decoded(args)
 	if err != nil {
-		return nil, invalid("they are no JSON: "+err.Error(), "write one JSON object")
+		return nil, invalid("they are not valid JSON: "+err.Error(), "write one JSON object")
 	}
 	value, err = normal(value)
 	if err != nil {
@@ -74,12 +73,12 @@ func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
 	if err := e.schema.Validate(value); errors.As(err, &wrong) {
 		return nil, explain(e, value, wrong)
 	} else if err != nil {
-		return nil, invalid("they cannot be judged", "give the arguments as the schema has them")
+		return nil, invalid("they cannot be validated", "give arguments that match the schema")
 	}
 	return Encode(value)
 }
 
-// decoded is one JSON value. The last of members of the same name counts.
+// decoded decodes one JSON value. Of duplicate members the last one counts.
 func decoded(text []byte) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -92,14 +91,14 @@ func decoded(text []byte) (value any, err error) {
 	return value, nil
 }
 
-// exact is up to where whole numbers are told apart by everybody who reads JSON.
+// exact bounds the integers that every JSON reader represents exactly.
 const exact = 1 << 53
 
-// maxDigits is how long a whole number may be that is left as it is.
+// maxDigits bounds the length of an integer that is kept as written.
 const maxDigits = 40
 
-// normal writes numbers that are whole as such, which schemas take for whole numbers, and Go for integers. What is written as one stays as it
-// is: an id loses none of its digits.
+// normal rewrites whole numbers such as 1.0 or 1e3 as integers, which both schemas and Go accept. Integers stay as written, so an id
+// keeps its digits.
 func normal(value any) (any, error) {
 	var err error
 	switch v := value.(type) {
@@ -131,7 +130,7 @@ func normal(value any) (any, error) {
 	return value, nil
 }
 
-// depthOf is how deep objects and lists are nested, in what need not be JSON.
+// depthOf returns the nesting depth of a text that need not be JSON.
 func depthOf(text []byte) (most int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -151,7 +150,7 @@ func depthOf(text []byte) (most int) {
 	return most
 }
 
-// kindOf names a JSON value's kind to people.
+// kindOf names the kind of a JSON value for people.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:
@@ -169,7 +168,7 @@ func kindOf(value any) string {
 	}
 }
 
-// shortened is the beginning of a text that is told to people, at most that many bytes and a mark.
+// shortened returns the first n bytes of a text, with a mark if it was cut.
 func shortened(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {

@@ -22,7 +22,7 @@ const judging = `{"type":"object","additionalProperties":false,"required":["to"]
 	"never":false
 }}`
 
-// A model can mend its arguments by what it is told: every fault names the field, the value and what to write instead.
+// A model can correct its arguments from the error: every fault names the field, the value and what to write instead.
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	r, _ := setup(t, nil, echo("deed", "x", judging))
@@ -44,16 +44,16 @@ func TestWrongArguments(t *testing.T) {
 		{`{"to":"a","one":2}`, "/one", "/one is 2, must be 1 (give that)"},
 		{`{"to":"a","tags":[]}`, "/tags", "/tags is a list, must have at least 1 items, has 0 (add some)"},
 		{`{"to":"a","tags":["a","b","c"]}`, "/tags", "/tags is a list, must have at most 2 items, has 3 (leave some out)"},
-		{`{"to":"a","tags":["A"]}`, "/tags/0", `/tags/0 is "A", must match ^[a-z]+$ (write it as this expression says)`},
+		{`{"to":"a","tags":["A"]}`, "/tags/0", `/tags/0 is "A", must match ^[a-z]+$ (match this pattern)`},
 		{`{"to":"a","more":{}}`, "/more/id", "/more/id is missing (add it)"},
 		{`{"to":"a","more":{"id":1}}`, "/more/id", "/more/id is 1, must be null or a text"},
 		{`{"to":"a","any":1}`, "/any", "/any is 1, must be a text (make it a text); /any is 1, must be true or false"},
-		{`{"to":"a","never":1}`, "/never", "/never is 1, is not as the schema has it"},
-		{`{"to":"a","To":"b"}`, "/To", "/To is no argument (write to)"},
-		{`{"to":"a","whom":"b"}`, "/whom", "/whom is no argument (leave it out, there are any, limit, more, never, one, share, state, tags, to)"},
+		{`{"to":"a","never":1}`, "/never", "/never is 1, does not match the schema"},
+		{`{"to":"a","To":"b"}`, "/To", "/To is not an argument (write to)"},
+		{`{"to":"a","whom":"b"}`, "/whom", "/whom is not an argument (leave it out, there are any, limit, more, never, one, share, state, tags, to)"},
 		{`{"limit":0,"state":1}`, "/limit", `/limit is 0, must be at least 1 (give 1 or more); /state is 1, must be one of "open", "done" (give one of these); /to is missing (add it)`},
 		{`{"to":"` + strings.Repeat("가", 500) + `"}`, "/to", "must have at most 8 characters, has 500"},
-		{`{"to":"x","` + "a/b~c" + `":1}`, "/a~1b~0c", "/a~1b~0c is no argument"},
+		{`{"to":"x","` + "a/b~c" + `":1}`, "/a~1b~0c", "/a~1b~0c is not an argument"},
 		{`{"to":{"token":"abc"}}`, "/to", "/to is an object, must be a text"},
 		{`{"to":7,"to":["a"]}`, "/to", "/to is a list, must be a text"},
 
@@ -61,9 +61,9 @@ func TestWrongArguments(t *testing.T) {
 		{`"x"`, "", "they are a text, must be an object"},
 		{`7`, "", "they are a number, must be an object"},
 		{`true`, "", "they are a boolean, must be an object"},
-		{`{`, "", "they are no JSON"},
-		{`{"to":"a"} {}`, "", "they are no JSON: something follows the value"},
-		{`{"to":'a'}`, "", "they are no JSON"},
+		{`{`, "", "they are not valid JSON"},
+		{`{"to":"a"} {}`, "", "they are not valid JSON: something follows the value"},
+		{`{"to":'a'}`, "", "they are not valid JSON"},
 		{`{"to":"a","share":1e999}`, "", "the number 1e999 is too large"},
 		{`{"to":"a","share":1e999999999}`, "", "is too large"},
 		{`{"to":` + deep + `}`, "", "nested more than 64 deep"},
@@ -73,7 +73,7 @@ func TestWrongArguments(t *testing.T) {
 		out, err := r.Call(t.Context(), eden(), "deed", json.RawMessage(c.args))
 		e := refused(t, err)
 		shown := c.args[:min(len(c.args), 80)]
-		if e.Code != tool.CodeInvalid || e.Field != c.field || e.Tool != "deed" || e.Mend == "" {
+		if e.Code != tool.CodeInvalid || e.Field != c.field || e.Tool != "deed" || e.Hint == "" {
 			t.Errorf("%s: error is %+v, want %s of %q", shown, e, tool.CodeInvalid, c.field)
 		}
 		if !strings.Contains(e.Text, c.text) || !strings.HasPrefix(e.Text, "invalid arguments of deed: ") || len(e.Text) > 4_000 {
@@ -88,13 +88,13 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// What is wrong is told without secrets, and there is an end to it.
+// Faults are reported without secrets, and their number is bounded.
 func TestFaultsAreMaskedAndBounded(t *testing.T) {
 	t.Parallel()
 	r, _ := setup(t, nil, echo("deed", "x", judging))
 	const secret = "sk-abcdefghijklmnop0123456789"
 	_, err := r.Call(t.Context(), eden(), "deed", json.RawMessage(`{"to":"a","limit":"`+secret+`","`+secret+`":1}`))
-	if e := refused(t, err); strings.Contains(e.Text+e.Field+e.Mend, secret[:12]) {
+	if e := refused(t, err); strings.Contains(e.Text+e.Field+e.Hint, secret[:12]) {
 		t.Errorf("error is %+v", e)
 	}
 	many := map[string]int{}
@@ -111,7 +111,7 @@ func TestFaultsAreMaskedAndBounded(t *testing.T) {
 	}
 }
 
-// A tool gets exactly what was judged: one value for each name, whole numbers as such, Korean as it is.
+// A tool gets exactly the validated arguments: one value per name, whole numbers as integers, Korean as it is.
 func TestArgumentsAreThoseThatWereJudged(t *testing.T) {
 	t.Parallel()
 	r, _ := setup(t, nil, echo("deed", "x", judging), echo("free", "x", anything))
@@ -157,7 +157,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, wrong := range []string{`{"limit":"5"}`, `{"limit":1e+300}`} { // that a schema has let through
 		_, err = tools.Decode[args](&tools.Call{Args: json.RawMessage(wrong)})
-		if e := refused(t, err); e.Code != tool.CodeInvalid || e.Mend == "" {
+		if e := refused(t, err); e.Code != tool.CodeInvalid || e.Hint == "" {
 			t.Errorf("%s: error is %+v", wrong, e)
 		}
 	}

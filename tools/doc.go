@@ -1,9 +1,9 @@
-// Package tools holds what agents can do: a registry of tools, each with a JSON Schema of its arguments and with who may call it. Agents
-// and wires reach it as a tool.Box. The tools themselves are in packages below this one, one for each group, one file for each tool.
+// Package tools is the registry of what agents can do: each tool has a JSON Schema of its arguments and rules about who may call it.
+// Agents and the gateway use it as a tool.Box. The tools themselves are in the packages below, one per group, one file per tool.
 //
 // It promises
-//   - that who may not call a tool cannot tell it from one that there is not: neither is offered, and the answer is the same;
-//   - that a tool sees arguments only after its schema has judged them, and exactly those that were judged;
-//   - that no tool harms its caller: arguments, answers and time are bounded, and what panics is an error;
-//   - that what went wrong inside of a tool is in the log alone.
+//   - that a caller cannot tell a forbidden tool from a missing one: neither is offered, and the answer is the same;
+//   - that a tool gets exactly the arguments that its schema has accepted;
+//   - that no tool harms its caller: arguments, answers and time are bounded, and a panic is an error;
+//   - that internal errors of a tool appear in the log only.
 package tools

@@ -13,12 +13,12 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// calendar is what the tool needs: as little as possible.
+// calendar is the part of a calendar that the tool needs.
 type calendar interface {
 	Due(ctx context.Context, agentID string, within time.Duration) ([]string, error)
 }
 
-// reminders makes a tool: its file holds the schema, the arguments as Go has them, and what it does with them.
+// reminders returns a tool: its file holds the schema, the arguments as a Go type, and the function.
 func reminders(c calendar) tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{

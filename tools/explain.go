@@ -15,20 +15,18 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// Bounds of what is told about wrong arguments.
 const (
 	maxFaults = 10
-	maxShown  = 80 // bytes of a value or a name
+	maxShown  = 80 // bytes of a quoted value or name
 )
 
-// fault is one thing that is wrong with arguments.
 type fault struct {
 	field string // a JSON pointer
-	text  string // that names the field and the value
-	mend  string
+	text  string // names the field and the value
+	hint  string
 }
 
-// explain words what is wrong, so that a model can mend it at once: all faults, up to maxFaults of them, in the order of the fields.
+// explain describes the faults so that a model can correct them all at once: up to maxFaults, in field order.
 func explain(e *entry, args any, wrong *jsonschema.ValidationError) *tool.Error {
 	x := &explanation{args: args, schema: e.schema}
 	x.add(wrong)
@@ -40,13 +38,12 @@ func explain(e *entry, args any, wrong *jsonschema.ValidationError) *tool.Error 
 			texts = append(texts, fmt.Sprintf("and %d more", len(x.faults)-i))
 			break
 		}
-		texts = append(texts, f.text+" ("+f.mend+")")
+		texts = append(texts, f.text+" ("+f.hint+")")
 	}
-	return &tool.Error{Code: tool.CodeInvalid, Tool: e.Name, Field: first.field, Mend: first.mend,
+	return &tool.Error{Code: tool.CodeInvalid, Tool: e.Name, Field: first.field, Hint: first.hint,
 		Text: "invalid arguments of " + e.Name + ": " + strings.Join(texts, "; ")}
 }
 
-// explanation gathers faults.
 type explanation struct {
 	args   any
 	schema *jsonschema.Schema
@@ -57,11 +54,11 @@ func (x *explanation) add(e *jsonschema.ValidationError) {
 	place := e.InstanceLocation
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
-		x.say(place, "must be "+typesOf(k.Want), "make it "+typesOf(k.Want))
+		x.addFault(place, "must be "+typesOf(k.Want), "make it "+typesOf(k.Want))
 	case *kind.Enum:
-		x.say(place, "must be one of "+listed(k.Want), "give one of these")
+		x.addFault(place, "must be one of "+listed(k.Want), "give one of these")
 	case *kind.Const:
-		x.say(place, "must be "+shown(k.Want), "give that")
+		x.addFault(place, "must be "+shown(k.Want), "give that")
 	case *kind.Required:
 		for _, name := range k.Missing {
 			x.missing(place, name)
@@ -71,34 +68,33 @@ func (x *explanation) add(e *jsonschema.ValidationError) {
 			x.unknown(place, name)
 		}
 	case *kind.Minimum:
-		x.say(place, "must be at least "+number(k.Want), "give "+number(k.Want)+" or more")
+		x.addFault(place, "must be at least "+number(k.Want), "give "+number(k.Want)+" or more")
 	case *kind.Maximum:
-		x.say(place, "must be at most "+number(k.Want), "give "+number(k.Want)+" or less")
+		x.addFault(place, "must be at most "+number(k.Want), "give "+number(k.Want)+" or less")
 	case *kind.MinLength:
-		x.say(place, fmt.Sprintf("must have at least %d characters, has %d", k.Want, k.Got), "give a longer text")
+		x.addFault(place, fmt.Sprintf("must have at least %d characters, has %d", k.Want, k.Got), "give a longer text")
 	case *kind.MaxLength:
-		x.say(place, fmt.Sprintf("must have at most %d characters, has %d", k.Want, k.Got), "shorten it")
+		x.addFault(place, fmt.Sprintf("must have at most %d characters, has %d", k.Want, k.Got), "shorten it")
 	case *kind.MinItems:
-		x.say(place, fmt.Sprintf("must have at least %d items, has %d", k.Want, k.Got), "add some")
+		x.addFault(place, fmt.Sprintf("must have at least %d items, has %d", k.Want, k.Got), "add some")
 	case *kind.MaxItems:
-		x.say(place, fmt.Sprintf("must have at most %d items, has %d", k.Want, k.Got), "leave some out")
+		x.addFault(place, fmt.Sprintf("must have at most %d items, has %d", k.Want, k.Got), "leave some out")
 	case *kind.Pattern:
-		x.say(place, "must match "+k.Want, "write it as this expression says")
+		x.addFault(place, "must match "+k.Want, "match this pattern")
 	default:
 		before := len(x.faults)
 		for _, cause := range e.Causes {
 			x.add(cause)
 		}
 		if len(x.faults) == before {
-			x.say(place, "is not as the schema has it", "see the schema")
+			x.addFault(place, "does not match the schema", "see the schema")
 		}
 	}
 }
 
-// say adds a fault of a value that is there.
-func (x *explanation) say(place []string, text, mend string) {
+func (x *explanation) addFault(place []string, text, hint string) {
 	field := pointer(place)
-	x.faults = append(x.faults, fault{field, nameOf(field) + " is " + shown(valueAt(x.args, place)) + ", " + text, mend})
+	x.faults = append(x.faults, fault{field, nameOf(field) + " is " + shown(valueAt(x.args, place)) + ", " + text, hint})
 }
 
 func (x *explanation) missing(place []string, name string) {
@@ -107,23 +103,23 @@ func (x *explanation) missing(place []string, name string) {
 }
 
 func (x *explanation) unknown(place []string, name string) {
-	field, mend := pointer(append(slices.Clone(place), name)), "leave it out"
+	field, hint := pointer(append(slices.Clone(place), name)), "leave it out"
 	if len(place) == 0 {
 		var known []string
 		for own := range x.schema.Properties {
 			known = append(known, own)
 			if strings.EqualFold(own, name) {
-				mend = "write " + own
+				hint = "write " + own
 			}
 		}
-		if slices.Sort(known); mend == "leave it out" && len(known) > 0 {
-			mend += ", there are " + strings.Join(known, ", ")
+		if slices.Sort(known); hint == "leave it out" && len(known) > 0 {
+			hint += ", there are " + strings.Join(known, ", ")
 		}
 	}
-	x.faults = append(x.faults, fault{field, nameOf(field) + " is no argument", mend})
+	x.faults = append(x.faults, fault{field, nameOf(field) + " is not an argument", hint})
 }
 
-// nameOf is a field as people call it.
+// nameOf renders a JSON pointer for people.
 func nameOf(field string) string {
 	if field == "" {
 		return "the whole"
@@ -140,7 +136,7 @@ func pointer(place []string) string {
 	return p.String()
 }
 
-// valueAt is what stands at a place, nil if nothing does.
+// valueAt returns the value at a JSON pointer, nil for none.
 func valueAt(value any, place []string) any {
 	for _, step := range place {
 		switch v := value.(type) {
@@ -159,7 +155,7 @@ func valueAt(value any, place []string) any {
 	return value
 }
 
-// shown is a value as it is told: an object or a list by its kind, anything else by its beginning, and no secret.
+// shown quotes a value: objects and lists by their kind, others shortened and masked.
 func shown(value any) string {
 	switch value.(type) {
 	case map[string]any, []any:
@@ -172,7 +168,6 @@ func shown(value any) string {
 	return shortened(coordination.Mask(string(text)), maxShown)
 }
 
-// maxListed is how many of the values that could stand somewhere are told.
 const maxListed = 30
 
 func listed(values []any) string {
@@ -187,7 +182,7 @@ func listed(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// typesOf names JSON Schema's types to people.
+// typesOf names JSON Schema types for people.
 func typesOf(types []string) string {
 	names := map[string]string{"integer": "a whole number", "number": "a number", "string": "a text", "boolean": "true or false",
 		"object": "an object", "array": "a list", "null": "null"}

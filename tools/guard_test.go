@@ -31,7 +31,7 @@ func guarded(t *testing.T, guard func(context.Context, *tools.Call, *tool.Spec) 
 	return r, log, called
 }
 
-// The guard is asked about calls that are in order, with what the tool would get, and decides.
+// The guard is called for valid calls, with the tool's arguments, and decides.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -42,7 +42,7 @@ func TestGuard(t *testing.T) {
 			return errors.New("what is this?")
 		}
 		if strings.Contains(string(call.Args), "forbidden") {
-			return &tool.Error{Code: tool.CodeTaskRequired, Text: "not now", Mend: "later"}
+			return &tool.Error{Code: tool.CodeTaskRequired, Text: "not now", Hint: "later"}
 		}
 		return nil
 	})
@@ -50,7 +50,7 @@ func TestGuard(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	_, err := r.Call(t.Context(), eden(), "deed", json.RawMessage(`{"a":"forbidden"}`))
-	if e := refused(t, err); *e != (tool.Error{Code: tool.CodeTaskRequired, Tool: "deed", Text: "not now", Mend: "later"}) {
+	if e := refused(t, err); *e != (tool.Error{Code: tool.CodeTaskRequired, Tool: "deed", Text: "not now", Hint: "later"}) {
 		t.Errorf("error is %+v", e)
 	}
 	for _, args := range []string{`{"a":1}`, `{"b":"c"}`} {
@@ -69,7 +69,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A guard that fails or panics lets nothing through, and tells callers nothing of it.
+// A guard that fails or panics forbids the call, and callers learn nothing of it.
 func TestBrokenGuards(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-abcdefghijklmnop0123456789"

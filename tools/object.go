@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Object is the schema of an object that has these properties and no others, each written as a member with its name. required names those that
-// have to be there, with blanks between them.
+// Object returns the schema of an object with exactly these properties, each written as a member with its name. required names the
+// required ones, separated by blanks.
 func Object(required string, properties ...string) json.RawMessage {
 	text := `{"type":"object","additionalProperties":false`
 	if names := strings.Fields(required); len(names) > 0 {

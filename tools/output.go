@@ -10,13 +10,12 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// MaxOutput is how many bytes an answer's text, and its details, have at most.
+// MaxOutput bounds an answer's text, and its details, in bytes.
 const MaxOutput = 256 << 10
 
-// cutMark stands where the rest of a text was left out.
 const cutMark = "\n...(truncated)..."
 
-// Answer is an output that says v, which is encoded as an object: as compact JSON to models, as the same object to programs.
+// Answer returns an output with v, encoded as an object: compact JSON for models, the object itself for programs.
 func Answer(v any) (tool.Output, error) {
 	text, err := Encode(v)
 	if err != nil {
@@ -25,14 +24,14 @@ func Answer(v any) (tool.Output, error) {
 	return tool.Output{Text: string(text), Details: text}, nil
 }
 
-// Refuse is an output that says v, which is encoded as an object and says why the tool does not do it.
+// Refuse returns a refusal with v, which is encoded as an object and explains it.
 func Refuse(v any) (tool.Output, error) {
 	out, err := Answer(v)
 	out.IsError = true
 	return out, err
 }
 
-// Encode is a value as compact JSON. Texts stay as they are, whatever their script.
+// Encode returns compact JSON without escaping non-ASCII or HTML characters.
 func Encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -43,9 +42,9 @@ func Encode(v any) (json.RawMessage, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-var errDetails = errors.New("the details are no JSON object")
+var errDetails = errors.New("the details are not a JSON object")
 
-// bounded is an output as callers get it: valid, and of bounded size.
+// bounded makes an output valid and bounds its size.
 func bounded(out tool.Output) (tool.Output, error) {
 	if out.Text = strings.ToValidUTF8(out.Text, "\uFFFD"); len(out.Text) > MaxOutput {
 		out.Text = runesWithin(out.Text, MaxOutput-len(cutMark)) + cutMark
@@ -67,7 +66,7 @@ func bounded(out tool.Output) (tool.Output, error) {
 	return out, nil
 }
 
-// runesWithin is the beginning of a text, at most that many bytes, with no character parted.
+// runesWithin returns the longest prefix of whole characters within n bytes.
 func runesWithin(text string, most int) string {
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--

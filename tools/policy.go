@@ -9,8 +9,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// admit reports whether a tool may be called: by what it says itself, by the profile of the agent, by what holds for all agents and for this
-// one, and for what comes over a wire by the policy of the gateway. Each of them can forbid it.
+// admit reports whether a tool may be called: by the tool's own rules, the agent's profile, the policies for all agents and for this
+// one, and for remote calls the gateway's policy. Each of them can forbid it.
 func (call *Call) admit(t *Tool) bool {
 	conf := call.Config
 	agent := conf.AgentNamed(call.AgentID)
@@ -31,14 +31,14 @@ func (call *Call) admit(t *Tool) bool {
 	return allows(conf.Tools.ToolPolicy, &t.Spec)
 }
 
-// isInProfile reports whether a tool is one of the profile that holds for an agent, or allowed beside it.
+// isInProfile reports whether a tool is in the profile of an agent, or allowed in addition to it.
 func isInProfile(conf *config.Config, agentID string, s *tool.Spec) bool {
 	profile, also := conf.ToolProfile(agentID)
 	return named(inProfile(profile), s) || named(also, s)
 }
 
-// inProfile is what a profile holds, of the tools and groups that there are here. They are those of the reference system; the tasks and plans
-// of agents are part of their work, and who may write to one agent may write to several.
+// inProfile lists the tools and groups of each profile, as in the reference system; task and plan tools are part of an agent's work, and
+// sessions_broadcast goes with sessions_send.
 func inProfile(profile string) []string {
 	switch profile {
 	case config.ProfileFull:
@@ -52,23 +52,22 @@ func inProfile(profile string) []string {
 	}
 }
 
-// allows reports whether a policy lets a tool be called. Denying wins; where nothing is allowed, everything is.
+// allows reports whether a policy allows a tool. Deny wins; an empty allow list allows everything.
 func allows(p config.ToolPolicy, s *tool.Spec) bool {
 	return !named(p.Deny, s) && (len(p.Allow) == 0 || named(p.Allow, s) || named(p.AlsoAllow, s))
 }
 
-// allowsWire is allows for the policy of the gateway. Over HTTP its Allow only adds: what makes agents act is denied without it, as such
-// requests may come by way of a page or a script that does not mean it. Clients of the WebSocket that may write may have agents act anyway.
+// allowsWire is allows for the gateway's policy. Over HTTP its Allow only adds: tools that make agents act are denied without it, since
+// such a request may come from a page or script that does not mean it. WebSocket clients that may write can make agents act anyway.
 func allowsWire(p config.ToolPolicy, by tool.Entry, s *tool.Spec) bool {
 	acting := []string{"sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "task_verify", "task_approve", "task_reject", "plan_approve",
 		"plan_reject", "cron", "gateway", "whatsapp_login"}
 	return !named(p.Deny, s) && (by != tool.ByHTTP || !named(acting, s) || named(p.Allow, s))
 }
 
-// everyGroup is the group in which every tool of the program is.
 const everyGroup = "openclaw"
 
-// named reports whether a policy's list names a tool: by its name, with * for any part of it, or by group: and its group.
+// named reports whether a policy's list names a tool: by name, with * as wildcard, or as group:<its group>.
 func named(list []string, s *tool.Spec) bool {
 	return slices.ContainsFunc(list, func(pattern string) bool {
 		pattern = strings.ToLower(coordination.TrimJS(pattern))

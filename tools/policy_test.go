@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// modelAllows is what a policy means, written down a second time: shell patterns instead of ours, one rule after the other.
+// modelAllows is a second implementation of policies: with shell patterns, one rule after the other.
 func modelAllows(p config.ToolPolicy, name, group string) bool {
 	hit := func(list []string) bool {
 		for _, pattern := range list {
@@ -34,6 +34,8 @@ func modelAllows(p config.ToolPolicy, name, group string) bool {
 }
 
 // Who may call what, over all kinds of sessions, ways in and policies: what is offered is what can be called, and both are as the model says.
+//
+// Promise: tool-policy
 func TestPolicyMatrix(t *testing.T) {
 	t.Parallel()
 	wide := echo("agents_list", "agents", anything)
@@ -115,7 +117,7 @@ func TestPolicyMatrix(t *testing.T) {
 	}
 }
 
-// What makes agents act is not called over HTTP unless the configuration says so. What it denies is denied to every client.
+// Tools that make agents act are not called over HTTP unless the configuration allows it. What it denies is denied to every client.
 func TestHTTPHasNotEverything(t *testing.T) {
 	t.Parallel()
 	var list []tools.Tool
@@ -145,8 +147,8 @@ func TestHTTPHasNotEverything(t *testing.T) {
 	}
 }
 
-// A profile bounds what agents may call. That of an agent stands in place of that of all, and what is allowed beside it is no way around
-// what is allowed or denied to all.
+// A profile bounds what agents may call. That of an agent replaces the general one, and an additional tool does not get around what is
+// allowed or denied to all.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	var list []tools.Tool
@@ -191,7 +193,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// A tool may say by more than the kind of a session who may not call it.
+// A tool may restrict its callers by more than the kind of session.
 func TestToolsForbidByWhatTheyKnow(t *testing.T) {
 	t.Parallel()
 	spawn := echo("sessions_spawn", "sessions", anything)

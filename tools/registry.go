@@ -23,10 +23,10 @@ type Options struct {
 	Config func() *config.Config // in force; never nil
 	Logger *slog.Logger
 	Tools  []Tool
-	// Guard says why a call is not made that is otherwise in order; nil lets every call be made. Errors are *tool.Error, which callers see, or
-	// anything else, which is logged and not told. It heeds ctx.
+	// Guard returns why a call that is otherwise valid is not made; nil allows every call. Errors are *tool.Error, which callers see, or
+	// anything else, which is only logged. It respects ctx.
 	Guard func(ctx context.Context, call *Call, spec *tool.Spec) error
-	// Grace is how long a tool may take to end after its ctx, before it is left behind. 0 is usualGrace.
+	// Grace is how long a tool may take to return after its ctx has ended, before its caller leaves it behind. 0 is usualGrace.
 	Grace time.Duration
 }
 
@@ -39,14 +39,13 @@ type Registry struct {
 	stats counters
 }
 
-// entry is a tool that is registered.
 type entry struct {
 	Tool
 	schema *jsonschema.Schema
-	left   atomic.Int64 // calls that go on although their caller has left
+	left   atomic.Int64 // calls whose callers have left
 }
 
-// New registers tools. Errors are *RegistrationError: a name that is no name or has been taken, a schema that is none, nothing to do.
+// New registers tools. Errors are *RegistrationError: an invalid or duplicate name, an invalid schema, no function.
 func New(opts Options) (*Registry, error) {
 	r := &Registry{opts: opts}
 	if r.opts.Grace <= 0 {
@@ -58,7 +57,7 @@ func New(opts Options) (*Registry, error) {
 		}
 		at, taken := r.find(t.Name)
 		if taken {
-			return nil, &RegistrationError{Tool: t.Name, Field: "name", Text: "there is a tool of this name already", Mend: "give it another one"}
+			return nil, &RegistrationError{Tool: t.Name, Field: "name", Text: "there is already a tool of this name", Hint: "give it another one"}
 		}
 		schema, err := compile(&t.Spec)
 		if err != nil {
@@ -69,38 +68,37 @@ func New(opts Options) (*Registry, error) {
 	return r, nil
 }
 
-// maxName is how many bytes a tool's name may have.
 const maxName = 64
 
 func (t *Tool) check() error {
 	switch {
 	case t.Name == "", len(t.Name) > maxName, strings.ContainsFunc(t.Name, func(c rune) bool { return !isNameRune(c) }):
-		return &RegistrationError{Tool: t.Name, Field: "name", Text: "this is no name", Mend: "use a-z, 0-9 and _, at most 64"}
+		return &RegistrationError{Tool: t.Name, Field: "name", Text: "it is not a valid name", Hint: "use a-z, 0-9 and _, at most 64"}
 	case t.Do == nil:
-		return &RegistrationError{Tool: t.Name, Field: "do", Text: "there is nothing to do", Mend: "give it a function"}
+		return &RegistrationError{Tool: t.Name, Field: "do", Text: "it has no function", Hint: "give it a Do function"}
 	}
 	return nil
 }
 
 func isNameRune(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
 
-// RegistrationError says why there is no registry with a tool in it.
+// RegistrationError reports a tool that cannot be registered.
 type RegistrationError struct {
 	Tool  string
 	Field string // name, schema, do
 	Text  string
-	Mend  string
+	Hint  string
 }
 
 func (e *RegistrationError) Error() string {
-	return fmt.Sprintf("tools: %s of tool %q: %s: %s", e.Field, e.Tool, e.Text, e.Mend)
+	return fmt.Sprintf("tools: %s of tool %q: %s: %s", e.Field, e.Tool, e.Text, e.Hint)
 }
 
 func (r *Registry) find(name string) (at int, found bool) {
 	return slices.BinarySearchFunc(r.tools, name, func(e *entry, name string) int { return cmp.Compare(e.Name, name) })
 }
 
-// Offer implements tool.Box. The order is that of the names.
+// Offer implements tool.Box. The order is by name.
 func (r *Registry) Offer(c tool.Caller) []tool.Spec {
 	call, known := callOf(r.opts.Config(), c)
 	if !known {
@@ -109,20 +107,20 @@ func (r *Registry) Offer(c tool.Caller) []tool.Spec {
 	var offered []tool.Spec
 	for _, e := range r.tools {
 		if call.admit(&e.Tool) {
-			offered = append(offered, e.told())
+			offered = append(offered, e.spec())
 		}
 	}
 	return offered
 }
 
-// told is a copy that nobody can change what is kept through.
-func (e *entry) told() tool.Spec {
+// spec returns a deep copy, so that callers cannot change the registry.
+func (e *entry) spec() tool.Spec {
 	s := e.Spec
 	s.Schema = slices.Clone(s.Schema)
 	return s
 }
 
-// Catalogue lists what runs of the caller's session may call, however the caller itself came here, in the order of groups and names.
+// Catalogue lists what runs of the caller's session may call, regardless of how the caller came here, by group and name.
 func (r *Registry) Catalogue(c tool.Caller) []tool.Spec {
 	c.Entry = tool.ByRun
 	list := r.Offer(c)
@@ -139,7 +137,7 @@ func (r *Registry) Call(ctx context.Context, c tool.Caller, name string, args js
 		r.stats.unknown.Add(1)
 		name = coordination.Mask(shortened(name, maxName))
 		return tool.Output{}, &tool.Error{Code: tool.CodeUnknown, Tool: name, Text: "Tool not available: " + name,
-			Mend: "call one of the tools that are offered"}
+			Hint: "call one of the offered tools"}
 	}
 	e := r.tools[at]
 	judged, err := e.judge(args)
@@ -151,10 +149,10 @@ func (r *Registry) Call(ctx context.Context, c tool.Caller, name string, args js
 		return tool.Output{}, err
 	}
 	call.Args = judged
-	return r.run(ctx, e, &call)
+	return r.call(ctx, e, &call)
 }
 
-// callOf is a call of somebody. It is of nobody if they speak for a session that is none, or for one of another agent.
+// callOf returns the call of a caller. It belongs to no agent if the session key is invalid or another agent's.
 func callOf(conf *config.Config, c tool.Caller) (call Call, known bool) {
 	agent := strings.ToLower(c.AgentID)
 	if agent == "" {
@@ -170,18 +168,7 @@ func callOf(conf *config.Config, c tool.Caller) (call Call, known bool) {
 	case key.Agent != agent:
 		return call, false
 	}
-	key = InScope(conf, key)
+	key = conf.SessionInScope(key)
 	c.AgentID, c.SessionKey = agent, key.String()
 	return Call{Caller: c, Session: key, Config: conf}, true
-}
-
-// globalScope is the session.scope in which all agents share one main session, and its key.
-const globalScope = "global"
-
-// InScope is the session that a key means with the session.scope in force.
-func InScope(conf *config.Config, key coordination.SessionKey) coordination.SessionKey {
-	if conf.Session.Scope == globalScope && key.Agent != "" && key == coordination.MainKey(key.Agent) {
-		return coordination.SessionKey{Kind: coordination.KeyAlias, ID: globalScope}
-	}
-	return key
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// What is wrong with a tool is found when the program starts, not when an agent calls it.
+// An invalid tool is found when the program starts, not when an agent calls it.
 func TestRegistrationIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "text.json")
@@ -46,7 +46,7 @@ func TestRegistrationIsRefused(t *testing.T) {
 			t.Parallel()
 			_, err := tools.New(tools.Options{Config: config.Default, Logger: slog.New(slog.DiscardHandler), Tools: c.list})
 			var e *tools.RegistrationError
-			if !errors.As(err, &e) || e.Field != c.field || e.Mend == "" || e.Error() == "" {
+			if !errors.As(err, &e) || e.Field != c.field || e.Hint == "" || e.Error() == "" {
 				t.Errorf("error is %v, want one of the field %s", err, c.field)
 			}
 		})
@@ -83,7 +83,7 @@ func TestOfferHasAFixedOrder(t *testing.T) {
 	}
 }
 
-// The catalogue tells what runs may call, whoever asks.
+// The catalogue lists what runs may call, for every caller.
 func TestCatalogueIsThatOfRuns(t *testing.T) {
 	t.Parallel()
 	notByCLI := echo("b", "x", anything)
@@ -100,6 +100,8 @@ func TestCatalogueIsThatOfRuns(t *testing.T) {
 }
 
 // Who may not call a tool is told the same as if there was none.
+//
+// Promise: tool-policy
 func TestDeniedAndUnknownAreTheSame(t *testing.T) {
 	t.Parallel()
 	deny := func(c *config.Config) { c.Tools.Deny = []string{"there"} }
@@ -110,7 +112,7 @@ func TestDeniedAndUnknownAreTheSame(t *testing.T) {
 	if diff := cmp.Diff(refused(t, unknown), refused(t, denied)); diff != "" {
 		t.Error(diff)
 	}
-	if e := refused(t, denied); e.Code != tool.CodeUnknown || e.Text != "Tool not available: there" || e.Tool != "there" || e.Mend == "" {
+	if e := refused(t, denied); e.Code != tool.CodeUnknown || e.Text != "Tool not available: there" || e.Tool != "there" || e.Hint == "" {
 		t.Errorf("error is %+v", e)
 	}
 	if got := r.Stats(); got != (tools.Stats{Calls: 1, Unknown: 1}) {
@@ -122,7 +124,7 @@ func TestDeniedAndUnknownAreTheSame(t *testing.T) {
 	}
 }
 
-// A tool learns whose session it serves, however the caller has called it.
+// A tool learns whose session it serves, however the caller spells it.
 func TestCallersAreWhoTheySayTheyAre(t *testing.T) {
 	t.Parallel()
 	who := doing(func(_ context.Context, call *tools.Call) (tool.Output, error) {
@@ -134,7 +136,7 @@ func TestCallersAreWhoTheySayTheyAre(t *testing.T) {
 		name       string
 		agent, key string
 		change     func(*config.Config)
-		want       string // "" for nobody
+		want       string // "" for no caller
 	}{
 		{"whole key", "eden", "agent:eden:main", two, "eden agent:eden:main main 7"},
 		{"capitals", "Eden", "AGENT:Eden:Main", two, "eden agent:eden:main main 7"},

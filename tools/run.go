@@ -12,29 +12,27 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// maxLeft is how many calls of one tool may be left behind. While there are as many it is not called again.
+// maxLeft bounds the calls of one tool that are left behind; with that many it is not called again.
 const maxLeft = 16
 
-// maxLogged is how many bytes of an error or a stack the log gets.
 const maxLogged = 8 << 10
 
-// outcome is what came of a call. A call that ended without a word has broken.
+// outcome is the result of a call. The zero outcome is broken: the call ended without a result.
 type outcome struct {
 	out   tool.Output
 	err   error
-	cause string // why it has broken, for the log
+	cause string // why it broke, for the log
 	stack string
 }
 
-// States of a call.
 const (
 	going int32 = iota
 	ended
 	leftBehind
 )
 
-// run calls a tool, and waits until it has answered, or until ctx has ended and it had its time to notice.
-func (r *Registry) run(ctx context.Context, e *entry, call *Call) (tool.Output, error) {
+// call calls a tool and waits for its answer, or until ctx has ended and the grace period is over.
+func (r *Registry) call(ctx context.Context, e *entry, call *Call) (tool.Output, error) {
 	if e.left.Load() >= maxLeft {
 		return tool.Output{}, r.broken(ctx, e, call, &outcome{cause: "earlier calls of it have not ended"})
 	}
@@ -46,7 +44,7 @@ func (r *Registry) run(ctx context.Context, e *entry, call *Call) (tool.Output, 
 		if !state.CompareAndSwap(going, ended) {
 			e.left.Add(-1)
 			r.stats.left.Add(-1)
-			_, _ = r.answer(ctx, e, call, o) // logs what has broken
+			_, _ = r.answer(ctx, e, call, o) // logs a broken call
 		}
 		done <- o
 	})
@@ -72,7 +70,7 @@ func (r *Registry) run(ctx context.Context, e *entry, call *Call) (tool.Output, 
 	return r.answer(ctx, e, call, <-done)
 }
 
-// do calls a tool that the guard lets be called, and tell with what came of it, also if either panics or ends its goroutine.
+// do calls a tool, if the guard allows it, and passes the outcome to tell, even if either panics or ends its goroutine.
 func (r *Registry) do(ctx context.Context, e *entry, call *Call, tell func(*outcome)) {
 	o := &outcome{cause: "it ended without an answer"}
 	defer func() {
@@ -82,7 +80,7 @@ func (r *Registry) do(ctx context.Context, e *entry, call *Call, tell func(*outc
 		tell(o)
 	}()
 	if guard := r.opts.Guard; guard != nil {
-		spec := e.told()
+		spec := e.spec()
 		o.err = guard(ctx, call, &spec)
 	}
 	if o.err == nil {
@@ -91,7 +89,6 @@ func (r *Registry) do(ctx context.Context, e *entry, call *Call, tell func(*outc
 	o.cause = ""
 }
 
-// answer is what the caller gets.
 func (r *Registry) answer(ctx context.Context, e *entry, call *Call, o *outcome) (tool.Output, error) {
 	if o.cause != "" {
 		return tool.Output{}, r.broken(ctx, e, call, o)
@@ -116,19 +113,19 @@ func (r *Registry) answer(ctx context.Context, e *entry, call *Call, o *outcome)
 	return out, nil
 }
 
-// broken logs why a tool has broken, and is what its caller is told of that.
+// broken logs why a tool broke and returns the error for its caller.
 func (r *Registry) broken(ctx context.Context, e *entry, call *Call, o *outcome) error {
 	r.stats.broken.Add(1)
 	attrs := []any{"tool", e.Name, "entry", string(call.Entry), "session", call.SessionKey, "run", call.RunID,
-		"error", coordination.Mask(shortened(o.cause, maxLogged))}
+		"err", coordination.Mask(shortened(o.cause, maxLogged))}
 	if o.stack != "" {
 		attrs = append(attrs, "stack", coordination.Mask(shortened(o.stack, maxLogged)))
 	}
-	r.opts.Logger.ErrorContext(ctx, "a tool has broken", attrs...)
-	return &tool.Error{Code: tool.CodeBroken, Tool: e.Name, Text: "tool execution failed", Mend: "the program's log says why"}
+	r.opts.Logger.ErrorContext(ctx, "a tool call broke", attrs...)
+	return &tool.Error{Code: tool.CodeBroken, Tool: e.Name, Text: "tool execution failed", Hint: "the program's log says why"}
 }
 
-// Stats are numbers since the registry was made.
+// Stats are counters since the registry was made.
 type Stats struct {
 	Calls   int64
 	Unknown int64 // refused: no such tool, or not for this caller
@@ -136,12 +133,12 @@ type Stats struct {
 	Broken  int64
 
 	Running int64 // now
-	Left    int64 // of them, those whose callers have left
+	Left    int64 // of Running: those whose callers have left
 }
 
 type counters struct{ calls, unknown, invalid, broken, running, left atomic.Int64 }
 
-// Stats says how the tools are doing.
+// Stats returns the current counters.
 func (r *Registry) Stats() Stats {
 	s := &r.stats
 	return Stats{s.calls.Load(), s.unknown.Load(), s.invalid.Load(), s.broken.Load(), s.running.Load(), s.left.Load()}

@@ -17,7 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// Whatever goes wrong inside of a tool, its caller lives, is told nothing of it, and the log has it, without secrets.
+// Whatever goes wrong inside of a tool, its caller survives and learns nothing of it, and the log has it, without secrets.
 func TestBrokenTools(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-abcdefghijklmnop0123456789"
@@ -36,10 +36,10 @@ func TestBrokenTools(t *testing.T) {
 		"ended goroutine": {func(context.Context, *tools.Call) (tool.Output, error) { runtime.Goexit(); return tool.Output{}, nil }, "without an answer"},
 		"details of another kind": {func(context.Context, *tools.Call) (tool.Output, error) {
 			return tool.Output{Text: "x", Details: json.RawMessage("[1]")}, nil
-		}, "no JSON object"},
-		"details that are none": {func(context.Context, *tools.Call) (tool.Output, error) {
+		}, "not a JSON object"},
+		"invalid details": {func(context.Context, *tools.Call) (tool.Output, error) {
 			return tool.Output{Text: "x", Details: json.RawMessage("{1}")}, nil
-		}, "no JSON object"},
+		}, "not a JSON object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,14 +62,14 @@ func TestBrokenTools(t *testing.T) {
 	}
 }
 
-// A tool that knows why it cannot is heard.
+// A tool's own explanation of a failure reaches the caller.
 func TestToolsSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	r, log := setup(t, nil, doing(func(context.Context, *tools.Call) (tool.Output, error) {
-		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Field: "/to", Text: "nobody", Mend: "name somebody"}
+		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Field: "/to", Text: "no target", Hint: "name an agent"}
 	}))
 	_, err := r.Call(t.Context(), eden(), "deed", nil)
-	if e := refused(t, err); *e != (tool.Error{Code: tool.CodeInvalid, Tool: "deed", Field: "/to", Text: "nobody", Mend: "name somebody"}) {
+	if e := refused(t, err); *e != (tool.Error{Code: tool.CodeInvalid, Tool: "deed", Field: "/to", Text: "no target", Hint: "name an agent"}) {
 		t.Errorf("error is %+v", e)
 	}
 	if log.String() != "" {
@@ -77,8 +77,8 @@ func TestToolsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A tool that heeds ctx ends with it, and one that has done its deed by then is believed.
-func TestToolsThatHeedTheEnd(t *testing.T) {
+// A tool that respects ctx ends with it; if it has succeeded by then, its answer counts.
+func TestToolsThatFollowCancellation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, log := setup(t, nil, doing(func(ctx context.Context, call *tools.Call) (tool.Output, error) {
@@ -104,7 +104,7 @@ func TestToolsThatHeedTheEnd(t *testing.T) {
 	})
 }
 
-// A tool that does not heed ctx holds up nobody: its caller leaves, the rest is counted until it ends, and there are not too many of them.
+// A tool that ignores ctx holds up no caller: the caller leaves, the call is counted until it ends, and their number is limited.
 func TestToolsThatHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestToolsThatHang(t *testing.T) {
 	})
 }
 
-// What ended before the call begins is not begun.
+// A call whose ctx has ended before does not begin.
 func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	r, _ := setup(t, nil, doing(func(context.Context, *tools.Call) (tool.Output, error) { return tool.Output{Text: "done"}, nil }))
@@ -196,7 +196,7 @@ func TestAnswersKeepTheirScript(t *testing.T) {
 	}
 }
 
-// Many call at once, each with its own arguments, and the numbers add up.
+// Concurrent calls have their own arguments, and the counters add up.
 func TestManyCallAtOnce(t *testing.T) {
 	t.Parallel()
 	r, _ := setup(t, nil, echo("deed", "x", judging))

@@ -11,22 +11,22 @@ import (
 
 // Tool is something that agents can do.
 type Tool struct {
-	// Spec is what is told of it. The name is of a-z, 0-9 and _, at most 64; the schema describes an object, and should allow no members but
-	// its own, so that a slip of the pen is told.
+	// Spec describes it. The name has at most 64 characters of a-z, 0-9 and _. The schema describes an object and should forbid other
+	// members, so that misspelled ones are reported.
 	tool.Spec
 	Who Who
-	// Do does it. It is called by many at a time, heeds ctx, and panics harm nobody. Errors are *tool.Error, which callers see, or anything
-	// else, which is logged and not told.
+	// Do performs a call. It is called concurrently and respects ctx; a panic is recovered. Errors are *tool.Error, which callers see,
+	// or anything else, which is only logged.
 	Do func(ctx context.Context, call *Call) (tool.Output, error)
 }
 
-// Who says who may not call a tool whatever the configuration says. The zero Who forbids nobody.
+// Who restricts the callers of a tool regardless of the configuration. The zero Who forbids none.
 type Who struct {
-	NotFrom    []coordination.KeyKind // sessions of these kinds
-	NotBy      []tool.Entry           // ways by which somebody reaches tools
-	NotUtility bool                   // agents that only ever work for another
-	// Unless reports whether a caller may not, where it takes more to say so: how deep it was spawned, whom it may reach. It is asked for every
-	// offer and every call, with all of the Call but Args, and so must be quick. nil forbids nobody.
+	NotFrom    []coordination.KeyKind // kinds of sessions
+	NotBy      []tool.Entry           // ways of reaching tools
+	NotUtility bool                   // agents that only work for others
+	// Unless adds a condition, such as the spawn depth or the agents that the caller can reach; true forbids the call. It is evaluated
+	// for every offer and call, with all of the Call except Args, and so must be quick. nil forbids none.
 	Unless func(*Call) bool
 }
 
@@ -34,17 +34,17 @@ type Who struct {
 type Call struct {
 	tool.Caller // AgentID and SessionKey are those of Session
 
-	Session coordination.SessionKey // never zero; of no agent only if it is an alias
+	Session coordination.SessionKey // never zero; only an alias belongs to no agent
 	Config  *config.Config          // in force when the call began
-	Args    json.RawMessage         // an object, as the schema has it
+	Args    json.RawMessage         // an object that matches the schema
 }
 
-// Decode reads the arguments of a call into an A. Numbers that are whole are written without fraction and exponent, so that they fit into
-// integers. Errors are *tool.Error.
+// Decode decodes the arguments of a call. Whole numbers have neither fraction nor exponent, so they fit into integers. Errors are
+// *tool.Error.
 func Decode[A any](call *Call) (args A, err error) {
 	if err := json.Unmarshal(call.Args, &args); err != nil {
-		return args, &tool.Error{Code: tool.CodeInvalid, Text: "invalid arguments: a value is of another type than the schema says",
-			Mend: "give the arguments as the schema has them"}
+		return args, &tool.Error{Code: tool.CodeInvalid, Text: "invalid arguments: a value has another type than the schema says",
+			Hint: "give arguments that match the schema"}
 	}
 	return args, nil
 }

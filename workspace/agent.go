@@ -21,16 +21,16 @@ const (
 	milestonesName = "MILESTONES.md"
 )
 
-// TeamStateName is the name of the team's state in the state directory.
+// TeamStateName is the name of the team's state file in the state directory.
 const TeamStateName = "team-state.json"
 
-// ErrNoAgent is returned for an agent that has no workspace, or whose id cannot be one.
+// ErrNoAgent is returned for an agent that has no workspace, or whose id is not valid.
 var ErrNoAgent = errors.New("workspace: no such agent")
 
 // AgentDir is where an agent's workspace is.
 func (d *Dir) AgentDir(id string) string { return filepath.Join(d.path, prefix+id) }
 
-// Agents lists the ids of all agents that have a workspace, sorted.
+// Agents lists the agents that have a workspace, by id.
 func (d *Dir) Agents() (ids []string, err error) {
 	err = d.in(nil, func(f *folder) error {
 		ids, err = f.agents()
@@ -54,8 +54,8 @@ func (f *folder) agents() (ids []string, err error) {
 	return ids, err
 }
 
-// agent opens directories of an agent's workspace. Where there is no workspace it returns ErrNoAgent; where there is one without these
-// directories it does not call use.
+// agent opens directories of an agent's workspace. If there is no workspace it returns ErrNoAgent; if it lacks
+// these directories, use is not called.
 func (d *Dir) agent(id string, names []string, use func(*folder) error) error {
 	if !isAgent(id) {
 		return ErrNoAgent
@@ -87,7 +87,7 @@ func (d *Dir) agent(id string, names []string, use func(*folder) error) error {
 	return err
 }
 
-// insideError is an error that says nothing about whether there is a workspace.
+// insideError marks an error that does not say whether there is a workspace.
 type insideError struct{ error }
 
 // HasAgent reports whether an agent has a workspace.
@@ -101,12 +101,12 @@ func (d *Dir) HasAgent(id string) (bool, error) {
 
 // Tasks are the open tasks of an agent.
 type Tasks struct {
-	Tasks  []*taskfile.Task // by file name; their times may be missing. They are shared: not to be changed
-	Files  int              // task files, those included that hold no task, or for which there was no room
+	Tasks  []*taskfile.Task // by file name; their times may be missing. They are shared and must not be changed
+	Files  int              // number of task files, including those that hold no task or exceeded the limit
 	Faults []Fault
 }
 
-// parseTask reads a task file; nil where it holds no task.
+// parseTask parses a task file; nil if it holds no task.
 func parseTask(name string) func(string) *taskfile.Task {
 	return func(text string) *taskfile.Task {
 		task, ok := taskfile.Parse(strings.TrimSuffix(name, ".md"), text)
@@ -117,14 +117,14 @@ func parseTask(name string) func(string) *taskfile.Task {
 	}
 }
 
-// isTaskFile reports whether a name is that of a task file.
+// isTaskFile reports whether a name is the name of a task file.
 func isTaskFile(name string) bool {
 	id, ok := strings.CutSuffix(name, ".md")
 	return ok && IsTaskID(id)
 }
 
-// Tasks reads all open tasks of an agent, by name.
-func (r *Reading) Tasks(agent string) (*Tasks, error) {
+// Tasks reads all open tasks of an agent, sorted by name.
+func (r *Reader) Tasks(agent string) (*Tasks, error) {
 	t := &Tasks{}
 	err := r.dir.agent(agent, []string{tasksName}, func(f *folder) error {
 		names, more, err := f.list(func(e fs.DirEntry) bool { return isTaskFile(e.Name()) && !e.IsDir() })
@@ -151,10 +151,10 @@ func (r *Reading) Tasks(agent string) (*Tasks, error) {
 		}
 		return nil
 	})
-	return t, r.dir.tolerate(err, &t.Faults, prefix+agent+"/"+tasksName)
+	return t, r.dir.recordRefusal(err, &t.Faults, prefix+agent+"/"+tasksName)
 }
 
-// Task reads one open task. It is not ok where there is none of that id, and where an id cannot be one.
+// Task reads one open task. ok is false if there is none with that id, or the id is not valid.
 func (d *Dir) Task(agent, id string) (task taskfile.Task, ok bool, err error) {
 	err = d.agent(agent, []string{tasksName}, func(f *folder) error {
 		if !IsTaskID(id) {
@@ -166,7 +166,7 @@ func (d *Dir) Task(agent, id string) (task taskfile.Task, ok bool, err error) {
 		}
 		return err
 	})
-	return task, ok, d.tolerate(err, nil, "")
+	return task, ok, d.recordRefusal(err, nil, "")
 }
 
 // Current is an agent's CURRENT_TASK.md.
@@ -176,7 +176,7 @@ type Current struct {
 	Exists bool
 }
 
-// Current reads what an agent says it is at.
+// Current reads an agent's CURRENT_TASK.md.
 func (d *Dir) Current(agent string) (c Current, err error) {
 	c.State = taskfile.CurrentNone
 	err = d.agent(agent, nil, func(f *folder) error {
@@ -188,11 +188,11 @@ func (d *Dir) Current(agent string) (c Current, err error) {
 		}
 		return err
 	})
-	return c, d.tolerate(err, nil, "")
+	return c, d.recordRefusal(err, nil, "")
 }
 
-// tolerate makes nothing of what is missing or refused, and a fault where somebody wants it.
-func (d *Dir) tolerate(err error, faults *[]Fault, file string) error {
+// recordRefusal turns missing and refused files into no error; if fault is not nil, a refusal is recorded there.
+func (d *Dir) recordRefusal(err error, faults *[]Fault, file string) error {
 	var refused *RefusedError
 	switch {
 	case isMissing(err):

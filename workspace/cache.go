@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// cache keeps what was made of files, most recently used first, up to a number of bytes.
+// cache keeps parsed files, most recently used first, up to a number of bytes.
 type cache struct {
 	limit int64
 
@@ -16,21 +16,21 @@ type cache struct {
 	bytes int64
 }
 
-// cached is what was made of one file.
-type cached struct {
+// cacheItem is what was parsed of one file.
+type cacheItem struct {
 	path     string
 	identity identity
-	fresh    bool // it was read so shortly after a change that it has to be read again to be sure
+	fresh    bool // read so shortly after a change that it must be read again to be sure
 	sum      [sha256.Size]byte
 	value    any
 }
 
-// cost is how many bytes an item is taken to need: the text and about as much for what was made of it.
-func (c *cached) cost() int64 { return 2*c.identity.size + 1_000 }
+// cost estimates the bytes that an item needs: the text and about as much for what was parsed from it.
+func (c *cacheItem) cost() int64 { return 2*c.identity.size + 1_000 }
 
 func newCache(limit int64) *cache { return &cache{limit: limit, items: map[string]*list.Element{}} }
 
-func (c *cache) get(path string) (*cached, bool) {
+func (c *cache) get(path string) (*cacheItem, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.items[path]
@@ -38,10 +38,10 @@ func (c *cache) get(path string) (*cached, bool) {
 		return nil, false
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(*cached), true
+	return e.Value.(*cacheItem), true
 }
 
-func (c *cache) put(item *cached) {
+func (c *cache) put(item *cacheItem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old, ok := c.items[item.path]; ok {
@@ -54,7 +54,7 @@ func (c *cache) put(item *cached) {
 }
 
 func (c *cache) drop(e *list.Element) {
-	item := c.order.Remove(e).(*cached)
+	item := c.order.Remove(e).(*cacheItem)
 	delete(c.items, item.path)
 	c.bytes -= item.cost()
 }

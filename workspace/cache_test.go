@@ -79,6 +79,6 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	must(t, os.RemoveAll(filepath.Join(h.path, "workspace-eden/tasks")))
 	if tasks, err := h.Tasks("eden"); err != nil || len(tasks.Tasks) != 0 {
-		t.Errorf("%d tasks that are gone, %v", len(tasks.Tasks), err)
+		t.Errorf("%d tasks of removed files, %v", len(tasks.Tasks), err)
 	}
 }

@@ -14,34 +14,34 @@ import (
 	"time"
 )
 
-// Options of New. All may be left out.
+// Options configures New. All are optional.
 type Options struct {
-	Now        func() time.Time // the clock by which the file system stamps files; default: time.Now
-	CacheBytes int64            // how much is kept of what was read; default: DefaultCacheBytes
-	ReadBytes  int64            // how many bytes of files one Reading reads; default: DefaultReadBytes
+	Now        func() time.Time // clock of the file system's time stamps; default: time.Now
+	CacheBytes int64            // size of the cache; default: DefaultCacheBytes
+	ReadBytes  int64            // most bytes of files that one Reader reads; default: DefaultReadBytes
 
-	// Reserved are paths of files that are neither read nor replaced, wherever they lie, and no more is what lies beside them under names
-	// that begin like theirs: the database. In ReservedDirs nothing is written.
+	// Reserved are paths of files that are never read or replaced, nor are files beside them whose names start like theirs: the database.
+	// In ReservedDirs nothing is written.
 	Reserved, ReservedDirs []string
 }
 
 // DefaultCacheBytes is the default of Options.CacheBytes.
 const DefaultCacheBytes = 64 << 20
 
-// Dir is a state directory. It need not exist, and may come and go. It is safe for concurrent use.
+// Dir is a state directory. It need not exist, and may appear and disappear. It is safe for concurrent use.
 type Dir struct {
 	path      string
 	now       func() time.Time
 	reserved  reserved
 	cache     *cache
 	readBytes int64
-	entries   int           // of one directory that are looked at
-	readings  chan struct{} // holds one for each that goes on
-	parsed    atomic.Int64  // files
-	writes    atomic.Int64  // begun
+	entries   int           // most entries of one directory
+	readers   chan struct{} // holds one token per active Reader
+	parsed    atomic.Int64  // number of files
+	writes    atomic.Int64  // number of Readers
 }
 
-// New returns the state directory at path. With path "" there never is one.
+// New returns the state directory at path. With path "" it never exists.
 func New(path string, opts Options) *Dir {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -50,10 +50,10 @@ func New(path string, opts Options) *Dir {
 		path = abs
 	}
 	return &Dir{path: path, now: opts.Now, reserved: reserved{opts.Reserved, opts.ReservedDirs}, cache: newCache(cmp.Or(opts.CacheBytes, DefaultCacheBytes)),
-		readBytes: cmp.Or(opts.ReadBytes, DefaultReadBytes), entries: maxEntries, readings: make(chan struct{}, maxReadings)}
+		readBytes: cmp.Or(opts.ReadBytes, DefaultReadBytes), entries: maxEntries, readers: make(chan struct{}, maxReadings)}
 }
 
-// open opens the state directory itself, which may be reached by a link.
+// open opens the state directory itself, which may be a symbolic link.
 func (d *Dir) open() (*folder, error) {
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
@@ -62,7 +62,8 @@ func (d *Dir) open() (*folder, error) {
 	return &folder{root: root, dir: d}, nil
 }
 
-// in opens a directory some steps below the state directory, and calls use with it. There being none is fs.ErrNotExist.
+// in opens a directory some levels below the state directory, and calls use with it. If it is missing the error is
+// fs.ErrNotExist.
 func (d *Dir) in(names []string, use func(*folder) error) error {
 	top, err := d.open()
 	if err != nil {
@@ -79,9 +80,9 @@ func (d *Dir) in(names []string, use func(*folder) error) error {
 	return use(f)
 }
 
-// parsed returns what parse makes of a file: what it made before, if the file is the same.
+// parsed returns the parsed file, from the cache if the file is unchanged.
 func parsed[T any](d *Dir, f *folder, name string, parse func(text string) T) (T, error) {
-	info, err := f.lookAtFile(name)
+	info, err := f.statFile(name)
 	if err != nil {
 		var none T
 		return none, err
@@ -89,7 +90,7 @@ func parsed[T any](d *Dir, f *folder, name string, parse func(text string) T) (T
 	return parsedFile(d, f, name, info, parse)
 }
 
-// parsedFile is parsed for a file that was looked at.
+// parsedFile is parsed for a file whose info is known.
 func parsedFile[T any](d *Dir, f *folder, name string, info fs.FileInfo, parse func(text string) T) (T, error) {
 	path := f.at(name)
 	old, known := d.cache.get(path)
@@ -102,7 +103,7 @@ func parsedFile[T any](d *Dir, f *folder, name string, info fs.FileInfo, parse f
 		var none T
 		return none, err
 	}
-	item := &cached{path: path, identity: identityOf(info), sum: sha256.Sum256(text)}
+	item := &cacheItem{path: path, identity: identityOf(info), sum: sha256.Sum256(text)}
 	item.fresh = item.identity.isFresh(now)
 	if known && old.sum == item.sum {
 		item.value = old.value
@@ -114,15 +115,16 @@ func parsedFile[T any](d *Dir, f *folder, name string, info fs.FileInfo, parse f
 	return item.value.(T), nil
 }
 
-// clean makes text of bytes.
+// clean turns bytes into valid text.
 func clean(b []byte) string {
 	return strings.ToValidUTF8(string(bytes.TrimPrefix(b, []byte("\uFEFF"))), "\uFFFD")
 }
 
-// isMissing reports whether there is nothing, which is no fault. A directory in the way of a path is nothing too.
+// isMissing reports whether a file does not exist, which is no fault. A non-directory within the path counts as
+// missing too.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// faultOf says for an answer why a file is left out. What the system says is not for everybody.
+// faultOf says in an answer why a file is left out. System errors are not shown to clients.
 func faultOf(path string, err error) Fault {
 	var refused *RefusedError
 	if errors.As(err, &refused) {

@@ -1,10 +1,11 @@
-// Package workspace reads, writes and watches the files of a state directory that agents and people edit: tasks, history, plans, the
-// pointer to the task in focus, the state of the team.
+// Package workspace reads, writes and watches the files of a state directory that agents and people edit: tasks,
+// history, plans, the pointer to the current task, the state of the team.
 //
-// It never leaves the state directory. Every name that comes from outside is checked to be one name; every step down the tree is taken
-// through os.Root and proved to have ended where it looked: a symbolic link anywhere below the state directory, a device, a pipe or a
-// directory in the place of a file is refused, also when it is put there between look and step. Sizes and numbers are bounded.
+// It never leaves the state directory. Every name from outside must be a single valid name; every step down the
+// tree goes through os.Root and is verified to have ended at the file it found: a symbolic link anywhere below the
+// state directory, a device, a pipe or a directory in the place of a file is refused, even if it is put there
+// between check and step. Sizes and numbers are bounded.
 //
-// The files are the truth. What was read of one is kept, in bounded memory, for as long as the file is the same: same inode, size and
-// times. So asking again costs a look at each file, and nothing has to be told of changes.
+// The files are the truth. A parsed file is cached, in bounded memory, for as long as the file is unchanged: same
+// inode, size and times. Asking again costs a stat per file, and no invalidation is needed.
 package workspace

@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 )
 
-// passingMembers are those of the team's state that say only when something was written.
+// passingMembers are the members of the team's state that only say when something was written.
 var passingMembers = []string{"lastHeartbeatMs", "lastUpdatedMs", "updatedAt"}
 
-// essenceOf is a digest of a JSON object without passing members, wherever they stand in it; "" for what is no such object.
+// essenceOf is a digest of a JSON object without its passing members, at any depth; "" if it is not an object.
 func essenceOf(text []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -10,18 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// Excerpt is what was read of a file: all of it, or its beginning and its end.
+// Excerpt is the text of a file, or its start and its end.
 type Excerpt struct {
 	Name     string
-	Head     string // of the beginning, or all
-	Tail     string // of the end; "" if Head is all
+	Head     string // the start, or all
+	Tail     string // the end; "" if Head is all
 	Bytes    int64  // of the whole file
-	Repaired bool   // what was read was not UTF-8 all through: U+FFFD stands where it was not
-	Err      error  // *RefusedError, fs.ErrNotExist or what the system says; there is no text then
+	Repaired bool   // invalid UTF-8 was replaced by U+FFFD
+	Err      error  // *RefusedError, fs.ErrNotExist or a system error; there is no text then
 }
 
-// Excerpts reads files that lie in the directory itself, in characters: all of a file of at most whole, else the first head and the last
-// tail of them. It reads no more than that, however large a file is, and refuses files that are no text.
+// Excerpts reads files in the directory itself, measured in characters: a file of at most whole completely, of a
+// longer one the first head and the last tail. It reads no more than that, however large a file is, and refuses
+// files that are not text.
 func (d *Dir) Excerpts(names []string, whole, head, tail int) []Excerpt {
 	all := make([]Excerpt, len(names))
 	f, err := d.open()
@@ -38,14 +39,14 @@ func (d *Dir) Excerpts(names []string, whole, head, tail int) []Excerpt {
 }
 
 func (f *folder) excerpt(e *Excerpt, whole, head, tail int) error {
-	seen, err := f.look(e.Name)
+	seen, err := f.stat(e.Name)
 	if err != nil {
 		return err
 	}
 	if !seen.Mode().IsRegular() {
 		return f.refuse(e.Name, ReasonSpecial)
 	}
-	file, err := f.root.OpenFile(e.Name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe put there meanwhile does not make us wait
+	file, err := f.root.OpenFile(e.Name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block on a pipe put there meanwhile
 	if err != nil {
 		return f.unopened(e.Name, err)
 	}
@@ -68,7 +69,7 @@ func (f *folder) excerpt(e *Excerpt, whole, head, tail int) error {
 	return nil
 }
 
-// read reads so many bytes that the characters are among them.
+// read reads enough bytes to contain the characters.
 func (e *Excerpt) read(file io.ReaderAt, whole, head, tail int) error {
 	if e.Bytes <= int64(whole)*utf8.UTFMax {
 		text, err := part(file, 0, e.Bytes)
@@ -92,7 +93,7 @@ func (e *Excerpt) read(file io.ReaderAt, whole, head, tail int) error {
 	}
 	e.Head = e.text(withoutHalf(first))
 	e.Head = e.Head[:offsetOf(e.Head, head)]
-	for range utf8.UTFMax - 1 { // it may begin within a character
+	for range utf8.UTFMax - 1 { // it may start within a character
 		if len(last) > 0 && !utf8.RuneStart(last[0]) {
 			last = last[1:]
 		}
@@ -102,12 +103,12 @@ func (e *Excerpt) read(file io.ReaderAt, whole, head, tail int) error {
 	return nil
 }
 
-// part reads up to n bytes; a file that was cut meanwhile has fewer.
+// part reads up to n bytes; fewer if the file was truncated meanwhile.
 func part(file io.ReaderAt, from, n int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, from, n))
 }
 
-// withoutHalf leaves out the beginning of a character that is cut off at the end.
+// withoutHalf removes the start of a character that is cut off at the end.
 func withoutHalf(b []byte) []byte {
 	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
 		if at := len(b) - back; utf8.RuneStart(b[at]) {
@@ -120,13 +121,13 @@ func withoutHalf(b []byte) []byte {
 	return b
 }
 
-// text makes text of bytes, and notes what is none.
+// text turns bytes into valid text, and records whether they were invalid.
 func (e *Excerpt) text(b []byte) string {
 	e.Repaired = e.Repaired || !utf8.Valid(bytes.TrimPrefix(b, []byte("\uFEFF")))
 	return clean(b)
 }
 
-// offsetOf is where the character n of a text begins, or its end.
+// offsetOf returns the byte offset of character n of a text, or its end.
 func offsetOf(text string, n int) int {
 	if n <= 0 {
 		return 0

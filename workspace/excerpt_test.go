@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// Beginning and end are those of the whole text, whatever its characters and size.
+// Start and end are those of the whole text, whatever its characters and size.
 func TestExcerptsAreBeginningAndEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestExcerptsOfWhatIsNoText(t *testing.T) {
 	}
 }
 
-// Of a file that is too large to be read, its beginning and its end are.
+// Of a file above the size limit, start and end are read.
 func TestExcerptOfALargeFileReadsLittle(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -82,7 +82,7 @@ func TestExcerptOfALargeFileReadsLittle(t *testing.T) {
 	f, err := os.OpenFile(filepath.Join(h.path, "BIG.md"), os.O_RDWR, 0)
 	must(t, err)
 	defer f.Close()
-	must(t, f.Truncate(50<<20)) // a hole: what would be read of it are NULs
+	must(t, f.Truncate(50<<20)) // a hole: it would read as NULs
 	_, err = f.WriteAt([]byte(strings.Repeat("가", 100)), 0)
 	must(t, err)
 	_, err = f.WriteAt([]byte(strings.Repeat("나", 100)), 50<<20-300)

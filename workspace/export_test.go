@@ -2,7 +2,7 @@ package workspace
 
 import "context"
 
-// Tasks reads for an answer of its own.
+// Tasks reads with a Reader of its own.
 func (d *Dir) Tasks(agent string) (*Tasks, error) {
 	r := d.reading()
 	defer r.End()
@@ -16,7 +16,7 @@ func (d *Dir) Plans(agent string) ([]Plan, []Fault, error) {
 	return r.Plans(agent)
 }
 
-func (d *Dir) reading() *Reading {
+func (d *Dir) reading() *Reader {
 	r, err := d.Begin(context.Background())
 	if err != nil {
 		panic(err)
@@ -24,16 +24,16 @@ func (d *Dir) reading() *Reading {
 	return r
 }
 
-// Parsed is how many files have been parsed.
+// Parsed is how many files were parsed.
 func (d *Dir) Parsed() int64 { return d.parsed.Load() }
 
-// CacheBytes is what the cache takes itself to hold.
+// CacheBytes is the size of the cache by its own account.
 func (d *Dir) CacheBytes() int64 { return d.cache.bytes }
 
-// LookAt sets how many entries of a directory are looked at.
+// LookAt sets the limit of entries of a directory.
 func (d *Dir) LookAt(entries int) { d.entries = entries }
 
-// Bounds that tests go beyond.
+// Limits that tests exceed.
 const (
 	Settled  = settled
 	Readings = maxReadings

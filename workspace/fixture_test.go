@@ -29,7 +29,7 @@ func newHome(t testing.TB, opts workspace.Options) *home {
 	return h
 }
 
-// settle lets so much time pass that what files say of their times is believed.
+// settle advances the clock until the files' times are reliable.
 func (h *home) settle() { h.later.Add(int64(2 * workspace.Settled)) }
 
 func (h *home) write(t testing.TB, name, text string) {
@@ -60,7 +60,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// hostile are names that must lead nowhere, whatever they are taken for.
+// hostile lists names that must be refused.
 var hostile = []string{
 	"", ".", "..", "...", "..hidden", "../AGENTS", "../../etc/passwd", "a/../../b", "/etc/passwd", `..\..\x`, `C:\x`, "C:x", `\\host\share`, "//host/share",
 	"a\x00b", "a\nb", "a\x7fb", "\xff\xfe", "a/", "a//", " a", "a ", "a.", "CON", "con.md", "NUL", "nul.tar.gz", "COM1", "com¹.md", "LPT9.x", "AUX ", "CONIN$",

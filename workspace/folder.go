@@ -12,13 +12,13 @@ import (
 	"syscall"
 )
 
-// Bounds of what is read.
+// Limits of reads.
 const (
 	MaxFileBytes = 4 << 20
 	maxEntries   = 20_000 // of one directory
 )
 
-// folder is a directory that was reached without following a link. It has to be closed.
+// folder is a directory that was reached without following a link. It must be closed.
 type folder struct {
 	root *os.Root
 	path string // relative to the state directory; "" for itself
@@ -33,8 +33,8 @@ func (f *folder) refuse(name, reason string) error {
 	return &RefusedError{Path: f.at(name), Reason: reason}
 }
 
-// look says what lies at name. It follows no link, and refuses what the server itself keeps.
-func (f *folder) look(name string) (fs.FileInfo, error) {
+// stat returns what lies at name. It follows no link, and refuses reserved files.
+func (f *folder) stat(name string) (fs.FileInfo, error) {
 	if !isName(name) {
 		return nil, f.refuse(name, ReasonName)
 	}
@@ -51,9 +51,9 @@ func (f *folder) look(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// sub opens a directory in the folder. Its error is fs.ErrNotExist where there is none.
+// sub opens a directory in the folder. The error is fs.ErrNotExist if it is missing.
 func (f *folder) sub(name string) (*folder, error) {
-	seen, err := f.look(name)
+	seen, err := f.stat(name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +65,14 @@ func (f *folder) sub(name string) (*folder, error) {
 		return nil, f.unopened(name, err)
 	}
 	opened, err := root.Stat(".")
-	if err != nil || !os.SameFile(seen, opened) { // OpenRoot follows links: this one came after the look
+	if err != nil || !os.SameFile(seen, opened) { // OpenRoot follows links: this one was created after the stat
 		_ = root.Close()
 		return nil, f.refuse(name, ReasonMoved)
 	}
 	return &folder{root: root, path: f.at(name), dir: f.dir}, nil
 }
 
-// down is sub for several steps.
+// down is sub for several levels.
 func (f *folder) down(names ...string) (*folder, error) {
 	at := f
 	for _, name := range names {
@@ -88,7 +88,8 @@ func (f *folder) down(names ...string) (*folder, error) {
 	return at, nil
 }
 
-// list gives the names in the folder that want wants, sorted, and whether there are more than are looked at.
+// list returns the sorted names in the folder for which want is true, and whether there are more entries than the
+// limit.
 func (f *folder) list(want func(fs.DirEntry) bool) (names []string, more bool, err error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -109,14 +110,14 @@ func (f *folder) list(want func(fs.DirEntry) bool) (names []string, more bool, e
 	return names, more, nil
 }
 
-// files lists the regular files with an extension; "" is any.
+// files lists the regular files with an extension; "" for any.
 func (f *folder) files(extension string) (names []string, more bool, err error) {
 	return f.list(func(e fs.DirEntry) bool { return e.Type().IsRegular() && strings.HasSuffix(e.Name(), extension) })
 }
 
-// lookAtFile is look for regular files of a size that is read.
-func (f *folder) lookAtFile(name string) (fs.FileInfo, error) {
-	info, err := f.look(name)
+// statFile is stat for regular files within the size limit.
+func (f *folder) statFile(name string) (fs.FileInfo, error) {
+	info, err := f.stat(name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -128,9 +129,9 @@ func (f *folder) lookAtFile(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// read reads the regular file that seen was a look at, and says what the file was when reading began.
+// read reads the regular file that was found as seen, and returns its info as of the start of reading.
 func (f *folder) read(name string, seen fs.FileInfo) ([]byte, fs.FileInfo, error) {
-	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe put there meanwhile does not make us wait
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block on a pipe put there meanwhile
 	if err != nil {
 		return nil, nil, f.unopened(name, err)
 	}
@@ -152,7 +153,8 @@ func (f *folder) read(name string, seen fs.FileInfo) ([]byte, fs.FileInfo, error
 	return text, opened, nil
 }
 
-// unopened says why something was not opened that was there a moment ago. What os.Root refuses itself is no error of the system.
+// unopened says why something that existed a moment ago was not opened. A refusal by os.Root itself is not a system
+// error.
 func (f *folder) unopened(name string, err error) error {
 	var system syscall.Errno
 	if !errors.As(err, &system) || system == syscall.ELOOP || system == syscall.ENOTDIR {
@@ -161,7 +163,7 @@ func (f *folder) unopened(name string, err error) error {
 	return fmt.Errorf("open %s: %w", f.at(name), cause(err))
 }
 
-// cause leaves out of an error the path that it names again.
+// cause removes the path, which callers add, from an error.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

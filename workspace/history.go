@@ -7,15 +7,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 )
 
-// History is what an agent has finished.
+// History is an agent's finished tasks.
 type History struct {
 	Months []string        // newest first
-	Month  string          // the one that was read; "" for none
+	Month  string          // the month that was read; "" for none
 	Read   *taskfile.Month // nil where there is nothing to read
 	Faults []Fault
 }
 
-// History reads a month of an agent's history; "" is the newest. The month must be one: see IsMonth.
+// History reads a month of an agent's history; "" is the newest. The month must satisfy IsMonth.
 func (d *Dir) History(agent, month string) (*History, error) {
 	h := &History{Month: month}
 	err := d.agent(agent, []string{historyName}, func(f *folder) (err error) {
@@ -36,7 +36,7 @@ func (d *Dir) History(agent, month string) (*History, error) {
 		h.Read = read
 		return nil
 	})
-	return h, d.tolerate(err, &h.Faults, prefix+agent+"/"+historyName)
+	return h, d.recordRefusal(err, &h.Faults, prefix+agent+"/"+historyName)
 }
 
 // HistoryOf finds a finished task: the first entry with its id in the newest month that has one.
@@ -49,7 +49,7 @@ func (d *Dir) HistoryOf(agent, taskID string) (entry *taskfile.Entry, err error)
 		for _, month := range months {
 			read, err := parsed(d, f, month+".md", taskfile.ParseMonth)
 			if err != nil {
-				continue // a month that cannot be read hides only itself
+				continue // an unreadable month hides only itself
 			}
 			if found, ok := read.Find(taskID); ok {
 				entry = found
@@ -58,7 +58,7 @@ func (d *Dir) HistoryOf(agent, taskID string) (entry *taskfile.Entry, err error)
 		}
 		return nil
 	})
-	return entry, d.tolerate(err, nil, "")
+	return entry, d.recordRefusal(err, nil, "")
 }
 
 // months lists the months of a history directory, newest first.

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Home is an agent's workspace, wherever it lies, for whoever keeps the files of its tasks: CURRENT_TASK.md, tasks/<id>.md and
-// task-history/<month>.md, and no others. It never leaves the directory and follows no links below it. The directory need not exist; what
-// is written makes it. Paths in its errors are relative to it.
+// Home is an agent's workspace, at any path, restricted to the task files: CURRENT_TASK.md, tasks/<id>.md and
+// task-history/<month>.md. It never leaves the directory and follows no links below it. The directory need not
+// exist; writes create it. Paths in errors are relative to it.
 type Home struct{ dir *Dir }
 
-// NewHome is the workspace at path.
+// NewHome returns the workspace at path.
 func NewHome(path string) *Home { return &Home{New(path, Options{})} }
 
-// Read gives a file of at most MaxFileBytes. Errors are fs.ErrNotExist, *RefusedError or the system's.
+// Read returns a file of at most MaxFileBytes. Errors are fs.ErrNotExist, *RefusedError or the system's.
 func (h *Home) Read(name string) (text []byte, err error) {
 	err = h.at(name, func(f *folder, base string) error {
-		info, err := f.lookAtFile(base)
+		info, err := f.statFile(base)
 		if err != nil {
 			return err
 		}
@@ -27,8 +27,9 @@ func (h *Home) Read(name string) (text []byte, err error) {
 	return text, err
 }
 
-// List names the files of tasks that there are: those of tasks/ and task-history/, and CURRENT_TASK.md, relative to the directory, sorted. What
-// only has the name of one is named too: Read says what it is. Together with an error there are those names that were found all the same.
+// List returns the existing task files: those in tasks/ and task-history/, and CURRENT_TASK.md, relative to the
+// directory, sorted. Entries that only have such a name are listed too; Read refuses them. With an error it returns
+// the names found nevertheless.
 func (h *Home) List() (names []string, err error) {
 	err = h.at(currentName, func(f *folder, base string) error {
 		_, err := f.root.Lstat(base)
@@ -47,8 +48,8 @@ func (h *Home) List() (names []string, err error) {
 	return names, err
 }
 
-// Kept names what KeepAside has put aside and nobody has removed since, relative to the directory, sorted. Together with an error there are
-// those names that were found all the same.
+// Kept returns the files that KeepAside has renamed and that still exist, relative to the directory, sorted. With
+// an error it returns the names found nevertheless.
 func (h *Home) Kept() (names []string, err error) {
 	for _, below := range [...][]string{nil, {historyName}, {tasksName}} {
 		fault := h.dir.in(below, func(f *folder) error {
@@ -68,7 +69,7 @@ func (h *Home) Kept() (names []string, err error) {
 	return names, err
 }
 
-// list names the files of tasks in one of the directories.
+// list returns the task files in one of the directories.
 func (h *Home) list(directory string) (names []string, err error) {
 	err = h.dir.in([]string{directory}, func(f *folder) error {
 		found, more, err := f.list(func(e fs.DirEntry) bool { return isHomeName(f.at(e.Name())) })
@@ -86,7 +87,8 @@ func (h *Home) list(directory string) (names []string, err error) {
 	return names, err
 }
 
-// at calls use with the directory of a file and the file's name in it. There being no such directory is fs.ErrNotExist.
+// at calls use with the directory of a file and the file's name in it. If the directory is missing the error is
+// fs.ErrNotExist.
 func (h *Home) at(name string, use func(f *folder, base string) error) error {
 	below, base, err := homeName(name)
 	if err != nil {
@@ -95,7 +97,7 @@ func (h *Home) at(name string, use func(f *folder, base string) error) error {
 	return h.dir.in(below, func(f *folder) error { return use(f, base) })
 }
 
-// homeName parts the name of a file of tasks.
+// homeName splits the name of a task file into directory and name.
 func homeName(name string) (below []string, base string, err error) {
 	if !isHomeName(name) {
 		return nil, "", &RefusedError{Path: name, Reason: ReasonName}
@@ -106,7 +108,7 @@ func homeName(name string) (below []string, base string, err error) {
 	return nil, name, nil
 }
 
-// isHomeName reports whether a file of tasks can have a name.
+// isHomeName reports whether a task file can have this name.
 func isHomeName(name string) bool {
 	if name == currentName {
 		return true

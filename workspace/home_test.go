@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// homeNames are those that a Home keeps, one of each kind.
+// homeNames has one file name of each kind that a Home accepts.
 var homeNames = []string{"CURRENT_TASK.md", "task-history/2026-02.md", "tasks/task_a.md"}
 
 func TestHomeKeepsTheFilesOfTasks(t *testing.T) {
@@ -33,7 +33,7 @@ func TestHomeKeepsTheFilesOfTasks(t *testing.T) {
 		t.Errorf("%q, %v", names, err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("looking has made something: %v", err)
+		t.Fatalf("reading has created something: %v", err)
 	}
 	for _, text := range []string{"first", "", "한글\r\n\x00\xff"} {
 		for _, name := range homeNames {
@@ -106,7 +106,7 @@ func TestHomeFollowsNoLinkBelowItself(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(outside, "2026-02.md"), []byte("outside"), 0o600))
 	real := t.TempDir()
 	path := filepath.Join(t.TempDir(), "link")
-	must(t, os.Symlink(real, path)) // the directory itself may be reached by one
+	must(t, os.Symlink(real, path)) // the directory itself may be a link
 	must(t, os.Symlink(outside, filepath.Join(real, "task-history")))
 	must(t, os.Mkdir(filepath.Join(real, "tasks"), 0o755))
 	must(t, os.Symlink(filepath.Join(outside, "task_a.md"), filepath.Join(real, "tasks/task_a.md")))
@@ -159,7 +159,7 @@ func TestHomeBoundsItsFiles(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 	if kept, err := h.KeepAside("tasks/task_a.md"); kept != "task_a.md.conflict" || err != nil {
-		t.Errorf("what is too large is not kept aside: %s, %v", kept, err)
+		t.Errorf("keeping a too large file aside: %s, %v", kept, err)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestHomeKeepsEachConflict(t *testing.T) {
 			}
 		}
 	}
-	must(t, os.WriteFile(filepath.Join(path, "notes.md.conflict"), nil, 0o600)) // of something else
+	must(t, os.WriteFile(filepath.Join(path, "notes.md.conflict"), nil, 0o600)) // of another file
 	want := []string{"CURRENT_TASK.md.conflict", "CURRENT_TASK.md.conflict-2", "CURRENT_TASK.md.conflict-3", "task-history/2026-02.md.conflict",
 		"task-history/2026-02.md.conflict-2", "task-history/2026-02.md.conflict-3", "tasks/task_a.md.conflict", "tasks/task_a.md.conflict-2",
 		"tasks/task_a.md.conflict-3"}
@@ -251,7 +251,7 @@ func TestReadersOfAHomeSeeOneOrTheOther(t *testing.T) {
 		text, err := h.Read("tasks/task_a.md")
 		var refused *workspace.RefusedError
 		if errors.As(err, &refused) && refused.Reason == workspace.ReasonMoved {
-			continue // it was replaced between a look and a step, and is not guessed at
+			continue // replaced between check and step, so the result is undefined
 		}
 		if err != nil || !slices.Contains(texts, string(text)) {
 			t.Fatalf("%d bytes, %v", len(text), err)

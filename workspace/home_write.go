@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Replace gives a file new content, by renaming another one over it: who reads meanwhile sees the old one or the new, and once Replace has
-// returned the new one is on disk.
+// Replace writes a file atomically, by renaming a new one over it: readers see the old content or the new, and when
+// Replace returns the new content is synced to disk.
 func (h *Home) Replace(name string, content []byte) error {
 	below, base, err := homeName(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func (h *Home) Replace(name string, content []byte) error {
 	return at.replace(base, content, h.dir.temporaryName)
 }
 
-// open opens the workspace itself, and makes it where there is none.
+// open opens the workspace itself, and creates it if missing.
 func (h *Home) open() (*folder, error) {
 	top, err := h.dir.open()
 	if !isMissing(err) {
@@ -47,7 +47,7 @@ func (h *Home) open() (*folder, error) {
 	return h.dir.open()
 }
 
-// makePath is os.MkdirAll, with the names of what it makes on disk.
+// makePath is os.MkdirAll, with the new names synced to disk.
 func makePath(path string) error {
 	err := os.Mkdir(path, dirMode)
 	parent := filepath.Dir(path)
@@ -71,10 +71,10 @@ func makePath(path string) error {
 	return above.sync()
 }
 
-// Remove removes a file. There being none is no error.
+// Remove removes a file. A missing file is no error.
 func (h *Home) Remove(name string) error {
 	err := h.at(name, func(f *folder, base string) error {
-		if err := f.lookAtRegular(base); err != nil {
+		if err := f.statRegular(base); err != nil {
 			return err
 		}
 		if err := f.root.Remove(base); err != nil {
@@ -88,14 +88,14 @@ func (h *Home) Remove(name string) error {
 	return err
 }
 
-// conflictMark follows the name of a file in the name of what it was put aside as.
+// conflictMark is appended to the name of a file that is put aside.
 const conflictMark = ".conflict"
 
-// KeepAside renames a file to <name>.conflict, or <name>.conflict-2 and so on where there is one, and gives the name
-// that it has now in the same directory.
+// KeepAside renames a file to <name>.conflict, or <name>.conflict-2 and so on if that exists, and returns its new name
+// in the same directory.
 func (h *Home) KeepAside(name string) (kept string, err error) {
 	err = h.at(name, func(f *folder, base string) error {
-		if err := f.lookAtRegular(base); err != nil {
+		if err := f.statRegular(base); err != nil {
 			return err
 		}
 		beside, err := f.unusedName(base + conflictMark)
@@ -111,16 +111,16 @@ func (h *Home) KeepAside(name string) (kept string, err error) {
 	return kept, err
 }
 
-// lookAtRegular is look for regular files of any size.
-func (f *folder) lookAtRegular(name string) error {
-	info, err := f.look(name)
+// statRegular is stat for regular files of any size.
+func (f *folder) statRegular(name string) error {
+	info, err := f.stat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		return f.refuse(name, ReasonSpecial)
 	}
 	return err
 }
 
-// unusedName is the name, or the first of name-2, name-3 and so on that nothing has.
+// unusedName returns the name, or the first of name-2, name-3 and so on that does not exist.
 func (f *folder) unusedName(name string) (string, error) {
 	unused := name
 	for n := 2; n <= f.dir.entries; n++ {

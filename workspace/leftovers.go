@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// leftoverAge is how old a temporary file of a process of our number is when nobody writes it any more.
+// leftoverAge is the age at which a temporary file named after our process id cannot be in use any more.
 const leftoverAge = time.Hour
 
 var temporaryFile = regexp.MustCompile(`^\.openclawd-(\d+)-\d+\.tmp$`)
 
-// RemoveLeftovers removes what writes have left behind that a death has cut short: temporary files of other processes, and of a process of our
-// number where they are old. It says how many. Nobody else may write to the workspace meanwhile, but this process.
+// RemoveLeftovers removes temporary files of interrupted writes: those of other processes, and old ones named after
+// our process id. It returns their number. No other process may write to the workspace meanwhile.
 func (h *Home) RemoveLeftovers() (n int, err error) {
 	for _, below := range [...][]string{nil, {historyName}, {tasksName}} {
 		fault := h.dir.in(below, func(f *folder) error {

@@ -33,7 +33,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		}
 		must(t, os.Chtimes(filepath.Join(path, directory, old), time.Time{}, time.Now().Add(-2*time.Hour)))
 	}
-	far := filepath.Join("memory", other) // which is no directory of a Home's
+	far := filepath.Join("memory", other) // which is not a directory of a Home
 	must(t, os.Mkdir(filepath.Join(path, "memory"), 0o755))
 	must(t, os.WriteFile(filepath.Join(path, far), nil, 0o600))
 	must(t, os.Symlink("CURRENT_TASK.md", filepath.Join(path, ".openclawd-1-1.tmp")))

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// prefix begins the name of every agent's directory.
+// prefix is the common prefix of all agents' directory names.
 const prefix = "workspace-"
 
 const (
-	maxNameBytes = 200 // of one name; the rest of the 255 that systems allow is for what is put around it
+	maxNameBytes = 200 // of one name; systems allow 255, the rest is for what is added to it
 	maxPathBytes = 1_000
 	maxPathDepth = 16
 )
 
-// isName reports whether name is the name of one file or directory, here and on other systems: printable characters without separators,
-// and without the sign of escapes that somebody on the way may undo. Unicode has look-alikes of dots and slashes; they are characters like
-// others and lead nowhere.
+// isName reports whether name is valid as the name of one file or directory, here and on other systems: printable
+// characters without separators, and without the escape character that a decoder on the way may undo. Unicode
+// look-alikes of dots and slashes are ordinary characters and lead nowhere.
 func isName(name string) bool {
 	return name != "" && len(name) <= maxNameBytes && utf8.ValidString(name) &&
 		!strings.HasPrefix(name, "..") && name != "." && !strings.HasSuffix(name, ".") && strings.Trim(name, " ") == name &&
@@ -25,7 +25,7 @@ func isName(name string) bool {
 		!isDevice(name)
 }
 
-// isDevice reports whether Windows takes a name for a device, whatever its extension.
+// isDevice reports whether Windows treats a name as a device, whatever its extension.
 func isDevice(name string) bool {
 	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	base = strings.TrimRight(base, " ")
@@ -40,19 +40,19 @@ func isDevice(name string) bool {
 	return ok && utf8.RuneCountInString(port) == 1 && strings.ContainsAny(port, "0123456789¹²³")
 }
 
-// isAgent reports whether an agent can have this id.
+// isAgent reports whether an id is valid for an agent.
 func isAgent(id string) bool { return isName(id) && !strings.HasPrefix(id, ".") }
 
-// IsTaskID reports whether a task file can have this name, without its ".md".
+// IsTaskID reports whether a name, without its ".md", is valid for a task file.
 func IsTaskID(id string) bool { return isName(id) && strings.HasPrefix(id, "task_") }
 
-// isPlainTaskID reports whether an id is of the kind that the task tools make.
+// isPlainTaskID reports whether an id has the form that the task tools generate.
 func isPlainTaskID(id string) bool {
 	rest, ok := strings.CutPrefix(id, "task_")
 	return ok && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// IsMonth reports whether text is a month as history files are named: 2026-02.
+// IsMonth reports whether text is a month in the form of history file names: 2026-02.
 func IsMonth(text string) bool {
 	if len(text) != len("2026-02") || text[4] != '-' {
 		return false
@@ -65,7 +65,7 @@ func IsMonth(text string) bool {
 	return true
 }
 
-// isPassing reports whether a file is there only for a moment: locks, and what programs write before they rename it.
+// isPassing reports whether a file is temporary: a lock, or what programs write before they rename it.
 func isPassing(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".lock") ||
 		strings.HasSuffix(name, ".tmp") || strings.Contains(name, ".tmp.") || strings.Contains(name, ".tmp-") || strings.HasSuffix(name, ".swp")

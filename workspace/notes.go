@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Notes are the files of an agent's workspace that people write, at the top of it, of some names and no others. They never leave the directory
-// and follow no links.
+// Notes are the files of fixed names that people write at the top of an agent's workspace. They never leave the
+// directory and follow no links.
 type Notes struct {
 	home  *Home
 	names []string
 }
 
-// NewNotes are the notes of the workspace at path that may have one of these names.
+// NewNotes returns the notes of the workspace at path that may have one of these names.
 func NewNotes(path string, names ...string) *Notes { return &Notes{NewHome(path), names} }
 
-// Read gives a file of at most MaxFileBytes, and what it is. Errors are fs.ErrNotExist, *RefusedError or the system's.
+// Read returns a file of at most MaxFileBytes and its info. Errors are fs.ErrNotExist, *RefusedError or the system's.
 func (n *Notes) Read(name string) (text []byte, info fs.FileInfo, err error) {
 	if err := n.check(name); err != nil {
 		return nil, nil, err
 	}
 	err = n.home.dir.in(nil, func(f *folder) error {
-		if info, err = f.lookAtFile(name); err != nil {
+		if info, err = f.statFile(name); err != nil {
 			return err
 		}
 		text, info, err = f.read(name, info)
@@ -32,10 +32,10 @@ func (n *Notes) Read(name string) (text []byte, info fs.FileInfo, err error) {
 	return text, info, err
 }
 
-// pictures are how the names of pictures end.
+// pictures are the file extensions of pictures.
 var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg"}
 
-// Picture gives a picture, by its path below the workspace. Errors are those of Read.
+// Picture returns a picture by its path below the workspace. Errors are those of Read.
 func (n *Notes) Picture(name string) (data []byte, err error) {
 	if !fs.ValidPath(name) || !slices.Contains(pictures, strings.ToLower(path.Ext(name))) {
 		return nil, &RefusedError{Path: name, Reason: ReasonName}
@@ -43,7 +43,7 @@ func (n *Notes) Picture(name string) (data []byte, err error) {
 	parts := strings.Split(name, "/")
 	below, base := parts[:len(parts)-1], parts[len(parts)-1]
 	err = n.home.dir.in(below, func(f *folder) error {
-		info, err := f.lookAtFile(base)
+		info, err := f.statFile(base)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (n *Notes) Picture(name string) (data []byte, err error) {
 	return data, err
 }
 
-// Replace is Home.Replace.
+// Replace writes a note like Home.Replace.
 func (n *Notes) Replace(name string, content []byte) error {
 	if err := n.check(name); err != nil {
 		return err

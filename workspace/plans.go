@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Plan is a file of plans.
+// Plan is a plan file.
 type Plan struct {
 	File    string                     // relative to the state directory
-	JSON    json.RawMessage            // the object as it is
-	Members map[string]json.RawMessage // of the object; nil where it is none
+	JSON    json.RawMessage            // the object, verbatim
+	Members map[string]json.RawMessage // of the object; nil if it is not an object
 }
 
-// Text is a member that is a string, or "".
+// Text returns a string member, or "".
 func (p *Plan) Text(member string) string {
 	var text string
 	_ = json.Unmarshal(p.Members[member], &text)
@@ -29,12 +29,12 @@ func parsePlan(file string) func(string) Plan {
 	}
 }
 
-// Plans reads an agent's plans: those of its workspace, and those of the whole team that name it, in the file or in its name. Files that
-// hold no plan are faults, and so is each for which there was no room: nobody knows whose it is.
-func (r *Reading) Plans(agent string) (plans []Plan, faults []Fault, err error) {
+// Plans reads an agent's plans: those of its workspace, and those of the team that name it, in the file or in its
+// name. Files that hold no plan are faults, and so is each that exceeded the limit, since its agent is unknown.
+func (r *Reader) Plans(agent string) (plans []Plan, faults []Fault, err error) {
 	for _, names := range [][]string{{ownName, plansName}, {plansName}} {
 		err := r.dir.agent(agent, names, func(f *folder) error { return r.readPlans(f, &plans, &faults, nil) })
-		if err = r.dir.tolerate(err, &faults, prefix+agent+"/"+strings.Join(names, "/")); err != nil {
+		if err = r.dir.recordRefusal(err, &faults, prefix+agent+"/"+strings.Join(names, "/")); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -43,11 +43,11 @@ func (r *Reading) Plans(agent string) (plans []Plan, faults []Fault, err error) 
 			return strings.HasPrefix(name, agent+"_") || p != nil && p.Text("agentId") == agent
 		})
 	})
-	return plans, faults, r.dir.tolerate(err, &faults, plansName)
+	return plans, faults, r.dir.recordRefusal(err, &faults, plansName)
 }
 
-// readPlans reads the plans of a directory that are wanted. Those that cannot be read are judged by their name.
-func (r *Reading) readPlans(f *folder, plans *[]Plan, faults *[]Fault, want func(name string, p *Plan) bool) error {
+// readPlans reads the wanted plans of a directory. Unreadable ones are matched by name.
+func (r *Reader) readPlans(f *folder, plans *[]Plan, faults *[]Fault, want func(name string, p *Plan) bool) error {
 	names, more, err := f.files(".json")
 	if more {
 		*faults = append(*faults, Fault{File: f.path, Error: ReasonMany})
@@ -70,7 +70,7 @@ func (r *Reading) readPlans(f *folder, plans *[]Plan, faults *[]Fault, want func
 	return err
 }
 
-// TeamState reads team-state.json. Its members are nil where there is no such file, or a faulty one.
+// TeamState reads team-state.json. Its members are nil if the file is missing or faulty.
 func (d *Dir) TeamState() (members map[string]json.RawMessage, faults []Fault, err error) {
 	err = d.in(nil, func(f *folder) error {
 		state, err := parsed(d, f, TeamStateName, parsePlan(TeamStateName))
@@ -80,5 +80,5 @@ func (d *Dir) TeamState() (members map[string]json.RawMessage, faults []Fault, e
 		members = state.Members
 		return err
 	})
-	return members, faults, d.tolerate(err, &faults, TeamStateName)
+	return members, faults, d.recordRefusal(err, &faults, TeamStateName)
 }

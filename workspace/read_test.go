@@ -35,14 +35,14 @@ func TestAgentsAreTheWorkspaces(t *testing.T) {
 		}
 	}
 	if _, err := h.Tasks("nobody"); !errors.Is(err, workspace.ErrNoAgent) {
-		t.Errorf("tasks of nobody: %v", err)
+		t.Errorf("tasks of a missing agent: %v", err)
 	}
 	if tasks, err := h.Tasks("seum"); err != nil || tasks.Files != 0 {
 		t.Errorf("a workspace without tasks: %+v, %v", tasks, err)
 	}
 }
 
-// The secret lies where each hostile name would lead if it were joined to a path.
+// The secret is stored where each hostile name would lead if it were joined to a path.
 func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -75,6 +75,7 @@ func TestNoNameLeadsOutOfTheWorkspace(t *testing.T) {
 	}
 }
 
+// Promise: attacks
 func TestLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -125,7 +126,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// Somebody who puts links there between the look and the step gets nothing out either.
+// A link that is put there between check and step reveals nothing either.
 func TestLinksPutThereMeanwhileAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})

@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// reserved is what the server itself keeps, wherever it lies.
+// reserved holds the files and directories of the server itself.
 type reserved struct{ files, dirs []string }
 
-// isOurs reports whether a name is that of a reserved file, or begins like it beside it: logs, locks and positions of a database are
-// called so. It goes by names, for most of these come and go.
+// isOurs reports whether a name is the name of a reserved file, or of a companion whose name starts with it, such
+// as WAL, locks and positions of a database. It compares names, because most companions come and go.
 func (f *folder) isOurs(name string) bool {
 	return slices.ContainsFunc(f.dir.reserved.files, func(path string) bool {
 		return beginsLike(name, filepath.Base(path)) && f.is(filepath.Dir(path))
 	})
 }
 
-// isKept reports whether nothing may be written at name: it is ours, or another name of ours, or in a directory of ours.
+// isKept reports whether nothing may be written at name: it is reserved, another name of a reserved file, or in a
+// reserved directory.
 func (f *folder) isKept(name string) bool {
 	if f.isOurs(name) {
 		return true
@@ -43,7 +44,7 @@ func isFile(path string, info os.FileInfo) bool {
 	return err == nil && os.SameFile(found, info)
 }
 
-// beginsLike is strings.HasPrefix where a file system may take small and capital letters for the same.
+// beginsLike is strings.HasPrefix, ignoring case where a file system may do so.
 func beginsLike(name, beginning string) bool {
 	return len(name) >= len(beginning) && strings.EqualFold(name[:len(beginning)], beginning)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 )
 
-// Kind says what a watched file is.
+// Kind of a watched file.
 type Kind string
 
 const (
@@ -26,69 +26,69 @@ const (
 	KindTeamState  Kind = "team-state"
 )
 
-// What has happened to a file.
+// Kinds of changes.
 const (
 	OpAdd    = "add"
 	OpChange = "change"
 	OpUnlink = "unlink"
 )
 
-// Change is a file that is not as it was.
+// Change is a change of a file.
 type Change struct {
 	Path   string // relative to the state directory
 	Op     string
 	Kind   Kind
-	Agent  string // whose it is; "" for the team's
-	TaskID string // of a task file that is named as the tools name them
-	Time   int64  // ms since 1970: when the file says that it was changed; 0 for OpUnlink
+	Agent  string // its agent; "" for the team's files
+	TaskID string // of a task file with a name that the tools generate
+	Time   int64  // modification time in ms since 1970; 0 for OpUnlink
 	Bytes  int64
 	SHA256 string // hex; "" for OpUnlink and for files above MaxFileBytes
 	Steps  *taskfile.StepsProgress
 
-	// Essence of the team's state is the same as long as nothing but times has changed; "" where it is not known.
+	// Essence of the team's state changes only if more than times has changed; "" if unknown.
 	Essence string
 }
 
-// File is the name of the file alone.
+// File returns the base name of the file.
 func (c *Change) File() string { return path.Base(c.Path) }
 
-// Watch notices changes of the files of a state directory. It looks when it is told to and keeps in mind what it has seen. Locks, files
-// that programs write before they rename them, links and special files are passed over. It is used by one goroutine.
+// Watch detects changes of the files of a state directory. It checks on request and remembers what it has seen.
+// Locks, temporary files, links and special files are skipped. It must be used by one goroutine.
 type Watch struct {
 	dir    *Dir
 	agents []string
-	top    sighting
+	top    dirStamp
 	places map[string]*place
 }
 
-// place is a directory with the files in it that are watched.
+// place is a directory with its watched files.
 type place struct {
-	sighting
+	dirStamp
 	names []string // of the last listing
-	cut   bool     // that one left out names
+	cut   bool     // whether that listing was truncated
 	files map[string]file
 }
 
-// sighting tells whether a directory can have got or lost a name since it was listed.
-type sighting struct {
+// dirStamp tells whether a directory can have changed since it was listed.
+type dirStamp struct {
 	identity identity
 	sure     bool
 }
 
-// file is one as it was seen last.
+// file is the last known state of a file.
 type file struct {
-	sighting
+	dirStamp
 	sum [sha256.Size]byte
 }
 
-// NewWatch returns a Watch that has seen nothing: its first look at a place finds everything added.
+// NewWatch returns a Watch that has seen nothing: the first check of a place reports every file as added.
 func (d *Dir) NewWatch() *Watch { return &Watch{dir: d, places: map[string]*place{}} }
 
-// Places lists the directories to look at, relative to the state directory; "" is that itself. Those of a workspace are there as soon as
-// it is, and until a look has found its files gone.
+// Places lists the directories to check, relative to the state directory; "" is that itself. Those of a workspace
+// are listed as soon as it exists, and until a check has found its files gone.
 func (w *Watch) Places() []string {
-	_ = w.dir.in(nil, func(f *folder) error { // what cannot be listed now is as it was
-		if now, same := w.top.again(w.dir, f); !same {
+	_ = w.dir.in(nil, func(f *folder) error { // a directory that cannot be listed now is taken as unchanged
+		if now, same := w.top.restat(w.dir, f); !same {
 			agents, err := f.agents()
 			if err != nil {
 				return err
@@ -114,8 +114,8 @@ func (w *Watch) Places() []string {
 	return slices.Sorted(maps.Keys(places))
 }
 
-// Look says what has changed at a place since the last look, by name.
-func (w *Watch) Look(at string) (changes []Change) {
+// Check returns what has changed at a place since the last check, sorted by name.
+func (w *Watch) Check(at string) (changes []Change) {
 	p := w.places[at]
 	if p == nil {
 		p = &place{files: map[string]file{}}
@@ -130,8 +130,8 @@ func (w *Watch) Look(at string) (changes []Change) {
 		if err := p.list(w.dir, f); err != nil {
 			return err
 		}
-		for _, name := range p.toLookAt() {
-			if c, there := w.lookAt(p, f, name); there {
+		for _, name := range p.namesToCheck() {
+			if c, there := w.checkFile(p, f, name); there {
 				delete(gone, name)
 				if c.Op != "" {
 					changes = append(changes, c)
@@ -141,50 +141,50 @@ func (w *Watch) Look(at string) (changes []Change) {
 		return nil
 	})
 	if isTransient(err) {
-		return changes // the next look may tell
+		return changes // the next check may tell
 	}
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		delete(p.files, name)
-		changes = append(changes, described(at, name, OpUnlink))
+		changes = append(changes, describe(at, name, OpUnlink))
 	}
 	if err != nil {
-		p.sighting, p.names, p.cut = sighting{}, nil, false
+		p.dirStamp, p.names, p.cut = dirStamp{}, nil, false
 	}
 	return changes
 }
 
-// again looks at a directory, and says whether it is sure to have the names that it had.
-func (s sighting) again(d *Dir, f *folder) (now sighting, same bool) {
+// restat reads the directory's stamp, and reports whether its names are certainly unchanged.
+func (s dirStamp) restat(d *Dir, f *folder) (now dirStamp, same bool) {
 	at := d.now()
 	info, err := f.root.Stat(".")
 	if err != nil {
-		return sighting{}, false
+		return dirStamp{}, false
 	}
 	now.identity = identityOf(info)
 	now.sure = !now.identity.isFresh(at)
 	return now, s.sure && s.identity == now.identity
 }
 
-// list brings the names of the watched files up to date.
+// list updates the names of the watched files.
 func (p *place) list(d *Dir, f *folder) error {
 	if fixed := fixedNames(f.path); fixed != nil {
 		p.names = fixed
 		return nil
 	}
-	now, same := p.again(d, f)
+	now, same := p.restat(d, f)
 	if same {
 		return nil
 	}
 	names, more, err := f.list(func(e fs.DirEntry) bool { return !e.IsDir() && isWatched(f.path, e.Name()) })
 	if err == nil {
-		p.names, p.cut, p.sighting = names, more, now
+		p.names, p.cut, p.dirStamp = names, more, now
 	}
 	return err
 }
 
-// toLookAt lists names in order: those of the listing and, where it left out some, those of the files that are known. Which ones are left
-// out changes with every new file.
-func (p *place) toLookAt() []string {
+// namesToCheck returns sorted names: those of the listing and, if that was truncated, those of the known files.
+// Which ones a truncated listing omits changes with every new file.
+func (p *place) namesToCheck() []string {
 	if !p.cut {
 		return p.names
 	}
@@ -193,12 +193,13 @@ func (p *place) toLookAt() []string {
 	return slices.Compact(names)
 }
 
-// Gone reports whether a file that was there once has certainly gone. Looks find only so many files of a directory.
+// Gone reports whether a file that existed has certainly gone. Checks find only a limited number of files of a
+// directory.
 func (w *Watch) Gone(file string) bool {
 	names := strings.Split(file, "/")
 	last := len(names) - 1
 	err := w.dir.in(names[:last], func(f *folder) error {
-		info, err := f.look(names[last])
+		info, err := f.stat(names[last])
 		if err == nil && !info.Mode().IsRegular() {
 			err = f.refuse(names[last], ReasonSpecial)
 		}
@@ -207,10 +208,10 @@ func (w *Watch) Gone(file string) bool {
 	return err != nil && !isTransient(err)
 }
 
-// lookAt looks at one file, and says whether it is there and how it has changed; a change without Op is none.
-func (w *Watch) lookAt(p *place, f *folder, name string) (c Change, there bool) {
+// checkFile checks one file, and returns whether it exists and how it has changed; a change without Op is none.
+func (w *Watch) checkFile(p *place, f *folder, name string) (c Change, there bool) {
 	old, known := p.files[name]
-	info, err := f.look(name)
+	info, err := f.stat(name)
 	switch {
 	case isTransient(err):
 		return Change{}, known
@@ -231,7 +232,7 @@ func (w *Watch) lookAt(p *place, f *folder, name string) (c Change, there bool) 
 	if known && seen.sum == old.sum {
 		return Change{}, true
 	}
-	c = described(f.path, name, op)
+	c = describe(f.path, name, op)
 	c.Time, c.Bytes = seen.identity.modified/1e6, seen.identity.size
 	if c.Bytes <= MaxFileBytes {
 		c.SHA256 = hex.EncodeToString(seen.sum[:])
@@ -247,7 +248,7 @@ func (w *Watch) lookAt(p *place, f *folder, name string) (c Change, there bool) 
 	return c, true
 }
 
-// read reads a file. One that is too large is known by its size and times.
+// read reads a file. A too large one is compared by its size and times.
 func (w *Watch) read(f *folder, name string, info fs.FileInfo) (seen file, text []byte, err error) {
 	now := w.dir.now()
 	if info.Size() <= MaxFileBytes {
@@ -264,18 +265,18 @@ func (w *Watch) read(f *folder, name string, info fs.FileInfo) (seen file, text 
 	return seen, text, nil
 }
 
-// isUnfinished reports whether a file has just been emptied or made: whoever writes it anew does that first.
+// isUnfinished reports whether a file was just created or truncated, which is how programs start to rewrite it.
 func (f *file) isUnfinished(old file, known bool) bool {
 	return f.identity.size == 0 && !f.sure && (!known || old.identity.size > 0)
 }
 
-// isTransient reports whether an error says nothing about what lies there.
+// isTransient reports whether an error does not say what lies there.
 func isTransient(err error) bool {
 	var refused *RefusedError
 	return err != nil && !isMissing(err) && !errors.As(err, &refused)
 }
 
-// fixedNames are the files that are watched in a directory of many others; nil where names are listed.
+// fixedNames are the watched files of a directory that holds many others; nil if names are listed.
 func fixedNames(at string) []string {
 	switch {
 	case at == "":
@@ -301,8 +302,8 @@ func isWatched(at, name string) bool {
 	return true
 }
 
-// described says what a file is.
-func described(at, name, op string) Change {
+// describe returns the state of a file.
+func describe(at, name, op string) Change {
 	c := Change{Path: path.Join(at, name), Op: op}
 	if own, ok := strings.CutPrefix(at, prefix); ok {
 		c.Agent, _, _ = strings.Cut(own, "/")

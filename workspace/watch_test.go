@@ -14,11 +14,11 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// look looks at all places, and writes what has changed in short.
+// look checks all places, and returns the changes in short form.
 func look(w *workspace.Watch) []string {
 	found := []string{}
 	for _, place := range w.Places() {
-		for _, c := range w.Look(place) {
+		for _, c := range w.Check(place) {
 			steps := ""
 			if c.Steps != nil {
 				steps = fmt.Sprintf(" %d/%d", c.Steps.Done, c.Steps.Total)
@@ -84,14 +84,14 @@ func TestWatchSeesEachChangeOnce(t *testing.T) {
 	expect(t, w)
 	must(t, os.RemoveAll(filepath.Join(h.path, "workspace-eden")))
 	if got := look(w); len(got) != 7 || slices.ContainsFunc(got, func(c string) bool { return !strings.HasPrefix(c, "unlink ") }) {
-		t.Errorf("a workspace that has gone: %q", got)
+		t.Errorf("a removed workspace: %q", got)
 	}
 	expect(t, w)
 	h.write(t, "workspace-eden/tasks/task_a1.md", "x")
 	expect(t, w, "add workspace-eden/tasks/task_a1.md task eden task_a1")
 }
 
-// Whoever writes a file anew empties it first. That is not two changes.
+// Truncating and rewriting a file is one change, not two.
 func TestWatchWaitsForTheContent(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -111,7 +111,7 @@ func TestWatchWaitsForTheContent(t *testing.T) {
 	expect(t, w)
 }
 
-// Looked at after each, no change is missed, however fast they follow each other.
+// With a check after each, no change is missed, however fast they follow.
 func TestWatchMissesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -136,20 +136,21 @@ func TestWatchSaysWhatAFileIs(t *testing.T) {
 	must(t, os.Chtimes(filepath.Join(h.path, "team-state.json"), time.UnixMilli(5_000), time.UnixMilli(5_000)))
 	want := []workspace.Change{{Path: "team-state.json", Op: "add", Kind: workspace.KindTeamState, Time: 5_000, Bytes: 3,
 		SHA256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}}
-	if diff := cmp.Diff(want, w.Look("")); diff != "" {
+	if diff := cmp.Diff(want, w.Check("")); diff != "" {
 		t.Error(diff)
 	}
 	h.write(t, "team-state.json", strings.Repeat("x", workspace.MaxFileBytes+1))
-	c := w.Look("")
+	c := w.Check("")
 	if len(c) != 1 || c[0].Op != "change" || c[0].Bytes != workspace.MaxFileBytes+1 || c[0].SHA256 != "" {
 		t.Errorf("a large file: %+v", c)
 	}
-	if c := w.Look(""); len(c) > 0 {
+	if c := w.Check(""); len(c) > 0 {
 		t.Errorf("a large file that has not changed: %+v", c)
 	}
 }
 
-// Of a directory with too many entries some are not listed, and which ones changes with every new file. Those have not gone.
+// A listing of a directory with too many entries is truncated, and what it omits changes with every new file. Omitted
+// files are not gone.
 func TestWatchTakesNothingForGoneThatIsOnlyNotListed(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -158,7 +159,7 @@ func TestWatchTakesNothingForGoneThatIsOnlyNotListed(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 60 {
 		h.write(t, fmt.Sprintf("workspace-eden/tasks/task_%d.md", i), "x")
-		for _, c := range w.Look("workspace-eden/tasks") {
+		for _, c := range w.Check("workspace-eden/tasks") {
 			if c.Op != workspace.OpAdd || seen[c.Path] {
 				t.Fatalf("%s %s", c.Op, c.Path)
 			}
@@ -167,11 +168,11 @@ func TestWatchTakesNothingForGoneThatIsOnlyNotListed(t *testing.T) {
 	}
 	for path := range seen {
 		h.write(t, path, "other")
-		if c := w.Look("workspace-eden/tasks"); len(c) != 1 || c[0].Op != workspace.OpChange || c[0].Path != path {
+		if c := w.Check("workspace-eden/tasks"); len(c) != 1 || c[0].Op != workspace.OpChange || c[0].Path != path {
 			t.Errorf("a change of %s: %+v", path, c)
 		}
 		must(t, os.Remove(filepath.Join(h.path, path)))
-		unlinked := slices.DeleteFunc(w.Look("workspace-eden/tasks"), func(c workspace.Change) bool { return c.Op == workspace.OpAdd })
+		unlinked := slices.DeleteFunc(w.Check("workspace-eden/tasks"), func(c workspace.Change) bool { return c.Op == workspace.OpAdd })
 		if len(unlinked) != 1 || unlinked[0].Op != workspace.OpUnlink || unlinked[0].Path != path || !w.Gone(path) {
 			t.Errorf("the removal of %s: %+v", path, unlinked)
 		}
@@ -194,7 +195,7 @@ func TestWatchKnowsWhatHasGone(t *testing.T) {
 	}
 }
 
-// A heartbeat is a change, but not one of the essence.
+// A heartbeat is a change, but not of the essence.
 func TestEssenceOfTheTeamState(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -202,7 +203,7 @@ func TestEssenceOfTheTeamState(t *testing.T) {
 	essence := func(text string) string {
 		t.Helper()
 		h.write(t, "team-state.json", text)
-		c := w.Look("")
+		c := w.Check("")
 		if len(c) != 1 {
 			t.Fatalf("%s: %+v", text, c)
 		}

@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// MaxWriteBytes bounds what Write takes.
+// MaxWriteBytes is the largest content that Write accepts.
 const MaxWriteBytes = 1 << 20
 
-// What is made gets these permissions, less the process's umask. A file that is replaced keeps its own.
+// New files and directories get these permissions, less the umask. A replaced file keeps its own.
 const (
 	fileMode = 0o644
 	dirMode  = 0o755
 )
 
-// Write puts content into a file below an agent's workspace, making directories on the way, and returns the file's path as it was
-// understood. Whoever reads the file meanwhile sees the old content or the new, and what Write has acknowledged is on disk.
+// Write puts content into a file below an agent's workspace, creating directories as needed, and returns the file's
+// normalized path. Readers see the old content or the new, and acknowledged content is synced to disk.
 //
-// Backslashes stand for slashes. A path that leads elsewhere, over a link, or to something that is not a regular file is a *RefusedError.
+// Backslashes are taken as slashes. A path that leads elsewhere, over a link, or to something that is not a regular
+// file is a *RefusedError.
 func (d *Dir) Write(name string, content []byte) (written string, err error) {
 	written, names, err := writable(name)
 	if err != nil {
@@ -53,12 +54,12 @@ func (d *Dir) Write(name string, content []byte) (written string, err error) {
 	return written, at.replace(names[last], content, d.temporaryName)
 }
 
-// temporaryName is another one each time. One that a process of the same number has left behind may be met again.
+// temporaryName returns a new name each time. A file of an earlier process with the same id may exist already.
 func (d *Dir) temporaryName() string {
 	return fmt.Sprintf(".openclawd-%d-%d.tmp", os.Getpid(), d.writes.Add(1))
 }
 
-// writable reads a path to write to: an agent's workspace and at least one name below it.
+// writable parses a path to write to: an agent's workspace and at least one name below it.
 func writable(name string) (clean string, names []string, err error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	refuse := &RefusedError{Path: name, Reason: ReasonName}
@@ -84,7 +85,7 @@ func writable(name string) (clean string, names []string, err error) {
 	return clean, names, nil
 }
 
-// make is sub, and makes the directory where there is none.
+// make is sub, and creates the directory if missing.
 func (f *folder) make(name string) (*folder, error) {
 	next, err := f.sub(name)
 	if !isMissing(err) {
@@ -99,10 +100,10 @@ func (f *folder) make(name string) (*folder, error) {
 	return f.sub(name)
 }
 
-// replace gives a file new content by renaming another one over it.
+// replace writes a file by renaming a new one over it.
 func (f *folder) replace(name string, content []byte, temporaryName func() string) (err error) {
 	mode := fs.FileMode(fileMode)
-	info, err := f.look(name)
+	info, err := f.stat(name)
 	switch {
 	case isMissing(err):
 	case err != nil:
@@ -114,7 +115,7 @@ func (f *folder) replace(name string, content []byte, temporaryName func() strin
 	}
 	file, temporary, err := f.create(temporaryName)
 	if err != nil {
-		return fmt.Errorf("make a file in %s: %w", f.path, cause(err))
+		return fmt.Errorf("create a file in %s: %w", f.path, cause(err))
 	}
 	defer func() {
 		if err != nil {
@@ -134,7 +135,7 @@ func (f *folder) replace(name string, content []byte, temporaryName func() strin
 	return f.sync()
 }
 
-// create makes a file that was not there.
+// create creates a new file.
 func (f *folder) create(nextName func() string) (file *os.File, name string, err error) {
 	const tries = 1_000
 	for range tries {
@@ -147,7 +148,7 @@ func (f *folder) create(nextName func() string) (file *os.File, name string, err
 	return file, name, err
 }
 
-// sync brings the folder's names to disk.
+// sync syncs the folder's names to disk.
 func (f *folder) sync() error {
 	dir, err := f.root.Open(".")
 	if err != nil {

@@ -49,7 +49,8 @@ func TestWriteLeavesTheDatabaseAlone(t *testing.T) {
 	}
 }
 
-// What lies beside the database under a name like its own is neither written, read nor told of, and nothing is put among the backups.
+// Files beside the database with names like its own are neither written, read nor reported, and nothing is written
+// among the backups.
 func TestNeighboursOfTheDatabaseAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -71,7 +72,7 @@ func TestNeighboursOfTheDatabaseAreLeftAlone(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(below("workspace-eden/backups")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory of the backups was made: %v", err)
+		t.Errorf("the backup directory was created: %v", err)
 	}
 	for _, name := range []string{"eden/task_log", "eden/log.db.lock", "eden/tasks/backups/x", "seum/backups/x", "seum/kept.md"} {
 		if _, err := h.Write("workspace-"+name, nil); err != nil {
@@ -146,7 +147,7 @@ func TestWriteGoesNowhereElse(t *testing.T) {
 		}
 	}
 	if _, err := h.Write("workspace-eden/big.md", make([]byte, workspace.MaxWriteBytes+1)); err == nil {
-		t.Error("a file above the bound was written")
+		t.Error("a file above the limit was written")
 	}
 	if after := h.tree(t); after != before {
 		t.Errorf("before:\n%safter:\n%s", before, after)
@@ -156,7 +157,7 @@ func TestWriteGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// Readers see whole contents only, whoever writes meanwhile.
+// Readers see complete contents only, while others write.
 func TestWriteIsAtomic(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -194,7 +195,7 @@ func TestWriteIsAtomic(t *testing.T) {
 	h.noTemporaryFiles(t)
 }
 
-// What a process of the same number has left behind is in nobody's way.
+// Leftovers of a process with the same id do no harm.
 func TestWriteSurvivesLeftovers(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, workspace.Options{})
@@ -206,7 +207,7 @@ func TestWriteSurvivesLeftovers(t *testing.T) {
 	}
 }
 
-// tree is everything in the state directory.
+// tree returns everything in the state directory.
 func (h *home) tree(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

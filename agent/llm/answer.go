@@ -2,47 +2,47 @@ package llm
 
 import "context"
 
-// Provider asks models.
+// Provider calls language models.
 type Provider interface {
-	// Complete asks a model for what comes next, and waits for all of it. stream is told what there is so far; it may be nil, and it
-	// may block: the model waits. The package's comment says what is promised.
+	// Complete requests the next answer and waits for all of it. stream receives the parts as they arrive; it may be
+	// nil, and it may block, which delays the model. For guarantees see the package comment.
 	Complete(ctx context.Context, r *Request, stream func(Chunk)) (*Answer, error)
 }
 
-// Chunk is a piece of an answer on its way. One of its fields is set.
+// Chunk is a part of a streamed answer. Exactly one field is set.
 type Chunk struct {
-	Text     string     // comes after the text so far
-	Thinking string     // what the model says to itself; no part of the answer
-	ToolCall *ToolStart // the model begins to write a call
+	Text     string     // appended to the text so far
+	Thinking string     // the model's thinking; not part of the answer
+	ToolCall *ToolStart // the model starts a tool call
 }
 
-// ToolStart is a call of which the arguments are not known yet.
+// ToolStart is a tool call whose arguments are not known yet.
 type ToolStart struct{ ID, Name string }
 
-// Answer is what a model has said. Its Text is what was streamed as text, its ToolCalls are those whose start was, in that order.
+// Answer is a complete answer. Its Text is the streamed text, its ToolCalls are those announced, in that order.
 type Answer struct {
 	Text       string
 	ToolCalls  []ToolCall
 	StopReason StopReason
 	Usage      Usage
 	Provider   string
-	Model      string // that answered, as the provider names it; an endpoint may choose a version of the one that was asked
+	Model      string // model that answered, as named by the provider; an endpoint may select a version
 }
 
-// StopReason says why an answer ends.
+// StopReason says why an answer ended.
 type StopReason string
 
 const (
 	Stop     StopReason = "stop"     // the model is done
-	ToolUse  StopReason = "toolUse"  // it waits for the results of its calls
-	Length   StopReason = "length"   // it was cut off: by MaxTokens, or by the window of the model
-	Filtered StopReason = "filtered" // it was cut off or refused for what it says
+	ToolUse  StopReason = "toolUse"  // the model waits for tool results
+	Length   StopReason = "length"   // truncated by MaxTokens or the context window
+	Filtered StopReason = "filtered" // truncated or refused by a content filter
 )
 
-// Usage counts tokens. It is zero where a provider does not tell it.
+// Usage counts tokens. It is zero if the provider reports none.
 type Usage struct {
-	Input  int // all that was read, Cached included
-	Output int // all that was written, thinking included
+	Input  int // all tokens read, including Cached
+	Output int // all tokens written, including thinking
 	Total  int
-	Cached int // of Input, cheaper
+	Cached int // part of Input, at a lower price
 }

@@ -1,14 +1,13 @@
-// Package llm says what is asked of a language model, and what comes back. Providers of models are below it: openai asks an endpoint,
-// scripted answers by a script. Package catalogue chooses among them by what is configured.
+// Package llm defines requests to language models and their answers. The providers are below it: openai calls an
+// endpoint, scripted answers by a script. Package catalogue selects among them by configuration.
 //
-// A Provider promises
-//   - to stream what it tells in the order in which the model says it, on the goroutine of the caller; what was streamed before an error
-//     is in the caller's hands already, and is not told again;
-//   - to give either a whole Answer or an error, never half an answer;
-//   - to end soon after its context does, with that context's error, and to leave nothing running;
-//   - that its other errors are *Error, and hold no secret;
-//   - to take bounded memory, whatever an endpoint sends.
+// A Provider guarantees
+//   - that it streams in the model's order, on the caller's goroutine; parts streamed before an error are not repeated;
+//   - that it returns either a complete Answer or an error;
+//   - that it ends soon after its context, with that context's error, and leaves nothing running;
+//   - that its other errors are *Error and contain no secret;
+//   - that its memory is bounded, whatever an endpoint sends.
 //
-// It does not promise that a model is asked only once: whoever asks again does so with the same IdempotencyKey. It never asks again by
-// itself, and never asks another model; Retryable says whether to ask again may help.
+// It may call a model more than once for one step: a caller that retries uses the same IdempotencyKey. It never
+// retries on its own or switches models; Retryable says whether retrying may help.
 package llm

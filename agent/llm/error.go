@@ -10,27 +10,27 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Class says what kind of failure an Error is. Programs may rely on it.
+// Class classifies an Error. Programs may rely on it.
 type Class string
 
 const (
-	RateLimited     Class = "rate_limited"     // asked too often
-	Overloaded      Class = "overloaded"       // the provider has too much to do
-	Unavailable     Class = "unavailable"      // cannot be reached, failed, or broke off
-	Timeout         Class = "timeout"          // was silent for too long
-	Malformed       Class = "malformed"        // what came is no answer
-	TooLarge        Class = "too_large"        // the answer would not end
-	ContextExceeded Class = "context_exceeded" // the request is longer than what the model can read
-	Auth            Class = "auth"             // no key, a wrong one, or an account without credit
-	Rejected        Class = "rejected"         // the provider does not take this request
+	RateLimited     Class = "rate_limited"     // rate limit exceeded
+	Overloaded      Class = "overloaded"       // the provider is overloaded
+	Unavailable     Class = "unavailable"      // unreachable, failed, or connection lost
+	Timeout         Class = "timeout"          // no data for too long
+	Malformed       Class = "malformed"        // invalid answer
+	TooLarge        Class = "too_large"        // the answer exceeded a limit
+	ContextExceeded Class = "context_exceeded" // the request exceeds the context window
+	Auth            Class = "auth"             // missing or wrong key, or no credit
+	Rejected        Class = "rejected"         // the provider rejects the request
 )
 
-// Classes are all of them.
+// Classes lists all classes.
 func Classes() []Class {
 	return []Class{RateLimited, Overloaded, Unavailable, Timeout, Malformed, TooLarge, ContextExceeded, Auth, Rejected}
 }
 
-// words is a class as it stands in a sentence.
+// words is a class within a sentence.
 func (c Class) words() string {
 	switch c {
 	case RateLimited:
@@ -54,11 +54,11 @@ func (c Class) words() string {
 	}
 }
 
-// Error says why a model has not answered. None of its texts holds a secret; Message is one line of bounded length.
+// Error says why a model did not answer. It contains no secret; Message is one line of bounded length.
 type Error struct {
 	Class      Class
-	Status     int           // of HTTP, or what a provider says in its place; 0 if there is none
-	RetryAfter time.Duration // that the provider asks to wait; 0 if it does not say
+	Status     int           // HTTP status, or the provider's equivalent; 0 if none
+	RetryAfter time.Duration // delay requested by the provider; 0 if none
 	Provider   string
 	Model      string
 	Message    string
@@ -82,7 +82,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Retryable reports whether the same model may answer the same request later, not before RetryAfter.
+// Retryable reports whether repeating the request later may succeed, not before RetryAfter.
 func (e *Error) Retryable() bool {
 	switch e.Class {
 	case RateLimited, Overloaded, Unavailable, Timeout, Malformed:
@@ -99,30 +99,30 @@ func (e *Error) Hint() string {
 	case RateLimited, Overloaded, Unavailable, Timeout:
 		return "wait, or name fallbacks in agents.defaults.model.fallbacks"
 	case Malformed:
-		return "see whether models.providers." + e.Provider + ".baseUrl is that of an OpenAI-compatible endpoint"
+		return "check whether models.providers." + e.Provider + ".baseUrl is an OpenAI-compatible endpoint"
 	case TooLarge, ContextExceeded:
-		return "start the session anew with /new, or choose a model with a larger window"
+		return "start the session over with /new, or choose a model with a larger window"
 	case Auth:
-		return "set models.providers." + e.Provider + ".apiKey, or the environment variable of the provider's key; see to the account's credit"
+		return "set models.providers." + e.Provider + ".apiKey, or the environment variable of the provider's key, and check the account's credit"
 	default:
-		return "see whether the provider has the model " + e.Model + " and what it accepts"
+		return "check whether the provider has the model " + e.Model + " and what it accepts"
 	}
 }
 
-// Bounds of what an Error repeats of a provider.
+// Limits of what an Error repeats from a provider.
 const (
 	maxMessage  = 400 // characters
-	leastSecret = 6   // bytes; shorter ones would be found by chance, and are none
+	leastSecret = 6   // bytes; shorter secrets would match by chance
 )
 
-// Clean makes of what somebody else has written a message of bounded length on one line. It takes out the secrets, in the forms in which
-// providers repeat them, halves included, and everything else that looks like one.
+// Clean turns a foreign text into one line of bounded length. It removes the secrets, in the forms in which providers
+// repeat them, truncated ones included, and everything else that looks like a secret.
 func Clean(text string, secrets ...string) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 	}), " ")
 	for _, secret := range secrets {
-		text = without(text, secret)
+		text = removeSecret(text, secret)
 	}
 	text = coordination.Mask(text)
 	if runes := []rune(text); len(runes) > maxMessage {
@@ -133,7 +133,7 @@ func Clean(text string, secrets ...string) string {
 
 const masked = "***"
 
-func without(text, secret string) string {
+func removeSecret(text, secret string) string {
 	if len(secret) < leastSecret {
 		return text
 	}

@@ -1,31 +1,32 @@
 package llm
 
-// NoResult stands for the result of a call of which none is known: whoever called the tool was stopped.
+// NoResult replaces a missing result of a tool call whose run was stopped.
 const NoResult = "No result: the call was interrupted before it ended. It may or may not have had an effect."
 
-// Paired gives messages that any provider takes, for most refuse a call without a result and a result without a call: results that
-// answer no call before them are left out, as are second ones, and calls without a result get NoResult. Results stand right after their
-// calls, in the order of the calls. Messages of an assistant that say nothing are left out. It returns messages itself if there is nothing to mend.
+// Paired returns messages that every provider accepts, since most reject calls without results and vice versa: results
+// without a preceding call and duplicate results are dropped, calls without a result get NoResult, results directly
+// follow their calls in call order, and empty assistant messages are dropped. It returns messages itself if nothing
+// changes.
 func Paired(messages []Message) []Message {
 	if paired(messages) {
 		return messages
 	}
-	mended, results := make([]Message, 0, len(messages)+1), resultsOf(messages)
+	complete, results := make([]Message, 0, len(messages)+1), resultsOf(messages)
 	for i := range messages {
 		m := &messages[i]
 		if m.Role == ToolRole || m.Role == Assistant && m.Text == "" && len(m.ToolCalls) == 0 {
 			continue
 		}
-		mended = append(mended, *m)
+		complete = append(complete, *m)
 		for j, call := range m.ToolCalls {
 			if at := results[i][j]; at >= 0 {
-				mended = append(mended, messages[at])
+				complete = append(complete, messages[at])
 			} else {
-				mended = append(mended, Message{Role: ToolRole, Text: NoResult, ToolCallID: call.ID, ToolName: call.Name, IsError: true})
+				complete = append(complete, Message{Role: ToolRole, Text: NoResult, ToolCallID: call.ID, ToolName: call.Name, IsError: true})
 			}
 		}
 	}
-	return mended
+	return complete
 }
 
 // paired reports whether each call is followed by its result.
@@ -48,8 +49,8 @@ func paired(messages []Message) bool {
 	return len(open) == 0
 }
 
-// resultsOf says for each message where the results of its calls are: the first behind it, but none behind a later call with the same id.
-// -1 is none.
+// resultsOf returns for each message the positions of its calls' results: the first one after it, but not after a
+// later call with the same id. -1 is none.
 func resultsOf(messages []Message) [][]int {
 	all, next := make([][]int, len(messages)), map[string]int{}
 	for i := len(messages) - 1; i >= 0; i-- {

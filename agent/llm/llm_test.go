@@ -29,7 +29,7 @@ func TestErrorSaysWhatHappened(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMayPassIsRetryable(t *testing.T) {
+func TestOnlyTransientErrorsAreRetryable(t *testing.T) {
 	t.Parallel()
 	retryable := []llm.Class{llm.RateLimited, llm.Overloaded, llm.Unavailable, llm.Timeout, llm.Malformed}
 	for _, class := range llm.Classes() {

@@ -2,64 +2,64 @@ package llm
 
 import "encoding/json"
 
-// Request is what a model is asked. A Provider does not change it and keeps nothing of it.
+// Request is a request to a model. A Provider neither changes nor keeps it.
 type Request struct {
-	Model     string // as the provider names it
+	Model     string // as named by the provider
 	System    string
-	Messages  []Message // the oldest first
-	Tools     []Tool    // that the model may call
-	MaxTokens int       // of the answer; 0 leaves it to the provider
-	Thinking  string    // how hard to think: minimal, low, medium, high, xhigh or max; "" and off leave it to the provider
+	Messages  []Message // oldest first
+	Tools     []Tool    // available to the model
+	MaxTokens int       // maximum answer in tokens; 0: the provider's default
+	Thinking  string    // thinking level: minimal, low, medium, high, xhigh or max; "" and off: the provider's default
 
-	IdempotencyKey string // equal for every attempt at the same step; "" for none
-	Attempt        int    // at this step, from 1; 0 is 1
-	Agent          string // who asks; endpoints are not told
+	IdempotencyKey string // the same for all attempts at a step; "" for none
+	Attempt        int    // attempt number of the step, from 1; 0 is 1
+	Agent          string // the agent; not sent to endpoints
 }
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
-	ToolRole  Role = "tool" // what a tool that was called has said
+	ToolRole  Role = "tool" // a tool's result
 )
 
-// Message is something that was said.
+// Message is one message of a conversation.
 type Message struct {
 	Role   Role
 	Text   string
-	Images []Image // of a user
+	Images []Image // user only
 
-	ToolCalls []ToolCall // of an assistant
+	ToolCalls []ToolCall // assistant only
 
-	ToolCallID string // of a tool: the call that it answers
+	ToolCallID string // tool only: the answered call
 	ToolName   string
-	IsError    bool // of a tool: it could not do it
+	IsError    bool // tool only: the call failed
 }
 
-// Image is a picture that a user shows.
+// Image is an image in a user's message.
 type Image struct {
 	MediaType string // such as image/png
 	Data      []byte
 }
 
-// Tool is what a model may call.
+// Tool is a tool available to a model.
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // JSON Schema of the arguments; empty for a tool that takes none
+	Schema      json.RawMessage // JSON Schema of the arguments; empty for a tool without arguments
 }
 
-// ToolCall is a model's wish to have a tool called. Nobody has looked whether there is such a tool.
+// ToolCall is a call requested by a model. The tool may not exist.
 type ToolCall struct {
-	ID        string // unique in the answer, never ""
+	ID        string // unique within the answer, never ""
 	Name      string
-	Arguments json.RawMessage // a JSON object, always
-	Malformed string          // what the model said instead of a JSON object; "" if it did say one. Arguments is {} then, and nobody should act on it
+	Arguments json.RawMessage // always a JSON object
+	Malformed string          // the arguments as written if they are no JSON object, else "". Arguments is {} then and must not be used
 }
 
-// NewToolCall is a call with the arguments that a model has written. Nothing at all, and null, mean no arguments.
+// NewToolCall returns a call with arguments as written by a model. Empty and null mean no arguments.
 func NewToolCall(id, name, arguments string) ToolCall {
 	c := ToolCall{ID: id, Name: name, Arguments: json.RawMessage("{}")}
 	var object map[string]json.RawMessage
@@ -73,7 +73,7 @@ func NewToolCall(id, name, arguments string) ToolCall {
 	return c
 }
 
-// blank reports whether a text is nothing but JSON's white space.
+// blank reports whether a text is only JSON white space.
 func blank(s string) bool {
 	for i := range len(s) {
 		switch s[i] {

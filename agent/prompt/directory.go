@@ -8,10 +8,11 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 )
 
-// Directory is where an agent's files are. Its own setting counts first. The agent that answers where nobody is named has that of all
-// agents next, then workspace-<id> or, where only that is there, workspace. Other agents have workspace-<id>; where that is not there, and
-// the setting of all agents names a directory that holds one called like the agent, that one. stateDir is where workspaces are, and what
-// relative paths are relative to; home stands for ~, and ~/.openclaw for the state directory, wherever that is: a copy of it keeps to itself.
+// Directory returns where an agent's files are, "" for an invalid id. The agent's own workspace setting comes first.
+// The default agent has agents.defaults.workspace next, then workspace-<id> or, if only that exists, workspace. Other
+// agents have workspace-<id>; if that does not exist, the subdirectory of agents.defaults.workspace with their id, if
+// there is one. Workspaces are in stateDir, and relative paths start there. home stands for ~, but ~/.openclaw is
+// always stateDir: a copy of a state directory uses its own workspaces.
 func Directory(c *config.Config, stateDir, home, agentID string) string {
 	id := strings.ToLower(strings.TrimSpace(agentID))
 	if id == "" || !filepath.IsLocal(id) || strings.ContainsAny(id, `/\`) {
@@ -37,7 +38,7 @@ func Directory(c *config.Config, stateDir, home, agentID string) string {
 	return own
 }
 
-// usualState is how a configuration calls the state directory.
+// usualState is how a configuration names the state directory.
 const usualState = "~/.openclaw"
 
 func resolved(path, stateDir, home string) string {

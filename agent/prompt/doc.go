@@ -1,15 +1,17 @@
-// Package prompt says what a model is told before it answers: who it is, the files of its workspace, what was said before, and the message.
+// Package prompt builds what a model reads before it answers: the system prompt with the files of the agent's
+// workspace, the history of the session, and the new message.
 //
-// It promises
-//   - that the same ask, files and day make the same bytes, so that providers can keep what they have read;
-//   - that what is told fits: system prompt, tools and messages together are never more than the window leaves beside the answer, as
-//     llm.EstimateTokens counts;
-//   - that the newest message is always told, cut in its middle if it is too long by itself; that calls of tools keep their results; and that
-//     what is left out of the history is left out at its beginning, up to a message of a user;
-//   - that a file which is missing, or not what it should be, is no error: the Report says so. A large file is never read as a whole, and
-//     nothing outside of the workspace is read.
+// It guarantees
+//   - that the same Ask, files and day give the same bytes, so that providers can cache what they have read;
+//   - that a prompt fits: system prompt, tools and messages together take at most what the window leaves beside the
+//     answer, as counted by llm.EstimateTokens;
+//   - that the newest message is always included, cut in its middle if it is too long by itself; that tool calls
+//     keep their results; and that messages are dropped only from the beginning of the history, up to a message of
+//     a user;
+//   - that a missing or unusable file is not an error: the Report states it. A large file is never read as a whole,
+//     and nothing outside the workspace is read.
 //
-// Files of a workspace are told as they stand there, secrets included: who writes a key into TOOLS.md gives it to the agent, and so to its
-// model. In a transcript secrets are masked before they are stored, and so models do not read them there. Neither the Report nor the log
-// says what is in a file.
+// Files of a workspace are included unchanged, even secrets: a key in TOOLS.md reaches the agent, and so its model.
+// In a transcript secrets are masked before they are stored, so models do not read them there. Neither the Report nor
+// the log contains text of files.
 package prompt

@@ -11,7 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// Files of a workspace that models are told.
+// Workspace files that prompts include.
 const (
 	AgentsFile    = "AGENTS.md"
 	SoulFile      = "SOUL.md"
@@ -23,9 +23,9 @@ const (
 	HeartbeatFile = "HEARTBEAT.md"
 )
 
-// FilesOf are the files that are told in a session of some kind, those that change least first, so that providers may keep their
-// beginning. Where others read along there is no HEARTBEAT.md, for its answer would be said to them; another agent is told nothing but how
-// to work together, and what was started for one task only what that takes.
+// FilesOf lists the files included in a session of a kind. Those that change least come first, so that providers can
+// cache the beginning. Sessions with other readers have no HEARTBEAT.md, because its answer would be posted to them;
+// sessions with another agent have only what cooperation needs, and those started for one task only what that needs.
 func FilesOf(kind coordination.KeyKind) []string {
 	switch kind {
 	case coordination.KeyA2A:
@@ -34,7 +34,7 @@ func FilesOf(kind coordination.KeyKind) []string {
 		return []string{AgentsFile, ToolsFile, IdentityFile, SoulFile, UserFile}
 	case coordination.KeyMain, coordination.KeyDirect, coordination.KeyAlias:
 		return []string{AgentsFile, ToolsFile, IdentityFile, SoulFile, UserFile, HeartbeatFile, MemoryFile, TaskFile}
-	default: // channels, groups, and what is not known
+	default: // channels, groups and unknown kinds
 		return []string{AgentsFile, ToolsFile, IdentityFile, SoulFile, UserFile, MemoryFile, TaskFile}
 	}
 }
@@ -44,38 +44,38 @@ const (
 	MaxFile     = 20_000
 	MaxAllFiles = 150_000
 
-	headShare, tailShare = 0.7, 0.2 // of what a file may have, where it has more
-	leastOfFile          = 1_000    // that are told of a file which is cut; with room for less it is left out
+	headShare, tailShare = 0.7, 0.2 // of the limit, for a file that exceeds it
+	leastOfFile          = 1_000    // of a file that is cut; if there is less room, it is left out
 )
 
-// FileState says what became of a file.
+// FileState is how a prompt treats a file.
 type FileState string
 
 const (
 	FileTold    FileState = "told"
-	FileCut     FileState = "cut" // its beginning and its end are told
+	FileCut     FileState = "cut" // only its beginning and its end are included
 	FileEmpty   FileState = "empty"
 	FileMissing FileState = "missing"
-	FileRefused FileState = "refused"  // it is not read, for Reason
-	FileLeftOut FileState = "left_out" // the files before it take all the room
+	FileRefused FileState = "refused"  // not read, for Reason
+	FileLeftOut FileState = "left_out" // earlier files take all the room
 )
 
-// File says what became of a file of the workspace.
+// File reports how a prompt treats a file of the workspace.
 type File struct {
 	Name   string    `json:"name"`
 	State  FileState `json:"state"`
 	Reason string    `json:"reason,omitempty"`
 	Bytes  int64     `json:"bytes"` // of the file
-	Chars  int       `json:"chars"` // that are told, the mark of a cut included
+	Chars  int       `json:"chars"` // included, with the mark of a cut
 	Tokens int       `json:"tokens"`
 }
 
-const noRoom = "there is no room for it: the files before it, or what the model can read, leave too little"
+const noRoom = "no room: earlier files, or the limit of the model, leave too little"
 
-// NotText is the Reason of a file that is told though it is not UTF-8 all through.
-const NotText = "it is not UTF-8 all through; what is not is told as U+FFFD"
+// NotText is the Reason of an included file that contains invalid UTF-8.
+const NotText = "contains invalid UTF-8; replaced by U+FFFD"
 
-// readFiles reads what is told in a session.
+// readFiles reads the files that a session includes.
 func readFiles(dir string, key coordination.SessionKey) []workspace.Excerpt {
 	if dir == "" {
 		return nil
@@ -83,7 +83,7 @@ func readFiles(dir string, key coordination.SessionKey) []workspace.Excerpt {
 	return workspace.New(dir, workspace.Options{}).Excerpts(FilesOf(kindOf(key)), MaxFile, share(MaxFile, headShare), share(MaxFile, tailShare))
 }
 
-// kindOf is the kind of a session, of which an alias that names a job or a hook has that of a job.
+// kindOf is the kind of a session. An alias that names a job or a hook counts as a job.
 func kindOf(key coordination.SessionKey) coordination.KeyKind {
 	if key.Kind == coordination.KeyAlias && (strings.HasPrefix(key.ID, "cron:") || strings.HasPrefix(key.ID, "hook:")) {
 		return coordination.KeyCron
@@ -93,7 +93,7 @@ func kindOf(key coordination.SessionKey) coordination.KeyKind {
 
 func share(n int, of float64) int { return int(float64(n) * of) }
 
-// tellFile gives what is told of a file in at most so many characters.
+// tellFile returns the text of a file for a prompt, in at most most characters.
 func tellFile(e *workspace.Excerpt, most int) (text string, f File) {
 	f = File{Name: e.Name, Bytes: e.Bytes}
 	var refused *workspace.RefusedError

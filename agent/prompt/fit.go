@@ -9,18 +9,19 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// Fitted is what is told of messages.
+// Fitted is the part of messages that a prompt includes.
 type Fitted struct {
-	Messages  []llm.Message // as llm.Paired gives them
+	Messages  []llm.Message // as returned by llm.Paired
 	Tokens    int
-	LeftOut   int // messages that are not told
-	Shortened int // messages of which a text is cut, or pictures or arguments are left out
+	LeftOut   int // messages not included
+	Shortened int // messages with a cut text, or without their pictures or arguments
 }
 
-// Fit chooses of messages, the oldest first, what takes at most so many tokens; at least leastRoom are taken to be there. The newest turn,
-// from the last message of a user on, is always told, and older turns as a whole, the newest of them first, as long as there is room. If the
-// newest turn alone is too long, its longest texts are cut in their middle; if that is not enough, what came between its first message and
-// its last calls of tools is left out. messages is not changed.
+// Fit selects from messages, the oldest first, what takes at most so many tokens, or leastRoom if that is more. The
+// newest turn, from the last message of a user on, is always included. Older turns are included as a whole, the
+// newest first, while there is room. If the newest turn alone is too long, its longest texts are cut in their middle;
+// if that is not enough, the part between its first message and its last tool calls is dropped. messages is not
+// changed.
 func Fit(messages []llm.Message, tokens int) Fitted {
 	tokens = max(tokens, leastRoom)
 	paired := llm.Paired(messages)
@@ -40,7 +41,7 @@ func Fit(messages []llm.Message, tokens int) Fitted {
 	return f
 }
 
-// beginningOfTurn is where the turn begins that ends before end: at a message of a user, or at the first of all.
+// beginningOfTurn returns where the turn begins that ends before end: at a message of a user, else at 0.
 func beginningOfTurn(messages []llm.Message, end int) int {
 	for i := end - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User {
@@ -57,7 +58,7 @@ func costOf(messages []llm.Message) (tokens int) {
 	return tokens
 }
 
-// leastText is how many tokens every text of a turn keeps before messages of it are left out.
+// leastText is how many tokens every text of a turn keeps before messages of the turn are dropped.
 const leastText = 50
 
 // fitTurn is Fit for the newest turn.
@@ -65,7 +66,7 @@ func fitTurn(turn []llm.Message, tokens int) Fitted {
 	if cost := costOf(turn); cost <= tokens {
 		return Fitted{Messages: turn, Tokens: cost}
 	}
-	t := make(turnInHand, len(turn))
+	t := make(currentTurn, len(turn))
 	for i := range turn {
 		t[i].set(turn[i])
 	}
@@ -74,7 +75,7 @@ func fitTurn(turn []llm.Message, tokens int) Fitted {
 	if t.costWith(leastText) > tokens {
 		t.leaveOutArguments()
 	}
-	if t.costWith(1) > tokens { // too many calls at once: there is nothing to tell but what they are for
+	if t.costWith(1) > tokens { // too many calls at once: only what they are for remains
 		t.leaveOutCalls()
 	}
 	t.shorten(tokens)
@@ -89,10 +90,10 @@ func fitTurn(turn []llm.Message, tokens int) Fitted {
 	return f
 }
 
-// turnInHand is a turn that is being made to fit.
-type turnInHand []piece
+// currentTurn is a turn while it is shortened.
+type currentTurn []piece
 
-// piece is a message and what it costs, counted once.
+// piece is a message with its cost, counted once.
 type piece struct {
 	llm.Message
 	text, rest int // tokens
@@ -105,16 +106,16 @@ func (p *piece) set(m llm.Message) {
 	p.rest = m.EstimateTokens()
 }
 
-// costWith is what the turn costs if no text has more than so many tokens.
-func (t turnInHand) costWith(most int) (tokens int) {
+// costWith is the cost of the turn if no text has more than most tokens.
+func (t currentTurn) costWith(most int) (tokens int) {
 	for i := range t {
 		tokens += t[i].rest + min(t[i].text, most)
 	}
 	return tokens
 }
 
-// leaveOutPictures does so, the oldest first, while they leave too little room for texts.
-func (t turnInHand) leaveOutPictures(tokens int) {
+// leaveOutPictures drops pictures, the oldest first, while they leave too little room for texts.
+func (t currentTurn) leaveOutPictures(tokens int) {
 	for i := range t {
 		p := &t[i]
 		for len(p.Images) > 0 && t.costWith(leastText) > tokens {
@@ -126,8 +127,9 @@ func (t turnInHand) leaveOutPictures(tokens int) {
 	}
 }
 
-// leaveOutMiddle leaves out calls of tools with their results, the oldest first, but neither the first message nor the last calls.
-func (t *turnInHand) leaveOutMiddle(tokens int) {
+// leaveOutMiddle drops tool calls with their results, the oldest first, but keeps the first message and the last
+// calls.
+func (t *currentTurn) leaveOutMiddle(tokens int) {
 	from := t.afterResults(1)
 	to, cost := from, t.costWith(leastText)
 	for cost > tokens {
@@ -143,15 +145,15 @@ func (t *turnInHand) leaveOutMiddle(tokens int) {
 	}
 }
 
-// afterResults is where results of tools end that may be at i.
-func (t turnInHand) afterResults(i int) int {
+// afterResults returns where the tool results end that may begin at i.
+func (t currentTurn) afterResults(i int) int {
 	for i < len(t) && t[i].Role == llm.ToolRole {
 		i++
 	}
 	return i
 }
 
-func (t turnInHand) leaveOutArguments() {
+func (t currentTurn) leaveOutArguments() {
 	for i := range t {
 		m := t[i].Message
 		m.ToolCalls = slices.Clone(m.ToolCalls)
@@ -164,8 +166,8 @@ func (t turnInHand) leaveOutArguments() {
 	}
 }
 
-// leaveOutCalls leaves nothing but the first message, without calls.
-func (t *turnInHand) leaveOutCalls() {
+// leaveOutCalls keeps only the first message, without its calls.
+func (t *currentTurn) leaveOutCalls() {
 	*t = (*t)[:1]
 	first := &(*t)[0]
 	if m := first.Message; len(m.ToolCalls) > 0 {
@@ -176,7 +178,7 @@ func (t *turnInHand) leaveOutCalls() {
 }
 
 // shorten cuts the longest texts to one length: the greatest with which the turn fits.
-func (t turnInHand) shorten(tokens int) {
+func (t currentTurn) shorten(tokens int) {
 	low, high := 1, tokens
 	for low < high {
 		middle := (low + high + 1) / 2

@@ -61,7 +61,7 @@ func TestNewestMessageIsCutInItsMiddle(t *testing.T) {
 	}
 }
 
-// A run that goes on keeps its message and its last calls, whatever its tools have said.
+// A run keeps its message and its last calls, whatever its tools return.
 func TestTurnThatIsTooLongKeepsItsEnds(t *testing.T) {
 	t.Parallel()
 	turn := []llm.Message{user("do it")}
@@ -98,7 +98,7 @@ func TestTurnThatIsTooLongKeepsItsEnds(t *testing.T) {
 	}
 }
 
-// A long turn is gone through a few times, not once for each of its calls.
+// A long turn is traversed a few times, not once per call.
 func TestTurnOfManyCalls(t *testing.T) {
 	t.Parallel()
 	const n = 100_000 // would take minutes if each call were left out by itself
@@ -114,7 +114,7 @@ func TestTurnOfManyCalls(t *testing.T) {
 	}
 }
 
-// drawn are messages as a transcript may hold them, whole or not.
+// drawn generates messages as a transcript may contain them, complete or not.
 func drawn(t *rapid.T) []llm.Message {
 	id := rapid.SampledFrom([]string{"a", "b", "c"})
 	text := rapid.Custom(func(t *rapid.T) string {
@@ -136,8 +136,8 @@ func drawn(t *rapid.T) []llm.Message {
 	}), 0, 20).Draw(t, "messages")
 }
 
-// Whatever was said: what is told is never over its budget, its calls and results are paired, its newest message is there, it begins with a
-// message of a user where something is left out before, and it is the same every time.
+// For any messages, the selection stays within its budget, its calls and results are paired, it contains the newest
+// message, it begins with a message of a user if earlier ones are left out, and it is the same every time.
 func TestFitKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -149,7 +149,7 @@ func TestFitKeepsItsPromises(t *testing.T) {
 		}
 		f := prompt.Fit(messages, tokens)
 		if f.Tokens > tokens || f.Tokens != tokensOf(f.Messages) {
-			t.Fatalf("%d tokens, told are %d, of a budget of %d", tokensOf(f.Messages), f.Tokens, tokens)
+			t.Fatalf("%d tokens, reported as %d, of a budget of %d", tokensOf(f.Messages), f.Tokens, tokens)
 		}
 		if diff := cmp.Diff(f.Messages, llm.Paired(f.Messages)); diff != "" {
 			t.Fatalf("not paired: %s", diff)
@@ -169,7 +169,7 @@ func TestFitKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// So it is for a run that goes on, whose newest turn ends in whatever it ends in.
+// The same holds for the newest turn of a run, however it ends.
 func TestFitOfAnyTurnStaysWithin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -183,7 +183,7 @@ func TestFitOfAnyTurnStaysWithin(t *testing.T) {
 			t.Fatalf("not paired: %s", diff)
 		}
 		if paired := llm.Paired(messages); len(paired) > 0 && len(f.Messages) == 0 {
-			t.Fatal("nothing is told")
+			t.Fatal("no messages are left")
 		}
 	})
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/llm"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// History makes of a transcript, the oldest message first, what a model reads. Redacted messages are left out; what the system has put in
-// counts as said by the agent; of an answer that was broken off what there is of it counts.
-func History(messages []session.Message) []llm.Message {
+// History converts a transcript, the oldest message first, into messages for a model. Redacted messages are dropped,
+// messages of the system count as the agent's, and of an interrupted answer the recorded part counts.
+func History(messages []sessions.Message) []llm.Message {
 	all := make([]llm.Message, 0, len(messages))
 	for i := range messages {
 		if !messages[i].Redacted {
@@ -23,7 +23,7 @@ func History(messages []session.Message) []llm.Message {
 	return llm.Paired(all)
 }
 
-// Message is one message of a transcript as a model reads it.
+// Message converts one message of a transcript.
 func Message(m *coordination.SessionMessage) llm.Message {
 	blocks := blocksOf(m.Content)
 	said := llm.Message{Text: textOf(m.Text, blocks)}
@@ -38,7 +38,7 @@ func Message(m *coordination.SessionMessage) llm.Message {
 	return said
 }
 
-// block is a part of a message. Members of another type than is expected are blank.
+// block is a part of a message. Members of an unexpected type are blank.
 type block struct {
 	Type      string
 	Text      string
@@ -69,7 +69,7 @@ func blocksOf(content json.RawMessage) (blocks []block) {
 	return blocks
 }
 
-// text is a JSON text, or "" of anything else.
+// text decodes a JSON string; it is "" for anything else.
 func text(raw json.RawMessage) (s string) {
 	if len(raw) > 0 && raw[0] == '"' {
 		_ = json.Unmarshal(raw, &s) // raw is JSON already
@@ -77,7 +77,7 @@ func text(raw json.RawMessage) (s string) {
 	return s
 }
 
-// textOf joins the texts of blocks; without any the message says what its own text does.
+// textOf joins the texts of blocks; it is own if there are none.
 func textOf(own string, blocks []block) string {
 	var parts []string
 	for i := range blocks {
@@ -99,15 +99,15 @@ func callsOf(blocks []block) (calls []llm.ToolCall) {
 			continue
 		}
 		seen[b.ID] = true
-		arguments := cmp.Or(text(b.Arguments), string(b.Arguments)) // a text is what the model wrote
+		arguments := cmp.Or(text(b.Arguments), string(b.Arguments)) // a string holds the model's own text
 		call := llm.NewToolCall(b.ID, b.Name, arguments)
-		call.Malformed = "" // it was answered long ago
+		call.Malformed = "" // it was answered already
 		calls = append(calls, call)
 	}
 	return calls
 }
 
-// imagesOf are pictures that can be read.
+// imagesOf returns the pictures that can be decoded.
 func imagesOf(blocks []block) (images []llm.Image) {
 	for i := range blocks {
 		b := &blocks[i]

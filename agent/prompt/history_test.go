@@ -9,13 +9,13 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-func transcript(t testing.TB, messages ...string) (all []session.Message) {
+func transcript(t testing.TB, messages ...string) (all []sessions.Message) {
 	t.Helper()
 	for _, text := range messages {
-		var m session.Message
+		var m sessions.Message
 		if err := json.Unmarshal([]byte(text), &m.Data); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestTranscriptBecomesHistory(t *testing.T) {
 	}
 }
 
-// Whatever a transcript holds, nothing panics, and what is made of it is paired and the same every time.
+// For any transcript, nothing panics, and the history is paired and the same every time.
 func FuzzHistory(f *testing.F) {
 	f.Add("user", "hello", `[{"type":"image","data":"QUJD","mimeType":"image/png"}]`, "", 200)
 	f.Add("assistant", "", `[{"type":"toolCall","id":"a","name":"x","arguments":{"a":[1]}},{"type":"text","text":5}]`, "", 100)
@@ -69,7 +69,7 @@ func FuzzHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, author, text, content, id string, tokens int) {
 		m := coordination.SessionMessage{Author: author, Text: text, Content: json.RawMessage(content), ToolCallID: id}
 		called := coordination.SessionMessage{Author: "assistant", Content: json.RawMessage(`[{"type":"toolCall","id":"a","name":"x","arguments":{}}]`)}
-		all := []session.Message{{Data: called}, {Data: m}, {Data: m}, {Data: coordination.SessionMessage{Author: "user", Text: text}}}
+		all := []sessions.Message{{Data: called}, {Data: m}, {Data: m}, {Data: coordination.SessionMessage{Author: "user", Text: text}}}
 		history := prompt.History(all)
 		if diff := cmp.Diff(history, prompt.History(all)); diff != "" {
 			t.Fatal(diff)

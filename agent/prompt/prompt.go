@@ -14,8 +14,8 @@ import (
 
 // Options of New.
 type Options struct {
-	Workspace func(agentID string) string // the directory of an agent's files; "" for none. nil: there are none. Directory is the usual one
-	Now       func() time.Time            // its location says which day it is; default: time.Now
+	Workspace func(agentID string) string // the directory of an agent's files, usually by Directory; "", or a nil function, is none
+	Now       func() time.Time            // its location determines the date; default: time.Now
 	Logger    *slog.Logger                // default: slog.Default()
 }
 
@@ -24,10 +24,10 @@ type Builder struct {
 	o Options
 
 	mu     sync.Mutex
-	logged map[string]string // why a file is not told, by agent and name
+	logged map[string]string // why a file is not included, by agent and name
 }
 
-// maxLogged bounds what is remembered of the log.
+// maxLogged bounds logged.
 const maxLogged = 1_000
 
 // New makes a Builder.
@@ -44,32 +44,32 @@ func New(o Options) *Builder {
 	return &Builder{o: o, logged: map[string]string{}}
 }
 
-// Ask is what a prompt is wanted for.
+// Ask is the input of Build.
 type Ask struct {
-	Agent   string         // its id
-	Config  *config.Config // that the run keeps to: it says who is in the team
+	Agent   string         // id
+	Config  *config.Config // of the run; it defines the team
 	Session coordination.SessionKey
 
-	History []llm.Message // what was said before, the oldest first; History makes it of a transcript
-	Message llm.Message   // that is answered. Without a role there is none: History ends with it
-	Tools   []tool.Spec   // that the model may call
-	Extra   string        // for the system prompt
+	History []llm.Message // earlier messages, the oldest first; made from a transcript by History
+	Message llm.Message   // to answer; without a role, the one at the end of History
+	Tools   []tool.Spec   // available to the model
+	Extra   string        // additional text of the system prompt
 
-	Window int     // tokens that the model can read and write; 0 is config.DefaultContextTokens
-	Answer int     // of them that are kept free; at most half of Window are
-	Share  float64 // of what is left that messages may take; 0 is all. Less helps where a model's count turned out to be higher
+	Window int     // context window in tokens; 0 is config.DefaultContextTokens
+	Answer int     // tokens of Window reserved for the answer; at most half of them
+	Share  float64 // of the remaining tokens that may be used; 0 is all. Less helps if the model counts more tokens than estimated
 }
 
-// Prompt is what a model is told.
+// Prompt is what a model reads.
 type Prompt struct {
 	System   string
 	Messages []llm.Message
-	Tools    []llm.Tool // of the Ask, as models are told of them
-	Room     int        // tokens that messages may take: Fit keeps to it when a run has gone on
+	Tools    []llm.Tool // of the Ask, in the form for models
+	Room     int        // tokens for messages, for Fit as the run continues
 	Report   Report
 }
 
-// Report says what a prompt holds, and what it does not.
+// Report describes what a prompt includes and what it leaves out.
 type Report struct {
 	Workspace string `json:"workspaceDir,omitempty"`
 	Files     []File `json:"files"`
@@ -77,8 +77,8 @@ type Report struct {
 	SystemTokens  int `json:"systemTokens"` // files included
 	FileTokens    int `json:"fileTokens"`
 	ToolTokens    int `json:"toolTokens"`
-	MessageTokens int `json:"messageTokens"` // the history's and the message's
-	Room          int `json:"roomTokens"`    // that messages might have taken
+	MessageTokens int `json:"messageTokens"` // of history and message
+	Room          int `json:"roomTokens"`    // available to messages
 	Window        int `json:"windowTokens"`
 	Answer        int `json:"answerTokens"`
 
@@ -114,11 +114,11 @@ func (b *Builder) Build(ctx context.Context, a Ask) (Prompt, error) {
 	fitted := Fit(messages, r.Room)
 	p.Messages, p.Room = fitted.Messages, r.Room
 	r.Told, r.LeftOut, r.Shortened, r.MessageTokens = len(fitted.Messages), fitted.LeftOut, fitted.Shortened, fitted.Tokens
-	b.tell(ctx, &a, r)
+	b.logSkipped(ctx, &a, r)
 	return p, nil
 }
 
-// settle puts defaults where nothing is said, and sense where none is made.
+// settle replaces missing and invalid values by defaults.
 func (a *Ask) settle() {
 	if a.Config == nil {
 		a.Config = config.Default()
@@ -127,7 +127,7 @@ func (a *Ask) settle() {
 		a.Window = config.DefaultContextTokens
 	}
 	a.Answer = min(max(a.Answer, 0), a.Window/2)
-	if !(a.Share > 0 && a.Share <= 1) { // neither is what is no number
+	if !(a.Share > 0 && a.Share <= 1) { // NaN is neither
 		a.Share = 1
 	}
 }
@@ -140,18 +140,18 @@ func toolsOf(specs []tool.Spec) []llm.Tool {
 	return tools
 }
 
-// tell logs, once, which files are there and are not told.
-func (b *Builder) tell(ctx context.Context, a *Ask, r *Report) {
+// logSkipped logs, once, which existing files are not included.
+func (b *Builder) logSkipped(ctx context.Context, a *Ask, r *Report) {
 	for _, f := range r.Files {
 		if f.State != FileRefused && f.State != FileLeftOut || b.isLogged(a.Agent+"\x00"+f.Name, f.Reason) {
 			continue
 		}
-		b.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a file of a workspace is not told to the model", slog.String("agent", a.Agent),
+		b.o.Logger.LogAttrs(ctx, slog.LevelWarn, "workspace file not included in the prompt", slog.String("agent", a.Agent),
 			slog.String("workspace", r.Workspace), slog.String("file", f.Name), slog.String("why", f.Reason))
 	}
 }
 
-// isLogged reports whether this was logged before, as far as that is remembered.
+// isLogged reports whether this was logged before, and remembers it. It forgets everything after maxLogged entries.
 func (b *Builder) isLogged(file, reason string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -25,7 +25,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// team is a configuration, with a state directory of its own.
+// team is a configuration with a state directory of its own.
 type team struct {
 	*config.Config
 	dir string
@@ -55,7 +55,7 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// builder builds on the evening of a day at which it is the next one elsewhere.
+// builder builds at a time in the evening that is the next day elsewhere.
 func (b *team) builder() *prompt.Builder {
 	return prompt.New(prompt.Options{
 		Workspace: func(id string) string { return prompt.Directory(b.Config, b.dir, "/home/none", id) },
@@ -72,7 +72,7 @@ func (b *team) build(t testing.TB, a prompt.Ask) prompt.Prompt {
 		t.Fatal(err)
 	}
 	if n := p.Report.SystemTokens + p.Report.ToolTokens + tokensOf(p.Messages); n > p.Report.Window-p.Report.Answer {
-		t.Fatalf("%d tokens are told: %+v", n, p.Report)
+		t.Fatalf("the prompt has %d tokens: %+v", n, p.Report)
 	}
 	return p
 }
@@ -120,12 +120,12 @@ func TestFilesAreThoseOfTheKindOfSession(t *testing.T) {
 			}
 		}
 		if got := strings.Join(told, " "); got != want || len(p.Report.Files) != len(told) {
-			t.Errorf("%s: told are %s, want %s", session, got, want)
+			t.Errorf("%s: the prompt includes %s, want %s", session, got, want)
 		}
 	}
 }
 
-func TestAgentIsToldWhoAndWhereItIs(t *testing.T) {
+func TestPromptNamesAgentAndSession(t *testing.T) {
 	t.Parallel()
 	b := newTeam(t, anEden)
 	write(t, b.dir, "workspace-eden/SOUL.md", "Be kind.\n")
@@ -149,7 +149,7 @@ func TestAgentIsToldWhoAndWhereItIs(t *testing.T) {
 	}
 }
 
-// A file that is not what it should be is no error, and the log says so once.
+// An unusable file is no error, and is logged once.
 func TestReportSaysWhatBecameOfEachFile(t *testing.T) {
 	t.Parallel()
 	b := newTeam(t, anEden)
@@ -173,7 +173,7 @@ func TestReportSaysWhatBecameOfEachFile(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			if again, err := builder.Build(t.Context(), ask); err != nil || !cmp.Equal(p, again) {
-				t.Errorf("built at once with others: %+v, %v", again, err)
+				t.Errorf("built concurrently: %+v, %v", again, err)
 			}
 		})
 	}
@@ -184,16 +184,16 @@ func TestReportSaysWhatBecameOfEachFile(t *testing.T) {
 	}
 	mark := "\n\n[... TOOLS.md is cut here: read it for the rest of its 20001 bytes ...]\n\n"
 	want := []string{`AGENTS.md told 60000 20000 ""`, fmt.Sprintf(`TOOLS.md cut 20001 %d ""`, 18_000+len(mark)),
-		`IDENTITY.md told 3 3 "it is not UTF-8 all through; what is not is told as U+FFFD"`, `SOUL.md refused 0 0 "a symbolic link is not followed"`,
+		`IDENTITY.md told 3 3 "contains invalid UTF-8; replaced by U+FFFD"`, `SOUL.md refused 0 0 "a symbolic link is not followed"`,
 		`USER.md refused 3 0 "it is no text: it holds NUL bytes"`, `HEARTBEAT.md empty 2 0 ""`, `MEMORY.md missing 0 0 ""`,
 		`CURRENT_TASK.md refused 0 0 "it is not a regular file"`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if !strings.Contains(p.System, strings.Repeat("h", 14_000)+mark+strings.Repeat("t", 4_000)) || strings.Contains(p.System, "outside") || !utf8.ValidString(p.System) {
-		t.Error("the files are not told as reported")
+		t.Error("the prompt does not include the files as reported")
 	}
-	if n := strings.Count(b.log.String(), "not told"); n != 3 {
+	if n := strings.Count(b.log.String(), "not included"); n != 3 {
 		t.Errorf("%d lines in the log: %s", n, b.log.String())
 	}
 	if p.Report.FileTokens > p.Report.SystemTokens || p.Report.SystemTokens != llm.EstimateTokens(p.System) || p.Report.Workspace != filepath.Join(b.dir, "workspace-eden") {
@@ -204,8 +204,8 @@ func TestReportSaysWhatBecameOfEachFile(t *testing.T) {
 	}
 }
 
-// Files together have their bound too, and a small window bounds them further.
-func TestFilesGiveWay(t *testing.T) {
+// All files together are bounded too, and more so in a small window.
+func TestFilesAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	b := newTeam(t, anEden)
 	names := prompt.FilesOf(coordination.KeyMain)
@@ -264,11 +264,11 @@ func TestFiftyMegabytesAreNotRead(t *testing.T) {
 	p := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, "agent:eden:main"), Message: user("hi")})
 	told := p.Report.Files[6]
 	if told.Name != "MEMORY.md" || told.State != prompt.FileCut || told.Bytes != size || !strings.Contains(p.System, "ttt\n\n# Today") || told.Chars > prompt.MaxFile {
-		t.Errorf("%+v", told) // between beginning and end are NULs, for which it would be refused if they were read
+		t.Errorf("%+v", told) // the part between is NULs, and the file would be refused if they were read
 	}
 }
 
-// Whatever is asked: what is told fits, is paired, ends in the message, and is the same every time.
+// For any Ask, the prompt fits, is paired, ends with the message, and is the same every time.
 func TestBuildKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	b := newTeam(t, anEden)
@@ -343,7 +343,7 @@ func TestDirectoryOfAnAgent(t *testing.T) {
 	}
 }
 
-// What a run costs before its model is asked: eight files and a hundred messages.
+// BenchmarkBuild measures the cost of a prompt with eight files and a hundred messages.
 func BenchmarkBuild(b *testing.B) {
 	team := newTeam(b, anEden)
 	for _, name := range prompt.FilesOf(coordination.KeyMain) {
@@ -361,7 +361,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// What a tool has to say for itself is told word for word, wherever it is offered, and nowhere else.
+// Guides of tools are included word for word where the tools are offered, and only there.
 func TestGuidesOfTools(t *testing.T) {
 	t.Parallel()
 	b := newTeam(t, anEden)
@@ -370,7 +370,7 @@ func TestGuidesOfTools(t *testing.T) {
 		{Name: "tell", Guide: "## Telling", Schema: json.RawMessage(`{"type":"object"}`)}}
 	with := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, "agent:eden:main"), Tools: specs}).System
 	if want := "\n\n# Your tools\n\n" + strings.TrimSpace(guide) + "\n\n## Telling\n\n# "; strings.Count(with, want) != 1 {
-		t.Errorf("the prompt is\n%s\nwant in it once\n%s", with, want)
+		t.Errorf("the prompt is\n%s\nwant it to contain once\n%s", with, want)
 	}
 	if without := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, "agent:eden:main"), Tools: specs[1:2]}).System; strings.Contains(without, "Your tools") {
 		t.Errorf("the prompt is\n%s\nwant no guides", without)

@@ -12,26 +12,26 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// NoReply is the answer of an agent that has nothing to say. It is shown to nobody.
+// NoReply is the answer of an agent that has nothing to say. It is never shown.
 const NoReply = "NO_REPLY"
 
-// Bounds of what else is told.
+// Bounds of the other parts of a system prompt.
 const (
 	maxTeam  = 100
 	maxExtra = 20_000 // characters
 )
 
-// system makes a system prompt. What changes least comes first.
+// system builds a system prompt. The parts that change least come first.
 type system struct {
 	ask   *Ask
 	day   time.Time
 	files []workspace.Excerpt
 
-	told       []File // by the last text
+	told       []File // of the last text
 	fileTokens int
 }
 
-// within gives a system prompt of at most so many tokens, if files are all that has to give way for that.
+// within returns a system prompt of at most so many tokens, if shortening files suffices for that.
 func (s *system) within(tokens int) string {
 	text := s.text(MaxAllFiles)
 	for all := MaxAllFiles; llm.EstimateTokens(text) > tokens && all > 0; {
@@ -41,7 +41,7 @@ func (s *system) within(tokens int) string {
 	return text
 }
 
-// text is a system prompt in which all files together have so many characters at most.
+// text returns a system prompt in which all files together have at most all characters.
 func (s *system) text(all int) string {
 	var b strings.Builder
 	s.who(&b)
@@ -82,7 +82,7 @@ func (s *system) where(b *strings.Builder) {
 	}
 }
 
-// aboutSession says who listens.
+// aboutSession describes who takes part in a session.
 func aboutSession(k coordination.SessionKey) string {
 	by := ""
 	if k.Channel != "" {
@@ -148,16 +148,16 @@ func (s *system) silence(b *strings.Builder) {
 	b.WriteString("If a message needs no answer, answer " + NoReply + " and nothing else: nobody is shown that. Never put it into an answer.")
 }
 
-// guides are those of the tools, word for word.
+// guides writes the guides of the tools, word for word.
 func (s *system) guides(b *strings.Builder) {
-	begun := false
+	started := false
 	for i := range s.ask.Tools {
 		guide := s.ask.Tools[i].Guide
 		switch {
 		case blank(guide):
 			continue
-		case !begun:
-			begun = true
+		case !started:
+			started = true
 			section(b, "Your tools")
 		default:
 			b.WriteString("\n\n")
@@ -168,15 +168,15 @@ func (s *system) guides(b *strings.Builder) {
 
 func (s *system) workspace(b *strings.Builder, all int) {
 	s.told, s.fileTokens = []File{}, 0
-	begun := false
+	started := false
 	for i := range s.files {
 		text, f := tellFile(&s.files[i], min(MaxFile, all))
 		s.told = append(s.told, f)
 		if text == "" {
 			continue
 		}
-		if !begun {
-			begun = true
+		if !started {
+			started = true
 			section(b, "Your workspace")
 			b.WriteString("These are files of your workspace as they are now. They are what you have been given, and what you have noted.")
 		}

@@ -9,15 +9,15 @@ import (
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
-// fileMark stands where a file is cut. It has fewer characters than what the shares of beginning and end leave of leastOfFile.
+// fileMark replaces the middle of a cut file. It fits into what headShare and tailShare leave of leastOfFile.
 func fileMark(e *workspace.Excerpt) string {
 	return fmt.Sprintf("\n\n[... %s is cut here: read it for the rest of its %d bytes ...]\n\n", e.Name, e.Bytes)
 }
 
-// cutMark stands where a message is cut.
+// cutMark replaces the middle of a cut message.
 const cutMark = "\n[... cut here ...]\n"
 
-// shorten cuts a text in its middle so that it has at most so many tokens.
+// shorten cuts a text in its middle to at most so many tokens.
 func shorten(text string, tokens int) string {
 	if llm.EstimateTokens(text) <= tokens {
 		return text
@@ -30,7 +30,7 @@ func shorten(text string, tokens int) string {
 	return prefixOf(text, left-end) + cutMark + suffixOf(text, end)
 }
 
-// prefixOf is the beginning of a text that has at most so many tokens.
+// prefixOf is the longest beginning of a text with at most so many tokens.
 func prefixOf(text string, tokens int) string {
 	quarters := 4 * tokens
 	for i, r := range text {
@@ -41,7 +41,7 @@ func prefixOf(text string, tokens int) string {
 	return text
 }
 
-// suffixOf is the end of a text that has at most so many tokens.
+// suffixOf is the longest end of a text with at most so many tokens.
 func suffixOf(text string, tokens int) string {
 	quarters := 4 * tokens
 	for end := len(text); end > 0; {
@@ -54,7 +54,7 @@ func suffixOf(text string, tokens int) string {
 	return text
 }
 
-// weight is how many quarters of a token a character is taken for.
+// weight is the estimated size of a character in quarters of a token.
 func weight(r rune) int {
 	if r < utf8.RuneSelf {
 		return 1
@@ -62,7 +62,7 @@ func weight(r rune) int {
 	return 4
 }
 
-// firstOf and lastOf are so many characters of a text, at its beginning and at its end.
+// firstOf and lastOf are the first and the last n characters of a text.
 func firstOf(text string, n int) string {
 	for i := range text {
 		if n == 0 {
@@ -84,7 +84,7 @@ func lastOf(text string, n int) string {
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// line makes one line of bounded length of a name that comes from a configuration.
+// line turns a configured name into one line of bounded length.
 func line(s string) string {
 	const most = 100
 	return firstOf(strings.Join(strings.Fields(s), " "), most)

@@ -10,46 +10,45 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// note is who says what events are appended to the stream of a run, when and because of what.
-type note struct {
+// eventMeta describes how events are appended to a run's stream: actor, time and cause.
+type eventMeta struct {
 	runID, agentID string
 	actor          eventstore.Actor
 	at             int64  // ms since 1970
-	exchange       string // the conversation that it belongs to
-	cause          string // id of the event that caused it
+	exchange       string // conversation of the run
+	cause          string // id of the causing event
 }
 
-// events puts what was decided into the stream of its run.
-func (n *note) events(decided ...run.Event) (eventstore.StreamAppend, error) {
+// events appends a decision to the run's stream.
+func (n *eventMeta) events(decided ...run.Event) (eventstore.StreamAppend, error) {
 	a := eventstore.StreamAppend{Stream: coordination.RunStream(n.runID)}
 	for _, d := range decided {
-		data, err := json.Marshal(d.Data)
-		if err != nil {
-			return a, fmt.Errorf("write %s: %w", d.Type, err)
+		e := eventstore.NewEvent{Type: d.Type, AgentID: n.agentID, Actor: n.actor, CorrelationID: n.exchange, CausationID: n.cause}
+		if err := a.Add(e, d.Data, n.at); err != nil {
+			return a, err
 		}
-		a.Events = append(a.Events, eventstore.NewEvent{Type: d.Type, AgentID: n.agentID, Actor: n.actor, Data: data,
-			CorrelationID: n.exchange, CausationID: n.cause}.WithTS(n.at))
 	}
 	return a, nil
 }
 
-// queued is what run.queued says of a run.
-type queued struct {
+// queuedRun is the data of a run.queued.
+type queuedRun struct {
 	coordination.RunQueued
 	id       string // of the event
 	agentID  string
 	actor    eventstore.Actor
-	redacted bool // nothing is left of what was asked
+	redacted bool // redacted
 }
 
 const selectQueued = "SELECT id, type, ver, agent_id, actor, data FROM events WHERE seq = ?"
 
-// readQueued reads the event that asked for a run.
-func readQueued(tx eventstore.Tx, seq int64) (*queued, error) {
-	q, found := &queued{}, false
+// readQueued reads the event that queued a run.
+func readQueued(tx eventstore.Tx, seq int64) (*queuedRun, error) {
+	q, found := &queuedRun{}, false
 	err := tx.Query(selectQueued, []any{seq}, func(row eventstore.Row) error {
 		found = true
 		var id eventstore.ID
@@ -71,14 +70,14 @@ func readQueued(tx eventstore.Tx, seq int64) (*queued, error) {
 	return q, nil
 }
 
-// maxContext is how much of an event's data is read for its context, which comes first in it: messages may be long.
+// maxContext is how much of an event's data is read for its context, which comes first: messages may be long.
 const maxContext = 64 << 10
 
 const selectContext = "SELECT id, agent_id, substr(data, 1, ?) FROM events WHERE seq = ?"
 
-// readContext reads where the run belongs that an event asked for, and nothing else of what it says.
-func readContext(tx eventstore.Tx, seq int64) (*queued, error) {
-	q := &queued{}
+// readContext reads only the context of the event that queued a run.
+func readContext(tx eventstore.Tx, seq int64) (*queuedRun, error) {
+	q := &queuedRun{}
 	err := tx.Query(selectContext, []any{maxContext, seq}, func(row eventstore.Row) error {
 		var id eventstore.ID
 		copy(id[:], row.Blob(0))
@@ -87,7 +86,7 @@ func readContext(tx eventstore.Tx, seq int64) (*queued, error) {
 			return nil
 		}
 		context := []byte{'{'}
-		_ = coordination.EachField([]byte(row.Text(2)), func(name string, raw []byte) bool { // what is cut off is not of the context
+		_ = coordination.EachField([]byte(row.Text(2)), func(name string, raw []byte) bool { // the truncated part is not part of the context
 			if name == "runId" {
 				return false
 			}
@@ -106,16 +105,16 @@ func readContext(tx eventstore.Tx, seq int64) (*queued, error) {
 	return q, nil
 }
 
-// note says that something has become of the run.
-func (q *queued) note(runID string, actor eventstore.Actor, at int64) *note {
-	return &note{runID: runID, agentID: q.agentID, actor: actor, at: at, exchange: q.ConversationID, cause: q.id}
+// meta describes an event of the run.
+func (q *queuedRun) meta(runID string, actor eventstore.Actor, at int64) *eventMeta {
+	return &eventMeta{runID: runID, agentID: q.agentID, actor: actor, at: at, exchange: q.ConversationID, cause: q.id}
 }
 
-// persist decides and appends. While the log takes nothing, because the disk is full or it has too much to do, it tries again until ctx
-// ends; then it gives ctx's cause. Other errors mean that it will never be taken.
-func (r *Runner) persist(ctx context.Context, runID string, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) error {
+// persist decides and appends. Temporary failures, such as a full disk, are retried until ctx ends; then it returns
+// ctx's cause. Other errors are permanent.
+func (r *Runs) persist(ctx context.Context, runID string, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) error {
 	for again := 1; ; again++ {
-		_, err := r.o.Log.Decide(ctx, decide)
+		_, err := r.log.Decide(ctx, decide)
 		if err == nil || r.isFinal(err) {
 			return err
 		}
@@ -123,27 +122,27 @@ func (r *Runner) persist(ctx context.Context, runID string, decide func(eventsto
 			return context.Cause(ctx)
 		}
 		if again == 1 {
-			r.o.Logger.Warn("the log takes nothing; trying again", "run", runID, "err", err)
+			r.logger.Warn("cannot write to the log; will retry", "run", runID, "err", err)
 		}
-		if err := pause(ctx, r.o.Backoff(again)); err != nil {
+		if err := wait.For(ctx, r.backoff(again)); err != nil {
 			return err
 		}
 	}
 }
 
-// isFinal reports whether an error of the log stays, however often one tries.
-func (r *Runner) isFinal(err error) bool {
+// isFinal reports whether an error of the log is permanent.
+func (r *Runs) isFinal(err error) bool {
 	refusal := (*run.Refusal)(nil)
 	return errors.Is(err, eventstore.ErrClosed) || errors.As(err, &refusal) || r.isRefused(err)
 }
 
-// isRefused reports whether the log will never take what is appended, as it is.
-func (r *Runner) isRefused(err error) bool {
+// isRefused reports whether the log rejects the events themselves.
+func (r *Runs) isRefused(err error) bool {
 	var (
 		conflict *eventstore.ConflictError
 		reuse    *eventstore.IDReuseError
 		invalid  *eventstore.InvalidError
 		refused  *eventstore.RefusedError
 	)
-	return errors.As(err, &conflict) || errors.As(err, &reuse) || errors.As(err, &invalid) || errors.As(err, &refused) && !r.o.Log.Fatal(err)
+	return errors.As(err, &conflict) || errors.As(err, &reuse) || errors.As(err, &invalid) || errors.As(err, &refused) && !r.log.Fatal(err)
 }

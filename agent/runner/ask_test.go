@@ -11,18 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// asking has runs asked for in a transaction of somebody else's, with its reason.
-func (h *house) asking(asks ...run.Ask) (n int, err error) {
+// asking has runs asked for in a transaction of someone else's, with its reason.
+func (h *fixture) asking(asks ...run.Ask) (n int, err error) {
 	_, err = h.db.Decide(h.t.Context(), func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		appends = []eventstore.StreamAppend{{Stream: "log", Events: []eventstore.NewEvent{{Type: "test.reason", Data: json.RawMessage(`{}`)}}}}
 		for _, a := range asks {
-			more, err := h.Ask(tx, a, time.Now())
+			more, err := h.asks.Ask(tx, a, time.Now())
 			if err != nil {
 				return nil, err
 			}
@@ -51,7 +52,7 @@ func TestAskInAForeignTransaction(t *testing.T) {
 	if s := h.session("subagent:u1"); s == nil || s.Label != "helper" || s.Spawner != "agent:eden:main" {
 		t.Errorf("got %+v", s)
 	}
-	if r, _, err := h.Look(t.Context(), "r2"); err != nil || r.JobID != "j1" || r.Lane != run.LaneSubagent {
+	if r, _, err := h.Get(t.Context(), "r2"); err != nil || r.JobID != "j1" || r.Lane != run.LaneSubagent {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if n := h.log.decided.Load() - before; n > 4 {
@@ -70,7 +71,7 @@ func TestAskInAForeignTransaction(t *testing.T) {
 // What Queue refuses, Ask does, and then nothing of the transaction is stored.
 func TestAskRefusesAsQueueDoes(t *testing.T) {
 	t.Parallel()
-	h := setup(t, setting{asleep: true, limits: runner.Limits{SessionWaiting: 1}})
+	h := setup(t, setting{asleep: true, room: runqueue.Limits{SessionWaiting: 1}})
 	h.say("waits", "full", "hi")
 	h.patch("silent", `{"sendPolicy":"deny"}`)
 	head, err := h.db.Head(t.Context())
@@ -88,7 +89,7 @@ func TestAskRefusesAsQueueDoes(t *testing.T) {
 	a := ask(t, "r1", "main", "hi")
 	a.Model = "nobody/x"
 	var refusal *run.Refusal
-	if _, err := h.asking(ask(t, "r2", "other", "hi"), a); !errors.As(err, &refusal) || refusal.Code != run.CodeUnknownModel {
+	if _, err := h.asking(ask(t, "r2", "other", "hi"), a); !errors.As(err, &refusal) || refusal.Reason != run.CodeUnknownModel {
 		t.Errorf("got %v", err)
 	}
 	if now, err := h.db.Head(t.Context()); err != nil || now.Seq != head.Seq {
@@ -99,12 +100,12 @@ func TestAskRefusesAsQueueDoes(t *testing.T) {
 // What follows from the end of a run may be another one, in another session or in the same.
 func TestARunFollowsFromTheEndOfAnother(t *testing.T) {
 	t.Parallel()
-	h := setup(t, setting{then: func(h *house, tx eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAppend, error) {
+	h := setup(t, setting{then: func(h *fixture, tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.StreamAppend, error) {
 		if len(e.Result.Over.Text) > 30 {
 			return nil, nil
 		}
 		session := map[string]string{"agent:eden:main": "other", "agent:eden:other": "main"}[e.Result.SessionKey]
-		return h.Ask(tx, ask(h.t, e.Result.RunID+"+", session, e.Result.Over.Text), e.Now)
+		return h.asks.Ask(tx, ask(h.t, e.Result.RunID+"+", session, e.Result.Over.Text), e.Now)
 	}})
 	h.say("r", "main", "hi")
 	id, text := "r", "echo: hi"

@@ -15,24 +15,26 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
-// built is the prompt of one choice.
-type built struct {
+// builtPrompt is the prompt for one choice.
+type builtPrompt struct {
 	model  *catalogue.Model
 	prompt prompt.Prompt
 }
 
-// failed is a choice that has failed.
-type failed struct {
+// failedChoice is a choice that has failed.
+type failedChoice struct {
 	class string
 	text  string
 }
 
-// leastShare is the smallest part of a window that is tried when a model says that the request is too long.
+// leastShare is the smallest fraction of a window tried when a model reports that the request is too long.
 const leastShare = 0.25
 
-// ask has one of the choices answer. Which one has answered once is asked again at the next step. Errors are *failure, or ctx's.
+// ask gets an answer from one of the choices. A choice that has answered is used again at the next step. Errors are
+// *failure, or ctx's.
 func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
 	attempt := 0
 	for {
@@ -49,13 +51,13 @@ func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
 		if t.at+1 == len(t.choices) {
 			return nil, t.allFailed()
 		}
-		t.runner.o.Logger.Info("asking another model", "run", t.result.RunID, "failed", t.choices[t.at], "next", t.choices[t.at+1], "err", err)
+		t.runner.logger.Info("trying another model", "run", t.result.RunID, "failed", t.choices[t.at], "next", t.choices[t.at+1], "err", err)
 		t.at++
-		t.built, t.share = nil, 1 // its window may be another
+		t.built, t.share = nil, 1 // its window may differ
 	}
 }
 
-// askChoice asks the present choice until it answers, or there is no use in asking again.
+// askChoice asks the current choice until it answers or retrying cannot help.
 func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answer, error) {
 	for again := 1; ; {
 		if t.spend.ModelCalls >= t.runner.limits.ModelCalls {
@@ -84,30 +86,30 @@ func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answ
 			t.built = nil
 			continue
 		}
-		wait, ok := t.mayAskAgain(ctx, e, again)
+		delay, ok := t.mayAskAgain(ctx, e, again)
 		if !ok {
 			return nil, err
 		}
 		again++
-		if err := pause(ctx, wait); err != nil {
+		if err := wait.For(ctx, delay); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// mayAskAgain reports whether the same model may answer in time, and how long to wait before it is asked.
-func (t *turn) mayAskAgain(ctx context.Context, e *llm.Error, again int) (wait time.Duration, ok bool) {
+// mayAskAgain reports whether the same model may answer in time, and the delay before.
+func (t *turn) mayAskAgain(ctx context.Context, e *llm.Error, again int) (delay time.Duration, ok bool) {
 	if !e.Retryable() || again > t.runner.limits.Retries || e.RetryAfter > t.runner.limits.RetryAfter {
 		return 0, false
 	}
-	wait = max(t.runner.o.Backoff(again), e.RetryAfter)
+	delay = max(t.runner.backoff(again), e.RetryAfter)
 	deadline, ends := ctx.Deadline()
-	return wait, !ends || wait < time.Until(deadline)
+	return delay, !ends || delay < time.Until(deadline)
 }
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// request is what the present choice is asked at a step.
+// request is the current step's request for the current choice.
 func (t *turn) request(ctx context.Context, step int) (*llm.Request, error) {
 	if t.built == nil {
 		b, err := t.build(ctx)
@@ -126,8 +128,8 @@ func (t *turn) request(ctx context.Context, step int) (*llm.Request, error) {
 	}, nil
 }
 
-// build makes the prompt for the present choice and share of its window.
-func (t *turn) build(ctx context.Context) (*built, error) {
+// build builds the prompt for the current choice and share of its window.
+func (t *turn) build(ctx context.Context) (*builtPrompt, error) {
 	ref := t.choices[t.at]
 	model, err := t.models.Open(ref)
 	if err != nil {
@@ -142,13 +144,13 @@ func (t *turn) build(ctx context.Context) (*built, error) {
 		return nil, err
 	}
 	t.report(&p.Report)
-	return &built{model, p}, nil
+	return &builtPrompt{model, p}, nil
 }
 
-// maxReport is how many bytes of JSON a report of a prompt may have; a longer one is not kept.
+// maxReport is the size limit of a stored prompt report, in bytes of JSON.
 const maxReport = 16 << 10
 
-// report keeps what a prompt was made of.
+// report stores the composition of a prompt.
 func (t *turn) report(r *prompt.Report) {
 	text, err := json.Marshal(r)
 	if err != nil || len(text) > maxReport {
@@ -157,15 +159,15 @@ func (t *turn) report(r *prompt.Report) {
 	t.spend.Prompt = text
 }
 
-// answerPart is which part of a window is kept free for the answer of a model that does not say how long that may be.
+// answerPart is the part of a window reserved for the answer if the model's limit is unknown.
 const answerPart = 8
 
-// complete asks once. What streams is told.
+// complete makes one request and forwards its stream.
 func (t *turn) complete(ctx context.Context, request *llm.Request) (*llm.Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	t.anew()
-	h := hearing{turn: t, most: t.runner.limits.AnswerBytes, cancel: cancel}
+	t.discardText()
+	h := streamReceiver{turn: t, most: t.runner.limits.AnswerBytes, cancel: cancel}
 	answer, err := t.built.model.Complete(ctx, request, h.chunk)
 	if h.tooLong {
 		return nil, &llm.Error{Class: llm.TooLarge, Provider: t.built.model.ProviderID, Model: t.built.model.ID,
@@ -174,46 +176,46 @@ func (t *turn) complete(ctx context.Context, request *llm.Request) (*llm.Answer,
 	return answer, err
 }
 
-// errTooLong ends an answer that would not end.
+// errTooLong aborts an endless answer.
 var errTooLong = errors.New("the answer is too long")
 
-// hearing is an answer on its way.
-type hearing struct {
+// streamReceiver receives a streamed answer.
+type streamReceiver struct {
 	turn    *turn
-	text    strings.Builder // its beginning stays where it is, so that telling all of it anew costs nothing
+	text    strings.Builder // append-only, so that repeating all of it costs nothing
 	most    int
-	begun   bool
+	started bool
 	tooLong bool
 	cancel  context.CancelCauseFunc
 }
 
-func (h *hearing) chunk(c llm.Chunk) {
+func (h *streamReceiver) chunk(c llm.Chunk) {
 	switch {
 	case h.tooLong:
 	case c.Thinking != "":
-		h.turn.tell(run.Update{Kind: run.Thinking, Delta: c.Thinking})
+		h.turn.notify(run.Update{Kind: run.Thinking, Delta: c.Thinking})
 	case c.Text != "":
-		h.hear(c.Text)
+		h.receive(c.Text)
 	}
 }
 
-func (h *hearing) hear(delta string) {
+func (h *streamReceiver) receive(delta string) {
 	if room := h.most - h.text.Len(); len(delta) > room {
 		delta, h.tooLong = delta[:boundary(delta, room)], true
 	}
 	if delta != "" {
 		h.text.WriteString(delta)
 		text := h.text.String()
-		h.turn.say(text)
-		h.turn.tell(run.Update{Kind: run.Text, Text: text, Delta: delta, Anew: !h.begun && h.turn.told})
-		h.begun, h.turn.told = true, true
+		h.turn.setText(text)
+		h.turn.notify(run.Update{Kind: run.Text, Text: text, Delta: delta, Anew: !h.started && h.turn.told})
+		h.started, h.turn.told = true, true
 	}
 	if h.tooLong {
 		h.cancel(errTooLong)
 	}
 }
 
-// boundary is where a text can be cut so that at most n bytes are left and no character is parted.
+// boundary is the largest cut within n bytes that splits no character.
 func boundary(text string, n int) int {
 	if n >= len(text) {
 		return len(text)
@@ -224,7 +226,7 @@ func boundary(text string, n int) int {
 	return n
 }
 
-// shorten cuts a text to about n bytes, and says so at its end.
+// shorten truncates a text to about n bytes, with a note at its end.
 func shorten(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -234,7 +236,7 @@ func shorten(text string, n int) string {
 }
 
 // failedBy says why a choice has failed.
-func failedBy(err error) failed {
+func failedBy(err error) failedChoice {
 	var (
 		e    *llm.Error
 		open *catalogue.Error
@@ -242,21 +244,21 @@ func failedBy(err error) failed {
 	)
 	switch {
 	case errors.As(err, &e):
-		return failed{string(e.Class), e.Error()}
+		return failedChoice{string(e.Class), e.Error()}
 	case errors.As(err, &open) && strings.HasSuffix(open.Setting, ".apiKey"):
-		return failed{string(llm.Auth), open.Error()}
+		return failedChoice{string(llm.Auth), open.Error()}
 	case errors.As(err, &open):
-		return failed{string(llm.Rejected), open.Error()}
+		return failedChoice{string(llm.Rejected), open.Error()}
 	case errors.As(err, &full):
-		return failed{classPrompt, full.Error()}
+		return failedChoice{classPrompt, full.Error()}
 	}
-	return failed{classInternal, llm.Clean(err.Error())}
+	return failedChoice{classInternal, llm.Clean(err.Error())}
 }
 
-// maxFailure is how many bytes of what the choices said a run repeats.
+// maxFailure is how many bytes of the choices' errors a run repeats.
 const maxFailure = 2_000
 
-// allFailed is the failure of a run that no model answers: what the first choice said, and then what the others did.
+// allFailed is the failure of a run without answer from any model: the first choice's error, then the others'.
 func (t *turn) allFailed() *failure {
 	f := &failure{t.failed[0].class, t.failed[0].text}
 	for _, other := range t.failed[1:] {

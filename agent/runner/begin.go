@@ -12,77 +12,77 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
-	projection "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// effectPrefix comes before the id of a run in the id of its work.
+// effectPrefix precedes a run's id in the id of its work item.
 const effectPrefix = "run/"
 
-func runIDOf(item work.Item) string { return strings.TrimPrefix(item.EffectID, effectPrefix) }
+func runIDOf(item workqueue.Item) string { return strings.TrimPrefix(item.EffectID, effectPrefix) }
 
-// job is what a run that has begun goes by.
-type job struct {
-	asked    *queued
+// params holds the parameters of a started run.
+type params struct {
+	asked    *queuedRun
 	key      coordination.SessionKey
-	message  coordination.SessionMessage // of the user, as it stands in the transcript
+	message  coordination.SessionMessage // the user's message, as in the transcript
 	config   *config.Config
 	models   *catalogue.Catalogue
 	first    string // the first choice of a model
 	thinking string
-	timeout  time.Duration // from the beginning; 0 is for ever
+	timeout  time.Duration // since the start; 0 is unlimited
 }
 
-// Begin is that of worker.Handler: the message comes into the transcript, and the run has its lane. A message that was redacted while it
-// waited fails.
-func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+// Begin implements worker.Handler: it adds the message to the transcript and starts the run. A message redacted while
+// it waited fails.
+func (r *Runner) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 	runID := runIDOf(item)
 	q, err := readQueued(tx, item.Seq)
 	if err != nil {
 		return nil, err
 	}
-	result, found, err := projection.Load(tx, runID)
+	result, found, err := runs.Load(tx, runID)
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
 		return nil, errors.New("run " + runID + " waits, but nobody has asked for it")
 	case result.State != run.Queued:
-		return nil, &run.Refusal{Code: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + runID + " does not wait"}
+		return nil, &run.Refusal{Reason: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + runID + " does not wait"}
 	}
 	key, err := coordination.ParseSessionKey(q.SessionKey)
 	if q.redacted || err != nil {
-		return r.endUnbegun(tx, result, q, outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classPrompt,
+		return r.endUnstarted(tx, result, q, outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classPrompt,
 			Error: "the message was redacted before it was answered"}}, now)
 	}
 	if wanted, err := r.wanted(tx, q); err != nil {
 		return nil, err
 	} else if !wanted {
-		return r.endUnbegun(tx, result, q, outcome{to: run.Aborted, over: coordination.RunOver{Reason: reasonUnwanted}}, now)
+		return r.endUnstarted(tx, result, q, outcome{to: run.Aborted, over: coordination.RunOver{Reason: reasonUnwanted}}, now)
 	}
-	state, _, err := session.Load(tx, key)
+	state, _, err := sessions.Load(tx, key)
 	if err != nil {
 		return nil, err
 	}
 	if q.SessionID != "" && q.SessionID != state.ID {
-		closed, err := session.ClosedSince(tx, q.SessionID, result.QueuedAt)
+		closed, err := sessions.ClosedSince(tx, q.SessionID, result.QueuedAt)
 		if err != nil {
 			return nil, err
 		}
 		if closed {
-			return r.endUnbegun(tx, result, q, outcome{to: run.Aborted, over: coordination.RunOver{Reason: reasonReset}}, now)
+			return r.endUnstarted(tx, result, q, outcome{to: run.Aborted, over: coordination.RunOver{Reason: reasonReset}}, now)
 		}
 	}
-	j := r.jobOf(q, key, state.Settings)
+	j := r.paramsOf(q, key, state.Settings)
 	said, sessionID, err := r.open(tx, state, &j)
 	if err != nil {
 		return nil, err
 	}
 	at := now.UnixMilli()
-	appends, err := session.Append(state, q.actor, at, said)
+	appends, err := sessions.Append(state, q.actor, at, said)
 	if err != nil {
 		return nil, err
 	}
@@ -91,30 +91,30 @@ func (r *Runner) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]event
 	if j.timeout > 0 {
 		lease = at + (j.timeout + leaseMargin).Milliseconds()
 	}
-	started, err := q.note(runID, eventstore.ActorSystem, at).events(run.Start(&q.RunQueued, sessionID, at, lease, j.first, j.config.Hash()))
+	started, err := q.meta(runID, eventstore.ActorSystem, at).events(run.Start(&q.RunQueued, sessionID, at, lease, j.first, j.config.Hash()))
 	if err != nil {
 		return nil, err
 	}
 	result.State, result.StartedAt, result.SessionID = run.Running, at, sessionID
 	r.mu.Lock()
-	r.runs[runID] = &active{runner: r, result: result, job: j}
+	r.runs[runID] = &activeRun{runner: r.Runs, result: result, params: j}
 	r.mu.Unlock()
 	return append(appends, started), nil
 }
 
-// reasonUnwanted is the reason of what is aborted because nobody wants it any more.
+// reasonUnwanted is the reason of an aborted run that is no longer wanted.
 const reasonUnwanted = "stop"
 
-func (r *Runner) wanted(tx eventstore.Tx, q *queued) (bool, error) {
+func (r *Runner) wanted(tx eventstore.Tx, q *queuedRun) (bool, error) {
 	if r.o.Wanted == nil {
 		return true, nil
 	}
 	return r.o.Wanted(tx, &q.RunQueued)
 }
 
-// jobOf is what holds for a run that begins now.
-func (r *Runner) jobOf(q *queued, key coordination.SessionKey, settings decide.Settings) job {
-	j := job{asked: q, key: key, config: r.o.Config(), models: r.o.Models(), thinking: cmp.Or(q.Thinking, settings.Text("thinkingLevel"))}
+// paramsOf returns the parameters of a run that starts now.
+func (r *Runner) paramsOf(q *queuedRun, key coordination.SessionKey, settings session.Settings) params {
+	j := params{asked: q, key: key, config: r.o.Config(), models: r.o.Models(), thinking: cmp.Or(q.Thinking, settings.Text("thinkingLevel"))}
 	j.first = cmp.Or(q.Model, settings.Text("model"), j.config.ModelFor(q.agentID).Primary)
 	j.timeout = j.config.Timeout(q.agentID)
 	if q.TimeoutMs != nil {
@@ -127,7 +127,7 @@ func (r *Runner) jobOf(q *queued, key coordination.SessionKey, settings decide.S
 	return j
 }
 
-// maxTimeout is the longest time that a run may be given; what is longer is taken for it.
+// maxTimeout is the longest timeout of a run; longer ones are reduced to it.
 const maxTimeout = 365 * 24 * time.Hour
 
 // Authors of messages.
@@ -137,12 +137,12 @@ const (
 	authorTool      = "tool"
 )
 
-// open lets the session start over if that was asked for, and puts the message into its transcript, unless an attempt at the same message before has.
-// A session that is not there any more begins anew.
-func (r *Runner) open(tx eventstore.Tx, state decide.State, j *job) (said []decide.Event, sessionID string, err error) {
-	command := decide.Command{By: j.asked.By, NewID: r.o.NewID()}
+// open resets the session if requested, and adds the message to its transcript unless an earlier attempt has. A
+// deleted session is created again.
+func (r *Runner) open(tx eventstore.Tx, state session.State, j *params) (said []session.Event, sessionID string, err error) {
+	command := session.Command{By: j.asked.By, NewID: r.newID()}
 	if j.asked.Reset != "" && j.asked.RetryOf == "" {
-		if said, err = decide.Reset(state, decide.ResetCommand{Command: command, Reason: j.asked.Reset}); err != nil {
+		if said, err = session.Reset(state, session.ResetCommand{Command: command, Reason: j.asked.Reset}); err != nil {
 			return nil, "", err
 		}
 		state.ID = command.NewID
@@ -152,22 +152,22 @@ func (r *Runner) open(tx eventstore.Tx, state decide.State, j *job) (said []deci
 	} else {
 		sessionID = state.ID
 	}
-	j.message.MessageID, j.message.SessionID = r.o.NewID(), sessionID
-	stands, err := standsIn(tx, messageEvent(sessionID, &j.asked.RunQueued))
+	j.message.MessageID, j.message.SessionID = r.newID(), sessionID
+	stands, err := eventExists(tx, messageEvent(sessionID, &j.asked.RunQueued))
 	if stands || err != nil {
 		return said, sessionID, err
 	}
-	more, err := decide.Say(state, decide.SayCommand{Command: command, Message: j.message})
+	more, err := session.Say(state, session.SayCommand{Command: command, Message: j.message})
 	return append(said, more...), sessionID, err
 }
 
-// messageEvent is the id of the event that puts the message of a run into a transcript: the same for all attempts at the message.
+// messageEvent is the id of the event that adds a run's message to a transcript: the same for all attempts.
 func messageEvent(sessionID string, q *coordination.RunQueued) eventstore.ID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"message of a run", sessionID, run.MessageOf(q.RunID, q.RetryOf, q.JobID)}))
 	return eventstore.DerivedID(0, eventstore.Hash(sum))
 }
 
-// nameMessage gives the message that is put into a transcript its id.
+// nameMessage sets the id of a transcript message.
 func nameMessage(appends []eventstore.StreamAppend, id eventstore.ID) {
 	for _, a := range appends {
 		if last := len(a.Events) - 1; last >= 0 && a.Events[last].Type == coordination.TypeSessionMessage {
@@ -176,33 +176,33 @@ func nameMessage(appends []eventstore.StreamAppend, id eventstore.ID) {
 	}
 }
 
-// standsIn reports whether an event is there.
-func standsIn(tx eventstore.Tx, id eventstore.ID) (there bool, err error) {
+// eventExists reports whether an event exists.
+func eventExists(tx eventstore.Tx, id eventstore.ID) (there bool, err error) {
 	err = tx.Query("SELECT 1 FROM events WHERE id = ?", []any{id[:]}, func(eventstore.Row) error { there = true; return nil })
 	if err != nil {
-		return false, fmt.Errorf("look whether a message is in its transcript: %w", err)
+		return false, fmt.Errorf("check whether a message is in its transcript: %w", err)
 	}
 	return there, nil
 }
 
-// reasonReset is the reason of what is aborted because the transcript that it was meant for is closed.
+// reasonReset is the reason of a run aborted because its transcript was closed.
 const reasonReset = "reset"
 
-// endUnbegun ends a run for which nothing was done, with what follows from that.
-func (r *Runner) endUnbegun(tx eventstore.Tx, result run.Result, q *queued, o outcome, now time.Time) ([]eventstore.StreamAppend, error) {
-	appends, _, err := r.ending(tx, result, q, &o, eventstore.ActorSystem, now)
+// endUnstarted ends a run that did nothing, with the consequences.
+func (r *Runner) endUnstarted(tx eventstore.Tx, result run.Result, q *queuedRun, o outcome, now time.Time) ([]eventstore.StreamAppend, error) {
+	appends, _, err := r.endEvents(tx, result, q, &o, eventstore.ActorSystem, now)
 	if err != nil {
 		return nil, err
 	}
-	r.expect(result.RunID)
+	r.expectEnd(result.RunID)
 	return appends, nil
 }
 
-// Lost is that of worker.Handler. What a restart breaks off is aborted, and asked for once more where its cause wants that; what has lost
-// its lease has timed out, with what it had said.
-func (r *Runner) Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
+// Lost implements worker.Handler. A run interrupted by a restart is aborted, and queued again if its cause requests
+// it; one whose lease expired has timed out, with what it had said.
+func (r *Runner) Lost(tx eventstore.Tx, item workqueue.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
 	runID := runIDOf(item)
-	result, found, err := projection.Load(tx, runID)
+	result, found, err := runs.Load(tx, runID)
 	if err != nil || !found || result.State.Over() {
 		return nil, err
 	}
@@ -220,22 +220,22 @@ func (r *Runner) Lost(tx eventstore.Tx, item work.Item, why string, now time.Tim
 		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}, retry: wanted && run.MayRetry(&q.RunQueued)}
 	}
 	if a != nil {
-		o.over.Text, o.last = a.said(), a.partial("aborted")
-		o.heed(a)
+		o.over.Text, o.last = a.currentText(), a.partial("aborted")
+		o.applyStop(a)
 	}
-	appends, _, err := r.ending(tx, result, q, &o, eventstore.ActorAgent, now)
+	appends, _, err := r.endEvents(tx, result, q, &o, eventstore.ActorAgent, now)
 	if err != nil {
 		return nil, err
 	}
-	r.expect(runID)
+	r.expectEnd(runID)
 	return appends, nil
 }
 
-// Refused is that of worker.Refuser: a run that would not begin, or that Lost could not end, fails. Where the log has not taken that, it may
-// be for what follows from the end: then it ends without.
-func (r *Runner) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
+// Refused implements worker.Refuser: a run that cannot be started, or ended by Lost, fails. If the log has rejected
+// that, the reason may be the consequences: then it ends without them.
+func (r *Runner) Refused(tx eventstore.Tx, item workqueue.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
 	runID := runIDOf(item)
-	result, found, err := projection.Load(tx, runID)
+	result, found, err := runs.Load(tx, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -244,16 +244,16 @@ func (r *Runner) Refused(tx eventstore.Tx, item work.Item, why error, now time.T
 	}
 	q, err := readQueued(tx, item.Seq)
 	if err != nil {
-		q = &queued{agentID: result.AgentID} // which may be why
+		q = &queuedRun{agentID: result.AgentID} // which may be the cause
 	}
-	r.o.Logger.Error("a run is given up", "run", runID, "err", why)
+	r.logger.Error("giving up a run", "run", runID, "err", why)
 	o := outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "it could not be begun or ended; the log says why"}}
-	if r.o.Then != nil && r.isRefused(why) {
+	if r.next != nil && r.isRefused(why) {
 		o.alone = true
-		r.tellAlone(runID, why)
+		r.logWithoutConsequences(runID, why)
 	}
-	return r.endUnbegun(tx, result, q, o, now)
+	return r.endUnstarted(tx, result, q, o, now)
 }
 
-// whyRestart is the reason of what is aborted because its process is gone.
+// whyRestart is the reason of a run aborted because its process ended.
 const whyRestart = "restart"

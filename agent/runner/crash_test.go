@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/openai"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -32,11 +33,15 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
+
+// crashRounds is how many kills the crash scenario has to survive, unless the environment says otherwise.
+var crashRounds = testscale.Of(3, 40)
 
 // What the crash scenario asks for in each log.
 const (
@@ -47,9 +52,11 @@ const (
 )
 
 // 50 messages wait in 10 sessions, and the process is killed again and again. Each message is accepted once and has exactly one end, in the
-// order of its session; only what had begun is reported as broken off, and is repeated before what came later if its cause wants that;
+// order of its session; only what had started is reported as broken off, and is repeated before what came later if its cause wants that;
 // models are asked again only with the key of the same step; transcripts hold what was said, once; and what follows from an end is there once,
 // with it, unless the run was asked for once more.
+//
+// Promise: run-once
 func TestCrashWhileAnswering(t *testing.T) {
 	t.Parallel()
 	var dir string
@@ -165,10 +172,12 @@ func answerAll(ctx context.Context, path string, ack func(string)) (err error) {
 	defer transport.CloseIdleConnections()
 	cat := catalogue.New(c, catalogue.Options{Transport: transport})
 	quiet := slog.New(slog.DiscardHandler)
+	inForce, ofModels := func() *config.Config { return c }, func() *catalogue.Catalogue { return cat }
 	r := runner.New(runner.Options{
-		Log: db, Config: func() *config.Config { return c }, Models: func() *catalogue.Catalogue { return cat },
-		Prompt: prompt.New(prompt.Options{Logger: quiet}), Now: time.Now, NewID: uuid.NewString, Logger: quiet, Tools: box{"look": lookForLong},
-		Then: func(_ eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAppend, error) { return follows(e), nil },
+		Queue: runqueue.New(runqueue.Options{Log: db, Config: inForce, Models: ofModels, Now: time.Now, NewID: uuid.NewString}),
+		Runs: runner.NewRuns(runner.RunsOptions{Log: db, Now: time.Now, NewID: uuid.NewString, Logger: quiet,
+			Then: func(_ eventstore.Tx, e *runner.EndedRun) ([]eventstore.StreamAppend, error) { return follows(e), nil }}),
+		Config: inForce, Models: ofModels, Prompt: prompt.New(prompt.Options{Logger: quiet}), Tools: box{"look": lookForLong},
 	})
 	stop := r.Follow(func(u run.Update) {
 		if u.Kind == run.Ended {
@@ -184,7 +193,7 @@ func answerAll(ctx context.Context, path string, ack func(string)) (err error) {
 		ack("accepted " + accepted.RunID)
 	}
 	w := worker.New(worker.Options{
-		Log: db, Handlers: map[string]worker.Handler{work.KindRun: r}, Pools: func() map[string]int { return map[string]int{run.LaneMain: 4} }, Logger: quiet,
+		Log: db, Handlers: map[string]worker.Handler{workqueue.KindRun: r}, Pools: func() map[string]int { return map[string]int{run.LaneMain: 4} }, Logger: quiet,
 	})
 	working, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -9,43 +9,44 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
-	projection "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/internal/wait"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 // outcome is how a run ends.
 type outcome struct {
 	to    run.State
 	over  coordination.RunOver
-	last  *coordination.SessionMessage // that comes into the transcript with it; nil for none
-	retry bool                         // it is asked for once more
-	alone bool                         // nothing follows from it: the log would not take that
+	last  *coordination.SessionMessage // final transcript message; nil for none
+	retry bool                         // it is queued again
+	alone bool                         // without consequences: the log would reject them
 
-	followed bool // something did, when it was written last
+	followed bool // it had consequences when last written
 }
 
-// Classes of errors that are no model's.
+// Classes of errors other than models'.
 const (
 	classTools    = "tools"
 	classPrompt   = "prompt"
 	classInternal = "internal"
 )
 
-// Why a run is to stop, as the cause of its context. Those of the worker come beside.
+// Causes of stopping a run's context, in addition to the worker's.
 var errTimedOut = errors.New("the time of the run is over")
 
-// halted is that somebody stops it.
-type halted struct{ reason, by string }
+// stopRequest is a stop on request.
+type stopRequest struct{ reason, by string }
 
-func (h *halted) Error() string { return "stopped: " + h.reason }
+func (h *stopRequest) Error() string { return "stopped: " + h.reason }
 
-// interrupted is the end of a run whose context has ended. cause is why, spent what it has cost.
-func (a *active) interrupted(cause error, spent coordination.RunOver) outcome {
+// interrupted is the end of a run whose context has ended. cause is the reason, spent its cost.
+func (a *activeRun) interrupted(cause error, spent coordination.RunOver) outcome {
 	o := outcome{to: run.Aborted, over: spent, last: a.partial("aborted")}
-	o.over.Text = a.said()
-	var h *halted
+	o.over.Text = a.currentText()
+	var h *stopRequest
 	switch {
 	case errors.As(cause, &h):
 		o.over.Reason, o.over.By = h.reason, h.by
@@ -57,18 +58,19 @@ func (a *active) interrupted(cause error, spent coordination.RunOver) outcome {
 	return o
 }
 
-// heed makes of what a restart or a shutdown breaks off what somebody has stopped, if somebody has meanwhile: it is not asked for again.
-func (o *outcome) heed(a *active) {
-	if h := a.stopped(); h != nil && o.to == run.Aborted {
+// applyStop reports a run interrupted by a restart or shutdown as stopped on request if a stop was requested meanwhile, so
+// that it is not retried.
+func (o *outcome) applyStop(a *activeRun) {
+	if h := a.stopRequested(); h != nil && o.to == run.Aborted {
 		o.retry, o.over.Reason, o.over.By = false, h.reason, h.by
 	}
 }
 
-// reasonShutdown is the reason of what is aborted because the program is told to end.
+// reasonShutdown is the reason of a run aborted by the shutdown.
 const reasonShutdown = "shutdown"
 
-// partial is what has been said of an answer that did not come to its end, or nil if nothing was, or if it is in the transcript already.
-func (a *active) partial(stopReason string) *coordination.SessionMessage {
+// partial is the text of an incomplete answer, or nil if it is empty or already in the transcript.
+func (a *activeRun) partial(stopReason string) *coordination.SessionMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.text == "" || a.kept {
@@ -77,64 +79,65 @@ func (a *active) partial(stopReason string) *coordination.SessionMessage {
 	return &coordination.SessionMessage{Author: authorAssistant, Text: a.text, StopReason: stopReason}
 }
 
-// finish writes the end of a run, and tells it. It does not give up before the lease ends, or, once the program is told to end, its grace.
-func (r *Runner) finish(ctx context.Context, a *active, o outcome) error {
-	patient, done := r.patience(ctx)
+// finish writes the end of a run and notifies subscribers. It retries until the lease expires or, during a shutdown, the
+// grace period.
+func (r *Runner) finish(ctx context.Context, a *activeRun, o outcome) error {
+	patient, done := r.graceContext(ctx)
 	defer done()
 	err := r.writeEnd(patient, a, &o)
 	if err != nil && r.isRefused(err) {
-		r.o.Logger.Error("the end of a run cannot be written as it is", "run", a.result.RunID, "err", err)
+		r.logger.Error("cannot record the end of a run as it is; recording a failure", "run", a.result.RunID, "err", err)
 		o = outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "its end could not be written"}, retry: o.retry}
 		err = r.writeEnd(patient, a, &o)
 	}
 	return err
 }
 
-// writeEnd writes an end with what follows from it, or, if the log would not take that, without.
-func (r *Runner) writeEnd(ctx context.Context, a *active, o *outcome) error {
+// writeEnd writes an end with its consequences or, if the log rejects them, without.
+func (r *Runner) writeEnd(ctx context.Context, a *activeRun, o *outcome) error {
 	err := r.writeEndOnce(ctx, a, o)
 	if err != nil && o.followed && r.isRefused(err) {
-		r.tellAlone(a.result.RunID, err)
+		r.logWithoutConsequences(a.result.RunID, err)
 		o.alone = true
 		err = r.writeEndOnce(ctx, a, o)
 	}
 	return err
 }
 
-func (r *Runner) writeEndOnce(ctx context.Context, a *active, o *outcome) error {
-	worker.Ending(ctx)
+func (r *Runner) writeEndOnce(ctx context.Context, a *activeRun, o *outcome) error {
+	worker.AnnounceEnd(ctx)
 	var ended run.Result
 	err := r.persist(ctx, a.result.RunID, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
-		result, found, err := projection.Load(tx, a.result.RunID)
+		result, found, err := runs.Load(tx, a.result.RunID)
 		switch {
 		case err != nil:
 			return nil, err
 		case !found:
 			return nil, eventstore.ErrNotFound
 		}
-		o.heed(a)
-		appends, ended, err = r.ending(tx, result, a.asked, o, eventstore.ActorAgent, r.o.Now())
+		o.applyStop(a)
+		appends, ended, err = r.endEvents(tx, result, a.asked, o, eventstore.ActorAgent, r.now())
 		return appends, err
 	})
 	if err == nil {
-		r.ended(a, ended)
+		r.reportEnd(a, ended)
 		return nil
 	}
 	if over := (*run.Refusal)(nil); !errors.As(err, &over) {
 		return err
 	}
-	// Somebody else has ended it.
-	result, _, lookErr := r.Look(context.WithoutCancel(ctx), a.result.RunID)
+	// It was ended elsewhere.
+	result, _, lookErr := r.Get(context.WithoutCancel(ctx), a.result.RunID)
 	if lookErr != nil || !isOver(result) {
 		return errors.Join(err, lookErr)
 	}
-	r.ended(a, result)
+	r.reportEnd(a, result)
 	return nil
 }
 
-// ending is what is appended for an end: what is said last, what ends the run, by an actor, and what asks for it again, or else follows from
-// it.
-func (r *Runner) ending(tx eventstore.Tx, result run.Result, q *queued, o *outcome, actor eventstore.Actor, now time.Time) (
+// endEvents returns the events of an end: the last message, the end itself, by an actor, and either a retry or the
+// consequences.
+func (r *Runs) endEvents(tx eventstore.Tx, result run.Result, q *queuedRun, o *outcome, actor eventstore.Actor, now time.Time) (
 	[]eventstore.StreamAppend, run.Result, error) {
 	at := now.UnixMilli()
 	over := o.over
@@ -145,11 +148,11 @@ func (r *Runner) ending(tx eventstore.Tx, result run.Result, q *queued, o *outco
 	}
 	var appends []eventstore.StreamAppend
 	if o.last != nil {
-		if appends, err = r.saying(tx, result, q, o.last, at); err != nil {
+		if appends, err = r.appendMessage(tx, result, q, o.last, at); err != nil {
 			return nil, result, err
 		}
 	}
-	ended, err := q.note(result.RunID, actor, at).events(decided)
+	ended, err := q.meta(result.RunID, actor, at).events(decided)
 	if err != nil {
 		return nil, result, err
 	}
@@ -159,21 +162,21 @@ func (r *Runner) ending(tx eventstore.Tx, result run.Result, q *queued, o *outco
 	}
 	result = overAs(result, o.to, over)
 	if o.retry {
-		again := q.note(r.o.NewID(), eventstore.ActorSystem, at)
+		again := q.meta(r.newID(), eventstore.ActorSystem, at)
 		queued, err := again.events(run.Retry(q.RunQueued, again.runID))
 		return append(appends, queued), result, err
 	}
-	appends, err = r.following(tx, result, q, o, appends, now)
+	appends, err = r.addConsequences(tx, result, q, o, appends, now)
 	return appends, result, err
 }
 
-// saying puts a message of a run into the transcript that the run speaks in, also if the session has another one by now.
-func (r *Runner) saying(tx eventstore.Tx, result run.Result, q *queued, m *coordination.SessionMessage, at int64) ([]eventstore.StreamAppend, error) {
+// appendMessage adds a message to the transcript the run belongs to, even if the session has another one by now.
+func (r *Runs) appendMessage(tx eventstore.Tx, result run.Result, q *queuedRun, m *coordination.SessionMessage, at int64) ([]eventstore.StreamAppend, error) {
 	key, err := coordination.ParseSessionKey(result.SessionKey)
 	if err != nil {
 		return nil, err
 	}
-	state, _, err := session.Load(tx, key)
+	state, _, err := sessions.Load(tx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -182,17 +185,17 @@ func (r *Runner) saying(tx eventstore.Tx, result run.Result, q *queued, m *coord
 	said.EventRole = coordination.RoleObservability
 	said.SessionKey, said.SessionID, said.RunID = result.SessionKey, result.SessionID, result.RunID
 	if said.MessageID == "" {
-		said.MessageID = r.o.NewID()
+		said.MessageID = r.newID()
 	}
 	said.Text, said.Error = coordination.Mask(said.Text), coordination.Mask(said.Error)
-	return session.Append(state, eventstore.ActorAgent, at, []decide.Event{{Type: coordination.TypeSessionMessage, Data: said}})
+	return sessions.Append(state, eventstore.ActorAgent, at, []session.Event{{Type: coordination.TypeSessionMessage, Data: said}})
 }
 
-// patience is a context that ends with the lease at once, and otherwise later than ctx by the grace.
-func (r *Runner) patience(ctx context.Context) (patient context.Context, done func()) {
+// graceContext is a context that ends with the lease at once, and otherwise later than ctx by the grace period.
+func (r *Runner) graceContext(ctx context.Context) (patient context.Context, done func()) {
 	patient, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() {
-		if cause := context.Cause(ctx); errors.Is(cause, worker.ErrLease) || pause(patient, r.o.Grace) == nil {
+		if cause := context.Cause(ctx); errors.Is(cause, worker.ErrLease) || wait.For(patient, r.o.Grace) == nil {
 			cancel(cause)
 		}
 	})

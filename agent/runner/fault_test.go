@@ -24,6 +24,7 @@ import (
 
 const fallback = `{agents: {defaults: {model: {primary: 'scripted/one', fallbacks: ['scripted/two', 'nobody/three']}}}}`
 
+// Promise: model-retry
 func TestModelsAreAskedAgainAndThenOthers(t *testing.T) {
 	t.Parallel()
 	one := func(fault string) string {
@@ -79,8 +80,8 @@ func TestModelsAreAskedAgainAndThenOthers(t *testing.T) {
 	}
 }
 
-// What another model says does not go on from what the one before it has begun to say.
-func TestAnotherAnswerBeginsAnew(t *testing.T) {
+// What another model says does not go on from what the one before it has started to say.
+func TestRetriedAnswerStartsOver(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{script: `{"when": {"attempt": 1}, "answer": {"text": "half an answer", "fault": {"class": "unavailable", "after": 2}}}, ` + echo})
 	h.say("r1", "main", "hi")
@@ -266,7 +267,7 @@ func TestPromptsThatAreTooLongAreShortened(t *testing.T) {
 }
 
 // What is too long for a model however short is told to another one in full length.
-func TestPromptsThatStayTooLongAreToldToAnotherModel(t *testing.T) {
+func TestOverlongPromptGoesToFallbackModel(t *testing.T) {
 	t.Parallel()
 	var e endpoint
 	conf := e.serve(t, func(w http.ResponseWriter, _ *http.Request, body string, n int) {
@@ -311,6 +312,8 @@ func TestModelOfASessionIsGone(t *testing.T) {
 }
 
 // Providers are asked again only with the key of the same step.
+//
+// Promise: model-retry
 func TestEveryAttemptAtAStepHasItsKey(t *testing.T) {
 	t.Parallel()
 	var e endpoint
@@ -340,7 +343,7 @@ func TestEveryAttemptAtAStepHasItsKey(t *testing.T) {
 func TestDiskIsFullInTheMiddle(t *testing.T) {
 	t.Parallel()
 	full := make(chan struct{})
-	var h *house
+	var h *fixture
 	h = setup(t, setting{script: useTool, tools: box{"look": func(context.Context, tool.Caller, json.RawMessage) (tool.Output, error) {
 		h.limit(1)
 		close(full)
@@ -351,7 +354,7 @@ func TestDiskIsFullInTheMiddle(t *testing.T) {
 	if _, err := h.Queue(t.Context(), ask(t, "r2", "main", strings.Repeat("y", 500_000))); err == nil {
 		t.Error("a message was accepted though there is no room")
 	}
-	if r, _, err := h.Look(t.Context(), "r1"); err != nil || r.State != run.Running {
+	if r, _, err := h.Get(t.Context(), "r1"); err != nil || r.State != run.Running {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	h.limit(1_000_000)
@@ -370,7 +373,7 @@ func TestDiskIsFullAtTheBeginning(t *testing.T) {
 	for range 3 {
 		h.refused()
 	}
-	if r, _, err := h.Look(t.Context(), "r1"); err != nil || r.State != run.Queued {
+	if r, _, err := h.Get(t.Context(), "r1"); err != nil || r.State != run.Queued {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	h.limit(1_000_000)
@@ -389,7 +392,7 @@ func TestDiskIsFullAtTheBeginning(t *testing.T) {
 func TestDiskIsFullAtTheEndUntilTheLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	var e endpoint
-	var h *house
+	var h *fixture
 	long := strings.Repeat("x", 100_000)
 	conf := e.serve(t, func(w http.ResponseWriter, _ *http.Request, _ string, _ int) {
 		h.limit(1)
@@ -405,7 +408,7 @@ func TestDiskIsFullAtTheEndUntilTheLeaseIsOver(t *testing.T) {
 	for range 3 {
 		h.refused()
 	}
-	if r, _, err := h.Look(t.Context(), "r1"); err != nil || r.State != run.Running {
+	if r, _, err := h.Get(t.Context(), "r1"); err != nil || r.State != run.Running {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	end(worker.ErrLease)
@@ -428,7 +431,5 @@ func TestDiskIsFullAtTheEndUntilTheLeaseIsOver(t *testing.T) {
 	}
 	h.until("r1", is(run.Ended))
 	h.checkSettled()
-	if n := h.Stats().Running; n != 0 {
-		t.Errorf("%d runs are held as running", n)
-	}
+	h.idle()
 }

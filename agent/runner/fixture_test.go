@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,27 +23,29 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/scripted"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // patience is how long a test waits for what has to come; it is never waited for in vain.
-const patience = 30 * time.Second
+const patience = testscale.Patience
 
 func definitions() []projections.Definition {
-	return []projections.Definition{session.Definition(), runs.Definition(), work.Definition()}
+	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition()}
 }
 
 // emptyLog is the file of a log that has its tables.
@@ -56,6 +59,7 @@ type setting struct {
 	config  string // JSON5; "" is none
 	tools   tool.Box
 	limits  runner.Limits
+	room    runqueue.Limits
 	lanes   map[string]int // default: main 4, nested 8, subagent 8
 	backoff func(int) time.Duration
 	idle    time.Duration // how long an endpoint may be silent
@@ -63,7 +67,7 @@ type setting struct {
 	pages   int64         // that the file may have
 	asleep  bool          // no worker yet
 	grace   time.Duration // default: 100 ms
-	then    func(*house, eventstore.Tx, *runner.Ending) ([]eventstore.StreamAppend, error)
+	then    func(*fixture, eventstore.Tx, *runner.EndedRun) ([]eventstore.StreamAppend, error)
 	wanted  func(eventstore.Tx, *coordination.RunQueued) (bool, error)
 	logs    io.Writer // in place of the test's own
 
@@ -73,9 +77,10 @@ type setting struct {
 // echo says again what was said.
 const echo = `{"when": {"after": "any"}, "answer": {"text": "echo: {{message}}"}}`
 
-// house is a log with agents that answer in it.
-type house struct {
+// fixture is a log with agents that answer in it.
+type fixture struct {
 	*runner.Runner
+	asks *runqueue.Queue
 	t    testing.TB
 	db   *sqlite.DB
 	path string
@@ -89,7 +94,7 @@ type house struct {
 	room  atomic.Bool   // on the disk
 }
 
-func setup(t testing.TB, set setting) *house {
+func setup(t testing.TB, set setting) *fixture {
 	t.Helper()
 	file, err := emptyLog()
 	if err != nil {
@@ -103,7 +108,7 @@ func setup(t testing.TB, set setting) *house {
 }
 
 // openAt opens a house that is closed at the end of the test at the latest.
-func openAt(t testing.TB, path string, set setting) *house {
+func openAt(t testing.TB, path string, set setting) *fixture {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: cmp.Or(set.durability, sqlite.DurabilityRelaxed), MaxPages: set.pages})
 	if err != nil {
@@ -112,7 +117,7 @@ func openAt(t testing.TB, path string, set setting) *house {
 	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(errors.Join(err, db.Close()))
 	}
-	h := &house{log: &counted{DB: db, refused: make(chan error, 8)}, t: t, db: db, path: path, set: set, heard: newHeard(), stop: func() {}}
+	h := &fixture{log: &counted{DB: db, refused: make(chan error, 8)}, t: t, db: db, path: path, set: set, heard: newHeard(), stop: func() {}}
 	c := load(t, set.config)
 	transport := openai.NewTransport()
 	rules := set.script
@@ -131,15 +136,20 @@ func openAt(t testing.TB, path string, set setting) *house {
 		set.logs = t.Output()
 	}
 	log := slog.New(slog.NewTextHandler(set.logs, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	var then func(eventstore.Tx, *runner.Ending) ([]eventstore.StreamAppend, error)
+	var then func(eventstore.Tx, *runner.EndedRun) ([]eventstore.StreamAppend, error)
 	if set.then != nil {
-		then = func(tx eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAppend, error) { return set.then(h, tx, e) }
+		then = func(tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.StreamAppend, error) {
+			return set.then(h, tx, e)
+		}
 	}
+	ofModels := func() *catalogue.Catalogue { return models }
+	inForce := func() *config.Config { return c }
+	newID := func() string { return fmt.Sprintf("id-%d-%d", os.Getpid(), unique.Add(1)) }
+	h.asks = runqueue.New(runqueue.Options{Log: h.log, Config: inForce, Models: ofModels, Now: time.Now, NewID: newID, Limits: set.room})
 	h.Runner = runner.New(runner.Options{
-		Log: h.log, Config: func() *config.Config { return c }, Models: func() *catalogue.Catalogue { return models }, Tools: set.tools,
-		Prompt: prompt.New(prompt.Options{Logger: log}), Now: time.Now, Logger: log, Limits: set.limits, Backoff: set.backoff,
-		NewID: func() string { return fmt.Sprintf("id-%d-%d", os.Getpid(), unique.Add(1)) },
-		Grace: cmp.Or(set.grace, 100*time.Millisecond), Then: then, Wanted: set.wanted,
+		Queue: h.asks, Config: inForce, Models: ofModels, Tools: set.tools, Prompt: prompt.New(prompt.Options{Logger: log}), Limits: set.limits,
+		Runs:  runner.NewRuns(runner.RunsOptions{Log: h.log, Now: time.Now, NewID: newID, Logger: log, Then: then, Backoff: set.backoff}),
+		Grace: cmp.Or(set.grace, 100*time.Millisecond), Wanted: set.wanted,
 	})
 	unfollow := h.Follow(h.heard.hear)
 	if !set.asleep {
@@ -157,6 +167,7 @@ func openAt(t testing.TB, path string, set setting) *house {
 type counted struct {
 	*sqlite.DB
 	decided atomic.Int64
+	written atomic.Int64 // of these, those that appended events
 	rows    atomic.Int64
 	refused chan error // holds the first few that nobody has read
 }
@@ -164,6 +175,9 @@ type counted struct {
 func (c *counted) Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error) {
 	c.decided.Add(1)
 	result, err := c.DB.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) { return decide(countedTx{tx, &c.rows}) })
+	if err == nil && len(result.Events) > 0 {
+		c.written.Add(1)
+	}
 	if err != nil {
 		select {
 		case c.refused <- err:
@@ -186,7 +200,7 @@ func (c countedTx) Query(query string, args []any, scan func(eventstore.Row) err
 }
 
 // refused waits until the log has not taken something.
-func (h *house) refused() {
+func (h *fixture) refused() {
 	h.t.Helper()
 	select {
 	case <-h.log.refused:
@@ -199,12 +213,12 @@ func (h *house) refused() {
 var unique atomic.Int64
 
 // wake lets the worker begin.
-func (h *house) wake() {
+func (h *fixture) wake() {
 	lanes := h.set.lanes
 	if lanes == nil {
 		lanes = map[string]int{run.LaneMain: 4, run.LaneNested: 8, run.LaneSubagent: 8}
 	}
-	w := worker.New(worker.Options{Log: h.log, Handlers: map[string]worker.Handler{work.KindRun: h.Runner}, Now: time.Now, Drain: h.set.drain,
+	w := worker.New(worker.Options{Log: h.log, Handlers: map[string]worker.Handler{workqueue.KindRun: h.Runner}, Now: time.Now, Drain: h.set.drain,
 		Pools: func() map[string]int { return lanes }, Logger: slog.New(slog.NewTextHandler(h.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -217,7 +231,7 @@ func (h *house) wake() {
 	})
 }
 
-func (h *house) close() {
+func (h *fixture) close() {
 	h.stop()
 	if err := h.db.Close(); err != nil && !errors.Is(err, eventstore.ErrClosed) {
 		h.t.Error(err)
@@ -255,7 +269,7 @@ func ask(t testing.TB, id, session, message string) run.Ask {
 }
 
 // queue has a message accepted.
-func (h *house) queue(a run.Ask) run.Accepted {
+func (h *fixture) queue(a run.Ask) run.Accepted {
 	h.t.Helper()
 	accepted, err := h.Queue(h.t.Context(), a)
 	if err != nil {
@@ -265,13 +279,13 @@ func (h *house) queue(a run.Ask) run.Accepted {
 }
 
 // say has a message accepted.
-func (h *house) say(id, session, message string) run.Accepted {
+func (h *fixture) say(id, session, message string) run.Accepted {
 	h.t.Helper()
 	return h.queue(ask(h.t, id, session, message))
 }
 
 // over waits for the end of a run.
-func (h *house) over(id string) run.Result {
+func (h *fixture) over(id string) run.Result {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
@@ -283,7 +297,7 @@ func (h *house) over(id string) run.Result {
 }
 
 // ends checks how a run has ended.
-func (h *house) ends(id string, state run.State, text string) run.Result {
+func (h *fixture) ends(id string, state run.State, text string) run.Result {
 	h.t.Helper()
 	result := h.over(id)
 	if result.State != state || result.Over == nil || result.Over.Text != text {
@@ -292,7 +306,7 @@ func (h *house) ends(id string, state run.State, text string) run.Result {
 	return result
 }
 
-func (h *house) halt(stop run.Stop) []string {
+func (h *fixture) halt(stop run.Stop) []string {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
@@ -304,14 +318,14 @@ func (h *house) halt(stop run.Stop) []string {
 }
 
 // transcript is what was said in a session, a line for each message.
-func (h *house) transcript(name string) (lines []string) {
+func (h *fixture) transcript(name string) (lines []string) {
 	h.t.Helper()
 	err := h.db.View(h.t.Context(), func(tx *sql.Tx) error {
-		s, err := session.ByKey(h.t.Context(), tx, key(h.t, name).String())
+		s, err := sessions.ByKey(h.t.Context(), tx, key(h.t, name).String())
 		if err != nil || s == nil {
 			return err
 		}
-		messages, err := session.Newest(h.t.Context(), tx, s.ID, 10_000, 64<<20)
+		messages, err := sessions.Newest(h.t.Context(), tx, s.ID, 10_000, 64<<20)
 		for _, m := range messages {
 			line := m.Data.Author + ": " + m.Data.Text
 			if m.Data.StopReason != "" {
@@ -331,7 +345,7 @@ func (h *house) transcript(name string) (lines []string) {
 }
 
 // events are the types of what happened to a run.
-func (h *house) events(id string) (types []string) {
+func (h *fixture) events(id string) (types []string) {
 	h.t.Helper()
 	events, err := h.db.ReadStream(h.t.Context(), coordination.RunStream(id), 0, 100)
 	if err != nil {
@@ -343,8 +357,15 @@ func (h *house) events(id string) (types []string) {
 	return types
 }
 
+// idle waits until no run is active: the end of a run is stored before it leaves the table of active ones.
+func (h *fixture) idle() {
+	for h.Stats().Running > 0 {
+		runtime.Gosched()
+	}
+}
+
 // checkSettled sees that every run has exactly one end, and that nothing is left to do.
-func (h *house) checkSettled() {
+func (h *fixture) checkSettled() {
 	h.t.Helper()
 	events, err := h.db.Read(h.t.Context(), 0, 100_000)
 	if err != nil {
@@ -372,7 +393,7 @@ func (h *house) checkSettled() {
 		}
 	}
 	err = h.db.View(h.t.Context(), func(tx *sql.Tx) error {
-		items, err := work.List(h.t.Context(), tx, work.Query{Limit: 10})
+		items, err := workqueue.List(h.t.Context(), tx, workqueue.Query{Limit: 10})
 		if len(items) > 0 {
 			h.t.Errorf("still to do: %+v", items)
 		}
@@ -383,7 +404,7 @@ func (h *house) checkSettled() {
 	}
 }
 
-// heard is what a follower is told.
+// heard is what a subscriber is told.
 type heard struct {
 	mu      sync.Mutex
 	all     map[string][]run.Update
@@ -407,7 +428,7 @@ func (h *heard) of(id string) ([]run.Update, <-chan struct{}) {
 }
 
 // until waits until a run tells something.
-func (h *house) until(id string, is func(run.Update) bool) run.Update {
+func (h *fixture) until(id string, is func(run.Update) bool) run.Update {
 	h.t.Helper()
 	late := time.After(patience)
 	for {
@@ -434,7 +455,7 @@ func is(kind run.Kind) func(run.Update) bool {
 }
 
 // told is all that a run tells, until its end, a line for each; it checks what holds for all.
-func (h *house) told(id string) (lines []string) {
+func (h *fixture) told(id string) (lines []string) {
 	h.t.Helper()
 	h.until(id, is(run.Ended))
 	updates, _ := h.heard.of(id)
@@ -475,7 +496,7 @@ func (b box) Offer(tool.Caller) (specs []tool.Spec) {
 
 func (b box) Call(ctx context.Context, c tool.Caller, name string, args json.RawMessage) (tool.Output, error) {
 	if b[name] == nil {
-		return tool.Output{}, &tool.Error{Code: tool.CodeUnknown, Tool: name, Text: "there is no tool " + name, Mend: "Call one that there is"}
+		return tool.Output{}, &tool.Error{Code: tool.CodeUnknown, Tool: name, Text: "there is no tool " + name, Hint: "Call one that there is"}
 	}
 	return b[name](ctx, c, args)
 }
@@ -487,33 +508,33 @@ func text(s string) func(context.Context, tool.Caller, json.RawMessage) (tool.Ou
 }
 
 // patch sets something for a session.
-func (h *house) patch(name, values string) {
+func (h *fixture) patch(name, values string) {
 	h.t.Helper()
 	k := key(h.t, name)
 	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		s, _, err := session.Load(tx, k)
+		s, _, err := sessions.Load(tx, k)
 		if err != nil {
 			return nil, err
 		}
-		c := decide.PatchCommand{Command: decide.Command{NewID: fmt.Sprint("t-", unique.Add(1))}}
+		c := session.PatchCommand{Command: session.Command{NewID: fmt.Sprint("t-", unique.Add(1))}}
 		if err := json.Unmarshal([]byte(values), &c.Values); err != nil {
 			return nil, err
 		}
-		decided, err := decide.Patch(s, c, func(label string) (string, error) { return session.LabelHolder(tx, label) })
+		decided, err := session.Patch(s, c, func(label string) (string, error) { return sessions.LabelHolder(tx, label) })
 		if err != nil {
 			return nil, err
 		}
-		return session.Append(s, eventstore.ActorHuman, time.Now().UnixMilli(), decided)
+		return sessions.Append(s, eventstore.ActorHuman, time.Now().UnixMilli(), decided)
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) session(name string) (s *session.Session) {
+func (h *fixture) session(name string) (s *sessions.Session) {
 	h.t.Helper()
 	err := h.db.View(h.t.Context(), func(tx *sql.Tx) (err error) {
-		s, err = session.ByKey(h.t.Context(), tx, key(h.t, name).String())
+		s, err = sessions.ByKey(h.t.Context(), tx, key(h.t, name).String())
 		return err
 	})
 	if err != nil {
@@ -523,7 +544,7 @@ func (h *house) session(name string) (s *session.Session) {
 }
 
 // limit bounds the file to so many pages; 1 is as many as it has.
-func (h *house) limit(pages int) {
+func (h *fixture) limit(pages int) {
 	err := h.db.Exclusive(context.Background(), func(tx eventstore.Tx) error {
 		return tx.Query(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, func(eventstore.Row) error { return nil })
 	}, nil)
@@ -533,7 +554,7 @@ func (h *house) limit(pages int) {
 }
 
 // list is all runs.
-func (h *house) list() (list []run.Result) {
+func (h *fixture) list() (list []run.Result) {
 	h.t.Helper()
 	err := h.db.View(h.t.Context(), func(tx *sql.Tx) (err error) {
 		list, err = runs.List(h.t.Context(), tx, runs.Query{Limit: 1_000})
@@ -546,10 +567,10 @@ func (h *house) list() (list []run.Result) {
 }
 
 // begin begins a run that waits, as the worker does.
-func (h *house) begin(id string) (item work.Item) {
+func (h *fixture) begin(id string) (item workqueue.Item) {
 	h.t.Helper()
 	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		waits, found, err := work.Load(tx, "run/"+id)
+		waits, found, err := workqueue.Load(tx, "run/"+id)
 		if err != nil || !found {
 			return nil, errors.Join(err, fmt.Errorf("no work for %s: %v", id, found))
 		}
@@ -563,10 +584,10 @@ func (h *house) begin(id string) (item work.Item) {
 }
 
 // refuse gives up a run that waits, as the worker does with what would not begin.
-func (h *house) refuse(id string, why error) {
+func (h *fixture) refuse(id string, why error) {
 	h.t.Helper()
 	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		item, found, err := work.Load(tx, "run/"+id)
+		item, found, err := workqueue.Load(tx, "run/"+id)
 		if err != nil || !found {
 			return nil, errors.Join(err, fmt.Errorf("no work for %s: %v", id, found))
 		}
@@ -578,10 +599,10 @@ func (h *house) refuse(id string, why error) {
 }
 
 // lose takes a run away from its worker, as the worker itself does when its lease is over.
-func (h *house) lose(id string) {
+func (h *fixture) lose(id string) {
 	h.t.Helper()
 	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		item, found, err := work.Load(tx, "run/"+id)
+		item, found, err := workqueue.Load(tx, "run/"+id)
 		if err != nil || !found {
 			return nil, errors.Join(err, fmt.Errorf("no work for %s: %v", id, found))
 		}

@@ -13,35 +13,35 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// turn is the work on one run: models are asked and tools called until a model has nothing to ask for any more.
+// turn is the work on one run: models and tools are called until a model requests no more tools.
 type turn struct {
 	runner *Runner
-	*active
+	*activeRun
 
-	history    []llm.Message // what was said before the message of the run
-	remembered string        // what the agent has noticed in the session without being asked
+	history    []llm.Message // history before the run's message
+	remembered string        // messages the agent observed in the session
 	message    llm.Message   // of the run
-	steps      []llm.Message // what came of it so far
+	steps      []llm.Message // the result so far
 	offered    []tool.Spec
 	caller     tool.Caller
 
-	choices []string // of models, the first choice first
-	at      int      // the one that is asked
-	built   *built   // its prompt; nil if it has none yet
-	share   float64  // of the model's window that is used
-	failed  []failed // choices that have failed
+	choices []string       // model choices, first choice first
+	at      int            // index of the current choice
+	built   *builtPrompt   // its prompt; nil if not built yet
+	share   float64        // of the model's window in use
+	failed  []failedChoice // failed choices
 
 	told   bool // some text
 	last   repetition
-	called map[string]int            // how often the same was asked of a tool
+	called map[string]int            // repetitions of the same tool call
 	usage  coordination.SessionUsage // of all answers
-	spend  coordination.RunOver      // what it has cost
+	spend  coordination.RunOver      // usage
 }
 
-// answer works until there is an answer, or something is in its way.
+// answer works until there is an answer or a failure.
 func (t *turn) answer(ctx context.Context) outcome {
 	if err := t.prepare(ctx); err != nil {
 		return t.fail(ctx, err)
@@ -60,7 +60,7 @@ func (t *turn) answer(ctx context.Context) outcome {
 	}
 }
 
-// prepare reads what was said before, in one transaction and no more of it than is bounded.
+// prepare reads the history, bounded, in one transaction.
 func (t *turn) prepare(ctx context.Context) error {
 	t.share = 1
 	t.choices = []string{t.first}
@@ -69,21 +69,21 @@ func (t *turn) prepare(ctx context.Context) error {
 			t.choices = append(t.choices, ref)
 		}
 	}
-	var said []session.Message
+	var said []sessions.Message
 	limits := &t.runner.limits
-	err := t.runner.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		said, err = session.Newest(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
+	err := t.runner.log.View(ctx, func(tx *sql.Tx) (err error) {
+		said, err = sessions.Newest(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
 		if err == nil && t.runner.o.Remembered != nil {
-			t.remembered, err = t.runner.o.Remembered(projections.Reading(ctx, tx), t.key, t.runner.o.Now())
+			t.remembered, err = t.runner.o.Remembered(projections.Reading(ctx, tx), t.key, t.runner.now())
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	said = slices.DeleteFunc(said, func(m session.Message) bool { return t.isOwn(m.Data.RunID) })
+	said = slices.DeleteFunc(said, func(m sessions.Message) bool { return t.isOwn(m.Data.RunID) })
 	t.history = prompt.History(said)
-	t.message = prompt.Message(&t.job.message)
+	t.message = prompt.Message(&t.params.message)
 	t.caller = t.callerOf()
 	if t.runner.o.Tools != nil {
 		t.offered = t.runner.o.Tools.Offer(t.caller)
@@ -91,8 +91,8 @@ func (t *turn) prepare(ctx context.Context) error {
 	return nil
 }
 
-// isOwn reports whether what was said in a run is of this one, or of an attempt at the same message before: that is not told, or the model
-// would read the message twice.
+// isOwn reports whether a message belongs to this run or an earlier attempt at it, which is left out of the history
+// since the model would read the message twice.
 func (t *turn) isOwn(runID string) bool {
 	if runID == "" {
 		return false
@@ -118,16 +118,16 @@ func (t *turn) callerOf() tool.Caller {
 	return c
 }
 
-// done is the end of a run that has its answer.
+// done is the end of a run with an answer.
 func (t *turn) done(answer *llm.Answer) outcome {
 	o := outcome{to: run.OK, over: t.spent()}
 	o.over.Text, o.over.StopReason = answer.Text, string(stopReason(answer))
-	o.last = t.saidBy(answer)
+	o.last = t.messageOf(answer)
 	return o
 }
 
-// saidBy is an answer as it stands in the transcript.
-func (t *turn) saidBy(answer *llm.Answer) *coordination.SessionMessage {
+// messageOf is an answer as stored in the transcript.
+func (t *turn) messageOf(answer *llm.Answer) *coordination.SessionMessage {
 	usage := usageOf(answer)
 	return &coordination.SessionMessage{Author: authorAssistant, Text: answer.Text, Provider: answer.Provider, Model: answer.Model,
 		StopReason: string(stopReason(answer)), Usage: &usage}
@@ -145,7 +145,7 @@ func usageOf(answer *llm.Answer) coordination.SessionUsage {
 	return coordination.SessionUsage{Input: int64(u.Input), Output: int64(u.Output), Total: int64(u.Total)}
 }
 
-// count adds what an answer has cost.
+// count adds an answer's usage.
 func (t *turn) count(answer *llm.Answer) {
 	last := usageOf(answer)
 	t.usage.Input += last.Input
@@ -158,7 +158,7 @@ func (t *turn) count(answer *llm.Answer) {
 	}
 }
 
-// spent is what the run has cost so far.
+// spent is the run's usage so far.
 func (t *turn) spent() coordination.RunOver {
 	over := t.spend
 	if over.LastUsage != nil {
@@ -173,18 +173,18 @@ type failure struct{ class, text string }
 
 func (f *failure) Error() string { return f.text }
 
-// fail is the end of a run that has no answer: its context is over, or err is in its way. What has been said until then stays.
+// fail is the end of a run without an answer: its context has ended, or err occurred. Its text so far is kept.
 func (t *turn) fail(ctx context.Context, err error) outcome {
 	if ctx.Err() != nil {
 		return t.interrupted(context.Cause(ctx), t.spent())
 	}
 	f := (*failure)(nil)
 	if !errors.As(err, &f) {
-		t.runner.o.Logger.Error("a run failed", "run", t.result.RunID, "err", err)
+		t.runner.logger.Error("a run failed", "run", t.result.RunID, "err", err)
 		f = &failure{classInternal, "something failed inside; the log says what"}
 	}
 	o := outcome{to: run.Failed, over: t.spent()}
-	o.over.Text, o.over.ErrorClass, o.over.Error = t.said(), f.class, f.text
+	o.over.Text, o.over.ErrorClass, o.over.Error = t.currentText(), f.class, f.text
 	if o.last = t.partial("error"); o.last == nil {
 		o.last = &coordination.SessionMessage{Author: authorAssistant, StopReason: "error"}
 	}

@@ -9,11 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
 // Asked for at once from anywhere, a run is one.
+//
+// Promise: one-key
 func TestInvariant29_OneKeyIsOneRun(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
@@ -57,7 +59,7 @@ func TestInvariant29_OneKeyIsOneRun(t *testing.T) {
 
 func TestThereIsOnlySoMuchRoom(t *testing.T) {
 	t.Parallel()
-	h := setup(t, setting{asleep: true, limits: runner.Limits{SessionWaiting: 2, Waiting: 3}})
+	h := setup(t, setting{asleep: true, room: runqueue.Limits{SessionWaiting: 2, Waiting: 3}})
 	for i, session := range []string{"a", "a", "b"} {
 		if got := h.say(fmt.Sprint("r", i), session, "hi").Ahead; got != i%2 {
 			t.Errorf("%d: %d ahead", i, got)
@@ -109,15 +111,15 @@ func TestWhatIsNotAccepted(t *testing.T) {
 		c.change(&a)
 		_, err := h.Queue(t.Context(), a)
 		var refusal *run.Refusal
-		if !errors.As(err, &refusal) || refusal.Code != c.code || refusal.Mend == "" {
+		if !errors.As(err, &refusal) || refusal.Reason != c.code || refusal.HintText == "" {
 			t.Errorf("%s: got %v", name, err)
 			continue
 		}
-		if c.code == run.CodeUnknownModel && (refusal.Field != "model" || refusal.Value != a.Model || !strings.Contains(refusal.Mend, "models.list")) {
+		if c.code == run.CodeUnknownModel && (refusal.Field != "model" || refusal.Value != a.Model || !strings.Contains(refusal.HintText, "models.list")) {
 			t.Errorf("%s: got %+v", name, refusal)
 		}
 	}
-	if _, found, err := h.Look(t.Context(), "no"); found || err != nil {
+	if _, found, err := h.Get(t.Context(), "no"); found || err != nil {
 		t.Errorf("a run that was refused is there: %v", err)
 	}
 	// What is new begins with what was said of it.

@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// After a restart what waited goes on; what had begun is aborted, and asked for once more where that was wanted.
+// After a restart what waited goes on; what had started is aborted, and asked for once more where that was wanted.
 func TestRestartInEachState(t *testing.T) {
 	t.Parallel()
 	for name, onRestart := range map[string]string{"reported": "", "retried": "retry"} {
@@ -100,7 +100,7 @@ func TestLostLeaseIsTold(t *testing.T) {
 	}
 }
 
-// What nobody wants any more is not begun, and not asked for once more.
+// What no one wants any more is not started, and not asked for once more.
 func TestWhatIsNotWantedEnds(t *testing.T) {
 	t.Parallel()
 	before := setup(t, setting{script: hangs})

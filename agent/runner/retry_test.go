@@ -15,13 +15,13 @@ import (
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// What ends the process each time is begun three times in all, then only reported; and each time the model reads the message once.
+// What ends the process each time is started three times in all, then only reported; and each time the model reads the message once.
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	read := make(chan string, 10)
@@ -119,9 +119,10 @@ func TestStopAfterARestart(t *testing.T) {
 	if r := h.ends("r1", run.Aborted, ""); r.Over.Reason != "rpc" {
 		t.Errorf("got %+v", r.Over)
 	}
-	if list := h.list(); len(list) != 1 || h.Stats().Running != 0 {
-		t.Errorf("it is asked for again: %+v, %+v", list, h.Stats())
+	if list := h.list(); len(list) != 1 {
+		t.Errorf("it is asked for again: %+v", list)
 	}
+	h.idle()
 	h.checkSettled()
 }
 
@@ -146,7 +147,7 @@ func TestWhatCannotBeginFails(t *testing.T) {
 	h.checkSettled()
 }
 
-// Only what the present attempt has said counts: what one that failed has begun to say is nobody's answer.
+// Only what the present attempt has said counts: what one that failed has started to say is no one's answer.
 func TestTextOfAnAttemptThatFailed(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{script: `{"when": {"attempt": 1}, "answer": {"text": "half an answer", "fault": {"class": "unavailable", "after": 2}}},
@@ -159,7 +160,7 @@ func TestTextOfAnAttemptThatFailed(t *testing.T) {
 }
 
 // What the prompt was made of is known of every run that had one.
-func TestEndsTellOfThePrompt(t *testing.T) {
+func TestRunEndRecordsPrompt(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{script: `{"when": {"contains": ["bad"]}, "answer": {"fault": {"class": "rejected"}}}, ` + hangs})
 	h.say("fine", "a", "hello")
@@ -179,19 +180,19 @@ func TestEndsTellOfThePrompt(t *testing.T) {
 	}
 }
 
-func (h *house) reset(name string) (old string) {
+func (h *fixture) reset(name string) (old string) {
 	h.t.Helper()
 	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		s, _, err := session.Load(tx, key(h.t, name))
+		s, _, err := sessions.Load(tx, key(h.t, name))
 		if err != nil {
 			return nil, err
 		}
 		old = s.ID
-		decided, err := decide.Reset(s, decide.ResetCommand{Command: decide.Command{NewID: "after-" + s.ID}, Reason: "reset"})
+		decided, err := session.Reset(s, session.ResetCommand{Command: session.Command{NewID: "after-" + s.ID}, Reason: "reset"})
 		if err != nil {
 			return nil, err
 		}
-		return session.Append(s, eventstore.ActorHuman, time.Now().UnixMilli(), decided)
+		return sessions.Append(s, eventstore.ActorHuman, time.Now().UnixMilli(), decided)
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -200,7 +201,7 @@ func (h *house) reset(name string) (old string) {
 }
 
 // A run whose session starts over in its middle speaks on in the transcript that it began in; the next one reads nothing of it. What was
-// meant for that transcript, and has not begun, is aborted; what was meant for none, or one that nobody knows, begins.
+// meant for that transcript, and has not started, is aborted; what was meant for none, or one that no one knows, begins.
 func TestResetInTheMiddle(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
@@ -230,7 +231,7 @@ func TestResetInTheMiddle(t *testing.T) {
 	}
 	var said []string
 	err := h.db.View(t.Context(), func(tx *sql.Tx) error {
-		messages, err := session.Newest(t.Context(), tx, old, 100, 1<<20)
+		messages, err := sessions.Newest(t.Context(), tx, old, 100, 1<<20)
 		for _, m := range messages {
 			said = append(said, m.Data.Author+": "+m.Data.Text)
 		}

@@ -14,12 +14,13 @@ import (
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
+// Promise: order
 func TestMessagesOfASessionAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
@@ -42,6 +43,7 @@ func TestMessagesOfASessionAreAnsweredInOrder(t *testing.T) {
 		t.Error(diff)
 	}
 	h.checkSettled()
+	h.idle()
 	if s := h.Stats(); s != (runner.Stats{}) {
 		t.Errorf("left over: %+v", s)
 	}
@@ -50,7 +52,7 @@ func TestMessagesOfASessionAreAnsweredInOrder(t *testing.T) {
 // A message to a session that answers another one waits for its turn, and has its own answer under its own id.
 func TestTwoSendsToABusySession(t *testing.T) {
 	t.Parallel()
-	h := setup(t, setting{script: `{"when": {"contains": ["first"]}, "answer": {"text": "one two", "delay": "30ms"}}, ` + echo})
+	h := setup(t, setting{script: `{"when": {"contains": ["first"]}, "answer": {"text": "one two", "delay": "1s"}}, ` + echo})
 	h.say("r1", "main", "first")
 	h.until("r1", is(run.Text))
 	if ahead := h.say("r2", "main", "second").Ahead; ahead != 1 {
@@ -74,11 +76,11 @@ func TestRunsCostFewCommits(t *testing.T) {
 		message string
 		commits int64
 	}{{"hello", 3}, {"use it", 5}} {
-		before := h.log.decided.Load()
+		before := h.log.written.Load()
 		id := fmt.Sprint("r", i)
 		h.say(id, "main", c.message)
 		h.over(id)
-		if got := h.log.decided.Load() - before; got != c.commits {
+		if got := h.log.written.Load() - before; got != c.commits {
 			t.Errorf("%s: %d commits", c.message, got)
 		}
 	}
@@ -89,7 +91,7 @@ const useTool = `{"when": {"contains": ["use"], "offers": "look"}, "answer": {"t
 
 func TestToolsAreCalledAndEachStepIsOnDisk(t *testing.T) {
 	t.Parallel()
-	var h *house
+	var h *fixture
 	var caller tool.Caller
 	var before []string
 	h = setup(t, setting{script: useTool, tools: box{"look": func(_ context.Context, c tool.Caller, args json.RawMessage) (tool.Output, error) {
@@ -123,7 +125,7 @@ func TestToolsAreCalledAndEachStepIsOnDisk(t *testing.T) {
 	h.over("r2")
 }
 
-func TestWhatToolsDoWrongIsToldToTheModel(t *testing.T) {
+func TestToolErrorsAreReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	calls := func(what string) string {
 		return `{"when": {"after": "user"}, "answer": {"toolCalls": [` + what + `]}}, {"when": {"after": "tool"}, "answer": {"text": "{{result}}"}}`
@@ -137,7 +139,7 @@ func TestWhatToolsDoWrongIsToldToTheModel(t *testing.T) {
 		"malformed": {script: calls(`{"name": "look", "rawArguments": "{\"at\":"}`),
 			want: `Not called: the arguments must be a JSON object that fits the tool's schema, but they are {"at":`},
 		"invalid": {script: calls(`{"name": "look"}`), want: "/at: is missing. Give it", tools: box{"look": func(context.Context, tool.Caller, json.RawMessage) (tool.Output, error) {
-			return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Tool: "look", Field: "/at", Text: "is missing", Mend: "Give it"}
+			return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Tool: "look", Field: "/at", Text: "is missing", Hint: "Give it"}
 		}}},
 		"broken": {script: calls(`{"name": "look"}`), want: "The tool failed.", tools: box{"look": func(context.Context, tool.Caller, json.RawMessage) (tool.Output, error) {
 			return tool.Output{}, fmt.Errorf("a secret reason")
@@ -163,7 +165,7 @@ func TestWhatToolsDoWrongIsToldToTheModel(t *testing.T) {
 	}
 }
 
-func TestRunsThatFindNoEndAreEnded(t *testing.T) {
+func TestEndlessRunsAreEnded(t *testing.T) {
 	t.Parallel()
 	const loop = `{"when": {"after": "any"}, "answer": {"text": "again", "toolCalls": [{"name": "look"}]}}`
 	for name, c := range map[string]struct {
@@ -255,6 +257,8 @@ func TestRunThatTakesTooLongIsOver(t *testing.T) {
 }
 
 // B6: the text of a run is its own, though an older one said something and this one says nothing.
+//
+// Promise: own-answer
 func TestB6_NoStaleReply(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{script: `{"when": {"contains": ["silence"]}, "answer": {"text": ""}}, {"when": {"contains": ["fail"]}, "answer": {"fault": {"class": "rejected"}}}, ` + echo})
@@ -298,19 +302,19 @@ func TestSessionsAndTheirSettings(t *testing.T) {
 	h.checkSettled()
 }
 
-func (h *house) delete(name string) {
+func (h *fixture) delete(name string) {
 	h.t.Helper()
 	k := key(h.t, name)
 	_, err := h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		s, _, err := session.Load(tx, k)
+		s, _, err := sessions.Load(tx, k)
 		if err != nil {
 			return nil, err
 		}
-		decided, err := decide.Delete(s, decide.DeleteCommand{Main: coordination.MainKey("nobody")})
+		decided, err := session.Delete(s, session.DeleteCommand{Main: coordination.MainKey("nobody")})
 		if err != nil {
 			return nil, err
 		}
-		return session.Append(s, eventstore.ActorHuman, time.Now().UnixMilli(), decided)
+		return sessions.Append(s, eventstore.ActorHuman, time.Now().UnixMilli(), decided)
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -340,7 +344,7 @@ func TestMessageThatWasRedactedFails(t *testing.T) {
 	h := setup(t, setting{asleep: true})
 	h.say("r1", "main", "a secret")
 	h.say("r2", "main", "hello")
-	r, _, err := h.Look(t.Context(), "r1")
+	r, _, err := h.Get(t.Context(), "r1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,104 +1,77 @@
-// Package runner runs agents: it accepts messages, answers them by asking models and calling tools, and tells what happens meanwhile. It is
-// the worker.Handler of runs, and the gateway's Runs.
+// Package runner runs agents: it answers messages by calling models and tools, and reports progress. Runner implements worker.Handler for
+// runs; Runs stops runs, and lets callers wait for them and follow them.
 //
-// It promises
-//   - that a message which was accepted is on disk, once for each run id, and that its run has exactly one end, whatever fails;
-//   - that a plain run costs three commits: when it is accepted, when it begins, when it ends. Each call of a tool costs one more, and so
-//     does each answer that asks for tools: what was done is on disk before the next is begun;
-//   - that the text of a run is what that run has said, and nothing older;
-//   - that what it tells of a run comes in order, counted from 1, and that the end is told when it is on disk;
-//   - that nothing waits for a run but its row: no goroutine and no timer until it begins.
+// It guarantees
+//   - that an accepted message is on disk, once per run id, and that its run has exactly one end, whatever fails;
+//   - that a plain run costs three commits: accepted, started, ended. Each tool call costs one more, and so does each answer that requests
+//     tools: a step is on disk before the next one starts;
+//   - that the text of a run contains nothing of another run;
+//   - that a run's updates are sent in order, numbered from 1, and its end only after that is on disk;
+//   - that a waiting run costs only its row: no goroutine and no timer until it starts.
 //
-// A model is asked again, or another one, only with the idempotency key of the same step.
+// A model is called again, or another one, only with the idempotency key of the same step.
 package runner
 
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Log is what a Runner needs of the store, with the projections session, run and work in it.
-type Log interface {
-	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
-	View(ctx context.Context, read func(*sql.Tx) error) error
-	Head(ctx context.Context) (eventstore.Head, error)
-	Wait(ctx context.Context, seq int64) (int64, error)
-	// Fatal tells an error that concerns the whole file from one that concerns a statement.
-	Fatal(err error) bool
-}
-
-// Options of New.
+// Options of New. Queue, Runs, Config, Models and Prompt are required.
 type Options struct {
-	Log    Log
-	Config func() *config.Config       // what is in force; a run keeps to what was when it began
-	Models func() *catalogue.Catalogue // of the same configuration
-	Tools  tool.Box                    // nil offers none
+	Queue  *runqueue.Queue             // accepts runs
+	Runs   *Runs                       // knows the active runs, and ends them
+	Config func() *config.Config       // configuration in force; a run uses the one in force at its start
+	Models func() *catalogue.Catalogue // for the same configuration
+	Tools  tool.Box                    // nil: no tools
 	Prompt *prompt.Builder
-	Now    func() time.Time
-	NewID  func() string // an id that nobody has had
-	Logger *slog.Logger
 
-	// Then says what follows from the end of a run, and is appended with it. It is asked for each one that is over and not asked for once more,
-	// in the transaction that ends it, and so reads nothing but tx and is quick. What has followed from one end is in the tables when it is asked
-	// about the next, also where Stop ends many. It is asked again about an end that was not stored, so it does nothing else. An error, a panic,
-	// or what the log would not take, is logged, and the run ends without it; but an error that concerns the whole file keeps the run from
-	// ending for now. nil is nothing.
-	Then func(tx eventstore.Tx, e *Ending) ([]eventstore.StreamAppend, error)
-
-	// Wanted reports whether a run that is about to begin, or to be asked for once more after a restart, is still wanted: one that is not ends as
-	// if it had been stopped. It is asked in the transaction that would append that, and so reads nothing but tx and is quick. An error keeps the
-	// run from beginning for now. nil wants all.
+	// Wanted reports whether a run that is about to start, or to be retried after a restart, is still wanted;
+	// otherwise it ends as if stopped. It is called in the transaction that appends this, so it reads only from tx and
+	// is fast. An error delays the start. nil: all are wanted.
 	Wanted func(tx eventstore.Tx, asked *coordination.RunQueued) (bool, error)
 
-	// Remembered is what a model is told besides the transcript of a session: what the agent has noticed there without being asked. It is read with
-	// the transcript, whatever has caused the run. nil is nothing.
+	// Remembered returns context for the model beside the transcript: what the agent has observed in the session. It
+	// is read with the transcript, for every run. nil: none.
 	Remembered func(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error)
 
 	Limits Limits
-	// Grace is how long a tool may take to heed that its run is over, and how long the end of a run is tried to be written once the
-	// program has been told to end; default: DefaultGrace.
+	// Grace is how long a tool may continue after its run is over, and how long writing a run's end is retried during
+	// a shutdown; default: DefaultGrace.
 	Grace time.Duration
-	// Backoff is how long to wait before something is tried again, for the first time, the second, and so on; default: DefaultBackoff.
-	Backoff func(again int) time.Duration
 }
 
-// Limits bound what is accepted, and what one run may do. Zero means the default.
+// Limits bound a single run. Zero means the default.
 type Limits struct {
-	SessionWaiting int // runs that wait in one session
-	Waiting        int // runs that wait in all
+	ModelCalls  int // model calls per run, failed ones included
+	ToolCalls   int // tool calls per run
+	AnswerCalls int // tool calls per answer
+	Repeats     int // consecutive equal tool calls with equal results
+	Retries     int // retries of a failed model call
 
-	ModelCalls  int // of a run, those that failed included
-	ToolCalls   int // of a run
-	AnswerCalls int // of tools, in one answer of a model
-	Repeats     int // how often in a row a tool may be called with the same arguments and give the same result
-	Retries     int // how often a model is asked again after it has failed
+	ArgumentBytes int // bytes of a call's arguments
+	ToolBytes     int // bytes of a tool's output shown to the model
+	AnswerBytes   int // bytes of a model's answer
 
-	ArgumentBytes int // of a call
-	ToolBytes     int // of what a tool says, that a model is told
-	AnswerBytes   int // of an answer of a model
-
-	HistoryMessages int // that are read of a transcript
+	HistoryMessages int // transcript messages read
 	HistoryBytes    int
 
-	RetryAfter time.Duration // that a provider may ask to wait before another model is asked instead
+	RetryAfter time.Duration // longest requested delay before another model is used instead
 }
 
 // Defaults.
 const (
-	DefaultSessionWaiting  = 5_000
-	DefaultWaiting         = 100_000
 	DefaultModelCalls      = 40
 	DefaultToolCalls       = 100
 	DefaultAnswerCalls     = 16
@@ -113,17 +86,10 @@ const (
 	DefaultGrace           = 2 * time.Second
 )
 
-// leaseMargin is how much longer than its run a lease holds, so that the end can be written.
+// leaseMargin is how much longer than its run a lease lasts, so that the end can be written.
 const leaseMargin = 30 * time.Second
 
-// DefaultBackoff doubles from half a second to half a minute.
-func DefaultBackoff(again int) time.Duration {
-	return min(500*time.Millisecond<<min(again-1, 10), 30*time.Second)
-}
-
 func (l Limits) withDefaults() Limits {
-	l.SessionWaiting = cmp.Or(l.SessionWaiting, DefaultSessionWaiting)
-	l.Waiting = cmp.Or(l.Waiting, DefaultWaiting)
 	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.ToolCalls = cmp.Or(l.ToolCalls, DefaultToolCalls)
 	l.AnswerCalls = cmp.Or(l.AnswerCalls, DefaultAnswerCalls)
@@ -138,60 +104,37 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Runner runs agents. All of its methods may be called by many goroutines.
+// Runner runs agents. It is safe for concurrent use.
 type Runner struct {
+	*Runs
 	o      Options
 	limits Limits
-
-	mu   sync.Mutex
-	runs map[string]*active // that have begun in this process, by id, until their end is told
-
-	followers followers
-	waits     waits
-	ends      ends
 
 	leftBehind atomic.Int64
 }
 
-// New makes a Runner. It does nothing by itself: a worker has to be given it as the handler of work.KindRun.
+// New returns a Runner. It does nothing on its own: register it with a worker as the handler of work.KindRun.
 func New(o Options) *Runner {
 	o.Grace = cmp.Or(o.Grace, DefaultGrace)
-	if o.Backoff == nil {
-		o.Backoff = DefaultBackoff
-	}
-	return &Runner{o: o, limits: o.Limits.withDefaults(), runs: map[string]*active{}}
+	return &Runner{Runs: o.Runs, o: o, limits: o.Limits.withDefaults()}
 }
 
-// Stats are figures of a Runner.
+// Queue accepts a run: see runqueue.Queue.
+func (r *Runner) Queue(ctx context.Context, ask run.Ask) (run.Accepted, error) {
+	return r.o.Queue.Queue(ctx, ask)
+}
+
+// Stats are statistics of a Runner.
 type Stats struct {
-	Running    int   // runs that have begun and are not over
+	Running    int   // active runs
 	Waiters    int   // callers of Wait
-	LeftBehind int64 // tools that still run though their runs are over
+	LeftBehind int64 // tools still running after the end of their runs
 }
 
-// Stats gives the figures of now.
+// Stats returns the current statistics.
 func (r *Runner) Stats() Stats {
 	r.mu.Lock()
 	running := len(r.runs)
 	r.mu.Unlock()
 	return Stats{Running: running, Waiters: r.waits.count(), LeftBehind: r.leftBehind.Load()}
-}
-
-// running is a run that has begun in this process and is not over, or nil.
-func (r *Runner) running(runID string) *active {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.runs[runID]
-}
-
-// pause waits, unless ctx ends before; then it gives the cause.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -114,7 +114,7 @@ func TestStopOfWhatWaits(t *testing.T) {
 	if diff := cmp.Diff([]string{"queued", "aborted"}, h.events("r3")); diff != "" {
 		t.Error(diff)
 	}
-	if r, _, err := h.Look(t.Context(), "o1"); err != nil || r.State.Over() {
+	if r, _, err := h.Get(t.Context(), "o1"); err != nil || r.State.Over() {
 		t.Errorf("the run of another session is %+v, %v", r, err)
 	}
 	h.halt(run.Stop{RunID: "o1", Reason: "rpc"})

@@ -15,11 +15,11 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
-	projection "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// useTools calls what an answer asks for, one after the other. The answer is on disk before the first is called, and what a tool has said
-// before the next is.
+// useTools runs an answer's tool calls one after the other. The answer is on disk before the first call, and each
+// result before the next.
 func (t *turn) useTools(ctx context.Context, answer *llm.Answer) error {
 	said, calls, err := t.calling(answer)
 	if err != nil {
@@ -28,8 +28,8 @@ func (t *turn) useTools(ctx context.Context, answer *llm.Answer) error {
 	if err := t.write(ctx, said); err != nil {
 		return err
 	}
-	t.say(answer.Text)
-	t.keep()
+	t.setText(answer.Text)
+	t.markStored()
 	t.steps = append(t.steps, llm.Message{Role: llm.Assistant, Text: answer.Text, ToolCalls: calls})
 	for i := range calls {
 		if t.spend.ToolCalls >= t.runner.limits.ToolCalls {
@@ -42,7 +42,7 @@ func (t *turn) useTools(ctx context.Context, answer *llm.Answer) error {
 	return nil
 }
 
-// block is a block of a message with calls.
+// block is a message block with calls.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
@@ -51,9 +51,9 @@ type block struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// calling is an answer with calls as it stands in the transcript, and its calls with arguments of bounded length.
+// calling is an answer with calls as stored in the transcript, and its calls with bounded arguments.
 func (t *turn) calling(answer *llm.Answer) (said *coordination.SessionMessage, calls []llm.ToolCall, err error) {
-	said = t.saidBy(answer)
+	said = t.messageOf(answer)
 	said.StopReason = string(llm.ToolUse)
 	var blocks []block
 	if answer.Text != "" {
@@ -70,7 +70,7 @@ func (t *turn) calling(answer *llm.Answer) (said *coordination.SessionMessage, c
 	return said, calls, err
 }
 
-// maskArguments masks what looks like a secret in arguments. What is no JSON after that is left out.
+// maskArguments masks secrets in arguments. What is invalid JSON afterwards is dropped.
 func maskArguments(arguments json.RawMessage) json.RawMessage {
 	if masked := json.RawMessage(coordination.Mask(string(arguments))); json.Valid(masked) {
 		return masked
@@ -78,17 +78,17 @@ func maskArguments(arguments json.RawMessage) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// repetition is a call with what came of it.
+// repetition is a call with its result.
 type repetition struct {
 	name, arguments, text string
 	isError               bool
 	times                 int
 }
 
-// useTool calls a tool if that is allowed, and keeps what it says.
+// useTool runs a tool if allowed, and stores its result.
 func (t *turn) useTool(ctx context.Context, c *llm.ToolCall, allowed bool) error {
 	t.spend.ToolCalls++
-	t.tell(run.Update{Kind: run.ToolStart, ToolCallID: c.ID, ToolName: c.Name, Args: maskArguments(c.Arguments)})
+	t.notify(run.Update{Kind: run.ToolStart, ToolCallID: c.ID, ToolName: c.Name, Args: maskArguments(c.Arguments)})
 	var out tool.Output
 	var err error
 	switch {
@@ -108,7 +108,7 @@ func (t *turn) useTool(ctx context.Context, c *llm.ToolCall, allowed bool) error
 	if err != nil {
 		return err
 	}
-	t.tell(run.Update{Kind: run.ToolResult, ToolCallID: c.ID, ToolName: c.Name, Output: text, IsError: out.IsError})
+	t.notify(run.Update{Kind: run.ToolResult, ToolCallID: c.ID, ToolName: c.Name, Output: text, IsError: out.IsError})
 	t.steps = append(t.steps, llm.Message{Role: llm.ToolRole, Text: text, ToolCallID: c.ID, ToolName: c.Name, IsError: out.IsError})
 	now := repetition{c.Name, string(c.Arguments) + c.Malformed, text, out.IsError, t.last.times}
 	if now != t.last {
@@ -122,20 +122,20 @@ func (t *turn) useTool(ctx context.Context, c *llm.ToolCall, allowed bool) error
 	return nil
 }
 
-// maxMalformed is how many bytes of arguments that are none a model is shown.
+// maxMalformed is how many bytes of malformed arguments are shown to the model.
 const maxMalformed = 200
 
 func refused(text string) tool.Output { return tool.Output{Text: text, IsError: true} }
 
-// called is what came of a call.
-type called struct {
+// callResult is the result of a call.
+type callResult struct {
 	out   tool.Output
 	err   error
 	panic any
 	stack []byte
 }
 
-// call calls a tool. One that does not heed the end of its context is left behind after a grace: the run does not wait for it.
+// call runs a tool. One that ignores the end of its context is abandoned after the grace period.
 func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
 	box := t.runner.o.Tools
 	if box == nil {
@@ -143,9 +143,9 @@ func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
 	}
 	caller := t.caller
 	caller.CallID = t.callID(c)
-	done := make(chan called, 1)
+	done := make(chan callResult, 1)
 	go func() {
-		var r called
+		var r callResult
 		defer func() {
 			if r.panic = recover(); r.panic != nil {
 				r.stack = debug.Stack()
@@ -169,8 +169,8 @@ func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
 	return tool.Output{}, context.Cause(ctx)
 }
 
-// callID is what makes a call one: what is asked for, and how often the run has asked for just that. It is the same when a run that was broken
-// off is repeated, though its model makes up other ids then.
+// callID identifies a call by its content and repetition count within the run. It is stable across a retry of the run,
+// although the model then generates other ids.
 func (t *turn) callID(c *llm.ToolCall) string {
 	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(c.Arguments)))
 	id := hex.EncodeToString(sum[:16])
@@ -181,23 +181,23 @@ func (t *turn) callID(c *llm.ToolCall) string {
 	return id + "." + strconv.Itoa(t.called[id])
 }
 
-// leave counts a tool that goes on though its run is over, until it ends.
-func (r *Runner) leave(runID, name string, done <-chan called) {
+// leave counts a tool that continues after its run is over, until it ends.
+func (r *Runner) leave(runID, name string, done <-chan callResult) {
 	r.leftBehind.Add(1)
-	r.o.Logger.Warn("a tool does not end with its run; it is left behind", "run", runID, "tool", name)
+	r.logger.Warn("tool still running after the end of its run; abandoned", "run", runID, "tool", name)
 	go func() {
 		<-done
 		r.leftBehind.Add(-1)
 	}()
 }
 
-// outcomeOf is what the model is told of a call. An error that is the caller's is told to it, so that it may do better; what is broken
-// inside stands in the log alone. A panic ends the run.
-func (t *turn) outcomeOf(ctx context.Context, c *llm.ToolCall, r called) (tool.Output, error) {
+// outcomeOf is the result shown to the model. A caller's error is shown, so that the model can correct it; internal
+// errors are only logged. A panic ends the run.
+func (t *turn) outcomeOf(ctx context.Context, c *llm.ToolCall, r callResult) (tool.Output, error) {
 	var e *tool.Error
 	switch {
 	case r.panic != nil:
-		t.runner.o.Logger.Error("a tool panicked", "run", t.active.result.RunID, "tool", c.Name, "panic", r.panic, "stack", string(r.stack))
+		t.runner.logger.Error("a tool panicked", "run", t.activeRun.result.RunID, "tool", c.Name, "panic", r.panic, "stack", string(r.stack))
 		return tool.Output{}, &failure{classInternal, "something broke inside a tool; the log says what"}
 	case r.err == nil:
 		return r.out, nil
@@ -208,26 +208,26 @@ func (t *turn) outcomeOf(ctx context.Context, c *llm.ToolCall, r called) (tool.O
 		if e.Field != "" {
 			text = e.Field + ": " + text
 		}
-		if e.Mend != "" {
-			text += ". " + e.Mend
+		if e.Hint != "" {
+			text += ". " + e.Hint
 		}
 		return refused(text), nil
 	}
-	t.runner.o.Logger.Error("a tool failed", "run", t.active.result.RunID, "tool", c.Name, "err", r.err)
+	t.runner.logger.Error("a tool failed", "run", t.activeRun.result.RunID, "tool", c.Name, "err", r.err)
 	return refused("The tool failed."), nil
 }
 
-// write puts a step into the transcript. It returns when that is on disk, or when the run is over.
+// write appends a step to the transcript. It returns when that is on disk or the run is over.
 func (t *turn) write(ctx context.Context, m *coordination.SessionMessage) error {
-	id := t.active.result.RunID
+	id := t.activeRun.result.RunID
 	return t.runner.persist(ctx, id, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		result, found, err := projection.Load(tx, id)
+		result, found, err := runs.Load(tx, id)
 		switch {
 		case err != nil:
 			return nil, err
 		case !found || result.State != run.Running:
-			return nil, &run.Refusal{Code: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + id + " is over"}
+			return nil, &run.Refusal{Reason: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + id + " is over"}
 		}
-		return t.runner.saying(tx, result, t.asked, m, t.runner.o.Now().UnixMilli())
+		return t.runner.appendMessage(tx, result, t.asked, m, t.runner.now().UnixMilli())
 	})
 }

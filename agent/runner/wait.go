@@ -6,24 +6,24 @@ import (
 	"sync"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
-	projection "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// Look is that of gateway.Runs.
-func (r *Runner) Look(ctx context.Context, runID string) (result run.Result, found bool, err error) {
-	err = r.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		result, found, err = projection.ByID(ctx, tx, runID)
+// Get returns a run's current state; found is false for an unknown run.
+func (r *Runs) Get(ctx context.Context, runID string) (result run.Result, found bool, err error) {
+	err = r.log.View(ctx, func(tx *sql.Tx) (err error) {
+		result, found, err = runs.ByID(ctx, tx, runID)
 		return err
 	})
 	return result, found, err
 }
 
-// Wait is that of gateway.Runs. It costs an entry in a table; however many wait for a run, it is one.
-func (r *Runner) Wait(ctx context.Context, runID string) (run.Result, error) {
-	w := r.waits.join(runID) // before looking, or an end between the two would be missed
+// Wait returns a run once it is over, or its current state with ctx's error. It waits for an unknown run too. Waiters share a table entry.
+func (r *Runs) Wait(ctx context.Context, runID string) (run.Result, error) {
+	w := r.waits.join(runID) // before checking, or an end in between would be missed
 	defer r.waits.leave(runID, w)
-	now := context.WithoutCancel(ctx) // the state is wanted even if there is no time to wait
-	result, _, err := r.Look(now, runID)
+	now := context.WithoutCancel(ctx) // the state is returned even without time to wait
+	result, _, err := r.Get(now, runID)
 	if err != nil || isOver(result) {
 		return result, err
 	}
@@ -32,37 +32,37 @@ func (r *Runner) Wait(ctx context.Context, runID string) (run.Result, error) {
 		return w.result, nil
 	case <-ctx.Done():
 	}
-	if result, _, err = r.Look(now, runID); err != nil || isOver(result) {
+	if result, _, err = r.Get(now, runID); err != nil || isOver(result) {
 		return result, err
 	}
 	return result, ctx.Err()
 }
 
-// isOver reports whether a run is known, and over.
+// isOver reports whether a run is known and over.
 func isOver(result run.Result) bool { return result.RunID != "" && result.State.Over() }
 
-// waits are the runs that are waited for.
-type waits struct {
+// waiters are the runs waited for.
+type waiters struct {
 	mu  sync.Mutex
-	all map[string]*waiting
+	all map[string]*waiter
 	n   int // callers
 }
 
-type waiting struct {
+type waiter struct {
 	callers int
-	done    chan struct{} // closed when it is over; result is set before
+	done    chan struct{} // closed when over; result is set before
 	result  run.Result
 }
 
-func (w *waits) join(runID string) *waiting {
+func (w *waiters) join(runID string) *waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one := w.all[runID]
 	if one == nil {
 		if w.all == nil {
-			w.all = map[string]*waiting{}
+			w.all = map[string]*waiter{}
 		}
-		one = &waiting{done: make(chan struct{})}
+		one = &waiter{done: make(chan struct{})}
 		w.all[runID] = one
 	}
 	one.callers++
@@ -70,7 +70,7 @@ func (w *waits) join(runID string) *waiting {
 	return one
 }
 
-func (w *waits) leave(runID string, one *waiting) {
+func (w *waiters) leave(runID string, one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n--
@@ -79,8 +79,8 @@ func (w *waits) leave(runID string, one *waiting) {
 	}
 }
 
-// end lets all go on that wait for a run.
-func (w *waits) end(result run.Result) {
+// end wakes all waiters of a run.
+func (w *waiters) end(result run.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one := w.all[result.RunID]
@@ -92,7 +92,7 @@ func (w *waits) end(result run.Result) {
 	close(one.done)
 }
 
-func (w *waits) count() int {
+func (w *waiters) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.n

@@ -39,7 +39,7 @@ func TestWaitInAllStates(t *testing.T) {
 	}
 }
 
-func TestManyWaitForARunThatIsNotYet(t *testing.T) {
+func TestManyWaitForAFutureRun(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	const n = 200
@@ -79,7 +79,7 @@ func TestB1_AbortedIsNotStillRunning(t *testing.T) {
 	}
 }
 
-func TestFollowersThatBreakHarmNobody(t *testing.T) {
+func TestPanickingSubscribersAreIsolated(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	stop := h.Follow(func(run.Update) { panic("on purpose") })
@@ -87,7 +87,7 @@ func TestFollowersThatBreakHarmNobody(t *testing.T) {
 	stopOther := h.Follow(func(u run.Update) { // one that calls back
 		if u.Kind == run.Started {
 			once.Do(func() {
-				if _, _, err := h.Look(context.Background(), u.RunID); err != nil {
+				if _, _, err := h.Get(context.Background(), u.RunID); err != nil {
 					t.Error(err)
 				}
 			})
@@ -105,7 +105,9 @@ func TestFollowersThatBreakHarmNobody(t *testing.T) {
 }
 
 // Waiting for a turn costs rows, not goroutines.
-func TestWhatWaitsCostsNoGoroutine(t *testing.T) {
+//
+// Promise: order
+func TestQueuedRunsNeedNoGoroutine(t *testing.T) {
 	h := setup(t, setting{asleep: true})
 	before := runtime.NumGoroutine()
 	for i := range 300 {

@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // From the commit that asks for something until it is done: the lease, which is a commit of its own, and what the worker adds.
@@ -28,7 +28,7 @@ func BenchmarkBegin(b *testing.B) {
 				l.ask(b, later...)
 			}
 			began := make(chan time.Time, 1)
-			h := l.start(b, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, work.Item) error {
+			h := l.start(b, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error {
 				began <- time.Now()
 				return nil
 			})})
@@ -50,7 +50,7 @@ func BenchmarkThroughput(b *testing.B) {
 	defer l.close(b)
 	done := make(chan bool, 1000)
 	h := l.start(b, worker.Options{Pools: func() map[string]int { return map[string]int{"p": 16} },
-		Handlers: task(worker.Policy{}, func(context.Context, work.Item) error {
+		Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error {
 			done <- true
 			return nil
 		})})
@@ -82,7 +82,7 @@ func BenchmarkPutOff(b *testing.B) {
 	}
 	began := make(chan bool, items)
 	h := l.start(b, worker.Options{Pools: func() map[string]int { return map[string]int{"p": 16} }, Handlers: kinds(&handler{
-		begin: func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+		begin: func(item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 			select {
 			case began <- true:
 			default:

@@ -12,39 +12,40 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/internal/backoff"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 const (
-	// begins is how often an item may refuse to begin before it is given up.
+	// begins is how often an item may fail to start before it is given up.
 	begins = 3
-	// maxHeld is how many items are held at a time; until one of them is tried again nothing else is.
+	// maxHeld is how many items are held at a time; beyond that nothing starts until one is retried.
 	maxHeld = 64
 )
 
-// held is an item that would not begin. It is tried again after a while, and its key waits for it.
-type held struct {
+// delayedItem is an item that failed to start. It is retried after a delay, and its key waits for it.
+type delayedItem struct {
 	fails int
 	until time.Time
 }
 
-// begun is what became of an item in a claim.
-type begun struct {
-	item  work.Item // as it is after the claim
-	end   bool      // it was ended, or put off, instead of begun
-	err   error     // it would not begin
-	fatal bool      // and never will
+// startResult is the result of a claimed item.
+type startResult struct {
+	item  workqueue.Item // after the claim
+	end   bool           // ended or postponed instead of started
+	err   error          // failed to start
+	fatal bool           // permanently
 }
 
-func (b *begun) begins() bool { return b.err == nil && !b.end }
+func (b *startResult) begins() bool { return b.err == nil && !b.end }
 
-// maxClaims is how many claims are under way at a time: a second one begins what waits for a place that is given up while the first is stored.
+// maxClaims is how many claims are in progress at a time: a second one uses places freed while the first is stored.
 const maxClaims = 2
 
-// claim has what is ready begun, and says when something will be that is not yet; zero: nothing that is known of. It does not wait for the log:
-// what was claimed comes back as claimed.
+// claim starts ready items, and returns when the next is due; zero if none is known. It does not wait for the log: the
+// result arrives on claimed.
 func (r *running) claim(now moment) (due time.Time) {
 	if !r.drainUntil.IsZero() || now.tick.Before(r.retryAt) {
 		return time.Time{}
@@ -66,8 +67,8 @@ func (r *running) claim(now moment) (due time.Time) {
 	} else {
 		var ready bool
 		var err error
-		if ready, due, err = r.look(c.free, now); err != nil {
-			r.inTrouble(err, now)
+		if ready, due, err = r.poll(c.free, now); err != nil {
+			r.pauseLog(err, now)
 		}
 		if err != nil || !ready {
 			return due
@@ -79,13 +80,14 @@ func (r *running) claim(now moment) (due time.Time) {
 	}
 	r.open = append(r.open, c)
 	go func() {
-		c.take()
+		c.startReady()
 		r.claimed <- c
 	}()
 	return due
 }
 
-// settle takes note of what a claim has begun, and says whether there is more to look for: something was begun, or has happened meanwhile.
+// settle handles the result of a claim, and reports whether another is needed: something started, or changed
+// meanwhile.
 func (r *running) settle(c *claim) (more bool) {
 	r.open = slices.DeleteFunc(r.open, func(open *claim) bool { return open == c })
 	for _, f := range c.ending {
@@ -102,27 +104,27 @@ func (r *running) settle(c *claim) (more bool) {
 		more = more || len(s.tried) > 0
 		errs = append(errs, r.settleShare(c, s))
 	}
-	c.before = nil // or each would hold the one before, and that the one before it
+	c.before = nil // otherwise each would keep its predecessors in memory
 
-	if !r.cutOff.IsZero() { // it was begun too late
+	if !r.cutOff.IsZero() { // it was started too late
 		r.drop(ErrDrained)
 	}
 	if err := errors.Join(errs...); err != nil {
-		r.inTrouble(err, r.moment())
+		r.pauseLog(err, r.moment())
 		return more
 	}
 	r.trouble = 0
 	return more
 }
 
-// inTrouble leaves the log alone for a while.
-func (r *running) inTrouble(err error, now moment) {
+// pauseLog pauses access to the log.
+func (r *running) pauseLog(err error, now moment) {
 	r.trouble++
-	r.retryAt = now.tick.Add(pause(r.trouble))
-	r.opts.Logger.Warn("work cannot be begun for now", "err", err, "again_in", pause(r.trouble))
+	r.retryAt = now.tick.Add(retries.After(r.trouble))
+	r.opts.Logger.Warn("cannot start work; will retry", "err", err, "retry_in", retries.After(r.trouble))
 }
 
-// holding are the items that are not to be tried yet, by effect id.
+// holding are the held items, by effect id.
 func (r *running) holding(now time.Time) map[string]bool {
 	holding := map[string]bool{}
 	for id, h := range r.held {
@@ -133,12 +135,10 @@ func (r *running) holding(now time.Time) map[string]bool {
 	return holding
 }
 
-// pause is how long to leave the log alone after it has refused so many times in a row.
-func pause(failures int) time.Duration {
-	return min(20*time.Millisecond<<min(failures, 8), 5*time.Second)
-}
+// retries are the delays after consecutive failures of the log.
+var retries = backoff.Backoff{First: 40 * time.Millisecond, Most: 5 * time.Second}
 
-// free is how much may be begun, by pool; full pools are not in it. It counts the places of what is about to end.
+// free is the free capacity by pool, without full pools. Places of items about to end count as free.
 func (r *running) free() (free map[string]int, ending []*flight) {
 	free = map[string]int{}
 	for pool, n := range r.opts.Pools() {
@@ -159,11 +159,11 @@ func (r *running) free() (free map[string]int, ending []*flight) {
 	return free, ending
 }
 
-// look reads whether anything could be begun, without keeping those up who write.
-func (r *running) look(free map[string]int, now moment) (ready bool, due time.Time, err error) {
-	var heads []work.Head
+// poll checks whether anything could start, without blocking writers.
+func (r *running) poll(free map[string]int, now moment) (ready bool, due time.Time, err error) {
+	var heads []workqueue.Head
 	err = r.opts.Log.View(r.base, func(tx *sql.Tx) (err error) {
-		heads, err = work.Heads(r.base, tx)
+		heads, err = workqueue.Heads(r.base, tx)
 		return err
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *running) look(free map[string]int, now moment) (ready bool, due time.Ti
 	}
 	for _, h := range heads {
 		if r.handlers[h.Kind] == nil {
-			r.tellUnknown(h.Kind)
+			r.warnUnknownKind(h.Kind)
 			continue
 		}
 		if free[h.Pool] == 0 || !h.Free {
@@ -188,41 +188,42 @@ func (r *running) look(free map[string]int, now moment) (ready bool, due time.Ti
 	return ready, due, nil
 }
 
-func (w *Worker) tellUnknown(kind string) {
+func (w *Worker) warnUnknownKind(kind string) {
 	if _, told := w.unknown.LoadOrStore(kind, true); !told {
-		w.opts.Logger.Warn("work of a kind that nobody does here waits", "kind", kind)
+		w.opts.Logger.Warn("work waiting without a handler for its kind", "kind", kind)
 	}
 }
 
-// maxAbreast is how many decisions a claim is made of at most.
+// maxAbreast is the maximum number of decisions per claim.
 const maxAbreast = 16
 
-// share is one decision of a claim: what is begun in one transaction, up to the first item that is ended, or put off, instead.
+// share is one decision of a claim: what starts in one transaction, up to the first item that is ended or postponed
+// instead.
 type share struct {
-	tried []begun
+	tried []startResult
 	err   error
 }
 
-// cut says whether others were left, so that they see what follows from the end of the last one.
+// cut reports whether items were left for a later decision, which sees the consequences of the last one.
 func (s *share) cut() bool { return len(s.tried) > 0 && s.tried[len(s.tried)-1].end }
 
-// claim is decisions that are made side by side. It is made by Run, and decides on the goroutine of the log's writer.
+// claim is a set of concurrent decisions. It is created by Run, and decides on the log writer's goroutine.
 type claim struct {
 	*Worker
 	base   context.Context
-	free   map[string]int // with the places of those that are ending
+	free   map[string]int // including places of ending items
 	ending []*flight
-	held   map[string]bool // not to be tried yet, by effect id
+	held   map[string]bool // held items, by effect id
 	flying map[string]*flight
 	now    moment
-	before []*claim // that were under way when it was made: what they begin is not in free
-	after  []*claim // made while it was under way: nor is what they begin, and the log may have heard them first. The log's writer alone uses it.
-	shares []share  // what the log has not stored counts too: it takes its place until the next claim
+	before []*claim // earlier claims in progress, whose items are not in free
+	after  []*claim // later claims made while it was in progress, likewise; used by the log's writer only
+	shares []share  // unstored decisions count too: they keep their places until the next claim
 }
 
-// take begins what is ready. Where an item was ended, or put off, others that are to be as well are likely behind it: the next claim is made
-// of twice as many decisions, each of which sees those before it, while the log stores them together.
-func (c *claim) take() {
+// startReady starts ready items. If an item was ended or postponed, more of that kind probably follow: the next claim has
+// twice as many decisions, each seeing those before it, stored together by the log.
+func (c *claim) startReady() {
 	var wait sync.WaitGroup
 	for i := range c.shares[1:] {
 		wait.Go(func() { c.decide(&c.shares[i+1], nil) })
@@ -231,8 +232,8 @@ func (c *claim) take() {
 	wait.Wait()
 }
 
-// settleShare sends off what a decision has begun; where the log has refused that, it is begun one by one. An error is that of the log as a
-// whole.
+// settleShare runs the items of a decision; if the log rejected it, they are started one by one. An error concerns the
+// whole log.
 func (r *running) settleShare(c *claim, s *share) error {
 	if s.err == nil {
 		return r.follow(s.tried, c.now)
@@ -240,8 +241,8 @@ func (r *running) settleShare(c *claim, s *share) error {
 	if !c.refused(s.err) {
 		return s.err
 	}
-	for _, b := range s.tried { // which stays as it is: it keeps the places, also before other claims
-		one := share{tried: []begun{b}}
+	for _, b := range s.tried { // unchanged, since it keeps the places, also for other claims
+		one := share{tried: []startResult{b}}
 		if b.err == nil {
 			c.decide(&one, &b.item)
 		}
@@ -249,7 +250,7 @@ func (r *running) settleShare(c *claim, s *share) error {
 			if !c.refused(one.err) {
 				return one.err
 			}
-			one.tried = []begun{{item: b.item, err: one.err}}
+			one.tried = []startResult{{item: b.item, err: one.err}}
 		}
 		if err := r.follow(one.tried, c.now); err != nil {
 			return err
@@ -258,11 +259,12 @@ func (r *running) settleShare(c *claim, s *share) error {
 	return nil
 }
 
-// decide leases what is ready in one transaction, or only one item of that. What it has tried is in the share, also with an error.
-func (c *claim) decide(s *share, only *work.Item) {
+// decide leases ready items in one transaction, or one item only. Attempted items are in the share, even with an
+// error.
+func (c *claim) decide(s *share, only *workqueue.Item) {
 	_, s.err = c.opts.Log.Decide(c.base, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		s.tried = nil         // it may be called again
-		clock := c.opts.Now() // what it takes the place of may have ended just now
+		clock := c.opts.Now() // its predecessor may just have ended
 		for _, other := range c.before {
 			if !slices.Contains(other.after, c) {
 				other.after = append(other.after, c)
@@ -280,16 +282,16 @@ func (c *claim) decide(s *share, only *work.Item) {
 			limit := n
 			switch {
 			case only != nil:
-				limit = c.free[pool] // it may be behind what was tried with it
+				limit = c.free[pool] // it may follow an attempted item
 			case len(c.shares) > 1:
-				limit = min(n, 1) // the others take the rest
+				limit = min(n, 1) // the others get the rest
 			}
 			items, err := c.ready(tx, pool, clock, limit)
 			if err != nil {
 				return nil, err
 			}
 			for _, item := range items {
-				if n == 0 || c.holds(&item) || only != nil && only.EffectID != item.EffectID {
+				if n == 0 || c.excluded(&item) || only != nil && only.EffectID != item.EffectID {
 					continue
 				}
 				b, events := c.begin(tx, item, clock)
@@ -298,7 +300,7 @@ func (c *claim) decide(s *share, only *work.Item) {
 				}
 				s.tried, appends = append(s.tried, b), append(appends, events...)
 				if b.end {
-					return appends, nil // what it leads to may concern the others: they see it in the next decision, which this append brings about
+					return appends, nil // its consequences may affect the others, which see them in the next decision, triggered by this append
 				}
 				if b.err == nil {
 					n--
@@ -309,16 +311,16 @@ func (c *claim) decide(s *share, only *work.Item) {
 	})
 }
 
-// ready are items that may be begun, the held ones among them, but not those whose attempt before has said that it is over and has not returned:
-// they begin when it has.
-func (c *claim) ready(tx eventstore.Tx, pool string, clock time.Time, limit int) ([]work.Item, error) {
+// ready are startable items, including held ones, but not those whose previous attempt has announced its end and not
+// returned.
+func (c *claim) ready(tx eventstore.Tx, pool string, clock time.Time, limit int) ([]workqueue.Item, error) {
 	for most := limit + len(c.held); ; {
-		items, err := work.Ready(tx, pool, clock.UnixMilli(), most, c.kinds...)
+		items, err := workqueue.Ready(tx, pool, clock.UnixMilli(), most, c.kinds...)
 		if err != nil {
 			return nil, err
 		}
 		n := len(items)
-		items = slices.DeleteFunc(items, func(item work.Item) bool { return c.flying[item.EffectID] != nil })
+		items = slices.DeleteFunc(items, func(item workqueue.Item) bool { return c.flying[item.EffectID] != nil })
 		if n < most || len(items) == n || len(items) >= limit+len(c.held) {
 			return items, nil
 		}
@@ -326,11 +328,11 @@ func (c *claim) ready(tx eventstore.Tx, pool string, clock time.Time, limit int)
 	}
 }
 
-// beside are the claims that may begin what this one does not know of, and itself.
+// beside are the claims that may start items unknown to this one, and itself.
 func (c *claim) beside() []*claim { return append(slices.Concat(c.before, c.after), c) }
 
-// left is how much may still be begun in a pool, with the place of the only item that is to be, if it is begun once more.
-func (c *claim) left(pool string, only *work.Item) int {
+// left is a pool's remaining capacity, plus the place of an item being restarted.
+func (c *claim) left(pool string, only *workqueue.Item) int {
 	n := c.free[pool]
 	for _, other := range c.beside() {
 		for i := range other.shares {
@@ -344,8 +346,8 @@ func (c *claim) left(pool string, only *work.Item) int {
 	return n
 }
 
-// holds says whether an item is not to be tried: it would not begin just now, or is the matter of another claim.
-func (c *claim) holds(item *work.Item) bool {
+// excluded reports whether an item must not be tried: it failed to start, or belongs to another claim.
+func (c *claim) excluded(item *workqueue.Item) bool {
 	if c.held[item.EffectID] {
 		return true
 	}
@@ -361,12 +363,12 @@ func (c *claim) holds(item *work.Item) bool {
 	return false
 }
 
-// begin asks the handler to begin an item.
-func (w *Worker) begin(tx eventstore.Tx, item work.Item, now time.Time) (b begun, appends []eventstore.StreamAppend) {
+// begin lets the handler start an item.
+func (w *Worker) begin(tx eventstore.Tx, item workqueue.Item, now time.Time) (b startResult, appends []eventstore.StreamAppend) {
 	b.item = item
 	defer func() {
 		if p := recover(); p != nil {
-			w.opts.Logger.Error("a handler panicked while it began its work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
+			w.opts.Logger.Error("panic in a handler starting work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
 			b.err, b.fatal, appends = fmt.Errorf("panic: %v", p), true, nil
 		}
 	}()
@@ -375,17 +377,17 @@ func (w *Worker) begin(tx eventstore.Tx, item work.Item, now time.Time) (b begun
 	}
 	last := outcome(&item, appends)
 	switch last.Step {
-	case queue.Lease:
-		b.item.State, b.item.LeaseUntil = work.Leased, last.Until
+	case work.Lease:
+		b.item.State, b.item.LeaseUntil = workqueue.Leased, last.Until
 		b.item.Attempt++
 		return b, appends
-	case queue.Return:
+	case work.Return:
 		if last.DueAt <= now.UnixMilli() {
 			b.err = errors.New("its handler has put it off until now")
 			return b, nil
 		}
 		fallthrough
-	case queue.Remove, queue.Park:
+	case work.Remove, work.Park:
 		b.end = true
 		return b, appends
 	}
@@ -393,15 +395,15 @@ func (w *Worker) begin(tx eventstore.Tx, item work.Item, now time.Time) (b begun
 	return b, nil
 }
 
-// outcome is the last thing that appends do to an item.
-func outcome(item *work.Item, appends []eventstore.StreamAppend) (last queue.Change) {
-	stream := queue.Stream(item.EffectID)
+// outcome is the last effect of appended events on an item.
+func outcome(item *workqueue.Item, appends []eventstore.StreamAppend) (last work.Change) {
+	stream := work.Stream(item.EffectID)
 	for _, a := range appends {
 		if a.Stream != stream {
 			continue
 		}
 		for _, e := range a.Events {
-			if c, ok := queue.Of(e.Type, e.AgentID, e.Data); ok {
+			if c, ok := work.Of(e.Type, e.AgentID, e.Data); ok {
 				last = c
 			}
 		}
@@ -409,8 +411,8 @@ func outcome(item *work.Item, appends []eventstore.StreamAppend) (last queue.Cha
 	return last
 }
 
-// follow sends off what was begun, and takes note of what would not begin. An error is that of the log as a whole.
-func (r *running) follow(list []begun, now moment) error {
+// follow runs started items, and handles those that failed to start. An error concerns the whole log.
+func (r *running) follow(list []startResult, now moment) error {
 	for _, b := range list {
 		switch {
 		case b.begins():
@@ -419,12 +421,12 @@ func (r *running) follow(list []begun, now moment) error {
 		case b.err == nil:
 			delete(r.held, b.item.EffectID)
 		default:
-			if err := r.hold(b, now); err != nil {
+			if err := r.delay(b, now); err != nil {
 				return err
 			}
 		}
 	}
-	for id, h := range r.held { // what was cancelled meanwhile
+	for id, h := range r.held { // cancelled meanwhile
 		if now.tick.Sub(h.until) > time.Minute {
 			delete(r.held, id)
 		}
@@ -432,21 +434,21 @@ func (r *running) follow(list []begun, now moment) error {
 	return nil
 }
 
-// hold lets an item that would not begin wait for a while, or gives it up.
-func (r *running) hold(b begun, now moment) error {
+// delay delays an item that failed to start, or gives it up.
+func (r *running) delay(b startResult, now moment) error {
 	h := r.held[b.item.EffectID]
 	if h == nil {
-		h = &held{}
+		h = &delayedItem{}
 		r.held[b.item.EffectID] = h
 	}
 	h.fails++
-	r.opts.Logger.Warn("work would not begin", "effect", b.item.EffectID, "kind", b.item.Kind, "time", h.fails, "err", b.err)
+	r.opts.Logger.Warn("cannot start work item; will retry or give up", "effect", b.item.EffectID, "kind", b.item.Kind, "time", h.fails, "err", b.err)
 	if h.fails < begins && !b.fatal {
-		h.until = now.tick.Add(queue.Backoff(h.fails, 0, 0))
-		r.retryAt = now.tick // what is behind it may begin in its place
+		h.until = now.tick.Add(work.Backoff(h.fails, 0, 0))
+		r.retryAt = now.tick // items behind it may start instead
 		return nil
 	}
-	if err := r.bury(r.base, b.item, b.err, now.clock); err != nil {
+	if err := r.deadLetter(r.base, b.item, b.err, now.clock); err != nil {
 		return err
 	}
 	r.failed.Add(1)
@@ -454,28 +456,28 @@ func (r *running) hold(b begun, now moment) error {
 	return nil
 }
 
-// bury gives up an item that cannot be handled.
-func (w *Worker) bury(ctx context.Context, item work.Item, why error, now time.Time) error {
+// deadLetter gives up an item that cannot be handled.
+func (w *Worker) deadLetter(ctx context.Context, item workqueue.Item, why error, now time.Time) error {
 	if refuser, ok := w.handlers[item.Kind].(Refuser); ok {
-		err := w.giveUp(ctx, item, func(tx eventstore.Tx, is work.Item) ([]eventstore.StreamAppend, error) {
+		err := w.giveUp(ctx, item, func(tx eventstore.Tx, is workqueue.Item) ([]eventstore.StreamAppend, error) {
 			return w.refuse(refuser, tx, is, why, now)
 		})
 		if err == nil || w.opts.Log.Fatal(err) || ctx.Err() != nil {
 			return err
 		}
-		w.opts.Logger.Error("a handler does not end what is given up", "effect", item.EffectID, "kind", item.Kind, "err", err)
+		w.opts.Logger.Error("handler did not end a given-up item", "effect", item.EffectID, "kind", item.Kind, "err", err)
 	}
-	text := queue.Tidy(why.Error())
-	return w.giveUp(ctx, item, func(_ eventstore.Tx, is work.Item) ([]eventstore.StreamAppend, error) {
+	text := work.Tidy(why.Error())
+	return w.giveUp(ctx, item, func(_ eventstore.Tx, is workqueue.Item) ([]eventstore.StreamAppend, error) {
 		return appendOf(&is, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: is.Attempt, Error: text}, now)
 	})
 }
 
-// giveUp appends what ends an item, unless it is over or given up by now.
-func (w *Worker) giveUp(ctx context.Context, item work.Item, how func(eventstore.Tx, work.Item) ([]eventstore.StreamAppend, error)) error {
+// giveUp appends the end of an item, unless it is already over or given up.
+func (w *Worker) giveUp(ctx context.Context, item workqueue.Item, how func(eventstore.Tx, workqueue.Item) ([]eventstore.StreamAppend, error)) error {
 	_, err := w.opts.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		is, found, err := work.Load(tx, item.EffectID)
-		if err != nil || !found || is.State == work.Dead {
+		is, found, err := workqueue.Load(tx, item.EffectID)
+		if err != nil || !found || is.State == workqueue.Dead {
 			return nil, err
 		}
 		return how(tx, is)
@@ -483,24 +485,24 @@ func (w *Worker) giveUp(ctx context.Context, item work.Item, how func(eventstore
 	return err
 }
 
-// refuse asks the handler to end an item, and checks that it does.
-func (w *Worker) refuse(h Refuser, tx eventstore.Tx, item work.Item, why error, now time.Time) (appends []eventstore.StreamAppend, err error) {
+// refuse lets the handler end an item, and checks that it does.
+func (w *Worker) refuse(h Refuser, tx eventstore.Tx, item workqueue.Item, why error, now time.Time) (appends []eventstore.StreamAppend, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.opts.Logger.Error("a handler panicked over what is given up", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
+			w.opts.Logger.Error("panic in a handler giving up work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
 			appends, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
 	if appends, err = h.Refused(tx, item, why, now); err != nil {
 		return nil, err
 	}
-	if last := outcome(&item, appends); last.Step != queue.Remove && last.Step != queue.Park {
+	if last := outcome(&item, appends); last.Step != work.Remove && last.Step != work.Park {
 		return nil, errors.New("its handler did not end it")
 	}
 	return appends, nil
 }
 
-// refused reports whether an append failed for what was in it: to try it again would change nothing.
+// refused reports whether an append was rejected for its content, so that retrying cannot help.
 func (w *Worker) refused(err error) bool {
 	var (
 		conflict *eventstore.ConflictError
@@ -512,7 +514,7 @@ func (w *Worker) refused(err error) bool {
 }
 
 // appendOf is an event of an item, in its stream.
-func appendOf(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+func appendOf(item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
 	a, err := item.Append(typ, data, now)
 	return []eventstore.StreamAppend{a}, err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // turns is a log that decides in the order that a test wants.
@@ -94,7 +94,7 @@ type doing struct {
 
 func newDoing(l *log) *doing {
 	d := &doing{l: l, under: map[string]context.Context{}, over: map[string]chan struct{}{}}
-	d.do = func(ctx context.Context, item work.Item) error {
+	d.do = func(ctx context.Context, item workqueue.Item) error {
 		over := make(chan struct{})
 		d.mu.Lock()
 		d.under[item.EffectID], d.over[item.EffectID] = ctx, over
@@ -118,7 +118,7 @@ func (d *doing) ending(t *testing.T, id string) {
 	if ctx == nil {
 		t.Fatalf("%s is not under way", id)
 	}
-	worker.Ending(ctx)
+	worker.AnnounceEnd(ctx)
 	pass(10 * time.Millisecond)
 }
 
@@ -177,13 +177,13 @@ func TestClaimsBesideEachOtherShareThePool(t *testing.T) {
 	}
 }
 
-// What the log has refused as a whole is begun one by one, and has its places meanwhile also before a claim beside it.
-func TestWhatIsBegunOneByOneKeepsItsPlace(t *testing.T) {
+// What the log has refused as a whole is started one by one, and has its places meanwhile also before a claim beside it.
+func TestItemsStartedOneByOneKeepOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		d, log := newDoing(l), &turns{log: l}
 		var refuse atomic.Bool
-		d.begin = func(item work.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
+		d.begin = func(item workqueue.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
 			if refuse.Swap(false) {
 				return append(one(item.EffectID, coordination.TypeWorkLeased, "{}"), one("none", "not valid", "{")...), nil
 			}
@@ -215,7 +215,7 @@ func TestWhatIsBegunOneByOneKeepsItsPlace(t *testing.T) {
 }
 
 // What would not begin in a claim is not tried in the claim beside it; what is behind it begins in its place.
-func TestWhatWouldNotBeginIsTriedOnce(t *testing.T) {
+func TestFailedStartIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func() error{
 		"an error": func() error { return errors.New("not now") },
@@ -226,7 +226,7 @@ func TestWhatWouldNotBeginIsTriedOnce(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *log) {
 				d, log := newDoing(l), &turns{log: l}
 				var tried atomic.Int64
-				d.begin = func(item work.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
+				d.begin = func(item workqueue.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
 					if item.EffectID == "a" {
 						tried.Add(1)
 						return nil, begin()
@@ -297,7 +297,7 @@ func TestClaimsAreForgotten(t *testing.T) {
 		d, log := newDoing(l), &turns{log: l}
 		var held atomic.Value // a weak pointer to what the first claim knows
 		odd := func() *oddity { return held.Load().(weak.Pointer[oddity]).Value() }
-		d.begin = func(item work.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
+		d.begin = func(item workqueue.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
 			if item.EffectID != "a" {
 				return one(item.EffectID, coordination.TypeWorkLeased, "{}"), nil
 			}
@@ -329,14 +329,14 @@ func TestClaimsAreForgotten(t *testing.T) {
 	})
 }
 
-// What was begun when it was too late is told to end, also if the log did not take all of it.
-func TestBegunTooLate(t *testing.T) {
+// What was started when it was too late is told to end, also if the log did not take all of it.
+func TestStartAfterLeaseExpired(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		d, log := newDoing(l), &turns{log: l}
 		var refuse atomic.Bool
 		refuse.Store(true)
-		d.begin = func(item work.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
+		d.begin = func(item workqueue.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
 			if refuse.Swap(false) {
 				return append(one(item.EffectID, coordination.TypeWorkLeased, "{}"), one("none", "not valid", "{")...), nil
 			}
@@ -353,7 +353,7 @@ func TestBegunTooLate(t *testing.T) {
 		log.give(t, 2, errors.New("the disk is full"))
 		log.release()
 		pass(100 * time.Millisecond)
-		if n := h.logged.count("left behind"); n != 0 || len(h.stopped) != 1 {
+		if n := h.logged.count("abandoned"); n != 0 || len(h.stopped) != 1 {
 			t.Errorf("it goes on, %d were left behind", n)
 		}
 		if err := <-h.stopped; err != nil {

@@ -6,27 +6,27 @@ import (
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// Schedule is the append that asks for something to be done. It conflicts with an earlier one of the same effect, and is a *Refusal of
-// coordination/work if it can never be done. Secrets in the payload are the caller's care.
+// Schedule returns the append that schedules an effect. It conflicts with an earlier one of the same effect, and fails
+// with a *Refusal of coordination/work if it can never be done. The caller must not put secrets into the payload.
 func Schedule(what coordination.WorkScheduled) (eventstore.StreamAppend, error) {
-	if err := queue.Check(&what); err != nil {
+	if err := work.Check(&what); err != nil {
 		return eventstore.StreamAppend{}, err
 	}
 	data, err := json.Marshal(what)
 	if err != nil {
 		return eventstore.StreamAppend{}, fmt.Errorf("write %s: %w", coordination.TypeWorkScheduled, err)
 	}
-	return eventstore.StreamAppend{Stream: queue.Stream(what.EffectID), Expect: eventstore.NoStream(), Events: []eventstore.NewEvent{
+	return eventstore.StreamAppend{Stream: work.Stream(what.EffectID), Expect: eventstore.NoStream(), Events: []eventstore.NewEvent{
 		{Type: coordination.TypeWorkScheduled, AgentID: what.Owner, Data: data}}}, nil
 }
 
-// Resend has what was given up done after all, as if it had never been tried, after what waits in its key. by is who asks for it.
-// Errors: *Refusal of coordination/work, or what the log returns.
+// Resend retries a given-up effect as if it had never been tried, behind what waits in its key. by is the requester.
+// Errors: *Refusal of coordination/work, or the log's.
 func (w *Worker) Resend(ctx context.Context, effectID, by string) error {
 	now := w.opts.Now()
 	_, err := w.opts.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
@@ -34,16 +34,16 @@ func (w *Worker) Resend(ctx context.Context, effectID, by string) error {
 		if err != nil {
 			return nil, err
 		}
-		if item.State != work.Dead {
-			return nil, &queue.Refusal{Reason: queue.CodeNotDead, Field: "effectId", Value: effectID, Mend: "wait for it: it is " + string(item.State)}
+		if item.State != workqueue.Dead {
+			return nil, &work.Refusal{Reason: work.CodeNotDead, Field: "effectId", Value: effectID, HintText: "wait for it: it is " + string(item.State)}
 		}
-		return appendOf(&item, coordination.TypeWorkResent, coordination.WorkAttempt{By: queue.Tidy(by)}, now)
+		return appendOf(&item, coordination.TypeWorkResent, coordination.WorkAttempt{By: work.Tidy(by)}, now)
 	})
 	return err
 }
 
-// Cancel has something not done that waits, or was given up; it is on disk when Cancel returns. What is under way is refused. by is who
-// asks for it. Errors: *Refusal of coordination/work, or what the log returns.
+// Cancel cancels an effect that waits or was given up; it is on disk when Cancel returns. An effect in progress is
+// refused. by is the requester. Errors: *Refusal of coordination/work, or the log's.
 func (w *Worker) Cancel(ctx context.Context, effectID, by string) error {
 	now := w.opts.Now()
 	_, err := w.opts.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
@@ -51,22 +51,22 @@ func (w *Worker) Cancel(ctx context.Context, effectID, by string) error {
 		switch {
 		case err != nil:
 			return nil, err
-		case item.Kind == work.KindRun:
-			return nil, &queue.Refusal{Reason: queue.CodeRun, Field: "effectId", Value: effectID, Mend: "stop the run instead"}
-		case item.Kind == work.KindJob:
-			return nil, &queue.Refusal{Reason: queue.CodeJob, Field: "effectId", Value: effectID, Mend: "cancel the flow instead"}
-		case item.State == work.Leased:
-			return nil, &queue.Refusal{Reason: queue.CodeUnderWay, Field: "effectId", Value: effectID, Mend: "wait until this attempt is over"}
+		case item.Kind == workqueue.KindRun:
+			return nil, &work.Refusal{Reason: work.CodeRun, Field: "effectId", Value: effectID, HintText: "stop the run instead"}
+		case item.Kind == workqueue.KindJob:
+			return nil, &work.Refusal{Reason: work.CodeJob, Field: "effectId", Value: effectID, HintText: "cancel the flow instead"}
+		case item.State == workqueue.Leased:
+			return nil, &work.Refusal{Reason: work.CodeUnderWay, Field: "effectId", Value: effectID, HintText: "wait until this attempt is over"}
 		}
-		return appendOf(&item, coordination.TypeWorkCancelled, coordination.WorkAttempt{By: queue.Tidy(by)}, now)
+		return appendOf(&item, coordination.TypeWorkCancelled, coordination.WorkAttempt{By: work.Tidy(by)}, now)
 	})
 	return err
 }
 
-func load(tx eventstore.Tx, effectID string) (work.Item, error) {
-	item, found, err := work.Load(tx, effectID)
+func load(tx eventstore.Tx, effectID string) (workqueue.Item, error) {
+	item, found, err := workqueue.Load(tx, effectID)
 	if err == nil && !found {
-		err = &queue.Refusal{Reason: queue.CodeUnknown, Field: "effectId", Value: effectID, Mend: "name one that waits or was given up; what is done is not listed"}
+		err = &work.Refusal{Reason: work.CodeUnknown, Field: "effectId", Value: effectID, HintText: "name one that waits or was given up; finished ones are not listed"}
 	}
 	return item, err
 }

@@ -17,13 +17,20 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
+
+// crashLogSize is how many events a log of the crash scenario gets before the next is started, so that checking stays quick.
+var crashLogSize = testscale.Of[int64](100, 600)
+
+// crashRounds is how many kills the crash scenario has to survive, unless the environment says otherwise.
+var crashRounds = testscale.Of(3, 20)
 
 // Whatever was asked for is done after any kill, in order per key, with one end; only what a kill met under way is done once more.
 func TestCrashWhileWorking(t *testing.T) {
@@ -67,7 +74,7 @@ func deeds(l *log, path string) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	do := func(_ context.Context, item work.Item) error {
+	do := func(_ context.Context, item workqueue.Item) error {
 		_, err := fmt.Fprintf(file, "%s %d\n", item.EffectID, item.Attempt)
 		return err
 	}
@@ -119,9 +126,9 @@ func idle(l *log) error {
 		if err != nil {
 			return err
 		}
-		var left []work.Lane
+		var left []workqueue.Lane
 		if err := l.View(ctx, func(tx *sql.Tx) (err error) {
-			left, err = work.Lanes(ctx, tx)
+			left, err = workqueue.Lanes(ctx, tx)
 			return err
 		}); err != nil {
 			return err
@@ -159,11 +166,11 @@ func finish(t testing.TB, l *log, path string) {
 	if _, err := l.Verify(context.Background(), false, nil); err != nil {
 		t.Fatalf("verify what the kill has left: %v", err)
 	}
-	left := projectiontest.Dump(t, l, work.Definition())
+	left := projectiontest.Dump(t, l, workqueue.Definition())
 	if err := l.engine.Rebuild(context.Background(), projections.RebuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(projectiontest.Dump(t, l, work.Definition()), left); diff != "" {
+	if diff := cmp.Diff(projectiontest.Dump(t, l, workqueue.Definition()), left); diff != "" {
 		t.Errorf("tables differ from those made anew (-rebuilt +left):\n%.4000s", diff)
 	}
 	stop, err := deeds(l, path)
@@ -204,12 +211,12 @@ func checkDeeds(t testing.TB, l *log, path string) (ended []string) {
 			c = &tally{}
 			counts[id] = c
 		}
-		switch change, _ := queue.Of(e.Type, e.AgentID, e.Data); change.Step {
-		case queue.Lease:
+		switch change, _ := work.Of(e.Type, e.AgentID, e.Data); change.Step {
+		case work.Lease:
 			c.leased++
-		case queue.Return:
+		case work.Return:
 			c.restarts++
-		case queue.Remove, queue.Park:
+		case work.Remove, work.Park:
 			c.ends++
 			key, _, _ := strings.Cut(id, ".")
 			order[key] = append(order[key], id)

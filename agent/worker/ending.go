@@ -4,15 +4,15 @@ import (
 	"context"
 
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// flightKey is under which a flight is found in the context of its Do.
+// flightKey is the key of a flight in the context of its Do.
 type flightKey struct{}
 
-// Ending tells, from within a Do, that what ends its item is appended now. What waits for its place may begin in the same commit then, and
-// need not wait for another one. Nothing depends on it: the item has its place until the log says that it is over.
-func Ending(ctx context.Context) {
+// AnnounceEnd announces, from within Do, that the end of its item is being appended, so that the next item can start in the
+// same commit. It is only an optimization: the item keeps its place until the log has its end.
+func AnnounceEnd(ctx context.Context) {
 	f, is := ctx.Value(flightKey{}).(*flight)
 	if !is || f.ending.Swap(true) {
 		return
@@ -23,13 +23,13 @@ func Ending(ctx context.Context) {
 	}
 }
 
-// unended is how many items of a pool were said to end, and have not ended yet.
+// unended is the number of items per pool that are announced to end and have not.
 func (c *claim) unended(tx eventstore.Tx, pool string) (n int, err error) {
 	for _, f := range c.ending {
 		if f.item.Pool != pool {
 			continue
 		}
-		is, found, err := work.Load(tx, f.item.EffectID)
+		is, found, err := workqueue.Load(tx, f.item.EffectID)
 		if err != nil {
 			return 0, err
 		}

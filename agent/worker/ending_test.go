@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/worker"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // Who says that an item ends, and does not end it yet, keeps its place in the pool; the next one begins once the log says that it is over.
@@ -25,10 +25,10 @@ func TestEndingKeepsThePlace(t *testing.T) {
 		}
 		h := l.start(t, worker.Options{
 			Pools: func() map[string]int { return map[string]int{"p": 1} },
-			Handlers: task(worker.Policy{}, func(ctx context.Context, item work.Item) error {
+			Handlers: task(worker.Policy{}, func(ctx context.Context, item workqueue.Item) error {
 				note("+" + item.EffectID)
-				worker.Ending(ctx)
-				worker.Ending(ctx) // says nothing new
+				worker.AnnounceEnd(ctx)
+				worker.AnnounceEnd(ctx) // says nothing new
 				pass(time.Second)
 				note("-" + item.EffectID)
 				return nil
@@ -47,8 +47,8 @@ func TestEndingKeepsThePlace(t *testing.T) {
 	})
 }
 
-// An Ending outside of a Do is heard by nobody.
+// AnnounceEnd outside of a Do is heard by no one.
 func TestEndingOutsideOfADo(t *testing.T) {
 	t.Parallel()
-	worker.Ending(t.Context())
+	worker.AnnounceEnd(t.Context())
 }

@@ -9,29 +9,30 @@ import (
 	"sync/atomic"
 	"time"
 
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/internal/wait"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// flight is an item that is under way.
+// flight is an item in progress.
 type flight struct {
-	item   work.Item
+	item   workqueue.Item
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	nudge  chan<- struct{} // of the worker
-	ending atomic.Bool     // Do has said that it is about to end the item
+	ending atomic.Bool     // Do has announced the end of the item
 
-	// Of Run alone:
-	deadline time.Time // tick: end of the lease, or when cut of the patience with Do; zero: never
-	isCut    bool      // its context has ended because its lease did
-	isLost   bool      // it was taken away: Do has not come back
+	// Used by Run only:
+	deadline time.Time // tick: end of the lease, or once cut, of the patience with Do; zero: never
+	isCut    bool      // its context has ended because its lease expired
+	isLost   bool      // taken away: Do has not returned
 	failures int       // of attempts to take it away
-	known    int       // how many claims that are under way count on its ending
+	known    int       // number of claims in progress that count on its end
 }
 
-// send begins a flight.
-func (r *running) send(item work.Item, now moment) {
+// send starts a flight.
+func (r *running) send(item workqueue.Item, now moment) {
 	f := &flight{item: item, nudge: r.nudge}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithValue(r.base, flightKey{}, f))
 	if item.LeaseUntil > 0 {
@@ -42,7 +43,7 @@ func (r *running) send(item work.Item, now moment) {
 	go r.fly(f)
 }
 
-// fly does an item, and sees to it that it does not stay leased.
+// fly runs an item, and makes sure that it does not stay leased.
 func (w *Worker) fly(f *flight) {
 	defer func() {
 		f.cancel(nil)
@@ -60,10 +61,10 @@ func (w *Worker) fly(f *flight) {
 	switch {
 	case losing != nil:
 		w.failed.Add(1)
-		w.opts.Logger.Error("work could not be given back; it will be at the next start", "effect", f.item.EffectID, "kind", f.item.Kind, "err", losing)
+		w.opts.Logger.Error("cannot release work; it is released at the next start", "effect", f.item.EffectID, "kind", f.item.Kind, "err", losing)
 	case err != nil || lost:
 		w.failed.Add(1)
-		w.opts.Logger.Warn("work was not done", "effect", f.item.EffectID, "kind", f.item.Kind, "attempt", f.item.Attempt, "given_back", lost, "err", err)
+		w.opts.Logger.Warn("work failed", "effect", f.item.EffectID, "kind", f.item.Kind, "attempt", f.item.Attempt, "given_back", lost, "err", err)
 	default:
 		w.done.Add(1)
 	}
@@ -79,13 +80,14 @@ func (w *Worker) do(f *flight) (err error) {
 	return w.handlers[f.item.Kind].Do(f.ctx, f.item)
 }
 
-// settle takes an item away from a Do that has returned, if it has left it leased. It tries until the log takes that, or Run has returned.
+// settle takes an item from a Do that returned without ending it. It retries until the log accepts, or Run has
+// returned.
 func (w *Worker) settle(f *flight, why string) (lost bool, err error) {
 	ctx := context.WithoutCancel(f.ctx)
 	for n := 1; ; n++ {
-		var is work.Item
+		var is workqueue.Item
 		err = w.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
-			is, _, err = work.ByID(ctx, tx, f.item.EffectID)
+			is, _, err = workqueue.ByID(ctx, tx, f.item.EffectID)
 			return err
 		})
 		if err == nil && !is.Holds(&f.item) {
@@ -98,23 +100,19 @@ func (w *Worker) settle(f *flight, why string) (lost bool, err error) {
 		if err == nil || errors.Is(err, eventstore.ErrClosed) || w.refused(err) {
 			return lost, err
 		}
-		timer := time.NewTimer(pause(n))
-		select {
-		case <-timer.C:
-		case <-w.gone:
-			timer.Stop()
+		if !wait.Unless(w.gone, retries.After(n)) {
 			return lost, err
 		}
 	}
 }
 
-// lose takes an item away from the attempt at it that has begun, unless it is over. What its handler does not take back is given up.
-func (w *Worker) lose(ctx context.Context, item work.Item, why string) error {
+// lose takes an item from its attempt, unless it is over. If its handler does not take it back it is given up.
+func (w *Worker) lose(ctx context.Context, item workqueue.Item, why string) error {
 	now := w.opts.Now()
 	var unfit error
 	_, err := w.opts.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		unfit = nil // it may be called again
-		is, found, err := work.Load(tx, item.EffectID)
+		is, found, err := workqueue.Load(tx, item.EffectID)
 		if err != nil || !found || !is.Holds(&item) {
 			return nil, err
 		}
@@ -125,17 +123,17 @@ func (w *Worker) lose(ctx context.Context, item work.Item, why string) error {
 		if unfit == nil {
 			unfit = err
 		}
-		w.opts.Logger.Error("lost work cannot be given back and is given up", "effect", item.EffectID, "kind", item.Kind, "err", unfit)
-		return w.bury(ctx, item, fmt.Errorf("it could not be given back: %w", unfit), now)
+		w.opts.Logger.Error("cannot release lost work; giving it up", "effect", item.EffectID, "kind", item.Kind, "err", unfit)
+		return w.deadLetter(ctx, item, fmt.Errorf("it could not be given back: %w", unfit), now)
 	}
 	return err
 }
 
-// lost asks the handler what becomes of an item that is leased, and checks that it is not any more.
-func (w *Worker) lost(tx eventstore.Tx, item work.Item, why string, now time.Time) (appends []eventstore.StreamAppend, err error) {
+// lost lets the handler end or release a leased item, and checks that it does.
+func (w *Worker) lost(tx eventstore.Tx, item workqueue.Item, why string, now time.Time) (appends []eventstore.StreamAppend, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.opts.Logger.Error("a handler panicked over lost work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
+			w.opts.Logger.Error("panic in a handler of lost work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
 			appends, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
@@ -144,34 +142,30 @@ func (w *Worker) lost(tx eventstore.Tx, item work.Item, why string, now time.Tim
 		return nil, err
 	}
 	switch outcome(&item, appends).Step {
-	case queue.Remove, queue.Park, queue.Return:
+	case work.Remove, work.Park, work.Return:
 		return appends, nil
 	}
 	return nil, errors.New("its handler neither ended it nor gave it back")
 }
 
-// recover ends, or gives back, all that the process before has left leased. It tries until the log takes it, or ctx ends.
+// recover ends or releases everything leased by the previous process. It retries until the log accepts, or ctx ends.
 func (r *running) recover(ctx context.Context) error {
 	for n := 1; ; n++ {
 		err := r.recoverAll(ctx)
 		if err == nil || errors.Is(err, eventstore.ErrClosed) || ctx.Err() != nil {
 			return err
 		}
-		r.opts.Logger.Warn("what was under way before cannot be given back for now", "err", err, "again_in", pause(n))
-		timer := time.NewTimer(pause(n))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		r.opts.Logger.Warn("cannot release work of the previous process; will retry", "err", err, "retry_in", retries.After(n))
+		if wait.For(ctx, retries.After(n)) != nil {
 			return ctx.Err()
 		}
 	}
 }
 
 func (r *running) recoverAll(ctx context.Context) error {
-	var items []work.Item
+	var items []workqueue.Item
 	err := r.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		items, err = work.List(ctx, tx, work.Query{State: work.Leased})
+		items, err = workqueue.List(ctx, tx, workqueue.Query{State: workqueue.Leased})
 		return err
 	})
 	if err != nil {
@@ -179,18 +173,18 @@ func (r *running) recoverAll(ctx context.Context) error {
 	}
 	for _, item := range items {
 		if r.handlers[item.Kind] == nil {
-			r.tellUnknown(item.Kind)
+			r.warnUnknownKind(item.Kind)
 			continue
 		}
 		if err := r.lose(ctx, item, LostRestart); err != nil {
 			return err
 		}
-		r.opts.Logger.Info("work was under way when the process ended", "effect", item.EffectID, "kind", item.Kind)
+		r.opts.Logger.Info("work interrupted by the end of the previous process", "effect", item.EffectID, "kind", item.Kind)
 	}
 	return nil
 }
 
-// cut ends the contexts of flights whose lease is over, and takes away what a Do does not give back in time.
+// cut ends the contexts of flights whose lease has expired, and takes away what Do does not end in time.
 func (r *running) cut(now time.Time) {
 	for _, f := range r.flying {
 		switch {
@@ -201,19 +195,19 @@ func (r *running) cut(now time.Time) {
 		default:
 			if err := r.lose(r.base, f.item, LostLease); err != nil {
 				f.failures++
-				f.deadline = now.Add(pause(f.failures))
-				r.opts.Logger.Warn("work whose time is over cannot be taken away for now", "effect", f.item.EffectID, "err", err)
+				f.deadline = now.Add(retries.After(f.failures))
+				r.opts.Logger.Warn("cannot take away work whose lease has expired; will retry", "effect", f.item.EffectID, "err", err)
 				continue
 			}
 			f.isLost = true
 			r.stuck.Add(1)
 			r.forget(f)
-			r.opts.Logger.Error("work does not end although its time is over", "effect", f.item.EffectID, "kind", f.item.Kind)
+			r.opts.Logger.Error("work still running after its lease has expired", "effect", f.item.EffectID, "kind", f.item.Kind)
 		}
 	}
 }
 
-// land takes note that a flight is over.
+// land handles the end of a flight.
 func (r *running) land(f *flight) {
 	if f.isLost {
 		r.stuck.Add(-1)
@@ -222,7 +216,7 @@ func (r *running) land(f *flight) {
 	r.forget(f)
 }
 
-// landAll takes note of what else is over already, so that one claim fills all that got free.
+// landAll handles all flights that have ended, so that one claim fills all freed places.
 func (r *running) landAll() {
 	for {
 		select {

@@ -18,9 +18,9 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // slow is an error that says when to come back.
@@ -36,43 +36,45 @@ func TestTasks(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy worker.Policy
 		most   int
-		do     func(ctx context.Context, item work.Item) (json.RawMessage, error)
+		do     func(ctx context.Context, item workqueue.Item) (json.RawMessage, error)
 		want   []string
 	}{
-		"done": {do: func(context.Context, work.Item) (json.RawMessage, error) { return json.RawMessage(`{"id":1}`), nil },
+		"done": {do: func(context.Context, workqueue.Item) (json.RawMessage, error) {
+			return json.RawMessage(`{"id":1}`), nil
+		},
 			want: []string{"scheduled", "leased", "completed"}},
-		"a result that is none": {do: func(context.Context, work.Item) (json.RawMessage, error) { return json.RawMessage(`[]`), nil },
+		"a result that is none": {do: func(context.Context, workqueue.Item) (json.RawMessage, error) { return json.RawMessage(`[]`), nil },
 			want: []string{"scheduled", "leased", "completed its result was not kept: it is no JSON object, or larger than 64 KiB"}},
-		"the third time": {do: func(_ context.Context, item work.Item) (json.RawMessage, error) {
+		"the third time": {do: func(_ context.Context, item workqueue.Item) (json.RawMessage, error) {
 			if item.Attempt < 3 {
 				return nil, fmt.Errorf("no %d", item.Attempt)
 			}
 			return nil, nil
 		}, want: []string{"scheduled", "leased", "released no 1 in 1s", "leased", "released no 2 in 2s", "leased", "completed"}},
-		"never": {policy: worker.Policy{MaxAttempts: 2}, do: func(context.Context, work.Item) (json.RawMessage, error) {
+		"never": {policy: worker.Policy{MaxAttempts: 2}, do: func(context.Context, workqueue.Item) (json.RawMessage, error) {
 			return nil, errors.New("401 for " + token)
 		}, want: []string{"scheduled", "leased", "released 401 for [MASKED] in 1s", "leased", "dead 401 for [MASKED]"}},
-		"the item's own limit": {most: 1, do: func(context.Context, work.Item) (json.RawMessage, error) { return nil, errors.New("no") },
+		"the item's own limit": {most: 1, do: func(context.Context, workqueue.Item) (json.RawMessage, error) { return nil, errors.New("no") },
 			want: []string{"scheduled", "leased", "dead no"}},
-		"for good": {do: func(context.Context, work.Item) (json.RawMessage, error) {
+		"for good": {do: func(context.Context, workqueue.Item) (json.RawMessage, error) {
 			return nil, fmt.Errorf("post: %w", worker.Permanent(errors.New("gone")))
 		}, want: []string{"scheduled", "leased", "dead post: gone"}},
-		"a hint": {most: 2, do: func(context.Context, work.Item) (json.RawMessage, error) {
+		"a hint": {most: 2, do: func(context.Context, workqueue.Item) (json.RawMessage, error) {
 			return nil, fmt.Errorf("post: %w", slow{time.Minute})
 		},
 			want: []string{"scheduled", "leased", "released post: come back later in 1m0s", "leased", "dead post: come back later"}},
-		"too slow": {policy: worker.Policy{Timeout: time.Minute, MaxAttempts: 1}, do: func(ctx context.Context, _ work.Item) (json.RawMessage, error) {
+		"too slow": {policy: worker.Policy{Timeout: time.Minute, MaxAttempts: 1}, do: func(ctx context.Context, _ workqueue.Item) (json.RawMessage, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}, want: []string{"scheduled", "leased", "dead it took longer than 1m0s: " + worker.ErrLease.Error()}},
-		"panics": {most: 2, do: func(context.Context, work.Item) (json.RawMessage, error) { panic("on purpose") },
+		"panics": {most: 2, do: func(context.Context, workqueue.Item) (json.RawMessage, error) { panic("on purpose") },
 			want: []string{"scheduled", "leased", "lease_expired lease in 1s", "leased", "dead lease the last attempt was broken off: lease"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T, l *log) {
 				h := l.start(t, worker.Options{Handlers: kinds(worker.Task(c.policy,
-					func(ctx context.Context, item work.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
+					func(ctx context.Context, item workqueue.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
 						if what.EffectID != item.EffectID || string(what.Payload) != `{"to":"x"}` {
 							t.Errorf("it was told %+v of %+v", what, item)
 						}
@@ -111,7 +113,7 @@ func TestALeaseEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		free := make(chan struct{})
-		h := l.start(t, worker.Options{Grace: 10 * time.Second, Handlers: task(worker.Policy{Timeout: time.Minute}, func(_ context.Context, item work.Item) error {
+		h := l.start(t, worker.Options{Grace: 10 * time.Second, Handlers: task(worker.Policy{Timeout: time.Minute}, func(_ context.Context, item workqueue.Item) error {
 			if item.EffectID == "a1" && item.Attempt == 1 {
 				<-free
 			}
@@ -125,14 +127,14 @@ func TestALeaseEnds(t *testing.T) {
 		}
 		pass(time.Minute)
 		synctest.Wait()
-		if s := h.Stats(); s.Stuck != 1 || s.Pools["p"].Leased != 0 || h.logged.count("does not end") != 1 {
+		if s := h.Stats(); s.Stuck != 1 || s.Pools["p"].Leased != 0 || h.logged.count("still running") != 1 {
 			t.Errorf("after the grace: %+v", s)
 		}
 		want := []string{"scheduled", "leased", "lease_expired lease in 1s", "leased", "completed"}
 		if got := l.history(t, "a1"); !slices.Equal(got, want) {
 			t.Errorf("history: %v, want %v", got, want)
 		}
-		if got := l.list(t, work.Query{}); got != nil {
+		if got := l.list(t, workqueue.Query{}); got != nil {
 			t.Errorf("left: %v", got)
 		}
 		close(free)
@@ -148,27 +150,29 @@ func TestALeaseEnds(t *testing.T) {
 	})
 }
 
-// An item that cannot begin harms nobody else, whether its handler says so, panics, or says what cannot be stored; it is given up.
+// An item that cannot begin harms no one else, whether its handler says so, panics, or says what cannot be stored; it is given up.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		begin func(item work.Item) ([]eventstore.StreamAppend, error)
+		begin func(item workqueue.Item) ([]eventstore.StreamAppend, error)
 		tries int
 	}{
-		"an error": {func(work.Item) ([]eventstore.StreamAppend, error) { return nil, errors.New("no") }, 3},
-		"nothing":  {func(work.Item) ([]eventstore.StreamAppend, error) { return nil, nil }, 3},
-		"a panic":  {func(work.Item) ([]eventstore.StreamAppend, error) { panic("on purpose") }, 1},
-		"no lease": {func(i work.Item) ([]eventstore.StreamAppend, error) { return one(i.EffectID, "some.thing", "{}"), nil }, 3},
-		"put off until now": {func(i work.Item) ([]eventstore.StreamAppend, error) {
+		"an error": {func(workqueue.Item) ([]eventstore.StreamAppend, error) { return nil, errors.New("no") }, 3},
+		"nothing":  {func(workqueue.Item) ([]eventstore.StreamAppend, error) { return nil, nil }, 3},
+		"a panic":  {func(workqueue.Item) ([]eventstore.StreamAppend, error) { panic("on purpose") }, 1},
+		"no lease": {func(i workqueue.Item) ([]eventstore.StreamAppend, error) {
+			return one(i.EffectID, "some.thing", "{}"), nil
+		}, 3},
+		"put off until now": {func(i workqueue.Item) ([]eventstore.StreamAppend, error) {
 			return one(i.EffectID, coordination.TypeWorkReleased, fmt.Sprintf(`{"dueAtMs":%d}`, time.Now().UnixMilli())), nil
 		}, 3},
-		"put off, not said until when": {func(i work.Item) ([]eventstore.StreamAppend, error) {
+		"put off, not said until when": {func(i workqueue.Item) ([]eventstore.StreamAppend, error) {
 			return one(i.EffectID, coordination.TypeWorkReleased, "{}"), nil
 		}, 3},
-		"no JSON": {func(i work.Item) ([]eventstore.StreamAppend, error) {
+		"no JSON": {func(i workqueue.Item) ([]eventstore.StreamAppend, error) {
 			return one(i.EffectID, coordination.TypeWorkLeased, "{"), nil
 		}, 3},
-		"a conflict": {func(i work.Item) ([]eventstore.StreamAppend, error) {
+		"a conflict": {func(i workqueue.Item) ([]eventstore.StreamAppend, error) {
 			a := one(i.EffectID, coordination.TypeWorkLeased, "{}")
 			a[0].Expect = eventstore.NoStream()
 			return a, nil
@@ -180,14 +184,14 @@ func TestPoison(t *testing.T) {
 				var h *hands
 				tries := map[time.Time]bool{} // in one moment it is tried with others, then alone
 				h = l.start(t, worker.Options{Handlers: kinds(&handler{
-					begin: func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+					begin: func(item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 						if item.EffectID == "bad" {
 							tries[now] = true
 							return c.begin(item)
 						}
 						return one(item.EffectID, coordination.TypeWorkLeased, "{}"), nil
 					},
-					do: func(ctx context.Context, item work.Item) error {
+					do: func(ctx context.Context, item workqueue.Item) error {
 						_, err := l.Append(context.WithoutCancel(ctx), one(item.EffectID, coordination.TypeWorkCompleted, "{}")...)
 						return err
 					},
@@ -218,12 +222,12 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// What comes back late neither ends nor loses the attempt that was begun meanwhile.
+// What comes back late neither ends nor loses the attempt that was started meanwhile.
 func TestALateAttemptChangesNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		free := make(chan struct{})
-		h := l.start(t, worker.Options{Grace: time.Second, Handlers: task(worker.Policy{Timeout: time.Minute}, func(_ context.Context, item work.Item) error {
+		h := l.start(t, worker.Options{Grace: time.Second, Handlers: task(worker.Policy{Timeout: time.Minute}, func(_ context.Context, item workqueue.Item) error {
 			if item.Attempt == 1 {
 				<-free
 				return errors.New("too late")
@@ -247,14 +251,14 @@ func TestALateAttemptChangesNothing(t *testing.T) {
 	})
 }
 
-// What is sent again counts its attempts anew. An attempt that has given it up, and has not returned yet, takes nothing away from the new one, which
+// What is sent again counts its attempts again. An attempt that has given it up, and has not returned yet, takes nothing away from the new one, which
 // begins when it has.
 func TestSentAgainBeforeItHasLanded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		free := make(chan struct{})
 		var now, most, times atomic.Int64
-		own := &handler{do: func(ctx context.Context, item work.Item) error {
+		own := &handler{do: func(ctx context.Context, item workqueue.Item) error {
 			if item.EffectID == "e" {
 				defer now.Add(-1)
 				most.Store(max(most.Load(), now.Add(1)))
@@ -293,13 +297,13 @@ func TestSentAgainBeforeItHasLanded(t *testing.T) {
 }
 
 // An attempt that was taken away, and comes back when its item was given up and sent again, is not taken for the one of now.
-func TestALateAttemptChangesNothingOfWhatIsSentAgain(t *testing.T) {
+func TestLateAttemptDoesNotAffectResentItem(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		free := make(chan struct{})
 		var times atomic.Int64
 		policy := worker.Policy{Timeout: time.Minute, MaxAttempts: 1}
-		h := l.start(t, worker.Options{Grace: time.Second, Handlers: task(policy, func(context.Context, work.Item) error {
+		h := l.start(t, worker.Options{Grace: time.Second, Handlers: task(policy, func(context.Context, workqueue.Item) error {
 			if times.Add(1) == 1 {
 				<-free
 				return errors.New("too late")
@@ -326,11 +330,11 @@ func TestALateAttemptChangesNothingOfWhatIsSentAgain(t *testing.T) {
 }
 
 // While items that would not begin are held back, what comes behind them begins, also where there is room for one only.
-func TestHeldItemsTakeNoRoom(t *testing.T) {
+func TestDelayedItemsTakeNoSlot(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		h := l.start(t, worker.Options{Pools: func() map[string]int { return map[string]int{"p": 1} }, Handlers: kinds(&handler{
-			begin: func(item work.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
+			begin: func(item workqueue.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
 				if strings.HasPrefix(item.EffectID, "bad") {
 					return nil, errors.New("not yet")
 				}
@@ -341,7 +345,7 @@ func TestHeldItemsTakeNoRoom(t *testing.T) {
 		l.ask(t, effect("good", "c"))
 		pass(time.Millisecond)
 		synctest.Wait()
-		if got := l.list(t, work.Query{}); !slices.Equal(got, []string{"bad1", "bad2"}) {
+		if got := l.list(t, workqueue.Query{}); !slices.Equal(got, []string{"bad1", "bad2"}) {
 			t.Errorf("left: %v", got)
 		}
 		h.end(t)
@@ -349,25 +353,25 @@ func TestHeldItemsTakeNoRoom(t *testing.T) {
 }
 
 // A Do that leaves its item as it was has lost it; a handler that will not take a lost one back has it given up.
-func TestWhatIsLeftIsLost(t *testing.T) {
+func TestAbandonedItemsAreLost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		do   func() error
-		lost func(item work.Item, why string) ([]eventstore.StreamAppend, error)
+		lost func(item workqueue.Item, why string) ([]eventstore.StreamAppend, error)
 		want string
 	}{
 		"left":        {func() error { return nil }, nil, "cancelled lease"},
 		"failed":      {func() error { return errors.New("no") }, nil, "cancelled lease"},
 		"panicked":    {func() error { panic("on purpose") }, nil, "cancelled lease"},
-		"never back":  {func() error { return nil }, func(work.Item, string) ([]eventstore.StreamAppend, error) { return nil, errors.New("no") }, "dead it could not be given back: no"},
-		"lost panics": {func() error { return nil }, func(work.Item, string) ([]eventstore.StreamAppend, error) { panic("on purpose") }, "dead it could not be given back: panic: on purpose"},
-		"lost is nothing": {func() error { return nil }, func(work.Item, string) ([]eventstore.StreamAppend, error) { return nil, nil },
+		"never back":  {func() error { return nil }, func(workqueue.Item, string) ([]eventstore.StreamAppend, error) { return nil, errors.New("no") }, "dead it could not be given back: no"},
+		"lost panics": {func() error { return nil }, func(workqueue.Item, string) ([]eventstore.StreamAppend, error) { panic("on purpose") }, "dead it could not be given back: panic: on purpose"},
+		"lost is nothing": {func() error { return nil }, func(workqueue.Item, string) ([]eventstore.StreamAppend, error) { return nil, nil },
 			"dead it could not be given back: its handler neither ended it nor gave it back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T, l *log) {
-				h := l.start(t, worker.Options{Handlers: kinds(&handler{do: func(context.Context, work.Item) error { return c.do() }, lost: c.lost})})
+				h := l.start(t, worker.Options{Handlers: kinds(&handler{do: func(context.Context, workqueue.Item) error { return c.do() }, lost: c.lost})})
 				l.ask(t, effect("e", "a"))
 				pass(time.Second)
 				synctest.Wait()
@@ -390,16 +394,16 @@ func TestRefuserEndsWhatIsGivenUp(t *testing.T) {
 	fails := func() error { return errors.New("no") }
 	for name, c := range map[string]struct {
 		begin, lost func() error
-		refused     func(item work.Item) ([]eventstore.StreamAppend, error)
+		refused     func(item workqueue.Item) ([]eventstore.StreamAppend, error)
 		want        []string
 	}{
 		"not begun":    {begin: fails, want: []string{"scheduled", "cancelled no"}},
 		"begin panics": {begin: func() error { panic("on purpose") }, want: []string{"scheduled", "cancelled panic: on purpose"}},
 		"not lost":     {lost: fails, want: []string{"scheduled", "leased", "cancelled it could not be given back: no"}},
-		"it fails":     {begin: fails, refused: func(work.Item) ([]eventstore.StreamAppend, error) { return nil, fails() }, want: []string{"scheduled", "dead no"}},
-		"it panics":    {begin: fails, refused: func(work.Item) ([]eventstore.StreamAppend, error) { panic("on purpose") }, want: []string{"scheduled", "dead no"}},
-		"it ends not":  {begin: fails, refused: func(work.Item) ([]eventstore.StreamAppend, error) { return nil, nil }, want: []string{"scheduled", "dead no"}},
-		"it is refused": {begin: fails, refused: func(i work.Item) ([]eventstore.StreamAppend, error) {
+		"it fails":     {begin: fails, refused: func(workqueue.Item) ([]eventstore.StreamAppend, error) { return nil, fails() }, want: []string{"scheduled", "dead no"}},
+		"it panics":    {begin: fails, refused: func(workqueue.Item) ([]eventstore.StreamAppend, error) { panic("on purpose") }, want: []string{"scheduled", "dead no"}},
+		"it ends not":  {begin: fails, refused: func(workqueue.Item) ([]eventstore.StreamAppend, error) { return nil, nil }, want: []string{"scheduled", "dead no"}},
+		"it is refused": {begin: fails, refused: func(i workqueue.Item) ([]eventstore.StreamAppend, error) {
 			return one(i.EffectID, coordination.TypeWorkCancelled, "5"), nil
 		}, want: []string{"scheduled", "dead no"}},
 	} {
@@ -407,12 +411,12 @@ func TestRefuserEndsWhatIsGivenUp(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T, l *log) {
 				r := &refuser{refused: c.refused}
-				r.do = func(context.Context, work.Item) error { return nil }
+				r.do = func(context.Context, workqueue.Item) error { return nil }
 				if c.begin != nil {
-					r.begin = func(work.Item, time.Time) ([]eventstore.StreamAppend, error) { return nil, c.begin() }
+					r.begin = func(workqueue.Item, time.Time) ([]eventstore.StreamAppend, error) { return nil, c.begin() }
 				}
 				if c.lost != nil {
-					r.lost = func(work.Item, string) ([]eventstore.StreamAppend, error) { return nil, c.lost() }
+					r.lost = func(workqueue.Item, string) ([]eventstore.StreamAppend, error) { return nil, c.lost() }
 				}
 				h := l.start(t, worker.Options{Handlers: kinds(r)})
 				l.ask(t, effect("e", "a"))
@@ -428,10 +432,10 @@ func TestRefuserEndsWhatIsGivenUp(t *testing.T) {
 
 type refuser struct {
 	handler
-	refused func(work.Item) ([]eventstore.StreamAppend, error)
+	refused func(workqueue.Item) ([]eventstore.StreamAppend, error)
 }
 
-func (r *refuser) Refused(_ eventstore.Tx, item work.Item, err error, _ time.Time) ([]eventstore.StreamAppend, error) {
+func (r *refuser) Refused(_ eventstore.Tx, item workqueue.Item, err error, _ time.Time) ([]eventstore.StreamAppend, error) {
 	if r.refused != nil {
 		return r.refused(item)
 	}
@@ -442,13 +446,13 @@ func (r *refuser) Refused(_ eventstore.Tx, item work.Item, err error, _ time.Tim
 func TestBeginMayEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
-		h := l.start(t, worker.Options{Handlers: kinds(&handler{begin: func(item work.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
+		h := l.start(t, worker.Options{Handlers: kinds(&handler{begin: func(item workqueue.Item, _ time.Time) ([]eventstore.StreamAppend, error) {
 			return one(item.EffectID, coordination.TypeWorkCancelled, "{}"), nil
 		}})})
 		l.ask(t, effect("a1", "a"), effect("a2", "a"))
 		pass(time.Second)
 		h.end(t)
-		if got := l.list(t, work.Query{}); got != nil || h.Stats().Claims != 0 {
+		if got := l.list(t, workqueue.Query{}); got != nil || h.Stats().Claims != 0 {
 			t.Errorf("left: %v, %+v", got, h.Stats())
 		}
 	})
@@ -460,13 +464,13 @@ func TestBeginMayPutOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *log) {
 		var times atomic.Int64
 		h := l.start(t, worker.Options{Handlers: kinds(&handler{
-			begin: func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+			begin: func(item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 				if times.Add(1) <= 5 {
 					return one(item.EffectID, coordination.TypeWorkReleased, fmt.Sprintf(`{"dueAtMs":%d}`, now.Add(time.Minute).UnixMilli())), nil
 				}
 				return one(item.EffectID, coordination.TypeWorkLeased, "{}"), nil
 			},
-			do: func(ctx context.Context, item work.Item) error {
+			do: func(ctx context.Context, item workqueue.Item) error {
 				if item.Attempt != 1 {
 					t.Errorf("attempt %d", item.Attempt)
 				}
@@ -476,7 +480,7 @@ func TestBeginMayPutOff(t *testing.T) {
 		})})
 		l.ask(t, effect("a1", "a"))
 		pass(time.Second)
-		if got := l.list(t, work.Query{State: work.Waiting}); !slices.Equal(got, []string{"a1"}) || times.Load() != 1 {
+		if got := l.list(t, workqueue.Query{State: workqueue.Waiting}); !slices.Equal(got, []string{"a1"}) || times.Load() != 1 {
 			t.Errorf("%v waits after %d times", got, times.Load())
 		}
 		pass(10 * time.Minute)
@@ -485,21 +489,21 @@ func TestBeginMayPutOff(t *testing.T) {
 		if diff := cmp.Diff([]string{"scheduled", off, off, off, off, off, "leased", "completed"}, l.history(t, "a1")); diff != "" {
 			t.Error(diff)
 		}
-		if s := h.Stats(); times.Load() != 6 || s.Failed != 0 || s.Done != 1 || s.Claims != 1 || h.logged.count("would not begin") != 0 {
+		if s := h.Stats(); times.Load() != 6 || s.Failed != 0 || s.Done != 1 || s.Claims != 1 || h.logged.count("cannot start") != 0 {
 			t.Errorf("%d times, %+v", times.Load(), s)
 		}
 	})
 }
 
-// What follows from ending an item, or putting it off, is seen when the next one is begun: they are not begun in one transaction.
-func TestNextItemSeesWhatEndedTheOneBefore(t *testing.T) {
+// What follows from ending an item, or putting it off, is seen when the next one is started: they are not started in one transaction.
+func TestNextItemSeesEndOfPrevious(t *testing.T) {
 	t.Parallel()
 	for typ, want := range map[string][]int{coordination.TypeWorkCancelled: {4, 3, 2, 1}, coordination.TypeWorkReleased: {4, 3, 2, 1}, coordination.TypeWorkLeased: {4, 4, 4, 4}} {
 		t.Run(typ, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T, l *log) {
 				s := &seeing{typ: typ}
-				s.do = func(context.Context, work.Item) error { return nil }
+				s.do = func(context.Context, workqueue.Item) error { return nil }
 				l.ask(t, effect("e1", "a"), effect("e2", "b"), effect("e3", "c"), effect("e4", "d"))
 				h := l.start(t, worker.Options{Handlers: kinds(s), Pools: func() map[string]int { return map[string]int{"p": 10} }})
 				pass(time.Second)
@@ -519,8 +523,8 @@ type seeing struct {
 	ready []int
 }
 
-func (s *seeing) Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
-	ready, err := work.Ready(tx, item.Pool, now.UnixMilli(), 100)
+func (s *seeing) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+	ready, err := workqueue.Ready(tx, item.Pool, now.UnixMilli(), 100)
 	if err != nil {
 		return nil, err
 	}
@@ -555,7 +559,7 @@ func TestManyEndAtOnce(t *testing.T) {
 		var under, most, done, refused atomic.Int64
 		counted := &looking{log: l}
 		h := l.start(t, worker.Options{Log: counted, Pools: func() map[string]int { return map[string]int{"p": slots} }, Handlers: kinds(&handler{
-			begin: func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+			begin: func(item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 				switch n, _ := strconv.Atoi(item.EffectID[1:]); {
 				case item.EffectID == "e150":
 					refused.Add(1)
@@ -567,7 +571,7 @@ func TestManyEndAtOnce(t *testing.T) {
 				}
 				return one(item.EffectID, coordination.TypeWorkReleased, fmt.Sprintf(`{"dueAtMs":%d}`, now.Add(time.Hour).UnixMilli())), nil
 			},
-			do: func(ctx context.Context, item work.Item) error {
+			do: func(ctx context.Context, item workqueue.Item) error {
 				for n := under.Add(1); n > most.Load(); {
 					most.Store(n)
 				}
@@ -582,7 +586,7 @@ func TestManyEndAtOnce(t *testing.T) {
 		if refused.Load() != 1 || done.Load() != items/30 || most.Load() > slots {
 			t.Errorf("one would not begin %d times, %d were done, up to %d at a time", refused.Load(), done.Load(), most.Load())
 		}
-		if left := l.list(t, work.Query{}); len(left) != 1+items/2-items/30 {
+		if left := l.list(t, workqueue.Query{}); len(left) != 1+items/2-items/30 {
 			t.Errorf("%d are left", len(left))
 		}
 		if n := counted.times.Load(); n > items/4 {
@@ -598,7 +602,7 @@ func TestDeadLetters(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *log) {
 		var broken atomic.Bool
 		broken.Store(true)
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: 1}, func(ctx context.Context, item work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: 1}, func(ctx context.Context, item workqueue.Item) error {
 			if item.EffectID == "slow" {
 				<-ctx.Done()
 			}
@@ -611,21 +615,21 @@ func TestDeadLetters(t *testing.T) {
 		later.DueAtMs = time.Now().Add(time.Hour).UnixMilli()
 		l.ask(t, effect("a1", "a"), effect("a2", "a"), effect("slow", "s"), later)
 		pass(time.Second)
-		if got := l.list(t, work.Query{State: work.Dead}); !slices.Equal(got, []string{"a1", "a2"}) {
+		if got := l.list(t, workqueue.Query{State: workqueue.Dead}); !slices.Equal(got, []string{"a1", "a2"}) {
 			t.Errorf("dead: %v", got)
 		}
 		broken.Store(false)
 		refused := func(err error, code string) {
 			t.Helper()
-			var refusal *queue.Refusal
+			var refusal *work.Refusal
 			if !errors.As(err, &refusal) || refusal.Code() != code || refusal.Hint() == "" {
 				t.Errorf("%v, want %s", err, code)
 			}
 		}
-		refused(h.Resend(t.Context(), "none", "cli"), queue.CodeUnknown)
-		refused(h.Resend(t.Context(), "later", "cli"), queue.CodeNotDead)
-		refused(h.Cancel(t.Context(), "slow", "cli"), queue.CodeUnderWay)
-		refused(h.Cancel(t.Context(), "none", "cli"), queue.CodeUnknown)
+		refused(h.Resend(t.Context(), "none", "cli"), work.CodeUnknown)
+		refused(h.Resend(t.Context(), "later", "cli"), work.CodeNotDead)
+		refused(h.Cancel(t.Context(), "slow", "cli"), work.CodeUnderWay)
+		refused(h.Cancel(t.Context(), "none", "cli"), work.CodeUnknown)
 		if err := errors.Join(h.Resend(t.Context(), "a1", "cli"), h.Cancel(t.Context(), "a2", "cli"), h.Cancel(t.Context(), "later", "cli")); err != nil {
 			t.Fatal(err)
 		}
@@ -640,11 +644,11 @@ func TestDeadLetters(t *testing.T) {
 				t.Errorf("history of %s, -want +got:\n%s", id, diff)
 			}
 		}
-		refused(h.Resend(t.Context(), "a1", "cli"), queue.CodeUnknown)
+		refused(h.Resend(t.Context(), "a1", "cli"), work.CodeUnknown)
 		if _, err := l.Append(t.Context(), one("job/j", coordination.TypeA2AJobCreated, `{"jobId":"j","toAgent":"seum"}`)...); err != nil {
 			t.Fatal(err)
 		}
-		refused(h.Cancel(t.Context(), "job/j", "cli"), queue.CodeJob)
+		refused(h.Cancel(t.Context(), "job/j", "cli"), work.CodeJob)
 	})
 }
 
@@ -652,7 +656,7 @@ func TestDeadLetters(t *testing.T) {
 func TestScheduleRefuses(t *testing.T) {
 	t.Parallel()
 	w := effect("run/x", "a")
-	var refusal *queue.Refusal
+	var refusal *work.Refusal
 	if _, err := worker.Schedule(w); !errors.As(err, &refusal) || refusal.Field != "effectId" {
 		t.Errorf("%v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -18,19 +17,18 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
-		panic(err)
-	}
+	testscale.Checks(2, 20)
 	storetest.CrashMain(m, tasks)
 }
 
@@ -43,14 +41,14 @@ type log struct {
 // emptyLog is the file of a log that has its tables.
 var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-}, work.Definition()))
+}, workqueue.Definition()))
 
 func open(path string) (*log, error) {
 	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 	if err != nil {
 		return nil, err
 	}
-	engine, err := projections.Start(context.Background(), db, []projections.Definition{work.Definition()}, projections.Options{Rules: coordination.RulesV2})
+	engine, err := projections.Start(context.Background(), db, []projections.Definition{workqueue.Definition()}, projections.Options{Rules: coordination.RulesV2})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -172,7 +170,7 @@ func effect(id, key string) coordination.WorkScheduled {
 // history lists the types of an effect's events, without "work." and with what tells attempts apart.
 func (l *log) history(t testing.TB, effectID string) (types []string) {
 	t.Helper()
-	events, err := l.ReadStream(context.Background(), queue.Stream(effectID), 0, 100)
+	events, err := l.ReadStream(context.Background(), work.Stream(effectID), 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,10 +193,10 @@ func (l *log) history(t testing.TB, effectID string) (types []string) {
 	return types
 }
 
-func (l *log) list(t testing.TB, q work.Query) (ids []string) {
+func (l *log) list(t testing.TB, q workqueue.Query) (ids []string) {
 	t.Helper()
 	err := l.View(context.Background(), func(tx *sql.Tx) error {
-		items, err := work.List(context.Background(), tx, q)
+		items, err := workqueue.List(context.Background(), tx, q)
 		for _, i := range items {
 			ids = append(ids, i.EffectID)
 		}
@@ -212,21 +210,21 @@ func (l *log) list(t testing.TB, q work.Query) (ids []string) {
 
 // handler is made of functions; what is nil is as a task has it.
 type handler struct {
-	begin func(item work.Item, now time.Time) ([]eventstore.StreamAppend, error)
-	do    func(ctx context.Context, item work.Item) error
-	lost  func(item work.Item, why string) ([]eventstore.StreamAppend, error)
+	begin func(item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error)
+	do    func(ctx context.Context, item workqueue.Item) error
+	lost  func(item workqueue.Item, why string) ([]eventstore.StreamAppend, error)
 }
 
-func (h *handler) Begin(_ eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+func (h *handler) Begin(_ eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 	if h.begin != nil {
 		return h.begin(item, now)
 	}
 	return one(item.EffectID, coordination.TypeWorkLeased, "{}"), nil
 }
 
-func (h *handler) Do(ctx context.Context, item work.Item) error { return h.do(ctx, item) }
+func (h *handler) Do(ctx context.Context, item workqueue.Item) error { return h.do(ctx, item) }
 
-func (h *handler) Lost(_ eventstore.Tx, item work.Item, why string, _ time.Time) ([]eventstore.StreamAppend, error) {
+func (h *handler) Lost(_ eventstore.Tx, item workqueue.Item, why string, _ time.Time) ([]eventstore.StreamAppend, error) {
 	if h.lost != nil {
 		return h.lost(item, why)
 	}
@@ -234,15 +232,15 @@ func (h *handler) Lost(_ eventstore.Tx, item work.Item, why string, _ time.Time)
 }
 
 func one(effectID, typ, data string) []eventstore.StreamAppend {
-	return []eventstore.StreamAppend{{Stream: queue.Stream(effectID), Events: []eventstore.NewEvent{{Type: typ, Data: json.RawMessage(data)}}}}
+	return []eventstore.StreamAppend{{Stream: work.Stream(effectID), Events: []eventstore.NewEvent{{Type: typ, Data: json.RawMessage(data)}}}}
 }
 
 // kinds is one kind "k".
 func kinds(h worker.Handler) map[string]worker.Handler { return map[string]worker.Handler{"k": h} }
 
 // task is a task without a result.
-func task(policy worker.Policy, do func(ctx context.Context, item work.Item) error) map[string]worker.Handler {
-	return kinds(worker.Task(policy, func(ctx context.Context, item work.Item, _ *coordination.WorkScheduled) (json.RawMessage, error) {
+func task(policy worker.Policy, do func(ctx context.Context, item workqueue.Item) error) map[string]worker.Handler {
+	return kinds(worker.Task(policy, func(ctx context.Context, item workqueue.Item, _ *coordination.WorkScheduled) (json.RawMessage, error) {
 		return nil, do(ctx, item)
 	}))
 }

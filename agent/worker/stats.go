@@ -5,28 +5,28 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// Stats is how the queue and its worker stand.
+// Stats is the state of the queue and its worker.
 type Stats struct {
 	Pools   map[string]Pool
-	Unknown []string // kinds that were met and that nobody does here
+	Unknown []string // kinds found without a handler
 
-	Stuck  int64 // Dos that have not returned although their time is over
-	Claims int64 // items begun since the start
-	Done   int64 // of those, how many ended or were given back by their handler without an error
-	Failed int64 // how many were not, or would not begin
+	Stuck  int64 // Dos running past their time
+	Claims int64 // items started
+	Done   int64 // started items ended or released by their handler without an error
+	Failed int64 // others, and items that failed to start
 }
 
-// Pool is how one pool stands.
+// Pool is the state of one pool.
 type Pool struct {
 	Capacity              int
 	Waiting, Leased, Dead int
-	OldestMs              int64 // how long the first that waits has waited
+	OldestMs              int64 // waiting time of the first in the queue
 }
 
-// Stats reads how everything stands. Where the log cannot be read the pools are those of the configuration only.
+// Stats reads the current state. If the log cannot be read, the pools are only those of the configuration.
 func (w *Worker) Stats() Stats {
 	s := Stats{Pools: map[string]Pool{}, Stuck: w.stuck.Load(), Claims: w.claims.Load(), Done: w.done.Load(), Failed: w.failed.Load()}
 	w.unknown.Range(func(kind, _ any) bool {
@@ -37,13 +37,13 @@ func (w *Worker) Stats() Stats {
 	for name, capacity := range w.opts.Pools() {
 		s.Pools[name] = Pool{Capacity: capacity}
 	}
-	var lanes []work.Lane
+	var lanes []workqueue.Lane
 	err := w.opts.Log.View(context.Background(), func(tx *sql.Tx) (err error) {
-		lanes, err = work.Lanes(context.Background(), tx)
+		lanes, err = workqueue.Lanes(context.Background(), tx)
 		return err
 	})
 	if err != nil {
-		w.opts.Logger.Warn("the queue of work cannot be read", "err", err)
+		w.opts.Logger.Warn("cannot read the work queue", "err", err)
 		return s
 	}
 	now := w.opts.Now().UnixMilli()

@@ -9,35 +9,37 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/internal/wait"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// Policy is how often and how long something is tried.
+// Policy limits attempts.
 type Policy struct {
 	MaxAttempts int           // unless the item says otherwise; 0 is 5
 	Timeout     time.Duration // of one attempt; 0 is 5 minutes
 
-	// Then says what follows from the end of an item, and is appended with it: when it is done, and when it is given up, each time that it is. It
-	// reads nothing but tx and is quick. An error, a panic, or what the log refuses, is logged, and the item ends without it. nil is nothing.
+	// Then returns the consequences of the end of an item, appended with it: when it is done, and each time it is
+	// given up. It reads only from tx and is fast. An error, a panic, or events the log rejects are logged, and the
+	// item ends without them. nil: none.
 	Then func(tx eventstore.Tx, end Ended, now time.Time) ([]eventstore.StreamAppend, error)
 }
 
-// Doing does what was scheduled. It is called again, with the same effect id, when it fails and where a process died before its success was
-// on disk. An error that has RetryAfter() time.Duration says when to come back at the earliest; Permanent makes it the last. The
-// result, a JSON object of at most 64 KiB or nil, becomes part of the log: it must hold no secret.
-type Doing func(ctx context.Context, item work.Item, what *coordination.WorkScheduled) (result json.RawMessage, err error)
+// Func performs the scheduled effect. It is called again with the same effect id after a failure, and if the process
+// died before the success was on disk. An error with RetryAfter() time.Duration delays the next attempt; Permanent
+// prevents it. The result, a JSON object of at most 64 KiB or nil, is stored in the log and must contain no secret.
+type Func func(ctx context.Context, item workqueue.Item, what *coordination.WorkScheduled) (result json.RawMessage, err error)
 
-// Task handles a kind of work.scheduled: what fails is tried again after longer and longer pauses, and given up after the last attempt.
-// What a restart broke off counts as an attempt.
-func Task(policy Policy, do Doing) Handler {
+// Task handles a kind of work.scheduled: failures are retried with growing delays, and given up after the last
+// attempt. An attempt interrupted by a restart counts.
+func Task(policy Policy, do Func) Handler {
 	policy.MaxAttempts = cmp.Or(policy.MaxAttempts, 5)
 	policy.Timeout = cmp.Or(policy.Timeout, 5*time.Minute)
 	return &task{policy: policy, do: do}
 }
 
-// Permanent makes an error the last one of its item: no further attempt is made.
+// Permanent marks an error as final: no further attempt is made.
 func Permanent(err error) error { return &permanent{err} }
 
 type permanent struct{ err error }
@@ -47,23 +49,23 @@ func (p *permanent) Unwrap() error { return p.err }
 
 type task struct {
 	policy Policy
-	do     Doing
+	do     Func
 	worker *Worker
 }
 
-// of is the task as a worker does it.
+// of returns the task as a worker's handler.
 func (t *task) of(w *Worker) *task { return &task{policy: t.policy, do: t.do, worker: w} }
 
-func (t *task) most(item *work.Item) int { return cmp.Or(item.Most, t.policy.MaxAttempts) }
+func (t *task) most(item *workqueue.Item) int { return cmp.Or(item.Most, t.policy.MaxAttempts) }
 
 // Begin implements Handler.
-func (t *task) Begin(_ eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+func (t *task) Begin(_ eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 	return appendOf(&item, coordination.TypeWorkLeased,
 		coordination.WorkAttempt{Attempt: item.Attempt + 1, LeaseUntilMs: now.Add(t.policy.Timeout).UnixMilli()}, now)
 }
 
 // Do implements Handler.
-func (t *task) Do(ctx context.Context, item work.Item) error {
+func (t *task) Do(ctx context.Context, item workqueue.Item) error {
 	what, err := t.read(ctx, item.Seq)
 	var result json.RawMessage
 	if err == nil {
@@ -71,7 +73,7 @@ func (t *task) Do(ctx context.Context, item work.Item) error {
 	}
 	cause := context.Cause(ctx)
 	if err != nil && errors.Is(cause, ErrDrained) {
-		return nil // it is given back
+		return nil // it is released
 	}
 	if err != nil && errors.Is(cause, ErrLease) {
 		err = fmt.Errorf("it took longer than %s: %w", t.policy.Timeout, err)
@@ -79,7 +81,7 @@ func (t *task) Do(ctx context.Context, item work.Item) error {
 	return t.end(ctx, &item, result, err)
 }
 
-// read is what was scheduled.
+// read returns the scheduled data.
 func (t *task) read(ctx context.Context, seq int64) (*coordination.WorkScheduled, error) {
 	e, err := t.worker.opts.Log.Event(ctx, seq)
 	if err != nil {
@@ -95,12 +97,12 @@ func (t *task) read(ctx context.Context, seq int64) (*coordination.WorkScheduled
 	return &what, nil
 }
 
-// maxResult bounds what is kept of a result, in bytes.
+// maxResult is the size limit of a stored result, in bytes.
 const maxResult = 64 << 10
 
-// end appends what came of an attempt, unless the item was taken away meanwhile. It tries until the log takes it.
-func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage, failure error) error {
-	Ending(ctx)
+// end appends the result of an attempt, unless the item was taken away meanwhile. It retries until the log accepts it.
+func (t *task) end(ctx context.Context, item *workqueue.Item, result json.RawMessage, failure error) error {
+	AnnounceEnd(ctx)
 	w := t.worker
 	now := w.opts.Now()
 	typ, data := t.outcome(item, result, failure, now)
@@ -112,7 +114,7 @@ func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage,
 		more := false
 		_, err := w.opts.Log.Decide(context.WithoutCancel(ctx), func(tx eventstore.Tx) (list []eventstore.StreamAppend, err error) {
 			more = false // it may be called again
-			is, found, err := work.Load(tx, item.EffectID)
+			is, found, err := workqueue.Load(tx, item.EffectID)
 			if err != nil || !found || !is.Holds(item) {
 				return nil, err
 			}
@@ -124,7 +126,7 @@ func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage,
 			return failure
 		}
 		if more && w.refused(err) {
-			w.opts.Logger.Error("what follows from the end of work cannot be stored, and is left out", "effect", item.EffectID,
+			w.opts.Logger.Error("cannot store what follows from the end of work; left out", "effect", item.EffectID,
 				"kind", item.Kind, "err", err)
 			appends = alone
 			continue
@@ -132,19 +134,15 @@ func (t *task) end(ctx context.Context, item *work.Item, result json.RawMessage,
 		if errors.Is(err, eventstore.ErrClosed) || w.refused(err) {
 			return errors.Join(failure, err)
 		}
-		w.opts.Logger.Warn("what came of work cannot be written for now", "effect", item.EffectID, "err", err, "again_in", pause(n))
-		timer := time.NewTimer(pause(n))
-		select {
-		case <-timer.C:
-		case <-w.gone:
-			timer.Stop()
+		w.opts.Logger.Warn("cannot record the result of work; will retry", "effect", item.EffectID, "err", err, "retry_in", retries.After(n))
+		if !wait.Unless(w.gone, retries.After(n)) {
 			return errors.Join(failure, err)
 		}
 	}
 }
 
-// outcome is the event that an attempt leads to.
-func (t *task) outcome(item *work.Item, result json.RawMessage, failure error, now time.Time) (typ string, data coordination.WorkAttempt) {
+// outcome is the event that results from an attempt.
+func (t *task) outcome(item *workqueue.Item, result json.RawMessage, failure error, now time.Time) (typ string, data coordination.WorkAttempt) {
 	data = coordination.WorkAttempt{Attempt: item.Attempt}
 	if failure == nil {
 		data.Result = result
@@ -153,7 +151,7 @@ func (t *task) outcome(item *work.Item, result json.RawMessage, failure error, n
 		}
 		return coordination.TypeWorkCompleted, data
 	}
-	data.Error = queue.Tidy(failure.Error())
+	data.Error = work.Tidy(failure.Error())
 	var last *permanent
 	if errors.As(failure, &last) || item.Attempt >= t.most(item) {
 		return coordination.TypeWorkDead, data
@@ -163,24 +161,24 @@ func (t *task) outcome(item *work.Item, result json.RawMessage, failure error, n
 	if errors.As(failure, &hint) {
 		after = hint.RetryAfter()
 	}
-	data.DueAtMs = now.Add(queue.Backoff(item.Attempt, after, t.worker.opts.Jitter())).UnixMilli()
+	data.DueAtMs = now.Add(work.Backoff(item.Attempt, after, t.worker.opts.Jitter())).UnixMilli()
 	return coordination.TypeWorkReleased, data
 }
 
 // Lost implements Handler.
-func (t *task) Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
+func (t *task) Lost(tx eventstore.Tx, item workqueue.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
 	data := coordination.WorkAttempt{Attempt: item.Attempt, Reason: why}
 	if item.Attempt >= t.most(&item) {
 		data.Error = "the last attempt was broken off: " + why
 		return t.ends(tx, &item, coordination.TypeWorkDead, data, now)
 	}
 	if why == LostLease {
-		data.DueAtMs = now.Add(queue.Backoff(item.Attempt, 0, t.worker.opts.Jitter())).UnixMilli()
+		data.DueAtMs = now.Add(work.Backoff(item.Attempt, 0, t.worker.opts.Jitter())).UnixMilli()
 	}
 	return appendOf(&item, coordination.TypeWorkLeaseExpired, data, now)
 }
 
 // Refused implements Refuser.
-func (t *task) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
-	return t.ends(tx, &item, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: item.Attempt, Error: queue.Tidy(why.Error())}, now)
+func (t *task) Refused(tx eventstore.Tx, item workqueue.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
+	return t.ends(tx, &item, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: item.Attempt, Error: work.Tidy(why.Error())}, now)
 }

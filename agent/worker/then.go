@@ -10,24 +10,24 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // Ended is the end of an item.
 type Ended struct {
-	work.Item                             // as it was before
-	What      *coordination.WorkScheduled // that was scheduled; nil where that is redacted
-	Result    json.RawMessage             // of what is done
-	Error     string                      // why it was given up; "": it is done
+	workqueue.Item                             // before the end
+	What           *coordination.WorkScheduled // the scheduled data; nil if redacted
+	Result         json.RawMessage             // of a finished item
+	Error          string                      // why it was given up; "": finished
 }
 
-// alone is the event that ends an attempt, and nothing that follows.
-func alone(_ eventstore.Tx, item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+// alone is the event that ends an attempt, without consequences.
+func alone(_ eventstore.Tx, item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
 	return appendOf(item, typ, data, now)
 }
 
-// ends are the events that end an item, with those that follow from that. An error is the log's.
-func (t *task) ends(tx eventstore.Tx, item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+// ends are the events that end an item, with consequences. An error is the log's.
+func (t *task) ends(tx eventstore.Tx, item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
 	appends, err := appendOf(item, typ, data, now)
 	if err != nil || t.policy.Then == nil {
 		return appends, err
@@ -41,13 +41,13 @@ func (t *task) ends(tx eventstore.Tx, item *work.Item, typ string, data coordina
 		return nil, err
 	}
 	if err != nil {
-		t.worker.opts.Logger.Error("what follows from the end of work is not known, and is left out", "effect", item.EffectID,
+		t.worker.opts.Logger.Error("cannot determine what follows from the end of work; left out", "effect", item.EffectID,
 			"kind", item.Kind, "err", err)
 	}
 	return append(appends, more...), nil
 }
 
-// then asks what follows from an end. What comes with an error is nothing.
+// then returns the consequences of an end, none on an error.
 func (t *task) then(tx eventstore.Tx, end Ended, now time.Time) (appends []eventstore.StreamAppend, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -65,7 +65,7 @@ func (t *task) then(tx eventstore.Tx, end Ended, now time.Time) (appends []event
 
 const selectScheduled = "SELECT type, ver, actor, data FROM events WHERE seq = ?"
 
-// scheduled is what an event has asked for, nil where that is redacted.
+// scheduled is the data an event has scheduled, nil if redacted.
 func scheduled(tx eventstore.Tx, seq int64) (what *coordination.WorkScheduled, err error) {
 	found := false
 	err = tx.Query(selectScheduled, []any{seq}, func(row eventstore.Row) error {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // aftermath is the stream of what follows from the ends of work.
@@ -56,8 +56,8 @@ func (l *log) said(t *testing.T) (list []string) {
 		}
 		id, _, _ := strings.Cut(data.Says, " ")
 		before := all[i-1]
-		change, _ := queue.Of(before.Type, before.AgentID, before.Data)
-		if before.Stream != queue.Stream(id) || change.Step != queue.Remove && change.Step != queue.Park || before.RecordedAt != e.RecordedAt {
+		change, _ := work.Of(before.Type, before.AgentID, before.Data)
+		if before.Stream != work.Stream(id) || change.Step != work.Remove && change.Step != work.Park || before.RecordedAt != e.RecordedAt {
 			t.Errorf("%q stands behind %s of %s, not behind the end that it is about", data.Says, before.Type, before.Stream)
 		}
 		list = append(list, data.Says)
@@ -67,37 +67,39 @@ func (l *log) said(t *testing.T) (list []string) {
 
 // What follows from the end of work is stored with it: when it is done, and when it is given up, whatever the reason. Nothing follows from an
 // attempt that is not the last.
-func TestThenComesWithTheEnd(t *testing.T) {
+func TestConsequencesAreStoredWithTheEnd(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")
 	for name, c := range map[string]struct {
 		policy        worker.Policy
-		do            func(ctx context.Context, item work.Item) (json.RawMessage, error)
+		do            func(ctx context.Context, item workqueue.Item) (json.RawMessage, error)
 		history, said []string
 	}{
-		"done": {do: func(context.Context, work.Item) (json.RawMessage, error) { return json.RawMessage(`{"id":1}`), nil },
+		"done": {do: func(context.Context, workqueue.Item) (json.RawMessage, error) {
+			return json.RawMessage(`{"id":1}`), nil
+		},
 			history: []string{"scheduled", "leased", "completed"}, said: []string{`e of eden, attempt 1, asked for {"to":"x"}: "" {"id":1}`}},
-		"done, with a result that is not kept": {do: func(context.Context, work.Item) (json.RawMessage, error) { return json.RawMessage(`[]`), nil },
+		"done, with a result that is not kept": {do: func(context.Context, workqueue.Item) (json.RawMessage, error) { return json.RawMessage(`[]`), nil },
 			history: []string{"scheduled", "leased", "completed its result was not kept: it is no JSON object, or larger than 64 KiB"},
 			said:    []string{`e of eden, attempt 1, asked for {"to":"x"}: "" `}},
-		"the third time": {do: func(_ context.Context, item work.Item) (json.RawMessage, error) {
+		"the third time": {do: func(_ context.Context, item workqueue.Item) (json.RawMessage, error) {
 			if item.Attempt < 3 {
 				return nil, no
 			}
 			return nil, nil
 		}, history: []string{"scheduled", "leased", "released no in 1s", "leased", "released no in 2s", "leased", "completed"},
 			said: []string{`e of eden, attempt 3, asked for {"to":"x"}: "" `}},
-		"never": {policy: worker.Policy{MaxAttempts: 2}, do: func(context.Context, work.Item) (json.RawMessage, error) { return nil, no },
+		"never": {policy: worker.Policy{MaxAttempts: 2}, do: func(context.Context, workqueue.Item) (json.RawMessage, error) { return nil, no },
 			history: []string{"scheduled", "leased", "released no in 1s", "leased", "dead no"},
 			said:    []string{`e of eden, attempt 2, asked for {"to":"x"}: "no" `}},
-		"for good, without a word": {do: func(context.Context, work.Item) (json.RawMessage, error) {
+		"for good, without a word": {do: func(context.Context, workqueue.Item) (json.RawMessage, error) {
 			return nil, worker.Permanent(errors.New(""))
 		},
 			history: []string{"scheduled", "leased", "dead"}, said: []string{`e of eden, attempt 1, asked for {"to":"x"}: "it does not say why" `}},
-		"panics": {policy: worker.Policy{MaxAttempts: 2}, do: func(context.Context, work.Item) (json.RawMessage, error) { panic("on purpose") },
+		"panics": {policy: worker.Policy{MaxAttempts: 2}, do: func(context.Context, workqueue.Item) (json.RawMessage, error) { panic("on purpose") },
 			history: []string{"scheduled", "leased", "lease_expired lease in 1s", "leased", "dead lease the last attempt was broken off: lease"},
 			said:    []string{`e of eden, attempt 2, asked for {"to":"x"}: "the last attempt was broken off: lease" `}},
-		"too slow": {policy: worker.Policy{MaxAttempts: 1, Timeout: time.Minute}, do: func(ctx context.Context, _ work.Item) (json.RawMessage, error) {
+		"too slow": {policy: worker.Policy{MaxAttempts: 1, Timeout: time.Minute}, do: func(ctx context.Context, _ workqueue.Item) (json.RawMessage, error) {
 			<-ctx.Done()
 			return nil, no
 		}, history: []string{"scheduled", "leased", "dead it took longer than 1m0s: no"},
@@ -108,7 +110,7 @@ func TestThenComesWithTheEnd(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *log) {
 				c.policy.Then = notes
 				h := l.start(t, worker.Options{Handlers: kinds(worker.Task(c.policy,
-					func(ctx context.Context, item work.Item, _ *coordination.WorkScheduled) (json.RawMessage, error) {
+					func(ctx context.Context, item workqueue.Item, _ *coordination.WorkScheduled) (json.RawMessage, error) {
 						return c.do(ctx, item)
 					}))})
 				w := effect("e", "a")
@@ -129,7 +131,7 @@ func TestThenComesWithTheEnd(t *testing.T) {
 }
 
 // Whatever is wrong with what follows, the item ends, once, and without it.
-func TestThenHoldsNoEndUp(t *testing.T) {
+func TestConsequencesDoNotDelayEnds(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(eventstore.Tx, worker.Ended, time.Time) ([]eventstore.StreamAppend, error){
 		"an error": func(tx eventstore.Tx, end worker.Ended, now time.Time) ([]eventstore.StreamAppend, error) {
@@ -141,14 +143,14 @@ func TestThenHoldsNoEndUp(t *testing.T) {
 			return []eventstore.StreamAppend{{Stream: aftermath, Events: []eventstore.NewEvent{{Type: " ", Data: json.RawMessage(`{}`)}}}}, nil
 		},
 		"what conflicts": func(_ eventstore.Tx, end worker.Ended, _ time.Time) ([]eventstore.StreamAppend, error) {
-			return []eventstore.StreamAppend{{Stream: queue.Stream("done"), Expect: eventstore.NoStream(),
+			return []eventstore.StreamAppend{{Stream: work.Stream("done"), Expect: eventstore.NoStream(),
 				Events: []eventstore.NewEvent{{Type: "some.thing", Data: json.RawMessage(`{}`)}}}}, nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T, l *log) {
-				h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: 1, Then: then}, func(_ context.Context, item work.Item) error {
+				h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: 1, Then: then}, func(_ context.Context, item workqueue.Item) error {
 					switch item.EffectID {
 					case "failed":
 						return errors.New("no")
@@ -179,10 +181,10 @@ func TestThenHoldsNoEndUp(t *testing.T) {
 }
 
 // What was redacted meanwhile ends with a Then that is told so.
-func TestThenOfWhatIsRedacted(t *testing.T) {
+func TestConsequencesOfRedactedItems(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{Then: notes}, func(_ context.Context, item work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{Then: notes}, func(_ context.Context, item workqueue.Item) error {
 			return l.Redact(context.Background(), item.Seq)
 		})})
 		w := effect("e", "a")
@@ -198,11 +200,11 @@ func TestThenOfWhatIsRedacted(t *testing.T) {
 }
 
 // What was given up may be done after all: then both ends have what follows from them. What is cancelled has none.
-func TestThenOfWhatIsSentAgain(t *testing.T) {
+func TestConsequencesOfResentItems(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		var mended atomic.Bool
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: 1, Then: notes}, func(context.Context, work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: 1, Then: notes}, func(context.Context, workqueue.Item) error {
 			if mended.Load() {
 				return nil
 			}
@@ -228,7 +230,7 @@ func TestThenOfWhatIsSentAgain(t *testing.T) {
 }
 
 // What a process has left at its last attempt is given up by the next one, with what follows from that; at an attempt before it is tried again.
-func TestThenOfWhatARestartBreaksOff(t *testing.T) {
+func TestConsequencesOfInterruptedItems(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int]string{
 		1: `e of eden, attempt 1, asked for : "the last attempt was broken off: restart" `,
@@ -239,7 +241,7 @@ func TestThenOfWhatARestartBreaksOff(t *testing.T) {
 			if _, err := l.Append(t.Context(), one("e", coordination.TypeWorkLeased, `{"attempt":1}`)...); err != nil {
 				t.Fatal(err)
 			}
-			h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: most, Then: notes}, func(context.Context, work.Item) error { return nil })})
+			h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: most, Then: notes}, func(context.Context, workqueue.Item) error { return nil })})
 			pass(time.Minute)
 			synctest.Wait()
 			h.end(t)

@@ -1,15 +1,15 @@
-// Package worker does what package projections/work has waiting: it takes what is ready, as much at a time as the pools allow, in turn
-// between owners, and gives it to the handler of its kind.
+// Package worker executes the queue of projections/workqueue: it takes ready items, within the capacity of the pools
+// and fairly between owners, and passes them to the handler of their kind.
 //
-// It promises
-//   - that what has one key is done one after the other, in order, also over restarts;
-//   - that a handler is called only after the lease is on disk, and that what is leased ends: with the events of its handler, or with those
-//     that take it away, when its time is over or its process is gone;
-//   - that waiting costs nothing but rows: no goroutine and no timer each;
-//   - that it lets under way what is under way when it is told to end, for a while, and then ends its context.
+// It guarantees
+//   - that items with the same key are done one after the other, in order, also across restarts;
+//   - that a handler is called only after the lease is on disk, and that leases end: with events of the handler, or by expiry or the end of
+//     the process;
+//   - that waiting items cost only rows: no goroutines and timers;
+//   - that on shutdown, items in progress may continue for a while before their context ends.
 //
-// What is done outside may be done twice where a process died between the deed and its event. The effect's id, which stays the same, lets
-// the outside tell.
+// An external effect may be done twice if the process dies between the effect and its event. The effect's stable id
+// allows detecting that.
 package worker
 
 import (
@@ -25,34 +25,36 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// Handler does one kind of work. A panic in it harms nobody else: it is logged, and the item is as good as lost, or dead if it cannot
-// even begin.
+// Handler handles one kind of work. A panic in it is isolated: it is logged, and the item is handled as lost, or as
+// dead if it cannot start.
 type Handler interface {
-	// Begin says what is appended in the transaction that leases an item; among it has to be the event that does. It reads nothing but tx. It
-	// returns no events for an item that cannot begin, beside those that end it, or that put it off to a later time. Where it ends an item,
-	// or puts it off, no other is begun after it in the same decision, so that what follows from it is seen by all of them.
-	Begin(tx eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error)
-	// Do does it, and returns when the events that end it, or give it back, are on disk. ctx ends with the lease or with the program; its
-	// cause is ErrLease or ErrDrained then. An error is logged; the item is given back as if its time were over.
-	Do(ctx context.Context, item work.Item) error
-	// Lost says what is appended for an item whose worker is gone, or that was not ended by Do. why is "restart" or "lease".
-	Lost(tx eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error)
+	// Begin returns the events for the transaction that leases an item, including the leasing event. It reads only
+	// from tx. For an item that cannot start it returns only events that end or postpone it, or none. After an item
+	// that is ended or postponed no other one starts in the same decision, so that all later ones see the
+	// consequences.
+	Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error)
+	// Do handles the item, and returns when the events that end or release it are on disk. ctx ends with the lease or
+	// the program; its cause is then ErrLease or ErrDrained. An error is logged; the item is released as if its lease
+	// had expired.
+	Do(ctx context.Context, item workqueue.Item) error
+	// Lost returns the events for an item whose worker is gone, or that Do did not end. why is "restart" or "lease".
+	Lost(tx eventstore.Tx, item workqueue.Item, why string, now time.Time) ([]eventstore.StreamAppend, error)
 }
 
-// Refuser is a Handler that ends what would not begin, or cannot be given back, itself. Without it such an item is dead.
+// Refuser is a Handler that itself ends items which cannot be started or released. Otherwise they become dead.
 type Refuser interface {
-	// Refused says what is appended for an item, waiting or leased, that is given up because of err; among it has to be the event that ends it.
-	// If it fails, or panics, the item is dead after all.
-	Refused(tx eventstore.Tx, item work.Item, err error, now time.Time) ([]eventstore.StreamAppend, error)
+	// Refused returns the events for an item, waiting or leased, that is given up because of err, including the one
+	// that ends it. If it fails or panics, the item becomes dead.
+	Refused(tx eventstore.Tx, item workqueue.Item, err error, now time.Time) ([]eventstore.StreamAppend, error)
 }
 
 // Reasons of Lost.
 const (
 	LostRestart = "restart" // the process ended
-	LostLease   = "lease"   // its time was over, or Do left it as it was
+	LostLease   = "lease"   // the lease expired, or Do left the item unchanged
 )
 
 // Causes of the end of a Do's context.
@@ -61,42 +63,42 @@ var (
 	ErrDrained = errors.New("the program ends")
 )
 
-// Log is what a worker needs of the store.
+// Log is the part of the store that a worker needs.
 type Log interface {
-	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	eventstore.Decider
 	View(ctx context.Context, read func(*sql.Tx) error) error
 	Head(ctx context.Context) (eventstore.Head, error)
 	Wait(ctx context.Context, seq int64) (int64, error)
 	Event(ctx context.Context, seq int64) (eventstore.Event, error)
-	// Fatal tells an error that concerns the whole file from one that concerns a statement.
+	// Fatal distinguishes errors of the whole file from those of a statement.
 	Fatal(err error) bool
 }
 
-// Options of New. Log, Handlers and Pools are needed.
+// Options of New. Log, Handlers and Pools are required.
 type Options struct {
 	Log      Log
-	Handlers map[string]Handler    // by kind; what is of another kind waits
-	Pools    func() map[string]int // how much is done at a time, by pool; asked again and again, it must be quick
-	Now      func() time.Time      // what events say, and when things are due
-	Tick     func() time.Time      // how long things take, also where Now stands still or jumps; nil is time.Now
-	Jitter   func() float64        // from 0 to 1, for pauses; safe for concurrent use
+	Handlers map[string]Handler    // by kind; other kinds wait
+	Pools    func() map[string]int // capacity by pool; called often, must be fast
+	Now      func() time.Time      // time of events and due times
+	Tick     func() time.Time      // for durations, independent of jumps of Now; nil is time.Now
+	Jitter   func() float64        // from 0 to 1, for delays; safe for concurrent use
 	Logger   *slog.Logger
-	Drain    time.Duration // how long what is under way may go on when Run is told to end
-	Grace    time.Duration // how long a Do may take to return once its context has ended; 0 is 5 s
+	Drain    time.Duration // how long items in progress may continue when Run is told to end
+	Grace    time.Duration // how long Do may take to return after its context has ended; 0 is 5 s
 }
 
-// Worker does what waits. Its methods may be called at any time, by anybody.
+// Worker executes the work queue. Its methods are safe for concurrent use.
 type Worker struct {
 	opts     Options
 	handlers map[string]Handler
 	kinds    []string
 
-	landed chan *flight  // a flight is over
-	nudge  chan struct{} // one is about to end
-	gone   chan struct{} // closed when Run has returned: nobody reads landed any more
+	landed chan *flight  // a flight has ended
+	nudge  chan struct{} // a flight is about to end
+	gone   chan struct{} // closed when Run has returned and landed has no reader
 
 	stuck, claims, done, failed atomic.Int64
-	unknown                     sync.Map // kinds that were logged
+	unknown                     sync.Map // kinds already logged
 }
 
 // New returns a worker that does nothing until Run.
@@ -127,13 +129,14 @@ func New(opts Options) *Worker {
 	return w
 }
 
-// Run works until ctx ends; then it begins nothing more, waits for what is under way as Options say, and returns nil. First of all it
-// gives back, or ends, what the process before has left. It is called once. An error is that of a log that is closed.
+// Run works until ctx ends; then it starts nothing more, waits for items in progress according to Options, and returns
+// nil. It first releases or ends what the previous process has left. It is called once. An error means that the log is
+// closed.
 func (w *Worker) Run(ctx context.Context) error {
 	defer close(w.gone)
-	base, end := context.WithCancel(context.WithoutCancel(ctx)) // of what is under way: ctx only stops the taking
+	base, end := context.WithCancel(context.WithoutCancel(ctx)) // for items in progress: ctx only stops starting new ones
 	defer end()
-	r := &running{Worker: w, base: base, flying: map[string]*flight{}, held: map[string]*held{}, claimed: make(chan *claim, maxClaims)}
+	r := &running{Worker: w, base: base, flying: map[string]*flight{}, held: map[string]*delayedItem{}, claimed: make(chan *claim, maxClaims)}
 	if err := r.recover(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -169,7 +172,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-timer.C:
 		case err := <-broken:
 			if !errors.Is(err, eventstore.ErrClosed) {
-				w.opts.Logger.Error("the queue of work cannot follow the log", "err", err)
+				w.opts.Logger.Error("cannot follow the log for work", "err", err)
 			}
 			r.drop(ErrDrained)
 			return err
@@ -180,10 +183,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// watch tells of every move of the log's head from now on, several at once where nobody looks.
+// watch signals every change of the log's head, coalesced.
 func (w *Worker) watch(ctx context.Context) (moved <-chan struct{}, broken <-chan error) {
 	tell, fail := make(chan struct{}, 1), make(chan error, 1)
-	head, err := w.opts.Log.Head(ctx) // before anything is claimed: what that moves is not to be missed
+	head, err := w.opts.Log.Head(ctx) // before anything is claimed, so that no change is missed
 	go func() {
 		for seq := head.Seq; err == nil; {
 			seq, err = w.opts.Log.Wait(ctx, seq+1)
@@ -199,22 +202,22 @@ func (w *Worker) watch(ctx context.Context) (moved <-chan struct{}, broken <-cha
 	return tell, fail
 }
 
-// running is the state of Run, which nobody else touches.
+// running is the state of Run, used by its goroutine only.
 type running struct {
 	*Worker
 	base context.Context
 
 	// All times are ticks.
-	flying     map[string]*flight // by effect id
-	held       map[string]*held   // items that would not begin, by effect id
-	open       []*claim           // under way
-	claimed    chan *claim        // is not any more
-	missed     bool               // something has happened that no claim under way looks for
-	abreast    int                // of how many decisions the next claim is made; 0 is one
-	trouble    int                // how often in a row the log would not take a claim
-	retryAt    time.Time          // before that no claim is tried, and then one is; zero: none has failed
-	drainUntil time.Time          // zero: not told to end
-	cutOff     time.Time          // when flights were told to end; zero: not yet
+	flying     map[string]*flight      // by effect id
+	held       map[string]*delayedItem // held items, by effect id
+	open       []*claim                // in progress
+	claimed    chan *claim             // ended
+	missed     bool                    // a change that no claim in progress covers
+	abreast    int                     // number of decisions of the next claim; 0 is one
+	trouble    int                     // consecutive failures of the log
+	retryAt    time.Time               // time of the next claim after a failure; zero: none has failed
+	drainUntil time.Time               // zero: not shutting down
+	cutOff     time.Time               // when flights were cancelled; zero: not yet
 }
 
 // moment is a time by both clocks.
@@ -222,10 +225,10 @@ type moment struct{ clock, tick time.Time }
 
 func (w *Worker) moment() moment { return moment{w.opts.Now(), w.opts.Tick()} }
 
-// at is when it will be so late by the clock, if that goes on as it should.
+// at is when the clock will show a time, if it runs normally.
 func (m moment) at(clock time.Time) (tick time.Time) { return m.tick.Add(clock.Sub(m.clock)) }
 
-// draining does what there is to do when the worker was told to end, and says whether it may return.
+// draining does the work of a shutdown, and reports whether Run may return.
 func (r *running) draining(now time.Time) bool {
 	switch {
 	case r.drainUntil.IsZero():
@@ -237,24 +240,24 @@ func (r *running) draining(now time.Time) bool {
 		r.drop(ErrDrained)
 	case !r.cutOff.IsZero() && !now.Before(r.cutOff.Add(r.opts.Grace)):
 		for _, f := range r.flying {
-			r.opts.Logger.Error("work did not end in time and is left behind", "effect", f.item.EffectID, "kind", f.item.Kind)
+			r.opts.Logger.Error("work did not end in time; abandoned", "effect", f.item.EffectID, "kind", f.item.Kind)
 		}
 		return true
 	}
 	return false
 }
 
-// drop ends the contexts of all that is under way.
+// drop ends the contexts of all items in progress.
 func (r *running) drop(cause error) {
 	for _, f := range r.flying {
 		f.cancel(cause)
 	}
 }
 
-// maxSleep is how long the loop does not look at the clock at most, which somebody may set.
+// maxSleep is how long the loop sleeps at most before it checks the clock, which may have been set.
 const maxSleep = time.Minute
 
-// next is when the loop has something to do although nothing happens. due is when something is due that waits.
+// next is when the loop has to act without an event. due is the next due time of a waiting item.
 func (r *running) next(now, due time.Time) time.Time {
 	first := now.Add(maxSleep)
 	sooner := func(t time.Time) {

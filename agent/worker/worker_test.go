@@ -17,9 +17,13 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
+
+// crowd is how many items wait in tests that want many.
+var crowd = testscale.Of(200, 10_000)
 
 // What has one key is done one after the other, in order; another key goes on meanwhile.
 func TestKeysAreDoneInOrderAndBesideEachOther(t *testing.T) {
@@ -32,7 +36,7 @@ func TestKeysAreDoneInOrderAndBesideEachOther(t *testing.T) {
 			defer mu.Unlock()
 			did = append(did, what)
 		}
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item workqueue.Item) error {
 			note("+" + item.EffectID)
 			pass(time.Second)
 			note("-" + item.EffectID)
@@ -93,7 +97,7 @@ func TestPoolsAreBounded(t *testing.T) {
 			var mu sync.Mutex
 			now, most, did := map[string]int{}, map[string]int{}, map[string][]string{}
 			h := l.start(t, worker.Options{Pools: func() map[string]int { return sizes },
-				Handlers: task(worker.Policy{}, func(_ context.Context, item work.Item) error {
+				Handlers: task(worker.Policy{}, func(_ context.Context, item workqueue.Item) error {
 					mu.Lock()
 					now[item.Pool]++
 					most[item.Pool] = max(most[item.Pool], now[item.Pool])
@@ -126,7 +130,7 @@ func TestPoolsAreBounded(t *testing.T) {
 					t.Errorf("key %s: %v, want %v", key, did[key], want)
 				}
 			}
-			if left := l.list(t, work.Query{}); left != nil {
+			if left := l.list(t, workqueue.Query{}); left != nil {
 				t.Errorf("left: %v", left)
 			}
 		})
@@ -134,12 +138,14 @@ func TestPoolsAreBounded(t *testing.T) {
 }
 
 // An agent with one thing to do does not wait for another one's thousand.
+//
+// Promise: order
 func TestOwnersTakeTurns(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		var mu sync.Mutex
 		began := map[string]time.Time{}
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item workqueue.Item) error {
 			mu.Lock()
 			began[item.EffectID] = time.Now()
 			mu.Unlock()
@@ -172,7 +178,7 @@ func TestDueTimes(t *testing.T) {
 		var mu sync.Mutex
 		began := map[string]time.Duration{}
 		start := time.Now()
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item workqueue.Item) error {
 			mu.Lock()
 			defer mu.Unlock()
 			began[item.EffectID] = time.Since(start).Truncate(time.Second)
@@ -194,7 +200,7 @@ func TestDueTimes(t *testing.T) {
 }
 
 // What waits costs no goroutine, and what is found in the queue is done as it was asked for.
-func TestAQueueIsNoGoroutines(t *testing.T) {
+func TestQueuedItemsNeedNoGoroutines(t *testing.T) {
 	path := emptyAt(t, t.TempDir())
 	l := openAt(t, path)
 	defer l.close(t)
@@ -211,7 +217,7 @@ func TestAQueueIsNoGoroutines(t *testing.T) {
 	}
 	began, goOn := make(chan string), make(chan struct{})
 	before := runtime.NumGoroutine()
-	h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item work.Item) error {
+	h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item workqueue.Item) error {
 		began <- item.EffectID
 		<-goOn
 		return nil
@@ -232,12 +238,12 @@ func TestAQueueIsNoGoroutines(t *testing.T) {
 	h.end(t)
 }
 
-// Folding the log anew does nothing outside.
-func TestARebuildDoesNothing(t *testing.T) {
+// Folding the log again does nothing outside.
+func TestRebuildStartsNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		n := 0
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error {
 			n++
 			return nil
 		})})
@@ -259,11 +265,11 @@ func TestARebuildDoesNothing(t *testing.T) {
 	})
 }
 
-// What nobody here can do waits, and is told once.
+// What no one here can do waits, and is told once.
 func TestUnknownKindsWait(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, work.Item) error { return nil })})
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error { return nil })})
 		for i := range 5 {
 			w := effect(fmt.Sprint("strange", i), fmt.Sprint(i))
 			w.Kind = "strange"
@@ -273,7 +279,7 @@ func TestUnknownKindsWait(t *testing.T) {
 		synctest.Wait()
 		s := h.Stats()
 		h.end(t)
-		if got := l.list(t, work.Query{}); len(got) != 5 {
+		if got := l.list(t, workqueue.Query{}); len(got) != 5 {
 			t.Errorf("left: %v", got)
 		}
 		if !slices.Equal(s.Unknown, []string{"strange"}) || s.Done != 5 || s.Pools["p"].Waiting != 5 || s.Pools["p"].OldestMs < 4000 {
@@ -289,7 +295,7 @@ func TestUnknownKindsWait(t *testing.T) {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
-		h := l.start(t, worker.Options{Drain: time.Minute, Handlers: task(worker.Policy{}, func(ctx context.Context, _ work.Item) error {
+		h := l.start(t, worker.Options{Drain: time.Minute, Handlers: task(worker.Policy{}, func(ctx context.Context, _ workqueue.Item) error {
 			pass(10 * time.Second)
 			return ctx.Err()
 		})})
@@ -300,18 +306,18 @@ func TestDrain(t *testing.T) {
 		if took := time.Since(told); took < 9*time.Second || took > 10*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if got := l.list(t, work.Query{}); !slices.Equal(got, []string{"a2"}) {
+		if got := l.list(t, workqueue.Query{}); !slices.Equal(got, []string{"a2"}) {
 			t.Errorf("left: %v", got)
 		}
 	})
 }
 
 // What does not end while the worker drains has its context ended, and is given back.
-func TestDrainEndsWhatGoesOn(t *testing.T) {
+func TestDrainEndsRunningItems(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		var cause error
-		h := l.start(t, worker.Options{Drain: time.Minute, Handlers: task(worker.Policy{}, func(ctx context.Context, _ work.Item) error {
+		h := l.start(t, worker.Options{Drain: time.Minute, Handlers: task(worker.Policy{}, func(ctx context.Context, _ workqueue.Item) error {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return cause
@@ -330,7 +336,7 @@ func TestDrainEndsWhatGoesOn(t *testing.T) {
 }
 
 // A clock that stands still holds up neither the drain, nor the end of a lease, nor another try after trouble with the log.
-func TestAClockThatStands(t *testing.T) {
+func TestStoppedClock(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
 		frozen := time.Now()
@@ -342,7 +348,7 @@ func TestAClockThatStands(t *testing.T) {
 			return cause
 		}
 		h := l.start(t, worker.Options{Log: full, Drain: time.Minute, Now: func() time.Time { return frozen },
-			Handlers: task(worker.Policy{Timeout: time.Hour, MaxAttempts: 1}, func(ctx context.Context, item work.Item) error {
+			Handlers: task(worker.Policy{Timeout: time.Hour, MaxAttempts: 1}, func(ctx context.Context, item workqueue.Item) error {
 				<-ctx.Done()
 				causes.Store(item.EffectID, context.Cause(ctx))
 				return ctx.Err()
@@ -366,21 +372,21 @@ func TestAClockThatStands(t *testing.T) {
 	})
 }
 
-// What was under way when the process ended is lost exactly once, before anything is begun, and done again under the same id.
+// What was under way when the process ended is lost exactly once, before anything is started, and done again under the same id.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	path := emptyAt(t, t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		l := openAt(t, path)
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, work.Item) error {
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error {
 			<-free // it heeds no context
 			return nil
 		})})
 		l.ask(t, effect("a1", "a"), effect("a2", "a"), effect("b1", "b"))
 		pass(time.Second)
 		h.end(t)
-		if n := h.logged.count("left behind"); n != 2 {
+		if n := h.logged.count("abandoned"); n != 2 {
 			t.Errorf("%d left behind", n)
 		}
 		l.close(t)
@@ -388,7 +394,7 @@ func TestRestart(t *testing.T) {
 		for range 2 {
 			l = openAt(t, path)
 			var order []string
-			h = l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item work.Item) error {
+			h = l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(_ context.Context, item workqueue.Item) error {
 				order = append(order, fmt.Sprint(item.EffectID, " ", item.Attempt))
 				return nil
 			}), Pools: func() map[string]int { return map[string]int{"p": 1} }})
@@ -400,7 +406,7 @@ func TestRestart(t *testing.T) {
 			if got, want := l.history(t, "a1"), []string{"scheduled", "leased", "lease_expired restart", "leased", "completed"}; !slices.Equal(got, want) {
 				t.Errorf("history: %v, want %v", got, want)
 			}
-			if got := l.list(t, work.Query{}); got != nil {
+			if got := l.list(t, workqueue.Query{}); got != nil {
 				t.Errorf("left: %v", got)
 			}
 			l.close(t)
@@ -414,7 +420,7 @@ func TestTroubleWithTheLog(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *log) {
 		full := &fullLog{Log: l}
 		var done atomic.Int64
-		h := l.start(t, worker.Options{Log: full, Handlers: task(worker.Policy{}, func(context.Context, work.Item) error {
+		h := l.start(t, worker.Options{Log: full, Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error {
 			full.set(done.Add(1) == 1) // what comes of the first cannot be written
 			return nil
 		})})
@@ -475,7 +481,7 @@ func TestAClosedLogEndsRun(t *testing.T) {
 	path := emptyAt(t, t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
 		l := openAt(t, path)
-		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, work.Item) error { return nil })})
+		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error { return nil })})
 		synctest.Wait()
 		l.close(t)
 		if err := <-h.stopped; err != eventstore.ErrClosed {

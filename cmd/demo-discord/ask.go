@@ -11,10 +11,10 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// errUnknown says that the API knows no such thing, or not yet.
+// errUnknown reports that the API does not know the thing yet, or at all.
 var errUnknown = errors.New("not found")
 
-// ask reads an answer of the API.
+// ask gets a path of the API and decodes its JSON.
 func (s *stage) ask(ctx context.Context, path string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.api+path, http.NoBody)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *stage) ask(ctx context.Context, path string, into any) error {
 	case http.StatusNotFound:
 		return fmt.Errorf("ask %s: %w", path, errUnknown)
 	default:
-		return fmt.Errorf("ask %s: it answers %s", path, response.Status)
+		return fmt.Errorf("GET %s: unexpected response %s", path, response.Status)
 	}
 	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
 		return fmt.Errorf("ask %s: %w", path, err)
@@ -38,9 +38,9 @@ func (s *stage) ask(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// routing is what became of a message, once something was decided about it.
+// routing is the recorded outcome of a message.
 func (s *stage) routing(ctx context.Context, messageID string) (r *monitor.Routing, err error) {
-	err = s.until(ctx, "a decision about message "+messageID, func() (bool, error) {
+	err = s.until(ctx, "a routing decision for message "+messageID, func() (bool, error) {
 		r = &monitor.Routing{}
 		err := s.ask(ctx, "/api/routing/"+messageID, r)
 		if errors.Is(err, errUnknown) {
@@ -51,7 +51,7 @@ func (s *stage) routing(ctx context.Context, messageID string) (r *monitor.Routi
 	return r, err
 }
 
-// until asks every so often until something is so.
+// until polls until a condition holds.
 func (s *stage) until(ctx context.Context, what string, so func() (bool, error)) error {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()

@@ -1,8 +1,9 @@
-// Demo-discord plays how agents work together in a Discord thread: the real program, with bots that connect to a Discord in this process, and agents
-// that speak by a script. It needs no key, no network and no Discord, and leaves nothing behind.
+// Demo-discord plays a script in which agents work together in a Discord thread. It runs the real program; its bots
+// connect to a fake Discord in this process, and a script supplies what the agents say. It needs no key, no network
+// and no Discord, and leaves no files.
 //
-// It prints who writes what and, after each message, which agents handled it, which observed it, and why, as GET /api/routing/:messageId has it.
-// Exit codes: 0 it came out as it should; 1 it did not; 2 the command line is wrong.
+// It prints each message and, below it, which agents handled or observed it and why, as GET /api/routing/:messageId
+// reports it. Exit codes: 0 as expected; 1 not as expected; 2 wrong command line.
 package main
 
 import (
@@ -19,16 +20,16 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run plays, and returns the exit code. Errors have been reported on stderr by then.
+// run plays the script and returns the exit code. Errors have already been printed to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("demo-discord", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	program := flags.String("openclawd", "", "`PATH` of openclawd, whose answer to \"why\" is shown at the end; without it that is left out")
-	patience := flags.Duration("patience", 18*time.Second, "how long all of it may take")
+	program := flags.String("openclawd", "", "`PATH` of openclawd; its answer to \"why\" is printed at the end if given")
+	patience := flags.Duration("patience", 18*time.Second, "time limit for the whole demo")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -36,7 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: demo-discord [-openclawd PATH] [-patience DURATION]")
 		return 2
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, *patience, fmt.Errorf("it was not over after %s", *patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, *patience, fmt.Errorf("not finished after %s", *patience))
 	defer cancel()
 	if err := demonstrate(ctx, stdout, *program); err != nil {
 		fmt.Fprintf(stderr, "error: %v\n", err)
@@ -45,7 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// demonstrate sets the stage, plays, and clears everything away.
+// demonstrate sets up the stage, plays the script, and cleans up.
 func demonstrate(ctx context.Context, out io.Writer, program string) error {
 	s, err := openStage(ctx)
 	if err != nil {

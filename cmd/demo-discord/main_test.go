@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 )
 
 func TestMain(m *testing.M) {
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 // standIn answers in the place of openclawd why: it tells the text of the message.
 func standIn(messageID, stateDir string) int {
-	place := client.PlaceOf(stateDir, "", "", true, func(string) string { return "" })
+	place := apiclient.PlaceOf(stateDir, "", "", true, func(string) string { return "" })
 	r, err := place.Routing(context.Background(), messageID)
 	if err != nil {
 		fmt.Println(err)

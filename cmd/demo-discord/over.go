@@ -11,7 +11,8 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// over holds against the scene what stands when an act is over: who took part in the thread at its last message, and how the request stands.
+// over compares the state at the end of an act with the scene: the participants at the last message, and the state of
+// the request.
 func (p *play) over(ctx context.Context, a *act) error {
 	if a.present == "" {
 		return nil
@@ -34,14 +35,15 @@ func (p *play) over(ctx context.Context, a *act) error {
 	p.print("\n참여자  %s\n요청    루다 → 이든: %s\n", present, status)
 	switch {
 	case present != a.present:
-		return fmt.Errorf("in the thread take part %q, want %q", present, a.present)
+		return fmt.Errorf("thread participants are %q, want %q", present, a.present)
 	case status != response.StatusResponded:
-		return fmt.Errorf("the request to 이든 is %s, want %s: it has answered", status, response.StatusResponded)
+		return fmt.Errorf("the request to 이든 is %s, want %s after its answer", status, response.StatusResponded)
 	}
 	return nil
 }
 
-// ended holds against the scene what stands when all is over: nobody writes any more, and who was never called has only watched.
+// ended compares the final state with the scene: no further messages, and an agent that was never called has only
+// observed.
 func (p *play) ended(ctx context.Context) error {
 	if err := p.settled(ctx); err != nil {
 		return err
@@ -49,7 +51,7 @@ func (p *play) ended(ctx context.Context) error {
 	for _, in := range []string{inChannel, inThread} {
 		if written := p.written(p.place(in)); len(written) > p.told[in] {
 			more := &written[p.told[in]]
-			return fmt.Errorf("in %s %s has written more: %q", in, more.Author.Username, p.names.Replace(more.Content))
+			return fmt.Errorf("unexpected further message in %s by %s: %q", in, more.Author.Username, p.names.Replace(more.Content))
 		}
 	}
 	var answer struct{ Threads []monitor.ThreadAnswer }
@@ -57,12 +59,12 @@ func (p *play) ended(ctx context.Context) error {
 		return err
 	}
 	if len(answer.Threads) != 1 || answer.Threads[0].Name != threadName {
-		return fmt.Errorf("the threads are %+v, want one that is called %q", answer.Threads, threadName)
+		return fmt.Errorf("threads are %+v, want one named %q", answer.Threads, threadName)
 	}
 	return p.onlyObserved(ctx, stranger)
 }
 
-// settled waits until the runs that messages have led to have ended, and what they have said is posted.
+// settled waits until the runs caused by the messages have ended and their answers are posted.
 func (p *play) settled(ctx context.Context) error {
 	for _, id := range p.heard {
 		err := p.until(ctx, "the runs of message "+id+" to end", func() (bool, error) {
@@ -81,19 +83,19 @@ func (p *play) settled(ctx context.Context) error {
 	return nil
 }
 
-// request is how the only request stands.
+// request is the state of the only request.
 func (p *play) request(ctx context.Context) (response.Status, error) {
 	var answer struct{ Collaborations []monitor.CollaborationAnswer }
 	if err := p.ask(ctx, "/api/collaborations", &answer); err != nil {
 		return "", err
 	}
 	if n := len(answer.Collaborations); n != 1 {
-		return "", fmt.Errorf("there are %d requests, want one", n)
+		return "", fmt.Errorf("there are %d requests, want 1", n)
 	}
 	return answer.Collaborations[0].Status, nil
 }
 
-// onlyObserved holds that an agent has handled nothing, and observed every message of the thread.
+// onlyObserved checks that an agent handled nothing and observed every message of the thread.
 func (p *play) onlyObserved(ctx context.Context, agent string) error {
 	observed := 0
 	for _, id := range p.heard {
@@ -105,14 +107,14 @@ func (p *play) onlyObserved(ctx context.Context, agent string) error {
 			switch v := &r.Agents[i]; {
 			case v.AgentID != agent:
 			case v.Mode != route.Observer:
-				return fmt.Errorf("%q is %s to %s, who never took part, want %s", r.Message.Text, v.Mode, agent, route.Observer)
+				return fmt.Errorf("%q is %s for %s, which never took part, want %s", r.Message.Text, v.Mode, agent, route.Observer)
 			case r.Message.ThreadID != "":
 				observed++
 			}
 		}
 	}
 	if n := p.told[inThread]; observed != n {
-		return fmt.Errorf("%s has observed %d messages of the thread, want all %d", agent, observed, n)
+		return fmt.Errorf("%s observed %d messages of the thread, want all %d", agent, observed, n)
 	}
 	return nil
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// play is the scene on its stage.
+// play runs the scene on a stage.
 type play struct {
 	*stage
 	out    io.Writer
 	scene  []act
 	thread string         // id of the thread; "" before there is one
-	heard  []string       // ids of messages, in the order of the scene
-	told   map[string]int // how many of them stand in each place
+	heard  []string       // message ids, in the order of the scene
+	told   map[string]int // number of messages read in each place
 }
 
-// perform plays all acts, holds what happens against the scene, and shows the thread at the end.
+// perform plays all acts, compares the outcome with the scene, and shows the thread at the end.
 func (p *play) perform(ctx context.Context) error {
 	p.told = map[string]int{}
 	p.print("협업 스레드는 멘션 없이도 동작한다 (Agent Collaboration v2, 3.5)\n\n")
@@ -51,11 +51,11 @@ func (p *play) perform(ctx context.Context) error {
 	return nil
 }
 
-// line has a message written, or waits for it, and holds it and what was decided about it against the scene.
+// line writes a message, or waits for it, and compares it and its routing decision with the scene.
 func (p *play) line(ctx context.Context, l *line) error {
 	if l.who == human {
 		if _, err := p.person.Post(p.place(l.in), p.calls.Replace(l.text)); err != nil {
-			return fmt.Errorf("%s cannot write in %s: %w", l.who, l.in, err)
+			return fmt.Errorf("post as %s in %s: %w", l.who, l.in, err)
 		}
 	}
 	m, err := p.next(ctx, l)
@@ -64,9 +64,9 @@ func (p *play) line(ctx context.Context, l *line) error {
 	}
 	p.told[l.in]++
 	p.heard = append(p.heard, m.ID)
-	p.say(l.in, &m)
+	p.printMessage(l.in, &m)
 	if text := p.names.Replace(m.Content); m.Author.Username != l.who || text != l.text {
-		return fmt.Errorf("in %s %s has written %q, want %s: %q", l.in, m.Author.Username, text, l.who, l.text)
+		return fmt.Errorf("in %s %s wrote %q, want %s: %q", l.in, m.Author.Username, text, l.who, l.text)
 	}
 	r, err := p.routing(ctx, m.ID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *play) line(ctx context.Context, l *line) error {
 	got := verdicts(r)
 	p.explain(got)
 	if got != l.verdict {
-		return fmt.Errorf("of %q it was decided: %q, want %q", l.text, got, l.verdict)
+		return fmt.Errorf("the decision for %q is %q, want %q", l.text, got, l.verdict)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (p *play) next(ctx context.Context, l *line) (m discordtest.Message, err er
 	return m, nil
 }
 
-// place is the id of a place of the play.
+// place returns the id of a place of the script.
 func (p *play) place(in string) string {
 	if in == inThread {
 		return p.thread
@@ -112,7 +112,7 @@ func (p *play) place(in string) string {
 	return p.channel.ID
 }
 
-// written is what people and bots have written in a place.
+// written lists the messages that people and bots wrote in a place.
 func (p *play) written(place string) (list []discordtest.Message) {
 	for _, m := range p.discord.Messages(place) {
 		if m.Type == discordtest.PlainMessage || m.Type == discordtest.ReplyMessage {
@@ -122,7 +122,8 @@ func (p *play) written(place string) (list []discordtest.Message) {
 	return list
 }
 
-// verdicts are what a message was to whom, and why: "처리 루다 (mentioned) · 관찰 이든, 세움 (other_mentioned)". Its author is left out.
+// verdicts lists the agents by the verdict they got for a message: "처리 루다 (mentioned) · 관찰 이든, 세움 (other_mentioned)". Its author is left
+// out.
 func verdicts(r *monitor.Routing) string {
 	var parts []string
 	for _, mode := range []struct {

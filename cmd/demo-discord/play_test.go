@@ -60,7 +60,7 @@ func TestDemoSaysWhatWentWrong(t *testing.T) {
 		code int
 		says string
 	}{
-		{"it takes too long", []string{"-patience", "1ms"}, 1, "it was not over after 1ms"},
+		{"it takes too long", []string{"-patience", "1ms"}, 1, "not finished after 1ms"},
 		{"no openclawd to ask", []string{"-patience", patience, "-openclawd", filepath.Join(t.TempDir(), "none")}, 1, "error: openclawd why "},
 		{"a flag that is none", []string{"-fast"}, 2, "usage: demo-discord"},
 		{"an argument", []string{"fast"}, 2, "usage: demo-discord"},

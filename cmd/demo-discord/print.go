@@ -6,30 +6,30 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
 func (p *play) print(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
-// Columns of a line of the play, in cells of a terminal.
+// Column widths, in terminal cells.
 const (
 	placeCells = 8
 	whoCells   = 6
 )
 
-// say shows a message, and where it stands.
-func (p *play) say(in string, m *discordtest.Message) {
+// printMessage prints a message and its place.
+func (p *play) printMessage(in string, m *discordtest.Message) {
 	indent := strings.Repeat(" ", placeCells+whoCells)
 	p.print("%s%s%s\n", padded(in, placeCells), padded(m.Author.Username, whoCells), p.text(m, indent))
 }
 
-// explain shows what a message was to whom, below it.
+// explain prints the verdicts below a message.
 func (p *play) explain(verdicts string) {
 	p.print("%s└ %s\n", strings.Repeat(" ", placeCells+whoCells), verdicts)
 }
 
-// text is what stands in a message, without empty lines, as people read it.
+// text is a message as people read it, without empty lines.
 func (p *play) text(m *discordtest.Message, indent string) string {
 	lines := strings.FieldsFunc(p.names.Replace(m.Content), func(r rune) bool { return r == '\n' })
 	for i := range lines {
@@ -38,12 +38,12 @@ func (p *play) text(m *discordtest.Message, indent string) string {
 	return strings.Join(lines, "\n"+indent)
 }
 
-// padded fills a text with blanks up to so many cells; a Hangul syllable takes two.
+// padded pads a text with blanks to a width in cells; a Hangul syllable takes two.
 func padded(text string, cells int) string {
 	return text + strings.Repeat(" ", max(cells-output.Cells(text), 1))
 }
 
-// transcript shows the thread as it stands in Discord.
+// transcript prints the thread as Discord has it.
 func (p *play) transcript() {
 	thread, _ := p.discord.Channel(p.thread)
 	p.print("\n%s\n\n", thread.Name)
@@ -52,7 +52,7 @@ func (p *play) transcript() {
 	}
 }
 
-// why shows what openclawd says of a message.
+// why prints the answer of openclawd why about a message.
 func (p *play) why(ctx context.Context, openclawd, messageID string) error {
 	said, err := exec.CommandContext(ctx, openclawd, "why", messageID, "--state-dir", p.dir).CombinedOutput()
 	p.print("\n$ openclawd why %s\n\n%s", messageID, said)

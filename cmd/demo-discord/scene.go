@@ -1,35 +1,36 @@
 package main
 
-// Places of the play.
+// Places of the script.
 const (
 	inChannel = "#dev"
 	inThread  = "스레드"
 )
 
-// human is the person of the play.
+// human is the person in the script.
 const human = "병욱"
 
-// cast are the agents, the default one first, as people call them.
+// cast lists the agents by their display names, the default one first.
 var cast = [...]struct{ id, name string }{{"ruda", "루다"}, {"eden", "이든"}, {"seum", "세움"}, {"dajim", "다짐"}}
 
-// stranger is the one of them that never takes part.
+// stranger is the agent that never takes part.
 const stranger = "dajim"
 
-// threadName is that of the thread which the request opens.
+// threadName is the name of the thread that the request opens.
 const threadName = "[협업] 루다 → 이든 · 코드 리뷰 해줘"
 
-// asked is the message, of all in the order of the scene, of which openclawd is asked why: the one that mentions a third agent.
+// asked is the index, in scene order, of the message that openclawd why is asked about: the one that mentions a third
+// agent.
 const asked = 6
 
-// act is one step of the example: what is written, and who takes part in the thread when it is over.
+// act is one step of the example: its messages, and the participants of the thread at its end.
 type act struct {
 	title   string
-	later   bool // a minute has gone by: bots may write six messages in a minute
+	later   bool // advance the clock by a minute: bots may write six messages per minute
 	lines   []line
-	present string // at the last message; "": that is asked after the next act
+	present string // at the last message; "": checked after the next act
 }
 
-// line is a message, and what it is to whom. Persons write it, agents are waited for.
+// line is a message and the expected verdicts. People's messages are written, agents' messages are waited for.
 type line struct{ in, who, text, verdict string }
 
 // scene is the example of the seed: "Agent Collaboration v2", 3.5.

@@ -16,21 +16,21 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/server"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// script is what the agents say.
+// script is the script of the agents' answers.
 //
 //go:embed script.json
 var script []byte
 
 const scriptName = "script.json"
 
-// configuration is as short as one can be with which agents ask each other in Discord.
+// configuration is a minimal configuration in which agents ask each other in Discord.
 const configuration = `{
   agents: { list: [%s], defaults: { taskContinuation: { enabled: false } } },
   tools: { agentToAgent: { enabled: true } },
@@ -40,25 +40,25 @@ const configuration = `{
 }
 `
 
-// stage is a Discord with a person and the bots of the cast, and the program that speaks for them.
+// stage is a fake Discord with a person and the bots of the cast, and the program under demonstration.
 type stage struct {
 	discord *discordtest.Server
 	channel discordtest.Channel
 	person  *discordtest.Human
-	bots    []*discordtest.Bot // of the cast, in its order
-	names   *strings.Replacer  // mentions as people read them
-	calls   *strings.Replacer  // and the other way round
+	bots    []*discordtest.Bot // of the cast, in cast order
+	names   *strings.Replacer  // mentions to display names
+	calls   *strings.Replacer  // display names to mentions
 
 	dir     string
 	api     string // URL
 	program *server.Program
 	end     context.CancelFunc
-	stopped chan error // nil: it does not run
+	stopped chan error // nil: not running
 	log     *logged
-	ahead   atomic.Int64 // ns by which the clock is set forward
+	ahead   atomic.Int64 // ns by which the clock is advanced
 }
 
-// openStage returns when all bots are connected.
+// openStage returns once all bots are connected.
 func openStage(ctx context.Context) (*stage, error) {
 	s := &stage{end: func() {}, log: &logged{}}
 	if err := s.open(ctx); err != nil {
@@ -86,7 +86,7 @@ func (s *stage) open(ctx context.Context) (err error) {
 
 func (s *stage) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 
-// people lets the person and the bots into a guild, and writes the configuration of whoever speaks for these.
+// people adds the person and the bots to a guild and writes the configuration.
 func (s *stage) people() (text string) {
 	guild := s.discord.AddGuild("pronto")
 	s.channel, s.person = guild.AddChannel(strings.TrimPrefix(inChannel, "#"), discordtest.ChannelOptions{}), s.discord.AddHuman(human)
@@ -105,7 +105,7 @@ func (s *stage) people() (text string) {
 	return fmt.Sprintf(configuration, join(agents), join(bindings), join(accounts), s.channel.ID, s.person.ID, scriptName)
 }
 
-// serve runs the program, and returns when its API is about to answer.
+// serve starts the program and returns once its API is about to answer.
 func (s *stage) serve(ctx context.Context) error {
 	ready := make(chan net.Addr, 1)
 	s.program = server.New(server.Options{
@@ -122,13 +122,13 @@ func (s *stage) serve(ctx context.Context) error {
 		return nil
 	case err := <-s.stopped:
 		s.stopped = nil
-		return cmp.Or(err, errors.New("the program has ended by itself"))
+		return cmp.Or(err, errors.New("the program stopped unexpectedly"))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// connected waits until every bot has a session, and the program knows.
+// connected waits until every bot has a session and the program reports it.
 func (s *stage) connected(ctx context.Context) error {
 	var bots []string
 	for _, b := range s.bots {
@@ -137,7 +137,7 @@ func (s *stage) connected(ctx context.Context) error {
 	if err := s.discord.WaitConnected(ctx, bots...); err != nil {
 		return fmt.Errorf("connect the bots: %w", cmp.Or(context.Cause(ctx), err))
 	}
-	return s.until(ctx, "the program to see its bots", func() (bool, error) {
+	return s.until(ctx, "the program to report its bots connected", func() (bool, error) {
 		var answer struct{ Bots []struct{ State string } }
 		if err := s.ask(ctx, "/api/discord/bots", &answer); err != nil {
 			return false, err
@@ -152,10 +152,10 @@ func (s *stage) connected(ctx context.Context) error {
 	})
 }
 
-// later lets time go by, for the program and for Discord.
+// later advances the clocks of the program and of Discord.
 func (s *stage) later(d time.Duration) { s.ahead.Add(int64(d)) }
 
-// close ends the program and the Discord, and removes what they have written.
+// close stops the program and the Discord, and removes their files.
 func (s *stage) close() (err error) {
 	s.end()
 	if s.stopped != nil {
@@ -173,15 +173,15 @@ func (s *stage) close() (err error) {
 	return err
 }
 
-// warnings are what the program has warned of, for whoever reads why it went wrong.
+// warnings lists the warnings logged by the program, for diagnosis.
 func (s *stage) warnings() string {
 	if text := s.log.text(); text != "" {
-		return "\nthe program has warned:\n" + text
+		return "\nwarnings of the program:\n" + text
 	}
 	return ""
 }
 
-// logged is a log in memory.
+// logged is an in-memory log.
 type logged struct {
 	mu   sync.Mutex
 	kept bytes.Buffer

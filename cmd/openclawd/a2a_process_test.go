@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 )
@@ -41,16 +40,6 @@ func (m *team) script(t *testing.T, fault string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(m.dir, "script.json"), fmt.Appendf(nil, pairScript, fault), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// until asks again and again until it is so.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for late := time.Now().Add(time.Minute); !is(); {
-		if time.Now().After(late) {
-			t.Fatalf("it is not so that %s", what)
-		}
 	}
 }
 
@@ -95,7 +84,7 @@ func TestKillInTheMiddleOfAFlow(t *testing.T) {
 		t.Fatalf("%v: %+v", err, said)
 	}
 	job := sent.Output.Details.JobID
-	until(t, "turn 2 is under way", func() bool { return slices.Equal(m.runs(t, "running"), []string{job + ".t2"}) })
+	m.until(t, "turn 2 is under way", func() bool { return slices.Equal(m.runs(t, "running"), []string{job + ".t2"}) })
 	m.end(os.Kill)
 	m.script(t, "")
 	m.start(t)
@@ -105,7 +94,7 @@ func TestKillInTheMiddleOfAFlow(t *testing.T) {
 			Turn           int
 		}
 	}
-	until(t, "the flow is over", func() bool {
+	m.until(t, "the flow is over", func() bool {
 		said = m.does(t, "a2a", "show", job, "--json")
 		return json.Unmarshal([]byte(said.stdout), &shown) == nil && shown.Job.Phase == "over"
 	})

@@ -8,53 +8,41 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	coordrun "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
-	flows "github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/projections/flows"
 )
 
-// flowShowing holds the flags of a2a show.
-type flowShowing struct {
-	stateDir, db string
-	asJSON       bool
-}
-
 func newA2AShow(p *process) *cobra.Command {
-	var s flowShowing
+	var s readFlags
 	cmd := &cobra.Command{
 		Use:   "show JOB",
-		Short: "Show a flow between agents, what was said in it, and its runs",
-		Long: `Shows what was asked for, how the flow stands or ended, how the answers began, and the runs that it has led to. All that was said is in
-the sessions: openclawd sessions show. What led to what, and how long each part took, is told by openclawd trace.`,
-		Example: "  openclawd a2a show 6bd56a9f-6a84-479f-8127-c4b06365f0b9\n  openclawd a2a show 6bd56a9f-6a84-479f-8127-c4b06365f0b9 --json",
-		Args:    positional(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.showFlow(cmd.Context(), s, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeFlows(cmd.Context(), s.stateDir, s.db, false), cobra.ShellCompDirectiveNoFileComp
-		},
+		Short: "Show a flow between agents with its messages and runs",
+		Long: `Shows the request, the state or outcome of the flow, the beginning of each answer, and its runs. The full messages are in the
+sessions: openclawd sessions show. Causes, consequences and durations are shown by openclawd trace.`,
+		Example:           "  openclawd a2a show 6bd56a9f-6a84-479f-8127-c4b06365f0b9\n  openclawd a2a show 6bd56a9f-6a84-479f-8127-c4b06365f0b9 --json",
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.showFlow(cmd.Context(), s, args[0]) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeFlows(ctx, s.stateDir, s.db, false) }),
 	}
-	addSessionsPlace(cmd, &s.stateDir, &s.db)
-	cmd.Flags().BoolVar(&s.asJSON, jsonFlag, false, "answer in JSON")
+	s.add(cmd)
 	return cmd
 }
 
-// shownFlow is the answer of a2a show.
+// shownFlow is the JSON output of a2a show.
 type shownFlow struct {
 	Job  monitor.FlowAnswer `json:"job"`
 	Runs []runAnswer        `json:"runs"`
 }
 
-func (p *process) showFlow(ctx context.Context, s flowShowing, id string) error {
+func (p *process) showFlow(ctx context.Context, s readFlags, id string) error {
 	var r flows.Row
-	var runs []coordrun.Result
+	var runs []run.Result
 	err := p.readSessions(ctx, s.stateDir, s.db, func(tx *sql.Tx) error {
 		row, found, err := flows.ByID(ctx, tx, id)
 		if err == nil && !found {
-			err = &noFlowError{id}
+			err = unknown("flow", id, "no_job", "openclawd a2a list lists the flows")
 		}
 		if err != nil {
 			return err
@@ -76,16 +64,9 @@ func (p *process) showFlow(ctx context.Context, s flowShowing, id string) error 
 	return output.JSON(p.stdout, answer)
 }
 
-// noFlowError says that nobody knows a flow.
-type noFlowError struct{ id string }
-
-func (e *noFlowError) Error() string { return fmt.Sprintf("there is no flow %q", e.id) }
-func (e *noFlowError) Code() string  { return "no_job" }
-func (e *noFlowError) Hint() string  { return "openclawd a2a list lists them" }
-
-func (p *process) writeFlow(r *flows.Row, runs []coordrun.Result) error {
+func (p *process) writeFlow(r *flows.Row, runs []run.Result) error {
 	now := p.now()
-	state := standing(r)
+	state := flowState(r)
 	if r.Reason != "" && r.Reason != r.Outcome {
 		state += " (" + r.Reason + ")"
 	}
@@ -101,20 +82,15 @@ func (p *process) writeFlow(r *flows.Row, runs []coordrun.Result) error {
 		{"message", r.Preview}, {"intent", r.Intent}, {"payload", r.PayloadType}, {"session", r.RequesterSessionKey}, {"answers in", r.TargetSessionKey},
 		{"conversation", r.ConversationID}, {"parent", r.ParentConversation}, {"work session", r.WorkSessionID}, {"task", r.TaskID}, {"turns", turns},
 		{"asked", output.Time(r.CreatedAt)}, {"took", lasted(r, now)}, {"due", due}}
-	for _, line := range lines {
-		if line[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(p.stdout, "%-13s %s\n", line[0], output.Printable(line[1])); err != nil {
-			return err
-		}
+	if err := p.writePairs(output.Printable, lines); err != nil {
+		return err
 	}
 	if len(r.Said) > 0 {
 		said := make([][]string, len(r.Said))
 		for i, one := range r.Said {
 			said[i] = []string{one.Agent, one.Text}
 		}
-		if err := p.writeBelow([]string{"SAID BY", "HOW IT BEGINS"}, said); err != nil {
+		if err := p.writeBelow([]string{"SAID BY", "BEGINNING OF TEXT"}, said); err != nil {
 			return err
 		}
 	}
@@ -129,7 +105,7 @@ func (p *process) writeFlow(r *flows.Row, runs []coordrun.Result) error {
 	return p.writeBelow([]string{"RUN", "AGENT", "STATE", "ASKED", "WAITED", "TOOK"}, rows)
 }
 
-// writeBelow writes a table with a blank line above it.
+// writeBelow writes a table below a blank line.
 func (p *process) writeBelow(head []string, rows [][]string) error {
 	if _, err := fmt.Fprintln(p.stdout); err != nil {
 		return err
@@ -137,19 +113,13 @@ func (p *process) writeBelow(head []string, rows [][]string) error {
 	return output.Table(p.stdout, head, rows)
 }
 
-// completeFlows lists the newest flows of the database.
+// completeFlows completes ids of the newest flows.
 func (p *process) completeFlows(ctx context.Context, stateDir, db string, open bool) (ids []cobra.Completion) {
 	const shown = 20
-	err := p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) error {
-		list, err := flows.List(ctx, tx, flows.Query{Open: open, Limit: shown})
-		for i := range list {
-			r := &list[i]
-			ids = append(ids, cobra.CompletionWithDesc(r.JobID, r.FromAgent+" → "+r.ToAgent+" "+standing(r)))
-		}
-		return err
-	})
-	if err != nil {
-		return nil
-	}
-	return ids
+	return completeFrom(ctx, p, stateDir, db, func(tx *sql.Tx) ([]flows.Row, error) {
+		return flows.List(ctx, tx, flows.Query{Open: open, Limit: shown})
+	},
+		func(r *flows.Row) (id, what string) {
+			return r.JobID, r.FromAgent + " → " + r.ToAgent + " " + flowState(r)
+		})
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/agent/prompt"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// cutWarning says in one line what the model was told only in part, "" if nothing, by the report on the last prompt of a run. One that has
-// another shape says nothing.
+// cutWarning describes in one line which parts of the prompt were shortened, according to the report on the last prompt of a run; "" for
+// none or for a report of unknown shape.
 func cutWarning(report json.RawMessage) string {
 	var r prompt.Report
 	if len(report) == 0 || json.Unmarshal(report, &r) != nil {
@@ -27,5 +27,5 @@ func cutWarning(report json.RawMessage) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "the model was not told all of " + strings.Join(parts, ", ") + ": there was no room for it"
+	return "the model did not see all of " + strings.Join(parts, ", ") + ": it did not fit into the context"
 }

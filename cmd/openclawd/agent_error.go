@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	coordrun "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// busyError says that a message was not taken, or taken back, because others are before it.
+// busyError reports that a message was rejected or withdrawn because others are queued before it.
 type busyError struct {
 	session string
 	ahead   int
 	waited  time.Duration
-	refused string // what the gateway says; "": it has taken the message
+	refused string // the gateway's message; "": it accepted the message
 }
 
-// busyOf is the refusal of a gateway that has no room; nil: it refuses for another reason.
+// busyOf converts the refusal of a busy gateway; nil for another reason.
 func busyOf(why *protocol.Error, session string) *busyError {
 	var details struct {
 		Code       string
@@ -36,31 +36,31 @@ func (e *busyError) Error() string {
 	case e.refused != "":
 		return fmt.Sprintf("%s: %s ahead, the first has waited %s", e.refused, output.Count(int64(e.ahead), "message"), e.waited.Round(time.Millisecond))
 	case e.ahead == 0:
-		return fmt.Sprintf("session %s is busy: no lane was free for it, waited %s", e.session, e.waited)
+		return fmt.Sprintf("session %s is busy: no free lane after %s", e.session, e.waited)
 	}
 	return fmt.Sprintf("session %s is busy: %s ahead, waited %s", e.session, output.Count(int64(e.ahead), "message"), e.waited)
 }
 func (e *busyError) Code() string { return "busy" }
 func (e *busyError) Hint() string {
 	if e.refused == "" {
-		return "the message was taken back: say it again later, with a longer --queue-wait, or in another --session; openclawd work shows what waits"
+		return "the message was withdrawn: try again later, with a longer --queue-wait, or in another --session; openclawd work shows the queue"
 	}
-	return "say it again later, or in another --session; openclawd work shows what waits"
+	return "try again later, or in another --session; openclawd work shows the queue"
 }
 
-// interruptedError says that somebody has stopped a run from the keyboard.
+// interruptedError reports that the user stopped a run with Ctrl-C.
 type interruptedError struct{ runID string }
 
 func (e *interruptedError) Error() string { return "stopped: run " + e.runID }
 func (e *interruptedError) Code() string  { return "interrupted" }
 func (e *interruptedError) Hint() string {
-	return "what was said until then is in the session; openclawd runs show " + e.runID + " tells how it ended"
+	return "the partial answer is in the session; openclawd runs show " + e.runID + " shows how it ended"
 }
 
-// runLostError says that the connection ended before the run did, and for good.
+// runLostError reports that the connection was lost for good before the run ended.
 type runLostError struct {
 	runID string
-	taken bool // the gateway had said that it has the message
+	taken bool // the gateway had acknowledged the message
 	err   error
 }
 
@@ -69,43 +69,43 @@ func (e *runLostError) Unwrap() error { return e.err }
 func (e *runLostError) Code() string  { return "connection_lost" }
 func (e *runLostError) Hint() string {
 	if !e.taken {
-		return "whether the message was taken is not known: openclawd runs show " + e.runID
+		return "it is unknown whether the message was accepted: openclawd runs show " + e.runID
 	}
-	return "if the run had begun it is reported as interrupted, if it waited it is answered after a restart: openclawd runs show " + e.runID
+	return "a run that had started is reported as interrupted, a queued one is answered after a restart: openclawd runs show " + e.runID
 }
 
-// unreadError says that a run was stopped because nobody reads its answer.
+// unreadError reports that a run was stopped because its output was closed.
 type unreadError struct {
 	runID string
 	err   error
 }
 
 func (e *unreadError) Error() string {
-	return "the answer cannot be written, run " + e.runID + " is stopped: " + e.err.Error()
+	return "cannot write the answer, run " + e.runID + " is stopped: " + e.err.Error()
 }
 func (e *unreadError) Unwrap() error { return e.err }
 func (e *unreadError) Code() string  { return "output_closed" }
 func (e *unreadError) Hint() string {
-	return "openclawd runs show " + e.runID + " has what was said until then; --detach waits for no answer"
+	return "openclawd runs show " + e.runID + " shows the partial answer; --detach does not wait for the answer"
 }
 
-// runError says how a run has ended without an answer.
+// runError reports how a run ended without an answer.
 type runError struct {
 	runID, state, cause string
-	late                bool // its turn came while the message was taken back
+	late                bool // its turn came while the message was being withdrawn
 }
 
 func (e *runError) Error() string {
-	what := "the run has ended as " + e.state
+	what := "the run ended as " + e.state
 	switch e.state {
-	case string(coordrun.TimedOut):
+	case string(run.TimedOut):
 		what = "the answer took too long"
-	case string(coordrun.Aborted):
+	case string(run.Aborted):
 		if e.late {
-			return "the run was stopped: its turn came when the time of --queue-wait was over"
+			return "the run was stopped: its turn came just when --queue-wait was over"
 		}
 		return stoppedBy(e.cause)
-	case string(coordrun.Failed):
+	case string(run.Failed):
 		if e.cause != "" {
 			return e.cause
 		}
@@ -116,23 +116,23 @@ func (e *runError) Error() string {
 	return what
 }
 
-// stoppedBy tells people why a run was aborted. Reasons that nobody here knows are told as they are.
+// stoppedBy describes why a run was aborted. Unknown reasons are passed on as they are.
 func stoppedBy(reason string) string {
 	switch reason {
 	case "":
 		return "the run was stopped"
 	case "rpc":
-		return "the run was stopped by somebody else"
+		return "the run was stopped by another client"
 	case "stop":
-		return "the run was stopped: somebody said stop in its session"
+		return "the run was stopped by a stop command in its session"
 	case "reset":
-		return "the run was stopped: its session was begun anew"
+		return "the run was stopped: its session was reset"
 	case "delete":
 		return "the run was stopped: its session was deleted"
 	case "restart":
-		return "the run was interrupted: the server ended in the middle of it and was started again"
+		return "the run was interrupted by a restart of the server"
 	case "shutdown":
-		return "the run was interrupted: the server was told to end"
+		return "the run was interrupted by a shutdown of the server"
 	case "lease":
 		return "the run was interrupted: the server lost it"
 	}
@@ -141,8 +141,8 @@ func stoppedBy(reason string) string {
 
 func (e *runError) Code() string { return "run_" + e.state }
 func (e *runError) Hint() string {
-	if e.state == string(coordrun.TimedOut) {
-		return "give it longer with --timeout; openclawd runs show " + e.runID + " has what was said until then"
+	if e.state == string(run.TimedOut) {
+		return "use a longer --timeout; openclawd runs show " + e.runID + " shows the partial answer"
 	}
 	return "openclawd runs show " + e.runID + " says more"
 }

@@ -11,10 +11,10 @@ import (
 // Only a message that is not taken, or taken back, may be said again: 75 is never the code of one that was lost sight of.
 func TestLostRunIsNotSaidAgain(t *testing.T) {
 	t.Parallel()
-	for accepted, want := range map[int64]string{0: "whether the message was taken is not known", 1: "if it waited it is answered after a restart"} {
-		talk := talk{runID: "r1", taken: takenAnswer{accepted}, losses: mostLosses}
+	for accepted, want := range map[int64]string{0: "it is unknown whether the message was accepted", 1: "a queued one is answered after a restart"} {
+		talk := exchange{runID: "r1", taken: takenAnswer{accepted}, losses: mostLosses}
 		why := &client.ClosedError{Code: 1006}
-		if talk.again(t.Context(), why) {
+		if talk.reconnect(t.Context(), why) {
 			t.Error("it connects again without end")
 		}
 		err := talk.refused(why)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,11 +10,12 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// between is a gateway's URL that passes everything on, both ways. before is called with each message of a client before that goes on.
-func between(t *testing.T, gateway string, before func(message string)) (url string) {
+// between is a gateway's URL that passes everything on, both ways. before is called with each message of a client before that goes on,
+// and after with each message of the gateway after the client has been sent it.
+func between(t *testing.T, gateway string, before, after func(message string)) (url string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		near, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
@@ -32,9 +34,9 @@ func between(t *testing.T, gateway string, before func(message string)) (url str
 		go func() {
 			defer close(gone)
 			defer near.Close()
-			pass(far, near, func(string) {})
+			pass(far, near, func(string) {}, after)
 		}()
-		pass(near, far, before)
+		pass(near, far, before, func(string) {})
 		_ = far.Close()
 		<-gone
 	}))
@@ -42,7 +44,7 @@ func between(t *testing.T, gateway string, before func(message string)) (url str
 	return "ws" + strings.TrimPrefix(s.URL, "http")
 }
 
-func pass(from, to *websocket.Conn, before func(string)) {
+func pass(from, to *websocket.Conn, before, after func(string)) {
 	for {
 		kind, message, err := from.ReadMessage()
 		if err != nil {
@@ -52,6 +54,7 @@ func pass(from, to *websocket.Conn, before func(string)) {
 		if to.WriteMessage(kind, message) != nil {
 			return
 		}
+		after(string(message))
 	}
 }
 
@@ -64,12 +67,13 @@ func TestGivingUpTooLateIsNotBusy(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"please hang": {"running", exitFailed, "I begin \n", "error: the run was stopped: its turn came when the time of --queue-wait was over\n"},
+		"please hang": {"running", exitFailed, "I begin \n", "error: the run was stopped: its turn came just when --queue-wait was over\n"},
 		"hello":       {"ok", exitOK, "one hears hello\n", ""},
 	} {
 		first := strings.TrimSpace(m.does(t, "agent", "please hang", "--agent", "eden", "--detach").stdout)
 		m.runsIn(t, "running", 1)
 		done := len(m.runs(t, c.state))
+		begins, begin := context.WithCancel(t.Context()) // until the client has been sent the beginning of its answer
 		url := between(t, m.gateway, func(request string) {
 			if !strings.Contains(request, `"chat.abort"`) {
 				return
@@ -77,8 +81,13 @@ func TestGivingUpTooLateIsNotBusy(t *testing.T) {
 			m.does(t, "runs", "stop", first)
 			if c.state == "running" {
 				m.runsIn(t, c.state, done)
+				<-begins.Done()
 			} else {
 				m.runsIn(t, c.state, done+1)
+			}
+		}, func(answer string) {
+			if strings.Contains(answer, "I begin") {
+				begin()
 			}
 		})
 		token, err := os.ReadFile(settings.TokenFile(m.dir))
@@ -93,7 +102,7 @@ func TestGivingUpTooLateIsNotBusy(t *testing.T) {
 }
 
 // Ctrl-C while the message is on its way stops it too: nobody is told so of a run that goes on.
-func TestInterruptOfAMessageOnItsWay(t *testing.T) {
+func TestInterruptWhileSending(t *testing.T) {
 	t.Parallel()
 	m := startTeam(t, 4)
 	token, err := os.ReadFile(settings.TokenFile(m.dir))
@@ -108,7 +117,7 @@ func TestInterruptOfAMessageOnItsWay(t *testing.T) {
 			}
 			m.does(t, "runs") // gives it time to hear of that
 		}
-	})
+	}, func(string) {})
 	cmd, wait := m.command(t, "agent", "please hang", "--agent", "eden", "--url", url, "--token", strings.TrimSpace(string(token)))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

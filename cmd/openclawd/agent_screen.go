@@ -6,20 +6,20 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// shownArgs is how many letters of a tool's call are shown.
+// shownArgs is how many characters of a tool call's arguments are shown.
 const shownArgs = 100
 
-// screen prints an answer as it grows. What cannot be written is told at the end.
+// screen prints an answer as it grows. Write errors are reported at the end.
 type screen struct {
 	out, notes io.Writer
-	terminal   bool // out is one: nothing of a text may steer it
-	noted      bool // notes is one: tools are shown there
+	terminal   bool // out is a terminal: control characters must be removed
+	noted      bool // notes is a terminal: tool calls are shown there
 	dim        bool
-	printed    string // of the present answer
-	open       bool   // the line is not ended
+	printed    string // of the current answer
+	open       bool   // the line is unfinished
 	err        error
 }
 
@@ -27,7 +27,7 @@ func newScreen(p *process) *screen {
 	return &screen{out: p.stdout, notes: p.stderr, terminal: output.IsTerminal(p.stdout), noted: output.IsTerminal(p.stderr), dim: p.getenv("NO_COLOR") == ""}
 }
 
-// text prints what is new in a text. One that does not go on from what is printed begins on a line of its own.
+// text prints the new part of a text. A text that does not continue the printed one starts on a new line.
 func (s *screen) text(all string) {
 	rest, goesOn := strings.CutPrefix(all, s.printed)
 	if !goesOn {
@@ -38,7 +38,7 @@ func (s *screen) text(all string) {
 	s.write(rest)
 }
 
-// tool shows that a tool is called.
+// tool shows a tool call.
 func (s *screen) tool(call string) {
 	if !s.noted {
 		return
@@ -51,7 +51,7 @@ func (s *screen) tool(call string) {
 	fmt.Fprintln(s.notes, line)
 }
 
-// end prints what is still missing of the whole text, and ends the line.
+// end prints the rest of the whole text, and ends the line.
 func (s *screen) end(whole string) error {
 	if whole != "" && !strings.HasSuffix(s.printed, whole) {
 		s.text(whole)
@@ -77,7 +77,7 @@ func (s *screen) write(text string) {
 	_, s.err = io.WriteString(s.out, text)
 }
 
-// steerless takes out of a text of several lines what would steer a terminal instead of being shown.
+// steerless removes terminal control characters from a text of several lines.
 func steerless(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

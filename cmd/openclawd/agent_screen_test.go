@@ -45,7 +45,7 @@ func TestScreenPrintsAnAnswerOnce(t *testing.T) {
 }
 
 // A terminal is not steered by what a model says, nor by what tools are called with.
-func TestScreenIsNotSteered(t *testing.T) {
+func TestScreenEscapesControlCharacters(t *testing.T) {
 	t.Parallel()
 	var out, notes strings.Builder
 	s := screen{out: &out, notes: &notes, terminal: true, noted: true}
@@ -78,24 +78,24 @@ func TestFullGatewayIsBusy(t *testing.T) {
 	t.Parallel()
 	var why protocol.Error
 	err := json.Unmarshal([]byte(`{"code":"UNAVAILABLE","message":"session agent:eden:main is full","retryable":true,
-		"details":{"code":"busy","queueAhead":5000,"waitedMs":1500,"mend":"wait"}}`), &why)
+		"details":{"code":"busy","queueAhead":5000,"waitedMs":1500,"hint":"wait"}}`), &why)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = newTalk(&process{getenv: os.Getenv}, talking{}, "id").refused(fmt.Errorf("agent: %w", &why))
+	err = newExchange(&process{getenv: os.Getenv}, agentFlags{}, "id").refused(fmt.Errorf("agent: %w", &why))
 	if exitCode(err) != exitAgain || err.Error() != "session agent:eden:main is full: 5,000 messages ahead, the first has waited 1.5s" {
 		t.Errorf("exit %d: %v", exitCode(err), err)
 	}
 	why.Details = nil
-	if err = newTalk(&process{getenv: os.Getenv}, talking{}, "id").refused(&why); err.Error() == "" || errors.As(err, new(*busyError)) {
+	if err = newExchange(&process{getenv: os.Getenv}, agentFlags{}, "id").refused(&why); err.Error() == "" || errors.As(err, new(*busyError)) {
 		t.Errorf("for another reason: %v", err)
 	}
 }
 
 // Of a text that grows the newest is kept, of a run the order of what happened, and of other runs nothing.
-func TestHeardKeepsWhatIsNew(t *testing.T) {
+func TestEventBufferKeepsNewestText(t *testing.T) {
 	t.Parallel()
-	h := newHeard("mine")
+	h := newEventBuffer("mine")
 	hear := func(run, stream, data string) {
 		h.add(client.Event{Name: "agent", Payload: json.RawMessage(fmt.Sprintf(`{"runId":%q,"sessionKey":"agent:eden:main","stream":%q,"data":%s}`, run, stream, data))})
 	}
@@ -110,15 +110,15 @@ func TestHeardKeepsWhatIsNew(t *testing.T) {
 	h.add(client.Event{Name: "chat", Payload: json.RawMessage(`{"runId":"mine"}`)})
 	h.add(client.Event{Name: "agent", Payload: json.RawMessage(`[]`)})
 	want := []piece{{text: "I look."}, {tool: `look {"at":1}`}, {text: "It is"}}
-	if diff := cmp.Diff(want, h.take(), cmp.AllowUnexported(piece{})); diff != "" || h.key() != "agent:eden:main" || len(h.take()) != 0 {
+	if diff := cmp.Diff(want, h.drain(), cmp.AllowUnexported(piece{})); diff != "" || h.key() != "agent:eden:main" || len(h.drain()) != 0 {
 		t.Errorf("(-want +got)\n%s, key %s", diff, h.key())
 	}
 }
 
 // What the gateway is asked for is what the flags mean: a bare name is a session of the agent that is named.
-func TestTalkingIsOfASession(t *testing.T) {
+func TestAgentFlagsSelectTheSession(t *testing.T) {
 	t.Parallel()
-	for want, flags := range map[string]talking{
+	for want, flags := range map[string]agentFlags{
 		"main": {}, "agent:eden:main": {agent: "Eden"}, "agent:eden:lab": {agent: "eden", session: "lab"}, "lab": {session: "lab"},
 		"agent:seum:x": {agent: "eden", session: "agent:seum:x"}, // which the gateway refuses
 	} {

@@ -8,36 +8,36 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
-	coordrun "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// stopTime is how long a run that is stopped may take to end before the command leaves without its word.
+// stopTime is how long the command waits for a stopped run to end.
 const stopTime = 5 * time.Second
 
-// talk is one message and its answer.
-type talk struct {
+// exchange is one message and its answer.
+type exchange struct {
 	p       *process
-	t       talking
+	t       agentFlags
 	runID   string
 	gateway *client.Client
-	heard   *heard
+	events  *eventBuffer
 	screen  *screen
 	taken   takenAnswer
 	losses  int  // of the connection
-	started bool // the answer has
-	late    bool // it had when the message was to be taken back
+	started bool // time limit of the answer
+	late    bool // started when the message was to be withdrawn
 }
 
-// takenAnswer is the first answer of agent: the message is on disk.
+// takenAnswer is the first response of the method agent: the message is on disk.
 type takenAnswer struct {
 	AcceptedAt int64 `json:"acceptedAt"`
 }
 
-// finalAnswer is the second one. How the run has ended says agent.wait.
+// finalAnswer is the second response. How the run ended comes from agent.wait.
 type finalAnswer struct {
 	Result struct {
 		Payloads []struct{ Text string }
@@ -53,16 +53,16 @@ type finalAnswer struct {
 	}
 }
 
-// stateAnswer is that of agent.wait.
+// stateAnswer is the response of agent.wait.
 type stateAnswer struct {
 	State      string
 	StartedAt  int64
 	EndedAt    int64
 	Error      string
-	QueueAhead *int // runs that come before it; nil: it waits no more
+	QueueAhead *int // runs queued before it; nil: it is not queued
 }
 
-// talkAnswer is the answer of agent in JSON. Times are ms.
+// talkAnswer is the JSON output of agent. Times are ms.
 type talkAnswer struct {
 	RunID      string          `json:"runId"`
 	SessionKey string          `json:"sessionKey"`
@@ -70,24 +70,24 @@ type talkAnswer struct {
 	State      string          `json:"state"` // queued with --detach; ok, error, aborted, timed_out
 	Text       string          `json:"text"`
 	Error      string          `json:"error,omitempty"`
-	Warning    string          `json:"warning,omitempty"` // the model was told less than there is
+	Warning    string          `json:"warning,omitempty"` // the prompt was shortened to fit the context
 	Provider   string          `json:"provider,omitempty"`
 	Model      string          `json:"model,omitempty"`
 	Usage      json.RawMessage `json:"usage,omitempty"`
-	Ahead      *int            `json:"ahead,omitempty"` // with --detach: messages that come before it in its session
-	WaitedMs   int64           `json:"waitedMs"`        // for its turn
-	DurationMs int64           `json:"durationMs"`      // of the answer
+	Ahead      *int            `json:"ahead,omitempty"` // with --detach: messages queued before it in its session
+	WaitedMs   int64           `json:"waitedMs"`        // wait for the turn
+	DurationMs int64           `json:"durationMs"`      // duration of the answer
 }
 
-func newTalk(p *process, t talking, runID string) *talk {
-	return &talk{p: p, t: t, runID: runID, heard: newHeard(runID), screen: newScreen(p)}
+func newExchange(p *process, t agentFlags, runID string) *exchange {
+	return &exchange{p: p, t: t, runID: runID, events: newEventBuffer(runID), screen: newScreen(p)}
 }
 
-// hear is told of every event of the gateway.
-func (t *talk) hear(e client.Event) { t.heard.add(e) }
+// receive receives every event of the gateway.
+func (t *exchange) receive(e client.Event) { t.events.add(e) }
 
-// leave says the message and waits for no answer.
-func (t *talk) leave(ctx context.Context, message string) error {
+// leave sends the message without waiting for an answer.
+func (t *exchange) leave(ctx context.Context, message string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, defaultCallTime, &lateError{defaultCallTime})
 	defer stop()
 	payload, err := t.gateway.Call(ctx, "agent", t.t.ask(t.runID, message))
@@ -95,7 +95,7 @@ func (t *talk) leave(ctx context.Context, message string) error {
 		return t.refused(err)
 	}
 	if err := json.Unmarshal(payload, &t.taken); err != nil {
-		return fmt.Errorf("answer of the gateway: %w", err)
+		return fmt.Errorf("decode the gateway's answer: %w", err)
 	}
 	if !t.t.asJSON {
 		_, err := fmt.Fprintln(t.p.stdout, t.runID)
@@ -106,39 +106,39 @@ func (t *talk) leave(ctx context.Context, message string) error {
 		return t.refused(err)
 	}
 	if state.QueueAhead != nil {
-		state.State = string(coordrun.Queued)
+		state.State = string(run.Queued)
 	}
 	return output.JSONLine(t.p.stdout, talkAnswer{RunID: t.runID, SessionKey: t.key(), State: state.State, Ahead: state.QueueAhead})
 }
 
-// ending is how the request of a run has ended.
-type ending struct {
+// requestResult is the result of the request of a run.
+type requestResult struct {
 	payload json.RawMessage
 	err     error
 }
 
-// hold says the message and prints what comes, until the run has ended.
-func (t *talk) hold(ctx context.Context, message string) error {
+// run sends the message and prints the answer until the run has ended.
+func (t *exchange) run(ctx context.Context, message string) error {
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	taken, ended := make(chan json.RawMessage, 2), make(chan ending, 1)
+	taken, ended := make(chan json.RawMessage, 2), make(chan requestResult, 1)
 	ask := func(gateway *client.Client) {
 		payload, err := gateway.CallFinal(asking, "agent", t.t.ask(t.runID, message), func(payload json.RawMessage) { taken <- payload })
-		ended <- ending{payload, err}
+		ended <- requestResult{payload, err}
 	}
 	go ask(t.gateway)
-	patience := time.NewTimer(defaultCallTime) // for the message to be taken; then, for its turn
+	patience := time.NewTimer(defaultCallTime) // first for the acknowledgement, then for the turn
 	defer patience.Stop()
 	for {
 		select {
 		case payload := <-taken:
 			if err := json.Unmarshal(payload, &t.taken); err != nil {
-				return fmt.Errorf("answer of the gateway: %w", err)
+				return fmt.Errorf("decode the gateway's answer: %w", err)
 			}
 			if patience.Stop(); t.t.queueWait > 0 && !t.started {
 				patience.Reset(t.t.queueWait)
 			}
-		case <-t.heard.more:
+		case <-t.events.more:
 			if t.show() {
 				patience.Stop()
 			}
@@ -159,7 +159,7 @@ func (t *talk) hold(ctx context.Context, message string) error {
 			if end.err == nil {
 				return t.finish(ctx, end.payload)
 			}
-			if !t.again(ctx, end.err) {
+			if !t.reconnect(ctx, end.err) {
 				if ctx.Err() != nil {
 					return errors.Join(&interruptedError{t.runID}, t.refused(end.err))
 				}
@@ -171,16 +171,16 @@ func (t *talk) hold(ctx context.Context, message string) error {
 	}
 }
 
-// How long a gateway that is gone may take to come back, how often that is tried, and how many times it may go.
+// How long to try to reconnect to a lost gateway, how often to try, and how many losses are tolerated.
 const (
 	returnTime  = 10 * time.Second
 	returnEvery = 200 * time.Millisecond
 	mostLosses  = 3
 )
 
-// again connects again if the connection was lost, and reports whether it is there. Whoever asks for the run by the same key is answered
-// as it stands then, and starts no other one.
-func (t *talk) again(ctx context.Context, why error) bool {
+// reconnect reconnects if the connection was lost, and reports whether it succeeded. Asking for the run with the same idempotency key
+// returns its current state and starts no second run.
+func (t *exchange) reconnect(ctx context.Context, why error) bool {
 	if closed := new(client.ClosedError); !errors.As(why, &closed) || t.losses == mostLosses {
 		return false
 	}
@@ -195,17 +195,17 @@ func (t *talk) again(ctx context.Context, why error) bool {
 			return false
 		case <-pause.C:
 		}
-		if gateway, err := t.p.dial(ctx, t.t.doorway, t.hear); err == nil {
-			_ = t.gateway.Close() // it has ended
+		if gateway, err := t.p.dial(ctx, t.t.gatewayFlags, t.receive); err == nil {
+			_ = t.gateway.Close() // the run has ended
 			t.gateway = gateway
 			return true
 		}
 	}
 }
 
-// show prints what was heard since, and reports whether the answer has begun.
-func (t *talk) show() (begun bool) {
-	for _, said := range t.heard.take() {
+// show prints what arrived since, and reports whether the answer has started.
+func (t *exchange) show() (started bool) {
+	for _, said := range t.events.drain() {
 		t.started = true
 		switch {
 		case t.t.asJSON:
@@ -218,16 +218,16 @@ func (t *talk) show() (begun bool) {
 	return t.started
 }
 
-// key is the session's, as the gateway calls it where it has said so.
-func (t *talk) key() string {
-	if key := t.heard.key(); key != "" {
+// key is the session key, as reported by the gateway if it has done so.
+func (t *exchange) key() string {
+	if key := t.events.key(); key != "" {
 		return key
 	}
 	return t.whole(t.t.key())
 }
 
-// whole gives a bare name of a session what is left out of it, by what the gateway has said when it let us in.
-func (t *talk) whole(name string) string {
+// whole expands a bare session name with the defaults that the gateway reported on connecting.
+func (t *exchange) whole(name string) string {
 	var greeting struct {
 		SessionDefaults struct{ DefaultAgentID, MainSessionKey, Scope string }
 	}
@@ -238,18 +238,18 @@ func (t *talk) whole(name string) string {
 	key, err := coordination.SessionKeyOf(name, defaults.DefaultAgentID)
 	switch {
 	case err != nil:
-		return name // the gateway says what is wrong with it
+		return name // the gateway reports what is wrong with it
 	case defaults.Scope == "global" && key.Agent != "" && key == coordination.MainKey(key.Agent):
 		return defaults.MainSessionKey
 	}
 	return key.String()
 }
 
-// finish says how the run has ended.
-func (t *talk) finish(ctx context.Context, payload json.RawMessage) error {
+// finish reports how the run ended.
+func (t *exchange) finish(ctx context.Context, payload json.RawMessage) error {
 	var final finalAnswer
 	if err := json.Unmarshal(payload, &final); err != nil {
-		return fmt.Errorf("answer of the gateway: %w", err)
+		return fmt.Errorf("decode the gateway's answer: %w", err)
 	}
 	state, err := t.state(ctx)
 	if err != nil {
@@ -264,10 +264,10 @@ func (t *talk) finish(ctx context.Context, payload json.RawMessage) error {
 	if state.StartedAt > 0 && state.EndedAt > 0 {
 		a.DurationMs = state.EndedAt - state.StartedAt
 	}
-	if state.State == string(coordrun.OK) {
+	if state.State == string(run.OK) {
 		a.Text = textOf(&final)
 	}
-	if a.Error == "" && state.State == string(coordrun.Aborted) {
+	if a.Error == "" && state.State == string(run.Aborted) {
 		a.Error = meta.StopReason
 	}
 	a.Warning = cutWarning(meta.Prompt)
@@ -279,7 +279,7 @@ func (t *talk) finish(ctx context.Context, payload json.RawMessage) error {
 			fmt.Fprintf(t.p.stderr, "warning: %s\n", a.Warning)
 		}
 	}
-	if state.State == string(coordrun.OK) {
+	if state.State == string(run.OK) {
 		return err
 	}
 	return errors.Join(&runError{runID: t.runID, state: state.State, cause: a.Error, late: t.late}, err)
@@ -295,8 +295,8 @@ func textOf(final *finalAnswer) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// state asks how the run stands.
-func (t *talk) state(ctx context.Context) (*stateAnswer, error) {
+// state asks for the state of the run.
+func (t *exchange) state(ctx context.Context) (*stateAnswer, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, defaultCallTime, &lateError{defaultCallTime})
 	defer stop()
 	payload, err := t.gateway.Call(ctx, "agent.wait", map[string]any{"runId": t.runID, "timeoutMs": 0})
@@ -305,20 +305,20 @@ func (t *talk) state(ctx context.Context) (*stateAnswer, error) {
 	}
 	var state stateAnswer
 	if err := json.Unmarshal(payload, &state); err != nil {
-		return nil, fmt.Errorf("answer of the gateway: %w", err)
+		return nil, fmt.Errorf("decode the gateway's answer: %w", err)
 	}
 	return &state, nil
 }
 
-// giveUp takes the message back if its turn has not come, and says so. Whoever has begun to answer before the gateway heard of that was
-// stopped like any run, or was done already: then how it has ended is told as always.
-func (t *talk) giveUp(ctx context.Context) (gone bool, err error) {
+// giveUp withdraws the message if its turn has not come, and reports that. A run that started before the gateway handled the withdrawal was
+// stopped like any other, or had ended already: then its outcome is reported as usual.
+func (t *exchange) giveUp(ctx context.Context) (gone bool, err error) {
 	before, err := t.state(ctx)
 	if err != nil {
 		return true, t.refused(err)
 	}
 	if before.QueueAhead == nil {
-		return false, nil // its turn has come at the last moment
+		return false, nil // its turn came at the last moment
 	}
 	if err := t.abort(ctx); err != nil {
 		return true, t.refused(err)
@@ -327,15 +327,15 @@ func (t *talk) giveUp(ctx context.Context) (gone bool, err error) {
 	if err != nil {
 		return true, t.refused(err)
 	}
-	if t.late = after.StartedAt > 0; t.late || after.State != string(coordrun.Aborted) {
+	if t.late = after.StartedAt > 0; t.late || after.State != string(run.Aborted) {
 		return false, nil
 	}
 	return true, &busyError{session: t.key(), ahead: *before.QueueAhead, waited: t.t.queueWait}
 }
 
-// interrupt stops the run, because whoever asked for it wants no answer any more. A message that is still on its way can be stopped once
-// it is taken.
-func (t *talk) interrupt(ctx context.Context, taken <-chan json.RawMessage, ended <-chan ending) error {
+// interrupt stops the run on the user's request. A message that is still in flight can be stopped once it is
+// acknowledged.
+func (t *exchange) interrupt(ctx context.Context, taken <-chan json.RawMessage, ended <-chan requestResult) error {
 	if t.taken.AcceptedAt == 0 {
 		late := time.NewTimer(stopTime)
 		defer late.Stop()
@@ -354,7 +354,7 @@ func (t *talk) interrupt(ctx context.Context, taken <-chan json.RawMessage, ende
 	return errors.Join(&interruptedError{t.runID}, err)
 }
 
-func (t *talk) abort(ctx context.Context) error {
+func (t *exchange) abort(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer stop()
 	_, err := t.gateway.Call(ctx, "chat.abort", map[string]any{"sessionKey": t.key(), "runId": t.runID})
@@ -364,8 +364,8 @@ func (t *talk) abort(ctx context.Context) error {
 	return nil
 }
 
-// refused gives what the gateway says instead of an answer its type.
-func (t *talk) refused(err error) error {
+// refused converts the gateway's error to a typed one.
+func (t *exchange) refused(err error) error {
 	if why := new(protocol.Error); errors.As(err, &why) {
 		if busy := busyOf(why, t.t.key()); busy != nil {
 			return busy

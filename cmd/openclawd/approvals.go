@@ -10,29 +10,27 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections/pending"
 )
 
-// approvalListing holds the flags of approvals.
-type approvalListing struct {
-	stateDir, db string
-	agent        string
-	asJSON       bool
+type approvalListFlags struct {
+	readFlags
+	agent string
 }
 
 func newApprovals(p *process) *cobra.Command {
-	var l approvalListing
+	var l approvalListFlags
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "List what waits for somebody to agree to it, the longest first",
-		Long: `Lists the tasks that agents have begun with requires_approval, and the plans that they have submitted, as far as nobody has decided about
-them. From the database; works beside a running server and without one. Where a server answers that follows another gateway, it says that
-nothing is decided there.
+		Short: "List tasks and plans that wait for approval, longest waiting first",
+		Long: `Lists undecided approvals: tasks that agents started with requires_approval, and plans that they submitted. From the database; works with or
+without a running server. If the running server follows another gateway, decisions cannot be made here.
 
-Leads decide with tools (task_approve, task_reject, plan_approve, plan_reject), people with the commands below. Nobody approves what is their
-own.`,
+Leads decide with tools (task_approve, task_reject, plan_approve, plan_reject), people with the commands below. An agent cannot approve its
+own requests.`,
 		Example: `  openclawd approvals
   openclawd approvals --agent eden --json
   openclawd approvals show task_aa11
@@ -43,22 +41,21 @@ own.`,
 
 		SuggestionsMinimumDistance: nearEnough,
 	}
-	addSessionsPlace(cmd, &l.stateDir, &l.db)
-	cmd.Flags().StringVar(&l.agent, "agent", "", "`ID` of the agent whose they are")
-	cmd.Flags().BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
+	l.add(cmd)
+	cmd.Flags().StringVar(&l.agent, "agent", "", "filter by `ID` of the requesting agent")
 	p.completeFlag(cmd, "agent", func(context.Context) []cobra.Completion { return p.completeConfigured(l.stateDir) })
 	cmd.AddCommand(newApprovalsShow(p), newApprovalsApprove(p), newApprovalsReject(p))
 	return cmd
 }
 
-// approvalsAnswer is the answer of approvals.
+// approvalsAnswer is the JSON output of approvals.
 type approvalsAnswer struct {
-	Approvals []monitor.Approval `json:"approvals"`
-	Count     int                `json:"count"`
+	Approvals []approval.Approval `json:"approvals"`
+	Count     int                 `json:"count"`
 }
 
-func (p *process) approvals(ctx context.Context, l approvalListing) error {
-	list, err := p.pendingApprovals(ctx, l.stateDir, l.db, monitor.ApprovalQuery{Agent: strings.ToLower(l.agent)})
+func (p *process) approvals(ctx context.Context, l approvalListFlags) error {
+	list, err := p.pendingApprovals(ctx, l.stateDir, l.db, pending.Query{Agent: strings.ToLower(l.agent)})
 	if err != nil {
 		return err
 	}
@@ -68,17 +65,18 @@ func (p *process) approvals(ctx context.Context, l approvalListing) error {
 	if err := p.writeApprovals(list, &l); err != nil || len(list) == 0 {
 		return err
 	}
-	next := "openclawd approvals show ID tells more, approve ID and reject ID --reason TEXT decide"
+	next := "details: openclawd approvals show ID; decide: openclawd approvals approve ID, reject ID --reason TEXT"
 	if p.decidedElsewhere(ctx, &l) {
-		next = "nothing is decided here: another gateway runs the agents, decide there; openclawd approvals show ID tells more"
+		next = "read-only: another gateway runs the agents, decide there; details: openclawd approvals show ID"
 	}
 	_, err = fmt.Fprintln(p.stdout, output.Count(int64(len(list)), "approval")+" to decide; "+next)
 	return err
 }
 
-// decidedElsewhere reports whether a server of the place says, soon, that it follows another gateway. The database alone does not tell.
-func (p *process) decidedElsewhere(ctx context.Context, l *approvalListing) bool {
-	place, err := p.place(asking{stateDir: l.stateDir, db: l.db})
+// decidedElsewhere reports whether a server of the place follows another gateway, if it answers soon. The database
+// alone does not tell.
+func (p *process) decidedElsewhere(ctx context.Context, l *approvalListFlags) bool {
+	place, err := p.place(serverFlags{stateDir: l.stateDir, db: l.db})
 	if err != nil {
 		return false
 	}
@@ -86,13 +84,13 @@ func (p *process) decidedElsewhere(ctx context.Context, l *approvalListing) bool
 	ctx, stop := context.WithTimeout(ctx, soon)
 	defer stop()
 	status, _ := place.Status(ctx)
-	return status != nil && client.Follows(status)
+	return status != nil && apiclient.Follows(status)
 }
 
-// pendingApprovals reads what waits for approval, longest first.
-func (p *process) pendingApprovals(ctx context.Context, stateDir, db string, q monitor.ApprovalQuery) (list []monitor.Approval, err error) {
+// pendingApprovals reads the pending approvals, longest waiting first.
+func (p *process) pendingApprovals(ctx context.Context, stateDir, db string, q pending.Query) (list []approval.Approval, err error) {
 	err = p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) error {
-		waiting, err := monitor.PendingApprovals(ctx, tx, q)
+		waiting, err := pending.Approvals(ctx, tx, q)
 		if err == nil {
 			list = waiting.List
 		}
@@ -101,11 +99,11 @@ func (p *process) pendingApprovals(ctx context.Context, stateDir, db string, q m
 	return list, err
 }
 
-func (p *process) writeApprovals(list []monitor.Approval, l *approvalListing) error {
+func (p *process) writeApprovals(list []approval.Approval, l *approvalListFlags) error {
 	if len(list) == 0 {
-		text := "nothing waits for approval: tasks do that agents begin with requires_approval, and plans that they submit with plan_submit"
+		text := "no pending approvals: tasks started with requires_approval and plans submitted with plan_submit appear here"
 		if l.agent != "" {
-			text = "nothing of " + output.Printable(l.agent) + " waits for approval; openclawd approvals lists everybody's"
+			text = "nothing of " + output.Printable(l.agent) + " waits for approval; openclawd approvals lists all agents'"
 		}
 		_, err := fmt.Fprintln(p.stdout, text)
 		return err
@@ -120,10 +118,10 @@ func (p *process) writeApprovals(list []monitor.Approval, l *approvalListing) er
 	return output.Table(p.stdout, []string{"ID", "KIND", "AGENT", "ASKED", "STEPS", "TOOLS", "WHAT"}, rows)
 }
 
-const toolCells = 30 // of a terminal
+const toolCells = 30 // terminal width
 
-// askedAgo is how long something waits; "" where nobody knows.
-func askedAgo(now time.Time, a *monitor.Approval) string {
+// askedAgo is how long something waits; "" if unknown.
+func askedAgo(now time.Time, a *approval.Approval) string {
 	if a.RequestedAtMs == 0 {
 		return ""
 	}
@@ -137,10 +135,10 @@ func countOrNone(n int) string {
 	return strconv.Itoa(n)
 }
 
-// completeApprovals lists what waits for approval.
+// completeApprovals completes ids of pending approvals.
 func (p *process) completeApprovals(ctx context.Context, stateDir, db string) (ids []cobra.Completion) {
 	const shown = 50
-	list, err := p.pendingApprovals(ctx, stateDir, db, monitor.ApprovalQuery{Limit: shown})
+	list, err := p.pendingApprovals(ctx, stateDir, db, pending.Query{Limit: shown})
 	if err != nil {
 		return nil
 	}

@@ -11,40 +11,40 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
-	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// deciding has the server of a place decide something for a person.
-type deciding func(ctx context.Context, place *client.Place, id, by string) (monitor.Decided, error)
+// decisionFunc posts a person's decision to the place's server.
+type decisionFunc func(ctx context.Context, place *apiclient.Place, id, by string) (approval.Decided, error)
 
 const decidingCodes = `
 
-Exit codes: 0 it is decided; 1 there is nothing of that name to decide, or no server answers; 78 the server wants another write token
-(TASK_MONITOR_WRITE_TOKEN), or ID or a flag is wrong.`
+Exit codes: 0 decided; 1 no such pending approval, or no server answers; 78 the server requires another write token
+(TASK_MONITOR_WRITE_TOKEN), or ID or a flag is invalid.`
 
 func newApprovalsApprove(p *process) *cobra.Command {
-	return p.newDecision("approve ID", "Agree to a task or to a plan",
-		`Has the running server let a task begin, or open the tools that a plan asks for to the agent that has submitted it, for its task. The agent is
-told. It is on disk when the command ends.`+decidingCodes,
+	return p.newDecision("approve ID", "Approve a task or a plan",
+		`Asks the running server to let a task start, or to grant the tools of a plan to the agent that submitted it, for its task. The agent is
+notified. The decision is on disk when the command ends.`+decidingCodes,
 		"  openclawd approvals approve task_aa11\n  openclawd approvals approve plan_6b1f0c9d2e3a4b5c6d7e --by 민수 --json",
-		func(ctx context.Context, place *client.Place, id, by string) (monitor.Decided, error) {
+		func(ctx context.Context, place *apiclient.Place, id, by string) (approval.Decided, error) {
 			return place.Approve(ctx, id, by)
 		})
 }
 
 func newApprovalsReject(p *process) *cobra.Command {
 	var reason string
-	cmd := p.newDecision("reject ID", "Do not agree to a task or to a plan, and say why",
-		`Has the running server cancel a task that waits, or reject a plan. The agent is told the reason. It is on disk when the command
+	cmd := p.newDecision("reject ID", "Reject a task or a plan and give the reason",
+		`Asks the running server to cancel a waiting task, or to reject a plan. The agent is given the reason. The decision is on disk when the command
 ends.`+decidingCodes,
 		`  openclawd approvals reject task_aa11 --reason "not before the release"
   openclawd approvals reject task_aa11 --reason "너무 크다" --by 민수 --json`,
-		func(ctx context.Context, place *client.Place, id, by string) (monitor.Decided, error) {
+		func(ctx context.Context, place *apiclient.Place, id, by string) (approval.Decided, error) {
 			if strings.TrimSpace(reason) == "" {
-				return monitor.Decided{}, &settings.Error{Setting: "--reason", Value: reason, Mend: "say what should be different: the agent is told"}
+				return approval.Decided{}, &config.SettingError{Setting: "--reason", Value: reason, HintText: "say what should be different: the agent is given the reason"}
 			}
 			return place.Reject(ctx, id, by, reason)
 		})
@@ -52,9 +52,9 @@ ends.`+decidingCodes,
 	return cmd
 }
 
-// newDecision makes a command with which a person decides what waits for approval.
-func (p *process) newDecision(use, short, long, example string, decide deciding) *cobra.Command {
-	var a asking
+// newDecision builds the approve or reject command.
+func (p *process) newDecision(use, short, long, example string, decide decisionFunc) *cobra.Command {
+	var a serverFlags
 	var by string
 	cmd := &cobra.Command{
 		Use:     use,
@@ -77,51 +77,46 @@ func (p *process) newDecision(use, short, long, example string, decide deciding)
 			}
 			return p.writeDecided(&done, a.asJSON)
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeApprovals(cmd.Context(), a.stateDir, a.db), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeApprovals(ctx, a.stateDir, a.db) }),
 	}
 	a.addFlags(cmd)
-	cmd.Flags().StringVar(&by, "by", "", "`NAME` of who decides (default: who you are to this system)")
+	cmd.Flags().StringVar(&by, "by", "", "`NAME` of the person who decides (default: your user name)")
 	return cmd
 }
 
-// approvalNamed refuses an id that names nothing.
+// approvalNamed rejects a blank id.
 func approvalNamed(id string) error {
 	if strings.TrimSpace(id) != "" {
 		return nil
 	}
-	return &settings.Error{Setting: "ID", Value: id, Err: errors.New("it is missing or blank"), Mend: mendApprovals}
+	return &config.SettingError{Setting: "ID", Value: id, Err: errors.New("it is missing or blank"), HintText: hintApprovals}
 }
 
-const mendApprovals = "openclawd approvals lists what waits"
+const hintApprovals = "openclawd approvals lists the pending approvals"
 
-// decidingError gives what a server refuses the words of this command. by is the name that --by gives, "" for none.
+// decidingError translates a server's refusal into the terms of this command. by is the value of --by, "" for none.
 func decidingError(err error, by string) error {
-	refused, ok := errors.AsType[*client.RefusedError](err)
+	refused, ok := errors.AsType[*apiclient.RefusedError](err)
 	switch {
 	case !ok:
 		return err
 	case refused.Why == "not_found":
-		refused.Mend = mendApprovals
+		refused.HintText = hintApprovals
 	case refused.Field == "by" && by == "":
-		refused.Mend = "that is who you are to this system: say who you are with --by NAME"
+		refused.HintText = "that is your user name: give another name with --by NAME"
 	case refused.Field == "by":
-		return &settings.Error{Setting: "--by", Value: by, Err: errors.New(refused.Text), Mend: refused.Mend}
+		return &config.SettingError{Setting: "--by", Value: by, Err: errors.New(refused.Text), HintText: refused.HintText}
 	}
 	return err
 }
 
-// decidedAnswer is the answer of approvals approve and reject.
+// decidedAnswer is the JSON output of approvals approve and reject.
 type decidedAnswer struct {
 	OK bool `json:"ok"`
-	monitor.Decided
+	approval.Decided
 }
 
-func (p *process) writeDecided(done *monitor.Decided, asJSON bool) error {
+func (p *process) writeDecided(done *approval.Decided, asJSON bool) error {
 	if asJSON {
 		return output.JSONLine(p.stdout, decidedAnswer{true, *done})
 	}
@@ -130,7 +125,7 @@ func (p *process) writeDecided(done *monitor.Decided, asJSON bool) error {
 	return err
 }
 
-// person is who sits at the terminal, as the system knows them; "" where it does not.
+// person is the name of the current user; "" if unknown.
 func (p *process) person() string {
 	if who, err := user.Current(); err == nil && who.Username != "" {
 		return personNamed(who.Username)
@@ -138,7 +133,7 @@ func (p *process) person() string {
 	return personNamed(p.getenv("USER"))
 }
 
-// personNamed is a name of a user on one line, without the domain that some systems put before it.
+// personNamed is a user name on one line, without a Windows domain.
 func personNamed(name string) string {
 	const longest = 60 // letters
 	name = strings.Map(func(r rune) rune {

@@ -9,71 +9,59 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections/pending"
 )
 
 func newApprovalsShow(p *process) *cobra.Command {
-	var l approvalListing
+	var l readFlags
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show what somebody is to agree to: its steps, and the tools that it opens",
-		Long: `Shows a task or a plan that waits for approval. From the database; works beside a running server and without one.
+		Short: "Show a pending approval with its steps and the tools that it grants",
+		Long: `Shows a task or a plan that waits for approval. From the database; works with or without a running server.
 
-Exit codes: 0 it is shown; 1 there is none, or it waits for nothing any more; 78 ID is blank.`,
-		Example: "  openclawd approvals show plan_6b1f0c9d2e3a4b5c6d7e\n  openclawd approvals show task_aa11 --json",
-		Args:    positional(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.showApproval(cmd.Context(), l, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeApprovals(cmd.Context(), l.stateDir, l.db), cobra.ShellCompDirectiveNoFileComp
-		},
+Exit codes: 0 shown; 1 no such approval, or it is already decided; 78 ID is blank.`,
+		Example:           "  openclawd approvals show plan_6b1f0c9d2e3a4b5c6d7e\n  openclawd approvals show task_aa11 --json",
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.showApproval(cmd.Context(), l, args[0]) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeApprovals(ctx, l.stateDir, l.db) }),
 	}
-	addSessionsPlace(cmd, &l.stateDir, &l.db)
-	cmd.Flags().BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
+	l.add(cmd)
 	return cmd
 }
 
-// shownApproval is the answer of approvals show.
+// shownApproval is the JSON output of approvals show.
 type shownApproval struct {
-	Approval *monitor.Approval `json:"approval"`
+	Approval *approval.Approval `json:"approval"`
 }
 
-func (p *process) showApproval(ctx context.Context, l approvalListing, id string) error {
+func (p *process) showApproval(ctx context.Context, l readFlags, id string) error {
 	if err := approvalNamed(id); err != nil {
 		return err
 	}
-	var a *monitor.Approval
+	var a *approval.Approval
 	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) (err error) {
-		a, err = monitor.PendingApproval(ctx, tx, id)
+		a, err = pending.Approval(ctx, tx, id)
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
 	case a == nil:
-		return &noApprovalError{id}
+		return &codedError{text: fmt.Sprintf("no pending approval %q", id), code: "no_approval", hint: "openclawd approvals lists the pending ones"}
 	case l.asJSON:
 		return output.JSON(p.stdout, shownApproval{a})
 	}
 	return p.writeApproval(a)
 }
 
-// noApprovalError says that nothing of that id waits for approval.
-type noApprovalError struct{ id string }
-
-func (e *noApprovalError) Error() string { return fmt.Sprintf("nothing %q waits for approval", e.id) }
-func (e *noApprovalError) Code() string  { return "no_approval" }
-func (e *noApprovalError) Hint() string  { return "openclawd approvals lists what does" }
-
-func (p *process) writeApproval(a *monitor.Approval) error {
+func (p *process) writeApproval(a *approval.Approval) error {
 	asked := ""
 	if a.RequestedAtMs > 0 {
 		asked = output.Time(a.RequestedAtMs)
 	}
-	err := p.writePairs([][2]string{{a.Kind, a.ID}, {"agent", a.AgentID}, {"title", a.Title}, {"for task", taskOf(a)}, {"work session", a.WorkSessionID},
+	err := p.writePairs(oneLine, [][2]string{{a.Kind, a.ID}, {"agent", a.AgentID}, {"title", a.Title}, {"for task", taskOf(a)}, {"work session", a.WorkSessionID},
 		{"session", a.SessionKey}, {"priority", a.Priority}, {"asked", asked}, {"tools", strings.Join(a.ToolsRequested, ", ")}})
 	if err != nil {
 		return err
@@ -93,21 +81,21 @@ func (p *process) writeApproval(a *monitor.Approval) error {
 	return p.writeBelow([]string{"STEP", "WHAT"}, steps)
 }
 
-// taskOf is the task that a plan is for; "" of a task.
-func taskOf(a *monitor.Approval) string {
-	if a.Kind == monitor.ApprovalOfTask {
+// taskOf is the task that a plan is for; "" for a task.
+func taskOf(a *approval.Approval) string {
+	if a.Kind == approval.OfTask {
 		return ""
 	}
 	return a.TaskID
 }
 
-// writePairs writes names and what they are, those that are nothing left out.
-func (p *process) writePairs(pairs [][2]string) error {
+// writePairs writes names and values, leaving out empty values. clean makes a value fit for a terminal.
+func (p *process) writePairs(clean func(string) string, pairs [][2]string) error {
 	for _, pair := range pairs {
 		if pair[1] == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%-13s %s\n", pair[0], oneLine(pair[1])); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%-13s %s\n", pair[0], clean(pair[1])); err != nil {
 			return err
 		}
 	}

@@ -5,33 +5,36 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/archive"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/maintenance/archiving"
 )
 
 func newArchive(p *process) *cobra.Command {
-	return newGroup("archive", "Move the payloads of old events out of the database, into sealed files",
+	return newGroup("archive", "Move payloads of old events out of the database into sealed files",
 		newArchiveCreate(p), newArchiveList(p), newArchiveVerify(p), newArchiveRestore(p))
 }
 
-// archiveRow is an archive as it is listed.
+// archiveRow is an archive as listed.
 type archiveRow struct {
 	archive.Manifest
 	Frames int    `json:"frames"`
-	Logged bool   `json:"logged"` // the log says so too; else a run was killed before that
-	State  string `json:"state"`  // ok, missing: the log knows of it, and it is not there
+	Logged bool   `json:"logged"` // the log records it; else the process was killed before that
+	State  string `json:"state"`  // ok; missing: recorded in the log, but the file is gone
 }
 
-// archives lists the archives of a database: those that lie there, and those that should.
+// archives lists the archives of a database: those present, and those recorded but missing.
 func (p *process) archives(ctx context.Context, log *sqlite.DB) ([]archiveRow, error) {
 	list, err := database.Archives(log).List()
 	if err != nil {
@@ -68,8 +71,8 @@ func newArchiveList(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the archives of a database, the oldest events first",
-		Long:    "Lists the archives that lie beside the database, and those that the log knows of and that are not there.",
+		Short:   "List the archives of a database, oldest events first",
+		Long:    "Lists the archives beside the database, and those that the log records but that are missing.",
 		Example: "  openclawd archive list\n  openclawd archive list --json",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -89,13 +92,13 @@ func newArchiveList(p *process) *cobra.Command {
 		},
 	}
 	addPlace(cmd, &db)
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
 func (p *process) writeArchives(dir string, list []archiveRow) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(p.stdout, "nothing is archived (%s)\n", dir)
+		_, err := fmt.Fprintf(p.stdout, "no archives (%s)\n", dir)
 		return err
 	}
 	rows := make([][]string, len(list))
@@ -124,9 +127,9 @@ func newArchiveVerify(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Prove that archives are whole and of this log",
-		Long: `Reads all of an archive, or of all of them, and holds it against its manifest and against the log: SHA-256, every payload against its hash,
-every hash against the one before it, up to the one that the log has. Fails with exit code 1 at the first thing that does not hold.`,
+		Short: "Verify that archives are complete and belong to this log",
+		Long: `Reads one archive, or all of them, and compares it with its manifest and the log: SHA-256, every payload against its hash, every hash against
+the one before it, up to the one in the log. Fails with exit code 1 at the first difference.`,
 		Example: "  openclawd archive verify\n  openclawd archive verify 1-50000.ndjson.zst --json",
 		Args:    positional(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -139,7 +142,7 @@ every hash against the one before it, up to the one that the log has. Fails with
 		},
 	}
 	addPlace(cmd, &db)
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
@@ -152,7 +155,8 @@ func (p *process) verifyArchives(ctx context.Context, log *sqlite.DB, files []st
 	if len(files) > 0 {
 		rows = slices.DeleteFunc(rows, func(r archiveRow) bool { return r.File != filepath.Base(files[0]) })
 		if len(rows) == 0 {
-			return &noArchiveError{files[0], dir.Path()}
+			return &codedError{text: fmt.Sprintf("no archive %s in %s", strings.TrimSpace(files[0]), dir.Path()), code: "no_archive",
+				hint: "openclawd archive list lists the archives"}
 		}
 	}
 	bar := p.eventProgress("verify")
@@ -164,13 +168,13 @@ func (p *process) verifyArchives(ctx context.Context, log *sqlite.DB, files []st
 	for i := range rows {
 		r := &rows[i]
 		if r.State == "missing" {
-			return &eventstore.ArchivedError{First: r.First, Last: r.Last, File: filepath.Join(dir.Path(), r.File), Err: errors.New("it is not there")}
+			return &eventstore.ArchivedError{First: r.First, Last: r.Last, File: filepath.Join(dir.Path(), r.File), Err: errors.New("the file is missing")}
 		}
-		if err := database.VerifyArchive(ctx, log, &r.Manifest); err != nil {
+		if err := archiving.Verify(ctx, log, &r.Manifest); err != nil {
 			return err
 		}
 		done += r.Events
-		bar.tell(done, total)
+		bar.update(done, total)
 	}
 	bar.end()
 	if asJSON {
@@ -181,7 +185,7 @@ func (p *process) verifyArchives(ctx context.Context, log *sqlite.DB, files []st
 	}
 	for i := range rows {
 		r := &rows[i]
-		if _, err := fmt.Fprintf(p.stdout, "ok: %s: %s, unchanged and of this log; SHA-256 %s\n", r.File, output.Count(r.Events, "event"), r.SHA256); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "ok: %s: %s, unchanged, belongs to this log; SHA-256 %s\n", r.File, output.Count(r.Events, "event"), r.SHA256); err != nil {
 			return err
 		}
 	}
@@ -195,12 +199,12 @@ func newArchiveRestore(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "restore --out FILE",
-		Short: "Write a database of its own that has every archived payload in it",
-		Long: `Writes the log into a new database, with the payloads of all archives in their places, and makes its tables: it needs no archive any more.
-What was redacted stays redacted. The database itself stays as it is: an event, once blank, is never written again, which its triggers see to.
+		Short: "Write a separate database that contains every archived payload",
+		Long: `Writes the log into a new database, with the payloads of all archives restored, and builds its tables: it needs no archives. Redacted
+payloads stay redacted. The original database is not changed: its triggers never let a blanked event be written again.
 
-Nothing has to be restored to be read: export, replay, verify, search and the API read archives where they lie.`,
-		Example: "  openclawd archive restore --out whole.db\n  openclawd serve --follow --db whole.db --api 127.0.0.1:0   # look at it",
+Nothing has to be restored for reading: export, replay, verify, search and the API read archives in place.`,
+		Example: "  openclawd archive restore --out whole.db\n  openclawd serve --follow --db whole.db --api 127.0.0.1:0   # inspect it",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" {
@@ -212,8 +216,11 @@ Nothing has to be restored to be read: export, replay, verify, search and the AP
 			}
 			defer log.Close()
 			bar := p.eventProgress("restore")
-			events, err := database.WriteWhole(cmd.Context(), log, out, database.Rules(cmd.Context(), log), p.now, bar.tell)
+			events, err := archiving.WriteWhole(cmd.Context(), log, out, database.Rules(cmd.Context(), log), p.now, bar.update)
 			bar.end()
+			if errors.Is(err, os.ErrExist) {
+				return &config.SettingError{Setting: "--out", Value: out, Err: os.ErrExist, HintText: "name a file that is not there yet"}
+			}
 			if err != nil {
 				return err
 			}
@@ -223,21 +230,12 @@ Nothing has to be restored to be read: export, replay, verify, search and the AP
 					Events int64  `json:"events"`
 				}{out, events})
 			}
-			_, err = fmt.Fprintf(p.stdout, "wrote %s to %s, every payload in its place\n", output.Count(events, "event"), out)
+			_, err = fmt.Fprintf(p.stdout, "wrote %s to %s, with every payload restored\n", output.Count(events, "event"), out)
 			return err
 		},
 	}
 	addPlace(cmd, &db)
-	cmd.Flags().StringVar(&out, "out", "", "`FILE` to make; there must be none")
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to create; must not exist")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
-
-// noArchiveError says that there is no archive of that name.
-type noArchiveError struct{ file, dir string }
-
-func (e *noArchiveError) Error() string {
-	return fmt.Sprintf("there is no archive %s in %s", strings.TrimSpace(e.file), e.dir)
-}
-func (e *noArchiveError) Code() string { return "no_archive" }
-func (e *noArchiveError) Hint() string { return "openclawd archive list shows what there is" }

@@ -8,20 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/maintenance/backup"
 )
 
 func newBackup(p *process) *cobra.Command {
-	return newGroup("backup", "Copy the log, prove copies, bring one back",
+	return newGroup("backup", "Back up the log, verify backups, restore one",
 		newBackupCreate(p), newBackupVerify(p), newBackupList(p), newBackupRestore(p))
 }
 
-// backups holds the flags that the commands share.
+// backups holds the flags that the backup commands share.
 type backups struct {
 	db, dir string
 	asJSON  bool
@@ -29,11 +29,11 @@ type backups struct {
 
 func (b *backups) addFlags(cmd *cobra.Command) {
 	addPlace(cmd, &b.db)
-	cmd.Flags().StringVar(&b.dir, "dir", "", "`DIR` of the backups (default backups beside the database)")
-	cmd.Flags().BoolVar(&b.asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().StringVar(&b.dir, "dir", "", "backup `DIR` (default backups beside the database)")
+	cmd.Flags().BoolVar(&b.asJSON, jsonFlag, false, "print JSON")
 }
 
-// directory is where the backups lie.
+// backupDir returns the backup directory.
 func (p *process) backupDir(b *backups) (string, error) {
 	if b.dir != "" {
 		return b.dir, nil
@@ -49,30 +49,30 @@ func newBackupCreate(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Copy the log to a file and prove the copy",
-		Long: `Copies the whole database, log and tables at one moment, beside a running server or without one. The copy is proved (SQLite's integrity
-check, every event, every link of the chain, every table's position) before it gets its name, openclawd-TIME-SEQ.db, and a manifest of
-the same name that ends in .json. A copy that cannot be proved is removed.
+		Short: "Back up the log and verify the copy",
+		Long: `Copies the whole database, log and tables as of one moment, with or without a running server. The copy is verified (SQLite's integrity check,
+every event, every link of the hash chain, every table's position) before it gets its final name, openclawd-TIME-SEQ.db, and a manifest of the
+same name that ends in .json. A copy that fails verification is removed.
 
-Never copy the files of a running server by other means: what is in its WAL would be missing.
+Never copy the files of a running server by other means: the content of its WAL would be missing.
 
-Where the files were removed or replaced while a server had them open, the server is asked to save what it still has: --dir and --keep do not
-count then.
+If the files were removed or replaced while a server has them open, the server is asked to save what it still holds; --dir and --keep do not
+apply then.
 
-openclawd serve backs up by itself every 24 hours (--backup-every, --backup-keep, --backup-dir).`,
+openclawd serve makes a backup every 24 hours (--backup-every, --backup-keep, --backup-dir).`,
 		Example: `  openclawd backup create
   openclawd backup create --dir /mnt/safe --keep 30
   openclawd backup create --json`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if keep < 0 {
-				return &settings.Error{Setting: "--keep", Value: fmt.Sprint(keep), Mend: "give the number of backups to keep, or 0 for all"}
+				return &config.SettingError{Setting: "--keep", Value: fmt.Sprint(keep), HintText: "give the number of backups to keep, or 0 for all"}
 			}
 			return p.createBackup(cmd.Context(), b, keep)
 		},
 	}
 	b.addFlags(cmd)
-	cmd.Flags().IntVar(&keep, "keep", 0, "then remove all but the newest `N` proved backups; 0 removes none")
+	cmd.Flags().IntVar(&keep, "keep", 0, "afterwards remove all but the newest `N` verified backups; 0: remove none")
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 	if err != nil {
 		return err
 	}
-	place, err := p.place(asking{db: b.db})
+	place, err := p.place(serverFlags{db: b.db})
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 	}
 	defer log.Close()
 	bar := p.eventProgress("verify")
-	made, err := backup.Create(ctx, backup.CreateOptions{Log: log, Dir: dir, Now: p.now, Version: buildinfo.Read().Version, Tell: bar.tell})
+	made, err := backup.Create(ctx, backup.CreateOptions{Log: log, Dir: dir, Now: p.now, Version: buildinfo.Read().Version, Tell: bar.update})
 	bar.end()
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 		}{made, append([]string{}, removed...)})
 	}
 	if made.Manifest.Archives != nil {
-		fmt.Fprintf(p.stderr, "note: payloads of %s lie in %s and are not in the backup: keep copies of that directory too\n",
+		fmt.Fprintf(p.stderr, "note: payloads of %s are in %s and not in the backup: back up that directory too\n",
 			output.Count(int64(len(made.Manifest.Archives.Files)), "archive"), made.Manifest.Archives.Dir)
 	}
 	fmt.Fprintf(p.stdout, "backed up %s to %s (%s)\n", output.Count(made.Seq, "event"), made.File, output.Bytes(made.Bytes))
@@ -122,8 +122,9 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 	return nil
 }
 
-// saveLost has the server save what it has open of a database whose files are gone. Where the copy lies is the server's choice.
-func (p *process) saveLost(ctx context.Context, place *client.Place, b backups) error {
+// saveLost asks the server to save what it has open of a database whose files are gone. The server chooses the
+// directory.
+func (p *process) saveLost(ctx context.Context, place *apiclient.Place, b backups) error {
 	made, err := place.MakeBackup(ctx)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (p *process) saveLost(ctx context.Context, place *client.Place, b backups) 
 	if b.asJSON {
 		return output.JSON(p.stdout, made)
 	}
-	fmt.Fprintln(p.stderr, "note: the files of the database were removed or replaced, and the server has saved what it still had open. Stop it, and put the backup in their place")
+	fmt.Fprintln(p.stderr, "note: the database files were removed or replaced; the server saved what it still had open. Stop it and put the backup in their place")
 	_, err = fmt.Fprintf(p.stdout, "backed up %s to %s (%s)\n", output.Count(made.Seq, "event"), made.File, output.Bytes(made.Bytes))
 	return err
 }
@@ -140,9 +141,9 @@ func newBackupVerify(p *process) *cobra.Command {
 	var b backups
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Prove that a backup is whole and unchanged",
-		Long: `Reads all of a backup, the newest one if no FILE is named, and proves it anew: it is the file that was made (SHA-256), SQLite's
-integrity check passes, the log is gapless and its chain unbroken, the tables reflect it. Notes the time in the manifest.`,
+		Short: "Verify that a backup is complete and unchanged",
+		Long: `Reads a backup, the newest one if no FILE is given, and verifies it again: it is the file that was made (SHA-256), SQLite's integrity check
+passes, the log has no gaps and its hash chain is unbroken, the tables match it. Records the time in the manifest.`,
 		Example: `  openclawd backup verify
   openclawd backup verify backups/openclawd-20260220T120000Z-321.db --json`,
 		Args: positional(cobra.MaximumNArgs(1)),
@@ -163,12 +164,13 @@ func (p *process) verifyBackup(ctx context.Context, b backups, files []string) e
 			return err
 		}
 		if newest == nil {
-			return &noBackupError{dir}
+			return &codedError{text: "no verified backup in " + dir, code: "no_backup",
+				hint: "openclawd backup create makes one; --dir selects another directory"}
 		}
 		files = []string{newest.File}
 	}
 	bar := p.eventProgress("verify")
-	m, err := backup.Verify(ctx, files[0], p.now, bar.tell)
+	m, err := backup.Verify(ctx, files[0], p.now, bar.update)
 	bar.end()
 	if err != nil {
 		return database.OpenError(files[0], err)
@@ -176,7 +178,7 @@ func (p *process) verifyBackup(ctx context.Context, b backups, files []string) e
 	if b.asJSON {
 		return output.JSON(p.stdout, m)
 	}
-	_, err = fmt.Fprintf(p.stdout, "ok: %s\n  %s, gapless and unchanged; head %s\n  SHA-256 %s\n", files[0], output.Count(m.Seq, "event"), m.Head, m.SHA256)
+	_, err = fmt.Fprintf(p.stdout, "ok: %s\n  %s, no gaps, unchanged; head %s\n  SHA-256 %s\n", files[0], output.Count(m.Seq, "event"), m.Head, m.SHA256)
 	return err
 }
 
@@ -184,7 +186,7 @@ func newBackupList(p *process) *cobra.Command {
 	var b backups
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the backups of a directory, the newest first",
+		Short:   "List the backups of a directory, newest first",
 		Example: "  openclawd backup list\n  openclawd backup list --dir /mnt/safe --json",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
@@ -208,7 +210,7 @@ func newBackupList(p *process) *cobra.Command {
 
 func (p *process) writeBackups(dir string, list []backup.Backup) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(p.stdout, "there is no backup in %s: openclawd backup create makes one\n", dir)
+		_, err := fmt.Fprintf(p.stdout, "no backups in %s; try: openclawd backup create\n", dir)
 		return err
 	}
 	rows := make([][]string, len(list))
@@ -230,11 +232,11 @@ func newBackupRestore(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "restore FILE --to NEWDIR",
-		Short: "Bring a backup back, into a new directory",
-		Long: `Proves a backup, copies it to NEWDIR/openclawd.db and proves that. NEWDIR must not exist, or be empty: nothing is ever written over.
-What the backup does not hold, events after it, is not in it; logs that still lie in the state directory are imported again by serve.`,
+		Short: "Restore a backup into a new directory",
+		Long: `Verifies a backup, copies it to NEWDIR/openclawd.db and verifies the copy. NEWDIR must not exist, or be empty: nothing is overwritten.
+Events after the backup are missing from it; serve imports logs that are still in the state directory again.`,
 		Example: `  openclawd backup restore backups/openclawd-20260220T120000Z-321.db --to ./restored
-  openclawd serve --follow --state-dir ./restored --api 127.0.0.1:0   # look at it; nothing of the team's directory is touched`,
+  openclawd serve --follow --state-dir ./restored --api 127.0.0.1:0   # inspect it; the team's directory is not touched`,
 		Args: positional(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if to == "" {
@@ -244,13 +246,13 @@ What the backup does not hold, events after it, is not in it; logs that still li
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "`NEWDIR` to restore into; must not exist, or be empty")
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
 func (p *process) restoreBackup(ctx context.Context, file, to string, asJSON bool) error {
 	bar := p.eventProgress("verify")
-	path, m, err := backup.Restore(ctx, file, to, database.Name, p.now, bar.tell)
+	path, m, err := backup.Restore(ctx, file, to, database.Name, p.now, bar.update)
 	bar.end()
 	if err != nil {
 		return database.OpenError(file, err)
@@ -263,17 +265,17 @@ func (p *process) restoreBackup(ctx context.Context, file, to string, asJSON boo
 			Command string `json:"command"`
 		}{m, path, command})
 	}
-	if _, err = fmt.Fprintf(p.stdout, "restored %s to %s, proved before and after\n", output.Count(m.Seq, "event"), path); err != nil {
+	if _, err = fmt.Fprintf(p.stdout, "restored %s to %s, verified before and after\n", output.Count(m.Seq, "event"), path); err != nil {
 		return err
 	}
 	if err := p.writeNeededArchives(m.Archives, database.ArchiveDir(path)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "look at it with: %s\n", command)
+	_, err = fmt.Fprintf(p.stdout, "inspect it with: %s\n", command)
 	return err
 }
 
-// writeNeededArchives says which files have to be copied to where a restored database looks for what was archived.
+// writeNeededArchives lists the archives to copy to where the restored database expects them.
 func (p *process) writeNeededArchives(a *backup.Archives, to string) error {
 	if a == nil {
 		return nil
@@ -286,20 +288,11 @@ func (p *process) writeNeededArchives(a *backup.Archives, to string) error {
 	for _, f := range a.Files {
 		note := ""
 		if !f.There {
-			note = " (not there when the backup was made)"
+			note = " (missing when the backup was made)"
 		}
 		if _, err := fmt.Fprintf(p.stdout, "  %s: events %s to %s%s\n", f.File, output.Thousands(f.First), output.Thousands(f.Last), note); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// noBackupError says that there is nothing to prove.
-type noBackupError struct{ dir string }
-
-func (e *noBackupError) Error() string { return fmt.Sprintf("there is no proved backup in %s", e.dir) }
-func (e *noBackupError) Code() string  { return "no_backup" }
-func (e *noBackupError) Hint() string {
-	return "openclawd backup create makes one; name another directory with --dir"
 }

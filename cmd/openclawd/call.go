@@ -15,84 +15,78 @@ import (
 
 	"github.com/spf13/cobra"
 
-	place "github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// calling holds the flags of call.
-type calling struct {
-	doorway
+// callFlags holds the flags of call.
+type callFlags struct {
+	gatewayFlags
 	timeout     time.Duration
 	final, list bool
 }
 
-// doorway holds the flags of commands that speak to a running gateway.
-type doorway struct {
-	asking
+// gatewayFlags holds the flags of commands that connect to a running gateway.
+type gatewayFlags struct {
+	serverFlags
 	url, token, password string
 	insecure             bool
 }
 
-func (d *doorway) addFlags(cmd *cobra.Command) {
-	d.asking.addFlags(cmd)
+func (d *gatewayFlags) addFlags(cmd *cobra.Command) {
+	d.serverFlags.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&d.url, "url", "", "`URL` of the gateway, ws:// or wss://")
-	flags.StringVar(&d.token, "token", "", "`TOKEN` to show; on this machine OPENCLAW_GATEWAY_TOKEN does as well, and no other user sees it")
-	flags.StringVar(&d.password, "password", "", "`PASSWORD` to show; likewise OPENCLAW_GATEWAY_PASSWORD")
-	flags.BoolVar(&d.insecure, "insecure", false, "show a secret to another machine over ws:// too")
+	flags.StringVar(&d.url, "url", "", "gateway `URL`, ws:// or wss://")
+	flags.StringVar(&d.token, "token", "", "gateway `TOKEN`; on this machine OPENCLAW_GATEWAY_TOKEN works as well and is not visible to other users")
+	flags.StringVar(&d.password, "password", "", "gateway `PASSWORD`; likewise OPENCLAW_GATEWAY_PASSWORD")
+	flags.BoolVar(&d.insecure, "insecure", false, "allow sending a secret to another machine over ws://")
 }
 
 const defaultCallTime = 30 * time.Second
 
 func newCall(p *process) *cobra.Command {
-	var c calling
+	var c callFlags
 	cmd := &cobra.Command{
 		Use:   "call METHOD [JSON]",
-		Short: "Ask the running gateway for a method",
-		Long: `Connects to the gateway as an operator, asks for one method and prints the payload of the answer. The parameters are a JSON object;
+		Short: "Call a method of the running gateway",
+		Long: `Connects to the gateway as an operator, calls one method and prints the payload of the response. The parameters are a JSON object;
 - reads them from standard input.
 
-Without --url the gateway is the one of the running server, which its database tells of unless --api does, else where openclawd serve would
-open it, and is shown the token or the password in force there (see openclawd token). With --url they are shown to this machine only:
-another one gets what --token or --password say, and over ws:// with --insecure only, for anybody on the way could read along.
+Without --url the gateway is the one of the running server, found through its database or --api, else the address where openclawd serve would
+open it; it is given the token or password in force there (see openclawd token). With --url these are sent to this machine only: another one
+is given --token or --password, over ws:// only with --insecure, because the secret could be read in transit.
 
-Exit codes: 0 it was done; 1 it was not, or no gateway answers; 2 wrong command line; 75 not now: busy, it took longer than --timeout, or
-the connection was lost; 78 the gateway does not let us in.`,
+Exit codes: 0 done; 1 failed, or no gateway answers; 2 wrong command line; 75 try again: busy, --timeout exceeded, or the connection was lost;
+78 the gateway denies access.`,
 		Example: `  openclawd call health
   openclawd call sessions.list '{"limit": 5}' --json
   openclawd call sessions.patch '{"key": "main", "label": "본부"}'
   echo '{"sessionKey": "main"}' | openclawd call chat.history -
   openclawd call --list
   openclawd call status --url wss://gateway.example --token "$TOKEN"`,
-		Args: positional(cobra.MaximumNArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.call(cmd.Context(), c, args, cmd.InOrStdin()) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeMethods(cmd.Context(), c.doorway), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              positional(cobra.MaximumNArgs(2)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.call(cmd.Context(), c, args, cmd.InOrStdin()) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeMethods(ctx, c.gatewayFlags) }),
 	}
 	c.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.Lookup(jsonFlag).Usage = "answer on one line, errors in JSON too"
-	flags.DurationVar(&c.timeout, "timeout", defaultCallTime, "`TIME` to wait for the answer, connecting included")
-	flags.BoolVar(&c.final, "expect-final", false, "wait for the second answer of a method that first says accepted, as agent does")
-	flags.BoolVar(&c.list, "list", false, "list the methods that the gateway tells of")
+	flags.Lookup(jsonFlag).Usage = "print the answer on one line; errors in JSON too"
+	flags.DurationVar(&c.timeout, "timeout", defaultCallTime, "time limit `TIME` for the answer, including connecting")
+	flags.BoolVar(&c.final, "expect-final", false, "wait for the final response of a method that first responds accepted, such as agent")
+	flags.BoolVar(&c.list, "list", false, "list the methods that the gateway offers")
 	return cmd
 }
 
-func (p *process) call(ctx context.Context, c calling, args []string, stdin io.Reader) error {
+func (p *process) call(ctx context.Context, c callFlags, args []string, stdin io.Reader) error {
 	if c.list != (len(args) == 0) {
 		return &usageError{command: "openclawd call", err: errors.New("name one method, or --list")}
 	}
 	if c.timeout <= 0 {
-		return &settings.Error{Setting: "--timeout", Value: c.timeout.String(), Mend: "give a time such as 30s"}
+		return &config.SettingError{Setting: "--timeout", Value: c.timeout.String(), HintText: "give a duration such as 30s"}
 	}
 	params, err := callParams(args, stdin)
 	if err != nil {
@@ -100,7 +94,7 @@ func (p *process) call(ctx context.Context, c calling, args []string, stdin io.R
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, c.timeout, &lateError{c.timeout})
 	defer stop()
-	gateway, err := p.dial(ctx, c.doorway, nil)
+	gateway, err := p.dial(ctx, c.gatewayFlags, nil)
 	if err != nil {
 		return err
 	}
@@ -128,9 +122,9 @@ func (p *process) call(ctx context.Context, c calling, args []string, stdin io.R
 	return p.writePayload(c, payload)
 }
 
-// dial connects to the gateway that the flags name. hear is told of its events; it may be nil.
-func (p *process) dial(ctx context.Context, d doorway, hear func(client.Event)) (*client.Client, error) {
-	door, err := p.door(ctx, d)
+// dial connects to the gateway that the flags select. hear receives its events; it may be nil.
+func (p *process) dial(ctx context.Context, d gatewayFlags, hear func(client.Event)) (*client.Client, error) {
+	door, err := p.findGateway(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +137,7 @@ func (p *process) dial(ctx context.Context, d doorway, hear func(client.Event)) 
 	return gateway, nil
 }
 
-// capsOf asks for the events of tools where somebody hears events.
+// capsOf requests tool events if there is an event handler.
 func capsOf(hear func(client.Event)) []string {
 	if hear == nil {
 		return nil
@@ -151,11 +145,11 @@ func capsOf(hear func(client.Event)) []string {
 	return []string{"tool-events"}
 }
 
-// completeTime is how long whoever completes a word waits.
+// completeTime limits how long shell completion waits.
 const completeTime = time.Second
 
-// completeMethods lists what the gateway tells of, if there is one that soon says so.
-func (p *process) completeMethods(ctx context.Context, d doorway) []cobra.Completion {
+// completeMethods completes the gateway's methods, if it answers soon.
+func (p *process) completeMethods(ctx context.Context, d gatewayFlags) []cobra.Completion {
 	ctx, stop := context.WithTimeout(ctx, completeTime)
 	defer stop()
 	gateway, err := p.dial(ctx, d, nil)
@@ -166,7 +160,7 @@ func (p *process) completeMethods(ctx context.Context, d doorway) []cobra.Comple
 	return gateway.Hello().Features.Methods
 }
 
-// callParams reads the parameters. Without any a method gets none.
+// callParams reads the parameters; nil if none are given.
 func callParams(args []string, stdin io.Reader) (any, error) {
 	if len(args) < 2 {
 		return nil, nil
@@ -185,43 +179,43 @@ func callParams(args []string, stdin io.Reader) (any, error) {
 		err = fmt.Errorf("it is of type %s", other.Value)
 	}
 	if err != nil || object == nil {
-		return nil, &usageError{command: "openclawd call", err: fmt.Errorf("%s is no JSON object: %w", where, cmp.Or(err, errors.New("it is null")))}
+		return nil, &usageError{command: "openclawd call", err: fmt.Errorf("%s is not a JSON object: %w", where, cmp.Or(err, errors.New("it is null")))}
 	}
 	return json.RawMessage(bytes.TrimSpace(text)), nil
 }
 
-// door finds the gateway and what to show it.
-func (p *process) door(ctx context.Context, d doorway) (place.Door, error) {
-	at, err := p.place(d.asking)
+// findGateway finds the gateway and the secrets to present.
+func (p *process) findGateway(ctx context.Context, d gatewayFlags) (apiclient.Endpoint, error) {
+	at, err := p.place(d.serverFlags)
 	if err != nil {
-		return place.Door{}, err
+		return apiclient.Endpoint{}, err
 	}
-	shown := place.Secrets{Token: config.Secret(d.token), Password: config.Secret(d.password)}
+	shown := apiclient.Secrets{Token: config.Secret(d.token), Password: config.Secret(d.password)}
 	if d.url == "" {
-		return at.GatewayDoor(ctx, shown)
+		return at.GatewayEndpoint(ctx, shown)
 	}
-	return p.doorAt(at, d, shown)
+	return p.gatewayAt(at, d, shown)
 }
 
-func (p *process) doorAt(at *place.Place, d doorway, shown place.Secrets) (place.Door, error) {
+func (p *process) gatewayAt(at *apiclient.Place, d gatewayFlags, shown apiclient.Secrets) (apiclient.Endpoint, error) {
 	u, err := url.Parse(d.url)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Hostname() == "" || u.User != nil {
 		value := d.url
 		if strings.Contains(value, "@") {
 			value = config.Secret(value).String()
 		}
-		return place.Door{}, &settings.Error{Setting: "--url", Value: value, Err: errors.New("it is no URL of a gateway"),
-			Mend: "give one such as ws://127.0.0.1:18789 or wss://gateway.example, without a name or a password in it"}
+		return apiclient.Endpoint{}, &config.SettingError{Setting: "--url", Value: value, Err: errors.New("it is not a gateway URL"),
+			HintText: "give one such as ws://127.0.0.1:18789 or wss://gateway.example, without user name and password"}
 	}
-	if u.Scheme == "ws" && !place.IsLoopback(u.Hostname()) && !d.insecure && shown != (place.Secrets{}) {
-		return place.Door{}, &settings.Error{Setting: "--url", Value: u.Redacted(),
-			Err:  errors.New("what is shown to another machine over ws:// can be read on the way"),
-			Mend: "use wss://, or a tunnel to 127.0.0.1; --insecure does it all the same"}
+	if u.Scheme == "ws" && !apiclient.IsLoopback(u.Hostname()) && !d.insecure && shown != (apiclient.Secrets{}) {
+		return apiclient.Endpoint{}, &config.SettingError{Setting: "--url", Value: u.Redacted(),
+			Err:      errors.New("a secret sent to another machine over ws:// can be read in transit"),
+			HintText: "use wss://, or a tunnel to 127.0.0.1; --insecure overrides this"}
 	}
-	return at.DoorAt(u, shown)
+	return at.EndpointAt(u, shown)
 }
 
-func (p *process) writePayload(c calling, payload json.RawMessage) error {
+func (p *process) writePayload(c callFlags, payload json.RawMessage) error {
 	if len(payload) == 0 {
 		return nil
 	}
@@ -231,14 +225,14 @@ func (p *process) writePayload(c calling, payload json.RawMessage) error {
 		layout = func() error { return json.Compact(&b, payload) }
 	}
 	if err := layout(); err != nil {
-		return fmt.Errorf("answer of the gateway: %w", err)
+		return fmt.Errorf("decode the gateway's answer: %w", err)
 	}
 	b.WriteByte('\n')
 	_, err := p.stdout.Write(b.Bytes())
 	return err
 }
 
-func (p *process) writeMethods(c calling, methods []string) error {
+func (p *process) writeMethods(c callFlags, methods []string) error {
 	if c.asJSON {
 		return output.JSONLine(p.stdout, append([]string{}, methods...))
 	}

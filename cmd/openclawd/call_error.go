@@ -11,11 +11,11 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// callError is what a gateway says instead of doing what it was asked for.
+// callError is an error response of a gateway.
 type callError struct {
 	reason   *protocol.Error
-	refused  bool // it did not let us in
-	unlisted bool // it does not tell of that method
+	refused  bool // it refused the connection
+	unlisted bool // it does not offer that method
 }
 
 func (e *callError) Error() string { return e.reason.Message }
@@ -26,25 +26,25 @@ func (e *callError) Details() any  { return e.reason.Details }
 func (e *callError) Hint() string {
 	switch {
 	case e.reason.RetryAfter > 0:
-		return fmt.Sprintf("ask again in %s", time.Duration(e.reason.RetryAfter)*time.Millisecond)
+		return fmt.Sprintf("try again in %s", time.Duration(e.reason.RetryAfter)*time.Millisecond)
 	case e.reason.Retryable:
-		return "ask again later"
+		return "try again later"
 	case e.refused && e.speaksOtherwise():
 		return "update openclawd, or what it talks to: they have no version of the protocol in common"
 	case e.refused:
-		return "openclawd token prints the token in force; --token and --password show another one, --state-dir and --url name another gateway"
+		return "openclawd token prints the token in force; --token and --password send another one, --state-dir and --url select another gateway"
 	case e.unlisted:
 		return "openclawd call --list lists the methods"
 	}
-	var details struct{ Field, Mend string }
+	var details struct{ Field, Hint string }
 	e.read(&details)
-	if details.Field != "" && details.Mend != "" {
-		return details.Field + ": " + details.Mend
+	if details.Field != "" && details.Hint != "" {
+		return details.Field + ": " + details.Hint
 	}
-	return details.Mend
+	return details.Hint
 }
 
-// read takes what it knows out of the details. What has another shape stays blank.
+// read parses the details. Fields of unexpected shape stay empty.
 func (e *callError) read(details any) {
 	if text, err := json.Marshal(e.reason.Details); err == nil {
 		_ = json.Unmarshal(text, details)
@@ -69,7 +69,7 @@ func (e *callError) speaksOtherwise() bool {
 	return details.ExpectedProtocol != 0
 }
 
-// dialError gives what connecting ends with its type.
+// dialError converts a connection error to a typed one.
 func dialError(url string, err error) error {
 	var (
 		refused *client.RefusedError
@@ -85,12 +85,12 @@ func dialError(url string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &upgrade), errors.As(err, &closed):
-		return &noGatewayError{url, err, "look at what listens there; --url names another gateway"}
+		return &noGatewayError{url, err, "check what listens there; --url selects another gateway"}
 	}
-	return &noGatewayError{url, err, "openclawd serve starts one; --state-dir, --api or --url name one that runs elsewhere"}
+	return &noGatewayError{url, err, "openclawd serve starts one; --state-dir, --api or --url select one elsewhere"}
 }
 
-// noGatewayError says that there is no gateway to ask.
+// noGatewayError reports that no gateway answers.
 type noGatewayError struct {
 	url  string
 	err  error
@@ -104,23 +104,23 @@ func (e *noGatewayError) Unwrap() error { return e.err }
 func (e *noGatewayError) Code() string  { return "no_gateway" }
 func (e *noGatewayError) Hint() string  { return e.hint }
 
-// lateError says that there was no answer in time.
+// lateError reports that the answer did not arrive in time.
 type lateError struct{ after time.Duration }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("the gateway has not answered within %s", e.after)
+	return fmt.Sprintf("the gateway did not answer within %s", e.after)
 }
 func (e *lateError) Code() string { return "timeout" }
 func (e *lateError) Hint() string {
-	return "give it longer with --timeout; whether it is done all the same is not known"
+	return "use a longer --timeout; the call may still have been carried out"
 }
 
-// lostError says that the connection ended before the answer came.
+// lostError reports that the connection was lost before the answer.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 func (e *lostError) Code() string  { return "connection_lost" }
 func (e *lostError) Hint() string {
-	return "ask again when the gateway is back; whether it is done all the same is not known"
+	return "try again when the gateway is back; the call may still have been carried out"
 }

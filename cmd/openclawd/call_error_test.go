@@ -33,16 +33,16 @@ func TestCallsThatFailSayWhatToDo(t *testing.T) {
 		"another protocol": {refused(&protocol.Error{Code: protocol.CodeInvalidRequest, Message: "x", Details: map[string]any{"expectedProtocol": 5}}),
 			exitFailed, "INVALID_REQUEST", ""},
 		"too many wrong tokens": {refused(&protocol.Error{Code: protocol.CodeInvalidRequest, Message: "x", Retryable: true, RetryAfter: 90_000}),
-			exitAgain, "INVALID_REQUEST", "ask again in 1m30s"},
-		"busy":           {asked(&protocol.Error{Code: protocol.CodeUnavailable, Message: "x", Retryable: true}, false), exitAgain, "UNAVAILABLE", "ask again later"},
+			exitAgain, "INVALID_REQUEST", "try again in 1m30s"},
+		"busy":           {asked(&protocol.Error{Code: protocol.CodeUnavailable, Message: "x", Retryable: true}, false), exitAgain, "UNAVAILABLE", "try again later"},
 		"not possible":   {asked(&protocol.Error{Code: protocol.CodeUnavailable, Message: "x"}, false), exitFailed, "UNAVAILABLE", ""},
 		"unknown":        {asked(&protocol.Error{Code: protocol.CodeInvalidRequest, Message: "x"}, true), exitFailed, "INVALID_REQUEST", "call --list"},
-		"a wrong field":  {asked(&protocol.Error{Code: protocol.CodeInvalidRequest, Message: "x", Details: map[string]string{"field": "key", "mend": "add it"}}, false), exitFailed, "INVALID_REQUEST", "key: add it"},
+		"a wrong field":  {asked(&protocol.Error{Code: protocol.CodeInvalidRequest, Message: "x", Details: map[string]string{"field": "key", "hint": "add it"}}, false), exitFailed, "INVALID_REQUEST", "key: add it"},
 		"not in time":    {dialError("ws://x", fmt.Errorf("connect: %w", &lateError{time.Second})), exitAgain, "timeout", "--timeout"},
 		"cut off":        {&lostError{&client.ClosedError{Code: 1012}}, exitAgain, "connection_lost", "when the gateway is back"},
-		"interrupted":    {dialError("ws://x", context.Canceled), exitAgain, "interrupted", "run again"},
+		"interrupted":    {dialError("ws://x", context.Canceled), exitAgain, "interrupted", "run the command again"},
 		"nobody":         {dialError("ws://x", errors.New("connection refused")), exitFailed, "no_gateway", "openclawd serve starts one"},
-		"something else": {dialError("ws://x", &client.UpgradeError{URL: "ws://x", Status: 404}), exitFailed, "no_gateway", "look at what listens there"},
+		"something else": {dialError("ws://x", &client.UpgradeError{URL: "ws://x", Status: 404}), exitFailed, "no_gateway", "check what listens there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

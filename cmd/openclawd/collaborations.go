@@ -11,37 +11,34 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
-	decide "github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 )
 
-// collaborationListing holds the flags of collaborations.
-type collaborationListing struct {
-	stateDir, db     string
+type collaborationListFlags struct {
+	listFlags
 	from, to         string
 	status, delivery string
 	thread           string
 	workSession      string
-	limit            int
-	asJSON           bool
 }
 
 func newCollaborations(p *process) *cobra.Command {
-	var l collaborationListing
+	var l collaborationListFlags
 	cmd := &cobra.Command{
 		Use:   "collaborations [ID]",
-		Short: "List what agents have asked of each other in Discord, or show one request",
-		Long: `Lists the requests that agents have put to each other with the tool collaborate, the newest first, with what became of them; ID shows one, with
-what was posted for it. From the database; works beside a running server and without one.
+		Short: "List the requests of agents to each other in Discord, or show one",
+		Long: `Lists the requests that agents made to each other with the tool collaborate, newest first, with their outcome; ID shows one, with the messages
+posted for it. From the database; works with or without a running server.
 
-A request is accepted, then sent, failed, or delivery_unknown: then nobody can tell whether it stands there, and it is never sent again. One that was sent
-is pending until the other agent answers; it is reminded, and then a person is told (escalated). An answer after that is responded_late.
+A request is accepted, then sent, failed, or delivery_unknown: delivery could not be confirmed, and it is never sent again. A sent request
+is pending until the other agent answers; it is reminded first, then a person is notified (escalated). A later answer makes it responded_late.
 
-Exit codes: 0 it is shown; 1 it could not be, or there is none of that id; 78 a flag has a wrong value.`,
+Exit codes: 0 shown; 1 failed, or no request of that id; 78 invalid flag.`,
 		Example: `  openclawd collaborations
   openclawd collaborations --status pending --to eden
   openclawd collaborations --delivery delivery_unknown --json
@@ -53,23 +50,16 @@ Exit codes: 0 it is shown; 1 it could not be, or there is none of that id; 78 a 
 			}
 			return p.collaborations(cmd.Context(), &l)
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeCollaborations(cmd.Context(), &l), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeCollaborations(ctx, &l) }),
 	}
 	flags := cmd.Flags()
-	addSessionsPlace(cmd, &l.stateDir, &l.db)
-	flags.StringVar(&l.from, "from", "", "`ID` of the agent that has asked")
-	flags.StringVar(&l.to, "to", "", "`ID` of the agent that was asked")
-	flags.StringVar(&l.status, "status", "", "only of this `STATUS`: "+strings.Join(monitor.CollaborationStatuses, ", "))
-	flags.StringVar(&l.delivery, "delivery", "", "only of this `STATE`: "+strings.Join(monitor.CollaborationDeliveries, ", "))
-	flags.StringVar(&l.thread, "thread", "", "`ID` of the thread")
-	flags.StringVar(&l.workSession, "work-session", "", "`ID` of the work session")
-	flags.IntVar(&l.limit, "limit", 50, "at most `N`, 1 to 1000")
-	flags.BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
+	l.add(cmd)
+	flags.StringVar(&l.from, "from", "", "filter by `ID` of the requesting agent")
+	flags.StringVar(&l.to, "to", "", "filter by `ID` of the target agent")
+	flags.StringVar(&l.status, "status", "", "filter by `STATUS`: "+strings.Join(monitor.CollaborationStatuses, ", "))
+	flags.StringVar(&l.delivery, "delivery", "", "filter by delivery `STATE`: "+strings.Join(monitor.CollaborationDeliveries, ", "))
+	flags.StringVar(&l.thread, "thread", "", "filter by thread `ID`")
+	flags.StringVar(&l.workSession, "work-session", "", "filter by work session `ID`")
 	for flag, words := range map[string][]string{"status": monitor.CollaborationStatuses, "delivery": monitor.CollaborationDeliveries} {
 		p.completeFlag(cmd, flag, func(context.Context) []cobra.Completion { return words })
 	}
@@ -79,90 +69,68 @@ Exit codes: 0 it is shown; 1 it could not be, or there is none of that id; 78 a 
 	return cmd
 }
 
-// query reads what is asked for.
-func (l *collaborationListing) query() (q response.Query, err error) {
+// query builds the query from the flags.
+func (l *collaborationListFlags) query() (q responses.Query, err error) {
 	for _, flag := range []struct {
 		name, value string
 		words       []string
 	}{{"--status", l.status, monitor.CollaborationStatuses}, {"--delivery", l.delivery, monitor.CollaborationDeliveries}} {
 		if flag.value != "" && !slices.Contains(flag.words, flag.value) {
-			return q, &settings.Error{Setting: flag.name, Value: flag.value, Mend: "choose from " + strings.Join(flag.words, ", ")}
+			return q, &config.SettingError{Setting: flag.name, Value: flag.value, HintText: "choose from " + strings.Join(flag.words, ", ")}
 		}
 	}
 	if l.thread != "" && !monitor.IsDiscordID(l.thread) {
-		return q, &settings.Error{Setting: "--thread", Value: l.thread, Mend: "give the id of a thread in Discord, 17 to 20 digits"}
+		return q, &config.SettingError{Setting: "--thread", Value: l.thread, HintText: "give the id of a Discord thread, 17 to 20 digits"}
 	}
-	return response.Query{From: strings.ToLower(l.from), Target: strings.ToLower(l.to), ThreadID: l.thread, Status: decide.Status(l.status),
-		Delivery: collaborate.Status(l.delivery), WorkSession: strings.TrimPrefix(l.workSession, "ws:"), Limit: l.limit}, checkLimit(l.limit, maxDiscord)
+	return responses.Query{From: strings.ToLower(l.from), Target: strings.ToLower(l.to), ThreadID: l.thread, Status: response.Status(l.status),
+		Delivery: collaborate.Status(l.delivery), WorkSession: strings.TrimPrefix(l.workSession, "ws:"), Limit: l.limit}, l.check()
 }
 
-// filtered reports whether something of all there is was asked for.
-func (l *collaborationListing) filtered() bool {
+// filtered reports whether a filter is set.
+func (l *collaborationListFlags) filtered() bool {
 	return l.from+l.to+l.status+l.delivery+l.thread+l.workSession != ""
 }
 
-// collaborationsAnswer is the answer of collaborations.
-type collaborationsAnswer struct {
-	Collaborations []monitor.CollaborationAnswer `json:"collaborations"`
-	Count          int                           `json:"count"`
-}
-
-func (p *process) collaborations(ctx context.Context, l *collaborationListing) error {
+func (p *process) collaborations(ctx context.Context, l *collaborationListFlags) error {
 	q, err := l.query()
 	if err != nil {
 		return err
 	}
-	answer := collaborationsAnswer{Collaborations: []monitor.CollaborationAnswer{}}
-	err = p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error {
-		words, err := monitor.WordingOf(ctx, tx, nil)
-		if err != nil {
-			return err
-		}
-		list, err := response.List(ctx, tx, q)
-		for i := range list {
-			answer.Collaborations = append(answer.Collaborations, monitor.CollaborationAnswerOf(&list[i], words))
-		}
-		return err
-	})
-	answer.Count = len(answer.Collaborations)
-	switch {
-	case err != nil:
-		return err
-	case l.asJSON:
-		return output.JSON(p.stdout, answer)
+	requests := list[monitor.CollaborationAnswer, *monitor.CollaborationAnswer]{
+		read: func(ctx context.Context, tx *sql.Tx) (answers []monitor.CollaborationAnswer, err error) {
+			words, err := monitor.WordingOf(ctx, tx, nil)
+			if err != nil {
+				return nil, err
+			}
+			list, err := responses.List(ctx, tx, q)
+			for i := range list {
+				answers = append(answers, monitor.CollaborationAnswerOf(&list[i], words))
+			}
+			return answers, err
+		},
+		name:     "collaborations",
+		answer:   itself[monitor.CollaborationAnswer],
+		thing:    "request",
+		none:     "no requests yet: agents make them in Discord with the tool collaborate",
+		noMatch:  "no matching requests; try: openclawd collaborations",
+		filtered: l.filtered(),
+		head:     []string{"ID", "WHO", "STATE", "ASKED", "REMINDED", "MESSAGE"},
+		row: func(c *monitor.CollaborationAnswer, now time.Time) []string {
+			return []string{c.CollabID, c.FromAgent + " → " + c.ToAgent, collaborationState(c), ago(now, time.UnixMilli(c.AcceptedAt)), countOrNone(c.Step),
+				output.Cut(oneLine(c.Message), previewCells)}
+		},
 	}
-	return p.writeCollaborations(answer.Collaborations, l)
+	return requests.print(ctx, p, &l.listFlags)
 }
 
-func (p *process) writeCollaborations(list []monitor.CollaborationAnswer, l *collaborationListing) error {
-	if len(list) == 0 {
-		text := "no agent has asked another one in Discord yet: they do with the tool collaborate"
-		if l.filtered() {
-			text = "no request is like that; openclawd collaborations lists all"
-		}
-		return p.writeNote(text)
-	}
-	now := p.now()
-	rows := make([][]string, len(list))
-	for i := range list {
-		c := &list[i]
-		rows[i] = []string{c.CollabID, c.FromAgent + " → " + c.ToAgent, collaborationState(c), ago(now, time.UnixMilli(c.AcceptedAt)), countOrNone(c.Step),
-			output.Cut(oneLine(c.Message), previewCells)}
-	}
-	if err := output.Table(p.stdout, []string{"ID", "WHO", "STATE", "ASKED", "REMINDED", "MESSAGE"}, rows); err != nil {
-		return err
-	}
-	return p.writeHowMany(len(list), l.limit, "request")
-}
-
-// collaborationState is how a request stands, in one word: how the answer does, or else the request itself.
+// collaborationState is the state of a request in one word: of its answer, or else of its delivery.
 func collaborationState(c *monitor.CollaborationAnswer) string {
 	return cmp.Or(string(c.Status), string(c.Delivery))
 }
 
-func (p *process) showCollaboration(ctx context.Context, l *collaborationListing, id string) error {
+func (p *process) showCollaboration(ctx context.Context, l *collaborationListFlags, id string) error {
 	if l.filtered() {
-		return &usageError{command: "openclawd collaborations", err: fmt.Errorf("flags that select requests make no sense with the ID of one")}
+		return &usageError{command: "openclawd collaborations", err: fmt.Errorf("filters cannot be combined with the ID of a request")}
 	}
 	var c *monitor.ShownCollaboration
 	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error {
@@ -177,19 +145,12 @@ func (p *process) showCollaboration(ctx context.Context, l *collaborationListing
 	case err != nil:
 		return err
 	case c == nil:
-		return &noCollaborationError{id}
+		return unknown("request", id, "no_collaboration", "openclawd collaborations lists the requests")
 	case l.asJSON:
 		return output.JSON(p.stdout, c)
 	}
 	return p.writeCollaboration(c)
 }
-
-// noCollaborationError says that nobody knows a request.
-type noCollaborationError struct{ id string }
-
-func (e *noCollaborationError) Error() string { return fmt.Sprintf("there is no request %q", e.id) }
-func (e *noCollaborationError) Code() string  { return "no_collaboration" }
-func (e *noCollaborationError) Hint() string  { return "openclawd collaborations lists them" }
 
 func (p *process) writeCollaboration(shown *monitor.ShownCollaboration) error {
 	c := &shown.Collaboration
@@ -205,7 +166,7 @@ func (p *process) writeCollaboration(shown *monitor.ShownCollaboration) error {
 	if c.Step > 0 {
 		reminded = fmt.Sprintf("%d times, last %s", c.Step, reminded)
 	}
-	err := p.writePairs([][2]string{{"request", c.CollabID}, {"who", c.FromAgent + " → " + c.ToAgent}, {"state", state}, {"message", c.Message},
+	err := p.writePairs(oneLine, [][2]string{{"request", c.CollabID}, {"who", c.FromAgent + " → " + c.ToAgent}, {"state", state}, {"message", c.Message},
 		{"thread", strings.TrimSpace(c.ThreadID + " " + c.ThreadName)}, {"chosen as", string(c.Route)}, {"channel", c.ChannelID}, {"session", c.SessionKey},
 		{"run", c.RunID}, {"work session", c.WorkSessionID}, {"task", c.TaskID}, {"asked", output.Time(c.AcceptedAt)}, {"sent", timeOrNone(c.SentAt)},
 		{"reminded", reminded}, {"answered", answered}, {"link", c.Link}})
@@ -220,7 +181,7 @@ func (p *process) writeCollaboration(shown *monitor.ShownCollaboration) error {
 	return p.writeBelow([]string{"POSTED", "AS", "AT", "BY ACCOUNT"}, rows)
 }
 
-// timeOrNone is a time for people, "" for none.
+// timeOrNone formats a time, "" for none.
 func timeOrNone(ms *int64) string {
 	if ms == nil {
 		return ""
@@ -228,19 +189,13 @@ func timeOrNone(ms *int64) string {
 	return output.Time(*ms)
 }
 
-// completeCollaborations lists the newest requests of the database.
-func (p *process) completeCollaborations(ctx context.Context, l *collaborationListing) (ids []cobra.Completion) {
+// completeCollaborations completes ids of the newest requests.
+func (p *process) completeCollaborations(ctx context.Context, l *collaborationListFlags) (ids []cobra.Completion) {
 	const shown = 20
-	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error {
-		list, err := response.List(ctx, tx, response.Query{Limit: shown})
-		for i := range list {
-			r := &list[i]
-			ids = append(ids, cobra.CompletionWithDesc(r.ID, r.FromAgent+" → "+r.TargetAgent+" "+cmp.Or(string(r.Status), string(r.Delivery))))
-		}
-		return err
-	})
-	if err != nil {
-		return nil
-	}
-	return ids
+	return completeFrom(ctx, p, l.stateDir, l.db, func(tx *sql.Tx) ([]responses.Row, error) {
+		return responses.List(ctx, tx, responses.Query{Limit: shown})
+	},
+		func(r *responses.Row) (id, what string) {
+			return r.ID, r.FromAgent + " → " + r.TargetAgent + " " + cmp.Or(string(r.Status), string(r.Delivery))
+		})
 }

@@ -9,53 +9,52 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 func newConfig(p *process) *cobra.Command {
-	return newGroup("config", "Look at the configuration", newConfigCheck(p), newConfigShow(p))
+	return newGroup("config", "Inspect the configuration", newConfigCheck(p), newConfigShow(p))
 }
 
-// checking holds the flags of config check.
-type checking struct {
+type configCheckFlags struct {
 	stateDir string
 	asJSON   bool
 }
 
 func newConfigCheck(p *process) *cobra.Command {
-	var c checking
+	var c configCheckFlags
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Say what is wrong with the configuration, without changing it",
-		Long: `Reads openclaw.json, or FILE, as openclawd serve does, and lists everything that is wrong or odd: where it stands, which setting it is,
-and what to do about it. Secrets are never shown. Nothing is written, and no server is needed or disturbed.
+		Short: "Check the configuration without changing it",
+		Long: `Reads openclaw.json, or FILE, as openclawd serve does, and lists every problem: its position, the setting, and how to fix it. Secrets are
+never shown. Nothing is written, and no server is needed or affected.
 
-An error keeps the server from using the configuration; it goes on with the last good one. A warning does not: a key that openclawd
-does not know, for instance, may be one of another program. An agent that would be left out is an error.
+An error keeps the server from using the configuration; it continues with the last good one. A warning does not: an unknown key, for
+instance, may belong to another program. An agent that would be left out is an error.
 
-Files of OpenClaw are read as they are, from 2026.2 to 2026.9: agents.list and agents.entries, and settings at their older places. What such
-a file sets and openclawd does not go by is listed by its place, in two groups: what openclawd does not do yet, and what does not matter to it.
+Files of OpenClaw are read as they are, from 2026.2 to 2026.9: agents.list and agents.entries, and settings at their older places. Settings that
+openclawd ignores are listed in two groups: not supported yet, and not relevant to openclawd.
 
-Exit codes: 0 there is no error; 78 there is one, or FILE is not there.`,
+Exit codes: 0 no errors; 78 errors, or FILE does not exist.`,
 		Example: `  openclawd config check                          # openclaw.json in the state directory
   openclawd config check team/openclaw.json
   openclawd config check --state-dir ./home --json`,
 		Args: positional(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && c.stateDir != "" {
-				return &usageError{command: cmd.CommandPath(), err: errors.New("name either a FILE or a --state-dir")}
+				return &usageError{command: cmd.CommandPath(), err: errors.New("give either a FILE or a --state-dir")}
 			}
 			return p.checkConfig(c, args)
 		},
 	}
 	cmd.Flags().StringVar(&c.stateDir, "state-dir", "", "state `DIR` with the openclaw.json to check (default ~/.openclaw)")
-	cmd.Flags().BoolVar(&c.asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&c.asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// configReport is the answer of config check. Hash is "" if the configuration cannot be used.
+// configReport is the JSON output of config check. Hash is "" if the configuration cannot be used.
 type configReport struct {
 	File     string          `json:"file"`
 	Found    bool            `json:"found"`
@@ -67,15 +66,15 @@ type configReport struct {
 	Findings config.Findings `json:"findings"`
 
 	Team            []configuredAgent    `json:"team"`
-	Unsupported     []config.Unsupported `json:"unsupported"`     // what the files set and openclawd does not go by
-	MoreUnsupported int                  `json:"moreUnsupported"` // settings that are left out of it
+	Unsupported     []config.Unsupported `json:"unsupported"`     // settings that openclawd ignores
+	MoreUnsupported int                  `json:"moreUnsupported"` // number of settings left out of it
 }
 
-// configuredAgent is an agent that the configuration has.
+// configuredAgent is an agent of the configuration.
 type configuredAgent struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
-	Default bool   `json:"default"` // answers where nobody is named
+	Default bool   `json:"default"` // answers when no agent is named
 }
 
 func (a configuredAgent) String() string {
@@ -89,17 +88,17 @@ func (a configuredAgent) String() string {
 	return a.ID + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// configuredAgents are the agents of a configuration, in its order.
+// configuredAgents lists the agents of a configuration, in its order.
 func configuredAgents(c *config.Config) []configuredAgent {
 	all := []configuredAgent{}
-	applied, usual := c.Applied(), c.DefaultAgentID() // Applied shows no secret
+	applied, usual := c.Applied(), c.DefaultAgentID() // Applied contains no secrets
 	for _, a := range applied.Agents {
 		all = append(all, configuredAgent{ID: a.ID, Name: a.Name, Default: strings.EqualFold(a.ID, usual)})
 	}
 	return all
 }
 
-func (p *process) checkConfig(c checking, args []string) error {
+func (p *process) checkConfig(c configCheckFlags, args []string) error {
 	path, err := p.configPath(c.stateDir, args)
 	if err != nil {
 		return err
@@ -109,7 +108,7 @@ func (p *process) checkConfig(c checking, args []string) error {
 	findings = append(findings, settings.CheckModels(loaded, p.getenv)...)
 	findings = append(findings, settings.CheckBots(loaded)...)
 	if len(args) == 1 && !loaded.Found {
-		return &settings.Error{Setting: "configuration", Value: path, Err: errors.New("there is no such file"), Mend: "name a file that is there"}
+		return &config.SettingError{Setting: "configuration", Value: path, Err: errors.New("the file does not exist"), HintText: "name an existing file"}
 	}
 	report := configReport{
 		File: path, Found: loaded.Found, Usable: findings.Err() == nil, Agents: len(loaded.Agents),
@@ -128,8 +127,8 @@ func (p *process) checkConfig(c checking, args []string) error {
 		return err
 	}
 	if !report.Usable {
-		return &settings.Error{Setting: "configuration", Value: path, Err: fmt.Errorf("cannot be used: %s", report.counts()),
-			Mend: "mend what is listed and check again; until then openclawd serve goes on with the last good configuration"}
+		return &config.SettingError{Setting: "configuration", Value: path, Err: fmt.Errorf("cannot be used: %s", report.counts()),
+			HintText: "fix the listed errors and check again; until then openclawd serve uses the last good configuration"}
 	}
 	return nil
 }
@@ -150,16 +149,16 @@ func (p *process) configPath(stateDir string, args []string) (string, error) {
 
 func (p *process) writeConfigReport(report *configReport) error {
 	if !report.Found {
-		_, err := fmt.Fprintf(p.stdout, "there is no configuration at %s: openclawd goes by its defaults and takes every agent as it comes\n", report.File)
+		_, err := fmt.Fprintf(p.stdout, "no configuration at %s: openclawd uses its defaults and accepts every agent\n", report.File)
 		return err
 	}
 	if len(report.Findings) > 0 {
 		rows := make([][]string, len(report.Findings))
 		for i := range report.Findings {
 			f := &report.Findings[i]
-			rows[i] = []string{string(f.Severity), f.Where(), f.Path, f.Message, f.Mend}
+			rows[i] = []string{string(f.Severity), f.Where(), f.Path, f.Message, f.Hint}
 		}
-		if err := output.Table(p.stdout, []string{"SEVERITY", "WHERE", "SETTING", "FINDING", "MEND"}, rows); err != nil {
+		if err := output.Table(p.stdout, []string{"SEVERITY", "WHERE", "SETTING", "FINDING", "HINT"}, rows); err != nil {
 			return err
 		}
 	}
@@ -176,7 +175,7 @@ func (p *process) writeConfigReport(report *configReport) error {
 	return err
 }
 
-// writeUnsupported lists what the files set and openclawd does not go by: by place, then in groups.
+// writeUnsupported lists the ignored settings by group and position.
 func (p *process) writeUnsupported(report *configReport) error {
 	if len(report.Unsupported) == 0 {
 		return nil
@@ -193,9 +192,9 @@ func (p *process) writeUnsupported(report *configReport) error {
 		}
 	}
 	if report.MoreUnsupported > 0 {
-		fmt.Fprintf(&groups, "%d more settings that openclawd does not go by are not listed\n", report.MoreUnsupported)
+		fmt.Fprintf(&groups, "%d more ignored settings not shown\n", report.MoreUnsupported)
 	}
-	if err := output.Table(p.stdout, []string{"SET, AND NOT GONE BY", "WHERE", "SETTING"}, rows); err != nil {
+	if err := output.Table(p.stdout, []string{"SET, BUT IGNORED", "WHERE", "SETTING"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(p.stdout, groups.String())

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 func newConfigShow(p *process) *cobra.Command {
@@ -16,27 +16,27 @@ func newConfigShow(p *process) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show the settings that serve would go by, and who sets them",
+		Short: "Show the effective settings of serve and their sources",
 		Long: `Shows the settings of the Task-Monitor API and of the gateway with the values that openclawd serve would use here and now: from
-environment variables, else from openclaw.json, else defaults; flags of serve win over all of them. With --json the whole configuration
-comes too, included files and variables in place. Secrets are shown as ***, and as nothing where none is set.
+environment variables, else from openclaw.json, else defaults; flags of serve override all of them. --json includes the whole configuration,
+with included files and variables resolved. Secrets are shown as ***, or empty if unset.
 
-Exit codes: 0 done; 78 the configuration cannot be used: openclawd config check says why.`,
+Exit codes: 0 done; 78 the configuration cannot be used: openclawd config check explains why.`,
 		Example: `  openclawd config show
   openclawd config show --state-dir ./home --json`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error { return p.showConfig(stateDir, asJSON) },
 	}
 	cmd.Flags().StringVar(&stateDir, "state-dir", "", "state `DIR` with the openclaw.json (default ~/.openclaw)")
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// configShown is the answer of config show.
+// configShown is the JSON output of config show.
 type configShown struct {
 	File          string           `json:"file"`
 	Found         bool             `json:"found"`
-	Files         []string         `json:"files"` // that it is made of
+	Files         []string         `json:"files"` // files that it is read from
 	Hash          string           `json:"hash"`
 	Settings      []settings.Shown `json:"settings"`
 	Configuration json.RawMessage  `json:"configuration"` // masked

@@ -9,25 +9,26 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/tools/continuation"
+	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/services/continuer"
 )
 
 func newContinuation(p *process) *cobra.Command {
-	var a asking
+	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   "continuation",
-		Short: "Say what would be done about each agent so that it goes on with its tasks",
-		Long: `Lists the agents that may have tasks, with what the server would do now so that each goes on, why, and when time alone may change that;
-events may do so before. Asks the running server; without one it reads the database and openclaw.json, and says so: what only a server knows, as
-when it was restarted, is then missing. A server that follows another gateway keeps nobody going.
+		Short: "Show each agent's next continuation step and why",
+		Long: `Lists the agents that may have tasks, with the server's next step to keep each one working, the reason, and when the passage of time alone may
+change it; events may change it earlier. Asks the running server; without one it reads the database and openclaw.json, and says so: what only a
+server knows, such as when it was restarted, is then missing. A server that follows another gateway continues no agents.
 
 The settings are agents.defaults.taskContinuation of openclaw.json.
 
-Exit codes: 0 it could be said; 1 it could not; 78 the configuration cannot be used.`,
+Exit codes: 0 shown; 1 failed; 78 the configuration cannot be used.`,
 		Example: `  openclawd continuation
   openclawd continuation --json
   openclawd continuation explain eden`,
@@ -41,7 +42,7 @@ Exit codes: 0 it could be said; 1 it could not; 78 the configuration cannot be u
 	return cmd
 }
 
-// continuationReport is the answer of continuation.
+// continuationReport is the JSON output of continuation.
 type continuationReport struct {
 	Source string                       `json:"source"` // server, file
 	Note   string                       `json:"note,omitempty"`
@@ -49,14 +50,14 @@ type continuationReport struct {
 	Count  int                          `json:"count"`
 }
 
-func (p *process) continuation(ctx context.Context, a asking) error {
+func (p *process) continuation(ctx context.Context, a serverFlags) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
 	}
 	report := continuationReport{Source: "server"}
 	report.Agents, err = place.Continuations(ctx)
-	if alone, ok := errors.AsType[*client.NoServerError](err); ok && a.api == "" {
+	if alone, ok := errors.AsType[*apiclient.NoServerError](err); ok && a.api == "" {
 		report.Source, report.Note = "file", unserved(alone, place)
 		err = p.readContinuation(ctx, place, func(tx *sql.Tx, explain monitor.Explain) (err error) {
 			var named []string
@@ -77,13 +78,13 @@ func (p *process) continuation(ctx context.Context, a asking) error {
 	return p.writeContinuation(&report)
 }
 
-// unserved says that no server was asked, and what was read in its place.
-func unserved(why *client.NoServerError, place *client.Place) string {
-	return why.Why + ": nobody is kept going now; read from " + place.DB + ", without what only a server knows"
+// unserved notes that no server was asked, and what was read instead.
+func unserved(why *apiclient.NoServerError, place *apiclient.Place) string {
+	return why.Why + ": no agent is being continued now; read from " + place.DB + ", without what only a server knows"
 }
 
-// readContinuation has read decide by the database and the configuration of a place, as its server would.
-func (p *process) readContinuation(ctx context.Context, at *client.Place, read func(*sql.Tx, monitor.Explain) error) error {
+// readContinuation computes the decisions from the database and the configuration of a place, as its server would.
+func (p *process) readContinuation(ctx context.Context, at *apiclient.Place, read func(*sql.Tx, monitor.Explain) error) error {
 	if err := at.Findings.Err(); err != nil {
 		return settings.Unusable(at.Config.File, err)
 	}
@@ -93,16 +94,15 @@ func (p *process) readContinuation(ctx context.Context, at *client.Place, read f
 	}
 	defer log.Close()
 	return log.View(ctx, func(tx *sql.Tx) error {
-		return read(tx, func(ctx context.Context, tx *sql.Tx, agent string) (monitor.Explained, bool, error) {
-			e, kept, err := continuation.Explain(ctx, tx, at.Config, agent, p.now(), time.Time{})
-			return monitor.Explained(e), kept, err
+		return read(tx, func(ctx context.Context, tx *sql.Tx, agent string) (continuation.Explained, bool, error) {
+			return continuer.Explain(ctx, tx, at.Config, agent, p.now(), time.Time{})
 		})
 	})
 }
 
 func (p *process) writeContinuation(report *continuationReport) error {
 	if len(report.Agents) == 0 {
-		if _, err := fmt.Fprintln(p.stdout, "no agent may have tasks: openclaw.json names none that is not a utility"); err != nil {
+		if _, err := fmt.Fprintln(p.stdout, "no agent may have tasks: openclaw.json has only utility agents"); err != nil {
 			return err
 		}
 		return p.writeNote(report.Note)
@@ -111,18 +111,18 @@ func (p *process) writeContinuation(report *continuationReport) error {
 	for i := range report.Agents {
 		c := &report.Agents[i]
 		rows[i] = []string{c.AgentID, string(c.Decision.Kind), string(c.Decision.Reason), c.Decision.TaskID,
-			countOrNone(c.State.ConsecutiveFailures), pauseOf(c), looksAgain(c)}
+			countOrNone(c.State.ConsecutiveFailures), pauseOf(c), nextCheck(c)}
 	}
 	if err := output.Table(p.stdout, []string{"AGENT", "NOW", "WHY", "TASK", "FAILURES", "BACK-OFF UNTIL", "LOOKS AGAIN"}, rows); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(p.stdout, output.Count(int64(len(report.Agents)), "agent")+"; openclawd continuation explain AGENT tells more"); err != nil {
+	if _, err := fmt.Fprintln(p.stdout, output.Count(int64(len(report.Agents)), "agent")+"; openclawd continuation explain AGENT shows details"); err != nil {
 		return err
 	}
 	return p.writeNote(report.Note)
 }
 
-// writeNote writes what is to be known of an answer; nothing for none.
+// writeNote writes a note, unless it is empty.
 func (p *process) writeNote(note string) error {
 	if note == "" {
 		return nil
@@ -131,7 +131,7 @@ func (p *process) writeNote(note string) error {
 	return err
 }
 
-// pauseOf is when the back-off of an agent ends; "" where there is none any more.
+// pauseOf is when an agent's back-off ends; "" if it has ended.
 func pauseOf(c *monitor.ContinuationAnswer) string {
 	if c.State.BackoffUntilMs <= c.AtMs {
 		return ""
@@ -139,11 +139,11 @@ func pauseOf(c *monitor.ContinuationAnswer) string {
 	return output.Time(c.State.BackoffUntilMs)
 }
 
-// looksAgain is when time alone may change what is done.
-func looksAgain(c *monitor.ContinuationAnswer) string {
+// nextCheck is when the passage of time alone may change the decision.
+func nextCheck(c *monitor.ContinuationAnswer) string {
 	switch {
 	case c.Decision.LookAgainAtMs > 0:
-		return "in " + span(c.Decision.LookAgainAtMs-c.AtMs)
+		return "in " + output.Duration(c.Decision.LookAgainAtMs-c.AtMs)
 	case c.Decision.Kind == "nothing":
 		return "after an event"
 	}

@@ -10,37 +10,32 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
 func newContinuationExplain(p *process) *cobra.Command {
-	var a asking
+	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   "explain AGENT",
-		Short: "Say what would be done now so that an agent goes on, why, and when that is looked at again",
-		Long: `Says what the server would do now so that an agent goes on with its tasks, with the prompt that it would send, and how it was kept going so
-far: failures and the pause after them, the last prompt, and what was done for each task. Asking changes nothing. Asks the running server;
-without one it reads the database and openclaw.json, and says so.
+		Short: "Explain an agent's next continuation decision",
+		Long: `Shows the server's next step to keep an agent working on its tasks, the prompt it would send, and the history: failures and the back-off after
+them, the last prompt, and the steps taken for each task. Nothing is changed. Asks the running server; without one it reads the database and
+openclaw.json, and says so.
 
-Exit codes: 0 it could be said; 1 it could not, or the agent is not kept going; 78 the configuration cannot be used.`,
-		Example: "  openclawd continuation explain eden\n  openclawd continuation explain eden --state-dir ./team --json",
-		Args:    positional(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.explainContinuation(cmd.Context(), a, args[0]) },
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeKept(a.stateDir), cobra.ShellCompDirectiveNoFileComp
-		},
+Exit codes: 0 shown; 1 failed, or the agent may not have tasks; 78 the configuration cannot be used.`,
+		Example:           "  openclawd continuation explain eden\n  openclawd continuation explain eden --state-dir ./team --json",
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.explainContinuation(cmd.Context(), a, args[0]) },
+		ValidArgsFunction: completeFirst(func(context.Context) []cobra.Completion { return p.completeKept(a.stateDir) }),
 	}
 	a.addFlags(cmd)
 	return cmd
 }
 
-// completeKept lists the agents of the configuration that may have tasks.
+// completeKept completes the agents of the configuration that may have tasks.
 func (p *process) completeKept(stateDir string) (list []cobra.Completion) {
 	path, err := p.configPath(stateDir, nil)
 	if err != nil {
@@ -55,29 +50,29 @@ func (p *process) completeKept(stateDir string) (list []cobra.Completion) {
 	return list
 }
 
-// explainedContinuation is the answer of continuation explain.
+// explainedContinuation is the JSON output of continuation explain.
 type explainedContinuation struct {
 	Source string `json:"source"` // server, file
 	Note   string `json:"note,omitempty"`
 	monitor.ContinuationAnswer
 }
 
-func (p *process) explainContinuation(ctx context.Context, a asking, agent string) error {
+func (p *process) explainContinuation(ctx context.Context, a serverFlags, agent string) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
 	}
 	e := explainedContinuation{Source: "server"}
 	e.ContinuationAnswer, err = place.Continuation(ctx, agent)
-	if refused, ok := errors.AsType[*client.RefusedError](err); ok && refused.Why == "not_found" {
-		err = &notKeptError{agent}
+	if refused, ok := errors.AsType[*apiclient.RefusedError](err); ok && refused.Why == "not_found" {
+		err = notKept(agent)
 	}
-	if alone, ok := errors.AsType[*client.NoServerError](err); ok && a.api == "" {
+	if alone, ok := errors.AsType[*apiclient.NoServerError](err); ok && a.api == "" {
 		e.Source, e.Note = "file", unserved(alone, place)
 		err = p.readContinuation(ctx, place, func(tx *sql.Tx, explain monitor.Explain) error {
 			explained, kept, err := explain(ctx, tx, agent)
 			if err == nil && !kept {
-				err = &notKeptError{agent}
+				err = notKept(agent)
 			}
 			e.ContinuationAnswer = monitor.ContinuationAnswerOf(&explained)
 			return err
@@ -92,24 +87,20 @@ func (p *process) explainContinuation(ctx context.Context, a asking, agent strin
 	return p.writeExplained(&e)
 }
 
-// notKeptError says that an agent is none that is kept going.
-type notKeptError struct{ agent string }
-
-func (e *notKeptError) Error() string {
-	return fmt.Sprintf("there is no agent %q that may have tasks", e.agent)
+func notKept(agent string) error {
+	return &codedError{text: fmt.Sprintf("no agent %q that may have tasks", agent), code: "not_kept_going",
+		hint: "openclawd continuation lists the agents that may have tasks"}
 }
-func (e *notKeptError) Code() string { return "not_kept_going" }
-func (e *notKeptError) Hint() string { return "openclawd continuation lists those that may" }
 
 func (p *process) writeExplained(e *explainedContinuation) error {
 	if _, err := fmt.Fprintln(p.stdout, output.Printable(e.Explanation)+"\n"); err != nil {
 		return err
 	}
 	d, s := &e.Decision, &e.State
-	err := p.writePairs([][2]string{{"agent", e.AgentID}, {"now", string(d.Kind) + " (" + string(d.Reason) + ")"}, {"task", d.TaskID},
+	err := p.writePairs(oneLine, [][2]string{{"agent", e.AgentID}, {"now", string(d.Kind) + " (" + string(d.Reason) + ")"}, {"task", d.TaskID},
 		{"tells", d.To}, {"attempt", countOrNone(d.Attempt)}, {"failures", failuresOf(s)}, {"back-off", pauseIn(&e.ContinuationAnswer)},
 		{"last prompt", promptOf(s.LastPrompt)}, {"last run", lastRunOf(s.LastRun)}, {"restarted", timeOf(e.RestartedAt)},
-		{"looks again", looksAgain(&e.ContinuationAnswer)}})
+		{"looks again", nextCheck(&e.ContinuationAnswer)}})
 	if err != nil {
 		return err
 	}
@@ -137,7 +128,7 @@ func (p *process) writeExplained(e *explainedContinuation) error {
 	return p.writeText("NOTE", e.Note)
 }
 
-// failuresOf is how many prompts have failed, and why; "" for none.
+// failuresOf is the number of failed prompts and the last reason; "" for none.
 func failuresOf(s *monitor.CareAnswer) string {
 	if s.ConsecutiveFailures == 0 {
 		return ""
@@ -150,7 +141,7 @@ func pauseIn(c *monitor.ContinuationAnswer) string {
 	if until == "" {
 		return ""
 	}
-	return "until " + until + ", in " + span(c.State.BackoffUntilMs-c.AtMs)
+	return "until " + until + ", in " + output.Duration(c.State.BackoffUntilMs-c.AtMs)
 }
 
 func promptOf(l *monitor.PromptAnswer) string {
@@ -174,12 +165,12 @@ func lastRunOf(l *monitor.LastRunAnswer) string {
 	if l == nil {
 		return ""
 	}
-	how := "did not end well"
+	how := "failed"
 	switch {
 	case l.OK:
 		how = "ended well"
 	case l.BrokenOff:
-		how = "was broken off by a restart"
+		how = "interrupted by a restart"
 	}
 	return output.Time(l.AtMs) + ", " + how + ", run " + l.RunID
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
+	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
 // goingConfig is openclaw.json of agents who are kept going as soon as they are idle, one run at a time; %q is where their models are.
@@ -93,7 +93,7 @@ func (m *goingTeam) checkEnd(t *testing.T, want ...string) {
 		coordination.TypeRunTimedOut, coordination.TypeContinuationSent, coordination.TypeTaskCompleted}
 	asked, over := map[string]int{}, map[string][]string{}
 	var sent []string
-	until(t, "the task is completed, and no run is left", func() bool {
+	m.until(t, "the task is completed, and no run is left", func() bool {
 		clear(asked)
 		clear(over)
 		sent = nil
@@ -179,7 +179,7 @@ func TestKillBeforeAPromptBegins(t *testing.T) {
 	m.does(t, "agent", "please hang", "--agent", "main", "--detach")
 	<-m.held
 	m.begins(t)
-	until(t, "a prompt waits", func() bool { return slices.Equal(m.runs(t, "queued"), []string{"continuation:eden:0:continue"}) })
+	m.until(t, "a prompt waits", func() bool { return slices.Equal(m.runs(t, "queued"), []string{"continuation:eden:0:continue"}) })
 	m.dies(t)
 	m.checkEnd(t, "continuation:eden:0:continue run.ended", "continuation:eden:1:continue run.ended")
 }

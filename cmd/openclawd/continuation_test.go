@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 // idling stores a task of 이든, in a state directory of its own, that was begun at a time.
@@ -56,7 +56,7 @@ func TestContinuationShowsThePromptThatWouldBeSent(t *testing.T) {
 		var out, notes strings.Builder
 		p := &process{args: append([]string{"continuation", "--state-dir", stateDir}, args...), stdout: &out, stderr: &notes, now: func() time.Time { return now },
 			getenv: func(name string) string { return map[string]string{"TASK_MONITOR_PORT": "1"}[name] }}
-		if code := run(t.Context(), p); code != exitOK {
+		if code := execute(t.Context(), p); code != exitOK {
 			t.Fatalf("%v: exit %d: %s", args, code, notes.String())
 		}
 		return out.String()
@@ -64,7 +64,7 @@ func TestContinuationShowsThePromptThatWouldBeSent(t *testing.T) {
 	const early = `AGENT  NOW      WHY       TASK       FAILURES  BACK-OFF UNTIL  LOOKS AGAIN
 eden   nothing  not_idle  task_한글                            in 2m0s
 seum   nothing  done                                           after an event
-2 agents; openclawd continuation explain AGENT tells more
+2 agents; openclawd continuation explain AGENT shows details
 `
 	if got := says(); !strings.HasPrefix(got, early) {
 		t.Errorf("a minute later:\n%s\nwant\n%s", got, early)
@@ -77,8 +77,8 @@ seum   nothing  done                                           after an event
 		t.Errorf("four minutes later:\n%s", got)
 	}
 	got := says("explain", "eden")
-	for _, want := range []string{"eden is told to go on with task task_한글: nothing has happened for a while.\n", "\nnow           continue (idle)\n",
-		"\ntells         eden\n", "\nPROMPT\n", "문서 정리", "읽기 \uFFFDtxt", "\nNOTE\nno server answers at 127.0.0.1:1: nobody is kept going now; "} {
+	for _, want := range []string{"eden is prompted to continue task task_한글: nothing has happened for a while.\n", "\nnow           continue (idle)\n",
+		"\ntells         eden\n", "\nPROMPT\n", "문서 정리", "읽기 \uFFFDtxt", "\nNOTE\nno server answers at 127.0.0.1:1: no agent is being continued now; "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("explained without %q:\n%s", want, got)
 		}
@@ -97,7 +97,7 @@ seum   nothing  done                                           after an event
 }
 
 // Who decides is called as the system calls them, by something that any log can hold.
-func TestPersonIsSomethingThatLogsCanHold(t *testing.T) {
+func TestPersonNameIsStorable(t *testing.T) {
 	t.Parallel()
 	p := &process{getenv: func(string) string { return "" }}
 	if name := p.person(); strings.TrimSpace(name) != name || len([]rune(name)) > 60 {
@@ -122,7 +122,7 @@ func TestExplainIsCompletedWithAgentsThatMayHaveTasks(t *testing.T) {
 	var out, notes strings.Builder
 	p := &process{args: []string{"__complete", "continuation", "explain", "--state-dir", stateDir, ""}, stdout: &out, stderr: &notes, now: time.Now,
 		getenv: func(string) string { return "" }}
-	if code := run(t.Context(), p); code != exitOK {
+	if code := execute(t.Context(), p); code != exitOK {
 		t.Fatalf("exit %d: %s", code, notes.String())
 	}
 	if got, want := out.String(), "eden\t이든\nseum\n:4\n"; got != want {
@@ -131,7 +131,7 @@ func TestExplainIsCompletedWithAgentsThatMayHaveTasks(t *testing.T) {
 }
 
 // A table of what was done for a task says whether somebody was told that nobody unblocks it.
-func TestExplainSaysThatSomebodyWasTold(t *testing.T) {
+func TestExplainNamesNotifiedPeople(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	e := &explainedContinuation{ContinuationAnswer: monitor.ContinuationAnswer{AgentID: "eden", State: monitor.CareAnswer{

@@ -7,23 +7,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
-// addDB gives a command the flag that names the file it works on.
+// addDB adds the --db flag.
 func addDB(cmd *cobra.Command, db *string) {
 	cmd.Flags().StringVar(db, "db", "", "database `FILE` (default openclawd.db in the state directory)")
 }
 
-// addPlace gives a command the flags that name the file it works on: by itself, or by the state directory that it lies in. The file goes before.
+// addPlace adds the flags that select the database: the file itself, or the state directory that it is in. The file
+// takes precedence.
 func addPlace(cmd *cobra.Command, db *string) {
 	addDB(cmd, db)
-	cmd.Flags().Var(&stateDirFlag{of: cmd, db: db}, "state-dir", "OpenClaw's state `DIR` that the database is of (default ~/.openclaw)")
+	cmd.Flags().Var(&stateDirFlag{of: cmd, db: db}, "state-dir", "OpenClaw's state `DIR` whose database to use (default ~/.openclaw)")
 }
 
-// stateDirFlag is a state directory of which a command needs no more than the database.
+// stateDirFlag is a --state-dir flag of a command that needs only the database.
 type stateDirFlag struct {
 	of  *cobra.Command
 	db  *string
@@ -34,20 +35,20 @@ func (f *stateDirFlag) String() string { return f.dir }
 func (f *stateDirFlag) Type() string   { return "string" }
 
 func (f *stateDirFlag) Set(dir string) error {
-	if f.dir = dir; dir != "" && !f.of.Flags().Changed("db") { // what comes after this, counts
+	if f.dir = dir; dir != "" && !f.of.Flags().Changed("db") { // the last of --db and --state-dir wins
 		*f.db = filepath.Join(dir, database.Name)
 	}
 	return nil
 }
 
-// stateDir is the state directory to use where none is named: $OPENCLAW_STATE_DIR, else ~/.openclaw.
+// stateDir is the default state directory: $OPENCLAW_STATE_DIR, else ~/.openclaw.
 func (p *process) stateDir() (string, error) {
 	if dir := p.getenv("OPENCLAW_STATE_DIR"); dir != "" {
 		return dir, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", &settings.Error{Setting: "HOME", Err: err, Mend: "set HOME, or name the directory in OPENCLAW_STATE_DIR"}
+		return "", &config.SettingError{Setting: "HOME", Err: err, HintText: "set HOME, or set OPENCLAW_STATE_DIR to the directory"}
 	}
 	return filepath.Join(home, ".openclaw"), nil
 }
@@ -64,7 +65,7 @@ func (p *process) databasePath(flag string) (string, error) {
 	return filepath.Join(dir, database.Name), nil
 }
 
-// openToRead opens an existing log beside whoever else has it.
+// openToRead opens an existing log, which other processes may have open.
 func (p *process) openToRead(ctx context.Context, flag string) (*sqlite.DB, error) {
 	path, err := p.databasePath(flag)
 	if err != nil {
@@ -73,7 +74,7 @@ func (p *process) openToRead(ctx context.Context, flag string) (*sqlite.DB, erro
 	return database.OpenToRead(ctx, path, p.now)
 }
 
-// openToWrite opens or makes a log and keeps others from writing to it. owner is what they are told.
+// openToWrite opens or creates a log and locks it for writing. owner is shown to other processes that find it locked.
 func (p *process) openToWrite(ctx context.Context, flag, owner string) (*sqlite.DB, error) {
 	path, err := p.databasePath(flag)
 	if err != nil {
@@ -82,7 +83,7 @@ func (p *process) openToWrite(ctx context.Context, flag, owner string) (*sqlite.
 	return database.OpenToWrite(ctx, path, owner, p.now)
 }
 
-// openExisting is openToWrite for commands that make no sense on a log that is not there.
+// openExisting is openToWrite for commands that require an existing log.
 func (p *process) openExisting(ctx context.Context, flag, owner string) (*sqlite.DB, error) {
 	path, err := p.databasePath(flag)
 	if err != nil {

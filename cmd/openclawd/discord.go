@@ -10,26 +10,27 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/routing"
 )
 
 func newDiscord(p *process) *cobra.Command {
-	return newGroup("discord", "Look at the bots in Discord, their threads, and what they have observed",
+	return newGroup("discord", "Inspect the bots in Discord, their threads, and what they observed",
 		newDiscordBots(p), newDiscordThreads(p), newDiscordObserved(p))
 }
 
 func newDiscordBots(p *process) *cobra.Command {
-	var a asking
+	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   "bots",
-		Short: "Say how each bot stands, and what to do about those that are not connected",
-		Long: `Says of each bot of channels.discord whether it is connected, for which agent it speaks, and what it lacks. Only the running server knows.
+		Short: "Show the state of each bot and how to fix those that are not connected",
+		Long: `Shows for each bot of channels.discord whether it is connected, which agent it speaks for, and its problems. Only the running server knows.
 
-Exit codes: 0 it could be said, whatever it is; 1 it could not.`,
+Exit codes: 0 shown, whatever the state; 1 failed.`,
 		Example: "  openclawd discord bots\n  openclawd discord bots --state-dir ./team --json",
 		Args:    positional(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.discordBots(cmd.Context(), a) },
@@ -38,7 +39,7 @@ Exit codes: 0 it could be said, whatever it is; 1 it could not.`,
 	return cmd
 }
 
-func (p *process) discordBots(ctx context.Context, a asking) error {
+func (p *process) discordBots(ctx context.Context, a serverFlags) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
@@ -55,22 +56,22 @@ func (p *process) discordBots(ctx context.Context, a asking) error {
 
 func (p *process) writeBots(answer *monitor.BotsAnswer) error {
 	if len(answer.Bots) == 0 {
-		return p.writeNote(cmp.Or(answer.Note, "no bots run there"))
+		return p.writeNote(cmp.Or(answer.Note, "no bots are running"))
 	}
 	now := p.now()
 	rows := make([][]string, len(answer.Bots))
 	for i := range answer.Bots {
 		b := &answer.Bots[i]
 		wrong, _ := wrongWith(b)
-		rows[i] = []string{b.AccountID, b.AgentID, b.UserName, b.State, ago(now, time.UnixMilli(b.Since)), output.Cut(oneLine(wrong), previewCells)}
+		rows[i] = []string{b.AccountID, b.AgentID, b.UserName, string(b.State), ago(now, time.UnixMilli(b.Since)), output.Cut(oneLine(wrong), previewCells)}
 	}
-	if err := output.Table(p.stdout, []string{"ACCOUNT", "AGENT", "NAME", "STATE", "SINCE", "WHAT IS WRONG"}, rows); err != nil {
+	if err := output.Table(p.stdout, []string{"ACCOUNT", "AGENT", "NAME", "STATE", "SINCE", "PROBLEM"}, rows); err != nil {
 		return err
 	}
 	for i := range answer.Bots {
 		b := &answer.Bots[i]
-		if wrong, mend := wrongWith(b); wrong != "" {
-			if _, err := fmt.Fprintf(p.stdout, "%s: %s; %s\n", output.Printable(b.AccountID), oneLine(wrong), oneLine(mend)); err != nil {
+		if wrong, hint := wrongWith(b); wrong != "" {
+			if _, err := fmt.Fprintf(p.stdout, "%s: %s; %s\n", output.Printable(b.AccountID), oneLine(wrong), oneLine(hint)); err != nil {
 				return err
 			}
 		}
@@ -79,55 +80,49 @@ func (p *process) writeBots(answer *monitor.BotsAnswer) error {
 	return err
 }
 
-// wrongWith is what keeps a bot from its work, and what to do about it; "" for nothing.
-func wrongWith(b *monitor.BotStatus) (wrong, mend string) {
+// wrongWith is the problem of a bot and its fix; "" for none.
+func wrongWith(b *health.Bot) (wrong, hint string) {
 	switch {
 	case b.Text != "":
-		return b.Text, b.Mend
+		return b.Text, b.Hint
 	case b.Missing != "":
-		return b.Missing, b.MissingMend
+		return b.Missing, b.MissingHint
 	case b.AgentID == "":
 		return "it speaks for no agent", fmt.Sprintf("add {agentId: ..., match: {channel: \"discord\", accountId: %q}} to bindings", b.AccountID)
 	}
 	return "", ""
 }
 
-// discordListing holds the flags of discord threads and discord observed.
-type discordListing struct {
-	stateDir, db string
+type discordListFlags struct {
+	listFlags
 	agent, place string
-	all, asJSON  bool
-	limit        int
+	all          bool
 }
 
-const maxDiscord = 1_000 // in one answer
-
-func (l *discordListing) addFlags(p *process, cmd *cobra.Command) {
-	addSessionsPlace(cmd, &l.stateDir, &l.db)
+func (l *discordListFlags) addFlags(p *process, cmd *cobra.Command) {
+	l.add(cmd)
 	cmd.Flags().StringVar(&l.agent, "agent", "", "`ID` of the agent")
 	cmd.Flags().StringVar(&l.place, "place", "", "`ID` of the channel or thread")
-	cmd.Flags().IntVar(&l.limit, "limit", 50, "at most `N`, 1 to 1000")
-	cmd.Flags().BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
 	p.completeFlag(cmd, "agent", func(context.Context) []cobra.Completion { return p.completeConfigured(l.stateDir) })
 }
 
-// check refuses flags that cannot be meant.
-func (l *discordListing) check() error {
+// check rejects invalid flags.
+func (l *discordListFlags) check() error {
 	if l.place != "" && !monitor.IsDiscordID(l.place) {
-		return &settings.Error{Setting: "--place", Value: l.place, Mend: "give the id of a channel or thread in Discord, 17 to 20 digits"}
+		return &config.SettingError{Setting: "--place", Value: l.place, HintText: "give the id of a Discord channel or thread, 17 to 20 digits"}
 	}
-	return checkLimit(l.limit, maxDiscord)
+	return l.listFlags.check()
 }
 
 func newDiscordThreads(p *process) *cobra.Command {
-	var l discordListing
+	var l discordListFlags
 	cmd := &cobra.Command{
 		Use:   "threads",
-		Short: "List the threads with the agents that take part in them, the last spoken in first",
-		Long: `Lists the threads of which the log knows, with who takes part in them: those agents handle what is written there without a mention. From the
-database; works beside a running server and without one. A thread is suspended while bots have talked too much in it.
+		Short: "List the threads and their participating agents, most recently active first",
+		Long: `Lists the threads in the log with their participants: these agents handle messages in the thread without being mentioned. From the database;
+works with or without a running server. A thread is suspended while bots have talked too much in it.
 
-Exit codes: 0 they are listed; 1 they could not be; 78 a flag has a wrong value.`,
+Exit codes: 0 listed; 1 failed; 78 invalid flag.`,
 		Example: "  openclawd discord threads\n  openclawd discord threads --agent eden --json\n  openclawd discord threads --all",
 		Args:    positional(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.discordThreads(cmd.Context(), &l) },
@@ -137,61 +132,39 @@ Exit codes: 0 they are listed; 1 they could not be; 78 a flag has a wrong value.
 	return cmd
 }
 
-// threadsAnswer is the answer of discord threads.
-type threadsAnswer struct {
-	Threads []monitor.ThreadAnswer `json:"threads"`
-	Count   int                    `json:"count"`
-}
-
-func (p *process) discordThreads(ctx context.Context, l *discordListing) error {
+func (p *process) discordThreads(ctx context.Context, l *discordListFlags) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	var list []monitor.ThreadAnswer
-	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error {
-		words, err := monitor.WordingOf(ctx, tx, nil)
-		if err != nil {
-			return err
-		}
-		q := routing.PlaceQuery{ID: l.place, Threads: !l.all, Agent: strings.ToLower(l.agent), Limit: l.limit}
-		list, err = monitor.ThreadsOf(ctx, tx, q, words, p.now().UnixMilli())
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case l.asJSON:
-		return output.JSON(p.stdout, threadsAnswer{list, len(list)})
+	threads := list[monitor.ThreadAnswer, *monitor.ThreadAnswer]{
+		read: func(ctx context.Context, tx *sql.Tx) ([]monitor.ThreadAnswer, error) {
+			words, err := monitor.WordingOf(ctx, tx, nil)
+			if err != nil {
+				return nil, err
+			}
+			q := routing.PlaceQuery{ID: l.place, Threads: !l.all, Agent: strings.ToLower(l.agent), Limit: l.limit}
+			return monitor.ThreadsOf(ctx, tx, q, words, p.now().UnixMilli())
+		},
+		name:     "threads",
+		answer:   itself[monitor.ThreadAnswer],
+		thing:    "thread",
+		none:     "no threads yet: agents open them with the tool collaborate, and people by writing in one that a bot can see",
+		noMatch:  "no matching threads; try: openclawd discord threads",
+		filtered: l.agent+l.place != "",
+		head:     []string{"THREAD", "KIND", "SPOKEN", "AGENTS", "SUSPENDED", "NAME"},
+		row: func(t *monitor.ThreadAnswer, now time.Time) []string {
+			suspended := ""
+			if t.SuspendedUntil != nil {
+				suspended = "until " + output.Time(*t.SuspendedUntil) + " (" + t.SuspendedFor + ")"
+			}
+			return []string{t.ID, cmp.Or(t.Use, t.Kind), ago(now, time.UnixMilli(t.LastAt)), participating(t.Participants), suspended,
+				output.Cut(oneLine(t.Name), previewCells)}
+		},
 	}
-	return p.writeThreads(list, l)
+	return threads.print(ctx, p, &l.listFlags)
 }
 
-func (p *process) writeThreads(list []monitor.ThreadAnswer, l *discordListing) error {
-	if len(list) == 0 {
-		text := "no threads yet: agents open them with the tool collaborate, and people by writing in one that a bot sees"
-		if l.agent+l.place != "" {
-			text = "no thread is like that; openclawd discord threads lists all"
-		}
-		return p.writeNote(text)
-	}
-	now := p.now()
-	rows := make([][]string, len(list))
-	for i := range list {
-		t := &list[i]
-		suspended := ""
-		if t.SuspendedUntil != nil {
-			suspended = "until " + output.Time(*t.SuspendedUntil) + " (" + t.SuspendedFor + ")"
-		}
-		rows[i] = []string{t.ID, cmp.Or(t.Use, t.Kind), ago(now, time.UnixMilli(t.LastAt)), participating(t.Participants), suspended,
-			output.Cut(oneLine(t.Name), previewCells)}
-	}
-	if err := output.Table(p.stdout, []string{"THREAD", "KIND", "SPOKEN", "AGENTS", "SUSPENDED", "NAME"}, rows); err != nil {
-		return err
-	}
-	return p.writeHowMany(len(list), l.limit, "thread")
-}
-
-// participating names who takes part in a thread, as far as no event says that it does no more.
+// participating lists the current participants of a thread.
 func participating(list []monitor.ParticipantAnswer) string {
 	var names []string
 	for i := range list {
@@ -202,25 +175,15 @@ func participating(list []monitor.ParticipantAnswer) string {
 	return strings.Join(names, ", ")
 }
 
-// writeHowMany says how many things were listed, and how to see more.
-func (p *process) writeHowMany(n, limit int, thing string) error {
-	line := output.Count(int64(n), thing)
-	if n == limit {
-		line = fmt.Sprintf("the newest %s; --limit %d lists more", line, maxDiscord)
-	}
-	_, err := fmt.Fprintln(p.stdout, line)
-	return err
-}
-
 func newDiscordObserved(p *process) *cobra.Command {
-	var l discordListing
+	var l discordListFlags
 	cmd := &cobra.Command{
 		Use:   "observed",
-		Short: "List what agents have observed, the newest first",
-		Long: `Lists what agents have observed in Discord without answering: its runs in that channel or thread are told of it, in short. What is older
-than a day is left out. From the database; works beside a running server and without one.
+		Short: "List what agents observed, newest first",
+		Long: `Lists the Discord messages that agents observed without answering; an agent's runs in that channel or thread get them as a summary. Messages
+older than a day are left out. From the database; works with or without a running server.
 
-Exit codes: 0 it is listed; 1 it could not be; 78 a flag has a wrong value.`,
+Exit codes: 0 listed; 1 failed; 78 invalid flag.`,
 		Example: "  openclawd discord observed\n  openclawd discord observed --agent eden --place 1400000000000000002 --json",
 		Args:    positional(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.discordObserved(cmd.Context(), &l) },
@@ -229,51 +192,29 @@ Exit codes: 0 it is listed; 1 it could not be; 78 a flag has a wrong value.`,
 	return cmd
 }
 
-// observedAnswer is the answer of discord observed.
-type observedAnswer struct {
-	Records []monitor.ObservedAnswer `json:"records"`
-	Count   int                      `json:"count"`
-}
-
-func (p *process) discordObserved(ctx context.Context, l *discordListing) error {
+func (p *process) discordObserved(ctx context.Context, l *discordListFlags) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	var list []monitor.ObservedAnswer
-	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error {
-		words, err := monitor.WordingOf(ctx, tx, nil)
-		if err != nil {
-			return err
-		}
-		q := routing.ObservedQuery{Agent: strings.ToLower(l.agent), PlaceID: l.place, Since: p.now().Add(-route.HistoryTTL).UnixMilli(), Limit: l.limit}
-		list, err = monitor.ObservedOf(ctx, tx, q, words)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case l.asJSON:
-		return output.JSON(p.stdout, observedAnswer{list, len(list)})
+	observed := list[monitor.ObservedAnswer, *monitor.ObservedAnswer]{
+		read: func(ctx context.Context, tx *sql.Tx) ([]monitor.ObservedAnswer, error) {
+			words, err := monitor.WordingOf(ctx, tx, nil)
+			if err != nil {
+				return nil, err
+			}
+			q := routing.ObservedQuery{Agent: strings.ToLower(l.agent), PlaceID: l.place, Since: p.now().Add(-route.HistoryTTL).UnixMilli(), Limit: l.limit}
+			return monitor.ObservedOf(ctx, tx, q, words)
+		},
+		name:     "records",
+		answer:   itself[monitor.ObservedAnswer],
+		thing:    "record",
+		none:     "no agent observed anything in the last day",
+		noMatch:  "no matching messages; try: openclawd discord observed",
+		filtered: l.agent+l.place != "",
+		head:     []string{"AGENT", "MESSAGE", "PLACE", "SENT", "BY", "WHAT"},
+		row: func(r *monitor.ObservedAnswer, now time.Time) []string {
+			return []string{r.AgentID, r.MessageID, r.Place(), ago(now, time.UnixMilli(r.At)), r.Sender, output.Cut(oneLine(r.Summary), previewCells)}
+		},
 	}
-	return p.writeObserved(list, l)
-}
-
-func (p *process) writeObserved(list []monitor.ObservedAnswer, l *discordListing) error {
-	if len(list) == 0 {
-		text := "no agent has observed anything in the last day"
-		if l.agent+l.place != "" {
-			text = "nothing is like that; openclawd discord observed lists all"
-		}
-		return p.writeNote(text)
-	}
-	now := p.now()
-	rows := make([][]string, len(list))
-	for i := range list {
-		r := &list[i]
-		rows[i] = []string{r.AgentID, r.MessageID, r.Place(), ago(now, time.UnixMilli(r.At)), r.Sender, output.Cut(oneLine(r.Summary), previewCells)}
-	}
-	if err := output.Table(p.stdout, []string{"AGENT", "MESSAGE", "PLACE", "SENT", "BY", "WHAT"}, rows); err != nil {
-		return err
-	}
-	return p.writeHowMany(len(list), l.limit, "record")
+	return observed.print(ctx, p, &l.listFlags)
 }

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -114,7 +115,7 @@ func (s *story) says(t *testing.T, code int, args ...string) string {
 	var out, notes strings.Builder
 	p := &process{args: append(args, "--db", s.db()), stdout: &out, stderr: &notes, now: s.clock,
 		getenv: func(name string) string { return map[string]string{"TASK_MONITOR_PORT": "1"}[name] }}
-	if got := run(t.Context(), p); got != code {
+	if got := execute(t.Context(), p); got != code {
 		t.Fatalf("%v: exit %d, want %d: %s", args, got, code, notes.String())
 	}
 	return out.String() + notes.String()
@@ -145,8 +146,8 @@ func TestWhySaysWhoAnswered(t *testing.T) {
 		`RUN    AGENT  STATE  TOOK  ERROR`, `run-1  eden   ok     1m0s`,
 		`POSTED               AGENT  AS     AT                   AFTER`, `1404000000000000003  eden   reply  2026-02-20 11:51:00  1m0s`,
 		`NOTE`, `no server answers at .*: read from .*, without the names that only bots know`)
-	holds(t, "why of nobody", s.says(t, exitOK, "why", storySilent), `No agent handles or remembers it\. A bot that speaks for none of our agents .*`,
-		`eden   이든  dropped         foreign_bot  A bot that .*`)
+	holds(t, "why of no agent", s.says(t, exitOK, "why", storySilent), `No agent handles or remembers it\. It was written by a bot of no agent here, .*`,
+		`eden   이든  dropped         foreign_bot  It was written by a bot of no agent here, .*`)
 	var answer struct {
 		Source  string
 		Message struct{ Text string }
@@ -157,7 +158,7 @@ func TestWhySaysWhoAnswered(t *testing.T) {
 		answer.Message.Text != "@이든 배포를 봐줘" {
 		t.Errorf("%+v, %v: want the message by its link, from the file", answer, err)
 	}
-	if said := s.says(t, exitFailed, "why", "1404000000000000099"); !strings.Contains(said, "nothing was decided about message 1404000000000000099") || !strings.Contains(said, "hint: ") {
+	if said := s.says(t, exitFailed, "why", "1404000000000000099"); !strings.Contains(said, "no decision about message 1404000000000000099") || !strings.Contains(said, "hint: ") {
 		t.Errorf("of an unknown message: %s", said)
 	}
 	if said := s.says(t, exitConfig, "why", "latest"); !strings.Contains(said, "17 to 20 digits") {
@@ -174,14 +175,14 @@ func TestWhyAsksTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	bots := []monitor.BotStatus{
+	bots := []health.Bot{
 		{AccountID: "eden", AgentID: "eden", UserName: "이든봇", State: "ready", Since: s.now.UnixMilli()},
-		{AccountID: "seum", AgentID: "seum", State: "failed", Since: s.now.Add(-time.Hour).UnixMilli(), Text: "Discord refuses its token", Mend: "make a new one"},
+		{AccountID: "seum", AgentID: "seum", State: "failed", Since: s.now.Add(-time.Hour).UnixMilli(), Text: "Discord refuses its token", Hint: "make a new one"},
 	}
 	server := httptest.NewServer(monitor.New(monitor.Options{Store: log, Rules: coordination.RulesV2, Now: s.clock,
-		Names: strings.NewReplacer("<#"+storyChannel+">", "#일반", "<@"+storyEdenBot+">", "@이든봇").Replace, Bots: func() []monitor.BotStatus { return bots },
-		Operations: monitor.Operations{Running: func(context.Context) monitor.Running {
-			return monitor.Running{Mode: "produce", Database: &monitor.DatabaseState{File: s.db()}}
+		Names: strings.NewReplacer("<#"+storyChannel+">", "#일반", "<@"+storyEdenBot+">", "@이든봇").Replace, Bots: func() []health.Bot { return bots },
+		Operations: monitor.Operations{Running: func(context.Context) health.Running {
+			return health.Running{Mode: "produce", Database: &health.DatabaseState{File: s.db()}}
 		}}}).Handler())
 	defer server.Close()
 	api := []string{"--api", strings.TrimPrefix(server.URL, "http://")}
@@ -190,11 +191,11 @@ func TestWhyAsksTheServer(t *testing.T) {
 	if strings.Contains(said, "NOTE") {
 		t.Errorf("it says that no server was asked:\n%s", said)
 	}
-	if said := s.says(t, exitFailed, append([]string{"why", "1404000000000000099"}, api...)...); !strings.Contains(said, "nothing was decided about message") {
+	if said := s.says(t, exitFailed, append([]string{"why", "1404000000000000099"}, api...)...); !strings.Contains(said, "no decision about message") {
 		t.Errorf("of an unknown message: %s", said)
 	}
 	holds(t, "bots", s.says(t, exitOK, append([]string{"discord", "bots"}, api...)...),
-		`ACCOUNT  AGENT  NAME    STATE   SINCE     WHAT IS WRONG`, `eden     eden   이든봇  ready   just now`,
+		`ACCOUNT  AGENT  NAME    STATE   SINCE     PROBLEM`, `eden     eden   이든봇  ready   just now`,
 		`seum     seum           failed  1 h ago   Discord refuses its token`, `seum: Discord refuses its token; make a new one`, `2 bots`)
 	holds(t, "status", s.says(t, exitOK, append([]string{"status"}, api...)...), `discord    1 of 2 bots connected, 1 request without an answer`)
 }
@@ -205,13 +206,13 @@ func TestDiscordIsListed(t *testing.T) {
 	s := newStory(t)
 	holds(t, "threads", s.says(t, exitOK, "discord", "threads"), `THREAD               KIND    SPOKEN     AGENTS      SUSPENDED  NAME`,
 		storyThread+`  collab  7 min ago  ruda, eden             \[협업\] 루다 → 이든`, `1 thread`)
-	holds(t, "threads of seum", s.says(t, exitOK, "discord", "threads", "--agent", "seum"), `no thread is like that; openclawd discord threads lists all`)
+	holds(t, "threads of seum", s.says(t, exitOK, "discord", "threads", "--agent", "seum"), `no matching threads; try: openclawd discord threads`)
 	holds(t, "all places", s.says(t, exitOK, "discord", "threads", "--all"), storyChannel+`  channel .*`, `2 threads`)
 	holds(t, "observed", s.says(t, exitOK, "discord", "observed", "--agent", "seum"), `AGENT  MESSAGE              PLACE                SENT        BY    WHAT`,
 		`seum   `+storyHandled+`  `+storyChannel+`  10 min ago  민수  @이든 배포를 봐줘`, `1 record`)
 	holds(t, "collaborations", s.says(t, exitOK, "collaborations", "--status", "pending"), `ID  WHO          STATE    ASKED      REMINDED  MESSAGE`,
 		`c1  ruda → eden  pending  7 min ago            @이든 리뷰 부탁`, `1 request`)
-	holds(t, "no collaborations", s.says(t, exitOK, "collaborations", "--delivery", "failed"), `no request is like that; openclawd collaborations lists all`)
+	holds(t, "no collaborations", s.says(t, exitOK, "collaborations", "--delivery", "failed"), `no matching requests; try: openclawd collaborations`)
 	holds(t, "a collaboration", s.says(t, exitOK, "collaborations", "c1"), `request       c1`, `who           ruda → eden`, `state         pending`,
 		`thread        `+storyThread+` \[협업\] 루다 → 이든`, `POSTED               AS       AT                   BY ACCOUNT`, storyAsked+`  request  2026-02-20 11:53:00  default`)
 	var list struct{ Count int }

@@ -7,19 +7,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
 func newDoctor(p *process) *cobra.Command {
-	var a asking
+	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong, and say what to do about it",
-		Long: `Looks at the configuration, the addresses of API and gateway, the gateway's token, directories and disk, the clock, the database and its
-WAL, the tables made of it, tasks of agents that are not configured any more, posts that do not stand in Discord, the position in the log that
-is followed, the search file and the backups. Changes nothing. Works beside a running server, which it asks what only the server knows.
+		Short: "Check the installation for problems and suggest fixes",
+		Long: `Checks the configuration, the addresses of API and gateway, the gateway token, directories and disk space, the clock, the database and its WAL,
+the tables, tasks of agents that are no longer configured, undelivered Discord posts, the position in a followed log, the search file and the
+backups. Changes nothing. Works beside a running server, which it asks for what only the server knows.
 
-Exit codes: 0 there is no error; 1 there is one; 78 what is wrong is the configuration.`,
+Exit codes: 0 no errors; 1 errors; 78 only errors of the configuration.`,
 		Example: "  openclawd doctor\n  openclawd doctor --state-dir ./team --json",
 		Args:    positional(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.doctor(cmd.Context(), a) },
@@ -28,7 +28,7 @@ Exit codes: 0 there is no error; 1 there is one; 78 what is wrong is the configu
 	return cmd
 }
 
-func (p *process) doctor(ctx context.Context, a asking) error {
+func (p *process) doctor(ctx context.Context, a serverFlags) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
@@ -56,10 +56,10 @@ func (p *process) writeFindings(findings []doctor.Finding) error {
 		return err
 	}
 	for _, f := range findings {
-		if f.Mend == "" {
+		if f.Hint == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", f.Code, output.Printable(f.Mend)); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", f.Code, output.Printable(f.Hint)); err != nil {
 			return err
 		}
 	}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
@@ -36,7 +36,7 @@ func command(t *testing.T, args ...string) string {
 
 func commandIn(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(ctx, &process{args: args, stdout: &out, stderr: &err, getenv: func(string) string { return "" }, now: func() time.Time { return drillTime }})
+	code = execute(ctx, &process{args: args, stdout: &out, stderr: &err, getenv: func(string) string { return "" }, now: func() time.Time { return drillTime }})
 	return code, out.String(), err.String()
 }
 
@@ -80,6 +80,7 @@ func answersOf(t *testing.T, db string) map[string]string {
 	return answers
 }
 
+// Promise: restore
 func TestDrillRestoreFromABackup(t *testing.T) {
 	t.Parallel()
 	db := drillLog(t)

@@ -8,26 +8,26 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/proof"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/maintenance/verify"
 )
 
-// Exit codes. 75 and 78 are EX_TEMPFAIL and EX_CONFIG of sysexits.h: a supervisor may try again after the one, never after the other.
+// Exit codes. 75 and 78 are EX_TEMPFAIL and EX_CONFIG of sysexits.h: a supervisor may retry after 75, never after 78.
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitAgain  = 75 // locked by another, busy, or interrupted: the same command may succeed later
+	exitAgain  = 75 // locked by another process, busy, or interrupted: the same command may succeed later
 	exitConfig = 78
-	exitBroken = 130 // stopped from the keyboard, as shells count it
+	exitBroken = 130 // stopped with Ctrl-C, the shells' convention
 )
 
 func exitCode(err error) int {
 	var (
 		usage  *usageError
-		config *settings.Error
+		config *config.SettingError
 		locked *eventstore.LockedError
 		held   *eventstore.BusyError
 		late   *lateError
@@ -54,13 +54,13 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// isPending reports whether something cannot be proved before a redaction is finished.
+// isPending reports whether verification has to wait for an unfinished redaction.
 func isPending(err error) bool {
-	_, pending := errors.AsType[*proof.PendingError](err)
+	_, pending := errors.AsType[*verify.PendingError](err)
 	return pending
 }
 
-// report tells the user what went wrong and what to do about it.
+// report prints an error and its hint.
 func (p *process) report(err error) {
 	failure := struct {
 		Error string `json:"error"`
@@ -74,16 +74,16 @@ func (p *process) report(err error) {
 	case errors.As(err, &coded):
 		failure.Code, failure.Hint = coded.Code(), coded.Hint()
 	case errors.Is(err, context.Canceled):
-		failure.Code, failure.Hint = "interrupted", "what was finished is stored; the command can simply be run again"
+		failure.Code, failure.Hint = "interrupted", "finished work is stored; run the command again"
 	case errors.Is(err, eventstore.ErrNotFound):
-		failure.Code, failure.Hint = "not_found", "openclawd events query lists what is there"
+		failure.Code, failure.Hint = "not_found", "openclawd events query lists the events"
 	}
 	var called *callError
 	if errors.As(err, &called) {
 		failure.Details = called.Details()
 	}
 	if p.wantsJSON() {
-		_ = output.JSONLine(p.stderr, failure) // texts, and what has been JSON before, always marshal
+		_ = output.JSONLine(p.stderr, failure) // strings, and what was decoded from JSON, always marshal
 		return
 	}
 	if called != nil {
@@ -99,7 +99,23 @@ func (p *process) report(err error) {
 	}
 }
 
-// usageError says that the command line itself makes no sense.
+// codedError has a stable code, and a hint unless that is "". err is what it wraps, or nil.
+type codedError struct {
+	text, code, hint string
+	err              error
+}
+
+func (e *codedError) Error() string { return e.text }
+func (e *codedError) Code() string  { return e.code }
+func (e *codedError) Hint() string  { return e.hint }
+func (e *codedError) Unwrap() error { return e.err }
+
+// unknown reports that there is no such thing.
+func unknown(thing, name, code, hint string) error {
+	return &codedError{text: fmt.Sprintf("unknown %s %q", thing, name), code: code, hint: hint}
+}
+
+// usageError reports an invalid command line.
 type usageError struct {
 	command string
 	err     error
@@ -110,12 +126,12 @@ func (e *usageError) Unwrap() error { return e.err }
 func (e *usageError) Code() string  { return "usage" }
 func (e *usageError) Hint() string  { return "see " + e.command + " --help" }
 
-// flagError tells a flag that does not exist from one whose value is bad.
+// flagError distinguishes an unknown flag from an invalid value.
 func flagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
-		return &settings.Error{Setting: "--" + bad.GetFlag().Name, Value: bad.GetValue(),
-			Mend: fmt.Sprintf("give a value of type %s; see %s --help", bad.GetFlag().Value.Type(), cmd.CommandPath())}
+		return &config.SettingError{Setting: "--" + bad.GetFlag().Name, Value: bad.GetValue(),
+			HintText: fmt.Sprintf("give a value of type %s; see %s --help", bad.GetFlag().Value.Type(), cmd.CommandPath())}
 	}
 	return &usageError{command: cmd.CommandPath(), err: err}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 func newEvents(p *process) *cobra.Command {
-	return newGroup("events", "Look at the events of the log", newEventsShow(p), newEventsQuery(p))
+	return newGroup("events", "Inspect the events of the log", newEventsShow(p), newEventsQuery(p))
 }
 
-// eventAnswer is an event as the commands print it in JSON: the columns of the log and what the index says of it.
+// eventAnswer is an event in JSON: its columns in the log and its index entry.
 type eventAnswer struct {
 	Seq           int64                 `json:"seq"`
 	ID            eventstore.ID         `json:"id"`
@@ -28,15 +28,15 @@ type eventAnswer struct {
 	CorrelationID string                `json:"correlationId"`
 	CausationID   string                `json:"causationId"`
 	Actor         eventstore.Actor      `json:"actor"`
-	Role          coordination.Role     `json:"role"`     // "" where the index has not come so far
-	Category      coordination.Category `json:"category"` // the same
-	Data          json.RawMessage       `json:"data"`     // null once redacted
-	Original      json.RawMessage       `json:"original"` // null unless the imported line said more than the columns
+	Role          coordination.Role     `json:"role"`     // "" if the index has not reached it
+	Category      coordination.Category `json:"category"` // likewise
+	Data          json.RawMessage       `json:"data"`     // null if redacted
+	Original      json.RawMessage       `json:"original"` // null unless the imported line had more fields than the columns
 	DataHash      eventstore.Hash       `json:"dataHash"`
 	Hash          eventstore.Hash       `json:"hash"`
 }
 
-// answer joins an event with its index entry, which may be nil.
+// answer combines an event with its index entry, which may be nil.
 func answer(e *eventstore.Event, entry *index.Entry) eventAnswer {
 	a := eventAnswer{
 		Seq: e.Seq, ID: e.ID, Stream: e.Stream, Version: e.Version, Type: e.Type, Ver: e.Ver, AgentID: e.AgentID, TS: e.TS,

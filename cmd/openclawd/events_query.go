@@ -13,18 +13,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// querying holds the flags of events query.
-type querying struct {
+type eventQueryFlags struct {
 	db                               string
 	types, roles                     []string
 	agent, workSession, conversation string
@@ -36,42 +35,42 @@ type querying struct {
 const maxQueryLimit = 100_000
 
 func newEventsQuery(p *process) *cobra.Command {
-	var q querying
+	var q eventQueryFlags
 	cmd := &cobra.Command{
 		Use:   "query",
-		Short: "List the newest events that match",
-		Long: `Lists the newest events that match every filter given, the newest last. Our own book-keeping (config.*, import.*, ...) is included.
+		Short: "List the newest matching events",
+		Long: `Lists the newest events that match all given filters, newest last. openclawd's internal events (config.*, import.*, ...) are included.
 
 A time is RFC 3339, a date, milliseconds since 1970, or how long ago: 90m, 24h.`,
 		Example: `  openclawd events query --limit 5
   openclawd events query --role conversation.main --since 24h --agent eden
   openclawd events query --type a2a.send,a2a.response --work-session ws_3f0c... --json
-  openclawd events query --type import.rejected     # lines that were no events`,
+  openclawd events query --type import.rejected     # lines that could not be parsed`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.queryEvents(cmd.Context(), q) },
 	}
 	addPlace(cmd, &q.db)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&q.types, "type", nil, "`TYPE`s of events, e.g. a2a.send,task.started")
+	flags.StringSliceVar(&q.types, "type", nil, "filter by event `TYPE`s, e.g. a2a.send,task.started")
 	flags.StringSliceVar(&q.roles, "role", nil, "`ROLE`s, e.g. conversation.main")
-	flags.StringVar(&q.agent, "agent", "", "`ID` of an agent that the event comes from, goes to or happened to")
-	flags.StringVar(&q.workSession, "work-session", "", "`ID` of a work session")
-	flags.StringVar(&q.conversation, "conversation", "", "`ID` of a conversation")
-	flags.StringVar(&q.grep, "grep", "", "`TEXT` that the message holds, in any case")
+	flags.StringVar(&q.agent, "agent", "", "filter by `ID` of an agent: sender, recipient or subject")
+	flags.StringVar(&q.workSession, "work-session", "", "filter by work session `ID`")
+	flags.StringVar(&q.conversation, "conversation", "", "filter by conversation `ID`")
+	flags.StringVar(&q.grep, "grep", "", "filter by `TEXT` in the message, case-insensitive")
 	flags.StringVar(&q.since, "since", "", "earliest `TIME`")
 	flags.StringVar(&q.until, "until", "", "latest `TIME`")
-	flags.IntVar(&q.limit, "limit", 20, "at most `N` events")
-	flags.BoolVar(&q.asJSON, jsonFlag, false, "answer in JSON")
+	flags.IntVar(&q.limit, "limit", 20, "maximum number of events `N`")
+	flags.BoolVar(&q.asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// queryAnswer is the answer in JSON.
+// queryAnswer is the JSON output.
 type queryAnswer struct {
 	Events []eventAnswer `json:"events"` // by seq
 	Seq    int64         `json:"seq"`    // head of the log
 }
 
-func (p *process) queryEvents(ctx context.Context, q querying) error {
+func (p *process) queryEvents(ctx context.Context, q eventQueryFlags) error {
 	filter, err := p.indexFilter(q)
 	if err != nil {
 		return err
@@ -102,14 +101,14 @@ func (p *process) queryEvents(ctx context.Context, q querying) error {
 	return p.writeEvents(found, head.Seq)
 }
 
-// indexFilter is the part of a query that the index answers.
-func (p *process) indexFilter(q querying) (filter index.Filter, err error) {
+// indexFilter is the part of a query that the index can answer.
+func (p *process) indexFilter(q eventQueryFlags) (filter index.Filter, err error) {
 	if q.limit < 1 || q.limit > maxQueryLimit {
-		return filter, &settings.Error{Setting: "--limit", Value: strconv.Itoa(q.limit), Mend: fmt.Sprintf("give 1 to %d", maxQueryLimit)}
+		return filter, &config.SettingError{Setting: "--limit", Value: strconv.Itoa(q.limit), HintText: fmt.Sprintf("give 1 to %d", maxQueryLimit)}
 	}
 	for _, role := range q.roles {
 		if !coordination.Role(role).Valid() {
-			return filter, &settings.Error{Setting: "--role", Value: role, Mend: fmt.Sprintf("use one of %v", coordination.Roles())}
+			return filter, &config.SettingError{Setting: "--role", Value: role, HintText: fmt.Sprintf("use one of %v", coordination.Roles())}
 		}
 	}
 	filter = index.Filter{Internal: true, Roles: q.roles, Types: q.types}
@@ -120,7 +119,7 @@ func (p *process) indexFilter(q querying) (filter index.Filter, err error) {
 	return filter, err
 }
 
-// parseInstant reads a time in ms since 1970; nil for none.
+// parseInstant parses a time into ms since 1970; nil for none.
 func (p *process) parseInstant(flag, s string) (*float64, error) {
 	if s == "" {
 		return nil, nil
@@ -135,23 +134,23 @@ func (p *process) parseInstant(flag, s string) (*float64, error) {
 	}
 	ms, ok := coordination.ParseTime(s)
 	if !ok {
-		return nil, &settings.Error{Setting: flag, Value: s, Mend: "give a time such as 2026-02-20T12:00:00Z, 2026-02-20, 1771588800000 or 24h"}
+		return nil, &config.SettingError{Setting: flag, Value: s, HintText: "give a time such as 2026-02-20T12:00:00Z, 2026-02-20, 1771588800000 or 24h"}
 	}
 	return &ms, nil
 }
 
-// foundEvents are events, by seq, with what the index and the team say of them.
+// foundEvents are events, by seq, with their index entries and the team's names.
 type foundEvents struct {
 	events  []eventstore.Event
 	entries map[int64]*index.Entry
 	roster  *coordination.Roster
 }
 
-// find looks for the newest matching events, page by page towards the beginning of the log, each page in a transaction of its own: a
-// long one would keep a server from trimming its WAL.
-func (q *querying) find(ctx context.Context, log *sqlite.DB, filter index.Filter) (*foundEvents, error) {
+// find searches for the newest matching events, page by page from the end of the log, each page in a transaction of its own: a long
+// transaction would keep a server from trimming its WAL.
+func (q *eventQueryFlags) find(ctx context.Context, log *sqlite.DB, filter index.Filter) (*foundEvents, error) {
 	page := 1000
-	if !q.looksInside() {
+	if !q.needsEvents() {
 		page = min(page, q.limit)
 	}
 	found := &foundEvents{entries: map[int64]*index.Entry{}}
@@ -176,7 +175,7 @@ func (q *querying) find(ctx context.Context, log *sqlite.DB, filter index.Filter
 			if err != nil {
 				return err
 			}
-			return found.take(ctx, tx, q, events)
+			return found.keepMatches(ctx, tx, q, events)
 		})
 		if err != nil {
 			return nil, err
@@ -189,8 +188,8 @@ func (q *querying) find(ctx context.Context, log *sqlite.DB, filter index.Filter
 	return found, nil
 }
 
-// take keeps what matches of a page, newest first.
-func (f *foundEvents) take(ctx context.Context, tx *sql.Tx, q *querying, page []eventstore.Event) error {
+// keepMatches keeps the matches of a page, newest first.
+func (f *foundEvents) keepMatches(ctx context.Context, tx *sql.Tx, q *eventQueryFlags, page []eventstore.Event) error {
 	var kept []int64
 	for _, e := range slices.Backward(page) {
 		if len(f.events) == q.limit {
@@ -208,13 +207,13 @@ func (f *foundEvents) take(ctx context.Context, tx *sql.Tx, q *querying, page []
 	return err
 }
 
-// looksInside reports whether a part of the query can only be answered by the events themselves.
-func (q *querying) looksInside() bool {
+// needsEvents reports whether part of the query needs the events themselves.
+func (q *eventQueryFlags) needsEvents() bool {
 	return q.agent != "" || q.workSession != "" || q.conversation != "" || q.grep != ""
 }
 
-func (q *querying) matches(e *eventstore.Event) bool {
-	if !q.looksInside() {
+func (q *eventQueryFlags) matches(e *eventstore.Event) bool {
+	if !q.needsEvents() {
 		return true
 	}
 	r := projections.Record(coordination.RulesV2, e)
@@ -224,7 +223,7 @@ func (q *querying) matches(e *eventstore.Event) bool {
 		(q.grep == "" || strings.Contains(strings.ToLower(coordination.MessageText(&r)), strings.ToLower(q.grep)))
 }
 
-// warnOfLag tells that the index does not know the newest events.
+// warnOfLag warns if the index lacks the newest events.
 func (p *process) warnOfLag(ctx context.Context, log *sqlite.DB) error {
 	list, err := database.Statuses(ctx, log)
 	if err != nil {
@@ -232,7 +231,7 @@ func (p *process) warnOfLag(ctx context.Context, log *sqlite.DB) error {
 	}
 	for _, s := range list {
 		if s.Name == index.Definition(coordination.RulesV2).Name && s.Lag > 0 {
-			fmt.Fprintf(p.stderr, "warning: the index stands at event %d, %s behind the log; openclawd projections list says why\n",
+			fmt.Fprintf(p.stderr, "warning: the index is at event %d, %s behind the log; openclawd projections list shows why\n",
 				s.Seq, output.Count(s.Lag, "event"))
 		}
 	}
@@ -243,10 +242,10 @@ func (p *process) writeEvents(found *foundEvents, head int64) error {
 	const previewRunes = 60
 	if len(found.events) == 0 {
 		if head == 0 {
-			_, err := fmt.Fprintln(p.stdout, "the log is empty: openclawd import FILE... or openclawd serve --follow fills it")
+			_, err := fmt.Fprintln(p.stdout, "the log is empty: fill it with openclawd import FILE... or openclawd serve --follow")
 			return err
 		}
-		_, err := fmt.Fprintf(p.stdout, "none of %s matches\n", output.Count(head, "event"))
+		_, err := fmt.Fprintf(p.stdout, "no match among %s\n", output.Count(head, "event"))
 		return err
 	}
 	rows := make([][]string, len(found.events))
@@ -254,7 +253,7 @@ func (p *process) writeEvents(found *foundEvents, head int64) error {
 		e := &found.events[i]
 		r := projections.Record(coordination.RulesV2, e)
 		row := []string{strconv.FormatInt(e.Seq, 10), output.Time(int64(r.Time)), e.Type, "", found.roster.Name(r.From()),
-			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.Told(&r), r.Label, r.Reason), found.roster, previewRunes)}
+			found.roster.Name(r.To()), coordination.Preview(cmp.Or(coordination.WordsOrText(&r), r.Label, r.Reason), found.roster, previewRunes)}
 		if entry := found.entries[e.Seq]; entry != nil {
 			row[3] = string(entry.Role)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
@@ -24,7 +24,7 @@ func newEventsShow(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "show SEQ|ID",
-		Short:   "Show one event with everything that is stored of it",
+		Short:   "Show one event with everything that is stored about it",
 		Example: "  openclawd events show 42\n  openclawd events show 0197c9a4-5b1e-7c3d-9f00-112233445566 --json",
 		Args:    positional(cobra.MatchAll(cobra.ExactArgs(1), isEventRef)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,11 +44,11 @@ func newEventsShow(p *process) *cobra.Command {
 		},
 	}
 	addPlace(cmd, &db)
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// isEventRef checks that every argument is a seq or an id.
+// isEventRef checks that every argument is a seq or an event id.
 func isEventRef(_ *cobra.Command, args []string) error {
 	for _, ref := range args {
 		if seq, err := strconv.ParseInt(ref, 10, 64); err == nil && seq > 0 {

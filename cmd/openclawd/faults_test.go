@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
@@ -31,14 +31,14 @@ type fault struct {
 // faultsOfTheHandbook reads the table.
 func faultsOfTheHandbook(t *testing.T) map[string]fault {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", "troubleshoot.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(text), "\n## Faults\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	if !found {
-		t.Fatal("docs/operations.md has no section Faults")
+		t.Fatal("docs/operations/troubleshoot.md has no section Faults")
 	}
 	faults := map[string]fault{}
 	for _, row := range regexp.MustCompile(`(?m)^\| (.+) \|$`).FindAllStringSubmatch(section, -1) {
@@ -214,7 +214,9 @@ func (p *scene) saysSo(f fault, exit int, message, hint string) {
 }
 
 // Every row of the handbook's table of faults is what the real program does.
-func TestFaultsAreMetAsTheHandbookSays(t *testing.T) {
+//
+// Promise: faults
+func TestFaultsAreHandledAsDocumented(t *testing.T) {
 	t.Parallel()
 	happen := map[string]func(*scene, fault){
 		"the volume is full":                    onAFullVolume,
@@ -496,15 +498,15 @@ func lostToAServer(happen func(*scene) error, saved bool) func(*scene, fault) {
 // finds compares a finding of the doctor with the row.
 func (p *scene) finds(f fault, e ends) {
 	p.t.Helper()
-	var findings []struct{ Severity, Code, What, Mend string }
+	var findings []struct{ Severity, Code, What, Hint string }
 	if err := json.Unmarshal([]byte(e.stdout), &findings); err != nil {
 		p.t.Fatal(err, e.stderr)
 	}
-	n := slices.IndexFunc(findings, func(found struct{ Severity, Code, What, Mend string }) bool { return found.Code == f.code })
+	n := slices.IndexFunc(findings, func(found struct{ Severity, Code, What, Hint string }) bool { return found.Code == f.code })
 	if n < 0 {
 		p.t.Fatalf("doctor finds %+v, the handbook promises %s", findings, f.code)
 	}
-	p.saysSo(f, e.exit, findings[n].What, findings[n].Mend)
+	p.saysSo(f, e.exit, findings[n].What, findings[n].Hint)
 }
 
 // failingDevice is the name of a command that runs another one to which the system gives no bytes of a file from an offset on.

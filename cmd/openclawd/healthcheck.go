@@ -7,51 +7,50 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// defaultHealthTime is how long healthcheck waits for an answer; Docker gives up after 30 s unless it is told otherwise.
+// defaultHealthTime is the default timeout of healthcheck; Docker's own default is 30 s.
 const defaultHealthTime = 5 * time.Second
 
-// checkingHealth holds the flags of healthcheck.
-type checkingHealth struct {
-	asking
+type healthFlags struct {
+	serverFlags
 	ready   bool
 	timeout time.Duration
 }
 
 func newHealthcheck(p *process) *cobra.Command {
-	var c checkingHealth
+	var c healthFlags
 	cmd := &cobra.Command{
 		Use:   "healthcheck",
-		Short: "Say in one line whether the server answers; for HEALTHCHECK of Docker",
-		Long: `Asks the running server for GET /healthz, with --ready for GET /readyz, and says in one line what it answers. The server is found as by
-other commands: where the lock of the database says, or the configuration.
+		Short: "Check whether the server is healthy; for Docker's HEALTHCHECK",
+		Long: `Requests GET /healthz from the running server, with --ready GET /readyz, and prints the result in one line. The server is found as by other
+commands: through the lock of the database, or the configuration.
 
-Restart what is not healthy; do not restart what is not ready, for most of what --ready tells is mended otherwise.
+Restart a server that is not healthy; do not restart one that is not ready, because a restart rarely fixes what --ready reports.
 
-Exit codes: 0 it is healthy, with --ready also ready (warnings do not count); 1 it is not, or does not answer.`,
+Exit codes: 0 healthy, with --ready also ready (warnings do not count); 1 not healthy, or no answer.`,
 		Example: `  openclawd healthcheck
   openclawd healthcheck --ready --api http://127.0.0.1:3847
   HEALTHCHECK CMD ["/openclawd", "healthcheck"]`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.timeout <= 0 {
-				return &settings.Error{Setting: "--timeout", Value: c.timeout.String(), Mend: "give how long to wait, e.g. 5s"}
+				return &config.SettingError{Setting: "--timeout", Value: c.timeout.String(), HintText: "give a timeout, e.g. 5s"}
 			}
 			return p.healthcheck(cmd.Context(), c)
 		},
 	}
 	c.addFlags(cmd)
-	cmd.Flags().BoolVar(&c.ready, "ready", false, "ask whether it is ready, too")
-	cmd.Flags().DurationVar(&c.timeout, "timeout", defaultHealthTime, "`TIME` to wait for the answer")
+	cmd.Flags().BoolVar(&c.ready, "ready", false, "also check whether it is ready")
+	cmd.Flags().DurationVar(&c.timeout, "timeout", defaultHealthTime, "time limit `TIME` for the answer")
 	return cmd
 }
 
-func (p *process) healthcheck(ctx context.Context, c checkingHealth) error {
-	place, err := p.place(c.asking)
+func (p *process) healthcheck(ctx context.Context, c healthFlags) error {
+	place, err := p.place(c.serverFlags)
 	if err != nil {
 		return err
 	}
@@ -68,8 +67,9 @@ func (p *process) healthcheck(ctx context.Context, c checkingHealth) error {
 	return err
 }
 
-// unhealthyError says that the server does not answer, or answers that it is not well. It is one line: supervisors keep it.
-type unhealthyError struct{ health client.Health }
+// unhealthyError reports that the server does not answer or is not healthy. It is one line, because supervisors store
+// it.
+type unhealthyError struct{ health apiclient.Health }
 
 func (e *unhealthyError) Error() string { return e.health.What }
 func (*unhealthyError) Code() string    { return "unhealthy" }

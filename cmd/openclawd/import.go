@@ -13,29 +13,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// importing holds the flags of import.
-type importing struct {
+type importFlags struct {
 	db, config, classifier string
 	asJSON                 bool
 }
 
 func newImport(p *process) *cobra.Command {
-	var im importing
+	var im importFlags
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Bring coordination logs, or a full export, into the database",
-		Long: `Imports NDJSON logs in the order given, which should be oldest first. Importing the same lines again, whole or split over other files,
-adds nothing. A line that is no event never stops the import: it is counted, reported, and kept as an import.rejected event. A full
-export (openclawd export --format full) is restored exactly, hashes included, if the database stands just before it.
+		Short: "Import coordination logs or a full export into the database",
+		Long: `Imports NDJSON logs in the order given, which should be oldest first. Importing the same lines again, whole or split over other files, adds
+nothing. An invalid line never stops the import: it is counted, reported, and kept as an import.rejected event. A full export (openclawd
+export --format full) is restored exactly, including hashes, if it starts right after the last event of the database.
 
-Makes the database if there is none. A running server has the file: stop it first, or let it import the logs of its state directory.`,
+Creates the database if there is none. A running server locks the file: stop it first, or let it import the logs of its state directory.`,
 		Example: `  openclawd import ~/.openclaw/logs/coordination-events-2026-01.ndjson ~/.openclaw/logs/coordination-events.ndjson
   openclawd import --config ~/.openclaw/openclaw.json --db team.db events.ndjson
   openclawd import --db restored.db backup.ndjson`,
@@ -44,12 +43,12 @@ Makes the database if there is none. A running server has the file: stop it firs
 	}
 	addPlace(cmd, &im.db)
 	addClassifier(cmd, &im.classifier)
-	cmd.Flags().StringVar(&im.config, "config", "", "openclaw.json `FILE` that names the team; leave it out when restoring a full export")
-	cmd.Flags().BoolVar(&im.asJSON, jsonFlag, false, "report in JSON")
+	cmd.Flags().StringVar(&im.config, "config", "", "openclaw.json `FILE` that defines the team; omit it when restoring a full export")
+	cmd.Flags().BoolVar(&im.asJSON, jsonFlag, false, "print the report as JSON")
 	return cmd
 }
 
-func (p *process) importFiles(ctx context.Context, im importing, files []string) error {
+func (p *process) importFiles(ctx context.Context, im importFlags, files []string) error {
 	rules, err := parseClassifier(im.classifier)
 	if err != nil {
 		return err
@@ -68,7 +67,7 @@ func (p *process) importFiles(ctx context.Context, im importing, files []string)
 	if err != nil {
 		return err
 	}
-	if err := p.mend(ctx, engine); err != nil {
+	if err := p.refreshTables(ctx, engine); err != nil {
 		return err
 	}
 	if im.config != "" {
@@ -92,7 +91,7 @@ func (p *process) importFiles(ctx context.Context, im importing, files []string)
 	return cmp.Or(err, log.Close())
 }
 
-// checkLog looks at a file before anything is done, so that a wrong name among many leaves no half of the work behind.
+// checkLog checks a file before the import starts, so that one wrong name among many does not leave a partial import.
 func checkLog(file string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -104,21 +103,22 @@ func checkLog(file string) error {
 	return nil
 }
 
-// mend rebuilds what another version of openclawd, or another classifier, made, so that the import goes into living tables.
-func (p *process) mend(ctx context.Context, engine *projections.Engine) error {
+// refreshTables rebuilds projections made by another version of openclawd, or with another classifier, so that the import
+// updates current tables.
+func (p *process) refreshTables(ctx context.Context, engine *projections.Engine) error {
 	stale, err := engine.Stale(ctx)
 	if err != nil || len(stale) == 0 {
 		return err
 	}
 	bar := p.eventProgress("rebuild")
 	defer bar.end()
-	return engine.Rebuild(ctx, projections.RebuildOptions{Names: stale, Progress: bar.tell})
+	return engine.Rebuild(ctx, projections.RebuildOptions{Names: stale, Progress: bar.update})
 }
 
 func (p *process) importInto(ctx context.Context, log *sqlite.DB, files []string) (ndjson.Report, error) {
 	bar := p.byteProgress("import")
 	defer bar.end()
-	var size, done int64 // bytes of all files; of the files before the one under way
+	var size, done int64 // total bytes of all files; bytes of the files before the current one
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil {
 			size += info.Size()
@@ -132,7 +132,7 @@ func (p *process) importInto(ctx context.Context, log *sqlite.DB, files []string
 			}
 			file = at.File
 		}
-		bar.tell(done+at.Bytes, size)
+		bar.update(done+at.Bytes, size)
 	})
 	return importer.ImportFiles(ctx, files)
 }
@@ -163,11 +163,11 @@ func (p *process) writeReport(report *ndjson.Report) error {
 		fmt.Fprintf(p.stdout, "restored exactly: %s\n", output.Count(total.Restored, "event"))
 	}
 	if total.Lost > 0 {
-		fmt.Fprintf(p.stdout, "lost: %s without a payload, which only an empty database can take back\n", output.Count(total.Lost, "redacted event"))
+		fmt.Fprintf(p.stdout, "skipped: %s without a payload, which can be restored into an empty database only\n", output.Count(total.Lost, "redacted event"))
 	}
 	for i := range report.Files {
 		if f := &report.Files[i]; f.Tail > 0 {
-			fmt.Fprintf(p.stdout, "%s: an unfinished last line of %s was left alone\n", filepath.Base(f.Name), output.Count(f.Tail, "byte"))
+			fmt.Fprintf(p.stdout, "%s: incomplete last line of %s ignored\n", filepath.Base(f.Name), output.Count(f.Tail, "byte"))
 		}
 	}
 	return nil

@@ -5,13 +5,13 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// readTeam reads whom a configuration names as agents. Its error is a *settings.Error if the configuration cannot be used, and
-// os.ErrNotExist if there is none. Everything that is wrong or odd is logged, each with its place.
+// readTeam reads the agents of a configuration. Its error is a *config.SettingError if the configuration cannot be used, and os.ErrNotExist
+// if there is none. Every problem is logged with its position.
 func readTeam(path string, getenv func(string) string, logger *slog.Logger) (coordination.ConfigApplied, error) {
 	loaded, findings := config.Load(path, getenv)
 	settings.LogFindings(logger, findings)

@@ -10,8 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 func writeConfig(t *testing.T, text string) (path string) {
@@ -64,7 +65,7 @@ func TestReadTeamRefuses(t *testing.T) {
 	}
 	path := writeConfig(t, "{agents: {list: [{id: 7},\n{id: 'a'}, {id: 'A'}]}}")
 	_, err := readTeam(path, os.Getenv, slog.New(slog.DiscardHandler))
-	var bad *settings.Error
+	var bad *config.SettingError
 	if !errors.As(err, &bad) || errors.Is(err, os.ErrNotExist) || exitCode(err) != exitConfig {
 		t.Fatalf("%v", err)
 	}

@@ -14,20 +14,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/durable"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// firstConfig is the openclaw.json of a new state directory. Lines that begin with // and no space are settings to be taken into use; %d are
-// the ports of the gateway and of the API.
+// firstConfig is the openclaw.json of a new state directory. Lines that begin with // and no space are settings to be enabled; %d are the
+// ports of the gateway and of the API.
 //
 //go:embed init.json5
 var firstConfig string
 
-// beginning holds the flags of init.
-type beginning struct {
+type initFlags struct {
 	stateDir      string
 	port, apiPort int
 	force, asJSON bool
@@ -40,52 +40,52 @@ const (
 )
 
 func newInit(p *process) *cobra.Command {
-	var b beginning
+	var b initFlags
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make a state directory: a configuration with comments, and the gateway's token",
-		Long: `Makes the state directory if need be, writes openclaw.json with comments and examples into it, and makes the token that clients of the
-gateway show. Then it says where the server will be and what to do next. Nothing is started.
+		Short: "Create a state directory with a commented configuration and a gateway token",
+		Long: `Creates the state directory if needed, writes an openclaw.json with comments and examples, and creates the token that gateway clients
+present. Then it prints the addresses of the server and the next steps. Nothing is started.
 
-An openclaw.json that is there is not touched, unless --force is given: then it stays beside the new one as openclaw.json.bak, or under
-the first such name that is free. A token that is there, or set elsewhere, stays.
+An existing openclaw.json is not touched without --force, which keeps it as openclaw.json.bak, or under the first such name that is free. An
+existing token, or one that is set elsewhere, is kept.
 
-Exit codes: 0 done; 1 there is a configuration already; 78 a port is none, or the directory cannot be written.`,
+Exit codes: 0 done; 1 a configuration exists already; 78 invalid port, or the directory is not writable.`,
 		Example: `  openclawd init
   openclawd init --state-dir ./team --port 18790 --api-port 3848
   openclawd init --force --json`,
 		Args: positional(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return p.begin(b) },
+		RunE: func(*cobra.Command, []string) error { return p.initialize(b) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&b.stateDir, "state-dir", "", "state `DIR` to make (default ~/.openclaw)")
-	flags.IntVar(&b.port, "port", defaultGatewayPort, "port of the gateway, `N`")
-	flags.IntVar(&b.apiPort, "api-port", defaultAPIPort, "port of the Task-Monitor API, `N`")
-	flags.BoolVar(&b.force, "force", false, "write a new openclaw.json where there is one; the old one stays beside it")
-	flags.BoolVar(&b.asJSON, jsonFlag, false, "answer in JSON")
+	flags.StringVar(&b.stateDir, "state-dir", "", "state `DIR` to create (default ~/.openclaw)")
+	flags.IntVar(&b.port, "port", defaultGatewayPort, "port `N` of the gateway")
+	flags.IntVar(&b.apiPort, "api-port", defaultAPIPort, "port `N` of the Task-Monitor API")
+	flags.BoolVar(&b.force, "force", false, "replace an existing openclaw.json; the old one is kept beside it")
+	flags.BoolVar(&b.asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// begun is the answer of init.
-type begun struct {
+// initResult is the JSON output of init.
+type initResult struct {
 	StateDir  string   `json:"stateDir"`
 	Config    string   `json:"config"`
-	Kept      string   `json:"kept,omitempty"`      // where the configuration before is now
-	TokenFile string   `json:"tokenFile,omitempty"` // that holds the gateway's token; "" where something else lets clients in
+	Kept      string   `json:"kept,omitempty"`      // the previous configuration's new path
+	TokenFile string   `json:"tokenFile,omitempty"` // the gateway token's file; "" if clients authenticate otherwise
 	TokenMade bool     `json:"tokenMade"`
 	API       string   `json:"api"`
 	Gateway   string   `json:"gateway"`
 	Next      []string `json:"next"` // commands
 }
 
-func (p *process) begin(b beginning) error {
+func (p *process) initialize(b initFlags) error {
 	for flag, port := range map[string]int{"--port": b.port, "--api-port": b.apiPort} {
 		if port < 1 || port > maxPort {
-			return &settings.Error{Setting: flag, Value: strconv.Itoa(port), Mend: "give a port from 1 to 65535"}
+			return &config.SettingError{Setting: flag, Value: strconv.Itoa(port), HintText: "give a port from 1 to 65535"}
 		}
 	}
 	if b.port == b.apiPort {
-		return &settings.Error{Setting: "--api-port", Value: strconv.Itoa(b.apiPort), Err: errors.New("the gateway has that port"), Mend: "give each a port of its own"}
+		return &config.SettingError{Setting: "--api-port", Value: strconv.Itoa(b.apiPort), Err: errors.New("the gateway uses that port"), HintText: "give each its own port"}
 	}
 	named := b.stateDir != ""
 	if !named {
@@ -99,11 +99,11 @@ func (p *process) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
-	place := client.PlaceOf(b.stateDir, "", "", named, p.getenv)
+	place := apiclient.PlaceOf(b.stateDir, "", "", named, p.getenv)
 	if err := place.Findings.Err(); err != nil {
 		return settings.Unusable(path, err)
 	}
-	answer := &begun{StateDir: b.stateDir, Config: path, Kept: kept, API: "http://" + place.API, Gateway: "ws://" + place.Gateway.Listen.Value}
+	answer := &initResult{StateDir: b.stateDir, Config: path, Kept: kept, API: "http://" + place.API, Gateway: "ws://" + place.Gateway.Listen.Value}
 	if file := settings.TokenFile(b.stateDir); place.Gateway.Kept() {
 		if _, answer.TokenMade, err = place.Gateway.Keep(file, rand.Reader); err != nil {
 			return err
@@ -114,11 +114,11 @@ func (p *process) begin(b beginning) error {
 	if b.asJSON {
 		return output.JSON(p.stdout, answer)
 	}
-	return p.writeBegun(answer)
+	return p.writeInitResult(answer)
 }
 
-// nextCommands are what somebody does with a new state directory.
-func (p *process) nextCommands(stateDir string, named bool, place *client.Place) []string {
+// nextCommands are the suggested next steps for a new state directory.
+func (p *process) nextCommands(stateDir string, named bool, place *apiclient.Place) []string {
 	name, there := cmp.Or(p.name, "openclawd"), ""
 	if named {
 		there = " --state-dir " + shellQuote(stateDir)
@@ -130,17 +130,17 @@ func (p *process) nextCommands(stateDir string, named bool, place *client.Place)
 	return append(next, shellQuote(name)+" service install"+there)
 }
 
-func (p *process) writeBegun(a *begun) error {
+func (p *process) writeInitResult(a *initResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "made %s\n", a.Config)
 	if a.Kept != "" {
-		fmt.Fprintf(&b, "kept what was there as %s\n", a.Kept)
+		fmt.Fprintf(&b, "kept the previous configuration as %s\n", a.Kept)
 	}
 	switch {
 	case a.TokenMade:
-		fmt.Fprintf(&b, "made %s, which only you may read\n", a.TokenFile)
+		fmt.Fprintf(&b, "created %s, readable only by you\n", a.TokenFile)
 	case a.TokenFile != "":
-		fmt.Fprintf(&b, "the token in %s stays\n", a.TokenFile)
+		fmt.Fprintf(&b, "kept the token in %s\n", a.TokenFile)
 	}
 	fmt.Fprintf(&b, "\nAPI      %s\ngateway  %s\n\nnext:\n", a.API, a.Gateway)
 	for _, command := range a.Next {
@@ -150,14 +150,14 @@ func (p *process) writeBegun(a *begun) error {
 	return err
 }
 
-// writeFirst writes a file that is not there, all of it or nothing. With force one that is there is kept beside it, and its new name returned.
+// writeFirst writes a new file atomically. With force an existing one is kept beside it, and its new name returned.
 func writeFirst(path, text string, force bool) (kept string, err error) {
 	refuse := func(err error) error {
-		return &settings.Error{Setting: "--state-dir", Value: filepath.Dir(path), Err: err, Mend: "name a directory that this user may write to"}
+		return &config.SettingError{Setting: "--state-dir", Value: filepath.Dir(path), Err: err, HintText: "choose a directory that this user may write to"}
 	}
 	switch _, err := os.Lstat(path); {
 	case err == nil && !force:
-		return "", &existsError{path}
+		return "", exists(path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "", refuse(err)
 	}
@@ -183,10 +183,10 @@ func writeFirst(path, text string, force bool) (kept string, err error) {
 			return "", refuse(err)
 		}
 	}
-	// A link takes no name that somebody has taken meanwhile, as a renamed file would.
+	// Unlike a rename, a link never replaces a file created meanwhile.
 	switch err := os.Link(next.Name(), path); {
 	case errors.Is(err, fs.ErrExist):
-		return kept, &existsError{path}
+		return kept, exists(path)
 	case err != nil:
 		if err := os.Rename(next.Name(), path); err != nil { // a file system without links
 			return kept, refuse(err)
@@ -198,7 +198,7 @@ func writeFirst(path, text string, force bool) (kept string, err error) {
 	return kept, nil
 }
 
-// keepAside gives the file at path the first free name of path.bak, path.bak-2 and so on; "" if there is no file.
+// keepAside renames the file at path to the first free name of path.bak, path.bak-2 and so on; "" if there is no file.
 func keepAside(path string) (kept string, err error) {
 	kept = path + ".bak"
 	for n := 2; ; n++ {
@@ -218,12 +218,7 @@ func keepAside(path string) (kept string, err error) {
 	}
 }
 
-// existsError says that there is a configuration already.
-type existsError struct{ path string }
-
-func (e *existsError) Error() string { return "there is a configuration already at " + e.path }
-func (e *existsError) Unwrap() error { return fs.ErrExist }
-func (e *existsError) Code() string  { return "exists" }
-func (e *existsError) Hint() string {
-	return "openclawd serve uses it, openclawd config check looks at it; --force writes a new one and keeps this one beside it"
+func exists(path string) error {
+	return &codedError{text: "a configuration exists already: " + path, code: "exists", err: fs.ErrExist,
+		hint: "openclawd serve uses it, openclawd config check checks it; --force writes a new one and keeps this one beside it"}
 }

@@ -1,8 +1,8 @@
-// Openclawd remembers and serves what a team of LLM agents does: one event log in one SQLite file, the tables made of it, and on
-// top the Task-Monitor API and the OpenClaw gateway.
+// Openclawd records and serves what a team of LLM agents does: one event log in one SQLite file, tables projected
+// from it, the Task-Monitor API and the OpenClaw gateway.
 //
-// Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 75 another openclawd has the file, or it was busy or interrupted; 78 a
-// setting is wrong; 130 a run of an agent was stopped from the keyboard.
+// Exit codes: 0 done; 1 failed; 2 wrong command line; 75 another openclawd has locked the file, or it was busy or
+// interrupted; 78 invalid setting; 130 stopped with Ctrl-C.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, &process{
+	context.AfterFunc(ctx, stop) // a second signal kills the process at once
+	os.Exit(execute(ctx, &process{
 		name:   os.Args[0],
 		args:   os.Args[1:],
 		stdout: os.Stdout,
@@ -26,8 +26,8 @@ func main() {
 	}))
 }
 
-// run executes one command line and returns the exit code. Errors have been reported on p.stderr by then.
-func run(ctx context.Context, p *process) int {
+// execute executes one command line and returns the exit code. Errors have already been printed to p.stderr.
+func execute(ctx context.Context, p *process) int {
 	root := newRoot(p)
 	root.SetArgs(p.args)
 	root.SetOut(p.stdout)

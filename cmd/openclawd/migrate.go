@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/migrations"
 )
 
 func newMigrate(p *process) *cobra.Command {
-	return newGroup("migrate", "Show or bring up to date the schema of a database", newMigrateStatus(p), newMigrateUp(p))
+	return newGroup("migrate", "Show or migrate the schema of a database", newMigrateStatus(p), newMigrateUp(p))
 }
 
 func newMigrateStatus(p *process) *cobra.Command {
@@ -28,7 +28,7 @@ func newMigrateStatus(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "List the steps of the schema and which of them a file has",
+		Short:   "List the schema migrations and which ones a file has",
 		Example: "  openclawd migrate status\n  openclawd migrate status --db old.db --json",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +43,7 @@ func newMigrateStatus(p *process) *cobra.Command {
 		},
 	}
 	addPlace(cmd, &db)
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
@@ -51,9 +51,9 @@ func newMigrateUp(p *process) *cobra.Command {
 	var db string
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Bring a file to the newest schema",
-		Long: `Brings a file to the newest schema. A backup is made beside it first (FILE.backup-*). Commands that write do the same by themselves;
-this one is for doing it at a time of your choosing.`,
+		Short: "Migrate a file to the newest schema",
+		Long: `Migrates a file to the newest schema. A backup is made beside it first (FILE.backup-*). Commands that write migrate automatically; this one
+lets you choose the time.`,
 		Example: "  openclawd migrate up --db ~/.openclaw/openclawd.db",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,7 +69,7 @@ this one is for doing it at a time of your choosing.`,
 				return err
 			}
 			if before.Found == before.Newest {
-				_, err = fmt.Fprintf(p.stdout, "schema %d is the newest: nothing to do\n", before.Found)
+				_, err = fmt.Fprintf(p.stdout, "schema %d is up to date\n", before.Found)
 			} else {
 				_, err = fmt.Fprintf(p.stdout, "migrated from schema %d to %d\n", before.Found, before.Newest)
 			}
@@ -80,15 +80,15 @@ this one is for doing it at a time of your choosing.`,
 	return cmd
 }
 
-// schemaStatus says which steps of the schema a file has.
+// schemaStatus lists the migrations and which ones a file has.
 type schemaStatus struct {
 	File   string             `json:"file"`
 	Found  int64              `json:"found"`  // version of the file
-	Newest int64              `json:"newest"` // version that this binary works with
+	Newest int64              `json:"newest"` // version that this binary uses
 	Steps  []sqlite.Migration `json:"steps"`
 }
 
-// schemaOf looks at a file without changing it, also at one of another schema than this binary's.
+// schemaOf reads a file's schema without changing it, also one newer or older than this binary's.
 func (p *process) schemaOf(ctx context.Context, flag string) (*schemaStatus, error) {
 	path, err := p.databasePath(flag)
 	if err != nil {
@@ -118,7 +118,7 @@ func (p *process) schemaOf(ctx context.Context, flag string) (*schemaStatus, err
 	return status, nil
 }
 
-// knownSteps lists the steps that this binary carries, the oldest first.
+// knownSteps lists the migrations of this binary, oldest first.
 func knownSteps() ([]sqlite.Migration, error) {
 	names, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
@@ -156,7 +156,7 @@ func (p *process) writeSchema(s *schemaStatus) error {
 	case s.Found < s.Newest:
 		verdict = fmt.Sprintf("schema %d, the newest is %d: run openclawd migrate up", s.Found, s.Newest)
 	default:
-		verdict = fmt.Sprintf("schema %d was made by a newer openclawd; this one knows up to %d", s.Found, s.Newest)
+		verdict = fmt.Sprintf("schema %d was made by a newer openclawd; this one supports up to %d", s.Found, s.Newest)
 	}
 	_, err := fmt.Fprintln(p.stdout, verdict)
 	return err

@@ -14,7 +14,6 @@ func TestEveryCommandTakesAStateDirectory(t *testing.T) {
 	t.Parallel()
 	needless := map[string]string{
 		"backup restore": "it is told which backup, and where to",
-		"bench":          "it measures in a directory of its own",
 		"completion":     "it says how a shell completes",
 		"version":        "it says what is running",
 	}

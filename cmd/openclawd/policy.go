@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/services/access"
 )
 
 func newPolicy(p *process) *cobra.Command {
-	return newGroup("policy", "Look at what agents may do with each other", newPolicyExplain(p))
+	return newGroup("policy", "Explain what agents may do with each other", newPolicyExplain(p))
 }
 
 func newPolicyExplain(p *process) *cobra.Command {
@@ -23,12 +23,12 @@ func newPolicyExplain(p *process) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain FROM TO",
-		Short: "Say whether one agent may write to another, which rule decides, and how to change it",
-		Long: `Reads openclaw.json as openclawd serve does and says what the agent FROM may do with the agent TO: write to it (tools.agentToAgent), start
-it as a sub-agent (subagents.allowAgents of an agent), and see its sessions (tools.sessions.visibility). No server is needed. The other
-direction may differ.
+		Short: "Explain whether one agent may write to another, and how to change it",
+		Long: `Reads openclaw.json as openclawd serve does and shows what agent FROM may do with agent TO: write to it (tools.agentToAgent), start it as a
+sub-agent (subagents.allowAgents of an agent), and see its sessions (tools.sessions.visibility). No server is needed. The opposite direction
+may differ.
 
-Exit codes: 0 FROM may write to TO; 1 it may not; 78 the configuration cannot be used, or an agent is none of it.`,
+Exit codes: 0 FROM may write to TO; 1 it may not; 78 the configuration cannot be used, or lacks one of the agents.`,
 		Example: "  openclawd policy explain eden seum\n  openclawd policy explain seum eden --state-dir ./team --json",
 		Args:    positional(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ Exit codes: 0 FROM may write to TO; 1 it may not; 78 the configuration cannot be
 		},
 	}
 	cmd.Flags().StringVar(&stateDir, "state-dir", "", "state `DIR` with the openclaw.json (default ~/.openclaw)")
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
@@ -55,37 +55,37 @@ func (p *process) explainPolicy(stateDir string, asJSON bool, from, to string) e
 	if err := findings.Err(); err != nil {
 		return settings.Unusable(path, err)
 	}
-	policy, err := server.Explain(loaded, from, to)
-	if unknown, ok := errors.AsType[*monitor.NoAgentError](err); ok {
-		return &settings.Error{Setting: strings.ToUpper(unknown.Field), Value: unknown.ID, Err: errors.New("there is no such agent"), Mend: unknown.Mend}
+	explained, err := access.Explain(loaded, from, to)
+	if unknown, ok := errors.AsType[*policy.NoAgentError](err); ok {
+		return &config.SettingError{Setting: strings.ToUpper(unknown.Field), Value: unknown.ID, Err: errors.New("no such agent"), HintText: unknown.Hint}
 	}
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		err = output.JSON(p.stdout, policy)
+		err = output.JSON(p.stdout, explained)
 	} else {
-		err = p.writePolicy(&policy)
+		err = p.writePolicy(&explained)
 	}
-	if err == nil && !policy.Send.Allowed {
-		err = &deniedError{&policy}
+	if err == nil && !explained.Send.Allowed {
+		err = &codedError{text: fmt.Sprintf("%s may not write to %s: %s", explained.From, explained.To, explained.Send.Why), code: "policy_denied", hint: explained.Send.Hint}
 	}
 	return err
 }
 
-func (p *process) writePolicy(policy *monitor.Policy) error {
-	lines := []string{policy.From + " → " + policy.To}
+func (p *process) writePolicy(x *policy.Policy) error {
+	lines := []string{x.From + " → " + x.To}
 	for _, one := range []struct {
 		what string
-		is   *monitor.Verdict
-	}{{"write", &policy.Send}, {"spawn", &policy.Spawn}, {"see", &policy.Visible}} {
+		is   *policy.Verdict
+	}{{"write", &x.Send}, {"spawn", &x.Spawn}, {"see", &x.Visible}} {
 		may := "no"
 		if one.is.Allowed {
 			may = "yes"
 		}
 		lines = append(lines, fmt.Sprintf("%-7s %-4s %s (%s)", one.what, may, one.is.Why, one.is.Rule))
-		if one.is.Mend != "" {
-			lines = append(lines, fmt.Sprintf("%12s to allow it: %s", "", one.is.Mend))
+		if one.is.Hint != "" {
+			lines = append(lines, fmt.Sprintf("%12s to allow it: %s", "", one.is.Hint))
 		}
 	}
 	for _, line := range lines {
@@ -96,16 +96,7 @@ func (p *process) writePolicy(policy *monitor.Policy) error {
 	return nil
 }
 
-// deniedError says that one agent may not write to another.
-type deniedError struct{ policy *monitor.Policy }
-
-func (e *deniedError) Error() string {
-	return fmt.Sprintf("%s may not write to %s: %s", e.policy.From, e.policy.To, e.policy.Send.Why)
-}
-func (e *deniedError) Code() string { return "policy_denied" }
-func (e *deniedError) Hint() string { return e.policy.Send.Mend }
-
-// completeConfigured lists the agents of the configuration.
+// completeConfigured completes the agents of the configuration.
 func (p *process) completeConfigured(stateDir string) (list []cobra.Completion) {
 	path, err := p.configPath(stateDir, nil)
 	if err != nil {

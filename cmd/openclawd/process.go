@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// process is what the commands have of the process they run in.
+// process is the part of the process environment that commands use.
 type process struct {
-	name           string // under which it was called
+	name           string // program name as called
 	args           []string
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	now            func() time.Time
 }
 
-// jsonFlag asks for answers, and errors, in JSON.
+// jsonFlag selects JSON for output and errors.
 const jsonFlag = "json"
 
-// wantsJSON looks at the bare arguments, because an error may come before they are parsed.
+// wantsJSON checks the raw arguments, because errors may occur before they are parsed.
 func (p *process) wantsJSON() bool { return slices.Contains(p.args, "--"+jsonFlag) }

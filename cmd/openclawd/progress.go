@@ -5,15 +5,15 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// progress shows how far long work has come, if somebody is watching. Its methods may be called from one goroutine at a time.
+// progress shows the progress of long work on a terminal. It is not safe for concurrent use.
 type progress struct {
 	p     *process
 	what  string
-	bytes bool                     // what is counted; else events
-	shown *progressbar.ProgressBar // nil: nobody is watching, or nothing has been told yet
+	bytes bool                     // unit; default events
+	shown *progressbar.ProgressBar // nil: no terminal, or nothing reported yet
 }
 
 // eventProgress counts events, byteProgress bytes.
@@ -25,8 +25,8 @@ func (p *process) byteProgress(what string) *progress {
 	return &progress{p: p, what: what, bytes: true}
 }
 
-// tell takes how much of a total is done; both may change as the work goes on.
-func (g *progress) tell(done, total int64) {
+// update reports how much of a total is done; both may change meanwhile.
+func (g *progress) update(done, total int64) {
 	if !output.IsTerminal(g.p.stderr) {
 		return
 	}
@@ -38,10 +38,10 @@ func (g *progress) tell(done, total int64) {
 	if g.shown.GetMax64() != total {
 		g.shown.ChangeMax64(total)
 	}
-	_ = g.shown.Set64(min(done, total)) // a bar that cannot be drawn changes nothing
+	_ = g.shown.Set64(min(done, total)) // a failure to draw the bar is harmless
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (g *progress) end() {
 	if g.shown != nil {
 		_ = g.shown.Finish()

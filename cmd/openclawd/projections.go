@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// projectionNames are what a shell can complete.
+// projectionNames are the names for shell completion.
 func projectionNames() (names []string) {
 	for _, d := range database.Projections(coordination.RulesV2) {
 		names = append(names, d.Name)
@@ -25,7 +25,7 @@ func projectionNames() (names []string) {
 }
 
 func newProjections(p *process) *cobra.Command {
-	return newGroup("projections", "List, rebuild and resume the tables made of the log",
+	return newGroup("projections", "List, rebuild and resume projections",
 		newProjectionsList(p), newProjectionsRebuild(p), newProjectionsResume(p))
 }
 
@@ -36,7 +36,7 @@ func newProjectionsList(p *process) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "Say where each projection stands",
+		Short:   "Show the position and state of each projection",
 		Example: "  openclawd projections list\n  openclawd projections list --json",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,13 +56,13 @@ func newProjectionsList(p *process) *cobra.Command {
 		},
 	}
 	addPlace(cmd, &db)
-	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
 func (p *process) writeStatuses(list []projections.Status) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "no projection has run on this file yet: openclawd serve or openclawd projections rebuild --all makes the tables")
+		_, err := fmt.Fprintln(p.stdout, "no projection has run on this file yet; try: openclawd projections rebuild --all")
 		return err
 	}
 	rows := make([][]string, len(list))
@@ -74,7 +74,7 @@ func (p *process) writeStatuses(list []projections.Status) error {
 	}
 	for _, s := range list {
 		if s.State == projections.Parked {
-			fmt.Fprintf(p.stdout, "%s is parked since %s at event %d: %s\n  mend: openclawd projections resume %s\n",
+			fmt.Fprintf(p.stdout, "%s is parked since %s at event %d: %s\n  hint: openclawd projections resume %s\n",
 				s.Name, output.Time(s.ParkedAt), s.ParkedSeq, s.ParkedError, s.Name)
 		}
 	}
@@ -83,14 +83,14 @@ func (p *process) writeStatuses(list []projections.Status) error {
 
 func newProjectionsRebuild(p *process) *cobra.Command {
 	var (
-		r   rebuilding
+		r   rebuildFlags
 		all bool
 	)
 	cmd := &cobra.Command{
 		Use:   "rebuild NAME... | --all",
-		Short: "Make tables anew from the whole log",
-		Long: `Folds the whole log anew into new tables and swaps them in at once; the old ones answer until then. Interrupting it leaves the old
-ones in place. A running server has the file: stop it first. It rebuilds by itself what another version of openclawd made.`,
+		Short: "Rebuild projections from the whole log",
+		Long: `Builds new tables from the whole log and swaps them in atomically; the old ones stay in use until then, and if the rebuild is interrupted. Stop
+a running server first: it locks the file. A server automatically rebuilds tables made by another version of openclawd.`,
 		ValidArgs: projectionNames(),
 		Example:   "  openclawd projections rebuild --all\n  openclawd projections rebuild conversation --classifier v1",
 		Args: positional(func(_ *cobra.Command, names []string) error {
@@ -107,11 +107,11 @@ ones in place. A running server has the file: stop it first. It rebuilds by itse
 }
 
 func newProjectionsResume(p *process) *cobra.Command {
-	var r rebuilding
+	var r rebuildFlags
 	cmd := &cobra.Command{
 		Use:   "resume NAME",
-		Short: "Bring a parked projection back to life",
-		Long: `A projection that could not apply an event is parked, and the log goes on without it. Resuming means rebuilding it: no event is ever
+		Short: "Resume a parked projection",
+		Long: `A projection that could not apply an event is parked, and the log goes on without it. Resuming rebuilds it from the whole log: no event is ever
 applied out of order.`,
 		ValidArgs: projectionNames(),
 		Example:   "  openclawd projections resume conversation",
@@ -137,16 +137,15 @@ applied out of order.`,
 	return cmd
 }
 
-// rebuilding holds the flags that rebuild and resume share.
-type rebuilding struct{ db, classifier string }
+type rebuildFlags struct{ db, classifier string }
 
-func (r *rebuilding) addFlags(cmd *cobra.Command) {
+func (r *rebuildFlags) addFlags(cmd *cobra.Command) {
 	addPlace(cmd, &r.db)
 	addClassifier(cmd, &r.classifier)
 }
 
-// rebuild rebuilds the named projections, all if there is no name.
-func (p *process) rebuild(ctx context.Context, r rebuilding, names []string) error {
+// rebuild rebuilds the named projections, or all.
+func (p *process) rebuild(ctx context.Context, r rebuildFlags, names []string) error {
 	rules, err := parseClassifier(r.classifier)
 	if err != nil {
 		return err
@@ -161,7 +160,7 @@ func (p *process) rebuild(ctx context.Context, r rebuilding, names []string) err
 		return err
 	}
 	bar := p.eventProgress("rebuild")
-	err = engine.Rebuild(ctx, projections.RebuildOptions{Names: names, Progress: bar.tell})
+	err = engine.Rebuild(ctx, projections.RebuildOptions{Names: names, Progress: bar.update})
 	bar.end()
 	if err != nil {
 		return err
@@ -181,16 +180,16 @@ func (p *process) rebuild(ctx context.Context, r rebuilding, names []string) err
 	return log.Close()
 }
 
-// addClassifier gives a command that makes tables the flag that chooses their rules.
+// addClassifier adds the --classifier flag to a command that builds tables.
 func addClassifier(cmd *cobra.Command, classifier *string) {
 	cmd.Flags().StringVar(classifier, "classifier", string(coordination.RulesV2),
-		"`RULES` for roles and categories: v2, or v1 as the reference Task-Monitor has them")
+		"classifier `RULES` for roles and categories: v2, or v1 for those of the reference Task-Monitor")
 }
 
 func parseClassifier(s string) (coordination.Rules, error) {
 	rules, err := coordination.ParseRules(s)
 	if err != nil {
-		return "", &settings.Error{Setting: "--classifier", Value: s, Mend: "use v1 or v2"}
+		return "", &config.SettingError{Setting: "--classifier", Value: s, HintText: "use v1 or v2"}
 	}
 	return rules, nil
 }

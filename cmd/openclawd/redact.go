@@ -12,77 +12,78 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/redaction"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/coordination/redaction"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/internal/wait"
+	"github.com/pronto-lab/openclawd/maintenance/redact"
+	"github.com/pronto-lab/openclawd/projections/redactions"
+	"github.com/pronto-lab/openclawd/server"
 )
 
-// redacting holds the flags of redact.
-type redacting struct {
-	asking
-	order      monitor.RedactionOrder
+type redactFlags struct {
+	serverFlags
+	order      redaction.Order
 	classifier string
 
 	dryRun, yes, resume bool
 }
 
 func newRedact(p *process) *cobra.Command {
-	var r redacting
+	var r redactFlags
 	cmd := &cobra.Command{
 		Use:   "redact SEQ... | --text TEXT | --id ID | --resume",
-		Short: "Blank payloads for ever, wherever they are kept",
-		Long: `Blanks the payloads of events, for ever: their places, types, times and hashes stay, and the log still verifies. Tables, search, lines of
-coordination logs in the state directory, files of tasks and archives forget the texts too, and the file is written anew so that nothing of them
-is left in it. What is not ours to change, such as backups, is told with what to do about it.
+		Short: "Permanently blank payloads, wherever they are stored",
+		Long: `Blanks the payloads of events permanently: their positions, types, times and hashes stay, and the log still verifies. The texts are also removed
+from tables, search, lines of coordination logs in the state directory, task files and archives, and the database file is rewritten so that
+nothing of them is left in it. What openclawd cannot change, such as backups, is listed with what to do about it.
 
-Of the events that are named, texts longer than 12 characters are looked for in all other events, and those are blanked as well, unless --only is
-given: work, runs, transcripts and deliveries repeat what was said. --text blanks every event that holds a text; - reads it from standard input, so
-that it stands in no history of a shell. Work that waits for what is blanked is called off. Events of the configuration, and the log's own account
-of redactions and archives, are not redacted.
+Texts of the selected events that are longer than 12 characters are searched for in all other events, which are blanked as well unless --only is
+given: work, runs, transcripts and deliveries repeat what was said. --text blanks every event that contains a text; - reads it from standard input,
+so that it does not end up in the shell history. Pending work that depends on blanked payloads is cancelled. Events of the configuration, and the
+log's own records of redactions and archives, are not redacted.
 
-The list is shown before anything happens. The running server does it, else this command, which keeps others from the database meanwhile. It may be
+The list is shown for confirmation first. The running server does the work, else this command, which locks the database meanwhile. It may be
 interrupted once the payloads are blank: the next server, or --resume, finishes it.
 
-Exit codes: 0 done; 1 it could not be, or nothing holds the text; 75 another openclawd has the database; 78 a flag is wrong, or the server wants
+Exit codes: 0 done; 1 failed, or nothing contains the text; 75 another openclawd has locked the database; 78 invalid flag, or the server requires
 another write token (TASK_MONITOR_WRITE_TOKEN).`,
-		Example: `  openclawd redact 4711 --reason "asked for by 민수" --dry-run
+		Example: `  openclawd redact 4711 --reason "requested by 민수" --dry-run
   openclawd redact 4711 4712 --only --yes
   openclawd redact --text - < secret.txt
   openclawd redact --resume`,
-		Args: positional(func(_ *cobra.Command, args []string) error { return r.take(args) }),
+		Args: positional(func(_ *cobra.Command, args []string) error { return r.parseArgs(args) }),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.redact(cmd.Context(), &r, cmd.InOrStdin()) },
 	}
 	r.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&r.order.Text, "text", "", "blank every event that holds this `TEXT`; - reads it from standard input")
-	flags.StringArrayVar(&r.order.IDs, "id", nil, "`ID` of an event; may be given more than once")
-	flags.StringVar(&r.order.Reason, "reason", "", "`TEXT` that says why; it stands in the log")
-	flags.StringVar(&r.order.By, "by", "", "`NAME` of who asks (default: who you are to this system)")
-	flags.BoolVar(&r.order.Only, "only", false, "only the events that are named, not those that repeat their texts")
-	flags.BoolVar(&r.dryRun, "dry-run", false, "show what would be blanked, and what else holds the texts")
-	flags.BoolVar(&r.yes, "yes", false, "do not ask")
-	flags.BoolVar(&r.resume, "resume", false, "finish what was interrupted")
+	flags.StringVar(&r.order.Text, "text", "", "blank every event that contains this `TEXT`; - reads it from standard input")
+	flags.StringArrayVar(&r.order.IDs, "id", nil, "`ID` of an event; may be repeated")
+	flags.StringVar(&r.order.Reason, "reason", "", "reason `TEXT`, recorded in the log")
+	flags.StringVar(&r.order.By, "by", "", "`NAME` of the person who requests it (default: your user name)")
+	flags.BoolVar(&r.order.Only, "only", false, "only the named events, not those that repeat their texts")
+	flags.BoolVar(&r.dryRun, "dry-run", false, "show what would be blanked, and what else contains the texts")
+	flags.BoolVar(&r.yes, "yes", false, "do not ask for confirmation")
+	flags.BoolVar(&r.resume, "resume", false, "finish an interrupted redaction")
 	addClassifier(cmd, &r.classifier)
 	return cmd
 }
 
-// take reads the arguments, which are seqs.
-func (r *redacting) take(args []string) error {
+// parseArgs parses the arguments, which are seqs.
+func (r *redactFlags) parseArgs(args []string) error {
 	for _, arg := range args {
 		seq, err := strconv.ParseInt(arg, 10, 64)
 		if err != nil || seq < 1 {
-			return fmt.Errorf("%q is no seq (1, 2, 3, ...); --id takes an event id, --text a text", arg)
+			return fmt.Errorf("%q is not a seq (1, 2, 3, ...); --id takes an event id, --text a text", arg)
 		}
 		r.order.Seqs = append(r.order.Seqs, seq)
 	}
 	named := len(args) + len(r.order.IDs)
 	switch {
 	case r.resume && (named > 0 || r.order.Text != ""):
-		return errors.New("--resume finishes what was begun; name nothing with it")
+		return errors.New("--resume finishes an earlier redaction; name nothing with it")
 	case !r.resume && named == 0 && r.order.Text == "":
 		return errors.New("name events by their seqs, or give --id, --text or --resume")
 	case named > 0 && r.order.Text != "":
@@ -91,10 +92,10 @@ func (r *redacting) take(args []string) error {
 	return nil
 }
 
-// maxRedactText bounds a text that is read from standard input.
+// maxRedactText limits a text read from standard input.
 const maxRedactText = 1 << 20
 
-func (p *process) redact(ctx context.Context, r *redacting, stdin io.Reader) error {
+func (p *process) redact(ctx context.Context, r *redactFlags, stdin io.Reader) error {
 	if r.order.Text == "-" {
 		text, err := io.ReadAll(io.LimitReader(stdin, maxRedactText))
 		if err != nil {
@@ -102,15 +103,15 @@ func (p *process) redact(ctx context.Context, r *redacting, stdin io.Reader) err
 		}
 		r.order.Text = strings.TrimSpace(string(text))
 		if r.order.Text == "" {
-			return &settings.Error{Setting: "--text", Value: "-", Mend: "give a text on standard input"}
+			return &config.SettingError{Setting: "--text", Value: "-", HintText: "give a text on standard input"}
 		}
 	} else if !isTerminal(stdin) && !r.yes && !r.dryRun && !r.resume {
-		return &settings.Error{Setting: "--yes", Value: "false", Mend: "nobody can be asked here: look with --dry-run, then give --yes"}
+		return &config.SettingError{Setting: "--yes", Value: "false", HintText: "cannot ask for confirmation without a terminal: check with --dry-run, then give --yes"}
 	}
 	if r.order.By = strings.TrimSpace(r.order.By); r.order.By == "" {
 		r.order.By = p.person()
 	}
-	place, err := p.place(r.asking)
+	place, err := p.place(r.serverFlags)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (p *process) redact(ctx context.Context, r *redacting, stdin io.Reader) err
 		return p.resumeRedactions(ctx, r, place)
 	}
 	planned, err := place.Redact(ctx, &r.order, true)
-	if _, alone := errors.AsType[*client.NoServerError](err); alone && r.api == "" {
+	if _, alone := errors.AsType[*apiclient.NoServerError](err); alone && r.api == "" {
 		return p.redactAlone(ctx, r, place, stdin)
 	}
 	if err != nil {
@@ -131,38 +132,34 @@ func (p *process) redact(ctx context.Context, r *redacting, stdin io.Reader) err
 	if err != nil {
 		return err
 	}
-	for bar := p.eventProgress("redact"); done.Redaction != nil && done.Redaction.State == monitor.RedactionPending; {
+	for bar := p.eventProgress("redact"); done.Redaction != nil && done.Redaction.State == redactions.Pending; {
 		state, err := place.Redaction(ctx, done.Redaction.ID)
 		if err != nil {
-			return fmt.Errorf("the payloads are blank; how far the rest is cannot be asked: %w", err)
+			return fmt.Errorf("the payloads are blank; cannot query the progress of the rest: %w", err)
 		}
 		if done.Redaction = &state; state.Progress != nil && state.Progress.Total > 0 {
-			bar.tell(state.Progress.Done, state.Progress.Total)
+			bar.update(state.Progress.Done, state.Progress.Total)
 		}
 		if state.Progress != nil && state.Progress.Error != "" {
 			bar.end()
-			return fmt.Errorf("the payloads are blank, but not everything has forgotten them yet, and it is tried again: %s", state.Progress.Error)
+			return fmt.Errorf("the payloads are blank, but not yet removed everywhere; the server keeps trying: %s", state.Progress.Error)
 		}
-		if state.State != monitor.RedactionPending {
+		if state.State != redactions.Pending {
 			bar.end()
 			break
 		}
-		timer := time.NewTimer(redactPoll)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if wait.For(ctx, redactPoll) != nil {
 			return ctx.Err()
 		}
 	}
 	return p.writeRedacted(r, &done)
 }
 
-// redactPoll is how often a server is asked how far it is.
+// redactPoll is how often a server is asked for the progress.
 const redactPoll = 200 * time.Millisecond
 
-// agreed shows what is going to be blanked, and asks whether it shall be. A dry run ends there.
-func (p *process) agreed(r *redacting, planned client.Redacted, stdin io.Reader) (bool, error) {
+// agreed shows what is going to be blanked and asks for confirmation. A dry run ends there.
+func (p *process) agreed(r *redactFlags, planned redactions.Answer, stdin io.Reader) (bool, error) {
 	if r.asJSON {
 		if r.dryRun {
 			return false, output.JSON(p.stdout, planned)
@@ -174,9 +171,9 @@ func (p *process) agreed(r *redacting, planned client.Redacted, stdin io.Reader)
 		return true, nil
 	}
 	if !isTerminal(stdin) {
-		return false, &settings.Error{Setting: "--yes", Value: "false", Mend: "nobody can be asked here: look with --dry-run, then give --yes"}
+		return false, &config.SettingError{Setting: "--yes", Value: "false", HintText: "cannot ask for confirmation without a terminal: check with --dry-run, then give --yes"}
 	}
-	fmt.Fprintf(p.stderr, "blank the payloads of %s for ever? [y/N] ", output.Count(int64(planned.Count), "event"))
+	fmt.Fprintf(p.stderr, "permanently blank the payloads of %s? [y/N] ", output.Count(int64(planned.Count), "event"))
 	line, err := bufio.NewReader(stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
@@ -188,11 +185,11 @@ func (p *process) agreed(r *redacting, planned client.Redacted, stdin io.Reader)
 	return false, err
 }
 
-func (p *process) writePlan(planned *client.Redacted) error {
+func (p *process) writePlan(planned *redactions.Answer) error {
 	rows := make([][]string, len(planned.Matches))
 	for i := range planned.Matches {
 		m := &planned.Matches[i]
-		why := "holds it in " + m.Field
+		why := "contains it in " + m.Field
 		if m.Named {
 			why = "named"
 		}
@@ -212,29 +209,29 @@ func (p *process) writePlan(planned *client.Redacted) error {
 
 func (p *process) writeTraces(kept []coordination.RedactionTrace) error {
 	for _, k := range kept {
-		if _, err := fmt.Fprintf(p.stdout, "may hold it still: %s\n  mend: %s\n", output.Printable(k.Place), k.Mend); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "may still contain it: %s\n  hint: %s\n", output.Printable(k.Place), k.Hint); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *process) writeRedacted(r *redacting, done *client.Redacted) error {
+func (p *process) writeRedacted(r *redactFlags, done *redactions.Answer) error {
 	if r.asJSON {
 		return output.JSON(p.stdout, done)
 	}
 	return p.writeForgotten(done.Redaction)
 }
 
-func (p *process) writeForgotten(x *monitor.Redaction) error {
+func (p *process) writeForgotten(x *redactions.Redaction) error {
 	fmt.Fprintf(p.stdout, "redacted: %s, as %s\n", output.Count(int64(len(x.Seqs)), "event"), x.ID)
-	fmt.Fprintf(p.stdout, "  forgotten by %s, %s of coordination logs, %s of tasks, %s, the search, the database's free space\n",
+	fmt.Fprintf(p.stdout, "  removed from %s, %s of coordination logs, %s of tasks, %s, the search, the database's free space\n",
 		output.Count(int64(len(x.Projections)), "projection"), output.Count(x.Lines, "line"), output.Count(x.Files, "file"), output.Count(int64(len(x.Archives)), "archive"))
 	return p.writeTraces(x.Kept)
 }
 
-// alone has a program forget while no server has the database.
-func (p *process) alone(ctx context.Context, r *redacting, place *client.Place, use func(*redaction.Redactor) error) (err error) {
+// alone runs a redaction in this process while no server has the database locked.
+func (p *process) alone(ctx context.Context, r *redactFlags, place *apiclient.Place, use func(*redact.Redactor) error) (err error) {
 	rules, err := parseClassifier(r.classifier)
 	if err != nil {
 		return err
@@ -252,14 +249,14 @@ func (p *process) alone(ctx context.Context, r *redacting, place *client.Place, 
 	return use(redactor)
 }
 
-// redactAlone does everything here.
-func (p *process) redactAlone(ctx context.Context, r *redacting, place *client.Place, stdin io.Reader) error {
-	return p.alone(ctx, r, place, func(redactor *redaction.Redactor) error {
+// redactAlone does the whole redaction in this process.
+func (p *process) redactAlone(ctx context.Context, r *redactFlags, place *apiclient.Place, stdin io.Reader) error {
+	return p.alone(ctx, r, place, func(redactor *redact.Redactor) error {
 		plan, err := redactor.Find(ctx, &r.order)
 		if err != nil {
 			return err
 		}
-		planned := client.Redacted{OK: true, DryRun: r.dryRun, RedactionPlan: plan, Count: len(plan.Matches)}
+		planned := redactions.Answer{OK: true, DryRun: r.dryRun, Plan: plan, Count: len(plan.Matches)}
 		if sure, err := p.agreed(r, planned, stdin); err != nil || !sure {
 			return err
 		}
@@ -274,40 +271,40 @@ func (p *process) redactAlone(ctx context.Context, r *redacting, place *client.P
 		if err != nil {
 			return err
 		}
-		return p.writeRedacted(r, &client.Redacted{OK: true, RedactionPlan: plan, Count: len(plan.Matches), Redaction: x})
+		return p.writeRedacted(r, &redactions.Answer{OK: true, Plan: plan, Count: len(plan.Matches), Redaction: x})
 	})
 }
 
-func (p *process) finish(ctx context.Context, redactor *redaction.Redactor) error {
+func (p *process) finish(ctx context.Context, redactor *redact.Redactor) error {
 	bar := p.eventProgress("redact")
 	defer bar.end()
-	err := redactor.Finish(ctx, func(at monitor.RedactionProgress) {
+	err := redactor.Finish(ctx, func(at redaction.Progress) {
 		if at.Total > 0 {
-			bar.tell(at.Done, at.Total)
+			bar.update(at.Done, at.Total)
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("the payloads are blank, but not everything has forgotten them yet (openclawd redact --resume goes on): %w", err)
+		return fmt.Errorf("the payloads are blank, but not yet removed everywhere (openclawd redact --resume continues): %w", err)
 	}
 	return nil
 }
 
-// resumedAnswer is the answer of redact --resume.
+// resumedAnswer is the JSON output of redact --resume.
 type resumedAnswer struct {
-	OK         bool                `json:"ok"`
-	Redactions []monitor.Redaction `json:"redactions"`
+	OK         bool                   `json:"ok"`
+	Redactions []redactions.Redaction `json:"redactions"`
 }
 
-// resumeRedactions finishes what was interrupted, unless a server is there, which does so by itself.
-func (p *process) resumeRedactions(ctx context.Context, r *redacting, place *client.Place) error {
+// resumeRedactions finishes interrupted redactions, unless a server is running, which does so itself.
+func (p *process) resumeRedactions(ctx context.Context, r *redactFlags, place *apiclient.Place) error {
 	if status, _ := place.Status(ctx); status != nil {
-		_, err := fmt.Fprintln(p.stderr, "a server has the database, and finishes redactions by itself: GET /api/redactions says how far it is")
+		_, err := fmt.Fprintln(p.stderr, "a running server has the database and finishes redactions itself: GET /api/redactions reports the progress")
 		if err == nil && r.asJSON {
-			err = output.JSON(p.stdout, resumedAnswer{true, []monitor.Redaction{}})
+			err = output.JSON(p.stdout, resumedAnswer{true, []redactions.Redaction{}})
 		}
 		return err
 	}
-	return p.alone(ctx, r, place, func(redactor *redaction.Redactor) error {
+	return p.alone(ctx, r, place, func(redactor *redact.Redactor) error {
 		pending, err := redactor.Pending(ctx)
 		if err != nil {
 			return err
@@ -324,9 +321,9 @@ func (p *process) resumeRedactions(ctx context.Context, r *redacting, place *cli
 		}
 		switch {
 		case r.asJSON:
-			return output.JSON(p.stdout, resumedAnswer{true, append([]monitor.Redaction{}, pending...)})
+			return output.JSON(p.stdout, resumedAnswer{true, append([]redactions.Redaction{}, pending...)})
 		case len(pending) == 0:
-			_, err := fmt.Fprintln(p.stdout, "nothing was interrupted")
+			_, err := fmt.Fprintln(p.stdout, "nothing to resume")
 			return err
 		}
 		for i := range pending {

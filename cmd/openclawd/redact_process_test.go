@@ -18,10 +18,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
@@ -41,7 +42,7 @@ func toldTeam(t *testing.T) *team {
 			t.Fatalf("%q: %+v", args, said)
 		}
 	}
-	for late := time.Now().Add(time.Minute); len(m.holding(t)) < 3; { // its file, its line and its event
+	for late := time.Now().Add(testscale.Patience); len(m.holding(t)) < 3; { // its file, its line and its event
 		if time.Now().After(late) {
 			t.Fatalf("the secret stands only in %q", m.holding(t))
 		}
@@ -135,10 +136,10 @@ func TestRedactWithoutAServer(t *testing.T) {
 		t.Errorf("left in %q", left)
 	}
 	m.sound(t)
-	if said := m.does(t, "redact", "--resume"); said.code != exitOK || said.stdout != "nothing was interrupted\n" {
+	if said := m.does(t, "redact", "--resume"); said.code != exitOK || said.stdout != "nothing to resume\n" {
 		t.Errorf("resume: %+v", said)
 	}
-	if said := m.does(t, "redact", "--text", toRedact, "--yes"); said.code != exitFailed || !strings.Contains(said.stderr, "No event holds that text") {
+	if said := m.does(t, "redact", "--text", toRedact, "--yes"); said.code != exitFailed || !strings.Contains(said.stderr, "No event contains that text") {
 		t.Errorf("once more: %+v", said)
 	}
 	m.start(t)
@@ -151,6 +152,8 @@ func TestRedactWithoutAServer(t *testing.T) {
 }
 
 // Killed wherever it is, a redaction is finished by redact --resume or by the next server, and ends as if nobody had killed it.
+//
+// Promise: redaction
 func TestCrashRedaction(t *testing.T) {
 	t.Parallel()
 	rounds, seed := 3, rand.Uint64()
@@ -238,7 +241,7 @@ func (m *team) begunRedaction(t *testing.T) bool {
 func (m *team) awaitsRedactions(t *testing.T) {
 	t.Helper()
 	api, _ := database.ServerOf(filepath.Join(m.dir, database.Name))
-	for late := time.Now().Add(time.Minute); ; {
+	for late := time.Now().Add(testscale.Patience); ; {
 		var answer struct{ Redactions []struct{ State string } }
 		response, err := http.Get("http://" + api + "/api/redactions") //nolint:noctx
 		if err == nil {

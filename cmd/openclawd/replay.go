@@ -14,43 +14,42 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/past"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/replay/asof"
 )
 
-// replaying holds the flags of replay.
-type replaying struct {
+type replayFlags struct {
 	db, until, out, classifier string
 	whatIf, asJSON             bool
 	shown                      shownChanges
-	serving                    replayServing
+	serving                    replayServeFlags
 }
 
 func newReplay(p *process) *cobra.Command {
-	var r replaying
+	var r replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Make the tables of the past from the log: look at them, compare them, play them again",
-		Long: `Folds the log up to POINT into new tables and says how many rows each has. The tables are made in the system's temporary directory
-(TMPDIR names another) and thrown away; with --out they stay, as a database of its own with the log up to there, which every command reads
-and openclawd serve takes. The log is only read: it works beside a running server.
+		Short: "Rebuild the tables as of an earlier point: inspect, compare, play back",
+		Long: `Builds tables from the log up to POINT and reports how many rows each has. The tables are built in the system's temporary directory (set TMPDIR
+for another one) and deleted afterwards; with --out they are kept, as a database with the log up to that point, usable by every command and by
+openclawd serve. The log is only read: this works beside a running server.
 
-POINT is the number of an event (seq), head, an event id, or a time: RFC 3339, or a date, which begins in UTC. A time means the last event
-recorded until then. 0 is the empty log.
+POINT is the number of an event (seq), head, an event id, or a time: RFC 3339, or a date, meaning its start in UTC. A time selects the last event
+recorded up to then. 0 is the empty log.
 
-With --diff the whole log is folded by this binary with the rules of --classifier, and the result compared with the tables of the file: what
-would change if this binary served it. Rows that differ are listed as in openclawd replay diff. Projections of which the file has another version
-are expected to differ, and named. Exit codes: 0 nothing differs; 1 with code differs in JSON: something does.
+With --diff tables are built from the whole log by this binary with the rules of --classifier, and compared with the tables of the file: what
+would change if this binary served it. Differing rows are listed as in openclawd replay diff. Projections that have another version in the file
+are expected to differ, and listed. Exit codes: 0 no differences; 1, in JSON with code differs: differences.
 
-With --serve a range of events is played again, as if it happened now.`,
+With --serve a range of events is played back as if it happened now.`,
 		Example: `  openclawd replay --until 4711
   openclawd replay --until 2026-02-20T12:00:00Z --out then.db
-  openclawd replay --classifier v1 --diff      # what other rules would make of it
+  openclawd replay --classifier v1 --diff      # the effect of other rules
   openclawd replay diff 4700 4711
   openclawd replay step --at 4711
   openclawd replay --serve --speed 10x --from 2026-02-20 --to head`,
@@ -63,12 +62,12 @@ With --serve a range of events is played again, as if it happened now.`,
 	}
 	flags := cmd.Flags()
 	addPlace(cmd, &r.db)
-	flags.StringVar(&r.until, "until", "head", "`POINT` up to which events count")
-	flags.StringVar(&r.out, "out", "", "`FILE` to make: a database that ends there")
+	flags.StringVar(&r.until, "until", "head", "last event to include, `POINT`")
+	flags.StringVar(&r.out, "out", "", "`FILE` to create: a database that ends there")
 	flags.BoolVar(&r.whatIf, "diff", false, "compare with the tables of the file")
 	addClassifier(cmd, &r.classifier)
 	r.shown.addFlags(p, cmd)
-	flags.BoolVar(&r.asJSON, jsonFlag, false, "answer in JSON")
+	flags.BoolVar(&r.asJSON, jsonFlag, false, "print JSON")
 	r.serving.addFlags(flags)
 	p.completeClassifier(cmd)
 	p.completeFlag(cmd, "until", completePoints)
@@ -76,7 +75,7 @@ With --serve a range of events is played again, as if it happened now.`,
 	return cmd
 }
 
-// completePoints are those that need no look at the log.
+// completePoints completes points that need no access to the log.
 func completePoints(context.Context) []cobra.Completion {
 	return []cobra.Completion{cobra.CompletionWithDesc("head", "the newest event")}
 }
@@ -87,8 +86,8 @@ func (p *process) completeClassifier(cmd *cobra.Command) {
 	})
 }
 
-// whileHeard does what has files to throw away when it has answered. Whoever closes the output early, as head does, has what they want: the command ends
-// then, and its files go.
+// whileHeard runs a command that has files to delete at its end. If the output is closed early, as head does, the command ends normally and
+// its files are deleted.
 func whileHeard(answer func() error) error {
 	signal.Ignore(syscall.SIGPIPE)
 	if err := answer(); !errors.Is(err, syscall.EPIPE) {
@@ -97,12 +96,12 @@ func whileHeard(answer func() error) error {
 	return nil
 }
 
-func (p *process) replay(cmd *cobra.Command, r replaying) error {
+func (p *process) replay(cmd *cobra.Command, r replayFlags) error {
 	rules, err := parseClassifier(r.classifier)
 	if err != nil {
 		return err
 	}
-	served, err := r.serving.asked(cmd.Flags())
+	served, err := r.serving.requested(cmd.Flags())
 	switch {
 	case err != nil:
 		return err
@@ -123,8 +122,8 @@ func (p *process) replay(cmd *cobra.Command, r replaying) error {
 	return p.replayUntil(cmd.Context(), log, rules, r)
 }
 
-// check refuses flags that do not go together.
-func (r *replaying) check(cmd *cobra.Command) error {
+// check rejects flags that cannot be combined.
+func (r *replayFlags) check(cmd *cobra.Command) error {
 	changed := func(names ...string) string {
 		for _, name := range names {
 			if cmd.Flags().Changed(name) {
@@ -134,18 +133,18 @@ func (r *replaying) check(cmd *cobra.Command) error {
 		return ""
 	}
 	if name := changed("until", "out"); r.whatIf && name != "" {
-		return &usageError{cmd.CommandPath(), fmt.Errorf("--diff compares the whole log with the file's tables: leave out --%s", name)}
+		return &usageError{cmd.CommandPath(), fmt.Errorf("--diff compares the whole log with the file's tables: omit --%s", name)}
 	}
 	if r.out == "" && changed("out") != "" {
-		return &settings.Error{Setting: "--out", Mend: "name the file to make, or leave it out"}
+		return &config.SettingError{Setting: "--out", HintText: "name the file to create, or omit it"}
 	}
 	if name := changed("table", "limit"); !r.whatIf && name != "" {
-		return &usageError{cmd.CommandPath(), fmt.Errorf("--%s says which differences are listed: give --diff with it", name)}
+		return &usageError{cmd.CommandPath(), fmt.Errorf("--%s limits the listed differences: it requires --diff", name)}
 	}
 	return r.shown.check()
 }
 
-// openToReplay opens an existing log, also one that an older version has made, beside whoever else has it.
+// openToReplay opens an existing log, also one of an older schema, which other processes may have open.
 func (p *process) openToReplay(ctx context.Context, flag string) (*sqlite.DB, error) {
 	path, err := p.databasePath(flag)
 	if err != nil {
@@ -155,17 +154,17 @@ func (p *process) openToReplay(ctx context.Context, flag string) (*sqlite.DB, er
 	return db, database.OpenError(path, err)
 }
 
-// replayAnswer is the answer in JSON.
+// replayAnswer is the JSON output.
 type replayAnswer struct {
 	Seq             int64                `json:"seq"`
-	RecordedAt      int64                `json:"recordedAt"` // of that event, ms since 1970; 0: there is none
+	RecordedAt      int64                `json:"recordedAt"` // of that event, ms since 1970; 0: none
 	Head            int64                `json:"head"`       // of the log
 	Rules           coordination.Rules   `json:"rules"`
 	Projections     []projections.Status `json:"projections"`
 	Tables          []tableRows          `json:"tables"`
 	TookMs          int64                `json:"tookMs"`
 	EventsPerSecond int64                `json:"eventsPerSecond"`
-	Out             string               `json:"out,omitempty"` // the database that was made
+	Out             string               `json:"out,omitempty"` // the created database
 }
 
 type tableRows struct {
@@ -174,14 +173,14 @@ type tableRows struct {
 	Rows       int64  `json:"rows"`
 }
 
-func (p *process) replayUntil(ctx context.Context, log *sqlite.DB, rules coordination.Rules, r replaying) (err error) {
-	seq, err := past.Resolve(ctx, log, r.until)
+func (p *process) replayUntil(ctx context.Context, log *sqlite.DB, rules coordination.Rules, r replayFlags) (err error) {
+	seq, err := asof.Resolve(ctx, log, r.until)
 	if err != nil {
 		return err
 	}
 	begun := p.now()
 	bar := p.eventProgress("replay")
-	state, err := past.Open(ctx, past.Options{Log: log, Rules: rules, Out: r.out}, seq, bar.tell)
+	state, err := asof.Open(ctx, asof.Options{Log: log, Rules: rules, Out: r.out}, seq, bar.update)
 	bar.end()
 	if err != nil {
 		return r.outError(err)
@@ -209,21 +208,21 @@ func (p *process) replayUntil(ctx context.Context, log *sqlite.DB, rules coordin
 	return p.writeReplay(answer)
 }
 
-// outError names the setting to which an error of making a file is due.
-func (r *replaying) outError(err error) error {
+// outError attributes an error of creating the file to the flag --out.
+func (r *replayFlags) outError(err error) error {
 	if r.out == "" {
 		return err
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return &settings.Error{Setting: "--out", Value: r.out, Err: errors.New("there is a file already"), Mend: "name one that is not there: nothing is overwritten"}
+		return &config.SettingError{Setting: "--out", Value: r.out, Err: errors.New("the file exists already"), HintText: "name a new file: nothing is overwritten"}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
-		return &settings.Error{Setting: "--out", Value: r.out, Err: err, Mend: "name a file in a directory that is there and that you may write to"}
+		return &config.SettingError{Setting: "--out", Value: r.out, Err: err, HintText: "name a file in an existing directory that you may write to"}
 	}
 	return err
 }
 
-func summarize(ctx context.Context, state *past.State, rules coordination.Rules) (*replayAnswer, error) {
+func summarize(ctx context.Context, state *asof.State, rules coordination.Rules) (*replayAnswer, error) {
 	a := &replayAnswer{Seq: state.Until(), Rules: rules, Tables: []tableRows{}}
 	if !state.At.IsZero() {
 		a.RecordedAt = state.At.UnixMilli()
@@ -248,9 +247,9 @@ func summarize(ctx context.Context, state *past.State, rules coordination.Rules)
 
 func (p *process) writeReplay(a *replayAnswer) error {
 	took := time.Duration(a.TookMs) * time.Millisecond
-	lines := []string{fmt.Sprintf("the tables as of event %s of %s", output.Thousands(a.Seq), output.Thousands(a.Head))}
+	lines := []string{fmt.Sprintf("tables as of event %s of %s", output.Thousands(a.Seq), output.Thousands(a.Head))}
 	if a.Seq == 0 {
-		lines[0] = "the tables of an empty log"
+		lines[0] = "tables of an empty log"
 	} else {
 		lines[0] += ", recorded " + output.Time(a.RecordedAt)
 		lines = append(lines, fmt.Sprintf("%s in %s: %s a second", output.Count(a.Seq, "event"), took, output.Thousands(a.EventsPerSecond)))
@@ -281,7 +280,7 @@ func (p *process) writeReplay(a *replayAnswer) error {
 		}
 	}
 	if a.Out != "" {
-		_, err := fmt.Fprintf(p.stdout, "made %s, a database that ends there; every command takes it with --db\n", a.Out)
+		_, err := fmt.Fprintf(p.stdout, "created %s, a database that ends there; use it with --db\n", a.Out)
 		return err
 	}
 	return nil

@@ -11,25 +11,25 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/compare"
 )
 
-// shownChanges says which differences of tables are shown.
+// shownChanges selects the differences to show.
 type shownChanges struct {
 	tables []string // empty: all
-	limit  int      // rows of each table
+	limit  int      // rows per table
 }
 
 const maxShownRows = 100_000
 
 func (s *shownChanges) addFlags(p *process, cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&s.tables, "table", nil, "only these `TABLES`, e.g. tasks,runs")
-	cmd.Flags().IntVar(&s.limit, "limit", 10, "list at most `N` rows of each table; 0: only how many")
+	cmd.Flags().IntVar(&s.limit, "limit", 10, "list at most `N` rows per table; 0: only counts")
 	p.completeFlag(cmd, "table", func(context.Context) (list []cobra.Completion) {
 		for _, d := range database.Projections(coordination.RulesV2) {
 			for _, table := range d.Tables {
@@ -42,7 +42,7 @@ func (s *shownChanges) addFlags(p *process, cmd *cobra.Command) {
 
 func (s *shownChanges) check() error {
 	if s.limit < 0 || s.limit > maxShownRows {
-		return &settings.Error{Setting: "--limit", Value: strconv.Itoa(s.limit), Mend: fmt.Sprintf("give 0 to %d", maxShownRows)}
+		return &config.SettingError{Setting: "--limit", Value: strconv.Itoa(s.limit), HintText: fmt.Sprintf("give 0 to %d", maxShownRows)}
 	}
 	var known []string
 	for _, d := range database.Projections(coordination.RulesV2) {
@@ -51,13 +51,13 @@ func (s *shownChanges) check() error {
 	for _, table := range s.tables {
 		if !slices.Contains(known, table) {
 			slices.Sort(known)
-			return &settings.Error{Setting: "--table", Value: table, Mend: "choose from " + strings.Join(known, ", ")}
+			return &config.SettingError{Setting: "--table", Value: table, HintText: "choose from " + strings.Join(known, ", ")}
 		}
 	}
 	return nil
 }
 
-// compare counts how the tables of two files differ, and keeps the first rows of each.
+// compare counts the differences between the tables of two files, and keeps the first rows of each.
 func (s *shownChanges) compare(ctx context.Context, before, after compare.Viewer, rules coordination.Rules) ([]compare.Count, []compare.Change, error) {
 	rows, shown := []compare.Change{}, map[string]int{}
 	counts, err := compare.Tables(ctx, before, after, s.definitions(rules), func(c compare.Change) error {
@@ -70,7 +70,7 @@ func (s *shownChanges) compare(ctx context.Context, before, after compare.Viewer
 	return counts, rows, err
 }
 
-// definitions are those of the program, with the tables that are looked at.
+// definitions returns this program's projections and the tables to compare.
 func (s *shownChanges) definitions(rules coordination.Rules) []projections.Definition {
 	defs := database.Projections(rules)
 	if len(s.tables) == 0 {
@@ -88,7 +88,7 @@ func (s *shownChanges) definitions(rules coordination.Rules) []projections.Defin
 	return defs
 }
 
-// writeDiff writes how tables differ, for people: how many rows, then rows. expected are projections of which that is known beforehand.
+// writeDiff prints differences: counts, then rows. expected are projections known to differ.
 func (p *process) writeDiff(counts []compare.Count, changes []compare.Change, expected []string) error {
 	rows := [][]string{}
 	for _, c := range counts {
@@ -102,7 +102,7 @@ func (p *process) writeDiff(counts []compare.Count, changes []compare.Change, ex
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintf(p.stdout, "nothing differs in %s\n", output.Count(int64(len(counts)), "table"))
+		_, err := fmt.Fprintf(p.stdout, "no differences in %s\n", output.Count(int64(len(counts)), "table"))
 		return err
 	}
 	if err := output.Table(p.stdout, []string{"PROJECTION", "TABLE", "ADDED", "REMOVED", "CHANGED", "ROWS"}, rows); err != nil {
@@ -121,7 +121,7 @@ func (p *process) writeDiff(counts []compare.Count, changes []compare.Change, ex
 	return nil
 }
 
-// writeChangedRows writes rows of one table.
+// writeChangedRows prints the rows of one table.
 func (p *process) writeChangedRows(counts []compare.Count, changes []compare.Change) error {
 	table := changes[0].Table
 	heading := "\n" + table
@@ -139,7 +139,7 @@ func (p *process) writeChangedRows(counts []compare.Count, changes []compare.Cha
 	return output.Table(p.stdout, []string{"ROW", "COLUMN", "BEFORE", "AFTER"}, rows)
 }
 
-// changedRow is a line for each column of a row that differs. The first one names the row.
+// changedRow prints a line for each differing column of a row. The first one names the row.
 func changedRow(c *compare.Change) (lines [][]string) {
 	var key []string
 	for _, k := range c.Key {
@@ -171,13 +171,13 @@ func changedRow(c *compare.Change) (lines [][]string) {
 	return lines
 }
 
-// How many cells of a terminal a value may take.
+// Maximum widths of values, in terminal cells.
 const (
 	keyCells   = 40
 	valueCells = 60
 )
 
-// shownValue writes a value on one line. A text with what would not be seen stands in quotes.
+// shownValue formats a value on one line. A text with invisible characters is quoted.
 func shownValue(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -196,12 +196,12 @@ func shownValue(value any) string {
 	return fmt.Sprint(value)
 }
 
-// cutAround shortens two values so that what differs between them can be seen: what both begin with is left out where it is long.
+// cutAround shortens two values so that their difference is visible: a long common beginning is left out.
 func cutAround(before, after string) (string, string) {
 	if output.Cells(before) <= valueCells && output.Cells(after) <= valueCells {
 		return before, after
 	}
-	const context = 10 // characters of what is alike
+	const context = 10 // characters of the common part
 	a, b := []rune(before), []rune(after)
 	alike := 0
 	for alike < min(len(a), len(b)) && a[alike] == b[alike] {

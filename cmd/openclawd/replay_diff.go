@@ -7,34 +7,32 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/past"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/compare"
+	"github.com/pronto-lab/openclawd/replay/asof"
 )
 
-// replayDiffing holds the flags of replay diff.
-type replayDiffing struct {
+type replayDiffFlags struct {
 	db, classifier string
 	asJSON         bool
 	shown          shownChanges
 }
 
 func newReplayDiff(p *process) *cobra.Command {
-	var d replayDiffing
+	var d replayDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Say what changed in the tables between two points of the log",
-		Long: `Makes the tables as of both points, and says what has to be added (+), removed (-) or changed (~) to come from those of A to those of B: first
-how many rows of each table, then the rows. What is long is shortened, and columns that are empty are left out of added and removed rows;
---json has everything.
+		Short: "Compare the tables at two points of the log",
+		Long: `Builds the tables as of both points and lists what was added (+), removed (-) or changed (~) from A to B: the number of rows of each table, then
+the rows. Long values are shortened, and empty columns of added and removed rows are left out; --json has everything.
 
-A and B are the number of an event (seq), head, an event id, or a time: RFC 3339, or a date, which begins in UTC. 0 is the empty log. The log
-is only read: it works beside a running server.`,
+A and B are the number of an event (seq), head, an event id, or a time: RFC 3339, or a date, meaning its start in UTC. 0 is the empty log. The log
+is only read: this works beside a running server.`,
 		Example: `  openclawd replay diff 4700 4711
   openclawd replay diff 2026-02-20T12:00:00Z head --table tasks,runs
-  openclawd replay diff 0 head --limit 0        # how many rows only
+  openclawd replay diff 0 head --limit 0        # only counts
   openclawd replay diff 4710 4711 --json`,
 		Args: positional(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +48,7 @@ is only read: it works beside a running server.`,
 	addPlace(cmd, &d.db)
 	addClassifier(cmd, &d.classifier)
 	d.shown.addFlags(p, cmd)
-	cmd.Flags().BoolVar(&d.asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&d.asJSON, jsonFlag, false, "print JSON")
 	p.completeClassifier(cmd)
 	return cmd
 }
@@ -68,15 +66,15 @@ func (d diffPoint) String() string {
 	return fmt.Sprintf("event %s (%s)", output.Thousands(d.Seq), output.Time(d.RecordedAt))
 }
 
-// replayDiffAnswer is the answer in JSON.
+// replayDiffAnswer is the JSON output.
 type replayDiffAnswer struct {
 	From   diffPoint        `json:"from"`
 	To     diffPoint        `json:"to"`
 	Tables []compare.Count  `json:"tables"`
-	Rows   []compare.Change `json:"rows"` // at most --limit of each table
+	Rows   []compare.Change `json:"rows"` // at most --limit per table
 }
 
-func (p *process) replayDiff(ctx context.Context, d replayDiffing, from, to string) (err error) {
+func (p *process) replayDiff(ctx context.Context, d replayDiffFlags, from, to string) (err error) {
 	rules, err := parseClassifier(d.classifier)
 	if err != nil {
 		return err
@@ -89,12 +87,12 @@ func (p *process) replayDiff(ctx context.Context, d replayDiffing, from, to stri
 		return err
 	}
 	defer log.Close()
-	before, err := p.stateAt(ctx, log, rules, from)
+	before, err := p.stateAt(ctx, log, rules, asof.Dir(log.Path()), from)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, before.Close()) }()
-	after, err := p.stateAt(ctx, log, rules, to)
+	after, err := p.stateAt(ctx, log, rules, asof.Dir(log.Path()), to)
 	if err != nil {
 		return err
 	}
@@ -112,18 +110,18 @@ func (p *process) replayDiff(ctx context.Context, d replayDiffing, from, to stri
 	return p.writeDiff(answer.Tables, answer.Rows, nil)
 }
 
-// stateAt makes the tables as of a point.
-func (p *process) stateAt(ctx context.Context, log *sqlite.DB, rules coordination.Rules, point string) (*past.State, error) {
-	seq, err := past.Resolve(ctx, log, point)
+// stateAt builds the tables as of a point, from the kept states in a directory; "": from the first event.
+func (p *process) stateAt(ctx context.Context, log *sqlite.DB, rules coordination.Rules, kept, point string) (*asof.State, error) {
+	seq, err := asof.Resolve(ctx, log, point)
 	if err != nil {
 		return nil, err
 	}
 	bar := p.eventProgress("replay to " + point)
 	defer bar.end()
-	return past.Open(ctx, past.Options{Log: log, Rules: rules}, seq, bar.tell)
+	return asof.Open(ctx, asof.Options{Log: log, Rules: rules, Kept: kept}, seq, bar.update)
 }
 
-func pointOf(state *past.State) diffPoint {
+func pointOf(state *asof.State) diffPoint {
 	point := diffPoint{Seq: state.Until()}
 	if !state.At.IsZero() {
 		point.RecordedAt = state.At.UnixMilli()

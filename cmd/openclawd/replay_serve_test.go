@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/player"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
+	"github.com/pronto-lab/openclawd/replay/playback"
 )
 
 // Where another gateway kept tasks, the log does not say how they stood: that is refused, and not answered with nothing.
@@ -39,7 +39,7 @@ func TestPlayedRangeRefusesWhatFilesOfAnotherGatewaySaid(t *testing.T) {
 			}
 			defer log.Close()
 			c.fill(log)
-			playing, err := player.Open(t.Context(), player.Options{Log: log, Dir: t.TempDir(), Rules: coordination.RulesV2, From: 1, To: 1}, nil)
+			playing, err := playback.Open(t.Context(), playback.Options{Log: log, Dir: t.TempDir(), Rules: coordination.RulesV2, From: 1, To: 1}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,26 +8,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/past"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/compare"
+	"github.com/pronto-lab/openclawd/replay/asof"
 )
 
-// whatIfAnswer is the answer in JSON.
+// whatIfAnswer is the JSON output.
 type whatIfAnswer struct {
-	Seq         int64              `json:"seq"` // up to which the log was folded
+	Seq         int64              `json:"seq"` // last event of the log included
 	Rules       coordination.Rules `json:"rules"`
 	Equal       bool               `json:"equal"`
 	Projections []foldedProjection `json:"projections"`
 	Tables      []compare.Count    `json:"tables"`
-	Rows        []compare.Change   `json:"rows"` // at most --limit of each table
+	Rows        []compare.Change   `json:"rows"` // at most --limit per table
 }
 
-// foldedProjection is a projection of the file beside that of this binary.
+// foldedProjection compares a projection of the file with that of this binary.
 type foldedProjection struct {
 	Name     string            `json:"name"`
 	Stored   string            `json:"stored"` // version in the file; "": it never ran there
@@ -35,13 +35,13 @@ type foldedProjection struct {
 	State    projections.State `json:"state"` // in the file
 	StoredAt int64             `json:"storedSeq"`
 	Differs  bool              `json:"differs"`
-	Expected string            `json:"expected,omitempty"` // why it may differ
+	Expected string            `json:"expected,omitempty"` // reason why it may differ
 }
 
-// whatIf folds the whole log by this binary and compares the tables with those of the file, which goes on to be written to meanwhile: the fold goes
-// to the head, then on to where one snapshot of the file stands.
-func (p *process) whatIf(ctx context.Context, log *sqlite.DB, rules coordination.Rules, r replaying) (err error) {
-	state, err := p.stateAt(ctx, log, rules, "head")
+// whatIf builds tables from the whole log by this binary and compares them with those of the file, which may be written to meanwhile: it
+// builds up to the head, then on to the position of one snapshot of the file.
+func (p *process) whatIf(ctx context.Context, log *sqlite.DB, rules coordination.Rules, r replayFlags) (err error) {
+	state, err := p.stateAt(ctx, log, rules, "", "head")
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (p *process) whatIf(ctx context.Context, log *sqlite.DB, rules coordination
 	return err
 }
 
-// catchUp brings the tables of a state to the end of the log as a snapshot of it has it.
-func catchUp(ctx context.Context, log *sqlite.DB, tx *sql.Tx, state *past.State) error {
+// catchUp advances the tables of a state to the end of the log in a snapshot.
+func catchUp(ctx context.Context, log *sqlite.DB, tx *sql.Tx, state *asof.State) error {
 	var head int64
 	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events").Scan(&head); err != nil {
 		return err
@@ -90,19 +90,19 @@ func catchUp(ctx context.Context, log *sqlite.DB, tx *sql.Tx, state *past.State)
 	return state.Fold.Run(ctx, log, head, nil)
 }
 
-// snapshot is a file as it stood when a transaction began.
+// snapshot is a file as of the start of a transaction.
 type snapshot struct{ tx *sql.Tx }
 
 func (s snapshot) View(_ context.Context, read func(*sql.Tx) error) error { return read(s.tx) }
 
-// foldedBeside puts what the file says of its projections beside those of this binary. What is of another version, or does not stand at the end of
-// the log, is expected to differ.
+// foldedBeside lists the file's projections beside those of this binary. One of another version, or not at the end of the log, is expected
+// to differ.
 func foldedBeside(stored []projections.Status, rules coordination.Rules, seq int64) (list []foldedProjection) {
 	for _, d := range database.Projections(rules) {
 		f := foldedProjection{Name: d.Name, Version: d.Version}
 		at := slices.IndexFunc(stored, func(s projections.Status) bool { return s.Name == d.Name })
 		if at < 0 {
-			f.Expected = "the file has none yet"
+			f.Expected = "the file does not have it yet"
 			list = append(list, f)
 			continue
 		}
@@ -110,7 +110,7 @@ func foldedBeside(stored []projections.Status, rules coordination.Rules, seq int
 		f.Stored, f.State, f.StoredAt = s.Version, s.State, s.Seq
 		switch {
 		case s.Version != d.Version:
-			f.Expected = fmt.Sprintf("the file has version %s, this makes %s", s.Version, d.Version)
+			f.Expected = fmt.Sprintf("version %s in the file, this binary has %s", s.Version, d.Version)
 		case s.State != projections.Live || s.Seq != seq:
 			f.Expected = fmt.Sprintf("in the file it is %s at event %s", s.State, output.Thousands(s.Seq))
 		}
@@ -119,7 +119,7 @@ func foldedBeside(stored []projections.Status, rules coordination.Rules, seq int
 	return list
 }
 
-// sumUp says of each projection whether it differs, and whether all are equal.
+// sumUp records for each projection whether it differs, and whether all are equal.
 func (a *whatIfAnswer) sumUp() {
 	a.Equal = true
 	for i := range a.Tables {
@@ -136,7 +136,7 @@ func (a *whatIfAnswer) sumUp() {
 }
 
 func (p *process) writeWhatIf(a *whatIfAnswer) error {
-	if _, err := fmt.Fprintf(p.stdout, "before: the tables of the file; after: %s folded by this openclawd, rules %s\n", output.Count(a.Seq, "event"), a.Rules); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "before: the tables of the file; after: %s projected by this openclawd, rules %s\n", output.Count(a.Seq, "event"), a.Rules); err != nil {
 		return err
 	}
 	expected := []string{}
@@ -152,7 +152,7 @@ func (p *process) writeWhatIf(a *whatIfAnswer) error {
 	return p.writeDiff(a.Tables, a.Rows, expected)
 }
 
-// differsError says that the tables of a file are not those that this binary makes.
+// differsError reports that the tables of a file differ from those that this binary builds.
 type differsError struct{ answer *whatIfAnswer }
 
 func (e *differsError) Error() string {
@@ -167,13 +167,13 @@ func (e *differsError) Error() string {
 	}
 	switch {
 	case len(others) == 0:
-		return "the tables differ, as is to be expected, in " + strings.Join(expected, ", ")
+		return "the tables differ, as expected, in " + strings.Join(expected, ", ")
 	case len(expected) == 0:
 		return "the tables differ in " + strings.Join(others, ", ")
 	}
-	return fmt.Sprintf("the tables differ in %s, and, as is to be expected, in %s", strings.Join(others, ", "), strings.Join(expected, ", "))
+	return fmt.Sprintf("the tables differ in %s, and, as expected, in %s", strings.Join(others, ", "), strings.Join(expected, ", "))
 }
 func (e *differsError) Code() string { return "differs" }
 func (e *differsError) Hint() string {
-	return "openclawd serve makes anew what differs as expected; openclawd projections rebuild makes anew what should not"
+	return "openclawd serve rebuilds projections that are expected to differ; openclawd projections rebuild rebuilds the others"
 }

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
@@ -19,15 +18,8 @@ func TestWhatIfComparesOneMomentOfAFileInUse(t *testing.T) {
 	t.Parallel()
 	p := &process{stdout: t.Output(), stderr: t.Output(), now: time.Now}
 	path := filepath.Join(t.TempDir(), database.Name)
-	live, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer live.Close()
 	const rules = coordination.RulesV2
-	if _, err := projections.Start(t.Context(), live, database.Projections(rules), projections.Options{Rules: rules}); err != nil {
-		t.Fatal(err)
-	}
+	live, _ := projectiontest.New(t, sqlite.Options{Path: path}, database.Projections(rules)...)
 	story := projectiontest.Tell(t, live, 1_790_000_000_000)
 	story.Team()
 
@@ -36,7 +28,7 @@ func TestWhatIfComparesOneMomentOfAFileInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	state, err := p.stateAt(t.Context(), log, rules, "head")
+	state, err := p.stateAt(t.Context(), log, rules, "", "head")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,22 +7,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nearEnough is how many letters a mistyped command may differ in to be suggested.
+// nearEnough is the maximum edit distance of a suggested command.
 const nearEnough = 2
 
-// newRoot puts the commands together. A new one is a file with its constructor and a line here.
+// newRoot assembles the commands. To add one, add a file with its constructor and a line here.
 func newRoot(p *process) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "openclawd",
-		Short: "The memory of a team of LLM agents: one event log, its tables, one API, one gateway",
-		Long: `openclawd keeps every coordination event of a team of LLM agents in one SQLite file, turns the log into tables of work sessions,
-conversations and threads, and answers the Task-Monitor API and clients of the OpenClaw gateway from them.
+		Short: "Coordination backend for teams of LLM agents: one event log, its tables, one API, one gateway",
+		Long: `openclawd keeps every coordination event of a team of LLM agents in one SQLite file, projects the log into tables of work sessions,
+conversations and threads, and serves them through the Task-Monitor API and the OpenClaw gateway.
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has the file, or it was busy or interrupted, 78 a setting is wrong, 130
-stopped with Ctrl-C.`,
-		Example: `  openclawd agent "hello"           # speak to an agent of the running gateway
+Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has locked the file, or it was busy or interrupted, 78 invalid setting,
+130 stopped with Ctrl-C.`,
+		Example: `  openclawd agent "hello"           # talk to an agent of the running gateway
   openclawd serve --follow          # beside a running OpenClaw, on ~/.openclaw
-  openclawd serve                   # the gateway itself, in OpenClaw's place
+  openclawd serve                   # as the gateway, in place of OpenClaw
   openclawd serve --sample          # try it with sample data
   openclawd events query --limit 5  # the newest events`,
 		Args:          subcommand,
@@ -52,6 +52,7 @@ stopped with Ctrl-C.`,
 		newTools(p),
 		newCall(p),
 		newToken(p),
+		newOpen(p),
 		newImport(p),
 		newExport(p),
 		newEvents(p),
@@ -70,14 +71,13 @@ stopped with Ctrl-C.`,
 		newInit(p),
 		newService(p),
 		newMigrate(p),
-		newBench(p),
 		newVersion(p),
 		newCompletion(p),
 	)
 	return root
 }
 
-// newGroup makes a command that only holds others.
+// newGroup builds a command that only has subcommands.
 func newGroup(name, short string, commands ...*cobra.Command) *cobra.Command {
 	group := &cobra.Command{Use: name, Short: short, Args: subcommand, RunE: showHelp, SuggestionsMinimumDistance: nearEnough}
 	group.AddCommand(commands...)
@@ -86,7 +86,7 @@ func newGroup(name, short string, commands ...*cobra.Command) *cobra.Command {
 
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// subcommand refuses the arguments of a command that only holds others: one that gets here names none of them.
+// subcommand rejects the arguments of a command that only has subcommands: none of them matched.
 func subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return &usageError{command: cmd.CommandPath(), err: cause}
 }
 
-// positional gives the errors of cobra's own check of the arguments their type.
+// positional converts errors of cobra's argument check to usage errors.
 func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

@@ -8,47 +8,35 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
-	coordrun "github.com/pronto-lab/openclawd/coordination/run"
-	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// runShowing holds the flags of runs show.
-type runShowing struct {
-	stateDir, db string
-	asJSON       bool
-}
-
 func newRunsShow(p *process) *cobra.Command {
-	var s runShowing
+	var s readFlags
 	cmd := &cobra.Command{
 		Use:   "show RUN",
-		Short: "Show a run and what it has said",
-		Long: `Shows when a run was asked for, when it began and ended, how, and what it said at the end or until it was stopped. What was said on the
-way is in the session: openclawd sessions show.`,
-		Example: "  openclawd runs show 6bd56a9f-6a84-479f-8127-c4b06365f0b9\n  openclawd runs show my-key-1 --json",
-		Args:    positional(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.showRun(cmd.Context(), s, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeRuns(cmd.Context(), s.stateDir, s.db, nil), cobra.ShellCompDirectiveNoFileComp
-		},
+		Short: "Show a run and its answer",
+		Long: `Shows when a run was requested, when it started and ended, its outcome, and its final or partial answer. Everything else that it said is in
+the session: openclawd sessions show.`,
+		Example:           "  openclawd runs show 6bd56a9f-6a84-479f-8127-c4b06365f0b9\n  openclawd runs show my-key-1 --json",
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.showRun(cmd.Context(), s, args[0]) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeRuns(ctx, s.stateDir, s.db, nil) }),
 	}
-	addSessionsPlace(cmd, &s.stateDir, &s.db)
-	cmd.Flags().BoolVar(&s.asJSON, jsonFlag, false, "answer in JSON")
+	s.add(cmd)
 	return cmd
 }
 
-// shownRun is the answer of runs show.
+// shownRun is the JSON output of runs show.
 type shownRun struct {
 	runAnswer
-	Over *coordination.RunOver `json:"over"` // null: it is not over
+	Over *coordination.RunOver `json:"over"` // null: not finished
 }
 
-func (p *process) showRun(ctx context.Context, s runShowing, id string) error {
+func (p *process) showRun(ctx context.Context, s readFlags, id string) error {
 	r, err := p.findRun(ctx, s.stateDir, s.db, id)
 	if err != nil {
 		return err
@@ -60,27 +48,20 @@ func (p *process) showRun(ctx context.Context, s runShowing, id string) error {
 }
 
 // findRun reads a run from the database.
-func (p *process) findRun(ctx context.Context, stateDir, db, id string) (*coordrun.Result, error) {
-	var r coordrun.Result
+func (p *process) findRun(ctx context.Context, stateDir, db, id string) (*run.Result, error) {
+	var r run.Result
 	found := false
 	err := p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) (err error) {
 		r, found, err = runs.ByID(ctx, tx, id)
 		return err
 	})
 	if err == nil && !found {
-		err = &noRunError{id}
+		err = unknown("run", id, "no_run", "openclawd runs lists the runs")
 	}
 	return &r, err
 }
 
-// noRunError says that nobody knows a run.
-type noRunError struct{ id string }
-
-func (e *noRunError) Error() string { return fmt.Sprintf("there is no run %q", e.id) }
-func (e *noRunError) Code() string  { return "no_run" }
-func (e *noRunError) Hint() string  { return "openclawd runs lists them" }
-
-func (p *process) writeRun(r *coordrun.Result) error {
+func (p *process) writeRun(r *run.Result) error {
 	now := p.now()
 	state := string(r.State)
 	over := r.Over
@@ -106,13 +87,8 @@ func (p *process) writeRun(r *coordrun.Result) error {
 	if u := over.Usage; u != nil {
 		rows = append(rows, [2]string{"tokens", fmt.Sprintf("%s read, %s written", output.Thousands(u.Input), output.Thousands(u.Output))})
 	}
-	for _, row := range rows {
-		if row[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(p.stdout, "%-13s %s\n", row[0], output.Printable(row[1])); err != nil {
-			return err
-		}
+	if err := p.writePairs(output.Printable, rows); err != nil {
+		return err
 	}
 	if over.Text == "" {
 		return nil
@@ -121,18 +97,11 @@ func (p *process) writeRun(r *coordrun.Result) error {
 	return err
 }
 
-// completeRuns lists the newest runs of the database, of the states that are named.
-func (p *process) completeRuns(ctx context.Context, stateDir, db string, states []coordrun.State) (ids []cobra.Completion) {
+// completeRuns completes ids of the newest runs in the given states.
+func (p *process) completeRuns(ctx context.Context, stateDir, db string, states []run.State) (ids []cobra.Completion) {
 	const shown = 20
-	err := p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) error {
-		list, err := runs.List(ctx, tx, runs.Query{States: states, Limit: shown})
-		for i := range list {
-			ids = append(ids, cobra.CompletionWithDesc(list[i].RunID, list[i].SessionKey+" "+string(list[i].State)))
-		}
-		return err
-	})
-	if err != nil {
-		return nil
-	}
-	return ids
+	return completeFrom(ctx, p, stateDir, db, func(tx *sql.Tx) ([]run.Result, error) {
+		return runs.List(ctx, tx, runs.Query{States: states, Limit: shown})
+	},
+		func(r *run.Result) (id, what string) { return r.RunID, r.SessionKey + " " + string(r.State) })
 }

@@ -8,24 +8,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	coordrun "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// runStopping holds the flags of runs stop.
-type runStopping struct {
-	doorway
+type runStopFlags struct {
+	gatewayFlags
 	session string
 }
 
 func newRunsStop(p *process) *cobra.Command {
-	var s runStopping
+	var s runStopFlags
 	cmd := &cobra.Command{
 		Use:   "stop RUN|--session KEY",
-		Short: "Stop a run, or all of a session",
-		Long: `Has the running gateway stop a run, queued or under way, or all of a session. What it has said until then stays in the session.
+		Short: "Stop a run, or all runs of a session",
+		Long: `Asks the running gateway to stop a run, queued or running, or all runs of a session. The partial answer stays in the session.
 
-Exit codes: 0 it was stopped; 1 there was nothing to stop, or no gateway answers; 75 and 78 as for openclawd call.`,
+Exit codes: 0 stopped; 1 nothing to stop, or no gateway answers; 75 and 78 as for openclawd call.`,
 		Example: "  openclawd runs stop 6bd56a9f-6a84-479f-8127-c4b06365f0b9\n  openclawd runs stop --session agent:eden:main",
 		Args:    positional(cobra.MaximumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.stopRuns(cmd.Context(), s, args) },
@@ -33,17 +32,17 @@ Exit codes: 0 it was stopped; 1 there was nothing to stop, or no gateway answers
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			open := []coordrun.State{coordrun.Queued, coordrun.Running}
+			open := []run.State{run.Queued, run.Running}
 			return p.completeRuns(cmd.Context(), s.stateDir, s.db, open), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	s.addFlags(cmd)
 	cmd.Flags().StringVar(&s.session, "session", "", "all runs of the session with this `KEY`")
-	p.completeFlag(cmd, "session", func(ctx context.Context) []cobra.Completion { return p.completeKeys(ctx, s.doorway) })
+	p.completeFlag(cmd, "session", func(ctx context.Context) []cobra.Completion { return p.completeKeys(ctx, s.gatewayFlags) })
 	return cmd
 }
 
-func (p *process) stopRuns(ctx context.Context, s runStopping, args []string) error {
+func (p *process) stopRuns(ctx context.Context, s runStopFlags, args []string) error {
 	if (len(args) == 1) == (s.session != "") {
 		return &usageError{command: "openclawd runs stop", err: errors.New("name one run, or --session")}
 	}
@@ -57,7 +56,7 @@ func (p *process) stopRuns(ctx context.Context, s runStopping, args []string) er
 		}
 		params = map[string]any{"sessionKey": r.SessionKey, "runId": r.RunID}
 	}
-	gateway, err := p.dial(ctx, s.doorway, nil)
+	gateway, err := p.dial(ctx, s.gatewayFlags, nil)
 	if err != nil {
 		return err
 	}
@@ -70,10 +69,11 @@ func (p *process) stopRuns(ctx context.Context, s runStopping, args []string) er
 		RunIDs []string `json:"runIds"`
 	}
 	if err := json.Unmarshal(payload, &answer); err != nil {
-		return fmt.Errorf("answer of the gateway: %w", err)
+		return fmt.Errorf("decode the gateway's answer: %w", err)
 	}
 	if len(answer.RunIDs) == 0 {
-		return &nothingToStopError{}
+		return &codedError{text: "nothing is queued or running there", code: "nothing_to_stop",
+			hint: "openclawd runs --state queued,running lists the runs that can be stopped"}
 	}
 	if s.asJSON {
 		return output.JSONLine(p.stdout, map[string]any{"stopped": answer.RunIDs})
@@ -84,13 +84,4 @@ func (p *process) stopRuns(ctx context.Context, s runStopping, args []string) er
 		}
 	}
 	return nil
-}
-
-// nothingToStopError says that what was to be stopped had ended, or had never begun.
-type nothingToStopError struct{}
-
-func (*nothingToStopError) Error() string { return "nothing is queued or running there" }
-func (*nothingToStopError) Code() string  { return "nothing_to_stop" }
-func (*nothingToStopError) Hint() string {
-	return "openclawd runs --state queued,running lists what can be stopped"
 }

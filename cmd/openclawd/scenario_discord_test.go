@@ -1,3 +1,5 @@
+//go:build full
+
 package main
 
 import (
@@ -8,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/pronto-lab/openclawd/discord/discordtest"
-	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
+	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
 // collaborates is a call of the tool collaborate.
@@ -123,7 +125,7 @@ func TestScenarioACollaborationIsAConversation(t *testing.T) {
 	s.countsWhatItLists()
 }
 
-// What an agent has observed stands in its history: for the next run, for the one after that, and after a restart.
+// What an agent observed stands in its history: for the next run, for the one after that, and after a restart.
 func TestScenarioObserversRemember(t *testing.T) {
 	t.Parallel()
 	s := playScenario(t, func(_ *scenario, a a2atest.Asked) a2atest.Answer { return a2atest.Say(a.Agent + " 들었습니다") }, nil)
@@ -141,7 +143,7 @@ func TestScenarioObserversRemember(t *testing.T) {
 			told += "\n" + m.Text
 		}
 		if !strings.Contains(told, "금요일 오후 네 시") {
-			t.Errorf("%s: eden does not know what it has observed:\n%s", when, told)
+			t.Errorf("%s: eden does not know what it observed:\n%s", when, told)
 		}
 	}
 	s.says(s.dev.ID, s.at("eden")+" 언제인가요")
@@ -157,7 +159,7 @@ func TestScenarioObserversRemember(t *testing.T) {
 }
 
 // In a thread every participant handles a message, whoever is mentioned in it; who is not is told that it is meant for another one.
-func TestScenarioParticipantsHandleWhoeverIsMentioned(t *testing.T) {
+func TestScenarioMentionedParticipantsHandleMessages(t *testing.T) {
 	t.Parallel()
 	s := playScenario(t, func(_ *scenario, a a2atest.Asked) a2atest.Answer {
 		switch {

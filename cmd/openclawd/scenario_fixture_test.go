@@ -1,3 +1,5 @@
+//go:build full
+
 package main
 
 import (
@@ -15,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/gateway/client"
-	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
+	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
 // scenarioConfig has four agents with a bot each, who may ask each other and start sub-agents. The first one is the default.
@@ -385,7 +387,7 @@ func (s *scenario) workSessions() (list []shownWorkSession) {
 	return list
 }
 
-// workspace puts a file below the state directory.
+// file puts a file below the state directory.
 func (s *scenario) file(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.server.dir, name)

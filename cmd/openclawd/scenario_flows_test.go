@@ -1,3 +1,5 @@
+//go:build full
+
 package main
 
 import (
@@ -6,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
+	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
 // sends is a call of sessions_send that does not wait.

@@ -1,3 +1,5 @@
+//go:build full
+
 package main
 
 import (
@@ -10,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pronto-lab/openclawd/tools/a2a/a2atest"
+	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
 // bookkeeping is what no text for people may hold: prompts of openclawd, skip tokens, ids, types of runs, sentences about sessions.

@@ -1,3 +1,8 @@
+//go:build !race
+
+// Scripts start hundreds of processes, and under the race detector each takes a second to begin; the tests of the packages that these processes run
+// look for races.
+
 package main
 
 import (
@@ -22,17 +27,14 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/migrations"
+	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
-
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"openclawd": main, failingDevice: onFailingDevice})
-}
 
 // TestScripts runs the program as a user does: as a process, from a shell. The scripts have these commands beside testscript's own:
 //
@@ -43,10 +45,25 @@ func TestMain(m *testing.M) {
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
 //	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
 //	leave DIR                  have nobody keep the agents of DIR, a copy of the sample, going with the tasks that lie there
+//
+// Without the build tag full only those scripts run that start no server.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts, %v", len(scripts), err)
+	}
+	if !testscale.Full {
+		scripts = slices.DeleteFunc(scripts, func(path string) bool {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return startsServer.Match(text)
+		})
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Files: scripts, UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
@@ -59,6 +76,9 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// startsServer matches scripts that start a server.
+var startsServer = regexp.MustCompile(`(?m)^server `)
 
 // stateFiles is the sample without the Go file and the text that lie beside it.
 type stateFiles struct{}

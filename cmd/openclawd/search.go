@@ -11,19 +11,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
 
-// searching holds the flags of search.
-type searching struct {
+type searchFlags struct {
 	db                           string
 	types, roles, agents, inside []string
 	since, until                 string
@@ -34,15 +33,15 @@ type searching struct {
 const maxSearchLimit = 10_000
 
 func newSearch(p *process) *cobra.Command {
-	var s searching
+	var s searchFlags
 	cmd := &cobra.Command{
 		Use:   "search WORD...",
-		Short: "Find events by their words",
-		Long: `Finds the events in which every word is found, the newest first. Korean words are found without their particles and within others,
-other words by how they begin, names like task_ab12 or main.go by their parts too. Words in "quotes" follow one another; a word after a -
-must not be found (write -- before it).
+		Short: "Search events by words",
+		Long: `Finds the events that contain every word, newest first. Korean words are found without their particles and inside other words, other words by
+their beginning, names like task_ab12 or main.go also by their parts. Words in "quotes" must be adjacent; a word after a - must not occur
+(write -- before it).
 
-Reads the search file that openclawd serve keeps beside the database; works beside a running server and without one.`,
+Reads the search file that openclawd serve keeps beside the database; works with or without a running server.`,
 		Example: `  openclawd search 배포 실패
   openclawd search '"review failed"' --since 24h
   openclawd search --agent eden -- deploy -staging`,
@@ -53,30 +52,30 @@ Reads the search file that openclawd serve keeps beside the database; works besi
 	}
 	addPlace(cmd, &s.db)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&s.types, "type", nil, "`TYPE`s of events, e.g. a2a.send,task.started")
+	flags.StringSliceVar(&s.types, "type", nil, "filter by event `TYPE`s, e.g. a2a.send,task.started")
 	flags.StringSliceVar(&s.roles, "role", nil, "`ROLE`s, e.g. conversation.main")
-	flags.StringSliceVar(&s.agents, "agent", nil, "`ID`s of agents that the event comes from, goes to or happened to")
-	flags.StringSliceVar(&s.inside, "work-session", nil, "`ID`s of work sessions")
+	flags.StringSliceVar(&s.agents, "agent", nil, "filter by `ID`s of agents: sender, recipient or subject")
+	flags.StringSliceVar(&s.inside, "work-session", nil, "filter by work session `ID`s")
 	flags.StringVar(&s.since, "since", "", "earliest `TIME`, or how long ago: 90m, 24h")
 	flags.StringVar(&s.until, "until", "", "latest `TIME`")
-	flags.IntVar(&s.limit, "limit", 20, "at most `N` events")
-	flags.IntVar(&s.offset, "offset", 0, "pass over the first `N`")
-	flags.BoolVar(&s.relevance, "relevance", false, "the best first instead of the newest")
-	flags.BoolVar(&s.all, "all", false, "our own book-keeping (config.*, import.*, ...) too")
-	flags.BoolVar(&s.asJSON, jsonFlag, false, "answer in JSON")
+	flags.IntVar(&s.limit, "limit", 20, "maximum number of events `N`")
+	flags.IntVar(&s.offset, "offset", 0, "skip the first `N`")
+	flags.BoolVar(&s.relevance, "relevance", false, "best match first instead of newest")
+	flags.BoolVar(&s.all, "all", false, "include internal events (config.*, import.*, ...)")
+	flags.BoolVar(&s.asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// searchAnswer is the answer in JSON.
+// searchAnswer is the JSON output.
 type searchAnswer struct {
 	Events    []foundText `json:"events"`
-	Total     int64       `json:"total"` // of all that is found
+	Total     int64       `json:"total"` // of all matches
 	Query     string      `json:"query"`
-	SearchSeq int64       `json:"searchSeq"` // events up to here are searched
+	SearchSeq int64       `json:"searchSeq"` // the search covers events up to here
 	Seq       int64       `json:"seq"`       // head of the log
 }
 
-// foundText is an event with what is found in it.
+// foundText is an event with the matching text.
 type foundText struct {
 	eventAnswer
 	Snippet search.Snippet `json:"snippet"`
@@ -84,7 +83,7 @@ type foundText struct {
 	record coordination.Record
 }
 
-func (p *process) search(ctx context.Context, s searching, text string) error {
+func (p *process) search(ctx context.Context, s searchFlags, text string) error {
 	q, err := p.searchQuery(s, text)
 	if err != nil {
 		return err
@@ -97,7 +96,8 @@ func (p *process) search(ctx context.Context, s searching, text string) error {
 	path := database.SearchFile(log.Path())
 	file, err := sqlite.OpenSide(ctx, path, true)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &noSearchError{path}
+		return &codedError{text: "no search file at " + path, code: "no_search", err: err,
+			hint: "openclawd serve creates it; openclawd events query --grep searches the log itself"}
 	}
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (p *process) search(ctx context.Context, s searching, text string) error {
 		return err
 	}
 	if behind := a.Seq - a.SearchSeq; behind > 0 {
-		fmt.Fprintf(p.stderr, "warning: the search file is %s behind the log; openclawd serve brings it up\n", output.Count(behind, "event"))
+		fmt.Fprintf(p.stderr, "warning: the search file is %s behind the log; openclawd serve updates it\n", output.Count(behind, "event"))
 	}
 	if s.asJSON {
 		return output.JSON(p.stdout, a)
@@ -134,12 +134,12 @@ func (p *process) search(ctx context.Context, s searching, text string) error {
 	return p.writeFound(&a, roster)
 }
 
-func (p *process) searchQuery(s searching, text string) (q search.Query, err error) {
+func (p *process) searchQuery(s searchFlags, text string) (q search.Query, err error) {
 	if s.limit < 1 || s.limit > maxSearchLimit {
-		return q, &settings.Error{Setting: "--limit", Value: strconv.Itoa(s.limit), Mend: fmt.Sprintf("give 1 to %d", maxSearchLimit)}
+		return q, &config.SettingError{Setting: "--limit", Value: strconv.Itoa(s.limit), HintText: fmt.Sprintf("give 1 to %d", maxSearchLimit)}
 	}
 	if s.offset < 0 {
-		return q, &settings.Error{Setting: "--offset", Value: strconv.Itoa(s.offset), Mend: "give 0 or more"}
+		return q, &config.SettingError{Setting: "--offset", Value: strconv.Itoa(s.offset), HintText: "give 0 or more"}
 	}
 	q = search.Query{Roles: s.roles, Types: s.types, Agents: s.agents, Sessions: s.inside, Internal: s.all, Relevance: s.relevance,
 		Limit: s.limit, Offset: s.offset}
@@ -152,12 +152,12 @@ func (p *process) searchQuery(s searching, text string) (q search.Query, err err
 	q.Words, err = search.ParseWords(text)
 	var invalid *eventstore.InvalidError
 	if errors.As(err, &invalid) {
-		return q, &settings.Error{Setting: "WORD", Value: text, Mend: invalid.Mend}
+		return q, &config.SettingError{Setting: "WORD", Value: text, HintText: invalid.HintText}
 	}
 	return q, err
 }
 
-// read reads the events that were found. What has been redacted since is left out.
+// read reads the found events. Those redacted since are left out.
 func (a *searchAnswer) read(ctx context.Context, log *sqlite.DB, words search.Words, seqs []int64) (roster *coordination.Roster, err error) {
 	a.Events = []foundText{}
 	err = log.View(ctx, func(tx *sql.Tx) error {
@@ -188,7 +188,7 @@ func (a *searchAnswer) read(ctx context.Context, log *sqlite.DB, words search.Wo
 
 func (p *process) writeFound(a *searchAnswer, roster *coordination.Roster) error {
 	if len(a.Events) == 0 {
-		_, err := fmt.Fprintf(p.stdout, "nothing found in %s\n", output.Count(a.SearchSeq, "event"))
+		_, err := fmt.Fprintf(p.stdout, "no match in %s\n", output.Count(a.SearchSeq, "event"))
 		return err
 	}
 	rows := make([][]string, len(a.Events))
@@ -202,14 +202,4 @@ func (p *process) writeFound(a *searchAnswer, roster *coordination.Roster) error
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s of %s\n", output.Thousands(int64(len(a.Events))), output.Count(a.Total, "event"))
 	return err
-}
-
-// noSearchError says that there is no search file beside a database.
-type noSearchError struct{ path string }
-
-func (e *noSearchError) Error() string { return "there is no search file at " + e.path }
-func (e *noSearchError) Unwrap() error { return fs.ErrNotExist }
-func (e *noSearchError) Code() string  { return "no_search" }
-func (e *noSearchError) Hint() string {
-	return "openclawd serve makes it; openclawd events query --grep looks through the log itself"
 }

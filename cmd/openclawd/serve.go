@@ -14,51 +14,53 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/server"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// serving holds the flags of serve.
-type serving struct {
+type serveFlags struct {
 	stateDir, db, api, gateway, classifier, clock string
 	logLevel, logFormat                           string
-	durability, discordAPI, controlUI             string
+	durability, discordAPI, controlUI, ui         string
 	backups                                       server.BackupOptions
+	pastSize                                      string
 	verifyEvery                                   time.Duration
 	hosts                                         []string
 	follow, sample                                bool
 }
 
 func newServe(p *process) *cobra.Command {
-	var s serving
+	var s serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the Task-Monitor API and the gateway from the event log",
-		Long: `Opens the log, brings its tables up to date, imports the coordination logs that lie in the state directory, and answers the
-Task-Monitor API and clients of the OpenClaw gateway. Each line is imported once, and reading goes on where the last server stopped. Up
-to 64 MiB are imported before the first answer; more is imported while the API answers.
+		Long: `Opens the log, updates its tables, imports the coordination logs in the state directory, and serves the Task-Monitor API and the OpenClaw
+gateway. Each line is imported once, and reading continues where the last server stopped. Up to 64 MiB are imported before the first answer;
+more is imported while the API answers.
 
-With --follow another gateway produces: lines that it writes show as soon as they are complete, nothing is written to its files but what
-the API is asked to, and no gateway is opened. Without, our own events go on into its logs/coordination-events.ndjson, which nobody else
-may write then.
+With --follow another gateway produces the events: its lines appear as soon as they are complete, its files are changed only by requests of the
+API, and no gateway is opened. Without it, openclawd's own events are appended to logs/coordination-events.ndjson, which nothing else may write
+then.
 
-Clients of the gateway show a token or a password. Where neither is set, a token is made once and kept in openclawd-gateway.token of the
+Gateway clients authenticate with a token or a password. If neither is set, a token is created once and kept in openclawd-gateway.token of the
 state directory: openclawd token prints the one in force. --gateway off opens no gateway.
 
+Task-Hub, the web page, is below /ui/ of the API's address: openclawd open prints a link that logs in. --ui off serves no page.
+
 --control-ui serves the Control UI of an installed npm package openclaw on the gateway's port: DIR is the package, or its dist/control-ui.
-openclawd has no such page of its own. Open http://127.0.0.1:18789/#token=TOKEN.
+Open http://127.0.0.1:18789/#token=TOKEN.
 
 SIGTERM and SIGINT let requests finish and end with exit code 0. A second server on the same database is refused with exit code 75.
 
-SIGHUP reads openclaw.json again; a change of it is noticed without.
+SIGHUP reloads openclaw.json; changes are also detected automatically.
 
-Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT stand for --state-dir and --api, TASK_MONITOR_WRITE_TOKEN,
-TASK_HUB_URL and TASK_HUB_PROXY_COOKIE for settings of openclaw.json; OPENCLAW_GATEWAY_PORT, OPENCLAW_GATEWAY_TOKEN and
-OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, variables over openclaw.json.`,
-		Example: `  openclawd serve                               # the gateway of ~/.openclaw, in OpenClaw's place
+Environment: OPENCLAW_STATE_DIR, TASK_MONITOR_HOST and TASK_MONITOR_PORT correspond to --state-dir and --api, TASK_MONITOR_WRITE_TOKEN,
+TASK_HUB_URL and TASK_HUB_PROXY_COOKIE to settings of openclaw.json; OPENCLAW_GATEWAY_PORT, OPENCLAW_GATEWAY_TOKEN and
+OPENCLAW_GATEWAY_PASSWORD to those of its gateway. Flags override variables, variables override openclaw.json.`,
+		Example: `  openclawd serve                               # the gateway of ~/.openclaw, in place of OpenClaw
   openclawd serve --follow                      # beside a running OpenClaw, on ~/.openclaw
   openclawd serve --sample                      # sample data in a temporary directory
   openclawd serve --control-ui "$(npm root -g)/openclaw"   # with OpenClaw's page at http://127.0.0.1:18789/
@@ -70,24 +72,26 @@ OPENCLAW_GATEWAY_PASSWORD for those of its gateway. Flags win over variables, va
 	flags := cmd.Flags()
 	flags.StringVar(&s.stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw); need not exist")
 	addDB(cmd, &s.db)
-	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); one that other machines reach needs a write token")
+	flags.StringVar(&s.api, "api", "", "`ADDR` of the API (default 127.0.0.1:3847); one reachable from other machines requires a write token")
 	flags.StringVar(&s.gateway, "gateway", "", "`ADDR` of the gateway (default 127.0.0.1:18789), or off; not with --follow")
-	flags.StringVar(&s.controlUI, "control-ui", "", "serve the Control UI of an installed npm package openclaw, whose `DIR` this is, on the gateway's port")
+	flags.StringVar(&s.ui, "ui", "on", "serve Task-Hub, the web page, below /ui/ of the API's address: `MODE` on or off")
+	flags.StringVar(&s.controlUI, "control-ui", "", "serve the Control UI of an installed npm package openclaw at `DIR` on the gateway's port")
 	flags.BoolVar(&s.follow, "follow", false, "another gateway produces the events of the state directory")
-	flags.BoolVar(&s.sample, "sample", false, "serve sample data, its times moved to now, from a temporary directory")
-	flags.StringSliceVar(&s.hosts, "allow-host", nil, "further `NAME` under which the API and the gateway may be asked; may be repeated")
-	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "`MODE`: full: an event is on disk before it is acknowledged; relaxed: a power cut may take the last ones")
+	flags.BoolVar(&s.sample, "sample", false, "serve sample data from a temporary directory, with its times moved to now")
+	flags.StringSliceVar(&s.hosts, "allow-host", nil, "additional host `NAME` accepted by the API and the gateway; may be repeated")
+	flags.StringVar(&s.durability, "durability", string(sqlite.DurabilityFull), "`MODE`: full: an event is on disk before it is acknowledged; relaxed: a power failure may lose the last ones")
 	addClassifier(cmd, &s.classifier)
 	addBackups(flags, &s.backups)
 	addVerifyEvery(flags, &s.verifyEvery)
-	flags.StringVar(&s.discordAPI, "discord-api", "", "`URL` of a server that bots talk to instead of Discord, e.g. one for tests; plain http on this machine only")
-	flags.StringVar(&s.clock, "clock", "", "stop the clock at `TIME` (RFC 3339), to replay and to compare answers")
-	flags.StringVar(&s.logLevel, "log-level", "info", "`LEVELS`: debug, info, warn or error, and others for components, e.g. info,monitor=debug,import=warn")
-	flags.StringVar(&s.logFormat, "log-format", "text", "`FORMAT`: text or json")
+	addPastSize(flags, &s.pastSize)
+	flags.StringVar(&s.discordAPI, "discord-api", "", "`URL` of a server to use in place of Discord, e.g. for tests; plain http on this machine only")
+	flags.StringVar(&s.clock, "clock", "", "freeze the clock at `TIME` (RFC 3339), to replay and to compare answers")
+	flags.StringVar(&s.logLevel, "log-level", "info", "log `LEVELS`: debug, info, warn or error, optionally per component, e.g. info,monitor=debug,import=warn")
+	flags.StringVar(&s.logFormat, "log-format", "text", "log `FORMAT`: text or json")
 	return cmd
 }
 
-func (p *process) serve(ctx context.Context, s serving) (err error) {
+func (p *process) serve(ctx context.Context, s serveFlags) (err error) {
 	opts, err := p.options(s)
 	if err != nil {
 		return err
@@ -105,51 +109,54 @@ func (p *process) serve(ctx context.Context, s serving) (err error) {
 	defer signal.Stop(reload)
 	opts.Reload = reload
 	var program *server.Program
-	opts.Ready = func(api, gateway net.Addr) { p.announce(s, opts.StateDir, api, gateway, program.PageAddress()) }
+	opts.Ready = func(api, gateway net.Addr) { p.announce(s, opts.StateDir, api, gateway, program) }
 	if opts.Supervisor, err = server.SupervisorOfProcess(p.getenv); err != nil {
-		opts.Logger.Warn("the watchdog of the service manager cannot be answered", "err", err)
+		opts.Logger.Warn("cannot notify the service manager's watchdog", "err", err)
 	}
 	program = server.New(opts)
 	return errors.Join(program.Run(ctx), program.Close())
 }
 
-// announce says on standard output where the API is, "listening on URL", then where the gateway is, "gateway on URL", and the page,
-// "control UI on URL": lines that scripts may rely on.
-func (p *process) announce(s serving, stateDir string, api, gateway net.Addr, page string) {
+// announce prints the addresses to standard output: "listening on URL" for the API, then "gateway on URL", "control UI on URL" and
+// "Task-Hub on URL". Scripts may rely on these lines.
+func (p *process) announce(s serveFlags, stateDir string, api, gateway net.Addr, program *server.Program) {
 	fmt.Fprintf(p.stdout, "listening on http://%s\n", api)
 	if gateway != nil {
 		fmt.Fprintf(p.stdout, "gateway on ws://%s\n", gateway)
 	}
-	if page != "" {
+	if page := program.PageAddress(); page != "" {
 		fmt.Fprintf(p.stdout, "control UI on %s\n", page)
+	}
+	if link := program.HubLink(s.sample); link != "" {
+		fmt.Fprintf(p.stdout, "Task-Hub on %s\n", link)
 	}
 	if s.sample {
 		fmt.Fprintf(p.stdout, "try: curl -s '%s/api/work-sessions?limit=3'\n", api)
 		if gateway != nil {
 			place := ""
 			if api.String() != settings.Of(config.Default(), p.getenv, "", nil).API.Value {
-				place = " --state-dir " + stateDir // nobody looks there unasked
+				place = " --state-dir " + stateDir // only printed for people
 			}
 			fmt.Fprintf(p.stdout, "try: %s agent \"hello\" --agent eden%s\n", cmp.Or(p.name, "openclawd"), place)
 		}
 	}
 }
 
-// options gathers what flags, environment and defaults say, and refuses what makes no sense.
-func (p *process) options(s serving) (server.Options, error) {
+// options combines flags, environment and defaults, and rejects invalid combinations.
+func (p *process) options(s serveFlags) (server.Options, error) {
 	if s.sample && (s.stateDir != "" || s.db != "") {
-		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample brings its own --state-dir and --db")}
+		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--sample uses its own --state-dir and --db")}
 	}
 	if s.follow && s.gateway != "" && s.gateway != settings.NoGateway {
 		return server.Options{}, &usageError{command: "openclawd serve",
-			err: errors.New("--follow opens no gateway, for another one produces: leave --gateway away")}
+			err: errors.New("--follow opens no gateway, because another one produces the events: omit --gateway")}
 	}
 	if s.controlUI != "" && (s.follow || s.gateway == settings.NoGateway) {
-		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--control-ui is served on the gateway's port, and none is opened")}
+		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--control-ui needs the gateway, and none is opened")}
 	}
 	opts := server.Options{ControlUI: s.controlUI, StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
 		Mirror: !s.follow && !s.sample, DiscordAPI: s.discordAPI}
-	var errs [7]error
+	var errs [9]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()
 	}
@@ -160,7 +167,19 @@ func (p *process) options(s serving) (server.Options, error) {
 	opts.Durability, errs[4] = parseDurability(s.durability)
 	opts.Backups, errs[5] = checkBackups(s.backups, s.sample || s.clock != "")
 	opts.Verify, errs[6] = checkVerifyEvery(s.verifyEvery, s.sample || s.clock != "")
+	opts.NoUI, errs[7] = parseUI(s.ui)
+	opts.PastBytes, errs[8] = checkPastSize(s.pastSize)
 	return opts, cmp.Or(errs[:]...)
+}
+
+func parseUI(flag string) (off bool, err error) {
+	switch flag {
+	case "", "on":
+		return false, nil
+	case "off":
+		return true, nil
+	}
+	return false, &config.SettingError{Setting: "--ui", Value: flag, HintText: "use on or off"}
 }
 
 func parseDurability(flag string) (sqlite.Durability, error) {
@@ -168,17 +187,17 @@ func parseDurability(flag string) (sqlite.Durability, error) {
 	case sqlite.DurabilityFull, sqlite.DurabilityRelaxed:
 		return d, nil
 	}
-	return "", &settings.Error{Setting: "--durability", Value: flag, Mend: "use full or relaxed"}
+	return "", &config.SettingError{Setting: "--durability", Value: flag, HintText: "use full or relaxed"}
 }
 
-// clock is the process's, or one that stands still.
+// clock is the system clock, or a frozen one.
 func (p *process) clock(flag string) (func() time.Time, error) {
 	if flag == "" {
 		return p.now, nil
 	}
 	t, err := time.Parse(time.RFC3339, flag)
 	if err != nil {
-		return nil, &settings.Error{Setting: "--clock", Value: flag, Mend: "give a time such as 2026-02-20T12:00:00Z"}
+		return nil, &config.SettingError{Setting: "--clock", Value: flag, HintText: "give a time such as 2026-02-20T12:00:00Z"}
 	}
 	return func() time.Time { return t }, nil
 }

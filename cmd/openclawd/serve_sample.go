@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/llm/scripted"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
-// sampleHome is a temporary state directory with the sample data in it.
+// sampleHome is a temporary state directory with the sample data.
 type sampleHome struct{ dir string }
 
-// newSampleHome writes the sample data as if it had been taken now.
+// newSampleHome writes the sample data with its times moved to now.
 func newSampleHome(now time.Time) (*sampleHome, error) {
 	dir, err := os.MkdirTemp("", "openclawd-sample-")
 	if err != nil {
@@ -59,13 +59,14 @@ func (h *sampleHome) fill(shift time.Duration) error {
 	})
 }
 
-// settle makes the configuration that of the sample's own place: workspaces are in its directory, and who answers needs no key and plays along.
+// settle adapts the configuration to the temporary directory: workspaces are inside it, and agents answer from a
+// script, without a key.
 func settle(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte(`"~/.openclaw/`), []byte(`"`))
 	return bytes.Replace(text, []byte(`"model": "x"`), []byte(`"model": "`+scripted.ID+"/"+scripted.Player+`"`), 1)
 }
 
-// unlink takes a task off its milestone: the Task-Hub of whoever looks at the sample is not told how the tasks of the sample end.
+// unlink removes a task from its milestone, so that the user's Task-Hub is not notified when the sample's tasks end.
 func unlink(id string, text []byte) []byte {
 	task, is := taskfile.Parse(id, string(text))
 	if !is || task.MilestoneID == "" && task.MilestoneItemID == "" {
@@ -77,18 +78,18 @@ func unlink(id string, text []byte) []byte {
 
 func (h *sampleHome) remove() error { return os.RemoveAll(h.dir) }
 
-// How the sample writes times: ISO 8601 in UTC, and milliseconds since 1970 with the 13 digits that they have had since 2001.
+// Time formats of the sample: ISO 8601 in UTC, and milliseconds since 1970, which have had 13 digits since 2001.
 var (
 	writtenTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z`)
 	millisTime  = regexp.MustCompile(`\b1\d{12}\b`)
 )
 
-// moveTimes moves every time in a file of the sample.
+// moveTimes shifts every time in a file of the sample.
 func moveTimes(text []byte, shift time.Duration) []byte {
 	text = writtenTime.ReplaceAllFunc(text, func(written []byte) []byte {
 		t, err := time.Parse(time.RFC3339, string(written))
 		if err != nil {
-			return written // no time after all, e.g. month 13
+			return written // not a time, e.g. month 13
 		}
 		return []byte(t.Add(shift).Format("2006-01-02T15:04:05.000Z"))
 	})

@@ -17,9 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/tools/milestone"
 )
 
@@ -44,7 +45,7 @@ func serveSample(t *testing.T) *sampleServer {
 	ended := make(chan int, 1)
 	var errs strings.Builder
 	go func() {
-		ended <- run(ctx, s.process(out, &errs, "serve", "--sample", "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"))
+		ended <- execute(ctx, s.process(out, &errs, "serve", "--sample", "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"))
 		_ = out.Close()
 	}()
 	t.Cleanup(func() {
@@ -104,7 +105,7 @@ type sampleEvent struct {
 func (s *sampleServer) until(t *testing.T, what string, is func([]sampleEvent) bool) []sampleEvent {
 	t.Helper()
 	seq := int64(1)
-	for late := time.Now().Add(2 * time.Minute); ; {
+	for late := time.Now().Add(testscale.Patience); ; {
 		var answer struct {
 			Events  []sampleEvent
 			AsOfSeq int64
@@ -203,7 +204,7 @@ func TestSampleFinishesItsTasksByItself(t *testing.T) {
 		t.Fatal("nothing is going to be done about the tasks in the backlogs")
 	}
 	s.ahead.Store(int64(10 * time.Minute)) // the backlog waits for two minutes without a run
-	if code := run(t.Context(), s.process(io.Discard, io.Discard, "agent", "hello", "--agent", "ruda", "--url", s.gateway, "--state-dir", s.stateDir)); code != exitOK {
+	if code := execute(t.Context(), s.process(io.Discard, io.Discard, "agent", "hello", "--agent", "ruda", "--url", s.gateway, "--state-dir", s.stateDir)); code != exitOK {
 		t.Fatalf("ruda does not answer: exit code %d", code) // the log moves, and so clocks are looked at
 	}
 	all := s.until(t, "the tasks of the backlogs are over, and all is quiet", func(all []sampleEvent) bool {
@@ -235,6 +236,7 @@ func TestSampleFinishesItsTasksByItself(t *testing.T) {
 		}
 	}
 	s.asksNobody(t)
+	s.wantReadable(t)
 	if asked, resumed := count(all, coordination.TypeUnblockRequested, ""), count(all, coordination.TypeTaskResumed, "task_bb22"); asked != 1 || resumed != 1 {
 		t.Errorf("%d requests to unblock, and %d times task_bb22 is resumed; want one of each", asked, resumed)
 	}

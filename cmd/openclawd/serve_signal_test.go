@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // TestSIGHUPReads sends the signal to this very process, once openclawd serve has asked for it.
@@ -23,7 +25,7 @@ func TestSIGHUPReads(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, &process{args: []string{"serve", "--state-dir", dir, "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"}, stdout: out, stderr: log,
+		ended <- execute(ctx, &process{args: []string{"serve", "--state-dir", dir, "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"}, stdout: out, stderr: log,
 			getenv: func(string) string { return "" }, now: time.Now})
 		_, _ = out.Close(), log.Close()
 	}()
@@ -37,7 +39,7 @@ func TestSIGHUPReads(t *testing.T) {
 	}
 	until := func(text string) {
 		t.Helper()
-		for late := time.After(time.Minute); ; {
+		for late := time.After(testscale.Patience); ; {
 			select {
 			case line := <-lines:
 				if strings.Contains(line, text) {
@@ -56,7 +58,7 @@ func TestSIGHUPReads(t *testing.T) {
 	if err := self.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	until("configuration is read again, as asked")
+	until("reloading configuration on request")
 	stop()
 	if code := <-ended; code != exitOK {
 		t.Errorf("exit code %d", code)

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 )
 
-// Default and shortest pause between two checks of the chain: each reads the whole log.
+// Default and minimum interval of chain verification: each reads the whole log.
 const (
 	defaultVerifyEvery = 24 * time.Hour
 	leastVerifyEvery   = time.Minute
@@ -16,14 +16,14 @@ const (
 
 func addVerifyEvery(flags *pflag.FlagSet, every *time.Duration) {
 	flags.DurationVar(every, "verify-every", defaultVerifyEvery,
-		"`TIME` from one check of the log's hash chain to the next, e.g. 12h; 0: none; none with --sample and --clock")
+		"`TIME` between verifications of the log's hash chain, e.g. 12h; 0: none; none with --sample and --clock")
 }
 
-// checkVerifyEvery refuses what makes no sense. off is for servers whose data or clock are not real.
+// checkVerifyEvery rejects an invalid interval. off is for servers with sample data or a frozen clock.
 func checkVerifyEvery(every time.Duration, off bool) (time.Duration, error) {
 	switch {
 	case every < 0 || every > 0 && every < leastVerifyEvery:
-		return 0, &settings.Error{Setting: "--verify-every", Value: every.String(), Mend: "give 1m or more, e.g. 24h, or 0 for none"}
+		return 0, &config.SettingError{Setting: "--verify-every", Value: every.String(), HintText: "give 1m or more, e.g. 24h, or 0 for none"}
 	case off:
 		return 0, nil
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/agent/prompt"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 func newService(p *process) *cobra.Command {
-	return newGroup("service", "Have systemd keep the server running", newServiceUnit(p), newServiceInstall(p))
+	return newGroup("service", "Run the server as a systemd service", newServiceUnit(p), newServiceInstall(p))
 }
 
-// serviceFlags are those of the commands that describe a service.
+// serviceFlags holds the flags of the service commands.
 type serviceFlags struct {
 	stateDir, db, runAs, binary string
 	user, follow                bool
@@ -32,8 +32,8 @@ func (s *serviceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw)")
 	addDB(cmd, &s.db)
-	flags.StringVar(&s.runAs, "run-as", "", "`NAME` of the user that the service runs as (default: who calls this command); not with --user")
-	flags.StringVar(&s.binary, "exec", "", "`FILE` to start (default: this program)")
+	flags.StringVar(&s.runAs, "run-as", "", "`NAME` of the user that the service runs as (default: the current user); not with --user")
+	flags.StringVar(&s.binary, "exec", "", "`FILE` to run (default: this program)")
 	flags.BoolVar(&s.user, "user", false, "a unit of the user's own manager, for systemctl --user")
 	flags.BoolVar(&s.follow, "follow", false, "serve --follow: another gateway produces the events")
 }
@@ -42,14 +42,14 @@ func newServiceUnit(p *process) *cobra.Command {
 	var s serviceFlags
 	cmd := &cobra.Command{
 		Use:   "unit",
-		Short: "Print a unit for systemd",
-		Long: `Prints a unit for openclawd serve on the state directory. Nothing is installed: openclawd service install says how.
+		Short: "Print a systemd unit",
+		Long: `Prints a unit that runs openclawd serve on the state directory. Nothing is installed: openclawd service install shows how.
 
-The server tells systemd when it answers, how it stands and that it is well (Type=notify, WatchdogSec). It is started again after a
-failure, but not after exit codes 2 and 78, which need a hand. It may write to its directories only: the state directory, where the
-database lies, and the workspaces that openclaw.json names elsewhere. After a change of these print the unit anew.
+The server reports readiness, status and watchdog pings to systemd (Type=notify, WatchdogSec). It is restarted after a failure, but not after
+exit codes 2 and 78, which need manual action. It may write only to its directories: the state directory, the database's directory, and
+workspaces that openclaw.json places elsewhere. Print the unit again after changing these.
 
-Exit codes: 0 done; 78 a path cannot stand in a unit, or the service would run as root.`,
+Exit codes: 0 done; 78 a path is not allowed in a unit, or the service would run as root.`,
 		Example: `  openclawd service unit --run-as openclaw --state-dir /var/lib/openclaw | sudo tee /etc/systemd/system/openclawd.service
   openclawd service unit --user --follow > ~/.config/systemd/user/openclawd.service`,
 		Args: positional(cobra.NoArgs),
@@ -70,8 +70,8 @@ func newServiceInstall(p *process) *cobra.Command {
 	var s serviceFlags
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Say how the service is installed; changes nothing",
-		Long: `Prints the commands that install, start and look after the service, for you to run. Nothing is done.
+		Short: "Show how to install the service; change nothing",
+		Long: `Prints the commands that install, start and monitor the service, for you to run. Nothing is done.
 
 Exit codes: as of openclawd service unit.`,
 		Example: `  openclawd service install --run-as openclaw --state-dir /var/lib/openclaw
@@ -90,7 +90,7 @@ Exit codes: as of openclawd service unit.`,
 	return cmd
 }
 
-// flagsGiven are the flags of a command line as they were given, for the shell.
+// flagsGiven repeats the given flags, quoted for a shell.
 func flagsGiven(cmd *cobra.Command) string {
 	var given strings.Builder
 	for _, name := range []string{"user", "follow", "run-as", "state-dir", "db", "exec"} {
@@ -105,7 +105,7 @@ func flagsGiven(cmd *cobra.Command) string {
 	return given.String()
 }
 
-// shellQuote is a text as one word of a POSIX shell.
+// shellQuote quotes a text as one word for a POSIX shell.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
@@ -116,22 +116,22 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// unit finds what the unit has to say.
+// unit collects the values of the unit.
 func (p *process) unit(s serviceFlags) (*unit, error) {
 	if s.user && s.runAs != "" {
-		return nil, &usageError{command: "openclawd service", err: errors.New("--user is a unit of your own manager, which runs it as you: leave --run-as away")}
+		return nil, &usageError{command: "openclawd service", err: errors.New("--user makes a unit of your own service manager, which runs it as you: omit --run-as")}
 	}
 	u := &unit{personal: s.user, follow: s.follow, runAs: s.runAs}
 	if !u.personal && u.runAs == "" {
 		me, err := user.Current()
 		if err != nil {
-			return nil, &settings.Error{Setting: "--run-as", Err: err, Mend: "name the user that the service runs as"}
+			return nil, &config.SettingError{Setting: "--run-as", Err: err, HintText: "name the user that the service runs as"}
 		}
 		u.runAs = me.Username
 	}
 	if !u.personal {
 		if err := checkUser(u.runAs); err != nil {
-			return nil, &settings.Error{Setting: "--run-as", Value: u.runAs, Err: err, Mend: "name the user that the state directory belongs to, e.g. --run-as openclaw"}
+			return nil, &config.SettingError{Setting: "--run-as", Value: u.runAs, Err: err, HintText: "name the user that the state directory belongs to, e.g. --run-as openclaw"}
 		}
 	}
 	stateDir := s.stateDir
@@ -144,7 +144,7 @@ func (p *process) unit(s serviceFlags) (*unit, error) {
 	if s.binary == "" {
 		var err error
 		if s.binary, err = os.Executable(); err != nil {
-			return nil, &settings.Error{Setting: "--exec", Err: err, Mend: "name the file to start"}
+			return nil, &config.SettingError{Setting: "--exec", Err: err, HintText: "name the file to run"}
 		}
 	}
 	var errs [3]error
@@ -160,7 +160,7 @@ func (p *process) unit(s serviceFlags) (*unit, error) {
 	return u, nil
 }
 
-// checkUser refuses names that a unit cannot hold, and root by its name or its number.
+// checkUser rejects names that a unit cannot contain, and root by name or number.
 func checkUser(name string) error {
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(`_.-@\`, r)
@@ -169,25 +169,25 @@ func checkUser(name string) error {
 	case name == "root", name != "" && strings.Trim(name, "0") == "":
 		return errors.New("agents would have the rights of root")
 	case name == "", strings.HasPrefix(name, "-"), strings.ContainsFunc(name, odd):
-		return errors.New("that is no name of a user")
+		return errors.New("not a valid user name")
 	}
 	return nil
 }
 
-// unitPath is a path as it may stand in a unit: whole, for the service starts elsewhere, and of one line.
+// unitPath makes a path absolute, as a unit needs, and rejects control characters.
 func unitPath(flag, path string) (string, error) {
 	whole, err := filepath.Abs(path)
 	if err == nil && strings.ContainsFunc(whole, unicode.IsControl) {
-		err = errors.New("a unit cannot name a path with control characters")
+		err = errors.New("a path with control characters is not allowed in a unit")
 	}
 	if err != nil {
-		return "", &settings.Error{Setting: flag, Value: path, Err: err, Mend: "name another path"}
+		return "", &config.SettingError{Setting: flag, Value: path, Err: err, HintText: "choose another path"}
 	}
 	return whole, nil
 }
 
-// written lists the directories that the server writes to, none inside another: the state directory, that of the database, and the
-// workspaces of the configuration as it is now.
+// written lists the directories that the server writes to, none inside another: the state directory, the database's directory, and the
+// workspaces of the current configuration.
 func (p *process) written(u *unit) []string {
 	dirs := []string{u.stateDir}
 	if u.db != "" {

@@ -5,38 +5,38 @@ import (
 	"strings"
 )
 
-// unit is a service of systemd that serves a state directory.
+// unit describes a systemd unit that serves a state directory.
 type unit struct {
-	personal         bool // of a user's own manager
+	personal         bool // for a user's own service manager
 	follow           bool
-	runAs            string // "" where personal
+	runAs            string // "" if personal
 	binary, stateDir string
 	db               string   // "" for the one in the state directory
 	writes           []string // directories that the server writes to
 }
 
-// Times of the service, in seconds.
+// Timeouts of the service, in seconds.
 const (
-	watchdogSec  = 60   // longer than a transaction may take before it counts as hung, and its half
-	restartSec   = 10   // longer than a server that had nothing to bring up to date takes to answer
-	startSec     = 1800 // the first start of a new version folds the whole log once before it answers
-	stopSec      = 30   // longer than requests, runs, bots and files are given to end
+	watchdogSec  = 60   // more than twice the time after which a transaction counts as hung
+	restartSec   = 10   // more than the startup of an up-to-date server takes
+	startSec     = 1800 // the first start of a new version rebuilds the tables before it answers
+	stopSec      = 30   // more than the shutdown of requests, runs, bots and files may take
 	exitsOfHands = "2 78"
 )
 
-// text is the unit's file.
+// text is the content of the unit file.
 func (u *unit) text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# openclawd service unit; print it anew when directories or workspaces change")
+	line("# openclawd service unit; print it again when directories or workspaces change")
 	line("[Unit]")
 	line("Description=openclawd: event log, Task-Monitor API and gateway of a team of agents")
-	line("Documentation=https://github.com/pronto-lab/openclawd/blob/main/docs/operations.md")
+	line("Documentation=https://github.com/pronto-lab/openclawd/blob/main/docs/operations/README.md")
 	if !u.personal {
 		line("Wants=network-online.target")
 		line("After=network-online.target")
 	}
-	line("# There is no latch: what may come right by itself is tried for ever, what needs a hand (RestartPreventExitStatus) never.")
+	line("# No start limit: transient failures are retried forever, wrong settings (RestartPreventExitStatus) never.")
 	line("StartLimitIntervalSec=0")
 	line("")
 	line("[Service]")
@@ -69,7 +69,7 @@ func (u *unit) text() string {
 		for _, setting := range systemHardening {
 			line("%s", setting)
 		}
-		line("# The directories have to be there: openclawd init makes the state directory.")
+		line("# The directories must exist: openclawd init creates the state directory.")
 		for _, dir := range u.writes {
 			line("ReadWritePaths=%s", unitQuote(dir))
 		}
@@ -84,13 +84,13 @@ func (u *unit) text() string {
 	return b.String()
 }
 
-// hardening is what every manager can do for its services.
+// hardening is what every service manager supports.
 var hardening = [...]string{
 	"NoNewPrivileges=yes", "LockPersonality=yes", "MemoryDenyWriteExecute=yes", "RestrictNamespaces=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes",
 	"RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6", "SystemCallArchitectures=native", "SystemCallFilter=@system-service", "SystemCallErrorNumber=EPERM",
 }
 
-// systemHardening is what only the system's manager can do everywhere.
+// systemHardening is what only the system's service manager supports everywhere.
 var systemHardening = [...]string{
 	"CapabilityBoundingSet=", "AmbientCapabilities=", "ProtectSystem=strict", "ProtectHome=read-only", "PrivateTmp=yes", "PrivateDevices=yes",
 	"ProtectClock=yes", "ProtectControlGroups=yes", "ProtectHostname=yes", "ProtectKernelLogs=yes", "ProtectKernelModules=yes", "ProtectKernelTunables=yes",
@@ -112,7 +112,7 @@ func (u *unit) command() string {
 	return strings.Join(words, " ")
 }
 
-// unitQuote is a text as one word of a unit: systemd takes % for a specifier, and words apart at spaces.
+// unitQuote quotes a text as one word of a unit: systemd expands % and splits at spaces.
 func unitQuote(s string) string {
 	s = strings.ReplaceAll(s, "%", "%%")
 	if !strings.ContainsAny(s, " \t\"'\\;") {
@@ -121,7 +121,7 @@ func unitQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// steps are the commands that install the service. flags are those that this command was given.
+// steps lists the commands that install the service. flags are the flags given to this command.
 func (u *unit) steps(flags string) string {
 	dir, ctl, sudo, journal := "/etc/systemd/system", "systemctl", "sudo ", "journalctl"
 	if u.personal {
@@ -130,19 +130,19 @@ func (u *unit) steps(flags string) string {
 	var b strings.Builder
 	step := func(what, command string) { fmt.Fprintf(&b, "# %s\n%s\n", what, command) }
 	if u.personal {
-		step("Have your services run while you are logged out", "loginctl enable-linger")
+		step("Keep your services running while you are logged out", "loginctl enable-linger")
 		step("Write the unit", "mkdir -p "+dir+" && "+shellQuote(u.binary)+" service unit"+flags+" > "+dir+"/openclawd.service")
 	} else {
 		if u.runAs != "" {
-			step("Make the user, if there is none", "id "+shellQuote(u.runAs)+" || sudo useradd --system --home-dir "+shellQuote(u.stateDir)+" "+shellQuote(u.runAs))
+			step("Create the user, if it does not exist", "id "+shellQuote(u.runAs)+" || sudo useradd --system --home-dir "+shellQuote(u.stateDir)+" "+shellQuote(u.runAs))
 		}
-		step("Make the state directory and its configuration, if there is none",
+		step("Create the state directory and its configuration, if it does not exist",
 			"test -e "+shellQuote(u.stateDir)+" || { sudo install -d -m 0700 -o "+shellQuote(u.runAs)+" "+shellQuote(u.stateDir)+" && sudo -u "+
 				shellQuote(u.runAs)+" "+shellQuote(u.binary)+" init --state-dir "+shellQuote(u.stateDir)+"; }")
 		step("Write the unit", shellQuote(u.binary)+" service unit"+flags+" | sudo tee "+dir+"/openclawd.service > /dev/null")
 	}
-	step("Look at it", "systemd-analyze"+strings.TrimPrefix(ctl, "systemctl")+" verify "+dir+"/openclawd.service")
+	step("Check it", "systemd-analyze"+strings.TrimPrefix(ctl, "systemctl")+" verify "+dir+"/openclawd.service")
 	step("Start it, now and at every boot", sudo+ctl+" daemon-reload && "+sudo+ctl+" enable --now openclawd")
-	step("See how it stands", ctl+" status openclawd; "+journal+" -u openclawd -n 50")
+	step("Show its status", ctl+" status openclawd; "+journal+" -u openclawd -n 50")
 	return b.String()
 }

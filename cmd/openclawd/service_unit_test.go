@@ -122,7 +122,7 @@ func wordsOfUnit(value string) (all []string) {
 	return all
 }
 
-func TestWordsOfAUnitAreReadAsTheyWereMeant(t *testing.T) {
+func TestUnitQuoting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		path := "/" + rapid.StringMatching(`[a-z /"'\\%$;#=한글]{0,20}[a-z]`).Draw(t, "path")
@@ -139,16 +139,16 @@ func TestWordsOfAUnitAreReadAsTheyWereMeant(t *testing.T) {
 // The unit in the handbook is the one that is printed.
 func TestHandbookShowsTheUnitThatIsPrinted(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", "install.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, shown, found := strings.Cut(string(text), "```ini\n# openclawd service unit")
 	shown, _, ended := strings.Cut(shown, "```\n")
 	if !found || !ended {
-		t.Fatal("docs/operations.md shows no unit")
+		t.Fatal("docs/operations/install.md shows no unit")
 	}
 	if diff := cmp.Diff(someUnit().text(), "# openclawd service unit"+shown); diff != "" {
-		t.Errorf("docs/operations.md, -printed +shown:\n%s", diff)
+		t.Errorf("docs/operations/install.md, -printed +shown:\n%s", diff)
 	}
 }

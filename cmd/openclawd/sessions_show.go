@@ -1,27 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// showing holds the flags of sessions show.
-type showing struct {
+type sessionShowFlags struct {
 	stateDir, db, transcript string
 	limit                    int
 	all, asJSON              bool
@@ -30,41 +28,37 @@ type showing struct {
 const maxShownBytes = 64 << 20 // of the messages of one answer
 
 func newSessionsShow(p *process) *cobra.Command {
-	var s showing
+	var s sessionShowFlags
 	cmd := &cobra.Command{
 		Use:   "show KEY|LABEL|ID",
-		Short: "Show a session and what was said in it",
-		Long: `Shows a session and the newest messages of its transcript, the oldest of them first. A session is named by its key (main stands for the
-main session of the default agent, a bare name for another one of that agent), by its label or by the id of its transcript.
+		Short: "Show a session and its messages",
+		Long: `Shows a session and the newest messages of its transcript in chronological order. A session is named by its key (main stands for the main
+session of the default agent, a bare name for another session of that agent), by its label or by the id of its transcript.
 
-A reset begins a new transcript and keeps the old one: --all-transcripts lists them, --transcript shows one of them.`,
+A reset starts a new transcript and keeps the old one: --all-transcripts lists them, --transcript shows one of them.`,
 		Example: `  openclawd sessions show main
   openclawd sessions show 본부 --limit 5
   openclawd sessions show agent:eden:main --all-transcripts
   openclawd sessions show main --transcript 6bd56a9f-6a84-479f-8127-c4b06365f0b9 --json`,
-		Args: positional(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.showSession(cmd.Context(), s, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeSessions(cmd.Context(), s), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.showSession(cmd.Context(), s, args[0]) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeSessions(ctx, s) }),
 	}
 	flags := cmd.Flags()
 	addSessionsPlace(cmd, &s.stateDir, &s.db)
-	flags.IntVar(&s.limit, "limit", 20, "at most `N` messages, the newest; 0: all")
+	flags.IntVar(&s.limit, "limit", 20, "show the newest `N` messages; 0: all")
 	flags.StringVar(&s.transcript, "transcript", "", "`ID` of an older transcript to show")
 	flags.BoolVar(&s.all, "all-transcripts", false, "list all transcripts instead of messages")
-	flags.BoolVar(&s.asJSON, jsonFlag, false, "answer in JSON")
+	flags.BoolVar(&s.asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// shownSession is the answer of sessions show. Session is null for one that was deleted; of Transcripts and Messages one is there.
+// shownSession is the JSON output of sessions show. Session is null for a deleted one; either Transcripts or Messages
+// is present.
 type shownSession struct {
 	Session     *sessionAnswer     `json:"session"`
 	Key         string             `json:"key"`
-	Transcript  string             `json:"transcript,omitempty"` // that the messages are of
+	Transcript  string             `json:"transcript,omitempty"` // of the messages
 	Messages    []messageAnswer    `json:"messages,omitzero"`
 	Transcripts []transcriptAnswer `json:"transcripts,omitzero"`
 }
@@ -82,14 +76,14 @@ type messageAnswer struct {
 type transcriptAnswer struct {
 	ID       string `json:"id"`
 	OpenedAt int64  `json:"openedAt"`
-	ClosedAt int64  `json:"closedAt,omitempty"` // absent: it is the present one
+	ClosedAt int64  `json:"closedAt,omitempty"` // absent: the current one
 	Closed   string `json:"closed,omitempty"`   // new, reset, deleted
 	Messages int64  `json:"messages"`
 }
 
-func (p *process) showSession(ctx context.Context, s showing, name string) error {
+func (p *process) showSession(ctx context.Context, s sessionShowFlags, name string) error {
 	if s.limit < 0 {
-		return &settings.Error{Setting: "--limit", Value: strconv.Itoa(s.limit), Mend: "give 1 or more, or 0 for all"}
+		return &config.SettingError{Setting: "--limit", Value: strconv.Itoa(s.limit), HintText: "give 1 or more, or 0 for all"}
 	}
 	if s.limit == 0 {
 		s.limit = int(^uint(0) >> 1)
@@ -109,7 +103,7 @@ func (p *process) showSession(ctx context.Context, s showing, name string) error
 	return shown.write(p.stdout)
 }
 
-// defaultAgent is whose session is meant where none is named.
+// defaultAgent is the agent of session names without one.
 func (p *process) defaultAgent(stateDir, db string) (string, error) {
 	if stateDir == "" && db != "" {
 		stateDir = filepath.Dir(db)
@@ -122,7 +116,7 @@ func (p *process) defaultAgent(stateDir, db string) (string, error) {
 	return loaded.DefaultAgentID(), nil
 }
 
-func (a *shownSession) read(ctx context.Context, tx *sql.Tx, s showing, name, agent string) error {
+func (a *shownSession) read(ctx context.Context, tx *sql.Tx, s sessionShowFlags, name, agent string) error {
 	found, key, err := findSession(ctx, tx, name, agent)
 	if err != nil {
 		return err
@@ -131,12 +125,12 @@ func (a *shownSession) read(ctx context.Context, tx *sql.Tx, s showing, name, ag
 		answer := answerOf(found)
 		a.Session, a.Key, a.Transcript = &answer, found.Key, found.ID
 	}
-	list, err := session.Transcripts(ctx, tx, a.Key)
+	list, err := sessions.Transcripts(ctx, tx, a.Key)
 	if err != nil {
 		return err
 	}
 	if found == nil && len(list) == 0 {
-		return &noSessionError{name}
+		return unknown("session", name, "no_session", "openclawd sessions lists the sessions")
 	}
 	if s.all {
 		a.Transcript = ""
@@ -151,10 +145,10 @@ func (a *shownSession) read(ctx context.Context, tx *sql.Tx, s showing, name, ag
 		}
 	}
 	if a.Transcript == "" {
-		return &settings.Error{Setting: "--transcript", Value: s.transcript, Err: fmt.Errorf("%s has no such transcript", a.Key),
-			Mend: "openclawd sessions show " + a.Key + " --all-transcripts lists them"}
+		return &config.SettingError{Setting: "--transcript", Value: s.transcript, Err: fmt.Errorf("%s has no such transcript", a.Key),
+			HintText: "openclawd sessions show " + a.Key + " --all-transcripts lists them"}
 	}
-	messages, err := session.Newest(ctx, tx, a.Transcript, s.limit, maxShownBytes)
+	messages, err := sessions.Newest(ctx, tx, a.Transcript, s.limit, maxShownBytes)
 	a.Messages = []messageAnswer{}
 	for i := range messages {
 		m := messageAnswer{Seq: messages[i].Seq, At: messages[i].At, Redacted: messages[i].Redacted && !messages[i].Archived, Archived: messages[i].Archived}
@@ -166,7 +160,7 @@ func (a *shownSession) read(ctx context.Context, tx *sql.Tx, s showing, name, ag
 	return err
 }
 
-func (a *shownSession) list(list []session.Transcript) error {
+func (a *shownSession) list(list []sessions.Transcript) error {
 	a.Transcripts = []transcriptAnswer{}
 	for _, t := range list {
 		a.Transcripts = append(a.Transcripts, transcriptAnswer{t.ID, t.OpenedAt, t.ClosedAt, t.Closed, t.Messages})
@@ -174,22 +168,22 @@ func (a *shownSession) list(list []session.Transcript) error {
 	return nil
 }
 
-// findSession finds the session that somebody means. Where there is none, key is the one that name may stand for, if any.
-func findSession(ctx context.Context, tx *sql.Tx, name, agent string) (found *session.Session, key string, err error) {
+// findSession finds a session by name. If there is none, key is the one that the name may stand for, if any.
+func findSession(ctx context.Context, tx *sql.Tx, name, agent string) (found *sessions.Session, key string, err error) {
 	if k, bad := coordination.SessionKeyOf(name, agent); bad == nil {
 		key = k.String()
-		if found, err = session.ByKey(ctx, tx, key); found != nil || err != nil {
+		if found, err = sessions.ByKey(ctx, tx, key); found != nil || err != nil {
 			return found, key, err
 		}
 	}
-	labelled, err := session.ByLabel(ctx, tx, name, "")
+	labelled, err := sessions.ByLabel(ctx, tx, name, "")
 	if err != nil {
 		return nil, "", err
 	}
 	if len(labelled) > 0 {
 		return &labelled[0], labelled[0].Key, nil
 	}
-	found, err = session.ByID(ctx, tx, name)
+	found, err = sessions.ByID(ctx, tx, name)
 	return found, key, err
 }
 
@@ -216,7 +210,7 @@ func (a *shownSession) write(w io.Writer) error {
 			return err
 		}
 	}
-	text := "nothing was said yet"
+	text := "no messages yet"
 	if n := len(a.Messages); n > 0 {
 		text = output.Count(int64(n), "message") + " of " + a.Transcript
 	}
@@ -239,14 +233,14 @@ func (a *shownSession) writeTranscripts(w io.Writer) error {
 	return output.Table(w, []string{"TRANSCRIPT", "OPENED (UTC)", "CLOSED", "BY", "MESSAGES"}, rows)
 }
 
-// write writes a message: when and who, then what, indented.
+// write prints a message: time and author, then the indented text.
 func (m *messageAnswer) write(w io.Writer) error {
 	who, text := "", "redacted"
 	if m.Archived {
 		text = fmt.Sprintf("archived (openclawd events show %d)", m.Seq)
 	}
 	if d := m.Data; d != nil {
-		who, text = " "+d.Author, said(d)
+		who, text = " "+d.Author, messageText(d)
 		if d.ToolName != "" {
 			who += " " + d.ToolName
 		}
@@ -265,8 +259,8 @@ func (m *messageAnswer) write(w io.Writer) error {
 	return nil
 }
 
-// said is a message as text. Blocks that are no text show what they are.
-func said(d *coordination.SessionMessage) string {
+// messageText is a message as text. Other content blocks show their type.
+func messageText(d *coordination.SessionMessage) string {
 	parts := []string{}
 	if d.Text != "" {
 		parts = append(parts, d.Text)
@@ -288,27 +282,13 @@ func said(d *coordination.SessionMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-// completeSessions offers keys, with labels or titles beside them. Without a database it offers nothing.
-func (p *process) completeSessions(ctx context.Context, s showing) (offers []cobra.Completion) {
-	_ = p.readSessions(ctx, s.stateDir, s.db, func(tx *sql.Tx) error {
-		const most = 200
-		list, err := session.List(ctx, tx, session.Query{Global: true, Unknown: true, Limit: most})
-		for i := range list {
-			about := list[i].Label
-			if about == "" {
-				about = list[i].Title
-			}
-			offers = append(offers, cobra.CompletionWithDesc(list[i].Key, output.Printable(clip(about, lastTextLetters))))
-		}
-		return err
+// completeSessions completes session keys, with labels or titles as descriptions. Without a database it offers
+// nothing.
+func (p *process) completeSessions(ctx context.Context, s sessionShowFlags) (offers []cobra.Completion) {
+	const shown = 200
+	return completeFrom(ctx, p, s.stateDir, s.db, func(tx *sql.Tx) ([]sessions.Session, error) {
+		return sessions.List(ctx, tx, sessions.Query{Global: true, Unknown: true, Limit: shown})
+	}, func(s *sessions.Session) (key, what string) {
+		return s.Key, output.Printable(clip(cmp.Or(s.Label, s.Title), lastTextLetters))
 	})
-	return offers
 }
-
-// noSessionError says that there is no session of that name.
-type noSessionError struct{ name string }
-
-func (e *noSessionError) Error() string { return fmt.Sprintf("there is no session %q", e.name) }
-func (e *noSessionError) Unwrap() error { return fs.ErrNotExist }
-func (e *noSessionError) Code() string  { return "no_session" }
-func (e *noSessionError) Hint() string  { return "openclawd sessions lists them" }

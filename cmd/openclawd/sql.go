@@ -15,15 +15,14 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/shell"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// sqlAsking holds the flags of sql.
-type sqlAsking struct {
-	asking
+type sqlFlags struct {
+	serverFlags
 	format, file, asOf string
 	limit              int
 	timeout            time.Duration
@@ -40,19 +39,19 @@ const (
 )
 
 func newSQL(p *process) *cobra.Command {
-	var a sqlAsking
+	var a sqlFlags
 	cmd := &cobra.Command{
 		Use:   "sql [QUERY]",
-		Short: "Ask SQL about the log and its tables, without changing anything",
-		Long: `Answers one SELECT, WITH, VALUES or EXPLAIN; docs/schema.md has the views. Whatever is asked, nothing is written, no other file is read, and
-time, rows and bytes are bounded. Without QUERY, on a terminal: a shell with history and completion; .help tells more.
+		Short: "Query the log and its tables with SQL, read-only",
+		Long: `Answers one SELECT, WITH, VALUES or EXPLAIN; docs/schema.md describes the views. Nothing is ever written, no other file is read, and time, rows
+and bytes are limited. Without QUERY, on a terminal: a shell with history and completion; .help lists its commands.
 
-While a server has the database, SQL is on there, and OPENCLAWD_ADMIN_TOKEN holds its token, the server is asked, which answers with 10000 rows
-at most and within 5 s. Else, and with --timeout or --limit 0, the file itself is read; a backup is read by --db. --as-of asks the tables as they
-stood at an event, which are made first.
+If a running server has the database, SQL is enabled there, and OPENCLAWD_ADMIN_TOKEN holds its token, the server answers, with at most 10000 rows
+and within 5 s. Otherwise, and with --timeout or --limit 0, the file itself is read; use --db for a backup. --as-of queries the tables as of an
+event, which are built first.
 
-Exit codes: 0 it was answered; 1 it could not be: the JSON code is sql_refused, sql_error, sql_timeout, sql_too_large or sql_busy; 2 the command
-line is wrong; 75 interrupted; 78 a flag has a wrong value, or the server does not take the token.`,
+Exit codes: 0 answered; 1 failed: the JSON code is sql_refused, sql_error, sql_timeout, sql_too_large or sql_busy; 2 wrong command line;
+75 interrupted; 78 invalid flag, or the server does not accept the token.`,
 		Example: `  openclawd sql "SELECT work_session, title, outcome FROM v_work_sessions ORDER BY last_ms DESC LIMIT 10"
   openclawd sql --format csv "SELECT * FROM v_events" > events.csv
   openclawd sql --file report.sql --json
@@ -66,17 +65,17 @@ line is wrong; 75 interrupted; 78 a flag has a wrong value, or the server does n
 	}
 	a.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.Lookup(jsonFlag).Usage = "the same as --format json, errors in JSON too"
+	flags.Lookup(jsonFlag).Usage = "same as --format json; errors in JSON too"
 	flags.StringVar(&a.format, "format", "", "`FORMAT`: "+strings.Join(shell.Modes(), ", ")+" (default table on a terminal, else csv)")
 	flags.StringVar(&a.file, "file", "", "read the query from `FILE`; - is standard input")
-	flags.StringVar(&a.asOf, "as-of", "", "as things stood at this `POINT`: a seq, an event id, or a time")
-	flags.DurationVar(&a.timeout, "timeout", defaultSQLTime, "`TIME` that the answer may take")
-	flags.IntVar(&a.limit, "limit", 0, "at most `N` rows; 0: all (default 1000 for a table, else all)")
+	flags.StringVar(&a.asOf, "as-of", "", "query the tables as of this `POINT`: a seq, an event id, or a time")
+	flags.DurationVar(&a.timeout, "timeout", defaultSQLTime, "time limit `TIME` for the answer")
+	flags.IntVar(&a.limit, "limit", 0, "maximum number of rows `N`; 0: all (default 1000 for a table, else all)")
 	p.completeFlag(cmd, "format", func(context.Context) []cobra.Completion { return shell.Modes() })
 	return cmd
 }
 
-func (p *process) sql(ctx context.Context, a *sqlAsking, args []string, stdin io.Reader) error {
+func (p *process) sql(ctx context.Context, a *sqlFlags, args []string, stdin io.Reader) error {
 	mode, err := a.mode(p.stdout)
 	if err != nil {
 		return err
@@ -85,11 +84,11 @@ func (p *process) sql(ctx context.Context, a *sqlAsking, args []string, stdin io
 		return err
 	}
 	if a.limit < 0 {
-		return &settings.Error{Setting: "--limit", Value: strconv.Itoa(a.limit), Mend: "give 1 or more; 0 is all"}
+		return &config.SettingError{Setting: "--limit", Value: strconv.Itoa(a.limit), HintText: "give 1 or more; 0: all"}
 	}
 	talks := len(args) == 0 && a.file == ""
 	if talks && !isTerminal(stdin) {
-		return &usageError{command: sqlPath, err: errors.New("give a query, --file, or a terminal to ask from")}
+		return &usageError{command: sqlPath, err: errors.New("give a query, --file, or use a terminal")}
 	}
 	statement := strings.Join(args, "")
 	if a.file != "" {
@@ -107,7 +106,7 @@ func (p *process) sql(ctx context.Context, a *sqlAsking, args []string, stdin io
 	return errors.Join(p.answerSQL(ctx, a, asker, mode, statement), closing())
 }
 
-func (a *sqlAsking) mode(w io.Writer) (shell.Mode, error) {
+func (a *sqlFlags) mode(w io.Writer) (shell.Mode, error) {
 	switch {
 	case a.asJSON && a.format == "":
 		return shell.JSON, nil
@@ -118,13 +117,13 @@ func (a *sqlAsking) mode(w io.Writer) (shell.Mode, error) {
 	}
 	mode, known := shell.ModeOf(a.format)
 	if !known {
-		return "", &settings.Error{Setting: "--format", Value: a.format, Mend: "choose from " + strings.Join(shell.Modes(), ", ")}
+		return "", &config.SettingError{Setting: "--format", Value: a.format, HintText: "choose from " + strings.Join(shell.Modes(), ", ")}
 	}
 	return mode, nil
 }
 
-// check refuses what makes no sense together.
-func (a *sqlAsking) check(args []string) error {
+// check rejects flags that cannot be combined.
+func (a *sqlFlags) check(args []string) error {
 	var why string
 	switch {
 	case a.file != "" && len(args) > 0:
@@ -142,34 +141,34 @@ func isTerminal(r io.Reader) bool {
 	return is && isatty.IsTerminal(f.Fd())
 }
 
-// readStatement reads a query, as much of it as one may have and a little more, so that what is too large is refused as that.
+// readStatement reads a query, a little beyond the size limit, so that one too large is rejected as such.
 func readStatement(name string, stdin io.Reader) (string, error) {
 	read := stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return "", &settings.Error{Setting: "--file", Value: name, Err: err, Mend: "name a file with a query, or - for standard input"}
+			return "", &config.SettingError{Setting: "--file", Value: name, Err: err, HintText: "name a file with a query, or - for standard input"}
 		}
 		defer f.Close()
 		read = f
 	}
 	text, err := io.ReadAll(io.LimitReader(read, console.MaxStatement+1))
 	if err != nil {
-		return "", &settings.Error{Setting: "--file", Value: name, Err: err, Mend: "name a file with a query, or - for standard input"}
+		return "", &config.SettingError{Setting: "--file", Value: name, Err: err, HintText: "name a file with a query, or - for standard input"}
 	}
 	return string(text), nil
 }
 
-// rows is how many of an answer are given at most; 0: all.
-func (a *sqlAsking) rows(mode shell.Mode) int {
+// rows is the row limit of an answer; 0: none.
+func (a *sqlFlags) rows(mode shell.Mode) int {
 	if !a.limited && mode == shell.Table {
 		return shell.DefaultTableRows
 	}
 	return a.limit
 }
 
-// answerSQL writes the answer to one query.
-func (p *process) answerSQL(ctx context.Context, a *sqlAsking, asker shell.Asker, mode shell.Mode, statement string) error {
+// answerSQL prints the answer to one query.
+func (p *process) answerSQL(ctx context.Context, a *sqlFlags, asker shell.Asker, mode shell.Mode, statement string) error {
 	writer := shell.NewWriter(mode, p.stdout)
 	result, err := asker.Query(ctx, console.Question{SQL: statement, Rows: a.rows(mode)}, writer)
 	if err != nil {
@@ -179,13 +178,13 @@ func (p *process) answerSQL(ctx context.Context, a *sqlAsking, asker shell.Asker
 		return err
 	}
 	if result.Truncated && mode != shell.Table {
-		fmt.Fprintf(p.stderr, "warning: only the first %s; --limit 0 gives all\n", output.Count(int64(result.Rows), "row"))
+		fmt.Fprintf(p.stderr, "warning: only the first %s; use --limit 0 for all\n", output.Count(int64(result.Rows), "row"))
 	}
 	return nil
 }
 
-// converse asks from the terminal until somebody ends it. Ctrl-C ends only what is being answered.
-func (p *process) converse(ctx context.Context, a *sqlAsking, asker shell.Asker, mode shell.Mode) error {
+// converse runs the shell on the terminal. Ctrl-C cancels only the running query.
+func (p *process) converse(ctx context.Context, a *sqlFlags, asker shell.Asker, mode shell.Mode) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
@@ -194,7 +193,7 @@ func (p *process) converse(ctx context.Context, a *sqlAsking, asker shell.Asker,
 		return err
 	}
 	history := ""
-	if place, err := p.place(a.asking); err == nil {
+	if place, err := p.place(a.serverFlags); err == nil {
 		history = filepath.Join(place.StateDir, shell.HistoryName)
 	}
 	terminal := shell.OpenTerminal(history, shell.Words(tables))

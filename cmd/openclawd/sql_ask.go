@@ -8,20 +8,21 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/past"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/shell"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
 	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/replay/asof"
 )
 
-// asker finds who answers: the server of the place where it may be asked and allows as much, else the file. closing gives back what that takes.
-func (p *process) asker(ctx context.Context, a *sqlAsking, mode shell.Mode) (asker shell.Asker, closing func() error, err error) {
+// asker returns the place's server if it may be asked and its limits suffice, else the file. closing releases the
+// resources.
+func (p *process) asker(ctx context.Context, a *sqlFlags, mode shell.Mode) (asker shell.Asker, closing func() error, err error) {
 	closing = func() error { return nil }
-	place, err := p.place(a.asking)
+	place, err := p.place(a.serverFlags)
 	if err != nil {
 		return nil, closing, err
 	}
@@ -30,7 +31,7 @@ func (p *process) asker(ctx context.Context, a *sqlAsking, mode shell.Mode) (ask
 	}
 	switch remote := (&sqlServer{place: place}); {
 	case a.api != "" && place.AdminToken() == "":
-		return nil, closing, &settings.Error{Setting: monitor.AdminTokenVariable, Err: errors.New("not set"), Mend: "set it to the token of the server that --api names"}
+		return nil, closing, &config.SettingError{Setting: monitor.AdminTokenVariable, Err: errors.New("not set"), HintText: "set it to the token of the server that --api names"}
 	case a.api != "":
 		return remote, closing, nil
 	case place.AdminToken() != "" && a.serverAllows():
@@ -42,13 +43,13 @@ func (p *process) asker(ctx context.Context, a *sqlAsking, mode shell.Mode) (ask
 	return asker, closing, err
 }
 
-// serverAllows reports whether what is asked for is within the limits of a server.
-func (a *sqlAsking) serverAllows() bool {
+// serverAllows reports whether the request is within a server's limits.
+func (a *sqlFlags) serverAllows() bool {
 	return !a.timed && (!a.limited || a.limit > 0 && a.limit <= monitor.MaxSQLRows)
 }
 
-// askFile asks a file, which may be in use.
-func (p *process) askFile(ctx context.Context, a *sqlAsking, path string, mode shell.Mode) (shell.Asker, error) {
+// askFile queries a file, which may be in use.
+func (p *process) askFile(ctx context.Context, a *sqlFlags, path string, mode shell.Mode) (shell.Asker, error) {
 	limits := console.Limits{Time: a.timeout, Bytes: defaultSQLBytes, Value: console.MaxValue, Heap: console.MaxHeap}
 	if mode == shell.Table {
 		limits.Bytes = tableBytes
@@ -60,25 +61,25 @@ func (p *process) askFile(ctx context.Context, a *sqlAsking, path string, mode s
 	return file, nil
 }
 
-// askPast makes the tables as of an event in a file of their own, and asks that.
-func (p *process) askPast(ctx context.Context, a *sqlAsking, path string, mode shell.Mode) (asker shell.Asker, closing func() error, err error) {
+// askPast builds the tables as of an event in a temporary file and queries that.
+func (p *process) askPast(ctx context.Context, a *sqlFlags, path string, mode shell.Mode) (asker shell.Asker, closing func() error, err error) {
 	closing = func() error { return nil }
 	log, err := p.openToRead(ctx, path)
 	if err != nil {
 		return nil, closing, err
 	}
 	defer log.Close()
-	seq, err := past.Resolve(ctx, log, a.asOf)
+	seq, err := asof.Resolve(ctx, log, a.asOf)
 	if err != nil {
 		return nil, closing, err
 	}
-	temp, err := past.NewTemp("")
+	temp, err := asof.NewTemp("")
 	if err != nil {
 		return nil, closing, err
 	}
 	closing = temp.Close
 	bar := p.eventProgress("as of " + a.asOf)
-	state, err := past.Open(ctx, past.Options{Log: log, Rules: coordination.RulesV2, Out: filepath.Join(temp.Dir(), database.Name)}, seq, bar.tell)
+	state, err := asof.Open(ctx, asof.Options{Log: log, Rules: coordination.RulesV2, Out: filepath.Join(temp.Dir(), database.Name)}, seq, bar.update)
 	bar.end()
 	if err == nil {
 		made := state.Path()
@@ -92,21 +93,21 @@ func (p *process) askPast(ctx context.Context, a *sqlAsking, path string, mode s
 	return asker, closing, nil
 }
 
-// sqlServer asks the server of a place.
-type sqlServer struct{ place *client.Place }
+// sqlServer queries the server of a place.
+type sqlServer struct{ place *apiclient.Place }
 
-// on reports whether the server of the place answers SQL. Its error says that it does, but not us.
+// on reports whether the place's server answers SQL. An error means that it does, but refuses us.
 func (s *sqlServer) on(ctx context.Context) (bool, error) {
 	_, err := s.place.SQL(ctx, "SELECT 1", 1)
-	var none *client.NoServerError
-	var refused *client.RefusedError
+	var none *apiclient.NoServerError
+	var refused *apiclient.RefusedError
 	switch {
 	case err == nil:
 		return true, nil
 	case errors.As(err, &none), errors.As(err, &refused) && (refused.Code() == "sql_off" || refused.Code() == "not_found"):
 		return false, nil
 	case errors.As(err, &refused):
-		return true, nil // it is asked again, and says why
+		return true, nil // the query itself will report the reason
 	}
 	return false, err
 }
@@ -134,7 +135,7 @@ func (s *sqlServer) Query(ctx context.Context, q console.Question, answer consol
 			err = fmt.Errorf("%d values in a row of %d columns", len(values), len(columns))
 		}
 		if err != nil {
-			return result, fmt.Errorf("the server's answer is not ours: %w", err)
+			return result, fmt.Errorf("unexpected response of the server: %w", err)
 		}
 		if err := answer.Row(values); err != nil {
 			return result, err
@@ -143,7 +144,7 @@ func (s *sqlServer) Query(ctx context.Context, q console.Question, answer consol
 	return result, nil
 }
 
-// sqlValues reads a row of an answer. Integers keep all their digits; what was a blob is a text.
+// sqlValues decodes a row of an answer. Integers keep all digits; blobs arrive as texts.
 func sqlValues(row []byte) (values []any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(row))
 	decoder.UseNumber()

@@ -9,39 +9,38 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/maintenance/backup"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// asking holds the flags of commands that ask a running server.
-type asking struct {
+type serverFlags struct {
 	db, api, stateDir string
 	asJSON            bool
 }
 
-func (a *asking) addFlags(cmd *cobra.Command) {
+func (a *serverFlags) addFlags(cmd *cobra.Command) {
 	addDB(cmd, &a.db)
-	cmd.Flags().StringVar(&a.api, "api", "", "`ADDR` of the server's API (default: as serve finds it)")
+	cmd.Flags().StringVar(&a.api, "api", "", "`ADDR` of the server's API (default: found as serve does)")
 	cmd.Flags().StringVar(&a.stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw)")
-	cmd.Flags().BoolVar(&a.asJSON, jsonFlag, false, "answer in JSON")
+	cmd.Flags().BoolVar(&a.asJSON, jsonFlag, false, "print JSON")
 }
 
 func newStatus(p *process) *cobra.Command {
-	var a asking
+	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say on one screen how everything stands",
-		Long: `Asks the running server. Where none answers, reads the database, and says so: what only a server knows is then missing. What waits for
-approval, which agents are not prompted for now, and which tasks are those of agents that are not configured any more, it reads from the
-server's database in either case.
+		Short: "Show the state of the whole system on one screen",
+		Long: `Asks the running server. Without one it reads the database, and says so: what only a server knows is then missing. Pending approvals, agents in
+back-off, and tasks of agents that are no longer configured are read from the server's database in either case.
 
-Exit codes: 0 it could be said, whatever it is; 1 it could not.`,
+Exit codes: 0 shown, whatever the state; 1 failed.`,
 		Example: "  openclawd status\n  openclawd status --api 127.0.0.1:3847 --json",
 		Args:    positional(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.status(cmd.Context(), a) },
@@ -50,15 +49,16 @@ Exit codes: 0 it could be said, whatever it is; 1 it could not.`,
 	return cmd
 }
 
-// statusReport is the answer of status.
+// statusReport is the JSON output of status.
 type statusReport struct {
 	Source string `json:"source"` // server, file
 	Note   string `json:"note,omitempty"`
 	*monitor.Status
 	statusWaits
+	Problems *monitor.ProblemsAnswer `json:"problems,omitempty"` // absent: the server is older
 }
 
-func (p *process) status(ctx context.Context, a asking) error {
+func (p *process) status(ctx context.Context, a serverFlags) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
@@ -68,12 +68,15 @@ func (p *process) status(ctx context.Context, a asking) error {
 	team := place.Team(status)
 	if report.Status = status; status == nil {
 		report.Source, report.Note = "file", why+"; read from "+place.DB+", without what only a server knows"
-		if report.Status, err = p.readStatus(ctx, place); err != nil {
+		if report.Status, report.Problems, err = p.readStatus(ctx, place); err != nil {
 			return err
 		}
 		if team != nil {
 			report.Discord.Bots = doctor.Bots(team)
 		}
+	}
+	if status != nil {
+		report.Problems = place.Problems(ctx)
 	}
 	report.statusWaits = p.readWaits(ctx, place.DB, team)
 	if a.asJSON {
@@ -83,7 +86,7 @@ func (p *process) status(ctx context.Context, a asking) error {
 }
 
 // place is where a command looks for a server and its files.
-func (p *process) place(a asking) (*client.Place, error) {
+func (p *process) place(a serverFlags) (*apiclient.Place, error) {
 	stateDir := a.stateDir
 	if stateDir == "" {
 		var err error
@@ -91,37 +94,43 @@ func (p *process) place(a asking) (*client.Place, error) {
 			return nil, err
 		}
 	}
-	return client.PlaceOf(stateDir, a.db, a.api, a.stateDir != "", p.getenv), nil
+	return apiclient.PlaceOf(stateDir, a.db, a.api, a.stateDir != "", p.getenv), nil
 }
 
-// readStatus makes the answer that a server would give, as far as the file says.
-func (p *process) readStatus(ctx context.Context, at *client.Place) (*monitor.Status, error) {
+// readStatus builds the status that a server would report, and the problems, as far as the file has the data.
+func (p *process) readStatus(ctx context.Context, at *apiclient.Place) (*monitor.Status, *monitor.ProblemsAnswer, error) {
 	log, err := p.openToRead(ctx, at.DB)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer log.Close()
 	backups := database.BackupsDir(log.Path())
 	newest, err := backup.Newest(backups)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
 	gauges := log.Gauges()
-	return monitor.New(monitor.Options{Store: log, Rules: coordination.RulesV2, Now: p.now, Version: buildinfo.Read().Version,
-		Operations: monitor.Operations{Running: func(context.Context) monitor.Running {
-			r := monitor.Running{
-				Database: &monitor.DatabaseState{File: log.Path(), Bytes: gauges.DatabaseBytes, WALBytes: gauges.WALBytes},
-				Backup:   &monitor.BackupState{Dir: backups},
-				Config:   &monitor.ConfigState{File: at.Config.File, Valid: at.Findings.Err() == nil},
+	server := monitor.New(monitor.Options{Store: log, Rules: coordination.RulesV2, Now: p.now, Version: buildinfo.Read().Version,
+		OwnTasks: &monitor.OwnTasks{}, Operations: monitor.Operations{Running: func(context.Context) health.Running {
+			r := health.Running{
+				Database: &health.DatabaseState{File: log.Path(), Bytes: gauges.DatabaseBytes, WALBytes: gauges.WALBytes},
+				Backup:   &health.BackupState{Dir: backups},
+				Config:   &health.ConfigState{File: at.Config.File, Valid: at.Findings.Err() == nil},
 			}
 			if newest != nil {
 				r.Backup.Last, r.Backup.LastSeq = newest.Time, newest.Seq
 			}
 			return r
-		}}}).Status(ctx)
+		}}})
+	status, err := server.Status(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	problems, err := server.Problems(ctx)
+	return status, problems, err
 }
 
-// ago writes how long something is past, coarsely.
+// ago formats the time since, coarsely.
 func ago(now, then time.Time) string {
 	d := now.Sub(then)
 	switch {

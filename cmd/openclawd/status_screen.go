@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,13 +9,15 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	coordrun "github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/problems"
 )
 
-// writeStatus writes a status as a screen: one line for each part, then what is wrong, then the newest trouble.
+// writeStatus prints a status screen: one line per part, then problems, then the newest errors.
 func (p *process) writeStatus(r *statusReport) error {
 	rows := [][]string{{"openclawd", r.Version + ", " + r.Status.Status}}
 	add := func(name, format string, args ...any) {
@@ -57,7 +60,7 @@ func (p *process) writeStatus(r *statusReport) error {
 		add("task files", "%s behind, %s written, %s", output.Count(t.Lag, "event"), output.Count(t.Written, "file"), output.Count(t.Conflicts, "conflict"))
 	}
 	if c := r.Clients; c != nil {
-		add("live", "%s connected, %s closed for being slow", output.Count(int64(c.Connected), "client"), output.Thousands(c.SlowCloses))
+		add("live", "%s connected, %s disconnected for being slow", output.Count(int64(c.Connected), "client"), output.Thousands(c.SlowCloses))
 	}
 	if d := r.Database; d != nil {
 		add("database", "%s, %s, WAL %s", d.File, output.Bytes(d.Bytes), output.Bytes(d.WALBytes))
@@ -77,12 +80,12 @@ func (r *statusReport) headLine() string {
 	}
 	line := fmt.Sprintf("%s, the newest of %s", output.Count(r.Seq, "event"), strings.Replace(strings.TrimSuffix(*r.HeadAt, "Z"), "T", " ", 1))
 	if behind := r.Seq - r.AsOfSeq; behind > 0 {
-		line += fmt.Sprintf("; answers are %s behind", output.Count(behind, "event"))
+		line += fmt.Sprintf("; answers lag by %s", output.Count(behind, "event"))
 	}
 	return line
 }
 
-// workLine says for each lane how much waits and is under way, whoever it belongs to.
+// workLine shows the number of waiting and running items per lane, over all agents.
 func workLine(w *monitor.WorkState) string {
 	type lane struct {
 		waiting, running int
@@ -99,7 +102,7 @@ func workLine(w *monitor.WorkState) string {
 		l := lanes[name]
 		part := fmt.Sprintf("%s: %s waiting, %s running", name, output.Thousands(int64(l.waiting)), output.Thousands(int64(l.running)))
 		if l.oldest > 0 {
-			part += ", the first for " + span(l.oldest)
+			part += ", the first for " + output.Duration(l.oldest)
 		}
 		parts = append(parts, part)
 	}
@@ -107,17 +110,17 @@ func workLine(w *monitor.WorkState) string {
 		parts = append(parts, "nothing waits")
 	}
 	if w.Dead > 0 {
-		parts = append(parts, output.Thousands(int64(w.Dead))+" given up (openclawd work --dead)")
+		parts = append(parts, output.Thousands(int64(w.Dead))+" failed for good (openclawd work --dead)")
 	}
 	return strings.Join(parts, "; ")
 }
 
 func runsLine(states map[string]int64) string {
-	line := output.Thousands(states[string(coordrun.OK)]) + " ok"
+	line := output.Thousands(states[string(run.OK)]) + " ok"
 	for _, s := range []struct {
-		state coordrun.State
+		state run.State
 		word  string
-	}{{coordrun.Failed, "failed"}, {coordrun.Aborted, "stopped"}, {coordrun.TimedOut, "timed out"}} {
+	}{{run.Failed, "failed"}, {run.Aborted, "stopped"}, {run.TimedOut, "timed out"}} {
 		if n := states[string(s.state)]; n > 0 {
 			line += ", " + output.Thousands(n) + " " + s.word
 		}
@@ -125,7 +128,7 @@ func runsLine(states map[string]int64) string {
 	return line
 }
 
-// flowsLine says how many flows between agents there are: those that are open by what they wait for, the others by how they ended.
+// flowsLine counts flows between agents: open ones by what they wait for, the others by outcome.
 func flowsLine(counts []monitor.FlowCount) string {
 	var open int64
 	phases, outcomes := map[string]int64{}, map[string]int64{}
@@ -147,7 +150,7 @@ func flowsLine(counts []monitor.FlowCount) string {
 	return strings.Join(parts, ", ")
 }
 
-// discordLine says how the bots stand, and what of Discord somebody should look at.
+// discordLine shows the state of the bots, and what needs attention in Discord.
 func (r *statusReport) discordLine() string {
 	d := &r.Discord
 	var parts []string
@@ -171,7 +174,7 @@ func (r *statusReport) discordLine() string {
 	return strings.Join(parts, ", ")
 }
 
-// counted lists words with how many there are of each.
+// counted lists words with their counts.
 func counted(words map[string]int64) string {
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(words)) {
@@ -206,7 +209,7 @@ func (p *process) backupLine(r *statusReport) string {
 	}
 	switch {
 	case b.Running:
-		line += "; one is being made"
+		line += "; one is in progress"
 	case !b.Next.IsZero():
 		line += "; next " + b.Next.Format(time.DateTime)
 	}
@@ -216,13 +219,16 @@ func (p *process) backupLine(r *statusReport) string {
 func (p *process) writeTrouble(r *statusReport) error {
 	reasons := r.Reasons
 	if len(r.Unattended) > 0 {
-		reasons = append(slices.Clone(reasons), monitor.Reason{Severity: monitor.SeverityWarning, Code: doctor.CodeUnattended,
-			What: output.Printable(doctor.UnattendedLine(r.Unattended)), Mend: doctor.MendUnattended})
+		reasons = append(slices.Clone(reasons), health.Reason{Severity: health.SeverityWarning, Code: doctor.CodeUnattended,
+			What: output.Printable(doctor.UnattendedLine(r.Unattended)), Hint: doctor.HintUnattended})
 	}
 	for _, reason := range reasons {
-		if _, err := fmt.Fprintf(p.stdout, "\n%s: %s: %s\n  %s\n", reason.Severity, reason.Code, reason.What, reason.Mend); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "\n%s: %s: %s\n  %s\n", reason.Severity, reason.Code, reason.What, reason.Hint); err != nil {
 			return err
 		}
+	}
+	if r.Problems != nil {
+		return p.writeProblems(r.Problems)
 	}
 	if len(r.Trouble) == 0 {
 		return nil
@@ -237,7 +243,44 @@ func (p *process) writeTrouble(r *statusReport) error {
 	return output.Table(p.stdout, []string{"TROUBLE", "OUTCOME", "WHO", "SESSION", "REASON"}, rows)
 }
 
-// clip shortens a text to so many letters.
+// shownProblems is how many problems the screen lists.
+const shownProblems = 12
+
+// writeProblems prints a row for each problem except the reasons, which are printed above.
+func (p *process) writeProblems(list *monitor.ProblemsAnswer) error {
+	var rows [][]string
+	for i := range list.Problems {
+		if p := &list.Problems[i]; p.Kind != problems.NotReady && p.Kind != problems.Warning && len(rows) < shownProblems {
+			rows = append(rows, problemRow(p))
+		}
+	}
+	more := list.Total - list.Counts[problems.NotReady] - list.Counts[problems.Warning] - len(rows)
+	if len(rows) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(p.stdout); err != nil {
+		return err
+	}
+	if err := output.Table(p.stdout, []string{"PROBLEM", "SINCE", "WHO", "WHAT", "REASON"}, rows); err != nil || more <= 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s more: openclawd status --json\n", output.Thousands(int64(more)))
+	return err
+}
+
+func problemRow(p *problems.Problem) []string {
+	since, who := "", cmp.Or(p.AgentID, p.Refs.AccountID)
+	if p.SinceMs != nil {
+		since = output.Time(*p.SinceMs)
+	}
+	if f := &p.Fields; f.From != "" && f.To != "" {
+		who = f.From + " → " + f.To
+	}
+	what := cmp.Or(p.Title, p.Refs.EffectID, p.Refs.RunID, p.Refs.Task, p.Refs.PlaceID, p.Refs.AccountID)
+	return []string{string(p.Kind), since, who, clip(what, 40), clip(cmp.Or(p.Reason, p.Code), 50)}
+}
+
+// clip shortens a text to a number of characters.
 func clip(s string, letters int) string {
 	if r := []rune(s); len(r) > letters {
 		return string(r[:letters-1]) + "…"

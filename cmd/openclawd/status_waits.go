@@ -8,28 +8,30 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/projections/continuation"
+	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections/continuations"
+	"github.com/pronto-lab/openclawd/projections/pending"
 )
 
-// statusWaits is what waits for people, and which agents wait for themselves. It is read from the database, as openclawd approvals has it.
+// statusWaits is what waits for people, and which agents are in back-off. It is read from the database, like openclawd
+// approvals.
 type statusWaits struct {
 	Approvals  *approvalsState     `json:"approvals,omitempty"`
-	Backoff    []agentBackoff      `json:"backoff,omitempty"`    // agents that are not prompted, because prompts to them have failed, by id
+	Backoff    []agentBackoff      `json:"backoff,omitempty"`    // agents in back-off after failed prompts, by id
 	Unattended []doctor.Unattended `json:"unattended,omitempty"` // tasks of agents that are not configured
-	Unread     string              `json:"unread,omitempty"`     // why these are missing, where the database is none of this machine, or cannot be read
+	Unread     string              `json:"unread,omitempty"`     // why these are missing: the database is on another machine, or unreadable
 }
 
-// approvalsState is how much waits for somebody to agree to it.
+// approvalsState is the number of pending approvals.
 type approvalsState struct {
 	Tasks    int   `json:"tasks"`
 	Plans    int   `json:"plans"`
-	OldestMs int64 `json:"oldestMs,omitempty"` // how long the first has waited; absent: nobody knows
+	OldestMs int64 `json:"oldestMs,omitempty"` // wait of the longest-waiting one; absent: unknown
 }
 
-// agentBackoff is the pause of an agent.
+// agentBackoff is an agent's back-off.
 type agentBackoff struct {
 	AgentID             string `json:"agentId"`
 	Cause               string `json:"cause"` // of the last failure
@@ -37,7 +39,7 @@ type agentBackoff struct {
 	BackoffUntilMs      int64  `json:"backoffUntilMs"` // ms since 1970
 }
 
-// readWaits reads the database at a path, that of the server where one has answered. team says which agents there are; nil: nobody knows.
+// readWaits reads the database at a path: the answering server's, if any. team is the configured agents; nil: unknown.
 func (p *process) readWaits(ctx context.Context, path string, team *config.Config) (w statusWaits) {
 	log, err := p.openToRead(ctx, path)
 	if err != nil {
@@ -51,11 +53,11 @@ func (p *process) readWaits(ctx context.Context, path string, team *config.Confi
 }
 
 func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, team *config.Config, now time.Time) error {
-	waiting, err := monitor.PendingApprovals(ctx, tx, monitor.ApprovalQuery{Limit: 1})
+	waiting, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1})
 	if err != nil {
 		return err
 	}
-	w.Approvals = &approvalsState{Tasks: waiting.Kinds[monitor.ApprovalOfTask].N, Plans: waiting.Kinds[monitor.ApprovalOfPlan].N}
+	w.Approvals = &approvalsState{Tasks: waiting.Kinds[approval.OfTask].N, Plans: waiting.Kinds[approval.OfPlan].N}
 	for _, of := range waiting.Kinds {
 		if at := of.SinceMs; at > 0 {
 			w.Approvals.OldestMs = max(w.Approvals.OldestMs, now.UnixMilli()-at)
@@ -64,7 +66,7 @@ func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, team *config.Config,
 	if w.Unattended, err = doctor.TasksUnattended(ctx, tx, team); err != nil {
 		return err
 	}
-	agents, err := continuation.List(ctx, tx)
+	agents, err := continuations.List(ctx, tx)
 	for i := range agents {
 		if a := &agents[i]; a.BackoffUntil > now.UnixMilli() {
 			w.Backoff = append(w.Backoff, agentBackoff{a.AgentID, a.Cause, a.Failures, a.BackoffUntil})
@@ -73,7 +75,7 @@ func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, team *config.Config,
 	return err
 }
 
-// approvalsLine says what waits, for how long, and how to see more.
+// approvalsLine shows the number of pending approvals, the longest wait, and how to list them.
 func (w *statusWaits) approvalsLine() string {
 	a := w.Approvals
 	switch {
@@ -91,12 +93,12 @@ func (w *statusWaits) approvalsLine() string {
 	}
 	line := strings.Join(parts, " and ") + " to decide"
 	if a.OldestMs > 0 {
-		line += ", the first for " + span(a.OldestMs)
+		line += ", the first for " + output.Duration(a.OldestMs)
 	}
 	return line + " (openclawd approvals)"
 }
 
-// backoffLine names agents that are not prompted for now, as many as a line has room for.
+// backoffLine names agents in back-off, as many as fit on a line.
 func (w *statusWaits) backoffLine() string {
 	const named = 3
 	switch {
@@ -113,5 +115,5 @@ func (w *statusWaits) backoffLine() string {
 	if more := len(w.Backoff) - named; more > 0 {
 		parts = append(parts, output.Thousands(int64(more))+" more")
 	}
-	return strings.Join(parts, ", ") + "; openclawd continuation explain AGENT tells more"
+	return strings.Join(parts, ", ") + "; openclawd continuation explain AGENT shows details"
 }

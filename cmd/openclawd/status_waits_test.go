@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
@@ -66,7 +66,7 @@ func statusOf(t *testing.T, stateDir string, now time.Time, args ...string) stri
 	var out, notes strings.Builder
 	p := &process{args: append([]string{"status", "--state-dir", stateDir}, args...), stdout: &out, stderr: &notes, now: func() time.Time { return now },
 		getenv: func(name string) string { return map[string]string{"TASK_MONITOR_PORT": "1"}[name] }}
-	if code := run(t.Context(), p); code != exitOK {
+	if code := execute(t.Context(), p); code != exitOK {
 		t.Fatalf("%v: exit %d: %s", args, code, notes.String())
 	}
 	return out.String()
@@ -86,9 +86,9 @@ func TestStatusSaysWhatWaits(t *testing.T) {
 		"plans":         {0, 2, 0, time.Second, "2 plans to decide, the first for 1s (openclawd approvals)", "no agent"},
 		"both, at once": {2, 1, 0, 0, "2 tasks and 1 plan to decide (openclawd approvals)", "no agent"},
 		"one pauses": {0, 0, 1, time.Minute, "nothing waits",
-			"agent-0 until 2026-02-20 13:00:00 (rate_limit); openclawd continuation explain AGENT tells more"},
+			"agent-0 until 2026-02-20 13:00:00 (rate_limit); openclawd continuation explain AGENT shows details"},
 		"five pause": {0, 0, 5, time.Minute, "nothing waits", "agent-0 until 2026-02-20 13:00:00 (rate_limit), agent-1 until 2026-02-20 13:00:00 (rate_limit), " +
-			"agent-2 until 2026-02-20 13:00:00 (rate_limit), 2 more; openclawd continuation explain AGENT tells more"},
+			"agent-2 until 2026-02-20 13:00:00 (rate_limit), 2 more; openclawd continuation explain AGENT shows details"},
 		"five have paused": {0, 0, 5, time.Hour, "nothing waits", "no agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestStatusSaysWhatItCannotRead(t *testing.T) {
 }
 
 // Status warns of tasks whose agents are not configured any more, and says nothing of it where all are, or where nobody is.
-func TestStatusSaysWhoseTasksNobodySees(t *testing.T) {
+func TestStatusNamesUnattendedTasks(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
 	for config, want := range map[string]bool{`{agents: {list: [{id: 'seum'}]}}`: true, `{agents: {list: [{id: 'EDEN'}]}}`: false, `{}`: false} {
@@ -144,7 +144,7 @@ func TestStatusSaysWhoseTasksNobodySees(t *testing.T) {
 			t.Fatal(err)
 		}
 		says := statusOf(t, dir, at)
-		line := "\nwarning: tasks_unattended: 2 open tasks of eden: no such agent is configured, and nobody goes on with them\n  add the agent "
+		line := "\nwarning: tasks_unattended: 2 open tasks of eden: no such agent is configured, so no agent works on them\n  add the agent "
 		if strings.Contains(says, line) != want || strings.Contains(says, "unattended") != want {
 			t.Errorf("%s: want %q in it: %t\n%s", config, line, want, says)
 		}

@@ -7,22 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/server"
 )
 
 func newTasksRewrite(p *process) *cobra.Command {
-	var a asking
+	var a serverFlags
 	var classifier string
 	cmd := &cobra.Command{
 		Use:   "rewrite",
-		Short: "Write the files of all tasks anew",
-		Long: `Has the running server write tasks/<id>.md, CURRENT_TASK.md and task-history/<month>.md of every agent anew, also those that are as they
-should be; without a server it does so itself, and keeps others from the database meanwhile. What somebody has edited by hand is kept beside, as
-<name>.conflict. A server that only follows another gateway writes none.
+		Short: "Rewrite the files of all tasks",
+		Long: `Asks the running server to rewrite tasks/<id>.md, CURRENT_TASK.md and task-history/<month>.md of every agent, including unchanged ones; without
+a server it does so itself, with the database locked meanwhile. Files edited by hand are kept as <name>.conflict. A server that only follows
+another gateway writes none.
 
-Exit codes: 0 they are written; 1 they cannot be; 75 another openclawd has the database; 78 the server wants another write token
+Exit codes: 0 written; 1 failed; 75 another openclawd has locked the database; 78 the server requires another write token
 (TASK_MONITOR_WRITE_TOKEN).`,
 		Example: "  openclawd tasks rewrite\n  openclawd tasks rewrite --state-dir ~/.openclaw --json",
 		Args:    positional(cobra.NoArgs),
@@ -33,13 +33,13 @@ Exit codes: 0 they are written; 1 they cannot be; 75 another openclawd has the d
 	return cmd
 }
 
-func (p *process) rewriteTasks(ctx context.Context, a asking, classifier string) error {
+func (p *process) rewriteTasks(ctx context.Context, a serverFlags, classifier string) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
 	}
 	written, err := place.RewriteTasks(ctx)
-	if _, alone := errors.AsType[*client.NoServerError](err); alone && a.api == "" {
+	if _, alone := errors.AsType[*apiclient.NoServerError](err); alone && a.api == "" {
 		written, err = p.rewriteTasksAlone(ctx, place, classifier)
 	}
 	if err != nil {
@@ -52,8 +52,8 @@ func (p *process) rewriteTasks(ctx context.Context, a asking, classifier string)
 	return err
 }
 
-// rewriteTasksAlone does it while no server has the database.
-func (p *process) rewriteTasksAlone(ctx context.Context, place *client.Place, classifier string) (written int, err error) {
+// rewriteTasksAlone rewrites the files while no server has the database locked.
+func (p *process) rewriteTasksAlone(ctx context.Context, place *apiclient.Place, classifier string) (written int, err error) {
 	rules, err := parseClassifier(classifier)
 	if err != nil {
 		return 0, err

@@ -9,55 +9,43 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// taskShowing holds the flags of tasks show.
-type taskShowing struct {
-	stateDir, db string
-	asJSON       bool
-}
-
 func newTasksShow(p *process) *cobra.Command {
-	var s taskShowing
+	var s readFlags
 	cmd := &cobra.Command{
 		Use:   "show TASK",
-		Short: "Show a task with its steps, its progress and what is delegated for it",
-		Long: `Shows how a task stands or how it ended, its steps, its lines of progress and what sub-agents do for it. Each event of it, and what they
-have led to, is told by openclawd trace with the task's work session.
+		Short: "Show a task with its steps, its progress and its delegations",
+		Long: `Shows the state or outcome of a task, its steps, its progress notes and the work delegated to sub-agents. Its events and their consequences are
+shown by openclawd trace with the task's work session.
 
-Exit codes: 0 it is shown; 1 there is none.`,
-		Example: "  openclawd tasks show task_aa11\n  openclawd tasks show task_aa11 --json",
-		Args:    positional(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.showTask(cmd.Context(), s, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeTasks(cmd.Context(), s.stateDir, s.db), cobra.ShellCompDirectiveNoFileComp
-		},
+Exit codes: 0 shown; 1 no such task.`,
+		Example:           "  openclawd tasks show task_aa11\n  openclawd tasks show task_aa11 --json",
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.showTask(cmd.Context(), s, args[0]) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeTasks(ctx, s.stateDir, s.db) }),
 	}
-	addSessionsPlace(cmd, &s.stateDir, &s.db)
-	cmd.Flags().BoolVar(&s.asJSON, jsonFlag, false, "answer in JSON")
+	s.add(cmd)
 	return cmd
 }
 
-// shownTask is the answer of tasks show.
+// shownTask is the JSON output of tasks show.
 type shownTask struct {
 	Task monitor.TaskAnswer `json:"task"`
 }
 
-func (p *process) showTask(ctx context.Context, s taskShowing, id string) error {
-	var row *task.Row
+func (p *process) showTask(ctx context.Context, s readFlags, id string) error {
+	var row *tasks.Row
 	err := p.readSessions(ctx, s.stateDir, s.db, func(tx *sql.Tx) error {
 		found := false
 		var err error
-		if row, found, err = task.ByID(ctx, tx, id); err == nil && !found {
-			err = &noTaskError{id}
+		if row, found, err = tasks.ByID(ctx, tx, id); err == nil && !found {
+			err = unknown("task", id, "no_task", "openclawd tasks --all lists all tasks")
 		}
 		return err
 	})
@@ -70,29 +58,18 @@ func (p *process) showTask(ctx context.Context, s taskShowing, id string) error 
 	return p.writeTask(row)
 }
 
-// noTaskError says that nobody knows a task.
-type noTaskError struct{ id string }
-
-func (e *noTaskError) Error() string { return fmt.Sprintf("there is no task %q", e.id) }
-func (e *noTaskError) Code() string  { return "no_task" }
-func (e *noTaskError) Hint() string  { return "openclawd tasks --all lists them" }
-
-func (p *process) writeTask(r *task.Row) error {
+func (p *process) writeTask(r *tasks.Row) error {
 	ended := ""
 	if r.EndedMs > 0 {
 		ended = output.Time(r.EndedMs)
 	}
-	for _, line := range [][2]string{{"task", r.ID}, {"agent", r.AgentID}, {"status", taskStanding(r)}, {"priority", r.Priority}, {"source", r.Source},
+	err := p.writePairs(output.Printable, [][2]string{{"task", r.ID}, {"agent", r.AgentID}, {"status", taskStanding(r)}, {"priority", r.Priority}, {"source", r.Source},
 		{"work session", r.WorkSessionID}, {"before it", r.PreviousWorkSessionID}, {"session", r.CreatedBySessionKey}, {"added by", r.CreatedBy},
 		{"depends on", strings.Join(r.DependsOn, ", ")}, {"effort", r.EstimatedEffort}, {"starts", r.StartDate}, {"due", r.DueDate},
 		{"blocked", r.BlockedReason}, {"unblocked by", strings.Join(r.UnblockedBy, ", ")}, {"who are to", r.UnblockedAction},
-		{"created", timeOf(r.Created)}, {"last active", timeOf(r.LastActivity)}, {"ended", ended}, {"outcome", outcomeOf(&r.Task)}} {
-		if line[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(p.stdout, "%-13s %s\n", line[0], output.Printable(line[1])); err != nil {
-			return err
-		}
+		{"created", timeOf(r.Created)}, {"last active", timeOf(r.LastActivity)}, {"ended", ended}, {"outcome", outcomeOf(&r.Task)}})
+	if err != nil {
+		return err
 	}
 	for _, text := range []struct{ head, text string }{{"DESCRIPTION", r.Description}, {"CONTEXT", r.Context}} {
 		if err := p.writeText(text.head, text.text); err != nil {
@@ -116,7 +93,7 @@ func (p *process) writeTask(r *task.Row) error {
 	return p.writeText("PROGRESS", strings.Join(r.Progress, "\n"))
 }
 
-// timeOf writes a time that is written as a text as the other times of the answer are; what is none, as it is.
+// timeOf formats a textual time like the other times of the output; an invalid one is returned as it is.
 func timeOf(text string) string {
 	ms, ok := coordination.ParseTime(text)
 	if !ok {
@@ -125,7 +102,7 @@ func timeOf(text string) string {
 	return output.Time(int64(ms))
 }
 
-// outcomeOf says how a task has ended, and why.
+// outcomeOf describes the outcome of a task, and the reason.
 func outcomeOf(t *taskfile.Task) string {
 	var o struct{ Kind, Summary, Reason, Error string }
 	if json.Unmarshal(t.Outcome, &o) != nil {
@@ -139,7 +116,7 @@ func outcomeOf(t *taskfile.Task) string {
 	return o.Kind
 }
 
-// delegationsOf are the rows of what is delegated for a task, as far as it can be read: files have it in any shape.
+// delegationsOf extracts the delegations of a task, as far as readable: task files contain them in any shape.
 func delegationsOf(t *taskfile.Task) (rows [][]string) {
 	var list []struct {
 		ID      string `json:"delegationId"`
@@ -163,10 +140,10 @@ func delegationsOf(t *taskfile.Task) (rows [][]string) {
 	return rows
 }
 
-// oneLine is a text of several lines on one, as a terminal can show it.
+// oneLine is a text of several lines on one line for a terminal.
 func oneLine(text string) string { return output.Printable(strings.Join(strings.Fields(text), " ")) }
 
-// writeText writes lines below a head, with a blank line above it; nothing where there are none.
+// writeText writes lines under a heading, below a blank line; nothing if there are none.
 func (p *process) writeText(head, text string) error {
 	if text == "" {
 		return nil
@@ -179,21 +156,14 @@ func (p *process) writeText(head, text string) error {
 	return err
 }
 
-// completeTasks lists the first tasks of the database that are not over.
+// completeTasks completes ids of unfinished tasks.
 func (p *process) completeTasks(ctx context.Context, stateDir, db string) (ids []cobra.Completion) {
 	const shown = 50
 	open := true
-	err := p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) error {
-		list, _, err := task.List(ctx, tx, task.Filter{Open: &open, Limit: shown})
-		for i := range list {
-			r := &list[i]
-			what := output.Printable(r.AgentID) + ": " + output.Cut(oneLine(r.Title()), previewCells)
-			ids = append(ids, cobra.CompletionWithDesc(output.Printable(r.ID), what))
-		}
-		return err
+	return completeFrom(ctx, p, stateDir, db, func(tx *sql.Tx) ([]tasks.Row, error) {
+		list, _, err := tasks.List(ctx, tx, tasks.Filter{Open: &open, Limit: shown})
+		return list, err
+	}, func(r *tasks.Row) (id, what string) {
+		return output.Printable(r.ID), output.Printable(r.AgentID) + ": " + output.Cut(oneLine(r.Title()), previewCells)
 	})
-	if err != nil {
-		return nil
-	}
-	return ids
 }

@@ -8,9 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 func newToken(p *process) *cobra.Command {
@@ -18,14 +19,15 @@ func newToken(p *process) *cobra.Command {
 	var anew, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Print the token that clients of the gateway show",
-		Long: `Prints the token in force, and on standard error where it comes from: OPENCLAW_GATEWAY_TOKEN, else gateway.auth.token of openclaw.json,
-else openclawd-gateway.token of the state directory, which openclawd serve makes when it needs one.
+		Short: "Print the token for gateway clients",
+		Long: `Prints the token in force, and on standard error its source: OPENCLAW_GATEWAY_TOKEN, else gateway.auth.token of openclaw.json, else
+openclawd-gateway.token of the state directory, which openclawd serve creates when it needs one.
 
-With --new a new token is put into that file. A running server takes it at once: clients that are connected stay, whoever connects then
-has to know it, and device tokens that were made from the old one no longer count.
+--new replaces the token in that file. A running server accepts the new one at once: connected clients stay connected, new connections need the
+new token, and device tokens derived from the old one become invalid. All sessions of Task-Hub end, also where the token is set elsewhere and is
+not replaced; openclawd open --end-sessions does that alone.
 
-Exit codes: 0 done; 1 there is no token yet; 78 the token is set elsewhere (--new), or clients are not asked for one.`,
+Exit codes: 0 done; 1 there is no token yet; 78 the token is set elsewhere (--new), or clients need none.`,
 		Example: `  openclawd token
   OPENCLAW_GATEWAY_TOKEN=$(openclawd token) openclaw gateway call health
   openclawd token --new`,
@@ -34,28 +36,33 @@ Exit codes: 0 done; 1 there is no token yet; 78 the token is set elsewhere (--ne
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw)")
-	flags.BoolVar(&anew, "new", false, "make a new one")
-	flags.BoolVar(&asJSON, jsonFlag, false, "answer in JSON")
+	flags.BoolVar(&anew, "new", false, "create a new one")
+	flags.BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
 
-// tokenAnswer is the answer of token. Source is a variable, a key of openclaw.json, or file.
+// tokenAnswer is the JSON output of token. Source is a variable, a key of openclaw.json, or file.
 type tokenAnswer struct {
 	Token  string `json:"token"`
 	Source string `json:"source"`
-	Path   string `json:"path,omitempty"` // of the file that holds it
+	Path   string `json:"path,omitempty"` // path of the token file
 	New    bool   `json:"new"`
 }
 
 const sourceTokenFile = "file"
 
 func (p *process) token(stateDir string, anew, asJSON bool) error {
-	place, err := p.place(asking{stateDir: stateDir})
+	place, err := p.place(serverFlags{stateDir: stateDir})
 	if err != nil {
 		return err
 	}
 	if err := place.Findings.Err(); err != nil {
 		return settings.Unusable(place.Config.File, err)
+	}
+	if anew {
+		if err := endSessions(place.StateDir); err != nil {
+			return err
+		}
 	}
 	answer, err := tokenOf(place, anew)
 	if err != nil {
@@ -66,7 +73,7 @@ func (p *process) token(stateDir string, anew, asJSON bool) error {
 	}
 	switch {
 	case answer.New:
-		fmt.Fprintf(p.stderr, "made anew in %s; a running server takes it at once, and lets nobody in with the old one\n", answer.Path)
+		fmt.Fprintf(p.stderr, "new token written to %s; a running server accepts it at once, and no longer the old one\n", answer.Path)
 	case answer.Path != "":
 		fmt.Fprintf(p.stderr, "from %s\n", answer.Path)
 	default:
@@ -76,20 +83,20 @@ func (p *process) token(stateDir string, anew, asJSON bool) error {
 	return err
 }
 
-func tokenOf(place *client.Place, anew bool) (*tokenAnswer, error) {
+func tokenOf(place *apiclient.Place, anew bool) (*tokenAnswer, error) {
 	g := &place.Gateway
 	if err := g.CheckAuth(); err != nil {
 		return nil, err
 	}
 	if g.Mode.Value != settings.ModeToken {
-		return nil, &settings.Error{Setting: g.Mode.Source, Value: g.Mode.Value, Err: errors.New("clients of the gateway are asked for no token"),
-			Mend: "with password they show gateway.auth.password or OPENCLAW_GATEWAY_PASSWORD, with none nothing; gateway.auth.mode token changes that"}
+		return nil, &config.SettingError{Setting: g.Mode.Source, Value: g.Mode.Value, Err: errors.New("gateway clients do not authenticate with a token"),
+			HintText: "with password they show gateway.auth.password or OPENCLAW_GATEWAY_PASSWORD, with none nothing; gateway.auth.mode token changes that"}
 	}
 	file := settings.TokenFile(place.StateDir)
 	switch {
 	case anew && !g.Kept():
-		return nil, &settings.Error{Setting: "--new", Value: "true", Err: fmt.Errorf("the token is set by %s", g.Token.Source),
-			Mend: "change it there, or remove it there"}
+		return nil, &config.SettingError{Setting: "--new", Value: "true", Err: fmt.Errorf("the token is set by %s", g.Token.Source),
+			HintText: "change it there, or remove it there; the sessions of Task-Hub have ended"}
 	case anew:
 		token, err := settings.MakeToken(file, rand.Reader)
 		return &tokenAnswer{token.Reveal(), sourceTokenFile, file, true}, err
@@ -98,17 +105,14 @@ func tokenOf(place *client.Place, anew bool) (*tokenAnswer, error) {
 	}
 	kept, err := settings.ReadToken(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &noTokenError{file}
+		return nil, &codedError{text: "there is no token yet at " + file, code: "no_token", err: fs.ErrNotExist,
+			hint: "openclawd serve creates one when it starts, openclawd token --new creates one now"}
 	}
 	return &tokenAnswer{Token: kept.Token.Reveal(), Source: sourceTokenFile, Path: file}, err
 }
 
-// noTokenError says that no token has been made yet.
-type noTokenError struct{ path string }
-
-func (e *noTokenError) Error() string { return "there is no token yet at " + e.path }
-func (e *noTokenError) Unwrap() error { return fs.ErrNotExist }
-func (e *noTokenError) Code() string  { return "no_token" }
-func (e *noTokenError) Hint() string {
-	return "openclawd serve makes one when it starts, openclawd token --new makes one now"
+// endSessions ends the sessions of Task-Hub: a running server takes the new key at once. Where the file of the key is gone, it still has one.
+func endSessions(stateDir string) error {
+	_, err := settings.MakeUIKey(settings.UIKeyFile(stateDir), rand.Reader)
+	return err
 }

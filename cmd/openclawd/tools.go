@@ -11,33 +11,33 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
 func newTools(p *process) *cobra.Command {
-	return newGroup("tools", "Look at the tools of agents, and call them", newToolsList(p), newToolsShow(p), newToolsCall(p))
+	return newGroup("tools", "List and call the tools of agents", newToolsList(p), newToolsShow(p), newToolsCall(p))
 }
 
-// toolbox holds the flags that say whose tools are meant.
-type toolbox struct {
-	doorway
+// toolFlags holds the flags that select the agent and session.
+type toolFlags struct {
+	gatewayFlags
 	session, agent string
 }
 
-func (b *toolbox) addFlags(p *process, cmd *cobra.Command) {
-	b.doorway.addFlags(cmd)
+func (b *toolFlags) addFlags(p *process, cmd *cobra.Command) {
+	b.gatewayFlags.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&b.session, "session", "main", "`KEY` of the session in whose name it is, a bare name for one of the agent's")
+	flags.StringVar(&b.session, "session", "main", "session `KEY` to act in, a bare name for one of the agent's")
 	flags.StringVar(&b.agent, "agent", "", "`ID` of the agent (default: the session's, or the default agent)")
-	p.completeFlag(cmd, "session", func(ctx context.Context) []cobra.Completion { return p.completeKeys(ctx, b.doorway) })
-	p.completeFlag(cmd, "agent", func(ctx context.Context) []cobra.Completion { return p.completeAgents(ctx, b.doorway) })
+	p.completeFlag(cmd, "session", func(ctx context.Context) []cobra.Completion { return p.completeKeys(ctx, b.gatewayFlags) })
+	p.completeFlag(cmd, "agent", func(ctx context.Context) []cobra.Completion { return p.completeAgents(ctx, b.gatewayFlags) })
 }
 
-// meant are the parameters that name the session.
-func (b *toolbox) meant() map[string]any {
+// meant returns the request parameters that name the session.
+func (b *toolFlags) meant() map[string]any {
 	params := map[string]any{"sessionKey": b.session}
 	if b.agent != "" {
 		params["agentId"] = b.agent
@@ -53,7 +53,7 @@ type toolAnswer struct {
 	Schema      json.RawMessage `json:"inputSchema,omitempty"`
 }
 
-// toolsAnswer is the answer of tools list.
+// toolsAnswer is the JSON output of tools list.
 type toolsAnswer struct {
 	AgentID string       `json:"agentId"`
 	Tools   []toolAnswer `json:"tools"`
@@ -61,12 +61,12 @@ type toolsAnswer struct {
 }
 
 func newToolsList(p *process) *cobra.Command {
-	var b toolbox
+	var b toolFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tools that an agent has in a session",
-		Long: `Lists the tools that runs of an agent may call in a session, as the running gateway tells them. Clients, as openclawd tools call is one, may
-not call those that gateway.tools.deny names.
+		Long: `Lists the tools that runs of an agent may call in a session, as reported by the running gateway. Clients such as openclawd tools call may not
+call those named by gateway.tools.deny.
 
 Exit codes: 0 done; 1 no gateway answers; 75 and 78 as for openclawd call.`,
 		Example: "  openclawd tools list\n  openclawd tools list --agent eden --json\n  openclawd tools list --session agent:eden:main",
@@ -77,7 +77,7 @@ Exit codes: 0 done; 1 no gateway answers; 75 and 78 as for openclawd call.`,
 	return cmd
 }
 
-func (p *process) listTools(ctx context.Context, b toolbox) error {
+func (p *process) listTools(ctx context.Context, b toolFlags) error {
 	answer, err := p.toolsOf(ctx, b)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (p *process) listTools(ctx context.Context, b toolbox) error {
 		return output.JSON(p.stdout, answer)
 	}
 	if len(answer.Tools) == 0 {
-		_, err := fmt.Fprintf(p.stdout, "agent %s has no tools there: tools.allow, tools.deny and tools.profile of the configuration say which it has\n", answer.AgentID)
+		_, err := fmt.Fprintf(p.stdout, "agent %s has no tools there: see tools.allow, tools.deny and tools.profile of the configuration\n", answer.AgentID)
 		return err
 	}
 	rows := make([][]string, len(answer.Tools))
@@ -94,7 +94,7 @@ func (p *process) listTools(ctx context.Context, b toolbox) error {
 		first, _, _ := strings.Cut(t.Description, "\n")
 		rows[i] = []string{t.Name, t.Label, clip(first, descriptionLetters)}
 	}
-	if err := output.Table(p.stdout, []string{"TOOL", "LABEL", "WHAT IT DOES"}, rows); err != nil {
+	if err := output.Table(p.stdout, []string{"TOOL", "LABEL", "DESCRIPTION"}, rows); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s of agent %s\n", output.Count(int64(answer.Count), "tool"), answer.AgentID)
@@ -104,10 +104,10 @@ func (p *process) listTools(ctx context.Context, b toolbox) error {
 const descriptionLetters = 90
 
 // toolsOf asks the gateway for the tools of a session.
-func (p *process) toolsOf(ctx context.Context, b toolbox) (*toolsAnswer, error) {
+func (p *process) toolsOf(ctx context.Context, b toolFlags) (*toolsAnswer, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, defaultCallTime, &lateError{defaultCallTime})
 	defer stop()
-	gateway, err := p.dial(ctx, b.doorway, nil)
+	gateway, err := p.dial(ctx, b.gatewayFlags, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (p *process) toolsOf(ctx context.Context, b toolbox) (*toolsAnswer, error) 
 	return toolsAt(ctx, gateway, b)
 }
 
-func toolsAt(ctx context.Context, gateway *client.Client, b toolbox) (*toolsAnswer, error) {
+func toolsAt(ctx context.Context, gateway *client.Client, b toolFlags) (*toolsAnswer, error) {
 	payload, err := askGateway(ctx, gateway, "tools.effective", b.meant())
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func toolsAt(ctx context.Context, gateway *client.Client, b toolbox) (*toolsAnsw
 		}
 	}
 	if err := json.Unmarshal(payload, &effective); err != nil {
-		return nil, fmt.Errorf("answer of the gateway: %w", err)
+		return nil, fmt.Errorf("decode the gateway's answer: %w", err)
 	}
 	answer := &toolsAnswer{AgentID: effective.AgentID, Tools: []toolAnswer{}}
 	for _, group := range effective.Groups {
@@ -142,7 +142,7 @@ func toolsAt(ctx context.Context, gateway *client.Client, b toolbox) (*toolsAnsw
 	return answer, nil
 }
 
-// askGateway asks for a method, and gives what goes wrong its type.
+// askGateway calls a method and converts errors to typed ones.
 func askGateway(ctx context.Context, gateway *client.Client, method string, params any) (json.RawMessage, error) {
 	payload, err := gateway.Call(ctx, method, params)
 	if why := new(protocol.Error); errors.As(err, &why) {
@@ -155,11 +155,11 @@ func askGateway(ctx context.Context, gateway *client.Client, method string, para
 }
 
 func newToolsShow(p *process) *cobra.Command {
-	var b toolbox
+	var b toolFlags
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show what a tool does, and the schema of its arguments",
-		Long: `Shows a tool as models are told of it, as the running gateway tells it.
+		Short: "Show a tool's description and the schema of its arguments",
+		Long: `Shows a tool as models see it, as reported by the running gateway.
 
 Exit codes: 0 done; 1 the agent has no such tool, or no gateway answers; 75 and 78 as for openclawd call.`,
 		Example: "  openclawd tools show sessions_send\n  openclawd tools show agents_list --agent eden --json",
@@ -171,7 +171,7 @@ Exit codes: 0 done; 1 the agent has no such tool, or no gateway answers; 75 and 
 	return cmd
 }
 
-func (p *process) showTool(ctx context.Context, b toolbox, name string) error {
+func (p *process) showTool(ctx context.Context, b toolFlags, name string) error {
 	answer, err := p.toolsOf(ctx, b)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (p *process) showTool(ctx context.Context, b toolbox, name string) error {
 	return output.JSON(p.stdout, t.Schema)
 }
 
-// noToolError says that an agent has no such tool, or that clients may not call it.
+// noToolError reports that an agent has no such tool, or that clients may not call it.
 type noToolError struct {
 	name, agent string
 	closed      bool // the agent has it
@@ -208,13 +208,13 @@ func (e *noToolError) Error() string {
 func (e *noToolError) Code() string { return "no_tool" }
 func (e *noToolError) Hint() string {
 	if e.closed {
-		return fmt.Sprintf("runs of %s may; gateway.tools.deny of openclaw.json keeps clients from it", e.agent)
+		return fmt.Sprintf("runs of %s may; gateway.tools.deny of openclaw.json excludes clients", e.agent)
 	}
-	return "openclawd tools list lists those that it has"
+	return "openclawd tools list lists its tools"
 }
 
-// completeTools lists the names of the tools of a gateway that soon answers.
-func (p *process) completeTools(b *toolbox) cobra.CompletionFunc {
+// completeTools completes tool names, if a gateway answers soon.
+func (p *process) completeTools(b *toolFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -230,10 +230,10 @@ func (p *process) completeTools(b *toolbox) cobra.CompletionFunc {
 	}
 }
 
-// checkTime refuses a --timeout that is none.
+// checkTime rejects an invalid --timeout.
 func checkTime(d time.Duration) error {
 	if d <= 0 {
-		return &settings.Error{Setting: "--timeout", Value: d.String(), Mend: "give a time such as 30s"}
+		return &config.SettingError{Setting: "--timeout", Value: d.String(), HintText: "give a duration such as 30s"}
 	}
 	return nil
 }

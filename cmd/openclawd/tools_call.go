@@ -16,14 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// toolCalling holds the flags of tools call.
-type toolCalling struct {
-	toolbox
+type toolCallFlags struct {
+	toolFlags
 	key     string
 	timeout time.Duration
 }
@@ -34,17 +33,17 @@ const defaultToolTime = 6 * time.Minute
 const toolsCallPath = "openclawd tools call"
 
 func newToolsCall(p *process) *cobra.Command {
-	var c toolCalling
+	var c toolCallFlags
 	cmd := &cobra.Command{
 		Use:   "call NAME [JSON]",
-		Short: "Call a tool of an agent",
-		Long: `Has the running gateway call a tool in the name of a session, and prints what the tool says. The arguments are a JSON object: as they stand,
-@FILE for those in a file, or - for those on standard input. What gateway.tools.deny of openclaw.json names clients may not call.
+		Short: "Call a tool as an agent",
+		Long: `Asks the running gateway to call a tool in a session of an agent, and prints the result. The arguments are a JSON object: given literally,
+as @FILE for those in a file, or as - for those on standard input. Clients may not call tools named by gateway.tools.deny of openclaw.json.
 
-With --key a repetition is one: with the same key and the same arguments nothing is done twice, and the answer is that of the first time.
+With --key the call is idempotent: repeating the same key and arguments does nothing and returns the first result.
 
-Exit codes: 0 it was done; 1 it was not, or no gateway answers; 2 wrong command line; 75 not now: busy, it took longer than --timeout, or
-the connection was lost; 78 the gateway does not let us in.`,
+Exit codes: 0 done; 1 failed, or no gateway answers; 2 wrong command line; 75 try again: busy, --timeout exceeded, or the connection was lost;
+78 the gateway denies access.`,
 		Example: `  openclawd tools call agents_list
   openclawd tools call sessions_send '{"agentId": "seum", "message": "배포 상태를 알려줘"}' --agent eden
   openclawd tools call sessions_send @ask.json --session agent:eden:main --key ask-1 --json
@@ -53,17 +52,17 @@ the connection was lost; 78 the gateway does not let us in.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.callTool(cmd.Context(), c, args, cmd.InOrStdin())
 		},
-		ValidArgsFunction: p.completeTools(&c.toolbox),
+		ValidArgsFunction: p.completeTools(&c.toolFlags),
 	}
 	c.addFlags(p, cmd)
 	flags := cmd.Flags()
-	flags.Lookup(jsonFlag).Usage = "answer on one line, as the gateway gives it, errors in JSON too"
-	flags.StringVar(&c.key, "key", "", "idempotency `KEY`: with the same one nothing is done twice")
-	flags.DurationVar(&c.timeout, "timeout", defaultToolTime, "`TIME` to wait for the answer, connecting included")
+	flags.Lookup(jsonFlag).Usage = "print the answer on one line, as the gateway sends it; errors in JSON too"
+	flags.StringVar(&c.key, "key", "", "idempotency `KEY`: a repeated call with the same key does nothing")
+	flags.DurationVar(&c.timeout, "timeout", defaultToolTime, "time limit `TIME` for the answer, including connecting")
 	return cmd
 }
 
-func (p *process) callTool(ctx context.Context, c toolCalling, args []string, stdin io.Reader) error {
+func (p *process) callTool(ctx context.Context, c toolCallFlags, args []string, stdin io.Reader) error {
 	if err := checkTime(c.timeout); err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func (p *process) callTool(ctx context.Context, c toolCalling, args []string, st
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, c.timeout, &lateError{c.timeout})
 	defer stop()
-	gateway, err := p.dial(ctx, c.doorway, nil)
+	gateway, err := p.dial(ctx, c.gatewayFlags, nil)
 	if err != nil {
 		return err
 	}
@@ -92,23 +91,23 @@ func (p *process) callTool(ctx context.Context, c toolCalling, args []string, st
 	}
 	var answer invokeAnswer
 	if err := json.Unmarshal(payload, &answer); err != nil {
-		return fmt.Errorf("answer of the gateway: %w", err)
+		return fmt.Errorf("decode the gateway's answer: %w", err)
 	}
 	if !answer.OK {
-		return answer.refusal(ctx, gateway, c.toolbox, args[0])
+		return answer.refusal(ctx, gateway, c.toolFlags, args[0])
 	}
 	if c.asJSON {
-		err = p.writePayload(calling{doorway: c.doorway}, payload)
+		err = p.writePayload(callFlags{gatewayFlags: c.gatewayFlags}, payload)
 	} else {
 		err = p.writeToolOutput(&answer)
 	}
 	if err == nil && answer.Output.IsError {
-		err = &toolRefusedError{args[0]}
+		err = &codedError{text: args[0] + " declined the call", code: "tool_refused", hint: "its reason is on standard output"}
 	}
 	return err
 }
 
-// invokeAnswer is what tools.invoke answers.
+// invokeAnswer is the response of tools.invoke.
 type invokeAnswer struct {
 	OK     bool
 	Output struct {
@@ -118,12 +117,12 @@ type invokeAnswer struct {
 	}
 	Error struct {
 		Code, Message string
-		Details       struct{ Field, Mend string }
+		Details       struct{ Field, Hint string }
 	}
 }
 
-// refusal says why a tool was not called.
-func (a *invokeAnswer) refusal(ctx context.Context, gateway *client.Client, b toolbox, name string) error {
+// refusal is the gateway's reason for not calling a tool.
+func (a *invokeAnswer) refusal(ctx context.Context, gateway *client.Client, b toolFlags, name string) error {
 	if a.Error.Code != codeNoTool {
 		return &toolError{answer: a, name: name}
 	}
@@ -135,10 +134,11 @@ func (a *invokeAnswer) refusal(ctx context.Context, gateway *client.Client, b to
 	return why
 }
 
-// codeNoTool is that of a tool which there is not, or which the client may not call.
+// codeNoTool is the code for a tool that does not exist, or that the client may not call.
 const codeNoTool = "not_found"
 
-// writeToolOutput writes what a tool says: JSON in lines, everything else as it is, but for what would steer a terminal.
+// writeToolOutput prints the result of a tool: JSON indented, other text as it is, without terminal control
+// characters.
 func (p *process) writeToolOutput(a *invokeAnswer) error {
 	for _, part := range a.Output.Content {
 		var b bytes.Buffer
@@ -153,7 +153,7 @@ func (p *process) writeToolOutput(a *invokeAnswer) error {
 	return nil
 }
 
-// toolError says why a tool was not called, or that it broke.
+// toolError reports why a tool was not called, or that it failed.
 type toolError struct {
 	answer *invokeAnswer
 	name   string
@@ -162,20 +162,13 @@ type toolError struct {
 func (e *toolError) Error() string { return e.answer.Error.Message }
 func (e *toolError) Code() string  { return e.answer.Error.Code }
 func (e *toolError) Hint() string {
-	if mend := e.answer.Error.Details.Mend; mend != "" {
-		return strings.TrimPrefix(e.answer.Error.Details.Field+": "+mend, ": ")
+	if hint := e.answer.Error.Details.Hint; hint != "" {
+		return strings.TrimPrefix(e.answer.Error.Details.Field+": "+hint, ": ")
 	}
-	return "openclawd tools show " + e.name + " shows its arguments; why a tool broke is in the log of the server"
+	return "openclawd tools show " + e.name + " shows its arguments; the server's log has the reason of an internal error"
 }
 
-// toolRefusedError says that a tool could not do it, for the reason that it has told.
-type toolRefusedError struct{ name string }
-
-func (e *toolRefusedError) Error() string { return e.name + " has not done it" }
-func (e *toolRefusedError) Code() string  { return "tool_refused" }
-func (e *toolRefusedError) Hint() string  { return "what it says is on standard output" }
-
-// toolArguments reads the arguments of a tool: text itself, @ and the name of a file, or - for standard input.
+// toolArguments reads the arguments of a tool: literal text, @ and a file name, or - for standard input.
 func toolArguments(text string, stdin io.Reader) (json.RawMessage, error) {
 	where := "the second argument"
 	read := []byte(text)
@@ -193,7 +186,7 @@ func toolArguments(text string, stdin io.Reader) (json.RawMessage, error) {
 		return nil, &usageError{command: toolsCallPath, err: fmt.Errorf("read arguments: %w", err)}
 	}
 	if len(read) > maxArguments {
-		err := fmt.Errorf("%s is too long: the gateway takes at most %s", output.Printable(where), output.Bytes(maxArguments))
+		err := fmt.Errorf("%s is too long: the gateway's limit is %s", output.Printable(where), output.Bytes(maxArguments))
 		return nil, &usageError{command: toolsCallPath, err: err}
 	}
 	var object map[string]json.RawMessage
@@ -210,15 +203,15 @@ func toolArguments(text string, stdin io.Reader) (json.RawMessage, error) {
 		err = errors.New("it is null")
 	}
 	if err != nil {
-		return nil, &usageError{command: toolsCallPath, err: fmt.Errorf("%s is no JSON object: %w", output.Printable(where), err)}
+		return nil, &usageError{command: toolsCallPath, err: fmt.Errorf("%s is not a JSON object: %w", output.Printable(where), err)}
 	}
 	return bytes.TrimSpace(read), nil
 }
 
-// maxArguments is how many bytes of arguments a frame of the gateway has room for, beside what else a call has to say.
+// maxArguments is the space for arguments in a gateway frame, in bytes.
 const maxArguments = protocol.MaxPayload - 64<<10
 
-// readArguments reads no more than shows that it is too much.
+// readArguments reads just enough to detect excess.
 func readArguments(from io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(from, maxArguments+1))
 }
@@ -232,7 +225,7 @@ func readArgumentsFile(name string) ([]byte, error) {
 	return readArguments(file)
 }
 
-// position is where the last of so many bytes of a text stands, in lines and characters from 1.
+// position converts a byte offset of a text to line and column, from 1, in characters.
 func position(text []byte, read int64) (line, column int) {
 	before := text[:max(min(read, int64(len(text)))-1, 0)]
 	line = 1 + bytes.Count(before, []byte("\n"))

@@ -7,51 +7,46 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/trace"
+	"github.com/pronto-lab/openclawd/projections/trace/traceview"
 )
 
-// tracing holds the flags of trace.
-type tracing struct {
+type traceFlags struct {
 	stateDir, db    string
 	asJSON, mermaid bool
 }
 
 func newTrace(p *process) *cobra.Command {
-	var t tracing
+	var t traceFlags
 	cmd := &cobra.Command{
 		Use:   "trace ID",
-		Short: "Show what led to what: runs, messages between agents, sub-agents",
-		Long: `Shows a tree: who asked which agent, which flows (messages to other agents, and delegations) that run began, which runs answered in those,
-what these began, and so on. ID is that of a work session, a conversation, a flow (its job), a run, or of an event, which may also be
-given by its number in the log. The beginning of an id is enough where nothing else begins so. Of a work session everything is shown,
-else what ID names, what that led to, and what it comes from.
+		Short: "Show causes and consequences: runs, messages between agents, sub-agents",
+		Long: `Shows a tree: who asked which agent, which flows (messages to other agents, and delegations) that run started, which runs answered in those,
+what these started, and so on. ID is the id of a work session, a conversation, a flow (its job), a run, or an event, which may also be given by
+its number in the log. A unique prefix of an id is enough. For a work session everything is shown, otherwise the named item with its causes and
+consequences.
 
-waited is the time in a queue: for a permit of the agent that was asked, or behind other runs. It is no part of the time that a run
-ran. late is an answer that came when its flow was over. Times are UTC. Works beside a running server and without one; of an imported log
-the tree is made of its a2a.* events.`,
+waited is the time in a queue: for a permit of the target agent, or behind other runs. It is not part of a run's duration. late marks an
+answer that came when its flow was over. Times are UTC. Works with or without a running server; for an imported log the tree is made from its
+a2a.* events.`,
 		Example: `  openclawd trace ws_6bd56a9f-6a84-479f-8127-c4b06365f0b9
   openclawd trace 6bd56a9f --json
   openclawd trace 4711                       # the event of that number
   openclawd trace 6bd56a9f --mermaid > trace.mmd`,
-		Args: positional(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.trace(cmd.Context(), t, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeRuns(cmd.Context(), t.stateDir, t.db, nil), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.trace(cmd.Context(), t, args[0]) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeRuns(ctx, t.stateDir, t.db, nil) }),
 	}
 	addSessionsPlace(cmd, &t.stateDir, &t.db)
-	cmd.Flags().BoolVar(&t.asJSON, jsonFlag, false, "answer in JSON")
-	cmd.Flags().BoolVar(&t.mermaid, "mermaid", false, "answer as a Mermaid sequence diagram")
+	cmd.Flags().BoolVar(&t.asJSON, jsonFlag, false, "print JSON")
+	cmd.Flags().BoolVar(&t.mermaid, "mermaid", false, "print a Mermaid sequence diagram")
 	return cmd
 }
 
-func (p *process) trace(ctx context.Context, t tracing, id string) error {
+func (p *process) trace(ctx context.Context, t traceFlags, id string) error {
 	if t.asJSON && t.mermaid {
-		return &usageError{command: "openclawd trace", err: errors.New("--json and --mermaid are two answers: give one of them")}
+		return &usageError{command: "openclawd trace", err: errors.New("--json and --mermaid exclude each other")}
 	}
 	var found *trace.Trace
 	log, err := p.openPlace(ctx, t.stateDir, t.db)
@@ -69,7 +64,7 @@ func (p *process) trace(ctx context.Context, t tracing, id string) error {
 	case t.asJSON:
 		return output.JSON(p.stdout, found)
 	case t.mermaid:
-		return writeMermaid(p.stdout, found)
+		return traceview.Mermaid(p.stdout, found)
 	}
-	return writeTrace(p.stdout, found)
+	return traceview.Text(p.stdout, found)
 }

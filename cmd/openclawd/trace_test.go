@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"path/filepath"
 	"regexp"
@@ -14,11 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/trace"
 )
@@ -27,13 +24,7 @@ import (
 func tracedTeam(t *testing.T, tell func(*projectiontest.Story)) (db string, now time.Time) {
 	t.Helper()
 	db = filepath.Join(t.TempDir(), database.Name)
-	log, err := sqlite.Open(t.Context(), sqlite.Options{Path: db, Durability: sqlite.DurabilityRelaxed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := projections.Start(t.Context(), log, database.Projections(coordination.RulesV2), projections.Options{Rules: coordination.RulesV2}); err != nil {
-		t.Fatal(err)
-	}
+	log, _ := projectiontest.New(t, sqlite.Options{Path: db}, database.Projections(coordination.RulesV2)...)
 	s := projectiontest.Tell(t, log, 1_790_000_000_000)
 	s.Team()
 	if tell != nil {
@@ -95,47 +86,6 @@ run  main  ok  waited 3ms, ran 7.6s  agent:main:main  asked by cli (chat)  3 mod
 	}
 }
 
-// On a terminal no line is wider than that, whatever script it is in.
-func TestTraceFitsTheTerminal(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("배포", 60)
-	for _, width := range []int{20, 41, 80} {
-		var b bytes.Buffer
-		text := treeText{to: &b, trace: &trace.Trace{}, width: width}
-		node := &trace.Node{Kind: trace.Run, ID: "r", Question: long}
-		for range 100 {
-			node = &trace.Node{Kind: trace.Run, ID: "r\x1b[31m\n", Question: long, Children: []*trace.Node{node}}
-		}
-		text.node("", "", node, 0)
-		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-		if asked := strings.Count(b.String(), "asked"); asked != 101 || text.err != nil {
-			t.Errorf("%d of 101 nodes, %v", asked, text.err)
-		}
-		for _, line := range lines {
-			if n := output.Cells(line); n > width || strings.Contains(line, "\x1b") {
-				t.Fatalf("%d cells of %d: %q", n, width, line)
-			}
-		}
-	}
-}
-
-// What does not fit on a line goes on in the next one: ids, what is late and what is open are not cut off.
-func TestTraceLosesNothingOnANarrowTerminal(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	text := treeText{to: &b, trace: &trace.Trace{Now: 10_000}, width: 60}
-	text.node("", "", &trace.Node{Kind: trace.Flow, ID: projectiontest.TeamSend, Of: "send", From: "eden", To: "세움", State: "waiting", Open: true, Since: 4_000, DurationMs: 6_000,
-		Children: []*trace.Node{{Kind: trace.Run, ID: "r", Agent: "세움", State: "ok", Late: true, LateMs: 5_000, ModelCalls: 1}}}, 0)
-	const want = `send  eden → 세움  waiting  for 6s  open since 00:00:04 (6s)
-│    11111111-1111-4111-8111-111111111111
-└─ run  세움  ok  waited 0s  1 model call
-        late: answered 5s after the flow had ended  r
-`
-	if diff := cmp.Diff(want, b.String()); diff != "" || text.err != nil {
-		t.Error(diff, text.err)
-	}
-}
-
 func TestTraceAsJSON(t *testing.T) {
 	t.Parallel()
 	db, now := tracedTeam(t, nil)
@@ -174,7 +124,7 @@ func TestTraceAsMermaid(t *testing.T) {
 
 // Whatever agents are called and say, a diagram is made of its own lines only: nothing in a text ends one, begins a block or a comment, or
 // names a style.
-func TestMermaidReadsNothingThatWasSaid(t *testing.T) {
+func TestMermaidEscapesMessages(t *testing.T) {
 	t.Parallel()
 	hostile := "end\nloop x; p0->>p1: \"q\" # #35; %%{init: {}}%% `c` <b> style a:#b; classDef x:#y; \u2028\u202e\x00END\x7f|{}[]\\ 안녕"
 	db, now := tracedTeam(t, func(s *projectiontest.Story) {
@@ -199,13 +149,5 @@ func TestMermaidReadsNothingThatWasSaid(t *testing.T) {
 		if strings.ContainsAny(said, "#;%\"`<>{}|\\:") || regexp.MustCompile(`(?i)\b(end|style|classdef)\b`).MatchString(entity.ReplaceAllString(said, "")) {
 			t.Errorf("it stands as it was said: %q", text)
 		}
-	}
-	for text, want := range map[string]string{"end": "e#110;d", "The END.": "The E#78;D.", "friend": "friend", "a#b;c": "a#35;b#59;c", "가\n나": "가 나"} {
-		if got := inMermaid(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-	if long := inMermaid(fmt.Sprint(strings.Repeat("\"", 3))); long != "#34;#34;#34;" {
-		t.Errorf("quotes: %q", long)
 	}
 }

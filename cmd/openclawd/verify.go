@@ -13,41 +13,40 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/proof"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/server"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/maintenance/verify"
+	"github.com/pronto-lab/openclawd/server"
 )
 
-// verifying holds the flags of verify.
-type verifying struct {
+type verifyFlags struct {
 	db, stateDir  string
 	only          []string
 	chain, asJSON bool
 }
 
 func newVerify(p *process) *cobra.Command {
-	var v verifying
+	var v verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Prove that the log is what was appended, and that everything else is what the log says",
-		Long: `Reads the whole log and proves, part by part:
+		Short: "Verify the log and everything derived from it",
+		Long: `Reads the whole log and verifies, part by part:
 
-  chain     the log is gapless and in order, every payload is the one that was hashed, every hash links to the one before it; the
-            append-only triggers are there and SQLite finds the file sound
-  archives  each is what its manifest says, and of this log
-  tables    they are what a rebuild would make, row by row; for that a scratch file is made in the system's temporary directory
-  files     the Markdown files of tasks are what the log says; edits of people are told apart
-  mirror    the coordination logs have each of our events once, in order, as it was written; those of redacted events are blank
+  chain     the log has no gaps and is in order, every payload matches its hash, every hash links to the one before it; the append-only
+            triggers exist and SQLite reports no damage
+  archives  each matches its manifest, and belongs to this log
+  tables    they match a rebuild, row by row; for that a temporary file is made in the system's temporary directory
+  files     the Markdown files of tasks match the log; edits by people are reported separately
+  mirror    the coordination logs contain each of openclawd's events once, in order, as written; those of redacted events are blank
 
-Files and mirror are proved where the database is that of its state directory: the default one, or the one that --state-dir names. They
-are left out for a backup or any other file. Works beside a server, and changes nothing.
+Files and mirror are verified if the database is that of its state directory: the default one, or the one that --state-dir names. They are
+skipped for a backup or any other file. Works beside a running server, and changes nothing.
 
-Exit codes: 0 all of it holds; 1 something does not, and the code is that of the first part that fails: tampered, corrupt, archived or
-schema for the chain, then archive_damaged, tables_differ, files_differ, mirror_differs; 75 a redaction is not finished, or interrupted.`,
+Exit codes: 0 all verified; 1 a part failed, with the code of the first one that did: tampered, corrupt, archived or schema for the chain, then
+archive_damaged, tables_differ, files_differ, mirror_differs; 75 a redaction is not finished, or interrupted.`,
 		Example: `  openclawd verify
   openclawd verify --chain --json                # the log alone, without SQLite's structure and the triggers
   openclawd verify --only tables,mirror --state-dir ./team
@@ -57,12 +56,12 @@ schema for the chain, then archive_damaged, tables_differ, files_differ, mirror_
 	}
 	addDB(cmd, &v.db)
 	flags := cmd.Flags()
-	flags.StringVar(&v.stateDir, "state-dir", "", "OpenClaw's state `DIR` that the database is of (default ~/.openclaw, without --db)")
-	flags.BoolVar(&v.chain, "chain", false, "only the log: leave out SQLite's own structure, the append-only triggers and all other parts")
-	flags.StringSliceVar(&v.only, "only", nil, "prove these `PARTS`: chain, archives, tables, files, mirror")
-	flags.BoolVar(&v.asJSON, jsonFlag, false, "answer in JSON")
+	flags.StringVar(&v.stateDir, "state-dir", "", "OpenClaw's state `DIR` of the database (default ~/.openclaw, without --db)")
+	flags.BoolVar(&v.chain, "chain", false, "only the log: skip SQLite's own structure, the append-only triggers and all other parts")
+	flags.StringSliceVar(&v.only, "only", nil, "verify these `PARTS`: chain, archives, tables, files, mirror")
+	flags.BoolVar(&v.asJSON, jsonFlag, false, "print JSON")
 	p.completeFlag(cmd, "only", func(context.Context) (words []cobra.Completion) {
-		for _, part := range proof.Parts() {
+		for _, part := range verify.Parts() {
 			words = append(words, cobra.Completion(part))
 		}
 		return words
@@ -70,8 +69,8 @@ schema for the chain, then archive_damaged, tables_differ, files_differ, mirror_
 	return cmd
 }
 
-func (p *process) verify(ctx context.Context, v verifying) error {
-	o := proof.Options{Now: p.now, ChainOnly: v.chain}
+func (p *process) verify(ctx context.Context, v verifyFlags) error {
+	o := verify.Options{Now: p.now, ChainOnly: v.chain}
 	var err error
 	if o.Only, err = partsOf(v); err != nil {
 		return err
@@ -86,44 +85,44 @@ func (p *process) verify(ctx context.Context, v verifying) error {
 	}
 	defer log.Close()
 	o.Log = log
-	o.Rules = database.Rules(ctx, log) // those that the tables were made with
+	o.Rules = database.Rules(ctx, log) // the classifier that the tables were made with
 	bars := &partBars{p: p}
-	o.Progress = bars.tell
-	report, err := proof.Run(ctx, o)
+	o.Progress = bars.update
+	report, err := verify.Run(ctx, o)
 	bars.end()
 	if ctx.Err() != nil {
 		return err
 	}
-	write := p.writeProof
+	write := p.writeVerification
 	if v.asJSON {
-		write = func(r *proof.Report) error { return output.JSON(p.stdout, r) }
+		write = func(r *verify.Report) error { return output.JSON(p.stdout, r) }
 	}
 	return errors.Join(write(report), err)
 }
 
-func partsOf(v verifying) (only []proof.Part, err error) {
+func partsOf(v verifyFlags) (only []verify.Part, err error) {
 	switch {
 	case v.chain && v.only != nil:
-		return nil, &usageError{command: "openclawd verify", err: errors.New("--chain is one of the parts that --only names: give one of the two")}
+		return nil, &usageError{command: "openclawd verify", err: errors.New("--chain selects parts, as does --only: give one of the two")}
 	case v.chain:
-		return []proof.Part{proof.Chain}, nil
+		return []verify.Part{verify.Chain}, nil
 	}
 	for _, name := range v.only {
-		part := proof.Part(strings.TrimSpace(name))
-		if !slices.Contains(proof.Parts(), part) {
-			return nil, &settings.Error{Setting: "--only", Value: name, Mend: "name some of chain, archives, tables, files, mirror, separated by commas"}
+		part := verify.Part(strings.TrimSpace(name))
+		if !slices.Contains(verify.Parts(), part) {
+			return nil, &config.SettingError{Setting: "--only", Value: name, HintText: "name some of chain, archives, tables, files, mirror, separated by commas"}
 		}
 		only = append(only, part)
 	}
 	return only, nil
 }
 
-// verifiedFile is the database to prove, and makes ready what is beside it where it is that of a state directory.
-func (p *process) verifiedFile(v *verifying, o *proof.Options) (db string, err error) {
+// verifiedFile is the database to verify; for that of a state directory it also prepares the parts beside it.
+func (p *process) verifiedFile(v *verifyFlags, o *verify.Options) (db string, err error) {
 	stateDir := v.stateDir
 	if stateDir == "" {
 		if v.db != "" {
-			o.Alone = "it is not said whose state directory this file belongs to: name it with --state-dir"
+			o.Alone = "unknown state directory: name it with --state-dir"
 			return v.db, nil
 		}
 		if stateDir, err = p.stateDir(); err != nil {
@@ -139,22 +138,22 @@ func (p *process) verifiedFile(v *verifying, o *proof.Options) (db string, err e
 	return db, nil
 }
 
-// partBars shows how far each part is.
+// partBars shows the progress of each part.
 type partBars struct {
 	p    *process
-	part proof.Part
+	part verify.Part
 	bar  *progress
 }
 
-func (b *partBars) tell(part proof.Part, done, total int64) {
+func (b *partBars) update(part verify.Part, done, total int64) {
 	if b.part != part {
 		b.end()
 		b.part, b.bar = part, b.p.eventProgress("verify "+string(part))
-		if part == proof.Mirror {
+		if part == verify.Mirror {
 			b.bar = b.p.byteProgress("verify " + string(part))
 		}
 	}
-	b.bar.tell(done, total)
+	b.bar.update(done, total)
 }
 
 func (b *partBars) end() {
@@ -163,15 +162,15 @@ func (b *partBars) end() {
 	}
 }
 
-func (p *process) writeProof(r *proof.Report) error {
+func (p *process) writeVerification(r *verify.Report) error {
 	var text strings.Builder
 	for i := range r.Parts {
 		o := &r.Parts[i]
-		if o.Part == proof.Chain && o.State == proof.OK {
-			writeChain(&text, r.Proof)
+		if o.Part == verify.Chain && o.State == verify.OK {
+			writeChain(&text, r.Verification)
 			continue
 		}
-		if o.State != proof.Skipped || o.Why != "not asked for" {
+		if o.State != verify.Skipped || o.Why != verify.NotRequested {
 			writePart(&text, o)
 		}
 	}
@@ -179,12 +178,12 @@ func (p *process) writeProof(r *proof.Report) error {
 	return err
 }
 
-func writeChain(w *strings.Builder, found *sqlite.Proof) {
+func writeChain(w *strings.Builder, found *sqlite.Verification) {
 	if found.Events == 0 {
 		fmt.Fprintln(w, "ok: the log is empty")
 	} else {
 		fmt.Fprintf(w, "ok: %s in %s\n", output.Count(found.Events, "event"), output.Count(found.Streams, "stream"))
-		fmt.Fprintf(w, "  gapless: seq 1 to %s, recorded times never go back, every stream counts 1, 2, 3\n", output.Thousands(found.Events))
+		fmt.Fprintf(w, "  no gaps: seq 1 to %s, recorded times never decrease, every stream counts 1, 2, 3\n", output.Thousands(found.Events))
 		archived := ""
 		if found.Archived > 0 {
 			archived = ", " + output.Thousands(found.Archived) + " read from archives"
@@ -194,22 +193,22 @@ func writeChain(w *strings.Builder, found *sqlite.Proof) {
 		fmt.Fprintf(w, "  head: %s\n", found.Head)
 	}
 	if !found.ChainOnly {
-		fmt.Fprintln(w, "  sound: the append-only triggers are there, SQLite's structure check passed")
+		fmt.Fprintln(w, "  sound: the append-only triggers exist, SQLite's structure check passed")
 	}
 }
 
-func writePart(w *strings.Builder, o *proof.Outcome) {
+func writePart(w *strings.Builder, o *verify.Outcome) {
 	switch o.State {
-	case proof.Skipped:
+	case verify.Skipped:
 		fmt.Fprintf(w, "%s: left out: %s\n", o.Part, output.Printable(o.Why))
-	case proof.OK:
-		fmt.Fprintf(w, "%s: ok: %s%s\n", o.Part, whatHolds(o.Part), countsOf(o))
+	case verify.OK:
+		fmt.Fprintf(w, "%s: ok: %s%s\n", o.Part, successText(o.Part), countsOf(o))
 	default:
-		fmt.Fprintf(w, "%s: failed: %s%s\n", o.Part, whatFails(o), countsOf(o))
+		fmt.Fprintf(w, "%s: failed: %s%s\n", o.Part, failureText(o), countsOf(o))
 	}
 	for i := range o.Tables {
 		t := &o.Tables[i]
-		fmt.Fprintf(w, "  %s of projection %s: %s too many, %s missing, %s changed\n", t.Table, t.Projection,
+		fmt.Fprintf(w, "  %s of projection %s: %s extra, %s missing, %s changed\n", t.Table, t.Projection,
 			output.Thousands(t.Added), output.Thousands(t.Removed), output.Thousands(t.Changed))
 	}
 	for i := range o.Findings {
@@ -223,27 +222,27 @@ func writePart(w *strings.Builder, o *proof.Outcome) {
 	}
 }
 
-func whatHolds(part proof.Part) string {
+func successText(part verify.Part) string {
 	switch part {
-	case proof.Archives:
-		return "whole, and of this log"
-	case proof.Tables:
-		return "what a rebuild makes"
-	case proof.Files:
-		return "what the log says"
+	case verify.Archives:
+		return "intact, belong to this log"
+	case verify.Tables:
+		return "match a rebuild"
+	case verify.Files:
+		return "match the log"
 	}
-	return "each of our events has its line"
+	return "contains each of openclawd's events"
 }
 
-func whatFails(o *proof.Outcome) string {
+func failureText(o *verify.Outcome) string {
 	if o.Found == 1 {
-		return "one thing does not hold"
+		return "one check failed"
 	}
-	return output.Thousands(o.Found) + " things do not hold"
+	return output.Thousands(o.Found) + " checks failed"
 }
 
-// countsOf says what was looked at, and how long that took.
-func countsOf(o *proof.Outcome) string {
+// countsOf describes the extent and duration of the checks.
+func countsOf(o *verify.Outcome) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(o.Counts)) {
 		parts = append(parts, name+" "+output.Thousands(o.Counts[name]))

@@ -11,22 +11,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
 func newWhy(p *process) *cobra.Command {
-	var a asking
+	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   "why MESSAGE",
-		Short: "Say who answered a message in Discord, who did not, and why",
-		Long: `Says of a message in Discord which agents handled it, which observed it or never heard of it, and why; the runs that it has led to, and
-what was posted of them. MESSAGE is its id (Copy Message ID in its menu) or its link. Asks the running server, which knows the names of people and
-channels; without one it reads the database, and says so.
+		Short: "Explain who answered a Discord message, who did not, and why",
+		Long: `Shows which agents handled a Discord message, which observed or never received it, and why; the runs that it caused, and their posts. MESSAGE is
+its id (Copy Message ID in its menu) or its link. Asks the running server, which knows the names of people and channels; without one it reads the
+database, and says so.
 
-Exit codes: 0 it could be said; 1 it could not, or nothing was decided about it; 78 MESSAGE is no id of Discord.`,
+Exit codes: 0 shown; 1 failed, or no decision about the message; 78 MESSAGE is not a Discord id.`,
 		Example: `  openclawd why 1404921871234567890
   openclawd why https://discord.com/channels/1400000000000000001/1400000000000000002/1404921871234567890
   openclawd why 1404921871234567890 --json`,
@@ -39,26 +39,26 @@ Exit codes: 0 it could be said; 1 it could not, or nothing was decided about it;
 	return cmd
 }
 
-// whyReport is the answer of why.
+// whyReport is the JSON output of why.
 type whyReport struct {
 	Source string `json:"source"` // server, file
 	Note   string `json:"note,omitempty"`
 	*monitor.Routing
 }
 
-// messageNamed is the id in what names a message: the id itself, or its link.
+// messageNamed extracts the id from a message id or link.
 func messageNamed(name string) (id string, err error) {
 	id = strings.TrimSpace(name)
 	if strings.HasPrefix(id, "https://") {
 		id = id[strings.LastIndexByte(id, '/')+1:]
 	}
 	if !monitor.IsDiscordID(id) {
-		return "", &settings.Error{Setting: "MESSAGE", Value: name, Mend: "give the id of a message in Discord, 17 to 20 digits, or its link"}
+		return "", &config.SettingError{Setting: "MESSAGE", Value: name, HintText: "give the id of a Discord message, 17 to 20 digits, or its link"}
 	}
 	return id, nil
 }
 
-func (p *process) why(ctx context.Context, a asking, name string) error {
+func (p *process) why(ctx context.Context, a serverFlags, name string) error {
 	id, err := messageNamed(name)
 	if err != nil {
 		return err
@@ -69,10 +69,10 @@ func (p *process) why(ctx context.Context, a asking, name string) error {
 	}
 	report := whyReport{Source: "server"}
 	report.Routing, err = place.Routing(ctx, id)
-	if refused, ok := errors.AsType[*client.RefusedError](err); ok && refused.Why == "not_found" {
-		err = &undecidedError{id}
+	if refused, ok := errors.AsType[*apiclient.RefusedError](err); ok && refused.Why == "not_found" {
+		err = undecided(id)
 	}
-	if alone, ok := errors.AsType[*client.NoServerError](err); ok && a.api == "" {
+	if alone, ok := errors.AsType[*apiclient.NoServerError](err); ok && a.api == "" {
 		report.Source, report.Note = "file", alone.Why+": read from "+place.DB+", without the names that only bots know"
 		report.Routing, err = p.readRouting(ctx, place, id)
 	}
@@ -85,8 +85,8 @@ func (p *process) why(ctx context.Context, a asking, name string) error {
 	return p.writeWhy(&report)
 }
 
-// readRouting reads from the database of a place what became of a message.
-func (p *process) readRouting(ctx context.Context, at *client.Place, id string) (r *monitor.Routing, err error) {
+// readRouting reads the outcome of a message from the database of a place.
+func (p *process) readRouting(ctx context.Context, at *apiclient.Place, id string) (r *monitor.Routing, err error) {
 	log, err := p.openToRead(ctx, at.DB)
 	if err != nil {
 		return nil, err
@@ -101,25 +101,21 @@ func (p *process) readRouting(ctx context.Context, at *client.Place, id string) 
 		return err
 	})
 	if err == nil && r == nil {
-		err = &undecidedError{id}
+		err = undecided(id)
 	}
 	return r, err
 }
 
-// undecidedError says that nothing was decided about a message.
-type undecidedError struct{ id string }
-
-func (e *undecidedError) Error() string { return "nothing was decided about message " + e.id }
-func (e *undecidedError) Code() string  { return "no_message" }
-func (e *undecidedError) Hint() string {
-	return "no bot of ours has told of it: openclawd discord bots says how they stand; a message that was edited or deleted keeps its id"
+func undecided(id string) error {
+	return &codedError{text: "no decision about message " + id, code: "no_message",
+		hint: "no bot has reported it: openclawd discord bots shows their state; an edited or deleted message keeps its id"}
 }
 
 func (p *process) writeWhy(report *whyReport) error {
 	r := report.Routing
 	m := &r.Message
 	at := output.Time(m.At) + ", " + ago(p.now(), time.UnixMilli(m.At))
-	err := p.writePairs([][2]string{{"message", m.MessageID}, {"in", whereOf(m)}, {"by", authorOf(m)}, {"sent", at}, {"text", m.Text}, {"link", m.Link},
+	err := p.writePairs(oneLine, [][2]string{{"message", m.MessageID}, {"in", whereOf(m)}, {"by", authorOf(m)}, {"sent", at}, {"text", m.Text}, {"link", m.Link},
 		{"belongs to", partOf(r.Collaboration)}, {"mentions", strings.Join(r.Mentioned, ", ")}, {"in the thread", thereOf(r.ThreadParticipants)}})
 	if err != nil {
 		return err
@@ -153,7 +149,7 @@ func whereOf(m *monitor.RoutedMessage) string {
 	return place
 }
 
-// authorOf is who has written a message.
+// authorOf is the author of a message.
 func authorOf(m *monitor.RoutedMessage) string {
 	who := cmp.Or(m.AuthorName, m.AuthorAgent, m.AuthorID)
 	if m.AuthorAgent != "" {
@@ -165,7 +161,7 @@ func authorOf(m *monitor.RoutedMessage) string {
 	return who
 }
 
-// partOf is what a message was in a request of one agent to another; "" if it was none.
+// partOf is the role of a message in a request between agents; "" for none.
 func partOf(c *monitor.RoutedCollaboration) string {
 	if c == nil {
 		return ""
@@ -194,7 +190,7 @@ func (p *process) writeVerdicts(r *monitor.Routing) error {
 	return p.writeBelow([]string{"AGENT", "NAME", "WHAT", "ORDER", "REASON", "WHY"}, rows)
 }
 
-// writeRunsOf writes the runs that a message has led to, and what was posted of them.
+// writeRunsOf writes the runs that a message caused, and their posts.
 func (p *process) writeRunsOf(r *monitor.Routing) error {
 	var runs, replies [][]string
 	for i := range r.Agents {
@@ -203,7 +199,7 @@ func (p *process) writeRunsOf(r *monitor.Routing) error {
 			runs = append(runs, []string{a.Run.RunID, a.AgentID, a.Run.State, routedTook(a.Run, p.now()), output.Cut(oneLine(cmp.Or(a.Run.Error, a.Run.Reason)), previewCells)})
 		}
 		for _, reply := range a.Replies {
-			replies = append(replies, []string{reply.MessageID, a.AgentID, reply.Purpose, output.Time(reply.At), span(reply.At - r.At)})
+			replies = append(replies, []string{reply.MessageID, a.AgentID, reply.Purpose, output.Time(reply.At), output.Duration(reply.At - r.At)})
 		}
 	}
 	if len(runs) > 0 {
@@ -217,13 +213,13 @@ func (p *process) writeRunsOf(r *monitor.Routing) error {
 	return p.writeBelow([]string{"POSTED", "AGENT", "AS", "AT", "AFTER"}, replies)
 }
 
-// routedTook is how long a run has gone on; "" of one that has not begun.
+// routedTook is the duration of a run; "" if it has not started.
 func routedTook(r *monitor.RoutedRun, now time.Time) string {
 	switch {
 	case r.StartedAt == nil:
 		return ""
 	case r.EndedAt == nil:
-		return span(now.UnixMilli() - *r.StartedAt)
+		return output.Duration(now.UnixMilli() - *r.StartedAt)
 	}
-	return span(*r.EndedAt - *r.StartedAt)
+	return output.Duration(*r.EndedAt - *r.StartedAt)
 }

@@ -8,32 +8,31 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// workListing holds the flags of work.
-type workListing struct {
-	stateDir, db string
-	dead, asJSON bool
+type workListFlags struct {
+	readFlags
+	dead bool
 }
 
 const (
-	maxDead      = 1_000 // dead letters in one answer
+	maxDead      = 1_000 // maximum dead letters per answer
 	errorLetters = 60
 )
 
 func newWork(p *process) *cobra.Command {
-	var l workListing
+	var l workListFlags
 	cmd := &cobra.Command{
 		Use:   "work",
-		Short: "Show what waits, what is under way and what was given up",
-		Long: `Shows for each lane and agent how much waits and is under way: runs of agents, and everything else that has still to be done outside of
-the log. From the database; works beside a running server and without one. In the lane a2a flows between agents wait on purpose, for an
-answer or for their time to be over: openclawd a2a list shows them.
+		Short: "Show waiting, running and dead-lettered work",
+		Long: `Shows the number of waiting and running items for each lane and agent: runs of agents, and other pending side effects. From the database; works
+with or without a running server. In the lane a2a flows between agents wait on purpose, for an answer or a timeout: openclawd a2a list shows
+them.
 
-What was tried too often is given up and lies there as a dead letter until somebody has it sent again or cancels it.`,
+Work that failed too often becomes a dead letter, until it is resent or cancelled.`,
 		Example: `  openclawd work
   openclawd work --dead
   openclawd work resend mail/42
@@ -43,13 +42,12 @@ What was tried too often is given up and lies there as a dead letter until someb
 
 		SuggestionsMinimumDistance: nearEnough,
 	}
-	addSessionsPlace(cmd, &l.stateDir, &l.db)
-	cmd.Flags().BoolVar(&l.dead, "dead", false, "list what was given up")
-	cmd.Flags().BoolVar(&l.asJSON, jsonFlag, false, "answer in JSON")
-	cmd.AddCommand(newWorkChange(p, "resend", "Have something done that was given up",
-		"It waits at the end of its key, as if it had never been begun."),
-		newWorkChange(p, "cancel", "Take back something that waits or was given up",
-			"A run of an agent is stopped, also while it is under way."))
+	l.add(cmd)
+	cmd.Flags().BoolVar(&l.dead, "dead", false, "list dead letters")
+	cmd.AddCommand(newWorkChange(p, "resend", "Retry a dead letter",
+		"It is queued at the end of its key, with a fresh retry count."),
+		newWorkChange(p, "cancel", "Cancel waiting work or a dead letter",
+			"A run of an agent is stopped, even while it is running."))
 	return cmd
 }
 
@@ -64,13 +62,13 @@ type deadAnswer struct {
 	Error    string `json:"error,omitempty"`
 }
 
-// workAnswer is the answer of work. Letters are there with --dead only.
+// workAnswer is the JSON output of work. Letters is present only with --dead.
 type workAnswer struct {
 	Lanes   []monitor.LaneState `json:"lanes"`
 	Letters []deadAnswer        `json:"deadLetters,omitzero"`
 }
 
-func (p *process) work(ctx context.Context, l workListing) error {
+func (p *process) work(ctx context.Context, l workListFlags) error {
 	answer := workAnswer{Lanes: []monitor.LaneState{}}
 	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) error { return answer.read(ctx, tx, p.now().UnixMilli(), l.dead) })
 	switch {
@@ -85,7 +83,7 @@ func (p *process) work(ctx context.Context, l workListing) error {
 }
 
 func (a *workAnswer) read(ctx context.Context, tx *sql.Tx, now int64, dead bool) error {
-	lanes, err := work.Lanes(ctx, tx)
+	lanes, err := workqueue.Lanes(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +93,7 @@ func (a *workAnswer) read(ctx context.Context, tx *sql.Tx, now int64, dead bool)
 	if !dead {
 		return nil
 	}
-	list, err := work.List(ctx, tx, work.Query{State: work.Dead, Limit: maxDead})
+	list, err := workqueue.List(ctx, tx, workqueue.Query{State: workqueue.Dead, Limit: maxDead})
 	a.Letters = []deadAnswer{}
 	for i := range list {
 		item := &list[i]
@@ -115,24 +113,24 @@ func (p *process) writeLanes(lanes []monitor.LaneState) error {
 		}
 		oldest := ""
 		if l.OldestMs > 0 {
-			oldest = span(l.OldestMs)
+			oldest = output.Duration(l.OldestMs)
 		}
 		rows = append(rows, []string{l.Lane, l.Owner, output.Thousands(int64(l.Waiting)), output.Thousands(int64(l.Running)), output.Thousands(int64(l.Dead)), oldest})
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "nothing waits and nothing is under way; openclawd runs lists what was done")
+		_, err := fmt.Fprintln(p.stdout, "no waiting or running work; openclawd runs lists what was done")
 		return err
 	}
 	if err := output.Table(p.stdout, []string{"LANE", "AGENT", "WAITING", "RUNNING", "DEAD", "OLDEST"}, rows); err != nil || dead == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s given up; openclawd work --dead lists them\n", output.Count(int64(dead), "item"))
+	_, err := fmt.Fprintf(p.stdout, "%s; openclawd work --dead lists them\n", output.Count(int64(dead), "dead letter"))
 	return err
 }
 
 func (p *process) writeDead(letters []deadAnswer) error {
 	if len(letters) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "nothing was given up")
+		_, err := fmt.Fprintln(p.stdout, "no dead letters")
 		return err
 	}
 	rows := make([][]string, len(letters))
@@ -143,6 +141,6 @@ func (p *process) writeDead(letters []deadAnswer) error {
 	if err := output.Table(p.stdout, []string{"EFFECT", "KIND", "KEY", "ATTEMPTS", "ASKED", "ERROR"}, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(p.stdout, "openclawd work resend EFFECT has one done again, openclawd work cancel EFFECT takes it back")
+	_, err := fmt.Fprintln(p.stdout, "openclawd work resend EFFECT retries one, openclawd work cancel EFFECT cancels it")
 	return err
 }

@@ -7,34 +7,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// newWorkChange makes the command that asks the running server for a change of an effect.
+// newWorkChange builds a command that asks the running server to change an effect.
 func newWorkChange(p *process, change, short, long string) *cobra.Command {
-	var a asking
+	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   change + " EFFECT",
 		Short: short,
-		Long: long + ` The running server does it; it is on disk when the command ends.
+		Long: long + ` The running server does it; the change is on disk when the command ends.
 
-Exit codes: 0 it was done; 1 it cannot be, or no server answers; 78 the server wants another write token (TASK_MONITOR_WRITE_TOKEN).`,
-		Example: "  openclawd work " + change + " mail/42\n  openclawd work " + change + " mail/42 --json",
-		Args:    positional(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.changeWork(cmd.Context(), a, change, args[0]) },
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return p.completeDead(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
-		},
+Exit codes: 0 done; 1 not possible, or no server answers; 78 the server requires another write token (TASK_MONITOR_WRITE_TOKEN).`,
+		Example:           "  openclawd work " + change + " mail/42\n  openclawd work " + change + " mail/42 --json",
+		Args:              positional(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.changeWork(cmd.Context(), a, change, args[0]) },
+		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeDead(ctx, a) }),
 	}
 	a.addFlags(cmd)
 	return cmd
 }
 
-func (p *process) changeWork(ctx context.Context, a asking, change, id string) error {
+func (p *process) changeWork(ctx context.Context, a serverFlags, change, id string) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
@@ -49,18 +44,10 @@ func (p *process) changeWork(ctx context.Context, a asking, change, id string) e
 	return err
 }
 
-// completeDead lists what was given up.
-func (p *process) completeDead(ctx context.Context, a asking) (ids []cobra.Completion) {
+// completeDead completes ids of dead letters.
+func (p *process) completeDead(ctx context.Context, a serverFlags) (ids []cobra.Completion) {
 	const shown = 50
-	err := p.readSessions(ctx, a.stateDir, a.db, func(tx *sql.Tx) error {
-		list, err := work.List(ctx, tx, work.Query{State: work.Dead, Limit: shown})
-		for i := range list {
-			ids = append(ids, cobra.CompletionWithDesc(list[i].EffectID, list[i].Kind))
-		}
-		return err
-	})
-	if err != nil {
-		return nil
-	}
-	return ids
+	return completeFrom(ctx, p, a.stateDir, a.db, func(tx *sql.Tx) ([]workqueue.Item, error) {
+		return workqueue.List(ctx, tx, workqueue.Query{State: workqueue.Dead, Limit: shown})
+	}, func(i *workqueue.Item) (id, what string) { return i.EffectID, i.Kind })
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/worker"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
@@ -56,7 +56,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 		var out, notes strings.Builder
 		p := &process{args: append([]string{"work", "--db", db}, args...), stdout: &out, stderr: &notes, getenv: func(string) string { return "" },
 			now: func() time.Time { return now }}
-		if code := run(t.Context(), p); code != exitOK {
+		if code := execute(t.Context(), p); code != exitOK {
 			t.Fatalf("%v: exit %d: %s", args, code, notes.String())
 		}
 		return out.String()
@@ -68,7 +68,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 			t.Errorf("%s does not say\n%s", dead, want)
 		}
 	}
-	if lanes := says(); !strings.Contains(lanes, "2 items given up; openclawd work --dead lists them") {
+	if lanes := says(); !strings.Contains(lanes, "2 dead letters; openclawd work --dead lists them") {
 		t.Errorf("lanes: %s", lanes)
 	}
 	var answer workAnswer

@@ -1,14 +1,16 @@
-// Package a2a decides what becomes of the messages that agents send each other, and of the sub-agents that they start: a flow from what
-// was asked for to its one end. It is pure: clock, ids and chance are passed in, and what it has to know of the log is read for it in the
-// transaction that appends what it decides.
+// Package a2a decides the course of the messages that agents send each other, and of the sub-agents that they start: a
+// flow from the request to its single end. It is pure: clock, ids and randomness are passed in, and what it must know
+// of the log is read for it in the transaction that appends its decisions.
 //
-// A flow is a job with a stream of its own. It waits for a permit of its target (dispatching), for the target's first answer (waiting),
-// for the answers of up to EffectiveTurns turns of ping-pong, first of the requester (turn), for what the target wants to have posted
-// (announcing), and for that to be posted (posting); then it is over. Each step is appended together with the end of the run that it
-// follows from, and with the run that it asks for: no crash comes between them, and no step is done twice. Every flow has exactly one
-// a2a.send, then one a2a.response at least, and then exactly one a2a.complete, whatever fails.
+// A flow is a job with its own stream. It waits for a permit of its target (dispatching), for the target's first
+// answer (waiting), for the answers of up to EffectiveTurns turns of ping-pong, starting with the requester (turn),
+// for the text that the target wants to have posted (announcing), and for that to be posted (posting); then it is
+// over. Each step is appended together with the end of the run that caused it, and with the run that it requests, so
+// that no crash separates them and no step is repeated. Every flow has exactly one a2a.send, then at least one
+// a2a.response, and then exactly one a2a.complete, whatever fails.
 //
-// A delegation to a sub-agent is a flow of kind spawn: it waits for the child's one answer, and hands that to the parent's session.
+// A delegation to a sub-agent is a flow of kind spawn: it waits for the child's one answer, and passes that to the
+// parent's session.
 package a2a
 
 import (
@@ -24,15 +26,15 @@ const (
 	Spawn Kind = "spawn" // work for a sub-agent
 )
 
-// Phase is what a flow waits for.
+// Phase says what a flow waits for.
 type Phase string
 
 const (
 	Dispatching Phase = "dispatching" // a permit of its target
 	Waiting     Phase = "waiting"     // the first answer
 	Turn        Phase = "turn"        // a turn of ping-pong
-	Announcing  Phase = "announcing"  // what is to be posted
-	Posting     Phase = "posting"     // that being posted
+	Announcing  Phase = "announcing"  // the text to be posted
+	Posting     Phase = "posting"     // that text being posted
 	Over        Phase = "over"
 )
 
@@ -42,38 +44,38 @@ func (p Phase) Open() bool { return p != "" && p != Over }
 // Holds reports whether a flow in this phase has a permit of its target, if it is of a kind that needs one.
 func (p Phase) Holds() bool { return p.Open() && p != Dispatching }
 
-// Flow is how a flow stands. Apply folds it.
+// Flow is the state of a flow. Apply folds it.
 type Flow struct {
-	coordination.A2AJobCreated // what was asked for; its Phase and DueAtMs are those of the beginning
+	coordination.A2AJobCreated // the request; its Phase and DueAtMs are the initial ones
 
-	Seq        int64  // of the event that made it
-	Phase      Phase  // now
-	DueAt      int64  // when it is looked after again, ms since 1970; 0 once it is over
-	RunID      string // the run that it waits for, or waited for last; "" while it is dispatching or posting
-	Speaker    string // the agent that answers in that run
-	Attempt    int    // at the first answer, and at posting, from 1
-	Turn       int    // of phase turn: the one under way, from 1. After that, how many were taken
-	Resumed    int    // restarts since it last came on
-	CreatedAt  int64  // ms since 1970
-	ChangedAt  int64  // ms since 1970: when it last came on, or was looked after
-	Post       string // of phase posting
-	Said       []Said // the answers so far, the first one first
-	EndedEarly string // why fewer turns were taken than it might have; "" for no reason, or not yet
-	Outcome    string // once it is over: ok, or a value of outcome
-	Redacted   bool   // what was asked for is gone
+	Seq        int64           // seq of the event that created it
+	Phase      Phase           // current
+	DueAt      int64           // when it is checked again, ms since 1970; 0 once it is over
+	RunID      string          // the run that it waits for, or waited for last; "" while it is dispatching or posting
+	Speaker    string          // the agent that answers in that run
+	Attempt    int             // attempts at the first answer, and at posting, from 1
+	Turn       int             // in phase turn: the current one, from 1. After that, the number of turns
+	Resumed    int             // restarts without progress
+	CreatedAt  int64           // ms since 1970
+	ChangedAt  int64           // ms since 1970: last progress or check
+	Post       string          // of phase posting
+	Said       []AnswerPreview // the answers so far, oldest first
+	EndedEarly string          // why it took fewer turns than possible; "" for no reason, or not yet
+	Outcome    string          // once it is over: ok, or a value of outcome
+	Redacted   bool            // the request was redacted
 
-	// Active and Queued are how many flows of its target have a permit, and how many wait for one, this one included. Nothing folds them: they
-	// are read for Due of a flow that waits for a permit.
+	// Active and Queued are how many flows of its target have a permit, and how many wait for one, including this one.
+	// They are not folded, but read for Due of a flow that waits for a permit.
 	Active, Queued int
 }
 
-// Said is how an answer began.
-type Said struct {
+// AnswerPreview is the beginning of an answer.
+type AnswerPreview struct {
 	Agent string `json:"agent"`
 	Text  string `json:"text"` // at most PreviewLength characters
 }
 
-// OutcomeOK is the Outcome of a flow that ended as it should.
+// OutcomeOK is the Outcome of a flow that succeeded.
 const OutcomeOK = "ok"
 
 // Lengths of texts in events, in characters.
@@ -82,39 +84,39 @@ const (
 	PreviewLength = 200
 )
 
-// MaxMessage is how many bytes of a message reach a run, whatever says that the rest was cut included.
+// MaxMessage bounds the bytes of a message that reach a run, including the note that the rest was cut.
 const MaxMessage = 64 << 10
 
 // Times, in milliseconds.
 const (
-	QueueMs       = 30_000  // for a permit, if not said otherwise
-	WaitMs        = 300_000 // for the first answer, from the beginning of its run, if not said otherwise
-	TurnMs        = 120_000 // for each turn, and for what is announced, likewise
+	QueueMs       = 30_000  // default for a permit
+	WaitMs        = 300_000 // default for the first answer, from the beginning of its run
+	TurnMs        = 120_000 // default for each turn, and for the announcement
 	StaleMs       = 3_600_000
 	MaxRetries    = 3              // of the first answer's run
-	MaxResumes    = 3              // restarts without coming on
+	MaxResumes    = 3              // restarts without progress
 	MaxPosts      = 5              // attempts at posting
-	HandoffOpenMs = 24 * 3_600_000 // how long a handoff that nobody answers keeps an equal one from being sent
+	HandoffOpenMs = 24 * 3_600_000 // how long an unanswered handoff prevents sending an equal one
 )
 
-// Event is what a decision makes happen, to be appended in this order. Job events go to the job's stream, the others to that of their
-// conversation; AgentID is whom it happened to.
+// Event is an event to append, in this order. Job events go to the job's stream, the others to that of their
+// conversation; AgentID is the agent concerned.
 type Event struct {
 	Type    string
 	AgentID string
 	Data    any
 }
 
-// Step is what a decision leads to.
+// Step is the result of a decision.
 type Step struct {
 	Events []Event
 	// Asks are runs that are queued in the same transaction. If one is refused, Refused decides instead.
 	Asks []run.Ask
-	// StopRun is a run that nobody waits for any more and that is stopped once the events are on disk; "" is none.
+	// StopRun is a run that is no longer needed and is stopped once the events are on disk; "" is none.
 	StopRun string
-	// Findings are all that a child has answered whose flow ends well.
+	// Findings is the child's complete answer when its flow succeeds.
 	Findings string
-	// Over says that the flow is: its permit goes to the next one that waits for it.
+	// Over says that the flow is over: its permit goes to the next flow that waits for it.
 	Over bool
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Apply folds an event of the job's stream into a flow, and tells whether that changed it. seq is the event's place in the log, at when it
-// happened, in ms since 1970; data is nil for one that was redacted. What begins a flow twice, or moves one that is over or was never begun,
-// changes nothing. An error is data that is not of its type.
+// Apply folds an event of the job's stream into a flow, and reports whether that changed it. seq is the event's place
+// in the log, at its time in ms since 1970; data is nil if it was redacted. A second beginning, and any event of a
+// flow that is over or was never started, changes nothing. An error means that the data is not of its type.
 func (f *Flow) Apply(typ string, data json.RawMessage, seq, at int64) (changed bool, err error) {
 	if typ == coordination.TypeA2AJobCreated {
 		if f.Phase != "" {
@@ -48,7 +48,7 @@ func (f *Flow) begin(created coordination.A2AJobCreated, seq, at int64) {
 	f.RunID, f.Speaker, f.Attempt = created.JobID, created.ToAgent, 1
 }
 
-// move folds what happens to an open flow.
+// move folds a change of an open flow.
 func (f *Flow) move(typ string, job *coordination.A2AJob, at int64) (changed bool) {
 	switch typ {
 	case coordination.TypeA2AJobRunning:
@@ -58,17 +58,17 @@ func (f *Flow) move(typ string, job *coordination.A2AJob, at int64) (changed boo
 		return true
 	case coordination.TypeA2AJobCompleted, coordination.TypeA2AJobFailed, coordination.TypeA2AJobAbandoned, coordination.TypeA2AJobCancelled:
 		f.Turn = f.taken()
-		if job.JobID != "" { // else it was redacted
+		if job.JobID != "" { // otherwise it was redacted
 			f.Turn = job.Turn
 		}
-		f.say(job.LastText)
+		f.setAnswer(job.LastText)
 		f.Phase, f.DueAt, f.ChangedAt, f.Outcome, f.Post = Over, 0, at, outcomeOf(typ, job.Outcome), ""
 		return true
 	}
 	return false
 }
 
-// outcomeOf is the outcome of a flow that an event has ended; one that was redacted says none.
+// outcomeOf returns the outcome of a flow from the event that ended it; a redacted event has none.
 func outcomeOf(typ, said string) string {
 	switch {
 	case said != "":
@@ -90,7 +90,7 @@ func (f *Flow) run(job *coordination.A2AJob, at int64) (changed bool) {
 		return false
 	}
 	same := Phase(job.Phase) == f.Phase && job.RunID == f.RunID && job.Attempt == f.Attempt
-	f.say(job.LastText)
+	f.setAnswer(job.LastText)
 	f.Phase, f.DueAt, f.ChangedAt, f.Attempt = Phase(job.Phase), job.DueAtMs, at, job.Attempt
 	f.RunID, f.Speaker, f.Turn = job.RunID, job.Speaker, job.Turn
 	if job.Reason != "" {
@@ -99,15 +99,15 @@ func (f *Flow) run(job *coordination.A2AJob, at int64) (changed bool) {
 	if job.Post != "" {
 		f.Post = job.Post
 	}
-	if !same { // else it was only put off
+	if !same { // otherwise it was only postponed
 		f.Resumed = 0
 	}
 	return true
 }
 
-// say notes the answer of the run that a flow has waited for.
-func (f *Flow) say(text string) {
+// setAnswer stores the answer of the run that a flow has waited for.
+func (f *Flow) setAnswer(text string) {
 	if text != "" {
-		f.Said = append(f.Said[:len(f.Said):len(f.Said)], Said{Agent: f.Speaker, Text: text})
+		f.Said = append(f.Said[:len(f.Said):len(f.Said)], AnswerPreview{Agent: f.Speaker, Text: text})
 	}
 }

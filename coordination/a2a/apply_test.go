@@ -21,7 +21,7 @@ func TestApplyFoldsOnlyWhatCanBe(t *testing.T) {
 		data    json.RawMessage
 		changed bool
 	}{
-		{coordination.TypeA2AJobRunning, running, false}, // it was never begun
+		{coordination.TypeA2AJobRunning, running, false}, // it was never created
 		{coordination.TypeA2AJobCreated, created, true},
 		{coordination.TypeA2AJobCreated, created, false},
 		{coordination.TypeA2ASend, json.RawMessage(`{}`), false},
@@ -38,7 +38,7 @@ func TestApplyFoldsOnlyWhatCanBe(t *testing.T) {
 			t.Errorf("%d: %s: %v, %v", i, step.typ, changed, err)
 		}
 	}
-	want := &a2a.Flow{Seq: 1, Phase: a2a.Over, RunID: "j1.t1", Speaker: "eden", CreatedAt: 101, ChangedAt: 108, Outcome: "ok", Said: []a2a.Said{{Agent: "seum", Text: "hello"}}}
+	want := &a2a.Flow{Seq: 1, Phase: a2a.Over, RunID: "j1.t1", Speaker: "eden", CreatedAt: 101, ChangedAt: 108, Outcome: "ok", Said: []a2a.AnswerPreview{{Agent: "seum", Text: "hello"}}}
 	want.JobID, want.Kind, want.FromAgent, want.ToAgent, want.A2AJobCreated.Phase, want.DueAtMs = "j1", "send", "eden", "seum", "waiting", 9
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)

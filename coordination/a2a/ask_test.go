@@ -117,7 +117,7 @@ func TestPayloadIsMaskedMemberByMember(t *testing.T) {
 	}
 }
 
-// No text that somebody has chosen stands in the log with a secret in it.
+// No text of an agent or a person is logged with a secret.
 func TestWhatNamesAFlowIsMasked(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-0123456789abcdef0123456789"
@@ -183,7 +183,7 @@ func TestReportGoesWhereTheParentIs(t *testing.T) {
 	}
 }
 
-func TestReportSaysWhatCameOfIt(t *testing.T) {
+func TestReportStatesOutcome(t *testing.T) {
 	t.Parallel()
 	for want, w := range map[string]*world{
 		"Status: failed: rate limit":  spawn(nil).fails("rate_limited", "rate\nlimit"),
@@ -202,8 +202,8 @@ func TestReportSaysWhatCameOfIt(t *testing.T) {
 	}
 }
 
-// Only what deals with a run that nobody else can use any more stops it.
-func TestStepsStopWhatNobodyWaitsFor(t *testing.T) {
+// A run is stopped only when nothing else can use it any more.
+func TestStepsStopUnwantedRuns(t *testing.T) {
 	t.Parallel()
 	turn := send(nil).says(reply, "")
 	for name, c := range map[string]struct {

@@ -9,9 +9,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// Begin opens a flow of kind send. active is how many flows its target has that hold a permit, waiting how many wait for one. created has all
-// but Kind, Phase and DueAtMs; warnings are why a payload was left out, or is another one than an open one's. Without MaxFlows there is always
-// a permit; where others wait for one, this waits behind them.
+// Begin opens a flow of kind send. active is how many flows its target has that hold a permit, waiting how many wait
+// for one. created has all but Kind, Phase and DueAtMs; warnings say why a payload was left out, or differs from an
+// open one. Without MaxFlows there is always a permit; otherwise the flow queues behind those that wait.
 func Begin(created coordination.A2AJobCreated, active, waiting int, warnings []string, now int64) Step {
 	created.Kind, created.Phase = string(Send), string(Waiting)
 	full := created.MaxFlows > 0 && (active >= created.MaxFlows || waiting > 0)
@@ -24,11 +24,11 @@ func Begin(created coordination.A2AJobCreated, active, waiting int, warnings []s
 		s.Events = append(s.Events, f.concurrency(coordination.TypeA2AConcurrencyThrottle, active, waiting+1))
 		return s
 	}
-	s.Asks = []run.Ask{f.first(f.JobID, 0)}
+	s.Asks = []run.Ask{f.firstAsk(f.JobID, 0)}
 	return s
 }
 
-// Dispatch gives a flow that waits for a permit one.
+// Dispatch gives a permit to a flow that waits for one.
 func Dispatch(f *Flow, now int64) Step {
 	switch {
 	case f.Phase != Dispatching:
@@ -40,11 +40,11 @@ func Dispatch(f *Flow, now int64) Step {
 		Events: []Event{f.running(coordination.A2AJob{
 			Phase: string(Waiting), DueAtMs: now + f.waitMs(), Speaker: f.ToAgent, RunID: f.JobID, Attempt: 1,
 		})},
-		Asks: []run.Ask{f.first(f.JobID, 0)},
+		Asks: []run.Ask{f.firstAsk(f.JobID, 0)},
 	}
 }
 
-// opened is a flow as it begins. What looks like a secret in it, and what is too long for a run, is not kept.
+// opened returns a new flow, with secrets masked and texts shortened to what a run accepts.
 func opened(created coordination.A2AJobCreated, now int64) *Flow {
 	created.Message = forRun(coordination.Mask(bounded(created.Message, 2*MaxMessage)), MaxMessage, len(created.Message))
 	created.PayloadJSON, created.PayloadSubject = maskJSON(created.PayloadJSON), coordination.Mask(created.PayloadSubject)
@@ -63,7 +63,7 @@ func opened(created coordination.A2AJobCreated, now int64) *Flow {
 	return f
 }
 
-// forRun is a text as it reaches a run: at most so many bytes, with a note where it was cut. whole is how many it had at first.
+// forRun shortens a text for a run to so many bytes, with a note where it was cut. whole is its original length.
 func forRun(text string, most, whole int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most && whole <= 2*MaxMessage {
@@ -73,19 +73,19 @@ func forRun(text string, most, whole int) string {
 	return clip(text, most-len(note)) + note
 }
 
-// first asks for the first answer. It does not begin before due, ms since 1970; 0 is at once.
-func (f *Flow) first(runID string, due int64) run.Ask {
+// firstAsk requests the first answer. It does not begin before due, ms since 1970; 0 is at once.
+func (f *Flow) firstAsk(runID string, due int64) run.Ask {
 	payload, _ := handoff.Parse(f.PayloadJSON)
 	a := f.ask(runID, 0, handoff.Message(f.FromAgent, f.Message, payload), f.introduction())
 	a.DueAtMs = due
 	return a
 }
 
-// ask asks for the answer of a turn, 0 being the first. Where the session cannot be one, the run is refused.
+// ask requests the answer of a turn, 0 being the first. If the session key is invalid, the run is refused.
 func (f *Flow) ask(runID string, turn int, message, rules string) run.Ask {
 	speaker, listener := f.at(turn)
 	session, _ := coordination.ParseSessionKey(speaker.session)
-	return run.Ask{ // what is said back and forth is for agents, and only the session of the flow itself shows it
+	return run.Ask{ // messages of a turn are for agents, and only the flow's own session shows them
 		RunQueued: coordination.RunQueued{
 			Context: f.contextOf(speaker, listener), RunID: runID, SessionKey: speaker.session, Lane: run.LaneNested, Cause: causeFlow,
 			JobID: f.JobID, OnRestart: run.OnRestartRetry, Message: message, Provenance: interSession, FromAgent: listener.agent,
@@ -96,17 +96,17 @@ func (f *Flow) ask(runID string, turn int, message, rules string) run.Ask {
 	}
 }
 
-// What the ids of runs of a flow end with, after that of its job.
+// Suffixes of the ids of a flow's runs, after that of its job.
 const (
 	announceSuffix = ".a"
 	reportSuffix   = ".p"
 )
 
-// What a run is said to come from.
+// Origins of runs.
 const (
 	causeFlow     = "a2a"
 	causeSpawn    = "spawn"
-	causeSubagent = "subagent" // the message that tells what came of one
+	causeSubagent = "subagent" // the message that reports the result of one
 	interSession  = "inter_session"
 	toolSend      = "sessions_send"
 	toolSpawn     = "sessions_spawn"

@@ -105,9 +105,9 @@ func TestBug07_TurnHasItsTime(t *testing.T) {
 	for range 30 { // an hour
 		w.due(a2a.TurnMs, run.Queued, 0)
 	}
-	begun := w.now
-	w.due(119_999, run.Running, begun)
-	if w.flow.Phase != a2a.Turn || w.flow.Turn != 1 || w.flow.DueAt != begun+a2a.TurnMs {
+	started := w.now
+	w.due(119_999, run.Running, started)
+	if w.flow.Phase != a2a.Turn || w.flow.Turn != 1 || w.flow.DueAt != started+a2a.TurnMs {
 		t.Fatalf("after 119.999 s: %v", w.lines())
 	}
 	if w.says(second, reply); w.flow.Turn != 2 {

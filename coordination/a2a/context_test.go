@@ -26,7 +26,7 @@ func TestIntroduction(t *testing.T) {
 	}
 }
 
-// What nobody sees is left out of names, and a quoted line cannot begin another one that is not marked.
+// Invisible characters are removed from names, and a quoted line cannot start an unmarked one.
 func TestQuotedTextPassesForNothingElse(t *testing.T) {
 	t.Parallel()
 	w := send(func(c *coordination.A2AJobCreated) {
@@ -40,7 +40,7 @@ func TestQuotedTextPassesForNothingElse(t *testing.T) {
 	}
 }
 
-// Who is only told something is told that silence is fine, and nobody else is.
+// Only the target of a notification is told that it need not answer.
 func TestIntroductionSaysWhetherSilenceIsFine(t *testing.T) {
 	t.Parallel()
 	for intent, want := range map[string]bool{"notification": true, "respond": true, "escalation": false, "question": false, "": false} {
@@ -148,7 +148,7 @@ func TestAnnounceRulesAfterARefusedTurn(t *testing.T) {
 	}
 }
 
-// The runs of a sub-agent's session are as deep as a sub-agent is, also where nobody has said how deep.
+// Runs of a sub-agent's session have its depth, even if the depth is not given.
 func TestTurnsOfASubAgentAreDeep(t *testing.T) {
 	t.Parallel()
 	w := send(func(c *coordination.A2AJobCreated) { c.RequesterSessionKey = "agent:eden:subagent:s1" }).says(reply, "")

@@ -5,8 +5,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// Due looks after a flow whose time has come. r is the run that it waits for as it stands, nil if there is none. It changes nothing but its
-// DueAt while there is still time, and nothing at all in phase posting: what is to be posted is Posted's.
+// Due checks a flow whose time has come. r is the current state of the run that it waits for, nil if there is none. It
+// changes only DueAt while there is still time, and nothing in phase posting, which Posted handles.
 func Due(f *Flow, r *run.Result, before string, jitter float64, now int64) Step {
 	switch {
 	case !f.Phase.Open(), f.Phase == Posting:
@@ -29,7 +29,7 @@ func Due(f *Flow, r *run.Result, before string, jitter float64, now int64) Step 
 	return f.overdue(statusTimeout, before, now)
 }
 
-// nextDue is when a flow whose run is not over is looked after again; its time counts from the beginning of the run.
+// nextDue is when a flow with an open run is checked again; its time counts from the beginning of the run.
 func (f *Flow) nextDue(r *run.Result, now int64) int64 {
 	switch {
 	case Kind(f.Kind) == Spawn:
@@ -53,7 +53,7 @@ func (f *Flow) noPermit() Step {
 	return f.silent(s, silence{outcome: coordination.OutcomeValueBlocked, status: statusQueue, blocked: true})
 }
 
-// overdue goes on without the run that a flow waits for. The run itself goes on: what it does may be wanted.
+// overdue continues without the run that a flow waits for. The run itself continues: its effects may be wanted.
 func (f *Flow) overdue(status, before string, now int64) Step {
 	if Kind(f.Kind) == Spawn {
 		return f.childOver(result{outcome: coordination.OutcomeValueFailed, status: status})
@@ -66,18 +66,18 @@ func (f *Flow) overdue(status, before string, now int64) Step {
 		}
 		return f.wrapUp(Step{}, f.Turn-1, ended, before, "", now)
 	case Announcing:
-		s := f.finish(Step{}, ending{taken: f.taken(), ended: f.EndedEarly, err: "announce: " + status})
-		s.StopRun = f.RunID // it is for nothing else
+		s := f.finish(Step{}, endData{taken: f.taken(), ended: f.EndedEarly, err: "announce: " + status})
+		s.StopRun = f.RunID // it has no other purpose
 		return s
 	}
 	return f.silent(Step{}, silence{outcome: coordination.OutcomeValueNoReply, status: status})
 }
 
-// resumeMs is how long a flow is left alone at least after a restart, while its run is taken up again.
+// resumeMs is the minimum time before a flow is checked after a restart, while its run is resumed.
 const resumeMs = 60_000
 
-// Resume looks after an open flow when the program starts: it goes on, or is abandoned if it has not come on for StaleMs or MaxResumes
-// restarts. One that waits for a permit is left alone.
+// Resume handles an open flow at program start: it continues, or is abandoned after StaleMs or MaxResumes restarts
+// without progress. A flow that waits for a permit is left alone.
 func Resume(f *Flow, now int64) Step {
 	switch {
 	case !f.Phase.Open(), f.Phase == Dispatching:

@@ -16,17 +16,18 @@ const (
 )
 
 const (
-	similarWords  = 0.85     // more of their words than that two answers have in common if one repeats the other
-	fewCharacters = 20       // an answer with fewer says nothing
-	compared      = 16 << 10 // bytes of an answer, at most
+	similarWords  = 0.85     // two answers with a larger share of common words count as a repetition
+	fewCharacters = 20       // minimum number of words of an answer
+	compared      = 16 << 10 // maximum bytes of an answer that are compared
 )
 
 // conclusions are acknowledgements that an answer may begin with.
 var conclusions = regexp.MustCompile(`^(?:(?:네|예)[,.!]?\s*)?(?:알겠습니다|확인했습니다|감사합니다|이해했습니다)|^완료(?:$|[\s.,!~:;)]|했|됐|되었|하였|입니)` +
 	`|^(?:understood|confirmed|thanks|thank you|done|got it|noted)\b`)
 
-// EndsEarly says why no turn follows an answer though some are left, "" if one does: repetition_detected, minimal_content,
-// conclusion_detected. before is the answer before it. Whatever asks something concludes nothing.
+// EndsEarly says why no turn follows an answer although some are left, "" if one does: repetition_detected,
+// minimal_content, conclusion_detected. before is the previous answer. An answer with a question never ends the
+// exchange.
 func EndsEarly(text, before string) string {
 	question := strings.ContainsAny(text, "?？")
 	text = strings.ToLower(coordination.TrimJS(bounded(Plain(text), compared)))

@@ -9,8 +9,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// Ended follows from the end of the run that a flow waits for. before is the whole text of the answer before it, of phase turn; jitter, from
-// 0 to 1, shortens pauses. A run that the flow does not wait for changes nothing.
+// Ended handles the end of the run that a flow waits for. before is the whole text of the previous answer, in phase
+// turn; jitter, from 0 to 1, shortens pauses. Other runs change nothing.
 func Ended(f *Flow, r *run.Result, before string, jitter float64, now int64) Step {
 	switch {
 	case !f.waitsFor(r) || !r.State.Over():
@@ -29,7 +29,7 @@ func Ended(f *Flow, r *run.Result, before string, jitter float64, now int64) Ste
 	return f.firstEnded(r, jitter, now)
 }
 
-// waitsFor reports whether a run is the one that a flow waits for, or one that repeats it.
+// waitsFor reports whether a flow waits for a run, or for one that it retries.
 func (f *Flow) waitsFor(r *run.Result) bool {
 	switch f.Phase {
 	case Waiting, Turn, Announcing:
@@ -38,8 +38,8 @@ func (f *Flow) waitsFor(r *run.Result) bool {
 	return false
 }
 
-// said is what a run has answered. What it said until it was stopped is no answer.
-func said(r *run.Result) string {
+// answerOf is the answer of a run. Text written before it was stopped is not an answer.
+func answerOf(r *run.Result) string {
 	if r.State != run.OK || r.Over == nil {
 		return ""
 	}
@@ -47,34 +47,35 @@ func said(r *run.Result) string {
 }
 
 func (f *Flow) firstEnded(r *run.Result, jitter float64, now int64) Step {
-	text := said(r)
+	text := answerOf(r)
 	if !Silent(text) && !SkipsReply(text) {
-		return f.goOn(Step{Events: []Event{f.answered(0, text, "")}}, 0, text, now)
+		return f.handleAnswer(Step{Events: []Event{f.answered(0, text, "")}}, 0, text, now)
 	}
-	if r.State == run.OK && f.wantsNone() {
-		return f.finish(Step{Events: []Event{f.answered(0, nothingSaid, "")}}, ending{skipped: true, last: nothingSaid})
+	if r.State == run.OK && f.isNotification() {
+		return f.finish(Step{Events: []Event{f.answered(0, nothingSaid, "")}}, endData{skipped: true, last: nothingSaid})
 	}
-	if why := FailureOf(r); why.Again && f.Attempt <= MaxRetries && !brokenOff(r) {
-		return f.again(why, problem(r), jitter, now)
+	if why := FailureOf(r); why.Again && f.Attempt <= MaxRetries && !tooManyRestarts(r) {
+		return f.retryLater(why, problem(r), jitter, now)
 	}
 	return f.silent(Step{}, silenceOf(r))
 }
 
-// nothingSaid is how an answer without words stands in events, where that is as good as one.
+// nothingSaid stands for an answer without text in events, where that is acceptable.
 const nothingSaid = "[completed]"
 
-// wantsNone reports whether a message only tells something: silence answers it as well as words do.
-func (f *Flow) wantsNone() bool {
+// isNotification reports whether a message is only a notification: it needs no answer.
+func (f *Flow) isNotification() bool {
 	return f.MessageIntent == intentNotification || f.MessageIntent == intentRespond
 }
 
-// brokenOff reports whether restarts have broken off a run as often as it is begun at most: it may be what ended the program.
-func brokenOff(r *run.Result) bool {
+// tooManyRestarts reports whether restarts have interrupted a run as often as it may be started: the run itself may have
+// ended the program.
+func tooManyRestarts(r *run.Result) bool {
 	return r.State == run.Aborted && r.Over != nil && r.Over.Reason == reasonRestart
 }
 
-// again asks for the first answer once more, after a pause.
-func (f *Flow) again(why Failure, text string, jitter float64, now int64) Step {
+// retryLater requests the first answer once more, after a pause.
+func (f *Flow) retryLater(why Failure, text string, jitter float64, now int64) Step {
 	pause := Backoff(f.Attempt, jitter).Milliseconds()
 	runID := f.JobID + run.AttemptSuffix + strconv.Itoa(f.Attempt+1)
 	return Step{
@@ -84,13 +85,16 @@ func (f *Flow) again(why Failure, text string, jitter float64, now int64) Step {
 				Phase: string(Waiting), DueAtMs: now + pause + f.waitMs(), Speaker: f.ToAgent, RunID: runID, Attempt: f.Attempt + 1,
 			}),
 		},
-		Asks: []run.Ask{f.first(runID, now+pause)},
+		Asks: []run.Ask{f.firstAsk(runID, now+pause)},
 	}
 }
 
-// silenceOf is why a run that is over has given no answer.
+// silenceOf is why a finished run has given no answer.
 func silenceOf(r *run.Result) silence {
 	why := silence{outcome: coordination.OutcomeValueNoReply, err: problem(r)}
+	if r.Over != nil {
+		why.class = r.Over.ErrorClass
+	}
 	switch r.State {
 	case run.OK:
 		why.status = statusEmpty
@@ -104,7 +108,7 @@ func silenceOf(r *run.Result) silence {
 	return why
 }
 
-// problem is what a run says that went wrong, "" for nothing.
+// problem is the error that a run reports, "" if none.
 func problem(r *run.Result) string {
 	switch {
 	case r.Over == nil:
@@ -115,8 +119,8 @@ func problem(r *run.Result) string {
 	return cmp.Or(r.Over.Error, r.Over.ErrorClass)
 }
 
-// goOn follows from an answer, taken being how many turns there were: another turn, or the end.
-func (f *Flow) goOn(s Step, taken int, text string, now int64) Step {
+// handleAnswer handles an answer, taken being the number of turns so far: another turn, or the end.
+func (f *Flow) handleAnswer(s Step, taken int, text string, now int64) Step {
 	if taken >= f.turns() {
 		return f.wrapUp(s, taken, "", text, excerpt(text, PreviewLength), now)
 	}
@@ -133,8 +137,8 @@ func (f *Flow) goOn(s Step, taken int, text string, now int64) Step {
 }
 
 func (f *Flow) turnEnded(r *run.Result, before string, now int64) Step {
-	text := said(r)
-	if ended := noTurn(r, text); ended != "" {
+	text := answerOf(r)
+	if ended := turnProblem(r, text); ended != "" {
 		return f.wrapUp(Step{}, f.Turn-1, ended, before, "", now)
 	}
 	ended := ""
@@ -145,11 +149,11 @@ func (f *Flow) turnEnded(r *run.Result, before string, now int64) Step {
 	if ended != "" {
 		return f.wrapUp(s, f.Turn, ended, text, excerpt(text, PreviewLength), now)
 	}
-	return f.goOn(s, f.Turn, text, now)
+	return f.handleAnswer(s, f.Turn, text, now)
 }
 
-// noTurn is why a run that is over makes no turn, "" if it does.
-func noTurn(r *run.Result, text string) string {
+// turnProblem is why a finished run does not count as a turn, "" if it does.
+func turnProblem(r *run.Result, text string) string {
 	switch {
 	case r.State == run.TimedOut:
 		return endedTimeout
@@ -163,12 +167,12 @@ func noTurn(r *run.Result, text string) string {
 	return ""
 }
 
-// wrapUp follows from the last answer: what is to be announced is asked for, if anything is; else the flow is over. ended is why no other
-// turn follows though there might be one, last how the answer began that led here, "" if none did.
+// wrapUp handles the last answer: it requests the announcement, if there is one; otherwise the flow is over. ended is
+// why no other turn follows although one was possible, last the beginning of the answer that led here, "" if none did.
 func (f *Flow) wrapUp(s Step, taken int, ended, latest, last string, now int64) Step {
 	latest = cmp.Or(Plain(latest), f.latest())
 	if f.NoAnnounce || f.AnnounceChannel == "" || Silent(latest) {
-		return f.finish(s, ending{taken: taken, ended: ended, skipped: true, last: last})
+		return f.finish(s, endData{taken: taken, ended: ended, skipped: true, last: last})
 	}
 	runID := f.JobID + announceSuffix
 	s.Events = append(s.Events, f.running(coordination.A2AJob{
@@ -180,7 +184,7 @@ func (f *Flow) wrapUp(s Step, taken int, ended, latest, last string, now int64) 
 	return s
 }
 
-// latest is how the last answer began that is known.
+// latest is the beginning of the last known answer.
 func (f *Flow) latest() string {
 	if len(f.Said) == 0 {
 		return ""
@@ -189,9 +193,9 @@ func (f *Flow) latest() string {
 }
 
 func (f *Flow) announceEnded(r *run.Result, now int64) Step {
-	text := said(r)
+	text := answerOf(r)
 	if Silent(text) || SkipsAnnounce(text) {
-		return f.finish(Step{}, ending{taken: f.taken(), ended: f.EndedEarly, skipped: r.State == run.OK, err: problem(r)})
+		return f.finish(Step{}, endData{taken: f.taken(), ended: f.EndedEarly, skipped: r.State == run.OK, err: problem(r)})
 	}
 	text = Plain(text)
 	return Step{Events: []Event{f.running(coordination.A2AJob{
@@ -199,7 +203,7 @@ func (f *Flow) announceEnded(r *run.Result, now int64) Step {
 	})}}
 }
 
-// Posted follows from an attempt at posting; why says what failed, "" for nothing.
+// Posted handles the result of an attempt at posting; why says what failed, "" for success.
 func Posted(f *Flow, why string, now int64) Step {
 	switch {
 	case f.Phase != Posting:
@@ -211,5 +215,5 @@ func Posted(f *Flow, why string, now int64) Step {
 			Phase: string(Posting), DueAtMs: now + Backoff(f.Attempt, 0).Milliseconds(), Turn: f.Turn, Attempt: f.Attempt + 1, Error: reason(why),
 		})}}
 	}
-	return f.finish(Step{}, ending{taken: f.taken(), ended: f.EndedEarly, announced: why == "", err: why})
+	return f.finish(Step{}, endData{taken: f.taken(), ended: f.EndedEarly, announced: why == "", err: why})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/handoff"
 )
 
-// Values of waitStatus, which says why nobody has answered.
+// Values of waitStatus: why there is no answer.
 const (
 	statusTimeout   = "timeout"       // it took too long
 	statusQueue     = "queue_timeout" // no permit in time
@@ -23,7 +23,7 @@ const (
 	statusAbandoned = "abandoned"
 )
 
-// Reasons why a flow takes fewer turns than it might. Those of EndsEarly go with them.
+// Reasons why a flow takes fewer turns than possible, in addition to those of EndsEarly.
 const (
 	endedEmpty   = "empty_reply"
 	endedTimeout = "turn_timeout"
@@ -32,17 +32,17 @@ const (
 	endedAborted = "aborted"
 )
 
-// reasonLength bounds what an event says of what went wrong, in characters.
+// reasonLength bounds the error text in an event, in characters.
 const reasonLength = 500
 
-// excerpt is how a text stands in an event or a prompt: what Cut keeps of it. What looks like a secret was masked in all of it before, so it
-// is enough to look at its beginning.
+// excerpt shortens a text for an event or a prompt with Cut. Secrets in the whole text were masked before, so only its
+// beginning is read.
 func excerpt(text string, length int) string { return Cut(clip(text, 8*length+4<<10), length) }
 
-// reason is how something that went wrong stands in an event.
+// reason shortens an error text for an event.
 func reason(text string) string { return excerpt(text, reasonLength) }
 
-// clip keeps at most so many bytes of a text, and no part of a character.
+// clip keeps at most so many bytes of a text, without splitting a character.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -69,7 +69,7 @@ func (f *Flow) sent(warnings []string) Event {
 	return Event{coordination.TypeA2ASend, f.FromAgent, data}
 }
 
-// routeKey is what the events of a message name its route by; those of a sub-agent have none.
+// routeKey identifies the route of a message's events; those of a sub-agent have none.
 func (f *Flow) routeKey() string {
 	if Kind(f.Kind) == Spawn {
 		return ""
@@ -84,7 +84,8 @@ func (f *Flow) concurrency(typ string, active, waiting int) Event {
 	}}
 }
 
-// running is how a flow goes on. What it says is all of the state, so that folding it needs nothing of what was before.
+// running is the event that a flow continues. It contains the whole state, so that folding it does not depend on
+// earlier events.
 func (f *Flow) running(job coordination.A2AJob) Event {
 	return f.job(coordination.TypeA2AJobRunning, job)
 }
@@ -95,15 +96,15 @@ func (f *Flow) job(typ string, data coordination.A2AJob) Event {
 	return Event{typ, f.FromAgent, data}
 }
 
-// putOff looks after a flow later.
+// putOff postpones the next check of a flow.
 func (f *Flow) putOff(due int64) Event {
 	return f.running(coordination.A2AJob{
 		Phase: string(f.Phase), DueAtMs: due, Speaker: f.Speaker, Turn: f.Turn, RunID: f.RunID, Attempt: f.Attempt,
 	})
 }
 
-// answered is an answer: the first one, of turn 0, or that of a turn. ended says why no other turn follows though some are left. One that is
-// nothing but a payload hands that over.
+// answered is the event of an answer: the first one, of turn 0, or that of a turn. ended says why no other turn
+// follows although some are left. An answer that is only a payload is handed over as such.
 func (f *Flow) answered(turn int, text, ended string) Event {
 	e := f.response(turn)
 	e.Message, e.ReplyPreview = excerpt(text, MessageLength), excerpt(text, PreviewLength)
@@ -112,8 +113,8 @@ func (f *Flow) answered(turn int, text, ended string) Event {
 	return Event{coordination.TypeA2AResponse, e.FromAgent, e}
 }
 
-// payloadOf is the payload that an answer consists of: one JSON object, alone or in a fence. It is "" where that keeps not all rules of its
-// type, as where it is only text.
+// payloadOf returns the payload that an answer consists of: one JSON object, alone or in a fence. It is "" for text,
+// or if the payload violates a rule of its type.
 func payloadOf(text string) (typ, payload string) {
 	if len(text) > maxRead {
 		return "", ""
@@ -134,19 +135,20 @@ func payloadOf(text string) (typ, payload string) {
 		return "", ""
 	}
 	masked := maskJSON(text)
-	if p, _ = handoff.Parse(masked); p == nil { // what keeps the rules no longer is none
+	if p, _ = handoff.Parse(masked); p == nil { // a payload that violates the rules counts as none
 		return "", ""
 	}
 	return string(p.Type), masked
 }
 
-// silence is why there is no first answer.
+// silence says why there is no first answer.
 type silence struct {
 	outcome, status, err string
-	blocked              bool // by no permit
+	class                string // of err, if a run has failed
+	blocked              bool   // by no permit
 }
 
-// unanswered stands in the place of a first answer. It goes the way that the answer would have gone.
+// unanswered is the event in the place of a first answer. It takes the same way as the answer would.
 func (f *Flow) unanswered(why silence) Event {
 	e := f.response(0)
 	text := OutcomeText(reason(why.err), why.status)
@@ -154,11 +156,11 @@ func (f *Flow) unanswered(why silence) Event {
 		text = OutcomeText("대기 시간 "+strconv.FormatInt(f.waitMs()/1000, 10)+"초 초과", "")
 	}
 	e.Message, e.ReplyPreview = excerpt(text, MessageLength), excerpt(text, PreviewLength)
-	e.Outcome, e.WaitStatus, e.WaitError, e.ConcurrencyBlocked = why.outcome, why.status, reason(why.err), why.blocked
+	e.Outcome, e.WaitStatus, e.WaitError, e.ErrorClass, e.ConcurrencyBlocked = why.outcome, why.status, reason(why.err), why.class, why.blocked
 	return Event{coordination.TypeA2AResponse, e.FromAgent, e}
 }
 
-// response is what all responses of a turn say.
+// response has the fields common to all responses of a turn.
 func (f *Flow) response(turn int) coordination.A2AResponse {
 	speaker, listener := f.at(turn)
 	data := coordination.A2AResponse{

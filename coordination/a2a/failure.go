@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/internal/backoff"
 )
 
-// Failure says what kind of failure the end of a run is.
+// Failure classifies the end of a run.
 type Failure struct {
 	Category string // transient, permanent, unknown
 	Code     string
-	Again    bool // another attempt may help
+	Again    bool // a retry may help
 }
 
 // Categories of failures.
@@ -20,7 +21,7 @@ const (
 	unknown   = "unknown"
 )
 
-// Codes of failures that several things lead to.
+// Codes of failures with several causes.
 const (
 	codeRateLimit  = "rate_limit"
 	codeOverload   = "server_overload"
@@ -31,8 +32,8 @@ const (
 	codeUnknown    = "error_unknown"
 )
 
-// The error classes of runs, as those who run them write them: of models, and of what surrounds them. They are said once more here since a
-// decision knows nobody who runs anything; that they are the same words is tested where both are known.
+// The error classes of runs, as written by the runner: of models, and of their environment. They are repeated here
+// because this package does not import the runner; a test checks that both are equal.
 const (
 	classRateLimited     = "rate_limited"
 	classOverloaded      = "overloaded"
@@ -48,15 +49,15 @@ const (
 	classInternal        = "internal"
 )
 
-// Reasons of aborted runs that nobody wanted to stop.
+// Reasons of aborted runs that were not stopped on purpose.
 const (
 	reasonRestart  = "restart"
 	reasonShutdown = "shutdown"
 )
 
-// FailureOf tells what kind of failure the end of a run is; nil is a run that there is not. Of runs of ours the class tells; the words of the
-// error only where there is none. A run that is not over fails its waiter, but another attempt would do its work twice. One that has ended well
-// is no failure.
+// FailureOf classifies the end of a run; nil is a missing run. For our own runs the class decides; the error text only
+// if there is no class. An open run fails its waiter, but a retry would do its work twice. A successful run is no
+// failure.
 func FailureOf(r *run.Result) Failure {
 	switch {
 	case r == nil:
@@ -68,7 +69,7 @@ func FailureOf(r *run.Result) Failure {
 	case r.State == run.TimedOut:
 		return Failure{transient, "run_timed_out", false}
 	case r.Over == nil:
-		return Failure{permanent, "redacted", false} // what was asked for is gone, too
+		return Failure{permanent, "redacted", false} // the request was redacted too
 	case r.State == run.Aborted && (r.Over.Reason == reasonRestart || r.Over.Reason == reasonShutdown):
 		return Failure{transient, "run_lost", true}
 	case r.State == run.Aborted:
@@ -107,19 +108,10 @@ func failureOfClass(class string) Failure {
 	return Failure{unknown, codeUnknown, true}
 }
 
-// Bounds of pauses.
-const (
-	firstPause   = 2 * time.Second
-	longestPause = time.Minute
-)
+var pauses = backoff.Backoff{First: 2 * time.Second, Most: time.Minute}
 
-// Backoff is how long to wait before retry number n, from 1: 2 s, doubled each time up to a minute, of which jitter, from 0 to 1, takes up to
-// a half. It is whole milliseconds.
+// Backoff is the pause before retry number n, from 1: 2 s, doubled each time up to a minute, of which jitter, from 0
+// to 1, removes up to a half. It is in whole milliseconds.
 func Backoff(n int, jitter float64) time.Duration {
-	pause := firstPause
-	for ; n > 1 && pause < longestPause; n-- {
-		pause *= 2
-	}
-	pause = min(pause, longestPause)
-	return (pause - time.Duration(float64(pause)/2*min(max(jitter, 0), 1))).Truncate(time.Millisecond)
+	return pauses.Jittered(n, jitter).Truncate(time.Millisecond)
 }

@@ -39,7 +39,7 @@ func TestFailuresOfRuns(t *testing.T) {
 		want a2a.Failure
 	}{
 		"none":             {nil, a2a.Failure{Category: "permanent", Code: "run_not_found"}},
-		"not begun":        {&run.Result{State: run.Queued}, a2a.Failure{Category: "transient", Code: "wait_chunk_timeout"}},
+		"not started":      {&run.Result{State: run.Queued}, a2a.Failure{Category: "transient", Code: "wait_chunk_timeout"}},
 		"goes on":          {&run.Result{State: run.Running}, a2a.Failure{Category: "transient", Code: "wait_chunk_timeout"}},
 		"ended well":       {over(run.OK, coordination.RunOver{}), a2a.Failure{}},
 		"too long":         {over(run.TimedOut, coordination.RunOver{Error: "overloaded"}), a2a.Failure{Category: "transient", Code: "run_timed_out"}},

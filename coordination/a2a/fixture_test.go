@@ -193,10 +193,10 @@ func (w *world) fails(class, text string) *world {
 	return w.ends(run.Failed, coordination.RunOver{Error: text, ErrorClass: class}, "")
 }
 
-// due looks after the flow so many ms later, when its run is in that state, begun at that time.
-func (w *world) due(after int64, state run.State, begun int64) *world {
+// due checks the flow so many ms later, when its run is in that state, started at that time.
+func (w *world) due(after int64, state run.State, started int64) *world {
 	w.now += after
-	return w.take(a2a.Due(w.flow, &run.Result{RunID: w.flow.RunID, State: state, StartedAt: begun}, reply, 0, w.now))
+	return w.take(a2a.Due(w.flow, &run.Result{RunID: w.flow.RunID, State: state, StartedAt: started}, reply, 0, w.now))
 }
 
 func send(change func(*coordination.A2AJobCreated)) *world {

@@ -8,24 +8,24 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/handoff"
 )
 
-// Intent is what a message is meant to lead to.
+// Intent classifies the purpose of a message.
 type Intent struct {
 	Name       string  // delegate, report, ask, respond of a payload; notification, escalation, request, result_report, question, collaboration
-	Turns      int     // of ping-pong that it calls for; -1 is as many as are configured
+	Turns      int     // turns of ping-pong that it needs; -1 is as many as are configured
 	Confidence float64 // 0 to 1
 }
 
-// Intents of messages that want no answer.
+// Intents of messages that need no answer.
 const (
 	intentNotification = "notification"
 	intentRespond      = "respond"
 )
 
-// readForIntent is how many bytes of each end of a message are looked at, at most.
+// readForIntent bounds the bytes read at each end of a message.
 const readForIntent = 8 << 10
 
-// IntentOf is what a message is meant to lead to. A payload says it; else its words do: tags first, and a request before everything that
-// a request may speak of. A word in Latin letters counts only as a whole. Of a long message both ends are read.
+// IntentOf classifies a message. A payload decides; otherwise its words: tags first, and a request before everything
+// that a request may mention. A word in Latin letters must match as a whole. Of a long message both ends are read.
 func IntentOf(message string, p *handoff.Payload) Intent {
 	if p != nil {
 		return intentOfPayload(p.Type)
@@ -68,7 +68,8 @@ func intentOfPayload(t handoff.Type) Intent {
 	return Intent{intentRespond, 0, 1}
 }
 
-// Within is how many turns a flow may take: what its intent calls for, within what is configured. none is that its sender wants none.
+// Within is how many turns a flow may take: what its intent needs, within the configured maximum. none means that its
+// sender wants no answer.
 func (i Intent) Within(configured int, none bool) int {
 	switch {
 	case none:
@@ -79,13 +80,13 @@ func (i Intent) Within(configured int, none bool) int {
 	return max(min(i.Turns, configured), 0)
 }
 
-// sentence is one of a message, in lower case and without the marks at its end.
+// sentence is a sentence of a message, in lower case and without its final punctuation.
 type sentence struct {
 	text     string
 	question bool // it ends with a question mark
 }
 
-// sentenceEnd is where a sentence ends. A full stop inside a number or a name is none.
+// sentenceEnd finds the end of a sentence. A full stop inside a number or a name does not count.
 var sentenceEnd = regexp.MustCompile(`[.!?]+["')\]]*(?:\s+|$)|[。！？]+\s*|\n+`)
 
 func sentencesOf(text string) (all []sentence) {
@@ -112,8 +113,8 @@ func anyOf(sentences []sentence, is func(*sentence) bool) bool {
 	return false
 }
 
-// words are expressions of one kind. One of the hints stands wherever an expression does, so that most texts are passed over without
-// looking for expressions. Those of except only look like it: they are taken out first.
+// words are expressions of one kind. Every expression contains one of the hints, so that most texts are skipped
+// quickly. Matches of except are removed first.
 type words struct {
 	hints       []string
 	are, except *regexp.Regexp
@@ -123,7 +124,7 @@ func (w *words) in(text string) bool {
 	return hasAny(text, w.hints...) && w.are.MatchString(text) && (w.except == nil || w.are.MatchString(w.except.ReplaceAllString(text, " ")))
 }
 
-// Words that stand for a request, but not for thanks for what was asked for, nor for what was done.
+// Words of a request, except thanks for an earlier one, or for what was done.
 var (
 	requestWords = words{
 		[]string{"줘", "주세요", "줄", "주십시오", "주시", "주실", "주면", "처리해", "부탁", "요청", "please", " you ", "let me know"},
@@ -136,7 +137,7 @@ var (
 		regexp.MustCompile(`[가-힣]\s?(?:줘서|주셔서)|처리해(?:서|도)|처리해\s?(?:두었|뒀|놓았|놨|왔|냈|드렸|봤|주셨|주신)` +
 			`|부탁\s?(?:드린|드렸|해서|했)|\bplease (?:note|be advised|be aware|find (?:attached|enclosed))\b`),
 	}
-	// commandWords are commands where the sentence asks nothing.
+	// commandWords are commands unless the sentence is a question.
 	commandWords = words{
 		[]string{"하세요", "하십시오", "하시", "바랍니다", "할", "하도록", "해", "하라", "please", "be completed", "be finished", "be done"},
 		regexp.MustCompile(`(?:완료|마무리|진행|작성|분석|검토|수정|생성|처리|확인|정리|조사|구현|배포|보고|준비|제출)(?:을|를)?\s?` +
@@ -144,7 +145,7 @@ var (
 			`|\bplease\b|\b(?:needs? to|must|should|has to|have to) be (?:completed|finished|done)\b`),
 		requestWords.except,
 	}
-	// firstWords are those with which a command begins.
+	// firstWords begin a command.
 	firstWords = regexp.MustCompile(`^[\s"'(*>-]*(?:[\w-]+[,:] )?(?:(?:complete|finish) \w` +
 		`|(?:do|look|handle|write|analy[sz]e|review|fix|create|make|send|find|check|update|implement|investigate|prepare|test|run|add|remove|get|verify` +
 		`|summari[sz]e|translate|explain|describe|give|show|list|compare|deploy|build|merge|draft|refactor|document) (?:why|how|whether|what|which` +
@@ -155,7 +156,7 @@ func (s *sentence) requests() bool {
 	return requestWords.in(s.text) || !s.question && (firstWords.MatchString(s.text) || commandWords.in(s.text))
 }
 
-// resultWords stand for a result, but not for one that is still to come.
+// resultWords indicate a result, except one still to come.
 var resultWords = words{
 	[]string{"완료", "끝", "마쳤", "보고", "결과", "completed", "finished", "done"},
 	regexp.MustCompile(`작업.*완료|완료\s?(?:했|됐|되었|하였|$)|(?:끝났|끝냈|마쳤)(?:습니다|어요|다|음)?$|결과.*보고|분석.*결과|\b(?:completed|finished|done)\b`),
@@ -168,7 +169,7 @@ func (s *sentence) reports() bool {
 	return !s.question && resultWords.in(s.text) && !questionWords.in(s.text)
 }
 
-// consultWords stand for thinking together, but not for how something is.
+// consultWords indicate joint deliberation, except a statement about the present.
 var consultWords = words{
 	[]string{"논의", "토론", "설계", "같이", "함께", "의견", "피드백", "리뷰", "검토", "합의", "조율", "상의", "브레인", "let", "together", "brainstorm", "collaborat", "what do"},
 	regexp.MustCompile(`논의|토론|설계하자|같이|함께|의견.*(?:줘|들려|말해)|피드백|리뷰|검토|합의|조율|상의|브레인스토밍` +
@@ -179,7 +180,7 @@ var consultWords = words{
 
 func (s *sentence) consults() bool { return consultWords.in(s.text) }
 
-// questionWords stand for a question, whatever its sentence ends with.
+// questionWords indicate a question, whatever its final punctuation.
 var questionWords = words{
 	[]string{"어떻게", "어디에", "뭐가", "알려", "나요", "가요", "까요", "니까", "can you", "could you", "tell me"},
 	regexp.MustCompile(`어떻게|어디에|뭐가|(?:나요|[인은한는]가요|까요|습니까|입니까|됩니까)$|알려\s?(?:줘|주세요|주십시오|주시|줄래)|\b(?:can|could) you\b|\btell me\b`),

@@ -54,7 +54,7 @@ func (w *world) count(typ string) (n int) {
 	return n
 }
 
-// A process that has just begun sees each job as the one that made it did.
+// A new process sees each job as the process that created it did.
 func TestInvariant22_FlowsAreKnownFromTheirLogAlone(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios() {

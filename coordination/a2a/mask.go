@@ -8,8 +8,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// maskJSON masks what looks like a secret, and leaves JSON that is as good as before. Where masking the text as a whole would break it, each
-// member is masked by itself, together with its name.
+// maskJSON masks secrets in JSON and keeps it valid. If masking the whole text would break it, each member is masked
+// separately, together with its name.
 func maskJSON(text string) string {
 	masked := coordination.Mask(text)
 	if masked == text || json.Valid([]byte(masked)) {
@@ -24,7 +24,7 @@ func maskJSON(text string) string {
 	return written(maskValue("", value))
 }
 
-// maskValue masks a value, which has a name where it is a member.
+// maskValue masks a value, which has a name if it is a member.
 func maskValue(name string, value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -47,13 +47,13 @@ func maskValue(name string, value any) any {
 	return value
 }
 
-// written is a value of JSON as it stands in a text: no longer than it has to be.
+// written is a JSON value in compact form.
 func written(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(value) != nil {
-		return `""` // what was read can be written
+		return `""` // parsed values always marshal
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// party is one of the two of a flow.
+// party is one of the two agents of a flow.
 type party struct{ agent, name, session string }
 
 func (f *Flow) requester() party { return party{f.FromAgent, f.FromName, f.RequesterSessionKey} }
 func (f *Flow) target() party    { return party{f.ToAgent, f.ToName, f.TargetSessionKey} }
 
-// at tells who answers in a turn, and who hears it. The answer before all turns is the target's.
+// at returns who answers in a turn, and who receives the answer. The answer before all turns is the target's.
 func (f *Flow) at(turn int) (speaker, listener party) {
 	if turn%2 == 1 {
 		return f.requester(), f.target()
@@ -20,7 +20,7 @@ func (f *Flow) at(turn int) (speaker, listener party) {
 	return f.target(), f.requester()
 }
 
-// turns is how many turns of ping-pong there may be: nobody talks with himself.
+// turns is the maximum number of turns of ping-pong: none for an agent that writes to itself.
 func (f *Flow) turns() int {
 	if Kind(f.Kind) != Send || f.RequesterSessionKey == "" || f.RequesterSessionKey == f.TargetSessionKey {
 		return 0
@@ -51,7 +51,7 @@ func (f *Flow) queueMs() int64 {
 	return QueueMs
 }
 
-// context is what an event between two says of where it belongs.
+// context is the context of an event between two agents.
 func (f *Flow) context(from, to party) coordination.Context {
 	c := f.Context
 	if f.RequesterRunID != "" {
@@ -65,14 +65,14 @@ func (f *Flow) context(from, to party) coordination.Context {
 	return c
 }
 
-// contextAs is that of an event from the requester to the target for other readers.
+// contextAs returns the context of an event from the requester to the target for other readers.
 func (f *Flow) contextAs(role coordination.Role) coordination.Context {
 	c := f.context(f.requester(), f.target())
 	c.EventRole = role
 	return c
 }
 
-// contextOf is what the run of one of the two hands on to what that run sends.
+// contextOf is the context that one party's run passes on to what it sends.
 func (f *Flow) contextOf(speaker, listener party) coordination.Context {
 	c := f.context(listener, speaker)
 	depth := 0

@@ -6,7 +6,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Plain is a text without leading lines of directives such as [[reply_to_current]], unless there is nothing else.
+// Plain removes leading lines of directives such as [[reply_to_current]], unless there is nothing else.
 func Plain(text string) string {
 	rest, found := text, false
 	for {
@@ -33,16 +33,16 @@ func isDirective(line string) bool {
 	})
 }
 
-// Cut is how a text stands in an event: without directives, secrets masked, and at most n characters of it, none of which is parted from the
-// marks that belong to it. Nothing is added, but what is no UTF-8 is replaced.
+// Cut shortens a text for an event: without directives, secrets masked, at most n characters, without separating
+// combining marks. Nothing is added, but invalid UTF-8 is replaced.
 func Cut(text string, n int) string {
 	return strings.ToValidUTF8(coordination.Head(coordination.Mask(bounded(Plain(text), maxRead)), n), "\uFFFD")
 }
 
-// maxRead is how many bytes of a text are looked at for an event, at most.
+// maxRead bounds the bytes of a text read for an event.
 const maxRead = 64 << 10
 
-// bounded is a text of at most so many bytes. It ends between two words, so that no part of a secret is taken for something else.
+// bounded cuts a text to so many bytes between two words, so that no part of a secret is mistaken for something else.
 func bounded(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -14,10 +14,12 @@ import (
 )
 
 // Whatever happens in whatever order, a flow keeps its promises at each moment, and comes to its end.
+//
+// Promise: flow-once
 func TestFlowsKeepTheirPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := begun(t)
+		w := anyFlow(t)
 		for n := rapid.IntRange(0, 40).Draw(t, "steps"); n > 0 && w.flow.Phase != a2a.Over; n-- {
 			w.now += rapid.Int64Range(0, 400_000).Draw(t, "later")
 			w.happen(t, rapid.SampledFrom(happenings).Draw(t, "what"))
@@ -29,8 +31,8 @@ func TestFlowsKeepTheirPromises(t *testing.T) {
 	})
 }
 
-// begun is a flow of any kind, whose beginning may be refused.
-func begun(t *rapid.T) *world {
+// anyFlow draws a new flow of any kind, whose first run may be refused.
+func anyFlow(t *rapid.T) *world {
 	w := newWorld()
 	var s a2a.Step
 	if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
@@ -148,7 +150,7 @@ func (w *world) finishes(t *rapid.T) {
 	}
 }
 
-// checkFold sees whether folding the log anew gives the same flow, and whether one event makes an open flow wait for something.
+// checkFold checks that folding the log again gives the same flow, and that an open flow always waits for something.
 func (w *world) checkFold(t *rapid.T) {
 	f := &a2a.Flow{}
 	for i, e := range w.events {

@@ -57,7 +57,7 @@ type scenario struct {
 
 func noTurns(c *coordination.A2AJobCreated) { c.EffectiveTurns = 0 }
 
-// tells is what only tells something: nobody waits for an answer.
+// tells opens a flow of a notification, which needs no answer.
 func tells(c *coordination.A2AJobCreated) {
 	c.EffectiveTurns, c.MessageIntent, c.AnnounceChannel = 0, "notification", "discord"
 }
@@ -105,7 +105,7 @@ func scenarios() []scenario {
 		{"the last turn concludes", func() *world {
 			return first(send(func(c *coordination.A2AJobCreated) { c.EffectiveTurns = 1 })).says("네 알겠습니다. 말씀하신 대로 오늘 안에 반영하고 공유하겠습니다", reply)
 		}},
-		{"nobody talks with himself", func() *world {
+		{"an agent writes to itself", func() *world {
 			return first(send(func(c *coordination.A2AJobCreated) { c.FromAgent, c.RequesterSessionKey = "seum", c.TargetSessionKey }))
 		}},
 		{"a retry", func() *world { return send(noTurns).fails("rate_limited", "429").says(reply, "") }},
@@ -116,7 +116,7 @@ func scenarios() []scenario {
 		{"an empty answer", func() *world { return send(noTurns).says(" \n", "") }},
 		{"a notification that is answered by silence", func() *world { return send(tells).says("NO_REPLY", "") }},
 		{"a notification that fails", func() *world { return send(tells).fails("context_exceeded", "too long") }},
-		{"stopped by somebody", func() *world {
+		{"stopped on request", func() *world {
 			return send(noTurns).ends(run.Aborted, coordination.RunOver{Reason: "rpc", By: "cli", Text: "half"}, "")
 		}},
 		{"broken off by restarts", func() *world { return send(noTurns).ends(run.Aborted, coordination.RunOver{Reason: "restart"}, "") }},
@@ -126,7 +126,7 @@ func scenarios() []scenario {
 		{"ten seconds to answer", func() *world {
 			return send(func(c *coordination.A2AJobCreated) { c.EffectiveTurns, c.WaitMs = 0, 10_000 }).due(10_000, run.Running, start)
 		}},
-		{"a run that nobody knows", func() *world {
+		{"an unknown run", func() *world {
 			w := send(noTurns)
 			return w.take(a2a.Due(w.flow, nil, "", 0, w.now))
 		}},
@@ -201,11 +201,11 @@ func scenarios() []scenario {
 		{"a sub-agent that takes too long", func() *world {
 			return spawn(nil).due(a2a.WaitMs, run.Running, start).due(a2a.WaitMs, run.Running, start).ends(run.TimedOut, coordination.RunOver{Error: "60 s are over"}, "")
 		}},
-		{"a sub-agent that somebody stops as a run", func() *world { return spawn(nil).ends(run.Aborted, coordination.RunOver{Reason: "rpc"}, "") }},
+		{"a sub-agent stopped as a run", func() *world { return spawn(nil).ends(run.Aborted, coordination.RunOver{Reason: "rpc"}, "") }},
 		{"a sub-agent that restarts break off", func() *world { return spawn(nil).ends(run.Aborted, coordination.RunOver{Reason: "restart"}, "") }},
 		{"a sub-agent that is killed", func() *world { return spawn(nil).stop() }},
 		{"a sub-agent without a word", func() *world { return spawn(nil).says("", "") }},
-		{"a sub-agent of which nobody needs to hear", func() *world { return spawn(nil).says("ANNOUNCE_SKIP", "") }},
+		{"a sub-agent without a report", func() *world { return spawn(nil).says("ANNOUNCE_SKIP", "") }},
 		{"a sub-agent that cannot be started", func() *world {
 			w := newWorld()
 			return w.refused(a2a.BeginSpawn(delegation(nil), w.now))
@@ -215,7 +215,7 @@ func scenarios() []scenario {
 			return w.refused(a2a.Ended(w.flow, w.result(run.OK, coordination.RunOver{Text: reply}), "", 0, w.now))
 		}},
 		{"a sub-agent that is left for an hour", func() *world { return spawn(nil).resume(a2a.StaleMs + 1) }},
-		{"a sub-agent whose run nobody knows", func() *world {
+		{"a sub-agent with an unknown run", func() *world {
 			w := spawn(nil)
 			return w.take(a2a.Due(w.flow, nil, "", 0, w.now))
 		}},

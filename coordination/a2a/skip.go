@@ -6,18 +6,18 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Words by which an answer says that there is none.
+// Words of an answer that mean that there is none.
 const (
 	wordReplySkip    = "REPLY_SKIP"
 	wordAnnounceSkip = "ANNOUNCE_SKIP"
 	wordNoReply      = "NO_REPLY"
 )
 
-// SkipsReply reports whether an answer says that there is nothing more to say: REPLY_SKIP, alone or followed by a full stop or a blank.
-// Capitals make no difference.
+// SkipsReply reports whether an answer ends the exchange: REPLY_SKIP, alone or followed by a full stop or a blank.
+// Case is ignored.
 func SkipsReply(text string) bool { return skips(text, wordReplySkip) }
 
-// SkipsAnnounce is the same of ANNOUNCE_SKIP.
+// SkipsAnnounce does the same for ANNOUNCE_SKIP.
 func SkipsAnnounce(text string) bool { return skips(text, wordAnnounceSkip) }
 
 func skips(text, word string) bool {
@@ -29,7 +29,7 @@ func skips(text, word string) bool {
 	return rest == "" || rest[0] == '.' || rest[0] == ' '
 }
 
-// Silent reports whether a text is none: blank, or NO_REPLY alone.
+// Silent reports whether a text is empty: blank, or NO_REPLY alone.
 func Silent(text string) bool {
 	text = coordination.TrimJS(Plain(text))
 	return text == "" || text == wordNoReply

@@ -9,7 +9,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// BeginSpawn opens a flow of kind spawn, whose child begins at once. created is as for Begin; its Depth is the child's.
+// BeginSpawn opens a flow of kind spawn, whose child begins at once. created is as for Begin; its Depth is the
+// child's.
 func BeginSpawn(created coordination.A2AJobCreated, now int64) Step {
 	created.Kind, created.Phase = string(Spawn), string(Waiting)
 	f := opened(created, now)
@@ -19,7 +20,7 @@ func BeginSpawn(created coordination.A2AJobCreated, now int64) Step {
 	}
 }
 
-// child asks for what the child is to do.
+// child requests the child's run.
 func (f *Flow) child() run.Ask {
 	a := f.ask(f.JobID, 0, f.Message, f.taskRules())
 	a.Lane, a.Cause, a.SourceTool = run.LaneSubagent, causeSpawn, toolSpawn
@@ -28,16 +29,20 @@ func (f *Flow) child() run.Ask {
 	return a
 }
 
-// result is what came of a child.
+// result is the result of a child.
 type result struct {
-	outcome     string // "" is well
+	outcome     string // "" for success
 	status, err string
+	class       string // of err, if its run has failed
 	text        string
-	tookMs      int64 // 0 if it is not known
+	tookMs      int64 // 0 if unknown
 }
 
 func (f *Flow) childEnded(r *run.Result) Step {
-	res := result{text: said(r), err: problem(r)}
+	res := result{text: answerOf(r), err: problem(r)}
+	if r.Over != nil {
+		res.class = r.Over.ErrorClass
+	}
 	if r.StartedAt > 0 {
 		res.tookMs = max(r.EndedAt-r.StartedAt, 0)
 	}
@@ -47,7 +52,7 @@ func (f *Flow) childEnded(r *run.Result) Step {
 		res.outcome, res.status = coordination.OutcomeValueTimeout, statusTimeout
 	case run.Aborted:
 		res.outcome, res.status = coordination.OutcomeValueKilled, statusAborted
-		if brokenOff(r) {
+		if tooManyRestarts(r) {
 			res.outcome = coordination.OutcomeValueFailed
 		}
 	default:
@@ -56,10 +61,11 @@ func (f *Flow) childEnded(r *run.Result) Step {
 	return f.childOver(res)
 }
 
-// childOver ends a flow with what came of its child, and hands that to the parent's session, unless the child has asked for silence.
+// childOver ends a flow with the result of its child, and passes that to the parent's session, unless the child has
+// answered NO_REPLY.
 func (f *Flow) childOver(res result) Step {
 	var s Step
-	e := ending{outcome: res.outcome, err: res.err, announced: true}
+	e := endData{outcome: res.outcome, err: res.err, announced: true}
 	if res.outcome == "" {
 		text := res.text
 		if Silent(text) {
@@ -71,7 +77,7 @@ func (f *Flow) childOver(res result) Step {
 			e.announced, e.skipped = false, true
 		}
 	} else {
-		e.silence = silence{outcome: res.outcome, status: res.status, err: res.err}
+		e.silence = silence{outcome: res.outcome, status: res.status, err: res.err, class: res.class}
 		s.Events = append(s.Events, f.unanswered(e.silence))
 	}
 	s = f.finish(s, e)
@@ -81,7 +87,7 @@ func (f *Flow) childOver(res result) Step {
 	return s
 }
 
-// report tells the parent what came of its child.
+// report notifies the parent of its child's result.
 func (f *Flow) report(res result) run.Ask {
 	a := f.ask(f.JobID+reportSuffix, 1, reportMessage(f, res), reportRules)
 	a.Lane, a.Cause, a.SourceTool, a.Internal = "", causeSubagent, toolSpawn, false
@@ -92,12 +98,13 @@ func (f *Flow) report(res result) run.Ask {
 	return a
 }
 
-// childMs is when a child is looked after again, in ms from now: the seldomer the longer it takes, for its run's end is what counts.
+// childMs is when a child is checked again, in ms from now: less often the longer it takes, because normally its run's
+// end triggers the next step.
 func (f *Flow) childMs(now int64) int64 {
 	return min(max(now-f.CreatedAt, WaitMs), StaleMs/2)
 }
 
-// spawnRefused is Refused of a flow of kind spawn.
+// spawnRefused implements Refused for a flow of kind spawn.
 func (f *Flow) spawnRefused(s Step, ask run.Ask, code, why string) Step {
 	s = Step{Events: slices.Clone(s.Events), StopRun: s.StopRun, Findings: s.Findings, Over: s.Over}
 	failed := f.dispatchFailed(ask.RunID, ask.Session.String(), code, why)
@@ -107,7 +114,7 @@ func (f *Flow) spawnRefused(s Step, ask run.Ask, code, why string) Step {
 		return f.silent(s, silence{outcome: coordination.OutcomeValueBlocked, status: statusDispatch, err: why})
 	}
 	for i, e := range s.Events {
-		if data, is := e.Data.(coordination.A2AComplete); is { // its parent's session does not take what came of it
+		if data, is := e.Data.(coordination.A2AComplete); is { // its parent's session does not accept the report
 			data.Announced, data.Error = false, cmp.Or(data.Error, reason(why))
 			s.Events[i].Data = data
 		}
@@ -116,7 +123,7 @@ func (f *Flow) spawnRefused(s Step, ask run.Ask, code, why string) Step {
 	return s
 }
 
-// took writes a duration for people.
+// took formats a duration for people.
 func took(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
-// originUnblock is the origin of requests for help whose sender follows them itself.
+// originUnblock is the origin of requests for help whose sender follows them up itself.
 const originUnblock = "unblock"
 
-// Unanswered is what the session of the requester is told of a step that ends its flow without an answer: seed 000's message of §11.2, and what was
-// asked. It is "" where an answer came, where nobody wants to know, and of a flow that somebody has ended. wakes reports whether the requester runs
-// because of it: where the answer would have come to its session as a message.
+// Unanswered is the message to the requester's session about a step that ends its flow without an answer: seed 000's
+// message of §11.2, and the request. It is "" if there was an answer, if the requester does not want to know, and for
+// a flow stopped on request. wakes reports whether the requester runs because of it: if the answer would have come to
+// its session as a message.
 func (f *Flow) Unanswered(s *Step) (text string, wakes bool) {
 	if Kind(f.Kind) != Send || !f.Phase.Open() || !s.Over || f.Redacted || f.nameless() || f.Origin == originUnblock ||
 		f.RequesterSessionKey == "" || f.RequesterSessionKey == f.TargetSessionKey {
@@ -33,20 +34,20 @@ func (f *Flow) Unanswered(s *Step) (text string, wakes bool) {
 	if text == "" {
 		return "", false
 	}
-	return text + "\n\n→ " + f.target().called() + ": " + oneLine(coordination.Mask(f.Message), quoteAnswer), f.turns() > 0 && !f.wantsNone()
+	return text + "\n\n→ " + f.target().called() + ": " + oneLine(coordination.Mask(f.Message), quoteAnswer), f.turns() > 0 && !f.isNotification()
 }
 
-// Woken asks for the run of the requester that is told that nobody has answered. What it says is said to its people, not to the target.
+// Woken requests a run in which the requester learns that there is no answer. Its text goes to its people, not to the target.
 func (f *Flow) Woken(text string) run.Ask {
 	a := f.ask(f.JobID+reportSuffix, 1, text, strings.TrimSpace(unansweredRules))
 	a.Lane, a.Internal = "", false
 	return a
 }
 
-// unansweredRules are what the requester is told beside that.
+// unansweredRules are the instructions for the requester in addition to that.
 const unansweredRules = `
 # A message of yours has no answer
-The message was written by the system and tells that nobody has answered what you have sent to another agent.
+The message was written by the system and says that there is no answer to what you have sent to another agent.
 - Go on without the answer, ask another agent, or tell your user what is missing. Do not send the same message again at once.
 - If there is nothing to say, answer NO_REPLY and nothing else.
 `

@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 			NthAt: passedOn(tt.all...), Between: passedOn(tt.between...)})
 		code := ""
 		if why != nil {
-			code = why.Code
+			code = why.Reason
 		}
 		if code != tt.want || err != nil || why != nil && !IsCode(code) {
 			t.Errorf("%s: %q, %v; want %q", name, code, err, tt.want)

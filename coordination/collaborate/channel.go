@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// spot is where a request is to go. Without a channel nothing says where.
+// spot is the place for a request. Without a channel none is known.
 type spot struct {
 	channel Place // the parent, of a thread
 	thread  Place // "" for any thread of the channel
-	shared  bool  // the two are in the thread already
+	shared  bool  // both are in the thread already
 	named   bool  // the request names the channel
 }
 
-// spot finds the thread or channel, and sees that it is allowed.
+// spot finds the thread or channel, and checks that it is allowed.
 func (s *Situation) spot(r *Request, target Agent) (spot, *Refusal) {
 	if r.ThreadID != "" {
 		return s.namedThread(r, target)
@@ -34,9 +34,9 @@ func (s *Situation) spot(r *Request, target Agent) (spot, *Refusal) {
 	c, ok := s.place(s.Policy.DefaultChannel)
 	if !ok || c.Kind != Text && c.Kind != Forum {
 		return spot{}, &Refusal{Reason: CodeNotFound, Field: "channelId", Value: s.Policy.DefaultChannel,
-			Text: fmt.Sprintf("channels.discord.collaboration.defaultChannel %s: there is no such channel in which threads can be opened",
+			Text: fmt.Sprintf("channels.discord.collaboration.defaultChannel %s: not a channel in which threads can be opened",
 				s.Policy.DefaultChannel),
-			Mend: "correct this setting, or name a channelId"}
+			HintText: "correct this setting, or name a channelId"}
 	}
 	return spot{channel: c}, s.allowed(c, "channelId", c.ID)
 }
@@ -47,9 +47,9 @@ func (s *Situation) namedThread(r *Request, target Agent) (spot, *Refusal) {
 	case !ok:
 		return spot{}, missing("threadId", r.ThreadID, "thread")
 	case t.Kind != Thread:
-		return spot{}, invalid("threadId", r.ThreadID, "is no thread", "name it as channelId to have a thread opened there, or leave it out")
+		return spot{}, invalid("threadId", r.ThreadID, "is not a thread", "name it as channelId to open a thread there, or omit it")
 	case r.ChannelID != "" && r.ChannelID != t.ParentID:
-		return spot{}, invalid("channelId", r.ChannelID, fmt.Sprintf("is not where thread %s is", t.ID), "leave channelId out")
+		return spot{}, invalid("channelId", r.ChannelID, fmt.Sprintf("is not the channel of thread %s", t.ID), "omit channelId")
 	}
 	at := spot{channel: s.parent(t), thread: t, shared: t.ID == s.Session.ChannelID && slices.Contains(s.Session.Together, target.ID)}
 	if no := s.allowed(at.channel, "threadId", r.ThreadID); no != nil {
@@ -57,13 +57,13 @@ func (s *Situation) namedThread(r *Request, target Agent) (spot, *Refusal) {
 	}
 	if t.Locked {
 		return spot{}, &Refusal{Reason: CodeLocked, Field: "threadId", Value: r.ThreadID,
-			Text: fmt.Sprintf("threadId %q: nobody can write in this thread", r.ThreadID),
-			Mend: "leave threadId out, so that a new thread is opened"}
+			Text:     fmt.Sprintf("threadId %q: this thread is locked", r.ThreadID),
+			HintText: "omit threadId to open a new thread"}
 	}
 	return at, nil
 }
 
-// sharedThread is the session's, if it is a thread in which the target takes part.
+// sharedThread is the session's, if it is a thread with the target as a participant.
 func (s *Situation) sharedThread(target Agent) (Place, bool) {
 	t, ok := s.place(s.Session.ChannelID)
 	return t, ok && t.Kind == Thread && !t.Locked && slices.Contains(s.Session.Together, target.ID)
@@ -77,12 +77,12 @@ func (s *Situation) namedChannel(r *Request) (spot, *Refusal) {
 	case c.Kind == Thread:
 		return spot{}, invalid("channelId", r.ChannelID, "is a thread", "name it as threadId")
 	case c.Kind != Text && c.Kind != Forum:
-		return spot{}, invalid("channelId", r.ChannelID, "is a channel in which no threads can be opened", "name a text channel")
+		return spot{}, invalid("channelId", r.ChannelID, "is a channel without threads", "name a text channel")
 	}
 	return spot{channel: c, named: true}, s.allowed(c, "channelId", r.ChannelID)
 }
 
-// sessionChannel is where the agent is asked itself; outside of threads, and nowhere in direct messages.
+// sessionChannel is where the agent itself was asked; outside of threads, and never in direct messages.
 func (s *Situation) sessionChannel() (Place, bool) {
 	c, ok := s.place(s.Session.ChannelID)
 	if ok && c.Kind == Thread {
@@ -91,7 +91,7 @@ func (s *Situation) sessionChannel() (Place, bool) {
 	return c, ok && (c.Kind == Text || c.Kind == Forum)
 }
 
-// parent is the channel of a thread; what is not known of it is read from the thread.
+// parent is the channel of a thread; unknown properties of it are taken from the thread.
 func (s *Situation) parent(t Place) Place {
 	if c, ok := s.place(t.ParentID); ok {
 		return c
@@ -99,23 +99,24 @@ func (s *Situation) parent(t Place) Place {
 	return Place{ID: t.ParentID, Kind: Text, GuildID: t.GuildID}
 }
 
-// allowed says why requests must not be put in a channel, nil if they may. field and value are those that lead there.
+// allowed returns why requests must not be posted in a channel, nil if they may. field and value are those that led
+// there.
 func (s *Situation) allowed(c Place, field, value string) *Refusal {
 	p := &s.Policy
 	switch {
 	case c.ID == "" || c.ID != p.DefaultChannel && !slices.Contains(p.AllowedChannels, c.ID):
 		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
-			Text: fmt.Sprintf("%s %q: channel %s is not in channels.discord.collaboration.allowedChannels, and agents must not work together there", field, value, c.ID),
-			Mend: fmt.Sprintf("add %q to channels.discord.collaboration.allowedChannels%s", c.ID, p.others())}
+			Text:     fmt.Sprintf("%s %q: channel %s is not in channels.discord.collaboration.allowedChannels, and agents must not work together there", field, value, c.ID),
+			HintText: fmt.Sprintf("add %q to channels.discord.collaboration.allowedChannels%s", c.ID, p.others())}
 	case len(p.AllowedGuilds) > 0 && !slices.Contains(p.AllowedGuilds, c.GuildID):
 		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
-			Text: fmt.Sprintf("%s %q: guild %q of channel %s is not in channels.discord.collaboration.allowedGuilds, and agents must not work together there", field, value, c.GuildID, c.ID),
-			Mend: fmt.Sprintf("add %q to channels.discord.collaboration.allowedGuilds%s", c.GuildID, p.others())}
+			Text:     fmt.Sprintf("%s %q: guild %q of channel %s is not in channels.discord.collaboration.allowedGuilds, and agents must not work together there", field, value, c.GuildID, c.ID),
+			HintText: fmt.Sprintf("add %q to channels.discord.collaboration.allowedGuilds%s", c.GuildID, p.others())}
 	}
 	return nil
 }
 
-// others is the rest of a mend: where it is allowed.
+// others is the rest of a hint: where posting is allowed.
 func (p *Policy) others() string {
 	if p.DefaultChannel == "" {
 		return ""
@@ -125,6 +126,6 @@ func (p *Policy) others() string {
 
 func missing(field, value, what string) *Refusal {
 	return &Refusal{Reason: CodeNotFound, Field: field, Value: value,
-		Text: fmt.Sprintf("%s %q: there is no such %s, or no bot sees it", field, value, what),
-		Mend: "correct it, or leave it out"}
+		Text:     fmt.Sprintf("%s %q: this %s does not exist, or no bot sees it", field, value, what),
+		HintText: "correct or omit it"}
 }

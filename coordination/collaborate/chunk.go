@@ -8,17 +8,17 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Chunk is one of the messages that a text is divided into. The bodies of all of them, joined, are the text.
+// Chunk is one of the messages that a text is split into. Their bodies, joined, are the text.
 type Chunk struct {
-	Head string // opens the block of code again that the message before had to close
+	Head string // reopens the code block that the previous message had to close
 	Body string
-	Tail string // closes the block that goes on in the next message, or was never closed
+	Tail string // closes a code block that continues in the next message, or was never closed
 }
 
 func (c Chunk) String() string { return c.Head + c.Body + c.Tail }
 
-// Chunks are the messages that a text is posted as, each of at most MaxMessage characters, counted as Discord does. A text that fits is posted as
-// it stands. What would be nothing but white space, which Discord refuses, is left out.
+// Chunks splits a text into messages of at most MaxMessage characters, counted as Discord does. A text that fits is
+// posted unchanged. Chunks of only white space, which Discord refuses, are left out.
 func Chunks(text string) (messages []string) {
 	for _, c := range Split(text, MaxMessage) {
 		if s := c.String(); coordination.TrimJS(c.Body) != "" {
@@ -28,11 +28,12 @@ func Chunks(text string) (messages []string) {
 	return messages
 }
 
-// leastLimit is how small messages may be: a block of code needs its marks, its language and something in it.
+// leastLimit is the minimum message size: a code block needs its marks, its language and some content.
 const leastLimit = 64
 
-// Split divides a text into messages of at most limit characters, not fewer than 64. It ends messages where a line ends, else where a word ends,
-// unless they would be less than half full; it does not part a character from its marks, and neither a mark of code nor the line of its language.
+// Split splits a text into messages of at most limit characters, not fewer than 64. It prefers line ends, then word
+// ends, unless a message would be less than half full; it never separates a character from its combining marks, nor
+// splits a code mark or its language line.
 func Split(text string, limit int) (chunks []Chunk) {
 	limit = max(limit, leastLimit)
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -55,7 +56,8 @@ type splitter struct {
 	limit  int
 }
 
-// inside is the block of code that goes on over a position, nil if there is none. One that is never closed goes on at the end of the text.
+// inside is the code block that spans a position, nil if there is none. An unclosed block extends to the end of the
+// text.
 func (s *splitter) inside(at int) *fence {
 	for i := range s.fences {
 		if f := &s.fences[i]; at >= f.code && at <= f.end {
@@ -84,7 +86,7 @@ const (
 	afterLine
 )
 
-// end is where the message ends that begins at a position.
+// end returns where the message that begins at a position ends.
 func (s *splitter) end(at int) int {
 	room := s.limit
 	if f := s.inside(at); f != nil {
@@ -111,13 +113,13 @@ func (s *splitter) end(at int) int {
 	return s.forced(at, at+room)
 }
 
-// fits says whether the message can end there with what it takes to close a block.
+// fits reports whether the message can end there with room to close a block.
 func (s *splitter) fits(end, most int) bool {
 	f := s.inside(end)
 	return f == nil && end <= most || f != nil && end+len(f.tail(s.runes[end-1])) <= most
 }
 
-// rank is how good it is to end a message there.
+// rank is the quality of a place to end a message.
 func (s *splitter) rank(end int) int {
 	for i := range s.fences {
 		f := &s.fences[i]
@@ -134,7 +136,7 @@ func (s *splitter) rank(end int) int {
 	return anywhere
 }
 
-// emptyBlock says whether the seam would leave a block of code without code on one of its sides.
+// emptyBlock reports whether the split would leave a code block without code on one side.
 func (s *splitter) emptyBlock(at, end int) bool {
 	f := s.inside(end)
 	return f != nil && end < len(s.runes) && (blank(s.runes[max(at, f.code):end]) || blank(s.runes[end:f.end]))
@@ -149,7 +151,7 @@ func blank(runes []rune) bool {
 	return true
 }
 
-// whole says whether no character is parted from its marks.
+// whole reports whether no character is separated from its combining marks.
 func (s *splitter) whole(at, end int) bool {
 	if end == len(s.runes) {
 		return true
@@ -157,7 +159,8 @@ func (s *splitter) whole(at, end int) bool {
 	return utf8.RuneCountInString(coordination.Head(string(s.runes[at:end+1]), end-at)) == end-at
 }
 
-// forced is where a message ends that has no good place: at a character with more marks than fit, or in a block of nothing but white space.
+// forced is the end of a message without a good place: at a character with more marks than fit, or in a block of only
+// white space.
 func (s *splitter) forced(at, most int) int {
 	parted := 0
 	for end := min(most, len(s.runes)); end > at; end-- {

@@ -1,17 +1,18 @@
-// Package collaborate decides what becomes of the wish of an agent to ask another one in a Discord thread: what is refused and why, in which
-// thread the request is put, which bot puts it there, and with what words; and what is done when Discord does not take it. It is pure: clock and
-// policy are passed in, and so is all that is read for it in the transaction that appends what it decides.
+// Package collaborate decides about an agent's request to another one in a Discord thread: whether it is refused and
+// why, in which thread it is posted, by which bot, and with what text; and what happens when Discord does not accept
+// it. It is pure: clock and policy are passed in, and so is everything that is read for it in the transaction that
+// appends its decision.
 //
-// Decide looks at things in one order, and what it finds first is what it says:
+// Decide checks in a fixed order, and the first reason found is the answer:
 //
 //	the request itself, the agent asking itself, the policy between agents, the bots of the two, the channel, whether this was asked before,
-//	how often it was passed on, how often the two have asked each other, and then where it goes
+//	how often it was passed on, how often the two have asked each other, and then the thread
 //
-// A request goes to the thread that is named, else to the one that the two are in already (as a plain message), else to one that was opened for
-// the same two, in the same direction and about the same topic, not long ago, else to a new one. A channel that is named and not allowed is
-// refused: nothing is created anywhere else instead.
+// A request goes to the thread that it names, else to the one that the two are in already (as a plain message), else
+// to one that was opened recently for the same two, in the same direction and about the same topic, else to a new one.
+// A named channel that is not allowed is refused: nothing is created anywhere else instead.
 //
-// Nothing of a message is cut. What does not fit into one message of Discord is divided by Chunks.
+// Messages are never shortened. A text that does not fit into one message of Discord is split by Chunks.
 package collaborate
 
 import (
@@ -19,24 +20,20 @@ import (
 	"time"
 )
 
-// Policy is what is configured. DefaultPolicy is as specified.
+// Policy is the configuration. DefaultPolicy is as specified.
 type Policy struct {
-	DefaultChannel  string        // where nothing else says which channel
+	DefaultChannel  string        // used if no other rule selects a channel
 	AllowedChannels []string      // besides DefaultChannel, which is always allowed; none is no other one
 	AllowedGuilds   []string      // none is any
-	Reuse           time.Duration // since its last use, until a thread is not taken again; a week at most
+	Reuse           time.Duration // from its last use until a thread is not reused any more; at most a week
 	PairLimit       int           // requests between two agents, in both directions, within PairWindow
 	PairWindow      time.Duration // an hour at most
-	DefaultAccount  string        // whose bot speaks where nothing else says which; ""
-	MaxHops         int           // how often something may be passed on between agents; 0 is any number of times
+	DefaultAccount  string        // account of the bot that posts by default; ""
+	MaxHops         int           // how often something may be passed on between agents; 0 is unlimited
 }
 
-// DefaultPolicy is what holds where nothing is configured.
-func DefaultPolicy() Policy {
-	return Policy{Reuse: 6 * time.Hour, PairLimit: 10, PairWindow: 5 * time.Minute}
-}
-
-// What is fixed. Discord counts characters as code points: its API is written in Python 3 and says so (discord-api-docs, issue 1315).
+// Fixed limits. Discord counts characters as code points: its API is written in Python 3 and says so
+// (discord-api-docs, issue 1315).
 const (
 	MaxMessage    = 2000 // characters of a message in Discord
 	MaxThreadName = 100  // likewise
@@ -46,7 +43,7 @@ const (
 	SameRequest   = 5 * time.Minute
 )
 
-// Request is what an agent asks for. Only From, Target and Message have to be there.
+// Request is what an agent asks for. Only From, Target and Message are required.
 type Request struct {
 	From       string `json:"from"`   // agent
 	Target     string `json:"target"` // an agent's id, or the id of an account, or a mention of a bot
@@ -55,7 +52,7 @@ type Request struct {
 	ChannelID  string `json:"channelId,omitempty"`
 	ThreadName string `json:"threadName,omitempty"` // also the topic
 	AccountID  string `json:"accountId,omitempty"`  // whose bot speaks
-	Key        string `json:"key,omitempty"`        // the same one for the same request; "" is made of what it says
+	Key        string `json:"key,omitempty"`        // equal for equal requests; "": derived from the content
 }
 
 // Agent is one that is configured.
@@ -72,17 +69,17 @@ type Bot struct {
 	Agent     string // that its messages are routed to; ""
 }
 
-// Session is that of the agent who asks.
+// Session is the session of the requesting agent.
 type Session struct {
 	Key       string   `json:"key"`
 	RunID     string   `json:"runId,omitempty"`     // in which it asks; "" outside of runs
-	Hop       int      `json:"hop,omitempty"`       // how often what began the run was passed on between agents
+	Hop       int      `json:"hop,omitempty"`       // how often the origin of the run was passed on between agents
 	AccountID string   `json:"accountId,omitempty"` // in Discord; "" elsewhere
 	ChannelID string   `json:"channelId,omitempty"` // the channel or thread; "" elsewhere
-	Together  []string `json:"together,omitempty"`  // agents that take part, where it is a thread
+	Together  []string `json:"together,omitempty"`  // participating agents, for a thread
 }
 
-// Kind is what a place in Discord is.
+// Kind is the kind of a place in Discord.
 type Kind string
 
 const (
@@ -100,7 +97,7 @@ type Place struct {
 	Name     string
 	ParentID string // of a thread
 	GuildID  string
-	Archived bool // it goes on when somebody writes
+	Archived bool // it continues when a message is posted
 	Locked   bool // it does not
 }
 
@@ -108,31 +105,31 @@ type Place struct {
 type Verdict struct {
 	Allowed bool
 	Why     string
-	Mend    string
+	Hint    string
 }
 
-// Situation is all that a decision depends on besides the request.
+// Situation is everything that a decision depends on besides the request.
 type Situation struct {
 	Policy  Policy
 	Agents  []Agent
 	Bots    []Bot
 	Session Session
 	Judge   func(from, target string) Verdict // by the agents' ids
-	Cut     *Refusal                          // what the chain of causes has against it that the agent asks; nil for nothing
+	Cut     *Refusal                          // why the chain of causes forbids the request; nil if it does not
 
-	// Places are those that there are, of the ones that Look names, and the channels of those that are threads. What is not among them does not
-	// exist.
+	// Places are the existing places among those returned by RequiredPlaces, and the channels of threads among them. Places that
+	// are missing do not exist.
 	Places []Place
 	State  State
 }
 
-// Parties are the ids of the agents that a request is of and to, whatever it calls them.
+// Parties returns the ids of the two agents of a request, whatever it calls them.
 func (s *Situation) Parties(r Request) (from, target string) {
 	return s.agent(r.From).ID, s.agent(r.Target).ID
 }
 
-// Look is the ids that Places has to know about for a request, none of them twice.
-func (s *Situation) Look(r Request) (ids []string) {
+// RequiredPlaces returns the ids that Places must contain for a request, without duplicates.
+func (s *Situation) RequiredPlaces(r Request) (ids []string) {
 	named := []string{r.ThreadID, r.ChannelID, s.Session.ChannelID, s.Policy.DefaultChannel}
 	from, target := s.agent(r.From), s.agent(r.Target)
 	if kept, ok := s.State.Threads[reuseKey(from.ID, target.ID, topic(r.ThreadName))]; ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Decide says what is done about a request at a time, ms since 1970: a plan, or why there is none.
+// Decide returns the plan for a request at a time, ms since 1970, or why there is none.
 func Decide(s *Situation, r Request, now int64) (*Plan, *Refusal) {
 	r = r.trimmed()
 	if no := r.valid(); no != nil {
@@ -19,12 +19,12 @@ func Decide(s *Situation, r Request, now int64) (*Plan, *Refusal) {
 	from := s.agent(r.From)
 	target, known := s.find(r.Target)
 	if strings.EqualFold(from.ID, target.ID) {
-		return nil, &Refusal{Reason: CodeSelf, Field: "targetAgent", Value: r.Target, Text: fmt.Sprintf("targetAgent %q is the agent who asks", r.Target),
-			Mend: "name another agent"}
+		return nil, &Refusal{Reason: CodeSelf, Field: "targetAgent", Value: r.Target, Text: fmt.Sprintf("targetAgent %q is the requesting agent itself", r.Target),
+			HintText: "name another agent"}
 	}
 	if v := s.Judge(from.ID, target.ID); !v.Allowed {
 		return nil, &Refusal{Reason: CodeForbidden, Field: "targetAgent", Value: r.Target,
-			Text: fmt.Sprintf("%s must not ask %s: %s", from.ID, target.ID, v.Why), Mend: v.Mend}
+			Text: fmt.Sprintf("%s must not ask %s: %s", from.ID, target.ID, v.Why), HintText: v.Hint}
 	}
 	targetBot, ok := s.botOf(target)
 	if !ok {
@@ -65,7 +65,7 @@ func Decide(s *Situation, r Request, now int64) (*Plan, *Refusal) {
 	return p, nil
 }
 
-// identify says what makes the request the same as another one.
+// identify computes what makes the request equal to another one.
 func (p *Plan) identify(r *Request, at spot) {
 	about := topic(r.ThreadName)
 	p.Content = hash(p.From, p.Target, about, r.Message)
@@ -85,8 +85,8 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// before looks for the same request within SameRequest. One that has failed is tried again: under its nonces, so that what did get through is
-// not posted twice.
+// before finds the same request within SameRequest. A failed one is retried under its nonces, so that messages that
+// did get through are not posted twice.
 func (s *Situation) before(p *Plan, now int64) (done bool, no *Refusal) {
 	e, ok := s.State.Requests[p.Key]
 	if !ok || now-e.At >= SameRequest.Milliseconds() {
@@ -94,7 +94,7 @@ func (s *Situation) before(p *Plan, now int64) (done bool, no *Refusal) {
 	}
 	if e.Content != p.Content {
 		return false, &Refusal{Reason: CodeConflict, Field: "idempotencyKey", Value: p.Key,
-			Text: fmt.Sprintf("idempotencyKey: request %s has it, and says something else", e.RequestID), Mend: "use a key of its own for each request"}
+			Text: fmt.Sprintf("idempotencyKey: request %s has the same key and another content", e.RequestID), HintText: "use a new key for each request"}
 	}
 	if e.Status == StatusFailed {
 		p.Base, p.Again = e.Base, e.Anew
@@ -113,11 +113,11 @@ func (s *Situation) tooFar(p *Plan) *Refusal {
 		return nil
 	}
 	return &Refusal{Reason: CodeHops, Field: "targetAgent", Value: p.Target,
-		Text: fmt.Sprintf("this was passed on between agents %d times, at most %d are allowed", p.Hop, s.Policy.MaxHops),
-		Mend: "answer yourself, or tell a person"}
+		Text:     fmt.Sprintf("this was passed on between agents %d times; at most %d are allowed", p.Hop, s.Policy.MaxHops),
+		HintText: "answer yourself, or tell a person"}
 }
 
-// pairLimit refuses what is more than two agents may ask each other, counted in both directions.
+// pairLimit refuses requests beyond what two agents may ask each other, counted in both directions.
 func (s *Situation) pairLimit(p *Plan, now int64) *Refusal {
 	window := min(s.Policy.PairWindow, keepPairs).Milliseconds()
 	var recent []int64
@@ -134,10 +134,10 @@ func (s *Situation) pairLimit(p *Plan, now int64) *Refusal {
 	return &Refusal{Reason: CodePairLimit, Field: "targetAgent", Value: p.Target, From: p.From, Target: p.Target, ResetAt: reset,
 		Text: fmt.Sprintf("warning: %s and %s have asked each other %d times within %d min, which is the limit; again in %d min",
 			p.From, p.Target, len(recent), minutes(window), minutes(reset-now)),
-		Mend: "wait until then, or go on with what has been said"}
+		HintText: "wait until then, or continue with the answers you have"}
 }
 
-// minutes is so many ms in minutes, rounded up.
+// minutes converts ms to minutes, rounded up.
 func minutes(ms int64) int64 {
 	const minute = int64(time.Minute / time.Millisecond)
 	return (ms + minute - 1) / minute
@@ -167,8 +167,8 @@ func (s *Situation) route(p *Plan, r *Request, at spot, now int64) *Refusal {
 		}
 	}
 	if at.channel.ID == "" {
-		return &Refusal{Reason: CodeNoChannel, Field: "channelId", Text: "channelId: nothing says in which channel a thread is to be opened",
-			Mend: "name a channelId, or set channels.discord.collaboration.defaultChannel"}
+		return &Refusal{Reason: CodeNoChannel, Field: "channelId", Text: "channelId: no channel is given or configured for a new thread",
+			HintText: "name a channelId, or set channels.discord.collaboration.defaultChannel"}
 	}
 	p.Route, p.ChannelID, p.GuildID, p.Starter = RouteNew, at.channel.ID, at.channel.GuildID, at.channel.Kind == Forum
 	return nil
@@ -182,7 +182,7 @@ func pairKey(a, b string) string {
 	return a + "::" + b
 }
 
-// Original is what is kept of a request: without secrets, MaxOriginal characters at most.
+// Original is the stored text of a request: without secrets, at most MaxOriginal characters.
 func Original(text string) string {
 	return coordination.Head(coordination.Mask(text), MaxOriginal)
 }

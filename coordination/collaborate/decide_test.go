@@ -17,9 +17,9 @@ func TestRefusals(t *testing.T) {
 		name        string
 		change      func(*world, *collaborate.Request)
 		code, field string
-		says        string // in text or mend
+		says        string // in text or hint
 	}{
-		{"nobody asks", func(_ *world, r *collaborate.Request) { r.From = " " }, collaborate.CodeInvalid, "from", ""},
+		{"no requester", func(_ *world, r *collaborate.Request) { r.From = " " }, collaborate.CodeInvalid, "from", ""},
 		{"no target", func(_ *world, r *collaborate.Request) { r.Target = "" }, collaborate.CodeInvalid, "targetAgent", ""},
 		{"no message", func(_ *world, r *collaborate.Request) { r.Message = " \n\u3000" }, collaborate.CodeInvalid, "message", ""},
 		{"a message that is too long", func(_ *world, r *collaborate.Request) { r.Message = strings.Repeat("가", 2001) }, collaborate.CodeInvalid, "message", "2001"},
@@ -30,14 +30,14 @@ func TestRefusals(t *testing.T) {
 		{"itself by its account", func(_ *world, r *collaborate.Request) { r.Target = "default" }, collaborate.CodeSelf, "targetAgent", ""},
 		{"itself by a mention", func(_ *world, r *collaborate.Request) { r.Target = "<@!11>" }, collaborate.CodeSelf, "targetAgent", ""},
 		{"the policy", func(_ *world, r *collaborate.Request) { r.Target = "forbidden" }, collaborate.CodeForbidden, "targetAgent", "change the rule"},
-		{"an agent that nobody knows", func(_ *world, r *collaborate.Request) { r.Target = "mimi" }, collaborate.CodeMapping, "targetAgent",
+		{"an unknown agent", func(_ *world, r *collaborate.Request) { r.Target = "mimi" }, collaborate.CodeMapping, "targetAgent",
 			`{agentId: "mimi", match: {channel: "discord"`},
 		{"an agent without a binding", func(_ *world, r *collaborate.Request) { r.Target = "mute" }, collaborate.CodeMapping, "targetAgent", `{agentId: "mute"`},
 		{"an agent whose bot is offline", func(_ *world, r *collaborate.Request) { r.Target = "dajim" }, collaborate.CodeMapping, "targetAgent",
 			"channels.discord.accounts.dajim-bot"},
-		{"an account that nobody knows", func(_ *world, r *collaborate.Request) { r.AccountID = "nobody" }, collaborate.CodeAccount, "accountId", "nobody"},
+		{"an unknown account", func(_ *world, r *collaborate.Request) { r.AccountID = "nix" }, collaborate.CodeAccount, "accountId", "nix"},
 		{"the target's own account", func(_ *world, r *collaborate.Request) { r.AccountID = "eden-bot" }, collaborate.CodeAccount, "accountId", ""},
-		{"nobody to speak", func(w *world, r *collaborate.Request) {
+		{"no bot to post with", func(w *world, r *collaborate.Request) {
 			r.From, r.Target, w.s.Policy.DefaultAccount = "mute", "eden", ""
 		}, collaborate.CodeMapping, "from", "mute"},
 		{"only the target's bot to speak", func(_ *world, r *collaborate.Request) { r.From, r.Target = "mute", "ruda" }, collaborate.CodeMapping, "from", "mute"},
@@ -78,8 +78,8 @@ func TestRefusals(t *testing.T) {
 			r := toEden("look at it")
 			tt.change(w, &r)
 			no := w.refuses(r, tt.code, tt.field)
-			if !strings.Contains(no.Text+" "+no.Mend, tt.says) {
-				t.Errorf("%s (%s), want it to say %q", no.Text, no.Mend, tt.says)
+			if !strings.Contains(no.Text+" "+no.HintText, tt.says) {
+				t.Errorf("%s (%s), want it to say %q", no.Text, no.HintText, tt.says)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestOrderOfChecks(t *testing.T) {
 	judged := w.s.Judge
 	w.s.Judge = func(from, target string) collaborate.Verdict {
 		if target == "dajim" {
-			return collaborate.Verdict{Why: "a rule", Mend: "change it"}
+			return collaborate.Verdict{Why: "a rule", Hint: "change it"}
 		}
 		return judged(from, target)
 	}
@@ -221,7 +221,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// The bot that reminds is the one that has asked, whoever the default one is.
+// The bot that asked also reminds, whatever the default bot is.
 func TestBug37_TheBotThatAsksIsTold(t *testing.T) {
 	t.Parallel()
 	w := begins(t)
@@ -263,7 +263,7 @@ func TestLook(t *testing.T) {
 	w.s.Session.ChannelID = lab
 	_, thread := w.asks(collaborate.Request{From: "ruda", Target: "eden", Message: "m", ThreadName: "x"})
 	r := collaborate.Request{From: "ruda", Target: "eden-bot", Message: "m", ThreadName: "X", ChannelID: lab, ThreadID: "7"}
-	equal(t, "places to know about", w.s.Look(r), []string{"7", lab, lobby, thread})
+	equal(t, "places to know about", w.s.RequiredPlaces(r), []string{"7", lab, lobby, thread})
 }
 
 func TestNames(t *testing.T) {
@@ -509,7 +509,7 @@ func TestBug45_NoOrphanThreads(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyKnowsIsNotSentAgain(t *testing.T) {
+func TestUnknownDeliveryIsNotResent(t *testing.T) {
 	t.Parallel()
 	w := begins(t)
 	p := w.decides(toEden("m"))
@@ -517,7 +517,7 @@ func TestWhatNobodyKnowsIsNotSentAgain(t *testing.T) {
 	w.happens(p.Failed(coordination.Context{}, id, thread, collaborate.Blind()))
 	again := w.after(time.Minute).decides(toEden("m"))
 	if again.Earlier == nil || again.Earlier.Status != collaborate.StatusUnknown || again.Earlier.Code != collaborate.CodeUnknown {
-		t.Errorf("%+v, want that nobody knows", again)
+		t.Errorf("%+v, want it unknown", again)
 	}
 }
 
@@ -530,7 +530,7 @@ func TestAReusedThreadThatIsGone(t *testing.T) {
 	id, thread := w.takes(p)
 	n := collaborate.After(collaborate.Attempt{Deed: collaborate.PostMessage, Route: p.Route, Failure: collaborate.Failure{Status: 404, Code: 10003}, Failures: 1})
 	if !n.Anew || thread != first {
-		t.Fatalf("%+v in %s, want it decided anew", n, thread)
+		t.Fatalf("%+v in %s, want it decided again", n, thread)
 	}
 	w.happens(p.Failed(coordination.Context{}, id, thread, n))
 	if _, kept := w.s.State.Threads["ruda:eden"]; kept {

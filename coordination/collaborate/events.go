@@ -2,14 +2,14 @@ package collaborate
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// Event is what is appended. Data is of one of the types below.
+// Event is an event to append. Data has one of the types below.
 type Event struct {
 	Type    string
 	AgentID string // the agent who asks
 	Data    any
 }
 
-// Requested is of a2a.collaborate.requested: a request was taken on. It counts for the pair from then on.
+// Requested is the data of a2a.collaborate.requested: a request was accepted. It counts for the pair from then on.
 type Requested struct {
 	coordination.Context
 	RequestID   string `json:"collabId"`
@@ -26,11 +26,11 @@ type Requested struct {
 	SessionKey  string `json:"sessionKey,omitempty"` // the session that has asked
 	RunID       string `json:"runId,omitempty"`      // the run in it
 	Original    string `json:"message,omitempty"`
-	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread is no more
-	Again       bool   `json:"again,omitempty"`   // it was counted before
+	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread no longer exists
+	Again       bool   `json:"again,omitempty"`   // counted before
 }
 
-// Opened is of thread.created. The thread is kept from then on, also where nothing can be posted in it at first.
+// Opened is the data of thread.created. The thread is kept from then on, even if nothing can be posted in it at first.
 type Opened struct {
 	RequestID  string `json:"collabId"`
 	ReuseKey   string `json:"reuseKey,omitempty"`
@@ -40,7 +40,7 @@ type Opened struct {
 	GuildID    string `json:"guildId,omitempty"`
 }
 
-// Sent is of a2a.collaborate.sent: the request stands in the thread.
+// Sent is the data of a2a.collaborate.sent: the request was posted in the thread.
 type Sent struct {
 	coordination.Context
 	RequestID   string   `json:"collabId"`
@@ -59,7 +59,8 @@ type Sent struct {
 	Tracked     bool     `json:"tracked"`
 }
 
-// Failed is of a2a.collaborate.failed and of discord.delivery_unknown. After the latter nobody knows whether the request stands there.
+// Failed is the data of a2a.collaborate.failed and of discord.delivery_unknown. After the latter it is unknown whether
+// the request was posted.
 type Failed struct {
 	coordination.Context
 	RequestID   string `json:"collabId"`
@@ -68,9 +69,9 @@ type Failed struct {
 	ThreadID    string `json:"threadId,omitempty"`
 	Code        string `json:"errorCode"`
 	Text        string `json:"errorMessage,omitempty"`
-	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread is no more
+	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread no longer exists
 	Escalate    bool   `json:"escalate,omitempty"`
-	Anew        bool   `json:"anew,omitempty"` // the request is decided about again at once
+	Anew        bool   `json:"anew,omitempty"` // the request is decided again at once
 }
 
 // Limited is of collab.rate_limited.
@@ -81,7 +82,7 @@ type Limited struct {
 	ResetAt     int64  `json:"resetAtMs"`
 }
 
-// Requested is the event that the request is taken on. It is appended before anything is done.
+// Requested is the event that the request was accepted. It is appended before anything is done.
 func (p *Plan) Requested(c coordination.Context, requestID string) Event {
 	d := Requested{Context: within(c), RequestID: requestID, Key: p.Key, Content: p.Content, Base: p.Base, FromAgent: p.From, TargetAgent: p.Target,
 		Route: p.Route, ThreadID: p.ThreadID, ThreadName: p.ThreadName, ChannelID: p.ChannelID, GuildID: p.GuildID, SessionKey: p.SessionKey,
@@ -98,14 +99,14 @@ func (p *Plan) Opened(requestID, threadID string) Event {
 	return Event{coordination.TypeThreadCreated, p.From, Opened{requestID, p.ReuseKey, threadID, p.ThreadName, p.ChannelID, p.GuildID}}
 }
 
-// Sent is the event that all messages stand in the thread. sentAt is ms since 1970.
+// Sent is the event that all messages were posted in the thread. sentAt is ms since 1970.
 func (p *Plan) Sent(c coordination.Context, requestID, threadID string, messageIDs []string, sentAt int64) Event {
 	return Event{coordination.TypeA2ACollaborateSent, p.From, Sent{Context: within(c), RequestID: requestID, ReuseKey: p.ReuseKey, ThreadID: threadID,
 		ThreadName: p.ThreadName, ChannelID: p.ChannelID, GuildID: p.GuildID, FromAgent: p.From, FromAccount: p.AccountID, TargetAgent: p.Target,
 		TargetBot: p.TargetBotID, MessageIDs: messageIDs, Original: p.Original, SentAt: sentAt, Tracked: p.Tracked}}
 }
 
-// Failed is the event that it was given up, or is decided about anew, as After has said.
+// Failed is the event that it was given up, or is decided again, as returned by After.
 func (p *Plan) Failed(c coordination.Context, requestID, threadID string, n Next) Event {
 	typ := coordination.TypeA2ACollaborateFailed
 	if n.Unknown {
@@ -119,7 +120,7 @@ func (p *Plan) Failed(c coordination.Context, requestID, threadID string, n Next
 	return Event{typ, p.From, d}
 }
 
-// within is where an event of a request belongs.
+// within is the context of a request's events.
 func within(c coordination.Context) coordination.Context {
 	c.EventRole = coordination.RoleOrchestration
 	return c

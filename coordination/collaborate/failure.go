@@ -2,24 +2,24 @@ package collaborate
 
 import "time"
 
-// Deed is what Discord was asked to do.
-type Deed string
+// Operation is an operation requested of Discord.
+type Operation string
 
 const (
-	OpenThread  Deed = "open_thread"  // twice makes two threads
-	PostMessage Deed = "post_message" // twice makes one, under the same nonce, for some minutes
+	OpenThread  Operation = "open_thread"  // repeating it creates two threads
+	PostMessage Operation = "post_message" // repeating it under the same nonce creates one message, for some minutes
 )
 
-// Failure is how Discord has not done it.
+// Failure is how Discord has refused or failed.
 type Failure struct {
 	Status     int           // of HTTP; 0 if there was no answer
-	Code       int           // Discord's own; 0 if it has told none
+	Code       int           // Discord's own; 0 if none
 	TimedOut   bool          // no answer within TimeLimit
-	Unsent     bool          // no answer, and the request has not left: e.g. no connection
-	RetryAfter time.Duration // of 429; 0 if it was not told
+	Unsent     bool          // no answer, and the request was not sent: e.g. no connection
+	RetryAfter time.Duration // of 429; 0 if missing
 }
 
-// Class is what failures are treated alike by.
+// Class groups failures that are handled alike.
 type Class string
 
 const (
@@ -31,7 +31,7 @@ const (
 	ClassUnavailable  Class = "unavailable"  // 5xx
 	ClassUnsent       Class = "unsent"
 	ClassTimeout      Class = "timeout"
-	ClassLost         Class = "lost" // the connection broke, or the process ended, before the answer came
+	ClassLost         Class = "lost" // the connection broke, or the process ended, before the answer arrived
 )
 
 // Codes of Discord that say more than the status.
@@ -41,7 +41,7 @@ const (
 	discordThreadLocked   = 160005
 )
 
-// Classify says of which class a failure is. The zero Failure is ClassLost.
+// Classify returns the class of a failure. The zero Failure is ClassLost.
 func Classify(f Failure) Class {
 	switch {
 	case f.Code == discordThreadLocked:
@@ -79,26 +79,26 @@ const (
 	CodeUnknown      = "delivery_unknown"
 )
 
-// Bounds of trying again.
+// Bounds of retrying.
 const (
 	TimeLimit    = 10 * time.Second // for one answer
-	LongestWait  = time.Minute      // that Discord may ask for; longer, and it is given up
+	LongestWait  = time.Minute      // longest pause that Discord may ask for; beyond it is given up
 	unknownWait  = time.Second      // of 429 without Retry-After
-	serverErrors = 3                // how often it is tried again, likewise below
+	serverErrors = 3                // number of retries, likewise below
 	timeouts     = 3
 	rateLimits   = 5
 	losses       = 1
 )
 
-// Rule is what follows from a class.
+// Rule is the handling of a class.
 type Rule struct {
 	Class    Class
-	Code     string // when it is given up
+	Code     string // code when it is given up
 	Retries  int
-	Wait     time.Duration // before the first retry, twice as long before each further one
+	Wait     time.Duration // before the first retry, doubled for each further one
 	Asked    bool          // Discord says how long to wait
 	Unsure   bool          // it may have been done
-	Escalate bool          // when it is given up, a person is told
+	Escalate bool          // when it is given up, a person is notified
 	Forget   bool          // the thread is not used again
 }
 
@@ -117,35 +117,36 @@ func Rules() []Rule {
 	}
 }
 
-// Attempt is a deed that has failed.
+// Attempt is a failed operation.
 type Attempt struct {
-	Deed     Deed
+	Deed     Operation
 	Route    Route
 	Failure  Failure
-	Failures int // of its class, this one included
+	Failures int // failures of its class, including this one
 }
 
-// Next is what is done after it: it is tried again, decided anew, or given up.
+// Next is what to do after it: retry, decide again, or give up.
 type Next struct {
 	Retry bool
 	Wait  time.Duration
 
-	// Look says that it may have been done: before it is tried again, or given up, the place is looked at. What is found there was done; what is
-	// not there was not. Where nobody can look, Blind is what follows instead.
+	// Look says that it may have been done: before a retry, or giving up, the place must be checked. What is found
+	// there was done; what is missing was not. If the check is impossible, Blind applies instead.
 	Look bool
 
-	// Anew says that the thread was one from before that is no more: its entry is forgotten, and Decide is asked again.
+	// Anew says that the thread was an earlier one that no longer exists: its entry is dropped, and Decide is called
+	// again.
 	Anew bool
 
 	Code     string // of what is given up
-	Text     string // what is so, in a sentence: added by whoever has heard of the failure
-	Unknown  bool   // nobody knows whether it was done; it is never tried again
+	Text     string // a sentence with details, added by the caller that observed the failure
+	Unknown  bool   // it is unknown whether it was done; it is never retried
 	Escalate bool
 	Forget   bool
 }
 
-// After says what is done after a failure. A message is tried again under its nonce, which makes it one message; a thread, and whatever was lost,
-// is looked for first. Nothing is given up that may have been done without a look.
+// After returns what to do after a failure. A message is retried under its nonce, which makes it one message; a
+// thread, and whatever was lost, is searched for first. Nothing that may have been done is given up without a check.
 func After(a Attempt) Next {
 	r := ruleOf(Classify(a.Failure))
 	if r.Forget && a.Route == RouteReused {
@@ -163,7 +164,7 @@ func After(a Attempt) Next {
 	return Next{Look: r.Unsure, Code: r.Code, Escalate: r.Escalate, Forget: r.Forget}
 }
 
-// Blind is what follows where it may have been done and nobody can look.
+// Blind is what to do if it may have been done and the check is impossible.
 func Blind() Next { return Next{Code: CodeUnknown, Unknown: true, Escalate: true} }
 
 func ruleOf(c Class) Rule {

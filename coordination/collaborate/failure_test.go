@@ -68,7 +68,7 @@ func TestAfterFailures(t *testing.T) {
 			if tt.thread == nil {
 				tt.thread = tt.message
 			}
-			for deed, steps := range map[collaborate.Deed][]collaborate.Next{collaborate.PostMessage: tt.message, collaborate.OpenThread: tt.thread} {
+			for deed, steps := range map[collaborate.Operation][]collaborate.Next{collaborate.PostMessage: tt.message, collaborate.OpenThread: tt.thread} {
 				for i, want := range steps {
 					got := collaborate.After(collaborate.Attempt{Deed: deed, Route: collaborate.RouteNew, Failure: tt.failure, Failures: i + 1})
 					if diff := cmp.Diff(want, got); diff != "" {

@@ -2,10 +2,10 @@ package collaborate
 
 import "strings"
 
-// fence is a block of code in a text. Positions are of runes.
+// fence is a code block in a text. Positions are of runes.
 type fence struct {
-	open, code  int    // where its first mark begins, and its code
-	end, closed int    // where its code ends, and its last mark; both the end of the text where it is never closed
+	open, code  int    // beginning of its first mark, and of its code
+	end, closed int    // end of its code, and of its last mark; both the end of the text if it is never closed
 	language    string // "" if it names none
 }
 
@@ -14,8 +14,8 @@ const (
 	maxLanguage = 30
 )
 
-// fences are the blocks of code of a text, as Discord sees them: a mark opens one wherever it stands, and the next one closes it. A word that
-// follows the mark alone in its line is the language.
+// fences returns the code blocks of a text, as Discord sees them: a mark opens one wherever it is, and the next one
+// closes it. A single word after the mark on its line is the language.
 func fences(runes []rune) (list []fence) {
 	for at := nextMark(runes, 0); at < len(runes); {
 		f := fence{open: at, code: at + len(fenceMark)}
@@ -28,7 +28,7 @@ func fences(runes []rune) (list []fence) {
 	return list
 }
 
-// nextMark is where the next mark begins, or the end of the text.
+// nextMark returns where the next mark begins, or the end of the text.
 func nextMark(runes []rune, from int) int {
 	for i := from; i+len(fenceMark) <= len(runes); i++ {
 		if runes[i] == '`' && runes[i+1] == '`' && runes[i+2] == '`' {
@@ -38,7 +38,7 @@ func nextMark(runes []rune, from int) int {
 	return len(runes)
 }
 
-// language reads the rest of the line after a mark, and says where the code begins.
+// language parses the rest of the line after a mark, and returns where the code begins.
 func language(runes []rune, from int) (name string, code int) {
 	for i := from; i < len(runes) && i-from <= maxLanguage; i++ {
 		switch r := runes[i]; {
@@ -51,7 +51,7 @@ func language(runes []rune, from int) (name string, code int) {
 	return "", from
 }
 
-// head opens the block again in the next message, and tail closes it in this one, which ends with a character.
+// head reopens the block in the next message, and tail closes it in this one, which ends with a character.
 func (f *fence) head() string { return fenceMark + f.language + "\n" }
 
 func (f *fence) tail(last rune) string {

@@ -42,13 +42,13 @@ type world struct {
 func begins(t tester) *world {
 	w := &world{t: t, now: begin}
 	w.s = collaborate.Situation{
-		Policy: collaborate.DefaultPolicy(),
+		Policy: collaborate.Policy{Reuse: 6 * time.Hour, PairLimit: 10, PairWindow: 5 * time.Minute},
 		Agents: []collaborate.Agent{{ID: "ruda", Name: "루다", Account: "default"}, {ID: "eden", Name: "이든", Account: "eden-bot"},
 			{ID: "seum", Name: "세움", Account: "seum-bot"}, {ID: "dajim", Name: "다짐", Account: "dajim-bot"}, {ID: "mute", Name: "무음"}},
 		Bots: []collaborate.Bot{{AccountID: "default", UserID: "11", Agent: "ruda"}, {AccountID: "eden-bot", UserID: "12", Agent: "eden"},
 			{AccountID: "seum-bot", UserID: "13"}},
 		Judge: func(from, target string) collaborate.Verdict {
-			return collaborate.Verdict{Allowed: target != "forbidden", Why: "a rule", Mend: "change the rule"}
+			return collaborate.Verdict{Allowed: target != "forbidden", Why: "a rule", Hint: "change the rule"}
 		},
 		Places: []collaborate.Place{{ID: lobby, Kind: collaborate.Text, GuildID: guild}, {ID: lab, Kind: collaborate.Text, GuildID: guild},
 			{ID: private, Kind: collaborate.Text, GuildID: guild}, {ID: forum, Kind: collaborate.Forum, GuildID: guild},
@@ -105,7 +105,7 @@ func (w *world) decides(r collaborate.Request) *collaborate.Plan {
 	w.t.Helper()
 	p, no := collaborate.Decide(&w.s, r, w.now)
 	if no != nil {
-		w.t.Fatalf("%s: %s (%s)", no.Reason, no.Text, no.Mend)
+		w.t.Fatalf("%s: %s (%s)", no.Reason, no.Text, no.HintText)
 	}
 	return p
 }
@@ -145,7 +145,7 @@ func (w *world) refuses(r collaborate.Request, code, field string) *collaborate.
 		w.t.Fatalf("%+v, want %s", p, code)
 	}
 	if p != nil || no.Code() != code || no.Field != field || no.Error() == "" || no.Hint() == "" {
-		w.t.Fatalf("%+v, want %s of %s, with text and mend, and no plan", no, code, field)
+		w.t.Fatalf("%+v, want %s of %s, with text and hint, and no plan", no, code, field)
 	}
 	return no
 }

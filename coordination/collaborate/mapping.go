@@ -8,8 +8,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// agent is the one that is meant by a name: an agent's id, else the id of an account, else a mention of a bot. Capitals make no difference. One
-// that nobody knows stands for itself.
+// agent resolves a name: an agent's id, else the id of an account, else a mention of a bot. Case is ignored. An
+// unknown name stands for itself.
 func (s *Situation) agent(name string) Agent {
 	a, _ := s.find(coordination.TrimJS(name))
 	return a
@@ -51,8 +51,8 @@ func (s *Situation) configured(id string) (Agent, bool) {
 	return Agent{}, false
 }
 
-// botOf is the bot of an agent: one whose messages are routed to it, that of its own account first; else that of its account, unless that speaks
-// for another agent.
+// botOf returns the bot of an agent: one whose messages are routed to it, preferring that of its own account; else
+// that of its account, unless that speaks for another agent.
 func (s *Situation) botOf(a Agent) (bot Bot, ok bool) {
 	for _, b := range s.Bots {
 		if strings.EqualFold(b.Agent, a.ID) && (!ok || strings.EqualFold(b.AccountID, a.Account)) {
@@ -66,7 +66,7 @@ func (s *Situation) botOf(a Agent) (bot Bot, ok bool) {
 	return b, ok && b.Agent == ""
 }
 
-// bot is that of an account.
+// bot returns the bot of an account.
 func (s *Situation) bot(account string) (Bot, bool) {
 	for _, b := range s.Bots {
 		if account != "" && strings.EqualFold(b.AccountID, account) {
@@ -82,19 +82,19 @@ func (s *Situation) unmapped(field, value string, a Agent, known bool) *Refusal 
 	binding := fmt.Sprintf("{agentId: %q, match: {channel: \"discord\", accountId: \"...\"}}", a.ID)
 	switch {
 	case !known:
-		r.Text = fmt.Sprintf("%s %q: there is no such agent, and no account of Discord by this name", field, value)
-		r.Mend = fmt.Sprintf("name one of %s; or add the agent, and %s to bindings", s.reachable(), binding)
+		r.Text = fmt.Sprintf("%s %q: no such agent, and no Discord account of this name", field, value)
+		r.HintText = fmt.Sprintf("name one of %s; or add the agent, and %s to bindings", s.reachable(), binding)
 	case a.Account == "":
-		r.Text = fmt.Sprintf("%s %q: agent %s has no bot in Discord, as no binding gives it an account", field, value, a.ID)
-		r.Mend = fmt.Sprintf("add %s to bindings, and the account to channels.discord.accounts", binding)
+		r.Text = fmt.Sprintf("%s %q: agent %s has no Discord bot: no binding gives it an account", field, value, a.ID)
+		r.HintText = fmt.Sprintf("add %s to bindings, and the account to channels.discord.accounts", binding)
 	default:
-		r.Text = fmt.Sprintf("%s %q: agent %s has no bot in Discord, as account %s of its binding is not connected for it", field, value, a.ID, a.Account)
-		r.Mend = fmt.Sprintf("see that channels.discord.accounts.%s is enabled, has a token that is valid, and is bound to no other agent", a.Account)
+		r.Text = fmt.Sprintf("%s %q: agent %s has no Discord bot: account %s of its binding is not connected for it", field, value, a.ID, a.Account)
+		r.HintText = fmt.Sprintf("check that channels.discord.accounts.%s is enabled, has a valid token, and is bound to no other agent", a.Account)
 	}
 	return r
 }
 
-// reachable is the agents that have a bot, 20 at most.
+// reachable lists the agents that have a bot, at most 20.
 func (s *Situation) reachable() string {
 	const most = 20
 	var ids []string
@@ -113,20 +113,20 @@ func (s *Situation) reachable() string {
 	return strings.Join(ids, ", ")
 }
 
-// speaker is the bot that puts the request: the one that is named, else that of the session, else the agent's own, else the default one. It is
-// never the target's own, which does not hear itself.
+// speaker returns the bot that posts the request: the named one, else that of the session, else the agent's own, else
+// the default one. It is never the target's own, which does not receive its own messages.
 func (s *Situation) speaker(r *Request, from Agent, target Bot) (Bot, *Refusal) {
 	if r.AccountID != "" {
 		b, ok := s.bot(r.AccountID)
 		switch {
 		case !ok:
 			return Bot{}, &Refusal{Reason: CodeAccount, Field: "accountId", Value: r.AccountID,
-				Text: fmt.Sprintf("accountId %q: no such account of Discord is connected", r.AccountID),
-				Mend: "leave accountId out, or name an account of channels.discord.accounts that is connected"}
+				Text:     fmt.Sprintf("accountId %q: no Discord account of this name is connected", r.AccountID),
+				HintText: "omit accountId, or name a connected account of channels.discord.accounts"}
 		case b.UserID == target.UserID:
 			return Bot{}, &Refusal{Reason: CodeAccount, Field: "accountId", Value: r.AccountID,
-				Text: fmt.Sprintf("accountId %q: this is the bot of %s, which does not hear what it says itself", r.AccountID, r.Target),
-				Mend: "leave accountId out, or name another account"}
+				Text:     fmt.Sprintf("accountId %q: this is the bot of %s, which does not receive its own messages", r.AccountID, r.Target),
+				HintText: "omit accountId, or name another account"}
 		}
 		return b, nil
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// threadName is what a new thread is called: `[협업] {from} → {to} · {topic}`, the topic being the name that was asked for, or how the message
-// begins. A name that begins with [ is taken as it is.
+// threadName is the name of a new thread: `[협업] {from} → {to} · {topic}`, the topic being the requested name, or the
+// beginning of the message. A name that begins with [ is used unchanged.
 func (s *Situation) threadName(r *Request, from, target Agent) string {
 	about := topic(r.ThreadName)
 	if strings.HasPrefix(about, "[") {
@@ -32,7 +32,7 @@ func line(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// reuseKey is what a thread is kept under. It has a direction.
+// reuseKey is the key under which a thread is kept. It has a direction.
 func reuseKey(from, target, about string) string {
 	key := from + ":" + target
 	if about != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Route is which thread a request goes to.
+// Route says how the thread of a request was chosen.
 type Route string
 
 const (
@@ -20,9 +20,11 @@ const (
 	RouteNew    Route = "new_thread"
 )
 
-// Plan is what is done. It is carried out in the order of its fields: the thread is opened, the messages are posted, the bots are registered.
+// Plan is what to do. It is executed in the order of its fields: the thread is opened, the messages are posted, the
+// bots are registered.
 type Plan struct {
-	// Earlier is what has become of the same request before. Nothing is done then, and the rest says only who is meant.
+	// Earlier is the result of the same request before. Nothing is done then, and the other fields only say who is
+	// meant.
 	Earlier *Earlier `json:"-"`
 
 	From        string `json:"from"`   // agents' ids
@@ -34,7 +36,7 @@ type Plan struct {
 	TargetBotID string `json:"targetBotId"`
 	SessionKey  string `json:"sessionKey,omitempty"` // that asks
 	RunID       string `json:"runId,omitempty"`      // in which it asks; "" outside of runs
-	Hop         int    `json:"hop"`                  // how often it was passed on between agents, this time included
+	Hop         int    `json:"hop"`                  // how often it was passed on between agents, including this time
 
 	Route      Route  `json:"route"`
 	ThreadID   string `json:"threadId,omitempty"` // "" if it is to be opened
@@ -44,29 +46,29 @@ type Plan struct {
 	Starter    bool   `json:"starter,omitempty"` // the channel is a forum: the thread is opened with the first message
 
 	Messages []string `json:"-"` // in order; the first one mentions the target, but for RouteShared
-	Notify   []string `json:"-"` // user ids that are notified; nobody else is, whatever the text says
+	Notify   []string `json:"-"` // user ids that are notified; no others are, whatever the text says
 
 	Participants []string `json:"participants,omitempty"` // user ids of the bots that take part in the thread from now on
-	Tracked      bool     `json:"tracked,omitempty"`      // an answer is waited for
+	Tracked      bool     `json:"tracked,omitempty"`      // an answer is expected
 
 	Original string `json:"original"`           // what was asked, without secrets, cut
 	Key      string `json:"key"`                // of the request
-	Content  string `json:"content"`            // the hash of what it says
-	Base     int64  `json:"base"`               // when it was taken on first, ms since 1970: its nonces follow from it
+	Content  string `json:"content"`            // content hash
+	Base     int64  `json:"base"`               // first acceptance, ms since 1970: the seed of its nonces
 	ReuseKey string `json:"reuseKey,omitempty"` // under which the thread is kept; "" for one that is named or shared
-	Forget   bool   `json:"forget,omitempty"`   // what was kept under ReuseKey is no more
-	Again    bool   `json:"again,omitempty"`    // it is decided anew, see Next.Anew, and counts for the pair already
+	Forget   bool   `json:"forget,omitempty"`   // the thread kept under ReuseKey is gone
+	Again    bool   `json:"again,omitempty"`    // it is decided again, see Next.Anew, and counts for the pair already
 }
 
-// Seed is what the nonces of the messages follow from: the same one whenever the request is tried again, so that what stands in its thread already is
-// not posted twice.
+// Seed determines the nonces of the messages: it is the same for every retry of the request, so that messages already
+// in its thread are not posted twice.
 func (p *Plan) Seed() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", p.Key, p.Base))
 	return "collab:" + hex.EncodeToString(sum[:])
 }
 
-// Recall is what the agent who asks finds in its own session of the thread, so that it knows what is answered there. origin is the session and
-// task that the request comes from; task may be "".
+// Recall is the note in the requester's own session of the thread, so that it knows what is answered there. origin is
+// the session and task that the request comes from; task may be "".
 func (p *Plan) Recall(threadID, originSession, originTask string) (sessionKey, text string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[You asked %s in this thread]\n%s\n\nThis comes from session %s", p.TargetName, p.Original, originSession)
@@ -77,7 +79,7 @@ func (p *Plan) Recall(threadID, originSession, originTask string) (sessionKey, t
 	return coordination.ChannelKey(p.From, "discord", threadID).String(), b.String()
 }
 
-// compose writes the messages, and says whom they notify.
+// compose writes the messages, and returns whom they notify.
 func (p *Plan) compose(s *Situation, message string) {
 	content := message
 	if p.Route != RouteShared {
@@ -92,7 +94,7 @@ func (p *Plan) compose(s *Situation, message string) {
 	}
 }
 
-// roster knows the names of bots.
+// roster has the names of bots.
 func (s *Situation) roster() *coordination.Roster {
 	r := coordination.DefaultRoster()
 	for _, b := range s.Bots {

@@ -2,13 +2,13 @@ package collaborate
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// Refusal says why a request is not put. Nothing has happened then.
+// Refusal says why a request is not posted. Nothing has happened then.
 type Refusal struct {
-	Reason string // a code: one of those below
-	Field  string // of the request; ""
-	Value  string // that stands there
-	Text   string // what is wrong, with the value
-	Mend   string
+	Reason   string // a code: one of those below
+	Field    string // of the request; ""
+	Value    string // that stands there
+	Text     string // what is wrong, with the value
+	HintText string
 
 	// Of CodePairLimit: the two agents, and when they may ask each other again, ms since 1970.
 	From, Target string
@@ -17,10 +17,10 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Text }
 func (r *Refusal) Code() string  { return r.Reason }
-func (r *Refusal) Hint() string  { return r.Mend }
+func (r *Refusal) Hint() string  { return r.HintText }
 
-// Refused is the event of every other code but CodeInvalid and CodeConflict, which are about words alone. from is the agent who asks, target whom
-// it has named.
+// Refused is the event of every code except CodeInvalid and CodeConflict, which concern only the request's fields.
+// from is the agent who asks, target the named one.
 func (r *Refusal) Refused(c coordination.Context, requestID, from, target string) Event {
 	return Event{coordination.TypeA2ACollaborateFailed, from, Failed{Context: within(c), RequestID: requestID, FromAgent: from,
 		TargetAgent: coordination.Head(coordination.Mask(target), MaxID), Code: r.Reason, Text: coordination.Head(coordination.Mask(r.Text), MaxOriginal)}}
@@ -39,10 +39,10 @@ const (
 	CodeMapping   = "mapping_not_found"    // an agent has no bot in Discord
 	CodeAccount   = "unknown_account"      // no such account is connected, or it is the target's own
 	CodeChannel   = "channel_not_allowed"  // by the policy of channels and guilds
-	CodeNoChannel = "no_channel"           // nothing says which one
+	CodeNoChannel = "no_channel"           // no channel given or configured
 	CodeNotFound  = "not_found"            // no such channel or thread
-	CodeLocked    = "thread_locked"        // nobody can write there
+	CodeLocked    = "thread_locked"        // the thread is locked
 	CodeConflict  = "idempotency_conflict" // another request has this key
-	CodeHops      = "hop_limit"            // it was passed on between agents too often
+	CodeHops      = "hop_limit"            // passed on between agents too often
 	CodePairLimit = "pair_rate_limited"
 )

@@ -10,39 +10,39 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// How long, and how much, a state remembers.
+// Bounds of what a state remembers.
 const (
 	keepPairs   = time.Hour
 	keepThreads = 7 * 24 * time.Hour
 	mostOfPair  = 1000
 )
 
-// Status is what has become of a request.
+// Status is the state of a request.
 type Status string
 
 const (
-	StatusAccepted Status = "accepted" // it is under way
+	StatusAccepted Status = "accepted" // in progress
 	StatusSent     Status = "sent"
 	StatusFailed   Status = "failed"
 	StatusUnknown  Status = "delivery_unknown"
 )
 
-// Earlier is a request that was taken on. Times are ms since 1970.
+// Earlier is an accepted request. Times are ms since 1970.
 type Earlier struct {
 	RequestID  string   `json:"requestId"`
 	Content    string   `json:"content"`
 	At         int64    `json:"at"`
 	Base       int64    `json:"base"`
 	Status     Status   `json:"status"`
-	Code       string   `json:"code,omitempty"` // of what has failed
-	Anew       bool     `json:"anew,omitempty"` // likewise: it is decided about again
+	Code       string   `json:"code,omitempty"` // of a failed one
+	Anew       bool     `json:"anew,omitempty"` // likewise: decided again at once
 	ThreadID   string   `json:"threadId,omitempty"`
 	ThreadName string   `json:"threadName,omitempty"`
 	ChannelID  string   `json:"channelId,omitempty"`
 	MessageIDs []string `json:"messageIds,omitempty"`
 }
 
-// Kept is a thread that can be used again.
+// Kept is a thread that can be reused.
 type Kept struct {
 	ThreadID     string `json:"threadId"`
 	ThreadName   string `json:"threadName,omitempty"`
@@ -52,15 +52,15 @@ type Kept struct {
 	MessageCount int    `json:"messageCount"`
 }
 
-// State is what the log says of requests so far. Apply folds it; a copy is a State of its own.
+// State is what the log says about requests. Apply folds it; a copy is an independent State.
 type State struct {
 	Requests map[string]Earlier `json:"requests,omitempty"` // by key; those of the last SameRequest
 	Pairs    map[string][]int64 `json:"pairs,omitempty"`    // when two agents have asked each other, by both, sorted
 	Threads  map[string]Kept    `json:"threads,omitempty"`  // by reuse key
 }
 
-// Apply folds an event. It reports whether the event means anything here. Redacted data (nil) says nothing. An event that cannot be read is an
-// error and changes nothing. ts is ms since 1970.
+// Apply folds an event. It reports whether the event is relevant here. Redacted data (nil) is ignored. An event that
+// cannot be read is an error and changes nothing. ts is ms since 1970.
 func (s *State) Apply(typ string, data []byte, ts int64) (bool, error) {
 	next := State{Requests: copied(s.Requests), Pairs: copied(s.Pairs), Threads: copied(s.Threads)}
 	means, err := next.fold(typ, data, ts)

@@ -8,8 +8,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Apply folds an event of the agent; agent is that of the event. It reports whether the event means anything here. An event that is redacted
-// (data nil) counts as far as its type alone says something. One that cannot be read is an error and changes nothing. ts is ms since 1970.
+// Apply folds an event of the agent; agent is that of the event. It reports whether the event is relevant here. A
+// redacted event (data nil) counts as far as its type alone says something. One that cannot be read is an error and
+// changes nothing. ts is ms since 1970.
 func (s *State) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 	next := *s
 	means, err := next.fold(typ, agent, data, ts)
@@ -35,7 +36,7 @@ func (s *State) fold(typ, agent string, data []byte, ts int64) (bool, error) {
 		return err == nil && s.backoff(d, ts), err
 	case coordination.TypeUnblockRequested, coordination.TypeUnblockFailed:
 		d, err := read[coordination.Unblock](data)
-		return err == nil && s.asked(typ, d, ts), err
+		return err == nil && s.unblockAsked(typ, d, ts), err
 	case coordination.TypeZombieAbandoned:
 		d, err := read[coordination.ZombieAbandoned](data)
 		s.Decided++
@@ -52,7 +53,7 @@ func (s *State) fold(typ, agent string, data []byte, ts int64) (bool, error) {
 	return false, nil
 }
 
-// read reads the data of an event. What is redacted says nothing.
+// read parses the data of an event. Redacted data is ignored.
 func read[T any](data []byte) (d T, err error) {
 	if len(data) > 0 {
 		err = json.Unmarshal(data, &d)
@@ -81,14 +82,14 @@ func (s *State) reminded(d coordination.Continuation, ts int64) bool {
 	return true
 }
 
-// prompted notes that the agent itself was told something, and that the end of its last run has had its answer.
+// prompted records that the agent itself was prompted, which answers the end of its last run.
 func (s *State) prompted(d coordination.Continuation, ts int64) {
 	s.Decided++
 	s.Prompt = Sent{RunID: d.RunID, TaskID: d.TaskID, Reason: Reason(d.Reason), At: ts}
 	s.Answered = s.Ended.RunID
 }
 
-// backoff takes over what an event says, be it that of another gateway.
+// backoff stores the back-off in an event, possibly one of another gateway.
 func (s *State) backoff(d coordination.Continuation, ts int64) bool {
 	s.Decided++
 	if d.BackoffMs > 0 || d.BackoffUntilMs > 0 {
@@ -102,7 +103,7 @@ func (s *State) backoff(d coordination.Continuation, ts int64) bool {
 	return true
 }
 
-func (s *State) asked(typ string, d coordination.Unblock, ts int64) bool {
+func (s *State) unblockAsked(typ string, d coordination.Unblock, ts int64) bool {
 	s.Decided++
 	if d.TaskID == "" {
 		return true
@@ -123,8 +124,8 @@ func (s *State) asked(typ string, d coordination.Unblock, ts int64) bool {
 	return true
 }
 
-// over is the end of a run. Only those of the main session count: what other sessions do is not what was asked for, nor says it that the agent
-// is idle. The end of a prompt's run is known by its id in any session.
+// over folds the end of a run. Only runs of the main session count: those of other sessions were not requested here,
+// and do not show that the agent is idle. The end of a prompt's run is recognised by its id in any session.
 func (s *State) over(typ, agent string, d coordination.RunOver, ts int64) bool {
 	ours := d.RunID != "" && d.RunID == s.Prompt.RunID && !s.Prompt.Over
 	if d.RunID == "" || !ours && d.SessionKey != coordination.MainKey(agent).String() {
@@ -154,7 +155,7 @@ func (s *State) well() {
 	s.Failures, s.Overflows, s.Cause, s.BackoffUntil, s.BackoffMs, s.BackoffTold, s.FailedTask, s.FailedRun = 0, 0, "", 0, 0, false, "", ""
 }
 
-// failed counts a prompt that has come to nothing.
+// failed counts a failed prompt.
 func (s *State) failed(typ string, d coordination.RunOver, ts int64) {
 	class := d.ErrorClass
 	if typ == coordination.TypeRunTimedOut {

@@ -85,13 +85,13 @@ func TestTheFlowOfARequestIsKnown(t *testing.T) {
 		data  any
 		asked string
 	}{
-		"nothing else":            {coordination.TypeResumeReminderSent, coordination.Continuation{Context: about("task_a")}, "flow 1"},
-		"another request":         {coordination.TypeUnblockRequested, request("seum", "flow 2"), "flow 2"},
-		"one that names no flow":  {coordination.TypeUnblockRequested, request("seum", ""), ""},
-		"it has not arrived":      {coordination.TypeUnblockFailed, request("ruda", ""), ""},
-		"nobody is asked further": {coordination.TypeUnblockFailed, request("", ""), ""},
-		"resumed":                 {coordination.TypeTaskResumed, coordination.TaskState{Context: about("task_a")}, ""},
-		"cancelled":               {coordination.TypeTaskCancelled, coordination.TaskState{Context: about("task_a")}, ""},
+		"nothing else":           {coordination.TypeResumeReminderSent, coordination.Continuation{Context: about("task_a")}, "flow 1"},
+		"another request":        {coordination.TypeUnblockRequested, request("seum", "flow 2"), "flow 2"},
+		"one that names no flow": {coordination.TypeUnblockRequested, request("seum", ""), ""},
+		"it has not arrived":     {coordination.TypeUnblockFailed, request("ruda", ""), ""},
+		"no further agent":       {coordination.TypeUnblockFailed, request("", ""), ""},
+		"resumed":                {coordination.TypeTaskResumed, coordination.TaskState{Context: about("task_a")}, ""},
+		"cancelled":              {coordination.TypeTaskCancelled, coordination.TaskState{Context: about("task_a")}, ""},
 	} {
 		w := eden(t).starts("task_a").blocks("task_a", "ruda", "seum")
 		w.happens(coordination.TypeUnblockRequested, "task_a", request("ruda", "flow 1"))

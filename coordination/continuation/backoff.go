@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/backoff"
 )
 
-// Cause is why a prompt has come to nothing, as far as it says how long to wait.
+// Cause is why a prompt has failed, as far as it determines the pause.
 type Cause string
 
 const (
@@ -19,7 +21,7 @@ const (
 	CauseUnknown   Cause = "unknown"
 )
 
-// Classes of errors of runs that say what the cause is, see coordination.RunOver.
+// Classes of run errors that determine the cause, see coordination.RunOver.
 const (
 	classRateLimited = "rate_limited"
 	classOverloaded  = "overloaded"
@@ -32,11 +34,10 @@ const (
 const (
 	leastHint    = 10 * time.Second
 	longestPause = 2 * time.Hour
-	mostFold     = 8
 	ResetPause   = 30 * time.Minute // after a session was made to start over
 )
 
-// CauseOf reads the class of the error, or what it says where the class is none that tells.
+// CauseOf uses the class of the error, or its text if the class does not determine the cause.
 func CauseOf(class, text string) Cause {
 	switch class {
 	case classRateLimited, classOverloaded:
@@ -59,7 +60,7 @@ func CauseOf(class, text string) Cause {
 	return cause
 }
 
-// causeWords are what tells causes apart in words. Numbers are codes only where they stand alone.
+// causeWords determine the cause from a text. Numbers are codes only as separate words.
 var causeWords = []struct {
 	cause Cause
 	words *regexp.Regexp
@@ -71,12 +72,12 @@ var causeWords = []struct {
 	{CauseTimeout, regexp.MustCompile(`(?i)time[ -]?out|timed out|deadline exceeded`)},
 }
 
-// retryHint is what providers, and our own errors, say of how long to wait.
+// retryHint matches what providers, and our own errors, say about how long to wait.
 var retryHint = regexp.MustCompile(`(?i)(?:retry|try again|resets?)(?:[ -]after|[ -]in)?[:= ]+` +
 	`((?:\d+(?:\.\d+)?(?:ms|h|m|s))+|\d+(?:\.\d+)?)` +
 	`(?: ?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h))?\b`)
 
-// Hint is how long an error asks to wait, 0 if it does not say. A number alone is seconds.
+// Hint is how long an error asks to wait, 0 if it does not say. A number without a unit is seconds.
 func Hint(text string) time.Duration {
 	m := retryHint.FindStringSubmatch(text)
 	if m == nil {
@@ -125,9 +126,6 @@ func Backoff(cause Cause, failures int, hint time.Duration) time.Duration {
 	case CauseBilling, CauseAuth:
 		base = time.Hour
 	}
-	fold := mostFold
-	if n := max(failures, 1) - 1; n < 3 {
-		fold = 1 << n
-	}
-	return min(min(base, longestPause)*time.Duration(fold), longestPause)
+	base = min(base, longestPause)
+	return backoff.Backoff{First: base, Most: min(8*base, longestPause)}.After(failures)
 }

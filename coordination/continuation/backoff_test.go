@@ -192,7 +192,7 @@ func TestOverflowsEndInAReset(t *testing.T) {
 	w.after(30*time.Minute).does(continuation.Continue, continuation.Idle)
 }
 
-// Another failure in between makes it begin anew.
+// Another failure in between resets the count.
 func TestOverflowsCountInARow(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a").after(3 * time.Minute)

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 )
 
-// Two loops that look after the end of one run have two prompts sent; here whoever comes second finds the first.
+// Two loops that handled the end of one run sent two prompts; here the second finds the first.
 func TestBug27_TheEndOfARunIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a", "one", "two").ends(coordination.TypeRunEnded, coordination.RunOver{RunID: "r1"})
@@ -69,7 +69,7 @@ func TestBug29_PromptsNameParametersThatThereAre(t *testing.T) {
 	}
 }
 
-// The run itself says that the context was too long: nobody reads transcripts for it.
+// The run's own error reports a context overflow; transcripts are not read.
 func TestBug31_OverflowIsSeenInTheEndOfTheRun(t *testing.T) {
 	t.Parallel()
 	for _, over := range []coordination.RunOver{{ErrorClass: "context_exceeded"}, {Error: "HTTP 400: maximum context length is 8192 tokens"}} {
@@ -99,7 +99,7 @@ func TestBug32_OneSummaryOfARestart(t *testing.T) {
 	w.does(continuation.Restart, continuation.GatewayRestarted)
 }
 
-func TestNoSummaryForWhoHasGoneOn(t *testing.T) {
+func TestNoSummaryForActiveAgents(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a", "one").after(time.Minute).restarts()
 	w.after(time.Second).well().does(continuation.Continue, continuation.SelfDriving)

@@ -7,16 +7,16 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// Event is what a decision makes happen. AgentID is whose continuation it is.
+// Event is an event of a decision. AgentID is the agent whose continuation it is.
 type Event struct {
 	Type    string
 	AgentID string
-	TaskID  string // the task whose stream it belongs to; "" is the stream of the agent's own
+	TaskID  string // the task of the stream; "" is the agent's own stream
 	Data    any
 }
 
-// Events are what is appended with what the decision asks for, in this order: to be folded into State, and those of a task into that. s is what
-// it was decided by, runID the run that was asked for, "" for none. Nothing has none.
+// Events are appended together with the requested action, in this order: to be folded into State, and those of a task
+// into that. s is the situation of the decision, runID the requested run, "" for none. Nothing has none.
 func (d *Decision) Events(s *Situation, runID string) []Event {
 	t := s.Task(d.TaskID)
 	switch d.Kind {
@@ -42,7 +42,7 @@ func (d *Decision) Events(s *Situation, runID string) []Event {
 		}
 		return []Event{{coordination.TypeUnblockFailed, d.Agent, t.ID, coordination.Unblock{Context: within(t), RequestCount: t.Blocked.Requests,
 			Failures: t.Blocked.Failures, Reason: string(d.Reason), Dependency: d.DependsOn, ToldAgentID: d.To, RunID: runID,
-			Progress: "[UNBLOCK] " + hopeless(t, d)}}}
+			Progress: "[UNBLOCK] " + noHelperText(t, d)}}}
 	case Recover:
 		return []Event{d.taken(t, runID)}
 	case Reset:
@@ -52,7 +52,7 @@ func (d *Decision) Events(s *Situation, runID string) []Event {
 	return nil
 }
 
-// noted is how much the line of progress of a task that is picked counts in its measure.
+// noted is how much the line of progress of a picked task counts in its measure.
 func noted(t *task.Task) int {
 	if len(t.Steps) == 0 {
 		return 1
@@ -77,16 +77,16 @@ func (d *Decision) taken(t *task.Task, runID string) Event {
 		ReassignCount: d.Attempt, Action: d.Action, ToldAgentID: d.To, RunID: runID, Progress: progress}}
 }
 
-// Undelivered tells that the request to unblock a task has not reached its target, in place of the events of the decision or after them. The
-// next one in turn is asked after AskAgain. err is masked.
+// Undelivered returns the event that a request to unblock a task was not delivered, in place of the decision's events or after them. The
+// next agent in turn is asked after AskAgain. err is masked.
 func Undelivered(t *task.Task, target, err string) Event {
 	failures := t.Blocked.Failures + 1
 	return Event{coordination.TypeUnblockFailed, t.Agent, t.ID, coordination.Unblock{Context: within(t), TargetAgentID: target, Failures: failures,
 		Error: coordination.Mask(err), Progress: fmt.Sprintf("[UNBLOCK] request to %s not delivered (%d of %d)", target, failures, MaxAskFailures)}}
 }
 
-// Unsent tells that a prompt to the agent itself could not be asked for at all: the agent is left alone as after a run that has failed. err is
-// masked. It is folded in place of the events of the decision.
+// Unsent returns the event that no run could be queued for a prompt, in place of the decision's events. It has the effect of a failed
+// run. err is masked.
 func Unsent(s *Situation, d *Decision, err string, now int64) Event {
 	c := coordination.Context{EventRole: coordination.RoleOrchestration}
 	if t := s.Task(d.TaskID); t != nil {
@@ -99,8 +99,8 @@ func Unsent(s *Situation, d *Decision, err string, now int64) Event {
 		ConsecutiveFailures: failures, BackoffMs: pause, BackoffUntilMs: now + pause, Error: coordination.Mask(err)}}
 }
 
-// Outcome tells of the back-off after a prompt whose run has failed, which State knows already: at most one event for each failure. To be
-// asked whenever such a run is over, and when the process begins.
+// Outcome returns the back-off event of a failed prompt that State already counts, at most one per failure. It is called after each such
+// run, and at program start.
 func Outcome(s *Situation) []Event {
 	st := &s.State
 	if st.Failures == 0 || st.BackoffTold {
@@ -114,7 +114,7 @@ func Outcome(s *Situation) []Event {
 		ConsecutiveFailures: st.Failures, BackoffMs: st.BackoffMs, BackoffUntilMs: st.BackoffUntil}}}
 }
 
-// Task is one of those of the situation, nil if it is none.
+// Task returns a task of the situation, nil for none.
 func (s *Situation) Task(id string) *task.Task {
 	for _, t := range []*task.Task{s.Pickable, s.Stuck.First} {
 		if t != nil && t.ID == id {
@@ -129,7 +129,7 @@ func (s *Situation) Task(id string) *task.Task {
 	return nil
 }
 
-// within is where an event of a task belongs.
+// within is the context of a task's events.
 func within(t *task.Task) coordination.Context {
 	return coordination.Context{TaskID: t.ID, WorkSessionID: t.WorkSessionID, EventRole: coordination.RoleOrchestration}
 }

@@ -8,23 +8,33 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Explain tells in words what is done about the agent at now, why, and when it is looked at again. now is that of the decision.
+// Explained is an agent's next continuation step.
+type Explained struct {
+	Decision
+	Text        string // the same as text
+	State       State
+	Seq         int64 // of the log, at the time of reading
+	At          int64 // ms since 1970
+	RestartedAt int64 // likewise; 0: no restart is known
+}
+
+// Explain describes the decision made at now: what happens, why, and when it is checked again.
 func Explain(d Decision, now int64) string {
 	var b strings.Builder
 	if d.Kind == Nothing {
-		fmt.Fprintf(&b, "Nothing is done about %s: %s.", d.Agent, whyNot(&d))
+		fmt.Fprintf(&b, "Nothing is due for %s: %s.", d.Agent, whyNot(&d))
 		if d.LookAgainAt == 0 {
-			b.WriteString(" Time alone does not change that: an event does.")
+			b.WriteString(" Only an event can change that.")
 		} else {
-			fmt.Fprintf(&b, " It is looked at again in %s, at %s, and after each event before that.", span(d.LookAgainAt-now), clock(d.LookAgainAt))
+			fmt.Fprintf(&b, " The next check is in %s, at %s, or after any event before that.", span(d.LookAgainAt-now), clock(d.LookAgainAt))
 		}
 		return b.String()
 	}
 	b.WriteString(what(&d) + ": " + why(&d) + ".")
 	if d.Prompt != "" && d.To == "" {
-		b.WriteString(" No agent is there to be told: people are.")
+		b.WriteString(" There is no agent to notify, so people are notified.")
 	} else if d.Visible {
-		b.WriteString(" People see it too.")
+		b.WriteString(" People see it, too.")
 	}
 	return b.String()
 }
@@ -32,34 +42,34 @@ func Explain(d Decision, now int64) string {
 func what(d *Decision) string {
 	switch d.Kind {
 	case Continue:
-		return fmt.Sprintf("%s is told to go on with task %s", d.Agent, d.TaskID)
+		return fmt.Sprintf("%s is prompted to continue task %s", d.Agent, d.TaskID)
 	case Pick:
-		return fmt.Sprintf("Task %s of the backlog is begun for %s", d.TaskID, d.Agent)
+		return fmt.Sprintf("Backlog task %s is started for %s", d.TaskID, d.Agent)
 	case Ask:
 		return fmt.Sprintf("%s is asked to unblock task %s of %s", d.To, d.TaskID, d.Agent)
 	case Remind:
 		return fmt.Sprintf("%s is asked whether task %s is still blocked", d.Agent, d.TaskID)
 	case Recover:
 		if d.Action == coordination.ZombieEscalated {
-			return fmt.Sprintf("Task %s of %s is interrupted, and %s is told", d.TaskID, d.Agent, told(d))
+			return fmt.Sprintf("Task %s of %s is interrupted, and %s is notified", d.TaskID, d.Agent, decisionText(d))
 		}
-		return fmt.Sprintf("Task %s of %s goes back to the backlog", d.TaskID, d.Agent)
+		return fmt.Sprintf("Task %s of %s returns to the backlog", d.TaskID, d.Agent)
 	case Escalate:
 		if d.To == d.Agent {
-			return fmt.Sprintf("%s is asked what is in the way of task %s", d.Agent, d.TaskID)
+			return fmt.Sprintf("%s is asked what prevents task %s", d.Agent, d.TaskID)
 		}
 		if d.Reason == DependencyGone {
-			return fmt.Sprintf("It is told to %s that task %s in the backlog of %s can never begin", told(d), d.TaskID, d.Agent)
+			return fmt.Sprintf("%s is notified that backlog task %s of %s can never start", decisionText(d), d.TaskID, d.Agent)
 		}
-		return fmt.Sprintf("It is told to %s that task %s of %s stays blocked", told(d), d.TaskID, d.Agent)
+		return fmt.Sprintf("%s is notified that task %s of %s stays blocked", decisionText(d), d.TaskID, d.Agent)
 	case Reset:
-		return fmt.Sprintf("The main session of %s starts over", d.Agent)
+		return fmt.Sprintf("The main session of %s is reset", d.Agent)
 	default:
-		return fmt.Sprintf("%s is told of the restart, and what it was at", d.Agent)
+		return fmt.Sprintf("%s is prompted about its tasks after the restart", d.Agent)
 	}
 }
 
-func told(d *Decision) string {
+func decisionText(d *Decision) string {
 	if d.To == "" {
 		return "people"
 	}
@@ -71,33 +81,33 @@ func why(d *Decision) string {
 	case Idle:
 		return "nothing has happened for a while"
 	case SelfDriving:
-		return "its last run has ended well, and steps remain"
+		return "its last run succeeded, and steps remain"
 	case StepsMissing:
-		return "its last run has ended well, and the task has no steps"
+		return "its last run succeeded, and the task has no steps"
 	case FromBacklog:
-		return "it has nothing in progress"
+		return "it has no task in progress"
 	case UnblockRequest:
 		return fmt.Sprintf("request %d of %d", d.Attempt, MaxAsks)
 	case StillBlocked:
-		return "others were asked to help"
+		return "other agents were asked to help"
 	case Zombie:
-		return fmt.Sprintf("nobody worked at it for %.0f h, for the %s time", d.AgeHours, ordinal(d.Attempt))
+		return fmt.Sprintf("it had no progress for %.0f h, for the %s time", d.AgeHours, ordinal(d.Attempt))
 	case SameStep:
 		return "it is at the same step again and again"
 	case NoProgress:
-		return "it does not come on"
+		return "it makes no progress"
 	case NoAnswer:
-		return "those who were asked have not helped"
+		return "the agents that were asked did not help"
 	case NotDelivered:
-		return "those who can help could not be reached"
+		return "the agents that can help could not be reached"
 	case NobodyToAsk:
-		return "there is nobody who may be asked for help"
+		return "no agent may be asked for help"
 	case DependencyGone:
-		return inVain(d)
+		return deadDependency(d)
 	case Overflow:
 		return fmt.Sprintf("its context was too long %d times in a row", MaxOverflows)
 	default:
-		return "the gateway was restarted, and it has tasks that are not over"
+		return "the gateway was restarted, and it has open tasks"
 	}
 }
 
@@ -111,27 +121,27 @@ func whyNot(d *Decision) string {
 		}
 		return "its task waits for approval"
 	case Busy:
-		return "a run is queued or under way"
+		return "a run is queued or running"
 	case InBackoff:
-		return "prompts have failed, and pause"
+		return "prompts pause after a failure"
 	case Cooldown:
-		return "it was told to go on with this task not long ago"
+		return "it was prompted for this task recently"
 	case NotIdle:
-		return "it was at work not long ago"
+		return "it was active recently"
 	case Blocked:
 		return "its task is blocked, and the next request or reminder is not due"
 	case NotYet:
-		return "the tasks of its backlog cannot begin yet"
+		return "its backlog tasks cannot start yet"
 	case Told:
-		return "its task stays blocked, or can never begin, and those who can decide were told"
+		return "its task stays blocked or can never start, and that was reported"
 	case Interrupted:
-		return "its tasks were interrupted: somebody has to resume or cancel them"
+		return "its tasks were interrupted and must be resumed or cancelled"
 	default:
-		return "it has no task that is not over"
+		return "it has no open task"
 	}
 }
 
-// span is a time in words, to the second.
+// span formats a duration, to the second.
 func span(ms int64) string {
 	return max(time.Duration(ms)*time.Millisecond, time.Second).Round(time.Second).String()
 }

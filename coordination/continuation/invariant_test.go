@@ -17,7 +17,7 @@ func TestInvariant32_OnePromptAfterARun(t *testing.T) {
 	first := w.does(continuation.Continue, continuation.SelfDriving)
 	for range 3 {
 		w.rests(continuation.Busy, 0)
-		w.s.Busy = false // nobody has seen the run yet
+		w.s.Busy = false // the run is not visible yet
 		w.rests(continuation.Busy, 5*time.Minute)
 		w.s.Busy = true
 	}
@@ -39,7 +39,7 @@ func TestInvariant33_OnePromptWithinTheCooldown(t *testing.T) {
 	w.after(4*time.Minute).ends(coordination.TypeRunAborted, coordination.RunOver{Reason: "stop"}).rests(continuation.Cooldown, 3*time.Minute) // then it is idle, too
 }
 
-// A prompt whose run nobody ever sees holds nothing up for ever, and is no second answer to the run before it.
+// A prompt whose run never appears does not block forever, and is no second answer to the previous run.
 func TestAPromptThatIsLost(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a", "one").well()
@@ -113,7 +113,7 @@ func TestZombiesAreNotLookedForTooEarly(t *testing.T) {
 	w.after(time.Millisecond).does(continuation.Recover, continuation.Zombie)
 }
 
-func TestTheLeadIsNotToldOfItself(t *testing.T) {
+func TestLeadIsNotNotifiedOfItself(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a")
 	w.s.Lead = "eden"
@@ -123,7 +123,7 @@ func TestTheLeadIsNotToldOfItself(t *testing.T) {
 	}
 }
 
-// Three requests, half an hour apart, in turn, and then somebody is told; across restarts.
+// Three requests, half an hour apart, in rotation, then an escalation; across restarts.
 func TestInvariant37_Unblock(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -135,7 +135,7 @@ func TestInvariant37_Unblock(t *testing.T) {
 		"more than asked": {[]string{"a", "b", "c", "d"}, nil, []string{"a", "b", "c"}},
 		"one is barred":   {[]string{"seum", "ruda", "nara"}, []string{"ruda"}, []string{"seum", "nara", "seum"}},
 		"all are barred":  {[]string{"seum", "ruda"}, []string{"ruda", "seum"}, nil},
-		"nobody":          {nil, nil, nil},
+		"no agent":        {nil, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -75,7 +75,7 @@ func (w *world) happens(typ, taskID string, data any) {
 	w.backlog()
 }
 
-// backlog does what a table would: it names the task that can be begun.
+// backlog replaces the table: it names the task that can start.
 func (w *world) backlog() {
 	w.s.Pickable, w.s.Waiting, w.s.Stuck = nil, 0, continuation.Stuck{}
 	working := slices.ContainsFunc(w.s.Tasks, func(t task.Task) bool { return t.Status == coordination.StateInProgress })

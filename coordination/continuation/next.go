@@ -10,7 +10,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// Next decides what to do about an agent at now, ms since 1970. The same situation has the same decision; nothing is changed.
+// Next decides what to do about an agent at now, ms since 1970. The result depends only on the arguments, which are
+// not changed.
 func Next(s *Situation, now int64) Decision {
 	p := prospect{Situation: s, now: now, reason: Done}
 	if !s.Policy.Enabled {
@@ -29,19 +30,19 @@ func Next(s *Situation, now int64) Decision {
 	return p.nothing(p.reason)
 }
 
-// prospect is a situation at a moment, sorted.
+// prospect is a situation at a moment, with its tasks sorted.
 type prospect struct {
 	*Situation
 	now int64
 
-	open     int // tasks that are not over
+	open     int // open tasks
 	focus    *task.Task
-	working  []*task.Task // in progress, those that have stood still for longest first
-	blocked  []*task.Task // those that have been so for longest first
-	approves bool         // what it would be at waits for approval: what is in focus for that of its plan, or nothing is in progress and something waits
+	working  []*task.Task // in progress, longest unchanged first
+	blocked  []*task.Task // longest unchanged first
+	approves bool         // the next work waits for approval: the plan of the focused task, or a task while none is in progress
 
-	reason Reason // of nothing, so far
-	lookAt int64  // the earliest time at which that may change; 0 never
+	reason Reason // of Nothing, so far
+	lookAt int64  // next time that may change; 0 for never
 }
 
 func (p *prospect) sort() {
@@ -79,10 +80,10 @@ func (p *prospect) sort() {
 	slices.SortFunc(p.blocked, byAge)
 }
 
-// order is that in which reasons of Nothing count.
+// order is the precedence of the reasons of Nothing.
 var order = [...]Reason{Disabled, Approval, Busy, InBackoff, Cooldown, NotIdle, Blocked, NotYet, Told, Interrupted, Done}
 
-// wait notes a reason for doing nothing, and when it is over by itself; 0 never.
+// wait adds a reason for Nothing, and when it ends by itself; 0 for never.
 func (p *prospect) wait(reason Reason, until int64) {
 	if slices.Index(order[:], reason) < slices.Index(order[:], p.reason) {
 		p.reason = reason
@@ -92,7 +93,7 @@ func (p *prospect) wait(reason Reason, until int64) {
 	}
 }
 
-// until notes a reason that holds until a time, and reports whether that is still to come.
+// until adds a reason that holds until a time, and reports whether that is in the future.
 func (p *prospect) until(reason Reason, at int64) bool {
 	if !p.ahead(at) {
 		return false
@@ -101,13 +102,13 @@ func (p *prospect) until(reason Reason, at int64) bool {
 	return true
 }
 
-// ahead reports whether a time is still to come. One that is further away than anything waits was noted by a clock that has been set back since:
-// it is over.
+// ahead reports whether a time is in the future. One further away than any wait was written before the clock was set back and counts as
+// past.
 func (p *prospect) ahead(at int64) bool {
 	return p.now < at && at <= p.now+ms(max(longestPause, p.Policy.Idle, p.Policy.Pick)+setBack)
 }
 
-// latest is the last of some times that are still to come, 0 if all are over.
+// latest returns the latest of the times that are in the future, 0 for none.
 func (p *prospect) latest(times ...int64) (at int64) {
 	for _, t := range times {
 		if p.ahead(t) {
@@ -128,7 +129,7 @@ func (p *prospect) nothing(reason Reason) Decision {
 	return d
 }
 
-// act is a decision about a task, nil for none.
+// act returns a decision about a task, nil for none.
 func (p *prospect) act(kind Kind, reason Reason, t *task.Task) Decision {
 	d := Decision{Kind: kind, Reason: reason, Agent: p.Agent, Key: "continuation:" + p.Agent + ":" + strconv.FormatInt(p.State.Decided, 10) + ":" + string(kind)}
 	if t != nil {
@@ -139,7 +140,7 @@ func (p *prospect) act(kind Kind, reason Reason, t *task.Task) Decision {
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// approval only notes that what the agent would be at waits for approval; what becomes of its other tasks does not depend on it.
+// approval only adds its reason: other tasks are decided independently.
 func (p *prospect) approval() (Decision, bool) {
 	if p.approves {
 		p.wait(Approval, 0)
@@ -147,7 +148,7 @@ func (p *prospect) approval() (Decision, bool) {
 	return Decision{}, false
 }
 
-// busy waits for the end of a run. A prompt whose run nobody has seen yet counts as one for a while.
+// busy waits for the end of a run. A prompt counts for a while as one that is not visible yet.
 func (p *prospect) busy() (Decision, bool) {
 	sent := &p.State.Prompt
 	onItsWay := sent.RunID != "" && !sent.Over && p.ahead(sent.At+ms(SameTask))
@@ -161,7 +162,7 @@ func (p *prospect) busy() (Decision, bool) {
 	return p.nothing(p.reason), true
 }
 
-// zombie takes away what nobody has worked at for longer than ZombieTTL, but for what nobody may work at.
+// zombie handles tasks without progress for longer than ZombieTTL, except those that wait for approval of a plan.
 func (p *prospect) zombie() (Decision, bool) {
 	if p.Policy.ZombieTTL <= 0 {
 		return Decision{}, false
@@ -187,7 +188,7 @@ func (p *prospect) zombie() (Decision, bool) {
 	return Decision{}, false
 }
 
-// lead is whom to tell what cannot be helped, "" for people only.
+// lead is the agent to escalate to, "" for people only.
 func (p *prospect) lead() string {
 	if p.Lead == p.Agent {
 		return ""
@@ -195,7 +196,7 @@ func (p *prospect) lead() string {
 	return p.Lead
 }
 
-// reset has the session start over whose context was too long again and again.
+// reset resets the session after repeated context overflows.
 func (p *prospect) reset() (Decision, bool) {
 	if p.State.Overflows < MaxOverflows {
 		return Decision{}, false
@@ -210,7 +211,7 @@ func (p *prospect) backoff() (Decision, bool) {
 	return Decision{}, false
 }
 
-// restart tells the agent once what it was at, unless it has done something since.
+// restart prompts the agent once after a restart, unless it was active since.
 func (p *prospect) restart() (Decision, bool) {
 	at, st := p.RestartedAt, &p.State
 	switch {
@@ -218,7 +219,7 @@ func (p *prospect) restart() (Decision, bool) {
 		return Decision{}, false
 	case st.SummaryAt > 0 && at < st.SummaryAt+ms(SummaryPause), st.Prompt.At >= at, st.Ended.At >= at && !st.Ended.BrokenOff:
 		return Decision{}, false
-	case p.focus != nil && p.focus.ActiveAt >= at: // it was begun, or gone on with, since
+	case p.focus != nil && p.focus.ActiveAt >= at: // started or resumed since
 		return Decision{}, false
 	}
 	first := p.focus
@@ -230,7 +231,7 @@ func (p *prospect) restart() (Decision, bool) {
 	return d, true
 }
 
-// pick begins a task of the backlog where none is in progress.
+// pick starts a backlog task if none is in progress.
 func (p *prospect) pick() (Decision, bool) {
 	switch {
 	case p.focus != nil || p.approves:

@@ -103,7 +103,7 @@ func TestPickJoinsTheWorkSessionOfTheTask(t *testing.T) {
 	if got.Status != coordination.StateInProgress || got.WorkSessionID != "ws_2" || got.PreviousWorkSessionID != "ws_1" || got.SessionKey != "agent:eden:main" {
 		t.Errorf("%+v", got)
 	}
-	// What is noted when it is begun is no progress.
+	// The line of progress of its start is no progress.
 	if c := w.s.State.Tasks["task_a"]; c.Measured != got.ProgressCount || c.Prompts != 1 || d.To != "eden" {
 		t.Errorf("%+v, %d lines", c, got.ProgressCount)
 	}
@@ -172,7 +172,7 @@ func TestARefusedSummaryHoldsNoRequestBack(t *testing.T) {
 	}
 }
 
-// What was noted by a clock that was far ahead holds nobody back once it is set right.
+// Times from a clock that was far ahead hold no prompt back once the clock is right.
 func TestAClockThatIsSetBack(t *testing.T) {
 	t.Parallel()
 	const year = 365 * 24 * time.Hour
@@ -217,7 +217,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
-// A clock that is set back by little prompts nobody twice.
+// A clock set back a little causes no second prompt.
 func TestAClockThatIsCorrected(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a", "one").after(time.Hour)
@@ -226,15 +226,15 @@ func TestAClockThatIsCorrected(t *testing.T) {
 	w.does(continuation.Nothing, continuation.InBackoff)
 }
 
-// A file may say that a task waits for its own agent, whom nobody asks for help.
+// In a file a task may wait for its own agent, which is not asked for help.
 func TestAnAgentIsNotAskedToHelpItself(t *testing.T) {
 	t.Parallel()
 	w := eden(t).starts("task_a", "one").blocks("task_a", "eden").after(3 * time.Minute)
 	w.does(continuation.Escalate, continuation.NobodyToAsk)
 }
 
-// A run that has ended before the task was begun says nothing of it.
-func TestWhatBeganAfterTheRunIsNotDriven(t *testing.T) {
+// A run that ended before the task started says nothing about the task.
+func TestTasksStartedAfterTheRunAreNotContinued(t *testing.T) {
 	t.Parallel()
 	w := eden(t).well().after(time.Minute).starts("task_a", "one")
 	w.rests(continuation.NotIdle, 3*time.Minute)

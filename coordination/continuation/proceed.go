@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/internal/backoff"
 )
 
-// Statuses of a step.
 const (
 	stepPending    = "pending"
 	stepInProgress = "in_progress"
@@ -14,7 +14,7 @@ const (
 	stepSkipped    = "skipped"
 )
 
-// stepOf is the step that a task is at: that in progress, else the next one; "" if there is none.
+// stepOf returns the step in progress, else the next one; "" for none.
 func stepOf(t *task.Task) string {
 	next := ""
 	for _, s := range t.Steps {
@@ -28,14 +28,14 @@ func stepOf(t *task.Task) string {
 	return next
 }
 
-// proceed tells the agent to go on with the task that it has in focus.
+// proceed prompts the agent to continue the task in focus.
 func (p *prospect) proceed() (Decision, bool) {
 	if p.focus == nil || p.approves {
 		return Decision{}, false
 	}
 	t, c := p.focus, p.State.care(p.focus.ID).come(measure(p.focus), stepOf(p.focus))
 	reason, driven := p.driven(t, c)
-	if driven && p.until(Cooldown, p.stands(c)) || !driven && p.rests(t, c) {
+	if driven && p.until(Cooldown, p.stalledUntil(c)) || !driven && p.rests(t, c) {
 		return Decision{}, false
 	}
 	kind := Continue
@@ -47,16 +47,16 @@ func (p *prospect) proceed() (Decision, bool) {
 	return d, true
 }
 
-// Pause is how long the next prompt waits after so many in a row that have brought nothing: each of them is paid for.
+// Pause is the wait after a number of prompts in a row without progress, since each prompt costs money.
 func Pause(prompts int) time.Duration {
 	if prompts <= 0 {
 		return 0
 	}
-	return min(FirstPause<<min(prompts-1, 16), longestPause)
+	return backoff.Backoff{First: FirstPause, Most: longestPause}.After(prompts)
 }
 
-// stands is until when the agent is left alone after prompts that have brought nothing, be it that it has just run.
-func (p *prospect) stands(c Care) int64 {
+// stalledUntil is until when a task without progress gets no prompts, even after a run.
+func (p *prospect) stalledUntil(c Care) int64 {
 	pause := ms(Pause(c.Prompts))
 	if pause == 0 {
 		return 0
@@ -64,7 +64,7 @@ func (p *prospect) stands(c Care) int64 {
 	return max(c.At, p.latest(p.State.Ended.At+pause)-pause) + pause
 }
 
-// driven reports whether the agent goes on by itself: its last run has ended well, nothing has come after it, and steps remain or are to be defined.
+// driven reports whether the agent may continue at once: its last run succeeded, nothing followed, and steps remain or are undefined.
 func (p *prospect) driven(t *task.Task, c Care) (Reason, bool) {
 	end := &p.State.Ended
 	if !end.OK || end.RunID == p.State.Answered || end.At < t.CreatedAt || c.Prompts >= MaxDriven {
@@ -79,7 +79,7 @@ func (p *prospect) driven(t *task.Task, c Care) (Reason, bool) {
 	return Idle, false
 }
 
-// rests notes why the agent is not told to go on yet. After a failure the back-off takes the place of the pause between prompts.
+// rests adds the reason against a prompt now. After a failure the back-off replaces the pause between prompts.
 func (p *prospect) rests(t *task.Task, c Care) bool {
 	cool := c.At
 	if cool > 0 {
@@ -95,7 +95,7 @@ func (p *prospect) rests(t *task.Task, c Care) bool {
 	return p.until(NotIdle, idle)
 }
 
-// stalled reports whether the next prompt asks what is wrong rather than to go on.
+// stalled reports whether the next prompt asks what is wrong.
 func stalled(t *task.Task, c Care) (Reason, bool) {
 	step, nth := stepOf(t), c.Prompts+1
 	same := 1
@@ -114,7 +114,7 @@ func stalled(t *task.Task, c Care) (Reason, bool) {
 	return "", false
 }
 
-// remind asks the agent whether what others were asked to help with is still in its way.
+// remind asks the agent whether its task is still blocked after requests for help.
 func (p *prospect) remind() (Decision, bool) {
 	for _, t := range p.blocked {
 		c := p.State.care(t.ID)

@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// Bounds of what a prompt repeats of a task, in characters; of its steps and of other tasks, in number.
+// Limits of a task's parts in a prompt, in characters; of steps and other tasks, in number.
 const (
 	mostText  = 2_000
 	mostLine  = 300
@@ -17,7 +17,7 @@ const (
 	mostTasks = 10
 )
 
-// proceedPrompt is one text for each reason to go on.
+// proceedPrompt returns the prompt for each reason to continue.
 func proceedPrompt(p *prospect, t *task.Task, d Decision, c Care) string {
 	var b strings.Builder
 	switch d.Reason {
@@ -39,7 +39,7 @@ func proceedPrompt(p *prospect, t *task.Task, d Decision, c Care) string {
 		fmt.Fprintf(&b, "Tasks in your backlog: %d\n", p.Waiting)
 	}
 	if d.Kind == Continue && d.Reason != StepsMissing {
-		fmt.Fprintf(&b, "\n%s", howTo(t))
+		fmt.Fprintf(&b, "\n%s", resumeText(t))
 	}
 	return b.String()
 }
@@ -51,7 +51,7 @@ func stuckChoices(t *task.Task) string {
 		"3. Report: tell the one who wants it what is in the way; if it cannot be done, end it with task_cancel (task_id %q, reason).\n", t.ID, t.ID)
 }
 
-func howTo(t *task.Task) string {
+func resumeText(t *task.Task) string {
 	end := fmt.Sprintf("When all of it is done, call task_complete (task_id %q, summary). "+
 		"If you cannot go on without another agent, call task_block (task_id %q, reason, unblock_by, unblock_action).\n",
 		t.ID, t.ID)
@@ -66,7 +66,7 @@ func howTo(t *task.Task) string {
 
 func pickPrompt(t *task.Task, waiting int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[Backlog] Task %s of your backlog has been begun for you. Work at it now.\n", t.ID)
+	fmt.Fprintf(&b, "[Backlog] Task %s of your backlog has been started for you. Work on it now.\n", t.ID)
 	describe(&b, t)
 	if by := t.CreatedBy; by != "" && by != t.Agent {
 		fmt.Fprintf(&b, "Asked for by: %s\n", by)
@@ -77,11 +77,11 @@ func pickPrompt(t *task.Task, waiting int) string {
 	if waiting > 1 {
 		fmt.Fprintf(&b, "Other tasks in your backlog: %d\n", waiting-1)
 	}
-	fmt.Fprintf(&b, "\n%s", howTo(t))
+	fmt.Fprintf(&b, "\n%s", resumeText(t))
 	return b.String()
 }
 
-// askPrompt is for the agent that is to help. It may resume the task itself.
+// askPrompt is for the helping agent, which may resume the task itself.
 func askPrompt(agent string, t *task.Task, d Decision) string {
 	var b strings.Builder
 	if d.Attempt >= MaxAsks {
@@ -106,23 +106,23 @@ func remindPrompt(t *task.Task) string {
 	return b.String()
 }
 
-// stuckPrompt is for the lead, and for people.
+// stuckPrompt is for the lead and for people.
 func stuckPrompt(agent string, t *task.Task, d Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[ESCALATION] Task %s of agent %s stays blocked: %s. Nobody else is asked.\n", t.ID, agent, hopeless(t, &d))
+	fmt.Fprintf(&b, "[ESCALATION] Task %s of agent %s stays blocked: %s. No other agent will be asked.\n", t.ID, agent, noHelperText(t, &d))
 	describeBlocked(&b, t)
 	fmt.Fprintf(&b, "\nFind out who can help, and tell %s with sessions_send (agentId %q, message): "+
 		"it then calls task_resume, or task_cancel if the task cannot be done.\n", agent, agent)
 	return b.String()
 }
 
-// gonePrompt is likewise for them. number is how many tasks of the agent wait in vain.
+// gonePrompt is for the same. number counts the agent's backlog tasks that can never start.
 func gonePrompt(agent string, t *task.Task, d *Decision, number int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[ESCALATION] Task %s in the backlog of agent %s can never begin: %s.\n", t.ID, agent, hopeless(t, d))
+	fmt.Fprintf(&b, "[ESCALATION] Task %s in the backlog of agent %s can never start: %s.\n", t.ID, agent, noHelperText(t, d))
 	describe(&b, t)
 	if number > 1 {
-		fmt.Fprintf(&b, "Other tasks of its backlog that wait in vain: %d\n", number-1)
+		fmt.Fprintf(&b, "Other tasks of its backlog that can never start: %d\n", number-1)
 	}
 	fmt.Fprintf(&b, "\nDecide what becomes of it, and tell %s with sessions_send (agentId %q, message): it can end it with task_cancel (task_id %q, reason) "+
 		"and, if it is still wanted, add it again with task_backlog_add without that dependency.\n", agent, agent, t.ID)
@@ -131,7 +131,7 @@ func gonePrompt(agent string, t *task.Task, d *Decision, number int) string {
 
 func zombiePrompt(agent string, t *task.Task, d Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[ESCALATION] Task %s of agent %s has been interrupted: nobody worked at it for %.0f hours, for the %s time.\n",
+	fmt.Fprintf(&b, "[ESCALATION] Task %s of agent %s has been interrupted after %.0f hours without progress, for the %s time.\n",
 		t.ID, agent, d.AgeHours, ordinal(d.Attempt))
 	describe(&b, t)
 	fmt.Fprintf(&b, "\nDecide what becomes of it, and tell %s with sessions_send (agentId %q, message): "+
@@ -140,7 +140,7 @@ func zombiePrompt(agent string, t *task.Task, d Decision) string {
 	return b.String()
 }
 
-// restartPrompt is one text about all that the agent was at.
+// restartPrompt is one prompt about all open tasks of the agent.
 func restartPrompt(p *prospect) string {
 	var b strings.Builder
 	b.WriteString("[Restart] The gateway was restarted. What you were doing may have been broken off: see what is really done before you go on.\n")
@@ -168,14 +168,14 @@ func restartPrompt(p *prospect) string {
 		b.WriteString("\n")
 	}
 	if p.focus != nil {
-		fmt.Fprintf(&b, "\n%s", howTo(p.focus))
+		fmt.Fprintf(&b, "\n%s", resumeText(p.focus))
 	} else {
 		b.WriteString("\nIf what one of them waits for is there, call task_resume (task_id) and go on with it.\n")
 	}
 	return b.String()
 }
 
-// describe tells the facts of a task.
+// describe writes the facts of a task.
 func describe(b *strings.Builder, t *task.Task) {
 	fmt.Fprintf(b, "\nTask: %s\nPriority: %s\nDescription: %s\n", t.ID, t.Priority, coordination.Head(t.Description, mostText))
 	if t.Background != "" {
@@ -187,7 +187,7 @@ func describe(b *strings.Builder, t *task.Task) {
 	}
 }
 
-// steps lists steps with the marks that task files have, and names the one that the task is at. Of many, those before it are left out first.
+// steps lists steps with the marks of task files, and the current one. Of many, the earliest are omitted first.
 func steps(b *strings.Builder, t *task.Task) {
 	if len(t.Steps) == 0 {
 		return
@@ -242,21 +242,21 @@ func describeBlocked(b *strings.Builder, t *task.Task) {
 	}
 }
 
-// hopeless says why nobody is asked any more.
-func hopeless(t *task.Task, d *Decision) string {
+// noHelperText explains why no other agent is asked.
+func noHelperText(t *task.Task, d *Decision) string {
 	switch d.Reason {
 	case DependencyGone:
-		return inVain(d)
+		return deadDependency(d)
 	case NoAnswer:
 		return "help was asked for " + times(t.Blocked.Requests) + ", and it was not unblocked"
 	case NotDelivered:
 		return "those who could help could not be reached"
 	default:
-		return "there is nobody who may be asked for help"
+		return "no agent may be asked for help"
 	}
 }
 
-// line is a text on one line, as long as a line may be.
+// line shortens a text to one line.
 func line(text string) string {
 	return coordination.Head(strings.Join(strings.Fields(text), " "), mostLine)
 }

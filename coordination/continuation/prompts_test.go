@@ -151,16 +151,16 @@ func TestExplain(t *testing.T) {
 		seen[got] = true
 	}
 	w := eden(t).starts("task_a")
-	const want = "Nothing is done about eden: it was at work not long ago. It is looked at again in 3m0s, at 2026-09-21T14:16:20Z, and after each event before that."
+	const want = "Nothing is due for eden: it was active recently. The next check is in 3m0s, at 2026-09-21T14:16:20Z, or after any event before that."
 	if got := continuation.Explain(w.next(), w.now); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	w.s.State.Overflows = 5
-	if got := continuation.Explain(w.next(), w.now); got != "The main session of eden starts over: its context was too long 5 times in a row." {
+	if got := continuation.Explain(w.next(), w.now); got != "The main session of eden is reset: its context was too long 5 times in a row." {
 		t.Error(got)
 	}
 	zombie := continuation.Decision{Kind: continuation.Recover, Reason: continuation.Zombie, Agent: "eden", TaskID: "t", Attempt: 1, AgeHours: 24.4, Action: coordination.ZombieMovedToBacklog}
-	if got := continuation.Explain(zombie, begin); got != "Task t of eden goes back to the backlog: nobody worked at it for 24 h, for the 1st time." {
+	if got := continuation.Explain(zombie, begin); got != "Task t of eden returns to the backlog: it had no progress for 24 h, for the 1st time." {
 		t.Error(got)
 	}
 }

@@ -6,26 +6,26 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// State is what the log says of how one agent was kept going. Apply folds it; the zero State is that of an agent of which nothing is known. A
-// copy is a State of its own. All times are ms since 1970.
+// State is what the log says about the continuation of one agent. Apply folds it; the zero State is for an unknown agent. A copy is an
+// independent State. All times are ms since 1970.
 type State struct {
-	Decided int64 `json:"decided,omitempty"` // events that a decision has made, in all
+	Decided int64 `json:"decided,omitempty"` // decisions with events so far
 
-	Failures     int    `json:"failures,omitempty"`  // prompts in a row whose run has failed
-	Overflows    int    `json:"overflows,omitempty"` // of these the last ones in a row whose context was too long
+	Failures     int    `json:"failures,omitempty"`  // failed prompts in a row
+	Overflows    int    `json:"overflows,omitempty"` // of these, the latest context overflows in a row
 	Cause        string `json:"cause,omitempty"`     // of the last failure: a reason of Backoff, or context_reset
 	FailedTask   string `json:"failedTask,omitempty"`
 	FailedRun    string `json:"failedRun,omitempty"`
 	BackoffUntil int64  `json:"backoffUntil,omitempty"`
 	BackoffMs    int64  `json:"backoffMs,omitempty"`
-	BackoffTold  bool   `json:"backoffTold,omitempty"` // an event continuation.backoff says so
+	BackoffTold  bool   `json:"backoffTold,omitempty"` // recorded by continuation.backoff
 
 	Prompt    Sent   `json:"prompt,omitzero"`     // the last one to the agent itself
 	Ended     End    `json:"ended,omitzero"`      // of the last run of the main session
-	Answered  string `json:"answered,omitempty"`  // the run after whose end the last prompt came
+	Answered  string `json:"answered,omitempty"`  // the run whose end triggered the last prompt
 	SummaryAt int64  `json:"summaryAt,omitempty"` // of the last prompt about a restart
 
-	Tasks map[string]Care `json:"tasks,omitempty"` // by id; only those that are not over
+	Tasks map[string]Care `json:"tasks,omitempty"` // by task id; open tasks only
 }
 
 // Sent is a prompt to the agent.
@@ -37,7 +37,7 @@ type Sent struct {
 	Over   bool   `json:"over,omitempty"` // its run has ended
 }
 
-// End is how a run has ended.
+// End is the end of a run.
 type End struct {
 	RunID     string `json:"runId,omitempty"`
 	At        int64  `json:"at,omitempty"`
@@ -45,28 +45,28 @@ type End struct {
 	BrokenOff bool   `json:"brokenOff,omitempty"` // by a restart
 }
 
-// Care is what was done for one task.
+// Care is the state of prompts and requests for one task.
 type Care struct {
-	At          int64  `json:"at,omitempty"`       // of the last prompt to go on with it
-	Prompts     int    `json:"prompts,omitempty"`  // to go on with it, without progress since
-	Measured    int    `json:"measured,omitempty"` // at the last one: steps done or skipped, lines of progress where there are no steps
-	StepID      string `json:"stepId,omitempty"`   // at the last one: the step that it was at
+	At          int64  `json:"at,omitempty"`       // of the last prompt to continue
+	Prompts     int    `json:"prompts,omitempty"`  // prompts without progress since
+	Measured    int    `json:"measured,omitempty"` // at the last prompt: steps done or skipped; without steps, lines of progress
+	StepID      string `json:"stepId,omitempty"`   // current step at the last prompt
 	Same        int    `json:"same,omitempty"`     // prompts in a row at that step
 	EscalatedAt int    `json:"escalated,omitempty"`
 	Defines     int    `json:"defines,omitempty"` // prompts to define steps
 
 	RemindedAt  int64  `json:"remindedAt,omitempty"`
-	Reminders   int    `json:"reminders,omitempty"` // since the last request to unblock it
-	Asked       string `json:"asked,omitempty"`     // the flow of the last request to unblock it, as long as nothing says that it has not arrived
+	Reminders   int    `json:"reminders,omitempty"` // reminders since the last request to unblock
+	Asked       string `json:"asked,omitempty"`     // flow of the last request to unblock, unless known to be undelivered
 	AskFailedAt int64  `json:"askFailedAt,omitempty"`
-	Told        bool   `json:"told,omitempty"` // that nobody unblocks it
-	Gone        string `json:"gone,omitempty"` // what it depends on that is never completed, of which somebody was told
+	Told        bool   `json:"told,omitempty"` // escalated as blocked
+	Gone        string `json:"gone,omitempty"` // the incomplete dependency that was reported
 }
 
-// care is what was done for a task.
+// care returns the Care of a task.
 func (s *State) care(taskID string) Care { return s.Tasks[taskID] }
 
-// tend keeps what was done for a task. Copies of the State keep what they had.
+// tend stores the Care of a task, without changing copies of the State.
 func (s *State) tend(taskID string, c Care) {
 	tasks := maps.Clone(s.Tasks)
 	if tasks == nil {
@@ -76,7 +76,7 @@ func (s *State) tend(taskID string, c Care) {
 	s.Tasks = tasks
 }
 
-// leave forgets a task, and reports whether there was something to forget.
+// leave removes a task, and reports whether it was there.
 func (s *State) leave(taskID string) bool {
 	if _, known := s.Tasks[taskID]; !known {
 		return false
@@ -90,8 +90,7 @@ func (s *State) leave(taskID string) bool {
 	return true
 }
 
-// come is Care as it is when the task has come so far, and is at that step: what was counted without progress begins anew with it. Steps where there
-// were none are progress, too.
+// come updates Care to the task's present progress and step; progress resets the counters. Defining steps counts as progress.
 func (c Care) come(measured int, stepID string) Care {
 	if c.At > 0 && (measured > c.Measured || c.StepID == "" && stepID != "") {
 		c.Prompts, c.Same, c.EscalatedAt = 0, 0, 0
@@ -99,7 +98,7 @@ func (c Care) come(measured int, stepID string) Care {
 	return c
 }
 
-// prompted is Care after a prompt to go on.
+// prompted returns Care after a prompt to continue.
 func (c Care) prompted(reason Reason, stepID string, measured int, at int64) Care {
 	c = c.come(measured, stepID)
 	if stepID != c.StepID {
@@ -115,8 +114,7 @@ func (c Care) prompted(reason Reason, stepID string, measured int, at int64) Car
 	return c
 }
 
-// unprompted is Care as if the last prompt had not been: its run has not come to its end, so that says nothing of the agent. When it was
-// sent stays.
+// unprompted undoes the last prompt, whose run was interrupted and says nothing about the agent. The time of the prompt stays.
 func (c Care) unprompted(reason Reason) Care {
 	c.Prompts, c.Same = max(c.Prompts-1, 0), max(c.Same-1, 0)
 	switch reason {
@@ -128,7 +126,7 @@ func (c Care) unprompted(reason Reason) Care {
 	return c
 }
 
-// measure is how far a task has come: see Care.Measured.
+// measure returns the progress of a task, see Care.Measured.
 func measure(t *task.Task) (n int) {
 	if len(t.Steps) == 0 {
 		return t.ProgressCount

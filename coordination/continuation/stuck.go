@@ -5,18 +5,18 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// Stuck are the tasks of a backlog that wait in vain: something that they depend on is over and not completed, or is not known. The zero value is
-// that there is none. Add fills it, but for Since.
+// Stuck summarises the backlog tasks that can never begin: a dependency is over and not completed, or unknown. The
+// zero value means none. Add fills it, except for Since.
 type Stuck struct {
-	Number int // of them
+	Number int // number of tasks
 
-	First     *task.Task // the first of them of which nobody was told; nil: somebody was told of all
-	DependsOn string     // what that one waits for
-	Status    string     // how that stands, "" where it is not known
-	Since     int64      // when that has changed last, ms since 1970; 0 where nobody knows
+	First     *task.Task // the first unreported one; nil: all were reported
+	DependsOn string     // its dependency
+	Status    string     // state of that, "" if unknown
+	Since     int64      // last change of that, ms since 1970; 0 if unknown
 }
 
-// Add takes in the next task of the backlog. states are those of what it depends on, as of task.Pickable; st is the State of its agent.
+// Add adds the next backlog task. states are those of its dependencies, as in task.Pickable; st is its agent's State.
 func (s *Stuck) Add(st *State, t *task.Task, states map[string]string) {
 	var gone []string
 	for _, id := range t.Backlog.DependsOn {
@@ -39,7 +39,7 @@ func (s *Stuck) Add(st *State, t *task.Task, states map[string]string) {
 	}
 }
 
-// called is a dependency as it is told: files may have anything in its place.
+// called makes a dependency printable: files may contain any text.
 func called(id string) string {
 	if name := line(coordination.Mask(id)); name != "" {
 		return name
@@ -47,18 +47,18 @@ func called(id string) string {
 	return "no task"
 }
 
-// inVain says what a task waits for that never comes.
-func inVain(d *Decision) string {
+// deadDependency describes a dependency that will never be completed.
+func deadDependency(d *Decision) string {
 	switch {
 	case d.DependsOn == d.TaskID:
 		return "it depends on itself"
 	case d.Status == "":
-		return "it depends on " + d.DependsOn + ", which is not known"
+		return "it depends on " + d.DependsOn + ", which is unknown"
 	}
 	return "it depends on " + d.DependsOn + ", which is " + d.Status
 }
 
-// stuck tells the lead, and people, of a task of the backlog that can never begin. Who has just ended what it depends on has time to end it too.
+// stuck reports a backlog task that can never start to the lead and to people, after a pause in which the agent may still cancel it.
 func (p *prospect) stuck() (Decision, bool) {
 	s := &p.Stuck
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 )
 
-// A task of the backlog that can never begin is told of once, wherever it comes from, and nothing more is done about it.
-func TestWhatCanNeverBeginIsToldOnce(t *testing.T) {
+// A task of the backlog that can never start is told of once, wherever it comes from, and nothing more is done about it.
+func TestImpossibleTaskIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	for status, words := range map[string]string{"cancelled": "which is cancelled", "abandoned": "which is abandoned", "failed": "which is failed"} {
 		w := eden(t).stands("task_b", "in_progress").adds("task_a", "task_b").after(time.Hour)
@@ -19,9 +19,9 @@ func TestWhatCanNeverBeginIsToldOnce(t *testing.T) {
 		w.stands("task_b", status)
 		neverBegins(t, w, "task_b", "it depends on task_b, "+words)
 	}
-	neverBegins(t, eden(t).adds("task_a", "task_b").after(time.Hour), "task_b", "it depends on task_b, which is not known")
+	neverBegins(t, eden(t).adds("task_a", "task_b").after(time.Hour), "task_b", "it depends on task_b, which is unknown")
 	neverBegins(t, eden(t).adds("task_a", "task_a").after(time.Hour), "task_a", "it depends on itself")
-	neverBegins(t, eden(t).adds("task_a", " ").after(time.Hour), "no task", "it depends on no task, which is not known")
+	neverBegins(t, eden(t).adds("task_a", " ").after(time.Hour), "no task", "it depends on no task, which is unknown")
 }
 
 func neverBegins(t *testing.T, w *world, dependsOn, words string) {
@@ -43,7 +43,7 @@ func neverBegins(t *testing.T, w *world, dependsOn, words string) {
 	w.rests(continuation.Told, 0)
 }
 
-// Nobody is told before the agent who has ended the one task had time to end the other too.
+// The report waits, so that the agent that ended the dependency can also end the dependent task.
 func TestWhoEndsATaskHasTimeToEndWhatDependsOnIt(t *testing.T) {
 	t.Parallel()
 	w := eden(t).adds("task_a", "task_b").after(time.Minute)
@@ -56,7 +56,7 @@ func TestWhoEndsATaskHasTimeToEndWhatDependsOnIt(t *testing.T) {
 }
 
 // It is the last thing that is done about an agent, and waits for what holds everything; it does not wait for approval.
-func TestWhatCanNeverBeginIsToldLast(t *testing.T) {
+func TestImpossibleTaskIsReportedLast(t *testing.T) {
 	t.Parallel()
 	stuck := func() *world { return eden(t).adds("task_a", "task_b").after(time.Hour) }
 	stuck().adds("task_c").does(continuation.Pick, continuation.FromBacklog)
@@ -75,14 +75,14 @@ func TestWhatCanNeverBeginIsToldLast(t *testing.T) {
 
 // Each task is told of by itself, also one more thing that it waits for in vain; one that was told of hides no other, and what still may begin is
 // waited for.
-func TestEachTaskThatCanNeverBeginIsTold(t *testing.T) {
+func TestEachImpossibleTaskIsReported(t *testing.T) {
 	t.Parallel()
 	w := eden(t).stands("task_y", "cancelled").adds("task_a", "task_x", "task_y").adds("task_b", "task_y").adds("task_c", "task_z").stands("task_z", "blocked").after(time.Hour)
 	w.does(continuation.Escalate, continuation.DependencyGone)
 	w.does(continuation.Escalate, continuation.DependencyGone)
 	w.rests(continuation.NotYet, 0)
-	if told := w.tells(continuation.Escalate); told[0].DependsOn != "task_x" || told[1].TaskID != "task_b" || !strings.Contains(told[0].Prompt, "wait in vain: 1\n") ||
-		strings.Contains(told[1].Prompt, "wait in vain: 0\n") {
+	if told := w.tells(continuation.Escalate); told[0].DependsOn != "task_x" || told[1].TaskID != "task_b" || !strings.Contains(told[0].Prompt, "can never start: 1\n") ||
+		strings.Contains(told[1].Prompt, "can never start: 0\n") {
 		t.Errorf("%+v", told)
 	}
 	w.stands("task_x", "completed") // it was found again: what is left was not told of
@@ -92,11 +92,11 @@ func TestEachTaskThatCanNeverBeginIsTold(t *testing.T) {
 	}
 	w.stands("task_z", "cancelled").does(continuation.Escalate, continuation.DependencyGone)
 	w.rests(continuation.Told, 0)
-	w.stands("task_y", "completed").does(continuation.Pick, continuation.FromBacklog) // mended by hand
+	w.stands("task_y", "completed").does(continuation.Pick, continuation.FromBacklog) // repaired by hand
 }
 
-// That it was told of in the backlog keeps nobody from being asked, or told, once it has begun and is blocked.
-func TestBeingToldOfInTheBacklogIsNotBeingGivenUp(t *testing.T) {
+// A report about a backlog task prevents neither requests nor reports once the task has started and is blocked.
+func TestReportedBacklogTaskIsNotAbandoned(t *testing.T) {
 	t.Parallel()
 	w := eden(t).adds("task_a", "task_b").after(time.Hour)
 	w.does(continuation.Escalate, continuation.DependencyGone)
@@ -108,7 +108,7 @@ func TestBeingToldOfInTheBacklogIsNotBeingGivenUp(t *testing.T) {
 		} else if w.s.Busy {
 			w.after(time.Minute).well()
 		} else if d.LookAgainAt == 0 {
-			t.Fatalf("nobody is told: %s", continuation.Explain(d, w.now))
+			t.Fatalf("no report: %s", continuation.Explain(d, w.now))
 		} else {
 			w.now = d.LookAgainAt
 		}
@@ -120,7 +120,7 @@ func TestBeingToldOfInTheBacklogIsNotBeingGivenUp(t *testing.T) {
 }
 
 // What files have in the place of a dependency is told as it may be told.
-func TestDependenciesAreToldAsTheyMayBe(t *testing.T) {
+func TestDependenciesAreDescribed(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-ant-api03-" + "abcdefghijklmnopqrstuvwxyz0123456789"
 	w := eden(t).adds("task_a", secret+"\n"+strings.Repeat("x", 5_000)).after(time.Hour)

@@ -6,10 +6,10 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// escalationFailed is the value of task.Blocked.Escalation of a task that nobody is asked about any more.
+// escalationFailed is the task.Blocked.Escalation of a task for which no agent is asked any more.
 const escalationFailed = "failed"
 
-// unblock asks those who can help with what is blocked, one after the other, and tells somebody when that has come to nothing.
+// unblock asks the agents that can help with a blocked task, one after the other, and escalates after the last.
 func (p *prospect) unblock() (Decision, bool) {
 	for _, t := range p.blocked {
 		c := p.State.care(t.ID)
@@ -33,7 +33,7 @@ func (p *prospect) unblock() (Decision, bool) {
 	return Decision{}, false
 }
 
-// askAt is when something is done about a task that is blocked, and why that is to tell somebody; "" if another agent is asked.
+// askAt returns when to act on a blocked task, and the reason to escalate it; "" to ask another agent.
 func (p *prospect) askAt(t *task.Task, c Care) (at int64, hopeless Reason) {
 	b := &t.Blocked
 	if b.Requests > 0 {
@@ -56,7 +56,7 @@ func (p *prospect) askAt(t *task.Task, c Care) (at int64, hopeless Reason) {
 	return at, ""
 }
 
-// helper is whom to ask next: the one after the one who was asked last, of those who may be; "" if there is none.
+// helper returns the next agent to ask, in rotation after the last one asked; "" for none.
 func (p *prospect) helper(t *task.Task) string {
 	by, n := t.Blocked.By, len(t.Blocked.By)
 	first := t.Blocked.LastIndex + 1
@@ -71,7 +71,7 @@ func (p *prospect) helper(t *task.Task) string {
 	return ""
 }
 
-// giveUp tells the lead, and people, that a task stays blocked.
+// giveUp escalates a blocked task to the lead and to people.
 func (p *prospect) giveUp(t *task.Task, why Reason) Decision {
 	d := p.act(Escalate, why, t)
 	d.To, d.Visible, d.Attempt = p.lead(), true, t.Blocked.Requests

@@ -11,33 +11,32 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Bounds of a delivery.
+// Limits of a delivery.
 const (
 	MaxMessages   = 50
-	MaxNotify     = 100      // as many as Discord takes
+	MaxNotify     = 100      // Discord's limit
 	MaxComponents = 16 << 10 // bytes
 	MaxDetail     = 64 << 10 // bytes
-	maxName       = 256      // bytes of what names something
-	maxPayload    = 1 << 20  // bytes of all of it
+	maxName       = 256      // bytes of an id or name
+	maxPayload    = 1 << 20  // bytes of the whole payload
 )
 
-// CodeInvalid is the code of a *Refusal.
 const CodeInvalid = "invalid_delivery"
 
-// Refusal says why something can never be posted.
+// Refusal says why a delivery can never be posted.
 type Refusal struct {
-	Field string // as in the JSON of Delivery
-	Value string
-	Mend  string
+	Field    string // as in the JSON of Delivery
+	Value    string
+	HintText string
 }
 
 func (r *Refusal) Error() string {
-	return r.Field + ": bad value " + strconv.Quote(coordination.Head(strings.ToValidUTF8(r.Value, "\uFFFD"), maxShown)) + ": " + r.Mend
+	return r.Field + ": bad value " + strconv.Quote(coordination.Head(strings.ToValidUTF8(r.Value, "\uFFFD"), maxShown)) + ": " + r.HintText
 }
 func (r *Refusal) Code() string { return CodeInvalid }
-func (r *Refusal) Hint() string { return r.Mend }
+func (r *Refusal) Hint() string { return r.HintText }
 
-// maxShown bounds what a refusal repeats, in characters.
+// maxShown limits the rejected value quoted in a refusal, in characters.
 const maxShown = 60
 
 func (d *Delivery) check() error {
@@ -51,10 +50,10 @@ func (d *Delivery) check() error {
 
 func (d *Delivery) checkWho() *Refusal {
 	if !slices.Contains([]string{Reply, Announce, Request, Reminder, Escalate, Report, Approval, Notice, Send}, d.Purpose) {
-		return &Refusal{"purpose", d.Purpose, "give one of those of coordination/delivery"}
+		return &Refusal{"purpose", d.Purpose, "give a purpose declared by package delivery"}
 	}
 	if d.AccountID == "" {
-		return &Refusal{"accountId", "", "name the account whose bot speaks: see channels.discord.accounts"}
+		return &Refusal{"accountId", "", "name an account of channels.discord.accounts"}
 	}
 	for _, f := range [...]struct{ name, value string }{{"accountId", d.AccountID}, {"agentId", d.AgentID}, {"collabId", d.CollabID}, {"runId", d.RunID},
 		{"reportOf", d.ReportOf}, {"approvalId", d.ApprovalID}, {"route", string(d.Route)}, {"seed", d.Seed}} {
@@ -66,26 +65,26 @@ func (d *Delivery) checkWho() *Refusal {
 }
 
 func (d *Delivery) checkPlace() *Refusal {
-	const mend = "give the number by which Discord knows it"
+	const hint = "give a Discord id, a positive number"
 	switch {
 	case !isID(d.ChannelID):
-		return &Refusal{"channelId", d.ChannelID, mend}
+		return &Refusal{"channelId", d.ChannelID, hint}
 	case d.ThreadID != "" && !isID(d.ThreadID):
-		return &Refusal{"threadId", d.ThreadID, mend}
+		return &Refusal{"threadId", d.ThreadID, hint}
 	case d.GuildID != "" && !isID(d.GuildID):
-		return &Refusal{"guildId", d.GuildID, mend}
+		return &Refusal{"guildId", d.GuildID, hint}
 	case d.ReplyTo != "" && !isID(d.ReplyTo):
-		return &Refusal{"replyTo", d.ReplyTo, mend}
+		return &Refusal{"replyTo", d.ReplyTo, hint}
 	case d.ThreadID != "" && d.Open != nil:
 		return &Refusal{"open", d.Open.Name, "name a thread, or have one opened, not both"}
 	case d.ReplyTo != "" && d.Open != nil:
-		return &Refusal{"replyTo", d.ReplyTo, "leave it out: in a thread that is opened there is nothing yet"}
+		return &Refusal{"replyTo", d.ReplyTo, "leave it out: a new thread has no message to reply to"}
 	case len(d.Notify) > MaxNotify:
 		return &Refusal{"notify", strconv.Itoa(len(d.Notify)), "notify at most " + strconv.Itoa(MaxNotify) + " users"}
 	}
 	for _, id := range d.Notify {
 		if !isID(id) {
-			return &Refusal{"notify", id, mend}
+			return &Refusal{"notify", id, hint}
 		}
 	}
 	return nil
@@ -122,9 +121,9 @@ func (d *Delivery) checkMessages() *Refusal {
 		case !utf8.ValidString(m):
 			return &Refusal{field, m, "give UTF-8"}
 		case coordination.TrimJS(m) == "":
-			return &Refusal{field, m, "leave it out: Discord takes nothing that is empty"}
+			return &Refusal{field, m, "leave it out: Discord rejects empty messages"}
 		case n > collaborate.MaxMessage:
-			return &Refusal{field, strconv.Itoa(n) + " characters", "divide it with collaborate.Chunks: Discord takes " + strconv.Itoa(collaborate.MaxMessage)}
+			return &Refusal{field, strconv.Itoa(n) + " characters", "split it with collaborate.Chunks: Discord accepts at most " + strconv.Itoa(collaborate.MaxMessage)}
 		}
 	}
 	return nil
@@ -136,7 +135,7 @@ func (d *Delivery) checkRest() *Refusal {
 	case len(d.Components) > MaxComponents:
 		return &Refusal{"components", strconv.Itoa(len(d.Components)) + " bytes", "keep them below 16 KiB"}
 	case len(d.Components) > 0 && json.Unmarshal(d.Components, &rows) != nil:
-		return &Refusal{"components", string(d.Components[:min(len(d.Components), maxShown)]), "give an array, as Discord has it"}
+		return &Refusal{"components", string(d.Components[:min(len(d.Components), maxShown)]), "give a JSON array of Discord components"}
 	case len(d.Detail) > MaxDetail:
 		return &Refusal{"detail", strconv.Itoa(len(d.Detail)) + " bytes", "keep it below 64 KiB"}
 	case len(d.Detail) > 0 && (!json.Valid(d.Detail) || coordination.EachField(d.Detail, func(string, []byte) bool { return false }) != nil):
@@ -149,7 +148,7 @@ func isText(s string, most int) bool {
 	return len(s) <= most && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
 }
 
-// isID says whether a text can be an id of Discord.
+// isID reports whether a text can be a Discord id.
 func isID(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 64)
 	return err == nil && n > 0 && s[0] != '+'

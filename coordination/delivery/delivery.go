@@ -1,9 +1,9 @@
-// Package delivery says what has to be posted in Discord, how far it has come, and what is done next. It is pure: what was posted is told by
-// events, clock and answers are passed in.
+// Package delivery defines a post to Discord, how far it has come, and its next step. It is pure: progress is folded from events; the
+// time and Discord's answers are passed in.
 //
-// A delivery is work: it is asked for by work.scheduled of Kind, whose payload it is, and what becomes of it lies in the stream of that work.
-// First its thread is opened, if it has one to open, then its messages are posted, in order. Each step that was done is an event before the next
-// one is begun; a step that may have been done is looked for before it is done again, and what nobody can know is never done again.
+// A delivery is the payload of a work.scheduled event of Kind, and its progress lies in that work's stream. Its thread, if any, is
+// opened first, then its messages are posted in order. Every completed step is an event before the next one starts. A step that may have
+// been carried out is searched for in Discord before it is repeated; one that cannot be confirmed either way is not repeated.
 package delivery
 
 import (
@@ -18,98 +18,96 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Kind is the kind of work that a delivery is.
+// Kind is the work kind of deliveries.
 const Kind = "discord"
 
-// Pool is its pool.
+// Pool is the work pool of deliveries.
 const Pool = "discord"
 
-// ReplyEffect is the effect of posting what a run has said in its end, or, where it has failed, a notice that says so.
+// ReplyEffect is the effect id of posting a run's final answer, or a notice of its failure.
 func ReplyEffect(runID string) string { return "reply/" + runID }
 
-// Purposes of deliveries.
 const (
-	Reply    = "reply"    // what an agent says in the end of a run
-	Announce = "announce" // what came of a flow between agents
-	Request  = "request"  // what one agent asks another one, by collaborate
-	Reminder = "reminder" // of a request that nobody has answered
-	Escalate = "escalate" // a person is told
-	Report   = "report"   // of a sink
-	Approval = "approval" // a person is asked to agree
-	Notice   = "notice"   // openclawd says something itself, e.g. that a run has failed
-	Send     = "send"     // what a client of the gateway has posted
+	Reply    = "reply"    // the final answer of a run
+	Announce = "announce" // the result of a flow between agents
+	Request  = "request"  // a collaborate request to another agent
+	Reminder = "reminder" // about an unanswered request
+	Escalate = "escalate" // to a person
+	Report   = "report"   // from a sink
+	Approval = "approval" // asks a person for approval
+	Notice   = "notice"   // from openclawd itself, e.g. about a failed run
+	Send     = "send"     // from a gateway client
 )
 
-// Delivery is what has to be posted.
+// Delivery is a post to Discord.
 type Delivery struct {
-	Context   coordination.Context `json:"context,omitzero"` // of the events that tell of it
+	Context   coordination.Context `json:"context,omitzero"` // of its events
 	Purpose   string               `json:"purpose"`
-	AgentID   string               `json:"agentId,omitempty"` // in whose name
-	AccountID string               `json:"accountId"`         // whose bot
+	AgentID   string               `json:"agentId,omitempty"` // the agent that speaks
+	AccountID string               `json:"accountId"`         // the account of the bot that posts
 	GuildID   string               `json:"guildId,omitempty"`
-	ChannelID string               `json:"channelId"`          // where it is posted, or the channel of the thread
-	ThreadID  string               `json:"threadId,omitempty"` // that it is posted in; "" if it is opened, or there is none
-	Open      *Opening             `json:"open,omitempty"`     // the thread that is opened first; nil for none
+	ChannelID string               `json:"channelId"`          // the target, or the parent of the thread
+	ThreadID  string               `json:"threadId,omitempty"` // the existing thread to post in; "" for none, or with Open
+	Open      *Opening             `json:"open,omitempty"`     // a thread to open first; nil for none
 
-	Messages   []string        `json:"messages"` // each fits into one of Discord
+	Messages   []string        `json:"messages"` // each within Discord's limit
 	Notify     []string        `json:"notify,omitempty"`
-	ReplyTo    string          `json:"replyTo,omitempty"`    // of the first message
-	Components json.RawMessage `json:"components,omitempty"` // buttons of the last message: an array, as Discord has it
-	System     bool            `json:"system,omitempty"`     // openclawd says it: it answers nothing, and calls only whom it mentions
+	ReplyTo    string          `json:"replyTo,omitempty"`    // set on the first message
+	Components json.RawMessage `json:"components,omitempty"` // buttons of the last message: a JSON array of Discord components
+	System     bool            `json:"system,omitempty"`     // posted by openclawd itself: answers no request, calls only mentioned agents
 
-	Route collaborate.Route `json:"route,omitempty"` // of a request: how its thread was chosen
-	Seed  string            `json:"seed,omitempty"`  // what its nonces follow from, where another delivery may have posted the same before; "": the effect
+	Route collaborate.Route `json:"route,omitempty"` // of a Request: how its thread was chosen
+	Seed  string            `json:"seed,omitempty"`  // base of the nonces, shared with an earlier delivery of the same messages; "" for the effect id
 
-	// What it is about; "" if it is about none.
+	// The subject; "" where it does not apply.
 	CollabID   string `json:"collabId,omitempty"`
 	RunID      string `json:"runId,omitempty"`
-	ReportOf   string `json:"reportOf,omitempty"` // the conversation between agents that a report thread is about
+	ReportOf   string `json:"reportOf,omitempty"` // the conversation that a report thread is about
 	ApprovalID string `json:"approvalId,omitempty"`
 
-	// Detail is for whoever has asked for it, and for nobody else: an object.
+	// Detail is a JSON object for the requester of the delivery; nothing else reads it.
 	Detail json.RawMessage `json:"detail,omitempty"`
 }
 
-// Opening is a thread that is opened.
+// Opening is a thread to open.
 type Opening struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`              // collab, report
-	Starter   bool   `json:"starter,omitempty"` // the channel is a forum: it is opened with the first message
+	Starter   bool   `json:"starter,omitempty"` // the channel is a forum: the first message opens the thread
 	ReuseKey  string `json:"reuseKey,omitempty"`
 	FromAgent string `json:"fromAgent,omitempty"`
 	ToAgent   string `json:"toAgent,omitempty"`
 }
 
-// State is how a delivery has ended.
+// State is how a delivery ended.
 type State string
 
 const (
-	Done    State = "done"             // all of it stands there
-	Failed  State = "failed"           // it does not, at least not whole
-	Unknown State = "delivery_unknown" // nobody knows
-	Anew    State = "anew"             // its thread, one from before, is no more: it is to be decided about again
+	Done    State = "done"             // completely posted
+	Failed  State = "failed"           // not posted, or only in part
+	Unknown State = "delivery_unknown" // cannot be determined
+	Anew    State = "anew"             // its existing thread is gone: choose a place again
 )
 
-// Outcome is what has become of a delivery.
+// Outcome is the result of a delivery.
 type Outcome struct {
 	State      State
-	ThreadID   string // that was opened, or was there
+	ThreadID   string // opened or given
 	ThreadName string
-	MessageIDs []string // that stand there, in order
-	SentAt     int64    // of the first, as Discord says, ms since 1970
-	Code       string   // of Failed and Unknown: a code of coordination/collaborate
-	Text       string   // likewise: what is so
-	Mend       string   // likewise
-	Escalate   bool     // a person is to be told
-	Forget     bool     // the thread is not to be used again
+	MessageIDs []string // posted, in order
+	SentAt     int64    // when the first was sent according to Discord, ms since 1970
+	Code       string   // of Failed and Unknown: a code of package collaborate
+	Text       string   // likewise: what happened
+	Hint       string   // likewise
+	Escalate   bool     // notify a person
+	Forget     bool     // do not reuse the thread
 }
 
-// Work is the work that a delivery is, in the order of its place: what is scheduled for one thread, or channel, goes out in order. dueAt is ms
-// since 1970, 0 for at once. The effect's id makes it one, and is what its nonces follow from. What looks like a secret in a message is masked. The
-// error is a *Refusal.
+// Work returns the delivery as work, with secrets masked. Deliveries to one thread or channel go out in the order in which they are
+// scheduled. effectID identifies the work and seeds the nonces. dueAt is ms since 1970; 0 is at once. The error is a *Refusal.
 func (d *Delivery) Work(effectID string, dueAt int64) (coordination.WorkScheduled, error) {
 	if effectID == "" {
-		return coordination.WorkScheduled{}, &Refusal{Field: "effectId", Mend: "name the delivery: it is posted once for each name"}
+		return coordination.WorkScheduled{}, &Refusal{Field: "effectId", HintText: "give the delivery an id: it is posted once per id"}
 	}
 	masked := *d
 	masked.Messages = make([]string, len(d.Messages))
@@ -124,7 +122,7 @@ func (d *Delivery) Work(effectID string, dueAt int64) (coordination.WorkSchedule
 		return coordination.WorkScheduled{}, fmt.Errorf("write delivery %s: %w", effectID, err)
 	}
 	if len(payload) > maxPayload {
-		return coordination.WorkScheduled{}, &Refusal{Field: "messages", Value: strconv.Itoa(len(payload)) + " bytes", Mend: "post less at once: 1 MiB in all"}
+		return coordination.WorkScheduled{}, &Refusal{Field: "messages", Value: strconv.Itoa(len(payload)) + " bytes", HintText: "post less at once: at most 1 MiB in all"}
 	}
 	c := d.Context
 	c.EventRole = coordination.RoleObservability
@@ -132,7 +130,7 @@ func (d *Delivery) Work(effectID string, dueAt int64) (coordination.WorkSchedule
 		Payload: payload}, nil
 }
 
-// key is what orders deliveries: their place, or the thread that they open.
+// key orders deliveries: those with the same place, or the same thread to open, go out one by one.
 func (d *Delivery) key(effectID string) string {
 	if d.Open != nil {
 		return "discord/open/" + d.ChannelID + "/" + cmp.Or(d.Open.ReuseKey, effectID)
@@ -140,15 +138,15 @@ func (d *Delivery) key(effectID string) string {
 	return "discord/" + cmp.Or(d.ThreadID, d.ChannelID)
 }
 
-// Beginnings of nonces. response.SystemNonce knows the first one.
+// Nonce prefixes. response.SystemNonce recognises systemNonce.
 const (
 	systemNonce = "sys"
 	plainNonce  = "d"
 	nonceLength = 25
 )
 
-// Nonce is what Discord knows the i-th message by, in the place where it is posted: the same one whenever it is tried. Those of System are known to
-// coordination/response.SystemNonce. 25 characters.
+// Nonce is the 25-character nonce under which Discord deduplicates the i-th message in place. It is the same in every attempt.
+// response.SystemNonce recognises those of System deliveries.
 func (d *Delivery) Nonce(effectID, place string, i int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", cmp.Or(d.Seed, effectID), place, i))
 	nonce := plainNonce
@@ -158,5 +156,5 @@ func (d *Delivery) Nonce(effectID, place string, i int) string {
 	return (nonce + hex.EncodeToString(sum[:]))[:nonceLength]
 }
 
-// Place is where the messages are posted: the thread, else the channel. opened is the thread that was opened, if there is one to open.
+// Place is the thread or channel to post in; opened is the thread opened for the delivery, or "".
 func (d *Delivery) Place(opened string) string { return cmp.Or(opened, d.ThreadID, d.ChannelID) }

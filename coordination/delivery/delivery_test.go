@@ -21,10 +21,10 @@ func TestWorkIsOrderedByPlace(t *testing.T) {
 		d    *delivery.Delivery
 		want string
 	}{
-		"a channel":                {draft("hi"), "discord/" + channel},
-		"a thread":                 {inThread, "discord/" + thread},
-		"a thread that is opened":  {opening("hi"), "discord/open/" + channel + "/ruda:eden"},
-		"one that nobody asks for": {noKey, "discord/open/" + channel + "/e"},
+		"a channel":               {draft("hi"), "discord/" + channel},
+		"a thread":                {inThread, "discord/" + thread},
+		"a thread that is opened": {opening("hi"), "discord/open/" + channel + "/ruda:eden"},
+		"without a reuse key":     {noKey, "discord/open/" + channel + "/e"},
 	} {
 		w, err := c.d.Work("e", 5)
 		if err != nil {
@@ -87,8 +87,8 @@ func TestWorkRefusesWhatCannotBePosted(t *testing.T) {
 		change(d)
 		_, err := d.Work("e", 0)
 		var refused *delivery.Refusal
-		if want, _, _ := strings.Cut(field, ","); !errors.As(err, &refused) || refused.Field != want || refused.Mend == "" || refused.Code() != delivery.CodeInvalid {
-			t.Errorf("%s: the error is %v, want it refused with a mend", field, err)
+		if want, _, _ := strings.Cut(field, ","); !errors.As(err, &refused) || refused.Field != want || refused.HintText == "" || refused.Code() != delivery.CodeInvalid {
+			t.Errorf("%s: the error is %v, want a refusal with a hint", field, err)
 		}
 	}
 	var refused *delivery.Refusal

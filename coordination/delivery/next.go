@@ -8,35 +8,35 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Do is what is done next.
+// Do is a kind of step.
 type Do string
 
 const (
 	OpenThread Do = "open_thread"
-	FindThread Do = "find_thread" // it may have been opened
+	FindThread Do = "find_thread" // search for a thread that may have been opened
 	PostOne    Do = "post_message"
-	FindOne    Do = "find_message" // it may have been posted
+	FindOne    Do = "find_message" // search for a message that may have been posted
 	Wait       Do = "wait"
 	End        Do = "end"
 )
 
-// Step is the one thing to do about a delivery now.
+// Step is the next step of a delivery.
 type Step struct {
 	Do      Do
 	Index   int           // of the message
-	Since   int64         // of what is looked for: when it may have been done at the earliest, ms since 1970
-	Wait    time.Duration // until Next is asked again
+	Since   int64         // of a search: the earliest time of the action, ms since 1970
+	Wait    time.Duration // before calling Next again
 	Outcome Outcome       // of End
 }
 
 const (
-	nonceHolds = time.Minute // for which Discord takes a message twice as one, on the safe side
-	maxBroken  = 10          // attempts at one step that were broken off
-	looks      = 5           // how often it is looked for again, for each class of failures
-	lookPause  = time.Second // before the first time, twice as long before each further one
+	nonceHolds = time.Minute // for at least how long Discord deduplicates by nonce
+	maxBroken  = 10          // interrupted attempts at one step
+	looks      = 5           // repeated searches per class of failure
+	lookPause  = time.Second // before the first repeated search; doubles each time
 )
 
-// Next says what is done next, at a time in ms since 1970. What has come of it is told to the Progress before Next is asked again.
+// Next returns the next step at now, ms since 1970. Its result must be recorded in p before Next is called again.
 func Next(d *Delivery, p *Progress, now int64) Step {
 	s := Step{Do: PostOne, Index: len(p.MessageIDs), Since: cmp.Or(p.since, now)}
 	find, deed := FindOne, collaborate.PostMessage
@@ -51,14 +51,14 @@ func Next(d *Delivery, p *Progress, now int64) Step {
 		return Step{Do: Wait, Wait: n.Wait}
 	}
 	if p.looks(&n, deed, now) {
-		switch wait, again := p.look.again(); {
+		switch wait, again := p.look.retry(); {
 		case again && wait > 0 && !p.waited:
 			return Step{Do: Wait, Wait: wait}
 		case again:
 			s.Do = find
 			return s
 		case p.look.last == collaborate.ClassNotFound:
-			n = p.look.follows(d, collaborate.PostMessage) // the place is no more, and with it whatever stood there
+			n = p.look.follows(d, collaborate.PostMessage) // the place is gone, with everything in it
 		case !p.insisted:
 			return Step{Do: End, Outcome: p.given(d, Unknown, collaborate.Blind())}
 		}
@@ -72,8 +72,8 @@ func Next(d *Delivery, p *Progress, now int64) Step {
 	return Step{Do: End, Outcome: p.given(d, Failed, n)}
 }
 
-// follows is what follows from how the step has failed last.
-func (p *Progress) follows(d *Delivery, deed collaborate.Deed) collaborate.Next {
+// follows returns the consequence of the last failure of the step.
+func (p *Progress) follows(d *Delivery, deed collaborate.Operation) collaborate.Next {
 	switch {
 	case p.broken > maxBroken:
 		return collaborate.Next{Look: true, Code: collaborate.CodeUnavailable, Escalate: true}
@@ -83,7 +83,7 @@ func (p *Progress) follows(d *Delivery, deed collaborate.Deed) collaborate.Next 
 	return p.deed.follows(d, deed)
 }
 
-func (t *tries) follows(d *Delivery, deed collaborate.Deed) collaborate.Next {
+func (t *tries) follows(d *Delivery, deed collaborate.Operation) collaborate.Next {
 	if t.last == ClassNoBot {
 		return collaborate.Next{Code: collaborate.CodeAccount, Escalate: true}
 	}
@@ -92,8 +92,9 @@ func (t *tries) follows(d *Delivery, deed collaborate.Deed) collaborate.Next {
 	return collaborate.After(collaborate.Attempt{Deed: deed, Route: d.Route, Failure: f, Failures: t.failures[t.last]})
 }
 
-// again says whether it is looked for, once more, and how long to wait before. To look does no harm: it is tried for longer than anything else.
-func (t *tries) again() (wait time.Duration, again bool) {
+// retry reports whether to search once more, and how long to wait before. A search has no side effects, so it is tried longer than
+// anything else.
+func (t *tries) retry() (wait time.Duration, again bool) {
 	switch n := t.failures[t.last]; t.last {
 	case "":
 		return 0, true
@@ -105,8 +106,8 @@ func (t *tries) again() (wait time.Duration, again bool) {
 	return 0, false
 }
 
-// looks says whether it is looked for first. Whatever may have been done is, unless Discord takes it as the same message.
-func (p *Progress) looks(n *collaborate.Next, deed collaborate.Deed, now int64) bool {
+// looks reports whether to search first: always where the action may have been carried out, unless Discord still deduplicates by nonce.
+func (p *Progress) looks(n *collaborate.Next, deed collaborate.Operation, now int64) bool {
 	if p.looked || !p.unsure {
 		return false
 	}
@@ -117,14 +118,14 @@ func (p *Progress) outcome(d *Delivery, s State) Outcome {
 	return Outcome{State: s, ThreadID: cmp.Or(p.ThreadID, d.ThreadID), ThreadName: p.ThreadName, MessageIDs: p.MessageIDs, SentAt: p.SentAt}
 }
 
-// given is the outcome of what is given up.
+// given returns the outcome of giving up.
 func (p *Progress) given(d *Delivery, s State, n collaborate.Next) Outcome {
 	o := p.outcome(d, s)
 	o.Code, o.Escalate, o.Forget = n.Code, n.Escalate, n.Forget
 	if s == Anew {
 		o.Code = collaborate.CodeNotFound
 	}
-	o.Mend = cmp.Or(p.Mend, Mend(o.Code))
+	o.Hint = cmp.Or(p.Hint, Hint(o.Code))
 	o.Text = cmp.Or(p.Text, "an attempt was broken off")
 	what, format := "the thread", "%s was not %s: %s"
 	done := "opened"
@@ -132,36 +133,36 @@ func (p *Progress) given(d *Delivery, s State, n collaborate.Next) Outcome {
 		what, done = fmt.Sprintf("message %d of %d", len(p.MessageIDs)+1, len(d.Messages)), "posted"
 	}
 	if s == Unknown {
-		format, o.Mend = "nobody knows whether %s was %s: %s", Mend(o.Code)
+		format, o.Hint = "cannot confirm whether %s was %s: %s", Hint(o.Code)
 	}
 	o.Text = fmt.Sprintf(format, what, done, o.Text)
 	return o
 }
 
-// Mend is what helps with a code of what was given up, where nobody has said anything better.
-func Mend(code string) string {
+// Hint suggests what to do about a delivery given up with code, where the failure brought no better hint.
+func Hint(code string) string {
 	switch code {
 	case collaborate.CodeDenied:
-		return "give the bot's role the permission to write there, then have it sent again"
+		return "give the bot's role the permission to post there, then resend it"
 	case collaborate.CodeNotFound:
-		return "see that the channel or thread is still there"
+		return "check that the channel or thread still exists"
 	case collaborate.CodeUnauthorized:
 		return "set the bot's token in channels.discord.accounts"
 	case collaborate.CodeAccount:
-		return "add the account to channels.discord.accounts, then have it sent again"
+		return "add the account to channels.discord.accounts, then resend it"
 	case collaborate.CodeUnknown:
-		return "look in Discord whether it stands there; if it does not, openclawd work resend EFFECT has it posted"
+		return "look for the message in Discord; if it is missing, post it with: openclawd work resend EFFECT"
 	case collaborate.CodeRejected:
-		return "Discord does not take it as it is: ask for it in another way"
+		return "Discord rejected the request: change it and ask again"
 	case collaborate.CodeRateLimited:
-		return "wait, then have it sent again"
+		return "wait, then resend it"
 	case collaborate.CodeUnavailable, collaborate.CodeTimeout:
-		return "see https://discordstatus.com, then have it sent again"
+		return "see https://discordstatus.com, then resend it"
 	}
 	return ""
 }
 
-// failureOf is a failure of a class.
+// failureOf returns a failure that collaborate.Classify puts into class c.
 func failureOf(c collaborate.Class) collaborate.Failure {
 	switch c {
 	case collaborate.ClassForbidden:
@@ -184,7 +185,7 @@ func failureOf(c collaborate.Class) collaborate.Failure {
 	return collaborate.Failure{}
 }
 
-// unsure says whether something may have been done though it failed so.
+// unsure reports whether an action that failed with c may still have been carried out.
 func unsure(c collaborate.Class) bool {
 	for _, r := range collaborate.Rules() {
 		if r.Class == c {

@@ -123,7 +123,7 @@ func TestNext(t *testing.T) {
 			}
 			h.leased()
 		}, "find_message 0"},
-		{"it was left leased by nobody knows whom", draft("a"), func(h *history) { h.leased().leased() }, "find_message 0"},
+		{"leased by an unknown worker", draft("a"), func(h *history) { h.leased().leased() }, "find_message 0"},
 
 		{"it cannot be looked for just now", draft("a"), func(h *history) { h.leased().broken().leased().failed("look", collaborate.ClassUnavailable) }, "wait 1s"},
 		{"it is looked for again", draft("a"), func(h *history) {
@@ -148,17 +148,17 @@ func TestNext(t *testing.T) {
 			h.leased().say(coordination.TypeDiscordSendFailed, coordination.DiscordOutbound{Step: "post", ErrorClass: "forbidden", ErrorCode: "permission_denied"}).
 				dead().resent().leased()
 		}, "post_message 0"},
-		{"what nobody knows, sent again", draft("a"), func(h *history) {
+		{"unknown, resent", draft("a"), func(h *history) {
 			h.leased().broken().leased().failed("look", collaborate.ClassForbidden).unknown().resent().leased()
 		}, "find_message 0"},
-		{"what nobody can look for, sent again", draft("a"), func(h *history) {
+		{"not searchable, resent", draft("a"), func(h *history) {
 			h.leased().broken().leased().failed("look", collaborate.ClassForbidden).unknown().resent().leased().failed("look", collaborate.ClassForbidden)
 		}, "post_message 0"},
 		{"and then lost once more", draft("a"), func(h *history) {
 			h.leased().broken().leased().failed("look", collaborate.ClassForbidden).unknown().resent().leased().failed("look", collaborate.ClassForbidden).
 				failed("post", collaborate.ClassLost).failed("look", collaborate.ClassForbidden)
 		}, "delivery_unknown delivery_unknown, escalated"},
-		{"failures count anew", draft("a"), func(h *history) {
+		{"failures count from zero", draft("a"), func(h *history) {
 			for range 4 {
 				h.leased().failed("post", collaborate.ClassUnsent).returned()
 			}
@@ -216,7 +216,7 @@ func timeouts(h *history, n int) {
 	}
 }
 
-func TestNextHeedsWhatDiscordAsksFor(t *testing.T) {
+func TestNextFollowsRetryAfter(t *testing.T) {
 	t.Parallel()
 	p := newHistory(t).leased().fold()
 	for _, c := range []struct {
@@ -244,13 +244,13 @@ func TestOutcome(t *testing.T) {
 	d.ThreadID = thread
 	got := delivery.Next(d, h.fold(), h.now).Outcome
 	want = delivery.Outcome{State: delivery.Failed, ThreadID: thread, MessageIDs: []string{"1"}, SentAt: begin, Code: collaborate.CodeDenied,
-		Text: "message 2 of 2 was not posted: no: forbidden", Mend: got.Mend, Escalate: true}
-	if diff := cmp.Diff(want, got); diff != "" || got.Mend == "" {
-		t.Errorf("the outcome has mend %q (-want +got):\n%s", got.Mend, diff)
+		Text: "message 2 of 2 was not posted: no: forbidden", Hint: got.Hint, Escalate: true}
+	if diff := cmp.Diff(want, got); diff != "" || got.Hint == "" {
+		t.Errorf("the outcome has hint %q (-want +got):\n%s", got.Hint, diff)
 	}
 }
 
-// Every class that a request can fail of ends somewhere, with a mend, and is told as what it was.
+// Every class of failure leads to an end with a hint, and is reported as itself.
 func TestEveryClassEnds(t *testing.T) {
 	t.Parallel()
 	classes := []collaborate.Class{delivery.ClassNoBot}
@@ -284,7 +284,7 @@ func TestEveryClassEnds(t *testing.T) {
 			if i := slices.IndexFunc(collaborate.Rules(), func(r collaborate.Rule) bool { return r.Class == class }); i >= 0 {
 				rule = collaborate.Rules()[i]
 			}
-			if o := s.Outcome; o.State != delivery.Failed || o.Code != rule.Code || o.Escalate != rule.Escalate || o.Mend == "" {
+			if o := s.Outcome; o.State != delivery.Failed || o.Code != rule.Code || o.Escalate != rule.Escalate || o.Hint == "" {
 				t.Errorf("%s ends as %+v, want %s: %v", class, o, rule.Code, steps)
 			}
 			break

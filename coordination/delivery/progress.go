@@ -12,48 +12,48 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// ClassNoBot is what happens where the account is not configured any more.
+// ClassNoBot is the failure class of an account that is no longer configured.
 const ClassNoBot collaborate.Class = "no_bot"
 
-// Values of DiscordOutbound.Step. Looking whether something was done is a step of its own.
+// Values of DiscordOutbound.Step. A search is a step of its own.
 const (
 	StepOpen = "open"
 	StepPost = "post"
 	StepLook = "look"
 )
 
-// Progress is how far a delivery has come. The zero Progress is that of one that nobody has begun. Apply folds the events of its stream; who does the
-// steps tells of each by the methods below, which say the same as its event does.
+// Progress is how far a delivery has come; the zero Progress has not started. Apply folds the events of its stream. The worker that
+// carries out the steps records each result with the methods below, which have the same effect as the event.
 type Progress struct {
-	Opened     bool // the thread was, if there is one to open
+	Opened     bool // the thread to open was opened
 	ThreadID   string
 	ThreadName string
-	MessageIDs []string // that stand there, in order
-	SentAt     int64    // of the first, as Discord says, ms since 1970
+	MessageIDs []string // posted, in order
+	SentAt     int64    // when the first was sent according to Discord, ms since 1970
 
-	Text string // what the last failure was; ""
-	Mend string // likewise; ""
+	Text string // the last failure; "" for none
+	Hint string // likewise
 
-	told map[State]bool // ends that the log tells of
+	told map[State]bool // recorded ends
 
-	// Of the step that comes next:
-	since  int64 // when it may have been begun first, ms since 1970; 0: not yet
-	under  bool  // somebody is at it
-	broken int   // how often an attempt was broken off
+	// Of the next step:
+	since  int64 // when its first attempt may have started, ms since 1970; 0: not yet
+	under  bool  // an attempt is running
+	broken int   // interrupted attempts
 	deed   tries
 	look   tries
 
-	unsure   bool  // it may have been done
-	unsureAt int64 // since when
-	insisted bool  // somebody wants it done whether it was or not
-	waited   bool  // the time after the last failure is over
-	looked   bool  // it was looked for after the last failure, and is not there
+	unsure   bool  // the action may have been carried out
+	unsureAt int64 // since when, ms since 1970
+	insisted bool  // repeat the action even if unconfirmed
+	waited   bool  // the pause after the last failure is over
+	looked   bool  // searched for since the last failure, and missing
 }
 
-// tries are the failures of one thing.
+// tries counts the failures of an action or a search.
 type tries struct {
-	last       collaborate.Class // "": it has not failed, or was begun anew
-	retryAfter time.Duration     // that Discord has asked for
+	last       collaborate.Class // "": no failure since it was started
+	retryAfter time.Duration     // requested by Discord
 	failures   map[collaborate.Class]int
 }
 
@@ -65,13 +65,13 @@ func (t *tries) failed(c collaborate.Class, retryAfter time.Duration) {
 	t.failures[c]++
 }
 
-// Told says whether the log tells of such an end already.
-func (p *Progress) Told(s State) bool { return p.told[s] }
+// IsRecorded reports whether the end s is recorded already.
+func (p *Progress) IsRecorded(s State) bool { return p.told[s] }
 
-// Unsure says whether the step that comes next may have been done.
+// Unsure reports whether the next step may have been carried out.
 func (p *Progress) Unsure() bool { return p.unsure || p.under }
 
-// Clone is a Progress of its own.
+// Clone returns an independent copy.
 func (p *Progress) Clone() *Progress {
 	c := *p
 	c.MessageIDs, c.told = slices.Clone(p.MessageIDs), maps.Clone(p.told)
@@ -79,7 +79,7 @@ func (p *Progress) Clone() *Progress {
 	return &c
 }
 
-// Begun tells that an attempt begins, at a time in ms since 1970.
+// Begun records the start of an attempt at ms since 1970.
 func (p *Progress) Begun(at int64) {
 	if p.under {
 		p.Broken(at)
@@ -90,10 +90,10 @@ func (p *Progress) Begun(at int64) {
 	p.under, p.waited = true, true
 }
 
-// Returned tells that an attempt ends with nothing under way.
+// Returned records the end of an attempt with no action under way.
 func (p *Progress) Returned() { p.under = false }
 
-// Broken tells that an attempt was broken off: nobody knows what it has done last.
+// Broken records an interrupted attempt, whose last action may have been carried out.
 func (p *Progress) Broken(at int64) {
 	if !p.under {
 		return
@@ -111,13 +111,13 @@ func (p *Progress) doubt(at int64) {
 	}
 }
 
-// OpenedThread tells that the thread stands there.
+// OpenedThread records that the thread was opened.
 func (p *Progress) OpenedThread(id, name string, at int64) {
 	p.Opened, p.ThreadID, p.ThreadName = true, id, name
 	p.next(at)
 }
 
-// Posted tells that the next message stands there.
+// Posted records that the next message was posted.
 func (p *Progress) Posted(id string, at int64) {
 	p.MessageIDs = append(p.MessageIDs, id)
 	if len(p.MessageIDs) == 1 {
@@ -126,16 +126,16 @@ func (p *Progress) Posted(id string, at int64) {
 	p.next(at)
 }
 
-// next begins another step.
+// next moves to the next step.
 func (p *Progress) next(at int64) {
 	p.since, p.broken, p.deed, p.look = at, 0, tries{}, tries{}
 	p.unsure, p.unsureAt, p.insisted, p.waited, p.looked = false, 0, false, false, false
-	p.Text, p.Mend = "", ""
+	p.Text, p.Hint = "", ""
 }
 
-// Failed tells that the step was not done, for all that is known; look says that it was only looked for. retryAfter is what Discord has asked for.
-func (p *Progress) Failed(look bool, c collaborate.Class, retryAfter time.Duration, text, mend string, at int64) {
-	p.Text, p.Mend, p.waited = text, mend, false
+// Failed records a failed action, or a failed search if look. retryAfter is the pause requested by Discord.
+func (p *Progress) Failed(look bool, c collaborate.Class, retryAfter time.Duration, text, hint string, at int64) {
+	p.Text, p.Hint, p.waited = text, hint, false
 	if look {
 		p.look.failed(c, retryAfter)
 		return
@@ -147,17 +147,17 @@ func (p *Progress) Failed(look bool, c collaborate.Class, retryAfter time.Durati
 	}
 }
 
-// NotFound tells that it was looked for, and is not there. No event says so: who begins anew looks again.
+// NotFound records that a search found nothing. No event records this: a restarted worker searches again.
 func (p *Progress) NotFound() { p.looked, p.look = true, tries{} }
 
-// Resent tells that somebody wants it tried again: failures count from the beginning. What may have been done is still looked for; but where the log
-// said that nobody knows, and nobody can look, it is done again.
+// Resent records that a person asked for another attempt: failures count from zero. An action that may have been carried out is still
+// searched for, but repeated if it can be neither confirmed nor searched for.
 func (p *Progress) Resent() {
 	p.insisted = p.told[Unknown]
 	p.broken, p.deed, p.look, p.waited, p.looked = 0, tries{}, tries{}, false, false
 }
 
-// Ended tells of an end that the log tells of.
+// Ended records the end s.
 func (p *Progress) Ended(s State) {
 	if p.told == nil {
 		p.told = map[State]bool{}
@@ -165,8 +165,8 @@ func (p *Progress) Ended(s State) {
 	p.told[s] = true
 }
 
-// Apply folds an event of the stream of the delivery. It reports whether the event means anything here. Redacted data (nil) says that something was
-// done, and not what. An event that cannot be read is an error and changes nothing. ts is ms since 1970.
+// Apply folds an event of the delivery's stream and reports whether its type has a meaning here. Redacted data (nil) still counts as the
+// step, without its details. An event that cannot be read is an error and changes nothing. ts is ms since 1970.
 func (p *Progress) Apply(typ string, data []byte, ts int64) (bool, error) {
 	switch typ {
 	case coordination.TypeWorkLeased:
@@ -189,7 +189,7 @@ func (p *Progress) Apply(typ string, data []byte, ts int64) (bool, error) {
 
 func (p *Progress) applyThread(data []byte, ts int64) (bool, error) {
 	if data == nil {
-		p.doubt(ts) // it is looked for
+		p.doubt(ts) // search for it
 		return true, nil
 	}
 	var t coordination.Thread
@@ -225,13 +225,13 @@ func (p *Progress) applyStep(typ string, data []byte, ts int64) (bool, error) {
 	return true, nil
 }
 
-// discordEpoch is when Discord's ids begin, ms since 1970; idTime is how many bits stand below their time.
+// discordEpoch is the origin of Discord's ids, ms since 1970; idTime is the number of bits below their timestamp.
 const (
 	discordEpoch = 1420070400000
 	idTime       = 22
 )
 
-// sentAt is when a message was sent: its id says so. otherwise is for what is no such id.
+// sentAt reads the time of a message from its id; otherwise is returned for any other id.
 func sentAt(id string, otherwise int64) int64 {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil || n>>idTime == 0 {

@@ -19,7 +19,7 @@ import (
 // remembers is how long the Discord of the test takes a nonce for the same message: a little more than Next relies on.
 const remembers = 2 * time.Minute
 
-// world is a Discord, and somebody who does a delivery there and is killed now and then.
+// world is a Discord, and a worker that carries out a delivery and is killed now and then.
 type world struct {
 	t   *rapid.T
 	d   *delivery.Delivery
@@ -204,11 +204,11 @@ func (w *world) end(o delivery.Outcome) {
 			w.t.Fatalf("%s with %s, but message %d stands there, and it could have been seen", o.State, o.Code, next)
 		}
 		if (o.State == delivery.Anew) != o.Forget && o.State == delivery.Anew {
-			w.t.Fatalf("anew without forgetting: %+v", o)
+			w.t.Fatalf("decided again without forgetting the thread: %+v", o)
 		}
 	case delivery.Unknown:
 		if !w.blind {
-			w.t.Fatalf("nobody knows, but nobody was refused a look: %v", o)
+			w.t.Fatalf("unknown, although no search was refused: %v", o)
 		}
 	default:
 		w.t.Fatalf("the state is %q", o.State)
@@ -278,7 +278,7 @@ func (w *world) turn() {
 	}
 }
 
-// Told by its events a delivery has come as far as told by whoever did it.
+// The events of a delivery give the same progress as its worker recorded.
 func TestFoldSaysWhatWasDone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// decimal is a number as exactly as it is written: 0.digits times ten to the power of exponent. Equal numbers are equal decimals: digits
-// begins and ends with none that is 0, and zero has none at all and no sign.
+// decimal is an exact decimal number: 0.digits times ten to the power of exponent, normalized so that equal numbers are equal values:
+// digits neither begins nor ends with 0, and zero has no digits and no sign.
 type decimal struct {
 	negative bool
 	digits   string
-	exponent *big.Int // nil of zero
+	exponent *big.Int // nil for zero
 }
 
-// decimalOf reads a number of JSON.
+// decimalOf parses a JSON number.
 func decimalOf(n json.Number) (d decimal) {
 	s, negative := strings.CutPrefix(string(n), "-")
 	mantissa, power := s, ""
@@ -36,7 +36,7 @@ func decimalOf(n json.Number) (d decimal) {
 	return d
 }
 
-// compare is less than, equal to, or more than 0 as d without its sign is less than, equal to, or more than o without its own.
+// compare compares absolute values: less than, equal to, or more than 0.
 func (d decimal) compare(o decimal) int {
 	if d.digits == "" || o.digits == "" {
 		return cmp.Compare(len(d.digits), len(o.digits))
@@ -47,7 +47,7 @@ func (d decimal) compare(o decimal) int {
 	return strings.Compare(d.digits, o.digits)
 }
 
-// String is the same text for equal numbers.
+// String is equal for equal numbers.
 func (d decimal) String() string {
 	if d.digits == "" {
 		return "0"

@@ -1,6 +1,6 @@
-// Package handoff says what agents hand to each other in a form that programs read: the structured payload beside a message's free text.
-// It is pure. The types, their rules and the Korean texts are those of seed 002; where a payload keeps none of the rules, the free text
-// goes on alone, and the reason is told.
+// Package handoff defines what agents hand to each other in machine-readable form: the structured payload beside a message's free text.
+// It is pure. The types, their rules and the Korean texts come from seed 002. An invalid payload is dropped with a warning, and the free
+// text is sent alone.
 package handoff
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Type is what a payload is for.
+// Type is the purpose of a payload.
 type Type string
 
 const (
@@ -23,30 +23,30 @@ const (
 	Answer         Type = "answer"
 )
 
-// MaxPayload is how many bytes a payload has at most.
+// MaxPayload is the maximum size of a payload, in bytes.
 const MaxPayload = 32 << 10
 
-// Payload is one that keeps the rules of its type.
+// Payload is a valid payload.
 type Payload struct {
 	Type    Type
 	Subject string          // its taskId or questionId
 	Status  string          // of a status report
-	JSON    json.RawMessage // as it was given
-	Hash    string          // of what it says: the same for members in another order and other white space
+	JSON    json.RawMessage // as given
+	Hash    string          // canonical: ignores the order of members and white space
 	fields  fields
 }
 
-// fields are the members of a payload: texts, flags, json.Number, lists, objects and nil. Of members with one name the last counts.
+// fields are the members of a payload: strings, booleans, json.Number, lists, objects and nil. The last of duplicate members counts.
 type fields map[string]any
 
-// text is a member that is a text, else "".
+// text returns a string member, else "".
 func (f fields) text(name string) string {
 	s, _ := f[name].(string)
 	return s
 }
 
-// Parse reads a payload. One that keeps not all rules of its type is nil, and warnings say why in the words of the seed; text that is blank
-// is no payload and no reason to warn. Members that the type does not know are kept.
+// Parse reads a payload. An invalid one is nil, with warnings in the seed's words; blank text is nil without a warning. Unknown members
+// are kept.
 func Parse(text string) (p *Payload, warnings []string) {
 	if coordination.TrimJS(text) == "" {
 		return nil, nil
@@ -69,7 +69,7 @@ func Parse(text string) (p *Payload, warnings []string) {
 	return &Payload{Type: t, Subject: f.text(r.subject()), Status: f.text("status"), JSON: json.RawMessage(text), Hash: hash(f), fields: f}, nil
 }
 
-// read reads the members of a payload that has a type.
+// read decodes the members of a payload with a type.
 func read(text string) (f fields, warning string) {
 	if !utf8.ValidString(text) || !json.Valid([]byte(text)) {
 		return nil, "payloadJson이 올바른 JSON이 아닙니다"
@@ -93,10 +93,10 @@ func read(text string) (f fields, warning string) {
 	return f, ""
 }
 
-// shownType is how many bytes of a type that there is not are told.
+// shownType limits an unknown type quoted in a warning, in bytes.
 const shownType = 64
 
-// shown is a text of a payload that is refused, as a warning has it.
+// shown shortens a text of an invalid payload for a warning.
 func shown(text string) string {
 	text = coordination.Mask(text)
 	if len(text) <= shownType {

@@ -100,7 +100,7 @@ func TestPayloadsAreBounded(t *testing.T) {
 	}
 }
 
-func TestMembersThatNobodyKnowsAreKept(t *testing.T) {
+func TestUnknownMembersAreKept(t *testing.T) {
 	t.Parallel()
 	const text = `{"type":"answer","questionId":"q","answer":"b","extra":{"deep":[1,null,true]},"taskId":7,"status":["x"]}`
 	p := parse(t, text)
@@ -156,7 +156,7 @@ func FuzzParse(f *testing.F) {
 		p, warnings := handoff.Parse(text)
 		if p == nil {
 			if warnings == nil && coordination.TrimJS(text) != "" {
-				t.Fatal("nobody says why")
+				t.Fatal("no warning")
 			}
 			return
 		}

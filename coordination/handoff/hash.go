@@ -9,13 +9,13 @@ import (
 	"strconv"
 )
 
-// hash is the same for payloads that say the same: the order of members, white space and the way of writing texts and numbers do not count.
+// hash is equal for equivalent payloads, regardless of the order of members, white space, and the notation of strings and numbers.
 func hash(f fields) string {
 	sum := sha256.Sum256(canonical(nil, map[string]any(f)))
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical writes a value of JSON so that equal ones are equal, and others are not.
+// canonical appends the canonical form of a JSON value: equal exactly for equal values.
 func canonical(to []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:

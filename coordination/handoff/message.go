@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Summary is a payload as agents read it.
+// Summary is the payload as text for agents.
 func (p *Payload) Summary() string {
 	var s summary
 	switch f := p.fields; p.Type {
@@ -38,7 +38,7 @@ func (p *Payload) Summary() string {
 	return strings.Join(s, "\n")
 }
 
-// summary is made of lines, or of texts that have several.
+// summary is a list of lines or multi-line texts.
 type summary []string
 
 func (s *summary) line(label, value string) { *s = append(*s, label+": "+value) }
@@ -58,9 +58,9 @@ func joined(list []any) string {
 	return strings.Join(all, ", ")
 }
 
-// percentOf rounds as the reference does: a half goes up.
+// percentOf rounds as the reference does: half up.
 func percentOf(n json.Number) string {
-	f, _ := n.Float64() // 0 where it is too small, which it is
+	f, _ := n.Float64() // 0 on underflow, as intended
 	hundred := f * 100
 	whole := math.Floor(hundred)
 	if hundred-whole >= 0.5 {
@@ -69,7 +69,7 @@ func percentOf(n json.Number) string {
 	return strconv.Itoa(int(whole)) + "%"
 }
 
-// Message is what a target reads of a message: who sends it, what kind of handoff it is, and a summary of that. p may be nil.
+// Message is a message as its target reads it: sender, kind of handoff, summary. p may be nil.
 func Message(from, message string, p *Payload) string {
 	if p == nil {
 		return "[" + from + "]: " + message

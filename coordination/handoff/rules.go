@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// kind is what a member of a payload holds.
+// kind is the type of a payload's member.
 type kind int
 
 const (
 	text   kind = iota
-	texts       // a list of texts
-	choice      // one of a few texts
+	texts       // a list of strings
+	choice      // an enumeration
 	number      // from 0 to a bound
 )
 
-// rule is what holds for one member. One that is needed must not be empty either.
+// rule is the rule for one member. A required member must not be empty.
 type rule struct {
 	name    string
 	kind    kind
@@ -26,7 +26,7 @@ type rule struct {
 	bound   bound
 }
 
-// bound is the most that a number may be.
+// bound is the maximum of a number.
 type bound struct{ most, words string }
 
 var (
@@ -34,7 +34,7 @@ var (
 	whole   = bound{"1", "0.0~1.0"}
 )
 
-// rules are what holds for the members of a type, in the order in which the seed has them; the first one names its subject.
+// rules are the rules for the members of a type, in the seed's order; the first member is the subject.
 type rules []rule
 
 func (r rules) subject() string { return r[0].name }
@@ -80,7 +80,7 @@ func rulesOf(t Type) (r rules, known bool) {
 	return nil, false
 }
 
-// check says which rules a payload does not keep.
+// check returns a warning for each violated rule.
 func (r rules) check(f fields) (warnings []string) {
 	for i := range r {
 		if w := r[i].check(f); w != "" {
@@ -124,7 +124,7 @@ func (r *rule) check(f fields) string {
 	return ""
 }
 
-// isNothing reports whether a member is what the reference takes for one that is not there.
+// isNothing reports whether the reference treats a member as missing.
 func isNothing(v any) bool {
 	switch v := v.(type) {
 	case nil:

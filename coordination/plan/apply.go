@@ -9,9 +9,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Apply folds an event of the plan's stream; agent is that of the event, version that of the stream with it, ts ms since 1970. It reports whether
-// the event changes the plan: it does not if the status of the plan does not lead there. An event that is redacted (data nil) does what its
-// type alone says. One that cannot be read is an error and changes nothing.
+// Apply folds an event of the plan's stream and reports whether it changed the plan; an event that the plan's status does not allow
+// changes nothing. agent is the event's agent, version the stream's version with the event, ts ms since 1970. Redacted data (nil) has
+// the effect of the type alone. An event that cannot be read is an error and changes nothing.
 func (p *Plan) Apply(typ, agent string, data []byte, seq, version, ts int64) (bool, error) {
 	var status string
 	switch typ {
@@ -40,7 +40,7 @@ func (p *Plan) Apply(typ, agent string, data []byte, seq, version, ts int64) (bo
 	return true, nil
 }
 
-// leads reports whether one status of a plan leads to another. "" is that of one that there is not yet.
+// leads reports whether a plan may go from one status to another. "" is the status of a plan that does not exist yet.
 func leads(from, to string) bool {
 	switch from {
 	case "":
@@ -58,7 +58,7 @@ func (p *Plan) submit(d coordination.Plan, agent string, seq, ts int64) {
 	p.StepsCount = max(len(d.Steps), d.StepsCount)
 }
 
-// decide ends the wait. Where the work goes on in another work session by now, the plan belongs there.
+// decide ends the wait for a decision. If the task goes on in another work session by now, the plan moves to that one.
 func (p *Plan) decide(status string, d coordination.Plan, ts int64) {
 	p.DecidedAt, p.DecidedBy = max(ts, p.SubmittedAt), d.DecidedBy
 	p.WorkSessionID = cmp.Or(d.WorkSessionID, p.WorkSessionID)

@@ -92,7 +92,7 @@ func TestMovesOfAPlan(t *testing.T) {
 	}
 }
 
-// Of an event that is redacted only the type is left. What nobody can read any more is not approved, and opens nothing.
+// A redacted event keeps only its type. A redacted plan cannot be approved, and opens nothing.
 func TestRedactedEventsDoWhatTheirTypeSays(t *testing.T) {
 	t.Parallel()
 	s := newStream(t)
@@ -154,7 +154,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
-// Data that nobody of us has written does no harm: what was submitted stays what it was, a decision stays, and no tool is opened but by an
+// Foreign data does no harm: what was submitted stays what it was, a decision stays, and no tool is opened but by an
 // approval.
 func FuzzApply(f *testing.F) {
 	for i := range types {

@@ -4,16 +4,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Gate is what the plans of an agent for a task say of tools. It opens what an approved plan asks for, to every session of the agent that works
-// for the task, whatever becomes of other plans. Which tools have a gate at all is not its business. The zero Gate opens nothing.
+// Gate says which tools the plans of an agent for a task open. An approved plan opens its tools to every session of the agent that works
+// for the task, whatever happens to other plans. Which tools need a plan is decided elsewhere. The zero Gate opens nothing.
 type Gate struct {
-	plans map[string]*Plan // by the tool that they ask for: an approved one, else one that is pending, else the last that was rejected
+	plans map[string]*Plan // by requested tool: an approved plan, else a pending one, else the last rejected one
 }
 
-// NewGate is the gate of the sessions of an agent that work for a task, and of the sub-agents that it has started for it; "" is no task, for which
-// nothing is open. Plans of others, or for other tasks, say nothing there.
+// NewGate returns the gate for an agent's sessions working for a task, and for sub-agents started for it; for taskID "" nothing is open.
+// Plans of other agents or tasks are ignored.
 func NewGate(plans []*Plan, agent, taskID string) Gate {
 	g := Gate{plans: map[string]*Plan{}}
 	if taskID == "" {
@@ -33,7 +35,7 @@ func NewGate(plans []*Plan, agent, taskID string) Gate {
 	return g
 }
 
-// before reports whether a plan says more of a tool than another one that asks for it. Of two that stand alike the newer does.
+// before reports whether a plan takes precedence over another for the same tool. With equal statuses the newer does.
 func (p *Plan) before(other *Plan) bool {
 	if p.Status != other.Status {
 		return p.Status == Approved || p.Status == Pending && other.Status != Approved
@@ -41,31 +43,31 @@ func (p *Plan) before(other *Plan) bool {
 	return p.Last > other.Last
 }
 
-// Opens reports whether a session may use a tool.
+// Opens reports whether sessions may use a tool.
 func (g Gate) Opens(tool string) bool {
 	p := g.plans[strings.ToLower(tool)]
 	return p != nil && p.Status == Approved
 }
 
-// Open are the tools that sessions may use, sorted.
+// Open lists the open tools, sorted.
 func (g Gate) Open() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(g.plans)), func(tool string) bool { return !g.Opens(tool) })
 }
 
 // Check refuses a tool that is not open.
 func (g Gate) Check(tool string) error {
-	closed := &Refusal{Reason: CodeClosed, Text: "tool " + shown(tool) + " is used only as an approved plan says"}
+	closed := &Refusal{Reason: CodeClosed, Text: "tool " + coordination.Rejected(tool) + " needs an approved plan"}
 	switch p := g.plans[strings.ToLower(tool)]; {
 	case p == nil:
-		closed.Mend = "submit a plan with plan_submit that has it in tools_requested"
+		closed.HintText = "submit a plan with plan_submit that has it in tools_requested"
 	case p.Status == Approved:
 		return nil
 	case p.Status == Pending:
 		closed.Text += ", and plan " + p.ID + " is pending"
-		closed.Mend = "wait until a lead, or a person, has approved the plan: plan_status shows how it stands"
+		closed.HintText = "wait until a lead or a person approves the plan; plan_status shows its status"
 	default:
 		closed.Text += ", and plan " + p.ID + " was rejected"
-		closed.Mend = "read with plan_status why, and submit a better plan with plan_submit"
+		closed.HintText = "read the reason with plan_status, then submit a better plan with plan_submit"
 	}
 	return closed
 }

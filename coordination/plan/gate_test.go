@@ -56,20 +56,20 @@ func TestWhatTheGateOpens(t *testing.T) {
 }
 
 // Who finds the gate closed is told which plan to look at: one that is pending before those that were rejected, of which the last counts.
-func TestWhatAClosedGateTells(t *testing.T) {
+func TestClosedGateRefusal(t *testing.T) {
 	t.Parallel()
 	pending, old, last := made("plan_p", plan.Pending, 1, "exec"), made("plan_a", plan.Rejected, 2, "exec"), made("plan_b", plan.Rejected, 3, "exec")
 	for name, tt := range map[string]struct {
 		plans      []*plan.Plan
-		text, mend string
+		text, hint string
 	}{
-		"nothing was asked for": {nil, "tool exec is used only as an approved plan says", "tools_requested"},
+		"nothing was asked for": {nil, "tool exec needs an approved plan", "tools_requested"},
 		"one is pending":        {[]*plan.Plan{old, pending, last}, "and plan plan_p is pending", "wait"},
-		"two were rejected":     {[]*plan.Plan{last, old}, "and plan plan_b was rejected", "why"},
-		"two, the other way":    {[]*plan.Plan{old, last}, "and plan plan_b was rejected", "why"},
+		"two were rejected":     {[]*plan.Plan{last, old}, "and plan plan_b was rejected", "reason"},
+		"two, the other way":    {[]*plan.Plan{old, last}, "and plan plan_b was rejected", "reason"},
 	} {
 		r := refused(t, plan.Event{}, plan.NewGate(tt.plans, "eden", "task_1").Check("exec"))
-		if r.Reason != plan.CodeClosed || !strings.HasSuffix(r.Text, tt.text) || !strings.Contains(r.Mend, tt.mend) {
+		if r.Reason != plan.CodeClosed || !strings.HasSuffix(r.Text, tt.text) || !strings.Contains(r.HintText, tt.hint) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

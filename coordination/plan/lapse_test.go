@@ -7,7 +7,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/plan"
 )
 
-// A plan that waits lapses once its task is over, whoever has submitted it; any other plan stays as it is.
+// A pending plan of any agent lapses once its task is over; any other plan is unchanged.
 func TestAPlanLapsesWithItsTask(t *testing.T) {
 	t.Parallel()
 	over := plan.Task{ID: "task_1", Agent: "eden", WorkSessionID: "ws_2", Over: true}

@@ -117,7 +117,7 @@ func refused(t tester, e plan.Event, err error) *plan.Refusal {
 	if !errors.As(err, &r) {
 		t.Fatalf("not refused: %+v, %v", e, err)
 	}
-	if r.Text == "" || r.Mend == "" || e.Type != "" || r.Error() != r.Text || r.Code() != r.Reason || r.Hint() != r.Mend || len(r.Text) > 500 {
+	if r.Text == "" || r.HintText == "" || e.Type != "" || r.Error() != r.Text || r.Code() != r.Reason || r.Hint() != r.HintText || len(r.Text) > 500 {
 		t.Fatalf("%+v with %+v", r, e)
 	}
 	return r

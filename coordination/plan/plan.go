@@ -1,54 +1,53 @@
-// Package plan decides what becomes of plans: what an agent means to do for a task, in which steps and with which tools, and whether somebody
-// else agrees to it. It is pure: ids are passed in, and what it has to know is read for it in the transaction that appends what it decides.
+// Package plan decides about plans: the steps and tools that an agent proposes for a task, and whether a lead or a person approves them.
+// It is pure: ids are passed in, and its inputs are read in the transaction that appends its decisions.
 //
-// A plan has a stream of its own, from plan.submitted on. What it is made of never changes.
+// A plan has its own stream, beginning with plan.submitted, which has the whole immutable plan.
 //
 //	pending            -> approved | rejected
-//	approved, rejected                          nothing follows
+//	approved, rejected                          final
 //
-// A plan that is approved opens the tools that it asks for to the sessions of the agent that has submitted it, for its task: see Gate.
+// An approved plan opens its tools to the sessions of the submitting agent, for its task: see Gate.
 package plan
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// Statuses of a plan.
 const (
 	Pending  = "pending"
 	Approved = "approved"
 	Rejected = "rejected"
 )
 
-// Plan is how a plan stands. Apply folds it. Its slices are never changed in place: a copy of a Plan is a Plan of its own.
+// Plan is the state of a plan. Apply folds it. Its slices are never changed in place, so a copy is independent.
 type Plan struct {
 	ID      string // plan_ and 20 hexadecimal digits
-	Agent   string // that has submitted it, lower case
-	Version int64  // of its stream with the last event that changed it
-	Seq     int64  // of the event that made it known
-	Last    int64  // seq of the last event that changed it
+	Agent   string // the submitter, lower case
+	Version int64  // the stream's, with the last event that changed it
+	Seq     int64  // of its first event
+	Last    int64  // of the last event that changed it
 
 	TaskID, WorkSessionID string
-	SessionKey            string // the session that has submitted it; ""
+	SessionKey            string // the submitting session; ""
 
 	Title      string
-	Steps      []string // in order; nil where it is not known any more, or never was, what they are
-	StepsCount int      // how many there are, known or not
-	Tools      []string // names of the tools that it asks for, lower case, each once
+	Steps      []string // in order; nil if unknown
+	StepsCount int      // known even if Steps is not
+	Tools      []string // requested tool names, lower case, unique
 
-	Status      string // "" is that of one that there is not
+	Status      string // "" if the plan does not exist
 	SubmittedAt int64  // ms since 1970
 	DecidedAt   int64  // likewise; 0 while it is pending
-	DecidedBy   string // the agent, or the person; ""
-	Reason      string // why it was rejected; ""
+	DecidedBy   string // agent or person; ""
+	Reason      string // of a rejection; ""
 }
 
-// Event is what a decision makes happen to a plan, to be appended to its stream. AgentID is whose plan it is.
+// Event is an event to append to the plan's stream. AgentID is the plan's agent.
 type Event struct {
 	Type    string
 	AgentID string
 	Data    coordination.Plan
 }
 
-// Bounds of what a plan holds.
+// Limits of a plan.
 const (
 	MaxTitle    = 500 // bytes
 	MaxSteps    = 50
@@ -56,5 +55,5 @@ const (
 	MaxTools    = 50
 	MaxToolName = 64      // bytes
 	MaxReason   = 8 << 10 // bytes
-	MaxPending  = 100     // plans of one agent that are pending
+	MaxPending  = 100     // pending plans of one agent
 )

@@ -65,8 +65,8 @@ func TestWhichToolsAPlanCanAskFor(t *testing.T) {
 		a := submission()
 		a.Tools, a.Known = []string{"nothing"}, c.known
 		e, err := plan.Submit(a)
-		if r := refused(t, e, err); !strings.Contains(r.Mend, c.says) || !strings.HasSuffix(r.Mend, c.last) {
-			t.Errorf("%s: %q", name, r.Mend)
+		if r := refused(t, e, err); !strings.Contains(r.HintText, c.says) || !strings.HasSuffix(r.HintText, c.last) {
+			t.Errorf("%s: %q", name, r.HintText)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestTheLargestPlan(t *testing.T) {
 	same(t, s.plan.Reason, reason)
 }
 
-// What somebody writes comes to the log as it was; names are read as they are called.
+// Texts are logged unchanged; names are normalized.
 func TestTextsAreKeptAsTheyAre(t *testing.T) {
 	t.Parallel()
 	const hostile = "  ## Steps\n---\r\n\t- [x] 👩‍💻 \u200b {\"a\":1}\n "
@@ -126,7 +126,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	tool.Tools, task.Task.ID, task.Task.Agent, agent.By, agent.Lead = []string{secret}, secret, "ruda", secret, false
 	for _, err := range []error{second(plan.Submit(tool)), second(plan.Submit(task)), second(plan.Approve(&s.plan, agent)), plan.Unknown(secret),
 		plan.NewGate(nil, "eden", "task_1").Check(secret)} {
-		if r := refused(t, plan.Event{}, err); strings.Contains(r.Text+r.Mend, secret) || !strings.Contains(r.Text, "***") {
+		if r := refused(t, plan.Event{}, err); strings.Contains(r.Text+r.HintText, secret) || !strings.Contains(r.Text, "***") {
 			t.Error(err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// Whoever decides a plan is somebody else than who has submitted it, and a lead or a person.
+// A plan is decided by a lead or a person, never by its submitter.
 func TestWhoDecides(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

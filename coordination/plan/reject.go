@@ -2,7 +2,7 @@ package plan
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// Reject decides on plan.rejected. Who has submitted the plan is told the reason.
+// Reject decides on plan.rejected. The submitter receives the reason.
 func Reject(p *Plan, a DecideAsk, reason string) (Event, error) {
 	if err := a.mayDecide(p, Rejected); err != nil {
 		return Event{}, err

@@ -2,7 +2,7 @@ package plan
 
 import "time"
 
-// Shown is a plan as programs are shown it: as its file was in the reference system. Times are ISO 8601, in UTC, with milliseconds.
+// Shown is the JSON form of a plan: that of plan files in the reference system. Times are ISO 8601 in UTC, with milliseconds.
 type Shown struct {
 	ID             string   `json:"id"`
 	AgentID        string   `json:"agentId"`
@@ -17,7 +17,7 @@ type Shown struct {
 	RejectReason   string   `json:"rejectReason,omitempty"`
 }
 
-// Show is the plan as programs are shown it.
+// Show returns the JSON form of the plan.
 func (p *Plan) Show() Shown {
 	s := Shown{
 		ID: p.ID, AgentID: p.Agent, TaskID: p.TaskID, Title: p.Title, Steps: p.Steps, ToolsRequested: p.Tools,

@@ -8,26 +8,26 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Task is what there is to know of the task that a plan is for. One that there is not has no id.
+// Task is what is needed of a plan's task. A task that does not exist has ID "".
 type Task struct {
 	ID, Agent, WorkSessionID string
-	Over                     bool // nothing follows on it
+	Over                     bool // it is over
 }
 
 // SubmitAsk submits a plan.
 type SubmitAsk struct {
 	Asked
-	PlanID     string // a new one
-	SessionKey string // the session that submits it; ""
+	PlanID     string // of the new plan
+	SessionKey string // the submitting session; ""
 	Task       Task
 	Title      string
 	Steps      []string
-	Tools      []string // names of the tools that it asks for
-	Known      []string // lower-case names of the tools that plans may ask for
-	Pending    int      // plans of the agent that are pending
+	Tools      []string // requested tools
+	Known      []string // lower-case names of the tools that plans may request
+	Pending    int      // pending plans of the agent
 }
 
-// Submit decides on plan.submitted, which asks for an approval. Only the owner of a task submits plans for it.
+// Submit decides on plan.submitted, which asks for approval. Only the owner of a task submits plans for it.
 func Submit(a SubmitAsk) (Event, error) {
 	if err := a.may(); err != nil {
 		return Event{}, err
@@ -53,19 +53,19 @@ func Submit(a SubmitAsk) (Event, error) {
 func (a SubmitAsk) may() error {
 	switch {
 	case a.Human:
-		return &Refusal{Reason: CodeNotAllowed, Text: "a person submits no plans", Mend: "have the agent submit it whose task it is"}
+		return &Refusal{Reason: CodeNotAllowed, Text: "only agents submit plans", HintText: "ask the owner of the task to submit it"}
 	case a.Task.ID == "":
-		return &Refusal{Reason: CodeUnknownTask, Field: "task_id", Text: "there is no task that the plan could be for",
-			Mend: "begin one with task_start, or name one of yours: task_list shows them"}
+		return &Refusal{Reason: CodeUnknownTask, Field: "task_id", Text: "the plan has no task",
+			HintText: "start one with task_start, or name one of yours; list them with task_list"}
 	case a.Task.Agent != a.By:
-		return &Refusal{Reason: CodeUnknownTask, Field: "task_id", Text: "task " + shown(a.Task.ID) + " is not known",
-			Mend: "list your tasks with task_list"}
+		return &Refusal{Reason: CodeUnknownTask, Field: "task_id", Text: "task " + coordination.Rejected(a.Task.ID) + " is unknown",
+			HintText: "list your tasks with task_list"}
 	case a.Task.Over:
-		return &Refusal{Reason: CodeState, Field: "task_id", Text: "task " + shown(a.Task.ID) + " is over, and nothing is planned for it any more",
-			Mend: "begin another task with task_start"}
+		return &Refusal{Reason: CodeState, Field: "task_id", Text: "task " + coordination.Rejected(a.Task.ID) + " is over and takes no more plans",
+			HintText: "start another task with task_start"}
 	case a.Pending >= MaxPending:
-		return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d plans that wait for a decision, and can have no more", shown(a.By), a.Pending),
-			Mend: "ask a lead, or a person, to decide some of them"}
+		return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d pending plans and can have no more", coordination.Rejected(a.By), a.Pending),
+			HintText: "ask a lead or a person to decide some of them"}
 	}
 	return nil
 }
@@ -73,44 +73,44 @@ func (a SubmitAsk) may() error {
 func (a SubmitAsk) steps() ([]string, error) {
 	switch {
 	case len(a.Steps) == 0:
-		return nil, invalid("steps", "the plan has no steps", "say in steps what is to be done, one after the other")
+		return nil, invalid("steps", "the plan has no steps", "list in steps what is to be done, in order")
 	case len(a.Steps) > MaxSteps:
 		return nil, &Refusal{Reason: CodeFull, Field: "steps",
-			Text: fmt.Sprintf("the plan has %d steps, and may have %d", len(a.Steps), MaxSteps),
-			Mend: "take larger steps, or submit several plans"}
+			Text:     fmt.Sprintf("the plan has %d steps; at most %d are allowed", len(a.Steps), MaxSteps),
+			HintText: "use larger steps, or submit several plans"}
 	}
 	steps := make([]string, len(a.Steps))
 	for i, step := range a.Steps {
 		var err error
-		if steps[i], err = needed("steps", step, MaxStepText, "say in each step what is done in it"); err != nil {
+		if steps[i], err = needed("steps", step, MaxStepText, "say in each step what to do"); err != nil {
 			return nil, err
 		}
 	}
 	return steps, nil
 }
 
-// tools are the names of those that are asked for, each once. Patterns and groups are no names: who approves sees what they approve.
+// tools returns the requested tool names, each once. Patterns and groups are refused, so that approvers see exactly what they approve.
 func (a SubmitAsk) tools() (list []string, err error) {
 	for _, tool := range a.Tools {
 		if tool, err = line("tools_requested", strings.ToLower(tool), MaxToolName, "leave blank names out"); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(a.Known, tool) {
-			return nil, &Refusal{Reason: CodeUnknownTool, Field: "tools_requested", Text: "there is no tool " + shown(tool) + " that a plan could ask for",
-				Mend: a.knownTools()}
+			return nil, &Refusal{Reason: CodeUnknownTool, Field: "tools_requested", Text: "plans cannot request a tool " + coordination.Rejected(tool),
+				HintText: a.knownTools()}
 		}
 		if !slices.Contains(list, tool) {
 			list = append(list, tool)
 		}
 		if len(list) > MaxTools {
-			return nil, &Refusal{Reason: CodeFull, Field: "tools_requested", Text: fmt.Sprintf("a plan asks for %d tools at most", MaxTools),
-				Mend: "ask for fewer, or submit several plans"}
+			return nil, &Refusal{Reason: CodeFull, Field: "tools_requested", Text: fmt.Sprintf("a plan requests at most %d tools", MaxTools),
+				HintText: "request fewer, or submit several plans"}
 		}
 	}
 	return list, nil
 }
 
-// maxKnown is how many tools a refusal names.
+// maxKnown limits the tools listed in a refusal.
 const maxKnown = 20
 
 func (a SubmitAsk) knownTools() string {
@@ -118,8 +118,8 @@ func (a SubmitAsk) knownTools() string {
 	case len(known) == 0:
 		return "leave tools_requested out: no tool needs a plan"
 	case len(known) > maxKnown:
-		return "name tools as they are called, each by itself, of " + strings.Join(known[:maxKnown], ", ") + " and others"
+		return "give exact tool names, of " + strings.Join(known[:maxKnown], ", ") + " and others"
 	default:
-		return "name tools as they are called, each by itself, of " + strings.Join(known, ", ")
+		return "give exact tool names, of " + strings.Join(known, ", ")
 	}
 }

@@ -9,43 +9,30 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// maxShown is how many bytes of something wrong a refusal tells.
-const maxShown = 100
-
-// needed reads a text that says something, of at most so many bytes. It is masked, and otherwise as it was; mend tells who gives none what it
-// is to say.
-func needed(field, value string, most int, mend string) (string, error) {
+// needed checks a text of 1 to most bytes that is not blank, and masks it. hint is for a blank one.
+func needed(field, value string, most int, hint string) (string, error) {
 	switch {
 	case coordination.TrimJS(value) == "":
-		return "", invalid(field, field+" is missing or blank", mend)
+		return "", invalid(field, field+" is missing or blank", hint)
 	case len(value) > most:
-		return "", invalid(field, fmt.Sprintf("%s has %d bytes, and may have %d", field, len(value), most), "say it shorter")
+		return "", invalid(field, fmt.Sprintf("%s has %d bytes; at most %d are allowed", field, len(value), most), "shorten it")
 	case !utf8.ValidString(value):
 		return "", invalid(field, field+" is not UTF-8", "send text")
 	case strings.ContainsRune(value, 0):
-		return "", invalid(field, field+" holds a character NUL", "leave that character out")
+		return "", invalid(field, field+" contains a NUL character", "remove that character")
 	}
 	return coordination.Mask(value), nil
 }
 
-// line is needed for a text of one line, without the white space around it.
-func line(field, value string, most int, mend string) (string, error) {
-	value, err := needed(field, coordination.TrimJS(value), most, mend)
+// line is needed for a single line, which it trims.
+func line(field, value string, most int, hint string) (string, error) {
+	value, err := needed(field, coordination.TrimJS(value), most, hint)
 	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
 		err = invalid(field, field+" has more than one line", "send one line")
 	}
 	return value, err
 }
 
-// shown is something wrong as a refusal tells it.
-func shown(value string) string {
-	value = strings.ToValidUTF8(coordination.Mask(value), "\uFFFD")
-	if len(value) <= maxShown {
-		return value
-	}
-	return strings.ToValidUTF8(value[:maxShown], "") + "..."
-}
-
-func invalid(field, text, mend string) *Refusal {
-	return &Refusal{Reason: CodeInvalid, Field: field, Text: text, Mend: mend}
+func invalid(field, text, hint string) *Refusal {
+	return &Refusal{Reason: CodeInvalid, Field: field, Text: text, HintText: hint}
 }

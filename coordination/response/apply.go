@@ -8,8 +8,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Apply folds an event. It reports whether the event means anything here; what was folded before means nothing. Redacted data (nil) says nothing.
-// An event that cannot be read is an error and changes nothing. ts is ms since 1970.
+// Apply folds an event and reports whether it has an effect; an event folded before has none. Redacted data (nil) has no effect. An
+// event that cannot be read is an error and changes nothing. ts is ms since 1970.
 func (s *State) Apply(typ string, data []byte, ts int64) (bool, error) {
 	next := State{Requests: slices.Clone(s.Requests)}
 	means, err := next.fold(typ, data, ts)
@@ -37,11 +37,11 @@ func (s *State) fold(typ string, data []byte, ts int64) (bool, error) {
 		err := json.Unmarshal(data, &d)
 		return err == nil && s.responded(d), err
 	case coordination.TypeCollabReminded:
-		var d Told
+		var d Notified
 		err := json.Unmarshal(data, &d)
 		return err == nil && s.reminded(d, ts), err
 	case coordination.TypeCollabEscalated:
-		var d Told
+		var d Notified
 		err := json.Unmarshal(data, &d)
 		return err == nil && s.escalated(d, ts), err
 	case coordination.TypeA2ACollaborateFailed:
@@ -84,12 +84,12 @@ func (s *State) responded(d Responded) bool {
 	return true
 }
 
-func (s *State) reminded(d Told, ts int64) bool {
+func (s *State) reminded(d Notified, ts int64) bool {
 	r := s.Find(d.RequestID)
 	if r == nil {
 		return false
 	}
-	known := r.note(d.MessageID)
+	known := r.addPosted(d.MessageID)
 	if r.Status != StatusPending || d.Step <= r.Step {
 		return known
 	}
@@ -97,12 +97,12 @@ func (s *State) reminded(d Told, ts int64) bool {
 	return true
 }
 
-func (s *State) escalated(d Told, ts int64) bool {
+func (s *State) escalated(d Notified, ts int64) bool {
 	r := s.Find(d.RequestID)
 	if r == nil {
 		return false
 	}
-	known := r.note(d.MessageID)
+	known := r.addPosted(d.MessageID)
 	if !r.Status.Open() || r.Told {
 		return known
 	}
@@ -112,8 +112,8 @@ func (s *State) escalated(d Told, ts int64) bool {
 	return true
 }
 
-// note remembers a message that the system has posted. It reports whether that is news.
-func (r *Request) note(messageID string) bool {
+// addPosted records a message that openclawd posted, and reports whether it is new.
+func (r *Request) addPosted(messageID string) bool {
 	if messageID == "" || slices.Contains(r.SystemIDs, messageID) {
 		return false
 	}
@@ -130,7 +130,7 @@ func (s *State) failed(d Failed, ts int64) bool {
 	return true
 }
 
-// forget drops what has been over, or without an answer, for Keep.
+// forget drops requests that ended, or were escalated, longer than Keep ago.
 func (s *State) forget(ts int64) {
 	s.Requests = slices.DeleteFunc(s.Requests, func(r Request) bool {
 		return r.Status != StatusPending && ts-max(r.RespondedAt, r.LastAttemptAt, r.SentAt) >= Keep.Milliseconds()

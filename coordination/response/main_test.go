@@ -33,7 +33,7 @@ type world struct {
 }
 
 func begins(t tester) *world {
-	return &world{t: t, policy: response.DefaultPolicy(), now: begin}
+	return &world{t: t, policy: response.Policy{Enabled: true, After: 5 * time.Minute, Steps: 3, Notify: true}, now: begin}
 }
 
 func (w *world) after(d time.Duration) *world {
@@ -59,7 +59,7 @@ func (w *world) happens(e response.Event) bool {
 		w.t.Fatalf("%v", err)
 	}
 	before := w.stored()
-	if _, retry := e.Data.(response.Told); retry {
+	if _, retry := e.Data.(response.Notified); retry {
 		return means
 	}
 	if again, err := w.state.Apply(e.Type, text, w.now); again || err != nil || before != w.stored() {

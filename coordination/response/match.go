@@ -2,29 +2,29 @@ package response
 
 import "slices"
 
-// Message is a message in Discord, as far as it may be an answer.
+// Message is a Discord message that may be an answer.
 type Message struct {
 	ID       string
 	ThreadID string
-	AgentID  string // of the agent whose bot has written it; "" for everybody else
+	AgentID  string // of the agent whose bot wrote it; "" for any other author
 	At       int64  // ms since 1970
-	ReplyTo  string // the message that it is a reply to; ""
-	CausedBy string // the message that the run was asked by which has said it; "" if none has, or that is not known
-	CollabID string // likewise: the request that this message was, or reminded of; "" if it was about none
-	Nonce    string // "" if it is not known
+	ReplyTo  string // the reply target; ""
+	CausedBy string // the message that the author's run answers; "" for none or unknown
+	CollabID string // likewise: the request that this message was, or reminded of; "" for none
+	Nonce    string // "" if unknown
 	Text     string
-	System   bool // a reminder, an escalation, a notice of ours
-	Report   bool // posted by a sink: a report about what happens elsewhere
+	System   bool // a reminder, escalation or notice from openclawd
+	Report   bool // posted by a sink: a report about another place
 }
 
-// Match is the request that a message answers, as an event. ok is false if it answers none, or has answered one before.
+// Match returns the event that a message answers a request; ok is false if it answers none, or was matched before.
 //
-// It is the one that the message replies to; else the one by which the run was asked that has said the message. Only where neither is known, as with
-// what is said to a person who has asked about it, it is the oldest one that is open, of those that came before the cause of the message. The message is
-// of the target, in the thread of the request, and came after it: by the ids that Discord gave them, as clocks differ, and by time where one of them has
-// no such id. What replies to a request, or was caused by one, that is over or is another agent's, answers none.
+// The answered request is the reply target; else the one that caused the author's run. If neither is known, as for an answer to a person
+// who asked, it is the oldest open request from before the message's cause. The message must be from the target, in the request's
+// thread, and later, by Discord ids (clocks differ), or by time where an id is not Discord's. A reply to, or consequence of, a request
+// that is over or is another agent's answers none.
 func (s *State) Match(m Message) (e Event, ok bool) {
-	if m.ID == "" || m.AgentID == "" || s.said(m) || s.answered(m.ID) || s.posted(m.ID) {
+	if m.ID == "" || m.AgentID == "" || s.isSystemMessage(m) || s.answered(m.ID) || s.posted(m.ID) {
 		return Event{}, false
 	}
 	r := s.repliedTo(m.ReplyTo)
@@ -43,7 +43,7 @@ func (s *State) Match(m Message) (e Event, ok bool) {
 	return r.responded(m), true
 }
 
-// repliedTo is the request that a message is about, be it a reminder of it; nil if it is about none.
+// repliedTo returns the request that a message is, or reminds of; nil for none.
 func (s *State) repliedTo(messageID string) *Request {
 	for i := range s.Requests {
 		if r := &s.Requests[i]; messageID != "" && (slices.Contains(r.MessageIDs, messageID) || slices.Contains(r.SystemIDs, messageID)) {
@@ -53,7 +53,7 @@ func (s *State) repliedTo(messageID string) *Request {
 	return nil
 }
 
-// oldest is the request that has waited longest for such a message, and was there before its cause; nil if there is none.
+// oldest returns the oldest request that such a message may answer, from before its cause; nil for none.
 func (s *State) oldest(m Message) *Request {
 	for i := range s.Requests {
 		if r := &s.Requests[i]; r.answeredBy(m) && !r.cameAfter(m.CausedBy) {
@@ -63,17 +63,17 @@ func (s *State) oldest(m Message) *Request {
 	return nil
 }
 
-// said says whether the message is the system's own.
-func (s *State) said(m Message) bool {
+// isSystemMessage reports whether openclawd itself wrote the message.
+func (s *State) isSystemMessage(m Message) bool {
 	return m.System || m.Report || SystemNonce(m.Nonce) || SystemText(m.Text)
 }
 
-// cameAfter says whether a message is known to have come before the request.
+// cameAfter reports whether the request is known to be later than a message.
 func (r *Request) cameAfter(messageID string) bool {
 	if len(r.MessageIDs) == 0 {
 		return false
 	}
-	yes, known := earlier(messageID, r.MessageIDs[0])
+	yes, known := precedes(messageID, r.MessageIDs[0])
 	return known && yes
 }
 
@@ -85,7 +85,7 @@ func (r *Request) answeredBy(m Message) bool {
 		return false
 	}
 	if len(r.MessageIDs) > 0 {
-		if yes, known := earlier(r.MessageIDs[0], m.ID); known {
+		if yes, known := precedes(r.MessageIDs[0], m.ID); known {
 			return yes
 		}
 	}

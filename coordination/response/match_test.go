@@ -120,7 +120,7 @@ func TestAnswersWhatHasCausedIt(t *testing.T) {
 		{"what a person has said after both", func(_ *world, _, _ string, m *response.Message) { m.CausedBy = "1000000000000000009" }, "r1"},
 		{"what a person has said before both", func(_ *world, _, _ string, m *response.Message) { m.CausedBy = "999999999999999999" }, ""},
 		{"a request that is not known here", func(_ *world, _, _ string, m *response.Message) { m.CausedBy, m.CollabID = "999", "r9" }, ""},
-		{"a request to somebody else", func(w *world, _, _ string, m *response.Message) {
+		{"a request to another agent", func(w *world, _, _ string, m *response.Message) {
 			m.CausedBy = w.asks("r3", "ruda", "seum")
 			m.ID = w.snowflake()
 		}, ""},

@@ -8,33 +8,34 @@ import (
 	"time"
 )
 
-// Kind is what is done about a request.
+// Kind is the kind of an action.
 type Kind string
 
 const (
 	Nothing  Kind = "nothing"
-	Remind   Kind = "remind"   // the target is reminded, in the thread
-	Escalate Kind = "escalate" // a person is told
+	Remind   Kind = "remind"   // remind the target, in the thread
+	Escalate Kind = "escalate" // notify a person
 )
 
-// Action is the one thing to do about a request now.
+// Action is the next action for a request.
 type Action struct {
 	Kind      Kind
 	RequestID string
 	ThreadID  string
-	AccountID string // whose bot says it: that of the agent who has asked
-	Step, Of  int    // of the reminder, or the escalation
-	Minutes   int    // without an answer, in full ones
-	Quiet     bool   // of an escalation that is recorded and not posted
+	AccountID string // of the bot to post with: the requesting agent's
+	Step, Of  int    // number of the reminder or escalation
+	Minutes   int    // without an answer, rounded down
+	Quiet     bool   // an escalation to record without posting
 
-	// Nonce is the same one whenever this is to be done, so that what was posted before a crash is not posted again. SystemNonce knows it.
+	// Nonce is the same each time the action is due, so that a message posted before a crash is not posted again. SystemNonce recognises
+	// it.
 	Nonce string
 
-	// LookAgainAt is of Nothing: when time alone makes something due, ms since 1970; 0 never.
+	// LookAgainAt is of Nothing: the next time something is due, ms since 1970; 0 for never.
 	LookAgainAt int64
 }
 
-// Next says what is to be done about a request at a time, ms since 1970. What is done is folded before Next is asked again.
+// Next returns the action for a request at a time, ms since 1970. Its result must be folded before Next is called again.
 func (r *Request) Next(p Policy, now int64) Action {
 	steps, after := max(p.Steps, 1), max(p.After.Milliseconds(), 1)
 	switch {
@@ -64,7 +65,7 @@ func (r *Request) action(kind Kind, step, of int, p Policy, now int64) Action {
 		Minutes: int(time.Duration(now-r.SentAt) * time.Millisecond / time.Minute), Quiet: kind == Escalate && !p.Notify, Nonce: r.nonce(kind, step)}
 }
 
-// Next is what is to be done about all requests, in the order in which they were sent, and when to look again if nothing happens before; 0 never.
+// Next returns the actions for all requests, in sending order, and when to check again without new events; 0 for never.
 func (s *State) Next(p Policy, now int64) (list []Action, lookAgainAt int64) {
 	for i := range s.Requests {
 		a := s.Requests[i].Next(p, now)
@@ -77,7 +78,7 @@ func (s *State) Next(p Policy, now int64) (list []Action, lookAgainAt int64) {
 	return list, lookAgainAt
 }
 
-// systemNonce begins the nonce of what the system says itself. The rest is hexadecimal, 25 characters in all, as many as Discord takes.
+// systemNonce begins the nonce of openclawd's own messages. The rest is hexadecimal, 25 characters in all, Discord's limit.
 const systemNonce = "sys"
 
 func (r *Request) nonce(kind Kind, step int) string {
@@ -85,7 +86,7 @@ func (r *Request) nonce(kind Kind, step int) string {
 	return systemNonce + hex.EncodeToString(sum[:11])
 }
 
-// SystemNonce says whether a message with this nonce is a reminder or an escalation.
+// SystemNonce reports whether a nonce is that of a reminder or an escalation.
 func SystemNonce(nonce string) bool {
 	rest, ok := strings.CutPrefix(nonce, systemNonce)
 	return ok && len(rest) == 22 && strings.Trim(rest, "0123456789abcdef") == ""

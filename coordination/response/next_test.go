@@ -76,7 +76,7 @@ func TestFewerStepsThanWereTaken(t *testing.T) {
 	equal(t, "what is said", timeline(w, 11*time.Minute, 13*time.Minute, 14*time.Minute), []step{{14, response.Escalate, 2, 2, 14}})
 }
 
-func TestLookAgain(t *testing.T) {
+func TestNextCheckTime(t *testing.T) {
 	t.Parallel()
 	w := begins(t)
 	w.asks("r1", "ruda", "eden")

@@ -57,7 +57,7 @@ func hear(t *rapid.T, w *world, m response.Message, answers map[string]string, a
 }
 
 // What has been said by a time, if that is looked at, does not depend on when else it was looked at; and nothing is said twice or too early.
-func TestTheTimelineDoesNotDependOnWhoLooks(t *testing.T) {
+func TestTimelineIsIndependentOfPolling(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		looks := rapid.SliceOfN(rapid.Int64Range(0, (20*time.Minute).Milliseconds()), 0, 60).Draw(t, "looks")

@@ -1,17 +1,16 @@
-// Package response decides what becomes of a request that one agent has put to another in a Discord thread: whether it was answered, when the
-// other one is reminded, and when a person is told. It is pure: clock and policy are passed in, and State folds the events that its decisions
-// make.
+// Package response follows requests from one agent to another in a Discord thread: whether one was answered, when the target is
+// reminded, and when a person is notified. It is pure: time and policy are passed in, and State folds the resulting events.
 //
-//	pending    --a message of the target in the thread, sent after the request-->  responded
+//	pending    --a later message of the target in the thread-->  responded
 //	pending    --5 min-->  reminded 1/3  --5 min-->  reminded 2/3  --5 min-->  escalated
 //	escalated  --such a message-->  responded_late
 //	pending    --it can never be posted-->  failed
 //
-// One message answers one request: the one that it replies to, or that has caused it; where none is known to, the oldest of its thread and its target
-// that nobody has answered. It does so once, however many bots report it. What the system says itself answers nothing.
+// One message answers one request: its reply target, or the request that caused it; if neither is known, the oldest unanswered one of
+// its thread and target. It does so once, however many bots report it. openclawd's own messages answer nothing.
 //
-// When something is due follows from the time of the request alone. Who looks too late, or after a restart, finds the last step that is due, and
-// the ones before it are not made up for.
+// Due times depend only on the time of the request. A late check, for example after a restart, takes the last step that is due and skips
+// earlier ones.
 package response
 
 import (
@@ -22,73 +21,68 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Policy says how requests are followed. DefaultPolicy is as specified.
+// Policy bounds reminders.
 type Policy struct {
 	Enabled bool
-	After   time.Duration // from one step to the next, the first one counted from the request
-	Steps   int           // reminders, and the escalation, which is the last one
-	Notify  bool          // the escalation is posted, not only recorded
+	After   time.Duration // between steps, the first one counted from the request
+	Steps   int           // reminders and the final escalation
+	Notify  bool          // post the escalation, not only record it
 }
 
-// DefaultPolicy is what holds where nothing is configured.
-func DefaultPolicy() Policy {
-	return Policy{Enabled: true, After: 5 * time.Minute, Steps: 3, Notify: true}
-}
-
-// What is fixed.
+// Fixed limits.
 const (
-	Keep         = 24 * time.Hour // how long a request that is over is remembered, and one that was escalated can be answered late
-	EscalateWait = time.Minute    // before an escalation that could not be posted is posted again
-	MaxEscalate  = 3              // how often that is tried
-	MaxOriginal  = 500            // characters of a request that are kept
+	Keep         = 24 * time.Hour // how long an ended request is kept, and an escalated one can be answered late
+	EscalateWait = time.Minute    // before an escalation that could not be posted is repeated
+	MaxEscalate  = 3              // posting attempts of an escalation
+	MaxOriginal  = 500            // kept characters of a request
 )
 
-// Status is how a request stands.
+// Status is the state of a request.
 type Status string
 
 const (
 	StatusPending       Status = "pending"
 	StatusResponded     Status = "responded"
-	StatusEscalated     Status = "escalated" // a person was told that nobody has answered; failed, unless an answer comes late
+	StatusEscalated     Status = "escalated" // a person was notified; failed unless a late answer comes
 	StatusRespondedLate Status = "responded_late"
-	StatusFailed        Status = "failed" // it, or what was to be said about it, can never be posted
+	StatusFailed        Status = "failed" // it, or a reminder of it, can never be posted
 )
 
-// Open says whether an answer is still recognised.
+// Open reports whether an answer would still be matched.
 func (s Status) Open() bool { return s == StatusPending || s == StatusEscalated }
 
-// Request is what an agent has asked of another one. Times are ms since 1970.
+// Request is a request from one agent to another. Times are ms since 1970.
 type Request struct {
 	coordination.Context
 	ID          string `json:"id"`
 	ThreadID    string `json:"threadId"`
 	FromAgent   string `json:"fromAgentId"`
-	FromAccount string `json:"fromAccountId"` // of the bot that has posted it, and reminds of it
-	TargetAgent string `json:"targetAgentId"` // the agent's id, whatever name it was asked by
-	TargetBot   string `json:"targetBotId"`   // user id in Discord
+	FromAccount string `json:"fromAccountId"` // of the bot that posted it, and posts reminders
+	TargetAgent string `json:"targetAgentId"` // agent id, whatever name was used
+	TargetBot   string `json:"targetBotId"`   // Discord user id
 
-	MessageIDs []string `json:"messageIds,omitempty"` // in Discord, in order
+	MessageIDs []string `json:"messageIds,omitempty"` // Discord ids, in order
 	Original   string   `json:"originalMessage,omitempty"`
 	SentAt     int64    `json:"sentAt"`
 
 	Status        Status   `json:"status"`
-	Step          int      `json:"step,omitempty"` // the last one that was reached, from 1
+	Step          int      `json:"step,omitempty"` // last step reached, from 1
 	LastAttemptAt int64    `json:"lastAttemptAt,omitempty"`
 	Tries         int      `json:"tries,omitempty"`     // of posting the escalation
-	Told          bool     `json:"told,omitempty"`      // the escalation stands, or is not to be posted
-	SystemIDs     []string `json:"systemIds,omitempty"` // messages of reminders and of the escalation
+	Told          bool     `json:"told,omitempty"`      // the escalation was posted, or is not to be
+	SystemIDs     []string `json:"systemIds,omitempty"` // reminders and escalations
 
 	RespondedAt int64  `json:"respondedAt,omitempty"`
-	AnswerID    string `json:"answerId,omitempty"` // the message that has answered it
-	Reason      string `json:"reason,omitempty"`   // why it has failed: a code
+	AnswerID    string `json:"answerId,omitempty"` // the answer
+	Reason      string `json:"reason,omitempty"`   // a code: why it failed
 }
 
-// State is the requests that are not forgotten, in the order in which they were sent. Apply folds it; a copy is a State of its own.
+// State holds the kept requests, in sending order. Apply folds it; copies are independent.
 type State struct {
 	Requests []Request `json:"requests,omitempty"`
 }
 
-// Find is a request of the state, nil if there is none.
+// Find returns a request, nil for none.
 func (s *State) Find(id string) *Request {
 	for i := range s.Requests {
 		if s.Requests[i].ID == id {
@@ -98,16 +92,16 @@ func (s *State) Find(id string) *Request {
 	return nil
 }
 
-// posted says whether a message is a request, or something that the system has said about one.
+// posted reports whether a message is a request, or a reminder or escalation of one.
 func (s *State) posted(messageID string) bool { return s.repliedTo(messageID) != nil }
 
-// answered says whether a message has answered a request.
+// answered reports whether a message has answered a request.
 func (s *State) answered(messageID string) bool {
 	return slices.ContainsFunc(s.Requests, func(r Request) bool { return r.AnswerID == messageID })
 }
 
-// earlier orders messages by their ids in Discord, which grow with time; ids of another kind say nothing.
-func earlier(a, b string) (yes, known bool) {
+// precedes compares messages by their Discord ids, which grow with time; known is false for other ids.
+func precedes(a, b string) (yes, known bool) {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	if a == "" || b == "" || strings.Trim(a+b, "0123456789") != "" {
 		return false, false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// holds says whether a report is all that the message can be: by where it stands, or else by who has written it.
+// holds returns the reason if the message is a report, by its place or by its author.
 func (s *Sinks) holds(m *Message) Reason {
 	switch {
 	case m.ThreadID != "" && (slices.Contains(s.Threads, m.ThreadID) || strings.HasPrefix(m.ThreadName, ReportPrefix)):
@@ -16,7 +16,7 @@ func (s *Sinks) holds(m *Message) Reason {
 	return ""
 }
 
-// refuses says why a message is for no agent at all; "" if it may be for some. Bots of others are judged by heeds.
+// refuses returns why no agent gets the message; "" if one may. Foreign bots are judged by acceptsBots.
 func (p *Policy) refuses(m *Message, sinks *Sinks) Reason {
 	if m.Author.ID == "" {
 		return NoAuthor
@@ -38,7 +38,7 @@ func (p *Policy) refuses(m *Message, sinks *Sinks) Reason {
 	return ""
 }
 
-// Closes says why nothing is heeded where a message stands; "" if something is.
+// Closes returns why messages in this place are ignored; "" if they are not.
 func (p *Policy) Closes(m *Message) Reason {
 	if m.direct() {
 		if p.Direct == Disabled {
@@ -59,12 +59,12 @@ func (p *Policy) Closes(m *Message) Reason {
 	return ""
 }
 
-// heeds says whether a bot of somebody else is listened to. calls: its message mentions an agent.
-func (p *Policy) heeds(calls bool) bool {
+// acceptsBots reports whether messages of foreign bots are accepted. calls: the message mentions an agent.
+func (p *Policy) acceptsBots(calls bool) bool {
 	return p.ForeignBots == ForeignYes || p.ForeignBots == ForeignMentions && calls
 }
 
-// Bars says why the person who has written a message may not speak to agents there; "" if they may.
+// Bars returns why the author may not speak to agents here; "" if they may.
 func (p *Policy) Bars(m *Message) Reason {
 	if !m.direct() {
 		open := len(p.Users) == 0 && len(p.Roles) == 0

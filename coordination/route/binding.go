@@ -5,35 +5,35 @@ import (
 	"strings"
 )
 
-// DefaultAccount is the account that a binding without one is for.
+// DefaultAccount is the account of a binding that names none.
 const DefaultAccount = "default"
 
-// AnyAccount is what a binding names that is for all accounts.
+// AnyAccount is the account of a binding for all accounts.
 const AnyAccount = "*"
 
-// Binding gives messages to an agent. What it does not name it leaves open, except the account.
+// Binding assigns messages to an agent. A blank field matches anything, except AccountID.
 type Binding struct {
 	Agent   string
 	Channel string // discord
 	Account string // "" is DefaultAccount
 	Peer    Peer
 	Guild   string
-	Roles   []string // any of them; they count together with Guild
+	Roles   []string // any of them, in Guild
 	Team    string
 }
 
 // Peer is a channel, a thread, or a person.
 type Peer struct {
-	Kind string // channel, direct; "" is any
+	Kind string // channel or direct; "" matches both
 	ID   string
 }
 
-// Tier is what a binding is known by: the narrower one counts.
+// Tier is the specificity of a binding: the most specific one wins.
 type Tier string
 
 const (
 	TierPeer    Tier = "peer"
-	TierParent  Tier = "peer.parent" // the channel that a thread hangs below
+	TierParent  Tier = "peer.parent" // the parent channel of a thread
 	TierRoles   Tier = "guild.roles"
 	TierGuild   Tier = "guild"
 	TierTeam    Tier = "team"
@@ -42,10 +42,10 @@ const (
 	TierDefault Tier = "default" // no binding
 )
 
-// tiers lists the tiers of bindings, the narrowest first.
+// tiers lists the tiers of bindings, most specific first.
 var tiers = [...]Tier{TierPeer, TierParent, TierRoles, TierGuild, TierTeam, TierAccount, TierChannel}
 
-// Spot is where a message stands, as bindings see it.
+// Spot is the origin of a message, as bindings match it.
 type Spot struct {
 	Channel  string   // discord
 	Accounts []string // of the bots that see it
@@ -54,13 +54,13 @@ type Spot struct {
 	Guild    string
 	Roles    []string // of the author
 	Team     string
-	// Direct: the message came to one account. Otherwise it came to all of them, and that an agent speaks through one of these says nothing of
-	// who answers: TierAccount does not count.
+	// Direct: the message came to one account. Any other came to all accounts, so an account alone does not select an agent: TierAccount
+	// does not count.
 	Direct bool
 }
 
-// Resolve finds the agent that messages at a spot belong to: that of the first binding that fits in the narrowest tier. bound is that agent, "" if
-// no binding fits; where it is not usable, or there is none, agent is fallback and tier TierDefault.
+// Resolve finds the agent that messages at a spot belong to: the first match in the most specific tier. bound is that agent, "" without
+// a match. If it is not usable, or without a match, agent is fallback and tier is TierDefault.
 func Resolve(bindings []Binding, s *Spot, usable func(agent string) bool, fallback string) (agent string, tier Tier, bound string) {
 	for _, tier := range tiers {
 		if tier == TierAccount && !s.Direct {
@@ -80,13 +80,13 @@ func Resolve(bindings []Binding, s *Spot, usable func(agent string) bool, fallba
 	return fallback, TierDefault, ""
 }
 
-// Recipient is the agent that what a person says to a bot directly belongs to: Resolve's answer, with the bot's own agent where no binding fits.
+// Recipient returns the agent that a direct message to a bot belongs to: Resolve's answer with the bot's own agent as the fallback.
 func Recipient(bindings []Binding, account, userID string, usable func(agent string) bool, own string) (agent string, tier Tier, bound string) {
 	spot := Spot{Channel: "discord", Accounts: []string{account}, Peer: Peer{"direct", userID}, Direct: true}
 	return Resolve(bindings, &spot, usable, own)
 }
 
-// tier is the tier in which the binding would count at a spot.
+// tier returns the tier in which the binding matches a spot.
 func (b *Binding) tier(s *Spot) Tier {
 	switch {
 	case b.Peer.ID != "" && b.Peer.is(s.Peer):
@@ -105,7 +105,7 @@ func (b *Binding) tier(s *Spot) Tier {
 	return TierChannel
 }
 
-// fits says whether all that the binding names is so.
+// fits reports whether every named field matches.
 func (b *Binding) fits(s *Spot) bool {
 	account := b.Account
 	if account == "" {

@@ -31,7 +31,7 @@ func TestBug38_SlowLoopsEnd(t *testing.T) {
 	w := discord(t)
 	w.collaborates("ruda", "eden")
 	speaker, said := "eden", 0
-	for range 1000 { // whoever handles it answers, and nobody else says anything
+	for range 1000 { // handlers answer, and no other agent speaks
 		d := w.after(30*time.Second).says(speaker, thread, "고마워요")
 		said++
 		handlers := d.Handlers()
@@ -57,7 +57,7 @@ func TestBug39_SinkMentionsRunNobody(t *testing.T) {
 }
 
 // What was registered meanwhile was lost when the file was read again: folding the log from its beginning is the same as going on.
-func TestBug41_ReadingAgainLosesNobody(t *testing.T) {
+func TestBug41_ReplayKeepsParticipants(t *testing.T) {
 	t.Parallel()
 	w := discord(t)
 	w.collaborates("ruda", "eden")
@@ -83,7 +83,7 @@ func TestBug41_ReadingAgainLosesNobody(t *testing.T) {
 	}
 }
 
-// Somebody who may not speak mentioned an agent, and it took part from then on.
+// A mention by a person who may not speak made an agent a participant.
 func TestBug42_OnlyWhoMaySpeakRegisters(t *testing.T) {
 	t.Parallel()
 	w := discord(t)
@@ -100,7 +100,7 @@ func TestBug42_OnlyWhoMaySpeakRegisters(t *testing.T) {
 }
 
 // What came while an agent was told of the rest was deleted with it. Nothing is: what an agent has observed it remembers, also once it was told.
-func TestBug43_WhatWasToldStays(t *testing.T) {
+func TestBug43_DeliveredContextStays(t *testing.T) {
 	t.Parallel()
 	w := discord(t)
 	w.says("human", channel, "@ruda 하나")
@@ -136,7 +136,7 @@ func TestBug46_WhatIsHeldIsRecorded(t *testing.T) {
 }
 
 // An agent that may not have another one run mentioned it, and it ran, and took part from then on.
-func TestBug47_MentionsHeedThePolicy(t *testing.T) {
+func TestBug47_MentionsFollowThePolicy(t *testing.T) {
 	t.Parallel()
 	w := discord(t)
 	onlySeum(w, nil)

@@ -8,9 +8,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Decide says what a message is to every agent whose bot sees it. It is the same for the same situation, in whatever order bots are given, and
-// whichever of them was the first to tell of the message. A message that has been decided about before, because it came again or was edited,
-// stays what it was.
+// Decide returns what a message is to every agent whose bot sees it. The result depends only on the situation, not on the order of the
+// bots nor on which of them reported the message. A message decided before keeps its decision when it arrives again or is edited.
 func Decide(s *Situation) Decision {
 	if s.Earlier != nil {
 		d := *s.Earlier
@@ -24,7 +23,7 @@ func Decide(s *Situation) Decision {
 	switch {
 	case reason != "":
 		c.dropAll(reason)
-	case c.foreign && (c.m.direct() || !s.Policy.heeds(len(c.d.Mentioned) > 0)):
+	case c.foreign && (c.m.direct() || !s.Policy.acceptsBots(len(c.d.Mentioned) > 0)):
 		c.ignoreForeign()
 	case !c.foreign && c.d.Author == "" && s.Policy.Bars(c.m) != "":
 		c.dropAll(s.Policy.Bars(c.m))
@@ -40,19 +39,19 @@ func Decide(s *Situation) Decision {
 	return c.d
 }
 
-// deliberation is a decision in the making.
+// deliberation is the state of Decide.
 type deliberation struct {
 	s        *Situation
 	m        *Message
 	d        Decision
 	team     team
-	text     string   // what is said in the message, without what it only shows
-	mentions []string // ids of users, in order
-	foreign  bool     // a bot that is none of ours has written it
+	text     string   // text without code and quotes
+	mentions []string // user ids, in order
+	foreign  bool     // the author is a bot of none of our agents
 
-	handlers map[string]Reason // that are called
-	held     map[string]Reason // that were called, and must not handle it all the same
-	others   Reason            // of who is not called
+	handlers map[string]Reason // handlers
+	held     map[string]Reason // handlers that something prevented
+	others   Reason            // reason of the agents that are not called
 }
 
 func newCase(s *Situation) *deliberation {
@@ -70,25 +69,25 @@ func newCase(s *Situation) *deliberation {
 	return c
 }
 
-// dropAll hides the message from everybody.
-func (c *deliberation) dropAll(reason Reason) { c.everybody(Dropped, reason) }
+// dropAll drops the message for all agents.
+func (c *deliberation) dropAll(reason Reason) { c.allHandle(Dropped, reason) }
 
-// ignoreForeign is for bots of others that are not listened to.
+// ignoreForeign drops or observes a foreign bot's message, as the policy says.
 func (c *deliberation) ignoreForeign() {
 	if c.s.Policy.RecordBots && !c.m.direct() {
-		c.everybody(Observer, ForeignBot)
+		c.allHandle(Observer, ForeignBot)
 		return
 	}
-	c.everybody(Dropped, ForeignBot)
+	c.allHandle(Dropped, ForeignBot)
 }
 
-func (c *deliberation) everybody(mode Mode, reason Reason) {
+func (c *deliberation) allHandle(mode Mode, reason Reason) {
 	for _, b := range c.team.seeing {
 		c.d.Verdicts = append(c.d.Verdicts, c.own(Verdict{Agent: b.Agent, BotUserID: b.UserID, AccountID: b.AccountID, Mode: mode, Reason: reason}))
 	}
 }
 
-// own hides what an agent has written from itself.
+// own drops an agent's own message for that agent.
 func (c *deliberation) own(v Verdict) Verdict {
 	if v.Agent == c.d.Author {
 		v.Mode, v.Reason, v.Order, v.Hints = Dropped, OwnMessage, "", nil
@@ -96,7 +95,7 @@ func (c *deliberation) own(v Verdict) Verdict {
 	return v
 }
 
-// direct gives a direct message to one agent, which may be another one than that of the bot.
+// direct gives a direct message to one agent, not necessarily the bot's own.
 func (c *deliberation) direct() {
 	if len(c.team.seeing) == 0 {
 		c.warn(WarnNoBot)
@@ -116,7 +115,7 @@ func (c *deliberation) direct() {
 	c.d.Verdicts[0].Hints = c.namedHints(agent)
 }
 
-// known says whether there is such an agent, with a bot of its own or as the default one.
+// known reports whether the agent exists: it has a bot, or is the default agent.
 func (c *deliberation) known(agent string) bool {
 	_, found := c.team.names[agent]
 	return found || agent != "" && agent == strings.ToLower(c.s.Policy.DefaultAgent)
@@ -129,7 +128,7 @@ func ownership(tier Tier) Reason {
 	return ByBinding
 }
 
-// call finds out who is called, regardless of the loop guard.
+// call determines the called agents, before the loop guard.
 func (c *deliberation) call() {
 	for _, agent := range c.d.Mentioned {
 		if c.team.sees(agent) {
@@ -187,7 +186,7 @@ func (c *deliberation) callInChannel() {
 	}
 }
 
-// callOwner calls the one agent that answers for a channel.
+// callOwner calls the agent responsible for a channel.
 func (c *deliberation) callOwner() {
 	fallback := strings.ToLower(c.s.Policy.DefaultAgent)
 	spot := Spot{Channel: "discord", Accounts: c.team.accounts(), Peer: Peer{"channel", c.m.ChannelID}, Guild: c.m.GuildID, Roles: c.m.Author.Roles}
@@ -204,8 +203,8 @@ func (c *deliberation) callOwner() {
 	c.handlers[agent] = ownership(tier)
 }
 
-// guard holds what bots write where they talk too much. What openclawd posts itself is not counted, but held like the rest. A request that was let
-// counts for its pair, and is not held for that: whoever has asked was told that it is on its way.
+// guard holds messages of bots over the limits. openclawd's own posts are held too, but not counted. A request accepted by the pair
+// limit counts for the pair but is not held by it: its sender was told that it was sent.
 func (c *deliberation) guard() {
 	c.refuseAgents()
 	talk, over := c.s.Guard.Talk(c.m.Place(), c.m.At)
@@ -239,7 +238,7 @@ func (c *deliberation) guard() {
 	}
 }
 
-// refuseAgents holds what an agent says from those that it mentions and may not have run.
+// refuseAgents holds an agent's message from mentioned agents that it may not run.
 func (c *deliberation) refuseAgents() {
 	if c.d.Author == "" || c.m.System || c.s.Policy.Allowed == nil {
 		return
@@ -260,9 +259,9 @@ func (c *deliberation) holdAll(reason Reason) {
 	clear(c.handlers)
 }
 
-// conclude makes the verdicts of what has been found out.
+// conclude makes the verdicts.
 func (c *deliberation) conclude() {
-	var order []string // of the agents that are mentioned and handle the message
+	var order []string // mentioned agents that handle the message
 	for _, agent := range c.d.Mentioned {
 		if c.handlers[agent] == ByMention {
 			order = append(order, agent)
@@ -283,7 +282,7 @@ func (c *deliberation) conclude() {
 	}
 }
 
-// lead gives an agent that is mentioned its part where it is one of several that handle the message.
+// lead gives a mentioned agent its order if several handle the message.
 func (v *Verdict) lead(order []string, handlers int, t *team) {
 	if handlers < 2 || !slices.Contains(order, v.Agent) {
 		return
@@ -295,7 +294,8 @@ func (v *Verdict) lead(order []string, handlers int, t *team) {
 	}
 }
 
-// namedHints are what a handler is told of agents that the message speaks of by name, or in a direct message mentions, and that do not handle it.
+// namedHints are the hints for a handler about agents that the message names, or in a direct message mentions, and that do not handle
+// it.
 func (c *deliberation) namedHints(handler string) (hints []string) {
 	lower := strings.ToLower(c.text)
 	agents := make([]string, 0, len(c.team.names))
@@ -316,7 +316,7 @@ func (c *deliberation) namedHints(handler string) (hints []string) {
 	return hints
 }
 
-// enrol registers who is mentioned in a thread, and the agent that has written there. What openclawd posts in an agent's name is not written by it.
+// enrol registers mentioned agents and an agent that writes as participants of a thread. openclawd's own posts register no author.
 func (c *deliberation) enrol() {
 	if c.m.ThreadID == "" {
 		return
@@ -339,7 +339,7 @@ func (c *deliberation) enrol() {
 	c.d.Answers = c.d.Author != "" && !c.m.System && !c.m.Silent
 }
 
-// finish adds what observers keep.
+// finish adds the record that observers keep.
 func (c *deliberation) finish() {
 	for i := range c.d.Verdicts {
 		if c.d.Verdicts[i].Mode == Observer {

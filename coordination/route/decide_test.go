@@ -24,7 +24,7 @@ func TestDecide(t *testing.T) {
 		{"two are mentioned", "human", channel, "@eden @ruda 같이 봐줘", nil, "eden=mentioned/primary ruda=mentioned/secondary observer:other_mentioned"},
 		{"three, one of them twice", "human", channel, "@seum @eden @!seum @ruda", nil,
 			"eden=mentioned/secondary ruda=mentioned/secondary seum=mentioned/primary observer:other_mentioned"},
-		{"nobody is mentioned", "human", channel, "프론트엔드 진행 어때?", nil, "ruda=default_agent observer:not_owner"},
+		{"no mention", "human", channel, "프론트엔드 진행 어때?", nil, "ruda=default_agent observer:not_owner"},
 		{"only people are mentioned", "human", channel, "@human 보세요 @stranger", nil, "ruda=default_agent observer:not_owner"},
 		{"roles and everyone", "human", channel, "<@&1002> @everyone @here <#1002> <:a:1002>", nil, "ruda=default_agent observer:not_owner"},
 		{"quoted", "human", channel, "> @eden 봐줘\n네", nil, "ruda=default_agent observer:not_owner"},
@@ -98,7 +98,7 @@ func TestDecide(t *testing.T) {
 		}, "eden=mentioned dropped:own_message observer:system_text"},
 		{"people begin a chain", "human", thread, "@eden", hops(21), "eden=mentioned observer:not_participant"},
 
-		{"no author", "nobody", channel, "@eden", nil, "dropped:author_missing"},
+		{"no author", "none", channel, "@eden", nil, "dropped:author_missing"},
 		{"channels are off", "human", channel, "@eden", func(w *world, _ *route.Message) {
 			w.s.Policy.Groups = route.Disabled
 		}, "dropped:channels_disabled"},
@@ -319,7 +319,7 @@ func TestEditsAndDuplicates(t *testing.T) {
 }
 
 // A message that no agent's bot sees, and one that could not be decided about, are in the log with their reasons, and are not decided about again.
-func TestWhatConcernsNobodyIsTold(t *testing.T) {
+func TestUnaddressedMessageIsRecorded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, reason string

@@ -9,7 +9,7 @@ const (
 	Dropped  Mode = "dropped"
 )
 
-// Order is the part of an agent that is mentioned in a message which several handle: the first one leads. Otherwise there is none.
+// Order ranks the handlers of a message that mentions several agents: the first one leads.
 type Order string
 
 const (
@@ -17,7 +17,7 @@ const (
 	Secondary Order = "secondary"
 )
 
-// Reason is why. It is a code: programs may rely on it.
+// Reason is a stable code.
 type Reason string
 
 // Reasons of handlers.
@@ -32,16 +32,16 @@ const (
 const (
 	OthersMentioned Reason = "other_mentioned"  // another agent is meant
 	NotParticipant  Reason = "not_participant"  // of a thread
-	MentionOnly     Reason = "mention_only"     // who takes part in the thread is not known
+	MentionOnly     Reason = "mention_only"     // the participants of the thread are unknown
 	NotOwner        Reason = "not_owner"        // another agent answers for the channel
 	NobodyOwns      Reason = "nobody_owns"      // no agent answers for the channel
-	NeedsMention    Reason = "mention_required" // as the policy has it
-	SiblingSpeaks   Reason = "sibling_message"  // another agent speaks in a channel, to nobody
-	SystemText      Reason = "system_text"      // what openclawd posts itself calls only whom it mentions
-	Suspended       Reason = "thread_suspended" // bots talk too much here
-	PairLimited     Reason = "pair_limited"     // the author and this agent talk too much
-	HopLimit        Reason = "hop_limit"        // agents have caused each other to write too often in a row
-	AgentNotAllowed Reason = "a2a_not_allowed"  // the author is an agent that may not have this one run
+	NeedsMention    Reason = "mention_required" // by policy
+	SiblingSpeaks   Reason = "sibling_message"  // another agent speaks in a channel and mentions no agent
+	SystemText      Reason = "system_text"      // openclawd's own posts call only mentioned agents
+	Suspended       Reason = "thread_suspended" // too many messages of bots here
+	PairLimited     Reason = "pair_limited"     // too many messages between the author and this agent
+	HopLimit        Reason = "hop_limit"        // chain of agents that cause each other's messages too long
+	AgentNotAllowed Reason = "a2a_not_allowed"  // the author is an agent that may not run this one
 )
 
 // Reasons of dropped messages.
@@ -56,12 +56,12 @@ const (
 	SinkThread        Reason = "sink_thread"
 	SinkPost          Reason = "sink_post"
 	DiscordNotice     Reason = "discord_notice"
-	Continuation      Reason = "continuation" // of what was decided about with the message before
+	Continuation      Reason = "continuation" // of a message decided before
 	EmptyText         Reason = "empty"
-	ForeignBot        Reason = "foreign_bot" // of observers too, where the policy says so
+	ForeignBot        Reason = "foreign_bot" // of observers too, with Policy.RecordBots
 	AuthorNotAllowed  Reason = "author_not_allowed"
-	OwnMessage        Reason = "own_message" // the agent has written it: it is no news
-	NoBot             Reason = "no_bot"      // no bot that speaks for an agent sees it
+	OwnMessage        Reason = "own_message" // the agent's own message
+	NoBot             Reason = "no_bot"      // no agent's bot sees it
 	InternalError     Reason = "internal_error"
 )
 
@@ -73,11 +73,11 @@ type Verdict struct {
 	Mode      Mode
 	Reason    Reason
 	Order     Order
-	Hints     []string // of handlers: what the model is told besides the message, each a line
-	RunID     string   // of handlers: the run that is asked for; whoever asks for it fills it in
+	Hints     []string // of handlers: lines for the model besides the message
+	RunID     string   // of handlers: lines for the model besides the message
 }
 
-// Turn is what a message is to the loop guard.
+// Turn is the loop guard's view of a message.
 type Turn string
 
 const (
@@ -86,7 +86,7 @@ const (
 	HumanTurn Turn = "human"
 )
 
-// Suspension is the beginning of one.
+// Suspension is the start of a suspension.
 type Suspension struct {
 	Place  string
 	Reason Reason // BotRate or BotTurns
@@ -95,62 +95,62 @@ type Suspension struct {
 
 // Reasons of suspensions.
 const (
-	BotRate  Reason = "bot_rate"  // too many messages of bots in a short time
-	BotTurns Reason = "bot_turns" // too many messages of bots without one of a human
+	BotRate  Reason = "bot_rate"  // too many messages of bots within the window
+	BotTurns Reason = "bot_turns" // too many messages of bots in a row
 )
 
-// Enrolment is an agent that takes part in a thread from now on.
+// Enrolment is an agent that becomes a participant of a thread.
 type Enrolment struct {
 	Agent     string
 	BotUserID string
 	Reason    Reason
 }
 
-// Reasons of enrolments, the three that there are.
+// Reasons of enrolments.
 const (
 	EnrolCollaborate Reason = "collaborate"
 	EnrolMentioned   Reason = "mentioned"
 	EnrolPosted      Reason = "posted"
 )
 
-// Warning is a code of something that an operator should know.
+// Warning is a code for the operator.
 type Warning string
 
 const (
-	WarnParticipantsUnknown Warning = "participants_unknown" // agents of this thread answer only where they are mentioned
-	WarnNobodyOwns          Warning = "nobody_owns"          // neither the agent that is bound nor the default one sees the channel
-	WarnOwnerAbsent         Warning = "owner_absent"         // the default agent stands in for one that is bound, but absent or not known
-	WarnMentionedAbsent     Warning = "mentioned_absent"     // an agent is meant whose bot does not see the message
-	WarnNoBot               Warning = "no_bot"               // no bot is known for the account of a direct message
+	WarnParticipantsUnknown Warning = "participants_unknown" // agents answer only mentions in this thread
+	WarnNobodyOwns          Warning = "nobody_owns"          // neither the bound agent nor the default one sees the channel
+	WarnOwnerAbsent         Warning = "owner_absent"         // the default agent replaces a bound one that is absent or unknown
+	WarnMentionedAbsent     Warning = "mentioned_absent"     // the bot of a called agent does not see the message
+	WarnNoBot               Warning = "no_bot"               // the account of a direct message has no bot
 )
 
-// Decision is what a message is to all agents whose bot sees it.
+// Decision is what a message is to all agents whose bots see it.
 type Decision struct {
-	// Verdicts are one for each of these agents, by agent id. Of a direct message there is one: that of the agent it belongs to, which need not be
-	// the bot's.
+	// Verdicts has one entry for each of these agents, by agent id. A direct message has one: of the agent it belongs to, which may be
+	// another than the bot's.
 	Verdicts  []Verdict
-	Mentioned []string // agents, in the order of the text, the author not among them
-	Author    string   // the agent that has written it; "" if none has
-	Record    Record   // what observers keep
+	Mentioned []string // agents in the order of the text, without the author
+	Author    string   // the author's agent; "" for none
+	Record    Record   // kept by observers
 	Turn      Turn
-	Answers   bool // it may answer a request to its author: a text of an agent's own, in a thread
-	Touches   bool // it keeps the participants of its thread
+	Answers   bool // may answer a request to its author: an agent's own message in a thread
+	Touches   bool // keeps the participants of its thread
 
-	Enrol    []Enrolment // in the thread, by agent id
-	Lapsed   []string    // agents that no longer take part in the thread, since nobody spoke for so long
+	Enrol    []Enrolment // of the thread, by agent id
+	Lapsed   []string    // participants that expired after silence
 	Suspend  *Suspension
 	Release  bool // the suspension of the place is over
 	Warnings []Warning
 
-	// Again: the message has been decided about before. The verdicts are those of then; nothing follows from them any more.
+	// Again: the message was decided before. Verdicts repeats that decision; there are no events.
 	Again bool
 
 	at     Message
 	hop    int
-	sender string // how the author is called
+	sender string // display name of the author
 }
 
-// Of is what the message is to an agent; ok is false if its bot does not see the message.
+// Of returns an agent's verdict; ok is false if its bot does not see the message.
 func (d *Decision) Of(agent string) (v Verdict, ok bool) {
 	for i := range d.Verdicts {
 		if d.Verdicts[i].Agent == agent {
@@ -160,7 +160,7 @@ func (d *Decision) Of(agent string) (v Verdict, ok bool) {
 	return Verdict{}, false
 }
 
-// Handlers are the agents that are run, by agent id.
+// Handlers lists the agents to run, by agent id.
 func (d *Decision) Handlers() (agents []string) {
 	for i := range d.Verdicts {
 		if d.Verdicts[i].Mode == Handler {

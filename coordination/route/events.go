@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Event is what is appended. AgentID is whom it happened to, "" where that is several.
+// Event is an event to append. AgentID is "" where it concerns several agents.
 type Event struct {
 	Type    string
 	AgentID string
@@ -16,15 +16,15 @@ type Event struct {
 	Data    any
 }
 
-// maxText is how many characters of a handled message are kept: as many as Discord lets anybody write.
+// maxText limits the kept text of a handled message, in characters: Discord's limit.
 const maxText = 4000
 
-// maxName is how many characters of a name are kept.
+// maxName limits a kept name, in characters.
 const maxName = 100
 
-// Events are what is appended because of the decision, in this order: to be folded by Attendance, Guard, History and Ledger. There are none for a
-// message that was decided about before. What the message is to the agent that has written it is told only where no other agent sees it. A message
-// that no agent's bot sees is told of, too.
+// Events are the events to append, in this order, for Attendance, Guard, History and Ledger to fold; none for a message decided before.
+// An agent's own message is recorded for that agent only where no other agent sees it. A message that no bot of an agent sees is
+// recorded, too.
 func (d *Decision) Events() (events []Event) {
 	if d.Again {
 		return nil
@@ -54,7 +54,7 @@ func (d *Decision) Events() (events []Event) {
 	return events
 }
 
-// inbound is one event for each agent that handles the message, then one for each reason that others have, in order of agent ids.
+// inbound returns one event for each handler, then one for each reason of the other agents, in order of agent ids.
 func (d *Decision) inbound() (events []Event) {
 	for i := range d.Verdicts {
 		v := &d.Verdicts[i]
@@ -95,13 +95,13 @@ func (d *Decision) inbound() (events []Event) {
 	return events
 }
 
-// Undecided is what is appended for a message that could not be decided about, and concerns nobody therefore.
+// Undecided returns the event of a message that could not be decided, and therefore reaches no agent.
 func Undecided(m *Message) []Event {
 	d := Decision{at: *m, sender: coordination.Head(cmp.Or(m.Author.Name, m.Author.ID), maxName)}
 	return []Event{d.others(&Verdict{Mode: Dropped, Reason: InternalError})}
 }
 
-// others is the event of who does not handle the message.
+// others returns the event of agents that do not handle the message.
 func (d *Decision) others(v *Verdict) Event {
 	data := d.data(v)
 	if v.Mode == Dropped {
@@ -125,7 +125,7 @@ func ours() coordination.Context {
 	return coordination.Context{EventRole: coordination.RoleObservability}
 }
 
-// read reads the data of an event. What is redacted says nothing.
+// read decodes event data; redacted data (nil) decodes to the zero value.
 func read[T any](typ string, data []byte) (d T, err error) {
 	if len(data) == 0 {
 		return d, nil

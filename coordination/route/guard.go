@@ -8,44 +8,43 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Limits is how much bots may talk before they are held.
+// Limits bounds the messages of bots.
 type Limits struct {
-	Place  Limit         // messages of bots in one thread, or in a channel those that call an agent
-	Turns  int           // the same without a human in between, however slowly
-	Pause  time.Duration // how long a place is suspended
-	Paired Pairs         // messages of one agent that another one handles, both directions together, wherever
+	Place  Limit         // messages of bots in one thread; in a channel, those that call an agent
+	Turns  int           // the same without a human in between, at any pace
+	Pause  time.Duration // length of a suspension
+	Paired Pairs         // messages between two agents, both directions together, in all places
 }
 
-// DefaultLimits is 6 messages in a minute, of a place and of a pair, 12 without a human, and 5 minutes.
+// DefaultLimits is 6 messages a minute for a place and for a pair, 12 without a human, and suspensions of 5 minutes.
 func DefaultLimits() Limits {
 	fast := Limit{Max: 6, Span: time.Minute}
 	return Limits{Place: fast, Turns: 12, Pause: 5 * time.Minute, Paired: Pairs{Limit: fast}}
 }
 
-// Guard is how much bots have talked. Apply folds it; the zero Guard is that of a system in which nobody has spoken. A copy by Clone is a Guard of
-// its own.
+// Guard counts the messages of bots. Apply folds it; the zero Guard has counted none.
 //
-// A suspension ends at its time, whether an event says so or not. While it lasts nothing that bots write there is handled, or counted; what people
-// write is. The message over the limit is the first that is held.
+// A suspension ends at its time, with or without an event. While it lasts, messages of bots in its place are neither handled nor
+// counted; those of people are handled. The message over the limit is the first one held.
 type Guard struct {
-	Places map[string]Talk   `json:"places,omitempty"` // by thread id, or channel id
-	Pairs  map[string]Window `json:"pairs,omitempty"`  // by PairKey: when one handled what the other one wrote
+	Places map[string]Talk   `json:"places,omitempty"` // by thread or channel id
+	Pairs  map[string]Window `json:"pairs,omitempty"`  // by PairKey: when one handled a message of the other
 }
 
-// Talk is what happened in one place.
+// Talk counts the messages of one place.
 type Talk struct {
 	Bots   Window `json:"bots,omitempty"`  // messages of bots
-	Turns  int    `json:"turns,omitempty"` // of these since the last one of a human
-	Until  int64  `json:"until,omitempty"` // end of the suspension, ms since 1970; 0: there is none
+	Turns  int    `json:"turns,omitempty"` // since the last human message
+	Until  int64  `json:"until,omitempty"` // end of the suspension, ms since 1970; 0 for none
 	Reason Reason `json:"reason,omitempty"`
 }
 
-// Clone is a copy.
+// Clone returns an independent copy.
 func (g *Guard) Clone() *Guard {
 	return &Guard{Places: maps.Clone(g.Places), Pairs: maps.Clone(g.Pairs)}
 }
 
-// Talk is what happened in a place, as far as it counts at a time. over says that there was a suspension, and its time has come.
+// Talk returns the counts of a place at a time. over: its suspension has just ended.
 func (g *Guard) Talk(place string, at int64) (t Talk, over bool) {
 	if g != nil {
 		t = g.Places[place]
@@ -56,7 +55,7 @@ func (g *Guard) Talk(place string, at int64) (t Talk, over bool) {
 	return t, false
 }
 
-// Due are the places whose suspension is over at a time and has not been released, in order, and when the next one is: 0 if there is none.
+// Due returns the places, in order, whose suspension is over at a time but not released, and when the next one ends: 0 for none.
 func (g *Guard) Due(at int64) (places []string, next int64) {
 	for place, t := range g.Places {
 		switch {
@@ -71,12 +70,12 @@ func (g *Guard) Due(at int64) (places []string, next int64) {
 	return places, next
 }
 
-// Released is what is appended for each place that is Due.
+// Released returns the event for a place that is Due.
 func Released(place string, at int64) Event {
 	return Event{Type: coordination.TypeThreadReleased, At: at, Data: coordination.Thread{Context: ours(), ThreadID: place}}
 }
 
-// judge is what a message of a bot leads to: nil if it may be handled.
+// judge returns the suspension that a bot's message causes; nil for none.
 func (l *Limits) judge(place string, t Talk, at int64) *Suspension {
 	s := &Suspension{Place: place, Until: at + l.Pause.Milliseconds()}
 	switch {
@@ -90,7 +89,7 @@ func (l *Limits) judge(place string, t Talk, at int64) *Suspension {
 	return s
 }
 
-// pairSpent says whether two agents have used up what they may exchange.
+// pairSpent reports whether two agents have reached their limit.
 func (g *Guard) pairSpent(l *Limits, a, b string, at int64) bool {
 	if g == nil {
 		return false
@@ -99,8 +98,8 @@ func (g *Guard) pairSpent(l *Limits, a, b string, at int64) bool {
 	return g.Pairs[PairKey(a, b)].Count(at, limit.Span) >= limit.Max
 }
 
-// Apply folds an event. It reports whether the event means anything here. ts is ms since 1970. An event that cannot be read is an error and changes
-// nothing; one that is redacted (data nil) means nothing.
+// Apply folds an event and reports whether its type has a meaning here. ts is ms since 1970. An event that cannot be read is an error
+// and changes nothing; redacted data (nil) means nothing.
 func (g *Guard) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 	switch typ {
 	case coordination.TypeDiscordInboundHandled, coordination.TypeDiscordInboundObserved, coordination.TypeDiscordInboundDropped:
@@ -108,7 +107,7 @@ func (g *Guard) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return g.heard(typ, agent, &d, ts), nil
+		return g.applyInbound(typ, agent, &d, ts), nil
 	case coordination.TypeThreadSuspended:
 		d, err := read[coordination.Thread](typ, data)
 		if err != nil || d.ThreadID == "" {
@@ -130,7 +129,7 @@ func (g *Guard) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 	return false, nil
 }
 
-func (g *Guard) heard(typ, agent string, d *coordination.DiscordInbound, ts int64) bool {
+func (g *Guard) applyInbound(typ, agent string, d *coordination.DiscordInbound, ts int64) bool {
 	means := false
 	if typ == coordination.TypeDiscordInboundHandled && d.AuthorAgent != "" && agent != "" && agent != d.AuthorAgent && !d.System {
 		key := PairKey(d.AuthorAgent, agent)
@@ -172,7 +171,7 @@ func (g *Guard) keep(place string, t Talk) {
 	g.Places[place] = t
 }
 
-// Forget drops what no limit looks back at any more, and places where no bot has spoken for a day: for a Guard that is kept in memory for long.
+// Forget drops times older than every limit, and places without messages of bots for a day.
 func (g *Guard) Forget(at int64) {
 	const day = int64(24 * time.Hour / time.Millisecond)
 	before := func(w Window, since int64) bool { return len(w) == 0 || w[len(w)-1] <= since }

@@ -7,30 +7,28 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// History is what agents have observed: of each agent and place the newest records, for every later run there. Apply folds it. A record that several
-// agents have observed is kept once.
+// History keeps the newest observed records of each agent and place for later runs. Apply folds it. Agents share equal records.
 type History struct {
 	limit int
 	ttl   time.Duration
-	seen  map[view][]*Record // the oldest first
+	seen  map[view][]*Record // oldest first
 }
 
-// view is what one agent sees of one place.
+// view identifies the records of one agent in one place.
 type view struct{ agent, place string }
 
-// What is kept where nothing is configured, of each agent and place.
+// Defaults, for each agent and place.
 const (
 	HistoryLimit = 50
 	HistoryTTL   = 24 * time.Hour
 )
 
-// NewHistory is one in which nobody has observed anything. It keeps limit records of each agent and place, none with limit 0, and none for longer
-// than ttl.
+// NewHistory returns an empty History that keeps limit records (0: none) of each agent and place, up to the age ttl.
 func NewHistory(limit int, ttl time.Duration) *History {
 	return &History{limit: limit, ttl: ttl, seen: map[view][]*Record{}}
 }
 
-// Of is what an agent has observed in a place and is not older than allowed at a time, the oldest first. What was sent after that time is in it.
+// Of returns an agent's records of a place not older than the ttl at a time, oldest first. Records after that time are included.
 func (h *History) Of(agent, place string, at int64) (records []Record) {
 	for _, r := range h.seen[view{agent, place}] {
 		if at-r.At < h.ttl.Milliseconds() {
@@ -40,11 +38,11 @@ func (h *History) Of(agent, place string, at int64) (records []Record) {
 	return records
 }
 
-// Len is how many records are kept of an agent and a place, old ones too.
+// Len counts the records of an agent and a place, including old ones.
 func (h *History) Len(agent, place string) int { return len(h.seen[view{agent, place}]) }
 
-// Apply folds an event. It reports whether the event means anything here. ts is ms since 1970. An event that cannot be read is an error and changes
-// nothing; one that is redacted (data nil) means nothing.
+// Apply folds an event and reports whether its type has a meaning here. ts is ms since 1970. An event that cannot be read is an error
+// and changes nothing; redacted data (nil) means nothing.
 func (h *History) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 	if typ != coordination.TypeDiscordInboundObserved {
 		return false, nil
@@ -62,7 +60,7 @@ func (h *History) Apply(typ, agent string, data []byte, ts int64) (bool, error) 
 	return len(agents) > 0, nil
 }
 
-// Observed adds what agents have observed in the place of the record. What one of them has of the same message already is replaced.
+// Observed adds a record for agents in its place. It replaces an earlier one of the same message.
 func (h *History) Observed(r *Record, agents ...string) {
 	for _, agent := range agents {
 		v := view{agent, r.Place()}
@@ -88,7 +86,7 @@ func (h *History) keep(v view, records []*Record) {
 	h.seen[v] = records
 }
 
-// Forget drops what is too old at a time: for a History that is kept in memory for long.
+// Forget drops records too old at a time.
 func (h *History) Forget(at int64) {
 	for v, records := range h.seen {
 		h.keep(v, slices.DeleteFunc(slices.Clone(records), func(r *Record) bool { return at-r.At >= h.ttl.Milliseconds() }))

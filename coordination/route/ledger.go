@@ -7,24 +7,23 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Ledger is what has been decided, by message id. Apply folds it. It remembers the newest messages, as many as it was made for; what is older is
-// for whoever reads the log.
+// Ledger keeps the newest decisions by message id. Apply folds it. Older ones are in the log.
 type Ledger struct {
 	limit int
 	byID  map[string]*Decision
-	order []string // of the ids, the oldest first
+	order []string // oldest first
 }
 
-// NewLedger is one that remembers so many messages, at least one.
+// NewLedger returns a Ledger of limit messages, at least one.
 func NewLedger(limit int) *Ledger {
 	return &Ledger{limit: max(1, limit), byID: map[string]*Decision{}}
 }
 
-// Earlier is what was decided about a message; nil if that is not remembered. Of its verdicts it knows who, which mode, reason and order.
+// Earlier returns the decision about a message, nil if not kept. Its verdicts have agent, mode, reason and order only.
 func (l *Ledger) Earlier(messageID string) *Decision { return l.byID[messageID] }
 
-// Apply folds an event. It reports whether the event means anything here. An event that cannot be read is an error and changes nothing; one that is
-// redacted (data nil) means nothing.
+// Apply folds an event and reports whether its type has a meaning here. An event that cannot be read is an error and changes nothing;
+// redacted data (nil) means nothing.
 func (l *Ledger) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 	switch typ {
 	case coordination.TypeDiscordInboundHandled, coordination.TypeDiscordInboundObserved, coordination.TypeDiscordInboundDropped:
@@ -39,11 +38,11 @@ func (l *Ledger) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 	if len(agents) == 0 && agent != "" {
 		agents = []string{agent}
 	}
-	l.note(&d, agents, ts)
+	l.add(&d, agents, ts)
 	return true, nil
 }
 
-func (l *Ledger) note(d *coordination.DiscordInbound, agents []string, ts int64) {
+func (l *Ledger) add(d *coordination.DiscordInbound, agents []string, ts int64) {
 	next := Decision{Mentioned: d.MentionedAgents, Author: d.AuthorAgent, at: Message{ID: d.MessageID, GuildID: d.GuildID, ChannelID: d.ChannelID,
 		ThreadID: d.ThreadID, Author: Author{ID: d.AuthorID, Name: d.AuthorName}, System: d.System, At: ts}}
 	if known := l.byID[d.MessageID]; known != nil {

@@ -2,8 +2,7 @@ package route
 
 import "strings"
 
-// spoken is a text without what it only shows: code, and what is quoted. What is taken out leaves a space. What is escaped with a backslash is as
-// good as taken out.
+// spoken returns a text without code and quotes; each leaves a space. Escaped characters are removed as well.
 func spoken(text string) string {
 	if !strings.ContainsAny(text, "`>\\") {
 		return text
@@ -47,7 +46,7 @@ func spoken(text string) string {
 	return b.String()
 }
 
-// cutQuote takes a quoted line off the beginning of a text, or all of it where ">>>" quotes the rest.
+// cutQuote removes a quoted line from the beginning of a text, or all of it after ">>>".
 func cutQuote(text string) (rest string, quoted bool) {
 	line := strings.TrimLeft(text, " ")
 	if after, ok := strings.CutPrefix(line, ">>>"); ok && (after == "" || after[0] == ' ' || after[0] == '\n') {
@@ -61,7 +60,7 @@ func cutQuote(text string) (rest string, quoted bool) {
 	return rest, true
 }
 
-// cutCode finds the fence that closes code, where there is one: three or more close with three, fewer with as many.
+// cutCode finds the fence that closes code: three or more close with three, fewer with as many.
 func cutCode(text, fence string) (rest string, closed bool) {
 	if len(fence) >= 3 {
 		_, rest, closed = strings.Cut(text, "```")
@@ -81,16 +80,16 @@ func cutCode(text, fence string) (rest string, closed bool) {
 	}
 }
 
-// isPunctuation says whether a backslash takes the meaning from b.
+// isPunctuation reports whether a backslash escapes b.
 func isPunctuation(b byte) bool {
 	return b > ' ' && b < 0x7F && !(b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z')
 }
 
-// maxSnowflake is how many digits an id of Discord can have.
+// maxSnowflake is the maximum number of digits of a Discord id.
 const maxSnowflake = 20
 
-// mentionedUsers are the ids of users that a text mentions, <@id> or <@!id>, in order of their first appearance. Roles, channels and everyone are no
-// users.
+// mentionedUsers lists the user ids that a text mentions, <@id> or <@!id>, in order of first appearance, without roles, channels and
+// everyone.
 func mentionedUsers(text string) (ids []string) {
 	for {
 		_, after, found := strings.Cut(text, "<@")

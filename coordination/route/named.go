@@ -9,11 +9,11 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// ordinary are ids of agents that are words of everyday talk: of such an agent a text speaks only where it is addressed.
+// ordinary lists agent ids that are everyday words: they name the agent only where they address it.
 var ordinary = []string{"main", "default", "agent", "bot", "dev", "test", "ops", "qa", "admin", "system", "user", "web", "api", "docs"}
 
-// named says whether a text, in lower case, speaks of an agent by a name, as people write it: 이든아 봐줘, 이든님, eden 한테, 세움 생각은? A name
-// within another word, an address or a path is none.
+// named reports whether a lower-case text names an agent as people write it: 이든아 봐줘, 이든님, eden 한테, 세움 생각은? A name within another word,
+// an address or a path does not count.
 func named(lower, name string) bool {
 	name = strings.ToLower(name)
 	if name == "" {
@@ -35,12 +35,12 @@ func named(lower, name string) bool {
 	}
 }
 
-// isOrdinary says whether a name is an everyday word, as all of one syllable are: 수 is also in 할 수 있다.
+// isOrdinary reports whether a name is an everyday word, such as any of one syllable: 수 is also in 할 수 있다.
 func isOrdinary(name string) bool {
 	return utf8.RuneCountInString(name) < 2 || slices.Contains(ordinary, name)
 }
 
-// beginsName says whether a name may begin after a text: not within a word, nor within an address, a path or the name of a channel.
+// beginsName reports whether a name may start after before: not within a word, an address, a path or a channel name.
 func beginsName(before, name string) bool {
 	last, size := utf8.DecodeLastRuneInString(before)
 	switch {
@@ -55,7 +55,7 @@ func beginsName(before, name string) bool {
 	return !isLatin(name) || !strings.ContainsRune("-.:=@+&", last) || !isASCIIWord(earlier)
 }
 
-// joined says whether a name goes on after a sign that joins it to something else: eden-2, eden.md, eden@example.com, eden:main.
+// joined reports whether the name continues into a compound: eden-2, eden.md, eden@example.com, eden:main.
 func joined(name, rest string) bool {
 	if rest == "" || !isLatin(name) || !strings.ContainsRune("-.:=@+&/\\", rune(rest[0])) {
 		return false

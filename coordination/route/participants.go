@@ -8,25 +8,24 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Attendance is who takes part in which thread, by thread id. Apply folds it. An agent takes part from when it was registered until nobody has
-// spoken in the thread for the time that the policy allows; this holds whether or not an event tells of the end.
+// Attendance holds the participants of threads, by thread id. Apply folds it. An agent participates from its registration until the
+// thread was silent for the policy's ttl, with or without an event of the end.
 //
-// nil is not empty: where it is nil nobody knows who takes part.
+// A nil Attendance means unknown participants, unlike an empty one.
 type Attendance map[string]Thread
 
-// Thread is one thread.
 type Thread struct {
-	LastAt int64               `json:"lastAt"` // when somebody last spoke there, or was registered, ms since 1970
+	LastAt int64               `json:"lastAt"` // last message or registration, ms since 1970
 	Agents map[string]Attended `json:"agents,omitempty"`
 }
 
-// Attended is since when an agent takes part, ms since 1970, and the longest silence that it has seen, in ms.
+// Attended is since when an agent participates, ms since 1970, and the longest silence since, in ms.
 type Attended struct {
 	Since   int64 `json:"since"`
 	Silence int64 `json:"silence,omitempty"`
 }
 
-// Clone is a copy.
+// Clone returns an independent copy.
 func (p Attendance) Clone() Attendance {
 	next := maps.Clone(p)
 	for id, t := range next {
@@ -36,13 +35,13 @@ func (p Attendance) Clone() Attendance {
 	return next
 }
 
-// Of are the agents that take part in a thread at a time, in order.
+// Of lists the participants of a thread at a time, in order.
 func (p Attendance) Of(thread string, at int64, ttl time.Duration) []string {
 	present, _ := p[thread].at(at, ttl)
 	return present
 }
 
-// at tells who takes part from who no longer does though no event says so, both in order.
+// at separates participants from those that expired without an event, both in order.
 func (t Thread) at(at int64, ttl time.Duration) (present, lapsed []string) {
 	longest := ttl.Milliseconds()
 	for agent, a := range t.Agents {
@@ -57,8 +56,8 @@ func (t Thread) at(at int64, ttl time.Duration) (present, lapsed []string) {
 	return present, lapsed
 }
 
-// Due are the events that tell of everybody who no longer takes part at a time, in order, and when the next one no longer will if nobody speaks: 0
-// if there is none.
+// Due returns the events of participants that have expired at a time, in order, and when the next one expires without a message: 0 for
+// none.
 func (p Attendance) Due(at int64, ttl time.Duration) (events []Event, next int64) {
 	for _, id := range slices.Sorted(maps.Keys(p)) {
 		present, lapsed := p[id].at(at, ttl)
@@ -72,7 +71,7 @@ func (p Attendance) Due(at int64, ttl time.Duration) (events []Event, next int64
 	return events, next
 }
 
-// Collaborating is what is appended when an agent has asked another one for help in a thread: both take part, whoever does not yet.
+// Collaborating returns the events of an agent's request to another in a thread: both become participants.
 func (p Attendance) Collaborating(thread string, from, to Bot, at int64, ttl time.Duration) (events []Event) {
 	present := p.Of(thread, at, ttl)
 	for _, b := range []Bot{from, to} {
@@ -94,8 +93,8 @@ func expired(thread, agent string, at int64) Event {
 		Data: coordination.ThreadParticipant{Context: ours(), ThreadID: thread, AgentID: agent, Reason: "silence"}}
 }
 
-// Apply folds an event. It reports whether the event means anything here. ts is ms since 1970. An event that cannot be read is an error and changes
-// nothing; one that is redacted (data nil) means nothing. p must not be nil.
+// Apply folds an event and reports whether its type has a meaning here. ts is ms since 1970. An event that cannot be read is an error
+// and changes nothing; redacted data (nil) means nothing. p must not be nil.
 func (p Attendance) Apply(typ, agent string, data []byte, ts int64) (bool, error) {
 	switch typ {
 	case coordination.TypeThreadParticipantRegistered, coordination.TypeThreadParticipantExpired:
@@ -143,7 +142,7 @@ func (p Attendance) leaves(thread, agent string) bool {
 	return true
 }
 
-// touched notes that somebody spoke. Threads without participants are not remembered.
+// touched records a message. Threads without participants are not kept.
 func (p Attendance) touched(thread string, ts int64) bool {
 	t, known := p[thread]
 	if !known || ts <= t.LastAt {

@@ -10,11 +10,11 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Record is what observers keep of a message: never its text.
+// Record is what observers keep of a message, without its full text.
 type Record struct {
 	MessageID string   `json:"messageId"`
 	Sender    string   `json:"sender"`
-	Summary   string   `json:"summary"` // the first SummaryLimit characters, in one line, users by name, secrets masked
+	Summary   string   `json:"summary"` // the first SummaryLimit characters on one line, with user names, secrets masked
 	At        int64    `json:"ts"`      // ms since 1970
 	ChannelID string   `json:"channelId"`
 	ThreadID  string   `json:"threadId,omitempty"`
@@ -22,7 +22,7 @@ type Record struct {
 	Tokens    Tokens   `json:"extractedTokens,omitzero"`
 }
 
-// RecordOf is what the event of a message has of it for observers. ts is the event's, ms since 1970.
+// RecordOf returns the record in a message's event. ts is the event's time, ms since 1970.
 func RecordOf(d *coordination.DiscordInbound, ts int64) Record {
 	return Record{
 		MessageID: d.MessageID, Sender: cmp.Or(d.AuthorName, d.AuthorID), Summary: d.Summary, At: ts, ChannelID: d.ChannelID, ThreadID: d.ThreadID,
@@ -38,21 +38,21 @@ func (r *Record) Place() string {
 	return r.ChannelID
 }
 
-// Tokens are what stands out in a message: at most MaxTokens of a kind, each at most 200 characters.
+// Tokens are notable items of a message: at most MaxTokens of a kind, each at most 200 characters.
 type Tokens struct {
 	Mentions []string `json:"mentions,omitempty"` // ids of users
 	URLs     []string `json:"urls,omitempty"`
 	PRs      []int    `json:"prNumbers,omitempty"`
-	CodeRefs []string `json:"codeRefs,omitempty"` // files, with their line where it is named; functions; words in backticks
+	CodeRefs []string `json:"codeRefs,omitempty"` // files, with a line where given; functions; words in backticks
 }
 
-// What a Record holds at most.
+// Limits of a Record.
 const (
 	SummaryLimit = 50
 	MaxTokens    = 10
 
 	maxToken   = 200
-	maxScanned = 16_000 // bytes that are looked through for tokens; more than Discord lets anybody write
+	maxScanned = 16_000 // bytes searched for tokens; more than Discord's limit
 )
 
 var (
@@ -63,7 +63,7 @@ var (
 		"\\b[A-Za-z_][\\w.]*\\(\\)|`[A-Za-z_][\\w.:/#-]*`")
 )
 
-// record makes the Record of a message. mentions are the ids of the users that its text really mentions.
+// record makes the Record of a message. mentions are the user ids mentioned outside of code and quotes.
 func record(m *Message, sender string, mentioned, mentions []string, names *coordination.Roster) Record {
 	text := m.Text
 	if len(text) > maxScanned {
@@ -76,9 +76,9 @@ func record(m *Message, sender string, mentioned, mentions []string, names *coor
 	}
 }
 
-// summary is the first characters of a text in one line, with names instead of ids.
+// summary is the beginning of a text on one line, with names for ids.
 func summary(masked string, names *coordination.Roster) string {
-	const enough = 40 * SummaryLimit // bytes, of which even long mentions leave enough characters
+	const enough = 40 * SummaryLimit // bytes; enough even with long mentions
 	if len(masked) > enough {
 		masked = strings.ToValidUTF8(masked[:enough], "")
 	}
@@ -106,7 +106,7 @@ func tokens(masked string, mentions []string) (t Tokens) {
 	return t
 }
 
-// trimURL takes off what belongs to the sentence around a URL.
+// trimURL removes the punctuation of the sentence around a URL.
 func trimURL(url string) string {
 	for {
 		last := url[len(url)-1]

@@ -1,62 +1,60 @@
-// Package route decides what one message of Discord is to each agent: whether the agent handles it, remembers it, or neither. It is pure: what it
-// depends on is passed in, time too.
+// Package route decides what a Discord message is to each agent: whether the agent handles it, observes it, or never sees it. It is
+// pure: time and all other inputs are passed in.
 //
-// Every bot in a channel is told of every message. Decide is therefore asked once for each message id, for all bots together, and its Decision says
-// of every agent whose bot sees the message one of
+// Every bot in a channel receives every message, so Decide is called once for each message id, for all bots together. Its Decision has,
+// for every agent whose bot sees the message, one of
 //
 //	handler   the agent is run, and answers
-//	observer  the agent is not run; it remembers the message, in short, in every later run of its session there
-//	dropped   the message does not exist for it
+//	observer  the agent is not run; later runs of its session there see a short record of the message
+//	dropped   the agent never learns of the message
 //
-// each with a reason that programs may rely on. What reaches nobody comes first, in this order: no author, a place that is not open, threads and
-// posts that only report, what Discord says by itself, what is empty, bots of others, people who may not speak. Then:
+// each with a stable reason. These reach no agent, checked in this order: messages without an author, closed places, threads and posts
+// of sinks, Discord's system messages, empty messages, foreign bots, people who may not speak. Then:
 //
-//	message that mentions agents   those handle it, the first one as the primary
-//	thread                         its participants handle it, except the author, whoever is mentioned; with the policy Mentioned they observe what
-//	                               mentions others
-//	channel                        the agent that is bound to it, else the default agent; what another agent says there calls nobody
-//	direct message                 the agent that it is bound to, else that of the bot
+//	mentions of agents   those handle it, the first one as the primary
+//	thread               its participants except the author handle it too; with the policy Mentioned they observe messages that mention others
+//	channel              the bound agent, else the default one; another agent's message there calls none
+//	direct message       the bound agent, else the bot's own
 //
-// and then the loop guard, which turns handlers of what bots write into observers; so does the bound of a chain of agents that cause each other to
-// write. A mention counts where the text really mentions somebody: not in
-// code, not in what is quoted, and what a message replies to calls nobody.
+// Finally the loop guard, and the limit of a chain of agents, turn handlers of bots' messages into observers. Only mentions in the text
+// itself count: not those in code and quotes, nor the reply target.
 //
-// Decision.Events is what is appended, in one transaction with the runs that follow from it. Participants, Guard, History and Ledger fold those
-// events; they are what Decide is given for the next message. Whoever appends says when a message was sent, so that the same messages have the same
-// outcome whenever they are read.
+// Decision.Events are appended in one transaction with the runs that follow. Attendance, Guard, History and Ledger fold those events and
+// are inputs of the next Decide. Events carry the time the message was sent, so that the outcome does not depend on when messages are
+// read.
 //
-// Each message is decided about on its own. A long text that an agent posts as several messages is decided about as a whole, with the first one.
+// Each message is decided on its own. A long text that openclawd posts as several messages is decided as a whole, with the first one.
 package route
 
 import "time"
 
-// Message is a message as Discord tells it. What it replies to is no part of it.
+// Message is a Discord message, without the one it replies to.
 type Message struct {
 	ID         string
-	GuildID    string // "": a direct message
-	ChannelID  string // of a thread: the channel that it hangs below
+	GuildID    string // "" for a direct message
+	ChannelID  string // the parent channel of a thread
 	ThreadID   string // "" outside of threads
 	ThreadName string
-	AccountID  string // of a direct message: the bot that it was sent to
+	AccountID  string // of a direct message: the receiving bot's account
 
 	Author      Author
 	Text        string
-	Names       map[string]string // of the users that Discord says are mentioned, by user id; they call nobody
+	Names       map[string]string // of the users Discord reports as mentioned, by user id; for names only
 	Attachments int
-	At          int64 // when it was sent, ms since 1970
+	At          int64 // when sent, ms since 1970
 
-	Notice bool // Discord says it, of somebody who joins, a pin, a thread
-	System bool // openclawd has posted it by itself, in an agent's name: a reminder, an escalation
+	Notice bool // Discord's own, such as a join, a pin or a new thread
+	System bool // posted by openclawd in an agent's name: a reminder, an escalation
 
-	Request  bool   // one agent asks another one by it, and was let: how often two may do that is bounded there
-	Rest     bool   // openclawd has posted one text as several messages, and it is not the first one, whose Text is all of it
-	CausedBy string // of what an agent says: the message that its run was asked by; "" if it was asked by none, or that is not known
+	Request  bool   // a request to another agent, already accepted by the pair limit
+	Rest     bool   // a later part of one text that openclawd posted as several messages; the first part's Text has all of it
+	CausedBy string // of an agent's message: the message that its run answers; "" for none or unknown
 	CollabID string // likewise: the request that this message was, or reminded of
 
-	Silent bool // it answers nobody: an answer is waited for to it itself, or it goes on with what an agent has said in the message before
+	Silent bool // not an answer: a request itself, or the continuation of an agent's previous message
 }
 
-// Place is the thread or channel that the message stands in.
+// Place is the thread or channel of the message.
 func (m *Message) Place() string {
 	if m.ThreadID != "" {
 		return m.ThreadID
@@ -66,7 +64,7 @@ func (m *Message) Place() string {
 
 func (m *Message) direct() bool { return m.GuildID == "" }
 
-// Author is who has written a message.
+// Author is the author of a message.
 type Author struct {
 	ID      string
 	Name    string
@@ -75,25 +73,25 @@ type Author struct {
 	Roles   []string // in the guild
 }
 
-// Bot is a bot that speaks for an agent. An agent may have several; it is one agent for all that.
+// Bot is a bot that speaks for an agent. An agent may have several.
 type Bot struct {
 	UserID    string
 	AccountID string
-	Agent     string // agent id, in lower case
-	Name      string // of the agent, as people call it; "" is the id
-	Blind     bool   // it does not see the message: no access, or not connected
+	Agent     string // agent id, lower case
+	Name      string // display name of the agent; "" for the id
+	Blind     bool   // does not see the message: no access, or not connected
 }
 
-// Sinks are where reports go. What is written there concerns no agent.
+// Sinks are the targets of reports. Messages there concern no agent.
 type Sinks struct {
 	Threads []string
-	Authors []string // user ids of bots and webhooks that only report
+	Authors []string // user ids of bots and webhooks that only post reports
 }
 
-// ReportPrefix is what the names of threads begin with that hold reports only.
+// ReportPrefix begins the names of threads for reports.
 const ReportPrefix = "[리포트]"
 
-// Who may be heard, as in openclaw.json.
+// Values of the policy, as in openclaw.json.
 const (
 	Open      = "open"
 	Allowlist = "allowlist"
@@ -104,56 +102,56 @@ const (
 	ForeignMentions = "mentions"
 	ForeignYes      = "yes"
 
-	Mentioned    = "mentioned"    // who is mentioned in a thread handles the message alone
-	Participants = "participants" // participants handle it too, and are told to whom it is addressed
+	Mentioned    = "mentioned"    // only mentioned agents handle a message with mentions
+	Participants = "participants" // participants handle it too, with a hint about who is addressed
 )
 
-// Policy says what is heeded, and how much of it. All durations and limits are set; DefaultPolicy is what holds where nothing is configured.
+// Policy says which messages are accepted, and how many. All durations and limits must be set; see DefaultPolicy.
 type Policy struct {
 	DefaultAgent string
 
 	Groups   string   // Open, Allowlist or Disabled
-	Guilds   []string // that are heeded; none listed is any
-	Channels []string // likewise, or threads; with Allowlist none listed is none
-	Users    []string // who may speak in guilds; with Roles: either will do, and without both it is everybody
+	Guilds   []string // accepted guilds; empty is any
+	Channels []string // likewise, or threads; with Allowlist, empty is none
+	Users    []string // who may speak in guilds; either this or Roles suffices; everybody if both are empty
 	Roles    []string
 
 	Direct    string   // Open, Allowlist, Pairing or Disabled
-	AllowFrom []string // user ids whose direct messages are heeded, those that are paired among them; "*" is anybody
+	AllowFrom []string // user ids allowed to send direct messages, paired ones included; "*" is anyone
 
 	ForeignBots string // ForeignNo, ForeignMentions or ForeignYes
-	RecordBots  bool   // messages of bots of others that are not heeded are observed
+	RecordBots  bool   // observe unaccepted messages of foreign bots
 
-	// RequireMention leaves messages in channels that mention no agent to nobody.
+	// RequireMention ignores channel messages that mention no agent.
 	RequireMention bool
 	ThreadMention  string // Mentioned or Participants
 
 	ParticipantTTL time.Duration
 	Guard          Limits
-	MaxHops        int // how often what began with a person may be passed on from agent to agent; 0 is without bound
+	MaxHops        int // maximum hops from agent to agent after a person's message; 0 is unlimited
 
-	// Allowed says whether one agent may have another one run by mentioning it; nil allows all. Who takes part in a thread already was let in by a
-	// request or a person.
+	// Allowed reports whether one agent may run another by mentioning it; nil allows all. Thread participants were admitted by a request
+	// or a person before.
 	Allowed func(from, to string) bool
 }
 
-// DefaultPolicy hears everybody in guilds and nobody else.
+// DefaultPolicy accepts everyone in guilds and no direct messages.
 func DefaultPolicy() Policy {
 	return Policy{
 		Groups: Open, Direct: Pairing, ForeignBots: ForeignNo, ThreadMention: Participants, ParticipantTTL: 24 * time.Hour, Guard: DefaultLimits(),
 	}
 }
 
-// Situation is all that a decision depends on. Nothing of it is changed.
+// Situation is the input of Decide, which does not change it.
 type Situation struct {
 	Message  Message
-	Bots     []Bot     // all there are, in any order
+	Bots     []Bot     // all, in any order
 	Bindings []Binding // in the order of the configuration
 	Sinks    Sinks
 	Policy   Policy
 
-	Participants Attendance // nil: nothing is known, and who is not mentioned in a thread stays silent
-	Guard        *Guard     // nil: nothing has happened yet
-	Hop          int        // of a message of an agent: how often what began it was passed on; 0 where a person has begun it, or nobody knows
-	Earlier      *Decision  // that has been taken about this message id; nil if none has
+	Participants Attendance // nil: unknown; agents not mentioned in a thread stay silent
+	Guard        *Guard     // nil: empty
+	Hop          int        // of an agent's message: hops since a person's message; 0 if unknown
+	Earlier      *Decision  // about this message id; nil for none
 }

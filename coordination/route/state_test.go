@@ -47,7 +47,7 @@ func TestParticipants(t *testing.T) {
 	w.want(w.says("human", thread, "돌아왔다"), "dajim=participant eden=participant ruda=participant seum=participant")
 }
 
-// T8: a participant stays until nobody has spoken for 24 hours. Anybody counts.
+// T8: a participant stays until 24 hours of silence. Messages of any author count.
 func TestParticipantsExpire(t *testing.T) {
 	t.Parallel()
 	const ttl = 24 * time.Hour
@@ -76,7 +76,7 @@ func TestParticipantsExpire(t *testing.T) {
 		t.Errorf("%+v are due, next %d", events, next)
 	}
 
-	// Speaking brings nobody back, whether their end was told or not.
+	// A message does not bring expired participants back, with or without an event of the end.
 	d := w.says("human", thread, "아직 있어요?")
 	w.want(d, "observer:not_participant")
 	if w.count(coordination.TypeThreadParticipantExpired) != 2 || !slices.Equal(d.Lapsed, []string{"eden", "ruda"}) {
@@ -84,17 +84,17 @@ func TestParticipantsExpire(t *testing.T) {
 	}
 	w.want(w.says("human", thread, "저기요"), "observer:not_participant")
 	w.collaborates("ruda", "eden")
-	untold := w.s.Participants.Clone()
-	if _, err := untold.Apply(coordination.TypeDiscordSent, "ruda", sent, w.now+ttl.Milliseconds()); err != nil {
+	unrecorded := w.s.Participants.Clone()
+	if _, err := unrecorded.Apply(coordination.TypeDiscordSent, "ruda", sent, w.now+ttl.Milliseconds()); err != nil {
 		t.Fatal(err)
 	}
-	if got := untold.Of(thread, w.now+ttl.Milliseconds(), ttl); len(got) != 0 {
-		t.Errorf("%v are back because somebody spoke", got)
+	if got := unrecorded.Of(thread, w.now+ttl.Milliseconds(), ttl); len(got) != 0 {
+		t.Errorf("%v participate again after a message", got)
 	}
-	if got := untold.Of(thread, w.now+ttl.Milliseconds(), 2*ttl); len(got) != 2 {
+	if got := unrecorded.Of(thread, w.now+ttl.Milliseconds(), 2*ttl); len(got) != 2 {
 		t.Errorf("%v are there if silence may be longer", got)
 	}
-	w.s.Participants = untold
+	w.s.Participants = unrecorded
 	w.after(ttl).collaborates("ruda", "eden")
 	if w.participants() != "eden ruda" {
 		t.Errorf("participants are %q once they are registered again", w.participants())
@@ -200,7 +200,7 @@ func TestEvents(t *testing.T) {
 	}
 	w.says("eden", thread, "혼자입니다")
 	if d, ok := inbound(w.events[0]); !ok || d.Reason != string(route.OwnMessage) || d.Turn != "bot" || !d.Answers || w.events[0].AgentID != "eden" {
-		t.Errorf("where nobody else sees it: %+v", w.events)
+		t.Errorf("where no other agent sees it: %+v", w.events)
 	}
 	if d := w.says("reporter", thread, "x"); d.Turn != route.NoTurn || w.count(coordination.TypeDiscordInboundDropped) != 1 {
 		t.Errorf("a report: %+v", w.events)
@@ -301,7 +301,7 @@ func TestNothingIsKnown(t *testing.T) {
 	t.Parallel()
 	w := discord(t)
 	claimed := route.Bot{UserID: userID("eden"), AccountID: "z", Agent: "zz"} // a user id that is another agent's
-	none := route.Bot{Agent: "nobody"}
+	none := route.Bot{Agent: "nix"}
 	bots := append(team(), claimed, none)
 	d := route.Decide(&route.Situation{Message: w.message("ruda", channel, "@eden 네"), Bots: bots, Policy: policy()})
 	w.want(d, "eden=mentioned dropped:own_message observer:other_mentioned")
@@ -341,6 +341,6 @@ func TestParticipantsAreToldToWhomAMessageIsAddressed(t *testing.T) {
 	}
 	d = w.says("human", thread, "어때요?")
 	if v, _ := d.Of("eden"); len(v.Hints) != 0 {
-		t.Errorf("eden is told %q of a message that mentions nobody", v.Hints)
+		t.Errorf("eden gets hints %q for a message without mentions", v.Hints)
 	}
 }

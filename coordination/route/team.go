@@ -7,15 +7,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// team is the agents whose bot sees a message, and who all the bots speak for.
+// team is the agents whose bots see a message, and the agents of all bots.
 type team struct {
-	seeing []Bot             // one for each agent, by agent id
-	agents map[string]string // by user id of a bot: its agent
+	seeing []Bot             // one per agent, by agent id
+	agents map[string]string // agents by bot user id
 	names  map[string]string // by agent
 }
 
-// newTeam looks at the bots in an order of their own. Where an agent has several that see the message, one that is mentioned speaks for it, else
-// the one of the first account. A user id that is given for two agents is the first one's.
+// newTeam picks, for each agent, one bot that sees the message: a mentioned one, else that of the first account. The result does not
+// depend on the order of bots. A user id given for two agents belongs to the first.
 func newTeam(bots []Bot, m *Message, mentions []string) team {
 	t := team{agents: make(map[string]string, len(bots)), names: make(map[string]string, len(bots))}
 	sorted := slices.Clone(bots)
@@ -46,16 +46,15 @@ func newTeam(bots []Bot, m *Message, mentions []string) team {
 	return t
 }
 
-// sees says whether a bot of the agent sees the message.
+// sees reports whether a bot of the agent sees the message.
 func (t *team) sees(agent string) bool {
 	_, found := slices.BinarySearchFunc(t.seeing, agent, func(b Bot, a string) int { return cmp.Compare(b.Agent, a) })
 	return found
 }
 
-// name is what people call an agent.
 func (t *team) name(agent string) string { return cmp.Or(t.names[agent], agent) }
 
-// all are what people call agents.
+// all returns the names of agents.
 func (t *team) all(agents []string) (names []string) {
 	for _, agent := range agents {
 		names = append(names, t.name(agent))
@@ -63,7 +62,7 @@ func (t *team) all(agents []string) (names []string) {
 	return names
 }
 
-// called are the agents of the users that are mentioned, in order, but for the author.
+// called lists the agents of mentioned users, in order, without the author.
 func (t *team) called(mentions []string, author string) (agents []string) {
 	for _, user := range mentions {
 		if agent := t.agents[user]; agent != "" && agent != author {
@@ -80,7 +79,7 @@ func (t *team) accounts() (ids []string) {
 	return ids
 }
 
-// roster is how users are called in what is kept of a message.
+// roster returns the user names for the kept record of a message.
 func (t *team) roster(m *Message) *coordination.Roster {
 	mentions := make(map[string]string, len(t.agents)+len(m.Names))
 	for id, name := range m.Names {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Window is when something happened lately, ms since 1970, in order. What happened may be told in any order.
+// Window is a sorted list of recent times, ms since 1970. They may be added in any order.
 type Window []int64
 
-// A Window forgets what is longer ago than any limit looks back, and what is more than any limit allows.
+// A Window drops times older than any limit looks back, and more than any limit allows.
 const (
 	windowSpan = int64(time.Hour / time.Millisecond)
 	windowMax  = 256
 )
 
-// Add notes that it happened at a time. What the window had before stays in the hands of whoever has a copy.
+// Add adds a time. It does not change copies of the Window.
 func (w *Window) Add(at int64) {
 	next := slices.Clone(*w)
 	i, _ := slices.BinarySearch(next, at+1)
@@ -24,33 +24,20 @@ func (w *Window) Add(at int64) {
 	*w = next[max(first, len(next)-windowMax):]
 }
 
-// Count is how often it happened in the span that ends at a time: at that time, too, and no longer ago than the span.
+// Count counts the times within span up to and including at.
 func (w Window) Count(at int64, span time.Duration) int {
 	first, _ := slices.BinarySearch(w, at-span.Milliseconds()+1)
 	end, _ := slices.BinarySearch(w, at+1)
 	return max(0, end-first)
 }
 
-// FreeAt is when it may happen again within the limit: at itself if it may now. Limits without a maximum allow nothing, for ever: 0.
-func (w Window) FreeAt(at int64, l Limit) int64 {
-	if l.Max <= 0 {
-		return 0
-	}
-	n := w.Count(at, l.Span)
-	if n < l.Max {
-		return at
-	}
-	end, _ := slices.BinarySearch(w, at+1)
-	return w[end-l.Max] + l.Span.Milliseconds()
-}
-
-// Limit is how often something may happen in a span of time that slides. Max is at most 256 and Span at most an hour: a Window remembers no more.
+// Limit bounds how often something may happen in a sliding span. Max is at most 256 and Span at most an hour, the capacity of a Window.
 type Limit struct {
 	Max  int
 	Span time.Duration
 }
 
-// PairKey names two agents, in whichever order.
+// PairKey names two agents, in either order.
 func PairKey(a, b string) string {
 	if b < a {
 		a, b = b, a
@@ -58,13 +45,13 @@ func PairKey(a, b string) string {
 	return a + "::" + b
 }
 
-// Pairs is a limit for any two agents, and others for some of them, by both ids with "::" between, in any order.
+// Pairs is a limit for any two agents with overrides by both ids, "::" between, in any order.
 type Pairs struct {
 	Limit
 	Own map[string]Limit
 }
 
-// Of is the limit that two agents share.
+// Of returns the limit of two agents.
 func (p Pairs) Of(a, b string) Limit {
 	if l, ok := p.Own[PairKey(a, b)]; ok {
 		return l

@@ -11,18 +11,17 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Bounds of an ask.
+// Limits of an Ask.
 const (
 	MaxRunID   = 256     // bytes
-	MaxText    = 1 << 20 // bytes of the message, and of what is added to the system's prompt
-	MaxContent = 8 << 20 // bytes of the message as blocks
-	maxField   = 1 << 10 // bytes of everything else
+	MaxText    = 1 << 20 // bytes of the message, and of the addition to the system prompt
+	MaxContent = 8 << 20 // bytes of the message blocks
+	maxField   = 1 << 10 // bytes of any other text
 	maxTime    = 1 << 53 // ms since 1970; JSON numbers are exact up to there
 )
 
-// Accept decides whether a message is taken on, and masks what looks like a secret in what it says: in its text, in that of its blocks and
-// in what it adds to the system's prompt. That takes a while for long ones, so it is called before the transaction that appends; whether
-// the run was asked for before, and whether there is room, is seen there. Errors are *Refusal.
+// Accept validates an Ask and masks secrets in its message, blocks and addition to the system prompt. Masking long texts takes a while,
+// so it is called before the transaction, which checks for duplicates and for room. Errors are *Refusal.
 func Accept(a Ask) ([]Event, error) {
 	q := a.RunQueued
 	if err := check(&a); err != nil {
@@ -31,7 +30,7 @@ func Accept(a Ask) ([]Event, error) {
 	q.Context = contextOf(q.Context)
 	q.SessionKey = a.Session.String()
 	q.Lane = LaneOf(a.Session, q.Lane)
-	q.Earlier = nil // only what was broken off has any
+	q.Earlier = nil // only interrupted runs have one
 	q.Message, q.ExtraSystemPrompt = coordination.Mask(q.Message), coordination.Mask(q.ExtraSystemPrompt)
 	content, refusal := maskBlocks(q.Content)
 	if refusal != nil {
@@ -41,7 +40,7 @@ func Accept(a Ask) ([]Event, error) {
 	return []Event{{coordination.TypeRunQueued, q}}, nil
 }
 
-// LaneOf is the lane of a run in a session: the one that was asked for if there is such a lane, else what the session is for.
+// LaneOf returns the lane of a run: the requested one if it exists, else that of the session's kind.
 func LaneOf(key coordination.SessionKey, asked string) string {
 	switch {
 	case isLane(asked):
@@ -56,10 +55,10 @@ func LaneOf(key coordination.SessionKey, asked string) string {
 
 func isLane(name string) bool { return name == LaneMain || name == LaneNested || name == LaneSubagent }
 
-// check gives nil, or the first thing about an ask that cannot be.
+// check returns the first invalid part of an Ask, or nil.
 func check(a *Ask) error {
-	invalid := func(field, value, why, mend string) error {
-		return &Refusal{Code: CodeInvalidAsk, Field: field, Value: clip(value), Text: "invalid " + field + ": " + why, Mend: mend}
+	invalid := func(field, value, why, hint string) error {
+		return &Refusal{Reason: CodeInvalidAsk, Field: field, Value: clip(value), Text: "invalid " + field + ": " + why, HintText: hint}
 	}
 	if why := unfitID(a.RunID); why != "" {
 		return invalid("runId", a.RunID, why, "give an id of 1 to "+strconv.Itoa(MaxRunID)+" bytes of UTF-8 without NUL")
@@ -68,14 +67,14 @@ func check(a *Ask) error {
 		return invalid("sessionKey", a.Session.String(), err.Error(), "name a session, e.g. agent:main:main")
 	}
 	if a.Lane != "" && !isLane(a.Lane) {
-		return &Refusal{Code: CodeUnknownLane, Field: "lane", Value: clip(a.Lane), Text: "unknown lane " + strconv.Quote(clip(a.Lane)),
-			Mend: "use main, nested or subagent, or none"}
+		return &Refusal{Reason: CodeUnknownLane, Field: "lane", Value: clip(a.Lane), Text: "unknown lane " + strconv.Quote(clip(a.Lane)),
+			HintText: "use main, nested or subagent, or none"}
 	}
 	if a.Message == "" && len(a.Content) == 0 {
 		return invalid("message", "", "empty", "say something")
 	}
 	if a.TimeoutMs != nil && *a.TimeoutMs < 0 {
-		return invalid("timeoutMs", strconv.FormatInt(*a.TimeoutMs, 10), "negative", "use 0 for none, or more")
+		return invalid("timeoutMs", strconv.FormatInt(*a.TimeoutMs, 10), "negative", "use 0 for none, or a positive number")
 	}
 	if a.DueAtMs < 0 || a.DueAtMs > maxTime {
 		return invalid("dueAtMs", strconv.FormatInt(a.DueAtMs, 10), "no time", "use 0 for at once, or ms since 1970, at most 2^53")
@@ -103,10 +102,10 @@ func check(a *Ask) error {
 	return nil
 }
 
-// IsID says whether a text can be the id of a run.
+// IsID reports whether a text can be a run id.
 func IsID(text string) bool { return unfitID(text) == "" }
 
-// unfitID says why a text cannot be the id of a run, "" if it can.
+// unfitID returns why a text cannot be a run id, "" if it can.
 func unfitID(id string) string {
 	switch {
 	case id == "":
@@ -121,7 +120,7 @@ func unfitID(id string) string {
 	return ""
 }
 
-// text is something that an ask says, and how many bytes it may have.
+// text is a text of an Ask with its limit in bytes.
 type text struct {
 	name, value string
 	most        int
@@ -141,16 +140,16 @@ func (a *Ask) texts() []text {
 	}
 }
 
-// clip is enough of a text to find it by.
+// clip shortens a text, enough to find it by.
 func clip(text string) string { return strings.ToValidUTF8(text[:min(len(text), 64)], "\uFFFD") }
 
-// maskBlocks masks the texts of a message's blocks; everything else in them stays as it is.
+// maskBlocks masks the texts of message blocks and keeps everything else.
 func maskBlocks(content json.RawMessage) (json.RawMessage, *Refusal) {
 	if len(content) == 0 {
 		return nil, nil
 	}
-	invalid := &Refusal{Code: CodeInvalidAsk, Field: "content", Value: clip(string(content)), Text: "invalid content: no list of blocks",
-		Mend: `give a list of objects, e.g. [{"type":"text","text":"hello"}]`}
+	invalid := &Refusal{Reason: CodeInvalidAsk, Field: "content", Value: clip(string(content)), Text: "invalid content: not a list of blocks",
+		HintText: `give a list of objects, e.g. [{"type":"text","text":"hello"}]`}
 	var blocks []json.RawMessage
 	if json.Unmarshal(content, &blocks) != nil || len(blocks) == 0 {
 		return nil, invalid
@@ -194,7 +193,7 @@ func maskBlock(block json.RawMessage) (masked json.RawMessage, ok bool) {
 func quote(text string) []byte {
 	quoted, err := json.Marshal(text)
 	if err != nil {
-		return []byte(`""`) // a text can always be written
+		return []byte(`""`) // marshalling a string cannot fail
 	}
 	return quoted
 }

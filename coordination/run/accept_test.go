@@ -84,11 +84,11 @@ func TestAcceptRefuses(t *testing.T) {
 			t.Parallel()
 			events, err := run.Accept(hello(c.change))
 			refusal := (*run.Refusal)(nil)
-			if !errors.As(err, &refusal) || refusal.Code != c.code || refusal.Field != c.field || events != nil {
+			if !errors.As(err, &refusal) || refusal.Reason != c.code || refusal.Field != c.field || events != nil {
 				t.Fatalf("%+v, %+v", events, err)
 			}
-			if refusal.Text == "" || refusal.Mend == "" || len(refusal.Value) > 200 || !utf8.ValidString(refusal.Value+refusal.Text) {
-				t.Errorf("it says %q of %q, and to %q", refusal.Text, refusal.Value, refusal.Mend)
+			if refusal.Text == "" || refusal.HintText == "" || len(refusal.Value) > 200 || !utf8.ValidString(refusal.Value+refusal.Text) {
+				t.Errorf("it says %q of %q, and to %q", refusal.Text, refusal.Value, refusal.HintText)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func TestStartSaysWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// A run ends once, in one of four ways, of which two need that it had begun.
+// A run ends once, in one of four ways, two of which require that it started.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	states := []run.State{run.Queued, run.Running, run.OK, run.Failed, run.Aborted, run.TimedOut}
@@ -59,7 +59,7 @@ func TestEnd(t *testing.T) {
 			case from == run.Queued:
 				want = run.CodeNotBegun
 			}
-			if refusal := (*run.Refusal)(nil); !errors.As(err, &refusal) || refusal.Code != want || refusal.Mend == "" || refusal.Text == "" {
+			if refusal := (*run.Refusal)(nil); !errors.As(err, &refusal) || refusal.Reason != want || refusal.HintText == "" || refusal.Text == "" {
 				t.Errorf("%s ends as %q: %+v, want %s", from, to, err, want)
 			}
 		}
@@ -88,7 +88,7 @@ func TestEndFillsIn(t *testing.T) {
 	}
 }
 
-// However often a run is broken off, what repeats it names the one that was asked for and who waits for it, does not begin the session anew,
+// However often a run is broken off, what repeats it names the one that was asked for and who waits for it, does not reset the session again,
 // and is not put off again.
 func TestRetryNamesTheFirst(t *testing.T) {
 	t.Parallel()

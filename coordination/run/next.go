@@ -2,9 +2,8 @@ package run
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// Next says where an event of type typ leads a run that is in state from; "" is a run that there is not yet. It moves nothing that is over
-// and begins nothing twice, so that of all events that claim to end a run the first alone does. Tables are folded by it, and decisions
-// are taken by it.
+// Next returns the state to which an event of type typ moves a run in state from; "" is a run that does not exist yet. Nothing leaves an
+// end state and nothing starts twice, so only the first of several ends counts. Folds and decisions both use it.
 func Next(from State, typ string) (to State, moves bool) {
 	switch typ {
 	case coordination.TypeRunQueued:
@@ -26,7 +25,7 @@ func Next(from State, typ string) (to State, moves bool) {
 	return to, true
 }
 
-// typeOf is the type of the event that leads to a state, "" where none does.
+// typeOf returns the type of the event that leads to a state, "" for none.
 func typeOf(to State) string {
 	switch to {
 	case Queued:

@@ -1,24 +1,20 @@
 package run
 
-// Refusal says why a message is not accepted, or a run not stopped. Text is what clients of the gateway show.
-type Refusal struct {
-	Code  string // one of those below
-	Field string
-	Value string
-	Text  string
-	Mend  string
-}
+import "github.com/pronto-lab/openclawd/coordination"
 
-func (r *Refusal) Error() string { return r.Text }
+// Refusal says why a message was not accepted, or a run not stopped. Text is shown to gateway clients.
+type Refusal = coordination.Refusal[Details]
 
-// Codes of refusals.
+// Details distinguishes the refusals of this package.
+type Details struct{}
+
 const (
 	CodeInvalidAsk   = "invalid_message"
 	CodeOver         = "run_over"      // the run has ended
-	CodeNotBegun     = "run_not_begun" // it cannot end in this way before it begins
-	CodeNoEnd        = "no_end"        // the state is not one in which a run is over
+	CodeNotBegun     = "run_not_begun" // it cannot end this way before it starts
+	CodeNoEnd        = "no_end"        // not an end state
 	CodeUnknownLane  = "unknown_lane"
-	CodeUnknownModel = "unknown_model" // the model that was asked for cannot be opened
+	CodeUnknownModel = "unknown_model" // the requested model cannot be opened
 	CodeOtherSession = "other_session" // the run is of another session
 	CodeNotAllowed   = "send_denied"   // the session takes no messages
 )

@@ -1,13 +1,12 @@
-// Package run says what a run of an agent is, from the message that asks for it to its end, and decides what may happen to it. It is pure:
-// it knows neither clock nor tables, new ids are passed in.
+// Package run defines an agent's run, from the message that asks for it to its end, and decides about it. It is pure: time, tables and
+// new ids are passed in.
 //
-// A run is queued, running, and then over for one of four reasons. Each step is an event in the stream of the run; exactly one event ends
-// it, whatever fails.
+// A run is queued, running, and then over in one of four ways. Each step is an event in the run's stream; exactly one event ends it,
+// whatever fails.
 package run
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// State is where a run is.
 type State string
 
 const (
@@ -19,49 +18,49 @@ const (
 	TimedOut State = "timed_out"
 )
 
-// Over reports whether nothing will happen to the run any more.
+// Over reports whether the run has ended.
 func (s State) Over() bool { return s != "" && s != Queued && s != Running }
 
-// Lanes bound how many runs there are at a time. Another name is refused.
+// Lanes limit concurrent runs. Other names are refused.
 const (
 	LaneMain     = "main"
-	LaneNested   = "nested"   // an agent waits for it
-	LaneSubagent = "subagent" // an agent has started it
+	LaneNested   = "nested"   // an agent awaits it
+	LaneSubagent = "subagent" // an agent started it
 )
 
-// What becomes of a run that a restart breaks off.
+// Effect of a restart on a running run.
 const (
 	OnRestartReport = ""
 	OnRestartRetry  = "retry"
 )
 
-// MaxAttempts is how often a run is begun in all: what ends the process each time would do so for ever.
+// MaxAttempts limits how often a run is started in all, in case the run itself crashes the process.
 const MaxAttempts = 3
 
-// Ask is a message for an agent, and how it is to be answered. It is accepted once for each RunID.
+// Ask is a message for an agent, and how to answer it. It is accepted once per RunID.
 type Ask struct {
 	coordination.RunQueued
 
-	Session coordination.SessionKey // parsed SessionKey; RunQueued's is set from it
-	// Label and SpawnedBy are set for a session that begins.
+	Session coordination.SessionKey // parsed SessionKey; sets RunQueued's
+	// Label and SpawnedBy are for a new session.
 	Label, SpawnedBy string
 	Human            bool // a person asks
-	// Pass says that the run ParentRunID, or what an agent has said somewhere, causes this one: it is one hop further in the chain of causes, and
-	// bounded with that. Who it is that passes on stands in PassedBy, "" is the agent of ParentRunID.
+	// Pass says that the run ParentRunID, or an agent's message, causes this one: it is one hop further in the chain of causes and
+	// bounded with it. PassedBy is the agent that passes on; "" is the agent of ParentRunID.
 	Pass bool
 }
 
-// Accepted says that a run is on disk.
+// Accepted is the answer when a run is on disk.
 type Accepted struct {
 	RunID      string
 	SessionKey string
-	AcceptedAt int64 // ms since 1970; of the first time, where it was asked before
-	Ahead      int   // runs of the session that come before it
-	Again      bool  // it was asked for before; Now says how it stands
+	AcceptedAt int64 // ms since 1970; the first time, if repeated
+	Ahead      int   // earlier runs of the session
+	Again      bool  // already queued before; Now is its state
 	Now        Result
 }
 
-// Result is how a run stands, and once it is over what came of it.
+// Result is the state of a run and, once it is over, its outcome.
 type Result struct {
 	RunID      string
 	SessionKey string
@@ -71,26 +70,26 @@ type Result struct {
 	Cause      string
 	State      State
 	QueuedAt   int64 // ms since 1970, as all times
-	StartedAt  int64 // 0: not yet, or never
-	EndedAt    int64 // 0: not yet
+	StartedAt  int64 // 0 if not started
+	EndedAt    int64 // 0 while it is not over
 
-	Seq     int64  // of the event that queued it: lists go by it
-	RetryOf string // the run that was asked for at first, where this one repeats it; ""
+	Seq     int64  // of the event that queued it, for lists
+	RetryOf string // the first run, if this one repeats it; ""
 
-	JobID          string // the exchange or delegation that waits for it; "", as of all that follow
+	JobID          string // the exchange or delegation that awaits it; "", as all that follow
 	WorkSessionID  string
 	ConversationID string
-	ParentRunID    string // the run that has asked for it
+	ParentRunID    string // the requesting run
 
-	Over *coordination.RunOver // nil until then, and where it was redacted
+	Over *coordination.RunOver // nil until the end, or if redacted
 }
 
-// Busy refuses a message for which there is no room: too many wait already. Nothing was accepted.
+// Busy refuses a message because too many runs wait already.
 type Busy struct {
 	SessionKey string
-	Ahead      int   // runs that wait for their turn in the session, or in all sessions
+	Ahead      int   // runs waiting in the session, or in all sessions
 	All        bool  // all sessions are full, not only this one
-	OldestMs   int64 // how long the first of them has waited
+	OldestMs   int64 // how long the first has waited
 }
 
 func (b *Busy) Error() string {
@@ -101,19 +100,19 @@ func (b *Busy) Error() string {
 }
 func (b *Busy) Code() string { return "busy" }
 func (b *Busy) Hint() string {
-	return "wait until some have ended, or stop them: openclawd runs lists what waits"
+	return "wait until some have ended, or stop them; list them with: openclawd runs"
 }
 
 // Stop asks for runs to be stopped.
 type Stop struct {
 	SessionKey string // "" is any
-	RunID      string // "" is all of the session's
+	RunID      string // "" is all of the session
 	Reason     string // rpc, stop, reset, delete, shutdown
 	By         string
-	Unwaited   bool // what runs is told to end, and not waited for
+	Unwaited   bool // only signal the runs, without waiting for their end
 }
 
-// Kind says what an Update tells.
+// Kind is the kind of an Update.
 type Kind string
 
 const (
@@ -125,22 +124,22 @@ const (
 	Ended      Kind = "ended"
 )
 
-// Update tells what happens in a run, while it happens. Updates of a run come one after the other, in order. What they tell of as done is
-// on disk; text on its way is not.
+// Update reports progress of a run while it runs. Updates of a run arrive in order. Completed steps they report are on disk; streamed
+// text is not.
 type Update struct {
 	RunID      string
 	SessionKey string
 	SessionID  string
 	AgentID    string
 	Cause      string
-	Internal   bool  // people are not shown what is said in it
-	Seq        int64 // 1, 2, 3, ... in the run
+	Internal   bool  // its texts are hidden from people
+	Seq        int64 // 1, 2, 3, ... within the run
 	At         int64 // ms since 1970
 	Kind       Kind
 
-	Text  string // of Text: all of the present answer so far
-	Delta string // of Text and Thinking: what is new
-	// Anew says that Text does not go on from what was told before: another model answers, or the answer after a tool has begun.
+	Text  string // of Text: the whole answer so far
+	Delta string // of Text and Thinking: the new part
+	// Anew says that Text does not continue earlier updates: another model answers, or the answer after a tool call has started.
 	Anew bool
 
 	ToolCallID, ToolName string

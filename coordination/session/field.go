@@ -9,15 +9,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// field is something that may be set for a session.
+// field is a session setting.
 type field struct {
 	name  string
-	fixed bool // of subagents only, and for ever
-	// read gives the value as it is kept, nil for none.
+	fixed bool // subagents only, set once
+	// read validates a value and returns its stored form, nil for none.
 	read func(name string, raw json.RawMessage) (json.RawMessage, *Refusal)
 }
 
-// fields are what may be set, in the order in which they are judged.
+// fields are the settings, in validation order.
 var fields = []field{
 	{"spawnedBy", true, readKey},
 	{"spawnDepth", true, readDepth},
@@ -55,7 +55,7 @@ var fields = []field{
 	{"groupActivation", false, oneOf(`"mention"|"always"`, same("mention", "always"))},
 }
 
-// Settable are the names of what may be set for a session, those of sessions.patch.
+// Settable lists the settings of sessions.patch.
 func Settable() []string {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
@@ -64,16 +64,16 @@ func Settable() []string {
 	return names
 }
 
-// hardest is the thinking level that few models have.
+// hardest is a thinking level that few models support.
 const hardest = "xhigh"
 
-// hardestModels are those that have it.
+// hardestModels lists them.
 var hardestModels = []string{
 	"openai/gpt-5.2", "openai-codex/gpt-5.3-codex", "openai-codex/gpt-5.3-codex-spark", "openai-codex/gpt-5.2-codex",
 	"openai-codex/gpt-5.1-codex", "github-copilot/gpt-5.2-codex", "github-copilot/gpt-5.2",
 }
 
-// thinksHardest says whether a model has the hardest level. One without its provider counts as any that is called so.
+// thinksHardest reports whether a model has the hardest level. A model without a provider matches any provider's.
 func thinksHardest(model string) bool {
 	model = strings.ToLower(model)
 	return slices.ContainsFunc(hardestModels, func(m string) bool {
@@ -104,14 +104,14 @@ func same(words ...string) map[string]string {
 	return all
 }
 
-// oneOf reads a setting that has only these values, in any case; "" stands for none. use names them to people.
+// oneOf accepts one of these values, ignoring case; "" stands for none. use lists them in error messages.
 func oneOf(use string, values map[string]string) func(string, json.RawMessage) (json.RawMessage, *Refusal) {
 	return func(name string, raw json.RawMessage) (json.RawMessage, *Refusal) {
 		text, _ := textOf(raw)
 		value, known := values[strings.ToLower(text)]
 		switch {
 		case !known:
-			return nil, &Refusal{CodeInvalidSetting, name, text, "invalid " + name + " (use " + use + ")"}
+			return nil, &Refusal{Reason: CodeInvalidSetting, Field: name, Value: text, Text: "invalid " + name + " (use " + use + ")"}
 		case value == "":
 			return nil, nil
 		}
@@ -119,19 +119,19 @@ func oneOf(use string, values map[string]string) func(string, json.RawMessage) (
 	}
 }
 
-// maxText is how many characters a setting may have that is any text.
+// maxText limits a free-text setting, in characters.
 const maxText = 256
 
-// readText reads a setting that may be any text but a blank one, on one line.
+// readText accepts any single line that is not blank.
 func readText(name string, raw json.RawMessage) (json.RawMessage, *Refusal) {
 	text, _ := textOf(raw)
 	if why := unfit(text, maxText); why != "" {
-		return nil, &Refusal{CodeInvalidSetting, name, text, "invalid " + name + ": " + why}
+		return nil, &Refusal{Reason: CodeInvalidSetting, Field: name, Value: text, Text: "invalid " + name + ": " + why}
 	}
 	return quote(text), nil
 }
 
-// readKey reads a setting that is the whole key of a session.
+// readKey accepts a full session key.
 func readKey(name string, raw json.RawMessage) (json.RawMessage, *Refusal) {
 	value, refusal := readText(name, raw)
 	if refusal != nil {
@@ -140,7 +140,7 @@ func readKey(name string, raw json.RawMessage) (json.RawMessage, *Refusal) {
 	text, _ := textOf(raw)
 	key, err := coordination.ParseSessionKey(text)
 	if err != nil {
-		return nil, &Refusal{CodeInvalidSetting, name, text, "invalid " + name + ": malformed session key " + string(value)}
+		return nil, &Refusal{Reason: CodeInvalidSetting, Field: name, Value: text, Text: "invalid " + name + ": malformed session key " + string(value)}
 	}
 	return quote(key.String()), nil
 }
@@ -149,7 +149,7 @@ func readKey(name string, raw json.RawMessage) (json.RawMessage, *Refusal) {
 func readDepth(name string, raw json.RawMessage) (json.RawMessage, *Refusal) {
 	depth, ok := coordination.NumberValue(raw)
 	if !ok || depth < 0 || depth != float64(int32(depth)) {
-		return nil, &Refusal{CodeInvalidSetting, name, string(raw), "invalid spawnDepth (use an integer >= 0)"}
+		return nil, &Refusal{Reason: CodeInvalidSetting, Field: name, Value: string(raw), Text: "invalid spawnDepth (use an integer >= 0)"}
 	}
 	return strconv.AppendInt(nil, int64(depth), 10), nil
 }

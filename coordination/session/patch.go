@@ -12,15 +12,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// PatchCommand sets something for a session. null takes a value away.
+// PatchCommand changes settings of a session; null clears one.
 type PatchCommand struct {
 	Command
-	Values map[string]json.RawMessage // by the names of sessions.patch
-	Model  string                     // provider/model of the session's agent, which counts where the session sets none; to set it is to set none
+	Values map[string]json.RawMessage // by sessions.patch name
+	Model  string                     // provider/model of the agent, used if the session sets none; setting it clears the session's
 }
 
-// Patch decides a PatchCommand. A session that does not exist begins; a patch that changes nothing needs no event. holder tells which
-// session has a label, "" for none; its error ends the decision.
+// Patch decides a PatchCommand. It creates a missing session; without changes there are no events. holder returns the session with a
+// label, "" for none; Patch returns its error.
 func Patch(s State, c PatchCommand, holder func(label string) (key string, err error)) ([]Event, error) {
 	p := patch{state: s, command: c, settings: maps.Clone(s.Settings), label: s.Label}
 	if p.settings == nil {
@@ -37,7 +37,7 @@ func Patch(s State, c PatchCommand, holder func(label string) (key string, err e
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-			return nil, &Refusal{CodeInvalidSetting, name, "", "unexpected property '" + name + "'"}
+			return nil, &Refusal{Reason: CodeInvalidSetting, Field: name, Text: "unexpected property '" + name + "'"}
 		}
 	}
 	if err := p.suitModel(); err != nil {
@@ -54,7 +54,7 @@ func Patch(s State, c PatchCommand, holder func(label string) (key string, err e
 	return events, nil
 }
 
-// patch is a session as it is to become.
+// patch is the session with pending changes.
 type patch struct {
 	state    State
 	command  PatchCommand
@@ -86,25 +86,25 @@ func (p *patch) field(f field, raw json.RawMessage, holder func(string) (string,
 	case value == nil, f.name == "model" && string(value) == string(quote(p.command.Model)):
 		delete(p.settings, f.name)
 	case f.fixed && p.settings[f.name] != nil && string(p.settings[f.name]) != string(value):
-		return &Refusal{CodeFixedSetting, f.name, string(raw), f.name + " cannot be changed once set"}
+		return &Refusal{Reason: CodeFixedSetting, Field: f.name, Value: string(raw), Text: f.name + " cannot be changed once set"}
 	default:
 		p.settings[f.name] = value
 	}
 	return nil
 }
 
-// checkFixed refuses what is only said of subagents, and only once.
+// checkFixed refuses settings that only subagents have, or that are already set for good.
 func (p *patch) checkFixed(f field, raw json.RawMessage, clear bool) error {
 	switch {
 	case clear && p.settings[f.name] != nil:
-		return &Refusal{CodeFixedSetting, f.name, "null", f.name + " cannot be cleared once set"}
+		return &Refusal{Reason: CodeFixedSetting, Field: f.name, Value: "null", Text: f.name + " cannot be cleared once set"}
 	case clear:
 		return nil
 	case p.state.Key.Kind != coordination.KeySubagent:
 		if text, isText := textOf(raw); isText && text == "" {
-			return &Refusal{CodeInvalidSetting, f.name, "", "invalid " + f.name + ": empty"}
+			return &Refusal{Reason: CodeInvalidSetting, Field: f.name, Text: "invalid " + f.name + ": empty"}
 		}
-		return &Refusal{CodeInvalidSetting, f.name, string(raw), f.name + " is only supported for subagent:* sessions"}
+		return &Refusal{Reason: CodeInvalidSetting, Field: f.name, Value: string(raw), Text: f.name + " is only supported for subagent:* sessions"}
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ const (
 	maxLabel   = 64 // characters
 )
 
-// rename checks a label and who has it.
+// rename checks a label and its uniqueness.
 func (p *patch) rename(raw json.RawMessage, holder func(string) (string, error)) error {
 	label, refusal := parseLabel(raw)
 	if refusal != nil {
@@ -125,7 +125,7 @@ func (p *patch) rename(raw json.RawMessage, holder func(string) (string, error))
 	case err != nil:
 		return err
 	case has != "" && has != p.state.Key.String():
-		return &Refusal{CodeLabelInUse, labelField, label, "label already in use: " + label}
+		return &Refusal{Reason: CodeLabelInUse, Field: labelField, Value: label, Text: "label already in use: " + label}
 	}
 	p.label = label
 	return nil
@@ -133,7 +133,7 @@ func (p *patch) rename(raw json.RawMessage, holder func(string) (string, error))
 
 func parseLabel(raw json.RawMessage) (string, *Refusal) {
 	refuse := func(value, why string) (string, *Refusal) {
-		return "", &Refusal{CodeInvalidLabel, labelField, value, "invalid label: " + why}
+		return "", &Refusal{Reason: CodeInvalidLabel, Field: labelField, Value: value, Text: "invalid label: " + why}
 	}
 	label, ok := textOf(raw)
 	if !ok {
@@ -145,7 +145,7 @@ func parseLabel(raw json.RawMessage) (string, *Refusal) {
 	return label, nil
 }
 
-// unfit says why a text cannot be kept, "" if it can.
+// unfit returns why a text cannot be stored, "" if it can.
 func unfit(text string, most int) string {
 	switch {
 	case text == "":
@@ -158,7 +158,7 @@ func unfit(text string, most int) string {
 	return ""
 }
 
-// suitModel sees to it that nobody thinks harder than the model can.
+// suitModel limits the thinking level to those of the model.
 func (p *patch) suitModel() error {
 	if p.settings.Text("thinkingLevel") != hardest {
 		return nil
@@ -172,14 +172,14 @@ func (p *patch) suitModel() error {
 	}
 	if _, asked := p.command.Values["thinkingLevel"]; asked {
 		last := len(hardestModels) - 1
-		return &Refusal{CodeInvalidSetting, "thinkingLevel", hardest, `thinkingLevel "` + hardest + `" is only supported for ` +
+		return &Refusal{Reason: CodeInvalidSetting, Field: "thinkingLevel", Value: hardest, Text: `thinkingLevel "` + hardest + `" is only supported for ` +
 			strings.Join(hardestModels[:last], ", ") + " or " + hardestModels[last]}
 	}
 	p.settings["thinkingLevel"] = quote("high")
 	return nil
 }
 
-// changed is what differs from the state.
+// changed returns the difference to the state.
 func (p *patch) changed() (data coordination.SessionPatched, is bool) {
 	data = coordination.SessionPatched{Context: context(), SessionKey: p.state.Key.String(), SessionID: p.state.ID, By: p.command.By}
 	set := Settings{}
@@ -206,7 +206,7 @@ func (p *patch) changed() (data coordination.SessionPatched, is bool) {
 	return data, len(set) > 0 || len(data.Unset) > 0
 }
 
-// encode writes an object whose members are JSON already, in order of name.
+// encode writes an object of JSON members, sorted by name.
 func encode(object Settings) json.RawMessage {
 	text := []byte{'{'}
 	for i, name := range slices.Sorted(maps.Keys(object)) {
@@ -222,12 +222,12 @@ func encode(object Settings) json.RawMessage {
 func quote(text string) json.RawMessage {
 	quoted, err := json.Marshal(text)
 	if err != nil {
-		return json.RawMessage(`""`) // a text can always be written
+		return json.RawMessage(`""`) // marshalling a string cannot fail
 	}
 	return quoted
 }
 
-// textOf is a JSON string, trimmed; it may be "".
+// textOf decodes and trims a JSON string; it may be "".
 func textOf(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false

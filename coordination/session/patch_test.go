@@ -150,7 +150,7 @@ func TestPatchRefuses(t *testing.T) {
 	} {
 		got, err := patch(c.state, c.values, "fake/echo-1")
 		var refusal *session.Refusal
-		if got != "" || !errors.As(err, &refusal) || refusal.Code != c.code || refusal.Text != c.text || refusal.Field == "" {
+		if got != "" || !errors.As(err, &refusal) || refusal.Reason != c.code || refusal.Text != c.text || refusal.Field == "" {
 			t.Errorf("%s: %#v, %s\nwant %s %s", c.values, err, got, c.code, c.text)
 		}
 	}

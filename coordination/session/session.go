@@ -1,5 +1,5 @@
-// Package session decides what may happen to a session: what may be set for it, and which events that makes. It is pure: it knows neither
-// clock nor tables, new ids are passed in.
+// Package session decides about sessions: which settings they accept, and the events of each change. It is pure: time, tables and new
+// ids are passed in.
 package session
 
 import (
@@ -8,90 +8,84 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// State is what a decision has to know of a session. Of one that does not exist it holds Key and Version alone.
+// State is the input of a decision. A session that does not exist has only Key and Version.
 type State struct {
 	Key      coordination.SessionKey
-	ID       string // of its transcript
+	ID       string // of the transcript
 	Label    string
 	Settings Settings
 
-	UpdatedAt int64 // ms since 1970, of the newest change or message
-	Messages  int64 // in its transcript
-	Version   int64 // of its stream
+	UpdatedAt int64 // last change or message, ms since 1970
+	Messages  int64 // of the transcript
+	Version   int64 // of the stream
 }
 
-// Exists says whether there is such a session.
+// Exists reports whether the session exists.
 func (s *State) Exists() bool { return s.ID != "" }
 
-// Settings are what is set for a session, by the names of sessions.patch; the label is apart. A setting that is absent has no value.
+// Settings are the settings of a session by sessions.patch name, except the label. Unset ones are absent.
 type Settings map[string]json.RawMessage
 
-// Text is a setting that is a text, or "".
+// Text returns a string setting, or "".
 func (s Settings) Text(name string) string {
 	text, _ := coordination.StringValue(s[name])
 	return text
 }
 
-// Event is what a decision makes happen: a type of the catalogue and its data.
+// Event is an event to append: a catalogue type and its data.
 type Event struct {
 	Type string
 	Data any
 }
 
-// Refusal says why something is not done to a session. Text is what clients of the gateway show, in the original's words.
-type Refusal struct {
-	Code  string // one of those below
-	Field string
-	Value string
-	Text  string
-}
+// Refusal says why a command was refused. Text is shown to gateway clients, in the original's words.
+type Refusal = coordination.Refusal[Details]
 
-func (r *Refusal) Error() string { return r.Text }
+// Details distinguishes the refusals of this package.
+type Details struct{}
 
-// Codes of refusals.
 const (
-	CodeInvalidSetting = "invalid_setting" // a value that the setting cannot have
-	CodeFixedSetting   = "fixed_setting"   // it was set once, and stays
+	CodeInvalidSetting = "invalid_setting" // not a valid value of the setting
+	CodeFixedSetting   = "fixed_setting"   // it is already set for good
 	CodeInvalidLabel   = "invalid_label"
 	CodeLabelInUse     = "label_in_use" // by another session
 	CodeInvalidReason  = "invalid_reason"
 	CodeInvalidMessage = "invalid_message"
-	CodeMainSession    = "main_session" // the one that is meant where none is named is not deleted
+	CodeMainSession    = "main_session" // the main session cannot be deleted
 	CodeNoSession      = "no_session"
 )
 
-// Command is what all commands say.
+// Command is the common part of all commands.
 type Command struct {
-	By    string // the client that asks, or ""
-	NewID string // a name that no transcript ever had, for the one that begins if one does
+	By    string // the requesting client, or ""
+	NewID string // unused id for a new transcript
 }
 
-// context is what all events say.
 func context() coordination.Context {
 	return coordination.Context{EventRole: coordination.RoleObservability}
 }
 
-// create makes the session exist.
+// create returns the event that creates the session.
 func (s *State) create(c *Command) Event {
 	return Event{coordination.TypeSessionCreated, coordination.Session{
 		Context: context(), SessionKey: s.Key.String(), SessionID: c.NewID, By: c.By,
 	}}
 }
 
-// ResetCommand lets a session start over with a new transcript.
+// ResetCommand starts a new transcript.
 type ResetCommand struct {
 	Command
 	Reason string // new, reset; "" is reset
 }
 
-// Reset decides a ResetCommand. A session that does not exist begins.
+// Reset decides a ResetCommand. It creates a missing session.
 func Reset(s State, c ResetCommand) ([]Event, error) {
 	switch c.Reason {
 	case "":
 		c.Reason = "reset"
 	case "new", "reset":
 	default:
-		return nil, &Refusal{CodeInvalidReason, "reason", c.Reason, `invalid reason (use "new"|"reset")`}
+		return nil, &Refusal{Reason: CodeInvalidReason, Field: "reason", Value: c.Reason, Text: `invalid reason (use "new"|"reset")`}
 	}
 	if !s.Exists() {
 		return []Event{s.create(&c.Command)}, nil
@@ -101,19 +95,19 @@ func Reset(s State, c ResetCommand) ([]Event, error) {
 	}}}, nil
 }
 
-// DeleteCommand takes a session away.
+// DeleteCommand deletes a session.
 type DeleteCommand struct {
 	Command
-	Main           coordination.SessionKey // the session that is meant where none is named
-	KeepTranscript bool                    // it is listed as an old one
+	Main           coordination.SessionKey // the default session
+	KeepTranscript bool                    // keep it in the list of old sessions
 }
 
-// Delete decides a DeleteCommand. What does not exist needs no event.
+// Delete decides a DeleteCommand. A missing session needs no event.
 func Delete(s State, c DeleteCommand) ([]Event, error) {
 	key := s.Key.String()
 	switch {
 	case key == c.Main.String():
-		return nil, &Refusal{CodeMainSession, "key", key, "Cannot delete the main session (" + key + ")."}
+		return nil, &Refusal{Reason: CodeMainSession, Field: "key", Value: key, Text: "Cannot delete the main session (" + key + ")."}
 	case !s.Exists():
 		return nil, nil
 	}
@@ -122,25 +116,25 @@ func Delete(s State, c DeleteCommand) ([]Event, error) {
 	}}}, nil
 }
 
-// SayCommand puts a message into a transcript.
+// SayCommand adds a message to a transcript.
 type SayCommand struct {
 	Command
-	Message  coordination.SessionMessage // without session key; SessionID "" is the present transcript
-	Existing bool                        // only if the session exists
+	Message  coordination.SessionMessage // without session key; SessionID "" is the current transcript
+	Existing bool                        // fail if the session does not exist
 }
 
-// Say decides a SayCommand. A session that does not exist begins, unless the command wants one that does.
+// Say decides a SayCommand. It creates a missing session, unless c.Existing is set.
 func Say(s State, c SayCommand) ([]Event, error) {
 	m := c.Message
 	switch m.Author {
 	case "user", "assistant", "tool", "system":
 	default:
-		return nil, &Refusal{CodeInvalidMessage, "author", m.Author, `invalid author (use "user"|"assistant"|"tool"|"system")`}
+		return nil, &Refusal{Reason: CodeInvalidMessage, Field: "author", Value: m.Author, Text: `invalid author (use "user"|"assistant"|"tool"|"system")`}
 	}
 	var events []Event
 	if !s.Exists() {
 		if c.Existing {
-			return nil, &Refusal{CodeNoSession, "key", s.Key.String(), "session not found"}
+			return nil, &Refusal{Reason: CodeNoSession, Field: "key", Value: s.Key.String(), Text: "session not found"}
 		}
 		events = append(events, s.create(&c.Command))
 		s.ID = c.NewID

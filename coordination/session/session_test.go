@@ -69,14 +69,14 @@ func TestSay(t *testing.T) {
 	}
 	got, err := session.Say(session.State{Key: main}, session.SayCommand{Message: said, Existing: true})
 	wantRefusal(t, got, err, session.CodeNoSession, "session not found")
-	got, err = session.Say(state(main, "", `{}`), session.SayCommand{Message: coordination.SessionMessage{Author: "nobody"}})
+	got, err = session.Say(state(main, "", `{}`), session.SayCommand{Message: coordination.SessionMessage{Author: "nix"}})
 	wantRefusal(t, got, err, session.CodeInvalidMessage, `invalid author (use "user"|"assistant"|"tool"|"system")`)
 }
 
 func wantRefusal(t *testing.T, got []session.Event, err error, code, text string) {
 	t.Helper()
 	var refusal *session.Refusal
-	if len(got) > 0 || !errors.As(err, &refusal) || refusal.Code != code || refusal.Text != text || refusal.Error() != text {
+	if len(got) > 0 || !errors.As(err, &refusal) || refusal.Reason != code || refusal.Text != text || refusal.Error() != text {
 		t.Errorf("%#v, %s, want %s %s", err, show(got), code, text)
 	}
 }

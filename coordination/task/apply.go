@@ -8,9 +8,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Apply folds an event of the task's stream; agent is that of the event, version that of the stream with it. It reports whether the event
-// changes the task itself, be it the version alone: it does not if it is of a delegation, or if the state of the task does not lead there. An
-// event that is redacted (data nil) does what its type alone says. One that cannot be read is an error and changes nothing.
+// Apply folds an event of the task's stream and reports whether it changed the task, be it the version alone; events of delegations, and
+// those that the task's state does not allow, change nothing. agent is the event's agent, version the stream's version with the event.
+// Redacted data (nil) has the effect of the type alone. An event that cannot be read is an error and changes nothing.
 func (t *Task) Apply(typ, agent string, data []byte, seq, version, ts int64) (bool, error) {
 	next := *t
 	means, err := next.fold(typ, agent, data, seq, ts)
@@ -41,7 +41,7 @@ func (t *Task) fold(typ, agent string, data []byte, seq, ts int64) (bool, error)
 		return err == nil && t.block(d), err
 	case coordination.TypeZombieAbandoned:
 		d, err := read[coordination.ZombieAbandoned](data)
-		return err == nil && t.takeAway(d), err
+		return err == nil && t.abandon(d), err
 	case coordination.TypeUnblockRequested, coordination.TypeUnblockFailed:
 		d, err := read[coordination.Unblock](data)
 		return err == nil && t.askUnblock(typ, d, ts), err
@@ -54,7 +54,7 @@ func (t *Task) fold(typ, agent string, data []byte, seq, ts int64) (bool, error)
 	return false, nil
 }
 
-// read reads the data of an event. What is redacted says nothing.
+// read decodes event data; redacted data (nil) decodes to the zero value.
 func read[T any](data []byte) (d T, err error) {
 	if len(data) > 0 {
 		err = json.Unmarshal(data, &d)
@@ -62,7 +62,7 @@ func read[T any](data []byte) (d T, err error) {
 	return d, err
 }
 
-// join has the task belong to the work session that an event names.
+// join moves the task to the event's work session, if it names one.
 func (t *Task) join(c coordination.Context) {
 	if c.WorkSessionID != "" && c.WorkSessionID != t.WorkSessionID {
 		t.PreviousWorkSessionID = cmp.Or(c.PreviousWorkSessionID, t.WorkSessionID)
@@ -70,13 +70,13 @@ func (t *Task) join(c coordination.Context) {
 	}
 }
 
-// note adds a line of progress, unless it is "".
-func (t *Task) note(progress string) {
+// addProgress adds a line of progress, unless it is blank.
+func (t *Task) addProgress(progress string) {
 	if progress != "" {
 		t.ProgressCount++
 		t.Progress = progress
 	}
 }
 
-// open reports whether the task has begun and is not over.
+// open reports whether the task has started and is not over.
 func (t *Task) open() bool { return t.Status != "" && !t.Terminal() }

@@ -19,7 +19,7 @@ func (t *Task) start(d coordination.TaskStarted, agent string, seq, ts int64) bo
 	} else {
 		t.Focus = seq
 	}
-	t.note(d.Progress)
+	t.addProgress(d.Progress)
 	return true
 }
 
@@ -34,11 +34,11 @@ func (t *Task) addBacklog(d coordination.TaskBacklogAdded, adder string, seq, ts
 		Assignee: t.Agent, DependsOn: d.DependsOn, Effort: d.EstimatedEffort, StartDate: d.StartDate, DueDate: d.DueDate,
 		MilestoneID: d.MilestoneID, MilestoneItemID: d.MilestoneItemID,
 	}
-	t.note(d.Progress)
+	t.addProgress(d.Progress)
 	return true
 }
 
-// begin is what the first event of a task says, whichever it is.
+// begin sets the fields that every first event has.
 func (t *Task) begin(c coordination.Context, agent string, seq, ts int64) {
 	t.ID, t.Agent, t.Seq, t.CreatedAt = cmp.Or(c.TaskID, t.ID), agent, seq, ts
 	t.join(c)

@@ -7,8 +7,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// takeAway puts a task that nobody works at into the backlog, or interrupts it where that was done too often.
-func (t *Task) takeAway(d coordination.ZombieAbandoned) bool {
+// abandon returns an abandoned task to the backlog, or interrupts it after too many returns.
+func (t *Task) abandon(d coordination.ZombieAbandoned) bool {
 	state := coordination.StateBacklog
 	if d.Action == coordination.ZombieEscalated {
 		state = coordination.StateInterrupted
@@ -23,7 +23,7 @@ func (t *Task) takeAway(d coordination.ZombieAbandoned) bool {
 	if t.Backlog.Reassigned++; d.ReassignCount > 0 {
 		t.Backlog.Reassigned = d.ReassignCount
 	}
-	t.note(d.Progress)
+	t.addProgress(d.Progress)
 	return true
 }
 
@@ -41,10 +41,10 @@ const (
 	escalationFailed     = "failed"
 )
 
-// maxUnblockFailures is how many requests in a row may fail to arrive before nobody is asked any more.
+// maxUnblockFailures is the number of undelivered requests in a row after which no agent is asked any more.
 const maxUnblockFailures = 3
 
-// askUnblock notes that an agent was asked to help, that a request did not arrive, or, where no target is named, that nobody is asked any more.
+// askUnblock records a request for help, an undelivered one, or, without a target, that no agent is asked any more.
 func (t *Task) askUnblock(typ string, d coordination.Unblock, ts int64) bool {
 	if t.Status != coordination.StateBlocked {
 		return false
@@ -69,6 +69,6 @@ func (t *Task) askUnblock(typ string, d coordination.Unblock, ts int64) bool {
 			t.Blocked.Escalation = escalationFailed
 		}
 	}
-	t.note(d.Progress)
+	t.addProgress(d.Progress)
 	return true
 }

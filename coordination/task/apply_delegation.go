@@ -8,8 +8,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Apply folds a delegation event into its delegation. It reports whether the event means anything for it: it does not if the status of the
-// delegation does not lead there. Data and errors are as of Task.Apply.
+// Apply folds a delegation event and reports whether it changed the delegation; an event that its status does not allow changes nothing.
+// Data and errors are as in Task.Apply.
 func (d *Delegation) Apply(typ string, data []byte, seq, ts int64) (bool, error) {
 	status, ofDelegation := strings.CutPrefix(typ, "delegation.")
 	if !ofDelegation {
@@ -48,7 +48,7 @@ func (d *Delegation) Apply(typ string, data []byte, seq, ts int64) (bool, error)
 	return true, nil
 }
 
-// spawned begins an attempt. What the attempt before it has left is gone.
+// spawned starts an attempt and clears the results of the previous one.
 func (d *Delegation) spawned(e coordination.Delegation, seq, ts int64) {
 	if d.Status == "" {
 		d.ID, d.TaskID, d.Seq, d.CreatedAt = cmp.Or(e.DelegationID, d.ID), cmp.Or(e.TaskID, d.TaskID), seq, ts

@@ -6,7 +6,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// enter brings the task to a state that its own leads to.
+// enter moves the task to a state if its own allows it.
 func (t *Task) enter(state string, c coordination.Context) bool {
 	if !leads(t.Status, state) {
 		return false
@@ -27,7 +27,7 @@ func (t *Task) update(d coordination.TaskUpdated, seq int64) bool {
 		t.Steps = plan(t.Steps).with(d.Steps)
 	}
 	t.Focus = seq
-	t.note(d.Progress)
+	t.addProgress(d.Progress)
 	return true
 }
 
@@ -36,7 +36,7 @@ func (t *Task) block(d coordination.TaskBlocked) bool {
 		return false
 	}
 	t.Blocked = Blocked{Reason: d.Reason, By: d.UnblockedBy, Action: d.UnblockedAction, LastIndex: -1, Escalation: escalationNone}
-	t.note(d.Progress)
+	t.addProgress(d.Progress)
 	return true
 }
 
@@ -60,12 +60,12 @@ func (t *Task) change(typ string, d coordination.TaskState, seq, ts int64) bool 
 		}
 	}
 	if means {
-		t.note(d.Progress)
+		t.addProgress(d.Progress)
 	}
 	return means
 }
 
-// turnTo has the task go on, or begin.
+// turnTo starts or resumes the task.
 func (t *Task) turnTo(d coordination.TaskState, seq int64) {
 	t.join(d.Context)
 	t.Status = coordination.StateInProgress
@@ -74,7 +74,7 @@ func (t *Task) turnTo(d coordination.TaskState, seq int64) {
 	t.Steps = plan(t.Steps).with(d.Steps)
 }
 
-// complete ends the task. task.completed after task.force_completed says more of the same end.
+// complete ends the task. task.completed after task.force_completed adds details to the same end.
 func (t *Task) complete(d coordination.TaskState, ts int64) bool {
 	if t.Status != coordination.StateCompleted {
 		if !t.enter(coordination.StateCompleted, d.Context) {

@@ -33,7 +33,7 @@ func TestRequestsToUnblockAreCounted(t *testing.T) {
 	asked("seum", 0) // it was not told how often
 	want.Requests = 2
 	same(t, s.task.Blocked, want)
-	asked("nobody", 7)
+	asked("nix", 7)
 	want.Requests = 7
 	same(t, s.task.Blocked, want)
 	for range 3 {
@@ -53,13 +53,13 @@ func TestRequestsToUnblockAreCounted(t *testing.T) {
 		}
 	}
 	s = in(t, coordination.StateBlocked)
-	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{}) // there is nobody to ask
+	s.happen(coordination.TypeUnblockFailed, coordination.Unblock{}) // no agent to ask
 	if s.task.Blocked.Escalation != "failed" || s.task.Blocked.Failures != 0 {
 		t.Errorf("%+v", s.task.Blocked)
 	}
 }
 
-// A task that nobody works at goes back to the backlog, is begun for its agent, and is interrupted in the end; how often is kept throughout, also
+// A task without progress returns to the backlog, is started for its agent, and is interrupted in the end; how often is kept throughout, also
 // in its file.
 func TestTakenAwayAndBegunAgain(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestTakenAwayAndBegunAgain(t *testing.T) {
 		last := int64(len(s.stored)) * 100
 		if s.task.Status != "in_progress" || s.task.Focus != last || s.task.Last != last || s.task.WorkSessionID != "ws_"+string(rune('1'+i)) ||
 			s.task.SessionKey != "agent:eden:main" || shape(s.task.Steps) != "s1 in_progress, s2 pending" {
-			t.Errorf("begun again: %+v", s.task)
+			t.Errorf("started again: %+v", s.task)
 		}
 		reassigned(i)
 	}
@@ -253,7 +253,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
-// Data that nobody of us has written does no harm.
+// Foreign data does no harm.
 func FuzzApply(f *testing.F) {
 	types := []string{coordination.TypeTaskStarted, coordination.TypeTaskBacklogAdded, coordination.TypeTaskUpdated, coordination.TypeTaskBlocked,
 		coordination.TypeTaskResumed, coordination.TypeTaskApproved, coordination.TypeTaskCompleted, coordination.TypeZombieAbandoned,

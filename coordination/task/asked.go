@@ -7,22 +7,20 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Asked is what every request says.
-//
-// A decision says what is appended for what an agent asks, or why nothing is: errors are *Refusal. Texts are masked, and a decision never
-// changes the task that it is given.
+// Asked is the common part of all requests. A decision returns the events of a request; its errors are *Refusal. Texts are masked, and a
+// decision does not change its task.
 type Asked struct {
-	By         string // the agent that asks, lower case; a person's name if Human
-	Human      bool   // a person asks, by a wire or on the command line
-	SessionKey string // in which; ""
-	Expect     *int64 // version that the task must have; nil is any
+	By         string // the requesting agent, lower case; a person's name if Human
+	Human      bool   // a person asks, through an API or the command line
+	SessionKey string // the requesting session; ""
+	Expect     *int64 // expected version of the task; nil for any
 	Now        int64  // ms since 1970
 
-	// NewWorkSession is the work session that the task joins with what it is asked for, where it has none: files need not name one.
+	// NewWorkSession is joined by a task without one, such as one known from a file alone.
 	NewWorkSession string
 }
 
-// owner refuses whom the task does not belong to, and a task that is not at the version that is expected. People may do what its owner may.
+// owner refuses agents other than the task's owner, and an unexpected version. People may do what the owner may.
 func (a Asked) owner(t *Task) error {
 	if a.By != t.Agent && !a.Human {
 		return unknown(t.ID)
@@ -30,16 +28,16 @@ func (a Asked) owner(t *Task) error {
 	return a.Expects(t)
 }
 
-// Expects refuses a task that is not at the version that is expected.
+// Expects refuses an unexpected version of the task.
 func (a Asked) Expects(t *Task) error {
 	if a.Expect == nil || *a.Expect == t.Version {
 		return nil
 	}
 	return &Refusal{Reason: CodeConflict, Field: "version", Text: fmt.Sprintf("task %s is at version %d, not at %d", t.ID, t.Version, *a.Expect),
-		Mend: "read the task again with task_status, and decide by what it says now"}
+		HintText: "read the task with task_status, then decide again"}
 }
 
-// decider is who asks, where that is not the owner of the task.
+// decider returns the requester if it is not the task's owner.
 func (a Asked) decider(t *Task) string {
 	if a.By == t.Agent && !a.Human {
 		return ""
@@ -48,32 +46,32 @@ func (a Asked) decider(t *Task) string {
 }
 
 func unknown(taskID string) *Refusal {
-	return &Refusal{Reason: CodeUnknown, Field: "task_id", Text: "task " + shown(taskID) + " is not known",
-		Mend: "list your tasks with task_list"}
+	return &Refusal{Reason: CodeUnknown, Field: "task_id", Text: "task " + coordination.Rejected(taskID) + " is unknown",
+		HintText: "list your tasks with task_list"}
 }
 
-// wrongState refuses what the state of a task does not lead to.
-func wrongState(t *Task, verb, mend string) *Refusal {
-	return &Refusal{Reason: CodeState, Field: "task_id", Text: "task " + t.ID + " is " + t.Status + " and cannot be " + verb, Mend: mend}
+// wrongState refuses a request that the task's state does not allow.
+func wrongState(t *Task, verb, hint string) *Refusal {
+	return &Refusal{Reason: CodeState, Field: "task_id", Text: "task " + t.ID + " is " + t.Status + " and cannot be " + verb, HintText: hint}
 }
 
-// over tells what follows on a task that has ended.
-const over = "nothing follows on a task that is over: begin another one with task_start"
+// over is the hint for tasks that have ended.
+const over = "the task is over: start another one with task_start"
 
-// orOver is a hint for tasks that are not over.
-func orOver(t *Task, mend string) string {
+// orOver returns hint, or over for a task that has ended.
+func orOver(t *Task, hint string) string {
 	if t.Terminal() {
 		return over
 	}
-	return mend
+	return hint
 }
 
-// context is where an event belongs that comes of what was asked.
+// context is the context of a request's events.
 func (t *Task) context(a Asked) coordination.Context {
 	return coordination.Context{TaskID: t.ID, WorkSessionID: cmp.Or(t.WorkSessionID, a.NewWorkSession), EventRole: coordination.RoleOrchestration}
 }
 
-// renewed is context, with which a new work session begins unless that is "".
+// renewed is context with a new work session, unless that is "".
 func (t *Task) renewed(a Asked, workSession string) coordination.Context {
 	c := t.context(a)
 	if workSession != "" && workSession != t.WorkSessionID {
@@ -82,5 +80,5 @@ func (t *Task) renewed(a Asked, workSession string) coordination.Context {
 	return c
 }
 
-// happens is an event of the task.
+// happens returns an event of the task.
 func (t *Task) happens(typ string, data any) Event { return Event{typ, t.Agent, data} }

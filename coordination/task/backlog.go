@@ -7,24 +7,24 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// BacklogAsk puts a task into a backlog.
+// BacklogAsk adds a task to a backlog.
 type BacklogAsk struct {
 	Asked
-	TaskID, WorkSessionID   string // new ones
-	Assignee                string // "" is who asks
+	TaskID, WorkSessionID   string // of the new task
+	Assignee                string // "" is the requester
 	Known                   []string
 	Description, Background string
 	Priority                string
 	Effort                  string
-	StartDate, DueDate      string // as 2026-02-28 or RFC 3339
+	StartDate, DueDate      string // YYYY-MM-DD or RFC 3339
 	DependsOn               []string
-	Unknown                 []string // those of DependsOn that no task has
+	Unknown                 []string // those of DependsOn without a task
 	MilestoneID             string
 	MilestoneItemID         string
 	Open                    int // tasks of the assignee that are not over
 }
 
-// AddBacklog decides on task.backlog_added. A person has to say whose the task is.
+// AddBacklog decides on task.backlog_added. A person must name an assignee.
 func AddBacklog(a BacklogAsk) ([]Event, error) {
 	assignee, err := a.assignee()
 	if err != nil {
@@ -60,7 +60,7 @@ func (a BacklogAsk) assignee() (string, error) {
 	case err != nil:
 		return "", err
 	case assignee == "" && a.Human:
-		return "", invalid("assignee", "assignee is missing", "say which agent is to do it")
+		return "", invalid("assignee", "assignee is missing", "name the agent that is to do it")
 	case assignee == "" || assignee == a.By && !a.Human:
 		return a.By, nil
 	case !slices.Contains(a.Known, assignee):
@@ -88,7 +88,7 @@ func (a BacklogAsk) schedule(data *coordination.TaskBacklogAdded) (err error) {
 	case "", "small", "medium", "large":
 		data.EstimatedEffort = effort
 	default:
-		return invalid("estimated_effort", "estimated_effort is "+shown(effort), "say small, medium or large")
+		return invalid("estimated_effort", "estimated_effort is "+coordination.Rejected(effort), "use small, medium or large")
 	}
 	if data.StartDate, err = date("start_date", a.StartDate); err != nil {
 		return err
@@ -96,18 +96,18 @@ func (a BacklogAsk) schedule(data *coordination.TaskBacklogAdded) (err error) {
 	if data.DueDate, err = date("due_date", a.DueDate); err != nil {
 		return err
 	}
-	if err := begunBeforeDue(data.StartDate, data.DueDate); err != nil {
+	if err := checkDates(data.StartDate, data.DueDate); err != nil {
 		return err
 	}
 	if data.DependsOn, err = names("depends_on", a.DependsOn, MaxDepends, false); err != nil {
 		return err
 	}
 	if slices.Contains(data.DependsOn, a.TaskID) {
-		return invalid("depends_on", "a task does not depend on itself", "name other tasks")
+		return invalid("depends_on", "a task cannot depend on itself", "name other tasks")
 	}
 	if len(a.Unknown) > 0 {
-		return &Refusal{Reason: CodeUnknown, Field: "depends_on", Text: "it depends on tasks that are not known: " + shown(strings.Join(a.Unknown, ", ")),
-			Mend: "name tasks that there are: task_list with scope all shows them"}
+		return &Refusal{Reason: CodeUnknown, Field: "depends_on", Text: "it depends on unknown tasks: " + coordination.Rejected(strings.Join(a.Unknown, ", ")),
+			HintText: "name existing tasks; list them with task_list, scope all"}
 	}
 	return nil
 }

@@ -6,22 +6,21 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// BlockAsk has a task wait for other agents.
+// BlockAsk blocks a task until other agents help.
 type BlockAsk struct {
 	Asked
 	Reason string
 	By     []string
 	Action string
-	Known  []string // agents that are configured
+	Known  []string // configured agents
 }
 
-// Block decides on task.blocked.
 func Block(t *Task, a BlockAsk) ([]Event, error) {
 	if err := a.owner(t); err != nil {
 		return nil, err
 	}
 	if !leads(t.Status, coordination.StateBlocked) {
-		return nil, wrongState(t, "blocked", orOver(t, "only a task that is in progress is blocked"))
+		return nil, wrongState(t, "blocked", orOver(t, "only a task in progress can be blocked"))
 	}
 	reason, err := needed("reason", a.Reason, MaxText, "say in reason what the task waits for")
 	if err != nil {
@@ -36,11 +35,11 @@ func Block(t *Task, a BlockAsk) ([]Event, error) {
 		return nil, err
 	}
 	if len(by) == 0 {
-		return nil, invalid("unblock_by", "unblock_by names nobody", "name the agents that can help")
+		return nil, invalid("unblock_by", "unblock_by names no agent", "name the agents that can help")
 	}
 	for _, agent := range by {
 		if agent == t.Agent {
-			return nil, invalid("unblock_by", "a task does not wait for its own agent "+agent, "name other agents")
+			return nil, invalid("unblock_by", "a task cannot wait for its own agent "+agent, "name other agents")
 		}
 		if !slices.Contains(a.Known, agent) {
 			return nil, unknownAgent("unblock_by", agent)
@@ -52,6 +51,6 @@ func Block(t *Task, a BlockAsk) ([]Event, error) {
 }
 
 func unknownAgent(field, agent string) *Refusal {
-	return &Refusal{Reason: CodeUnknownAgent, Field: field, Text: "no agent " + shown(agent) + " is configured",
-		Mend: "list the agents with agents_list"}
+	return &Refusal{Reason: CodeUnknownAgent, Field: field, Text: "no agent " + coordination.Rejected(agent) + " is configured",
+		HintText: "list the agents with agents_list"}
 }

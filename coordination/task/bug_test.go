@@ -132,7 +132,7 @@ func TestBug30_WhatIsInterruptedHasAWayOut(t *testing.T) {
 		t.Errorf("resumed: %+v", gone.task)
 	}
 	over := in(t, coordination.StateInterrupted)
-	over.take(task.Cancel(&over.task, over.by(over.task.Agent), "nobody wants it any more"))
+	over.take(task.Cancel(&over.task, over.by(over.task.Agent), "no longer wanted"))
 	if over.task.Status != coordination.StateCancelled || over.task.EndedAt == 0 {
 		t.Errorf("cancelled: %+v", over.task)
 	}

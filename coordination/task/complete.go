@@ -7,22 +7,22 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// CompleteAsk ends a task.
+// CompleteAsk completes a task.
 type CompleteAsk struct {
 	Asked
 	Summary    string
-	Force      bool         // also if steps remain
-	Unverified []Delegation // of the task: those that are completed and were not looked at, or are still under way
+	Force      bool         // even with steps left
+	Unverified []Delegation // of the task: completed but unverified, or unfinished
 }
 
-// Complete decides on task.completed, or task.force_completed followed by task.completed. If steps remain it gives a *Refusal together
-// with task.stop_guard_blocked, which is appended all the same.
+// Complete decides on task.completed, or task.force_completed and task.completed. With steps left it returns a *Refusal together with
+// task.stop_guard_blocked, which must be appended all the same.
 func Complete(t *Task, a CompleteAsk) ([]Event, error) {
 	if err := a.owner(t); err != nil {
 		return nil, err
 	}
 	if !leads(t.Status, coordination.StateCompleted) {
-		return nil, wrongState(t, "completed", orOver(t, beginFirst(t)))
+		return nil, wrongState(t, "completed", orOver(t, startHint(t)))
 	}
 	summary, err := text("summary", a.Summary, MaxText)
 	if err != nil {
@@ -47,13 +47,13 @@ func Complete(t *Task, a CompleteAsk) ([]Event, error) {
 	return append(events, t.happens(coordination.TypeTaskCompleted, data)), nil
 }
 
-// beginFirst says how a task that is not over comes to be in progress.
-func beginFirst(t *Task) string {
+// startHint says how to get a task into progress.
+func startHint(t *Task) string {
 	switch t.Status {
 	case coordination.StateBlocked, coordination.StateInterrupted:
 		return "resume it first with task_resume"
 	case coordination.StatePendingApproval:
-		return "it waits for task_approve by somebody else"
+		return "wait until a lead or a person approves it with task_approve"
 	}
 	return "begin it first with task_pick_backlog"
 }
@@ -65,8 +65,8 @@ func (t *Task) stopGuard(a Asked, remaining []Remaining) Event {
 }
 
 func stopped(t *Task, remaining []Remaining) *Refusal {
-	return &Refusal{Reason: CodeStopGuard, Text: "task " + t.ID + " cannot be completed: " + howMany(remaining) + " left", Remaining: remaining,
-		Mend: "complete or skip what is left with task_update, or say force_complete if it is not needed any more"}
+	return &Refusal{Reason: CodeStopGuard, Text: "task " + t.ID + " cannot be completed: " + howMany(remaining) + " left", Details: Details{remaining},
+		HintText: "complete or skip the remaining steps with task_update, or set force_complete if they are not needed any more"}
 }
 
 func howMany(remaining []Remaining) string {

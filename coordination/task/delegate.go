@@ -6,24 +6,23 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// workLength and errorLength bound what a delegation says of its work and of what went wrong, in characters.
+// workLength and errorLength limit a delegation's work and error texts, in characters.
 const (
 	workLength  = 4_000
 	errorLength = 2_000
 )
 
-// DelegateAsk hands work of a task to a sub-agent.
+// DelegateAsk delegates work of a task to a sub-agent.
 type DelegateAsk struct {
 	Asked
-	Delegation Delegation // of a new one ID, Agent, From, JobID, RunID, ChildKey, Label and Work
-	Retry      bool       // the delegation is there, and tried again: it is rejected or failed, and has attempts left
-	Note       string     // of a retry: why, and what is to be done otherwise
-	Number     int        // delegations that the task has
+	Delegation Delegation // a new one has ID, Agent, From, JobID, RunID, ChildKey, Label and Work
+	Retry      bool       // retry a rejected or failed delegation
+	Note       string     // of a retry: why, and what to do differently
+	Number     int        // delegations of the task
 }
 
-// Delegate decides on delegation.spawned, after task.retrying and delegation.retrying where it is tried again; Delegation is the one that is
-// there then, with the ids of its new attempt. t may be over: what is delegated then belongs to nothing, and there are no events; but nothing
-// is tried again for it.
+// Delegate decides on delegation.spawned, for a retry after task.retrying and delegation.retrying; Delegation then has the ids of the
+// new attempt. For a task that is over there are no events, and a retry is refused.
 func Delegate(t *Task, a DelegateAsk) ([]Event, error) {
 	if a.Retry {
 		return retry(t, a)
@@ -32,8 +31,8 @@ func Delegate(t *Task, a DelegateAsk) ([]Event, error) {
 		return nil, nil
 	}
 	if a.Number >= MaxDelegations {
-		return nil, &Refusal{Reason: CodeFull, Text: fmt.Sprintf("task %s has %d delegations, and can have no more", t.ID, MaxDelegations),
-			Mend: "begin another task for what is left"}
+		return nil, &Refusal{Reason: CodeFull, Text: fmt.Sprintf("task %s has %d delegations and can have no more", t.ID, MaxDelegations),
+			HintText: "start another task for the remaining work"}
 	}
 	d := a.Delegation
 	d.Retries, d.Most = 0, DefaultRetries
@@ -47,11 +46,11 @@ func retry(t *Task, a DelegateAsk) ([]Event, error) {
 	d := a.Delegation
 	switch {
 	case !moves(d.Status, retrying):
-		return nil, d.refuse("tried again", "only what is rejected or has failed is tried again")
+		return nil, d.refuse("tried again", "only a rejected or failed delegation can be retried")
 	case d.Retries >= d.Most:
 		return nil, &Refusal{Reason: CodeDelegation, Field: "delegationId",
-			Text: fmt.Sprintf("delegation %s was tried again %d times, and that is all", d.ID, d.Retries),
-			Mend: "give it up with task_verify action=abandon, or do it yourself"}
+			Text:     fmt.Sprintf("delegation %s was retried %d times, the limit", d.ID, d.Retries),
+			HintText: "give it up with task_verify action=abandon, or do the work yourself"}
 	}
 	note, err := text("note", a.Note, MaxText)
 	if err != nil {
@@ -76,12 +75,12 @@ func (d *Delegation) spawn(c coordination.Context) Event {
 	return Event{coordination.TypeDelegationSpawned, d.From, data}
 }
 
-// data is what all events of a delegation say.
+// data returns the common data of a delegation's events.
 func (d *Delegation) data(c coordination.Context, status string) coordination.Delegation {
 	c.EventRole = coordination.RoleDelegation
 	return coordination.Delegation{Context: c, DelegationID: d.ID, FromAgent: d.From, ToAgent: d.Agent, JobID: d.JobID, Status: status}
 }
 
-func (d *Delegation) refuse(verb, mend string) *Refusal {
-	return &Refusal{Reason: CodeDelegation, Field: "delegationId", Text: "delegation " + d.ID + " is " + d.Status + " and cannot be " + verb, Mend: mend}
+func (d *Delegation) refuse(verb, hint string) *Refusal {
+	return &Refusal{Reason: CodeDelegation, Field: "delegationId", Text: "delegation " + d.ID + " is " + d.Status + " and cannot be " + verb, HintText: hint}
 }

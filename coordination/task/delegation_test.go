@@ -159,7 +159,7 @@ func TestRetriesAreOfTheSameDelegation(t *testing.T) {
 		s.take(task.Verify(&s.task, d, task.VerifyAsk{Asked: s.by("eden"), Action: "reject"}))
 	}
 	events, err := task.Delegate(&s.task, task.DelegateAsk{Asked: s.by("eden"), Delegation: *d, Retry: true})
-	if r := refused(t, events, err); r.Reason != task.CodeDelegation || !strings.Contains(r.Mend, "abandon") {
+	if r := refused(t, events, err); r.Reason != task.CodeDelegation || !strings.Contains(r.HintText, "abandon") {
 		t.Errorf("%+v", r)
 	}
 	s.take(task.Verify(&s.task, d, task.VerifyAsk{Asked: s.by("eden"), Action: "abandon"}))

@@ -11,8 +11,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 )
 
-// FromFile is a task as its file says, and its lines of progress. at, ms since 1970, stands where the file does not say when. ok is false for a
-// file of a state that there is not, and for one that says neither what is to be done nor since when. What is delegated is not read: it has no flow here that could end it.
+// FromFile returns the task in a task file, and its lines of progress. at, ms since 1970, replaces missing times. ok is false for an
+// unknown state, and for a file with neither a description nor a start time. Delegations are not read: no flow here could end them.
 func FromFile(agent string, f *taskfile.Task, at int64) (t Task, progress []string, ok bool) {
 	if !isFileState(f.Status) || f.Description == taskfile.DefaultDescription && f.Created == "" {
 		return Task{}, nil, false
@@ -35,12 +35,12 @@ func FromFile(agent string, f *taskfile.Task, at int64) (t Task, progress []stri
 		t.Steps = append(t.Steps, coordination.TaskStep(s))
 	}
 	if len(f.Outcome) > 0 {
-		_ = json.Unmarshal(f.Outcome, &t.Outcome) // what has another kind than it should is left out
+		_ = json.Unmarshal(f.Outcome, &t.Outcome) // values of the wrong JSON type are dropped
 	}
 	return t, f.Progress, true
 }
 
-// isFileState reports whether a task file can be of a state.
+// isFileState reports whether a task file can have a state.
 func isFileState(status string) bool {
 	switch status {
 	case coordination.StatePending, coordination.StatePendingApproval, coordination.StateInProgress, coordination.StateBlocked, coordination.StateBacklog,
@@ -50,7 +50,7 @@ func isFileState(status string) bool {
 	return false
 }
 
-// fileBlocked is what a task waits for. Of one that waits for nothing it is nothing.
+// fileBlocked returns what a blocked task waits for; the zero value for others.
 func fileBlocked(f *taskfile.Task) Blocked {
 	b := Blocked{Reason: f.BlockedReason, By: slices.Clone(f.UnblockedBy), Action: f.UnblockedAction, Requests: wholeOr(f.UnblockRequestCount, 0),
 		LastAskedAt: timeOr(f.LastUnblockRequestAt, 0), Escalation: f.EscalationState, Failures: wholeOr(f.UnblockRequestFailures, 0)}
@@ -67,7 +67,7 @@ func lastOf(lines []string) string {
 	return lines[len(lines)-1]
 }
 
-// timeOr reads a time in ms since 1970.
+// timeOr parses a time as ms since 1970.
 func timeOr(text string, otherwise int64) int64 {
 	if ms, ok := coordination.ParseTime(text); ok {
 		return int64(ms)
@@ -75,7 +75,7 @@ func timeOr(text string, otherwise int64) int64 {
 	return otherwise
 }
 
-// wholeOr reads a count, or -1. What is far beyond any is as good as the most.
+// wholeOr returns a count, limited to -1..MaxInt32, or otherwise for nil.
 func wholeOr(number *float64, otherwise int) int {
 	if number == nil {
 		return otherwise
@@ -83,7 +83,7 @@ func wholeOr(number *float64, otherwise int) int {
 	return int(max(-1, min(*number, math.MaxInt32)))
 }
 
-// File is a task as its file has it. Delegations may be nil; events are those of their stream, as Markdown keeps them.
+// File returns the content of a task's file. Delegations may be nil; events are those of the task's stream.
 func File(t *Task, progress []string, delegations []Delegation, events []DelegationEvent) taskfile.Task {
 	f := taskfile.Task{
 		ID: t.ID, Status: t.Status, Priority: t.Priority, Description: t.Description, Context: t.Background, Source: t.Source,
@@ -125,7 +125,7 @@ func File(t *Task, progress []string, delegations []Delegation, events []Delegat
 	return f
 }
 
-// delegationFile is a delegation as the task file has it.
+// delegationFile is a delegation in a task file.
 type delegationFile struct {
 	ID          string        `json:"delegationId"`
 	Status      string        `json:"status"`
@@ -141,7 +141,7 @@ type delegationFile struct {
 	Errors      []string      `json:"errors,omitempty"`
 }
 
-// fileSnapshot is what came of a delegation.
+// fileSnapshot is the result of a delegation in a task file.
 type fileSnapshot struct {
 	Content       string `json:"content"`
 	OutcomeStatus string `json:"outcomeStatus"`
@@ -164,7 +164,7 @@ func delegationFiles(list []Delegation) []delegationFile {
 	return files
 }
 
-// encoded is JSON of what can always be written.
+// encoded marshals a value for which that cannot fail.
 func encoded(value any) json.RawMessage {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -178,7 +178,7 @@ func number(n int) *float64 {
 	return &f
 }
 
-// isoTime writes ms since 1970; 0 is no time.
+// isoTime formats ms since 1970; "" for 0.
 func isoTime(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -186,7 +186,7 @@ func isoTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// DelegationEvent is something that happened to a delegation, as the task file tells it.
+// DelegationEvent is an event of a delegation in a task file.
 type DelegationEvent struct {
 	Type         string `json:"type"` // e.g. delegation_spawned
 	DelegationID string `json:"delegationId"`

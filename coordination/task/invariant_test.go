@@ -47,10 +47,10 @@ func TestInvariant08_RemainingStepsStopACompletion(t *testing.T) {
 	s := started(t, "a", "b", "c", "d", "e")
 	events, err := task.Complete(&s.task, task.CompleteAsk{Asked: s.by("eden"), Summary: "x"})
 	r := refused(t, events, err)
-	if r.Reason != task.CodeStopGuard || len(r.Remaining) != 5 || !strings.Contains(r.Text, "5 steps") {
+	if r.Reason != task.CodeStopGuard || len(r.Details.Remaining) != 5 || !strings.Contains(r.Text, "5 steps") {
 		t.Errorf("%+v", r)
 	}
-	same(t, r.Remaining[:2], []task.Remaining{{ID: "s1", Content: "a", Status: "in_progress"}, {ID: "s2", Content: "b", Status: "pending"}})
+	same(t, r.Details.Remaining[:2], []task.Remaining{{ID: "s1", Content: "a", Status: "in_progress"}, {ID: "s2", Content: "b", Status: "pending"}})
 	sameTypes(t, events, coordination.TypeTaskStopGuardBlocked)
 	if ids := events[0].Data.(coordination.TaskState).RemainingSteps; !slices.Equal(ids, []string{"s1", "s2", "s3", "s4", "s5"}) {
 		t.Errorf("%v", ids)
@@ -70,7 +70,7 @@ func TestInvariant09_DoneOrSkippedStepsStopNothing(t *testing.T) {
 	}
 	for _, steps := range []string{"s1 pending", "s1 in_progress", "s1 done, s2 pending"} {
 		s := withSteps(t, steps)
-		if events, err := task.Complete(&s.task, task.CompleteAsk{Asked: s.by("eden")}); len(refused(t, events, err).Remaining) != 1 || !strings.Contains(err.Error(), "1 step left") {
+		if events, err := task.Complete(&s.task, task.CompleteAsk{Asked: s.by("eden")}); len(refused(t, events, err).Details.Remaining) != 1 || !strings.Contains(err.Error(), "1 step left") {
 			t.Errorf("%s: %v", steps, err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestInvariant11_ForceIsRecorded(t *testing.T) {
 	}
 }
 
-// Who is named may resume while the task is blocked, and nobody else.
+// Only the named agents may resume a blocked task.
 func TestInvariant15_OnlyOwnersAndHelpersResume(t *testing.T) {
 	t.Parallel()
 	for by, ok := range map[string]bool{"eden": true, "ruda": true, "seum": false, "": false} {

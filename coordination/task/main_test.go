@@ -42,7 +42,7 @@ func newStream(tb tester) *stream {
 	return &stream{tb: tb, delegations: map[string]*task.Delegation{}, now: 1_771_000_000_000}
 }
 
-// started is a task of eden that has begun, with steps of that content.
+// started returns a started task of eden with steps of that content.
 func started(tb tester, steps ...string) *stream {
 	s := newStream(tb)
 	s.take(task.Start(s.start(steps...)))
@@ -168,7 +168,7 @@ func refused(t tester, events []task.Event, err error) *task.Refusal {
 	if !errors.As(err, &r) {
 		t.Fatalf("not refused: %v, %v", events, err)
 	}
-	if r.Text == "" || r.Mend == "" || len(events) > 0 && r.Reason != task.CodeStopGuard {
+	if r.Text == "" || r.HintText == "" || len(events) > 0 && r.Reason != task.CodeStopGuard {
 		t.Fatalf("%+v with %v", r, events)
 	}
 	return r

@@ -2,15 +2,16 @@ package task
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// MoveAsk says how an attempt at a delegation has come on.
+// MoveAsk reports progress of an attempt at a delegation.
 type MoveAsk struct {
 	To       string // running, completed, failed, abandoned
-	Snapshot string // of completed: what came of it
+	Snapshot string // result, of completed
 	Error    string // of failed and abandoned
 }
 
-// Move decides on delegation.running, .completed, .failed or .abandoned. What the state of the delegation does not allow is nothing: an
-// attempt that ends before it was seen to run has delegation.running before it. One that runs and is abandoned has failed. t may be over.
+// Move decides on delegation.running, .completed, .failed or .abandoned. A move that the delegation's state does not allow has no
+// events; an attempt that ends before it was seen running gets delegation.running first, and abandoning a running one is a failure. t
+// may be over.
 func Move(t *Task, d *Delegation, a MoveAsk) ([]Event, error) {
 	if d.Status != spawned && d.Status != running {
 		return nil, nil // no attempt is under way
@@ -41,5 +42,5 @@ func Move(t *Task, d *Delegation, a MoveAsk) ([]Event, error) {
 	return append(events, Event{delegationType(to), d.Agent, data}), nil
 }
 
-// delegationType is the type of the event that brings a delegation to a status.
+// delegationType returns the type of the event that leads to a status.
 func delegationType(status string) string { return "delegation." + status }

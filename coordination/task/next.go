@@ -2,7 +2,7 @@ package task
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// leads reports whether one state of a task leads to another.
+// leads reports whether a task may go from one state to another.
 func leads(from, to string) bool {
 	switch from {
 	case coordination.StateInProgress:
@@ -18,7 +18,7 @@ func leads(from, to string) bool {
 	return false
 }
 
-// begins reports whether an event of that type has a task of that state begin, or go on.
+// begins reports whether an event of that type starts or resumes a task in that state.
 func begins(typ, from string) bool {
 	switch typ {
 	case coordination.TypeTaskApproved:
@@ -31,7 +31,6 @@ func begins(typ, from string) bool {
 	return false
 }
 
-// Statuses of a delegation.
 const (
 	spawned   = "spawned"
 	running   = "running"
@@ -43,7 +42,7 @@ const (
 	abandoned = "abandoned"
 )
 
-// moves reports whether one status of a delegation leads to another. "" is that of one that there is not yet.
+// moves reports whether a delegation may go from one status to another. "" is the status of one that does not exist yet.
 func moves(from, to string) bool {
 	switch from {
 	case "", retrying:

@@ -58,7 +58,7 @@ func TestBacklogsThatAreRefused(t *testing.T) {
 		code, field string
 	}{
 		"no description":        {func(a *task.BacklogAsk) { a.Description = "" }, task.CodeInvalid, "description"},
-		"an unknown agent":      {func(a *task.BacklogAsk) { a.Assignee = "nobody" }, task.CodeUnknownAgent, "assignee"},
+		"an unknown agent":      {func(a *task.BacklogAsk) { a.Assignee = "nix" }, task.CodeUnknownAgent, "assignee"},
 		"a person's own":        {func(a *task.BacklogAsk) { a.Human = true }, task.CodeInvalid, "assignee"},
 		"an unknown effort":     {func(a *task.BacklogAsk) { a.Effort = "huge" }, task.CodeInvalid, "estimated_effort"},
 		"no start date":         {func(a *task.BacklogAsk) { a.StartDate = "tomorrow" }, task.CodeInvalid, "start_date"},
@@ -67,7 +67,7 @@ func TestBacklogsThatAreRefused(t *testing.T) {
 		"due before it starts":  {func(a *task.BacklogAsk) { a.StartDate, a.DueDate = "2026-03-01", "2026-02-28" }, task.CodeInvalid, "start_date"},
 		"too much to wait for":  {func(a *task.BacklogAsk) { a.DependsOn = many(task.MaxDepends + 1) }, task.CodeInvalid, "depends_on"},
 		"itself":                {func(a *task.BacklogAsk) { a.DependsOn = []string{"task_1"} }, task.CodeInvalid, "depends_on"},
-		"what is not known":     {func(a *task.BacklogAsk) { a.DependsOn, a.Unknown = many(2), many(1) }, task.CodeUnknown, "depends_on"},
+		"what is unknown":       {func(a *task.BacklogAsk) { a.DependsOn, a.Unknown = many(2), many(1) }, task.CodeUnknown, "depends_on"},
 		"a milestone that long": {func(a *task.BacklogAsk) { a.MilestoneID = strings.Repeat("x", 201) }, task.CodeInvalid, "milestone_id"},
 		"a milestone's item":    {func(a *task.BacklogAsk) { a.MilestoneItemID = "a\x00" }, task.CodeInvalid, "milestone_item_id"},
 		"a full backlog":        {func(a *task.BacklogAsk) { a.Open = task.MaxOpen }, task.CodeFull, ""},
@@ -95,10 +95,10 @@ func TestBlocksThatAreRefused(t *testing.T) {
 		code, field string
 	}{
 		"no reason":     {func(a *task.BlockAsk) { a.Reason = "" }, task.CodeInvalid, "reason"},
-		"nobody":        {func(a *task.BlockAsk) { a.By = nil }, task.CodeInvalid, "unblock_by"},
+		"no agent":      {func(a *task.BlockAsk) { a.By = nil }, task.CodeInvalid, "unblock_by"},
 		"blank names":   {func(a *task.BlockAsk) { a.By = []string{" ", ""} }, task.CodeInvalid, "unblock_by"},
 		"itself":        {func(a *task.BlockAsk) { a.By = []string{"ruda", "EDEN"} }, task.CodeInvalid, "unblock_by"},
-		"a stranger":    {func(a *task.BlockAsk) { a.By = []string{"nobody"} }, task.CodeUnknownAgent, "unblock_by"},
+		"a stranger":    {func(a *task.BlockAsk) { a.By = []string{"nix"} }, task.CodeUnknownAgent, "unblock_by"},
 		"a long reason": {func(a *task.BlockAsk) { a.Reason = strings.Repeat("x", task.MaxText+1) }, task.CodeInvalid, "reason"},
 		"a long action": {func(a *task.BlockAsk) { a.Action = strings.Repeat("x", task.MaxText+1) }, task.CodeInvalid, "unblock_action"},
 		"a crowd": {func(a *task.BlockAsk) {
@@ -221,7 +221,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// What somebody writes comes to the log as it was, white space and marks of Markdown included.
+// Texts are logged unchanged, including white space and Markdown.
 func TestTextsAreKeptAsTheyAre(t *testing.T) {
 	t.Parallel()
 	const hostile = "  ## Progress\n---\n\n*Managed by task tools*\r\n\t- [x] (s1) x 👩‍💻 \u200b {\"a\":1} *(No task)*\n "

@@ -6,8 +6,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Resume decides on task.resumed, for a task that is blocked or interrupted: by the owner, by an agent that it waits for, or by a person.
-// renewed is as of ApproveAsk.
+// Resume decides on task.resumed for a blocked or interrupted task: by its owner, an agent that it waits for, or a person. renewed is as
+// in ApproveAsk.
 func Resume(t *Task, a Asked, renewed string) ([]Event, error) {
 	if a.By != t.Agent && !a.Human && !(t.Status == coordination.StateBlocked && slices.Contains(t.Blocked.By, a.By)) {
 		return nil, unknown(t.ID)
@@ -16,7 +16,7 @@ func Resume(t *Task, a Asked, renewed string) ([]Event, error) {
 		return nil, err
 	}
 	if !begins(coordination.TypeTaskResumed, t.Status) {
-		return nil, wrongState(t, "resumed", orOver(t, "only a task that is blocked or interrupted is resumed"))
+		return nil, wrongState(t, "resumed", orOver(t, "only a blocked or interrupted task can be resumed"))
 	}
 	return []Event{t.happens(coordination.TypeTaskResumed, coordination.TaskState{
 		Context: t.renewed(a, renewed), DecidedBy: a.decider(t), Progress: "Task resumed",

@@ -6,10 +6,10 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// StartAsk begins a task.
+// StartAsk starts a task.
 type StartAsk struct {
 	Asked
-	TaskID, WorkSessionID    string // new ones
+	TaskID, WorkSessionID    string // of the new task
 	Description, Background  string
 	Priority, Source         string // "" or unknown is medium; "" is self
 	RequiresApproval, Simple bool
@@ -17,7 +17,7 @@ type StartAsk struct {
 	Open                     int // tasks of the agent that are not over
 }
 
-// Start decides on task.started. The first step that is pending becomes in_progress unless approval is wanted, or one is said to be so.
+// Start decides on task.started. The first pending step becomes in_progress, unless approval is needed or another step is already.
 func Start(a StartAsk) ([]Event, error) {
 	if a.Open >= MaxOpen {
 		return nil, full(a.By)
@@ -55,10 +55,10 @@ func Start(a StartAsk) ([]Event, error) {
 	}}}, nil
 }
 
-// sayWork is the hint for a description that says nothing.
+// sayWork is the hint for a blank description.
 const sayWork = "say in description what is to be done, in a sentence or more"
 
 func full(agent string) *Refusal {
-	return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d tasks that are not over, and can have no more", shown(agent), MaxOpen),
-		Mend: "complete or cancel tasks first"}
+	return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d tasks that are not over and can have no more", coordination.Rejected(agent), MaxOpen),
+		HintText: "complete or cancel tasks first"}
 }

@@ -13,7 +13,7 @@ var states = []string{coordination.StatePending, coordination.StatePendingApprov
 	coordination.StateBacklog, coordination.StateCompleted, coordination.StateCancelled, coordination.StateAbandoned, coordination.StateInterrupted,
 	coordination.StateFailed}
 
-// decisions are all that change a task that is there, as whoever may ask for them asks, with the state that follows and those that lead there.
+// decisions are all changes of an existing task, each with a permitted requester, the resulting state, and the states that allow it.
 var decisions = map[string]struct {
 	decide func(s *stream) ([]task.Event, error)
 	to     string // "" is the same
@@ -70,7 +70,7 @@ func TestEveryDecisionInEveryState(t *testing.T) {
 	}
 }
 
-// What is asked by whom it does not concern is not known; who expects another version is told which there is.
+// What is asked by whom it does not concern is unknown; who expects another version is told which there is.
 func TestStrangersAndOtherVersions(t *testing.T) {
 	t.Parallel()
 	for name, d := range decisions {

@@ -10,7 +10,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Statuses of a step.
 const (
 	stepPending    = "pending"
 	stepInProgress = "in_progress"
@@ -18,16 +17,16 @@ const (
 	stepSkipped    = "skipped"
 )
 
-// NewStep is a step that somebody wants.
+// NewStep is a requested step.
 type NewStep struct {
 	Content string `json:"content"`
 	Status  string `json:"status"` // "" is pending
 }
 
-// plan is the steps of a task, in order.
+// plan is the ordered steps of a task.
 type plan []coordination.TaskStep
 
-// newSteps are steps that take the place of those of a plan. Their ids go on from there. Of those that are said to be in progress only the first is.
+// newSteps makes the steps that replace a plan; their ids continue the old ones. Only the first requested as in progress is.
 func newSteps(old plan, wanted []NewStep) (plan, error) {
 	n := old.highest()
 	if n+len(wanted) > MaxSteps {
@@ -35,7 +34,7 @@ func newSteps(old plan, wanted []NewStep) (plan, error) {
 	}
 	var steps plan
 	for i, w := range wanted {
-		content, err := needed("steps.content", w.Content, MaxStepText, "say in the content of each step what is done in it")
+		content, err := needed("steps.content", w.Content, MaxStepText, "say in the content of each step what to do")
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +46,7 @@ func newSteps(old plan, wanted []NewStep) (plan, error) {
 				status = stepPending
 			}
 		default:
-			return nil, invalid("steps.status", "no step is "+shown(status), "say pending, in_progress, done or skipped")
+			return nil, invalid("steps.status", "no step can be "+coordination.Rejected(status), "use pending, in_progress, done or skipped")
 		}
 		steps = append(steps, coordination.TaskStep{ID: stepID(n + i + 1), Content: content, Status: status, Order: i + 1})
 	}
@@ -55,13 +54,13 @@ func newSteps(old plan, wanted []NewStep) (plan, error) {
 }
 
 func tooManySteps() *Refusal {
-	return &Refusal{Reason: CodeFull, Field: "steps", Text: fmt.Sprintf("a task has %d steps at most, those that were replaced included", MaxSteps),
-		Mend: "take larger steps, or begin another task"}
+	return &Refusal{Reason: CodeFull, Field: "steps", Text: fmt.Sprintf("a task has at most %d steps, including replaced ones", MaxSteps),
+		HintText: "use larger steps, or start another task"}
 }
 
 func stepID(n int) string { return "s" + strconv.Itoa(n) }
 
-// highest is the highest number that an id of the plan has. No higher one was ever used: steps that replace others have higher ones.
+// highest returns the highest id number of the plan, which is also the highest ever used: replacing steps get higher numbers.
 func (p plan) highest() (n int) {
 	for _, s := range p {
 		digits, ours := strings.CutPrefix(s.ID, "s")
@@ -72,7 +71,7 @@ func (p plan) highest() (n int) {
 	return n
 }
 
-// at is where a step is in the plan, or -1.
+// at returns the index of a step in the plan, or -1.
 func (p plan) at(id string) int {
 	return slices.IndexFunc(p, func(s coordination.TaskStep) bool { return s.ID == id })
 }
@@ -82,7 +81,7 @@ func (p plan) busy() bool {
 	return slices.ContainsFunc(p, func(s coordination.TaskStep) bool { return s.Status == stepInProgress })
 }
 
-// halt has no step in progress.
+// halt makes steps in progress pending.
 func (p plan) halt() {
 	for i := range p {
 		if p[i].Status == stepInProgress {
@@ -91,7 +90,7 @@ func (p plan) halt() {
 	}
 }
 
-// advance begins the first step that is pending, unless one is in progress.
+// advance starts the first pending step, unless one is in progress.
 func (p plan) advance() {
 	if p.busy() {
 		return
@@ -101,7 +100,7 @@ func (p plan) advance() {
 	}
 }
 
-// remaining are the steps that are neither done nor skipped.
+// remaining lists the steps that are neither done nor skipped.
 func (p plan) remaining() (list []Remaining) {
 	for _, s := range p {
 		if s.Status == stepPending || s.Status == stepInProgress {
@@ -111,7 +110,7 @@ func (p plan) remaining() (list []Remaining) {
 	return list
 }
 
-// unique reports whether all steps have ids of their own. In files they need not.
+// unique reports whether all step ids differ; files do not guarantee it.
 func (p plan) unique() bool {
 	seen := make(map[string]bool, len(p))
 	for _, s := range p {
@@ -123,7 +122,7 @@ func (p plan) unique() bool {
 	return true
 }
 
-// since are the steps that are not as they were in an older plan.
+// since lists the steps that differ from an older plan.
 func (p plan) since(old plan) (changed []coordination.TaskStep) {
 	were := make(map[string]coordination.TaskStep, len(old))
 	for _, s := range old {
@@ -137,7 +136,7 @@ func (p plan) since(old plan) (changed []coordination.TaskStep) {
 	return changed
 }
 
-// with is the plan with steps that changed, or are new. The plan itself stays as it is.
+// with returns a copy of the plan with changed or new steps.
 func (p plan) with(changed []coordination.TaskStep) plan {
 	if len(changed) == 0 {
 		return p

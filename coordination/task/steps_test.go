@@ -42,7 +42,7 @@ func TestStepActions(t *testing.T) {
 		"the agent's own words": {"s1 in_progress", task.UpdateAsk{Action: "complete_step", StepID: "s1", Progress: "[s1] 구조 파악 완료"},
 			"s1 done", 1, "[s1] 구조 파악 완료"},
 		"ids that a file has repeated": {"s1 pending, s1 pending", task.UpdateAsk{Action: "complete_step", StepID: "s1"}, "s1 done, s1 in_progress", 2, "[s1] Completed: c1"},
-		"an id of somebody else":       {"first done, s7 pending", task.UpdateAsk{Action: "add_step", StepContent: "x"}, "first done, s7 pending, s8 pending", 1, "[s8] Added: x"},
+		"a foreign id":                 {"first done, s7 pending", task.UpdateAsk{Action: "add_step", StepContent: "x"}, "first done, s7 pending, s8 pending", 1, "[s8] Added: x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func TestStepActionsThatAreRefused(t *testing.T) {
 	}
 	s := withSteps(t, "s1 in_progress")
 	err := second(task.Update(&s.task, task.UpdateAsk{Asked: s.by("eden"), Action: "finish_step"}))
-	if r := refused(t, nil, err); !strings.Contains(r.Mend, "set_steps, add_step, complete_step, start_step, skip_step, reorder_steps") {
+	if r := refused(t, nil, err); !strings.Contains(r.HintText, "set_steps, add_step, complete_step, start_step, skip_step, reorder_steps") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,6 +1,6 @@
 package task
 
-// Summary counts delegations.
+// Summary counts delegations by status.
 type Summary struct {
 	Total      int  `json:"total"`
 	Completed  int  `json:"completed"`
@@ -10,7 +10,6 @@ type Summary struct {
 	AllSettled bool `json:"allSettled"` // there are some, and each is verified, abandoned or rejected
 }
 
-// Summarize counts.
 func Summarize(list []Delegation) Summary {
 	s := Summary{Total: len(list), AllSettled: len(list) > 0}
 	for i := range list {

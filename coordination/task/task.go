@@ -1,50 +1,50 @@
-// Package task decides what becomes of tasks: what an agent may do with one as it stands, and what the log says of it then. It is pure: clock
-// and ids are passed in, and what it has to know is read for it in the transaction that appends what it decides.
+// Package task decides about tasks: what an agent may do with a task in its state, and the events that result. It is pure: time and ids
+// are passed in, and its inputs are read in the transaction that appends its decisions.
 //
-// A task has a stream of its own, from task.started or task.backlog_added on. Each of its events says all that it changes, so that folding
-// them gives the task again. A task that was found in a file before it had events is folded from that first.
+// A task has its own stream, beginning with task.started or task.backlog_added. Each event has all its changes, so folding the events
+// yields the task. A task found in a file is the starting point of its fold.
 //
 //	backlog           -> in_progress | cancelled
 //	pending_approval  -> in_progress | cancelled
 //	in_progress       -> blocked | completed | cancelled | backlog | interrupted
 //	blocked           -> in_progress | cancelled
 //	interrupted       -> in_progress | backlog | cancelled
-//	pending           -> in_progress | cancelled            (only files have it)
-//	completed, cancelled, abandoned                          nothing follows
+//	pending           -> in_progress | cancelled            (only in files)
+//	completed, cancelled, abandoned                          final
 //
-// What is delegated for a task lies in its stream too:
+// A task's stream also has its delegations:
 //
 //	spawned   -> running | failed | abandoned
 //	running   -> completed | failed
 //	completed -> verified | rejected
 //	rejected, failed -> retrying | abandoned
 //	retrying  -> spawned
-//	verified, abandoned                                      nothing follows
+//	verified, abandoned                                      final
 package task
 
 import "github.com/pronto-lab/openclawd/coordination"
 
-// Task is how a task stands. Apply folds it. Its slices are never changed in place: a copy of a Task is a Task of its own.
+// Task is the state of a task. Apply folds it. Its slices are never changed in place, so a copy is independent.
 type Task struct {
 	ID      string
-	Agent   string // whose it is, lower case
-	Version int64  // of its stream with the last event that changed it; 0: it is known from a file alone
-	Seq     int64  // of the event that made it known
-	Last    int64  // seq of the last event that changed it
+	Agent   string // owner, lower case
+	Version int64  // the stream's, with the last event that changed it; 0: known from a file alone
+	Seq     int64  // of its first event
+	Last    int64  // of the last event that changed it
 
 	Status      string // a state of package coordination
 	Priority    string // urgent, high, medium, low
 	Description string
-	Background  string // what the task file calls its context
+	Background  string // the context section of the task file
 	Source      string
 	Simple      bool
-	SessionKey  string // the session that has started it; ""
-	CreatedBy   string // the agent that has put it into the backlog; ""
+	SessionKey  string // the session that started it; ""
+	CreatedBy   string // the agent that added it to the backlog; ""
 
 	WorkSessionID, PreviousWorkSessionID string
 
 	CreatedAt, ActiveAt, EndedAt int64 // ms since 1970; EndedAt is 0 until it is completed, cancelled or abandoned
-	Focus                        int64 // seq of the last event by which its agent has turned to it; of those in progress the highest is in focus
+	Focus                        int64 // seq of the event that last started or resumed it; the highest among tasks in progress is in focus
 
 	Steps         []coordination.TaskStep // in order
 	ProgressCount int
@@ -55,29 +55,29 @@ type Task struct {
 	Outcome Outcome
 }
 
-// Blocked is what a task waits for.
+// Blocked is what a blocked task waits for.
 type Blocked struct {
 	Reason      string
 	By          []string // agents that can help
 	Action      string   // what they are to do
-	Requests    int      // how often they were asked
-	LastIndex   int      // which of By was asked last; -1 is none
+	Requests    int      // requests for help sent
+	LastIndex   int      // index in By of the agent asked last; -1 for none
 	LastAskedAt int64    // ms since 1970; 0 is never
 	Escalation  string   // none, requesting, escalated, failed; "" is none
-	Failures    int      // requests in a row that did not arrive
+	Failures    int      // undelivered requests in a row
 }
 
-// Backlog is what there is to know of a task before it is begun. It stays when it is.
+// Backlog holds the scheduling of a task; it remains after the start.
 type Backlog struct {
 	Assignee                     string
-	DependsOn                    []string // ids of tasks, of any agent
+	DependsOn                    []string // task ids, of any agent
 	Effort                       string
 	StartDate, DueDate           string
 	MilestoneID, MilestoneItemID string
-	Reassigned                   int // how often it went back to the backlog because nobody worked at it
+	Reassigned                   int // returns to the backlog for lack of progress
 }
 
-// Outcome is how a task has ended. Kind is "" until then.
+// Outcome is the end of a task; Kind is "" before.
 type Outcome struct {
 	Kind    string `json:"kind"` // completed, cancelled, error, interrupted
 	Summary string `json:"summary,omitempty"`
@@ -86,10 +86,10 @@ type Outcome struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Terminal reports whether nothing happens to the task any more.
+// Terminal reports whether the task is over.
 func (t *Task) Terminal() bool { return Terminal(t.Status) }
 
-// Terminal reports whether a task in that state is over.
+// Terminal reports whether a state is final.
 func Terminal(status string) bool {
 	switch status {
 	case coordination.StateCompleted, coordination.StateCancelled, coordination.StateAbandoned, coordination.StateFailed:
@@ -98,33 +98,33 @@ func Terminal(status string) bool {
 	return false
 }
 
-// Delegation is something that a sub-agent does for a task.
+// Delegation is work of a task that a sub-agent does.
 type Delegation struct {
-	ID, TaskID, Agent  string // Agent is who does it
-	From               string // the agent that has delegated it
-	JobID, RunID       string // of the attempt under way, or of the last
+	ID, TaskID, Agent  string // Agent is the sub-agent.
+	From               string // the delegating agent
+	JobID, RunID       string // of the current or last attempt
 	ChildKey, Label    string
 	Work               string
 	Status             string // spawned, running, completed, failed, verified, rejected, retrying, abandoned
 	Retries, Most      int
 	Snapshot, Error    string
 	Note, DecidedBy    string
-	CreatedAt, EndedAt int64 // ms since 1970; EndedAt is 0 while an attempt is under way
+	CreatedAt, EndedAt int64 // ms since 1970; EndedAt is 0 during an attempt
 	Seq, Last          int64
 }
 
-// Event is what a decision makes happen to a task, to be appended to its stream in this order. AgentID is whom it happened to.
+// Event is an event to append to the task's stream, in order. AgentID is the agent concerned.
 type Event struct {
 	Type    string
 	AgentID string
 	Data    any
 }
 
-// Bounds of what a task holds.
+// Limits of a task.
 const (
 	MaxText        = 32 << 10 // bytes of a description, a context, a summary, a reason
 	MaxLine        = 8 << 10  // bytes of a line of progress
-	MaxSteps       = 200      // also of those that were replaced, skipped or done
+	MaxSteps       = 200      // including replaced, skipped and done ones
 	MaxStepText    = 2_000    // bytes
 	MaxDepends     = 50
 	MaxUnblockers  = 20

@@ -11,36 +11,35 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Bounds of what is told rather than kept, and of names.
+// Limits of names and of quoted texts.
 const (
 	titleLength = 200      // characters
-	maxName     = 200      // bytes of an id, a source
-	maxShown    = 100      // bytes of something wrong, as a refusal tells it
-	maxRead     = 64 << 10 // bytes of a text that are looked at for an excerpt
+	maxName     = 200      // bytes of an id or source
+	maxRead     = 64 << 10 // bytes searched for secrets before an excerpt is cut
 )
 
-// text reads a text that may be "", of at most so many bytes. It is masked, and otherwise as it was.
+// text checks a text of at most so many bytes, which may be "", and masks it.
 func text(field, value string, most int) (string, error) {
 	switch {
 	case len(value) > most:
-		return "", invalid(field, fmt.Sprintf("%s has %d bytes, and may have %d", field, len(value), most), "say it shorter")
+		return "", invalid(field, fmt.Sprintf("%s has %d bytes; at most %d are allowed", field, len(value), most), "shorten it")
 	case !utf8.ValidString(value):
 		return "", invalid(field, field+" is not UTF-8", "send text")
 	case strings.ContainsRune(value, 0):
-		return "", invalid(field, field+" holds a character NUL", "leave that character out")
+		return "", invalid(field, field+" contains a NUL character", "remove that character")
 	}
 	return coordination.Mask(value), nil
 }
 
-// needed reads a text that says something; mend tells who gives none what it is to say.
-func needed(field, value string, most int, mend string) (string, error) {
+// needed is text for one that must not be blank; hint is for a blank one.
+func needed(field, value string, most int, hint string) (string, error) {
 	if coordination.TrimJS(value) == "" {
-		return "", invalid(field, field+" is missing or blank", mend)
+		return "", invalid(field, field+" is missing or blank", hint)
 	}
 	return text(field, value, most)
 }
 
-// name reads an id or another word of one line, without the white space around it.
+// name checks a single line, such as an id, and trims it.
 func name(field, value string) (string, error) {
 	value, err := text(field, coordination.TrimJS(value), maxName)
 	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
@@ -49,16 +48,16 @@ func name(field, value string) (string, error) {
 	return value, err
 }
 
-// named is name, of what has to be there; mend tells who gives none what it is.
-func named(field, value, mend string) (string, error) {
+// named is name for one that must not be blank; hint is for a blank one.
+func named(field, value, hint string) (string, error) {
 	value, err := name(field, value)
 	if err == nil && value == "" {
-		err = invalid(field, field+" is missing or blank", mend)
+		err = invalid(field, field+" is missing or blank", hint)
 	}
 	return value, err
 }
 
-// names reads a list of names, each of them once, without those that are blank. fold takes capitals and small letters for the same.
+// names checks a list of names and drops blank and duplicate ones; fold ignores case.
 func names(field string, values []string, most int, fold bool) (list []string, err error) {
 	for _, value := range values {
 		if value, err = name(field, value); err != nil {
@@ -71,13 +70,13 @@ func names(field string, values []string, most int, fold bool) (list []string, e
 			list = append(list, value)
 		}
 		if len(list) > most {
-			return nil, invalid(field, fmt.Sprintf("%s may list %d at most", field, most), "list fewer")
+			return nil, invalid(field, fmt.Sprintf("%s may list at most %d", field, most), "list fewer")
 		}
 	}
 	return list, nil
 }
 
-// date reads a day or a time, as 2026-02-28 or RFC 3339; "" is none.
+// date checks a date, YYYY-MM-DD or RFC 3339; "" is none.
 func date(field, value string) (string, error) {
 	value = coordination.TrimJS(value)
 	if value == "" {
@@ -88,11 +87,11 @@ func date(field, value string) (string, error) {
 			return value, nil
 		}
 	}
-	return "", invalid(field, field+" is no date: "+shown(value), "write 2026-02-28 or 2026-02-28T09:00:00Z")
+	return "", invalid(field, field+" is not a date: "+coordination.Rejected(value), "write 2026-02-28 or 2026-02-28T09:00:00Z")
 }
 
-// begunBeforeDue refuses a start date that is after the due date. A day is all of it: where one of them is, days are what counts.
-func begunBeforeDue(start, due string) error {
+// checkDates refuses a start date after the due date. If either is a day, days are compared.
+func checkDates(start, due string) error {
 	if start == "" || due == "" {
 		return nil
 	}
@@ -106,10 +105,10 @@ func begunBeforeDue(start, due string) error {
 	if !late {
 		return nil
 	}
-	return invalid("start_date", "start_date "+start+" is after due_date "+due, "give a start_date that is not after due_date, or leave one of them out")
+	return invalid("start_date", "start_date "+start+" is after due_date "+due, "set start_date to due_date or earlier, or omit one of them")
 }
 
-// priority is one of those that there are.
+// priority returns a valid priority, medium for anything else.
 func priority(value string) string {
 	switch value = strings.ToLower(coordination.TrimJS(value)); value {
 	case "urgent", "high", "low":
@@ -118,13 +117,13 @@ func priority(value string) string {
 	return "medium"
 }
 
-// title is the first line of a description that says something.
+// title is the first non-blank line of a description.
 func title(description string) string {
 	line, _, _ := strings.Cut(coordination.TrimJS(description), "\n")
 	return coordination.Head(coordination.TrimJS(line), titleLength)
 }
 
-// line is a line of progress that we write, of as many bytes as it may have.
+// line limits a generated line of progress to its maximum size.
 func line(text string) string {
 	const dots = "..."
 	if len(text) <= MaxLine {
@@ -141,27 +140,18 @@ func after(words, text string) string {
 	return line(words + ": " + text)
 }
 
-// excerpt is what a delegation keeps of a text that others have made: at most so many characters of its beginning, without NUL.
+// excerpt is the beginning of another's text, without NUL, of at most so many characters.
 func excerpt(text string, length int) string {
 	if len(text) > maxRead {
 		text = text[:maxRead]
 		if blank := strings.LastIndexAny(text, " \t\r\n"); blank > 0 {
-			text = text[:blank] // so that no part of a secret is taken for something else
+			text = text[:blank] // so that no secret is masked only in part
 		}
 	}
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 	return coordination.Head(coordination.Mask(text), length)
 }
 
-// shown is something wrong as a refusal tells it.
-func shown(value string) string {
-	value = strings.ToValidUTF8(coordination.Mask(value), "\uFFFD")
-	if len(value) <= maxShown {
-		return value
-	}
-	return strings.ToValidUTF8(value[:maxShown], "") + "..."
-}
-
-func invalid(field, text, mend string) *Refusal {
-	return &Refusal{Reason: CodeInvalid, Field: field, Text: text, Mend: mend}
+func invalid(field, text, hint string) *Refusal {
+	return &Refusal{Reason: CodeInvalid, Field: field, Text: text, HintText: hint}
 }

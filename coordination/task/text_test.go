@@ -43,7 +43,7 @@ func TestATaskBeginsBeforeItIsDue(t *testing.T) {
 }
 
 // What is blank is said what to do about, in words of what it is for.
-func TestMendsOfWhatIsBlank(t *testing.T) {
+func TestHintsForBlankFields(t *testing.T) {
 	t.Parallel()
 	s := newStream(t)
 	start, steps, backlog := s.start(), s.start(), s.backlog()
@@ -57,10 +57,10 @@ func TestMendsOfWhatIsBlank(t *testing.T) {
 	_, blockErr := task.Block(&busy.task, block)
 	_, addErr := task.Update(&busy.task, task.UpdateAsk{Asked: busy.by("eden"), Action: "add_step"})
 	for want, err := range map[string]error{
-		"description what is to be done": startErr, "description what": backlogErr, "each step what is done": stepErr,
-		"reason what the task waits for": blockErr, "step_content what is done": addErr,
+		"description what is to be done": startErr, "description what": backlogErr, "each step what to do": stepErr,
+		"reason what the task waits for": blockErr, "step_content what to do": addErr,
 	} {
-		if r := refused(t, nil, err); !strings.Contains(r.Mend, want) || !strings.Contains(r.Text, "blank") {
+		if r := refused(t, nil, err); !strings.Contains(r.HintText, want) || !strings.Contains(r.Text, "blank") {
 			t.Errorf("%s: %+v", want, r)
 		}
 	}

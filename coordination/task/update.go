@@ -8,7 +8,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Actions on steps.
 const (
 	setSteps     = "set_steps"
 	addStep      = "add_step"
@@ -18,7 +17,7 @@ const (
 	reorderSteps = "reorder_steps"
 )
 
-// UpdateAsk adds progress to a task, or changes its steps, or both.
+// UpdateAsk adds progress to a task, changes its steps, or both.
 type UpdateAsk struct {
 	Asked
 	Progress    string
@@ -29,13 +28,13 @@ type UpdateAsk struct {
 	Steps       []NewStep
 }
 
-// Update decides on task.updated. Where no progress is told, the line says what was done with the steps.
+// Update decides on task.updated. Without a progress text, the line describes the change of the steps.
 func Update(t *Task, a UpdateAsk) ([]Event, error) {
 	if err := a.owner(t); err != nil {
 		return nil, err
 	}
 	if t.Status != coordination.StateInProgress && t.Status != coordination.StateBlocked {
-		return nil, wrongState(t, "updated", orOver(t, "only a task that is in progress or blocked has progress: begin it first"))
+		return nil, wrongState(t, "updated", orOver(t, "only a task that is in progress or blocked takes progress: start it first"))
 	}
 	progress, err := text("progress", a.Progress, MaxLine)
 	if err != nil {
@@ -45,7 +44,7 @@ func Update(t *Task, a UpdateAsk) ([]Event, error) {
 		progress = ""
 	}
 	if progress == "" && a.Action == "" {
-		return nil, invalid("progress", "neither progress nor action is given", "say what was done, or what is to be done with the steps")
+		return nil, invalid("progress", "neither progress nor action is given", "say what was done, or name an action on the steps")
 	}
 	data := coordination.TaskUpdated{Context: t.context(a.Asked), ProgressCount: t.ProgressCount + 1, Progress: progress, Action: a.Action}
 	if a.Action != "" {
@@ -66,11 +65,11 @@ func Update(t *Task, a UpdateAsk) ([]Event, error) {
 	return []Event{t.happens(coordination.TypeTaskUpdated, data)}, nil
 }
 
-// change is what an action makes of a plan.
+// change is the result of an action on a plan.
 type change struct {
 	steps plan
-	all   bool   // the steps take the place of all that were there
-	id    string // of the step that it is about; ""
+	all   bool   // the steps replace all earlier ones
+	id    string // of the step concerned; ""
 	words string
 }
 
@@ -79,7 +78,7 @@ func (a UpdateAsk) change(old plan) (c change, err error) {
 	switch a.Action {
 	case setSteps:
 		if len(a.Steps) == 0 {
-			return c, invalid("steps", "no steps are given", "list what is to be done, at least one step")
+			return c, invalid("steps", "steps is empty", "list at least one step")
 		}
 		if c.steps, err = newSteps(old, a.Steps); err != nil {
 			return c, err
@@ -93,15 +92,15 @@ func (a UpdateAsk) change(old plan) (c change, err error) {
 	case reorderSteps:
 		err = a.reorder(&c)
 	default:
-		err = invalid("action", "there is no action "+shown(a.Action),
+		err = invalid("action", "unknown action "+coordination.Rejected(a.Action),
 			"use one of "+strings.Join([]string{setSteps, addStep, completeStep, startStep, skipStep, reorderSteps}, ", "))
 	}
 	return c, err
 }
 
-// add puts a step at the end.
+// add appends a step.
 func (a UpdateAsk) add(c *change) error {
-	content, err := needed("step_content", a.StepContent, MaxStepText, "say in step_content what is done in the step")
+	content, err := needed("step_content", a.StepContent, MaxStepText, "say in step_content what to do")
 	if err != nil {
 		return err
 	}
@@ -118,14 +117,14 @@ func (a UpdateAsk) add(c *change) error {
 	return nil
 }
 
-// turn changes the status of one step. The next one begins where none is in progress after that.
+// turn changes the status of one step. The next one starts if none is in progress then.
 func (a UpdateAsk) turn(c *change) error {
 	i := c.steps.at(a.StepID)
 	switch {
 	case a.StepID == "":
-		return invalid("step_id", "step_id is missing", "say which step, such as s1")
+		return invalid("step_id", "step_id is missing", "name a step, such as s1")
 	case i < 0:
-		return &Refusal{Reason: CodeUnknownStep, Field: "step_id", Text: "there is no step " + shown(a.StepID), Mend: c.steps.hint()}
+		return &Refusal{Reason: CodeUnknownStep, Field: "step_id", Text: "unknown step " + coordination.Rejected(a.StepID), HintText: c.steps.hint()}
 	}
 	var verb string
 	switch a.Action {
@@ -143,7 +142,7 @@ func (a UpdateAsk) turn(c *change) error {
 	return nil
 }
 
-// hint names the steps that there are.
+// hint lists the existing steps.
 func (p plan) hint() string {
 	if len(p) == 0 {
 		return "the task has no steps: define them with set_steps or add_step"
@@ -155,7 +154,7 @@ func (p plan) hint() string {
 	return "use one of " + strings.Join(ids, ", ")
 }
 
-// reorder puts steps to the beginning in the order in which they are listed. The others follow as they were; ids that there are not do not matter.
+// reorder moves the listed steps to the front, in that order, and keeps the order of the others. Unknown ids are ignored.
 func (a UpdateAsk) reorder(c *change) error {
 	if len(a.Order) == 0 {
 		return invalid("steps_order", "steps_order is missing", c.steps.hint())

@@ -4,7 +4,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// VerifyAsk judges what came of a delegation.
+// VerifyAsk judges the result of a delegation.
 type VerifyAsk struct {
 	Asked
 	Action string // accept, reject, abandon; "" accepts
@@ -17,8 +17,8 @@ func Verify(t *Task, d *Delegation, a VerifyAsk) ([]Event, error) {
 		return nil, err
 	}
 	if d.TaskID != t.ID {
-		return nil, &Refusal{Reason: CodeDelegation, Field: "delegationId", Text: "task " + t.ID + " has no delegation " + shown(d.ID),
-			Mend: "task_status lists the delegations of a task"}
+		return nil, &Refusal{Reason: CodeDelegation, Field: "delegationId", Text: "task " + t.ID + " has no delegation " + coordination.Rejected(d.ID),
+			HintText: "list the delegations of a task with task_status"}
 	}
 	if t.Terminal() {
 		return nil, wrongState(t, "judged", over)
@@ -27,19 +27,19 @@ func Verify(t *Task, d *Delegation, a VerifyAsk) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	var typ, to, verb, mend string
+	var typ, to, verb, hint string
 	switch a.Action {
 	case "", "accept":
-		typ, to, verb, mend = coordination.TypeTaskVerified, verified, "accepted", "only what is completed is accepted"
+		typ, to, verb, hint = coordination.TypeTaskVerified, verified, "accepted", "only a completed delegation can be accepted"
 	case "reject":
-		typ, to, verb, mend = coordination.TypeTaskRejected, rejected, "rejected", "only what is completed is rejected"
+		typ, to, verb, hint = coordination.TypeTaskRejected, rejected, "rejected", "only a completed delegation can be rejected"
 	case "abandon":
-		to, verb, mend = abandoned, "abandoned", "only what is rejected or has failed is abandoned; what is under way is stopped with subagents action=kill"
+		to, verb, hint = abandoned, "abandoned", "only a rejected or failed delegation can be abandoned; stop a running one with subagents action=kill"
 	default:
-		return nil, invalid("action", "there is no action "+shown(a.Action), "use accept, reject, retry or abandon")
+		return nil, invalid("action", "unknown action "+coordination.Rejected(a.Action), "use accept, reject, retry or abandon")
 	}
 	if !moves(d.Status, to) || d.Status == spawned {
-		return nil, d.refuse(verb, mend)
+		return nil, d.refuse(verb, hint)
 	}
 	data := d.data(t.context(a.Asked), to)
 	data.Reason, data.DecidedBy = note, coordination.Mask(a.By)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// object is a JSON object of a section. Its readers take what has the expected kind and is not empty; later objects win.
+// object is a JSON object of a section. Its readers take non-empty values of the expected type; later objects override earlier ones.
 type object map[string]json.RawMessage
 
-// eachObject reads the JSON objects of a section: one a line, as the tools write them, or else one over all lines, as people do. A code
-// fence around them does not matter.
+// eachObject reads the JSON objects of a section: one per line, as the tools write them, or one over all lines, as people do. A code
+// fence around them is ignored.
 func eachObject(lines []string, read func(o object, text string)) {
 	found := false
 	body := make([]string, 0, len(lines))
@@ -104,7 +104,7 @@ func (o object) number(key string, into **float64) {
 	}
 }
 
-// raw takes a value that begins with a bracket.
+// raw takes a value that begins with bracket.
 func (o object) raw(key string, bracket byte, into *json.RawMessage) {
 	if value := bytes.TrimSpace(o[key]); len(value) > 0 && value[0] == bracket {
 		*into = compact(value)

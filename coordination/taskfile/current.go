@@ -9,16 +9,16 @@ const (
 	CurrentFailed = "error" // the last task ended with an error, and there is no other
 )
 
-// Current is what CURRENT_TASK.md says. The task tools name a task by its id and repeat its description; the tracker of agents that do not
-// use them writes a text.
+// Current is the content of CURRENT_TASK.md. The task tools write a task's id and description; the tracker of agents without these tools
+// writes a free text.
 type Current struct {
-	State       string // a file that says nothing of the kind is of a task too: somebody wrote it
-	TaskID      string // of the task in focus; "" where it is not said
-	Description string // that stands beside the id; may be ""
-	Text        string // what the tracker wrote; may be ""
+	State       string // any other text is taken for a task too: a person wrote it
+	TaskID      string // of the task in focus; "" if not given
+	Description string // next to the id; may be ""
+	Text        string // written by the tracker; may be ""
 }
 
-// ParseCurrent reads CURRENT_TASK.md.
+// ParseCurrent parses CURRENT_TASK.md.
 func ParseCurrent(text string) Current {
 	switch {
 	case trim(text) == "", strings.Contains(text, "No task in progress"), strings.Contains(text, "No active focus"):

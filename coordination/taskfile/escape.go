@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// Texts stand in a file as they are, but for what would get lost or be taken for something else. That is set off by a character which shows
-// nothing and is no white space, so other programs read what can be seen. Whatever a function here writes, the one that reads undoes exactly.
-// Texts are valid UTF-8.
+// Texts are written as they are, except where they would be lost or misread: such a place gets an invisible character that is not white
+// space, so other programs still read the visible text. Each reader here undoes its writer exactly. Texts are valid UTF-8.
 const shield = "\u200B" // ZERO WIDTH SPACE
 
-// writeText is a text of several lines, each of which stands alone. isPart reports whether a line would be a part of the file instead.
+// writeText writes a text on lines of its own. isPart reports whether a line would be read as a part of the file.
 func writeText(text string, isPart func(line string) bool) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -19,7 +18,7 @@ func writeText(text string, isPart func(line string) bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// readLine undoes writeText for one of the lines.
+// readLine undoes writeText for one line.
 func readLine(line string) string { return noTask.join(bareEnds(line)) }
 
 func readLines(lines []string) []string {
@@ -30,7 +29,7 @@ func readLines(lines []string) []string {
 	return texts
 }
 
-// writeItem is a text that stands behind something else, on one line.
+// writeItem writes a text on one line, after something else.
 func writeItem(text string) string { return guardEnds(noTask.split(foldLines(text)), false) }
 
 // readItem undoes writeItem.
@@ -53,7 +52,7 @@ func readCurrentItem(line string) string {
 	return text
 }
 
-// isTaskPart reports whether a line parts a task file, or signs it.
+// isTaskPart reports whether a line would be read as a separator or signature of a task file.
 func isTaskPart(line string) bool {
 	for _, beginning := range [...]string{"## ", "---", "*Managed by", "# Task:"} {
 		if strings.HasPrefix(line, beginning) {
@@ -63,11 +62,10 @@ func isTaskPart(line string) bool {
 	return false
 }
 
-// isEntryPart is isTaskPart for the entries of a month.
+// isEntryPart is isTaskPart for entries of a month.
 func isEntryPart(line string) bool { return isTaskPart(line) || strings.HasPrefix(line, "### ") }
 
-// guardEnds keeps the ends of a line from being trimmed, a blank line from being left out, and one that would be read as something else from
-// beginning so.
+// guardEnds protects the ends of a line from trimming, a blank line from being dropped, and the start of a line from being misread.
 func guardEnds(line string, front bool) string {
 	begins := front || line == "" || strings.HasPrefix(line, shield) || strings.TrimLeftFunc(line, isSpace) != line
 	ends := strings.HasSuffix(line, shield) || strings.TrimRightFunc(line, isSpace) != line
@@ -84,7 +82,7 @@ func bareEnds(line string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(line, shield), shield)
 }
 
-// mark is a text that means something wherever it stands: in two parts, with a shield in between, it does not.
+// mark is a text with a meaning anywhere in a file, in two parts; a shield between them removes the meaning.
 type mark struct{ head, tail string }
 
 var noTask = mark{"*(", "No task)*"}
@@ -93,7 +91,7 @@ var currentMarks = [...]mark{
 	{"No ", "task in progress"}, {"No ", "active focus"}, {"*(", "Last task ended with error)*"}, {"**Task:", "**"}, {"**Focus:", "**"},
 }
 
-// split puts one shield more between the parts, wherever there are none or some.
+// split adds one shield between the parts, wherever they occur.
 func (m mark) split(text string) string {
 	return m.change(text, func(shields string) string { return shields + shield })
 }
@@ -124,11 +122,11 @@ func (m mark) change(text string, change func(shields string) string) string {
 	}
 }
 
-// signs stand, behind a shield, for what ends a line: "\n", and what else ECMAScript's expressions take for that.
+// signs replace, after a shield, what ends a line: "\n" and the other ECMAScript line terminators.
 var signs = [...]struct{ end, sign rune }{{'\n', '⏎'}, {'\r', '␍'}, {'\u2028', '␤'}, {'\u2029', '¶'}}
 
-// foldLines puts a text on one line. Before a sign that was there before, any shields are doubled, so there is an even number of them; before
-// one that stands for an end they are doubled too, and one more.
+// foldLines writes a text on one line. Shields before an original sign are doubled, so their number is even; before a sign that replaces
+// a line end they are doubled plus one.
 func foldLines(text string) string {
 	if !strings.ContainsAny(text, shield+"\n\r\u2028\u2029") {
 		return text
@@ -164,7 +162,7 @@ func unfoldLines(line string) string {
 	})
 }
 
-// eachRun changes each character of a text together with the shields before it.
+// eachRun replaces each character of a text together with the shields before it.
 func eachRun(text string, change func(shields int, next rune) (int, rune)) string {
 	var b strings.Builder
 	shields := 0

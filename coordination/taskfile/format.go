@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// signature ends the files that the task tools write. No newline follows it.
+// signature ends files written by the task tools, without a newline.
 const signature = "---\n*Managed by task tools*"
 
-// Format is the text of a task's file: what Parse reads as the same task, whatever its texts hold. A file that Format has written, and that is
-// parsed and formatted again, is the same to the byte.
+// Format returns the text of a task's file. Parse reads it as the same task, whatever its texts contain, and formatting that again
+// yields the same bytes.
 func Format(t *Task) string {
 	var b strings.Builder
 	b.WriteString("# Task: " + t.ID + "\n\n## Metadata\n")
@@ -91,7 +91,8 @@ type (
 		MilestoneItemID string   `json:"milestoneItemId,omitempty"`
 		ReassignCount   *float64 `json:"reassignCount,omitempty"`
 	}
-	delegated struct {
+	// Delegated is a task's delegation data.
+	Delegated struct {
 		Delegations json.RawMessage `json:"delegations,omitempty"`
 		Events      json.RawMessage `json:"events,omitempty"`
 		Summary     json.RawMessage `json:"summary,omitempty"`
@@ -106,10 +107,10 @@ func (t *Task) writeBlocks(b *strings.Builder) {
 	if len(t.Outcome) > 0 {
 		writeBlock(b, "Outcome", false, t.Outcome)
 	}
-	writeBlock(b, "Delegations", false, delegated{t.Delegations, t.DelegationEvents, t.DelegationSummary})
+	writeBlock(b, "Delegations", false, Delegated{t.Delegations, t.DelegationEvents, t.DelegationSummary})
 }
 
-// writeBlock writes a section that is an object. An empty one is left out unless it is wanted, and so is what cannot be written as JSON.
+// writeBlock writes an object section. An empty one is omitted unless wanted, and so is a value that cannot be marshalled.
 func writeBlock(b *strings.Builder, heading string, wanted bool, value any) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
@@ -124,7 +125,7 @@ func writeBlock(b *strings.Builder, heading string, wanted bool, value any) {
 	b.WriteString("## " + heading + "\n```json\n" + spaced(text) + "\n```\n\n")
 }
 
-// spaced puts a space behind each comma and colon between the values of compact JSON, and has no noTask stand in it.
+// spaced adds a space after each comma and colon of compact JSON, and escapes noTask in it.
 func spaced(line string) string {
 	var b strings.Builder
 	inText := false

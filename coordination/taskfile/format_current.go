@@ -2,7 +2,7 @@ package taskfile
 
 import "strings"
 
-// FormatCurrent is the text of CURRENT_TASK.md for the task in focus; nil is none.
+// FormatCurrent returns the text of CURRENT_TASK.md for the task in focus; nil for none.
 func FormatCurrent(t *Task) string {
 	var b strings.Builder
 	b.WriteString("# Current Task\n\n")

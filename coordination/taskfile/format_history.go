@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MonthHeader begins the history of a month such as 2026-02.
+// MonthHeader returns the first lines of the history of a month such as 2026-02.
 func MonthHeader(month string) string {
 	if first, err := time.Parse("2006-01", month); err == nil {
 		month = first.Format("January 2006")
@@ -14,7 +14,8 @@ func MonthHeader(month string) string {
 	return "# Task History - " + month + "\n"
 }
 
-// FormatEntry is what is added to the history of a month when a task ends: a separator, a heading and what follows. ParseMonth reads it.
+// FormatEntry returns the text appended to a month's history when a task ends: a separator, a heading and the details. ParseMonth reads
+// it.
 func FormatEntry(e *Entry) string {
 	var b strings.Builder
 	at, _, _ := strings.Cut(writeItem(e.Completed), "]")
@@ -41,7 +42,7 @@ func FormatEntry(e *Entry) string {
 	return b.String()
 }
 
-// Duration is how long a task took, as entries have it: 12m, 3h 5m.
+// Duration formats how long a task took, as in entries: 12m, 3h 5m.
 func Duration(ms int64) string {
 	minutes := max(ms+30_000, 0) / 60_000
 	if minutes < 60 {

@@ -19,7 +19,7 @@ import (
 const sample = "../../testdata/sample"
 
 // The others are not as the task tools write them: task_aa11 has a blank line in its description and lines that are no steps, two of the
-// pointers are the tracker's or somebody's own.
+// pointers are the tracker's or written by a person.
 var canonical = []string{
 	"workspace-eden/task-history/2026-01.md",
 	"workspace-eden/task-history/2026-02.md",
@@ -215,7 +215,7 @@ func TestInvariant19_TextsSurviveTheFile(t *testing.T) {
 func TestBug22_MarkdownLosesNothing(t *testing.T) {
 	t.Parallel()
 	want := taskfile.Task{ID: "task_1", Status: "in_progress", Priority: "medium", Created: "2026-02-20T07:00:00.000Z", LastActivity: "2026-02-20T07:00:00.000Z",
-		Description: "first\n\n  indented\n## Progress\n- injected\n---\n*Managed by nobody", Context: "\n*(No task)*\n",
+		Description: "first\n\n  indented\n## Progress\n- injected\n---\n*Managed by others", Context: "\n*(No task)*\n",
 		Progress: []string{"one\ntwo\n\nfour", "## Steps", "- [x] (s1) no"}}
 	got, ok := taskfile.Parse("task_1", taskfile.Format(&want))
 	if diff := cmp.Diff(want, got); !ok || diff != "" {

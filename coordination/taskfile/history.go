@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Month is a file of task-history: the tasks that ended in a month, in the order in which they did.
+// Month is a file of task-history: the tasks that ended in a month, in order.
 type Month struct {
 	Text    string // the whole file
 	entries []Entry
-	pieces  []int // where in Text each piece begins: what stands before the first entry, if anything, then each entry
+	pieces  []int // offsets of the pieces in Text: the text before the first entry, if any, then each entry
 }
 
-// Entry is one task of a month.
+// Entry is a task of a month.
 type Entry struct {
 	Description string // of the heading
 	Context     string
@@ -27,7 +27,7 @@ type Entry struct {
 
 const entryMark = "## ["
 
-// ParseMonth reads a file of task-history.
+// ParseMonth parses a file of task-history.
 func ParseMonth(text string) *Month {
 	m := &Month{Text: text}
 	start := 0
@@ -52,7 +52,7 @@ func (m *Month) piece(i int) string {
 	return m.Text[m.pieces[i]:]
 }
 
-// Last is the end of the file: its last n pieces, where what stands before the first entry is a piece too.
+// Last returns the last n pieces of the file; the text before the first entry counts as one.
 func (m *Month) Last(n int) string {
 	if n >= len(m.pieces) {
 		return m.Text
@@ -70,7 +70,7 @@ func (m *Month) Find(taskID string) (*Entry, bool) {
 	return nil, false
 }
 
-// Entries lists the tasks of the month in the order of the file.
+// Entries lists the tasks of the month in file order.
 func (m *Month) Entries() []Entry { return m.entries }
 
 func parseEntry(piece string) Entry {
@@ -119,7 +119,7 @@ func (e *Entry) readField(line string) {
 	}
 }
 
-// Cancelled reports whether the task was given up, and why. Its last line of progress says so, or else its summary.
+// Cancelled reports whether the task was cancelled, and why, from its last line of progress or its summary.
 func (e *Entry) Cancelled() (reason string, cancelled bool) {
 	if n := len(e.Progress); n > 0 {
 		last := e.Progress[n-1]
@@ -133,7 +133,7 @@ func (e *Entry) Cancelled() (reason string, cancelled bool) {
 	return after(e.Summary, "Cancelled")
 }
 
-// after is what follows words and a colon; nothing may follow.
+// after returns the text after words and a colon; it may be "".
 func after(text, words string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(text, words)
 	if !ok || rest != "" && !strings.HasPrefix(rest, ":") {
@@ -142,7 +142,7 @@ func after(text, words string) (rest string, ok bool) {
 	return trim(strings.TrimPrefix(rest, ":")), true
 }
 
-// Task is the entry in the shape of a task: its summary as context, its outcome as the tools write one.
+// Task returns the entry as a task, with its summary as context and its outcome as the tools write one.
 func (e *Entry) Task() Task {
 	t := Task{ID: e.TaskID, Status: "completed", Priority: e.Priority, Description: e.Description, Context: e.Summary, Source: "history",
 		Created: e.Started, LastActivity: e.Completed, Progress: e.Progress}
@@ -160,6 +160,6 @@ func (e *Entry) Task() Task {
 	if reason, cancelled := e.Cancelled(); cancelled {
 		t.Status, outcome.Kind, outcome.Summary, outcome.Reason = "cancelled", "cancelled", "", reason
 	}
-	t.Outcome, _ = json.Marshal(outcome) // strings are always written
+	t.Outcome, _ = json.Marshal(outcome) // marshalling strings cannot fail
 	return t
 }

@@ -5,13 +5,13 @@ import (
 	"unicode"
 )
 
-// Section is a heading of a file with what stands below it, all as written.
+// Section is a heading of a file with the lines below it, unchanged.
 type Section struct {
-	Heading string   // the whole line; "" for what stands before the first heading
+	Heading string   // the whole line; "" before the first heading
 	Lines   []string // without "\n"
 }
 
-// Sections parts a text before each line that begins with "## ". The first section is what stands before all of them.
+// Sections splits a text before each line that begins with "## ". The first section is the text before all headings.
 func Sections(text string) []Section {
 	lines := strings.Split(text, "\n")
 	sections := []Section{{}}
@@ -27,24 +27,12 @@ func Sections(text string) []Section {
 	return sections
 }
 
-// Join undoes Sections.
-func Join(sections []Section) string {
-	var lines []string
-	for i := range sections {
-		if i > 0 {
-			lines = append(lines, sections[i].Heading)
-		}
-		lines = append(lines, sections[i].Lines...)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Name is the heading's text in lower case.
+// Name is the heading in lower case.
 func (s *Section) Name() string {
 	return strings.ToLower(trim(strings.TrimPrefix(trim(s.Heading), "##")))
 }
 
-// content is what a section says: its lines, trimmed, without blank ones and those that only part or sign a file.
+// content returns the trimmed lines of a section, without blank lines, separators and signatures.
 func (s *Section) content() []string {
 	var content []string
 	for _, line := range s.Lines {
@@ -57,7 +45,7 @@ func (s *Section) content() []string {
 	return content
 }
 
-// field reads "**Key:** value", which may stand in a list. The value is not blank, and as written.
+// field parses "**Key:** value", also as a list item. The value is unchanged and not blank.
 func field(line string) (key, value string, ok bool) {
 	line = trim(strings.TrimPrefix(line, "-"))
 	line, ok = strings.CutPrefix(line, "**")
@@ -69,7 +57,7 @@ func field(line string) (key, value string, ok bool) {
 	return key, value, ok && value != ""
 }
 
-// items reads the lines of a list.
+// items parses the lines of a list.
 func items(lines []string) []string {
 	list := []string{}
 	for _, line := range lines {
@@ -82,5 +70,5 @@ func items(lines []string) []string {
 
 func trim(s string) string { return strings.TrimFunc(s, isSpace) }
 
-// isSpace reports what ECMAScript takes for white space, which includes a byte order mark and not U+0085.
+// isSpace reports whether ECMAScript counts a character as white space: unlike in Go, U+FEFF is and U+0085 is not.
 func isSpace(r rune) bool { return r == '\uFEFF' || unicode.IsSpace(r) && r != '\u0085' }

@@ -2,7 +2,7 @@ package taskfile
 
 import "strings"
 
-// Step is one line of a task's plan.
+// Step is a step of a task.
 type Step struct {
 	ID      string `json:"id"`
 	Content string `json:"content"`
@@ -29,7 +29,7 @@ func (t *Task) readSteps(lines []string) {
 	t.StepsProgress = CountSteps(t.Steps)
 }
 
-// CountSteps counts steps by status. Of none it gives nil.
+// CountSteps counts steps by status; nil for none.
 func CountSteps(steps []Step) *StepsProgress {
 	if len(steps) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func CountSteps(steps []Step) *StepsProgress {
 	return &p
 }
 
-// stepMark is the mark of a step in the list.
+// stepMark returns the list mark of a status.
 func stepMark(status string) string {
 	switch status {
 	case "done":
@@ -63,7 +63,7 @@ func stepMark(status string) string {
 	return " "
 }
 
-// readStep reads "- [x] (s1) what to do".
+// readStep parses "- [x] (s1) what to do".
 func readStep(line string) (step Step, ok bool) {
 	for mark, status := range map[string]string{"x": "done", ">": "in_progress", " ": "pending", "-": "skipped"} {
 		rest, found := strings.CutPrefix(line, "- ["+mark+"] (")

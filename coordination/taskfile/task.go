@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// What stands for something that a file does not say.
+// Defaults for missing values.
 const (
 	DefaultStatus      = "pending"
 	DefaultPriority    = "medium"
 	DefaultDescription = "(no description)"
 )
 
-// Task is what a task file says. Its JSON is the original Task-Monitor's, with the members from CreatedBySessionKey on added. Values are
-// not checked: a status may be any word, a time any text.
+// Task is the content of a task file. Its JSON is the original Task-Monitor's, with additional members from CreatedBySessionKey on.
+// Values are not validated: a status may be any word, a time any text.
 type Task struct {
 	ID                    string   `json:"id"`
 	Status                string   `json:"status"`
@@ -24,7 +24,7 @@ type Task struct {
 	Source                string   `json:"source,omitempty"`
 	WorkSessionID         string   `json:"workSessionId,omitempty"`
 	PreviousWorkSessionID string   `json:"previousWorkSessionId,omitempty"`
-	Created               string   `json:"created"`      // "" where the file does not say
+	Created               string   `json:"created"`      // "" if missing
 	LastActivity          string   `json:"lastActivity"` // likewise
 	Progress              []string `json:"progress"`
 
@@ -58,7 +58,7 @@ type Task struct {
 	DelegationSummary   json.RawMessage `json:"delegationSummary,omitempty"` // an object
 }
 
-// Parse reads a task file; its name, without ".md", is the id. An empty file, and one that says "*(No task)*", holds no task.
+// Parse parses a task file; id is its name without ".md". An empty file, and one with "*(No task)*", has no task.
 func Parse(id, text string) (Task, bool) {
 	if trim(text) == "" || strings.Contains(text, "*(No task)*") {
 		return Task{}, false
@@ -105,7 +105,7 @@ func (t *Task) Title() string {
 	return title
 }
 
-// At returns the task with the times that its file does not say: it was created now, and last active when it was created.
+// At fills in missing times: created now, last active when created.
 func (t Task) At(now string) Task {
 	if t.Created == "" {
 		t.Created = now
@@ -158,7 +158,7 @@ func (t *Task) readMetadata(lines []string) {
 	}
 }
 
-// words reads a list with commas.
+// words splits a list at commas.
 func words(value string) (list []string) {
 	for word := range strings.SplitSeq(value, ",") {
 		if word = trim(word); word != "" {
@@ -168,7 +168,7 @@ func words(value string) (list []string) {
 	return list
 }
 
-// whole reads a whole number that is not below least, or gives nil.
+// whole parses an integer of at least least, or returns nil.
 func whole(value string, least int64) *float64 {
 	n, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || n < least {

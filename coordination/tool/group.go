@@ -1,6 +1,6 @@
 package tool
 
-// Groups of tools.
+// Tool groups.
 const (
 	GroupSessions = "sessions"
 	GroupAgents   = "agents"
@@ -8,7 +8,7 @@ const (
 	GroupPlans    = "plans"
 )
 
-// GroupLabel is what people call a group. One that is not known here is called by its name.
+// GroupLabel returns the display name of a group; an unknown group's own name.
 func GroupLabel(group string) string {
 	switch group {
 	case GroupSessions:

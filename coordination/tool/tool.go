@@ -1,4 +1,4 @@
-// Package tool says what a tool of agents is, who calls one, and what comes back: the words that agents, tools and wires share.
+// Package tool defines agents' tools, their callers and results: the types shared by agents, tools and APIs.
 package tool
 
 import (
@@ -6,78 +6,77 @@ import (
 	"encoding/json"
 )
 
-// Spec is what is told of a tool.
+// Spec describes a tool.
 type Spec struct {
 	Name        string
-	Group       string // sessions, agents, tasks, ...: how catalogues sort it
+	Group       string // sessions, agents, tasks, ...: the group in catalogues
 	Label       string // for people
 	Description string // for models
 	Schema      json.RawMessage
-	Guide       string // when and how to use it, for the system's prompt wherever it is offered; "" is none
+	Guide       string // when and how to use it, for the system prompt; "" for none
 }
 
-// Entry is the way by which somebody reaches a tool.
+// Entry is the way a tool is called.
 type Entry string
 
 const (
-	ByRun  Entry = "run"  // a model has asked for it
+	ByRun  Entry = "run"  // requested by a model
 	ByHTTP Entry = "http" // POST /tools/invoke
 	ByWire Entry = "wire" // tools.invoke
 	ByCLI  Entry = "cli"
 )
 
-// Caller is who calls a tool, in the name of which session.
+// Caller is the caller of a tool, on behalf of a session.
 type Caller struct {
 	Entry      Entry
 	AgentID    string
 	SessionKey string
 	SessionID  string
 	RunID      string // "" outside of a run
-	AskedID    string // id of the event that asked for the run, likewise
-	CallID     string // makes a repetition one: the same for a call that a repeated run makes again, and for what a client repeats
+	AskedID    string // id of the event that queued the run, likewise
+	CallID     string // idempotency key: equal for a repeated call of a repeated run, and for a client's repetition
 	By         string // the client, outside of a run
 
 	WorkSessionID  string
 	TaskID         string
 	ConversationID string
-	Depth          int // how many have delegated to each other before this session; 0 for one that people talk with
-	Hop            int // how often a message was passed on between agents before this run
+	Depth          int // delegation depth of the session; 0 for one that people talk to
+	Hop            int // hops between agents before this run
 
-	Channel, To, AccountID, ThreadID string // where the session is spoken to
+	Channel, To, AccountID, ThreadID string // the channel that people use to talk to the session
 }
 
-// Output is what a tool has done. Text is for models; Details, a JSON object or absent, for programs.
+// Output is the result of a tool. Text is for models; Details, a JSON object or absent, for programs.
 type Output struct {
 	Text    string
 	Details json.RawMessage
-	IsError bool // it could not do it, for the reason that Text says
+	IsError bool // it failed; Text says why
 }
 
-// Box is a set of tools. Who may call which is its business.
+// Box is a set of tools with its own access rules.
 type Box interface {
 	// Offer lists the tools that a caller may call, in a fixed order.
 	Offer(c Caller) []Spec
-	// Call calls one. Its errors are *Error, or ctx's; a tool that says why it cannot is no error but an Output. It returns soon after ctx
-	// ends, unless the tool does not heed it.
+	// Call calls a tool. Errors are *Error or ctx's; a tool's own failure is an Output. It returns soon after ctx ends, unless the tool
+	// ignores that.
 	Call(ctx context.Context, c Caller, name string, args json.RawMessage) (Output, error)
 }
 
-// Error says why a tool was not called, or broke.
+// Error says why a tool was not called, or crashed.
 type Error struct {
 	Code  string // one of those below
 	Tool  string
 	Field string // of the arguments, as a JSON pointer; "" for all of them
 	Text  string // what is wrong
-	Mend  string
+	Hint  string
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// Codes of Error.
 const (
-	CodeUnknown      = "unknown_tool"      // there is none of this name, or the caller may not know
-	CodeInvalid      = "invalid_arguments" // they are not as the schema has it
+	CodeUnknown      = "unknown_tool"      // unknown, or hidden from the caller
+	CodeInvalid      = "invalid_arguments" // they do not match the schema
 	CodeTaskRequired = "task_required"     // the caller's session has no task to call it for
 	CodePlanRequired = "plan_required"     // no approved plan opens it to the caller
-	CodeBroken       = "tool_failed"       // it panicked or failed inside; the reason is in the log only
+	CodeBroken       = "tool_failed"       // it panicked or failed internally; the reason is only logged
 )

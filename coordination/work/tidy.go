@@ -6,10 +6,10 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// maxErrorText is how many bytes of an error are looked through for secrets, before it is clipped.
+// maxErrorText limits how many bytes of an error are searched for secrets before it is cut.
 const maxErrorText = 16 << 10
 
-// Tidy makes an error's text fit for an event: bounded, without secrets.
+// Tidy prepares an error's text for an event: bounded, and without secrets.
 func Tidy(text string) string {
 	text = strings.ReplaceAll(text[:min(len(text), maxErrorText)], "\x00", "")
 	text = coordination.Mask(strings.ToValidUTF8(text, "\uFFFD"))

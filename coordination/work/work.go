@@ -1,8 +1,8 @@
-// Package work says what an event means for the queue of what has still to be done outside, and how long to wait before another attempt.
-// It is pure.
+// Package work defines what events mean for the work queue, the list of side effects still to be carried out, and the pause between
+// attempts. It is pure.
 //
-// What is asked for has a stream of its own, and is asked for by the first event of that stream. So which item an event is about is told
-// by its stream alone, also when its data has been redacted, and no item is ever asked for twice.
+// An item has its own stream, which begins with the event that schedules it. The stream therefore identifies the item even after its
+// data was redacted, and no item is scheduled twice.
 package work
 
 import (
@@ -13,16 +13,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// KindRun is the kind of runs of agents.
+// KindRun is the work kind of agents' runs.
 const KindRun = "run"
 
-// KindJob is the kind of flows between agents: their own events ask for them, put them off, and end them.
+// KindJob is the work kind of flows between agents: their own events schedule, postpone and end them.
 const KindJob = "job"
 
 // jobPrefix begins the effect ids of flows.
 const jobPrefix = KindJob + "/"
 
-// PoolJobs is the pool of flows.
 const PoolJobs = "a2a"
 
 // runPrefix begins the effect ids of runs.
@@ -45,28 +44,28 @@ func RunEffect(runID string) string { return runPrefix + runID }
 // JobEffect is the effect id of a flow.
 func JobEffect(jobID string) string { return jobPrefix + jobID }
 
-// Step is what happens to an item.
+// Step is the effect of an event on an item.
 type Step int
 
 const (
-	Add    Step = iota + 1 // it waits, at the end of its key
-	Lease                  // it is begun
-	Return                 // it waits again, where it was; what waits already is put off
-	Remove                 // nothing more is to be done
-	Park                   // it is given up, until somebody asks for another attempt
-	Resend                 // somebody does: it waits at the end of its key, as if it had never been begun
+	Add    Step = iota + 1 // queue it at the end of its key
+	Lease                  // an attempt starts
+	Return                 // back into the queue, at its place; postpones an item that already waits
+	Remove                 // done
+	Park                   // dead letter, until it is resent
+	Resend                 // resend: queue it at the end of its key, with no attempts counted
 )
 
-// Change is what an event means for the item of its stream.
+// Change is the effect of an event on the item of its stream.
 type Change struct {
 	Step  Step
 	New   New    // of Add
-	Until int64  // of Lease: when it ends, ms since 1970; 0 is never
-	DueAt int64  // of Return: not before, ms since 1970; 0 is at once
+	Until int64  // of Lease: end of the lease, ms since 1970; 0 for none
+	DueAt int64  // of Return: earliest retry, ms since 1970; 0 is at once
 	Error string // of Return and Park
 }
 
-// New is an item that is asked for.
+// New is a scheduled item.
 type New struct {
 	EffectID string
 	Kind     string
@@ -74,11 +73,11 @@ type New struct {
 	Pool     string
 	Owner    string
 	DueAt    int64 // ms since 1970; 0 is at once
-	Most     int   // attempts; 0 is as the handler has it
-	First    bool  // it comes before what waits already in its key
+	Most     int   // attempts; 0 is the handler's default
+	First    bool  // it precedes waiting items of its key
 }
 
-// step is what a type means, 0 for nothing.
+// step returns the effect of a type, 0 for none.
 func step(typ string) Step {
 	switch typ {
 	case coordination.TypeWorkScheduled, coordination.TypeRunQueued, coordination.TypeA2AJobCreated:
@@ -99,9 +98,8 @@ func step(typ string) Step {
 	return 0
 }
 
-// Of is what an event of a type, with that data, means. agentID is the event's own. It is false for an event that means nothing, and for
-// one that asks for something without saying what. Data that is nil was redacted: what such an event has asked for is not known any more,
-// but what it ended stays ended.
+// Of returns the effect of an event; agentID is the event's own. It is false for an event without effect, and for one that schedules an
+// item without data. Redacted data is nil: a scheduled item is unknown then, but an end remains an end.
 func Of(typ, agentID string, data json.RawMessage) (Change, bool) {
 	c := Change{Step: step(typ)}
 	switch c.Step {
@@ -118,7 +116,7 @@ func Of(typ, agentID string, data json.RawMessage) (Change, bool) {
 		}
 		return c, c.New.check() == nil
 	case Lease, Return, Park:
-		_ = coordination.EachField(data, func(name string, raw []byte) bool { // without any it has none
+		_ = coordination.EachField(data, func(name string, raw []byte) bool { // without attempts
 			switch name {
 			case "leaseUntilMs":
 				c.Until = number(raw)
@@ -204,7 +202,7 @@ func newEffect(data json.RawMessage) New {
 	return n
 }
 
-// text is a JSON string as it is, "" for anything else.
+// text decodes a JSON string; anything else is "".
 func text(raw []byte) (s string) {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
@@ -212,7 +210,7 @@ func text(raw []byte) (s string) {
 	return s
 }
 
-// maxNumber is the largest number that is believed; JSON numbers are exact up to there.
+// maxNumber is the largest number accepted; JSON numbers are exact up to there.
 const maxNumber = 1 << 53
 
 func number(raw []byte) int64 {
@@ -220,7 +218,7 @@ func number(raw []byte) int64 {
 	return int64(min(max(n, 0), maxNumber))
 }
 
-// maxError is how many bytes of an error the queue keeps.
+// maxError limits an error kept in the queue, in bytes.
 const maxError = 1 << 10
 
 func clip(s string) string {

@@ -71,7 +71,7 @@ func TestWhatEventsMean(t *testing.T) {
 }
 
 // What asks for nothing that can be done is no item.
-func TestNonsenseIsNotAskedFor(t *testing.T) {
+func TestInvalidWorkIsRefused(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)
 	for _, data := range []string{
@@ -94,7 +94,7 @@ func TestNonsenseIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// What Check lets pass is an item, with all that was said of it; what it refuses names the field and is none or is mended by leaving it.
+// Work that Check accepts becomes a complete item; a refusal names the field, and the work is no item, or becomes one without that field.
 func TestWhatIsCheckedIsAnItem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,7 +105,7 @@ func TestWhatIsCheckedIsAnItem(t *testing.T) {
 		err := work.Check(&w)
 		if err != nil {
 			var refusal *work.Refusal
-			if !errors.As(err, &refusal) || refusal.Field == "" || refusal.Mend == "" || refusal.Code() != work.CodeInvalid {
+			if !errors.As(err, &refusal) || refusal.Field == "" || refusal.HintText == "" || refusal.Code() != work.CodeInvalid {
 				t.Fatalf("%#v", err)
 			}
 			return

@@ -14,20 +14,21 @@ import (
 	"github.com/pronto-lab/openclawd/discord"
 )
 
-// Bounds of what is said, in characters.
+// Limits of answers, in characters.
 const (
 	maxText  = collaborate.MaxMessage
 	maxShown = 40
 )
 
-// outcome is what comes of work: a word to whoever has asked, or to all where update puts it into the message below which the button is.
+// outcome is the result of an action: a text for the requester, or for everyone if update puts it into the button's
+// message.
 type outcome struct {
 	text   string
 	update bool
 }
 
-// perform does work and answers with what comes of it. If that takes long, it is said first that it was heard.
-func (d *Desk) perform(ctx context.Context, i discord.Interaction, work func(context.Context) outcome) {
+// perform runs an action and answers with its outcome. If it takes long, it first acknowledges the interaction.
+func (d *Handler) perform(ctx context.Context, i discord.Interaction, work func(context.Context) outcome) {
 	done := make(chan outcome, 1)
 	go func() { done <- d.tried(ctx, i, work) }()
 	timer := time.NewTimer(d.o.Patience)
@@ -49,50 +50,48 @@ func (d *Desk) perform(ctx context.Context, i discord.Interaction, work func(con
 	}
 }
 
-// tried does work. A panic is a failure of the work, and not the end of the program.
-func (d *Desk) tried(ctx context.Context, i discord.Interaction, work func(context.Context) outcome) (out outcome) {
+// tried runs an action. A panic becomes its failure.
+func (d *Handler) tried(ctx context.Context, i discord.Interaction, work func(context.Context) outcome) (out outcome) {
 	defer func() {
 		if why := recover(); why != nil {
-			d.o.Logger.Error("what was asked for in Discord has panicked", "interaction", i.ID, "panic", why, "stack", string(debug.Stack()))
+			d.o.Logger.Error("panic while handling an interaction", "interaction", i.ID, "panic", why, "stack", string(debug.Stack()))
 			out = d.failed(i, fmt.Errorf("panic: %v", why), "")
 		}
 	}()
 	return work(ctx)
 }
 
-func (d *Desk) text(out outcome) string {
+func (d *Handler) text(out outcome) string {
 	nothing := d.language().Say("알려 드릴 내용이 없습니다.", "There is nothing to say.")
 	return coordination.Head(cmp.Or(strings.TrimSpace(coordination.Mask(out.text)), nothing), maxText)
 }
 
-// language is the one in which people are told.
-func (d *Desk) language() coordination.Language { return d.o.Config().Language() }
+func (d *Handler) language() coordination.Language { return d.o.Config().Language() }
 
-// refuse tells whoever has asked that it is not done.
-func (d *Desk) refuse(ctx context.Context, i discord.Interaction, why string) {
+func (d *Handler) refuse(ctx context.Context, i discord.Interaction, why string) {
 	d.log(i, d.o.Bots.Answer(ctx, i, discord.InteractionAnswer{Text: why, Private: true}))
 }
 
-// failed is what is said of an error. What people cannot mend is logged, and not told.
-func (d *Desk) failed(i discord.Interaction, err error, text string) outcome {
+// failed is the answer for an error. Internal errors are logged and not shown.
+func (d *Handler) failed(i discord.Interaction, err error, text string) outcome {
 	if text = strings.TrimSpace(text); text != "" {
 		return outcome{text: text}
 	}
-	d.o.Logger.Warn("what was asked for in Discord was not done", "interaction", i.ID, "kind", i.Kind, "name", coordination.Head(i.Name, maxShown),
-		"account", i.AccountID, "error", coordination.Mask(err.Error()))
+	d.o.Logger.Warn("cannot do what an interaction asked for", "interaction", i.ID, "kind", i.Kind, "name", coordination.Head(i.Name, maxShown),
+		"account", i.AccountID, "err", coordination.Mask(err.Error()))
 	return outcome{text: fmt.Sprintf(d.language().Say("처리하지 못했고, 아무것도 바뀌지 않았습니다. 이유는 openclawd 로그의 interaction %s에 있습니다.",
 		"This did not work, and nothing was done. The log of openclawd says why, under interaction %s."), i.ID)}
 }
 
-// log tells of an answer that Discord did not take: the work is done, or not, all the same.
-func (d *Desk) log(i discord.Interaction, err error) {
+// log logs an answer that Discord rejected. The action itself is not affected.
+func (d *Handler) log(i discord.Interaction, err error) {
 	if err != nil {
-		d.o.Logger.Warn("an interaction cannot be answered", "interaction", i.ID, "kind", i.Kind, "account", i.AccountID, "error", err,
+		d.o.Logger.Warn("cannot answer an interaction", "interaction", i.ID, "kind", i.Kind, "account", i.AccountID, "err", err,
 			"age", d.o.Now().Sub(time.UnixMilli(i.At)))
 	}
 }
 
-// personOf is how somebody is called in what is decided.
+// personOf is a person's name in decisions.
 func personOf(i *discord.Interaction) string {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

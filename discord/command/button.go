@@ -12,13 +12,13 @@ import (
 	"github.com/pronto-lab/openclawd/discord"
 )
 
-// What ids of buttons and forms begin with; the id of what waits follows.
+// Prefixes of the ids of buttons and forms; the id of the approval follows.
 const (
 	approvePrefix = "approve:"
 	rejectPrefix  = "reject:"
 )
 
-// Bounds of Discord, and of what is asked for, in characters.
+// Limits of Discord and of forms, in characters.
 const (
 	maxComponentID = 100
 	maxReason      = 1000
@@ -26,7 +26,7 @@ const (
 
 const reasonField = "reason"
 
-// Types and styles of components, as Discord numbers them.
+// Types and styles of components in Discord's API.
 const (
 	typeRow     = 1
 	typeButton  = 2
@@ -46,8 +46,8 @@ type buttonShape struct {
 	ID    string `json:"custom_id"`
 }
 
-// Buttons are the two below what waits for a person to agree: an array of components, as Discord has it. It is nil for an id that no button can bear,
-// of more than 92 characters.
+// Buttons returns the two buttons below an approval request: an array of components in Discord's format. It is nil for
+// an id over 92 characters, which no button can hold.
 func Buttons(in coordination.Language, approvalID string) []byte {
 	if approvalID == "" || len([]rune(approvePrefix+approvalID)) > maxComponentID {
 		return nil
@@ -58,13 +58,13 @@ func Buttons(in coordination.Language, approvalID string) []byte {
 	}}
 	text, err := json.Marshal([]rowShape{row})
 	if err != nil {
-		return nil // numbers and texts have a form
+		return nil // encoding numbers and texts cannot fail
 	}
 	return text
 }
 
-// button approves, or asks why not.
-func (d *Desk) button(ctx context.Context, c *config.Config, i discord.Interaction) {
+// button approves, or opens the form for a rejection.
+func (d *Handler) button(ctx context.Context, c *config.Config, i discord.Interaction) {
 	approve, isApprove := strings.CutPrefix(i.Name, approvePrefix)
 	reject, isReject := strings.CutPrefix(i.Name, rejectPrefix)
 	why := mayDecide(c, &i)
@@ -79,14 +79,13 @@ func (d *Desk) button(ctx context.Context, c *config.Config, i discord.Interacti
 		d.log(i, d.o.Bots.Answer(ctx, i, discord.InteractionAnswer{Form: &form}))
 	default:
 		d.perform(ctx, i, func(ctx context.Context) outcome {
-			text, err := d.o.Office.Approve(ctx, approve, personOf(&i))
+			text, err := d.o.Approvals.Approve(ctx, approve, personOf(&i))
 			return d.decided(i, text, err)
 		})
 	}
 }
 
-// form rejects with the reason that was given.
-func (d *Desk) form(ctx context.Context, c *config.Config, i discord.Interaction) {
+func (d *Handler) form(ctx context.Context, c *config.Config, i discord.Interaction) {
 	id, isReject := strings.CutPrefix(i.Name, rejectPrefix)
 	if !isReject {
 		d.refuse(ctx, i, c.Language().Say("알 수 없는 양식입니다.", "I do not know this form."))
@@ -97,13 +96,13 @@ func (d *Desk) form(ctx context.Context, c *config.Config, i discord.Interaction
 		return
 	}
 	d.perform(ctx, i, func(ctx context.Context) outcome {
-		text, err := d.o.Office.Reject(ctx, id, personOf(&i), i.Values[reasonField])
+		text, err := d.o.Approvals.Reject(ctx, id, personOf(&i), i.Values[reasonField])
 		return d.decided(i, text, err)
 	})
 }
 
-// decided tells everybody below what waited; whoever was too late is told alone.
-func (d *Desk) decided(i discord.Interaction, text string, err error) outcome {
+// decided shows the decision in the approval's message; a person who was too late is told privately.
+func (d *Handler) decided(i discord.Interaction, text string, err error) outcome {
 	if err != nil {
 		return d.failed(i, err, text)
 	}
@@ -114,7 +113,7 @@ func (d *Desk) decided(i discord.Interaction, text string, err error) outcome {
 	return outcome{text: below(i.Text, text), update: true}
 }
 
-// below puts a line under what a message says, which is cut where both do not fit.
+// below appends a line to a message, shortened if both do not fit.
 func below(message, line string) string {
 	line = coordination.Head(line, maxText)
 	room := maxText - len([]rune(line)) - len("\n\n")

@@ -13,7 +13,7 @@ import (
 
 func TestApprovalsAreToldBelowTheirButtons(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
+	h := newFixture(t, setup{})
 	asked := h.ask("task-1")
 	h.click(h.bora, asked, "approve:task-1")
 	decided := "approved by bora (discord " + h.bora.ID + ")"
@@ -21,7 +21,7 @@ func TestApprovalsAreToldBelowTheirButtons(t *testing.T) {
 	if want := asked.Content + "\n\n" + decided; now.Content != want || len(now.Components) != 0 {
 		t.Errorf("the message is %q with buttons %s, want %q and none", now.Content, now.Components, want)
 	}
-	if err := h.Until(h.ctx, func() bool { return len(h.office.calls()) == 1 }); err != nil {
+	if err := h.Until(h.ctx, func() bool { return len(h.approvals.calls()) == 1 }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.bora.Click(now, "approve:task-1"); err == nil {
@@ -29,9 +29,9 @@ func TestApprovalsAreToldBelowTheirButtons(t *testing.T) {
 	}
 }
 
-func TestSecondPressesAreToldWhatWasDecided(t *testing.T) {
+func TestSecondPressShowsDecision(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
+	h := newFixture(t, setup{})
 	asked, again := h.ask("task-1"), discordtest.Message{}
 	p, err := h.bots.Send(h.ctx, discord.Post{AccountID: "ruda", ChannelID: h.channel.ID, Content: "deploy, again?", Nonce: "again", Components: buttonsOf(asked)})
 	if err != nil {
@@ -68,15 +68,15 @@ func reason(text string) []byte {
 
 func TestRejectingAsksForAReason(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
+	h := newFixture(t, setup{})
 	asked := h.ask("task-1")
 	shown := h.click(h.bora, asked, "reject:task-1")
-	if shown.Answer != discordtest.AnswerModal || len(h.office.calls()) != 0 {
-		t.Fatalf("the answer is %d and the office was asked %q, want a form first", shown.Answer, h.office.calls())
+	if shown.Answer != discordtest.AnswerModal || len(h.approvals.calls()) != 0 {
+		t.Fatalf("the answer is %d and the service was asked %q, want a form first", shown.Answer, h.approvals.calls())
 	}
 	h.answered(h.bora.Submit(shown, "reject:task-1", reason("너무 크다")))
-	if diff := cmp.Diff([]string{"rejected, 너무 크다, task-1"}, h.office.calls()); diff != "" {
-		t.Errorf("the office was asked (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"rejected, 너무 크다, task-1"}, h.approvals.calls()); diff != "" {
+		t.Errorf("the service was asked (-want +got):\n%s", diff)
 	}
 	if now := h.message(asked.ID); !strings.HasSuffix(now.Content, "rejected, 너무 크다, by bora (discord "+h.bora.ID+")") || len(now.Components) != 0 {
 		t.Errorf("the message is %q with buttons %s, want the decision and none", now.Content, now.Components)
@@ -89,19 +89,19 @@ func TestDecisionsAreForThoseWhoMay(t *testing.T) {
 		settings  string
 		bora, dan bool
 	}{
-		"nobody is named":               {"", true, true},
-		"nobody is listened to":         {`,"groupPolicy":"disabled"`, false, false},
+		"no user is named":              {"", true, true},
+		"no user is listened to":        {`,"groupPolicy":"disabled"`, false, false},
 		"user of the guild":             {`,"guilds":{"$guild":{"users":["$bora"]}}`, true, false},
-		"everybody of the guild":        {`,"guilds":{"$guild":{"users":["*"]}}`, true, true},
+		"all users of the guild":        {`,"guilds":{"$guild":{"users":["*"]}}`, true, true},
 		"allowFrom":                     {`,"allowFrom":["discord:$bora"]`, true, false},
 		"allowFrom beside users":        {`,"allowFrom":["$bora"],"guilds":{"$guild":{"users":["$dan"]}}`, true, true},
-		"anybody in allowFrom is noone": {`,"allowFrom":["*"],"guilds":{"$guild":{"users":["$dan"]}}`, false, true},
+		"any user in allowFrom is none": {`,"allowFrom":["*"],"guilds":{"$guild":{"users":["$dan"]}}`, false, true},
 		"who is told of escalations":    {`,"collaboration":{"escalation":{"mentionUserId":"$bora"}}`, true, false},
 		"who is told of no answer":      {`,"a2aRetry":{"escalationMentionId":"$dan"},"guilds":{"$guild":{"users":["$bora"]}}`, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, setup{settings: c.settings})
+			h := newFixture(t, setup{settings: c.settings})
 			for _, one := range []struct {
 				who *discordtest.Human
 				may bool
@@ -119,8 +119,8 @@ func TestDecisionsAreForThoseWhoMay(t *testing.T) {
 					}
 					continue
 				}
-				if pressed.Original == nil || pressed.Original.Flags&discordtest.FlagEphemeral == 0 || len(h.office.calls()) > 0 && strings.Contains(strings.Join(h.office.calls(), " "), id) {
-					t.Errorf("%s may not decide: the answer is %+v, the office was asked %q, want a private no", one.who.Username, pressed.Original, h.office.calls())
+				if pressed.Original == nil || pressed.Original.Flags&discordtest.FlagEphemeral == 0 || len(h.approvals.calls()) > 0 && strings.Contains(strings.Join(h.approvals.calls(), " "), id) {
+					t.Errorf("%s may not decide: the answer is %+v, the service was asked %q, want a private no", one.who.Username, pressed.Original, h.approvals.calls())
 				}
 				if now := h.message(asked.ID); now.Content != asked.Content || len(now.Components) == 0 {
 					t.Errorf("the message is %q with buttons %s, want it as it was", now.Content, now.Components)
@@ -132,7 +132,7 @@ func TestDecisionsAreForThoseWhoMay(t *testing.T) {
 
 func TestStrangeButtonsAndFormsDoNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
+	h := newFixture(t, setup{})
 	p, err := h.bots.Send(h.ctx, discord.Post{AccountID: "ruda", ChannelID: h.channel.ID, Content: "x", Nonce: "1",
 		Components: []byte(`[{"type":1,"components":[{"type":2,"style":1,"label":"x","custom_id":"strange"}]}]`)})
 	if err != nil {
@@ -141,14 +141,14 @@ func TestStrangeButtonsAndFormsDoNothing(t *testing.T) {
 	h.wantPrivate("a strange button", h.click(h.bora, h.message(p.ID), "strange"), "do not know this button")
 	shown := h.click(h.bora, h.ask("task-1"), "reject:task-1")
 	h.wantPrivate("a strange form", h.answered(h.bora.Submit(shown, "strange", reason("x"))), "do not know this form")
-	if all := h.office.calls(); len(all) != 0 {
-		t.Errorf("the office was asked %q, want nothing", all)
+	if all := h.approvals.calls(); len(all) != 0 {
+		t.Errorf("the service was asked %q, want nothing", all)
 	}
 }
 
-func TestWhatTheOfficeCannotDoIsToldAlone(t *testing.T) {
+func TestApprovalErrorsArePrivate(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
+	h := newFixture(t, setup{})
 	asked := h.ask("broken")
 	h.wantPrivate("a failure", h.click(h.bora, asked, "approve:broken"), "did not work")
 	if now := h.message(asked.ID); now.Content != asked.Content || len(now.Components) == 0 {
@@ -161,7 +161,7 @@ func TestWhatTheOfficeCannotDoIsToldAlone(t *testing.T) {
 
 func TestLongMessagesKeepTheDecision(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
+	h := newFixture(t, setup{})
 	long := strings.Repeat("가", 1995)
 	p, err := h.bots.Send(h.ctx, discord.Post{AccountID: "ruda", ChannelID: h.channel.ID, Content: long, Nonce: "1", Components: buttonsOf(h.ask("task-1"))})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package command answers what people ask for in Discord without writing a message: the slash commands /new, /reset and /status, and the buttons
-// below what openclawd has posted. It decides who may; what they ask for is done by Sessions and Office.
+// Package command answers interactions in Discord: the slash commands /new, /reset and /status, and the buttons below
+// posts of openclawd. It checks permissions; Sessions and Approvals carry out the actions.
 package command
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/pronto-lab/openclawd/discord"
 )
 
-// Sessions is what people may do about the session in which they speak with an agent.
+// Sessions are the session actions available to people.
 type Sessions interface {
 	// Reset starts the session over; how is new or reset.
 	Reset(ctx context.Context, key coordination.SessionKey, how, by string) error
-	// Status says in a few lines how the session and its agent stand.
+	// Status describes the session and its agent in a few lines.
 	Status(ctx context.Context, key coordination.SessionKey) (string, error)
 }
 
-// Office is where people decide what waits for them. text says what was decided. With an error nothing was; text says then why, for people: that it
-// was decided before, by whom and how, or what is wrong. It is "" where they cannot mend it.
-type Office interface {
+// Approvals decides approvals. text says what was decided. With an error, nothing was; text then explains it to people:
+// who decided before and how, or what is wrong. It is "" for an internal error.
+type Approvals interface {
 	Approve(ctx context.Context, id, person string) (text string, err error)
 	Reject(ctx context.Context, id, person, reason string) (text string, err error)
 }
 
-// Bots is what a Desk needs of Discord.
+// Bots is the part of Discord that a Handler needs.
 type Bots interface {
 	Answer(ctx context.Context, i discord.Interaction, a discord.InteractionAnswer) error
 	Amend(ctx context.Context, i discord.Interaction, a discord.InteractionAnswer) error
@@ -36,29 +36,29 @@ type Bots interface {
 	Registry() *discord.Registry
 }
 
-// DefaultPatience is after what time of work it is said that it goes on: Discord waits three seconds for the first word.
+// DefaultPatience is when a running action is acknowledged: Discord waits three seconds for the first answer.
 const DefaultPatience = 2 * time.Second
 
 // Options of New. All are required but Patience.
 type Options struct {
-	Bots     Bots
-	Sessions Sessions
-	Office   Office
-	Config   func() *config.Config // in force
-	Now      func() time.Time
-	Logger   *slog.Logger
-	Patience time.Duration // default: DefaultPatience
+	Bots      Bots
+	Sessions  Sessions
+	Approvals Approvals
+	Config    func() *config.Config // configuration in force
+	Now       func() time.Time
+	Logger    *slog.Logger
+	Patience  time.Duration // default: DefaultPatience
 }
 
-// Desk answers interactions.
-type Desk struct{ o Options }
+// Handler answers interactions.
+type Handler struct{ o Options }
 
-// New makes a Desk.
-func New(o Options) *Desk {
+// New returns a Handler.
+func New(o Options) *Handler {
 	if o.Patience <= 0 {
 		o.Patience = DefaultPatience
 	}
-	return &Desk{o}
+	return &Handler{o}
 }
 
 // Names of slash commands.
@@ -68,17 +68,17 @@ const (
 	commandStatus = "status"
 )
 
-// Commands are the slash commands that each bot has, described in a language.
+// Commands returns each bot's slash commands, described in a language.
 func Commands(in coordination.Language) []discord.Command {
 	return []discord.Command{
-		{Name: commandNew, Description: in.Say("이 에이전트와 여기서 새 세션을 시작합니다", "Begin a new session with this agent here")},
+		{Name: commandNew, Description: in.Say("이 에이전트와 여기서 새 세션을 시작합니다", "Start a new session with this agent here")},
 		{Name: commandReset, Description: in.Say("이 에이전트와의 세션을 처음부터 다시 시작합니다", "Start the session with this agent here over")},
-		{Name: commandStatus, Description: in.Say("이 에이전트와 여기 세션의 상태를 알려 줍니다", "Say how this agent and its session here stand")},
+		{Name: commandStatus, Description: in.Say("이 에이전트와 여기 세션의 상태를 알려 줍니다", "Show the state of this agent and its session here")},
 	}
 }
 
-// Take answers one interaction, and returns when it is answered. What it does ends with ctx.
-func (d *Desk) Take(ctx context.Context, i discord.Interaction) {
+// Handle handles one interaction, and returns when it is answered. Its actions end with ctx.
+func (d *Handler) Handle(ctx context.Context, i discord.Interaction) {
 	c := d.o.Config()
 	switch i.Kind {
 	case discord.KindCommand:
@@ -90,8 +90,7 @@ func (d *Desk) Take(ctx context.Context, i discord.Interaction) {
 	}
 }
 
-// command does what is written behind a slash.
-func (d *Desk) command(ctx context.Context, c *config.Config, i discord.Interaction) {
+func (d *Handler) command(ctx context.Context, c *config.Config, i discord.Interaction) {
 	if why := maySpeak(c, &i); why != "" {
 		d.refuse(ctx, i, why)
 		return
@@ -108,7 +107,7 @@ func (d *Desk) command(ctx context.Context, c *config.Config, i discord.Interact
 			if err := d.o.Sessions.Reset(ctx, key, i.Name, personOf(&i)); err != nil {
 				return d.failed(i, err, "")
 			}
-			return outcome{text: fmt.Sprintf(c.Language().Say("여기서 %s 새 세션을 시작합니다.", "The session with %s starts again here."),
+			return outcome{text: fmt.Sprintf(c.Language().Say("여기서 %s 새 세션을 시작합니다.", "The session with %s starts over here."),
 				c.Language().Say(coordination.AndName(agent), agent))}
 		})
 	case commandStatus:
@@ -120,7 +119,7 @@ func (d *Desk) command(ctx context.Context, c *config.Config, i discord.Interact
 			return outcome{text: text}
 		})
 	default:
-		d.refuse(ctx, i, fmt.Sprintf(c.Language().Say("/%s 명령은 없습니다. /new, /reset, /status를 쓸 수 있습니다.", "I know no command /%s. There are /new, /reset and /status."),
+		d.refuse(ctx, i, fmt.Sprintf(c.Language().Say("/%s 명령은 없습니다. /new, /reset, /status를 쓸 수 있습니다.", "Unknown command /%s. Available are /new, /reset and /status."),
 			coordination.Head(i.Name, maxShown)))
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 func TestSessionsAreResetWhereTheyAre(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{settings: `,"dmPolicy":"open"`, root: `,"session":{"dmScope":"per-channel-peer"}`})
+	h := newFixture(t, setup{settings: `,"dmPolicy":"open"`, root: `,"session":{"dmScope":"per-channel-peer"}`})
 	thread, err := h.bora.StartThread(h.channel.ID, "plans")
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +29,8 @@ func TestSessionsAreResetWhereTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.wantPrivate("in the channel", h.slash(h.bora, h.channel.ID, h.ruda, "reset"), "The session with ruda starts again")
-	h.wantPrivate("in the thread", h.slash(h.bora, thread.ID, h.eden, "new"), "The session with eden starts again")
+	h.wantPrivate("in the channel", h.slash(h.bora, h.channel.ID, h.ruda, "reset"), "The session with ruda starts over")
+	h.wantPrivate("in the thread", h.slash(h.bora, thread.ID, h.eden, "new"), "The session with eden starts over")
 	h.wantPrivate("directly", h.slash(h.bora, talk.ID, h.eden, "new"), "eden")
 	by := fmt.Sprintf(" by bora (discord %s)", h.bora.ID)
 	want := []string{"reset agent:ruda:discord:channel:" + h.channel.ID + by, "new agent:eden:discord:channel:" + thread.ID + by,
@@ -45,7 +45,7 @@ func TestSessionsAreResetWhereTheyAre(t *testing.T) {
 
 func TestConversationsThatAreBoundElsewhereAreReset(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{settings: `,"dmPolicy":"allowlist","allowFrom":["<@$bora>"]`,
+	h := newFixture(t, setup{settings: `,"dmPolicy":"allowlist","allowFrom":["<@$bora>"]`,
 		root: `,"bindings":[{"agentId":"eden","match":{"channel":"discord","accountId":"*","peer":{"kind":"direct","id":"$bora"}}},` +
 			`{"agentId":"ruda","match":{"channel":"discord","accountId":"ruda"}},{"agentId":"eden","match":{"channel":"discord","accountId":"eden"}}]`})
 	talk, err := h.bora.Conversation(h.ruda.ID)
@@ -58,27 +58,27 @@ func TestConversationsThatAreBoundElsewhereAreReset(t *testing.T) {
 	}
 }
 
-// The main session is that of all who write to the agent directly: a stranger does not end what others have said there.
+// The main session is shared by all who write to the agent directly: a stranger does not end what others have said there.
 func TestStrangersDoNotResetTheMainSession(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{settings: `,"dmPolicy":"open","allowFrom":["*"],"collaboration":{"escalation":{"mentionUserId":"$bora"}}`})
+	h := newFixture(t, setup{settings: `,"dmPolicy":"open","allowFrom":["*"],"collaboration":{"escalation":{"mentionUserId":"$bora"}}`})
 	for person, may := range map[*discordtest.Human]bool{h.dan: false, h.bora: true} {
 		talk, err := person.Conversation(h.ruda.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := len(h.sessions.done())
-		answer := map[bool]string{false: "not yours alone", true: "starts again"}[may]
+		answer := map[bool]string{false: "not yours alone", true: "starts over"}[may]
 		h.wantPrivate(person.Username+"'s reset", h.slash(person, talk.ID, h.ruda, "reset"), answer)
 		if did := len(h.sessions.done()) - before; (did == 1) != may {
-			t.Errorf("%s's reset had %d sessions begin anew, want it to: %v", person.Username, did, may)
+			t.Errorf("%s's reset restarted %d sessions, want it to: %v", person.Username, did, may)
 		}
 	}
 }
 
 func TestStatusFitsAMessage(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
+	h := newFixture(t, setup{})
 	got := h.slash(h.bora, h.channel.ID, h.ruda, "status")
 	h.wantPrivate("status", got, "all is well with agent:ruda:discord:channel:"+h.channel.ID)
 	if n := utf8.RuneCountInString(got.Original.Content); n > collaborate.MaxMessage {
@@ -88,8 +88,8 @@ func TestStatusFitsAMessage(t *testing.T) {
 
 func TestUnknownCommandsAreToldSo(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{})
-	h.wantPrivate("a command of somebody else", h.slash(h.bora, h.channel.ID, h.ruda, "other"), "/new, /reset and /status")
+	h := newFixture(t, setup{})
+	h.wantPrivate("a command of another application", h.slash(h.bora, h.channel.ID, h.ruda, "other"), "/new, /reset and /status")
 	if did := h.sessions.done(); len(did) != 0 {
 		t.Errorf("done was %q, want nothing", did)
 	}
@@ -103,22 +103,22 @@ func TestCommandsAreForThoseWhoMaySpeak(t *testing.T) {
 		bora     string // part of the answer
 		dan      string
 	}{
-		"open":                    {"", false, "starts again", "starts again"},
-		"closed":                  {`,"groupPolicy":"disabled"`, false, "does not list it", "does not list it"},
-		"guild that is no listed": {`,"groupPolicy":"allowlist"`, false, "does not list it", "does not list it"},
-		"guild that is listed":    {`,"groupPolicy":"allowlist","guilds":{"$guild":{}}`, false, "starts again", "starts again"},
-		"user that is listed":     {`,"guilds":{"$guild":{"users":["$bora"]}}`, false, "starts again", "You may not"},
-		"everybody is listed":     {`,"guilds":{"$guild":{"users":["*"]}}`, false, "starts again", "starts again"},
-		"another channel":         {`,"guilds":{"$guild":{"channels":{"123456789012345678":{}}}}`, false, "does not list it", "does not list it"},
-		"this channel":            {`,"guilds":{"$guild":{"channels":{"$channel":{}}}}`, false, "starts again", "starts again"},
-		"other guilds only":       {`,"collaboration":{"allowedGuilds":["123456789012345678"]}`, false, "does not list it", "does not list it"},
-		"directly, paired":        {`,"allowFrom":["$bora"]`, true, "starts again", "You may not"},
-		"directly, anybody":       {`,"dmPolicy":"allowlist","allowFrom":["*"]`, true, "starts again", "starts again"},
-		"directly, closed":        {`,"dmPolicy":"disabled","allowFrom":["$bora"]`, true, "does not list it", "does not list it"},
+		"open":                    {"", false, "starts over", "starts over"},
+		"closed":                  {`,"groupPolicy":"disabled"`, false, "is not listed in", "is not listed in"},
+		"guild that is no listed": {`,"groupPolicy":"allowlist"`, false, "is not listed in", "is not listed in"},
+		"guild that is listed":    {`,"groupPolicy":"allowlist","guilds":{"$guild":{}}`, false, "starts over", "starts over"},
+		"user that is listed":     {`,"guilds":{"$guild":{"users":["$bora"]}}`, false, "starts over", "You may not"},
+		"all users are listed":    {`,"guilds":{"$guild":{"users":["*"]}}`, false, "starts over", "starts over"},
+		"another channel":         {`,"guilds":{"$guild":{"channels":{"123456789012345678":{}}}}`, false, "is not listed in", "is not listed in"},
+		"this channel":            {`,"guilds":{"$guild":{"channels":{"$channel":{}}}}`, false, "starts over", "starts over"},
+		"other guilds only":       {`,"collaboration":{"allowedGuilds":["123456789012345678"]}`, false, "is not listed in", "is not listed in"},
+		"directly, paired":        {`,"allowFrom":["$bora"]`, true, "starts over", "You may not"},
+		"directly, anybody":       {`,"dmPolicy":"allowlist","allowFrom":["*"]`, true, "starts over", "starts over"},
+		"directly, closed":        {`,"dmPolicy":"disabled","allowFrom":["$bora"]`, true, "is not listed in", "is not listed in"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, setup{settings: c.settings})
+			h := newFixture(t, setup{settings: c.settings})
 			for _, one := range []struct {
 				who  *discordtest.Human
 				want string
@@ -139,20 +139,20 @@ func TestCommandsAreForThoseWhoMaySpeak(t *testing.T) {
 
 func TestRolesMaySpeakAndDecide(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{settings: `,"guilds":{"$guild":{"roles":["$role"]}}`})
+	h := newFixture(t, setup{settings: `,"guilds":{"$guild":{"roles":["$role"]}}`})
 	asked := h.ask("task-1")
 	h.wantPrivate("bora is without the role", h.click(h.bora, asked, "approve:task-1"), "You may not decide")
 	h.wantPrivate("bora is without the role", h.slash(h.bora, h.channel.ID, h.ruda, "new"), "You may not speak")
-	h.wantPrivate("dan has the role", h.slash(h.dan, h.channel.ID, h.ruda, "new"), "starts again")
+	h.wantPrivate("dan has the role", h.slash(h.dan, h.channel.ID, h.ruda, "new"), "starts over")
 	h.click(h.dan, asked, "approve:task-1")
 	if now := h.message(asked.ID); !strings.Contains(now.Content, "approved by dan") {
 		t.Errorf("dan has the role, and the message is %q, want it approved", now.Content)
 	}
 }
 
-func TestFailuresAreLoggedAndNotTold(t *testing.T) {
+func TestInternalFailuresAreLoggedOnly(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{sessions: &sessions{fail: errors.New("the disk is full of geheim")}})
+	h := newFixture(t, setup{sessions: &sessions{fail: errors.New("the disk is full of geheim")}})
 	for _, name := range []string{"new", "status"} {
 		got := h.slash(h.bora, h.channel.ID, h.ruda, name)
 		h.wantPrivate(name, got, "did not work")
@@ -167,7 +167,7 @@ func TestFailuresAreLoggedAndNotTold(t *testing.T) {
 
 func TestDefectsDoNotEndTheProgram(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, setup{sessions: &sessions{mad: true}})
+	h := newFixture(t, setup{sessions: &sessions{mad: true}})
 	got := h.slash(h.bora, h.channel.ID, h.ruda, "status")
 	h.wantPrivate("status", got, "did not work")
 	if strings.Contains(got.Original.Content, "geheim") || !strings.Contains(h.log.String(), "panic") {
@@ -178,7 +178,7 @@ func TestDefectsDoNotEndTheProgram(t *testing.T) {
 func TestLongWorkIsAnsweredLater(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
-	h := newHouse(t, setup{patience: time.Millisecond, sessions: &sessions{hold: hold}, office: &office{hold: hold}})
+	h := newFixture(t, setup{patience: time.Millisecond, sessions: &sessions{hold: hold}, approvals: &fakeApprovals{hold: hold}})
 	slow := h.slash(h.bora, h.channel.ID, h.ruda, "reset")
 	asked := h.ask("task-1")
 	pressed := h.click(h.bora, asked, "approve:task-1")
@@ -187,7 +187,7 @@ func TestLongWorkIsAnsweredLater(t *testing.T) {
 			slow.Answer, pressed.Answer, discordtest.AnswerDeferred, discordtest.AnswerDeferredUpdate)
 	}
 	close(hold)
-	slow = h.until(slow, "the end", func(now discordtest.Interaction) bool { return strings.Contains(now.Original.Content, "starts again") })
+	slow = h.until(slow, "the end", func(now discordtest.Interaction) bool { return strings.Contains(now.Original.Content, "starts over") })
 	if slow.Original.Flags&discordtest.FlagEphemeral == 0 {
 		t.Errorf("the late answer is %+v, want it for bora alone", slow.Original)
 	}
@@ -198,9 +198,9 @@ func TestLongWorkIsAnsweredLater(t *testing.T) {
 		t.Errorf("the message keeps its buttons: %s", now.Components)
 	}
 	again := h.ask("task-2")
-	h.office.mu.Lock()
-	h.office.decided["task-2"] = "approved by somebody else"
-	h.office.mu.Unlock()
+	h.approvals.mu.Lock()
+	h.approvals.decided["task-2"] = "approved by another person"
+	h.approvals.mu.Unlock()
 	late := h.click(h.dan, again, "approve:task-2")
 	h.until(late, "why not", func(now discordtest.Interaction) bool {
 		told := slices.Clone(now.FollowUps)
@@ -208,7 +208,7 @@ func TestLongWorkIsAnsweredLater(t *testing.T) {
 			told = append(told, *now.Original)
 		}
 		return slices.ContainsFunc(told, func(m discordtest.Message) bool {
-			return m.Flags&discordtest.FlagEphemeral != 0 && m.Content == "approved by somebody else"
+			return m.Flags&discordtest.FlagEphemeral != 0 && m.Content == "approved by another person"
 		})
 	})
 }

@@ -22,19 +22,20 @@ import (
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/command"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// office decides each thing once, as the real one does.
-type office struct {
+// fakeApprovals decides each thing once, as the real one does.
+type fakeApprovals struct {
 	mu      sync.Mutex
 	decided map[string]string
 	asked   []string
 	hold    chan struct{} // decides when it is closed; nil: at once
 }
 
-func (o *office) decide(ctx context.Context, what, id, person string) (string, error) {
+func (o *fakeApprovals) decide(ctx context.Context, what, id, person string) (string, error) {
 	if o.hold != nil {
 		select {
 		case <-o.hold:
@@ -55,15 +56,15 @@ func (o *office) decide(ctx context.Context, what, id, person string) (string, e
 	return o.decided[id], nil
 }
 
-func (o *office) Approve(ctx context.Context, id, person string) (string, error) {
+func (o *fakeApprovals) Approve(ctx context.Context, id, person string) (string, error) {
 	return o.decide(ctx, "approved", id, person)
 }
 
-func (o *office) Reject(ctx context.Context, id, person, reason string) (string, error) {
+func (o *fakeApprovals) Reject(ctx context.Context, id, person, reason string) (string, error) {
 	return o.decide(ctx, "rejected, "+reason+",", id, person)
 }
 
-func (o *office) calls() []string {
+func (o *fakeApprovals) calls() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]string{}, o.asked...)
@@ -107,8 +108,8 @@ func (s *sessions) done() []string {
 	return append([]string{}, s.did...)
 }
 
-// house is a guild with two people and the bots of two agents, whose interactions a Desk answers.
-type house struct {
+// fixture is a guild with two people and the bots of two agents, whose interactions are answered.
+type fixture struct {
 	*discordtest.Server
 	bots       *discord.Bots
 	t          *testing.T
@@ -118,7 +119,7 @@ type house struct {
 	ruda, eden *discordtest.Bot
 	bora, dan  *discordtest.Human
 	role       string // of dan
-	office     *office
+	approvals  *fakeApprovals
 	sessions   *sessions
 	log        *buffer
 }
@@ -143,14 +144,14 @@ func (b *buffer) String() string {
 // setup is what tests change. Settings names bora, dan, dan's role, the guild and the channel by $bora, $dan, $role,
 // $guild and $channel.
 type setup struct {
-	settings string // JSON, of channels.discord but accounts
-	root     string // JSON, members beside channels
-	patience time.Duration
-	office   *office
-	sessions *sessions
+	settings  string // JSON, of channels.discord but accounts
+	root      string // JSON, members beside channels
+	patience  time.Duration
+	approvals *fakeApprovals
+	sessions  *sessions
 }
 
-func newHouse(t *testing.T, with setup) *house {
+func newFixture(t *testing.T, with setup) *fixture {
 	t.Helper()
 	s, err := discordtest.New(discordtest.Options{Limits: discordtest.NoLimits(), Global: discordtest.Limit{Requests: 100000, Per: time.Second}})
 	if err != nil {
@@ -161,23 +162,23 @@ func newHouse(t *testing.T, with setup) *house {
 			t.Errorf("close the server: %v", err)
 		}
 	})
-	h := &house{Server: s, t: t, log: &buffer{}, office: cmp.Or(with.office, &office{}), sessions: cmp.Or(with.sessions, &sessions{})}
-	h.office.decided = map[string]string{}
+	h := &fixture{Server: s, t: t, log: &buffer{}, approvals: cmp.Or(with.approvals, &fakeApprovals{}), sessions: cmp.Or(with.sessions, &sessions{})}
+	h.approvals.decided = map[string]string{}
 	h.ruda, h.eden = s.AddBot("ruda", discordtest.BotOptions{}), s.AddBot("eden", discordtest.BotOptions{})
 	h.bora, h.dan = s.AddHuman("bora"), s.AddHuman("dan")
 	h.guild = s.AddGuild("lab")
 	h.guild.Join(h.ruda.ID, h.eden.ID, h.bora.ID, h.dan.ID)
 	h.channel, h.role = h.guild.AddChannel("general", discordtest.ChannelOptions{}), h.guild.Grant(h.dan.ID, 0)
 	var cancel context.CancelFunc
-	h.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	h.ctx, cancel = context.WithTimeout(context.Background(), testscale.Patience)
 	t.Cleanup(cancel)
 
 	conf := h.configure(with)
 	logger := slog.New(slog.NewTextHandler(h.log, nil))
-	var desk *command.Desk
-	h.bots = discord.New(discord.Options{Transport: s.Transport(), Commands: append(command.Commands(coordination.English), discord.Command{Name: "other", Description: "of somebody else"}),
-		Log: logger, OnInteraction: func(i discord.Interaction) { desk.Take(h.ctx, i) }})
-	desk = command.New(command.Options{Bots: h.bots, Sessions: h.sessions, Office: h.office, Config: func() *config.Config { return conf }, Now: time.Now,
+	var handler *command.Handler
+	h.bots = discord.New(discord.Options{Transport: s.Transport(), Commands: append(command.Commands(coordination.English), discord.Command{Name: "other", Description: "of another user"}),
+		Log: logger, OnInteraction: func(i discord.Interaction) { handler.Handle(h.ctx, i) }})
+	handler = command.New(command.Options{Bots: h.bots, Sessions: h.sessions, Approvals: h.approvals, Config: func() *config.Config { return conf }, Now: time.Now,
 		Logger: logger, Patience: cmp.Or(with.patience, 20*time.Second)})
 	h.bots.Configure(conf)
 	ctx, stop := context.WithCancel(context.Background())
@@ -195,7 +196,7 @@ func newHouse(t *testing.T, with setup) *house {
 	return h
 }
 
-func (h *house) configure(with setup) *config.Config {
+func (h *fixture) configure(with setup) *config.Config {
 	h.t.Helper()
 	fill := strings.NewReplacer("$bora", h.bora.ID, "$dan", h.dan.ID, "$role", h.role, "$guild", h.guild.ID, "$channel", h.channel.ID)
 	text := fmt.Sprintf(`{"agents":{"list":[{"id":"ruda"},{"id":"eden"}]},`+
@@ -215,7 +216,7 @@ func (h *house) configure(with setup) *config.Config {
 }
 
 // ask posts what waits for a decision.
-func (h *house) ask(id string) discordtest.Message {
+func (h *fixture) ask(id string) discordtest.Message {
 	h.t.Helper()
 	p, err := h.bots.Send(h.ctx, discord.Post{AccountID: "ruda", ChannelID: h.channel.ID, Content: "deploy? <@" + h.bora.ID + ">", Nonce: id, Components: command.Buttons(coordination.English, id)})
 	if err != nil {
@@ -224,7 +225,7 @@ func (h *house) ask(id string) discordtest.Message {
 	return h.message(p.ID)
 }
 
-func (h *house) message(id string) discordtest.Message {
+func (h *fixture) message(id string) discordtest.Message {
 	h.t.Helper()
 	for _, m := range h.Messages(h.channel.ID) {
 		if m.ID == id {
@@ -235,18 +236,18 @@ func (h *house) message(id string) discordtest.Message {
 	return discordtest.Message{}
 }
 
-func (h *house) click(who *discordtest.Human, m discordtest.Message, button string) discordtest.Interaction {
+func (h *fixture) click(who *discordtest.Human, m discordtest.Message, button string) discordtest.Interaction {
 	h.t.Helper()
 	return h.answered(who.Click(m, button))
 }
 
-func (h *house) slash(who *discordtest.Human, place string, bot *discordtest.Bot, name string) discordtest.Interaction {
+func (h *fixture) slash(who *discordtest.Human, place string, bot *discordtest.Bot, name string) discordtest.Interaction {
 	h.t.Helper()
 	return h.answered(who.Slash(place, bot.ID, name))
 }
 
-// answered waits for the last word to what somebody has done.
-func (h *house) answered(i discordtest.Interaction, err error) discordtest.Interaction {
+// answered waits for the last word to what someone has done.
+func (h *fixture) answered(i discordtest.Interaction, err error) discordtest.Interaction {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)
@@ -254,7 +255,7 @@ func (h *house) answered(i discordtest.Interaction, err error) discordtest.Inter
 	return h.until(i, "an answer", func(now discordtest.Interaction) bool { return now.Answer != 0 })
 }
 
-func (h *house) until(i discordtest.Interaction, what string, so func(discordtest.Interaction) bool) (now discordtest.Interaction) {
+func (h *fixture) until(i discordtest.Interaction, what string, so func(discordtest.Interaction) bool) (now discordtest.Interaction) {
 	h.t.Helper()
 	if err := h.Until(h.ctx, func() bool { now, _ = h.Interaction(i.ID); return so(now) }); err != nil {
 		h.t.Fatalf("interaction %s waits for %s in vain: %v, it is %+v\n%s", i.ID, what, err, now, h.log)
@@ -262,8 +263,8 @@ func (h *house) until(i discordtest.Interaction, what string, so func(discordtes
 	return now
 }
 
-// wantPrivate checks that whoever has asked was told something alone.
-func (h *house) wantPrivate(why string, i discordtest.Interaction, part string) {
+// wantPrivate checks that the asker got a private answer.
+func (h *fixture) wantPrivate(why string, i discordtest.Interaction, part string) {
 	h.t.Helper()
 	if i.Original == nil || i.Answer != discordtest.AnswerMessage || i.Original.Flags&discordtest.FlagEphemeral == 0 || !strings.Contains(i.Original.Content, part) {
 		h.t.Errorf("%s: the answer is %d %+v, want a private one with %q", why, i.Answer, i.Original, part)

@@ -7,14 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// channel, thread or conversation as the server keeps it.
 type channel struct {
 	Channel
 	guild    *guild     // nil for conversations
-	pair     []*account // of a conversation
+	pair     []*account // conversations only
 	messages []*message // oldest first
 	follows  []ThreadMember
-	active   int64 // when a thread was last written in, ms since 1970
+	active   int64 // time of a thread's last message, ms since 1970
 }
 
 func (c *channel) parent() string {
@@ -40,8 +39,8 @@ func (c *channel) message(id string) *message {
 	return c.messages[i]
 }
 
-// told is the channel as anybody is told of it.
-func (c *channel) told() Channel {
+// public is the channel as sent to everyone.
+func (c *channel) public() Channel {
 	told := c.Channel
 	told.Overwrites = slices.Clone(c.Overwrites)
 	if c.Thread != nil {
@@ -51,9 +50,9 @@ func (c *channel) told() Channel {
 	return told
 }
 
-// toldTo adds who the other one in a conversation is, and whether a thread is followed.
-func (c *channel) toldTo(a *account) Channel {
-	told := c.told()
+// visibleTo adds a conversation's other participant, and whether a thread is followed.
+func (c *channel) visibleTo(a *account) Channel {
+	told := c.public()
 	for _, u := range c.pair {
 		if u != a {
 			told.Recipients = append(told.Recipients, u.User)
@@ -70,7 +69,7 @@ func (s *Server) guildsOf(a *account) []*guild {
 	return slices.DeleteFunc(sorted(s.guilds), func(g *guild) bool { return g.member(a.ID) == nil })
 }
 
-// channelsOf are a guild's channels and threads in the order in which they were made.
+// channelsOf returns a guild's channels and threads in order of creation.
 func (s *Server) channelsOf(g *guild) []*channel {
 	return slices.DeleteFunc(sorted(s.channels), func(c *channel) bool { return c.guild != g })
 }
@@ -89,7 +88,7 @@ func sorted[T any](all map[string]T) []T {
 	return values
 }
 
-// ChannelOptions say how a channel is made.
+// ChannelOptions are the options of a new channel.
 type ChannelOptions struct {
 	Type     int    // default: TextChannel
 	ParentID string // a category
@@ -97,7 +96,7 @@ type ChannelOptions struct {
 	HiddenTo []string // users who may not view it
 }
 
-// AddChannel makes a channel. Bots that may view it are told CHANNEL_CREATE.
+// AddChannel creates a channel. Bots that may view it receive CHANNEL_CREATE.
 func (g *Guild) AddChannel(name string, options ChannelOptions) Channel {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -108,11 +107,11 @@ func (g *Guild) AddChannel(name string, options ChannelOptions) Channel {
 	c := g.s.addChannel(g.own, Channel{
 		Type: options.Type, Name: name, ParentID: optional(options.ParentID), Topic: optional(options.Topic), Overwrites: overwrites,
 	})
-	return c.told()
+	return c.public()
 }
 
-// Permit sets what a member, or those with a role, may do in a channel besides what roles say: deny is taken away, allow is given. Bots that may
-// still view the channel are told CHANNEL_UPDATE. No such channel: nothing happens.
+// Permit sets the overwrite of a member or role in a channel. Bots that may still view the channel receive
+// CHANNEL_UPDATE. An unknown channel is ignored.
 func (s *Server) Permit(channelID, id string, allow, deny Permission) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +127,7 @@ func (s *Server) Permit(channelID, id string, allow, deny Permission) {
 	if allow|deny != 0 {
 		c.Overwrites = append(c.Overwrites, Overwrite{ID: id, Type: kind, Allow: allow, Deny: deny})
 	}
-	s.tellChannel("CHANNEL_UPDATE", c)
+	s.sendChannel("CHANNEL_UPDATE", c)
 }
 
 // DeleteChannel deletes a channel with its threads, or a thread.
@@ -145,12 +144,12 @@ func (s *Server) addChannel(g *guild, made Channel) *channel {
 	made.Position = len(s.channelsOf(g))
 	c := &channel{Channel: made, guild: g}
 	s.channels[c.ID] = c
-	s.tellChannel("CHANNEL_CREATE", c)
+	s.sendChannel("CHANNEL_CREATE", c)
 	return c
 }
 
-func (s *Server) tellChannel(kind string, c *channel) {
-	s.publish(event{kind, intentGuilds, c}, func(*gatewaySession) any { return c.told() })
+func (s *Server) sendChannel(kind string, c *channel) {
+	s.publish(event{kind, intentGuilds, c}, func(*gatewaySession) any { return c.public() })
 	s.happened()
 }
 
@@ -166,7 +165,7 @@ func (s *Server) removeChannel(c *channel) {
 		if c.IsThread() {
 			return gone{ID: c.ID, GuildID: c.GuildID, ParentID: c.parent(), Type: c.Type}
 		}
-		return c.told()
+		return c.public()
 	})
 	delete(s.channels, c.ID)
 	s.happened()
@@ -186,7 +185,7 @@ func (s *Server) channelRoutes() []route {
 			if refusal != nil {
 				return nil, refusal
 			}
-			return ch.toldTo(c.by), nil
+			return ch.visibleTo(c.by), nil
 		}},
 		{name: "PATCH /channels/{channel}", do: s.editChannel},
 		{name: "DELETE /channels/{channel}", do: s.deleteChannel},
@@ -195,7 +194,7 @@ func (s *Server) channelRoutes() []route {
 	}
 }
 
-// channelIn finds the channel in the path; the bot needs to view it, and the permissions.
+// channelIn returns the channel in the path, if the bot may view it and has the permissions.
 func (s *Server) channelIn(c *call, p Permission) (*channel, *Error) {
 	ch := s.channels[c.path("channel")]
 	if ch == nil {
@@ -212,13 +211,12 @@ func (s *Server) listChannels(c *call) (any, *Error) {
 	all := []Channel{}
 	for _, ch := range s.channelsOf(g) {
 		if !ch.IsThread() && s.may(c.by, ch).has(ViewChannel) {
-			all = append(all, ch.told())
+			all = append(all, ch.public())
 		}
 	}
 	return all, nil
 }
 
-// channelForm is what may be said of a channel when it is made or changed.
 type channelForm struct {
 	Name             *string      `json:"name"`
 	Type             *int         `json:"type"`
@@ -234,7 +232,7 @@ type channelForm struct {
 	AutoArchive      *int         `json:"auto_archive_duration"`
 }
 
-// checkName wants 1 to 100 characters.
+// checkName requires 1 to 100 characters.
 func checkName(name *string) *Error {
 	if name == nil {
 		return invalidForm("name", "BASE_TYPE_REQUIRED", "This field is required")
@@ -267,7 +265,7 @@ func (s *Server) createChannel(c *call) (any, *Error) {
 	if form.Overwrites != nil {
 		made.Overwrites = *form.Overwrites
 	}
-	return created{s.addChannel(g, made).told()}, nil
+	return created{s.addChannel(g, made).public()}, nil
 }
 
 func (s *Server) editChannel(c *call) (any, *Error) {
@@ -301,11 +299,10 @@ func (s *Server) editChannel(c *call) (any, *Error) {
 	if form.ParentID != nil {
 		ch.ParentID = form.ParentID
 	}
-	s.tellChannel("CHANNEL_UPDATE", ch)
-	return ch.told(), nil
+	s.sendChannel("CHANNEL_UPDATE", ch)
+	return ch.public(), nil
 }
 
-// set takes over what is said.
 func set[T any](to, said *T) {
 	if said != nil {
 		*to = *said
@@ -318,8 +315,8 @@ func (s *Server) deleteChannel(c *call) (any, *Error) {
 		return nil, refusal
 	}
 	switch {
-	case ch.Type == DirectMessages: // closing a conversation keeps it
-		return ch.told(), nil
+	case ch.Type == DirectMessages: // closing a conversation does not delete it
+		return ch.public(), nil
 	case ch.IsThread():
 		refusal = s.need(c.by, ch, ManageThreads)
 	default:
@@ -329,7 +326,7 @@ func (s *Server) deleteChannel(c *call) (any, *Error) {
 		return nil, refusal
 	}
 	s.removeChannel(ch)
-	return ch.told(), nil
+	return ch.public(), nil
 }
 
 func (s *Server) setOverwrite(c *call) (any, *Error) {
@@ -343,7 +340,7 @@ func (s *Server) setOverwrite(c *call) (any, *Error) {
 	}
 	o.ID = c.path("user")
 	ch.Overwrites = append(slices.DeleteFunc(ch.Overwrites, func(old Overwrite) bool { return old.ID == o.ID }), o)
-	s.tellChannel("CHANNEL_UPDATE", ch)
+	s.sendChannel("CHANNEL_UPDATE", ch)
 	return nil, nil
 }
 
@@ -374,7 +371,7 @@ func (s *Server) typingOf(a *account, ch *channel) *Error {
 	return nil
 }
 
-// intent is the one of guilds or the one of conversations.
+// intent is that of guilds or of conversations.
 func (c *channel) intent(inGuild, inConversation int) int {
 	if c.guild == nil {
 		return inConversation
@@ -382,7 +379,7 @@ func (c *channel) intent(inGuild, inConversation int) int {
 	return inGuild
 }
 
-// memberIn is what a message says of its author's membership, without the user.
+// memberIn is the author's membership in a message, without the user.
 func (s *Server) memberIn(ch *channel, a *account) *Member {
 	if ch.guild == nil {
 		return nil
@@ -409,10 +406,10 @@ func (s *Server) openConversation(c *call) (any, *Error) {
 	if with == nil || with == c.by {
 		return nil, badRequest(50033, "Invalid Recipient(s)")
 	}
-	return s.conversation(c.by, with).toldTo(c.by), nil
+	return s.conversation(c.by, with).visibleTo(c.by), nil
 }
 
-// conversation finds or makes the one between two. Bots are not told of new ones.
+// conversation returns the conversation between two users, creating it if needed. Bots receive no event for it.
 func (s *Server) conversation(a, b *account) *channel {
 	for _, c := range sorted(s.channels) {
 		if slices.Contains(c.pair, a) && slices.Contains(c.pair, b) {

@@ -35,7 +35,7 @@ func (s *Server) commandRoutes() []route {
 	return all
 }
 
-// Commands that a bot has registered: everywhere, or in one guild.
+// Commands registered by a bot: globally, or in one guild.
 func (s *Server) Commands(botID, guildID string) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,6 @@ func checkOptions(name, description string, options []CommandOption) *Error {
 	return nil
 }
 
-// keep stores a command under its name, in place of one that has it already.
 func (s *Server) keep(c *call, key string, command Command) (made Command, isNew bool) {
 	command.ApplicationID, command.GuildID, command.Version = c.by.ID, c.path("guild"), s.next()
 	for _, old := range s.commands[key] {

@@ -68,7 +68,7 @@ func TestDispatchesFollowIntentsAndPermissions(t *testing.T) {
 	}
 	guild := read[discordtest.GuildInfo](t, eden.until(ctx, "GUILD_CREATE", 1)[0].data)
 	if len(guild.Channels) != 1 || guild.Channels[0].ID != m.channel.ID {
-		t.Errorf("eden was told of channels %+v, want only the open one", guild.Channels)
+		t.Errorf("eden was notified of channels %+v, want only the open one", guild.Channels)
 	}
 	_, err := eden.ChannelMessageSend(hidden.ID, "let me in")
 	wantRefusal(t, err, http.StatusForbidden, discordtest.CodeMissingAccess)
@@ -98,7 +98,7 @@ func TestIntentsThatAreNotGrantedCloseTheSocket(t *testing.T) {
 		t.Error("seum may ask for message content without the grant")
 	}
 	if connected := m.Connected(); len(connected) != 0 {
-		t.Errorf("connected are %v, want nobody", connected)
+		t.Errorf("connected are %v, want none", connected)
 	}
 }
 
@@ -164,11 +164,11 @@ func TestWhomAMessageCalls(t *testing.T) {
 		"nobody":                {asked, nil},
 		"twice is once":         {m.post(m.channel.ID, "<@!"+m.ruda.ID+"> and <@"+m.ruda.ID+">"), []string{m.ruda.ID}},
 		"in order":              {m.post(m.channel.ID, m.eden.Mention()+m.ruda.Mention()), []string{m.eden.ID, m.ruda.ID}},
-		"code calls nobody":     {m.post(m.channel.ID, "`"+m.ruda.Mention()+"` ```\n"+m.eden.Mention()+"```"), nil},
+		"code mentions no user": {m.post(m.channel.ID, "`"+m.ruda.Mention()+"` ```\n"+m.eden.Mention()+"```"), nil},
 		"not in the guild":      {m.post(m.channel.ID, stranger.Mention()), nil},
 		"a reply":               {reply, []string{m.eden.ID}},
 		"a reply that does not": {silent, []string{m.ruda.ID}},
-		"nobody is allowed":     {muted, nil},
+		"no user is allowed":    {muted, nil},
 	} {
 		var got []string
 		for _, u := range c.message.Mentions {

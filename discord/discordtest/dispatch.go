@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// event is what bots are told. Channel nil: the function that words it decides who is told.
+// event is an event for bots. Channel nil: the rendering function decides who receives it.
 type event struct {
 	kind    string
-	intents int // one of them is needed; 0: none is
+	intents int // one of them is required; 0: none
 	channel *channel
 }
 
-// publish tells every session that may know, each in its own words; nil is nothing. The lock is held.
+// publish sends an event to every session that may receive it, rendered for each; nil skips it. The lock is held.
 func (s *Server) publish(e event, words func(to *gatewaySession) any) {
 	for _, g := range slices.Clone(s.sessions) {
 		if e.intents != 0 && g.intents&e.intents == 0 || e.channel != nil && !s.may(g.bot, e.channel).has(ViewChannel) {
@@ -23,11 +23,11 @@ func (s *Server) publish(e event, words func(to *gatewaySession) any) {
 	}
 }
 
-// DispatchMatch says which dispatches a fault is for. What is empty matches all.
+// DispatchMatch selects the dispatches of a fault. Empty fields match all.
 type DispatchMatch struct {
 	Bot     string // id
 	Type    string // e.g. "MESSAGE_CREATE"
-	Channel string // where it happened
+	Channel string // channel of the event
 	Test    func(Dispatch) bool
 }
 
@@ -36,27 +36,27 @@ func (m DispatchMatch) matches(d Dispatch, channelID string) bool {
 		(m.Test == nil || m.Test(d))
 }
 
-// DispatchEffect is what happens to a dispatch.
+// DispatchEffect is what a fault does to a dispatch.
 type DispatchEffect int
 
 // Effects on dispatches.
 const (
-	Drop      DispatchEffect = iota // it is never told, not even when the session is resumed
-	Duplicate                       // it is told twice, with two sequence numbers
-	Postpone                        // it is told after the next one of its session; see Bot.Flush
-	CutBefore                       // the socket is cut in its stead; who resumes is told
-	CutAfter                        // the socket is cut right after it was written
+	Drop      DispatchEffect = iota // never sent, not even on resume
+	Duplicate                       // sent twice, with two sequence numbers
+	Postpone                        // sent after the next one of its session; see Bot.Flush
+	CutBefore                       // the socket is cut instead; a resume delivers it
+	CutAfter                        // the socket is cut right after it is written
 )
 
-// DispatchFault happens to matching dispatches. READY and RESUMED are left alone.
+// DispatchFault affects matching dispatches. READY and RESUMED are never affected.
 type DispatchFault struct {
 	Match  DispatchMatch
-	After  int // so many matching dispatches pass before
-	Times  int // 0: once; below 0: always
+	After  int // matching dispatches to skip first
+	Times  int // 0: once; negative: always
 	Effect DispatchEffect
 }
 
-// InjectedDispatch is a fault that is waiting for its dispatches.
+// InjectedDispatch is an active fault.
 type InjectedDispatch struct {
 	s     *Server
 	fault DispatchFault
@@ -64,7 +64,7 @@ type InjectedDispatch struct {
 	hits  int
 }
 
-// InjectDispatch adds a fault. Of several that match a dispatch, the one that was added first and is not used up happens to it.
+// InjectDispatch adds a fault. Of several that match, the oldest unused one applies.
 func (s *Server) InjectDispatch(f DispatchFault) *InjectedDispatch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Server) InjectDispatch(f DispatchFault) *InjectedDispatch {
 	return i
 }
 
-// Hits is to how many dispatches the fault has happened.
+// Hits is the number of dispatches affected.
 func (i *InjectedDispatch) Hits() int {
 	i.s.mu.Lock()
 	defer i.s.mu.Unlock()
@@ -87,7 +87,7 @@ func (i *InjectedDispatch) Remove() {
 	i.s.dispatches = slices.DeleteFunc(i.s.dispatches, func(other *InjectedDispatch) bool { return other == i })
 }
 
-// dispatch gives a session an event, as far as faults let it.
+// dispatch appends an event to a session, subject to faults.
 func (s *Server) dispatch(g *gatewaySession, e event, data any) {
 	entry := &entry{Dispatch: Dispatch{Bot: g.bot.ID, Session: g.id, Type: e.kind, Data: encode(data)}}
 	channelID := ""

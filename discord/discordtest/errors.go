@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Codes of Discord's refusals.
+// Discord's error codes.
 const (
 	CodeUnknownApplication = 10002
 	CodeUnknownChannel     = 10003
@@ -34,7 +34,7 @@ const (
 	CodeThreadLocked       = 160005
 )
 
-// Error is a refusal as Discord words it.
+// Error is a refusal in Discord's format.
 type Error struct {
 	Status  int       `json:"-"`
 	Message string    `json:"message"`
@@ -42,15 +42,15 @@ type Error struct {
 	Fields  FormError `json:"errors,omitempty"`
 }
 
-// FormError names the fields of an invalid form.
+// FormError lists the fields of an invalid form.
 type FormError map[string]FieldError
 
-// FieldError is what is wrong with one field.
+// FieldError lists the errors of one field.
 type FieldError struct {
 	Errors []FieldReason `json:"_errors"`
 }
 
-// FieldReason is one thing that is wrong.
+// FieldReason is one error of a field.
 type FieldReason struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

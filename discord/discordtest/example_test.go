@@ -3,15 +3,15 @@ package discordtest_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testscale.Patience)
 	defer cancel()
 	discord, err := discordtest.New(discordtest.Options{})
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Match says which requests a fault is for. What is empty matches all.
+// Match selects the requests of a fault. Empty fields match all.
 type Match struct {
 	Route   string // method and pattern, e.g. "POST /channels/{channel}/messages"; see Request.Route
-	Bot     string // id of the bot that asks
+	Bot     string // id of the requesting bot
 	Channel string // id in the path
 	Test    func(Request) bool
 }
@@ -19,15 +19,15 @@ func (m Match) matches(r Request) bool {
 		(m.Test == nil || m.Test(r))
 }
 
-// Fault happens to matching requests.
+// Fault affects matching requests.
 type Fault struct {
 	Match  Match
-	After  int // so many matching requests pass before
-	Times  int // 0: once; below 0: always
+	After  int // matching requests to skip first
+	Times  int // 0: once; negative: always
 	Effect Effect
 }
 
-// Injected is a fault that is waiting for its requests.
+// Injected is an active fault.
 type Injected struct {
 	s     *Server
 	fault Fault
@@ -35,7 +35,7 @@ type Injected struct {
 	hits  int
 }
 
-// Inject adds a fault. Of several that match a request, the one that was added first and is not used up happens to it.
+// Inject adds a fault. Of several that match, the oldest unused one applies.
 func (s *Server) Inject(f Fault) *Injected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Server) Inject(f Fault) *Injected {
 	return i
 }
 
-// Hits is to how many requests the fault has happened.
+// Hits is the number of requests affected.
 func (i *Injected) Hits() int {
 	i.s.mu.Lock()
 	defer i.s.mu.Unlock()
@@ -58,7 +58,7 @@ func (i *Injected) Remove() {
 	i.s.faults = slices.DeleteFunc(i.s.faults, func(other *Injected) bool { return other == i })
 }
 
-// faultFor finds what happens to a request. The lock is held.
+// faultFor returns the fault for a request. The lock is held.
 func (s *Server) faultFor(r Request) Effect {
 	for _, i := range s.faults {
 		if !i.fault.Match.matches(r) || !due(&i.seen, &i.hits, i.fault.After, i.fault.Times) {
@@ -69,7 +69,7 @@ func (s *Server) faultFor(r Request) Effect {
 	return Effect{}
 }
 
-// due counts one match and reports whether it is hit.
+// due counts one match and reports whether the fault applies.
 func due(seen, hits *int, after, times int) bool {
 	*seen++
 	if *seen <= after || times >= 0 && *hits >= max(times, 1) {
@@ -79,13 +79,13 @@ func due(seen, hits *int, after, times int) bool {
 	return true
 }
 
-// Effect is what happens to a request. The functions below make them.
+// Effect is what a fault does to a request. The functions below create them.
 type Effect struct {
 	name    string
 	before  func(*Server, http.ResponseWriter, *http.Request) bool // false: there is no answer
 	instead func() (int, http.Header, []byte)
 	after   func(*Server, http.ResponseWriter, *http.Request) bool
-	denied  func() (int, http.Header, []byte) // of what was done
+	denied  func() (int, http.Header, []byte) // of the action
 }
 
 // Refuse answers with an error; nothing is done.
@@ -100,18 +100,18 @@ func Forbidden() Effect {
 	return Refuse(http.StatusForbidden, CodeMissingPermissions, "Missing Permissions")
 }
 
-// NotFound answers 404 with one of the codes of what is unknown.
+// NotFound answers 404 with one of the codes for unknown objects.
 func NotFound(code int) Effect { return Refuse(http.StatusNotFound, code, "Unknown") }
 
-// Unavailable answers with a status of 500 and above, as Discord's front does: code 0.
+// Unavailable answers with a status of 500 or above, like Discord's front end: code 0.
 func Unavailable(status int) Effect { return Refuse(status, 0, http.StatusText(status)) }
 
-// Deny does what is asked, and answers with a status of 500 and above all the same.
+// Deny does what is requested but answers with a status of 500 or above.
 func Deny(status int) Effect {
 	return Effect{name: "denied", denied: Unavailable(status).instead}
 }
 
-// TooManyRequests answers 429: of this route, or of all.
+// TooManyRequests answers 429, for this route or globally.
 func TooManyRequests(after time.Duration, global bool) Effect {
 	return tooMany(after, global, 0)
 }
@@ -135,10 +135,10 @@ func tooMany(after time.Duration, global bool, code int) Effect {
 // Cut cuts the connection; nothing is done.
 func Cut() Effect { return Effect{name: "cut", before: cutRequest} }
 
-// LoseAnswer does what is asked, and cuts the connection instead of answering.
+// LoseAnswer does what is requested, and cuts the connection instead of answering.
 func LoseAnswer() Effect { return Effect{name: "answer lost", after: cutRequest} }
 
-// Beforehand lets something else happen before what is asked is done. do may call the methods of the Server.
+// Beforehand calls do before the request is done. do may call the methods of the Server.
 func Beforehand(do func()) Effect {
 	return Effect{name: "something else before", before: func(*Server, http.ResponseWriter, *http.Request) bool {
 		do()
@@ -146,7 +146,7 @@ func Beforehand(do func()) Effect {
 	}}
 }
 
-// Afterwards does what is asked, and lets something else happen before it is answered. do may call the methods of the Server.
+// Afterwards calls do after the request is done and before it is answered. do may call the methods of the Server.
 func Afterwards(do func()) Effect {
 	return Effect{name: "something else after", after: func(*Server, http.ResponseWriter, *http.Request) bool {
 		do()
@@ -154,15 +154,15 @@ func Afterwards(do func()) Effect {
 	}}
 }
 
-// HoldAnswer does what is asked, and does not answer until release is closed, or the client has given up.
+// HoldAnswer does what is requested, and answers only after release is closed or the client has given up.
 func HoldAnswer(release <-chan struct{}) Effect {
 	return Effect{name: "answer held", after: hold(release)}
 }
 
-// Hold does nothing until release is closed; then the request goes on. When the client gives up before, nothing is done.
+// Hold blocks the request until release is closed. If the client gives up before, nothing is done.
 func Hold(release <-chan struct{}) Effect { return Effect{name: "held", before: hold(release)} }
 
-// Slow lets a request wait, by the system's clock, before it goes on.
+// Slow delays a request, by the system's clock.
 func Slow(d time.Duration) Effect {
 	return Effect{name: "slow", before: func(s *Server, w http.ResponseWriter, r *http.Request) bool {
 		timer := time.NewTimer(d)

@@ -133,7 +133,7 @@ func TestConnectionsAreCutBeforeTheDeed(t *testing.T) {
 		t.Error("an answer came")
 	}
 	if n := len(m.Requests()); n != 1 || fault.Hits() != 1 {
-		t.Errorf("%d requests and %d hits, want one: nobody asks again by itself", n, fault.Hits())
+		t.Errorf("%d requests and %d hits, want one: nothing repeats it", n, fault.Hits())
 	}
 }
 
@@ -237,7 +237,7 @@ func TestSlowAnswersOutlastAClientsTime(t *testing.T) {
 	if _, err := session.User("@me"); !errors.As(err, &out) || !out.Timeout() {
 		t.Errorf("the error is %v, want a time-out", err)
 	}
-	session.Client.Timeout = 10 * time.Second
+	session.Client.Timeout = 5 * time.Minute
 	if me, err := session.User("@me"); err != nil || me.ID != m.ruda.ID {
 		t.Errorf("the slow answer is %+v, %v, want ruda", me, err)
 	}

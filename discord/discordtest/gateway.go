@@ -12,7 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Operations of the gateway.
+// Gateway opcodes.
 const (
 	opDispatch       = 0
 	opHeartbeat      = 1
@@ -27,7 +27,7 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// Codes with which the gateway closes sockets.
+// Gateway close codes.
 const (
 	closeUnknownOp            = 4001
 	closeDecode               = 4002
@@ -39,10 +39,9 @@ const (
 	closeDisallowedIntents    = 4014
 )
 
-// compressFrom is the size from which payloads are compressed for clients that asked for it.
+// compressFrom is the size from which payloads are compressed on request.
 const compressFrom = 1024
 
-// frame is one payload of the gateway.
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
@@ -50,7 +49,7 @@ type frame struct {
 	Type *string         `json:"t"`
 }
 
-// gatewaySession lives from READY until it is forgotten: sockets come and go.
+// gatewaySession lives from READY until it is forgotten, across sockets.
 type gatewaySession struct {
 	id        string
 	bot       *account
@@ -59,7 +58,7 @@ type gatewaySession struct {
 	log       []*entry
 	postponed []*entry
 	seq       int64
-	socket    *socket // nil while the client is away
+	socket    *socket // nil while the client is disconnected
 }
 
 type entry struct {
@@ -76,7 +75,7 @@ func (g *gatewaySession) append(e *entry) {
 	}
 }
 
-// flush appends what was postponed.
+// flush appends postponed events.
 func (g *gatewaySession) flush() {
 	late := g.postponed
 	g.postponed = nil
@@ -85,7 +84,7 @@ func (g *gatewaySession) flush() {
 	}
 }
 
-// socket is one connection. One goroutine reads it, one writes it.
+// socket is one connection, with one reading and one writing goroutine.
 type socket struct {
 	s       *Server
 	ws      *websocket.Conn
@@ -93,8 +92,8 @@ type socket struct {
 	done    chan struct{} // closed by the reader
 	control [][]byte
 	session *gatewaySession
-	next    int // in the session's log
-	ending  int // code to close with, after what is to be controlled
+	next    int // position in the session's log
+	ending  int // close code, sent after pending control frames
 	ended   bool
 	beats   int
 }
@@ -106,7 +105,7 @@ func (k *socket) poke() {
 	}
 }
 
-// cut ends the connection as a network does: without a word.
+// cut ends the connection without a close frame, as a network failure does.
 func (k *socket) cut() {
 	k.ended = true
 	if tcp, is := k.ws.UnderlyingConn().(*net.TCPConn); is {
@@ -120,7 +119,7 @@ func (k *socket) send(op int, data any) {
 	k.poke()
 }
 
-// end closes the socket with a code, after what is already to be sent.
+// end closes the socket with a code, after what is queued.
 func (k *socket) end(code int) {
 	k.ending, k.ended = code, true
 	k.poke()
@@ -157,7 +156,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	k.read()
 }
 
-// read takes frames until the connection ends, and says then what becomes of the session.
+// read handles frames until the connection ends, and then decides whether the session survives.
 func (k *socket) read() {
 	var err error
 	for {
@@ -167,7 +166,7 @@ func (k *socket) read() {
 		}
 		k.s.mu.Lock()
 		if !k.ended {
-			k.take(text)
+			k.handle(text)
 		}
 		k.s.mu.Unlock()
 	}
@@ -180,14 +179,14 @@ func (k *socket) read() {
 	if g := k.session; g != nil && g.socket == k {
 		g.socket = nil
 		if !k.ended && websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway) {
-			s.forget(g) // who says goodbye in these words does not come back to this session
+			s.forget(g) // with this close code the client gives up the session
 		}
 	}
 	k.ended = true
 	s.happened()
 }
 
-// write sends what is to be controlled, then what the session has, in order.
+// write sends control frames, then the session's events, in order.
 func (k *socket) write() {
 	for {
 		k.s.mu.Lock()
@@ -215,7 +214,7 @@ func (k *socket) write() {
 			}
 		}
 		if k.put(text, compress) != nil {
-			return // the reader finds out too
+			return // the reader detects it too
 		}
 		if e != nil {
 			k.s.mu.Lock()
@@ -230,7 +229,7 @@ func (k *socket) write() {
 	}
 }
 
-// pick takes what is to be written next. The lock is held.
+// pick returns what is to be written next. The lock is held.
 func (k *socket) pick() (text []byte, e *entry, code int) {
 	if len(k.control) > 0 {
 		text, k.control = k.control[0], k.control[1:]
@@ -247,7 +246,7 @@ func (k *socket) pick() (text []byte, e *entry, code int) {
 	return encode(frame{Op: opDispatch, Data: e.Data, Seq: &e.Seq, Type: &e.Type}), e, 0
 }
 
-// cutGently ends the connection without a goodbye, but lets the client read what was written.
+// cutGently ends the connection without a close frame, but lets the client read what was written.
 func (k *socket) cutGently() {
 	k.ended = true
 	_ = k.ws.Close()
@@ -259,7 +258,7 @@ func (k *socket) put(text []byte, compress bool) error {
 	}
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
-	_, _ = z.Write(text) // a buffer takes all
+	_, _ = z.Write(text) // a buffer cannot fail
 	_ = z.Close()
 	return k.ws.WriteMessage(websocket.BinaryMessage, packed.Bytes())
 }
@@ -276,8 +275,8 @@ type resume struct {
 	Seq       int64  `json:"seq"`
 }
 
-// take does what a client's frame asks. The lock is held.
-func (k *socket) take(text []byte) {
+// handle handles a client's frame. The lock is held.
+func (k *socket) handle(text []byte) {
 	var f frame
 	if json.Unmarshal(text, &f) != nil {
 		k.end(closeDecode)
@@ -309,8 +308,8 @@ func (k *socket) take(text []byte) {
 		}
 		k.resume(r)
 	case opRequestMembers:
-		k.tellMembers(f.Data)
-	case opPresence, opVoice: // nobody looks
+		k.sendMembers(f.Data)
+	case opPresence, opVoice: // not checked
 	default:
 		k.end(closeUnknownOp)
 	}
@@ -361,10 +360,10 @@ func (k *socket) identify(i identify) {
 	for _, in := range s.guildsOf(a) {
 		first.Guilds = append(first.Guilds, unavailableGuild{in.info.ID, true})
 	}
-	g.tell("READY", first)
+	g.enqueue("READY", first)
 	if g.intents&intentGuilds != 0 {
 		for _, in := range s.guildsOf(a) {
-			g.tell("GUILD_CREATE", s.guildFor(in, a))
+			g.enqueue("GUILD_CREATE", s.guildFor(in, a))
 		}
 	}
 	s.happened()
@@ -377,8 +376,8 @@ func bare(token string) string {
 	return token
 }
 
-// tell appends what no fault touches.
-func (g *gatewaySession) tell(kind string, data any) {
+// enqueue appends an event that faults do not affect.
+func (g *gatewaySession) enqueue(kind string, data any) {
 	g.append(&entry{Dispatch: Dispatch{Bot: g.bot.ID, Session: g.id, Type: kind, Data: encode(data)}})
 }
 
@@ -409,12 +408,12 @@ func (k *socket) resume(r resume) {
 	if g.socket != nil {
 		g.socket.cut()
 	}
-	k.session, g.socket, k.next = g, k, int(r.Seq) // the entry with sequence n stands at n-1
-	g.tell("RESUMED", resumed{Trace: []string{}})
+	k.session, g.socket, k.next = g, k, int(r.Seq) // the entry with sequence n is at n-1
+	g.enqueue("RESUMED", resumed{Trace: []string{}})
 	s.happened()
 }
 
-// forget ends a session: who resumes it is told that it is invalid.
+// forget ends a session: resuming it is answered as invalid.
 func (s *Server) forget(g *gatewaySession) {
 	s.sessions = slices.DeleteFunc(s.sessions, func(other *gatewaySession) bool { return other == g })
 }
@@ -435,7 +434,7 @@ type memberChunk struct {
 	Nonce      string   `json:"nonce,omitempty"`
 }
 
-func (k *socket) tellMembers(data json.RawMessage) {
+func (k *socket) sendMembers(data json.RawMessage) {
 	var r memberRequest
 	if json.Unmarshal(data, &r) != nil {
 		k.end(closeDecode)
@@ -457,6 +456,6 @@ func (k *socket) tellMembers(data json.RawMessage) {
 				chunk.Members = append(chunk.Members, m)
 			}
 		}
-		k.session.tell("GUILD_MEMBERS_CHUNK", chunk)
+		k.session.enqueue("GUILD_MEMBERS_CHUNK", chunk)
 	}
 }

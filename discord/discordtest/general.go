@@ -26,7 +26,7 @@ type applicationInfo struct {
 	Summary     string `json:"summary"`
 }
 
-// Flags of an application whose intents are granted, in fewer than a hundred guilds.
+// Flags of an application with granted intents, in fewer than a hundred guilds.
 const (
 	flagMembersLimited = 1 << 15
 	flagContentLimited = 1 << 19
@@ -78,7 +78,7 @@ func (s *Server) generalRoutes() []route {
 	}
 }
 
-// limitIn reads the query's limit, which has to be within bounds.
+// limitIn reads the query's limit, within bounds.
 func limitIn(c *call, from, to, otherwise int) (int, *Error) {
 	text := c.query("limit")
 	if text == "" {

@@ -2,7 +2,6 @@ package discordtest
 
 import "slices"
 
-// guild as the server keeps it. Members and roles are in info.
 type guild struct {
 	info GuildInfo
 }
@@ -15,7 +14,7 @@ func (g *guild) member(userID string) *Member {
 	return &g.info.Members[i]
 }
 
-// permissions of a member in the guild, before any overwrite.
+// permissions are a member's permissions in the guild, before overwrites.
 func (g *guild) permissions(m *Member) (p Permission) {
 	for _, r := range g.info.Roles {
 		if r.ID == g.info.ID || slices.Contains(m.Roles, r.ID) {
@@ -25,14 +24,14 @@ func (g *guild) permissions(m *Member) (p Permission) {
 	return p
 }
 
-// Guild is a server in Discord's sense.
+// Guild is a Discord server.
 type Guild struct {
 	ID  string
 	s   *Server
 	own *guild
 }
 
-// AddGuild makes a guild that belongs to nobody who is here.
+// AddGuild creates a guild owned by a user outside of the test.
 func (s *Server) AddGuild(name string) *Guild {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +41,7 @@ func (s *Server) AddGuild(name string) *Guild {
 	return &Guild{ID: g.info.ID, s: s, own: g}
 }
 
-// Join lets users in. Bots that are connected are told GUILD_CREATE, others of new members as far as their intents go.
+// Join adds users. Connected bots among them receive GUILD_CREATE, others GUILD_MEMBER_ADD, subject to intents.
 func (g *Guild) Join(userIDs ...string) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -75,7 +74,7 @@ type memberOf struct {
 	GuildID string `json:"guild_id"`
 }
 
-// Leave puts users out. Their bots are told GUILD_DELETE.
+// Leave removes users. Bots among them receive GUILD_DELETE.
 func (g *Guild) Leave(userIDs ...string) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -111,9 +110,9 @@ func (s *Server) guildFor(g *guild, a *account) GuildInfo {
 			continue
 		}
 		if !c.IsThread() {
-			info.Channels = append(info.Channels, c.told())
+			info.Channels = append(info.Channels, c.public())
 		} else if !c.Thread.Archived {
-			info.Threads = append(info.Threads, c.toldTo(a))
+			info.Threads = append(info.Threads, c.visibleTo(a))
 		}
 	}
 	return info
@@ -160,7 +159,7 @@ func (s *Server) guildRoutes() []route {
 	}
 }
 
-// guildOf finds the guild in the path, in which the bot must be.
+// guildOf returns the guild in the path, if the bot is a member.
 func (s *Server) guildOf(c *call) (*guild, *Error) {
 	g := s.guilds[c.path("guild")]
 	if g == nil {
@@ -194,7 +193,7 @@ func (s *Server) listMembers(c *call) (any, *Error) {
 	}
 	after := c.query("after")
 	members := []Member{}
-	for _, m := range g.info.Members { // in the order of joining; ids ascend with it unless somebody joined late
+	for _, m := range g.info.Members { // in order of joining; ids ascend with it unless a user joined late
 		if after == "" || older(after, m.User.ID) {
 			members = append(members, m)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// do lets a person act under the lock, and gives what a refusal is as an error.
+// do runs a person's action under the lock, and returns a refusal as an error.
 func (h *Human) do(act func() *Error) error {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -15,7 +15,7 @@ func (h *Human) do(act func() *Error) error {
 	return nil
 }
 
-// at finds a message that the person can see.
+// at returns a message that the person can see.
 func (h *Human) at(channelID, messageID string) (*message, *Error) {
 	ch, refusal := h.in(channelID)
 	if refusal != nil {
@@ -46,7 +46,7 @@ func (h *Human) post(channelID string, d draft) (told Message, err error) {
 		if refusal != nil {
 			return refusal
 		}
-		told = h.s.tell(m, nil)
+		told = h.s.messageFor(m, nil)
 		return nil
 	})
 	return told, err
@@ -57,12 +57,12 @@ func (h *Human) Post(channelID, content string) (Message, error) {
 	return h.post(channelID, draft{Content: content})
 }
 
-// Reply answers a message; its author is called.
+// Reply replies to a message; its author is notified.
 func (h *Human) Reply(to Message, content string) (Message, error) {
 	return h.post(to.ChannelID, draft{Content: content, Reference: &Reference{MessageID: to.ID}})
 }
 
-// ReplySilently answers a message without calling its author.
+// ReplySilently replies to a message without notifying its author.
 func (h *Human) ReplySilently(to Message, content string) (Message, error) {
 	return h.post(to.ChannelID, draft{Content: content, Reference: &Reference{MessageID: to.ID},
 		AllowedMentions: &AllowedMentions{Parse: []string{"users", "roles", "everyone"}}})
@@ -73,7 +73,7 @@ func (h *Human) Attach(channelID, content string, file Attachment) (Message, err
 	return h.post(channelID, draft{Content: content, files: []Attachment{file}})
 }
 
-// Edit changes what the person has written.
+// Edit changes the person's own message.
 func (h *Human) Edit(m Message, content string) error {
 	return h.do(func() *Error {
 		own, refusal := h.at(m.ChannelID, m.ID)
@@ -84,7 +84,7 @@ func (h *Human) Edit(m Message, content string) error {
 	})
 }
 
-// Delete removes a message: an own one, or as somebody who manages messages.
+// Delete deletes a message: an own one, or another's with ManageMessages.
 func (h *Human) Delete(m Message) error {
 	return h.do(func() *Error {
 		own, refusal := h.at(m.ChannelID, m.ID)
@@ -95,7 +95,7 @@ func (h *Human) Delete(m Message) error {
 	})
 }
 
-// React puts an emoji under a message: one of Unicode, or "name:id".
+// React adds a reaction: a Unicode emoji, or "name:id".
 func (h *Human) React(m Message, emoji string) error {
 	return h.do(func() *Error {
 		on, refusal := h.at(m.ChannelID, m.ID)
@@ -106,7 +106,7 @@ func (h *Human) React(m Message, emoji string) error {
 	})
 }
 
-// Unreact takes it away again.
+// Unreact removes a reaction.
 func (h *Human) Unreact(m Message, emoji string) error {
 	return h.do(func() *Error {
 		on, refusal := h.at(m.ChannelID, m.ID)
@@ -117,7 +117,7 @@ func (h *Human) Unreact(m Message, emoji string) error {
 	})
 }
 
-// Type lets the others see that the person types.
+// Type shows that the person is typing.
 func (h *Human) Type(channelID string) error {
 	return h.do(func() *Error {
 		ch, refusal := h.in(channelID)
@@ -128,7 +128,7 @@ func (h *Human) Type(channelID string) error {
 	})
 }
 
-// Conversation opens the one with somebody else, where Post writes direct messages.
+// Conversation opens a conversation with another user, where Post writes direct messages.
 func (h *Human) Conversation(userID string) (Channel, error) {
 	var told Channel
 	err := h.do(func() *Error {
@@ -136,18 +136,18 @@ func (h *Human) Conversation(userID string) (Channel, error) {
 		if with == nil || with == h.own {
 			return badRequest(50033, "Invalid Recipient(s)")
 		}
-		told = h.s.conversation(h.own, with).toldTo(h.own)
+		told = h.s.conversation(h.own, with).visibleTo(h.own)
 		return nil
 	})
 	return told, err
 }
 
-// StartThread starts a public thread that belongs to no message.
+// StartThread starts a public thread without a message.
 func (h *Human) StartThread(channelID, name string) (Channel, error) {
 	return h.startThread(channelID, name, PublicThread)
 }
 
-// StartPrivateThread starts a thread that those see who are named in it, and those who manage threads.
+// StartPrivateThread starts a thread visible to the users mentioned in it and to those with ManageThreads.
 func (h *Human) StartPrivateThread(channelID, name string) (Channel, error) {
 	return h.startThread(channelID, name, PrivateThread)
 }
@@ -186,18 +186,18 @@ func (h *Human) start(begin func() (*channel, *Error), name string) (told Channe
 		if refusal != nil {
 			return refusal
 		}
-		told = t.toldTo(h.own)
+		told = t.visibleTo(h.own)
 		return nil
 	})
 	return told, err
 }
 
-// SetArchived archives a thread or opens it again, as its owner or somebody who manages threads.
+// SetArchived archives or unarchives a thread, as its owner or with ManageThreads.
 func (h *Human) SetArchived(threadID string, archived bool) error {
 	return h.change(threadID, channelForm{Archived: &archived})
 }
 
-// SetLocked locks a thread or opens it again, as somebody who manages threads.
+// SetLocked locks or unlocks a thread, with ManageThreads.
 func (h *Human) SetLocked(threadID string, locked bool) error {
 	return h.change(threadID, channelForm{Locked: &locked})
 }
@@ -216,7 +216,7 @@ func (h *Human) change(threadID string, form channelForm) error {
 	})
 }
 
-// component is what has to be known of one to click it.
+// component is the part of a component needed to click it.
 type component struct {
 	Type       int         `json:"type"`
 	CustomID   string      `json:"custom_id"`
@@ -224,7 +224,6 @@ type component struct {
 	Components []component `json:"components"`
 }
 
-// find looks through rows and what is in them.
 func find(all []component, customID string) *component {
 	for i := range all {
 		if all[i].CustomID == customID && customID != "" {
@@ -237,7 +236,7 @@ func find(all []component, customID string) *component {
 	return nil
 }
 
-// Click presses a button, or picks values of a menu, under a bot's message.
+// Click presses a button, or selects values of a menu, below a bot's message.
 func (h *Human) Click(m Message, customID string, values ...string) (Interaction, error) {
 	return h.interact(func() (*interaction, *Error) {
 		on, refusal := h.at(m.ChannelID, m.ID)
@@ -260,12 +259,12 @@ func (h *Human) Click(m Message, customID string, values ...string) (Interaction
 	})
 }
 
-// Slash uses a command that the bot has registered, everywhere or in this guild.
+// Slash uses a command that the bot has registered globally or in this guild.
 func (h *Human) Slash(channelID, botID, name string, options ...OptionValue) (Interaction, error) {
 	return h.command(CommandInteraction, channelID, botID, name, options)
 }
 
-// Complete asks for choices while the person types a command; one of the options has Focused.
+// Complete requests choices while the person types a command; one of the options has Focused.
 func (h *Human) Complete(channelID, botID, name string, options ...OptionValue) (Interaction, error) {
 	return h.command(AutocompleteInteraction, channelID, botID, name, options)
 }
@@ -284,7 +283,7 @@ func (h *Human) command(kind int, channelID, botID, name string, options []Optio
 			return nil, notFound(CodeUnknownApplication, "Application")
 		}
 		var known *Command
-		for _, at := range []string{ch.GuildID, ""} { // a guild's own hides the one of everywhere
+		for _, at := range []string{ch.GuildID, ""} { // a guild command hides a global one
 			for _, c := range h.s.commands[botID+" "+at] {
 				if known == nil && c.Name == name && c.Type == 1 {
 					known = c
@@ -305,7 +304,7 @@ func (h *Human) command(kind int, channelID, botID, name string, options []Optio
 	})
 }
 
-// Submit sends a modal that a bot has answered an interaction with. Components are the rows with their values, as Discord sends them.
+// Submit submits a modal that a bot has shown. Components are the rows with their values, in Discord's format.
 func (h *Human) Submit(to Interaction, customID string, components json.RawMessage) (Interaction, error) {
 	return h.interact(func() (*interaction, *Error) {
 		asked := h.s.interactions[to.Token]

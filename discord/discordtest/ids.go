@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// discordEpoch is the first moment of 2015, from which snowflakes count their milliseconds.
+// discordEpoch is the start of 2015, from which snowflakes count milliseconds.
 const discordEpoch = 1420070400000
 
-// firstOfMs stands where Discord says who has made an id, and how many before it in the same millisecond: hardly ever is that zero, which is how
-// clients word a moment.
+// firstOfMs is a non-zero value for the worker and sequence bits: in Discord they are rarely zero, and clients use
+// zero to express a moment.
 const firstOfMs = 1 << 12
 
-// snowflakes gives ids that ascend and say when they were made, by the clock that is passed in.
+// snowflakes generates ascending ids that contain their time, from the clock passed in.
 type snowflakes struct{ last uint64 }
 
 func (f *snowflakes) next(now time.Time) string {
@@ -21,7 +21,7 @@ func (f *snowflakes) next(now time.Time) string {
 	return strconv.FormatUint(f.last, 10)
 }
 
-// next is a new id. The lock is held.
+// next returns a new id. The lock is held.
 func (s *Server) next() string { return s.ids.next(s.now()) }
 
 func isSnowflake(id string) bool {
@@ -29,7 +29,7 @@ func isSnowflake(id string) bool {
 	return err == nil
 }
 
-// older compares two snowflakes, which have no leading zeros.
+// older compares two snowflakes without leading zeros.
 func older(a, b string) bool {
 	if len(a) != len(b) {
 		return len(a) < len(b)
@@ -37,5 +37,4 @@ func older(a, b string) bool {
 	return a < b
 }
 
-// stamp words a moment as Discord does.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000-07:00") }

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Request is one that a client has made.
+// Request is a client's request.
 type Request struct {
 	At      time.Time
-	Bot     string // id; empty where no bot's token was sent
+	Bot     string // id; empty without a bot's token
 	Method  string
-	Route   string // method and pattern; "unknown" for what this server does not know
-	Path    string // below /api/vN, with the query
+	Route   string // method and pattern; "unknown" for an unknown route
+	Path    string // below /api/vN, with query
 	Channel string // id in the path
 	Body    json.RawMessage
 	Nonce   string
-	Fault   string // what was made to happen to it
+	Fault   string // the fault applied
 	Status  int    // 0: not answered, or not yet
 	Over    bool
 }
 
-// Requests are all requests in the order in which they came.
+// Requests returns all requests in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *Server) Requests() []Request {
 	return all
 }
 
-// RequestsTo are the requests that match.
+// RequestsTo returns the requests that match.
 func (s *Server) RequestsTo(m Match) []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return !m.matches(r) })
 }
@@ -88,7 +88,7 @@ func nonceText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Channel is how a channel or thread stands; false if there is none.
+// Channel returns a channel or thread; false if there is none.
 func (s *Server) Channel(id string) (Channel, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,10 +96,10 @@ func (s *Server) Channel(id string) (Channel, bool) {
 	if c == nil {
 		return Channel{}, false
 	}
-	return c.told(), true
+	return c.public(), true
 }
 
-// Messages of a channel, oldest first, with those that Discord itself has written.
+// Messages returns a channel's messages, oldest first, including system messages.
 func (s *Server) Messages(channelID string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,18 +109,18 @@ func (s *Server) Messages(channelID string) []Message {
 	}
 	all := make([]Message, len(c.messages))
 	for i, m := range c.messages {
-		all[i] = s.tell(m, nil)
+		all[i] = s.messageFor(m, nil)
 	}
 	return all
 }
 
-// Threads of a channel, archived ones too, in the order in which they were made.
+// Threads returns a channel's threads, archived ones too, in order of creation.
 func (s *Server) Threads(parentID string) []Channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []Channel
 	for _, c := range s.threadsOf(func(c *channel) bool { return c.parent() == parentID }) {
-		all = append(all, c.told())
+		all = append(all, c.public())
 	}
 	return all
 }
@@ -135,7 +135,7 @@ type Dispatch struct {
 	Written bool // to a socket, at least once
 }
 
-// Dispatches to a bot, over all its sessions that still stand, oldest first.
+// Dispatches returns a bot's dispatches over all its existing sessions, oldest first.
 func (s *Server) Dispatches(botID string) []Dispatch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Server) Dispatches(botID string) []Dispatch {
 	return all
 }
 
-// Connected are the ids of the bots that have a socket with a session, in the order of AddBot.
+// Connected returns the ids of the bots with a connected session, in the order of AddBot.
 func (s *Server) Connected() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +167,9 @@ func (s *Server) connected(b *account) bool {
 	return slices.ContainsFunc(s.sessions, func(g *gatewaySession) bool { return g.bot == b && g.socket != nil })
 }
 
-// Heartbeats are how many have come on the sockets that the bot has open now. discordgo sends one as soon as it is connected, and closes the next
-// socket as well when it cannot: whoever cuts a socket of its, and wants the session resumed, waits for the first one.
+// Heartbeats is the number of heartbeats on the bot's current sockets. discordgo sends one as soon as it is connected,
+// and closes the next socket as well if it cannot: before cutting a socket that is to be resumed, wait for the first
+// one.
 func (s *Server) Heartbeats(botID string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// How long an interaction may be answered for the first time, and how long its token is good.
+// Time limits for the first answer to an interaction, and for its token.
 const (
 	answerWithin = 3 * time.Second
 	tokenLife    = 15 * time.Minute
 )
 
-// Kinds of interactions.
+// Types of interactions.
 const (
 	CommandInteraction      = 2
 	ComponentInteraction    = 3
@@ -20,7 +20,7 @@ const (
 	ModalInteraction        = 5
 )
 
-// Kinds of first answers.
+// Types of first answers.
 const (
 	AnswerMessage        = 4
 	AnswerDeferred       = 5
@@ -30,13 +30,13 @@ const (
 	AnswerModal          = 9
 )
 
-// Interaction is what a person has done, and what a bot has answered.
+// Interaction is a person's interaction with its answers.
 type Interaction struct {
 	ID        string
 	Token     string
-	Answer    int             // kind of the first answer; 0: none yet
-	Data      json.RawMessage // of the first answer, as it came
-	Original  *Message        // the first answer as a message; nil if there is none, or no more
+	Answer    int             // type of the first answer; 0: none yet
+	Data      json.RawMessage // of the first answer, as received
+	Original  *Message        // the first answer as a message; nil if there is none, or it was deleted
 	FollowUps []Message
 }
 
@@ -47,12 +47,12 @@ type interaction struct {
 	kind      int
 	at        time.Time
 	channel   *channel
-	component *message // that was clicked
+	component *message // the clicked one
 	original  *message
 	follows   []*message
 }
 
-// owners are where the application is installed that the interaction is with: in the guild (0), or for a bot in a conversation in none.
+// owners are where the interaction's application is installed: in the guild (0), or for a conversation nowhere.
 func (i *interaction) owners() map[string]string {
 	if i.channel.guild == nil {
 		return map[string]string{"0": "0"}
@@ -60,7 +60,6 @@ func (i *interaction) owners() map[string]string {
 	return map[string]string{"0": i.channel.GuildID}
 }
 
-// message finds one of the interaction's own.
 func (i *interaction) message(id string) *message {
 	if id == "@original" || i.original != nil && id == i.original.ID {
 		return i.original
@@ -72,7 +71,7 @@ func (i *interaction) message(id string) *message {
 	return i.follows[at]
 }
 
-// Interaction is how one stands that Click, Slash or Submit began; false if there is none with the id.
+// Interaction returns an interaction started by Click, Slash or Submit; false if the id is unknown.
 func (s *Server) Interaction(id string) (Interaction, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,18 +81,18 @@ func (s *Server) Interaction(id string) (Interaction, bool) {
 		}
 		told := i.Interaction
 		if i.original != nil {
-			m := s.tell(i.original, nil)
+			m := s.messageFor(i.original, nil)
 			told.Original = &m
 		}
 		for _, f := range i.follows {
-			told.FollowUps = append(told.FollowUps, s.tell(f, nil))
+			told.FollowUps = append(told.FollowUps, s.messageFor(f, nil))
 		}
 		return told, true
 	}
 	return Interaction{}, false
 }
 
-// CommandData is what a slash command says.
+// CommandData is the content of a slash command.
 type CommandData struct {
 	ID      string        `json:"id"`
 	Name    string        `json:"name"`
@@ -102,7 +101,7 @@ type CommandData struct {
 	Options []OptionValue `json:"options,omitempty"`
 }
 
-// OptionValue is one option as a person filled it in.
+// OptionValue is an option's value.
 type OptionValue struct {
 	Name    string          `json:"name"`
 	Type    int             `json:"type"`
@@ -111,19 +110,9 @@ type OptionValue struct {
 	Focused bool            `json:"focused,omitempty"`
 }
 
-// TextOption fills in an option with text.
+// TextOption is a text option's value.
 func TextOption(name, value string) OptionValue {
 	return OptionValue{Name: name, Type: 3, Value: encode(value)}
-}
-
-// NumberOption fills in an option with a whole number.
-func NumberOption(name string, value int) OptionValue {
-	return OptionValue{Name: name, Type: 4, Value: encode(value)}
-}
-
-// UserOption fills in an option with a user.
-func UserOption(name, userID string) OptionValue {
-	return OptionValue{Name: name, Type: 6, Value: encode(userID)}
 }
 
 type componentData struct {
@@ -159,7 +148,7 @@ type interactionEvent struct {
 	Context        int               `json:"context"`
 }
 
-// interact begins an interaction of a person with a bot.
+// interact starts an interaction of a person with a bot.
 func (s *Server) interact(user, bot *account, ch *channel, kind int, data json.RawMessage, on *message) *interaction {
 	id := s.next()
 	i := &interaction{
@@ -167,12 +156,12 @@ func (s *Server) interact(user, bot *account, ch *channel, kind int, data json.R
 	}
 	s.interactions[i.Token] = i
 	e := interactionEvent{
-		ID: i.ID, ApplicationID: bot.ID, Type: kind, Data: data, GuildID: ch.GuildID, ChannelID: ch.ID, Channel: ch.toldTo(bot), Token: i.Token, Version: 1,
+		ID: i.ID, ApplicationID: bot.ID, Type: kind, Data: data, GuildID: ch.GuildID, ChannelID: ch.ID, Channel: ch.visibleTo(bot), Token: i.Token, Version: 1,
 		AppPermissions: s.may(bot, ch).String(), Locale: "ko", Entitlements: []json.RawMessage{}, Owners: i.owners(), Context: 1,
 	}
 	e.Channel.Permissions = s.may(user, ch).String()
 	if on != nil {
-		m := s.tell(on, nil)
+		m := s.messageFor(on, nil)
 		e.Message = &m
 	}
 	if ch.guild != nil {
@@ -228,7 +217,7 @@ func (s *Server) answerInteraction(c *call) (any, *Error) {
 	if !slices.Contains(allowed, form.Type) {
 		return nil, badChoice("type", "4, 5, 6, 7, 8, 9")
 	}
-	if refusal := s.takeAnswer(i, form, c.files); refusal != nil {
+	if refusal := s.handleAnswer(i, form, c.files); refusal != nil {
 		return nil, refusal
 	}
 	i.Answer, i.Data = form.Type, form.Data
@@ -236,7 +225,7 @@ func (s *Server) answerInteraction(c *call) (any, *Error) {
 	return nil, nil
 }
 
-func (s *Server) takeAnswer(i *interaction, form answerForm, files []Attachment) *Error {
+func (s *Server) handleAnswer(i *interaction, form answerForm, files []Attachment) *Error {
 	d := draft{files: files}
 	if len(form.Data) > 0 && (form.Type == AnswerMessage || form.Type == AnswerDeferred) {
 		if json.Unmarshal(form.Data, &d) != nil {
@@ -248,9 +237,9 @@ func (s *Server) takeAnswer(i *interaction, form answerForm, files []Attachment)
 		if refusal := d.check(); refusal != nil {
 			return refusal
 		}
-		i.original = s.say(i, d, 0)
+		i.original = s.createMessage(i, d, 0)
 	case AnswerDeferred:
-		i.original = s.say(i, draft{Flags: d.Flags}, FlagLoading)
+		i.original = s.createMessage(i, draft{Flags: d.Flags}, FlagLoading)
 	case AnswerUpdate:
 		var edit change
 		if len(form.Data) > 0 && json.Unmarshal(form.Data, &edit) != nil {
@@ -266,8 +255,8 @@ func (s *Server) takeAnswer(i *interaction, form answerForm, files []Attachment)
 	return nil
 }
 
-// say makes a message of the bot for an interaction. What is only for whoever began it is in no channel.
-func (s *Server) say(i *interaction, d draft, flags int) *message {
+// createMessage creates a bot's message for an interaction. An ephemeral one is in no channel.
+func (s *Server) createMessage(i *interaction, d draft, flags int) *message {
 	ephemeral := d.Flags & FlagEphemeral
 	m := s.compose(i.bot, i.channel, d)
 	m.Flags |= flags | ephemeral
@@ -282,7 +271,7 @@ func (s *Server) say(i *interaction, d draft, flags int) *message {
 	return m
 }
 
-// followUp says more. The first one after a deferred answer takes its place.
+// followUp adds a message. The first one after a deferred answer replaces it.
 func (s *Server) followUp(c *call, i *interaction) (any, *Error) {
 	d := draft{files: c.files}
 	if refusal := c.decode(&d); refusal != nil {
@@ -296,15 +285,15 @@ func (s *Server) followUp(c *call, i *interaction) (any, *Error) {
 		if refusal := s.editAnswer(i.original, edit); refusal != nil {
 			return nil, refusal
 		}
-		return s.tell(i.original, nil), nil
+		return s.messageFor(i.original, nil), nil
 	}
-	m := s.say(i, d, 0)
+	m := s.createMessage(i, d, 0)
 	i.follows = append(i.follows, m)
 	s.happened()
-	return s.tell(m, nil), nil
+	return s.messageFor(m, nil), nil
 }
 
-// editAnswer changes a message of an interaction; nobody is told of one that is in no channel.
+// editAnswer edits a message of an interaction; ephemeral ones cause no event.
 func (s *Server) editAnswer(m *message, edit change) *Error {
 	if m.Flags&FlagEphemeral == 0 {
 		return s.edit(nil, m, edit)
@@ -317,13 +306,13 @@ func (s *Server) editAnswer(m *message, edit change) *Error {
 		return refusal
 	}
 	now := stamp(s.now())
-	m.Content, m.Embeds, m.Components, m.EditedTimestamp = d.Content, listed(d.Embeds), listed(d.Components), &now
+	m.Content, m.Embeds, m.Components, m.EditedTimestamp = d.Content, orEmpty(d.Embeds), orEmpty(d.Components), &now
 	m.Flags &^= FlagLoading
 	s.happened()
 	return nil
 }
 
-// answerMessage does what a route of webhooks' messages does, with one that may be in no channel.
+// answerMessage handles a webhook message route for a message that may be ephemeral.
 func (s *Server) answerMessage(c *call, i *interaction, m *message, do func(*call, *message) (any, *Error)) (any, *Error) {
 	forget := func() {
 		if i.original == m {
@@ -341,7 +330,7 @@ func (s *Server) answerMessage(c *call, i *interaction, m *message, do func(*cal
 		if refusal := s.editAnswer(m, edit); refusal != nil {
 			return nil, refusal
 		}
-		return s.tell(m, nil), nil
+		return s.messageFor(m, nil), nil
 	case "DELETE":
 		defer forget()
 		if m.Flags&FlagEphemeral != 0 {

@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// Limit is how many requests may be made within a time, which begins with the first of them. Zero requests: no limit.
+// Limit is how many requests are allowed within a period, which starts with the first of them. Zero requests: no
+// limit.
 type Limit struct {
 	Requests int
 	Per      time.Duration
 }
 
-// DefaultLimits are about those of Discord. Routes that are not named have none but the global one.
+// DefaultLimits are approximately Discord's. Other routes have only the global limit.
 func DefaultLimits() map[string]Limit {
 	return map[string]Limit{
 		"POST /channels/{channel}/messages":                                {5, 5 * time.Second},
@@ -30,10 +31,10 @@ func DefaultLimits() map[string]Limit {
 	}
 }
 
-// NoLimits is for tests that are about something else.
+// NoLimits is for tests about something else.
 func NoLimits() map[string]Limit { return map[string]Limit{} }
 
-// SetLimit changes the limit of a route; buckets begin anew.
+// SetLimit changes a route's limit and resets its buckets.
 func (s *Server) SetLimit(route string, limit Limit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,20 +47,20 @@ func (s *Server) SetLimit(route string, limit Limit) {
 	s.limits, s.buckets = limits, map[string]*bucket{}
 }
 
-// SetGlobalLimit changes the limit of all requests of one bot; buckets begin anew.
+// SetGlobalLimit changes each bot's limit for all requests, and resets the buckets.
 func (s *Server) SetGlobalLimit(limit Limit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.global, s.buckets = limit, map[string]*bucket{}
 }
 
-// bucket counts the requests of one bot to one route and channel.
+// bucket counts a bot's requests to one route and channel.
 type bucket struct {
 	used  int
 	until time.Time
 }
 
-// charge takes one request from its buckets and words the headers; limited, and the answer, when one of them is empty.
+// charge takes one request from its buckets and sets the headers; limited, with the answer, if one of them is empty.
 func (s *Server) charge(r route, c *call, headers http.Header) (limited bool, status int, answer []byte) {
 	who := "token"
 	if c.by != nil {
@@ -106,7 +107,7 @@ func (s *Server) bucketOf(key string, limit Limit) *bucket {
 	return b
 }
 
-// major is what buckets of one route are told apart by.
+// major distinguishes the buckets of a route.
 func major(c *call) string {
 	for _, name := range []string{"channel", "guild", "webhook"} {
 		if v := c.path(name); v != "" {
@@ -129,7 +130,7 @@ type tooManyRequests struct {
 	Code       int     `json:"code,omitempty"`
 }
 
-// refuseRate words a 429.
+// refuseRate builds a 429.
 func refuseRate(headers http.Header, after time.Duration, global bool, code int) []byte {
 	headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	headers.Set("X-RateLimit-Scope", "user")

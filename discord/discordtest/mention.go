@@ -13,7 +13,8 @@ var (
 	everyoneNamed = regexp.MustCompile(`@(?:everyone|here)\b`)
 )
 
-// callFor works out whom a message calls: who is named in its text outside of code, as far as its author allows. In a guild only members are.
+// callFor returns whom a message notifies: users mentioned outside of code, as far as its author allows. In a guild
+// only members.
 func (s *Server) callFor(m *message, allowed *AllowedMentions) {
 	text := codeText.ReplaceAllLiteralString(m.Content, "")
 	may := func(kind string, ids func(*AllowedMentions) []string, id string) bool {

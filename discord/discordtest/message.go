@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// message as the server keeps it.
 type message struct {
 	Message
 	channel   *channel
@@ -16,7 +15,7 @@ type message struct {
 	reactions []*reaction
 }
 
-// What a message may hold, and for how long a nonce counts.
+// Limits of a message, and how long a nonce counts.
 const (
 	maxContent  = 2000
 	maxNonce    = 25
@@ -29,7 +28,6 @@ type nonceUse struct {
 	at      time.Time
 }
 
-// draft is what a client says of a message.
 type draft struct {
 	Content         string            `json:"content"`
 	TTS             bool              `json:"tts"`
@@ -40,13 +38,13 @@ type draft struct {
 	Flags           int               `json:"flags"`
 	Reference       *Reference        `json:"message_reference"`
 	AllowedMentions *AllowedMentions  `json:"allowed_mentions"`
-	Username        string            `json:"username"`    // of webhooks
-	AvatarURL       string            `json:"avatar_url"`  // of webhooks
-	ThreadName      string            `json:"thread_name"` // of webhooks, in forums
+	Username        string            `json:"username"`    // webhooks only
+	AvatarURL       string            `json:"avatar_url"`  // webhooks only
+	ThreadName      string            `json:"thread_name"` // webhooks in forums only
 	files           []Attachment
 }
 
-// AllowedMentions say whom a message may call.
+// AllowedMentions limit whom a message may notify.
 type AllowedMentions struct {
 	Parse       []string `json:"parse"` // users, roles, everyone
 	Users       []string `json:"users"`
@@ -54,7 +52,7 @@ type AllowedMentions struct {
 	RepliedUser bool     `json:"replied_user"`
 }
 
-// check judges the form alone.
+// check validates the form alone.
 func (d *draft) check() *Error {
 	d.Content = strings.TrimSpace(d.Content)
 	switch nonce := nonceText(d.Nonce); {
@@ -79,7 +77,7 @@ func (s *Server) messageRoutes() []route {
 			if refusal != nil {
 				return nil, refusal
 			}
-			return s.retold(m, c.by), nil
+			return s.messagesFor(m, c.by), nil
 		}},
 		{name: "PATCH /channels/{channel}/messages/{message}", do: s.patchMessage},
 		{name: "DELETE /channels/{channel}/messages/{message}", do: func(c *call) (any, *Error) {
@@ -92,7 +90,6 @@ func (s *Server) messageRoutes() []route {
 	}
 }
 
-// messageIn finds the message in the path.
 func (s *Server) messageIn(c *call, p Permission) (*message, *Error) {
 	ch, refusal := s.channelIn(c, p)
 	if refusal != nil {
@@ -118,10 +115,10 @@ func (s *Server) postMessage(c *call) (any, *Error) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	return s.tell(m, c.by), nil
+	return s.messageFor(m, c.by), nil
 }
 
-// writing is what one needs to write in a channel.
+// writing is the permission needed to write in a channel.
 func writing(ch *channel) Permission {
 	if ch.IsThread() {
 		return SendInThreads
@@ -129,7 +126,7 @@ func writing(ch *channel) Permission {
 	return SendMessages
 }
 
-// write posts what a bot or a person says, if it may.
+// write posts a bot's or person's message, if permitted.
 func (s *Server) write(a *account, ch *channel, d draft) (*message, *Error) {
 	if refusal := s.need(a, ch, writing(ch)); refusal != nil {
 		return nil, refusal
@@ -168,12 +165,12 @@ func (s *Server) write(a *account, ch *channel, d draft) (*message, *Error) {
 	return m, nil
 }
 
-// compose makes a message that is not posted yet.
+// compose builds a message without posting it.
 func (s *Server) compose(a *account, ch *channel, d draft) *message {
 	m := &message{channel: ch, author: a, Message: Message{
 		ID: s.next(), ChannelID: ch.ID, Content: d.Content, Timestamp: stamp(s.now()), TTS: d.TTS,
 		Flags:    d.Flags &^ (FlagHasThread | FlagLoading | FlagEphemeral),
-		Mentions: []User{}, MentionRoles: []string{}, Attachments: []Attachment{}, Embeds: listed(d.Embeds), Components: listed(d.Components),
+		Mentions: []User{}, MentionRoles: []string{}, Attachments: []Attachment{}, Embeds: orEmpty(d.Embeds), Components: orEmpty(d.Components),
 	}}
 	if a != nil {
 		m.Author = a.User
@@ -188,10 +185,9 @@ func (s *Server) compose(a *account, ch *channel, d draft) *message {
 	return m
 }
 
-// listed is a copy of a list that is written as one even where there is nothing in it: clients go through it without a look.
-func listed[T any](of []T) []T { return append([]T{}, of...) }
+// orEmpty copies a list, encoding nil as []: clients iterate over it unchecked.
+func orEmpty[T any](of []T) []T { return append([]T{}, of...) }
 
-// refer makes a message a reply.
 func (s *Server) refer(m *message, d draft) *Error {
 	r := *d.Reference
 	if r.MessageID == "" {
@@ -208,7 +204,7 @@ func (s *Server) refer(m *message, d draft) *Error {
 		return invalidForm("message_reference", "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message")
 	}
 	m.Type, m.Reference = ReplyMessage, &Reference{MessageID: to.ID, ChannelID: m.ChannelID, GuildID: m.channel.GuildID}
-	copied := s.tell(to, nil)
+	copied := s.messageFor(to, nil)
 	copied.ReferencedMessage = nil
 	m.ReferencedMessage = &copied
 	if to.author != nil && (d.AllowedMentions == nil || d.AllowedMentions.RepliedUser) {
@@ -223,7 +219,6 @@ func (m *message) mention(u User) {
 	}
 }
 
-// post puts a message at the end of its channel and tells everybody.
 func (s *Server) post(m *message) {
 	ch := m.channel
 	ch.messages = append(ch.messages, m)
@@ -238,12 +233,12 @@ func (s *Server) post(m *message) {
 			s.followAll(ch, append([]User{m.author.User}, m.Mentions...))
 		}
 	}
-	s.tellMessage("MESSAGE_CREATE", m)
+	s.sendMessage("MESSAGE_CREATE", m)
 }
 
-func (s *Server) tellMessage(kind string, m *message) {
+func (s *Server) sendMessage(kind string, m *message) {
 	s.publish(event{kind, m.channel.intent(intentGuildMessages, intentDirectMessages), m.channel}, func(to *gatewaySession) any {
-		told := s.tell(m, nil)
+		told := s.messageFor(m, nil)
 		told.GuildID = m.channel.GuildID
 		if m.author != nil {
 			told.Member = s.memberIn(m.channel, m.author)
@@ -256,12 +251,12 @@ func (s *Server) tellMessage(kind string, m *message) {
 	s.happened()
 }
 
-// tell is a message as REST tells it to a bot; nil may read all.
-func (s *Server) tell(m *message, to *account) Message {
+// messageFor is a message as REST returns it to a bot; nil may read all.
+func (s *Server) messageFor(m *message, to *account) Message {
 	told := m.Message
 	if m.Flags&FlagHasThread != 0 {
 		if t := s.channels[m.ID]; t != nil {
-			thread := t.told()
+			thread := t.public()
 			told.Thread = &thread
 		}
 	}
@@ -293,21 +288,22 @@ func (s *Server) listMessages(c *call) (any, *Error) {
 	}
 	told := []Message{}
 	for _, m := range page(ch.messages, limit, c.query("before"), c.query("after"), c.query("around")) {
-		told = append(told, s.retold(m, c.by))
+		told = append(told, s.messagesFor(m, c.by))
 	}
 	return told, nil
 }
 
-// retold is a message as it is read again: without its nonce, which Discord tells only while it is new.
-func (s *Server) retold(m *message, to *account) Message {
-	told := s.tell(m, to)
+// messagesFor is a message as it is read later: without its nonce, which Discord returns only for a new one.
+func (s *Server) messagesFor(m *message, to *account) Message {
+	told := s.messageFor(m, to)
 	told.Nonce = nil
 	return told
 }
 
-// page picks up to limit of all, which are oldest first; what it gives is newest first, as Discord does whatever was asked.
+// page returns up to limit of the messages, which are oldest first; the result is newest first, as Discord's always
+// is.
 func page(all []*message, limit int, before, after, around string) []*message {
-	at := func(id string) int { // the first one that is not older
+	at := func(id string) int { // the first one not older
 		i := slices.IndexFunc(all, func(m *message) bool { return !older(m.ID, id) })
 		if i < 0 {
 			return len(all)
@@ -335,7 +331,6 @@ func page(all []*message, limit int, before, after, around string) []*message {
 	return some
 }
 
-// change is what a client says of a message that it edits.
 type change struct {
 	Content         *string            `json:"content"`
 	Embeds          *[]json.RawMessage `json:"embeds"`
@@ -356,10 +351,10 @@ func (s *Server) patchMessage(c *call) (any, *Error) {
 	if refusal := s.edit(c.by, m, edit); refusal != nil {
 		return nil, refusal
 	}
-	return s.tell(m, c.by), nil
+	return s.messageFor(m, c.by), nil
 }
 
-// edit changes a message; by is nil where a token has the right.
+// edit changes a message; by is nil if a token authorizes it.
 func (s *Server) edit(by *account, m *message, edit change) *Error {
 	switch {
 	case by != nil && m.author != by:
@@ -379,11 +374,11 @@ func (s *Server) edit(by *account, m *message, edit change) *Error {
 		return refusal
 	}
 	now := stamp(s.now())
-	m.Content, m.Embeds, m.Components, m.Attachments, m.EditedTimestamp = content, listed(embeds), listed(components), listed(attachments), &now
+	m.Content, m.Embeds, m.Components, m.Attachments, m.EditedTimestamp = content, orEmpty(embeds), orEmpty(components), orEmpty(attachments), &now
 	m.Flags &^= FlagLoading
 	m.Mentions, m.MentionRoles, m.MentionEveryone = []User{}, []string{}, false
 	s.callFor(m, edit.AllowedMentions)
-	s.tellMessage("MESSAGE_UPDATE", m)
+	s.sendMessage("MESSAGE_UPDATE", m)
 	return nil
 }
 
@@ -393,7 +388,7 @@ type deleted struct {
 	GuildID   string `json:"guild_id,omitempty"`
 }
 
-// deleteMessage removes a message; by is nil where a token has the right.
+// deleteMessage deletes a message; by is nil if a token authorizes it.
 func (s *Server) deleteMessage(by *account, m *message) *Error {
 	ch := m.channel
 	switch {

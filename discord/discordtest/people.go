@@ -7,24 +7,23 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// account is a bot or a person as the server keeps it.
 type account struct {
 	User
 	token      string
-	content    bool // may ask for the intent of message content
+	content    bool // may use the intent of message content
 	members    bool
 	refusal    int // status of every answer; 0: none
 	mute       bool
 	refusesDMs bool
 }
 
-// BotOptions say what Discord's developer portal says of an application.
+// BotOptions are an application's settings in Discord's developer portal.
 type BotOptions struct {
-	WithoutContent bool // the intent of message content is not granted
-	WithoutMembers bool // nor that of members
+	WithoutContent bool // the message content intent is not granted
+	WithoutMembers bool // nor the members intent
 }
 
-// Bot is an application with its user. Its application id is its user's id, as with all that were made since 2016.
+// Bot is an application with its user. Both have the same id, as for all applications since 2016.
 type Bot struct {
 	User
 	Token string // without "Bot "
@@ -32,7 +31,7 @@ type Bot struct {
 	own   *account
 }
 
-// AddBot makes a bot, which is in no guild yet.
+// AddBot creates a bot, which is in no guild yet.
 func (s *Server) AddBot(name string, options BotOptions) *Bot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +41,7 @@ func (s *Server) AddBot(name string, options BotOptions) *Bot {
 	return &Bot{User: a.User, Token: a.token, s: s, own: a}
 }
 
-// Session is a discordgo session of the bot that is aimed at the server and not opened yet.
+// Session returns a discordgo session of the bot that uses the server and is not opened yet.
 func (b *Bot) Session() (*discordgo.Session, error) {
 	session, err := discordgo.New("Bot " + b.Token)
 	if err != nil {
@@ -52,8 +51,8 @@ func (b *Bot) Session() (*discordgo.Session, error) {
 	return session, nil
 }
 
-// Refuse takes the bot offline: its sockets are cut, identifying and resuming are refused as with a wrong token, and every request is answered
-// with the status, 401 or 403.
+// Refuse takes the bot offline: its sockets are cut, identify and resume are refused as with a wrong token, and every
+// request is answered with the status, 401 or 403.
 func (b *Bot) Refuse(status int) {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
@@ -72,14 +71,14 @@ func (b *Bot) Accept() {
 	b.own.refusal = 0
 }
 
-// Human is a person. The test is their hands.
+// Human is a person, controlled by the test.
 type Human struct {
 	User
 	s   *Server
 	own *account
 }
 
-// AddHuman makes a person, who is in no guild yet.
+// AddHuman creates a person, who is in no guild yet.
 func (s *Server) AddHuman(name string) *Human {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *Server) AddHuman(name string) *Human {
 	return &Human{User: a.User, s: s, own: a}
 }
 
-// RefuseDirectMessages lets every direct message to the person fail with code 50007.
+// RefuseDirectMessages makes every direct message to the person fail with code 50007.
 func (h *Human) RefuseDirectMessages(refuse bool) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()

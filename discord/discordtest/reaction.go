@@ -55,7 +55,7 @@ func (s *Server) reactionRoutes() []route {
 	}
 }
 
-// emojiOf reads "name:id", or an emoji of Unicode.
+// emojiOf parses "name:id", or a Unicode emoji.
 func emojiOf(text string) Emoji {
 	if name, id, custom := strings.Cut(text, ":"); custom && isSnowflake(id) {
 		return Emoji{ID: &id, Name: name}
@@ -108,7 +108,7 @@ func (s *Server) react(a *account, m *message, emoji string) *Error {
 		return nil
 	}
 	r.by = append(r.by, a)
-	s.tellReaction("MESSAGE_REACTION_ADD", a, m, e)
+	s.sendReaction("MESSAGE_REACTION_ADD", a, m, e)
 	return nil
 }
 
@@ -119,11 +119,11 @@ func (s *Server) unreact(a *account, m *message, emoji string) *Error {
 	}
 	r.by = slices.DeleteFunc(r.by, func(other *account) bool { return other == a })
 	m.reactions = slices.DeleteFunc(m.reactions, func(r *reaction) bool { return len(r.by) == 0 })
-	s.tellReaction("MESSAGE_REACTION_REMOVE", a, m, r.emoji)
+	s.sendReaction("MESSAGE_REACTION_REMOVE", a, m, r.emoji)
 	return nil
 }
 
-func (s *Server) tellReaction(kind string, a *account, m *message, e Emoji) {
+func (s *Server) sendReaction(kind string, a *account, m *message, e Emoji) {
 	told := reacted{UserID: a.ID, ChannelID: m.ChannelID, MessageID: m.ID, GuildID: m.channel.GuildID, Emoji: e, Author: m.Author.ID}
 	if kind == "MESSAGE_REACTION_ADD" && m.channel.guild != nil {
 		if member := m.channel.guild.member(a.ID); member != nil {

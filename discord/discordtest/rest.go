@@ -11,13 +11,11 @@ import (
 	"strings"
 )
 
-// maxBody bounds a request with its files.
 const maxBody = 25 << 20
 
-// call is one request while it is answered.
 type call struct {
 	r     *http.Request
-	by    *account // nil where a token in the path is enough
+	by    *account // nil if a token in the path suffices
 	body  []byte   // JSON
 	files []Attachment
 }
@@ -26,7 +24,7 @@ func (c *call) path(name string) string { return c.r.PathValue(name) }
 
 func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }
 
-// decode reads the body into v. No body is an empty one.
+// decode parses the body into v. A missing body is an empty one.
 func (c *call) decode(v any) *Error {
 	if len(c.body) == 0 {
 		return nil
@@ -37,15 +35,15 @@ func (c *call) decode(v any) *Error {
 	return nil
 }
 
-// handler does what a request asks, under the lock. What it returns is the body of the answer; nil is 204, a created is 201.
+// handler handles a request under the lock. It returns the body of the answer; nil is 204, a created is 201.
 type handler func(c *call) (any, *Error)
 
 type created struct{ body any }
 
 type route struct {
-	name   string // method and pattern: faults, limits and inspection go by it
+	name   string // method and pattern, used by faults, limits and inspection
 	do     handler
-	open   bool   // needs no bot's token
+	open   bool   // requires no bot token
 	bucket string // routes with the same bucket share a limit; default: name
 }
 
@@ -112,11 +110,11 @@ func (s *Server) serve(r route) http.Handler {
 			w.Header().Set("Content-Type", "application/json")
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(answer) // a client that has gone reads nothing
+		_, _ = w.Write(answer) // a client that has left reads nothing
 	})
 }
 
-// answer does the deed, or refuses it. The lock is held.
+// answer runs the handler, or refuses the request. The lock is held.
 func (s *Server) answer(r route, c *call, refusal *Error, effect Effect) (int, http.Header, []byte) {
 	if effect.instead != nil {
 		return effect.instead()
@@ -146,7 +144,7 @@ func (s *Server) answer(r route, c *call, refusal *Error, effect Effect) (int, h
 	return status, headers, encode(body)
 }
 
-// admit says who may ask at all, and that ids are ids.
+// admit checks authorization and the form of ids.
 func (s *Server) admit(r route, c *call) *Error {
 	if !r.open {
 		switch {
@@ -168,7 +166,7 @@ func (s *Server) admit(r route, c *call) *Error {
 
 var pathNames = regexp.MustCompile(`\{(\w+)\}`)
 
-// authorised finds the bot whose token the request carries, or nil.
+// authorised returns the bot whose token the request has, or nil.
 func (s *Server) authorised(r *http.Request) *account {
 	token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bot ")
 	if !is {
@@ -186,7 +184,7 @@ func (s *Server) byToken(token string) *account {
 	return nil
 }
 
-// read takes the JSON and the names of files out of a body.
+// read parses the JSON and the names of files of a body.
 func (c *call) read(body []byte) *Error {
 	kind, params, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if kind != "multipart/form-data" {
@@ -214,7 +212,6 @@ func (c *call) read(body []byte) *Error {
 	}
 }
 
-// encode words what the server itself has made: that cannot fail.
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {

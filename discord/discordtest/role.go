@@ -2,20 +2,20 @@ package discordtest
 
 import "slices"
 
-// roleOf is what GUILD_ROLE_CREATE and GUILD_ROLE_UPDATE tell.
+// roleOf is the data of GUILD_ROLE_CREATE and GUILD_ROLE_UPDATE.
 type roleOf struct {
 	GuildID string `json:"guild_id"`
 	Role    Role   `json:"role"`
 }
 
-// roleGone is what GUILD_ROLE_DELETE tells.
+// roleGone is the data of GUILD_ROLE_DELETE.
 type roleGone struct {
 	GuildID string `json:"guild_id"`
 	RoleID  string `json:"role_id"`
 }
 
-// Grant gives a member a role of its own with the permissions, and returns the role's id; "" if there is no such member. Bots are told
-// GUILD_ROLE_CREATE, and the member, if it is one, GUILD_MEMBER_UPDATE.
+// Grant gives a member its own role with the permissions, and returns the role's id; "" if there is no such member.
+// Bots receive GUILD_ROLE_CREATE, and the member, if a bot, GUILD_MEMBER_UPDATE.
 func (g *Guild) Grant(userID string, p Permission) string {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -26,13 +26,14 @@ func (g *Guild) Grant(userID string, p Permission) string {
 	r := Role{ID: g.s.next(), Name: m.User.Username, Permissions: p, Position: len(g.own.info.Roles), Managed: m.User.Bot, Mentionable: true}
 	g.own.info.Roles = append(g.own.info.Roles, r)
 	m.Roles = append(slices.Clone(m.Roles), r.ID)
-	g.tellRole("GUILD_ROLE_CREATE", r)
-	g.tellMember(m)
+	g.sendRole("GUILD_ROLE_CREATE", r)
+	g.sendMember(m)
 	g.s.happened()
 	return r.ID
 }
 
-// SetRole changes what a role may do; that of everyone has the guild's id. Bots are told GUILD_ROLE_UPDATE. No such role: nothing happens.
+// SetRole changes a role's permissions; everyone's role has the guild's id. Bots receive GUILD_ROLE_UPDATE. An unknown
+// role is ignored.
 func (g *Guild) SetRole(roleID string, p Permission) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -41,22 +42,22 @@ func (g *Guild) SetRole(roleID string, p Permission) {
 		return
 	}
 	g.own.info.Roles[i].Permissions = p
-	g.tellRole("GUILD_ROLE_UPDATE", g.own.info.Roles[i])
+	g.sendRole("GUILD_ROLE_UPDATE", g.own.info.Roles[i])
 	g.s.happened()
 }
 
-// Revoke takes a role from a member, who is told GUILD_MEMBER_UPDATE if it is a bot.
+// Revoke removes a role from a member, who receives GUILD_MEMBER_UPDATE if it is a bot.
 func (g *Guild) Revoke(userID, roleID string) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
 	if m := g.own.member(userID); m != nil && slices.Contains(m.Roles, roleID) {
 		m.Roles = slices.DeleteFunc(slices.Clone(m.Roles), func(id string) bool { return id == roleID })
-		g.tellMember(m)
+		g.sendMember(m)
 		g.s.happened()
 	}
 }
 
-// DeleteRole deletes a role. Bots are told GUILD_ROLE_DELETE, and nothing of those who had it.
+// DeleteRole deletes a role. Bots receive GUILD_ROLE_DELETE, and no event about the members who had it.
 func (g *Guild) DeleteRole(roleID string) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -74,7 +75,7 @@ func (g *Guild) DeleteRole(roleID string) {
 	g.s.happened()
 }
 
-func (g *Guild) tellRole(kind string, r Role) {
+func (g *Guild) sendRole(kind string, r Role) {
 	g.s.publish(event{kind, intentGuilds, nil}, func(to *gatewaySession) any {
 		if g.own.member(to.bot.ID) == nil {
 			return nil
@@ -83,8 +84,8 @@ func (g *Guild) tellRole(kind string, r Role) {
 	})
 }
 
-// tellMember tells GUILD_MEMBER_UPDATE: of itself to every bot, of others to those who may know members.
-func (g *Guild) tellMember(m *Member) {
+// sendMember sends GUILD_MEMBER_UPDATE: to the bot itself, and to others with the members intent.
+func (g *Guild) sendMember(m *Member) {
 	told := memberOf{Member: *m, GuildID: g.ID}
 	g.s.publish(event{"GUILD_MEMBER_UPDATE", 0, nil}, func(to *gatewaySession) any {
 		if to.bot.ID != m.User.ID && (to.intents&intentMembers == 0 || g.own.member(to.bot.ID) == nil) {

@@ -15,16 +15,16 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Options of a Server. The zero value is a Discord with its usual limits and the system's clock.
+// Options of a Server. The zero value has Discord's usual limits and the system's clock.
 type Options struct {
-	Now       func() time.Time // stamps ids and messages, fills buckets, ages nonces and tokens; default: time.Now
-	Heartbeat time.Duration    // how often clients are asked to send one; default: 41.25 s
+	Now       func() time.Time // time of ids, messages, buckets, nonces and tokens; default: time.Now
+	Heartbeat time.Duration    // interval requested from clients; default: 41.25 s
 	Limits    map[string]Limit // by route, e.g. "POST /channels/{channel}/messages"; nil: DefaultLimits
-	Global    Limit            // of all requests of one bot; zero: 50 in a second
+	Global    Limit            // all requests of one bot; zero: 50 per second
 }
 
-// Server is one Discord. Its methods may be called at any time from anywhere, except from the functions that are given to it as tests of a match:
-// those run under its lock.
+// Server is one Discord. Its methods are safe for concurrent use, except from test functions of a match, which run
+// under its lock.
 type Server struct {
 	now       func() time.Time
 	heartbeat time.Duration
@@ -36,7 +36,7 @@ type Server struct {
 	sockets   sync.WaitGroup
 
 	mu           sync.Mutex
-	changed      chan struct{} // closed and replaced whenever something has happened
+	changed      chan struct{} // closed and replaced whenever something happens
 	shut         bool
 	ids          snowflakes
 	accounts     map[string]*account
@@ -53,11 +53,11 @@ type Server struct {
 	faults       []*Injected
 	dispatches   []*InjectedDispatch
 	requests     []*Request
-	sessions     []*gatewaySession // in the order in which they began
+	sessions     []*gatewaySession // in order of creation
 	open         []*socket
 }
 
-// New starts a server on a port of the loopback interface.
+// New starts a server on a loopback port.
 func New(options Options) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,7 +81,7 @@ func New(options Options) (*Server, error) {
 	if s.global == (Limit{}) {
 		s.global = Limit{Requests: 50, Per: time.Second}
 	}
-	// A connection per request: a client that finds its connection cut must not ask again by itself, past the test's script.
+	// One connection per request: a client that finds its connection cut must not retry on its own.
 	s.transport = &http.Transport{DisableKeepAlives: true, DialContext: s.dial, Proxy: nil}
 	s.http = &http.Server{Handler: s.handler(), ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
@@ -91,7 +91,8 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server: sockets are cut, held answers are given up, and all goroutines have ended when it returns. Closing twice is fine.
+// Close stops the server: sockets are cut, held answers are given up, and all goroutines have ended when it returns.
+// It may be called twice.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if !s.shut {
@@ -109,21 +110,21 @@ func (s *Server) Close() error {
 	return err
 }
 
-// URL of the REST routes, without a version: http://127.0.0.1:port/api.
+// URL is the base of the REST routes, without a version: http://127.0.0.1:port/api.
 func (s *Server) URL() string { return "http://" + s.address + "/api" }
 
-// GatewayURL is what clients are told to open a socket to.
+// GatewayURL is the socket address given to clients.
 func (s *Server) GatewayURL() string { return "ws://" + s.address + "/gateway" }
 
-// Transport sends requests for discord.com to this server, and refuses those for any other host: a test stays inside.
+// Transport redirects requests for discord.com to this server, and refuses those for any other host.
 func (s *Server) Transport() http.RoundTripper { return inside{s} }
 
-// Dialer opens sockets to this server, whatever address it is given.
+// Dialer opens sockets to this server, whatever the address.
 func (s *Server) Dialer() *websocket.Dialer {
 	return &websocket.Dialer{NetDialContext: s.dial, HandshakeTimeout: 10 * time.Second}
 }
 
-// Point aims a session at this server. Call it before the session is opened or asked anything.
+// Point directs a session to this server. Call it before the session is opened or used.
 func (s *Server) Point(session *discordgo.Session) {
 	client := http.Client{}
 	if session.Client != nil {
@@ -137,7 +138,7 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
 }
 
-// ErrOutside is the error of a request that would have left the test.
+// ErrOutside is the error of a request to another host.
 var ErrOutside = errors.New("discordtest: only requests for discord.com are answered")
 
 type inside struct{ s *Server }
@@ -155,11 +156,11 @@ func (i inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	return i.s.transport.RoundTrip(r)
 }
 
-// happened wakes those who wait. The lock is held.
+// happened wakes waiters. The lock is held.
 func (s *Server) happened() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// ErrClosed is the error of waiting on a server that has been closed.
+// ErrClosed is the error of waiting on a closed server.
 var ErrClosed = errors.New("discordtest: the server is closed")

@@ -15,6 +15,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 const intents = discordgo.IntentsAllWithoutPrivileged | discordgo.IntentMessageContent
@@ -79,7 +80,7 @@ func newTeam(t *testing.T, options discordtest.Options) *team {
 }
 
 func (m *team) context() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testscale.Patience)
 	m.t.Cleanup(cancel)
 	return ctx
 }
@@ -106,7 +107,7 @@ func (m *team) rest(b *discordtest.Bot) *discordgo.Session {
 	return must(m.t, session, err)
 }
 
-// client is a session that is open, and what it was told. The library does not reconnect by itself: where a heartbeat is written while somebody closes
+// client is a session that is open, and what it was told. The library does not reconnect by itself: where a heartbeat is written while someone closes
 // the session, it would open it once more, and try for ever. The client does.
 type client struct {
 	*discordgo.Session

@@ -18,7 +18,7 @@ func (s *Server) threadRoutes() []route {
 	return []route{
 		{name: "POST /channels/{channel}/messages/{message}/threads", do: s.startFromMessage},
 		{name: "POST /channels/{channel}/threads", do: s.startThread},
-		{name: "GET /channels/{channel}/threads/active", do: func(c *call) (any, *Error) { // of version 9; discordgo still asks it
+		{name: "GET /channels/{channel}/threads/active", do: func(c *call) (any, *Error) { // version 9; still used by discordgo
 			ch, refusal := s.channelIn(c, 0)
 			if refusal != nil {
 				return nil, refusal
@@ -54,21 +54,20 @@ func (s *Server) threadRoutes() []route {
 	}
 }
 
-// threadForm is what a client says of a thread that it starts.
 type threadForm struct {
 	Name             *string `json:"name"`
 	AutoArchive      *int    `json:"auto_archive_duration"`
 	Type             *int    `json:"type"`
 	Invitable        *bool   `json:"invitable"`
 	RateLimitPerUser *int    `json:"rate_limit_per_user"`
-	Message          *draft  `json:"message"` // in forums
+	Message          *draft  `json:"message"` // forums only
 }
 
 func (f *threadForm) check() *Error {
 	if refusal := checkName(f.Name); refusal != nil {
 		return refusal
 	}
-	if f.AutoArchive != nil && *f.AutoArchive == 0 { // discordgo says 0 for nothing
+	if f.AutoArchive != nil && *f.AutoArchive == 0 { // discordgo sends 0 for none
 		f.AutoArchive = nil
 	}
 	return checkDuration(f.AutoArchive)
@@ -81,7 +80,6 @@ func checkDuration(minutes *int) *Error {
 	return nil
 }
 
-// threadIn finds the thread in the path.
 func (s *Server) threadIn(c *call) (*channel, *Error) {
 	t, refusal := s.channelIn(c, 0)
 	if refusal != nil {
@@ -109,7 +107,7 @@ func (s *Server) startFromMessage(c *call) (any, *Error) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	return created{t.toldTo(c.by)}, nil
+	return created{t.visibleTo(c.by)}, nil
 }
 
 func (s *Server) threadFrom(a *account, m *message, form threadForm) (*channel, *Error) {
@@ -128,11 +126,11 @@ func (s *Server) threadFrom(a *account, m *message, form threadForm) (*channel, 
 	}
 	t := s.addThread(a, parent, m.ID, kind, form)
 	m.Flags |= FlagHasThread
-	s.tellMessage("MESSAGE_UPDATE", m)
+	s.sendMessage("MESSAGE_UPDATE", m)
 	starter := s.compose(m.author, t, draft{})
 	starter.Author, starter.WebhookID = m.Author, m.WebhookID
 	starter.Type, starter.Reference = ThreadStarterMessage, &Reference{MessageID: m.ID, ChannelID: parent.ID, GuildID: parent.GuildID}
-	copied := s.tell(m, nil)
+	copied := s.messageFor(m, nil)
 	starter.ReferencedMessage = &copied
 	s.post(starter)
 	return t, nil
@@ -157,17 +155,17 @@ func (s *Server) startThread(c *call) (any, *Error) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	told := t.toldTo(c.by)
+	told := t.visibleTo(c.by)
 	if first != nil {
-		message := s.tell(first, c.by)
+		message := s.messageFor(first, c.by)
 		told.Message = &message
 	}
 	return created{told}, nil
 }
 
-// threadWithout starts a thread that belongs to no message. In a forum it begins with one of its own.
+// threadWithout starts a thread without a message. In a forum it creates the first message.
 func (s *Server) threadWithout(a *account, parent *channel, form threadForm) (*channel, *message, *Error) {
-	kind := PrivateThread // Discord's default, for which nobody asks
+	kind := PrivateThread // Discord's default
 	set(&kind, form.Type)
 	switch parent.Type {
 	case Forum:
@@ -223,7 +221,7 @@ func (s *Server) addThread(a *account, parent *channel, id string, kind int, for
 	s.channels[id] = t
 	t.follows = append(t.follows, ThreadMember{ID: t.ID, UserID: a.ID, JoinTimestamp: now})
 	s.publish(event{"THREAD_CREATE", intentGuilds, t}, func(to *gatewaySession) any {
-		told := t.toldTo(to.bot)
+		told := t.visibleTo(to.bot)
 		told.NewlyCreated = true
 		return told
 	})
@@ -231,7 +229,7 @@ func (s *Server) addThread(a *account, parent *channel, id string, kind int, for
 	return t
 }
 
-// wake makes an archived thread active again, as writing does. Locked ones need somebody who manages threads.
+// wake unarchives a thread, as writing does. Locked ones require ManageThreads.
 func (s *Server) wake(a *account, t *channel) *Error {
 	manages := s.may(a, t).has(ManageThreads)
 	switch {
@@ -250,15 +248,15 @@ func (s *Server) setArchived(t *channel, archived bool) {
 	if !archived {
 		t.active = s.now().UnixMilli()
 	}
-	s.tellThread(t)
+	s.sendThread(t)
 }
 
-func (s *Server) tellThread(t *channel) {
-	s.publish(event{"THREAD_UPDATE", intentGuilds, t}, func(to *gatewaySession) any { return t.toldTo(to.bot) })
+func (s *Server) sendThread(t *channel) {
+	s.publish(event{"THREAD_UPDATE", intentGuilds, t}, func(to *gatewaySession) any { return t.visibleTo(to.bot) })
 	s.happened()
 }
 
-// editThread lets whoever manages threads do all, and the thread's owner all but locking.
+// editThread allows everything with ManageThreads, and the owner everything but locking.
 func (s *Server) editThread(a *account, t *channel, form channelForm) (any, *Error) {
 	manages, owns := s.may(a, t).has(ManageThreads), t.OwnerID == a.ID
 	unarchives := form.Archived != nil && !*form.Archived
@@ -286,12 +284,13 @@ func (s *Server) editThread(a *account, t *channel, form channelForm) (any, *Err
 	if form.Archived != nil && *form.Archived != t.Thread.Archived {
 		s.setArchived(t, *form.Archived)
 	} else {
-		s.tellThread(t)
+		s.sendThread(t)
 	}
-	return t.toldTo(a), nil
+	return t.visibleTo(a), nil
 }
 
-// ArchiveIdle archives the threads in which nothing was written for as long as they say, by the server's clock, and reports how many there were.
+// ArchiveIdle archives threads idle for longer than their auto-archive duration, by the server's clock, and returns
+// their number.
 func (s *Server) ArchiveIdle() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,7 +303,7 @@ func (s *Server) ArchiveIdle() int {
 	return len(idle)
 }
 
-// threadsOf are the threads for which a test holds, in the order in which they were made.
+// threadsOf returns the matching threads in order of creation.
 func (s *Server) threadsOf(which func(*channel) bool) []*channel {
 	return slices.DeleteFunc(sorted(s.channels), func(c *channel) bool { return !c.IsThread() || !which(c) })
 }
@@ -315,7 +314,7 @@ type threadListing struct {
 	HasMore bool           `json:"has_more"`
 }
 
-// threadList are the threads that a bot may view, newest first; no limit is 0.
+// threadList returns the threads a bot may view, newest first; limit 0 is none.
 func (s *Server) threadList(a *account, which func(*channel) bool, limit int) threadListing {
 	list := threadListing{Threads: []Channel{}, Members: []ThreadMember{}}
 	all := s.threadsOf(func(t *channel) bool { return s.may(a, t).has(ViewChannel) && which(t) })
@@ -325,7 +324,7 @@ func (s *Server) threadList(a *account, which func(*channel) bool, limit int) th
 			list.HasMore = true
 			break
 		}
-		list.Threads = append(list.Threads, t.told())
+		list.Threads = append(list.Threads, t.public())
 		if m := t.follower(a.ID); m != nil {
 			list.Members = append(list.Members, *m)
 		}
@@ -386,7 +385,7 @@ func (s *Server) leaveThread(c *call) (any, *Error) {
 		return nil, notFound(CodeUnknownMember, "Member")
 	}
 	t.follows = slices.DeleteFunc(t.follows, func(m ThreadMember) bool { return m.UserID == id })
-	s.tellFollowers(t, nil, []string{id})
+	s.sendThreadMembers(t, nil, []string{id})
 	return nil, nil
 }
 
@@ -398,7 +397,7 @@ type threadMembers struct {
 	RemovedIDs  []string       `json:"removed_member_ids,omitempty"`
 }
 
-// follow adds a member. A bot that now sees a private thread for the first time is told of it.
+// follow adds a member. A bot that now sees a private thread for the first time receives it.
 func (s *Server) follow(t *channel, a *account) {
 	saw := s.may(a, t).has(ViewChannel)
 	m := ThreadMember{ID: t.ID, UserID: a.ID, JoinTimestamp: stamp(s.now())}
@@ -408,13 +407,13 @@ func (s *Server) follow(t *channel, a *account) {
 			if to.bot != a {
 				return nil
 			}
-			return t.toldTo(a)
+			return t.visibleTo(a)
 		})
 	}
-	s.tellFollowers(t, []ThreadMember{m}, nil)
+	s.sendThreadMembers(t, []ThreadMember{m}, nil)
 }
 
-// followAll adds whoever writes in a thread or is named there, as far as they may view its parent.
+// followAll adds the author and everyone mentioned, if they may view the parent.
 func (s *Server) followAll(t *channel, users []User) {
 	parent := s.channels[t.parent()]
 	for _, u := range users {
@@ -425,12 +424,12 @@ func (s *Server) followAll(t *channel, users []User) {
 	}
 }
 
-// tellFollowers tells those with the intent of members, and whoever it is about.
-func (s *Server) tellFollowers(t *channel, added []ThreadMember, removed []string) {
+// sendThreadMembers sends the event to those with the members intent and to the user concerned.
+func (s *Server) sendThreadMembers(t *channel, added []ThreadMember, removed []string) {
 	s.publish(event{"THREAD_MEMBERS_UPDATE", intentGuilds, nil}, func(to *gatewaySession) any {
 		about := slices.Contains(removed, to.bot.ID) || slices.ContainsFunc(added, func(m ThreadMember) bool { return m.UserID == to.bot.ID })
 		if !about && (to.intents&intentMembers == 0 || !s.may(to.bot, t).has(ViewChannel)) {
-			return nil // whoever was put out of a private thread sees it no more, and is told nevertheless
+			return nil // a user removed from a private thread receives this last event
 		}
 		return threadMembers{ID: t.ID, GuildID: t.GuildID, MemberCount: len(t.follows), Added: added, RemovedIDs: removed}
 	})

@@ -126,7 +126,7 @@ func TestThreadWithoutATypeIsPrivate(t *testing.T) {
 	}
 	seum.until(ctx, "THREAD_CREATE", 1)
 	if _, err := m.rest(m.seum).ChannelMessageSend(thread.ID, "thanks"); err != nil {
-		t.Errorf("whoever is named may write: %v", err)
+		t.Errorf("every named user may write: %v", err)
 	}
 	if diff := cmp.Diff(1, len(m.Threads(m.channel.ID))); diff != "" {
 		t.Errorf("threads of the channel (-want +got):\n%s", diff)

@@ -2,9 +2,9 @@ package discordtest
 
 import "slices"
 
-// What a test can do to the sockets of a bot.
+// Faults of a bot's sockets.
 
-// Drop cuts the bot's sockets without a word, as a network does; its sessions can be resumed.
+// Drop cuts the bot's sockets without a close frame, as a network failure does; its sessions can be resumed.
 func (b *Bot) Drop() {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *Server) dropSockets(a *account) {
 	s.happened()
 }
 
-// CloseSockets closes the bot's sockets with a code of Discord's, e.g. 4000; its sessions can be resumed.
+// CloseSockets closes the bot's sockets with one of Discord's codes, e.g. 4000; its sessions can be resumed.
 func (b *Bot) CloseSockets(code int) {
 	b.eachSocket(func(k *socket) {
 		k.session.socket = nil
@@ -30,12 +30,13 @@ func (b *Bot) CloseSockets(code int) {
 	})
 }
 
-// AskToReconnect sends operation 7.
+// AskToReconnect sends opcode 7.
 func (b *Bot) AskToReconnect() {
 	b.eachSocket(func(k *socket) { k.send(opReconnect, nil) })
 }
 
-// Invalidate sends operation 9 on the bot's sockets and forgets its sessions. The client is to identify anew, which it may do on the same socket.
+// Invalidate sends opcode 9 on the bot's sockets and forgets its sessions. The client has to identify again, possibly
+// on the same socket.
 func (b *Bot) Invalidate() {
 	b.eachSocket(func(k *socket) {
 		b.s.forget(k.session)
@@ -44,7 +45,7 @@ func (b *Bot) Invalidate() {
 	})
 }
 
-// ForgetSessions lets the next resume be answered with operation 9; sockets that are open stay, but are told nothing more.
+// ForgetSessions makes the next resume fail with opcode 9; open sockets stay but receive nothing more.
 func (b *Bot) ForgetSessions() {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
@@ -56,14 +57,14 @@ func (b *Bot) ForgetSessions() {
 	b.s.happened()
 }
 
-// MuteAcks lets heartbeats go unanswered, or be answered again.
+// MuteAcks stops or resumes heartbeat acknowledgements.
 func (b *Bot) MuteAcks(mute bool) {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
 	b.own.mute = mute
 }
 
-// Flush tells the bot's sessions what was postponed for them.
+// Flush sends postponed events to the bot's sessions.
 func (b *Bot) Flush() {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()

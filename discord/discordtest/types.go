@@ -2,7 +2,7 @@ package discordtest
 
 import "encoding/json"
 
-// The shapes of Discord's API as they stand on the wire. What is nullable there is a pointer here.
+// Types of Discord's API. Nullable members are pointers.
 
 // User is a bot or a person.
 type User struct {
@@ -15,10 +15,10 @@ type User struct {
 	PublicFlags   int     `json:"public_flags"`
 }
 
-// Mention is the text that names the user in a message.
+// Mention is the text that mentions the user.
 func (u User) Mention() string { return "<@" + u.ID + ">" }
 
-// Member is a user as a guild knows it.
+// Member is a user's membership in a guild.
 type Member struct {
 	User        *User    `json:"user,omitempty"`
 	Nick        *string  `json:"nick"`
@@ -27,16 +27,16 @@ type Member struct {
 	Deaf        bool     `json:"deaf"`
 	Mute        bool     `json:"mute"`
 	Flags       int      `json:"flags"`
-	Permissions string   `json:"permissions,omitempty"` // in interactions
+	Permissions string   `json:"permissions,omitempty"` // interactions only
 }
 
-// Role of a guild. The one with the guild's id is that of everyone.
+// Role is a role of a guild. The one with the guild's id is everyone's.
 type Role struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name"`
 	Permissions Permission `json:"permissions,string"`
 	Position    int        `json:"position"`
-	Color       int        `json:"color"` // as it was before there were Colors
+	Color       int        `json:"color"` // the older form of Colors
 	Colors      RoleColors `json:"colors"`
 	Hoist       bool       `json:"hoist"`
 	Managed     bool       `json:"managed"`
@@ -46,14 +46,14 @@ type Role struct {
 	Flags       int        `json:"flags"`
 }
 
-// RoleColors are those of a role's name, which may run from one into others.
+// RoleColors are the colors of a role's name, which may be a gradient.
 type RoleColors struct {
 	Primary   int  `json:"primary_color"`
 	Secondary *int `json:"secondary_color"`
 	Tertiary  *int `json:"tertiary_color"`
 }
 
-// Overwrite changes in one channel what a role (type 0) or a member (type 1) may do.
+// Overwrite changes a role's (type 0) or member's (type 1) permissions in one channel.
 type Overwrite struct {
 	ID    string     `json:"id"`
 	Type  int        `json:"type"`
@@ -61,7 +61,7 @@ type Overwrite struct {
 	Deny  Permission `json:"deny,string"`
 }
 
-// GuildInfo is a guild as REST and GUILD_CREATE tell it.
+// GuildInfo is a guild in REST and GUILD_CREATE.
 type GuildInfo struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
@@ -77,7 +77,7 @@ type GuildInfo struct {
 	Threads     []Channel `json:"threads,omitempty"`
 }
 
-// Kinds of channels.
+// Types of channels.
 const (
 	TextChannel         = 0
 	DirectMessages      = 1
@@ -110,16 +110,16 @@ type Channel struct {
 	MessageCount     int             `json:"message_count,omitempty"`
 	TotalMessages    int             `json:"total_message_sent,omitempty"`
 	MemberCount      int             `json:"member_count,omitempty"`
-	Member           *ThreadMember   `json:"member,omitempty"` // of whoever is told
+	Member           *ThreadMember   `json:"member,omitempty"` // membership of the receiver
 	NewlyCreated     bool            `json:"newly_created,omitempty"`
-	Message          *Message        `json:"message,omitempty"` // the first one of a thread in a forum, when it is made
+	Message          *Message        `json:"message,omitempty"` // the first message of a new forum thread
 	Permissions      string          `json:"permissions,omitempty"`
 }
 
 // IsThread reports whether the channel is a thread of any kind.
 func (c Channel) IsThread() bool { return c.Type >= AnnouncementsThread && c.Type <= PrivateThread }
 
-// ThreadMetadata says how a thread stands.
+// ThreadMetadata is a thread's state.
 type ThreadMetadata struct {
 	Archived            bool   `json:"archived"`
 	AutoArchiveDuration int    `json:"auto_archive_duration"` // minutes
@@ -129,7 +129,7 @@ type ThreadMetadata struct {
 	CreateTimestamp     string `json:"create_timestamp"`
 }
 
-// ThreadMember is somebody who follows a thread.
+// ThreadMember is a follower of a thread.
 type ThreadMember struct {
 	ID            string  `json:"id"` // of the thread
 	UserID        string  `json:"user_id"`
@@ -138,7 +138,7 @@ type ThreadMember struct {
 	Member        *Member `json:"member,omitempty"`
 }
 
-// Kinds of messages.
+// Types of messages.
 const (
 	PlainMessage         = 0
 	ThreadCreatedMessage = 18
@@ -154,7 +154,7 @@ const (
 	FlagLoading   = 1 << 7
 )
 
-// Message in a channel. GuildID and Member are set where the gateway tells it.
+// Message is a message in a channel. GuildID and Member are set in gateway events.
 type Message struct {
 	ID                string            `json:"id"`
 	ChannelID         string            `json:"channel_id"`
@@ -172,7 +172,7 @@ type Message struct {
 	Embeds            []json.RawMessage `json:"embeds"`
 	Components        []json.RawMessage `json:"components"`
 	Reactions         []Reaction        `json:"reactions,omitempty"`
-	Nonce             json.RawMessage   `json:"nonce,omitempty"` // text or number, as it came
+	Nonce             json.RawMessage   `json:"nonce,omitempty"` // text or number, as received
 	Pinned            bool              `json:"pinned"`
 	Type              int               `json:"type"`
 	Flags             int               `json:"flags"`
@@ -184,7 +184,7 @@ type Message struct {
 	Thread            *Channel          `json:"thread,omitempty"`
 }
 
-// Reference points from a message to another one, or to a thread.
+// Reference points to another message or thread.
 type Reference struct {
 	MessageID       string `json:"message_id,omitempty"`
 	ChannelID       string `json:"channel_id,omitempty"`
@@ -192,7 +192,7 @@ type Reference struct {
 	FailIfNotExists *bool  `json:"fail_if_not_exists,omitempty"`
 }
 
-// Attachment is what is kept of a file.
+// Attachment is a file without its content.
 type Attachment struct {
 	ID          string `json:"id"`
 	Filename    string `json:"filename"`
@@ -202,20 +202,20 @@ type Attachment struct {
 	ProxyURL    string `json:"proxy_url"`
 }
 
-// Emoji of a reaction; ID is nil for those of Unicode.
+// Emoji is a reaction's emoji; ID is nil for Unicode.
 type Emoji struct {
 	ID   *string `json:"id"`
 	Name string  `json:"name"`
 }
 
-// Reaction counts those who reacted alike.
+// Reaction counts equal reactions.
 type Reaction struct {
 	Count int   `json:"count"`
 	Me    bool  `json:"me"`
 	Emoji Emoji `json:"emoji"`
 }
 
-// InteractionInfo says of a message which interaction it answers.
+// InteractionInfo is the interaction a message answers.
 type InteractionInfo struct {
 	ID   string `json:"id"`
 	Type int    `json:"type"`
@@ -237,7 +237,7 @@ type Webhook struct {
 	ApplicationID *string `json:"application_id"`
 }
 
-// Command that an application has registered.
+// Command is a registered command.
 type Command struct {
 	ID            string            `json:"id"`
 	ApplicationID string            `json:"application_id"`
@@ -253,7 +253,7 @@ type Command struct {
 	Descriptions  map[string]string `json:"description_localizations,omitempty"`
 }
 
-// CommandOption is what a command asks for.
+// CommandOption is an option of a command.
 type CommandOption struct {
 	Type         int               `json:"type"`
 	Name         string            `json:"name"`

@@ -8,7 +8,7 @@ import (
 // Permission is a set of Discord's permission bits.
 type Permission uint64
 
-// The permissions that are judged here.
+// Permissions checked here.
 const (
 	Administrator        Permission = 1 << 3
 	ManageChannels       Permission = 1 << 4
@@ -30,7 +30,7 @@ const (
 	everything Permission = 1<<53 - 1
 )
 
-// Everyone may do this in a new guild.
+// Everyone's permissions in a new guild.
 const Everyone = AddReactions | ViewChannel | SendMessages | EmbedLinks | AttachFiles | ReadMessageHistory | UseCommands | CreatePublicThreads |
 	CreatePrivateThreads | SendInThreads
 
@@ -38,8 +38,9 @@ func (p Permission) has(all Permission) bool { return p&all == all }
 
 func (p Permission) String() string { return strconv.FormatUint(uint64(p), 10) }
 
-// may is what somebody may do in a channel, as Discord computes it: roles of the guild, then overwrites of everyone, of roles, of the member. A
-// thread has the permissions of its parent; a private one is seen by its members and by those who manage threads.
+// may returns a user's permissions in a channel, computed like Discord does: the guild's roles, then overwrites of
+// everyone, of roles, of the member. A thread has its parent's permissions; a private one is visible to its members
+// and to those with ManageThreads.
 func (s *Server) may(a *account, c *channel) Permission {
 	if c.Type == DirectMessages {
 		if slices.ContainsFunc(c.pair, func(u *account) bool { return u == a }) {
@@ -76,7 +77,7 @@ func (s *Server) may(a *account, c *channel) Permission {
 	return p
 }
 
-// apply denies and then allows what the chosen overwrites say together.
+// apply denies and then allows the union of the selected overwrites.
 func apply(p Permission, all []Overwrite, chosen func(Overwrite) bool) Permission {
 	var allow, deny Permission
 	for _, o := range all {
@@ -87,7 +88,7 @@ func apply(p Permission, all []Overwrite, chosen func(Overwrite) bool) Permissio
 	return p&^deny | allow
 }
 
-// need refuses with the code that Discord has for it: 50001 for what cannot be seen, 50013 for what is not allowed.
+// need refuses with Discord's code: 50001 if not visible, 50013 if not permitted.
 func (s *Server) need(a *account, c *channel, p Permission) *Error {
 	switch have := s.may(a, c); {
 	case !have.has(ViewChannel):
@@ -111,14 +112,14 @@ const (
 	intentMessageContent  = 1 << 15
 )
 
-// readable reports whether the bot may read what somebody else has written: it wrote it, is named in it, it came in a conversation with it, or it
-// may read all.
+// readable reports whether the bot may read a message of another author: it is mentioned, the message is in a
+// conversation with it, or it has the intent; or it is the author.
 func readable(a *account, m *message, mayAll bool) bool {
 	return mayAll || !a.Bot || m.author == a || m.channel.Type == DirectMessages ||
 		slices.ContainsFunc(m.Mentions, func(u User) bool { return u.ID == a.ID }) || m.ApplicationID == a.ID
 }
 
-// hide takes out of a message what may not be read.
+// hide removes unreadable content from a message.
 func hide(m *Message) {
 	m.Content, m.Embeds, m.Components, m.Attachments = "", nothing(m.Embeds), nothing(m.Components), nothing(m.Attachments)
 	if m.ReferencedMessage != nil {

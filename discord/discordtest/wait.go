@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Until returns nil as soon as so holds: it is asked at once, and whenever something has happened here. It may call the methods that inspect.
-// The error is the context's, or ErrClosed.
+// Until returns nil as soon as so returns true: it is called at once, and whenever something happens. It may call
+// inspecting methods. The error is the context's, or ErrClosed.
 func (s *Server) Until(ctx context.Context, so func() bool) error {
 	for {
 		s.mu.Lock()
@@ -26,7 +26,7 @@ func (s *Server) Until(ctx context.Context, so func() bool) error {
 	}
 }
 
-// WaitRequest waits for a request that matches, and returns the first one. It need not be answered yet.
+// WaitRequest waits for a matching request, and returns the first one, possibly unanswered.
 func (s *Server) WaitRequest(ctx context.Context, m Match) (Request, error) {
 	var found Request
 	err := s.Until(ctx, func() bool {
@@ -39,7 +39,7 @@ func (s *Server) WaitRequest(ctx context.Context, m Match) (Request, error) {
 	return found, waited(err, "a request to %q of bot %q", m.Route, m.Bot)
 }
 
-// WaitAnswered waits until n requests that match are over, answered or not, and returns them.
+// WaitAnswered waits until n matching requests are done, answered or not, and returns them.
 func (s *Server) WaitAnswered(ctx context.Context, m Match, n int) ([]Request, error) {
 	var over []Request
 	err := s.Until(ctx, func() bool {
@@ -49,7 +49,7 @@ func (s *Server) WaitAnswered(ctx context.Context, m Match, n int) ([]Request, e
 	return over, waited(err, "%d answered requests to %q of bot %q", n, m.Route, m.Bot)
 }
 
-// WaitMessage waits for a message in a channel for which test holds, and returns the first one.
+// WaitMessage waits for a message in a channel that passes test, and returns the first one.
 func (s *Server) WaitMessage(ctx context.Context, channelID string, test func(Message) bool) (Message, error) {
 	var found Message
 	err := s.Until(ctx, func() bool {
@@ -63,7 +63,7 @@ func (s *Server) WaitMessage(ctx context.Context, channelID string, test func(Me
 	return found, waited(err, "a message in channel %s", channelID)
 }
 
-// WaitThread waits for a thread of a channel for which test holds, and returns the first one.
+// WaitThread waits for a thread of a channel that passes test, and returns the first one.
 func (s *Server) WaitThread(ctx context.Context, parentID string, test func(Channel) bool) (Channel, error) {
 	var found Channel
 	err := s.Until(ctx, func() bool {
@@ -77,7 +77,8 @@ func (s *Server) WaitThread(ctx context.Context, parentID string, test func(Chan
 	return found, waited(err, "a thread in channel %s", parentID)
 }
 
-// WaitDispatch waits until an event of the type has been written to a socket of the bot for which test, or nil, holds; it returns the first one.
+// WaitDispatch waits until an event of the type that passes test, if not nil, has been written to a socket of the bot,
+// and returns the first one.
 func (s *Server) WaitDispatch(ctx context.Context, botID, kind string, test func(Dispatch) bool) (Dispatch, error) {
 	var found Dispatch
 	err := s.Until(ctx, func() bool {
@@ -91,7 +92,7 @@ func (s *Server) WaitDispatch(ctx context.Context, botID, kind string, test func
 	return found, waited(err, "a dispatch of %s to bot %s", kind, botID)
 }
 
-// WaitConnected waits until all of the bots have a socket with a session.
+// WaitConnected waits until all bots have a connected session.
 func (s *Server) WaitConnected(ctx context.Context, botIDs ...string) error {
 	err := s.Until(ctx, func() bool {
 		connected := s.Connected()
@@ -100,7 +101,7 @@ func (s *Server) WaitConnected(ctx context.Context, botIDs ...string) error {
 	return waited(err, "bots %v to connect", botIDs)
 }
 
-// WaitHeartbeat waits until a heartbeat has come on a socket that the bot has open: see Heartbeats.
+// WaitHeartbeat waits for a heartbeat on a socket of the bot; see Heartbeats.
 func (s *Server) WaitHeartbeat(ctx context.Context, botID string) error {
 	err := s.Until(ctx, func() bool { return s.Heartbeats(botID) > 0 })
 	return waited(err, "a heartbeat of bot %s", botID)

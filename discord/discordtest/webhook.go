@@ -10,7 +10,8 @@ type webhook struct {
 	channel *channel
 }
 
-// A token in the path is enough for these: that of a webhook, or that of an interaction, whose webhook has the application's id.
+// These routes are authorized by a token in the path: a webhook's, or an interaction's, whose webhook has the
+// application's id.
 func (s *Server) webhookRoutes() []route {
 	const hook = "/webhooks/{webhook}/{token}"
 	return []route{
@@ -57,7 +58,7 @@ func (s *Server) webhookRoutes() []route {
 			return s.executeWebhook(c, w)
 		}},
 		{name: "GET " + hook + "/messages/{message}", open: true, do: s.hookMessage(func(_ *call, m *message) (any, *Error) {
-			return s.tell(m, nil), nil
+			return s.messageFor(m, nil), nil
 		})},
 		{name: "PATCH " + hook + "/messages/{message}", open: true, do: s.hookMessage(func(c *call, m *message) (any, *Error) {
 			var edit change
@@ -67,7 +68,7 @@ func (s *Server) webhookRoutes() []route {
 			if refusal := s.edit(nil, m, edit); refusal != nil {
 				return nil, refusal
 			}
-			return s.tell(m, nil), nil
+			return s.messageFor(m, nil), nil
 		})},
 		{name: "DELETE " + hook + "/messages/{message}", open: true, do: s.hookMessage(func(_ *call, m *message) (any, *Error) {
 			return nil, s.deleteMessage(nil, m)
@@ -75,7 +76,7 @@ func (s *Server) webhookRoutes() []route {
 	}
 }
 
-// hookIn finds whose token it is: that of a webhook or that of an interaction.
+// hookIn returns the token's webhook or interaction.
 func (s *Server) hookIn(c *call) (*webhook, *interaction, *Error) {
 	if i := s.interactions[c.path("token")]; i != nil && i.bot.ID == c.path("webhook") {
 		switch {
@@ -96,7 +97,7 @@ func (s *Server) hookIn(c *call) (*webhook, *interaction, *Error) {
 	return w, nil, nil
 }
 
-// hookMessage finds the message in the path, which has to be one of the token's own.
+// hookMessage returns the message in the path, which has to be one of the token's own.
 func (s *Server) hookMessage(do func(*call, *message) (any, *Error)) handler {
 	return func(c *call) (any, *Error) {
 		w, i, refusal := s.hookIn(c)
@@ -199,5 +200,5 @@ func (s *Server) executeWebhook(c *call, w *webhook) (any, *Error) {
 	if c.query("wait") != "true" {
 		return nil, nil
 	}
-	return s.tell(m, nil), nil
+	return s.messageFor(m, nil), nil
 }

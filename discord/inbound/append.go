@@ -1,18 +1,17 @@
 package inbound
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/route"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// appendsOf puts what was decided about a message into the streams of the message and of its place, in order. The message's own has to be new.
+// appendsOf returns the events of a decision for the streams of the message and its place, in order. The message's
+// stream must be new.
 func appendsOf(events []route.Event, messageID string) (appends []eventstore.StreamAppend, err error) {
 	begun := false
 	for _, e := range events {
@@ -45,24 +44,20 @@ func streamOf(e *route.Event, messageID string) string {
 }
 
 func appendOf(stream, typ, agent string, at int64, data any) (eventstore.StreamAppend, error) {
-	text, err := json.Marshal(data)
-	if err != nil {
-		return eventstore.StreamAppend{}, fmt.Errorf("write %s: %w", typ, err)
-	}
-	return eventstore.StreamAppend{Stream: stream, Events: []eventstore.NewEvent{
-		eventstore.NewEvent{Type: typ, AgentID: agent, Actor: eventstore.ActorSystem, Data: text}.WithTS(at)}}, nil
+	a := eventstore.StreamAppend{Stream: stream}
+	err := a.Add(eventstore.NewEvent{Type: typ, AgentID: agent, Actor: eventstore.ActorSystem}, data, at)
+	return a, err
 }
 
-// schedule has something posted.
 func schedule(d *delivery.Delivery, effectID string, now time.Time) ([]eventstore.StreamAppend, error) {
 	asked, err := d.Work(effectID, 0)
 	if err == nil {
-		err = queue.Check(&asked)
+		err = work.Check(&asked)
 	}
 	if err != nil {
 		return nil, err
 	}
-	a, err := appendOf(queue.Stream(effectID), coordination.TypeWorkScheduled, asked.Owner, now.UnixMilli(), asked)
+	a, err := appendOf(work.Stream(effectID), coordination.TypeWorkScheduled, asked.Owner, now.UnixMilli(), asked)
 	a.Expect = eventstore.NoStream()
 	return []eventstore.StreamAppend{a}, err
 }

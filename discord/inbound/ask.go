@@ -13,15 +13,14 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// cause is who asks for the runs.
 const cause = "discord"
 
-// RunID is the id of the run that an agent answers a message with.
+// RunID is the id of the run in which an agent answers a message.
 func RunID(messageID, agent string) string { return "discord:" + messageID + ":" + agent }
 
-// asks is what is appended so that whoever handles the message runs. A run that is refused leaves the decision as it is; the person who has written
-// the message is told.
-func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore.StreamAppend, err error) {
+// asks returns the events that queue the handlers' runs. A refused run does not change the decision; the person who
+// wrote the message is notified.
+func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore.StreamAppend, err error) {
 	for i := range d.Verdicts {
 		v := &d.Verdicts[i]
 		if v.Mode != route.Handler {
@@ -40,7 +39,7 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 			continue
 		}
 		ask := h.ask(v, d.Author)
-		queued, err := h.o.Runs.Ask(tx, ask, h.now)
+		queued, err := h.o.Queue.Ask(tx, ask, h.now)
 		switch why := refusalOf(err); {
 		case why != nil:
 			h.refused = append(h.refused, refused{v.Agent, why})
@@ -62,21 +61,21 @@ func (h *hearing) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstor
 	return appends, nil
 }
 
-// isExchange says whether a message is one to an agent that another one begins an exchange with.
-func (h *hearing) isExchange(d *route.Decision, v *route.Verdict) bool {
+// isExchange reports whether a message starts an exchange between agents.
+func (h *intake) isExchange(d *route.Decision, v *route.Verdict) bool {
 	m := &h.message
 	return h.o.Exchanges != nil && h.config.Discord.Collaboration.AutoRoute && d.Author != "" && !m.System && !m.Request && m.ThreadID == "" && m.GuildID != "" &&
-		v.Reason == route.ByMention && without(h.words(), v.BotUserID) != ""
+		v.Reason == route.ByMention && withoutMentions(h.words(), v.BotUserID) != ""
 }
 
-// exchange has the two agents speak with each other, instead of a run in the channel. What is refused is not handled in another way: whatever stands
-// against the exchange stands against that, too.
-func (h *hearing) exchange(tx eventstore.Tx, d *route.Decision, v *route.Verdict) ([]eventstore.StreamAppend, error) {
+// exchange starts an exchange between the two agents instead of a run in the channel. A refused exchange is not
+// replaced by a run, since the same reasons apply to it.
+func (h *intake) exchange(tx eventstore.Tx, d *route.Decision, v *route.Verdict) ([]eventstore.StreamAppend, error) {
 	from := route.Verdict{Agent: d.Author}
 	hop := h.link.Hop
 	e := Exchange{Context: coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, RootRunID: h.link.Root, Hop: &hop}, MessageID: h.message.ID,
 		ChannelID: h.message.ChannelID, From: d.Author, To: v.Agent, Session: h.session(&from), Target: h.session(v), AccountID: h.in.Message.Author.Account,
-		RunID: h.saidIn, Text: h.o.Bots.Resolve(without(h.words(), v.BotUserID))}
+		RunID: h.saidIn, Text: h.o.Bots.Resolve(withoutMentions(h.words(), v.BotUserID))}
 	runID, why, appends, err := h.o.Exchanges(tx, &e, h.now)
 	switch {
 	case err != nil:
@@ -88,18 +87,17 @@ func (h *hearing) exchange(tx eventstore.Tx, d *route.Decision, v *route.Verdict
 	return appends, nil
 }
 
-// without is a text without the mentions of a user.
-func without(text, userID string) string {
+// withoutMentions removes a user's mentions from a text.
+func withoutMentions(text, userID string) string {
 	return strings.TrimSpace(strings.NewReplacer("<@"+userID+">", "", "<@!"+userID+">", "").Replace(text))
 }
 
-// refused is an agent whose run was not accepted.
 type refused struct {
 	agent string
 	why   error
 }
 
-// refusalOf is the error if it says that no run is accepted; nil for all others, which may go by.
+// refusalOf returns an error that permanently refuses a run; nil for all others, which may be temporary.
 func refusalOf(err error) error {
 	refusal, busy := (*run.Refusal)(nil), (*run.Busy)(nil)
 	if errors.As(err, &refusal) || errors.As(err, &busy) {
@@ -108,11 +106,11 @@ func refusalOf(err error) error {
 	return nil
 }
 
-func (h *hearing) session(v *route.Verdict) coordination.SessionKey {
+func (h *intake) session(v *route.Verdict) coordination.SessionKey {
 	return discord.SessionOf(h.config, v.Agent, h.in.Where())
 }
 
-func (h *hearing) ask(v *route.Verdict, author string) run.Ask {
+func (h *intake) ask(v *route.Verdict, author string) run.Ask {
 	m := &h.message
 	ask := run.Ask{
 		RunQueued: coordination.RunQueued{
@@ -132,21 +130,21 @@ func (h *hearing) ask(v *route.Verdict, author string) run.Ask {
 	return ask
 }
 
-// cut tells that agents have caused each other to write in a loop, and are held.
-func (h *hearing) cut(ask *run.Ask, to string, why error) ([]eventstore.StreamAppend, error) {
+// cut records that agents have triggered each other in a loop and are suspended.
+func (h *intake) cut(ask *run.Ask, to string, why error) ([]eventstore.StreamAppend, error) {
 	refusal := (*run.Refusal)(nil)
-	if !errors.As(why, &refusal) || !chain.IsCode(refusal.Code) {
+	if !errors.As(why, &refusal) || !chain.IsCode(refusal.Reason) {
 		return nil, nil
 	}
-	cut := chain.Refusal{Code: refusal.Code, Text: refusal.Text, Mend: refusal.Mend}
+	cut := chain.Refusal{Reason: refusal.Reason, Text: refusal.Text, HintText: refusal.HintText}
 	stream := coordination.StreamOf(&coordination.Record{Type: coordination.TypeA2AForbidden, AgentID: ask.PassedBy})
 	a, err := appendOf(stream, coordination.TypeA2AForbidden, ask.PassedBy, h.now.UnixMilli(),
-		cut.Forbidden(ask.Context, ask.PassedBy, to, ask.Session.String()))
+		chain.Forbidden(&cut, ask.Context, ask.PassedBy, to, ask.Session.String()))
 	return []eventstore.StreamAppend{a}, err
 }
 
-// notice tells a person why nobody answers.
-func (h *hearing) notice(v *route.Verdict, why error) ([]eventstore.StreamAppend, error) {
+// notice tells a person why no answer comes.
+func (h *intake) notice(v *route.Verdict, why error) ([]eventstore.StreamAppend, error) {
 	m := &h.message
 	if m.Author.Bot || m.Author.Webhook {
 		return nil, nil
@@ -158,14 +156,14 @@ func (h *hearing) notice(v *route.Verdict, why error) ([]eventstore.StreamAppend
 	return schedule(&d, "discord/refused/"+m.ID+"/"+v.Agent, h.now)
 }
 
-// refusedText is what a person is told whose message nobody takes on.
+// refusedText is the notice for a person whose message was refused.
 func refusedText(why error) string {
 	refusal := (*run.Refusal)(nil)
 	switch {
 	case !errors.As(why, &refusal):
 		return "I cannot take this on: too many requests wait for me already. Please say it again in a while."
-	case refusal.Code == run.CodeNotAllowed:
+	case refusal.Reason == run.CodeNotAllowed:
 		return "I take no messages in this session: it is closed for them (sendPolicy: deny)."
 	}
-	return "I cannot take this on (" + refusal.Code + "). The log of openclawd says why."
+	return "I cannot take this on (" + refusal.Reason + "). The log of openclawd says why."
 }

@@ -9,7 +9,7 @@ var (
 )
 
 // Look has Run look again at once.
-func (m *Monitor) Look() { m.wake <- struct{}{} }
+func (m *Service) Look() { m.wake <- struct{}{} }
 
-// Forgotten is the Monitor as after a restart: what it has in memory is gone.
-func (m *Monitor) Forgotten() *Monitor { return New(m.o) }
+// Forgotten is the Service as after a restart: what it has in memory is gone.
+func (m *Service) Forgotten() *Service { return New(m.o) }

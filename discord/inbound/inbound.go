@@ -1,15 +1,15 @@
-// Package inbound takes up what people and bots write in Discord: it decides, once for each message, what it is to every agent, and has those run
-// who handle it. coordination/route decides; a Monitor reads what that depends on, and appends what follows in one transaction: the decision, who
-// takes part from now on, which request the message answers, and the runs.
+// Package inbound handles messages from Discord: it decides once per message which agents handle or observe it, and queues
+// the handlers' runs. coordination/route decides; a Service reads the decision's inputs and appends the result in one
+// transaction: the decision, new participants, the request it answers, and the runs.
 //
-// It promises
-//   - that a message is decided about once, however many bots tell of it and however often, also after a restart, and that no agent runs twice for
-//     it;
-//   - that whatever was decided is in the log with its reason, also that nobody answers;
-//   - that a decision is on disk together with the runs that follow from it, or not at all.
+// It guarantees
+//   - that a message is decided once, however many bots deliver it and however often, also after a restart, and that no agent runs
+//     twice for it;
+//   - that every decision is in the log with its reason, even if no agent answers;
+//   - that a decision is on disk together with its runs, or not at all.
 //
-// Each message is decided about on its own; a text that an agent has posted as three messages with the first one, as a whole. What is edited or deleted
-// later changes nothing that was decided.
+// Each message is decided on its own; an agent's text posted as several messages is decided as a whole with the first.
+// Later edits and deletions do not change decisions.
 package inbound
 
 import (
@@ -26,111 +26,108 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/backoff"
 )
 
-// Log is what a Monitor needs of the store, with the projections response, routing, run, session and work in it.
+// Log is the part of the store that a Service needs, including the projections response, routing, run, session and
+// work.
 type Log interface {
-	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	eventstore.Decider
 	Fatal(err error) bool
 }
 
-// Runs is what a Monitor needs of a runner.
-type Runs interface {
+// Queue is the part of the run queue that a Service needs.
+type Queue interface {
 	Ask(tx eventstore.Tx, ask run.Ask, now time.Time) ([]eventstore.StreamAppend, error)
 }
 
-// Bots is what a Monitor needs of Discord, without asking it.
+// Bots is the part of Discord that a Service needs, without requests.
 type Bots interface {
-	// Sight are the bots that speak for agents, those blind that do not see a place.
+	// Sight returns the agents' bots, with those blind that do not see a place.
 	Sight(guildID, channelID, threadID string) []route.Bot
 	Known(id string) (collaborate.Place, bool)
 	ChannelName(id string) string
 	Resolve(text string) string
 }
 
-// Answered says what follows when a message has answered a request, in the transaction that says so. Of what was posted in several messages the first
-// one answers, and answer.Content is all of it.
+// Answered returns the consequences of an answer to a request, in the transaction that records it. Of a text posted as
+// several messages the first one answers, and answer.Content is the whole text.
 type Answered func(tx eventstore.Tx, r *response.Request, answer *discord.Message, now time.Time) ([]eventstore.StreamAppend, error)
 
-// Exchange is what one agent says to another one by mentioning it in a channel.
+// Exchange is a message of one agent to another by a mention in a channel.
 type Exchange struct {
-	Context         coordination.Context // where the message belongs, and how often what began it was passed on
+	Context         coordination.Context // conversation, and number of hops of its cause
 	MessageID       string
 	ChannelID       string
 	From, To        string // agents
 	Session, Target coordination.SessionKey
-	AccountID       string // of the bot that has written it
-	RunID           string // that has said it; "" if none has, or that is not known
+	AccountID       string // account of the bot that wrote it
+	RunID           string // run that wrote it; "" if none or unknown
 	Text            string // without the mention
 }
 
-// Exchanges begins an exchange between two agents, in the transaction that decides about the message. runID is the run in which the other one answers;
-// it is "" where the exchange is refused, and then refused says why.
+// Exchanges starts an exchange between two agents, in the transaction of the decision. runID is the run in which the
+// other agent answers; it is "" if the exchange is refused, and refused is the reason.
 type Exchanges func(tx eventstore.Tx, e *Exchange, now time.Time) (runID string, refused error, appends []eventstore.StreamAppend, err error)
 
-// Heard is a message that has been decided about.
-type Heard struct {
+// DecisionStats is a decided message.
+type DecisionStats struct {
 	Decision *route.Decision
-	Deciding time.Duration // what the decision took, with all that it read and all that follows from it
-	Whole    time.Duration // from when the message was told until all of that was on disk
+	Deciding time.Duration // duration of the decision, including reads and consequences
+	Whole    time.Duration // from delivery until it is on disk
 }
 
 // Options of New. All are required but Answered, Exchanges, Heard, Allowed, Stop and Backoff.
 type Options struct {
 	Log      Log
-	Runs     Runs
+	Queue    Queue
 	Bots     Bots
-	Config   func() *config.Config // in force
+	Config   func() *config.Config // configuration in force
 	Answered Answered
-	// Exchanges takes what one agent says to another one in a channel, where the configuration has these be exchanges (collaboration.autoRoute). nil:
-	// it is a message like any other.
+	// Exchanges starts exchanges for messages between agents in a channel, if enabled by the configuration
+	// (collaboration.autoRoute). nil: they are messages like any other.
 	Exchanges Exchanges
 	Now       func() time.Time
 	Logger    *slog.Logger
 
-	// Heard is told of every message that was decided about, when that is on disk. It must not wait.
-	Heard func(Heard)
-	// Allowed says whether one agent may have another one run by mentioning it in a message; nil allows all.
+	// Heard is called for every decided message, after it is on disk. It must not block.
+	Heard func(DecisionStats)
+	// Allowed reports whether one agent may trigger another by a mention; nil allows all.
 	Allowed func(c *config.Config, from, to string) bool
-	// Stop ends runs where a person says nothing but a stop word to who would handle it. nil: it is a message like any other.
+	// Stop stops runs if a person sends a stop word to their handlers. nil: it is a message like any other.
 	Stop func(ctx context.Context, stop run.Stop) ([]string, error)
-	// Backoff is how long to wait before something is tried again, for the first time, the second, and so on; default: DefaultBackoff.
+	// Backoff is the delay before the first, second, ... retry; default: from a tenth of a second to half a minute.
 	Backoff func(again int) time.Duration
 }
 
-// DefaultBackoff doubles from a tenth of a second to half a minute.
-func DefaultBackoff(again int) time.Duration {
-	return min(100*time.Millisecond<<min(again-1, 10), 30*time.Second)
-}
-
-// Monitor hears Discord. Its methods may be called by many goroutines.
-type Monitor struct {
+// Service handles Discord messages. Its methods are safe for concurrent use.
+type Service struct {
 	o    Options
 	wake chan struct{} // a place was suspended
 
 	mu      sync.Mutex
-	decided lately // ids of messages that are in the log
-	warned  lately // what was warned of
+	decided recentSet // ids of messages in the log
+	warned  recentSet // warnings given
 }
 
-// New makes a Monitor.
-func New(o Options) *Monitor {
+// New returns a Service.
+func New(o Options) *Service {
 	if o.Backoff == nil {
-		o.Backoff = DefaultBackoff
+		o.Backoff = backoff.Backoff{First: 100 * time.Millisecond, Most: 30 * time.Second}.After
 	}
-	return &Monitor{o: o, wake: make(chan struct{}, 1), decided: lately{most: 4096}, warned: lately{most: 1024}}
+	return &Service{o: o, wake: make(chan struct{}, 1), decided: recentSet{most: 4096}, warned: recentSet{most: 1024}}
 }
 
-// lately remembers what came last, and only so much of it.
-type lately struct {
+// recentSet remembers a bounded number of recent items.
+type recentSet struct {
 	most  int
 	known map[string]bool
-	order []string // of known, the oldest first
+	order []string // of known, oldest first
 }
 
-func (l *lately) has(id string) bool { return l.known[id] }
+func (l *recentSet) has(id string) bool { return l.known[id] }
 
-func (l *lately) add(id string) {
+func (l *recentSet) add(id string) {
 	if l.known[id] {
 		return
 	}

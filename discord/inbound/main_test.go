@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -26,6 +25,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/scripted"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -38,25 +38,24 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	responses "github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
-	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
-		panic(err)
-	}
+	testscale.Checks(5, 40)
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long a test waits for what has to come; it is never waited for in vain.
-const patience = 30 * time.Second
+// patience bounds every wait for something that has to happen.
+const patience = testscale.Patience
 
 const (
 	guild   = "900000000000000001"
@@ -66,10 +65,9 @@ const (
 )
 
 func definitions() []projections.Definition {
-	return []projections.Definition{session.Definition(), runs.Definition(), work.Definition(), routing.Definition(), responses.Definition()}
+	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition(), routing.Definition(), responses.Definition()}
 }
 
-// emptyLog is the file of a log that has its tables.
 var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 }, definitions()...))
@@ -82,25 +80,25 @@ func koreanName(agent string) string {
 	return map[string]string{"ruda": "루다", "eden": "이든", "seum": "세움", "dajim": "다짐"}[agent]
 }
 
-// setting is what a test has of its own.
+// setting configures a test.
 type setting struct {
 	agents  []string // default: names
 	discord string   // members of channels.discord, JSON
 	config  string   // members of the configuration, JSON
-	limits  runner.Limits
+	limits  runqueue.Limits
 	stop    bool // stop words are heeded
 	allowed func(c *config.Config, from, to string) bool
 	logs    io.Writer
 	alter   func(*config.Config)
 	log     func(*sqlite.DB) inbound.Log
-	runs    func(*runner.Runner) inbound.Runs
+	runs    func(*runqueue.Queue) inbound.Queue
 	tokens  map[string]string // of the agents' bots; default: none
 	bots    inbound.Bots      // default: those of agents, who see everything
 }
 
-// lab is a log in which what is heard of Discord is decided about, with agents that run once wake was called.
-type lab struct {
-	*inbound.Monitor
+// fixture is a log in which what is heard of Discord is decided about, with agents that run once wake was called.
+type fixture struct {
+	*inbound.Service
 	t      testing.TB
 	set    setting
 	path   string
@@ -160,7 +158,7 @@ func (s *sight) broken(yes bool) {
 	s.fail = yes
 }
 
-func setup(t testing.TB, set setting) *lab {
+func setup(t testing.TB, set setting) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
 	storetest.Copy(t, emptyLog, path)
@@ -168,7 +166,7 @@ func setup(t testing.TB, set setting) *lab {
 }
 
 // openAt opens a lab at a log that is there. It is closed at the end of the test at the latest.
-func openAt(t testing.TB, path string, set setting) *lab {
+func openAt(t testing.TB, path string, set setting) *fixture {
 	t.Helper()
 	if set.agents == nil {
 		set.agents = names
@@ -177,7 +175,7 @@ func openAt(t testing.TB, path string, set setting) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, set: set, path: path, db: db, config: load(t, &set), ids: &atomic.Int64{}, stop: func() {}}
+	l := &fixture{t: t, set: set, path: path, db: db, config: load(t, &set), ids: &atomic.Int64{}, stop: func() {}}
 	l.now.Store(began)
 	t.Cleanup(l.close)
 	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
@@ -193,8 +191,8 @@ func openAt(t testing.TB, path string, set setting) *lab {
 	return l
 }
 
-// put puts the parts together as the program does.
-func (l *lab) put() {
+// put wires the parts as the program does.
+func (l *fixture) put() {
 	l.t.Helper()
 	script, err := scripted.Read("script.json", []byte(`{"rules": [{"answer": {"text": "echo: {{message}}"}}]}`))
 	if err != nil {
@@ -207,12 +205,14 @@ func (l *lab) put() {
 	logger := slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	models := catalogue.New(l.config, catalogue.Options{Script: script})
 	inForce := func() *config.Config { return l.config }
+	newID := func() string { return fmt.Sprintf("id-%s-%d", filepath.Base(l.path), unique.Add(1)) }
+	ofModels := func() *catalogue.Catalogue { return models }
+	queue := runqueue.New(runqueue.Options{Log: l.db, Config: inForce, Models: ofModels, Now: l.clock, NewID: newID, Limits: l.set.limits})
 	l.runner = runner.New(runner.Options{
-		Log: l.db, Config: inForce, Models: func() *catalogue.Catalogue { return models }, Prompt: prompt.New(prompt.Options{Logger: logger}),
-		Now: l.clock, NewID: func() string { return fmt.Sprintf("id-%s-%d", filepath.Base(l.path), unique.Add(1)) }, Logger: logger,
-		Limits: l.set.limits, Grace: 100 * time.Millisecond, Backoff: func(int) time.Duration { return time.Millisecond },
+		Queue: queue, Config: inForce, Models: ofModels, Prompt: prompt.New(prompt.Options{Logger: logger}), Grace: 100 * time.Millisecond,
+		Runs: runner.NewRuns(runner.RunsOptions{Log: l.db, Now: l.clock, NewID: newID, Logger: logger, Backoff: func(int) time.Duration { return time.Millisecond }}),
 	})
-	o := inbound.Options{Log: l.db, Runs: l.runner, Bots: l.sight, Config: inForce, Now: l.clock, Logger: logger,
+	o := inbound.Options{Log: l.db, Queue: queue, Bots: l.sight, Config: inForce, Now: l.clock, Logger: logger,
 		Backoff: func(int) time.Duration { return time.Millisecond },
 		Answered: func(_ eventstore.Tx, r *response.Request, answer *discord.Message, _ time.Time) ([]eventstore.StreamAppend, error) {
 			l.mu.Lock()
@@ -231,24 +231,24 @@ func (l *lab) put() {
 		o.Log = l.set.log(l.db)
 	}
 	if l.set.runs != nil {
-		o.Runs = l.set.runs(l.runner)
+		o.Queue = l.set.runs(queue)
 	}
-	l.Monitor = inbound.New(o)
+	l.Service = inbound.New(o)
 }
 
 // unique counts ids over all labs, for some open the same log one after the other.
 var unique atomic.Int64
 
-func (l *lab) clock() time.Time { return time.UnixMilli(l.now.Load()).UTC() }
+func (l *fixture) clock() time.Time { return time.UnixMilli(l.now.Load()).UTC() }
 
-func (l *lab) after(d time.Duration) *lab {
+func (l *fixture) after(d time.Duration) *fixture {
 	l.now.Add(d.Milliseconds())
 	return l
 }
 
 // wake lets agents run.
-func (l *lab) wake() {
-	w := worker.New(worker.Options{Log: l.db, Handlers: map[string]worker.Handler{work.KindRun: l.runner}, Now: l.clock,
+func (l *fixture) wake() {
+	w := worker.New(worker.Options{Log: l.db, Handlers: map[string]worker.Handler{workqueue.KindRun: l.runner}, Now: l.clock,
 		Pools:  func() map[string]int { return map[string]int{run.LaneMain: 4, run.LaneNested: 8, run.LaneSubagent: 8} },
 		Logger: slog.New(slog.NewTextHandler(l.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -262,7 +262,7 @@ func (l *lab) wake() {
 	})
 }
 
-func (l *lab) close() {
+func (l *fixture) close() {
 	l.stop()
 	if err := l.db.Close(); err != nil && !errors.Is(err, eventstore.ErrClosed) {
 		l.t.Error(err)
@@ -270,7 +270,7 @@ func (l *lab) close() {
 }
 
 // reopened is the lab after a restart. The one before is closed.
-func (l *lab) reopened() *lab {
+func (l *fixture) reopened() *fixture {
 	l.t.Helper()
 	l.close()
 	again := openAt(l.t, l.path, l.set)
@@ -314,7 +314,7 @@ func load(t testing.TB, set *setting) *config.Config {
 	return c
 }
 
-// userID is somebody's id in Discord: of an agent, that of its bot.
+// userID is someone's id in Discord: of an agent, that of its bot.
 func userID(who string) string {
 	for i, agent := range names {
 		if agent == who {
@@ -346,8 +346,8 @@ func mentions(text string) string {
 	return text
 }
 
-// message is one as a bot is told of it.
-func (l *lab) message(author, place, text string) discord.Inbound {
+// message is one as a bot gets it.
+func (l *fixture) message(author, place, text string) discord.Inbound {
 	m := discord.Message{ID: fmt.Sprint(600_000_000_000_000_000 + l.ids.Add(1)), ChannelID: place, GuildID: guild, Content: mentions(text), At: l.now.Load(),
 		Author: discord.Author{User: discord.User{ID: userID(author), Name: author}}}
 	if place == thread {
@@ -365,26 +365,26 @@ func (l *lab) message(author, place, text string) discord.Inbound {
 }
 
 // hears has all bots tell of a message, and gives its id.
-func (l *lab) hears(in discord.Inbound) string {
+func (l *fixture) hears(in discord.Inbound) string {
 	l.t.Helper()
 	for _, agent := range l.set.agents {
 		if in.Message.GuildID == "" && in.AccountID != "acc-"+agent {
 			continue
 		}
 		in.AccountID, in.BotID = "acc-"+agent, userID(agent)
-		l.Hear(l.t.Context(), in)
+		l.Handle(l.t.Context(), in)
 	}
 	return in.Message.ID
 }
 
 // says writes something, and gives its id.
-func (l *lab) says(author, place, text string) string {
+func (l *fixture) says(author, place, text string) string {
 	l.t.Helper()
 	return l.hears(l.message(author, place, text))
 }
 
 // events of a stream.
-func (l *lab) events(stream string) []eventstore.Event {
+func (l *fixture) events(stream string) []eventstore.Event {
 	l.t.Helper()
 	events, err := l.db.ReadStream(l.t.Context(), stream, 0, 1_000)
 	if err != nil {
@@ -394,7 +394,7 @@ func (l *lab) events(stream string) []eventstore.Event {
 }
 
 // told are the events about a message.
-func (l *lab) told(messageID string) (all []coordination.DiscordInbound) {
+func (l *fixture) told(messageID string) (all []coordination.DiscordInbound) {
 	l.t.Helper()
 	for _, e := range l.events(coordination.DiscordStream(messageID)) {
 		all = append(all, read[coordination.DiscordInbound](l.t, &e))
@@ -403,7 +403,7 @@ func (l *lab) told(messageID string) (all []coordination.DiscordInbound) {
 }
 
 // verdicts are what a message was to whom: agent=reason of handlers, mode:reason of all others.
-func (l *lab) verdicts(messageID string) string {
+func (l *fixture) verdicts(messageID string) string {
 	l.t.Helper()
 	var all []string
 	for _, e := range l.events(coordination.DiscordStream(messageID)) {
@@ -422,7 +422,7 @@ func (l *lab) verdicts(messageID string) string {
 }
 
 // want fails if a message was something else to the agents.
-func (l *lab) want(messageID, want string) {
+func (l *fixture) want(messageID, want string) {
 	l.t.Helper()
 	words := strings.Fields(want)
 	slices.Sort(words)
@@ -432,7 +432,7 @@ func (l *lab) want(messageID, want string) {
 }
 
 // asked is what an agent was asked to run for a message; nil if it was not.
-func (l *lab) asked(messageID, agent string) *coordination.RunQueued {
+func (l *fixture) asked(messageID, agent string) *coordination.RunQueued {
 	l.t.Helper()
 	events := l.events(coordination.RunStream(inbound.RunID(messageID, agent)))
 	if len(events) == 0 {
@@ -443,7 +443,7 @@ func (l *lab) asked(messageID, agent string) *coordination.RunQueued {
 }
 
 // runsOf are the agents that were asked to run for a message.
-func (l *lab) runsOf(messageID string) string {
+func (l *fixture) runsOf(messageID string) string {
 	l.t.Helper()
 	var all []string
 	for _, agent := range l.set.agents {
@@ -456,7 +456,7 @@ func (l *lab) runsOf(messageID string) string {
 }
 
 // inPlace are the types and agents of the events of a place.
-func (l *lab) inPlace(place string) (all []string) {
+func (l *fixture) inPlace(place string) (all []string) {
 	l.t.Helper()
 	for _, e := range l.events(coordination.ThreadStream(place)) {
 		all = append(all, strings.TrimPrefix(e.Type, "thread.")+" "+e.AgentID)
@@ -465,7 +465,7 @@ func (l *lab) inPlace(place string) (all []string) {
 }
 
 // append puts an event into the log.
-func (l *lab) append(stream, typ, agent string, data any) {
+func (l *fixture) append(stream, typ, agent string, data any) {
 	l.t.Helper()
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -479,7 +479,7 @@ func (l *lab) append(stream, typ, agent string, data any) {
 }
 
 // collaborates has one agent ask another one in the thread, by a message with this id; both take part.
-func (l *lab) collaborates(id, from, to string, hop int) (messageID string) {
+func (l *fixture) collaborates(id, from, to string, hop int) (messageID string) {
 	l.t.Helper()
 	messageID = fmt.Sprint(600_000_000_000_000_000 + l.ids.Add(1))
 	context := coordination.Context{WorkSessionID: "ws-1", TaskID: "task-1", Hop: &hop, EventRole: coordination.RoleOrchestration}

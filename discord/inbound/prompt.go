@@ -15,16 +15,16 @@ import (
 	"github.com/pronto-lab/openclawd/projections/routing"
 )
 
-// Bounds of what a run is told besides the message.
+// Limits of a run's context besides the message.
 const (
 	maxObserved      = 50    // records
-	maxObservedText  = 8_000 // characters of all of them
+	maxObservedText  = 8_000 // characters in total
 	maxAttachments   = 20
 	maxAttachmentURL = 1_000 // bytes
 )
 
-// text is the message as its run is asked: who says it and where, what it says with names in the place of ids, and its attachments.
-func (h *hearing) text() string {
+// text is the prompt for a message: author and place, the text with names instead of ids, and attachments.
+func (h *intake) text() string {
 	m := &h.in.Message
 	var b strings.Builder
 	if m.GuildID == "" {
@@ -43,8 +43,8 @@ func (h *hearing) text() string {
 	return b.String()
 }
 
-// words are what the message says, and where it is the first of several that a text was posted as, all of that.
-func (h *hearing) words() string {
+// words is the message's text, or for the first of several messages of a post the whole text.
+func (h *intake) words() string {
 	if len(h.said) < 2 {
 		return h.in.Message.Content
 	}
@@ -59,8 +59,7 @@ func attachment(a *discord.Attachment) string {
 	return fmt.Sprintf("[attachment: %s (%s, %d bytes): %s]", oneLine(a.Name), cmp.Or(oneLine(a.Type), "unknown type"), a.Size, url)
 }
 
-// author is how whoever has written the message is called.
-func (h *hearing) author() string {
+func (h *intake) author() string {
 	for i := range h.bots {
 		if b := &h.bots[i]; b.UserID == h.message.Author.ID && b.Agent != "" {
 			return cmp.Or(b.Name, b.Agent)
@@ -69,14 +68,14 @@ func (h *hearing) author() string {
 	return cmp.Or(h.message.Author.Name, h.message.Author.ID)
 }
 
-func (h *hearing) placeName() string {
+func (h *intake) placeName() string {
 	place := h.message.Place()
 	return cmp.Or(h.o.Bots.ChannelName(place), h.message.ThreadName, place)
 }
 
-// Remembered is what a run in an agent's session of a channel or thread is told of what the agent has observed there: as much, and for as long, as is
-// configured. It is "" where there is nothing.
-func (m *Monitor) Remembered(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error) {
+// Remembered is the context for a run in an agent's session of a channel or thread: the messages it has observed
+// there, within the configured count and age. It is "" if there are none.
+func (m *Service) Remembered(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error) {
 	if key.Kind != coordination.KeyChannel || key.Channel != discord.Channel || key.Thread != "" || key.Topic != "" {
 		return "", nil
 	}
@@ -89,21 +88,20 @@ func (m *Monitor) Remembered(tx eventstore.Tx, key coordination.SessionKey, now 
 	return remembered(seen.Of(key.Agent, key.ID, at)), nil
 }
 
-// remembered is what is told of records.
+// remembered formats records.
 func remembered(records []route.Record) string {
 	records = fitting(records)
 	if len(records) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("Messages here that you have seen and not answered, the oldest first, in short:")
+	b.WriteString("Messages here that you have seen and not answered, oldest first, abbreviated:")
 	for i := range records {
 		b.WriteString("\n" + observed(&records[i]))
 	}
 	return b.String()
 }
 
-// fitting are the newest records that can be told.
 func fitting(records []route.Record) []route.Record {
 	left := maxObservedText
 	first := len(records)
@@ -130,7 +128,6 @@ func observed(r *route.Record) string {
 	return line
 }
 
-// maxNamed is how many characters of a name are told.
 const maxNamed = 100
 
 func oneLine(s string) string {

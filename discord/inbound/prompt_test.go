@@ -19,7 +19,7 @@ func TestWhatARunIsToldBesidesTheMessage(t *testing.T) {
 		{Sender: "두\n줄", Summary: "PR 42 봐줘", At: 1_771_574_460_000,
 			Tokens: route.Tokens{Mentions: []string{"1"}, URLs: []string{"https://a.b/c"}, PRs: []int{42}, CodeRefs: []string{"main.go:3"}}},
 	}
-	want := `Messages here that you have seen and not answered, the oldest first, in short:
+	want := `Messages here that you have seen and not answered, oldest first, abbreviated:
 - 2026-02-20 08:00Z bora: 빌드가 깨졌어요
 - 2026-02-20 08:01Z 두 줄: PR 42 봐줘 (https://a.b/c, #42, main.go:3)`
 	if diff := cmp.Diff(want, inbound.RememberedOf(seen)); diff != "" {
@@ -30,7 +30,7 @@ func TestWhatARunIsToldBesidesTheMessage(t *testing.T) {
 	}
 }
 
-// Of many records the newest are told: no more than 50, and no more than 8,000 characters of them.
+// Of many records the newest are shown: at most 50, and at most 8,000 characters of them.
 func TestOnlySoManyRecordsAreTold(t *testing.T) {
 	t.Parallel()
 	records := func(n int, url string) (all []route.Record) {

@@ -19,19 +19,19 @@ import (
 type row struct {
 	name  string
 	set   setting
-	says  func(l *lab) string // the id of the message
-	want  string              // verdicts
-	runs  string              // agents
-	holds route.Reason        // that it is there for
+	says  func(l *fixture) string // the id of the message
+	want  string                  // verdicts
+	runs  string                  // agents
+	holds route.Reason            // that it is there for
 }
 
-// said is a message of somebody.
-func said(author, place, text string) func(*lab) string {
-	return func(l *lab) string { return l.says(author, place, text) }
+// said is a message of someone.
+func said(author, place, text string) func(*fixture) string {
+	return func(l *fixture) string { return l.says(author, place, text) }
 }
 
 // direct is a message of a person to ruda's bot.
-func direct(l *lab) string {
+func direct(l *fixture) string {
 	in := l.message("bora", "500000000000000001", "안녕")
 	in.Message.GuildID, in.AccountID = "", "acc-ruda"
 	return l.hears(in)
@@ -48,51 +48,51 @@ func rows() []row {
 		{"one is mentioned", setting{}, said("bora", channel, "@eden 봐줘"), "eden=mentioned " + others, "eden", route.ByMention},
 		{"two are mentioned", setting{}, said("bora", channel, "@eden @ruda 봐줘"), "eden=mentioned/primary ruda=mentioned/secondary " + others, "eden ruda",
 			route.OthersMentioned},
-		{"nobody is mentioned", setting{}, said("bora", channel, "안녕"), "ruda=default_agent observer:not_owner", "ruda", route.ByDefault},
+		{"no agent is mentioned", setting{}, said("bora", channel, "안녕"), "ruda=default_agent observer:not_owner", "ruda", route.ByDefault},
 		{"a binding", setting{alter: func(c *config.Config) {
 			c.Bindings = append(c.Bindings, config.Binding{AgentID: "seum", Channel: "discord", AccountID: "*", PeerKind: "channel", PeerID: channel})
 		}}, said("bora", channel, "안녕"), "seum=binding observer:not_owner", "seum", route.ByBinding},
 		{"another agent's", setting{}, said("bora", channel, "안녕하세요"), "ruda=default_agent observer:not_owner", "ruda", route.NotOwner},
-		{"nobody's", setting{}, func(l *lab) string {
+		{"nobody's", setting{}, func(l *fixture) string {
 			l.sight.blind("ruda", true)
 			in := l.message("bora", channel, "안녕")
 			in.AccountID = "acc-eden"
-			l.Hear(l.t.Context(), in)
+			l.Handle(l.t.Context(), in)
 			return in.Message.ID
 		}, "observer:nobody_owns", "", route.NobodyOwns},
 		{"mentions are wanted", altered(func(d *config.Discord) { d.RequireMention = true }), said("bora", channel, "안녕"), "observer:mention_required", "",
 			route.NeedsMention},
 		{"another agent speaks", setting{}, said("eden", channel, "다 했습니다"), "observer:sibling_message", "", route.SiblingSpeaks},
-		{"a participant", setting{}, func(l *lab) string {
+		{"a participant", setting{}, func(l *fixture) string {
 			l.collaborates("c1", "ruda", "eden", 1)
 			return l.says("bora", thread, "어때?")
 		}, "eden=participant ruda=participant observer:not_participant", "eden ruda", route.ByParticipation},
-		{"no participant", setting{}, func(l *lab) string {
+		{"no participant", setting{}, func(l *fixture) string {
 			l.collaborates("c1", "ruda", "eden", 1)
 			return l.says("eden", thread, "했어요")
 		}, "ruda=participant observer:not_participant", "ruda", route.NotParticipant},
-		{"a thread that nobody knows", setting{}, said("bora", thread, "어때?"), "observer:mention_only", "", route.MentionOnly},
-		{"the rest of a text", setting{}, func(l *lab) string { return l.tells("eden", channel, "@ruda 첫째", "둘째")[1] }, "dropped:continuation", "",
+		{"an unknown thread", setting{}, said("bora", thread, "어때?"), "observer:mention_only", "", route.MentionOnly},
+		{"the rest of a text", setting{}, func(l *fixture) string { return l.tells("eden", channel, "@ruda 첫째", "둘째")[1] }, "dropped:continuation", "",
 			route.Continuation},
-		{"a reminder", setting{}, func(l *lab) string {
+		{"a reminder", setting{}, func(l *fixture) string {
 			l.collaborates("c1", "ruda", "eden", 1)
 			return l.says("ruda", thread, "⚠️ @bora 이든이 15분째 무응답입니다. 확인 필요.")
 		}, "observer:system_text", "", route.SystemText},
-		{"too fast", setting{}, func(l *lab) (id string) {
+		{"too fast", setting{}, func(l *fixture) (id string) {
 			l.collaborates("c1", "ruda", "eden", 1)
 			for range 7 {
 				id = l.after(time.Second).says("ruda", thread, "네, 그리고")
 			}
 			return id
 		}, "observer:not_participant observer:thread_suspended", "", route.Suspended},
-		{"too much of a pair", setting{}, func(l *lab) (id string) {
+		{"too much of a pair", setting{}, func(l *fixture) (id string) {
 			for i := range 7 {
 				place := "80000000000000010" + string(rune('0'+i))
 				id = l.after(time.Second).says("ruda", place, "@eden 봐줘")
 			}
 			return id
 		}, others + " observer:pair_limited", "", route.PairLimited},
-		{"a chain that is too long", setting{}, func(l *lab) string {
+		{"a chain that is too long", setting{}, func(l *fixture) string {
 			l.collaborates("c1", "ruda", "eden", 21)
 			return l.says("eden", thread, "했어요")
 		}, "observer:hop_limit observer:not_participant", "", route.HopLimit},
@@ -109,24 +109,24 @@ func rows() []row {
 		{"direct, not listed", altered(func(d *config.Discord) { d.DMPolicy = "allowlist" }), direct, "dropped:dm_not_allowed", "", route.DirectNotAllowed},
 		{"direct, not paired", setting{}, direct, "dropped:dm_not_paired", "", route.DirectNotPaired},
 		{"direct", altered(func(d *config.Discord) { d.DMPolicy = "open" }), direct, "ruda=binding", "ruda", ""},
-		{"a thread of reports", setting{}, func(l *lab) string {
+		{"a thread of reports", setting{}, func(l *fixture) string {
 			l.append(coordination.WorkStream("report/1"), coordination.TypeThreadCreated, "ruda", coordination.Thread{Context: observing(), ThreadID: thread,
 				ChannelID: channel, GuildID: guild, Kind: "report", EffectID: "report/1", ReportOf: "conv-1"})
 			return l.says("bora", thread, "@eden")
 		}, "dropped:sink_thread", "", route.SinkThread},
-		{"a report", setting{}, func(l *lab) string {
+		{"a report", setting{}, func(l *fixture) string {
 			in := l.message("ruda", channel, "@eden a2a.send: 안녕")
 			l.append(coordination.WorkStream("report/1"), coordination.TypeDiscordSent, "ruda", coordination.DiscordOutbound{Context: observing(),
 				EffectID: "report/1", ChannelID: channel, MessageID: in.Message.ID, AccountID: "acc-ruda", Purpose: "report"})
 			return l.hears(in)
 		}, "dropped:sink_post", "", route.SinkPost},
-		{"Discord itself", setting{}, func(l *lab) string {
+		{"Discord itself", setting{}, func(l *fixture) string {
 			in := l.message("bora", channel, "@eden")
 			in.Message.Command = true
 			return l.hears(in)
 		}, "dropped:discord_notice", "", route.DiscordNotice},
 		{"nothing", setting{}, said("bora", channel, " \n"), "dropped:empty", "", route.EmptyText},
-		{"a file", setting{}, func(l *lab) string {
+		{"a file", setting{}, func(l *fixture) string {
 			in := l.message("bora", channel, "")
 			in.Message.Attachments = []discord.Attachment{{Name: "log.txt", Type: "text/plain", URL: "https://cdn.test/log.txt", Size: 12}}
 			return l.hears(in)
@@ -140,21 +140,21 @@ func rows() []row {
 		}),
 			said("stranger", channel, "@eden"), "dropped:author_not_allowed", "", route.AuthorNotAllowed},
 		{"its own", setting{agents: []string{"ruda"}}, said("ruda", channel, "안녕"), "dropped:own_message", "", route.OwnMessage},
-		{"no bot", setting{}, func(l *lab) string {
+		{"no bot", setting{}, func(l *fixture) string {
 			in := l.message("bora", channel, "안녕")
 			l.sight.mu.Lock()
 			l.sight.bots = nil
 			l.sight.mu.Unlock()
 			return l.hears(in)
 		}, "dropped:no_bot", "", route.NoBot},
-		{"a defect", setting{logs: &buffer{}}, func(l *lab) string {
+		{"a defect", setting{logs: &buffer{}}, func(l *fixture) string {
 			l.sight.broken(true)
 			return l.says("bora", channel, "@eden")
 		}, "dropped:internal_error", "", route.InternalError},
 	}
 }
 
-// Every reason, through the log: whoever handles a message runs, nobody else does, and the reason stands in the log.
+// Every reason, through the log: each handler of a message runs, no one else does, and the reason is in the log.
 func TestEveryReason(t *testing.T) {
 	t.Parallel()
 	for _, r := range rows() {

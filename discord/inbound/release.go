@@ -7,48 +7,43 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections/routing"
 )
 
-// lookAgain is how long Run waits at most before it looks again: whatever the clock does, a suspension that is over is told of by then.
+// lookAgain is the maximum interval of Run's checks: an ended suspension is reported by then, whatever the clock does.
 const lookAgain = 30 * time.Second
 
-// Run tells of suspensions that are over, until ctx ends.
-func (m *Monitor) Run(ctx context.Context) error {
+// Run records the ends of suspensions, until ctx ends.
+func (m *Service) Run(ctx context.Context) error {
 	for again := 0; ctx.Err() == nil; {
-		wait, err := m.release(ctx)
+		next, err := m.release(ctx)
 		switch {
 		case errors.Is(err, eventstore.ErrClosed):
 			return nil
 		case err != nil && ctx.Err() == nil:
 			again++
-			m.o.Logger.Warn("that a suspension is over is not in the log; trying again", "err", err)
-			wait = min(m.o.Backoff(again), lookAgain)
+			m.o.Logger.Warn("cannot record the end of a suspension; will retry", "err", err)
+			next = min(m.o.Backoff(again), lookAgain)
 		default:
 			again = 0
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-m.wake:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		wait.Woken(ctx, m.wake, max(next, 1))
 	}
 	return nil
 }
 
-// release tells of what is over, and says when to look again.
-func (m *Monitor) release(ctx context.Context) (wait time.Duration, err error) {
-	wait = lookAgain
+// release records what has ended, and returns when to check again.
+func (m *Service) release(ctx context.Context) (pause time.Duration, err error) {
+	pause = lookAgain
 	_, err = m.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		now := m.o.Now().UnixMilli()
 		places, next, err := routing.Suspended(tx, now)
 		if err != nil {
 			return nil, err
 		}
-		if wait = lookAgain; next > 0 {
-			wait = min(wait, time.Duration(max(next-now, 1))*time.Millisecond)
+		if pause = lookAgain; next > 0 {
+			pause = min(pause, time.Duration(max(next-now, 1))*time.Millisecond)
 		}
 		events := make([]route.Event, 0, len(places))
 		for _, place := range places {
@@ -56,5 +51,5 @@ func (m *Monitor) release(ctx context.Context) (wait time.Duration, err error) {
 		}
 		return appendsOf(events, "")
 	})
-	return wait, err
+	return pause, err
 }

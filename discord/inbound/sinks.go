@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
 
-// sinksOf are the users that only report: the bots of sinks, as far as they speak for no agent.
+// sinksOf returns the report-only users: the bots of sinks that belong to no agent.
 func sinksOf(c *config.Config, bots []route.Bot) (s route.Sinks) {
 	for i := range c.Gateway.Sinks {
 		account := c.Gateway.Sinks[i].Discord.RouterAccount

@@ -16,14 +16,14 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
-	responses "github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// situation is what the decision depends on, but for what agents have observed.
-func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
+// situation is the input of a decision except observed messages.
+func (h *intake) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	s = route.Situation{Message: h.message, Bots: h.bots, Bindings: discord.BindingsOf(h.config), Sinks: sinksOf(h.config, h.bots),
 		Policy: discord.PolicyOf(h.config, h.message.GuildID)}
 	if h.o.Allowed != nil {
@@ -79,12 +79,12 @@ func (h *hearing) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	return s, err
 }
 
-// about finds out where a message belongs: to the request that it is, of which the log may not know yet that it was sent, else to the newest one of
-// the thread.
-func (h *hearing) about(tx eventstore.Tx, p *post) error {
+// about determines a message's request: the one it is, possibly not yet recorded as sent, else the newest one of the
+// thread.
+func (h *intake) about(tx eventstore.Tx, p *post) error {
 	if p.collabID != "" {
 		if r, found, err := responses.Load(tx, p.collabID); found || err != nil {
-			h.talk = talkOf(&r)
+			h.talk = threadConversationOf(&r)
 			return err
 		}
 	}
@@ -93,13 +93,13 @@ func (h *hearing) about(tx eventstore.Tx, p *post) error {
 	}
 	r, found, err := responses.LastIn(tx, h.message.ThreadID)
 	if found {
-		h.talk = talkOf(&r)
+		h.talk = threadConversationOf(&r)
 	}
 	return err
 }
 
-// agentOf is the agent that a user is the bot of, "" if there is none.
-func (h *hearing) agentOf(userID string) string {
+// agentOf is the agent of a bot's user id, "" if none.
+func (h *intake) agentOf(userID string) string {
 	for i := range h.bots {
 		if b := &h.bots[i]; b.UserID == userID && userID != "" && b.Agent != "" {
 			return b.Agent
@@ -108,21 +108,21 @@ func (h *hearing) agentOf(userID string) string {
 	return ""
 }
 
-// post is what is known of a message that one of our bots has posted.
+// post is what is known of a message posted by one of our bots.
 type post struct {
 	system, report  bool
-	request         bool // of one agent to another one
-	asks            bool // likewise, and an answer is waited for
-	index           int  // of the message among those that it was posted with
+	request         bool // from one agent to another
+	asks            bool // likewise, and an answer is awaited
+	index           int  // index of the message within its post
 	said            []string
 	runID, collabID string
-	hop             *int   // of what has said it, as far as the delivery tells
+	hop             *int   // of what it says, as far as the delivery records
 	root            string // likewise, of its chain
 }
 
-// post finds out why one of our bots has posted the message. Discord may tell of it before the log does: then it is one of the deliveries that are
-// under way.
-func (h *hearing) post(tx eventstore.Tx) (p post, err error) {
+// post determines why one of our bots posted the message. Discord may deliver it before the log records it: then it
+// belongs to a delivery in progress.
+func (h *intake) post(tx eventstore.Tx) (p post, err error) {
 	m := &h.in.Message
 	known, found, err := routing.PostOf(tx, m.ID)
 	switch {
@@ -143,9 +143,9 @@ func (h *hearing) post(tx eventstore.Tx) (p post, err error) {
 	return p, nil
 }
 
-// underWay looks for the message among the deliveries that somebody is just carrying out: it is known by its nonce, or by place, bot and text.
-func (h *hearing) underWay(tx eventstore.Tx) (post, error) {
-	items, err := work.LeasedOf(tx, delivery.Kind)
+// underWay finds the message among deliveries in progress, by nonce, or by place, bot and text.
+func (h *intake) underWay(tx eventstore.Tx) (post, error) {
+	items, err := workqueue.LeasedOf(tx, delivery.Kind)
 	if err != nil {
 		return post{}, err
 	}
@@ -173,16 +173,16 @@ func (h *hearing) underWay(tx eventstore.Tx) (post, error) {
 	return post{}, nil
 }
 
-// within says whether a delivery is posted where the message stands, or opens a thread there.
-func (h *hearing) within(d *delivery.Delivery) bool {
+// within reports whether a delivery posts in the message's place, or opens a thread there.
+func (h *intake) within(d *delivery.Delivery) bool {
 	if d.Open != nil && d.ThreadID == "" {
 		return h.message.ThreadID != "" && d.ChannelID == h.message.ChannelID
 	}
 	return cmp.Or(d.ThreadID, d.ChannelID) == h.message.Place()
 }
 
-// named is the index of the message whose nonce the message has, -1 if it has none of the delivery.
-func (h *hearing) named(d *delivery.Delivery, effectID string) int {
+// named is the index of the delivery's message with the same nonce, -1 if none.
+func (h *intake) named(d *delivery.Delivery, effectID string) int {
 	for i := range d.Messages {
 		if nonce := h.in.Message.Nonce; nonce != "" && d.Nonce(effectID, h.message.Place(), i) == nonce {
 			return i
@@ -191,7 +191,7 @@ func (h *hearing) named(d *delivery.Delivery, effectID string) int {
 	return -1
 }
 
-// of takes over what a delivery says of its messages.
+// of applies what a delivery records about its messages.
 func (p *post) of(d *delivery.Delivery) {
 	p.said = d.Messages
 	p.asks = d.Purpose == delivery.Request && d.Route != collaborate.RouteShared
@@ -199,7 +199,7 @@ func (p *post) of(d *delivery.Delivery) {
 
 const selectAsked = `SELECT max(e.seq) FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? AND e.type = 'work.scheduled'`
 
-// read adds what the delivery of a message says that the log knows of.
+// read adds the data of a message's delivery known to the log.
 func (p *post) read(tx eventstore.Tx, known *routing.Post) error {
 	err := tx.Query(selectScheduled, []any{known.Seq}, func(row eventstore.Row) error {
 		var sent coordination.DiscordOutbound
@@ -228,7 +228,7 @@ func (p *post) read(tx eventstore.Tx, known *routing.Post) error {
 
 const selectScheduled = "SELECT data FROM events WHERE seq = ?"
 
-// readDelivery is what was asked for by an event, nil where it was redacted, or is not readable.
+// readDelivery reads what an event scheduled, nil if it was redacted or is malformed.
 func readDelivery(tx eventstore.Tx, seq int64) (d *delivery.Delivery, err error) {
 	err = tx.Query(selectScheduled, []any{seq}, func(row eventstore.Row) error {
 		var scheduled coordination.WorkScheduled
@@ -240,14 +240,14 @@ func readDelivery(tx eventstore.Tx, seq int64) (d *delivery.Delivery, err error)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what is delivered by %d: %w", seq, err)
+		return nil, fmt.Errorf("read the delivery scheduled by %d: %w", seq, err)
 	}
 	return d, nil
 }
 
-// chain is where the message of an agent stands in the chain of causes: one hop further than the run that has said it, where the request stands that
-// it is, or the newest request of the thread; else it begins one.
-func (h *hearing) chain(tx eventstore.Tx, p *post, said *saying) (chain.Link, error) {
+// chain is an agent message's position in the causal chain: one hop after the run that wrote it, that of the request
+// it is, or of the thread's newest request; else it starts a chain.
+func (h *intake) chain(tx eventstore.Tx, p *post, said *authorRun) (chain.Link, error) {
 	if said.known {
 		return said.link().Next(), nil
 	}
@@ -269,15 +269,15 @@ func atLeastOne(root string, hop *int) chain.Link {
 	return link
 }
 
-// saying is a run that has said something.
-type saying struct {
+// authorRun is a run that wrote something.
+type authorRun struct {
 	known bool
-	root  string                 // the run that was asked for at first
-	asked coordination.RunQueued // nothing of what is redacted
+	root  string                 // the original run
+	asked coordination.RunQueued // without redacted data
 }
 
-// runOf is how a run was asked for; nothing is known of the run "".
-func runOf(tx eventstore.Tx, runID string) (s saying, err error) {
+// runOf reads a run's request; empty for the run "".
+func runOf(tx eventstore.Tx, runID string) (s authorRun, err error) {
 	if runID == "" {
 		return s, nil
 	}
@@ -298,7 +298,7 @@ func runOf(tx eventstore.Tx, runID string) (s saying, err error) {
 	return s, nil
 }
 
-// link is where the run stands in its chain of causes.
-func (s *saying) link() chain.Link {
+// link is the run's position in its causal chain.
+func (s *authorRun) link() chain.Link {
 	return chain.At(cmp.Or(s.asked.RootRunID, s.root), s.asked.Hop)
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/inbound"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// Whatever is said in whatever order, however often ten bots tell of it, edited, after restarts and while some bots see nothing: each message has
-// one verdict for each agent, those who handle it run once, and nobody else runs.
+// Whatever is said in whatever order, however often ten bots report it, with edits, restarts and blind bots: each message has one
+// verdict for each agent, its handlers run once, and no one else runs.
 func TestStormsLeadToOneRunOfEachHandler(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -59,7 +59,7 @@ func TestStormsLeadToOneRunOfEachHandler(t *testing.T) {
 	})
 }
 
-func (l *lab) stormMessage(rt *rapid.T) discord.Inbound {
+func (l *fixture) stormMessage(rt *rapid.T) discord.Inbound {
 	author := rapid.OneOf(rapid.SampledFrom([]string{"bora", "bora", "stranger", "foreign"}), rapid.SampledFrom(l.set.agents)).Draw(rt, "author")
 	var text []string
 	for _, agent := range rapid.SliceOfN(rapid.SampledFrom(l.set.agents), 0, 3).Draw(rt, "mentions") {
@@ -70,15 +70,15 @@ func (l *lab) stormMessage(rt *rapid.T) discord.Inbound {
 }
 
 // hear has some bots tell of a message, in some order, some of them again.
-func (l *lab) hear(rt *rapid.T, in discord.Inbound) {
+func (l *fixture) hear(rt *rapid.T, in discord.Inbound) {
 	for _, agent := range rapid.SliceOfN(rapid.SampledFrom(l.set.agents), 1, 12).Draw(rt, "bots") {
 		in.AccountID, in.BotID = "acc-"+agent, userID(agent)
-		l.Hear(l.t.Context(), in)
+		l.Handle(l.t.Context(), in)
 	}
 }
 
 // judge fails where a message has other than one verdict for an agent, or a run other than one for each that handles it.
-func (l *lab) judge(rt *rapid.T, heard []discord.Inbound) {
+func (l *fixture) judge(rt *rapid.T, heard []discord.Inbound) {
 	handled := map[string]bool{} // run ids
 	for _, in := range heard {
 		verdicts := map[string]string{}
@@ -109,7 +109,7 @@ func (l *lab) judge(rt *rapid.T, heard []discord.Inbound) {
 		list, err := runs.List(l.t.Context(), tx, runs.Query{})
 		for _, r := range list {
 			if !handled[r.RunID] {
-				rt.Fatalf("%s runs, and nobody was to handle that", r.RunID)
+				rt.Fatalf("%s runs, and no agent was to handle that", r.RunID)
 			}
 			delete(handled, r.RunID)
 		}
@@ -124,7 +124,7 @@ func (l *lab) judge(rt *rapid.T, heard []discord.Inbound) {
 }
 
 // sameInTables fails where the tables say something else than the events.
-func (l *lab) sameInTables(rt *rapid.T, messageID string, verdicts map[string]string) {
+func (l *fixture) sameInTables(rt *rapid.T, messageID string, verdicts map[string]string) {
 	err := l.db.View(l.t.Context(), func(tx *sql.Tx) error {
 		all, err := routing.Messages(l.t.Context(), tx, routing.MessageQuery{ID: messageID})
 		if err != nil || len(all) != 1 {
@@ -146,8 +146,8 @@ func (l *lab) sameInTables(rt *rapid.T, messageID string, verdicts map[string]st
 	}
 }
 
-// Invariant 48: of each channel message who handles it and who observes it are the bots that see it, none is both, and as many handle it as are
-// mentioned, or one where nobody is.
+// Invariant 48: the handlers and observers of a channel message are the bots that see it, none is both, and as many handle it as are
+// mentioned, or one without a mention.
 func TestInvariant48_EveryBotHandlesOrObserves(t *testing.T) {
 	t.Parallel()
 	l := setup(t, setting{})
@@ -184,15 +184,15 @@ func BenchmarkHear(b *testing.B) {
 		in := l.after(time.Second).message("bora", place, text)
 		for i, agent := range l.set.agents {
 			in.AccountID = "acc-" + agent
-			l.Hear(b.Context(), in)
+			l.Handle(b.Context(), in)
 			if i == n%10 {
-				l.Hear(b.Context(), in)
+				l.Handle(b.Context(), in)
 			}
 		}
 		if n%1000 == 0 {
 			b.StopTimer()
 			if got := l.runsOf(in.Message.ID); got == "" {
-				b.Fatal("nobody runs")
+				b.Fatal("no agent runs")
 			}
 			b.StartTimer()
 		}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
 // wired is a lab whose bots are connected to a Discord.
 type wired struct {
-	*lab
+	*fixture
 	server  *discordtest.Server
 	bots    *discord.Bots
 	own     map[string]*discordtest.Bot
@@ -59,13 +60,13 @@ func wire(t *testing.T, agents []string) *wired {
 	t.Cleanup(cancel)
 	w.bots = discord.New(discord.Options{
 		OnMessage: func(in discord.Inbound) {
-			w.lab.Hear(w.ctx, in)
+			w.fixture.Handle(w.ctx, in)
 			w.change(func() { w.told++ })
 		},
-		OnStatus:  func(st discord.Status) { w.change(func() { w.ready[st.AccountID] = st.State == discord.StateReady }) },
+		OnStatus:  func(st health.Bot) { w.change(func() { w.ready[st.AccountID] = st.State == health.BotReady }) },
 		Transport: s.Transport(), Least: 20 * time.Millisecond, Most: 50 * time.Millisecond,
 	})
-	w.lab = setup(t, setting{agents: agents, tokens: tokens, bots: w.bots, logs: &buffer{}})
+	w.fixture = setup(t, setting{agents: agents, tokens: tokens, bots: w.bots, logs: &buffer{}})
 	w.bots.Configure(w.config)
 	ctx, stop := context.WithCancel(w.ctx)
 	done := make(chan error, 1)
@@ -113,7 +114,7 @@ func (w *wired) until(what string, so func() bool) {
 	}
 }
 
-// post has a person write, and waits until as many facts were told of it as there are bots.
+// post has a person write, and waits until there are as many facts as bots.
 func (w *wired) post(place, text string) string {
 	w.t.Helper()
 	w.mu.Lock()
@@ -127,7 +128,7 @@ func (w *wired) post(place, text string) string {
 	return m.ID
 }
 
-// Ten real bots tell of the same messages, some dispatches come twice, sockets are lost: whoever handles a message runs once.
+// Ten real bots report the same messages, some dispatches come twice, sockets are lost: each agent that handles a message runs once.
 func TestTenBotsOnTheWire(t *testing.T) {
 	t.Parallel()
 	w := wire(t, team(10))

@@ -13,23 +13,26 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Announcements makes deliveries of what flows between agents announce: it is the Channels of tools/a2a, by shape.
+// Announcements creates deliveries for announcements of flows between agents. It implements the Channels of
+// services/messenger.
 type Announcements struct {
 	Log      Log
 	Accounts func() *discord.Registry
 	Config   func() *config.Config
 	Now      func() time.Time
 
-	// Sees reports whether the bot of an account sees a channel of a server, or a thread in it. A conversation is seen by its own bot alone.
+	// Sees reports whether an account's bot sees a channel of a server, or a thread in it. Only its own bot sees a
+	// conversation.
 	Sees func(account, channel, thread string) bool
 }
 
-// Reaches reports whether something can be posted in a channel.
+// Reaches reports whether posting in a channel is possible.
 func (a *Announcements) Reaches(channel string) bool {
 	return channel == Channel && len(a.Accounts().Bots()) > 0
 }
 
-// Account is the account by which an agent's post stands in a place: its own where that sees the place, else another one that does.
+// Account returns the account that posts for an agent in a place: its own if that sees the place, else another one
+// that does.
 func (a *Announcements) Account(agent, to, accountID, threadID string) string {
 	own, has := a.Accounts().Bot(agent)
 	if has && a.Sees(own.AccountID, placeOf(to), threadID) {
@@ -38,8 +41,8 @@ func (a *Announcements) Account(agent, to, accountID, threadID string) string {
 	return accountID
 }
 
-// Post has a text posted, in pieces if it is long, once for each key. It returns when that is on disk: what becomes of it is told by the events of
-// the delivery. Silence, as agents have words for it, is not posted. The error is a *delivery.Refusal, or the log's.
+// Post queues a text for posting, in pieces if it is long, once per key. It is on disk when Post returns; the
+// delivery's events tell the outcome. Silent replies are not posted. The error is a *delivery.Refusal, or the log's.
 func (a *Announcements) Post(ctx context.Context, key, agent, to, accountID, threadID, text string) error {
 	if silent(text) {
 		return nil

@@ -8,21 +8,24 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// Do is that of worker.Handler: it goes on with a delivery until it has to wait, or has ended.
-func (h *Handler) Do(ctx context.Context, item work.Item) error {
+// Do implements worker.Handler: it continues a delivery until it has to wait or has ended.
+func (h *Handler) Do(ctx context.Context, item workqueue.Item) error {
 	a := &attempt{Handler: h, item: item}
 	if err := a.read(ctx); err != nil {
+		if ctx.Err() != nil {
+			return a.release(ctx, 0) // nothing was sent, so the next attempt need not look for it
+		}
 		return err
 	}
 	if !a.known {
-		return a.giveUp(ctx, "what was scheduled has been redacted, or cannot be read")
+		return a.giveUp(ctx, "the scheduled delivery was redacted or is malformed")
 	}
 	for {
 		next := delivery.Next(&a.delivery, &a.progress, h.o.Now().UnixMilli())
@@ -35,7 +38,7 @@ func (h *Handler) Do(ctx context.Context, item work.Item) error {
 		if ctx.Err() != nil || a.late() {
 			return a.release(ctx, 0)
 		}
-		if mine, err := a.tell(ctx); err != nil || !mine {
+		if mine, err := a.recordFailure(ctx); err != nil || !mine {
 			return err
 		}
 		over, err := a.step(ctx, next)
@@ -45,10 +48,8 @@ func (h *Handler) Do(ctx context.Context, item work.Item) error {
 	}
 }
 
-// maxPage is how many events are read at a time.
 const maxPage = 500
 
-// read takes up what the log says of the delivery.
 func (a *attempt) read(ctx context.Context) error {
 	var after int64
 	for {
@@ -58,7 +59,7 @@ func (a *attempt) read(ctx context.Context) error {
 		}
 		for i := range page {
 			if err := a.fold(&page[i]); err != nil {
-				a.o.Logger.Error("a delivery cannot be read", "effect", a.item.EffectID, "seq", page[i].Seq, "err", err)
+				a.o.Logger.Error("cannot read a delivery", "effect", a.item.EffectID, "seq", page[i].Seq, "err", err)
 				a.known = false
 				return nil
 			}
@@ -70,12 +71,12 @@ func (a *attempt) read(ctx context.Context) error {
 	}
 }
 
-// late says whether the lease may end before a step does.
+// late reports whether the lease may end before a step does.
 func (a *attempt) late() bool {
 	return a.item.LeaseUntil > 0 && a.item.LeaseUntil-a.o.Now().UnixMilli() < stepTime.Milliseconds()
 }
 
-// step does one step and writes down what was done. over says that the attempt is.
+// step does one step and records it. over means that the attempt has ended.
 func (a *attempt) step(ctx context.Context, s delivery.Step) (over bool, err error) {
 	var done func() (bool, error)
 	switch s.Do {
@@ -100,21 +101,21 @@ func (a *attempt) step(ctx context.Context, s delivery.Step) (over bool, err err
 		if refused.Failure.Unsent || looks {
 			return true, a.release(ctx, 0)
 		}
-		return true, nil // nobody knows whether it was done: it is lost
+		return true, nil // the outcome is unknown: the message may be lost
 	}
 	a.failed(s, looks, refused, err)
 	return false, nil
 }
 
-// failed takes note of a failure. It is stored with what follows from it.
+// failed records a failure. It is stored together with its consequences.
 func (a *attempt) failed(s delivery.Step, looks bool, refused *discord.Error, err error) {
 	class := refused.Class
 	if errors.Is(err, discord.ErrNoBot) {
 		class = delivery.ClassNoBot
 	}
-	text := queue.Tidy(err.Error())
-	a.o.Logger.Warn("discord has not done a step of a delivery", "effect", a.item.EffectID, "step", s.Do, "index", s.Index, "class", class, "err", text)
-	a.progress.Failed(looks, class, refused.Failure.RetryAfter, text, refused.Mend, a.o.Now().UnixMilli())
+	text := work.Tidy(err.Error())
+	a.o.Logger.Warn("delivery step failed", "effect", a.item.EffectID, "step", s.Do, "index", s.Index, "class", class, "err", text)
+	a.progress.Failed(looks, class, refused.Failure.RetryAfter, text, refused.Hint, a.o.Now().UnixMilli())
 	f := a.outbound()
 	f.Step, f.Index, f.ErrorClass, f.Error = delivery.StepPost, s.Index, string(class), text
 	switch {
@@ -126,7 +127,7 @@ func (a *attempt) failed(s delivery.Step, looks bool, refused *discord.Error, er
 	a.failure = &f
 }
 
-// outbound is what all events of the delivery's steps say.
+// outbound is the part common to all step events of the delivery.
 func (a *attempt) outbound() coordination.DiscordOutbound {
 	d := &a.delivery
 	o := coordination.DiscordOutbound{Context: d.Context, EffectID: a.item.EffectID, ChannelID: d.ChannelID, ThreadID: d.ThreadID, GuildID: d.GuildID,
@@ -152,13 +153,13 @@ func (a *attempt) openThread(ctx context.Context) (done func() (bool, error), er
 func (a *attempt) findThread(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
 	d := &a.delivery
 	t, found, err := a.o.Bots.FindThread(ctx, discord.Lookup{AccountID: d.AccountID, ChannelID: d.ChannelID, Name: d.Open.Name, Since: s.Since,
-		Other: a.other(ctx, routing.IsOpened)})
+		Other: a.isLogged(ctx, routing.IsOpened)})
 	return func() (bool, error) {
 		if !found {
 			a.progress.NotFound()
 			return false, nil
 		}
-		return a.opened(ctx, t, t.ID, true) // in a forum the first message has the id of its thread
+		return a.opened(ctx, t, t.ID, true) // in a forum the first message has its thread's id
 	}, err
 }
 
@@ -172,7 +173,7 @@ func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func()
 	place := a.delivery.Place(a.progress.ThreadID)
 	draft := a.draft(place, s.Index)
 	p, found, err := a.o.Bots.FindMessage(ctx, discord.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content,
-		Since: s.Since, Other: a.other(ctx, a.isNotOwn)})
+		Since: s.Since, Other: a.isLogged(ctx, a.isForeign)})
 	return func() (bool, error) {
 		if !found {
 			a.progress.NotFound()
@@ -182,9 +183,9 @@ func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func()
 	}, err
 }
 
-// isNotOwn says whether a message is known to be none of the delivery's that nobody knows of yet: the log tells of its post, or it was heard before
-// anybody began with the delivery.
-func (a *attempt) isNotOwn(tx eventstore.Tx, messageID string) (bool, error) {
+// isForeign reports whether a message is known to belong to something other than this delivery: the log records its
+// post, or it was received before the delivery started.
+func (a *attempt) isForeign(tx eventstore.Tx, messageID string) (bool, error) {
 	_, known, err := routing.PostOf(tx, messageID)
 	if known || err != nil {
 		return known, err
@@ -192,8 +193,8 @@ func (a *attempt) isNotOwn(tx eventstore.Tx, messageID string) (bool, error) {
 	return routing.HeardBefore(tx, messageID, a.begun)
 }
 
-// other says of what was found whether the log tells of it: then it is something else that looks the same, for of what is looked for it does not.
-func (a *attempt) other(ctx context.Context, is func(tx eventstore.Tx, id string) (bool, error)) func(id string) (bool, error) {
+// isLogged reports whether a candidate is already in the log, and therefore is not the message we are looking for.
+func (a *attempt) isLogged(ctx context.Context, is func(tx eventstore.Tx, id string) (bool, error)) func(id string) (bool, error) {
 	return func(id string) (known bool, err error) {
 		_, err = a.o.Log.Decide(ctx, func(tx eventstore.Tx) (_ []eventstore.StreamAppend, err error) {
 			known, err = is(tx, id)
@@ -203,7 +204,7 @@ func (a *attempt) other(ctx context.Context, is func(tx eventstore.Tx, id string
 	}
 }
 
-// draft is the i-th message as it is posted in a place.
+// draft is the i-th message as posted in a place.
 func (a *attempt) draft(place string, i int) discord.Post {
 	d := &a.delivery
 	p := discord.Post{AccountID: d.AccountID, ChannelID: place, Content: d.Messages[i], Nonce: d.Nonce(a.item.EffectID, place, i), Notify: d.Notify}
@@ -216,7 +217,7 @@ func (a *attempt) draft(place string, i int) discord.Post {
 	return p
 }
 
-// opened writes down that the thread stands there, with the first message where it was opened with that.
+// opened records a thread, with its first message if it was opened with one.
 func (a *attempt) opened(ctx context.Context, t discord.Thread, first string, found bool) (over bool, err error) {
 	d, now := &a.delivery, a.o.Now()
 	data := coordination.Thread{Context: d.Context, ThreadID: t.ID, ChannelID: d.ChannelID, Name: t.Name, GuildID: t.GuildID, Kind: d.Open.Kind,
@@ -242,7 +243,6 @@ func (a *attempt) opened(ctx context.Context, t discord.Thread, first string, fo
 	return !mine, err
 }
 
-// posted writes down that a message stands there.
 func (a *attempt) posted(ctx context.Context, p discord.Posted, i int, found bool) (over bool, err error) {
 	e, err := a.sent(p.ID, a.delivery.Nonce(a.item.EffectID, a.delivery.Place(a.progress.ThreadID), i), i, found)
 	if err != nil {

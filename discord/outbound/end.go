@@ -10,23 +10,24 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/internal/backoff"
+	"github.com/pronto-lab/openclawd/internal/wait"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// following is what is appended beside the delivery's own events.
+// following are events appended beside the delivery's own.
 type following func(tx eventstore.Tx) ([]eventstore.StreamAppend, error)
 
-// result is what work.completed says of a delivery.
 type result struct {
 	State      delivery.State `json:"state"`
 	ThreadID   string         `json:"threadId,omitempty"`
 	MessageIDs []string       `json:"messageIds,omitempty"`
 }
 
-// tell writes down the last failure. mine says whether the attempt still has the delivery.
-func (a *attempt) tell(ctx context.Context) (mine bool, err error) {
+// recordFailure records the last failure. mine says whether the attempt still owns the delivery.
+func (a *attempt) recordFailure(ctx context.Context) (mine bool, err error) {
 	events, err := a.failureEvents(a.o.Now())
 	if err != nil || len(events) == 0 {
 		return err == nil, err
@@ -34,7 +35,7 @@ func (a *attempt) tell(ctx context.Context) (mine bool, err error) {
 	return a.append(ctx, events)
 }
 
-// failureEvents are the event of the last failure, if it is not in the log yet.
+// failureEvents are the event of the last failure, if not yet in the log.
 func (a *attempt) failureEvents(now time.Time) ([]eventstore.NewEvent, error) {
 	if a.failure == nil {
 		return nil, nil
@@ -44,7 +45,7 @@ func (a *attempt) failureEvents(now time.Time) ([]eventstore.NewEvent, error) {
 	return []eventstore.NewEvent{e}, err
 }
 
-// release gives the delivery back, to be gone on with after a while.
+// release returns the delivery to the queue, to be continued after a delay.
 func (a *attempt) release(ctx context.Context, wait time.Duration) error {
 	now := a.o.Now()
 	data := coordination.WorkAttempt{Attempt: a.item.Attempt}
@@ -63,7 +64,7 @@ func (a *attempt) release(ctx context.Context, wait time.Duration) error {
 	return err
 }
 
-// giveUp ends what nobody can read. Nothing follows from that.
+// giveUp ends an unreadable delivery, without consequences.
 func (a *attempt) giveUp(ctx context.Context, why string) error {
 	e, err := workEvent(&a.item, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: a.item.Attempt, Error: why}, a.o.Now())
 	if err != nil {
@@ -73,12 +74,12 @@ func (a *attempt) giveUp(ctx context.Context, why string) error {
 	return err
 }
 
-// end writes down how the delivery has ended, with what follows from that.
+// end records the delivery's outcome with its consequences.
 func (a *attempt) end(ctx context.Context, o *delivery.Outcome) error {
 	now := a.o.Now()
 	if o.State != delivery.Done {
-		a.o.Logger.Warn("a delivery ends without being posted", "effect", a.item.EffectID, "purpose", a.delivery.Purpose, "state", o.State, "code", o.Code,
-			"why", o.Text, "mend", o.Mend)
+		a.o.Logger.Warn("delivery ended without being posted", "effect", a.item.EffectID, "purpose", a.delivery.Purpose, "state", o.State, "code", o.Code,
+			"why", o.Text, "hint", o.Hint)
 	}
 	own, err := a.ends(o, now)
 	if err != nil {
@@ -91,7 +92,7 @@ func (a *attempt) end(ctx context.Context, o *delivery.Outcome) error {
 	return err
 }
 
-// ends are the delivery's own events of an end.
+// ends are the delivery's own events of an outcome.
 func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
 	var events []eventstore.NewEvent
 	var errs []error
@@ -115,7 +116,7 @@ func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamA
 	}
 	if o.State == delivery.Unknown {
 		u := a.outbound()
-		u.Step, u.Index, u.Error, u.ErrorCode, u.Escalate = delivery.StepPost, len(a.progress.MessageIDs), queue.Tidy(o.Text), o.Code, o.Escalate
+		u.Step, u.Index, u.Error, u.ErrorCode, u.Escalate = delivery.StepPost, len(a.progress.MessageIDs), work.Tidy(o.Text), o.Code, o.Escalate
 		if a.delivery.Open != nil && !a.progress.Opened {
 			u.Step = delivery.StepOpen
 		} else {
@@ -125,7 +126,7 @@ func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamA
 	}
 	typ, data := coordination.TypeWorkCompleted, coordination.WorkAttempt{Attempt: a.item.Attempt}
 	if o.State == delivery.Failed || o.State == delivery.Unknown {
-		typ, data.Error = coordination.TypeWorkDead, queue.Tidy(o.Code+": "+o.Text+"; "+o.Mend)
+		typ, data.Error = coordination.TypeWorkDead, work.Tidy(o.Code+": "+o.Text+"; "+o.Hint)
 	} else {
 		text, err := json.Marshal(result{o.State, o.ThreadID, o.MessageIDs})
 		data.Result, errs = text, append(errs, err)
@@ -134,7 +135,7 @@ func (a *attempt) ends(o *delivery.Outcome, now time.Time) ([]eventstore.StreamA
 	return []eventstore.StreamAppend{{Stream: coordination.WorkStream(a.item.EffectID), Events: events}}, errors.Join(errs...)
 }
 
-// forgets is what was kept under the thread that is not to be used again, "" for nothing: a reuse key, or the conversation that it reports of.
+// forgets is the key of a thread not to be reused, "" for none: a reuse key, or the conversation it reports on.
 func (a *attempt) forgets(o *delivery.Outcome) string {
 	switch d := &a.delivery; {
 	case !o.Forget:
@@ -146,11 +147,11 @@ func (a *attempt) forgets(o *delivery.Outcome) string {
 	return ""
 }
 
-// follows is what the purpose has follow from an end, nothing if the log has told of such an end before. An error is the log's; any other is logged,
-// and nothing follows.
+// follows returns the purpose's consequences of an outcome, none if the log already records such an outcome. An error
+// is the log's; others are logged and have no consequences.
 func (a *attempt) follows(tx eventstore.Tx, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
 	then := a.o.Then[a.delivery.Purpose]
-	if then == nil || !a.known || a.progress.Told(o.State) {
+	if then == nil || !a.known || a.progress.IsRecorded(o.State) {
 		return nil, nil
 	}
 	appends, err := a.ask(then, tx, o, now)
@@ -160,7 +161,7 @@ func (a *attempt) follows(tx eventstore.Tx, o *delivery.Outcome, now time.Time) 
 	case a.o.Log.Fatal(err):
 		return nil, err
 	}
-	a.o.Logger.Error("what follows from the end of a delivery is not known, and is left out", "effect", a.item.EffectID, "purpose", a.delivery.Purpose, "err", err)
+	a.o.Logger.Error("cannot determine what follows from the end of a delivery; left out", "effect", a.item.EffectID, "purpose", a.delivery.Purpose, "err", err)
 	return nil, nil
 }
 
@@ -178,20 +179,17 @@ func (a *attempt) append(ctx context.Context, events []eventstore.NewEvent) (min
 	return a.appendWith(ctx, events, nil)
 }
 
-// Pauses after which the log is asked again, doubled each time.
-const (
-	firstPause   = 40 * time.Millisecond
-	longestPause = 5 * time.Second
-)
+// retries are the delays between attempts to write to the log.
+var retries = backoff.Backoff{First: 40 * time.Millisecond, Most: 5 * time.Second}
 
-// appendWith appends events of the delivery, and what follows, as long as the attempt still has it. What the log does not take for now is tried
-// again until the context ends; what it does not take of what follows is left out.
+// appendWith appends the delivery's events and their consequences while the attempt owns the delivery. Temporary
+// failures are retried until the context ends; rejected consequences are left out.
 func (a *attempt) appendWith(ctx context.Context, events []eventstore.NewEvent, follow following) (mine bool, err error) {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for n := 1; ; n++ {
 		more := false
 		_, err := a.o.Log.Decide(context.WithoutCancel(ctx), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 			mine, more = false, false // it may be called again
-			is, found, err := work.Load(tx, a.item.EffectID)
+			is, found, err := workqueue.Load(tx, a.item.EffectID)
 			if err != nil || !found || !is.Holds(&a.item) {
 				return nil, err
 			}
@@ -208,24 +206,21 @@ func (a *attempt) appendWith(ctx context.Context, events []eventstore.NewEvent, 
 		case err == nil:
 			return mine, nil
 		case more && a.refused(err):
-			a.o.Logger.Error("what follows from the end of a delivery cannot be stored, and is left out", "effect", a.item.EffectID, "err", err)
+			a.o.Logger.Error("cannot store what follows from the end of a delivery; left out", "effect", a.item.EffectID, "err", err)
 			follow = nil
 			continue
 		case errors.Is(err, eventstore.ErrClosed) || a.refused(err):
 			return false, err
 		}
-		a.o.Logger.Warn("how far a delivery has come cannot be written for now", "effect", a.item.EffectID, "err", err, "again_in", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		pause := retries.After(n)
+		a.o.Logger.Warn("cannot record delivery progress; will retry", "effect", a.item.EffectID, "err", err, "retry_in", pause)
+		if wait.For(ctx, pause) != nil {
 			return false, err
 		}
 	}
 }
 
-// refused reports whether an append failed for what was in it: to try it again would change nothing.
+// refused reports whether an append was rejected for its content, so that retrying cannot help.
 func (h *Handler) refused(err error) bool {
 	var (
 		conflict *eventstore.ConflictError

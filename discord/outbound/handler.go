@@ -8,26 +8,26 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 const (
 	leaseTime = 5 * time.Minute  // of one attempt
-	stepTime  = 90 * time.Second // that is left of it when a step begins: a turn, and an answer
-	lostPause = time.Second      // before an attempt after one whose lease has ended
+	stepTime  = 90 * time.Second // minimum left of it before a step: a turn, and an answer
+	lostPause = time.Second      // delay after an attempt whose lease has expired
 	restart   = "restart"        // a reason of Lost
 )
 
-// Begin is that of worker.Handler.
-func (h *Handler) Begin(_ eventstore.Tx, item work.Item, now time.Time) ([]eventstore.StreamAppend, error) {
+// Begin implements worker.Handler.
+func (h *Handler) Begin(_ eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
 	return workAppend(&item, coordination.TypeWorkLeased, coordination.WorkAttempt{Attempt: item.Attempt + 1, LeaseUntilMs: now.Add(leaseTime).UnixMilli()}, now)
 }
 
-// Lost is that of worker.Handler: it is tried again, and looked for first what may have been done.
-func (h *Handler) Lost(_ eventstore.Tx, item work.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
+// Lost implements worker.Handler: the delivery is retried, searching first for what may have been done.
+func (h *Handler) Lost(_ eventstore.Tx, item workqueue.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
 	data := coordination.WorkAttempt{Attempt: item.Attempt, Reason: why}
 	if why != restart {
 		data.DueAtMs = now.Add(lostPause).UnixMilli()
@@ -35,8 +35,8 @@ func (h *Handler) Lost(_ eventstore.Tx, item work.Item, why string, now time.Tim
 	return workAppend(&item, coordination.TypeWorkLeaseExpired, data, now)
 }
 
-// Refused is that of worker.Refuser. Where something may be under way nobody knows what has become of it.
-func (h *Handler) Refused(tx eventstore.Tx, item work.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
+// Refused implements worker.Refuser. The outcome of a step in progress is unknown.
+func (h *Handler) Refused(tx eventstore.Tx, item workqueue.Item, why error, now time.Time) ([]eventstore.StreamAppend, error) {
 	a := attempt{Handler: h, item: item}
 	err := tx.Query(selectStream, []any{coordination.WorkStream(item.EffectID)}, func(row eventstore.Row) error {
 		e := eventstore.Event{Seq: row.Int(0), Type: row.Text(1), Ver: int(row.Int(2)), TS: row.Int(3), Actor: eventstore.Actor(row.Text(4))}
@@ -49,7 +49,7 @@ func (h *Handler) Refused(tx eventstore.Tx, item work.Item, why error, now time.
 		return nil, err
 	}
 	o := delivery.Outcome{State: delivery.Failed, ThreadID: a.progress.ThreadID, ThreadName: a.progress.ThreadName, MessageIDs: a.progress.MessageIDs,
-		SentAt: a.progress.SentAt, Code: collaborate.CodeUnavailable, Text: "it was given up: " + queue.Tidy(why.Error()), Escalate: true}
+		SentAt: a.progress.SentAt, Code: collaborate.CodeUnavailable, Text: "it was given up: " + work.Tidy(why.Error()), Escalate: true}
 	if a.progress.Unsure() {
 		o.State, o.Code = delivery.Unknown, collaborate.CodeUnknown
 	}
@@ -63,20 +63,18 @@ func (h *Handler) Refused(tx eventstore.Tx, item work.Item, why error, now time.
 
 const selectStream = "SELECT e.seq, e.type, e.ver, e.ts, e.actor, e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? ORDER BY e.version"
 
-// attempt is one attempt at a delivery.
 type attempt struct {
 	*Handler
-	item     work.Item
-	known    bool // what was scheduled can be read
+	item     workqueue.Item
+	known    bool // the scheduled delivery is readable
 	delivery delivery.Delivery
 	progress delivery.Progress
-	begun    int64 // seq of the event that the first attempt begins: what was heard before it is none of the delivery's
+	begun    int64 // seq of the first attempt's event: messages received before it do not belong to the delivery
 
-	// failure is of the last step, and not in the log yet: what follows from it is stored with it.
+	// failure is the last step's, not yet in the log: it is stored with its consequences.
 	failure *coordination.DiscordOutbound
 }
 
-// fold takes up an event of the delivery's stream.
 func (a *attempt) fold(e *eventstore.Event) error {
 	if e.Actor == eventstore.ActorImport {
 		return nil
@@ -88,7 +86,7 @@ func (a *attempt) fold(e *eventstore.Event) error {
 		}
 		var what coordination.WorkScheduled
 		if err := json.Unmarshal(data, &what); err != nil {
-			return fmt.Errorf("read what was scheduled: %w", err)
+			return fmt.Errorf("read the scheduled delivery: %w", err)
 		}
 		if err := json.Unmarshal(what.Payload, &a.delivery); err != nil {
 			return fmt.Errorf("read delivery: %w", err)
@@ -103,14 +101,14 @@ func (a *attempt) fold(e *eventstore.Event) error {
 	return err
 }
 
-// workAppend is an event of an item, in its stream.
-func workAppend(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+// workAppend is an event of a work item, in its stream.
+func workAppend(item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
 	a, err := item.Append(typ, data, now)
 	return []eventstore.StreamAppend{a}, err
 }
 
-// workEvent is the event alone, which is appended together with others of the delivery.
-func workEvent(item *work.Item, typ string, data coordination.WorkAttempt, now time.Time) (eventstore.NewEvent, error) {
+// workEvent is the event alone, appended together with others of the delivery.
+func workEvent(item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) (eventstore.NewEvent, error) {
 	a, err := item.Append(typ, data, now)
 	if err != nil {
 		return eventstore.NewEvent{}, err
@@ -119,9 +117,5 @@ func workEvent(item *work.Item, typ string, data coordination.WorkAttempt, now t
 }
 
 func newEvent(typ, agent string, data any, now time.Time) (eventstore.NewEvent, error) {
-	text, err := json.Marshal(data)
-	if err != nil {
-		return eventstore.NewEvent{}, fmt.Errorf("write %s: %w", typ, err)
-	}
-	return eventstore.NewEvent{Type: typ, AgentID: agent, Data: text}.WithTS(now.UnixMilli()), nil
+	return eventstore.NewEvent{Type: typ, AgentID: agent}.With(data, now.UnixMilli())
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/discord/outbound"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 var _ interface {
@@ -130,7 +130,7 @@ func TestOpensAThreadInAForum(t *testing.T) {
 	}
 }
 
-// What Discord refuses is not tried again, and told with what helps.
+// A refusal by Discord is not retried, and reported with what helps.
 func TestRefusalsEndADelivery(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -154,15 +154,15 @@ func TestRefusalsEndADelivery(t *testing.T) {
 		o.ask(c.name, o.draft(c.name))
 		equal(t, c.name, []string{"scheduled", "leased", "send_failed post 0 " + c.class + " " + c.code, "dead"}, o.over(c.name))
 		got := told.only(t)
-		if got.State != delivery.Failed || got.Code != c.code || got.Forget != c.forget || !got.Escalate || got.Mend == "" || !strings.Contains(got.Text, "as ruda") {
-			t.Errorf("%s: the outcome is %+v, want it failed with %s, and a mend", c.name, got, c.code)
+		if got.State != delivery.Failed || got.Code != c.code || got.Forget != c.forget || !got.Escalate || got.Hint == "" || !strings.Contains(got.Text, "as ruda") {
+			t.Errorf("%s: the outcome is %+v, want it failed with %s, and a hint", c.name, got, c.code)
 		}
 		events := o.stream(c.name)
 		if f := read[coordination.DiscordOutbound](t, events[2]); !f.Escalate || f.Error == "" {
 			t.Errorf("%s: the event is %+v, want it to escalate and to say why", c.name, f)
 		}
-		if dead := read[coordination.WorkAttempt](t, events[3]); !strings.Contains(dead.Error, c.code) || !strings.Contains(dead.Error, got.Mend) {
-			t.Errorf("%s: it is dead of %q, want the code and the mend", c.name, dead.Error)
+		if dead := read[coordination.WorkAttempt](t, events[3]); !strings.Contains(dead.Error, c.code) || !strings.Contains(dead.Error, got.Hint) {
+			t.Errorf("%s: it is dead of %q, want the code and the hint", c.name, dead.Error)
 		}
 	}
 	equal(t, "posted", nil, o.texts(o.general.ID))
@@ -215,10 +215,10 @@ func TestRateLimitsAreWaitedFor(t *testing.T) {
 	equal(t, "history", []string{"scheduled", "leased", "send_failed post 0 rate_limited rate_limited", "dead"}, o.over("f"))
 }
 
-// An answer that is late is asked for once more at once, under the same nonce; one that is lost is looked for.
+// A late answer is requested once more at once, under the same nonce; a lost one is looked up.
 func TestLateAndLostAnswers(t *testing.T) {
 	t.Parallel()
-	o := open(t, func(d *discord.Options) { d.TimeLimit = 300 * time.Millisecond })
+	o := open(t, func(d *discord.Options) { d.TimeLimit = 1500 * time.Millisecond })
 	o.work()
 	held := make(chan struct{})
 	o.fault(posting, 1, discordtest.HoldAnswer(held))
@@ -234,7 +234,7 @@ func TestLateAndLostAnswers(t *testing.T) {
 	equal(t, "posted", []string{"late", "lost", "cut"}, o.texts(o.general.ID))
 }
 
-// Two messages of a delivery that say the same are two.
+// Two messages of a delivery with the same text are two.
 func TestTwinsAreTwo(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -245,7 +245,7 @@ func TestTwinsAreTwo(t *testing.T) {
 	equal(t, "posted", []string{"same", "same"}, o.texts(o.general.ID))
 }
 
-// What another delivery has posted is not taken for what this one may have, though it says the same.
+// Another delivery's post is not mistaken for this one's, though the text is the same.
 func TestTheSameTextOfAnotherDelivery(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -270,8 +270,8 @@ func TestTheSameTextOfAnotherDelivery(t *testing.T) {
 	}
 }
 
-// A message of which the log says that nobody knows whether it stands there, and that was heard, is not taken for that of a later delivery.
-func TestTheSameTextThatNobodyKnowsOf(t *testing.T) {
+// A message of unknown delivery that was received is not mistaken for that of a later delivery.
+func TestSameTextOfUnknownOrigin(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.fault(posting, 1, discordtest.LoseAnswer())
@@ -293,7 +293,7 @@ func TestTheSameTextThatNobodyKnowsOf(t *testing.T) {
 	equal(t, "texts", []string{"yes", "yes"}, o.texts(o.general.ID))
 }
 
-// Where the bot may not look, whether something was done is not known.
+// Where the bot may not read, the result is unknown.
 func TestUnseenIsUnknown(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -344,7 +344,7 @@ func TestAThreadThatMayBeOpenIsLookedFor(t *testing.T) {
 	}
 }
 
-// A thread from before that is no more is told to whoever has asked, who decides anew.
+// The loss of an existing thread is reported to the requester, which decides again.
 func TestAThreadFromBeforeThatIsNoMore(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -356,11 +356,11 @@ func TestAThreadFromBeforeThatIsNoMore(t *testing.T) {
 	o.work()
 	equal(t, "history", []string{"scheduled", "leased", "send_failed post 0 not_found", "completed"}, o.over("e"))
 	if got := told.only(t); got.State != delivery.Anew || !got.Forget {
-		t.Errorf("the outcome is %+v, want it to be decided anew", got)
+		t.Errorf("the outcome is %+v, want it to be decided again", got)
 	}
 }
 
-// The process dies between the deed and its event: it is looked for, and not done again.
+// The process dies between the request and its event: the result is looked up, and the request not repeated.
 func TestKilledBetweenDeedAndEvent(t *testing.T) {
 	t.Parallel()
 	for typ, want := range map[string][]string{
@@ -393,7 +393,7 @@ func TestKilledBetweenDeedAndEvent(t *testing.T) {
 	}
 }
 
-// Two deliveries for one place stand there in the order in which they were asked for, also where the first one is put off.
+// Two deliveries for one place are posted in the order of their requests, also where the first one is postponed.
 func TestOrderOfDeliveries(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -413,7 +413,8 @@ func TestOrderOfDeliveries(t *testing.T) {
 	equal(t, "posted", []string{"1", "2", "3"}, o.texts(o.general.ID))
 }
 
-// Where it may stand and nobody can look it is unknown, and never posted again by itself; whoever looks and has it sent again gets it.
+// Where a post may exist and cannot be looked up the result is unknown, and it is never repeated automatically; an operator may resend
+// it.
 func TestDeliveryUnknown(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -429,7 +430,7 @@ func TestDeliveryUnknown(t *testing.T) {
 		t.Fatalf("%d posts and %d looks failed, want one each", lost.Hits(), blind.Hits())
 	}
 	got := told.only(t)
-	if got.State != delivery.Unknown || got.Code != collaborate.CodeUnknown || !got.Escalate || !strings.Contains(got.Mend, "resend") {
+	if got.State != delivery.Unknown || got.Code != collaborate.CodeUnknown || !got.Escalate || !strings.Contains(got.Hint, "resend") {
 		t.Errorf("the outcome is %+v", got)
 	}
 	o.resend("e")
@@ -437,19 +438,19 @@ func TestDeliveryUnknown(t *testing.T) {
 	equal(t, "history", append(unknown, "resent", "leased", "send_failed look 0 forbidden", "sent post 0", "completed"), o.history("e"))
 	equal(t, "posted", []string{"hi"}, o.texts(o.general.ID))
 	if n := len(told.list); n != 2 || told.list[1].State != delivery.Done {
-		t.Errorf("told of %+v, want it done in the end", told.list)
+		t.Errorf("reported %+v, want it done in the end", told.list)
 	}
 }
 
 // resend is what an operator does.
-func (o *office) resend(effectID string) {
+func (o *fixture) resend(effectID string) {
 	o.t.Helper()
 	if err := o.hand.Resend(o.ctx, effectID, "bora"); err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-// Of the same end nobody is told twice.
+// No one is notified twice of the same end.
 func TestTheSameEndIsToldOnce(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -475,12 +476,12 @@ func TestABotThatIsNotThere(t *testing.T) {
 	o.ask("e", d)
 	o.work()
 	equal(t, "history", []string{"scheduled", "leased", "send_failed post 0 no_bot unknown_account", "dead"}, o.over("e"))
-	if got := told.only(t); got.Code != collaborate.CodeAccount || !strings.Contains(got.Mend, "channels.discord.accounts.nobody") {
-		t.Errorf("the outcome is %+v, want a mend that names the account", got)
+	if got := told.only(t); got.Code != collaborate.CodeAccount || !strings.Contains(got.Hint, "channels.discord.accounts.nobody") {
+		t.Errorf("the outcome is %+v, want a hint that names the account", got)
 	}
 }
 
-// A program that is told to end gives back what it has not done, and the next one goes on.
+// A program told to end releases what it has not done, and the next one continues.
 func TestDrained(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -497,7 +498,7 @@ func TestDrained(t *testing.T) {
 	equal(t, "posted", []string{"1", "2"}, o.texts(o.general.ID))
 }
 
-// What waits for its turn when the program is told to end was not sent: it is given back as such.
+// What waits in a queue when the program is told to end was not sent: it is released as such.
 func TestDrainedInTheQueue(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -529,7 +530,7 @@ func TestDrainedInTheQueue(t *testing.T) {
 	}
 }
 
-// What follows from the end is stored with it, and does not keep it from ending.
+// The consequences of the end are stored with it, and cannot prevent it.
 func TestThen(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -573,7 +574,7 @@ func TestSystemNonces(t *testing.T) {
 	}
 }
 
-// What was scheduled and cannot be read any more cannot be posted.
+// A scheduled delivery that can no longer be read cannot be posted.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -593,7 +594,7 @@ func TestUnreadable(t *testing.T) {
 	equal(t, "posted", nil, o.texts(o.general.ID))
 }
 
-// What the worker gives up has failed, or is unknown where somebody may have been at it.
+// What the worker gives up has failed, or is unknown if it may have been done.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -610,7 +611,7 @@ func TestRefused(t *testing.T) {
 				{Type: coordination.TypeWorkLeased, AgentID: "ruda", Data: []byte(`{"attempt":1}`)}}})
 		}
 		_, err := o.db.Decide(o.ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-			item, _, err := work.Load(tx, effect)
+			item, _, err := workqueue.Load(tx, effect)
 			if err != nil {
 				return nil, err
 			}

@@ -28,10 +28,11 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 func TestMain(m *testing.M) {
@@ -43,11 +44,11 @@ const (
 	posting  = "POST /channels/{channel}/messages"
 	opening  = "POST /channels/{channel}/threads"
 	reading  = "GET /channels/{channel}/messages"
-	patience = 30 * time.Second
+	patience = testscale.Patience
 )
 
-// office is a log, a worker that delivers, and the Discord that it delivers to.
-type office struct {
+// fixture is a log, a worker that delivers, and the Discord that it delivers to.
+type fixture struct {
 	*discordtest.Server
 	t     *testing.T
 	ctx   context.Context
@@ -107,12 +108,12 @@ func (m *mortal) Decide(ctx context.Context, decide func(eventstore.Tx) ([]event
 
 var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-}, work.Definition(), routing.Definition()))
+}, workqueue.Definition(), routing.Definition()))
 
-// open opens an office whose worker does not run yet.
-func open(t *testing.T, how ...func(*discord.Options)) *office {
+// open opens a fixture whose worker does not run yet.
+func open(t *testing.T, how ...func(*discord.Options)) *fixture {
 	t.Helper()
-	o := &office{t: t, now: time.Now().Truncate(time.Millisecond), then: map[string]outbound.Then{}, stop: func() {}}
+	o := &fixture{t: t, now: time.Now().Truncate(time.Millisecond), then: map[string]outbound.Then{}, stop: func() {}}
 	var cancel context.CancelFunc
 	o.ctx, cancel = context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
@@ -148,7 +149,7 @@ func open(t *testing.T, how ...func(*discord.Options)) *office {
 }
 
 // runBots connects the bots until the end of the test.
-func (o *office) runBots() {
+func (o *fixture) runBots() {
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	go func() { over <- o.bots.Run(ctx) }()
@@ -164,7 +165,7 @@ func (o *office) runBots() {
 }
 
 // configure is the configuration of the team: two bots, two agents with names, one without a bot, and a person with a name.
-func (o *office) configure() *config.Config {
+func (o *fixture) configure() *config.Config {
 	o.t.Helper()
 	text := fmt.Sprintf(`{
 		"agents": {"list": [{"id": "ruda", "name": "루다"}, {"id": "eden", "name": "이든"}, {"id": "seum", "name": "세움"}]},
@@ -182,19 +183,19 @@ func (o *office) configure() *config.Config {
 	return c
 }
 
-func (o *office) openLog() {
+func (o *fixture) openLog() {
 	o.t.Helper()
 	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: o.path, Durability: sqlite.DurabilityRelaxed})
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	if _, err := projections.Start(context.Background(), db, []projections.Definition{work.Definition(), routing.Definition()}, projections.Options{Rules: coordination.RulesV2}); err != nil {
+	if _, err := projections.Start(context.Background(), db, []projections.Definition{workqueue.Definition(), routing.Definition()}, projections.Options{Rules: coordination.RulesV2}); err != nil {
 		o.t.Fatal(errors.Join(err, db.Close()))
 	}
 	o.db, o.log = db, &mortal{DB: db}
 }
 
-func (o *office) closeLog() {
+func (o *fixture) closeLog() {
 	o.stop()
 	if err := o.db.Close(); err != nil {
 		o.t.Error(err)
@@ -202,7 +203,7 @@ func (o *office) closeLog() {
 }
 
 // restart is the end of the process and another one.
-func (o *office) restart() {
+func (o *fixture) restart() {
 	o.t.Helper()
 	o.closeLog()
 	o.openLog()
@@ -210,12 +211,12 @@ func (o *office) restart() {
 }
 
 // work runs a worker until the end of the test, or of the process.
-func (o *office) work() {
+func (o *fixture) work() {
 	o.t.Helper()
 	logger := slog.New(slog.NewTextHandler(o.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	h := outbound.New(outbound.Options{Log: o.log, Bots: o.bots, Then: o.then, Now: o.clock, Logger: logger})
 	w := worker.New(worker.Options{Log: o.log, Handlers: map[string]worker.Handler{delivery.Kind: h}, Pools: func() map[string]int { return map[string]int{delivery.Pool: 4} },
-		Now: o.clock, Jitter: func() float64 { return 0 }, Logger: logger, Drain: 50 * time.Millisecond, Grace: time.Second})
+		Now: o.clock, Jitter: func() float64 { return 0 }, Logger: logger, Drain: 50 * time.Millisecond, Grace: patience})
 	o.hand = w
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
@@ -232,14 +233,14 @@ func (o *office) work() {
 	}
 }
 
-func (o *office) clock() time.Time {
+func (o *fixture) clock() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now
 }
 
 // later lets time go by, and the worker see it.
-func (o *office) later(d time.Duration) {
+func (o *fixture) later(d time.Duration) {
 	o.t.Helper()
 	o.mu.Lock()
 	o.now = o.now.Add(d)
@@ -247,7 +248,7 @@ func (o *office) later(d time.Duration) {
 	o.append(eventstore.StreamAppend{Stream: coordination.LogStream, Events: []eventstore.NewEvent{{Type: "test.later", Data: json.RawMessage("{}")}}})
 }
 
-func (o *office) append(appends ...eventstore.StreamAppend) {
+func (o *fixture) append(appends ...eventstore.StreamAppend) {
 	o.t.Helper()
 	if _, err := o.db.Append(o.ctx, appends...); err != nil {
 		o.t.Fatal(err)
@@ -255,12 +256,12 @@ func (o *office) append(appends ...eventstore.StreamAppend) {
 }
 
 // draft is a delivery of ruda's in the channel.
-func (o *office) draft(messages ...string) *delivery.Delivery {
+func (o *fixture) draft(messages ...string) *delivery.Delivery {
 	return &delivery.Delivery{Purpose: delivery.Reply, AgentID: "ruda", AccountID: "ruda", GuildID: o.guild.ID, ChannelID: o.general.ID, Messages: messages, RunID: "r1"}
 }
 
 // inThread is one that opens a thread.
-func (o *office) inThread(messages ...string) *delivery.Delivery {
+func (o *fixture) inThread(messages ...string) *delivery.Delivery {
 	d := o.draft(messages...)
 	d.Purpose, d.CollabID, d.RunID = delivery.Request, "c1", ""
 	d.Open = &delivery.Opening{Name: "about", Kind: "collab", ReuseKey: "ruda:eden", FromAgent: "ruda", ToAgent: "eden"}
@@ -268,7 +269,7 @@ func (o *office) inThread(messages ...string) *delivery.Delivery {
 }
 
 // ask schedules a delivery.
-func (o *office) ask(effectID string, d *delivery.Delivery) {
+func (o *fixture) ask(effectID string, d *delivery.Delivery) {
 	o.t.Helper()
 	what, err := d.Work(effectID, 0)
 	if err != nil {
@@ -281,7 +282,7 @@ func (o *office) ask(effectID string, d *delivery.Delivery) {
 	o.append(a)
 }
 
-func (o *office) stream(effectID string) []eventstore.Event {
+func (o *fixture) stream(effectID string) []eventstore.Event {
 	o.t.Helper()
 	events, err := o.db.ReadStream(context.Background(), coordination.WorkStream(effectID), 0, 1000)
 	if err != nil {
@@ -291,7 +292,7 @@ func (o *office) stream(effectID string) []eventstore.Event {
 }
 
 // history is what happened to a delivery, each event in a word or some.
-func (o *office) history(effectID string) (lines []string) {
+func (o *fixture) history(effectID string) (lines []string) {
 	o.t.Helper()
 	for _, e := range o.stream(effectID) {
 		line := strings.TrimPrefix(strings.TrimPrefix(e.Type, "work."), "discord.")
@@ -327,7 +328,7 @@ func read[D any](t *testing.T, e eventstore.Event) (data D) {
 }
 
 // last waits until the last event of a delivery is of one of the types, for the nth time, and gives its history.
-func (o *office) last(effectID string, n int, types ...string) []string {
+func (o *fixture) last(effectID string, n int, types ...string) []string {
 	o.t.Helper()
 	o.untilLogged(fmt.Sprint(effectID, " to be ", types), func() bool {
 		all := o.stream(effectID)
@@ -343,19 +344,19 @@ func (o *office) last(effectID string, n int, types ...string) []string {
 }
 
 // over waits until a delivery has ended.
-func (o *office) over(effectID string) []string {
+func (o *fixture) over(effectID string) []string {
 	o.t.Helper()
 	return o.last(effectID, 1, coordination.TypeWorkCompleted, coordination.TypeWorkDead)
 }
 
 // released waits until a delivery was put off for the nth time.
-func (o *office) released(effectID string, n int) []string {
+func (o *fixture) released(effectID string, n int) []string {
 	o.t.Helper()
 	return o.last(effectID, n, coordination.TypeWorkReleased)
 }
 
 // untilLogged waits until something holds that events make so.
-func (o *office) untilLogged(what string, so func() bool) {
+func (o *fixture) untilLogged(what string, so func() bool) {
 	o.t.Helper()
 	for {
 		head, err := o.db.Head(o.ctx)
@@ -372,7 +373,7 @@ func (o *office) untilLogged(what string, so func() bool) {
 }
 
 // until waits until something holds that happens in Discord, or soon after.
-func (o *office) until(what string, so func() bool) {
+func (o *fixture) until(what string, so func() bool) {
 	o.t.Helper()
 	for !so() {
 		select {
@@ -384,7 +385,7 @@ func (o *office) until(what string, so func() bool) {
 }
 
 // texts are the messages of a place.
-func (o *office) texts(channel string) (list []string) {
+func (o *fixture) texts(channel string) (list []string) {
 	for _, m := range o.Messages(channel) {
 		if m.Type == discordtest.PlainMessage || m.Type == discordtest.ReplyMessage {
 			list = append(list, m.Content)
@@ -394,7 +395,7 @@ func (o *office) texts(channel string) (list []string) {
 }
 
 // fault lets requests fail.
-func (o *office) fault(route string, times int, e discordtest.Effect) *discordtest.Injected {
+func (o *fixture) fault(route string, times int, e discordtest.Effect) *discordtest.Injected {
 	return o.Inject(discordtest.Fault{Match: discordtest.Match{Route: route}, Times: times, Effect: e})
 }
 
@@ -420,7 +421,7 @@ func (l *outcomes) only(t *testing.T) delivery.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.list) != 1 {
-		t.Fatalf("told of %d ends, want one: %+v", len(l.list), l.list)
+		t.Fatalf("%d ends reported, want one: %+v", len(l.list), l.list)
 	}
 	return l.list[0]
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/pronto-lab/openclawd/discord"
 )
 
-// names are users of Discord by what they are called, longest first.
+// names are Discord users by name, longest first.
 type names struct {
 	list []name
-	own  string // user id of who speaks
+	own  string // user id of the author
 }
 
 type name struct{ text, user string }
 
-// namesOf are those that a text posted by an account may call by name: agents that have bots, and configured mentions.
+// namesOf are the users that an account's text may mention by name: agents with bots, and configured mentions.
 func namesOf(accounts *discord.Registry, c *config.Config, account string) *names {
 	n := &names{}
 	own, _ := accounts.Account(account)
@@ -49,7 +49,7 @@ func (n *names) add(user string, texts ...string) {
 	}
 }
 
-// resolve writes @name as a mention, wherever that names somebody who is known and does not stand in code.
+// resolve replaces @name by a mention if it names a known user outside of code.
 func (n *names) resolve(text string) string {
 	if len(n.list) == 0 || !strings.Contains(text, "@") {
 		return text
@@ -81,10 +81,10 @@ func (n *names) resolvePart(out *strings.Builder, text string) {
 	}
 }
 
-// joins says whether a character before an @ makes it part of something else, such as an address.
+// joins reports whether a character before an @ makes it part of something else, such as an address.
 func joins(r rune) bool { return coordination.IsWordRune(r) || strings.ContainsRune("@./<-+&", r) }
 
-// called is who is named at the beginning of a text, and how many bytes the name has.
+// called is the user named at the start of a text, and the name's length in bytes.
 func (n *names) called(text string) (user string, length int) {
 	for _, one := range n.list {
 		if length, ok := begins(text, one.text); ok && endsName(one.text, text[length:]) {
@@ -94,7 +94,7 @@ func (n *names) called(text string) (user string, length int) {
 	return "", 0
 }
 
-// begins says whether a text begins with a name. Capitals make no difference.
+// begins reports whether a text starts with a name, ignoring case.
 func begins(text, name string) (length int, ok bool) {
 	for range utf8.RuneCountInString(name) {
 		_, size := utf8.DecodeRuneInString(text[length:])
@@ -103,7 +103,7 @@ func begins(text, name string) (length int, ok bool) {
 	return length, strings.EqualFold(text[:length], name)
 }
 
-// endsName says whether what follows a name does not belong to it.
+// endsName reports whether a name ends here.
 func endsName(name, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	last, _ := utf8.DecodeLastRuneInString(name)
@@ -125,7 +125,7 @@ func endsName(name, rest string) bool {
 
 var mention = regexp.MustCompile(`<@!?(\d{1,20})>`)
 
-// notified are the users that a text mentions outside of code, who speaks not among them.
+// notified are the users that a text mentions outside of code, without its author.
 func (n *names) notified(text string) (users []string) {
 	for _, p := range parts(text) {
 		if p.code {
@@ -145,7 +145,8 @@ type part struct {
 	code bool
 }
 
-// parts divides a text into code and what is none. Marks of code are as many backticks as end it; three or more that nothing ends last to the end.
+// parts splits a text into code and other text. A code span ends with as many backticks as it started with; three or
+// more without an end extend to the end of the text.
 func parts(text string) (list []part) {
 	const fence = 3
 	for text != "" {

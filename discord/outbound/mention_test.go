@@ -46,7 +46,7 @@ func team(t *testing.T) outbound.Replies {
 	return outbound.Replies{Accounts: bots.Registry, Config: func() *config.Config { return c }}
 }
 
-// An agent calls another one by its name; what is no name, or stands in code, stays as it is.
+// An agent mentions another one by its name; other words, and code, stay as they are.
 func TestNamesBecomeMentions(t *testing.T) {
 	t.Parallel()
 	r := team(t)

@@ -1,8 +1,10 @@
-// Package outbound posts what coordination/delivery has waiting: it is the worker's handler of deliveries, and the only one who posts on behalf of
-// the log. Replies makes deliveries of the ends of runs, Announcements of what flows between agents announce.
+// Package outbound posts the deliveries of coordination/delivery: it is the worker's handler for deliveries, and the
+// only one that posts on behalf of the log. Replies creates deliveries for the ends of runs, Announcements for
+// announcements of flows between agents.
 //
-// Each step that was done is an event before the next one is begun, so that whoever goes on after a restart knows how far it has come. What follows
-// from a failure is said by coordination/delivery; here it is done, written down, and waited for, by the queue.
+// Each completed step is recorded as an event before the next one starts, so that a restart knows the progress.
+// coordination/delivery decides what follows from a failure; this package executes and records it, and the queue does
+// the waiting.
 package outbound
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Bots is what a Handler needs of Discord.
+// Bots is the part of Discord that a Handler needs.
 type Bots interface {
 	Send(ctx context.Context, p discord.Post) (discord.Posted, error)
 	StartThread(ctx context.Context, o discord.Opening) (discord.Thread, error)
@@ -23,16 +25,16 @@ type Bots interface {
 	FindThread(ctx context.Context, l discord.Lookup) (t discord.Thread, found bool, err error)
 }
 
-// Log is what a Handler needs of the store.
+// Log is the part of the store that a Handler needs.
 type Log interface {
-	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	eventstore.Decider
 	Event(ctx context.Context, seq int64) (eventstore.Event, error)
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Event, error)
 	Fatal(err error) bool
 }
 
-// Then says what follows from the end of a delivery, and is appended with it, at most once for each delivery and outcome. It reads nothing but tx
-// and is quick. An error is logged, and the delivery ends without.
+// Then returns the consequences of the end of a delivery, which are appended with it, at most once per delivery and
+// outcome. It reads only from tx and is fast. An error is logged, and the delivery ends without consequences.
 type Then func(tx eventstore.Tx, effectID string, d *delivery.Delivery, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error)
 
 // Options of New.
@@ -43,12 +45,12 @@ type Options struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	// Ended is told of every delivery that has ended, when that is on disk. It must not wait. nil: nobody is told.
+	// Ended is called for every ended delivery after it is on disk. It must not block. May be nil.
 	Ended func(*delivery.Delivery, delivery.State)
 }
 
-// Handler posts. It is a worker.Handler and a worker.Refuser.
+// Handler posts deliveries. It is a worker.Handler and a worker.Refuser.
 type Handler struct{ o Options }
 
-// New makes a Handler.
+// New returns a Handler.
 func New(o Options) *Handler { return &Handler{o} }

@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,22 +13,22 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Channel is the name of the channel of runs whose answers go to Discord.
+// Channel is the channel name of runs whose answers go to Discord.
 const Channel = discord.Channel
 
-// Replies makes deliveries of the ends of runs that were asked for with Deliver and Channel: what the run has said, or, where a person has asked
-// and it has failed, a notice that says so.
+// Replies creates deliveries for the ends of runs requested with Deliver and Channel: the run's answer or, if a person
+// is waiting and it failed, a notice.
 type Replies struct {
-	Accounts func() *discord.Registry // whose bots there are
-	Config   func() *config.Config    // in force
+	Accounts func() *discord.Registry // the bots
+	Config   func() *config.Config    // configuration in force
 }
 
-// Then says what is appended with the end of a run. An error is of a run that is asked for with a place that is none.
+// Then returns the events appended with the end of a run. It fails for a run with an invalid place.
 func (r *Replies) Then(_ eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
 	if !asked.Deliver || asked.Channel != Channel {
 		return nil, nil
@@ -43,7 +42,7 @@ func (r *Replies) Then(_ eventstore.Tx, asked *coordination.RunQueued, result *r
 	return r.schedule(&d, delivery.ReplyEffect(result.RunID), asked.To, text, now)
 }
 
-// says is what is posted of a run, "" for nothing.
+// says is the text posted for a run, "" for none.
 func (r *Replies) says(d *delivery.Delivery, asked *coordination.RunQueued, result *run.Result) string {
 	switch {
 	case result.Over == nil: // redacted
@@ -61,28 +60,28 @@ func (r *Replies) says(d *delivery.Delivery, asked *coordination.RunQueued, resu
 	return notice(in, r.nameOf(in, result.AgentID), result)
 }
 
-// failed says whether who has asked waits for an answer that does not come.
+// failed reports whether a person waits for an answer that will not come.
 func failed(asked *coordination.RunQueued, result *run.Result) bool {
 	const restart, shutdown = "restart", "shutdown"
 	switch result.State {
 	case run.Failed, run.TimedOut:
 		return true
-	case run.Aborted: // what is asked for once more answers later; what somebody has stopped need not be told
+	case run.Aborted: // a retried run answers later; a run stopped by request needs no notice
 		return (result.Over.Reason == restart || result.Over.Reason == shutdown) && !run.MayRetry(asked)
 	}
 	return false
 }
 
-// heartbeatOK is what an agent says that has looked after its tasks and has nothing to tell.
+// heartbeatOK is the reply of an agent that has checked its tasks and has nothing to report.
 const heartbeatOK = "HEARTBEAT_OK"
 
-// silent says whether a text is one of the words by which agents say nothing.
+// silent reports whether a text is a silent reply.
 func silent(text string) bool {
 	return a2a.Silent(text) || a2a.SkipsReply(text) || a2a.SkipsAnnounce(text) ||
 		strings.EqualFold(strings.TrimRight(coordination.TrimJS(text), ".!"), heartbeatOK)
 }
 
-// maxReason bounds what a notice says of why a run has failed, in characters.
+// maxReason is how many characters of a failure's reason a notice contains.
 const maxReason = 300
 
 // notice tells a person that no answer comes.
@@ -98,11 +97,11 @@ func notice(in coordination.Language, agent string, result *run.Result) string {
 	}
 	why = cmp.Or(neutral(strings.Join(strings.Fields(coordination.Mask(why)), " ")), in.Say("로그에 이유가 없습니다", "the log does not say why"))
 	return fmt.Sprintf(in.Say("%s %s: %s. 다시 말하면 다시 시도합니다. 자세한 내용은 `openclawd runs show %s` 명령으로 볼 수 있습니다.",
-		"%s %s: %s. Say it again to have it tried again; `openclawd runs show %s` tells more."), in.Say(coordination.AsSubject(agent), agent), what,
+		"%s %s: %s. Send the message again to retry; see `openclawd runs show %s`."), in.Say(coordination.AsSubject(agent), agent), what,
 		strings.TrimRight(coordination.Head(why, maxReason), ". "), result.RunID)
 }
 
-// neutral is a text in which nothing mentions anybody, and nothing is code.
+// neutral is a text without mentions and code.
 func neutral(text string) string {
 	return strings.NewReplacer("<@", "<\u200b@", "@everyone", "@\u200beveryone", "@here", "@\u200bhere", "`", "'").Replace(text)
 }
@@ -114,7 +113,7 @@ func (r *Replies) nameOf(in coordination.Language, agent string) string {
 	return cmp.Or(agent, in.Say("에이전트", "the agent"))
 }
 
-// schedule asks for the delivery of a text. to is the place, as runs have it.
+// schedule queues the delivery of a text. to is the place in the form used by runs.
 func (r *Replies) schedule(d *delivery.Delivery, effectID, to, text string, now time.Time) ([]eventstore.StreamAppend, error) {
 	d.ChannelID = placeOf(to)
 	accounts := r.Accounts()
@@ -138,10 +137,11 @@ func (r *Replies) schedule(d *delivery.Delivery, effectID, to, text string, now 
 	return []eventstore.StreamAppend{a}, nil
 }
 
-// placeOf is the id of a channel or conversation in the words of runs: channel:<id>, or the id alone.
+// placeOf is the channel id of a place in the form used by runs: channel:<id>, or the id alone.
 func placeOf(to string) string { return strings.TrimPrefix(to, "channel:") }
 
-// messagesOf divides a text into messages. Of one that is longer than a delivery may be the last message says how much is left out.
+// messagesOf splits a text into messages. If it exceeds a delivery's limit, the last message says how much is left
+// out.
 func messagesOf(in coordination.Language, text string) []string {
 	messages := collaborate.Chunks(text)
 	if len(messages) <= delivery.MaxMessages {
@@ -156,19 +156,16 @@ func messagesOf(in coordination.Language, text string) []string {
 			"(%d more characters are not posted here; the session of this run has all of it.)"), left))
 }
 
-// schedule is the append that asks for a delivery, once for each effect.
+// schedule is the event that queues a delivery, once per effect.
 func schedule(d *delivery.Delivery, effectID string, now time.Time) (eventstore.StreamAppend, error) {
 	what, err := d.Work(effectID, 0)
 	if err == nil {
-		err = queue.Check(&what)
+		err = work.Check(&what)
 	}
 	if err != nil {
 		return eventstore.StreamAppend{}, err
 	}
-	data, err := json.Marshal(what)
-	if err != nil {
-		return eventstore.StreamAppend{}, fmt.Errorf("write %s: %w", coordination.TypeWorkScheduled, err)
-	}
-	return eventstore.StreamAppend{Stream: coordination.WorkStream(effectID), Expect: eventstore.NoStream(), Events: []eventstore.NewEvent{
-		eventstore.NewEvent{Type: coordination.TypeWorkScheduled, AgentID: what.Owner, Data: data}.WithTS(now.UnixMilli())}}, nil
+	a := eventstore.StreamAppend{Stream: coordination.WorkStream(effectID), Expect: eventstore.NoStream()}
+	err = a.Add(eventstore.NewEvent{Type: coordination.TypeWorkScheduled, AgentID: what.Owner}, what, now.UnixMilli())
+	return a, err
 }

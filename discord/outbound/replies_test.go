@@ -96,7 +96,7 @@ func TestWhatIsNotPosted(t *testing.T) {
 		"ANNOUNCE_SKIP":             func(_ *coordination.RunQueued, r *run.Result) { r.Over.Text = "announce_skip" },
 		"REPLY_SKIP":                func(_ *coordination.RunQueued, r *run.Result) { r.Over.Text = "REPLY_SKIP" },
 		"directive and silence":     func(_ *coordination.RunQueued, r *run.Result) { r.Over.Text = "[[reply_to_current]]\nNO_REPLY" },
-		"stopped by somebody":       func(_ *coordination.RunQueued, r *run.Result) { r.State, r.Over.Reason = run.Aborted, "stop" },
+		"stopped by a person":       func(_ *coordination.RunQueued, r *run.Result) { r.State, r.Over.Reason = run.Aborted, "stop" },
 		"broken off, to be again":   func(_ *coordination.RunQueued, r *run.Result) { r.State, r.Over.Reason = run.Aborted, "restart" },
 		"failed, of an agent":       func(q *coordination.RunQueued, r *run.Result) { r.State, q.FromAgent = run.Failed, "eden" },
 		"failed, of a continuation": func(q *coordination.RunQueued, r *run.Result) { r.State, q.Cause = run.Failed, "continuation" },
@@ -141,7 +141,7 @@ func TestAPersonIsToldThatNoAnswerComes(t *testing.T) {
 			t.Errorf("%s: the notice is %q, want it to begin with %q and to name the run", name, text, c.want)
 		}
 		if d.Purpose != delivery.Notice || !d.System || len(d.Notify) != 0 || d.ThreadID != aThread || what.EffectID != "reply/"+q.RunID {
-			t.Errorf("%s: the delivery is %+v, want a notice of the system that notifies nobody", name, d)
+			t.Errorf("%s: the delivery is %+v, want a notice of the system without a notification", name, d)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestLongRepliesAreDivided(t *testing.T) {
 	}
 }
 
-func TestAPlaceThatIsNone(t *testing.T) {
+func TestInvalidPlace(t *testing.T) {
 	t.Parallel()
 	r := team(t)
 	q := asked()
@@ -170,7 +170,7 @@ func TestAPlaceThatIsNone(t *testing.T) {
 	}
 }
 
-// What flows between agents announce is posted once for each key.
+// Announcements of flows are posted once per key.
 func TestAnnouncements(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -204,7 +204,7 @@ func TestAnnouncements(t *testing.T) {
 	}
 }
 
-// An agent that replies calls another one by its name: Discord tells that one.
+// An agent's reply that names another agent mentions it.
 func TestANamedAgentIsNotified(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -247,13 +247,13 @@ func TestTyping(t *testing.T) {
 	} {
 		other := u
 		change(&other)
-		if shows.Tell(other); timers.next() != 0 || shown() != 0 {
+		if shows.Update(other); timers.next() != 0 || shown() != 0 {
 			t.Errorf("%s: it is shown", name)
 		}
 	}
 
-	shows.Tell(u)
-	shows.Tell(u)
+	shows.Update(u)
+	shows.Update(u)
 	for n := 1; n <= 3; n++ {
 		timers.fire()
 		if got := shown(); got != n {
@@ -264,13 +264,13 @@ func TestTyping(t *testing.T) {
 		}
 	}
 	u.Kind = run.Ended
-	shows.Tell(u)
+	shows.Update(u)
 	if timers.fire(); shown() != 3 {
 		t.Error("it is shown after the run has ended")
 	}
 
 	u.Kind, u.RunID = run.Started, "r2"
-	shows.Tell(u)
+	shows.Update(u)
 	for range 200 {
 		timers.fire()
 	}
@@ -280,19 +280,19 @@ func TestTyping(t *testing.T) {
 
 	o.fault(typing, 1, discordtest.Forbidden())
 	u.RunID = "r3"
-	shows.Tell(u)
+	shows.Update(u)
 	timers.fire()
 	if timers.next() != 0 {
 		t.Error("it is tried again where Discord refuses")
 	}
 
 	u.RunID = "r4"
-	shows.Tell(u)
+	shows.Update(u)
 	shows.Close()
 	if before := shown(); timers.next() != 0 || shown() != before {
 		t.Error("it is shown after Close")
 	}
-	shows.Tell(u)
+	shows.Update(u)
 	if timers.next() != 0 {
 		t.Error("it begins after Close")
 	}

@@ -13,22 +13,22 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// SendLog is what Sends needs of the store.
+// SendLog is the part of the store that Sends needs.
 type SendLog interface {
-	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	eventstore.Decider
 	Head(ctx context.Context) (eventstore.Head, error)
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Event, error)
 	Wait(ctx context.Context, seq int64) (int64, error)
 }
 
-// Sends makes deliveries of what clients of the gateway have posted.
+// Sends creates deliveries for posts by gateway clients.
 type Sends struct {
 	Log      SendLog
 	Accounts func() *discord.Registry
@@ -37,46 +37,21 @@ type Sends struct {
 	NewID    func() string
 }
 
-// Sending is what somebody wants posted.
-type Sending struct {
-	Key        string // makes it one, however often it is asked for
-	AgentID    string // in whose name; "" is whose bot speaks
-	AccountID  string // whose bot speaks; "" is the agent's, or without agent the default one
-	To         string // channel:<id>, or the id alone
-	ThreadID   string
-	ReplyTo    string // id of the message that it answers
-	Text       string
-	SessionKey string // the session whose transcript gets the text once it stands there, if there is such a session; "" is none
-}
-
-// Sent is how something stands that was to be posted.
-type Sent struct {
-	Over       bool
-	State      delivery.State // of what is over
-	AccountID  string         // whose bot speaks; "" like the places if that was redacted
-	ChannelID  string
-	ThreadID   string
-	MessageIDs []string // that stand there, in order
-	Code       string   // of what has failed, or of which nobody knows
-	Text       string   // likewise
-	Mend       string   // likewise
-}
-
-// Codes of what has failed besides those of coordination/collaborate.
+// Error codes in addition to those of coordination/collaborate.
 const (
 	codeCancelled = "cancelled"
-	codeGivenUp   = "given_up" // for a reason that only its text tells
+	codeGivenUp   = "given_up" // other reason; see the text
 )
 
-// sendDetail is Delivery.Detail of what is sent.
+// sendDetail is the Delivery.Detail of a post by a client.
 type sendDetail struct {
 	SessionKey string `json:"sessionKey"`
 	MessageID  string `json:"messageId"` // in the transcript
 }
 
-// Check says whether something can be posted, as far as that can be said without asking Discord. Text and Key do not count. The error is a
-// *delivery.Refusal.
-func (s *Sends) Check(m Sending) error {
+// Check reports whether something can be posted, as far as possible without asking Discord. Text and Key are ignored.
+// The error is a *delivery.Refusal.
+func (s *Sends) Check(m delivery.Post) error {
 	d, err := s.draft(&m)
 	if err != nil {
 		return err
@@ -86,9 +61,9 @@ func (s *Sends) Check(m Sending) error {
 	return err
 }
 
-// Send asks for a post, once for each key. It returns when that is on disk; Sent and Await tell what becomes of it. The error is a *delivery.Refusal,
-// or the log's.
-func (s *Sends) Send(ctx context.Context, m Sending) error {
+// Send queues a post, once per key. It is on disk when Send returns; Sent and Await return the outcome. The error is a
+// *delivery.Refusal, or the log's.
+func (s *Sends) Send(ctx context.Context, m delivery.Post) error {
 	d, err := s.draft(&m)
 	if err != nil {
 		return err
@@ -104,7 +79,7 @@ func (s *Sends) Send(ctx context.Context, m Sending) error {
 	case err != nil:
 		return err
 	case len(appends) == 0:
-		return &delivery.Refusal{Field: "message", Mend: "give a text: Discord takes nothing that is empty"}
+		return &delivery.Refusal{Field: "message", HintText: "give a text: Discord accepts no empty messages"}
 	}
 	_, err = s.Log.Decide(ctx, func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
 	if asked := (*eventstore.ConflictError)(nil); errors.As(err, &asked) {
@@ -115,38 +90,36 @@ func (s *Sends) Send(ctx context.Context, m Sending) error {
 
 func effectOfSend(key string) string { return "send/" + key }
 
-// draft is a delivery without messages.
-func (s *Sends) draft(m *Sending) (*delivery.Delivery, error) {
+func (s *Sends) draft(m *delivery.Post) (*delivery.Delivery, error) {
 	d := &delivery.Delivery{Purpose: delivery.Send, ChannelID: placeOf(m.To), ThreadID: m.ThreadID, ReplyTo: m.ReplyTo}
 	bot, err := s.speaker(m)
 	d.AgentID, d.AccountID = cmp.Or(strings.ToLower(m.AgentID), bot.AgentID), bot.AccountID
 	return d, err
 }
 
-func (s *Sends) speaker(m *Sending) (discord.Identity, error) {
+func (s *Sends) speaker(m *delivery.Post) (discord.Identity, error) {
 	accounts := s.Accounts()
 	if m.AccountID != "" {
 		bot, known := accounts.Account(m.AccountID)
 		if !known {
-			return bot, &delivery.Refusal{Field: "accountId", Value: m.AccountID, Mend: "name one of channels.discord.accounts: " + accountsOf(accounts)}
+			return bot, &delivery.Refusal{Field: "accountId", Value: m.AccountID, HintText: "name one from channels.discord.accounts: " + accountsOf(accounts)}
 		}
 		return bot, nil
 	}
 	if m.AgentID != "" {
 		bot, known := accounts.Bot(m.AgentID)
 		if !known {
-			return bot, &delivery.Refusal{Field: "agentId", Value: m.AgentID, Mend: "bind an account of channels.discord.accounts to the agent, or name an accountId"}
+			return bot, &delivery.Refusal{Field: "agentId", Value: m.AgentID, HintText: "bind an account of channels.discord.accounts to the agent, or name an accountId"}
 		}
 		return bot, nil
 	}
 	bot, known := accounts.Account(DefaultAccount(s.Config()))
 	if !known {
-		return bot, &delivery.Refusal{Field: "accountId", Mend: "give channels.discord an account with a token"}
+		return bot, &delivery.Refusal{Field: "accountId", HintText: "add an account with a token to channels.discord"}
 	}
 	return bot, nil
 }
 
-// accountsOf are the ids of accounts, for people.
 func accountsOf(r *discord.Registry) string {
 	var ids []string
 	for _, b := range r.Bots() {
@@ -155,7 +128,7 @@ func accountsOf(r *discord.Registry) string {
 	return strings.Join(ids, ", ")
 }
 
-// DefaultAccount is the account whose bot speaks where nothing says which; "" if there is none.
+// DefaultAccount is the account used if none is specified; "" if there is none.
 func DefaultAccount(c *config.Config) string {
 	if c.Discord.DefaultAccount != "" || len(c.Discord.Accounts) == 0 {
 		return c.Discord.DefaultAccount
@@ -163,20 +136,21 @@ func DefaultAccount(c *config.Config) string {
 	return c.Discord.Accounts[0].ID
 }
 
-// Sent is how what was asked for with a key stands; found is false for a key that nobody has asked with.
-func (s *Sends) Sent(ctx context.Context, key string) (sent Sent, found bool, err error) {
+// Sent returns the state of the post queued with a key; found is false for an unknown key.
+func (s *Sends) Sent(ctx context.Context, key string) (sent delivery.Sent, found bool, err error) {
 	var f sendFold
 	err = s.read(ctx, key, &f)
 	return f.Sent, f.after > 0, err
 }
 
-// Await is how it stands once it is over, or with ctx's error as it stands then.
-func (s *Sends) Await(ctx context.Context, key string) (Sent, error) {
+// Await returns the post's state once it is final, or its current state with ctx's error: ctx ends the waiting, not the reading.
+func (s *Sends) Await(ctx context.Context, key string) (delivery.Sent, error) {
 	var f sendFold
+	reading := context.WithoutCancel(ctx)
 	for {
-		head, err := s.Log.Head(ctx)
+		head, err := s.Log.Head(reading)
 		if err == nil {
-			err = s.read(ctx, key, &f)
+			err = s.read(reading, key, &f)
 		}
 		if err != nil || f.Over {
 			return f.Sent, err
@@ -187,7 +161,7 @@ func (s *Sends) Await(ctx context.Context, key string) (Sent, error) {
 	}
 }
 
-// read goes on with the events of a key.
+// read continues reading the events of a key.
 func (s *Sends) read(ctx context.Context, key string, f *sendFold) error {
 	for {
 		page, err := s.Log.ReadStream(ctx, coordination.WorkStream(effectOfSend(key)), f.after, maxPage)
@@ -205,9 +179,8 @@ func (s *Sends) read(ctx context.Context, key string, f *sendFold) error {
 	}
 }
 
-// sendFold is a Sent as far as it was read.
 type sendFold struct {
-	Sent
+	delivery.Sent
 	after int64 // version of the last event
 }
 
@@ -223,13 +196,13 @@ func (f *sendFold) fold(e *eventstore.Event) error {
 	case coordination.TypeDiscordSent, coordination.TypeDiscordSendFailed, coordination.TypeDiscordDeliveryUnknown:
 		return f.step(e.Type, data)
 	case coordination.TypeWorkCompleted:
-		f.Over, f.State, f.Code, f.Text, f.Mend = true, delivery.Done, "", "", ""
+		f.Over, f.State, f.Code, f.Text, f.Hint = true, delivery.Done, "", "", ""
 	case coordination.TypeWorkDead:
 		return f.failed(codeGivenUp, data)
 	case coordination.TypeWorkCancelled:
 		return f.failed(codeCancelled, data)
 	case coordination.TypeWorkResent:
-		f.Over, f.State, f.Code, f.Text, f.Mend = false, "", "", "", ""
+		f.Over, f.State, f.Code, f.Text, f.Hint = false, "", "", "", ""
 	}
 	return nil
 }
@@ -271,7 +244,7 @@ func (f *sendFold) failed(code string, data []byte) error {
 	if f.Code == collaborate.CodeUnknown {
 		f.State = delivery.Unknown
 	}
-	f.Text, f.Mend = "it was given up", delivery.Mend(f.Code)
+	f.Text, f.Hint = "it was given up", delivery.Hint(f.Code)
 	if data == nil {
 		return nil
 	}
@@ -281,14 +254,14 @@ func (f *sendFold) failed(code string, data []byte) error {
 	return err
 }
 
-// What transcripts say of a message that was posted in an agent's name.
+// Model and provider names of transcript messages posted in an agent's name.
 const (
 	sentAPI      = "openai-responses"
 	sentProvider = "openclaw"
 	sentModel    = "delivery-mirror"
 )
 
-// Delivered is the Then of delivery.Send: what stands there is said in the session that was named, if that is there.
+// Delivered is the Then of delivery.Send: the posted text is added to the named session, if it exists.
 func (s *Sends) Delivered(tx eventstore.Tx, _ string, d *delivery.Delivery, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
 	if o.State != delivery.Done || len(d.Detail) == 0 {
 		return nil, nil
@@ -299,16 +272,16 @@ func (s *Sends) Delivered(tx eventstore.Tx, _ string, d *delivery.Delivery, o *d
 	}
 	key, err := coordination.ParseSessionKey(detail.SessionKey)
 	if err != nil {
-		return nil, fmt.Errorf("say in a session what was sent: %w", err)
+		return nil, fmt.Errorf("add what was sent to a session: %w", err)
 	}
-	state, found, err := session.Load(tx, key)
+	state, found, err := sessions.Load(tx, key)
 	if err != nil || !found {
 		return nil, err
 	}
-	said, err := decide.Say(state, decide.SayCommand{Existing: true, Message: coordination.SessionMessage{MessageID: detail.MessageID, Author: "assistant",
+	said, err := session.Say(state, session.SayCommand{Existing: true, Message: coordination.SessionMessage{MessageID: detail.MessageID, Author: "assistant",
 		Text: strings.Join(d.Messages, "\n"), API: sentAPI, Provider: sentProvider, Model: sentModel, StopReason: "stop"}})
 	if err != nil {
 		return nil, err
 	}
-	return session.Append(state, eventstore.ActorAgent, now.UnixMilli(), said)
+	return sessions.Append(state, eventstore.ActorAgent, now.UnixMilli(), said)
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/pronto-lab/openclawd/discord/outbound"
 )
 
-func (o *office) sends() *outbound.Sends {
+func (o *fixture) sends() *outbound.Sends {
 	return &outbound.Sends{Log: o.log, Accounts: o.bots.Registry, Config: func() *config.Config { return o.conf }, Now: o.clock, NewID: func() string { return "id" }}
 }
 
 // sent is how a post stands.
-func (o *office) sent(key string) outbound.Sent {
+func (o *fixture) sent(key string) delivery.Sent {
 	o.t.Helper()
 	s, found, err := o.sends().Sent(o.ctx, key)
 	if err != nil || !found {
@@ -31,7 +31,7 @@ func (o *office) sent(key string) outbound.Sent {
 	return s
 }
 
-// However many ask with one key at the same time: it is posted once, and all are told the same.
+// Concurrent requests with one key are posted once, and all get the same answer.
 func TestAKeyIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -39,10 +39,10 @@ func TestAKeyIsPostedOnce(t *testing.T) {
 	s := o.sends()
 	const many = 8
 	var all sync.WaitGroup
-	got := make([]outbound.Sent, many)
+	got := make([]delivery.Sent, many)
 	for i := range many {
 		all.Go(func() {
-			err := s.Send(o.ctx, outbound.Sending{Key: "k", AccountID: "RUDA", To: "channel:" + o.general.ID, Text: fmt.Sprintf("from %d", i)})
+			err := s.Send(o.ctx, delivery.Post{Key: "k", AccountID: "RUDA", To: "channel:" + o.general.ID, Text: fmt.Sprintf("from %d", i)})
 			if err == nil {
 				got[i], err = s.Await(o.ctx, "k")
 			}
@@ -56,17 +56,17 @@ func TestAKeyIsPostedOnce(t *testing.T) {
 	if len(messages) != 1 {
 		t.Fatalf("posted are %q, want one message", o.texts(o.general.ID))
 	}
-	want := outbound.Sent{Over: true, State: delivery.Done, AccountID: "ruda", ChannelID: o.general.ID, MessageIDs: []string{messages[0].ID}}
+	want := delivery.Sent{Over: true, State: delivery.Done, AccountID: "ruda", ChannelID: o.general.ID, MessageIDs: []string{messages[0].ID}}
 	for i := range got {
 		equal(t, "what is told", want, got[i])
 	}
-	equal(t, "after a restart", want, func() outbound.Sent { o.restart(); return o.sent("k") }())
+	equal(t, "after a restart", want, func() delivery.Sent { o.restart(); return o.sent("k") }())
 	if _, found, err := o.sends().Sent(o.ctx, "other"); found || err != nil {
-		t.Errorf("a key that nobody has asked with: found %v, %v", found, err)
+		t.Errorf("an unused key: found %v, %v", found, err)
 	}
 }
 
-// What has failed is told with its code, until somebody has it sent again; what was taken back is told too.
+// A failure is reported with its code until it is resent; so is a cancellation.
 func TestAPostThatHasFailedStandsAsItIs(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -74,7 +74,7 @@ func TestAPostThatHasFailedStandsAsItIs(t *testing.T) {
 	s := o.sends()
 	send := func(key string) {
 		t.Helper()
-		if err := s.Send(o.ctx, outbound.Sending{Key: key, AgentID: "ruda", To: o.general.ID, Text: "hi"}); err != nil {
+		if err := s.Send(o.ctx, delivery.Post{Key: key, AgentID: "ruda", To: o.general.ID, Text: "hi"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,11 +84,11 @@ func TestAPostThatHasFailedStandsAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Text == "" || got.Mend == "" {
-		t.Errorf("%+v, want a text and its mend", got)
+	if got.Text == "" || got.Hint == "" {
+		t.Errorf("%+v, want a text and its hint", got)
 	}
-	got.Text, got.Mend = "", ""
-	equal(t, "what has failed", outbound.Sent{Over: true, State: delivery.Failed, AccountID: "ruda", ChannelID: o.general.ID, Code: collaborate.CodeDenied}, got)
+	got.Text, got.Hint = "", ""
+	equal(t, "what has failed", delivery.Sent{Over: true, State: delivery.Failed, AccountID: "ruda", ChannelID: o.general.ID, Code: collaborate.CodeDenied}, got)
 	o.resend("send/k")
 	o.over("send/k")
 	again, err := s.Await(o.ctx, "k")
@@ -111,19 +111,19 @@ func TestAPostThatHasFailedStandsAsItIs(t *testing.T) {
 	}
 }
 
-// Who speaks is the account that is named, else the agent's, else the default one. What cannot be is refused with its field.
+// The account is the named one, else the agent's, else the default. An invalid request is refused with its field.
 func TestWhoSpeaksForAClient(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	s := o.sends()
 	place := "channel:" + o.general.ID
 	for key, c := range map[string]struct {
-		post    outbound.Sending
+		post    delivery.Post
 		account string
 	}{
-		"named":   {outbound.Sending{AgentID: "ruda", AccountID: "eden"}, "eden"},
-		"agent's": {outbound.Sending{AgentID: "Eden"}, "eden"},
-		"default": {outbound.Sending{}, "eden"},
+		"named":   {delivery.Post{AgentID: "ruda", AccountID: "eden"}, "eden"},
+		"agent's": {delivery.Post{AgentID: "Eden"}, "eden"},
+		"default": {delivery.Post{}, "eden"},
 	} {
 		c.post.Key, c.post.To, c.post.Text = key, place, "hi"
 		if err := s.Send(o.ctx, c.post); err != nil {
@@ -135,19 +135,19 @@ func TestWhoSpeaksForAClient(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		post  outbound.Sending
+		post  delivery.Post
 		field string
 	}{
-		{outbound.Sending{To: place, AccountID: "ghost", Text: "hi"}, "accountId"},
-		{outbound.Sending{To: place, AgentID: "seum", Text: "hi"}, "agentId"},
-		{outbound.Sending{To: "general", Text: "hi"}, "channelId"},
-		{outbound.Sending{To: place, ThreadID: "x", Text: "hi"}, "threadId"},
-		{outbound.Sending{To: place, ReplyTo: "x", Text: "hi"}, "replyTo"},
-		{outbound.Sending{To: place, Text: " "}, "message"},
+		{delivery.Post{To: place, AccountID: "ghost", Text: "hi"}, "accountId"},
+		{delivery.Post{To: place, AgentID: "seum", Text: "hi"}, "agentId"},
+		{delivery.Post{To: "general", Text: "hi"}, "channelId"},
+		{delivery.Post{To: place, ThreadID: "x", Text: "hi"}, "threadId"},
+		{delivery.Post{To: place, ReplyTo: "x", Text: "hi"}, "replyTo"},
+		{delivery.Post{To: place, Text: " "}, "message"},
 	} {
 		c.post.Key = "refused"
 		var refused *delivery.Refusal
-		if err := s.Send(o.ctx, c.post); !errors.As(err, &refused) || refused.Field != c.field || refused.Mend == "" {
+		if err := s.Send(o.ctx, c.post); !errors.As(err, &refused) || refused.Field != c.field || refused.HintText == "" {
 			t.Errorf("%+v: %v, want a refusal of %s", c.post, err, c.field)
 		}
 		if err := s.Check(c.post); (c.field == "message") != (err == nil) {

@@ -15,7 +15,8 @@ import (
 // stormRounds is how often the storm breaks out.
 const stormRounds = 25
 
-// Discord fails in all ways and the process dies in between: nothing stands there twice, nothing out of order, and each delivery ends as what it is.
+// Discord fails in all ways and the process dies in between: nothing is posted twice or out of order, and each delivery ends as what it
+// is.
 func TestNothingIsPostedTwiceInAStorm(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -71,7 +72,7 @@ func anyEffect(random *rand.Rand, route string) discordtest.Effect {
 }
 
 // settle lets time go by until all deliveries have ended, over the death of the process if it dies.
-func (o *office) settle(dead <-chan struct{}, all map[string]*delivery.Delivery) {
+func (o *fixture) settle(dead <-chan struct{}, all map[string]*delivery.Delivery) {
 	o.t.Helper()
 	for {
 		head, err := o.db.Head(o.ctx)
@@ -119,7 +120,7 @@ func (o *office) settle(dead <-chan struct{}, all map[string]*delivery.Delivery)
 }
 
 // ended is how a delivery has ended, "" if it has not.
-func (o *office) ended(effectID string) delivery.State {
+func (o *fixture) ended(effectID string) delivery.State {
 	o.t.Helper()
 	state := delivery.State("")
 	for _, e := range o.stream(effectID) {
@@ -139,7 +140,7 @@ func (o *office) ended(effectID string) delivery.State {
 }
 
 // judge compares the end of a delivery with what stands in Discord.
-func (o *office) judge(effectID string, d *delivery.Delivery, end delivery.State) {
+func (o *fixture) judge(effectID string, d *delivery.Delivery, end delivery.State) {
 	o.t.Helper()
 	places := []string{d.ChannelID}
 	if d.Open != nil {

@@ -16,8 +16,9 @@ const (
 	typingTime  = 10 * time.Minute
 )
 
-// Typing shows that agents type while their runs for Discord go on. Where a run has no channel or thread in the key of its session, as in direct
-// messages of a main session, nothing is shown. The zero value but for its fields is ready for use.
+// Typing shows that agents are typing while their runs for Discord are active. Nothing is shown if the session key
+// contains no channel or thread, as for direct messages in a main session. The zero value, with its fields set, is
+// ready for use.
 type Typing struct {
 	Bots interface {
 		Typing(ctx context.Context, account, channel string) error
@@ -29,20 +30,20 @@ type Typing struct {
 	mu     sync.Mutex
 	closed bool
 	shown  map[string]*typing // by run
-	under  sync.WaitGroup     // who asks Discord
+	under  sync.WaitGroup     // goroutines making requests
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// typing is what is shown of one run.
+// typing is the state for one run.
 type typing struct {
 	run, account, channel string
-	left                  int // how often it is shown yet
+	left                  int // remaining repetitions
 	timer                 discord.Timer
 }
 
-// Tell is told of runs as they go. It does not wait.
-func (t *Typing) Tell(u run.Update) {
+// Update receives run updates. It does not block.
+func (t *Typing) Update(u run.Update) {
 	if u.Cause != Channel {
 		return
 	}
@@ -86,7 +87,7 @@ func (t *Typing) end(runID string) {
 	}
 }
 
-// show asks Discord once, and comes back after a while.
+// show sends one typing request, and repeats after a delay.
 func (t *Typing) show(s *typing) {
 	t.mu.Lock()
 	if t.closed || t.shown[s.run] != s {
@@ -100,7 +101,7 @@ func (t *Typing) show(s *typing) {
 
 	err := t.Bots.Typing(ctx, s.account, s.channel)
 	if err != nil && ctx.Err() == nil {
-		t.Logger.Debug("it is not shown any more that an agent types", "run", s.run, "channel", s.channel, "err", err)
+		t.Logger.Debug("cannot show that an agent is typing; stopped trying", "run", s.run, "channel", s.channel, "err", err)
 	}
 
 	t.mu.Lock()
@@ -116,7 +117,7 @@ func (t *Typing) show(s *typing) {
 	}
 }
 
-// Close ends all typing, and returns when nobody asks Discord any more. Twice is fine.
+// Close ends all typing, and returns when no request is in progress. It may be called twice.
 func (t *Typing) Close() {
 	t.mu.Lock()
 	t.closed = true

@@ -1,5 +1,5 @@
-// Package archive keeps the payloads of old events in files beside the log: ranges sealed as compressed NDJSON, each with a manifest of
-// hashes. What was archived is read back where the log is read.
+// Package archive keeps the payloads of old events in files beside the log: sealed ranges of compressed NDJSON, each
+// with a manifest of hashes. Stores read archived payloads back transparently.
 package archive
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Dir is a directory of archives. It is safe for concurrent use. One process at a time may write to it, others may read meanwhile.
+// Dir is a directory of archives. It is safe for concurrent use. Only one process at a time may write to it; others
+// may read meanwhile.
 type Dir struct {
 	path   string
 	packer func() (*packer, error)
@@ -23,33 +24,33 @@ type Dir struct {
 	writing sync.Mutex // held by Seal and Forget
 	mu      sync.Mutex // guards what follows
 	known   []known    // by range
-	changed time.Time  // of the directory when it was listed
+	changed time.Time  // modification time of the directory when it was listed
 	frames  frames
 }
 
-// Manifest describes one archive. It lies beside it as JSON.
+// Manifest describes one archive. It is stored beside the archive as JSON.
 type Manifest struct {
-	File      string          `json:"file"` // name in the directory
+	File      string          `json:"file"` // file name in the directory
 	First     int64           `json:"first"`
 	Last      int64           `json:"last"`
 	Events    int64           `json:"events"`
-	Before    eventstore.Hash `json:"before"` // chain hash of the event in front of First
-	Head      eventstore.Hash `json:"head"`   // of Last
-	SHA256    string          `json:"sha256"` // of the file
+	Before    eventstore.Hash `json:"before"` // chain hash of the event before First
+	Head      eventstore.Hash `json:"head"`   // chain hash of Last
+	SHA256    string          `json:"sha256"` // SHA-256 of the file
 	Bytes     int64           `json:"bytes"`
 	RawBytes  int64           `json:"rawBytes"` // uncompressed
 	CreatedAt time.Time       `json:"createdAt"`
 	Frames    []Frame         `json:"frames"`
 }
 
-// Frame is a part of an archive that is read by itself.
+// Frame is a part of an archive that can be read independently.
 type Frame struct {
 	First  int64 `json:"first"`
 	Offset int64 `json:"offset"`
 	Bytes  int64 `json:"bytes"`
 }
 
-// Open returns the archives in a directory, which need not be there.
+// Open returns the archives in a directory, which need not exist.
 func Open(dir string) *Dir {
 	return &Dir{path: dir, packer: sync.OnceValues(newPacker), frames: frames{most: cacheBytes}}
 }
@@ -57,9 +58,9 @@ func Open(dir string) *Dir {
 // Path is the directory.
 func (d *Dir) Path() string { return d.path }
 
-// List reads the manifests, oldest range first. With an error it gives those that can be read.
+// List reads the manifests, oldest range first. If some cannot be read, it returns the others with the error.
 func (d *Dir) List() ([]Manifest, error) {
-	all, err := d.look()
+	all, err := d.cachedList()
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +76,14 @@ func (d *Dir) List() ([]Manifest, error) {
 	return list, errors.Join(errs...)
 }
 
-// packer packs and unpacks frames.
+// packer compresses and decompresses frames.
 type packer struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
 }
 
-// maxFrameBytes bounds what a frame may unpack to: an event of the largest size as a line, with what was before it.
+// maxFrameBytes bounds the unpacked size of a frame: one event of the largest size as a line, plus a frame that was
+// almost full.
 const maxFrameBytes = 128 << 20
 
 func newPacker() (*packer, error) {
@@ -93,15 +95,15 @@ func newPacker() (*packer, error) {
 	return &packer{enc, dec}, err
 }
 
-// missing reports whether an error says that a file is not there.
+// missing reports whether an error says that a file does not exist.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// unreadable says that an archive does not give what it should.
+// unreadable wraps the reason why an archive cannot be used as an *eventstore.ArchivedError.
 func (d *Dir) unreadable(m *Manifest, err error) error {
 	return &eventstore.ArchivedError{First: m.First, Last: m.Last, File: filepath.Join(d.path, m.File), Err: err}
 }
 
-// changedAt is when something in the directory got or lost a name; zero while there is none.
+// changedAt is the directory's modification time, or zero if the directory does not exist.
 func (d *Dir) changedAt() (time.Time, error) {
 	info, err := os.Stat(d.path)
 	switch {

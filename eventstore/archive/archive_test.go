@@ -22,10 +22,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/archive"
 )
 
-// now is when the archives of these tests are made.
+// now is the creation time of the archives in these tests.
 func now() time.Time { return time.UnixMilli(1_771_000_000_123).UTC() }
 
-// history is a log that stands in memory: archives read nothing of a log but its events.
+// history is a log in memory: archives read only events of a log.
 type history struct {
 	eventstore.Reader
 	events []eventstore.Event
@@ -97,13 +97,13 @@ func seal(t *testing.T, dir *archive.Dir, h *history, first, last int64) archive
 	return m
 }
 
-// blank is an event as a log has it whose payload was archived.
+// blank returns an event as a log has it after archiving its payload.
 func blank(e eventstore.Event) eventstore.Event {
 	e.Data, e.Original, e.Salt = nil, nil, nil
 	return e
 }
 
-// byBytes compares payloads at once, which may be large.
+// byBytes compares payloads, which may be large, as a whole.
 func byBytes() cmp.Option {
 	return cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) })
 }
@@ -311,13 +311,13 @@ func TestForgottenTextIsInNoFile(t *testing.T) {
 	dir, reader := archive.Open(t.TempDir()), (*archive.Dir)(nil)
 	seal(t, dir, h, 1, 1500)
 	other := seal(t, dir, h, 1501, 2200)
-	reader = archive.Open(dir.Path()) // somebody else's, with its own cache
+	reader = archive.Open(dir.Path()) // another reader with its own cache
 	wantFilled(t, reader, h, 1, 2200)
 
 	secret := h.events[1200]
-	anew, err := dir.Forget(t.Context(), []int64{1201, 12, 99_999})
-	if err != nil || len(anew) != 1 || anew[0].File != "1-1500.2.ndjson.zst" {
-		t.Fatalf("forgot: %+v, %v; want the one archive written anew", anew, err)
+	rewritten, err := dir.Forget(t.Context(), []int64{1201, 12, 99_999})
+	if err != nil || len(rewritten) != 1 || rewritten[0].File != "1-1500.2.ndjson.zst" {
+		t.Fatalf("forgot: %+v, %v; want the one archive rewritten", rewritten, err)
 	}
 	h.events[1200], h.events[11] = blank(secret), blank(h.events[11])
 	for _, d := range []*archive.Dir{dir, reader, archive.Open(dir.Path())} {
@@ -331,7 +331,7 @@ func TestForgottenTextIsInNoFile(t *testing.T) {
 			t.Errorf("%q is still there", text)
 		}
 	}
-	if err := dir.Verify(t.Context(), anew[0]); err != nil {
+	if err := dir.Verify(t.Context(), rewritten[0]); err != nil {
 		t.Error(err)
 	}
 	again, err := dir.Forget(t.Context(), []int64{1201, 12})
@@ -357,7 +357,7 @@ func TestKilledForgettingIsDoneAgain(t *testing.T) {
 	if _, err := dir.Forget(t.Context(), []int64{3}); err != nil {
 		t.Fatal(err)
 	}
-	// It was killed before the old file went, which has the text still.
+	// It was killed before the old file, which still has the text, was removed.
 	write(t, filepath.Join(dir.Path(), m.File), old)
 	if _, err := archive.Open(dir.Path()).Forget(t.Context(), []int64{3}); err != nil {
 		t.Fatal(err)
@@ -400,7 +400,7 @@ func TestLargePayloadsHaveFramesOfTheirOwn(t *testing.T) {
 func someOtherHistory(n int) *history {
 	h := &history{}
 	for i := range n {
-		h.add(said(fmt.Sprint("of somebody else ", i)), nil)
+		h.add(said(fmt.Sprint("of another log ", i)), nil)
 	}
 	return h
 }

@@ -2,13 +2,13 @@ package archive
 
 import "slices"
 
-// cacheBytes bounds the frames that are kept unpacked, by their size.
+// cacheBytes bounds the total unpacked size of cached frames.
 const cacheBytes = 16 << 20
 
-// frames keeps the frames that were read last. A frame that is larger than all that may be kept is not.
+// frames is an LRU cache of unpacked frames. A frame larger than the whole cache is not kept.
 type frames struct {
 	most, bytes int
-	recent      []cached // the last is the one that was used last
+	recent      []cached // most recently used last
 }
 
 type cached struct {
@@ -16,7 +16,7 @@ type cached struct {
 	frame *frame
 }
 
-// frameKey also has the hash of the archive: a file that was written anew holds something else.
+// frameKey includes the hash of the archive, because a rewritten archive has different content.
 type frameKey struct {
 	file, sha256 string
 	at           int
@@ -45,7 +45,7 @@ func (c *frames) put(key frameKey, f *frame) {
 	c.recent = slices.Delete(c.recent, 0, n)
 }
 
-// keepOnly forgets the frames of archives that are not there any more, or are others now.
+// keepOnly drops the frames of archives that were removed or rewritten.
 func (c *frames) keepOnly(all []known) {
 	there := map[[2]string]bool{}
 	for i := range all {

@@ -14,13 +14,13 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Fill puts the payload of an event back if an archive has it, and reports whether it did. An event that was redacted stays as it is.
-// The payload is held against the event's DataHash. Errors: *eventstore.ArchivedError.
+// Fill restores the payload of an event from its archive and reports whether it did. A redacted event stays as it is.
+// The payload is checked against the event's DataHash. Errors: *eventstore.ArchivedError.
 func (d *Dir) Fill(ctx context.Context, e *eventstore.Event) (bool, error) {
 	if e.Data != nil {
 		return false, nil
 	}
-	all, err := d.look()
+	all, err := d.cachedList()
 	if err != nil {
 		return false, err
 	}
@@ -32,8 +32,8 @@ func (d *Dir) Fill(ctx context.Context, e *eventstore.Event) (bool, error) {
 	if err == nil || ctx.Err() != nil {
 		return filled, err
 	}
-	// The archive may have been written anew since it was looked for.
-	if all, again := d.lookAgain(); again == nil {
+	// The archive may have been rewritten since it was located.
+	if all, again := d.scan(); again == nil {
 		if k, at, ok := covering(all, e.Seq); ok {
 			return d.fillFrom(ctx, k, at, e)
 		}
@@ -43,7 +43,7 @@ func (d *Dir) Fill(ctx context.Context, e *eventstore.Event) (bool, error) {
 
 // Has reports whether an event is in the range of an archive that has a manifest.
 func (d *Dir) Has(seq int64) bool {
-	all, err := d.look()
+	all, err := d.cachedList()
 	if err != nil {
 		return false
 	}
@@ -53,7 +53,7 @@ func (d *Dir) Has(seq int64) bool {
 
 // Any reports whether there is any archive.
 func (d *Dir) Any() (bool, error) {
-	all, err := d.look()
+	all, err := d.cachedList()
 	return len(all) > 0, err
 }
 
@@ -70,10 +70,10 @@ func (d *Dir) fillFrom(ctx context.Context, k *known, at int, e *eventstore.Even
 		return false, d.unreadable(&k.Manifest, err)
 	}
 	if p.data == nil {
-		return false, nil // it is redacted
+		return false, nil // redacted
 	}
 	if eventstore.PayloadHash(p.salt, p.data, p.original) != e.DataHash {
-		return false, d.unreadable(&k.Manifest, fmt.Errorf("event %d: its payload is not the one that was appended", e.Seq))
+		return false, d.unreadable(&k.Manifest, fmt.Errorf("event %d: payload differs from the one appended", e.Seq))
 	}
 	e.Data, e.Original, e.Salt = p.data, p.original, p.salt
 	return true, nil
@@ -115,12 +115,12 @@ func (d *Dir) unpack(file io.ReaderAt, at Frame) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	packed, err := io.ReadAll(io.NewSectionReader(file, at.Offset, at.Bytes)) // grows with what is there, not with what the manifest claims
+	packed, err := io.ReadAll(io.NewSectionReader(file, at.Offset, at.Bytes)) // grows with the data, not with the size that the manifest claims
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(packed)) < at.Bytes {
-		return nil, fmt.Errorf("the file is cut off: %w", io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("file is truncated: %w", io.ErrUnexpectedEOF)
 	}
 	raw, err := p.dec.DecodeAll(packed, nil)
 	if err != nil {
@@ -129,11 +129,11 @@ func (d *Dir) unpack(file io.ReaderAt, at Frame) ([]byte, error) {
 	return raw, nil
 }
 
-// frame is the lines of consecutive events.
+// frame holds the lines of consecutive events.
 type frame struct {
 	raw   []byte
 	first int64
-	ends  []int32 // behind each line, its line break included
+	ends  []int32 // end offset of each line, its line break included
 }
 
 func newFrame(raw []byte, first, last int64) (*frame, error) {
@@ -141,18 +141,18 @@ func newFrame(raw []byte, first, last int64) (*frame, error) {
 	for at := 0; at < len(raw); {
 		n := bytes.IndexByte(raw[at:], '\n')
 		if n < 0 {
-			return nil, errors.New("the last line has no end")
+			return nil, errors.New("last line has no line break")
 		}
 		at += n + 1
 		f.ends = append(f.ends, int32(at))
 	}
 	if int64(len(f.ends)) != last-first+1 {
-		return nil, fmt.Errorf("%d lines, not the %d of events %d to %d", len(f.ends), last-first+1, first, last)
+		return nil, fmt.Errorf("%d lines instead of %d for events %d to %d", len(f.ends), last-first+1, first, last)
 	}
 	return f, nil
 }
 
-// line is the line of an event of the frame.
+// line returns the line of an event in the frame.
 func (f *frame) line(seq int64) []byte {
 	i, begin := seq-f.first, int32(0)
 	if i > 0 {
@@ -163,10 +163,10 @@ func (f *frame) line(seq int64) []byte {
 
 func (f *frame) size() int { return cap(f.raw) + 4*cap(f.ends) }
 
-// payload is what an event has lost to its archive; data is nil where it was redacted.
+// payload is what archiving removed from an event; data is nil if the event was redacted.
 type payload struct{ data, original, salt []byte }
 
-// payload reads that of an event. Nothing of it shares memory with the frame.
+// payload decodes the payload of an event. The result shares no memory with the frame.
 func (f *frame) payload(seq int64) (p payload, err error) {
 	line := f.line(seq)
 	var said struct {
@@ -179,7 +179,7 @@ func (f *frame) payload(seq int64) (p payload, err error) {
 		return p, fmt.Errorf("line of event %d: %w", seq, err)
 	}
 	if said.Seq != seq {
-		return p, fmt.Errorf("line of event %d is that of %d", seq, said.Seq)
+		return p, fmt.Errorf("line of event %d contains event %d", seq, said.Seq)
 	}
 	if p.data, err = bare(said.Data); err != nil || p.data == nil {
 		return p, err
@@ -193,7 +193,7 @@ func (f *frame) payload(seq int64) (p payload, err error) {
 	return p, err
 }
 
-// bare is a payload as it was stored: one that does not fit on a line stands there as a JSON text.
+// bare returns a payload as it was stored: one that does not fit on a line is archived as a JSON string.
 func bare(value json.RawMessage) ([]byte, error) {
 	switch {
 	case len(value) == 0 || string(value) == "null":

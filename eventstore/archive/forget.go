@@ -11,16 +11,17 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Forget blanks events in the archives that hold them, by writing those anew, and returns their manifests as they are now. Archives that
-// hold none of them, or have forgotten them, are left alone. It is done again after a kill, until it has returned without an error: then
-// no file in the directory has the payloads. Errors: *eventstore.ArchivedError for an archive that cannot be read, *eventstore.DiskFullError.
+// Forget blanks events in the archives that hold them, by rewriting these archives, and returns their current
+// manifests. Archives that hold none of the events, or have already blanked them, are left alone. After a crash, call
+// it again until it returns nil: from then on no file in the directory contains the payloads. Errors:
+// *eventstore.ArchivedError for an archive that cannot be read, *eventstore.DiskFullError.
 func (d *Dir) Forget(ctx context.Context, seqs []int64) ([]Manifest, error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if err := d.sweep(); err != nil {
-		return nil, fmt.Errorf("clear the archives: %w", err)
+		return nil, fmt.Errorf("clear archives: %w", err)
 	}
-	all, err := d.look()
+	all, err := d.cachedList()
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +42,9 @@ func (d *Dir) Forget(ctx context.Context, seqs []int64) ([]Manifest, error) {
 		if !held {
 			continue
 		}
-		m, err := d.without(ctx, &k.Manifest, seqs)
+		m, err := d.rewriteWithout(ctx, &k.Manifest, seqs)
 		if err != nil {
-			return anew, d.told(fmt.Errorf("write archive %s anew: %w", k.File, err))
+			return anew, d.diskError(fmt.Errorf("rewrite archive %s: %w", k.File, err))
 		}
 		anew = append(anew, m)
 	}
@@ -51,12 +52,12 @@ func (d *Dir) Forget(ctx context.Context, seqs []int64) ([]Manifest, error) {
 		return nil, nil
 	}
 	if err := d.sweep(); err != nil {
-		return anew, fmt.Errorf("remove archives that were written anew: %w", err)
+		return anew, fmt.Errorf("remove rewritten archives: %w", err)
 	}
 	return anew, nil
 }
 
-// holds reports whether an archive has the payload of one of some events.
+// holds reports whether an archive has the payload of any of the events.
 func (d *Dir) holds(ctx context.Context, k *known, seqs []int64) (bool, error) {
 	for _, seq := range seqs {
 		if seq < k.First || seq > k.Last {
@@ -78,8 +79,8 @@ func (d *Dir) holds(ctx context.Context, k *known, seqs []int64) (bool, error) {
 	return false, nil
 }
 
-// without writes an archive anew, in a file of another name, in which some events have no payload.
-func (d *Dir) without(ctx context.Context, old *Manifest, seqs []int64) (Manifest, error) {
+// rewriteWithout rewrites an archive under a new file name, leaving out the payloads of some events.
+func (d *Dir) rewriteWithout(ctx context.Context, old *Manifest, seqs []int64) (Manifest, error) {
 	w, err := d.create(nextName(old), old.First, old.Last)
 	if err != nil {
 		return Manifest{}, err
@@ -112,12 +113,12 @@ func (d *Dir) without(ctx context.Context, old *Manifest, seqs []int64) (Manifes
 	return m, d.publish(&m)
 }
 
-// nextName is what an archive is called when it is written anew: <range>.2.ndjson.zst after the first time, and so on.
+// nextName returns the file name of a rewritten archive: <range>.2.ndjson.zst after the first rewrite, and so on.
 func nextName(m *Manifest) string {
 	base := rangeName(m.First, m.Last)
 	n := 1
 	if middle := strings.TrimSuffix(strings.TrimPrefix(m.File, base), archiveSuffix); middle != "" {
-		n, _ = strconv.Atoi(middle[1:]) // 0 of a name that somebody else has given: any other one will do
+		n, _ = strconv.Atoi(middle[1:]) // 0 if the name does not follow our pattern; any other name will do
 	}
 	return base + "." + strconv.Itoa(n+1) + archiveSuffix
 }

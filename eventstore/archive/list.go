@@ -18,21 +18,22 @@ import (
 const (
 	manifestSuffix = ".json"
 	archiveSuffix  = ".ndjson.zst"
-	unfinished     = ".part"
+	unfinished     = durable.Unfinished
 )
 
-// known is an archive of which there is a manifest. One that cannot be read has an error, and the range that its name says.
+// known is an archive that has a manifest. If the manifest cannot be read, err is set and the range is taken from the
+// file name.
 type known struct {
 	Manifest
 	err error
 }
 
-// rangeName is what the files of a range are called before their suffixes.
+// rangeName is the base name of the files of a range.
 func rangeName(first, last int64) string {
 	return strconv.FormatInt(first, 10) + "-" + strconv.FormatInt(last, 10)
 }
 
-// rangeOf reads the range in the name of a file.
+// rangeOf parses the range in a file name.
 func rangeOf(name string) (first, last int64, ok bool) {
 	a, rest, ok := strings.Cut(name, "-")
 	if !ok {
@@ -44,11 +45,11 @@ func rangeOf(name string) (first, last int64, ok bool) {
 	return first, last, errFirst == nil && errLast == nil && first > 0 && last >= first
 }
 
-// look lists the archives, anew if the directory has changed since.
-func (d *Dir) look() ([]known, error) {
+// cachedList lists the archives, using the cached list if the directory has not changed.
+func (d *Dir) cachedList() ([]known, error) {
 	changed, err := d.changedAt()
 	if err != nil {
-		return nil, fmt.Errorf("look at the archives: %w", err)
+		return nil, fmt.Errorf("read archive directory: %w", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,13 +59,13 @@ func (d *Dir) look() ([]known, error) {
 	return d.list(changed)
 }
 
-// lookAgain lists the archives anew: two changes within one tick of the file system's clock look like one.
-func (d *Dir) lookAgain() ([]known, error) {
+// scan ignores the cached list: two changes within one tick of the file system's clock cannot be told apart.
+func (d *Dir) scan() ([]known, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	changed, err := d.changedAt()
 	if err != nil {
-		return nil, fmt.Errorf("look at the archives: %w", err)
+		return nil, fmt.Errorf("read archive directory: %w", err)
 	}
 	return d.list(changed)
 }
@@ -93,7 +94,7 @@ func (d *Dir) list(changed time.Time) ([]known, error) {
 	return all, nil
 }
 
-// read reads a manifest, and sees that it can be one of that range.
+// read reads a manifest and checks that it is plausible for its range.
 func (d *Dir) read(name string, first, last int64) known {
 	k := known{Manifest: Manifest{File: name, First: first, Last: last}}
 	text, err := os.ReadFile(filepath.Join(d.path, name))
@@ -112,28 +113,28 @@ func (d *Dir) read(name string, first, last int64) known {
 	return k
 }
 
-// check reports what cannot be in a manifest of that range.
+// check returns an error for a manifest that cannot be valid for its range.
 func (m *Manifest) check(first, last int64) error {
 	if m.First != first || m.Last != last || m.Events != last-first+1 {
-		return fmt.Errorf("it is of events %d to %d", m.First, m.Last)
+		return fmt.Errorf("manifest is for events %d to %d", m.First, m.Last)
 	}
 	if m.File != filepath.Base(m.File) || !strings.HasPrefix(m.File, rangeName(first, last)+".") || !strings.HasSuffix(m.File, archiveSuffix) {
-		return fmt.Errorf("it names the file %q", m.File)
+		return fmt.Errorf("manifest names file %q", m.File)
 	}
 	next, offset := first, int64(0)
 	for i, f := range m.Frames {
 		if i == 0 && f.First != first || i > 0 && f.First <= next || f.First > last || f.Offset != offset || f.Bytes <= 0 {
-			return fmt.Errorf("frame %d does not follow the one before it", i+1)
+			return fmt.Errorf("frame %d does not follow the previous one", i+1)
 		}
 		next, offset = f.First, offset+f.Bytes
 	}
 	if len(m.Frames) == 0 || offset != m.Bytes {
-		return errors.New("its frames are not the whole file")
+		return errors.New("frames do not cover the file")
 	}
 	return nil
 }
 
-// until is the last event of a frame.
+// until returns the last event of a frame.
 func (m *Manifest) until(frame int) int64 {
 	if frame+1 < len(m.Frames) {
 		return m.Frames[frame+1].First - 1
@@ -141,7 +142,7 @@ func (m *Manifest) until(frame int) int64 {
 	return m.Last
 }
 
-// covering finds the archive that has an event, and the frame.
+// covering finds the archive and the frame that hold an event.
 func covering(all []known, seq int64) (k *known, frame int, ok bool) {
 	i, found := slices.BinarySearchFunc(all, seq, func(k known, seq int64) int {
 		switch {
@@ -163,29 +164,17 @@ func covering(all []known, seq int64) (k *known, frame int, ok bool) {
 	return k, at, true
 }
 
-// publish puts a manifest in its place, durably: from then on it counts.
+// publish writes a manifest durably. The archive counts from then on.
 func (d *Dir) publish(m *Manifest) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(d.path, rangeName(m.First, m.Last)+manifestSuffix)
-	f, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path+unfinished))
-	}
-	if err := os.Rename(path+unfinished, path); err != nil {
-		return err
-	}
-	return durable.SyncDir(d.path)
+	return durable.ReplaceBytes(filepath.Join(d.path, rangeName(m.First, m.Last)+manifestSuffix), 0o600, append(text, '\n'))
 }
 
-// sweep removes what killed runs have left: unfinished files, and archives in whose place the manifest names another one. An archive
-// without any manifest stays: it may be the only one that has these payloads.
+// sweep removes what killed processes left behind: unfinished files, and archives that were replaced in their
+// manifest. An archive without any manifest stays: it may be the only copy of its payloads.
 func (d *Dir) sweep() error {
 	entries, err := os.ReadDir(d.path)
 	switch {
@@ -194,7 +183,7 @@ func (d *Dir) sweep() error {
 	case err != nil:
 		return err
 	}
-	all, err := d.lookAgain()
+	all, err := d.scan()
 	if err != nil {
 		return err
 	}
@@ -216,9 +205,10 @@ func (d *Dir) sweep() error {
 	return durable.SyncDir(d.path)
 }
 
-// Strays are the paths of archives that no manifest names, such as a killed run leaves. Whether anybody needs them only the log can tell.
+// Strays returns the paths of archives that no manifest names, such as a killed process leaves behind. Only the log
+// can tell whether their payloads are still needed.
 func (d *Dir) Strays() ([]string, error) {
-	all, err := d.lookAgain()
+	all, err := d.scan()
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +236,7 @@ func superseded(all []known, name string, first, last int64) bool {
 	return ok && k.err == nil && k.First == first && k.Last == last && k.File != name
 }
 
-// overlapping finds an archive that has some of a range, and not just that range.
+// overlapping finds an archive that covers part of a range, but not exactly that range.
 func overlapping(all []known, first, last int64) *known {
 	for i := range all {
 		if k := &all[i]; k.First <= last && k.Last >= first && (k.First != first || k.Last != last) {
@@ -256,18 +246,18 @@ func overlapping(all []known, first, last int64) *known {
 	return nil
 }
 
-// OverlapError refuses to seal events that an archive of another range has.
+// OverlapError reports that some of the events to seal are already in an archive of another range.
 type OverlapError struct {
 	First, Last int64
 	File        string
 }
 
 func (e *OverlapError) Error() string {
-	return fmt.Sprintf("events %d to %d: some of them are in archive %s", e.First, e.Last, e.File)
+	return fmt.Sprintf("events %d to %d: some are already in archive %s", e.First, e.Last, e.File)
 }
 func (e *OverlapError) Code() string { return "archive_overlap" }
 func (e *OverlapError) Hint() string {
-	return "openclawd archive list shows what is archived; begin after it"
+	return "openclawd archive list shows what is archived; start after it"
 }
 
 var _ eventstore.Coded = (*OverlapError)(nil)

@@ -17,24 +17,25 @@ import (
 	"github.com/pronto-lab/openclawd/internal/durable"
 )
 
-// A frame ends after so many events, or with the event that makes it so large. One is unpacked to read one event.
+// A frame ends after this many events, or with the event that exceeds the size. Reading one event unpacks one frame.
 const (
 	frameEvents = 1000
 	frameBytes  = 1 << 20
 )
 
-// Seal writes the events first to last of a log into a new archive, reads it back, and gives it its manifest: all of that is on disk when it
-// returns. Nothing is blanked. The events have to be there with their payloads, or be redacted. An archive of just these events that is
-// there already and holds is used. What a killed run has left is removed. Errors: *OverlapError, *eventstore.DiskFullError, and those of log.
+// Seal writes the events first to last of a log into a new archive, reads it back, and publishes its manifest;
+// everything is on disk when it returns. It does not blank the events in the log. The events must have their payloads
+// or be redacted. An existing valid archive of exactly this range is reused. Leftovers of killed processes are
+// removed. Errors: *OverlapError, *eventstore.DiskFullError, and those of log.
 func (d *Dir) Seal(ctx context.Context, log eventstore.Reader, first, last int64, now time.Time, tell func(done, total int64)) (Manifest, error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if first < 1 || last < first {
-		return Manifest{}, &eventstore.InvalidError{Field: "range", Value: rangeName(first, last), Mend: "give the first and the last event"}
+		return Manifest{}, &eventstore.InvalidError{Field: "range", Value: rangeName(first, last), HintText: "give both the first and the last event"}
 	}
 	m, err := d.seal(ctx, log, first, last, now, tell)
 	if err != nil {
-		return Manifest{}, d.told(fmt.Errorf("archive events %d to %d: %w", first, last, err))
+		return Manifest{}, d.diskError(fmt.Errorf("archive events %d to %d: %w", first, last, err))
 	}
 	return m, nil
 }
@@ -46,7 +47,7 @@ func (d *Dir) seal(ctx context.Context, log eventstore.Reader, first, last int64
 	if err := d.sweep(); err != nil {
 		return m, err
 	}
-	all, err := d.look()
+	all, err := d.cachedList()
 	if err != nil {
 		return m, err
 	}
@@ -76,7 +77,7 @@ func (d *Dir) seal(ctx context.Context, log eventstore.Reader, first, last int64
 	return m, d.publish(&m)
 }
 
-// make makes the directory, for its owner only, durably.
+// make creates the directory durably, accessible to its owner only.
 func (d *Dir) make() error {
 	if _, err := os.Stat(d.path); err == nil {
 		return nil
@@ -87,15 +88,15 @@ func (d *Dir) make() error {
 	return durable.SyncDir(filepath.Dir(d.path))
 }
 
-// told gives an error for want of room its type.
-func (d *Dir) told(err error) error {
+// diskError converts an out-of-space error to *eventstore.DiskFullError.
+func (d *Dir) diskError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return &eventstore.DiskFullError{Path: d.path, Err: err}
 	}
 	return err
 }
 
-// writer writes the file of an archive under a name that does not count yet.
+// writer writes an archive under a temporary name.
 type writer struct {
 	dir    *Dir
 	packer *packer
@@ -103,9 +104,9 @@ type writer struct {
 	sum    hash.Hash
 	m      Manifest
 
-	raw, packed []byte // of the frame under way
-	begun       int64  // its first event; 0: it is empty
-	events      int    // in it
+	raw, packed []byte // current frame
+	begun       int64  // its first event; 0 if the frame is empty
+	events      int    // events in it
 	prev        eventstore.Event
 }
 
@@ -176,7 +177,7 @@ func (w *writer) add(e *eventstore.Event) error {
 	return nil
 }
 
-// flush packs the frame under way and writes it.
+// flush compresses and writes the current frame.
 func (w *writer) flush() error {
 	if w.begun == 0 {
 		return nil
@@ -199,29 +200,26 @@ func (w *writer) end() (Manifest, error) {
 	return w.m, err
 }
 
-// finish brings the file to disk and gives it its name.
+// finish syncs the file and gives it its final name.
 func (w *writer) finish() error {
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
 		return errors.Join(err, os.Remove(w.file.Name()))
 	}
-	if err := os.Rename(w.file.Name(), filepath.Join(w.dir.path, w.m.File)); err != nil {
-		return err
-	}
-	return durable.SyncDir(w.dir.path)
+	return durable.Rename(w.file.Name(), filepath.Join(w.dir.path, w.m.File))
 }
 
-// drop removes what is written so far.
+// drop removes what was written so far.
 func (w *writer) drop() error { return errors.Join(w.file.Close(), os.Remove(w.file.Name())) }
 
-// follows reports why an event cannot be the one after prev, or does not have the payload that was hashed.
+// follows returns an error if an event cannot be the successor of prev, or its payload does not match its hash.
 func follows(prev, e *eventstore.Event) error {
 	switch {
 	case e.Seq != prev.Seq+1:
 		return fmt.Errorf("event %d comes after %d", e.Seq, prev.Seq)
 	case !e.Redacted() && eventstore.PayloadHash(e.Salt, e.Data, e.Original) != e.DataHash:
-		return fmt.Errorf("event %d: its payload is not the one that was appended", e.Seq)
+		return fmt.Errorf("event %d: payload differs from the one appended", e.Seq)
 	case eventstore.ChainHash(prev.Hash, e) != e.Hash:
-		return fmt.Errorf("event %d: its hash does not link to the event in front of it", e.Seq)
+		return fmt.Errorf("event %d: hash does not link to the previous event", e.Seq)
 	}
 	return nil
 }

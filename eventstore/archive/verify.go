@@ -14,8 +14,9 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 )
 
-// Verify reads a whole archive and holds it against its manifest and its own chain: size, SHA-256, every frame, every payload against its
-// hash, every hash against the one before. The error is an *eventstore.ArchivedError and says what does not hold.
+// Verify reads a whole archive and checks it against its manifest and its own chain: size, SHA-256, every payload
+// against its hash, every hash against the previous one. It returns an *eventstore.ArchivedError that names the first
+// mismatch.
 func (d *Dir) Verify(ctx context.Context, m Manifest) error {
 	err := d.each(ctx, &m, nil)
 	if err == nil || ctx.Err() != nil {
@@ -24,7 +25,7 @@ func (d *Dir) Verify(ctx context.Context, m Manifest) error {
 	return d.unreadable(&m, err)
 }
 
-// each reads all events of an archive, and gives them to use, which may be nil, as far as everything holds.
+// each reads and checks all events of an archive and passes them to use, which may be nil, up to the first mismatch.
 func (d *Dir) each(ctx context.Context, m *Manifest, use func(*eventstore.Event) error) error {
 	if err := m.check(m.First, m.Last); err != nil {
 		return fmt.Errorf("its manifest: %w", err)
@@ -40,9 +41,9 @@ func (d *Dir) each(ctx context.Context, m *Manifest, use func(*eventstore.Event)
 	case err != nil:
 		return err
 	case bytes != m.Bytes:
-		return fmt.Errorf("it has %d bytes, the manifest says %d", bytes, m.Bytes)
+		return fmt.Errorf("file has %d bytes, manifest says %d", bytes, m.Bytes)
 	case hex.EncodeToString(sum.Sum(nil)) != m.SHA256:
-		return errors.New("its SHA-256 is not that of the manifest")
+		return errors.New("SHA-256 differs from the manifest")
 	}
 	prev, raw := eventstore.Event{Seq: m.First - 1, Hash: m.Before}, int64(0)
 	for i := range m.Frames {
@@ -76,9 +77,9 @@ func (d *Dir) each(ctx context.Context, m *Manifest, use func(*eventstore.Event)
 	}
 	switch {
 	case prev.Hash != m.Head:
-		return fmt.Errorf("it ends with hash %s, the manifest says %s", prev.Hash, m.Head)
+		return fmt.Errorf("last hash is %s, manifest says %s", prev.Hash, m.Head)
 	case raw != m.RawBytes:
-		return fmt.Errorf("it unpacks to %d bytes, the manifest says %d", raw, m.RawBytes)
+		return fmt.Errorf("unpacks to %d bytes, manifest says %d", raw, m.RawBytes)
 	}
 	return nil
 }

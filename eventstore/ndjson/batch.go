@@ -13,17 +13,17 @@ import (
 // batch is a run of lines whose events are stored together.
 type batch struct {
 	items  []item
-	size   int64      // of the lines
-	seen   []uint64   // what these lines have counted in Importer.seen
-	report FileReport // what these lines add
+	size   int64      // numbers of the lines
+	seen   []uint64   // what these lines have added to Importer.seen
+	report FileReport // counts added by these lines
 }
 
 // item is an event on its way to the log.
 type item struct {
 	event    eventstore.NewEvent
 	stream   string
-	derived  eventstore.ID     // the id that follows from the line; event.ID unless the line has one of its own
-	exported *eventstore.Event // of a line of a full export: the event as it was stored
+	derived  eventstore.ID     // the id derived from the line; event.ID unless the line has its own
+	exported *eventstore.Event // set for a line of a full export: the event as it was stored
 }
 
 // read turns the lines of p into batches. It stops soon after ctx ends; out must be drained until it returns.
@@ -48,7 +48,7 @@ func (im *Importer) read(ctx context.Context, p part, out chan<- *batch) error {
 				return err
 			}
 		}
-		took, err := im.take(ctx, b, raw, p, n)
+		took, err := im.addLine(ctx, b, raw, p, n)
 		if err != nil {
 			return errors.Join(send(), err)
 		}
@@ -63,9 +63,9 @@ func (im *Importer) fits(b *batch, size int64) bool {
 	return b.size == 0 || len(b.items) < im.opts.BatchEvents && b.size+size <= int64(im.opts.BatchBytes)
 }
 
-// take adds a line to the batch. It leaves alone a line that has no line feed and makes no sense yet, unless nobody will finish it. After
-// an error the batch is as it was.
-func (im *Importer) take(ctx context.Context, b *batch, raw rawLine, p part, n int64) (took bool, err error) {
+// addLine adds a line to the batch. It leaves out a line that has no line feed and cannot be parsed yet, unless the line
+// will never be completed. After an error the batch is unchanged.
+func (im *Importer) addLine(ctx context.Context, b *batch, raw rawLine, p part, n int64) (took bool, err error) {
 	line := trimLine(raw.text)
 	if len(line) == 0 && raw.over == nil {
 		b.count(raw.size)
@@ -154,7 +154,7 @@ func (im *Importer) rejected(r Rejection, name string, n int64, id eventstore.ID
 	}
 }
 
-// disown gives the event the derived id, and notes the one that its line claims where a member without a meaning would stand.
+// disown gives the event the derived id, and stores the id that its line claims among the members without a meaning.
 func (it *item) disown() {
 	e := &it.event
 	original := bytes.Clone(e.Original)

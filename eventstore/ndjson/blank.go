@@ -15,33 +15,36 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// BlankOptions say which lines of coordination logs are overwritten. StateDir, Log and IDs are required.
+// BlankOptions select which lines of coordination logs are overwritten. StateDir, Log and IDs are required.
 type BlankOptions struct {
 	StateDir string
 	Log      eventstore.Reader
-	// IDs are those of events whose payloads are gone. True: the id was derived from a line, which may still stand in a log.
+	// IDs are the ids of events whose payloads were removed. True: the id was derived from a line, which may still be
+	// in a log.
 	IDs map[eventstore.ID]bool
-	// Holds reports whether a text that is no event, such as a line that a kill has cut off, has to go too. nil: none has.
+	// Holds reports whether a text that is not an event, such as a truncated line, must be removed too. nil: none
+	// must.
 	Holds func(text []byte) bool
-	// Finished says that nobody writes the logs: also what stands behind the last line feed is looked at.
+	// Finished states that the logs have no writer: text after the last line feed is examined too.
 	Finished bool
-	// Positions is the file of a follower that does not run; what it says of the logs is made to fit. "" is none.
+	// Positions is the positions file of a follower that is not running; it is updated to match the changed logs. ""
+	// is none.
 	Positions string
 }
 
-// BlankReport says what was overwritten.
+// BlankReport reports what was overwritten.
 type BlankReport struct {
-	Lines int64    // that are blank now because of these events, or were already
-	Files []string // that were written to
+	Lines int64    // lines that are blank now because of these events, or already were
+	Files []string // files that were written to
 }
 
-// Blank overwrites, in all logs of a state directory, the lines of events whose payloads are gone, each with a line of the same length that says
-// what kind of event it was, "redacted":true, and its id. Where there is no room for that, with blanks. So files stay what they are, offsets in
-// them hold, importing them again adds nothing, and a mirror finds the last line that it wrote. Lines are synced when Blank returns; doing it
-// again is no error.
+// Blank overwrites, in all logs of a state directory, the lines of events whose payloads were removed. Each is
+// replaced by a line of the same length that contains its type, "redacted":true and its id, or by blanks if there is
+// no room for that. Files keep their size and offsets, importing them again adds nothing, and a mirror still finds the
+// last line that it wrote. Lines are synced when Blank returns; repeating it is harmless.
 //
-// Of equal lines that stand for several events those are overwritten whose events are meant: all, where all are. Where some are not, and
-// archives were removed, they are counted from the end.
+// If equal lines stand for several events, the lines of the selected events are overwritten: all, if all are selected.
+// If only some are, and archives were removed, the lines are counted from the end.
 func Blank(ctx context.Context, o BlankOptions) (report BlankReport, err error) {
 	if len(o.IDs) == 0 && o.Holds == nil {
 		return report, nil
@@ -56,7 +59,7 @@ func Blank(ctx context.Context, o BlankOptions) (report BlankReport, err error) 
 	}
 	b := &blanking{BlankOptions: o, counts: map[idChain]uint32{}, meant: map[idChain]*meantChain{}, hits: map[string]map[int64]hit{}, found: map[eventstore.ID]bool{}}
 	for _, path := range paths {
-		if err := b.scan(ctx, path, b.look); err != nil {
+		if err := b.scan(ctx, path, b.inspect); err != nil {
 			return report, err
 		}
 	}
@@ -88,16 +91,16 @@ func Blank(ctx context.Context, o BlankOptions) (report BlankReport, err error) 
 // blanking is one run of Blank.
 type blanking struct {
 	BlankOptions
-	counts map[idChain]uint32       // lines of each chain
-	meant  map[idChain]*meantChain  // chains of which an event is meant
-	found  map[eventstore.ID]bool   // events of which a line was found by its chain
+	counts map[idChain]uint32       // number of lines of each chain
+	meant  map[idChain]*meantChain  // chains with a selected event
+	found  map[eventstore.ID]bool   // events whose line was found by its chain
 	hits   map[string]map[int64]hit // by path and offset
 	before int64                    // lines that were blank already
 }
 
-// meantChain is equal lines of which some are meant.
+// meantChain is a group of equal lines of which some are selected.
 type meantChain struct {
-	stored []chained // those events of the chain that still have lines, unless their archives are gone
+	stored []chained // the events of the chain that still have lines, unless their archives were removed
 	met    uint32
 }
 
@@ -106,7 +109,7 @@ type chained struct {
 	meant bool
 }
 
-// event is that of the nth of all equal lines, counted from 0, if it is meant.
+// event returns the event of the nth of all equal lines, counted from 0, if it is selected.
 func (c *meantChain) event(n, all int) (id eventstore.ID, meant bool) {
 	if !slices.ContainsFunc(c.stored, func(e chained) bool { return !e.meant }) {
 		return c.stored[min(n, len(c.stored)-1)].id, true
@@ -123,23 +126,23 @@ func (c *meantChain) event(n, all int) (id eventstore.ID, meant bool) {
 // hit is a line that is overwritten.
 type hit struct {
 	offset int64
-	was    eventstore.Hash // of its bytes
+	was    eventstore.Hash // offsets of its bytes
 	now    []byte          // nil: blanks
 	size   int64
 }
 
-// logLine is a line as a scan finds it, without its line feed.
+// logLine is a line found by a scan, without its line feed.
 type logLine struct {
 	path   string
 	offset int64
 	raw    rawLine
 	chain  idChain
-	own    eventstore.ID // that it has itself; zero for none
+	own    eventstore.ID // its own id; zero if it has none
 	event  *eventstore.NewEvent
-	blank  bool // it was overwritten before
+	blank  bool // overwritten earlier
 }
 
-// scan gives every line of a file to use.
+// scan passes every line of a file to use.
 func (b *blanking) scan(ctx context.Context, path string, use func(*logLine) error) error {
 	file, _, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
@@ -161,7 +164,7 @@ func (b *blanking) scan(ctx context.Context, path string, use func(*logLine) err
 		l := logLine{path: path, offset: offset, raw: raw}
 		offset += raw.size
 		if !raw.ended && !b.Finished {
-			return nil // somebody is writing it
+			return nil // still being written
 		}
 		if len(trimLine(raw.text)) > 0 || raw.over != nil {
 			l.read()
@@ -172,7 +175,7 @@ func (b *blanking) scan(ctx context.Context, path string, use func(*logLine) err
 	}
 }
 
-// read finds out which events a line may stand for, as Importer.take does.
+// read finds the events that a line may stand for, as Importer.take does.
 func (l *logLine) read() {
 	if l.raw.over != nil {
 		l.chain = idChain{domain: rejectedDomain, digest: l.raw.over.SHA256}
@@ -197,7 +200,7 @@ func (l *logLine) read() {
 	}
 }
 
-// size is how many bytes a line has, without its line feed.
+// size is the length of a line in bytes, without its line feed.
 func (l *logLine) size() int64 {
 	if l.raw.ended {
 		return l.raw.size - 1
@@ -205,11 +208,12 @@ func (l *logLine) size() int64 {
 	return l.raw.size
 }
 
-// look takes a line that has the id of an event that is meant, or that is none and holds what has to go, and counts the others by their chains.
-func (b *blanking) look(l *logLine) error {
+// inspect selects a line that has the id of a selected event, or that is not an event and holds text to remove, and
+// counts the others by their chains.
+func (b *blanking) inspect(l *logLine) error {
 	if _, meant := b.IDs[l.own]; meant && !l.own.IsZero() {
 		b.found[l.own] = true
-		b.take(l, l.own)
+		b.schedule(l, l.own)
 		return nil
 	}
 	if l.blank {
@@ -222,12 +226,13 @@ func (b *blanking) look(l *logLine) error {
 		b.meant[l.chain] = &meantChain{}
 	}
 	if l.event == nil && b.Holds != nil && b.Holds(l.raw.text) {
-		b.take(l, eventstore.ID{})
+		b.schedule(l, eventstore.ID{})
 	}
 	return nil
 }
 
-// resolve finds out which events of each chain are meant. Where archives were removed, the first lines that are left stand for later events.
+// resolve finds the selected events of each chain. If archives were removed, the first remaining lines stand for later
+// events.
 func (b *blanking) resolve(ctx context.Context) error {
 	missing := false
 	for id, derived := range b.IDs {
@@ -249,7 +254,7 @@ func (b *blanking) resolve(ctx context.Context) error {
 	return nil
 }
 
-// weigh asks the log which events of a chain there are. The line of one that was redacted before is blank already.
+// weigh reads from the log which events a chain has. The line of one that was redacted earlier is already blank.
 func (b *blanking) weigh(ctx context.Context, c idChain) error {
 	var stored []chained
 	some := false
@@ -273,7 +278,7 @@ func (b *blanking) weigh(ctx context.Context, c idChain) error {
 	return nil
 }
 
-// pick takes the lines of chains of which some are meant.
+// pick selects the lines of chains with selected events.
 func (b *blanking) pick(l *logLine) error {
 	if _, meant := b.IDs[l.own]; l.blank || meant && !l.own.IsZero() {
 		return nil
@@ -285,13 +290,13 @@ func (b *blanking) pick(l *logLine) error {
 	id, meant := c.event(int(c.met), int(b.counts[l.chain]))
 	c.met++
 	if meant {
-		b.take(l, id)
+		b.schedule(l, id)
 	}
 	return nil
 }
 
-// take has a line overwritten.
-func (b *blanking) take(l *logLine, id eventstore.ID) {
+// schedule schedules a line to be overwritten.
+func (b *blanking) schedule(l *logLine, id eventstore.ID) {
 	if l.blank {
 		b.before++
 		return
@@ -312,7 +317,8 @@ func (b *blanking) take(l *logLine, id eventstore.ID) {
 	b.hits[l.path][l.offset] = h
 }
 
-// blankLine is a line of that many bytes which says what event it was, as far as there is room; nil where there is none for its id.
+// blankLine returns a line of that many bytes that identifies its event as far as there is room, or nil if there is no
+// room for its id.
 func blankLine(e *eventstore.NewEvent, id eventstore.ID, size int) []byte {
 	const mark = `"redacted":true`
 	tail := appendString([]byte(`,"id":`), id.String())
@@ -331,7 +337,7 @@ func blankLine(e *eventstore.NewEvent, id eventstore.ID, size int) []byte {
 	return nil
 }
 
-// blankedID reads the id of a line that was overwritten.
+// blankedID parses the id of an overwritten line.
 func blankedID(text []byte) (id eventstore.ID, ok bool) {
 	var said struct {
 		Redacted bool          `json:"redacted"`
@@ -343,7 +349,7 @@ func blankedID(text []byte) (id eventstore.ID, ok bool) {
 	return said.ID, said.Redacted && !said.ID.IsZero()
 }
 
-// overwrite writes lines over those that were read, as far as these are still there.
+// overwrite replaces the lines, provided that the file still contains what was read.
 func overwrite(path string, hits map[int64]hit) (lines int64, err error) {
 	file, _, err := openRegular(path, os.O_RDWR)
 	if err != nil {

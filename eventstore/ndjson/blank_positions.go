@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// marked is the marks of positions whose files are as they say, before lines are overwritten in place.
+// marked holds the marks of positions whose files match them, before lines are overwritten in place.
 type marked struct {
 	path      string
 	positions Positions
 	held      []int // of positions.Files
 }
 
-// heldPositions reads a file of positions, if there is one.
+// heldPositions reads a positions file, if there is one.
 func heldPositions(path string) (*marked, error) {
 	m := &marked{path: path}
 	if path == "" {
@@ -22,7 +22,7 @@ func heldPositions(path string) (*marked, error) {
 	}
 	positions, err := ReadPositions(path)
 	if err != nil {
-		return m, nil // a follower does not use it either
+		return m, nil // a follower ignores it too
 	}
 	m.positions = positions
 	for i := range positions.Files {
@@ -37,7 +37,7 @@ func heldPositions(path string) (*marked, error) {
 	return m, nil
 }
 
-// save makes the marks fit to what the files have now.
+// save updates the marks to match the current content of the files.
 func (m *marked) save() error {
 	if len(m.held) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (m *marked) save() error {
 	return m.positions.save(m.path)
 }
 
-// holds reports whether the file that has the mark's name is the one that it was made of.
+// holds reports whether the file of the mark's name is the one that the mark was made from.
 func (m *Mark) holds() (ok bool, err error) {
 	err = m.open(func(file *os.File) (err error) {
 		ok, err = holds(file, m)
@@ -62,7 +62,7 @@ func (m *Mark) holds() (ok bool, err error) {
 	return ok, err
 }
 
-// renew takes what stands at both ends of what was read. The file must be the one that the mark was made of.
+// renew updates both ends of what was read. The file must be the one that the mark was made from.
 func (m *Mark) renew() error {
 	return m.open(func(file *os.File) error { return m.renewFrom(file) })
 }
@@ -95,8 +95,8 @@ func (m *Mark) open(use func(*os.File) error) error {
 	return use(file)
 }
 
-// Blank is Blank of the package for the logs that this follower reads, between two looks; StateDir, Log and Positions of o are its own. Following
-// goes on where it was.
+// Blank runs the package's Blank on the logs that this follower reads, between two of its checks; StateDir, Log and
+// Positions of o are set by the follower. Following then continues where it was.
 func (f *Follower) Blank(ctx context.Context, o BlankOptions) (BlankReport, error) {
 	f.reading.Lock()
 	defer f.reading.Unlock()
@@ -114,10 +114,10 @@ func (f *Follower) Blank(ctx context.Context, o BlankOptions) (BlankReport, erro
 	report, err := Blank(ctx, o)
 	for _, t := range held {
 		if t.mark.renew() != nil {
-			continue // then it is read again from the beginning, which adds nothing
+			continue // the log is then read again from the beginning, which adds nothing
 		}
 		if len(t.first) > 0 {
-			t.first = nil // as if it had not been looked at yet
+			t.first = nil // as if it had not been read yet
 		}
 	}
 	return report, err

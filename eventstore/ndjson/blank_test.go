@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 )
 
-// redact blanks events of a log, and says which those are.
+// redact blanks events of a log, and returns them.
 func redact(t TB, log interface {
 	Event(context.Context, int64) (eventstore.Event, error)
 	Redact(context.Context, int64) error
@@ -34,7 +34,7 @@ func redact(t TB, log interface {
 	return ids
 }
 
-func (d *desk) blank(ids map[eventstore.ID]bool) ndjson.BlankReport {
+func (d *fixture) blank(ids map[eventstore.ID]bool) ndjson.BlankReport {
 	d.Helper()
 	report, err := d.follower.Blank(context.Background(), ndjson.BlankOptions{IDs: ids})
 	d.must(err)
@@ -45,7 +45,7 @@ func (d *desk) blank(ids map[eventstore.ID]bool) ndjson.BlankReport {
 // again adds nothing.
 func TestBlankedLinesOfAFollowedLog(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("one", "a secret 비밀", "three"))
 	d.look()
 	archived := d.rotate()
@@ -92,10 +92,11 @@ func TestBlankedLinesOfAFollowedLog(t *testing.T) {
 	}
 }
 
-// Without a follower that runs, its positions are made to fit; those of a log that was changed otherwise stay wrong, so that it is read again.
+// Without a running follower its positions are adapted; those of a log that was changed otherwise stay wrong, so that
+// it is read again.
 func TestBlankedLinesKeepPositions(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("one", "secret", "three"))
 	d.look()
 	d.follower.Close()
@@ -108,10 +109,11 @@ func TestBlankedLinesKeepPositions(t *testing.T) {
 	}
 }
 
-// What is too short for an id becomes blanks, which are no line; what is no event, and holds the text, likewise.
+// A line too short for an id becomes blanks, which are no line; so does a line that is not an event and contains the
+// text.
 func TestBlankedLinesWithoutRoom(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(`{"type":"x","data":{"n":"secret"}}` + "\n" + `{"type":"torn secret` + "\n" + event("kept") + "\n" + `{"type":"unfinished secret`)
 	d.look()
 	ids := redact(t, d.log, 1, 2)
@@ -122,7 +124,7 @@ func TestBlankedLinesWithoutRoom(t *testing.T) {
 	d.must(err)
 	if got := strings.Split(string(text), "\n"); strings.TrimSpace(got[0]) != "" || strings.Contains(got[1], "secret") || got[2] != event("kept") ||
 		got[3] != `{"type":"unfinished secret` {
-		t.Errorf("the log is %q; what somebody may be writing is left alone", got)
+		t.Errorf("the log is %q; an unfinished line is left alone", got)
 	}
 	options.Finished = true
 	_, err = ndjson.Blank(t.Context(), options)
@@ -136,10 +138,10 @@ func TestBlankedLinesWithoutRoom(t *testing.T) {
 	}
 }
 
-// Of equal lines those are overwritten whose events are meant.
+// Of equal lines, those of the redacted events are overwritten.
 func TestBlankedLinesAmongEqualOnes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("same", "same", "same", "other"))
 	d.look()
 	d.blank(redact(t, d.log, 2))
@@ -155,10 +157,10 @@ func TestBlankedLinesAmongEqualOnes(t *testing.T) {
 	}
 }
 
-// Where archives are gone, the lines that are left stand for the later of equal events.
+// If archives are gone, the remaining lines count as the later of equal events.
 func TestBlankedLinesAfterArchivesWereRemoved(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("same"))
 	d.look()
 	gone := d.rotate()
@@ -173,7 +175,7 @@ func TestBlankedLinesAfterArchivesWereRemoved(t *testing.T) {
 	}
 }
 
-// A mirror goes on behind lines that were overwritten, and finds the last one that it wrote.
+// A mirror resumes behind lines that were overwritten, and finds the last one that it wrote.
 func TestMirrorGoesOnBehindBlankedLines(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t)
@@ -188,7 +190,7 @@ func TestMirrorGoesOnBehindBlankedLines(t *testing.T) {
 	})
 	m.happens(t, "a2a.send", "fourth", eventstore.ActorAgent)
 	if s := m.runs(t, ndjson.MirrorOptions{}); s.Foreign || s.Lines != 1 {
-		t.Errorf("%+v, want one more line, and nobody else", s)
+		t.Errorf("%+v, want one more line, and no other producer", s)
 	}
 	lines := m.files(t)
 	if len(lines) != 4 || strings.Contains(lines[1], "비밀") || !strings.HasPrefix(lines[1], `{"type":"a2a.send","agentId":"eden","ts":`) ||
@@ -201,7 +203,8 @@ func TestMirrorGoesOnBehindBlankedLines(t *testing.T) {
 	}
 }
 
-// Whatever is redacted, in whatever log: nothing of it is left in the files, their sizes stay, and importing them again adds nothing.
+// After any redaction in any log nothing of it is left in the files, their sizes are unchanged, and importing them
+// again adds nothing.
 func TestBlankedLinesWhateverTheyAre(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -210,7 +213,7 @@ func TestBlankedLinesWhateverTheyAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		d := deskIn(t, dir)
+		d := fixtureIn(t, dir)
 		defer d.kill()
 		texts := rapid.SliceOfN(rapid.SampledFrom([]string{
 			`{"type":"a","agentId":"x","ts":1,"data":{"m":"secret 1"}}`, `{"type":"a","agentId":"x","ts":1,"data":{"m":"plain"}}`,
@@ -270,7 +273,7 @@ func eventsOf(t TB, log eventstore.Reader) []eventstore.Event {
 	return events
 }
 
-func sizesOf(t TB, d *desk) (sizes string) {
+func sizesOf(t TB, d *fixture) (sizes string) {
 	t.Helper()
 	paths, err := ndjson.Logs(d.state)
 	if err != nil {

@@ -16,43 +16,44 @@ import (
 type Format string
 
 const (
-	// FormatOpenclaw is the log that Task-Monitor reads: {"type","agentId","ts","data"}, or the imported record with its data put back
-	// at its end. Payloads that are gone are null.
+	// FormatOpenclaw is the log that Task-Monitor reads: {"type","agentId","ts","data"}, or the imported record with
+	// its data appended. Removed payloads are null.
 	FormatOpenclaw Format = "openclaw"
-	// FormatFull is everything that a store knows of an event, so that an import can restore the log exactly.
+	// FormatFull contains everything that a store knows about an event, so that an import can restore the log exactly.
 	FormatFull Format = "full"
 )
 
-// ParseFormat reads the name of a format. The error is an *eventstore.InvalidError.
+// ParseFormat parses the name of a format. The error is an *eventstore.InvalidError.
 func ParseFormat(s string) (Format, error) {
 	switch f := Format(s); f {
 	case FormatOpenclaw, FormatFull:
 		return f, nil
 	}
-	return "", &eventstore.InvalidError{Field: "format", Value: s, Mend: "use openclaw or full"}
+	return "", &eventstore.InvalidError{Field: "format", Value: s, HintText: "use openclaw or full"}
 }
 
-// ExportOptions choose what is exported. Their zero value is the whole log as FormatOpenclaw.
+// ExportOptions select what is exported. The zero value is the whole log as FormatOpenclaw.
 type ExportOptions struct {
 	Format Format
-	// IDs puts the event's id at the end of a line of FormatOpenclaw. Without it only lines that were canonical when they were imported
-	// get the same id when the export is imported; with it, importing the export adds nothing to the log that it came from.
+	// IDs appends the event's id to each line of FormatOpenclaw. Without it, only lines that were canonical when they
+	// were imported get the same id when the export is imported; with it, importing the export adds nothing to the log
+	// that it came from.
 	IDs       bool
 	From      int64 // first seq
 	UntilSeq  int64 // last seq; 0: the head of the log when the export begins
 	UntilTime int64 // last RecordedAt, ms since 1970; 0: no bound
-	// Internal names the types that FormatOpenclaw leaves out because they are our own book-keeping. Imported events of such a type
-	// (Actor import) are written all the same. nil leaves nothing out.
+	// Internal names the types that FormatOpenclaw leaves out because they are internal bookkeeping. Imported events
+	// of such a type (Actor import) are written all the same. nil leaves nothing out.
 	Internal func(typ string) bool
 }
 
-// Bounds of what an export holds at a time.
+// Bounds of one page of an export.
 const (
 	exportPage  = 500
-	exportBytes = 32 << 20 // of data, and one event more
+	exportBytes = 32 << 20 // data, plus one event
 )
 
-// boundedReader is a log that bounds pages by their bytes too. One that does not is read by number alone.
+// boundedReader is a log that can also bound pages by bytes. Other logs are read by number of events only.
 type boundedReader interface {
 	ReadWithin(ctx context.Context, after int64, limit int, most int64) ([]eventstore.Event, error)
 }
@@ -64,8 +65,9 @@ func readPage(ctx context.Context, log eventstore.Reader, after int64) ([]events
 	return log.Read(ctx, after, exportPage)
 }
 
-// Export writes a part of the log, one line per event in the order of Seq, and returns how many it wrote. The same log and options give
-// the same bytes. It holds one page of events and ends at the head of the log as it was when it began, so it ends.
+// Export writes a part of the log, one line per event in the order of Seq, and returns how many it wrote. The same log
+// and options give the same bytes. It holds one page of events in memory and stops at the head that the log had when
+// it started.
 func Export(ctx context.Context, log eventstore.Reader, w io.Writer, o ExportOptions) (events int64, err error) {
 	if o.UntilSeq == 0 {
 		head, err := log.Head(ctx)
@@ -118,7 +120,7 @@ func (o *ExportOptions) append(dst []byte, e *eventstore.Event) []byte {
 	return dst
 }
 
-// appendRecord appends the line that e was, or would have been, in a coordination log.
+// appendRecord appends the line of e, as it was or would have been in a coordination log.
 func appendRecord(dst []byte, e *eventstore.Event) []byte {
 	if e.Original == nil {
 		dst = appendEnvelope(dst, e.Type, e.AgentID, e.TS)
@@ -143,7 +145,7 @@ func appendID(object []byte, id eventstore.ID) []byte {
 	return appendMember(object, `"id":`, appendString(nil, id.String()))
 }
 
-// appendMember puts a member at the end of the object that dst ends with. No value is null.
+// appendMember adds a member to the object at the end of dst. An empty value is written as null.
 func appendMember(dst []byte, key string, value json.RawMessage) []byte {
 	if value == nil {
 		value = json.RawMessage("null")

@@ -30,8 +30,8 @@ func TestParseFormat(t *testing.T) {
 	}
 }
 
-// An exported log is the imported one, line by line, but for what was rejected and for the place of data in lines that were not
-// canonical.
+// An exported log equals the imported one, line by line, except rejected lines and the position of data in lines that
+// were not canonical.
 func TestExportOpenclaw(t *testing.T) {
 	t.Parallel()
 	log := newLog()

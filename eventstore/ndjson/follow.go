@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/backoff"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
 // Defaults of FollowOptions.
@@ -19,13 +22,14 @@ const (
 	DefaultFollowMaxRetry = 10 * time.Second
 )
 
-// FollowOptions say which logs a Follower reads and what it does with their lines. StateDir, Positions, Now and what Options requires are
-// required.
+// FollowOptions select which logs a Follower reads and what it does with their lines. StateDir, Positions, Now and
+// what Options requires are required.
 type FollowOptions struct {
-	StateDir  string  // of OpenClaw; neither it nor its directory of logs need exist
-	Positions string  // path of the file that remembers how far the logs were read
-	Import    Options // where the lines go, and as what; Progress belongs to the follower
-	// Finished says that nobody writes the logs any more: a last line without a line feed is taken if it is whole, as Import does.
+	StateDir  string  // OpenClaw's state directory; neither it nor its log directory need exist
+	Positions string  // file that stores how far the logs were read
+	Import    Options // where the lines go and how; Progress is set by the follower
+	// Finished states that the logs have no writer any more: a last line without a line feed is imported if it is
+	// complete, as Import does.
 	Finished bool
 	// Changed is called when the live log was added, changed or removed ("add", "change", "unlink"), before its lines are stored. It must
 	// not block, and may be nil.
@@ -34,47 +38,49 @@ type FollowOptions struct {
 	Progress func(bytes int64)
 
 	Now      func() time.Time
-	Save     time.Duration // how often the positions are saved at most
-	Retry    time.Duration // pause after a first error; it doubles with each further one,
+	Save     time.Duration // minimum interval between saving the positions
+	Retry    time.Duration // pause after the first error; it doubles with each further one
 	MaxRetry time.Duration // up to this
 	Logger   *slog.Logger
 }
 
-// Follower brings the coordination logs of a state directory into an event log, archives first, and goes on as they grow: each complete
-// line once, in order. An unfinished last line waits for its line feed. When a newer log has something to read, nobody will finish it any
-// more: then it is taken if it is whole, and rejected as Unfinished otherwise.
+// Follower imports the coordination logs of a state directory into an event log, archives first, and continues as they
+// grow: each complete line once, in order. An unfinished last line waits for its line feed. Once a newer log has
+// content, the line will never be completed: it is imported if it is complete JSON, and rejected as Unfinished
+// otherwise.
 //
-// It survives rotation by renaming, by copying and truncating, several ones between two looks, and restarts at any moment. Where what it
-// finds is not what it has read with more at the end, it reads all logs again from the beginning, which adds only what is new: then, as
-// with Importer, lines that are equal to the letter are told apart by nothing but their number in the files that are there.
+// It survives rotation by renaming, by copying and truncating, several rotations between two checks, and restarts at
+// any moment. If a log is not what was read plus additions at the end, it reads all logs again from the beginning,
+// which adds only what is new: then, as with Importer, identical lines are distinguished only by their number in the
+// files present.
 //
-// What it cannot see: a change in the middle of what was read that leaves size, first and last 4 KiB as they were; lines that the
-// producer itself loses because it writes between the copying and the truncating.
+// It cannot detect a change in the middle of what was read that leaves size, first and last 4 KiB unchanged, nor lines
+// that the producer itself loses by writing between copying and truncating.
 //
-// Only regular files are logs. An archive that is none is warned about, once, and left alone; a live log that is none is the status's
-// LastError until it is one.
+// Only regular files are read as logs. An archive of another kind is logged once and skipped; a live log of another
+// kind is reported in the status's LastError until it is a regular file.
 type Follower struct {
 	opts     FollowOptions
-	reading  sync.Mutex // is held by Look, Pending, Close and Blank
+	reading  sync.Mutex // held by Poll, Pending, Close and Blank
 	importer *Importer
-	opened   bool       // the positions were looked at
+	opened   bool       // the positions file was read
 	known    []*tracked // oldest first
-	live     *tracked   // that of known which is, or was last, the live log; may be nil
-	settled  bool       // all logs were read to their ends once, so that no line to come is stored already
-	unsaved  bool       // known has changed since it was saved
+	live     *tracked   // the entry of known that is, or was last, the live log; may be nil
+	settled  bool       // all logs were read to their ends once, so no later line is stored already
+	unsaved  bool       // known has changed since it was last saved
 	saved    time.Time
-	part     FileReport // what is stored of the lines that are being read
-	looking  bool       // there was a look
-	seen     entry      // the live log at the last one
+	part     FileReport // what is stored of the lines being read
+	looking  bool       // Poll was called before
+	seen     entry      // the live log at the last check
 	warned   map[string]bool
-	odd      error // what lies where the live log should be is none
+	odd      error // the live log's path is not a regular file
 
 	mu     sync.Mutex
 	status FollowStatus
-	cause  string // of status.LastError
+	cause  string // when status.LastError began
 }
 
-// NewFollower returns a follower that has not touched anything yet.
+// NewFollower returns a follower. It touches no file until it is used.
 func NewFollower(o FollowOptions) *Follower {
 	o.Save = cmp.Or(o.Save, DefaultFollowSave)
 	o.Retry = cmp.Or(o.Retry, DefaultFollowRetry)
@@ -89,48 +95,32 @@ func NewFollower(o FollowOptions) *Follower {
 	return f
 }
 
-// Run follows until ctx ends, and then returns nil. It looks at once, whenever wake gives something, and again as long as there is
-// something new. Errors are logged once, and tried again after a pause.
+// Run follows until ctx ends, and then returns nil. It checks the logs at once, whenever wake delivers, and again
+// while there is new content. An error is logged once and retried after a pause.
 func (f *Follower) Run(ctx context.Context, wake <-chan struct{}) error {
 	defer f.Close()
-	pause := f.opts.Retry
-	for ctx.Err() == nil {
-		report, err := f.Look(ctx)
+	for failures := 0; ctx.Err() == nil; {
+		report, err := f.Poll(ctx)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
 			f.failed(ctx, err)
-			wait(ctx, nil, pause)
-			pause = min(2*pause, f.opts.MaxRetry)
+			failures++
+			_ = wait.For(ctx, backoff.Backoff{First: f.opts.Retry, Most: f.opts.MaxRetry}.After(failures))
 			continue
 		case report.Lines > 0: // there may be more already
 		case f.unsaved:
-			wait(ctx, wake, f.opts.Save)
+			wait.Woken(ctx, wake, f.opts.Save)
 		default:
-			wait(ctx, wake, 0)
+			wait.Woken(ctx, wake, 0)
 		}
-		pause = f.opts.Retry
+		failures = 0
 	}
 	return nil
 }
 
-// wait ends when wake gives something, after the pause unless that is 0, and with ctx.
-func wait(ctx context.Context, wake <-chan struct{}, pause time.Duration) {
-	var over <-chan time.Time
-	if pause > 0 {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		over = timer.C
-	}
-	select {
-	case <-wake:
-	case <-over:
-	case <-ctx.Done():
-	}
-}
-
-// Close saves the positions and gives back the open file. It does not need to be called for the sake of exactness, and may be called more
-// than once; Look goes on after it.
+// Close saves the positions and closes the open file. Exactness does not depend on it, and it may be called more than
+// once; Poll may be called after it.
 func (f *Follower) Close() {
 	f.reading.Lock()
 	defer f.reading.Unlock()
@@ -142,25 +132,25 @@ func (f *Follower) Close() {
 	}
 }
 
-// maxLooks bounds how often one Look begins anew because the logs are being rotated.
+// maxLooks bounds how often one Poll restarts because the logs are being rotated.
 const maxLooks = 20
 
-// Look reads what the logs have, up to their sizes of this moment, and reports on it. After an error, everything reported is stored, and
-// the next Look goes on from there.
-func (f *Follower) Look(ctx context.Context) (total FileReport, err error) {
+// Poll imports the content of the logs up to their current sizes, and reports on it. After an error, everything
+// reported is stored, and the next Poll continues from there.
+func (f *Follower) Poll(ctx context.Context) (total FileReport, err error) {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	if err := f.open(ctx); err != nil {
 		return total, err
 	}
 	for range maxLooks {
-		err = f.look(ctx, &total)
+		err = f.pollOnce(ctx, &total)
 		if !errors.Is(err, errMoving) && !errors.Is(err, errChanged) {
 			break
 		}
 	}
 	if f.settled = err == nil; err != nil {
-		return total, fmt.Errorf("follow: %w", err) // also what has failed may be stored
+		return total, fmt.Errorf("follow: %w", err) // the failed part may be stored too
 	}
 	if f.unsaved && f.opts.Now().Sub(f.saved) >= f.opts.Save {
 		f.save(ctx)
@@ -173,7 +163,7 @@ func (f *Follower) Look(ctx context.Context) (total FileReport, err error) {
 	return total, nil
 }
 
-// Pending tells how many bytes a Look would read now, from how many files.
+// Pending returns how many bytes a Poll would read now, from how many files.
 func (f *Follower) Pending(ctx context.Context) (bytes int64, files int, err error) {
 	f.reading.Lock()
 	defer f.reading.Unlock()
@@ -201,7 +191,7 @@ func (f *Follower) Pending(ctx context.Context) (bytes int64, files int, err err
 	return bytes, files, err
 }
 
-// open goes on from the saved positions, if they are of this event log.
+// open continues from the saved positions, if they belong to this event log.
 func (f *Follower) open(ctx context.Context) error {
 	if f.opened {
 		return nil
@@ -212,7 +202,7 @@ func (f *Follower) open(ctx context.Context) error {
 		f.opened = true
 		return nil
 	case err != nil:
-		f.opts.Logger.InfoContext(ctx, "positions not used: all logs are read again, which adds only what is new", "err", err)
+		f.opts.Logger.InfoContext(ctx, "positions not used; reading all logs again, which adds only new lines", "err", err)
 		f.opened = true
 		return nil
 	}
@@ -221,7 +211,7 @@ func (f *Follower) open(ctx context.Context) error {
 		return fmt.Errorf("follow: %w", err)
 	}
 	if f.opened = true; !sound {
-		f.opts.Logger.InfoContext(ctx, "positions not used: they were taken of another event log", "file", f.opts.Positions)
+		f.opts.Logger.InfoContext(ctx, "positions not used: they belong to another event log", "file", f.opts.Positions)
 		return nil
 	}
 	f.importer.Resume(positions.Seq)
@@ -234,9 +224,9 @@ func (f *Follower) open(ctx context.Context) error {
 	return nil
 }
 
-// startOver forgets how far the logs were read. They are read again from the beginning.
+// startOver discards the positions, so that all logs are read again from the beginning.
 func (f *Follower) startOver(ctx context.Context, why string) {
-	f.opts.Logger.InfoContext(ctx, "reading all logs again, which adds only what is new", "why", why)
+	f.opts.Logger.InfoContext(ctx, "reading all logs again, which adds only new lines", "why", why)
 	for _, t := range f.known {
 		t.release()
 	}
@@ -244,12 +234,13 @@ func (f *Follower) startOver(ctx context.Context, why string) {
 	f.known, f.live, f.settled = nil, nil, false
 }
 
-// save notes how far the logs were read. From then on only what comes later has to be remembered to tell equal lines apart.
+// save stores how far the logs were read. From then on only later lines have to be remembered to distinguish equal
+// lines.
 func (f *Follower) save(ctx context.Context) {
 	f.saved = f.opts.Now()
 	head, err := f.opts.Import.Log.Head(context.WithoutCancel(ctx))
 	if err != nil {
-		f.opts.Logger.WarnContext(ctx, "positions not saved: a restart reads more again", "err", err)
+		f.opts.Logger.WarnContext(ctx, "cannot save positions; a restart will read more lines again", "err", err)
 		return
 	}
 	f.importer.Resume(head.Seq)
@@ -260,7 +251,7 @@ func (f *Follower) save(ctx context.Context) {
 		}
 	}
 	if err := p.save(f.opts.Positions); err != nil {
-		f.opts.Logger.WarnContext(ctx, "positions not saved: a restart reads more again", "err", err)
+		f.opts.Logger.WarnContext(ctx, "cannot save positions; a restart will read more lines again", "err", err)
 		return
 	}
 	f.unsaved = false

@@ -16,16 +16,19 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // A follower that is killed at any moment, with its producer and its store, goes on exactly: the log has what the files have, each line
 // once, in order.
+//
+// Promise: follow-once
 func TestCrashWhileFollowing(t *testing.T) {
 	t.Parallel()
-	storetest.Crash(t, crashing, 0)
+	storetest.Crash(t, crashing, testscale.Of(2, 20))
 }
 
-// crashing writes and rotates a log, in part with equal lines, while a follower reads it.
+// crashing writes and rotates a log, partly with equal lines, while a follower reads it.
 var crashing = storetest.Scenario{
 	Name: "follow",
 	Work: func(c *storetest.Child) error {
@@ -52,7 +55,7 @@ var crashing = storetest.Scenario{
 		defer db.Close()
 		follower := ndjson.NewFollower(crashOptions(dir, db))
 		defer follower.Close()
-		if _, err := follower.Look(context.Background()); err != nil {
+		if _, err := follower.Poll(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		want, written := linesIn(t, dir)

@@ -7,15 +7,16 @@ import (
 	"slices"
 )
 
-// matching finds for each log of a snapshot what was read of it before.
+// matching finds, for each log of a snapshot, what was read of it before.
 type matching struct {
 	snapshot *snapshot
-	found    []*tracked // of each entry; nil if it is new
-	rest     []*tracked // without an entry
+	found    []*tracked // the known log of each entry; nil if it is new
+	rest     []*tracked // known logs without an entry
 }
 
-// match returns the logs to read, oldest first: those known, wherever they are now, and new ones; and what is waited for. It returns
-// errChanged if these are not the known ones with more at their ends and newer ones after them. Nothing is read yet.
+// match returns the logs to read, oldest first: the known ones under their current names, and new ones; and the known
+// ones that are awaited. It returns errChanged unless they are the known logs with additions, followed by newer logs.
+// Nothing is read yet.
 func match(s *snapshot, known []*tracked) (logs, waiting []*tracked, err error) {
 	m := &matching{s, make([]*tracked, len(s.entries)), slices.Clone(known)}
 	if err := m.byIdentity(); err != nil {
@@ -31,7 +32,7 @@ func match(s *snapshot, known []*tracked) (logs, waiting []*tracked, err error) 
 	return logs, waiting, err
 }
 
-// byIdentity recognises files under whatever name, as long as they begin with what was read of them.
+// byIdentity recognises files under any name, provided that they begin with what was read of them.
 func (m *matching) byIdentity() error {
 	for i, e := range m.snapshot.entries {
 		at := slices.IndexFunc(m.rest, func(t *tracked) bool { return t.id() == e.id && e.id != identity{} })
@@ -45,8 +46,8 @@ func (m *matching) byIdentity() error {
 	return nil
 }
 
-// byContent recognises files that were copied: an archive under its own name, what was the live log under any. The latter is a log that
-// was copied and truncated, or replaced by one that goes on in the same way.
+// byContent recognises copied files: an archive under its own name, and the former live log under any name, that is, a
+// log that was copied and truncated, or replaced by one that continues it.
 func (m *matching) byContent() error {
 	for at := 0; at < len(m.rest); at++ {
 		t := m.rest[at]
@@ -69,13 +70,13 @@ func (m *matching) byContent() error {
 	return nil
 }
 
-// pair takes the entry for the known log if it begins as that did.
+// pair assigns the entry to the known log if they begin alike.
 func (m *matching) pair(i, at int) error {
 	e, t := m.snapshot.entries[i], m.rest[at]
 	if e.size < t.mark.Offset {
 		return nil
 	}
-	same := t.now == e && !m.isLive(i) // a closed archive that nobody has touched since it was compared
+	same := t.now == e && !m.isLive(i) // a closed archive that was not touched since it was compared
 	if !same {
 		err := m.with(i, func(file *os.File) (err error) {
 			same, err = holds(file, &t.mark)
@@ -91,8 +92,8 @@ func (m *matching) pair(i, at int) error {
 	return nil
 }
 
-// gone decides about known logs that are not there any more. An archive may go. What was the live log is waited for, as long as
-// there is no other with something in it: that one then has other lines, or the same ones written anew.
+// gone decides about known logs that are missing. An archive may disappear. The former live log is awaited as long as
+// no other log has content: that one would contain other lines, or the same ones rewritten.
 func (m *matching) gone() (waiting []*tracked, err error) {
 	for _, t := range m.rest {
 		if !t.wasLive() || t.mark.Offset == 0 {
@@ -108,7 +109,7 @@ func (m *matching) gone() (waiting []*tracked, err error) {
 	return waiting, nil
 }
 
-// inOrder lists known and new logs. New ones come after all of which something was read, unless they are copies of what is known.
+// inOrder lists known and new logs. New ones come after all logs that were read, unless they are copies of known ones.
 func (m *matching) inOrder() (logs []*tracked, err error) {
 	last := -1
 	for i, t := range m.found {
@@ -139,9 +140,10 @@ func (m *matching) inOrder() (logs []*tracked, err error) {
 	return logs, nil
 }
 
-// isCopy reports whether a new archive is a copy, maybe still being made, of a log that comes later: somebody is about to truncate that,
-// or has kept a copy. Of a log that was there before the archive this is certain if the one is the beginning of the other. Of a new one
-// it is, if it is too long for chance or was written later.
+// isCopy reports whether a new archive is a copy, possibly still in progress, of a log that comes later: that log is
+// about to be truncated, or the copy was kept deliberately. For a log older than the archive this is certain if one is
+// a prefix of the other. For a new log it is assumed if the common prefix is too long for chance or the log was
+// written later.
 func (m *matching) isCopy(i, last int) (is bool, err error) {
 	if m.isLive(i) {
 		return false, nil
@@ -165,7 +167,7 @@ func (m *matching) isCopy(i, last int) (is bool, err error) {
 	return is, nil
 }
 
-// beginsAs reports whether both ends of the first n bytes are the same in both files.
+// beginsAs reports whether both ends of the first n bytes are equal in both files.
 func beginsAs(a, b *os.File, n int64) (bool, error) {
 	window := min(n, markBytes)
 	for _, offset := range []int64{0, n - window} {
@@ -188,7 +190,7 @@ func (m *matching) isLive(i int) bool {
 	return m.snapshot.live != nil && i == len(m.snapshot.entries)-1
 }
 
-// with calls do with the entry's file.
+// with opens the entry's file for do.
 func (m *matching) with(i int, do func(*os.File) error) error {
 	if m.isLive(i) {
 		return do(m.snapshot.live)

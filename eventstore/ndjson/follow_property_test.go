@@ -17,6 +17,8 @@ import (
 
 // Whatever a producer and those who rotate its log do, and whenever the follower looks, fails, ends or is killed: each complete line is
 // stored once, in order, and what was cut off is kept as a rejected line.
+//
+// Promise: follow-once
 func TestFollowStoresEachLineOnceInOrder(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -30,9 +32,9 @@ func TestFollowStoresEachLineOnceInOrder(t *testing.T) {
 	})
 }
 
-// producer writes logs, and knows what must become of them.
+// producer writes logs, and knows the expected result.
 type producer struct {
-	*desk
+	*fixture
 	now    int64
 	store  *moodyStore
 	wanted []string
@@ -45,7 +47,7 @@ type producer struct {
 }
 
 func newProducer(t *rapid.T, state string) *producer {
-	p := &producer{desk: deskIn(t, state), now: clockMs}
+	p := &producer{fixture: fixtureIn(t, state), now: clockMs}
 	p.must(os.MkdirAll(state, 0o700))
 	p.store = &moodyStore{Model: p.log}
 	p.options.Now = func() time.Time { return time.UnixMilli(p.now) }
@@ -142,7 +144,7 @@ func (p *producer) truncateCopied() {
 	}
 }
 
-// lose is a kill after which the positions are gone.
+// lose is a kill that also loses the positions.
 func (p *producer) lose() {
 	if p.copied {
 		return // without them, the copy of a short log cannot be told from one that was rotated
@@ -154,12 +156,12 @@ func (p *producer) lose() {
 }
 
 func (p *producer) try() {
-	if _, err := p.follower.Look(context.Background()); err != nil && !errors.Is(err, errMood) {
+	if _, err := p.follower.Poll(context.Background()); err != nil && !errors.Is(err, errMood) {
 		p.Fatalf("look: %v", err)
 	}
 }
 
-// finish ends the last line, so that everything is decided, and compares.
+// finish ends the last line and compares.
 func (p *producer) finish() {
 	p.truncateCopied()
 	if p.rest == "" {
@@ -179,7 +181,7 @@ func (p *producer) finish() {
 
 var errMood = &eventstore.DiskFullError{Path: "openclawd.db", Err: errors.New("injected")}
 
-// moodyStore refuses appends, or stores them and says that it did not.
+// moodyStore refuses appends, or stores them and reports an error.
 type moodyStore struct {
 	*storetest.Model
 	failures int

@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// look takes a snapshot and reads what is new in it. errMoving and errChanged mean: look again.
-func (f *Follower) look(ctx context.Context, total *FileReport) error {
+// pollOnce takes a snapshot and reads what is new in it. On errMoving and errChanged the caller retries.
+func (f *Follower) pollOnce(ctx context.Context, total *FileReport) error {
 	s, err := takeSnapshot(f.opts.StateDir)
 	if err != nil {
 		return err
 	}
 	f.odd = f.warn(ctx, s.odd)
-	f.tell(&s)
+	f.logLiveChange(&s)
 	if err := f.drain(ctx, &s, total); err != nil {
 		s.close()
 		return err
@@ -25,7 +25,7 @@ func (f *Follower) look(ctx context.Context, total *FileReport) error {
 	if err != nil {
 		s.close()
 		if errors.Is(err, errChanged) {
-			f.startOver(ctx, "a log was truncated, replaced or added between others")
+			f.startOver(ctx, "a log was truncated, replaced or inserted between others")
 		}
 		return err
 	}
@@ -40,7 +40,7 @@ func (f *Follower) look(ctx context.Context, total *FileReport) error {
 	return nil
 }
 
-// drain reads what is left of a live log that has lost every name that a log may have. Only our open file still leads to it.
+// drain reads the rest of a live log that no longer has a log's name and is reachable only through our open file.
 func (f *Follower) drain(ctx context.Context, s *snapshot, total *FileReport) error {
 	t := f.live
 	if t == nil || t.file == nil || slices.ContainsFunc(s.entries, func(e entry) bool { return e.id == t.id() }) {
@@ -49,14 +49,14 @@ func (f *Follower) drain(ctx context.Context, s *snapshot, total *FileReport) er
 	newer := s.live != nil && s.entries[len(s.entries)-1].size > 0
 	err := f.read(ctx, t, newer, total)
 	if errors.Is(err, errChanged) && f.live == t {
-		t.release() // it was truncated besides
+		t.release() // it was also truncated
 		return nil
 	}
 	return err
 }
 
-// adopt makes these the known logs, and the snapshot's open file that of the live one. What is waited for keeps the file that only the
-// old one still leads to.
+// adopt makes these the known logs, and the snapshot's open file the one of the live log. A log that is awaited keeps
+// its old open file.
 func (f *Follower) adopt(s *snapshot, known []*tracked) {
 	var live *tracked
 	if i := slices.IndexFunc(known, (*tracked).wasLive); i >= 0 {
@@ -76,7 +76,7 @@ func (f *Follower) adopt(s *snapshot, known []*tracked) {
 	f.known, f.live = known, live
 }
 
-// read stores what is new in a log. newer tells that a later log has something to read.
+// read stores what is new in a log. newer states that a later log has content.
 func (f *Follower) read(ctx context.Context, t *tracked, newer bool, total *FileReport) error {
 	file := t.file
 	if file == nil {
@@ -111,15 +111,15 @@ func (f *Follower) read(ctx context.Context, t *tracked, newer bool, total *File
 	return nil
 }
 
-// measure asks the open file for its size of now. Of a log of which nothing is stored, no more counts than what the look has seen: only by
-// that can it be recognised.
+// measure reads the current size of the open file. For a log of which nothing is stored, only the size at the check
+// counts: the log can be recognised only by that.
 func (t *tracked) measure() error {
 	if t.mark.Offset == 0 {
 		return nil
 	}
 	info, err := t.file.Stat()
 	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
+		return fmt.Errorf("check log: %w", err)
 	}
 	t.now.size, t.now.modified = info.Size(), info.ModTime().UnixNano()
 	if t.now.size < t.scanned {
@@ -140,7 +140,7 @@ func (f *Follower) store(ctx context.Context, t *tracked, file *os.File, end int
 	return err
 }
 
-// settle decides about a last line that nobody will finish.
+// settle handles a last line that will never be completed.
 func (f *Follower) settle(ctx context.Context, t *tracked, file *os.File, newer bool, total *FileReport) error {
 	rest := t.now.size - t.mark.Offset
 	if rest <= 0 || rest == t.mark.Cut {
@@ -151,7 +151,7 @@ func (f *Follower) settle(ctx context.Context, t *tracked, file *os.File, newer 
 	case err != nil || report.Bytes == 0:
 		return err
 	case report.RejectedLines() > 0:
-		// The mark stays before it. Should somebody finish the line after all, it is read as a whole.
+		// The mark stays before it, so that the line is read whole if it is completed after all.
 		t.mark.Cut, f.unsaved = rest, true
 		return nil
 	}
@@ -173,7 +173,7 @@ func (f *Follower) run(ctx context.Context, t *tracked, file *os.File, end int64
 	return report, in, err
 }
 
-// advance moves the mark past what was stored. If the file cannot vouch for it any more, all is read again.
+// advance moves the mark past what was stored. If the file no longer matches, everything is read again.
 func (f *Follower) advance(ctx context.Context, t *tracked, in *source, report FileReport) error {
 	mark := t.mark
 	if err := in.markAt(&mark, mark.Offset+report.Bytes); err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 )
 
-// running is a desk whose follower runs in a bubble of its own time.
+// running is a fixture whose follower runs in a bubble of its own time.
 type running struct {
-	*desk
+	*fixture
 	store *moodyStore
 	wake  chan struct{}
 	logs  *buffer
@@ -29,7 +29,7 @@ func follow(t *testing.T, change func(*ndjson.FollowOptions), test func(*running
 	t.Helper()
 	state := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		r := &running{desk: deskIn(t, state), wake: make(chan struct{}, 1), logs: &buffer{}}
+		r := &running{fixture: fixtureIn(t, state), wake: make(chan struct{}, 1), logs: &buffer{}}
 		r.store = &moodyStore{Model: r.log}
 		r.options.Import.Log = r.store
 		r.options.Logger = slog.New(slog.NewTextHandler(r.logs, nil))
@@ -52,7 +52,7 @@ func follow(t *testing.T, change func(*ndjson.FollowOptions), test func(*running
 	})
 }
 
-// awaken wakes the follower and waits until it waits again.
+// awaken wakes the follower and waits until it is idle again.
 func (r *running) awaken() {
 	r.wake <- struct{}{}
 	synctest.Wait()
@@ -129,16 +129,16 @@ func TestFollowRunGoesOnAfterTrouble(t *testing.T) {
 		synctest.Wait()
 		r.want("1", "2")
 		text := r.logs.String()
-		if n := strings.Count(text, "cannot be followed"); n != 2 {
+		if n := strings.Count(text, "cannot follow coordination logs"); n != 2 {
 			t.Errorf("trouble is logged %d times:\n%s", n, text)
 		}
-		if n := strings.Count(text, "followed again"); n != 2 {
+		if n := strings.Count(text, "following coordination logs again"); n != 2 {
 			t.Errorf("its end is logged %d times:\n%s", n, text)
 		}
 	})
 }
 
-// The pauses grow up to their limit, so that neither disk nor log is worn out.
+// Pauses grow up to their limit, to spare disk and log.
 func TestFollowRunBacksOff(t *testing.T) {
 	t.Parallel()
 	var at []time.Duration

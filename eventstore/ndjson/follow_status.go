@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// FollowStatus is how far a Follower has come, as of its last look.
+// FollowStatus is the progress of a Follower, as of its last check.
 type FollowStatus struct {
 	File      string    `json:"file"`                // path of the live log
-	Present   bool      `json:"present"`             // whether it is there
-	Offset    int64     `json:"offset"`              // up to where its lines are stored
-	Size      int64     `json:"size"`                // bytes it has
-	Behind    int64     `json:"behind"`              // bytes of all logs that are not stored yet, an unfinished last line included
-	Lines     int64     `json:"lines"`               // stored since the start of the process, those that were known included
-	LastLine  time.Time `json:"lastLine,omitzero"`   // when the last one was stored; zero if none was
-	LastLook  time.Time `json:"lastLook,omitzero"`   // when the logs were last looked at without an error
-	LastError string    `json:"lastError,omitempty"` // why it does not get on; empty if it does
+	Present   bool      `json:"present"`             // whether it exists
+	Offset    int64     `json:"offset"`              // offset up to which its lines are stored
+	Size      int64     `json:"size"`                // its size in bytes
+	Behind    int64     `json:"behind"`              // bytes of all logs not stored yet, including an unfinished last line
+	Lines     int64     `json:"lines"`               // lines stored since the start of the process, known ones included
+	LastLine  time.Time `json:"lastLine,omitzero"`   // when the last one was stored; zero if none
+	LastLook  time.Time `json:"lastLook,omitzero"`   // last check without an error
+	LastError string    `json:"lastError,omitempty"` // why it makes no progress; empty if it does
 	FailingAt time.Time `json:"failingAt,omitzero"`  // since when
 	Positions string    `json:"positions"`           // path of the positions file
 }
 
-// Status tells how far it has come. It may be called at any time.
+// Status returns the progress. It may be called at any time.
 func (f *Follower) Status() FollowStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status
 }
 
-// looked notes what a look has come to.
+// looked records the result of a check.
 func (f *Follower) looked(s *snapshot, logs []*tracked) {
 	var offset, size, behind int64
 	for _, t := range logs {
@@ -47,7 +47,7 @@ func (f *Follower) looked(s *snapshot, logs []*tracked) {
 	f.status.LastLook = f.opts.Now()
 }
 
-// took notes what an append has stored of the part under way.
+// took records what an append has stored of the current part.
 func (f *Follower) took(at Progress) {
 	bytes, lines := at.Bytes-f.part.Bytes, at.Lines-f.part.Lines
 	f.part = at.FileReport
@@ -63,7 +63,7 @@ func (f *Follower) took(at Progress) {
 	f.status.LastLine = f.opts.Now()
 }
 
-// failed notes an error, and logs it unless it is the one of the last look.
+// failed records an error, and logs it unless it repeats the last one.
 func (f *Follower) failed(ctx context.Context, err error) {
 	cause := err
 	for next := errors.Unwrap(cause); next != nil; next = errors.Unwrap(cause) {
@@ -78,22 +78,22 @@ func (f *Follower) failed(ctx context.Context, err error) {
 	}
 	f.mu.Unlock()
 	if !known {
-		f.opts.Logger.ErrorContext(ctx, "logs cannot be followed; this is tried again, and no line is lost", "err", err)
+		f.opts.Logger.ErrorContext(ctx, "cannot follow coordination logs; will retry, no line is lost", "err", err)
 	}
 }
 
-// recovered notes that a look came to its end.
+// recovered records a check that completed.
 func (f *Follower) recovered(ctx context.Context) {
 	f.mu.Lock()
 	since := f.status.FailingAt
 	f.cause, f.status.LastError, f.status.FailingAt = "", "", time.Time{}
 	f.mu.Unlock()
 	if !since.IsZero() {
-		f.opts.Logger.InfoContext(ctx, "logs are followed again", "after", f.opts.Now().Sub(since))
+		f.opts.Logger.InfoContext(ctx, "following coordination logs again", "after", f.opts.Now().Sub(since))
 	}
 }
 
-// warn names archives that are no regular files, each once, and returns an error if the live log is none.
+// warn logs archives that are not regular files, each once, and returns an error if the live log is not one.
 func (f *Follower) warn(ctx context.Context, odd []string) (live error) {
 	for _, path := range odd {
 		switch {
@@ -101,14 +101,15 @@ func (f *Follower) warn(ctx context.Context, odd []string) (live error) {
 			live = refusedLog(path)
 		case !f.warned[path]:
 			f.warned[path] = true
-			f.opts.Logger.WarnContext(ctx, "not followed: only a regular file is a log; move the log itself here", "path", path)
+			f.opts.Logger.WarnContext(ctx, "not followed: logs must be regular files; move the log itself here", "path", path)
 		}
 	}
 	return live
 }
 
-// tell says that the live log was added, changed or removed since the last look. The first look only gets to know it.
-func (f *Follower) tell(s *snapshot) {
+// logLiveChange reports that the live log was added, changed or removed since the last check. The first check only records its
+// state.
+func (f *Follower) logLiveChange(s *snapshot) {
 	var now entry
 	if n := len(s.entries); n > 0 && filepath.Base(s.entries[n-1].path) == LiveLog {
 		now = s.entries[n-1]

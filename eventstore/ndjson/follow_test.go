@@ -19,7 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 )
 
-// TB is what a test and a property test have in common.
+// TB is the common part of testing.T and rapid.T.
 type TB interface {
 	Helper()
 	Fatal(...any)
@@ -27,8 +27,8 @@ type TB interface {
 	Errorf(string, ...any)
 }
 
-// desk is a state directory whose logs are written and followed, step by step.
-type desk struct {
+// fixture is a state directory whose logs are written and followed, step by step.
+type fixture struct {
 	TB
 	state    string
 	log      *storetest.Model
@@ -39,15 +39,15 @@ type desk struct {
 	changes  []string
 }
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	d := deskIn(t, t.TempDir())
+	d := fixtureIn(t, t.TempDir())
 	t.Cleanup(d.kill)
 	return d
 }
 
-func deskIn(t TB, state string) *desk {
-	d := &desk{TB: t, state: state, log: newLog()}
+func fixtureIn(t TB, state string) *fixture {
+	d := &fixture{TB: t, state: state, log: newLog()}
 	d.options = ndjson.FollowOptions{
 		StateDir: state, Positions: filepath.Join(state, "openclawd.db.import.json"), Import: options(d.log),
 		Now: func() time.Time { return time.UnixMilli(clockMs) }, Changed: func(event string) { d.changes = append(d.changes, event) },
@@ -56,16 +56,16 @@ func deskIn(t TB, state string) *desk {
 	return d
 }
 
-func (d *desk) must(err error) {
+func (d *fixture) must(err error) {
 	d.Helper()
 	if err != nil {
 		d.Fatal(err)
 	}
 }
 
-func (d *desk) path(name string) string { return filepath.Join(d.state, "logs", name) }
+func (d *fixture) path(name string) string { return filepath.Join(d.state, "logs", name) }
 
-func (d *desk) live() string { return d.path(ndjson.LiveLog) }
+func (d *fixture) live() string { return d.path(ndjson.LiveLog) }
 
 // event is a line whose event shows as its text.
 func event(text string) string {
@@ -73,12 +73,12 @@ func event(text string) string {
 }
 
 // write appends text to the live log.
-func (d *desk) write(text string) {
+func (d *fixture) write(text string) {
 	d.Helper()
 	d.appendTo(d.live(), text)
 }
 
-func (d *desk) appendTo(path, text string) {
+func (d *fixture) appendTo(path, text string) {
 	d.Helper()
 	d.must(os.MkdirAll(filepath.Dir(path), 0o700))
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -88,7 +88,7 @@ func (d *desk) appendTo(path, text string) {
 	d.touch(path)
 }
 
-func (d *desk) touch(path string) {
+func (d *fixture) touch(path string) {
 	d.Helper()
 	d.ticks++
 	at := time.UnixMilli(clockMs + d.ticks)
@@ -96,13 +96,13 @@ func (d *desk) touch(path string) {
 }
 
 // archive is the path of the next archive.
-func (d *desk) archive() string {
+func (d *fixture) archive() string {
 	d.archives++
 	return d.path(fmt.Sprintf("coordination-events-2026-02-10T08-00-%02d-%03dZ.ndjson", d.archives/1000, d.archives%1000))
 }
 
 // rotate renames the live log and returns its new path.
-func (d *desk) rotate() string {
+func (d *fixture) rotate() string {
 	d.Helper()
 	path := d.archive()
 	d.must(os.Rename(d.live(), path))
@@ -110,7 +110,7 @@ func (d *desk) rotate() string {
 }
 
 // copyLive copies the live log to an archive.
-func (d *desk) copyLive() string {
+func (d *fixture) copyLive() string {
 	d.Helper()
 	text, err := os.ReadFile(d.live())
 	d.must(err)
@@ -120,27 +120,27 @@ func (d *desk) copyLive() string {
 	return path
 }
 
-func (d *desk) truncate() {
+func (d *fixture) truncate() {
 	d.Helper()
 	d.must(os.Truncate(d.live(), 0))
 	d.touch(d.live())
 }
 
-func (d *desk) look() ndjson.FileReport {
+func (d *fixture) look() ndjson.FileReport {
 	d.Helper()
-	report, err := d.follower.Look(context.Background())
+	report, err := d.follower.Poll(context.Background())
 	d.must(err)
 	return report
 }
 
 // restart ends the follower as it should, kill without a farewell.
-func (d *desk) restart() {
+func (d *fixture) restart() {
 	d.follower.Close()
 	d.follower = ndjson.NewFollower(d.options)
 }
 
 // kill leaves the positions as they are on disk.
-func (d *desk) kill() {
+func (d *fixture) kill() {
 	saved, err := os.ReadFile(d.options.Positions)
 	d.follower.Close()
 	if err == nil {
@@ -184,7 +184,7 @@ func textOf(t TB, data []byte) string {
 	return d.N
 }
 
-func (d *desk) want(texts ...string) {
+func (d *fixture) want(texts ...string) {
 	d.Helper()
 	if diff := cmp.Diff(texts, stored(d, d.log)); diff != "" {
 		d.Fatalf("stored (-want +got):\n%s", diff)
@@ -201,7 +201,7 @@ func lines(texts ...string) string {
 
 func TestFollowAppends(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	if report := d.look(); report.Lines != 0 {
 		t.Errorf("without a directory: %+v", report)
 	}
@@ -224,7 +224,7 @@ func TestFollowAppends(t *testing.T) {
 // A line is read when its line feed is there, wherever it was cut before, also within a character.
 func TestFollowWaitsForTheLineFeed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	line := event("배포 🙏") + "\n"
 	for i := range len(line) {
 		d.write(line[i : i+1])
@@ -243,7 +243,7 @@ func TestFollowWaitsForTheLineFeed(t *testing.T) {
 
 func TestFollowReadsRotatedLogsToTheirEnd(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1"))
 	d.look()
 	d.write(lines("2"))
@@ -265,7 +265,7 @@ func TestFollowReadsRotatedLogsToTheirEnd(t *testing.T) {
 // What is written to a log that was renamed, before there is a new one, is read under its new name.
 func TestFollowDrainsBetweenRotationAndNewLog(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1"))
 	d.look()
 	path := d.rotate()
@@ -283,10 +283,10 @@ func TestFollowDrainsBetweenRotationAndNewLog(t *testing.T) {
 	}
 }
 
-// The open file still leads to a log that has got a name which no log has.
+// The open file still leads to a log that was renamed to a name of no log.
 func TestFollowDrainsWhatHasLostItsName(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1"))
 	d.look()
 	d.write(lines("2"))
@@ -299,10 +299,10 @@ func TestFollowDrainsWhatHasLostItsName(t *testing.T) {
 	d.want("1", "2", "3", "4")
 }
 
-// Nothing vanishes silently: what nobody will finish any more is an event if it is whole, and kept as a rejected line if it is not.
+// No line is lost silently: a last line that will not be continued is an event if it is complete, and a rejected line if not.
 func TestFollowSettlesUnfinishedLines(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1") + event("whole"))
 	d.look()
 	d.want("1")
@@ -330,7 +330,7 @@ func TestFollowSettlesUnfinishedLines(t *testing.T) {
 
 func TestFollowImportsArchivesFirst(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1", "same"))
 	d.rotate()
 	d.write(lines("same", "2"))
@@ -338,7 +338,7 @@ func TestFollowImportsArchivesFirst(t *testing.T) {
 	d.write(lines("3"))
 	d.look()
 	d.want("1", "same", "same", "2", "3")
-	// One that was not seen before comes before all that was: everything is read again, and only it is new.
+	// A newly found log is read before all others: everything is read again, and only its lines are new.
 	d.appendTo(d.path("coordination-events-2025-12.ndjson"), lines("0"))
 	d.look()
 	d.want("1", "same", "same", "2", "3", "0")
@@ -349,15 +349,15 @@ func TestFollowImportsArchivesFirst(t *testing.T) {
 
 func TestFollowSurvivesCopyAndTruncate(t *testing.T) {
 	t.Parallel()
-	for name, look := range map[string]func(*desk){
-		"unseen":     func(*desk) {},
-		"seen":       func(d *desk) { d.look() },
-		"restarting": func(d *desk) { d.look(); d.restart() },
-		"killed":     func(d *desk) { d.look(); d.kill() },
+	for name, look := range map[string]func(*fixture){
+		"unseen":     func(*fixture) {},
+		"seen":       func(d *fixture) { d.look() },
+		"restarting": func(d *fixture) { d.look(); d.restart() },
+		"killed":     func(d *fixture) { d.look(); d.kill() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			long := strings.Repeat("x", 5000) // more than what is compared at the ends
 			d.write(lines("1", "2", long))
 			d.look()
@@ -376,11 +376,11 @@ func TestFollowSurvivesCopyAndTruncate(t *testing.T) {
 	}
 }
 
-// A log may be shorter or longer than before, or have the very size: it is not what was read.
+// A replaced log is noticed, whether it is shorter, longer or of the same size.
 func TestFollowSeesTruncationWithoutACopy(t *testing.T) {
 	t.Parallel()
 	for _, now := range [][]string{{"4"}, {"4", "5", "6"}, {"4", "5", "6", "7", "8"}} {
-		d := newDesk(t)
+		d := newFixture(t)
 		d.write(lines("1", "2", "3"))
 		d.look()
 		d.truncate()
@@ -392,7 +392,7 @@ func TestFollowSeesTruncationWithoutACopy(t *testing.T) {
 
 func TestFollowSurvivesReplacement(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	replace := func(text string) {
 		t.Helper()
 		d.appendTo(d.live()+".tmp", text)
@@ -405,7 +405,7 @@ func TestFollowSurvivesReplacement(t *testing.T) {
 	d.want("1", "2", "2")
 	replace(lines("1", "2", "2", "3"))
 	d.want("1", "2", "2", "3")
-	replace(lines("0", "1", "2", "2", "3", "4")) // somebody has edited it
+	replace(lines("0", "1", "2", "2", "3", "4")) // it was edited
 	d.want("1", "2", "2", "3", "0", "4")
 	replace(lines("4"))
 	d.write(lines("5"))
@@ -421,7 +421,7 @@ func TestFollowSurvivesReplacement(t *testing.T) {
 // Equal lines are as many events as there are lines, whether they come before or after a restart, and whatever is left of the positions.
 func TestFollowTellsEqualLinesApart(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	var want []string
 	steps := []func(){
 		func() {}, d.restart, d.kill, func() { d.look(); d.kill() }, func() { d.rotate() }, func() { d.rotate(); d.look(); d.kill() },
@@ -440,10 +440,10 @@ func TestFollowTellsEqualLinesApart(t *testing.T) {
 	d.want(want...)
 }
 
-// However old the positions are, a reading that begins there adds nothing that is stored already.
+// Reading again from old positions adds nothing that is already stored.
 func TestFollowResumesFromStalePositions(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1", "same"))
 	d.look()
 	d.restart()
@@ -467,7 +467,7 @@ func TestFollowResumesFromStalePositions(t *testing.T) {
 // Positions of another event log say nothing about this one.
 func TestFollowIgnoresPositionsOfAnotherLog(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1", "2"))
 	d.look()
 	d.restart()
@@ -484,7 +484,7 @@ func TestFollowIgnoresPositionsOfAnotherLog(t *testing.T) {
 
 func TestFollowReadsAFinishedLogWhole(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.options.Finished = true
 	d.restart()
 	d.write(lines("1") + event("2"))
@@ -501,10 +501,10 @@ func TestFollowReadsAFinishedLogWhole(t *testing.T) {
 	}
 }
 
-// A log elsewhere, or a pipe, could change without anything to recognise it by.
+// A log elsewhere, or a pipe, cannot be recognised after a change.
 func TestFollowLeavesLinksAlone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	var warnings strings.Builder
 	d.options.Logger = slog.New(slog.NewTextHandler(&warnings, nil))
 	d.restart()
@@ -522,7 +522,7 @@ func TestFollowLeavesLinksAlone(t *testing.T) {
 // A state directory that was moved elsewhere is recognised by what is in it.
 func TestFollowRecognisesCopiedDirectories(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(lines("1"))
 	d.rotate()
 	d.write(lines("2"))
@@ -539,17 +539,17 @@ func TestFollowRecognisesCopiedDirectories(t *testing.T) {
 	d.want("1", "2", "3")
 }
 
-// The moment between looking at the log and reading it is as good as any other to copy and truncate it, or to rename it.
+// The log may also be copied and truncated, or renamed, between check and read.
 func TestFollowSurvivesRotationWithinALook(t *testing.T) {
 	t.Parallel()
-	for name, rotate := range map[string]func(*desk){
-		"copied":  func(d *desk) { d.copyLive(); d.truncate() },
-		"renamed": func(d *desk) { d.rotate() },
+	for name, rotate := range map[string]func(*fixture){
+		"copied":  func(d *fixture) { d.copyLive(); d.truncate() },
+		"renamed": func(d *fixture) { d.rotate() },
 	} {
 		for before := range 2 { // lines that are stored when it happens
 			t.Run(fmt.Sprintf("%s after %d", name, before), func(t *testing.T) {
 				t.Parallel()
-				d := newDesk(t)
+				d := newFixture(t)
 				want := []string{"1"}[:before]
 				rotated := false
 				d.options.Changed = func(string) {

@@ -8,11 +8,12 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// exported is a line of a full export. Every member is always there; data, original and salt are null where the event has none.
+// exported is a line of a full export. Every member is always present; data, original and salt are null if the event
+// has none.
 //
-// A payload is written as it is stored, byte by byte, because its hash covers the bytes. One that would break the line, or that begins
-// or ends with space, is therefore written as a JSON string that holds its text. (Of more than 8 MiB such a text may make a line above
-// MaxLineBytes, which cannot be imported. Producers write data on one line.)
+// A payload is written byte for byte, because its hash covers the bytes. A payload that contains a line break, or
+// begins or ends with space, is therefore written as a JSON string that contains its text. (Above 8 MiB such a string
+// may exceed MaxLineBytes and cannot be imported. Producers write data on one line.)
 type exported struct {
 	Seq           int64            `json:"seq"`
 	ID            eventstore.ID    `json:"id"`
@@ -33,7 +34,7 @@ type exported struct {
 	Hash          eventstore.Hash  `json:"hash"`
 }
 
-// appendExported appends e in the form of exported, which encoding/json would not leave byte by byte.
+// appendExported appends e in the form of exported; encoding/json would not preserve the bytes.
 func appendExported(dst []byte, e *eventstore.Event) []byte {
 	integer := func(key string, n int64) { dst = strconv.AppendInt(append(dst, key...), n, 10) }
 	text := func(key, s string) { dst = appendString(append(dst, key...), s) }
@@ -72,7 +73,8 @@ func appendPayload(dst []byte, payload json.RawMessage) []byte {
 	return append(dst, payload...)
 }
 
-// readExported reads a line of a full export. It is not ok for a record that only looks like one: that is an ordinary line.
+// readExported parses a line of a full export. ok is false for a record that only resembles one: that is an ordinary
+// line.
 func readExported(text []byte) (e *eventstore.Event, ok bool) {
 	var x exported
 	if err := json.Unmarshal(text, &x); err != nil {
@@ -109,7 +111,7 @@ func readPayload(value json.RawMessage) (payload json.RawMessage, ok bool) {
 	return nil, value == nil || string(value) == "null"
 }
 
-// storable reports whether a store would take e, its payload aside where that is gone.
+// storable reports whether a store would accept e, ignoring a payload that was removed.
 func storable(e *eventstore.Event) bool {
 	plain := newEvent(e)
 	if e.Redacted() {
@@ -121,7 +123,7 @@ func storable(e *eventstore.Event) bool {
 	return (&eventstore.StreamAppend{Stream: e.Stream, Events: []eventstore.NewEvent{plain}}).Check() == nil
 }
 
-// newEvent gives e without its place in a log.
+// newEvent returns e without its place in a log.
 func newEvent(e *eventstore.Event) eventstore.NewEvent {
 	return eventstore.NewEvent{
 		ID: e.ID, Type: e.Type, Ver: e.Ver, AgentID: e.AgentID, CorrelationID: e.CorrelationID, CausationID: e.CausationID,

@@ -15,6 +15,8 @@ import (
 )
 
 // FuzzLine holds ParseLine to its word: what it accepts can be stored, and what it keeps says all that the line says.
+//
+// Promise: bad-lines
 func FuzzLine(f *testing.F) {
 	for line := range bytes.Lines([]byte(sample)) {
 		f.Add(line)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// identify tells what identifies a file through changes of its name.
+// identify returns what identifies a file across renames.
 func identify(info fs.FileInfo) identity {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return identity{uint64(s.Dev), s.Ino}
@@ -16,7 +16,7 @@ func identify(info fs.FileInfo) identity {
 	return identity{}
 }
 
-// openLog opens a file. It neither follows a symbolic link nor waits for the other end of a pipe.
+// openLog opens a file. It neither follows a symbolic link nor blocks on a pipe.
 func openLog(path string, flags int) (*os.File, error) {
 	return os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, logMode)
 }

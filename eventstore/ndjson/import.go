@@ -12,48 +12,52 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Defaults of the size of one append: enough to make its fsync cheap, little enough to leave room in the queue for others.
+// Default sizes of one append: large enough to make its fsync cheap, small enough to leave room in the queue for
+// others.
 const (
 	DefaultBatchEvents = 2000
 	DefaultBatchBytes  = 4 << 20
 )
 
-// Options say where an import stores events and what the log's vocabulary makes of them. Log and Stream are required.
+// Options state where an import stores events and how lines map to events. Log and Stream are required.
 type Options struct {
 	Log eventstore.Store
 	// Restorer is used for full exports that continue the log. nil: their events are appended.
 	Restorer eventstore.Restorer
-	// Stream names the stream that an event belongs to. It is called from another goroutine than Import's, but never concurrently.
+	// Stream returns the stream that an event belongs to. It is called from another goroutine than Import's, but never
+	// concurrently.
 	Stream func(typ, agentID string, data, original []byte) string
-	// Reject makes an event of a rejected line. nil: such lines are only counted. It is called like Stream; line counts from 1.
+	// Reject converts a rejected line to an event. nil: such lines are only counted. It is called like Stream; line
+	// counts from 1.
 	Reject func(file string, line int64, r Rejection) (typ string, data json.RawMessage)
 	// Progress is called after each append. It may be nil.
 	Progress func(Progress)
-	// BatchEvents and BatchBytes bound one append. A longer line makes an append of its own.
+	// BatchEvents and BatchBytes bound one append. A longer line is appended alone.
 	BatchEvents int
 	BatchBytes  int
 	Logger      *slog.Logger
 }
 
-// Importer brings coordination logs into an event store. The events keep the order of the lines.
+// Importer imports coordination logs into an event store. The events keep the order of the lines.
 //
-// The id of an event is derived from its time, the text of its line (trimmed, as UTF-8), and how often that text was seen before by
-// this Importer: two equal lines are two events, and the same logs give the same ids whichever files they are spread over. To import a
-// set of logs, or to follow one, use a single Importer from the beginning. It remembers 64 bits of each text's hash; that two of ten
-// million texts share them has a chance of 3 in a million, and then only makes the later one count from 1.
+// The id of an event is derived from its time, the text of its line (trimmed, as UTF-8), and how often that text was
+// seen before by this Importer: two equal lines are two events, and the same logs give the same ids however they are
+// spread over files. To import a set of logs, or to follow one, use a single Importer from the beginning. It remembers
+// 64 bits of each text's hash; the chance that two of ten million texts collide is 3 in a million, and then only the
+// later one starts counting at 1.
 //
-// A line with an id of its own (our mirror writes them) or from a full export keeps it, unless the store knows the id for another
-// event: then it gets the derived one, and its Original names the id that it claimed.
+// A line with its own id (our mirror writes them) or from a full export keeps it, unless the store knows the id for
+// another event: then it gets the derived one, and its Original names the id that it claimed.
 //
 // An Importer is used by one goroutine at a time.
 type Importer struct {
 	opts  Options
 	lines *lines
 	base  int64             // see Resume
-	seen  map[uint64]uint32 // since the base: how often a text came until now, by the first 8 bytes of its SHA-256
+	seen  map[uint64]uint32 // since the base: how often a text was seen, by the first 8 bytes of its SHA-256
 }
 
-// New returns an Importer that has seen nothing.
+// New returns an Importer that has seen no lines.
 func New(o Options) *Importer {
 	o.BatchEvents = cmp.Or(o.BatchEvents, DefaultBatchEvents)
 	o.BatchBytes = cmp.Or(o.BatchBytes, DefaultBatchBytes)
@@ -63,24 +67,26 @@ func New(o Options) *Importer {
 	return &Importer{opts: o, lines: newLines(nil), seen: map[uint64]uint32{}}
 }
 
-// Resume tells an Importer that it goes on where an earlier one, or itself, has come to: every line before is stored with a seq up to
-// base, and no line that is still to come is. Then
+// Resume makes an Importer continue an earlier reading: every line before is stored with a seq up to base, and no
+// later line is. Then
 //
 //   - a line whose id is stored up to base is an older, equal one, and the next id of such lines is tried;
-//   - a line whose id is stored after base is this very line: it was stored before a restart and is only counted as a duplicate;
+//   - a line whose id is stored after base is this very line: it was stored before a restart and only counts as a
+//     duplicate;
 //   - a line whose id is not stored is new.
 //
-// So a reading that goes on is exact however much was stored after base, and holds in memory only what it has met since. Base 0 means a
-// reading from the beginning.
+// Therefore a resumed reading is exact however much was stored after base, and keeps in memory only what it has read
+// since. Base 0 means a reading from the beginning.
 func (im *Importer) Resume(base int64) {
 	im.base = base
-	im.seen = map[uint64]uint32{} // a new one: that of a long reading is large
+	im.seen = map[uint64]uint32{} // a new map: that of a long reading is large
 }
 
-// ImportFiles imports files in the order given, which should be oldest first, as Logs lists them. It stops at the first error and
-// reports what was stored until then, the broken file included.
+// ImportFiles imports files in the given order, which should be oldest first, as returned by Logs. It stops at the
+// first error and reports what was stored until then, including part of the failed file.
 //
-// A log that is rotated between Logs and here is missed under its new name; importing once more finds it and adds only that.
+// A log that is rotated between Logs and this call is missed under its new name; importing again finds it and adds
+// only that.
 func (im *Importer) ImportFiles(ctx context.Context, paths []string) (Report, error) {
 	var report Report
 	for i, path := range paths {
@@ -106,11 +112,12 @@ func (im *Importer) importFile(ctx context.Context, path string, p Progress) (Fi
 	return im.run(ctx, part{in: f, name: path}, p)
 }
 
-// Import imports one log; name is what it is called in reports. A last line without a line feed is taken if it is whole, and left
-// alone otherwise (FileReport.Tail): the producer may be about to finish it.
+// Import imports one log; name is used in reports. A last line without a line feed is imported if it is complete JSON,
+// and left alone otherwise (FileReport.Tail): the producer may still complete it.
 //
-// After an error, also ctx's, everything reported is stored. The same Importer may go on from FileReport.Bytes; only a new one may
-// begin anew. Import returns only after r.Read has; close r to end a Read that blocks.
+// After an error, including ctx's, everything reported is stored. The same Importer may continue from
+// FileReport.Bytes; only a new one may start over. Import returns only after r.Read has returned; close r to unblock a
+// Read.
 func (im *Importer) Import(ctx context.Context, r io.Reader, name string) (FileReport, error) {
 	return im.run(ctx, part{in: r, name: name}, Progress{FileReport: FileReport{Name: name}, File: 1, Files: 1})
 }
@@ -118,12 +125,12 @@ func (im *Importer) Import(ctx context.Context, r io.Reader, name string) (FileR
 // part is a run of lines of one log.
 type part struct {
 	in     io.Reader
-	name   string // of the log
+	name   string // path of the log
 	before int64  // lines of the log before it
-	closed bool   // a last line without a line feed will never get one
+	closed bool   // a last line without a line feed will never be completed
 }
 
-// run reads, parses and hashes in one goroutine and stores in this one, so that both cores work.
+// run reads, parses and hashes in one goroutine and stores in this one, to use two cores.
 func (im *Importer) run(ctx context.Context, from part, p Progress) (FileReport, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 const sample = `{"type":"task.started","agentId":"eden","ts":1770984996357,"data":{"taskId":"task_1","priority":"high"}}
@@ -104,6 +105,8 @@ func TestImportWithoutRejectOnlyCounts(t *testing.T) {
 }
 
 // However the same lines are cut into files and batches, the same events come of them, and a second import adds none.
+//
+// Promise: import-once
 func TestImportIsRepeatable(t *testing.T) {
 	t.Parallel()
 	kinds := []string{
@@ -158,7 +161,7 @@ func TestImportAgainCountsDuplicates(t *testing.T) {
 	t.Parallel()
 	log := newLog()
 	first := mustImport(t, ndjson.New(options(log)), sample, "live")
-	// The second file name makes the bodies of import.rejected differ: the line is the same all the same.
+	// The second file name makes the bodies of import.rejected differ; the line is still the same.
 	second := mustImport(t, ndjson.New(options(log)), sample, "archive")
 	if second.New != 0 || second.Duplicates != first.New || len(all(t, log)) != int(first.New) {
 		t.Errorf("first %+v, second %+v", first, second)
@@ -193,7 +196,7 @@ func TestImportTail(t *testing.T) {
 	}
 }
 
-// A follower reads on from where it stopped; what it got is what one import of the whole log gets.
+// A follower that continues where it stopped stores the same as one import of the whole log.
 func TestImportGoesOn(t *testing.T) {
 	t.Parallel()
 	whole := newLog()
@@ -314,7 +317,7 @@ func TestImportAfterRedaction(t *testing.T) {
 	}
 }
 
-// An event of a log that an older vocabulary imported is known, although it would be stored otherwise today.
+// An event that an older vocabulary imported is recognised, although it would be stored differently today.
 func TestImportKnowsLinesByTheirDerivedID(t *testing.T) {
 	t.Parallel()
 	log := newLog()
@@ -385,7 +388,7 @@ func TestImportCancelledWhileTheQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(newLog())
 		o.Log = faulty{newLog(), func([]eventstore.StreamAppend) error { return &eventstore.BusyError{RetryAfter: time.Hour} }}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), testscale.Patience)
 		defer cancel()
 		report, err := ndjson.New(o).Import(ctx, strings.NewReader(sample), "live")
 		if !errors.Is(err, context.DeadlineExceeded) || report.New != 0 || report.Bytes != 0 {

@@ -11,9 +11,9 @@ import (
 // maxInstant is the range of a JavaScript date, in ms on both sides of 1970.
 const maxInstant = 8_640_000_000_000_000
 
-// instant finds when a record happened, in ms since 1970: timestampMs, else ts, each a number or a numeric string, else timestamp, a
-// written date. Fractions are floored. A time of 0, or outside of what a JavaScript date can hold, counts as missing. Exact reports
-// that ts says the very same as an integer.
+// instant returns when a record happened, in ms since 1970: timestampMs, else ts, each a number or a numeric string,
+// else timestamp, a written date. Fractions are floored. A time of 0, or outside the range of a JavaScript date,
+// counts as missing. Exact reports that ts states the same value as an integer.
 func (r *record) instant() (ms int64, exact, ok bool) {
 	for _, f := range [...]field{fieldTimestampMs, fieldTS} {
 		value := r.value(f)
@@ -27,7 +27,7 @@ func (r *record) instant() (ms int64, exact, ok bool) {
 	return ms, false, ok
 }
 
-// milliseconds reads a JSON number, or a string that holds one.
+// milliseconds parses a JSON number, or a string that holds one.
 func milliseconds(value []byte) (ms int64, ok bool) {
 	text := string(value)
 	if s, ok := unquote(value); ok {
@@ -36,7 +36,7 @@ func milliseconds(value []byte) (ms int64, ok bool) {
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
 		return ms, usable(ms)
 	}
-	// ParseFloat knows more spellings than JSON: hexadecimal, infinities, a leading plus.
+	// ParseFloat accepts more spellings than JSON: hexadecimal, infinities, a leading plus.
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.Abs(f) > maxInstant || !json.Valid([]byte(text)) {
 		return 0, false
@@ -45,7 +45,8 @@ func milliseconds(value []byte) (ms int64, ok bool) {
 	return ms, usable(ms)
 }
 
-// dateLayouts are the written dates that JavaScript reads and that occur in logs. Go reads fractions of a second after any of them.
+// dateLayouts are the written dates that JavaScript parses and that occur in logs. Go accepts fractions of a second
+// after any of them.
 var dateLayouts = [...]string{
 	time.RFC3339,
 	"2006-01-02T15:04:05",
@@ -63,8 +64,8 @@ var dateLayouts = [...]string{
 	"Mon Jan 02 2006 15:04:05 GMT-0700",
 }
 
-// parseDate reads a written date. One without a zone is UTC: JavaScript takes a date-time for local, which would make the same log
-// mean another thing on another machine.
+// parseDate parses a written date. One without a zone is UTC; JavaScript would use local time, so the meaning of a log
+// would depend on the machine.
 func parseDate(s string) (ms int64, ok bool) {
 	if s == "" {
 		return 0, false

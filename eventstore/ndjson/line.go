@@ -9,10 +9,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// MaxLineBytes is the longest line that is looked at: the largest event, and room for its envelope.
+// MaxLineBytes is the longest line that is read: the largest event, plus its envelope.
 const MaxLineBytes = eventstore.MaxDataBytes + 1<<20
 
-// Line is what a line of a log says.
+// Line is a parsed line of a log.
 type Line struct {
 	Blank bool
 	Event eventstore.NewEvent
@@ -20,18 +20,19 @@ type Line struct {
 	Exported *eventstore.Event
 }
 
-// ParseLine reads one line, with or without its line end. The result may share the memory of line.
+// ParseLine parses one line, with or without its line end. The result may share the memory of line.
 //
-// A line is an event if it is a JSON object whose "type" is a string that is not blank. Keys are case-sensitive, and the last of equal
-// ones counts. Invalid UTF-8 is read as U+FFFD, lone surrogate escapes stay as they are written. The event has Actor import and
+// A line is an event if it is a JSON object whose "type" is a string that is not blank. Keys are case-sensitive, and
+// the last of equal ones counts. Invalid UTF-8 is read as U+FFFD, lone surrogate escapes stay as they are written. The
+// event has Actor import and
 //
-//   - Type and AgentID trimmed; no AgentID if it is no string, holds a NUL or exceeds eventstore.MaxAgentBytes;
-//   - TS from timestampMs, else ts (each a number or a numeric string), else timestamp (a written date, UTC if it names no zone),
-//     fractions floored; none, which means the store's clock, if all are missing, 0 or unusable;
-//   - Data as it is written (without its line breaks), or {} if it is no object;
+//   - Type and AgentID trimmed; no AgentID if it is not a string, holds a NUL or exceeds eventstore.MaxAgentBytes;
+//   - TS from timestampMs, else ts (each a number or a numeric string), else timestamp (a written date, UTC if it
+//     names no zone), fractions floored; none, which means the store's clock, if all are missing, 0 or unusable;
+//   - Data as it is written (without its line breaks), or {} if it is not an object;
 //   - ID if the line has an "id" that is a UUID;
-//   - Original nil if {type, agentId, ts, data} say all that the line says, the honoured id aside; else the line's object, without
-//     data if that was an object, and without the honoured id.
+//   - Original nil if {type, agentId, ts, data} contain all that the line says, apart from an accepted id; else the
+//     line's object, without data if that was an object, and without the accepted id.
 func ParseLine(line []byte) (Line, *Rejection) {
 	line = trimLine(line)
 	if len(line) == 0 {
@@ -46,7 +47,7 @@ func ParseLine(line []byte) (Line, *Rejection) {
 
 func trimLine(line []byte) []byte { return bytes.TrimFunc(line, isSpace) }
 
-// parse reads a line that is trimmed, not empty and valid UTF-8.
+// parse parses a line that is trimmed, not empty and valid UTF-8.
 func parse(text []byte) (Line, Reason) {
 	switch {
 	case len(text) > MaxLineBytes:
@@ -71,7 +72,7 @@ func whyInvalid(text []byte) Reason {
 		return HasNUL
 	}
 	if _, depth := skipValue(text, 0); depth > eventstore.MaxDepth {
-		return TooDeep // encoding/json stops at 10,000 levels, whatever follows
+		return TooDeep // encoding/json stops at 10,000 levels
 	}
 	return NotJSON
 }
@@ -117,7 +118,7 @@ func (r *record) event() (eventstore.NewEvent, Reason) {
 	return e, ""
 }
 
-// tooDeep reports whether a store would refuse the data, which is a document of its own, or the rest.
+// tooDeep reports whether a store would refuse the nesting of the data or of the rest.
 func (r *record) tooDeep(hasData, keepsRest bool) bool {
 	if hasData && r.members[r.last[fieldData]-1].depth > eventstore.MaxDepth {
 		return true
@@ -129,7 +130,7 @@ func (r *record) tooDeep(hasData, keepsRest bool) bool {
 
 func trimAgent(s string) string { return strings.TrimFunc(s, isSpace) }
 
-// id is the record's own id, zero if it has none that could be an event's.
+// id is the record's own id, or zero if it has none that is valid for an event.
 func (r *record) id() eventstore.ID {
 	s, _ := unquote(r.value(fieldID))
 	id, err := eventstore.ParseID(s)
@@ -139,7 +140,7 @@ func (r *record) id() eventstore.ID {
 	return id
 }
 
-// without gives the record again, on one line, without its data or the id that counts.
+// without returns the record on one line, without its data or the accepted id.
 func (r *record) without(data, id bool) json.RawMessage {
 	object := []byte{'{'}
 	for i, m := range r.members {
@@ -156,7 +157,7 @@ func (r *record) without(data, id bool) json.RawMessage {
 	return oneLine(append(object, '}'))
 }
 
-// oneLine removes the line breaks of a valid JSON text, where they can only be insignificant space.
+// oneLine removes the line breaks of a valid JSON text, where they can only be insignificant whitespace.
 func oneLine(text []byte) json.RawMessage {
 	if !hasLineBreak(text) {
 		return text

@@ -12,7 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 )
 
-// said is what a test expects of an accepted line.
+// said is the expected result of an accepted line.
 type said struct {
 	Type, AgentID  string
 	TS             int64
@@ -159,6 +159,7 @@ func TestParseLineTime(t *testing.T) {
 	}
 }
 
+// Promise: bad-lines
 func TestParseLineRejects(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]ndjson.Reason{

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// lines splits an input at its line feeds. It holds one line, never more than MaxLineBytes of it.
+// lines splits an input at its line feeds. It holds one line, at most MaxLineBytes of it.
 type lines struct {
 	in   *bufio.Reader
 	long []byte // a line that spans several reads
@@ -16,18 +16,18 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{in: bufio.NewReaderSize(r, 256<<10)} }
 
-// reset begins a new input.
+// reset starts a new input.
 func (l *lines) reset(r io.Reader) { l.in.Reset(r) }
 
-// rawLine is a line as it stands in the input.
+// rawLine is an unparsed line.
 type rawLine struct {
-	text  []byte     // without its line feed; good until the next line is read
+	text  []byte     // without its line feed; valid until the next line is read
 	over  *Rejection // instead of text, for a line above MaxLineBytes
-	size  int64      // how much of the input it takes, line feed included
+	size  int64      // bytes of the input, line feed included
 	ended bool       // by a line feed; only the last line may lack one
 }
 
-// next returns io.EOF after the last line. On another error the line that it broke off is dropped.
+// next returns io.EOF after the last line. On another error the incomplete line is dropped.
 func (l *lines) next() (rawLine, error) {
 	l.long = l.long[:0]
 	for {
@@ -54,7 +54,8 @@ func (l *lines) next() (rawLine, error) {
 	}
 }
 
-// skip reads the rest of a line that is too long, of which l.long and text are the beginning, and keeps only what a Rejection needs.
+// skip reads the rest of a line that is too long, whose beginning is in l.long and text, and keeps only what a
+// Rejection needs.
 func (l *lines) skip(text []byte, ended bool) (rawLine, error) {
 	digest := sha256.New()
 	digest.Write(l.long)

@@ -61,7 +61,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A line far above the limit is passed over without being held.
+// A line far above the limit is skipped without being held in memory.
 func TestLinesSkipsWhatIsTooLong(t *testing.T) {
 	t.Parallel()
 	const size = 64 << 20

@@ -15,11 +15,11 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// LiveLog is the name of the log that is being written.
+// LiveLog is the name of the log that is currently written.
 const LiveLog = logStem + logSuffix
 
 const (
-	logMode    = 0o600 // of a log that is made
+	logMode    = 0o600 // mode of a new log
 	logDir     = "logs"
 	logStem    = "coordination-events"
 	logSuffix  = ".ndjson"
@@ -27,20 +27,20 @@ const (
 	sizeStamp  = "2006-01-02T15-04-05.000Z"
 )
 
-// LogDir is where the logs of an OpenClaw state directory are.
+// LogDir returns the directory of logs in an OpenClaw state directory.
 func LogDir(stateDir string) string { return filepath.Join(stateDir, logDir) }
 
 // Logs lists the coordination logs of an OpenClaw state directory, oldest first, the live one last.
 //
-// Archives are ordered by when they were cut, which their names say: a size archive by its time, a month archive at the end of its
-// month, so that 2026-02 comes after the size archives of February. Only regular files with such a name count. A directory that does
-// not exist has no logs.
+// Archives are ordered by the time of rotation in their names: a size archive by its time, a month archive at the end
+// of its month, so that 2026-02 comes after the size archives of February. Only regular files with such a name count.
+// A directory that does not exist has no logs.
 func Logs(stateDir string) ([]string, error) {
 	paths, _, err := list(stateDir)
 	return paths, err
 }
 
-// list does what Logs does, and names what has the name of a log but is no regular file.
+// list does what Logs does, and also returns what has the name of a log but is not a regular file.
 func list(stateDir string) (paths, odd []string, err error) {
 	dir := filepath.Join(stateDir, logDir)
 	entries, err := os.ReadDir(dir)
@@ -69,12 +69,13 @@ func list(stateDir string) (paths, odd []string, err error) {
 	return paths, odd, nil
 }
 
-// refusedLog says that what lies at path has the name of a log and is none.
+// refusedLog reports a path that has the name of a log but is not a regular file.
 func refusedLog(path string) error {
-	return &eventstore.InvalidError{Field: "log", Value: path, Mend: "only a regular file is a log; move the log itself here"}
+	return &eventstore.InvalidError{Field: "log", Value: path, HintText: "logs must be regular files; move the log itself here"}
 }
 
-// openRegular opens a log to read or write it. What is no regular file, a symbolic link included, is refused without waiting for it.
+// openRegular opens a log to read or write it. Anything but a regular file, including a symbolic link, is refused
+// without blocking.
 func openRegular(path string, flags int) (*os.File, fs.FileInfo, error) {
 	if there, err := os.Lstat(path); err == nil && !there.Mode().IsRegular() {
 		return nil, nil, refusedLog(path)
@@ -94,7 +95,7 @@ func openRegular(path string, flags int) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// cutTime tells when the log of that name was closed, in ms since 1970; the live one is not yet.
+// cutTime returns when the log of that name was rotated, in ms since 1970; the live one is last.
 func cutTime(name string) (ms int64, ok bool) {
 	stamp, isLog := strings.CutPrefix(name, logStem)
 	stamp, hasSuffix := strings.CutSuffix(stamp, logSuffix)
@@ -111,7 +112,7 @@ func cutTime(name string) (ms int64, ok bool) {
 	if t, err := time.Parse(monthStamp, stamp); err == nil {
 		return t.AddDate(0, 1, 0).UnixMilli(), true
 	}
-	// The name has '-' for the '.' before the milliseconds, which Go cannot parse.
+	// The name has '-' instead of '.' before the milliseconds, which Go cannot parse.
 	if dot := len("2006-01-02T15-04-05"); len(stamp) > dot && stamp[dot] == '-' {
 		t, err := time.Parse(sizeStamp, stamp[:dot]+"."+stamp[dot+1:])
 		return t.UnixMilli(), err == nil

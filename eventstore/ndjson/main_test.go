@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.CrashMain(m, mirroring, crashing) }
 
-// clockMs is what every store's clock shows.
+// clockMs is the time of every store's clock.
 const clockMs = 1_771_588_800_000
 
 func newLog() *storetest.Model {
@@ -25,7 +25,7 @@ func newLog() *storetest.Model {
 	return storetest.NewModel(now, eventstore.NewIDs(now, random), random)
 }
 
-// options are those of an import in which everything is stored.
+// options are import options with which everything is stored.
 func options(log *storetest.Model) ndjson.Options {
 	return ndjson.Options{
 		Log:      log,

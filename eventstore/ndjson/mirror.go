@@ -11,71 +11,74 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
 // Defaults of MirrorOptions.
 const (
-	DefaultMirrorBytes = 10 << 20 // where the original gateway cuts its log too
+	DefaultMirrorBytes = 10 << 20 // the original gateway rotates its log at this size too
 	DefaultMirrorLook  = 5 * time.Second
 	DefaultMirrorRetry = time.Second
 )
 
-// MirrorOptions say what a mirror writes, and where. Log and StateDir are required.
+// MirrorOptions state what a mirror writes, and where. Log and StateDir are required.
 type MirrorOptions struct {
 	Log      eventstore.Reader
-	StateDir string // of OpenClaw; the directory of logs is made when there is something to write
-	// Internal names the types that are our own book-keeping and not written. nil leaves nothing out.
+	StateDir string // OpenClaw's state directory; its log directory is created when there is something to write
+	// Internal names the types that are internal bookkeeping and not written. nil leaves nothing out.
 	Internal func(typ string) bool
-	// Mark is a file that remembers how far the mirror has come, so that a start need not look for it in the logs. Losing it costs time
-	// only. "" keeps none.
+	// Mark is a file that stores how far the mirror has come, so that a start need not search the logs. Losing it
+	// costs only time. "" keeps none.
 	Mark string
 	// Wrote is called after lines have been synced to the log. It may be nil, and must not block for long.
 	Wrote func(file string, lines int)
 
-	MaxBytes int64         // a log that has come to this size is archived before the next line
-	Look     time.Duration // how often an idle mirror looks whether somebody else writes the log
+	MaxBytes int64         // the log is archived before the next line when it reaches this size
+	Look     time.Duration // how often an idle mirror checks for another writer of the log
 	Retry    time.Duration // pause after an error
 	Logger   *slog.Logger
 }
 
-// MirrorStatus says how a mirror is doing.
+// MirrorStatus is the state of a mirror.
 type MirrorStatus struct {
 	File  string // the live log
-	Seq   int64  // everything up to here that belongs in the files is there, and on disk
+	Seq   int64  // all events up to here that belong in the files are on disk
 	Lines int64  // written since the start
-	// Error says what keeps the mirror from going on; it is tried again. "" if nothing does.
+	// Error says why the mirror makes no progress; it retries. "" if it does.
 	Error string
-	// Foreign says that somebody else changed the log while we wrote it: two gateways on one state directory.
+	// Foreign reports that another process changed the log while we were writing it: two gateways use one state
+	// directory.
 	Foreign bool
 }
 
-// Mirror goes on with the coordination log of a state directory for those who read that: one line for each event that we produced, in
-// the order of the log, {"type","agentId","ts","data","id"}. Imported events are not written, they have a line there already, nor is
-// what Internal names.
+// Mirror continues the coordination log of a state directory for its readers: one line for each event that we
+// produced, in the order of the log, {"type","agentId","ts","data","id"}. Imported events, which already have a line
+// there, and types in Internal are not written.
 //
-// Each event stands in the files exactly once, whenever the process is killed: a line is written after its event is on disk, and a start
-// goes on after the last line whose id names an event of ours. If no line does, it begins with the first of our events. A last line that
-// was cut off is completed: with its own rest if it is the beginning of the line that comes next, else, being somebody else's, with a
-// line feed. Nothing is ever taken away from a file.
+// Each event is in the files exactly once, even across crashes: a line is written after its event is on disk, and a
+// start continues after the last line whose id names an event of ours. If there is no such line, it begins with the
+// first of our events. A truncated last line is completed: with its own rest if it is the beginning of the next line,
+// else, as it belongs to another program, with a line feed. Nothing is ever removed from a file.
 //
-// Before the first event of another month (UTC, by when the events were stored), and at MaxBytes, the live log becomes an archive,
-// named as the original gateway names them. No archive is overwritten; each sorts after those that were there before.
+// Before the first event of another month (UTC, by when the events were stored), and at MaxBytes, the live log becomes
+// an archive, named as the original gateway names them. No archive is overwritten; each sorts after the existing ones.
 //
-// Only a regular file is a log. While something else has its name, a symbolic link too, the mirror waits and says so (MirrorStatus.Error).
+// Logs must be regular files. While anything else has the log's name, including a symbolic link, the mirror waits and
+// reports it (MirrorStatus.Error).
 //
-// A mirror reads the log from its own cursor, so it never holds up an append.
+// A mirror reads the log from its own cursor, so it never delays an append.
 type Mirror struct {
 	opts MirrorOptions
 	live *liveLog
 	seq  int64      // read up to here
-	last mirrorMark // of that event, once one has been read
-	mark int64      // what Mark says
+	last mirrorMark // hash of that event, once one has been read
+	mark int64      // what Mark contains
 
 	mu     sync.Mutex
 	status MirrorStatus
 }
 
-// NewMirror returns a mirror that has not touched anything yet.
+// NewMirror returns a mirror. It touches no file until Run.
 func NewMirror(o MirrorOptions) *Mirror {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMirrorBytes)
 	o.Look = cmp.Or(o.Look, DefaultMirrorLook)
@@ -88,14 +91,14 @@ func NewMirror(o MirrorOptions) *Mirror {
 	return m
 }
 
-// Status may be asked at any time.
+// Status may be called at any time.
 func (m *Mirror) Status() MirrorStatus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.status
 }
 
-// Run mirrors until ctx ends or the log is closed, and returns nil then. Whatever else goes wrong is logged and tried again. It is
+// Run mirrors until ctx ends or the log is closed, and then returns nil. Other errors are logged and retried. It is
 // called once.
 func (m *Mirror) Run(ctx context.Context) error {
 	defer m.remember(1)
@@ -106,20 +109,16 @@ func (m *Mirror) Run(ctx context.Context) error {
 			return nil
 		}
 		m.failed(ctx, err)
-		timer := time.NewTimer(m.opts.Retry)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if wait.For(ctx, m.opts.Retry) != nil {
 			return nil
 		}
 	}
 }
 
-// mirror finds out where to go on, and does, until something goes wrong.
+// mirror finds where to continue, and mirrors until something fails.
 func (m *Mirror) mirror(ctx context.Context) error {
 	if err := m.recover(ctx); err != nil {
-		return fmt.Errorf("mirror: find where to go on: %w", err)
+		return fmt.Errorf("mirror: find last mirrored event: %w", err)
 	}
 	m.advanced(0)
 	const page = 256
@@ -141,11 +140,11 @@ func (m *Mirror) mirror(ctx context.Context) error {
 	}
 }
 
-// wait returns when there are further events, and looks after the log meanwhile.
+// wait returns when there are further events, and checks the log meanwhile.
 func (m *Mirror) wait(ctx context.Context) error {
 	for {
 		if err := m.checkLive(); err != nil {
-			return fmt.Errorf("mirror: look after the log: %w", err)
+			return fmt.Errorf("mirror: check the log: %w", err)
 		}
 		looking, stop := context.WithTimeout(ctx, m.opts.Look)
 		_, err := m.opts.Log.Wait(looking, m.seq+1)
@@ -156,10 +155,10 @@ func (m *Mirror) wait(ctx context.Context) error {
 	}
 }
 
-// maxMirrorWrite is how many bytes of lines are written at once, unless a single line is longer.
+// maxMirrorWrite bounds one write in bytes, unless a single line is longer.
 const maxMirrorWrite = 1 << 20
 
-// write brings the lines of events to disk. They are synced once, and wherever a log is archived.
+// write writes the lines of events to disk. They are synced once, and wherever a log is archived.
 func (m *Mirror) write(events []eventstore.Event) error {
 	if err := m.checkLive(); err != nil {
 		return err
@@ -214,12 +213,13 @@ func (m *Mirror) write(events []eventstore.Event) error {
 	return nil
 }
 
-// ours says whether an event has a line in the files because of us.
+// ours reports whether this mirror writes a line for the event.
 func (m *Mirror) ours(e *eventstore.Event) bool {
 	return e.Actor != eventstore.ActorImport && (m.opts.Internal == nil || !m.opts.Internal(e.Type))
 }
 
-// checkLive makes sure that the log is as we left it. If it is not, somebody else writes it; that is said once, and ours goes on behind.
+// checkLive checks that the log is as we left it. If it is not, another process writes it; that is logged once, and
+// our lines are appended after theirs.
 func (m *Mirror) checkLive() error {
 	changed, err := m.live.check()
 	if err != nil || !changed {
@@ -230,17 +230,17 @@ func (m *Mirror) checkLive() error {
 	m.status.Foreign = true
 	m.mu.Unlock()
 	if !told {
-		m.opts.Logger.Error("another gateway writes this log: stop it, or start openclawd with --follow; one producer per state directory",
+		m.opts.Logger.Error("another gateway writes this log: stop it, or start openclawd with --follow; only one producer per state directory",
 			"file", m.live.path())
 	}
 	return nil
 }
 
-// advanced says that all lines up to m.seq are on disk.
+// advanced records that all lines up to m.seq are on disk.
 func (m *Mirror) advanced(lines int) {
 	m.mu.Lock()
 	if m.status.Error != "" {
-		m.opts.Logger.Info("mirror goes on", "file", m.status.File, "seq", m.seq)
+		m.opts.Logger.Info("mirror resumed", "file", m.status.File, "seq", m.seq)
 	}
 	m.status.Seq, m.status.Error = m.seq, ""
 	m.status.Lines += int64(lines)
@@ -250,13 +250,13 @@ func (m *Mirror) advanced(lines int) {
 	}
 }
 
-// failed says what went wrong, and logs it where it is news.
+// failed records an error, and logs it unless it repeats.
 func (m *Mirror) failed(ctx context.Context, err error) {
 	m.mu.Lock()
 	news := m.status.Error != err.Error()
 	m.status.Error = err.Error()
 	m.mu.Unlock()
 	if news {
-		m.opts.Logger.ErrorContext(ctx, "mirror stopped; trying again", "file", m.live.path(), "every", m.opts.Retry, "err", err)
+		m.opts.Logger.ErrorContext(ctx, "mirror stopped; will retry", "file", m.live.path(), "retry_in", m.opts.Retry, "err", err)
 	}
 }

@@ -19,15 +19,18 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // Whenever a process that mirrors is killed, each event stands in the files once and in order, and what was synced stays.
+//
+// Promise: mirror-once
 func TestCrashWhileMirroring(t *testing.T) {
 	t.Parallel()
-	storetest.Crash(t, mirroring, 0)
+	storetest.Crash(t, mirroring, testscale.Of(2, 20))
 }
 
-// mirroring appends events of all sizes, over many months, while a mirror follows.
+// mirroring appends events of all sizes, over many months, while a mirror runs.
 var mirroring = storetest.Scenario{
 	Name: "mirror",
 	Work: func(c *storetest.Child) error {

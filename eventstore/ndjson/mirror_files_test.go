@@ -33,7 +33,7 @@ func TestMirrorArchivesByMonthAndBySize(t *testing.T) {
 	o := ndjson.MirrorOptions{MaxBytes: 500}
 	at("2026-02-27T23:59:59Z")
 	m.runs(t, o)
-	const shared = 0o640 // somebody lets a group read
+	const shared = 0o640 // a group may read
 	if err := os.Chmod(m.live(), shared); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestMirrorArchivesByMonthAndBySize(t *testing.T) {
 		at("2026-03-01T12:00:00Z")
 	}
 	m.runs(t, o)
-	const others = "somebody's\n"
+	const others = "foreign\n"
 	if err := os.WriteFile(taken, []byte(others), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestMirrorLeavesForeignLinesAlone(t *testing.T) {
 	}
 }
 
-func TestMirrorSaysOnceThatSomebodyElseWritesTheLog(t *testing.T) {
+func TestMirrorReportsForeignWriterOnce(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t)
 	m.now = time.Now() // the month of what the other one writes
@@ -132,7 +132,7 @@ func TestMirrorSaysOnceThatSomebodyElseWritesTheLog(t *testing.T) {
 	if !status.Foreign || strings.Count(m.text.String(), "--follow") != 1 {
 		t.Errorf("foreign is %v, logged:\n%s", status.Foreign, &m.text)
 	}
-	// A log that is taken away is begun anew, after what the mirror has written.
+	// A removed log is created again, after what the mirror has written.
 	m.runs(t, ndjson.MirrorOptions{}, func(*ndjson.Mirror) {
 		if err := os.Rename(m.live(), m.live()+".away"); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestMirrorTriesAgainWhatFailed(t *testing.T) {
 	wantLines(t, "files", m.files(t), m.want(t))
 }
 
-// With a mark a start does not look for its place, so that logs which were cleaned away are not written once more.
+// With a stored position a start does not search the logs, so that lines of removed logs are not written again.
 func TestMirrorGoesOnFromItsMark(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t)

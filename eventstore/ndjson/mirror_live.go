@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// liveLog is the file that a mirror writes, as the mirror left it.
+// liveLog is the file that a mirror writes, in the state in which the mirror left it.
 type liveLog struct {
 	dir   string
 	file  *os.File    // nil until it is needed
-	info  fs.FileInfo // of the file that is there; nil: there is none
+	info  fs.FileInfo // of the existing file; nil if there is none
 	size  int64
-	torn  []byte      // what stands behind the last line feed
-	month string      // of what is in it, 2026-02; "" if it is empty
-	mode  fs.FileMode // of the file that was found, which later ones get too; 0: none was
+	torn  []byte      // text after the last line feed
+	month string      // month of its content, 2026-02; "" if it is empty
+	mode  fs.FileMode // mode of the file that was found, also used for later ones; 0 if none was
 }
 
 func (l *liveLog) path() string { return filepath.Join(l.dir, LiveLog) }
 
-// look takes the file as it is now.
-func (l *liveLog) look() error {
+// stat records the current state of the file.
+func (l *liveLog) stat() error {
 	l.close()
 	l.info, l.size, l.torn, l.month = nil, 0, nil, ""
 	f, info, err := openRegular(l.path(), os.O_RDONLY)
@@ -46,7 +46,7 @@ func (l *liveLog) look() error {
 	return err
 }
 
-// check reports whether somebody else has changed the file since, and takes it as it is if so.
+// check reports whether another process has changed the file since, and records its current state if so.
 func (l *liveLog) check() (changed bool, err error) {
 	info, err := os.Lstat(l.path())
 	switch {
@@ -57,11 +57,11 @@ func (l *liveLog) check() (changed bool, err error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
-	return true, l.look()
+	return true, l.stat()
 }
 
-// settle says how a line is to be written behind what was cut off, if anything was: what has to come before it, and what of it is not
-// there yet. begins is false where the line goes on in this file.
+// settle returns how to write a line after a truncated one: what has to come before it, and which part of it is still
+// missing. begins is false if the line completes one in this file.
 func (l *liveLog) settle(line []byte) (before, rest []byte, begins bool) {
 	torn := l.torn
 	l.torn = nil
@@ -74,7 +74,8 @@ func (l *liveLog) settle(line []byte) (before, rest []byte, begins bool) {
 	return []byte{'\n'}, line, true
 }
 
-// due says whether the file has to be archived before the next line, of that month, when so many bytes will have been added to it.
+// due reports whether the file must be archived before the next line, given that line's month and the bytes to be
+// added.
 func (l *liveLog) due(month string, added int, limit int64) bool {
 	size := l.size + int64(added)
 	return size >= limit || size > 0 && l.month != "" && l.month != month
@@ -116,8 +117,8 @@ func (l *liveLog) open() error {
 	return syncDir(l.dir)
 }
 
-// archive puts the file away, before the first line of month or because it is long enough; next is when that line's event was stored, in
-// ms since 1970.
+// archive renames the file, before the first line of month or because of its size; next is when that line's event was
+// stored, in ms since 1970.
 func (l *liveLog) archive(month string, next int64) error {
 	l.close()
 	name, err := l.archiveName(month, next)
@@ -131,7 +132,8 @@ func (l *liveLog) archive(month string, next int64) error {
 	return syncDir(l.dir)
 }
 
-// archiveName is the name of the month that has ended, else of a time. It is free, and sorts after all archives that are there.
+// archiveName is the name of the month that has ended, else of a time. It is unused, and sorts after all existing
+// archives.
 func (l *liveLog) archiveName(month string, next int64) (string, error) {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
@@ -160,14 +162,14 @@ func (l *liveLog) archiveName(month string, next int64) (string, error) {
 
 func (l *liveLog) close() {
 	if l.file != nil {
-		_ = l.file.Close() // what counts was synced
+		_ = l.file.Close() // its content was synced
 		l.file = nil
 	}
 }
 
 func monthOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(monthStamp) }
 
-// syncDir makes the names in a directory durable, where the system can.
+// syncDir makes the names in a directory durable, if the system supports it.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

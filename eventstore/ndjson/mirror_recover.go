@@ -13,15 +13,15 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// mirrorMark says that the log with that event has all its lines up to there in the files.
+// mirrorMark states that all lines of the log up to that event are in the files.
 type mirrorMark struct {
 	Seq  int64           `json:"seq"`
 	Hash eventstore.Hash `json:"hash"`
 }
 
-// recover finds out where to go on: after the mark, or after the last line of ours if that is later.
+// recover finds where to continue: after the mark, or after the last line of ours if that is later.
 func (m *Mirror) recover(ctx context.Context) error {
-	if err := m.live.look(); err != nil {
+	if err := m.live.stat(); err != nil {
 		return err
 	}
 	var err error
@@ -30,7 +30,7 @@ func (m *Mirror) recover(ctx context.Context) error {
 	}
 	m.seq = m.mark
 	if head, err := m.opts.Log.Head(ctx); err != nil || head.Seq == m.mark {
-		return err // as it is after an orderly end
+		return err // the state after a clean stop
 	}
 	paths, err := Logs(m.opts.StateDir)
 	if err != nil {
@@ -61,7 +61,7 @@ func (m *Mirror) lastOwn(ctx context.Context, path string) (*eventstore.Event, e
 	}
 	defer f.Close()
 	in := newBackward(f, info.Size())
-	if _, err := in.next(); err != nil { // what has no line feed is not whole
+	if _, err := in.next(); err != nil { // a line without a line feed is not whole
 		return nil, eofIsNil(err)
 	}
 	for ctx.Err() == nil {
@@ -92,7 +92,7 @@ func eofIsNil(err error) error {
 	return err
 }
 
-// mirroredID reads the id at the end of a line, where a mirror writes it.
+// mirroredID parses the id at the end of a line, where a mirror writes it.
 func mirroredID(line []byte) (id eventstore.ID, ok bool) {
 	const digits = 36
 	line, ok = bytes.CutSuffix(line, []byte(`"}`))
@@ -103,7 +103,8 @@ func mirroredID(line []byte) (id eventstore.ID, ok bool) {
 	return id, err == nil
 }
 
-// readMark returns up to where the mark says that lines are written: 0 if there is none, or if it is of another log.
+// readMark returns up to where the mark says that lines are written: 0 if there is none, or if it belongs to another
+// log.
 func (m *Mirror) readMark(ctx context.Context) (int64, error) {
 	if m.opts.Mark == "" {
 		return 0, nil
@@ -125,10 +126,10 @@ func (m *Mirror) readMark(ctx context.Context) (int64, error) {
 	return mark.Seq, nil
 }
 
-// markEvery is how many events the mark may be behind while the mirror runs.
+// markEvery bounds how many events the mark may lag behind while the mirror runs.
 const markEvery = 1000
 
-// remember brings the mark up to the mirror if it is so many events behind.
+// remember updates the mark if it lags that many events behind.
 func (m *Mirror) remember(behind int64) {
 	if m.opts.Mark == "" || m.last.Seq-m.mark < behind {
 		return
@@ -138,25 +139,25 @@ func (m *Mirror) remember(behind int64) {
 		err = replaceNote(m.opts.Mark, text)
 	}
 	if err != nil {
-		m.opts.Logger.Debug("mirror's position not noted: the next start looks for it in the logs", "file", m.opts.Mark, "err", err)
+		m.opts.Logger.Debug("cannot save mirror position; the next start will search the logs for it", "file", m.opts.Mark, "err", err)
 		return
 	}
 	m.mark = m.last.Seq
 }
 
-// backward reads the lines of a file from its end. It holds one line, and not more of it than a line may have.
+// backward reads the lines of a file from its end. It holds one line, and at most the maximum line length of it.
 type backward struct {
 	in    io.ReaderAt
-	start int64  // of what is held
-	held  []byte // from there to the line that was given last
+	start int64  // offset of what is held
+	held  []byte // from there to the line that was returned last
 	done  bool
 }
 
 func newBackward(in io.ReaderAt, size int64) *backward { return &backward{in: in, start: size} }
 
-// next returns the next line towards the beginning, without its line feed; it is good until the next call. The first is what stands
-// behind the last line feed, so it is often empty. Of one that is too long it is the first byte. After the first line of the file it
-// returns io.EOF.
+// next returns the previous line, without its line feed; it is valid until the next call. The first is the text after
+// the last line feed, so it is often empty. Of a line that is too long it returns the first byte. After the first line
+// of the file it returns io.EOF.
 func (b *backward) next() ([]byte, error) {
 	if b.done {
 		return nil, io.EOF
@@ -187,7 +188,7 @@ func (b *backward) next() ([]byte, error) {
 	}
 }
 
-// load puts as much again in front of what is held.
+// load doubles what is held, towards the beginning of the file.
 func (b *backward) load() error {
 	const least = 64 << 10
 	n := min(int64(max(least, len(b.held))), b.start)

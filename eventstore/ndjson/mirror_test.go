@@ -20,7 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 )
 
-// mirrored is a log with a mirror of it.
+// mirrored is a log with its mirror.
 type mirrored struct {
 	*storetest.Model
 	now  time.Time // what the log's clock shows
@@ -86,7 +86,7 @@ func (m *mirrored) runs(t testing.TB, o ndjson.MirrorOptions, meanwhile ...func(
 	return mirror.Status()
 }
 
-// catchesUp returns when the mirror has come to the end of the log. It may have asked for more before that grew.
+// catchesUp returns when the mirror has reached the end of the log.
 func (m *mirrored) catchesUp(t testing.TB, mirror *ndjson.Mirror) {
 	t.Helper()
 	head, err := m.Head(context.WithoutCancel(t.Context()))
@@ -120,7 +120,7 @@ func (m *mirrored) files(t testing.TB) (lines []string) {
 	return lines
 }
 
-// want is what has to stand in the files.
+// want is the expected content of the files.
 func (m *mirrored) want(t testing.TB) (lines []string) {
 	t.Helper()
 	for _, e := range all(t, m.Model) {
@@ -141,7 +141,7 @@ func wantLines(t interface {
 	}
 }
 
-func TestMirrorWritesWhatWeProducedAndNobodyElseShows(t *testing.T) {
+func TestMirrorWritesOwnEventsOnly(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t)
 	m.happens(t, "a2a.send", "배포 <&> \"\u2028\n", eventstore.ActorAgent)
@@ -161,7 +161,7 @@ func TestMirrorWritesWhatWeProducedAndNobodyElseShows(t *testing.T) {
 	}
 }
 
-// Whatever a kill left of the last line: a start completes it, and nothing stands there twice.
+// A start completes a last line that a kill cut off at any point, and no line is doubled.
 func TestMirrorGoesOnWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -12,53 +12,54 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// MirrorFaultKind says in what way a line is not what the event log says.
+// MirrorFaultKind says how a line differs from the event log.
 type MirrorFaultKind string
 
 const (
 	MirrorMissing  MirrorFaultKind = "missing"   // events have no line
-	MirrorTwice    MirrorFaultKind = "twice"     // an event has another line already
-	MirrorOrder    MirrorFaultKind = "order"     // lines of later events come before
-	MirrorChanged  MirrorFaultKind = "changed"   // a line is not what is written for its event
-	MirrorNotBlank MirrorFaultKind = "not_blank" // the payload was redacted, the line still has one
+	MirrorTwice    MirrorFaultKind = "twice"     // an event has a second line
+	MirrorOrder    MirrorFaultKind = "order"     // lines of later events come first
+	MirrorChanged  MirrorFaultKind = "changed"   // a line differs from what is written for its event
+	MirrorNotBlank MirrorFaultKind = "not_blank" // the payload was redacted, but the line still has it
 )
 
-// MirrorFault is a place where coordination logs are not what a mirror has written.
+// MirrorFault is a place where coordination logs differ from what a mirror has written.
 type MirrorFault struct {
 	Kind   MirrorFaultKind `json:"kind"`
-	File   string          `json:"file"`   // its name in the directory of logs; of what is missing the one in which it belongs, "" for behind all lines
-	Line   int64           `json:"line"`   // from 1; of what is missing the one before which it belongs
-	Seq    int64           `json:"seq"`    // of the event; of several the first
+	File   string          `json:"file"`   // its name in the directory of logs; for missing lines the file in which they belong, "" for after all lines
+	Line   int64           `json:"line"`   // from 1; for missing lines the line before which they belong
+	Seq    int64           `json:"seq"`    // of the event; the first of several
 	Events int64           `json:"events"` // at least 1
 	What   string          `json:"what"`
 }
 
-// MirrorProof is what VerifyMirror has found.
-type MirrorProof struct {
-	Seq      int64 `json:"seq"` // up to which the mirror has written, as its mark and its lines say; 0: nothing was ever mirrored
+// MirrorVerification is the result of VerifyMirror.
+type MirrorVerification struct {
+	Seq      int64 `json:"seq"` // how far the mirror has written, by its mark and its lines; 0: nothing was ever mirrored
 	Files    int64 `json:"files"`
-	Lines    int64 `json:"lines"`    // of ours
-	Redacted int64 `json:"redacted"` // lines of those that are blank
-	Others   int64 `json:"others"`   // lines of somebody else
-	Gone     int64 `json:"gone"`     // events whose lines lay in archives that are not there any more
+	Lines    int64 `json:"lines"`    // lines of ours
+	Redacted int64 `json:"redacted"` // blank lines among those
+	Others   int64 `json:"others"`   // lines of other programs
+	Gone     int64 `json:"gone"`     // events whose lines were in archives that were removed since
 	Faults   int64 `json:"faults"`
 }
 
-// VerifyMirror holds the coordination logs of a state directory against the event log: each line with the id of an event of ours is the one that a
-// Mirror writes for it, up to where the mirror has come none is missing, none stands there twice, they follow one another as the events do, and
-// those of redacted events are blank. Nothing is written. It works beside a running mirror, whose unfinished line does not count. Log, StateDir,
-// Internal, Mark and MaxBytes of o count. Every fault is given to tell; progress, in bytes, may be nil.
+// VerifyMirror checks the coordination logs of a state directory against the event log: each line with the id of an
+// event of ours is what a Mirror writes for it; up to where the mirror has come none is missing or duplicated; they
+// are in the order of the events; and those of redacted events are blank. Nothing is written. It works beside a
+// running mirror, whose unfinished line does not count. It uses Log, StateDir, Internal, Mark and MaxBytes of o. Every
+// fault is passed to tell; progress, in bytes, may be nil.
 //
-// That events at the beginning have no line is no fault where they may have lain in archives that were moved away since: of an earlier month, or
-// half as much as an archive takes.
-func VerifyMirror(ctx context.Context, o MirrorOptions, tell func(MirrorFault), progress func(done, total int64)) (MirrorProof, error) {
+// Missing lines at the beginning are not a fault if they may have been in archives that were moved away since: lines
+// of an earlier month, or half of what an archive holds.
+func VerifyMirror(ctx context.Context, o MirrorOptions, tell func(MirrorFault), progress func(done, total int64)) (MirrorVerification, error) {
 	c := &mirrorCheck{m: NewMirror(o), tell: tell, progress: progress}
-	mark, err := c.m.readMark(ctx) // before the files are looked at: what it speaks of is there
+	mark, err := c.m.readMark(ctx) // read before the files, so that what it names is there
 	if err != nil {
 		return c.proof, fmt.Errorf("verify mirror: %w", err)
 	}
 	for range maxLooks {
-		c.proof, c.queue, c.read, c.gaps, c.done, c.held = MirrorProof{Seq: mark}, nil, 0, nil, 0, nil
+		c.proof, c.queue, c.read, c.gaps, c.done, c.held = MirrorVerification{Seq: mark}, nil, 0, nil, 0, nil
 		if err = c.run(ctx); !errors.Is(err, errMoving) {
 			break
 		}
@@ -77,26 +78,26 @@ type mirrorCheck struct {
 	m        *Mirror
 	tell     func(MirrorFault)
 	progress func(done, total int64)
-	proof    MirrorProof
+	proof    MirrorVerification
 	queue    []eventstore.Event // events of ours whose lines come next
 	read     int64              // the log was read up to here
 	gaps     []mirrorGap
-	held     []MirrorFault // are told at the end: the files may have to be read again
+	held     []MirrorFault // reported at the end, because the files may have to be read again
 
 	first    bool // no line of any file was read yet
 	file     string
 	line     int64
-	newest   int64 // of the events whose lines were met
+	newest   int64 // of the events whose lines were found
 	done, of int64 // bytes
 }
 
-// mirrorGap is events that were passed over on the way to a later one.
+// mirrorGap is a run of events that were skipped before a later one.
 type mirrorGap struct {
 	file        string
 	line        int64
 	first, last int64
 	events      int64
-	late        map[int64]bool // whose lines were met after all
+	late        map[int64]bool // events whose lines were found after all
 }
 
 func (c *mirrorCheck) run(ctx context.Context) error {
@@ -150,11 +151,11 @@ func (c *mirrorCheck) scan(ctx context.Context, e *entry, in io.Reader) error {
 		c.line++
 		c.done += raw.size
 		switch {
-		case !raw.ended: // it is being written, or a kill has cut it off
+		case !raw.ended: // it is being written, or was truncated by a crash
 		case raw.over != nil:
 			c.proof.Others++
 		default:
-			if err := c.take(ctx, raw.text); err != nil {
+			if err := c.checkLine(ctx, raw.text); err != nil {
 				return err
 			}
 		}
@@ -165,8 +166,8 @@ func (c *mirrorCheck) scan(ctx context.Context, e *entry, in io.Reader) error {
 	}
 }
 
-// take holds a line against the event whose id it has.
-func (c *mirrorCheck) take(ctx context.Context, text []byte) error {
+// checkLine checks a line against the event whose id it has.
+func (c *mirrorCheck) checkLine(ctx context.Context, text []byte) error {
 	id, ok := lineID(text)
 	if !ok {
 		c.proof.Others++
@@ -178,7 +179,7 @@ func (c *mirrorCheck) take(ctx context.Context, text []byte) error {
 	}
 	if next != nil && next.ID == id {
 		c.queue = c.queue[1:]
-		return c.hold(ctx, text, next)
+		return c.compareLine(ctx, text, next)
 	}
 	e, err := c.m.opts.Log.EventByID(ctx, id)
 	if errors.Is(err, eventstore.ErrNotFound) {
@@ -202,7 +203,7 @@ func (c *mirrorCheck) take(ctx context.Context, text []byte) error {
 		return err
 	}
 	c.queue = c.queue[1:]
-	return c.hold(ctx, text, &e)
+	return c.compareLine(ctx, text, &e)
 }
 
 // next is the event of ours whose line should come next; nil at the end of the log.
@@ -223,7 +224,7 @@ func (c *mirrorCheck) next(ctx context.Context) (*eventstore.Event, error) {
 	return &c.queue[0], nil
 }
 
-// pass leaves out the events up to a seq. The line that was met instead is of an event that was recorded at a time in ms.
+// pass skips the events up to a seq. The line that was found instead belongs to an event recorded at a time in ms.
 func (c *mirrorCheck) pass(ctx context.Context, until, recordedAt int64) error {
 	g := mirrorGap{file: c.file, line: c.line}
 	bytes, month := int64(0), ""
@@ -254,7 +255,7 @@ func (c *mirrorCheck) pass(ctx context.Context, until, recordedAt int64) error {
 	return nil
 }
 
-// late takes a line whose event was passed over, or had its line before.
+// late handles a line whose event was skipped, or already had its line.
 func (c *mirrorCheck) late(ctx context.Context, text []byte, e *eventstore.Event) error {
 	for i := range c.gaps {
 		g := &c.gaps[i]
@@ -265,15 +266,15 @@ func (c *mirrorCheck) late(ctx context.Context, text []byte, e *eventstore.Event
 			g.late = map[int64]bool{}
 		}
 		g.late[e.Seq] = true
-		c.fault(MirrorOrder, e.Seq, fmt.Sprintf("the line of event %d comes after that of event %d", e.Seq, c.newest))
-		return c.hold(ctx, text, e)
+		c.fault(MirrorOrder, e.Seq, fmt.Sprintf("line of event %d comes after that of event %d", e.Seq, c.newest))
+		return c.compareLine(ctx, text, e)
 	}
-	c.fault(MirrorTwice, e.Seq, fmt.Sprintf("the line of event %d stands there a second time", e.Seq))
+	c.fault(MirrorTwice, e.Seq, fmt.Sprintf("line of event %d occurs a second time", e.Seq))
 	return nil
 }
 
-// hold compares a line with what is written for its event.
-func (c *mirrorCheck) hold(ctx context.Context, text []byte, e *eventstore.Event) error {
+// compareLine compares a line with what is written for its event.
+func (c *mirrorCheck) compareLine(ctx context.Context, text []byte, e *eventstore.Event) error {
 	c.proof.Lines++
 	c.newest = max(c.newest, e.Seq)
 	blank := e.Redacted()
@@ -291,16 +292,16 @@ func (c *mirrorCheck) hold(ctx context.Context, text []byte, e *eventstore.Event
 	}
 	switch _, isBlank := blankedID(text); {
 	case blank && !isBlank:
-		c.fault(MirrorNotBlank, e.Seq, fmt.Sprintf("the payload of event %d was redacted, its line is not blank", e.Seq))
+		c.fault(MirrorNotBlank, e.Seq, fmt.Sprintf("payload of event %d was redacted, but its line is not blank", e.Seq))
 	default:
-		c.fault(MirrorChanged, e.Seq, fmt.Sprintf("the line of event %d is not the one that was written for it", e.Seq))
+		c.fault(MirrorChanged, e.Seq, fmt.Sprintf("line of event %d differs from what was written for it", e.Seq))
 	}
 	return nil
 }
 
 func (c *mirrorCheck) lineOf(e *eventstore.Event) []byte { return appendID(appendRecord(nil, e), e.ID) }
 
-// finish looks for what is missing: what was passed over, and what the mark says is there.
+// finish reports what is missing: skipped events, and what the mark says is there.
 func (c *mirrorCheck) finish(ctx context.Context) error {
 	c.proof.Seq = max(c.proof.Seq, c.newest)
 	c.file, c.line, c.first = "", 0, false
@@ -323,7 +324,7 @@ func (c *mirrorCheck) finish(ctx context.Context) error {
 	return nil
 }
 
-// maxHeldFaults bounds what is remembered of faults. Further ones are counted.
+// maxHeldFaults bounds how many faults are kept. Further ones are only counted.
 const maxHeldFaults = 1000
 
 func (c *mirrorCheck) fault(kind MirrorFaultKind, seq int64, what string) {
@@ -332,7 +333,7 @@ func (c *mirrorCheck) fault(kind MirrorFaultKind, seq int64, what string) {
 	}
 }
 
-// lineID reads the id of a line, wherever in it that stands.
+// lineID parses the id of a line, wherever in it that is.
 func lineID(text []byte) (id eventstore.ID, ok bool) {
 	if id, ok = mirroredID(text); ok || !bytes.Contains(text, []byte(`"id"`)) {
 		return id, ok

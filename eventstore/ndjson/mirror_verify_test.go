@@ -16,8 +16,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 )
 
-// verifies gives what does not hold, as "kind seq file:line".
-func (m *mirrored) verifies(t testing.TB) (faults []string, proof ndjson.MirrorProof) {
+// verifies returns the violations, as "kind seq file:line".
+func (m *mirrored) verifies(t testing.TB) (faults []string, proof ndjson.MirrorVerification) {
 	t.Helper()
 	proof, err := ndjson.VerifyMirror(t.Context(), ndjson.MirrorOptions{Log: m.Model, StateDir: m.dir, Internal: bookkeeping, Mark: m.mark},
 		func(f ndjson.MirrorFault) {
@@ -35,7 +35,8 @@ func (m *mirrored) verifies(t testing.TB) (faults []string, proof ndjson.MirrorP
 	return faults, proof
 }
 
-// Whatever a mirror has written, killed or not, over months and sizes, with lines of others between, is proved.
+// Everything that a mirror writes, killed or not, over months and sizes, with lines of other programs between, passes
+// verification.
 func TestMirrorVerifiesWhatItHasWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -68,12 +69,14 @@ func TestMirrorThatNeverRanHasNothingToVerify(t *testing.T) {
 	m.happens(t, "a2a.send", "one", eventstore.ActorAgent)
 	m.writes(t, `{"type":"note","agentId":"eden","ts":1,"data":{},"id":"0197c9a4-5b1e-7c3d-9f00-112233445566"}`+"\n")
 	faults, proof := m.verifies(t)
-	if diff := cmp.Diff(ndjson.MirrorProof{Files: 1, Others: 1}, proof); diff != "" || len(faults) > 0 {
+	if diff := cmp.Diff(ndjson.MirrorVerification{Files: 1, Others: 1}, proof); diff != "" || len(faults) > 0 {
 		t.Errorf("found %q; -want +got:\n%s", faults, diff)
 	}
 }
 
 // Each kind of damage to a log of five lines is found, and named by event, file and line.
+//
+// Promise: verify
 func TestMirrorVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
 	const live = "coordination-events.ndjson"
@@ -112,7 +115,7 @@ func TestMirrorVerifyFindsDamage(t *testing.T) {
 	}
 }
 
-// flipID gives a line the id of no event.
+// flipID gives a line an unknown id.
 func flipID(line string) string {
 	digit := "0"
 	if strings.HasSuffix(line, `0"}`) {
@@ -121,7 +124,7 @@ func flipID(line string) string {
 	return line[:len(line)-3] + digit + `"}`
 }
 
-// blanked is a line as a redaction leaves it.
+// blanked is a line after its redaction.
 func blanked(line string) string {
 	front := line[:strings.Index(line, `"data":`)] + `"data":{},"redacted":true`
 	tail := line[strings.LastIndex(line, `,"id":`):]
@@ -157,7 +160,7 @@ func TestMirrorVerifyLooksAtRedactedLines(t *testing.T) {
 	}
 }
 
-// Archives that somebody has moved away take the lines of their months with them, and no others may be missing.
+// Archives that were moved away take the lines of their months with them, and no others may be missing.
 func TestMirrorVerifyKnowsOfArchivesThatAreGone(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t)

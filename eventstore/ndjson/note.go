@@ -8,10 +8,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Notes lie beside the database and say how far logs were read or written. Each names an event of the log that it was made for; losing
-// one, or finding that of another log, costs work and nothing else.
+// Notes are files beside the database that store how far logs were read or written. Each names an event of the log
+// that it was made for; losing one, or finding one of another log, costs only work.
 
-// isOf reports whether a note is of a log: whether that holds the very event that the note names.
+// isOf reports whether a note belongs to a log: whether that has the event that the note names.
 func isOf(ctx context.Context, log eventstore.Reader, at eventstore.Head) (bool, error) {
 	if at.Seq < 1 {
 		return false, nil
@@ -23,8 +23,7 @@ func isOf(ctx context.Context, log eventstore.Reader, at eventstore.Head) (bool,
 	return err == nil && e.Hash == at.Hash, err
 }
 
-// replaceNote puts a text in the place of the note at path. It does not wait for the disk: a note that a power cut takes is one that is
-// lost.
+// replaceNote replaces the note at path. It does not sync: losing a note in a power cut is harmless.
 func replaceNote(path string, text []byte) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {

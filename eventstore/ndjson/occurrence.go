@@ -10,14 +10,15 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Domains keep the ids of events and those of rejected lines apart. They are part of every imported id and must never change.
+// Domains separate the ids of events from those of rejected lines. They are part of every imported id and must never
+// change.
 const (
 	eventDomain    = "openclawd/ndjson/event"
 	rejectedDomain = "openclawd/ndjson/rejected"
 )
 
-// idChain is the ids that equal lines get, the first of them 0, in the order in which they are met. Those that are stored are its first
-// ones, and their seqs rise: every import begins at 0 or goes on after what was stored.
+// idChain is the sequence of ids for equal lines, from index 0, in the order of reading. A prefix of it is stored,
+// with rising seqs: every import begins at 0 or continues after what was stored.
 type idChain struct {
 	domain string
 	ts     int64 // that the line names
@@ -29,7 +30,8 @@ func (c idChain) id(occurrence uint32) eventstore.ID {
 	return eventstore.DerivedID(c.ts, sha256.Sum256(binary.BigEndian.AppendUint32(b, occurrence)))
 }
 
-// occurrence tells how many equal lines come before this one, and counts it: those met since the base, and those stored up to it.
+// occurrence returns how many equal lines come before this one, and counts it: those read since the base, plus those
+// stored up to it.
 func (im *Importer) occurrence(ctx context.Context, b *batch, c idChain) (uint32, error) {
 	key := binary.BigEndian.Uint64(c.digest[:])
 	before, met := im.seen[key]
@@ -44,7 +46,7 @@ func (im *Importer) occurrence(ctx context.Context, b *batch, c idChain) (uint32
 	return before, nil
 }
 
-// storedBefore counts the ids of a chain that are stored up to the base. It asks for few of them: a bound first, then by halves.
+// storedBefore counts the ids of a chain that are stored up to the base, by exponential and then binary search.
 func (im *Importer) storedBefore(ctx context.Context, c idChain) (uint32, error) {
 	older := func(occurrence uint32) (bool, error) {
 		e, err := im.opts.Log.EventByID(ctx, c.id(occurrence))
@@ -73,7 +75,7 @@ func (im *Importer) storedBefore(ctx context.Context, c idChain) (uint32, error)
 	return low + uint32(n), failed
 }
 
-// forget takes back what the lines of a batch have counted: they were not stored and may come again.
+// forget undoes what the lines of a batch have counted: they were not stored and may come again.
 func (im *Importer) forget(b *batch) {
 	for _, key := range b.seen {
 		im.seen[key]--

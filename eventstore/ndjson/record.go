@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// field is a member of a record that an import looks at. Keys are case-sensitive, which encoding/json's are not.
+// field is a member of a record that an import reads. Keys are case-sensitive, unlike in encoding/json.
 type field uint8
 
 const (
@@ -59,16 +59,16 @@ func fieldOf(key []byte) field {
 // record is a JSON object taken apart at its top level. Nothing is copied: all slices are parts of the text.
 type record struct {
 	members []member
-	last    [fieldCount]int // 1 + the index of the member that counts, which is the last of its name; 0: there is none
+	last    [fieldCount]int // 1 + the index of the last member of that name, which counts; 0 if there is none
 }
 
 type member struct {
 	field      field
-	key, value []byte // as they stand in the text; the key with its quotes
-	depth      int    // of the value: 0 for a scalar, 1 for {} and []
+	key, value []byte // raw text; the key with its quotes
+	depth      int    // nesting depth of the value: 0 for a scalar, 1 for {} and []
 }
 
-// readRecord takes apart a text that must be one valid JSON object.
+// readRecord splits a text that must be one valid JSON object.
 func readRecord(object []byte) record {
 	r := record{members: make([]member, 0, 8)}
 	for i := 1; ; {
@@ -100,7 +100,7 @@ func (r *record) value(f field) []byte {
 	return r.members[r.last[f]-1].value
 }
 
-// has reports whether all of the fields are there.
+// has reports whether all of the fields are present.
 func (r *record) has(fields ...field) bool {
 	for _, f := range fields {
 		if r.last[f] == 0 {
@@ -110,8 +110,8 @@ func (r *record) has(fields ...field) bool {
 	return true
 }
 
-// skipValue returns where the value that begins at i ends, and how deep it is nested; a scalar is 0 deep. On text that is not valid
-// JSON the end means nothing, but it stays in bounds and the depth is that of the brackets.
+// skipValue returns where the value that begins at i ends, and how deep it is nested; a scalar is 0 deep. On invalid
+// JSON the end is meaningless, but in bounds, and the depth is that of the brackets.
 func skipValue(text []byte, i int) (end, depth int) {
 	switch text[i] {
 	case '"':
@@ -178,8 +178,8 @@ func unquote(value []byte) (s string, ok bool) {
 	return s, json.Unmarshal(value, &s) == nil
 }
 
-// unquoteTrimmed is unquote with JavaScript space cut at both ends. Exact reports that the result, quoted again, is the same JSON
-// value: nothing was cut, and no lone surrogate was lost to U+FFFD.
+// unquoteTrimmed is unquote with JavaScript space trimmed at both ends. Exact reports that the result, quoted again,
+// is the same JSON value: nothing was trimmed, and no lone surrogate was lost to U+FFFD.
 func unquoteTrimmed(value []byte, trim func(string) string) (s string, exact, ok bool) {
 	full, ok := unquote(value)
 	s = trim(full)

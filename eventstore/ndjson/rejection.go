@@ -7,26 +7,27 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Reason is a stable code for why a line is no event.
+// Reason is a stable code for why a line is not an event.
 type Reason string
 
 const (
 	NotJSON     Reason = "not_json"
-	HasNUL      Reason = "nul"      // a NUL byte, which is no JSON either; torn writes leave them
+	HasNUL      Reason = "nul"      // a NUL byte, as torn writes leave them
 	TooDeep     Reason = "too_deep" // nested deeper than eventstore.MaxDepth
 	TooLong     Reason = "too_long" // above MaxLineBytes, or what has to be kept is above eventstore.MaxDataBytes
 	NotObject   Reason = "not_object"
-	NoType      Reason = "no_type" // type is missing, blank or no string
+	NoType      Reason = "no_type" // type is missing, blank or not a string
 	TypeNUL     Reason = "type_nul"
 	TypeTooLong Reason = "type_too_long" // above eventstore.MaxTypeBytes
-	Unfinished  Reason = "unfinished"    // the log was rotated away within the line
+	Unfinished  Reason = "unfinished"    // the log was rotated in the middle of the line
 )
 
-// Rejection says why a line is no event, and keeps what helps to find out more. Bytes and SHA256 are of the line without surrounding
-// space; of a line above MaxLineBytes, which no import holds whole, they are of all but its line feed.
+// Rejection says why a line is not an event, and keeps what helps to investigate. Bytes and SHA256 are of the line
+// without surrounding space; for a line above MaxLineBytes, which no import holds whole, of everything but its line
+// feed.
 type Rejection struct {
 	Reason Reason
-	Text   string // how the line begins: at most 4 KiB of valid UTF-8 without NUL
+	Text   string // the beginning of the line: at most 4 KiB of valid UTF-8 without NUL
 	Bytes  int64
 	SHA256 eventstore.Hash
 }

@@ -2,27 +2,27 @@ package ndjson
 
 import "maps"
 
-// FileReport says what an import made of one file. It covers what is stored, also when the import ended with an error.
+// FileReport is the result of importing one file. It covers what is stored, even if the import ended with an error.
 //
 //	Lines            = Blank + Accepted + all Rejected
 //	New + Duplicates = Accepted + all Rejected (if these are stored as events) - Lost
 type FileReport struct {
 	Name       string           `json:"name"`
-	Bytes      int64            `json:"bytes"` // how much of the file these lines take; reading can go on from there
+	Bytes      int64            `json:"bytes"` // bytes of the file that these lines take; reading can continue from there
 	Lines      int64            `json:"lines"`
 	Blank      int64            `json:"blank"`
 	Accepted   int64            `json:"accepted"`
 	Rejected   map[Reason]int64 `json:"rejected,omitempty"`
-	New        int64            `json:"new"`        // events that the log gained
-	Duplicates int64            `json:"duplicates"` // events that it had
-	Restored   int64            `json:"restored"`   // of New: put back exactly, from a full export
-	Lost       int64            `json:"lost"`       // redacted events of a full export that could not be put back exactly
+	New        int64            `json:"new"`        // events added to the log
+	Duplicates int64            `json:"duplicates"` // events that were already in the log
+	Restored   int64            `json:"restored"`   // of New: restored exactly, from a full export
+	Lost       int64            `json:"lost"`       // redacted events of a full export that could not be restored exactly
 	Tail       int64            `json:"tail"`       // bytes of an unfinished last line, which was left alone
-	FirstTS    int64            `json:"firstTs"`    // earliest and latest time that an accepted line names, ms since 1970;
-	LastTS     int64            `json:"lastTs"`     // both 0 if none does
+	FirstTS    int64            `json:"firstTs"`    // earliest and latest time of an accepted line, ms since 1970;
+	LastTS     int64            `json:"lastTs"`     // both 0 if none has one
 }
 
-// RejectedLines is the number of lines rejected, for whatever reason.
+// RejectedLines is the number of rejected lines.
 func (r *FileReport) RejectedLines() (n int64) {
 	for _, lines := range r.Rejected {
 		n += lines
@@ -63,7 +63,7 @@ func (r *FileReport) add(more FileReport) {
 	r.happened(more.FirstTS, more.LastTS)
 }
 
-// Report says what an import made of several files.
+// Report is the result of importing several files.
 type Report struct {
 	Files []FileReport `json:"files"`
 }
@@ -77,12 +77,12 @@ func (r *Report) Total() FileReport {
 	return total
 }
 
-// Progress says how far the import of a file has come.
+// Progress is the progress of importing a file.
 type Progress struct {
-	FileReport       // so far; not to be changed
+	FileReport       // so far; read-only
 	Size       int64 // of the file when it was opened; 0 if unknown
-	File       int   // which of the files it is, from 1
-	Files      int   // how many there are
+	File       int   // number of the file, from 1
+	Files      int   // number of files
 }
 
 func (r *FileReport) snapshot() FileReport {

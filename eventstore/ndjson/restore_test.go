@@ -12,7 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 )
 
-// varied is a log with everything that a full export has to carry. Event 2 is redacted.
+// varied is a log with everything that a full export contains. Event 2 is redacted.
 func varied(t *testing.T) *storetest.Model {
 	t.Helper()
 	log := newLog()
@@ -80,7 +80,7 @@ func TestRestoreGoesOn(t *testing.T) {
 	}
 }
 
-// What cannot be restored is appended under its own id, with all that is not the log's own.
+// What cannot be restored is appended under its own id, without the log's own fields.
 func TestRestoreElsewhere(t *testing.T) {
 	t.Parallel()
 	log := varied(t)
@@ -167,7 +167,7 @@ func TestRestoreAmongPlainLines(t *testing.T) {
 	}
 }
 
-// A line that has the marks of an export but cannot be one is an ordinary line: nothing that it says is lost.
+// A line that looks like an export's but cannot be one is imported as an ordinary line without loss.
 func TestExportLookAlikes(t *testing.T) {
 	t.Parallel()
 	line := strings.SplitAfter(full(t, varied(t)), "\n")[0]

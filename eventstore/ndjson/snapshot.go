@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// errMoving says that the logs were being rotated while they were looked at. Looking again helps.
+// errMoving says that the logs were being rotated while they were listed. A retry helps.
 var errMoving = errors.New("the logs were being rotated")
 
-// identity is what a file keeps when its name changes; zero where the system does not tell.
+// identity is what a file keeps when it is renamed; zero if the system has no such thing.
 type identity struct{ device, inode uint64 }
 
-// entry is a log file as a look found it.
+// entry is a log file as listed.
 type entry struct {
 	path     string
 	id       identity
@@ -26,14 +26,14 @@ type entry struct {
 // snapshot is the logs of a directory at one moment, oldest first.
 type snapshot struct {
 	entries []entry
-	live    *os.File // of the last entry if that is the live log; nil without one
-	first   []byte   // how that begins; at most markBytes
-	odd     []string // names of logs that are no regular files: they are not read
+	live    *os.File // of the last entry if that is the live log; otherwise nil
+	first   []byte   // its beginning, at most markBytes
+	odd     []string // names of logs that are not regular files: they are not read
 }
 
-// takeSnapshot opens the live log between two equal listings. So whatever was rotated before it was begun is in the list, under the
-// name that it got, and what is rotated later can still be read through the open file. A copy that was made before a truncation is in the
-// list too, unless the log still begins as it did here.
+// takeSnapshot opens the live log between two equal listings. Therefore whatever was rotated before it was opened is
+// in the list, under its new name, and what is rotated later can still be read through the open file. A copy made
+// before a truncation is in the list too, unless the log still begins as it did here.
 func takeSnapshot(stateDir string) (s snapshot, err error) {
 	defer func() {
 		if err != nil {
@@ -78,14 +78,14 @@ func listEntries(stateDir string) (entries []entry, odd []string, err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, nil, errMoving
 		case err != nil:
-			return nil, nil, fmt.Errorf("look at log: %w", err)
+			return nil, nil, fmt.Errorf("check log: %w", err)
 		case !info.Mode().IsRegular():
 			return nil, nil, errMoving
 		}
 		entries = append(entries, entry{path, identify(info), info.Size(), info.ModTime().UnixNano()})
 	}
 	if len(entries) > 0 {
-		// A file that has the name of an archive too is in the middle of being rotated: it still is the live one.
+		// A file that also has the name of an archive is being rotated: it still is the live one.
 		newest := entries[len(entries)-1]
 		entries = slices.DeleteFunc(entries, func(e entry) bool { return e.id != identity{} && e.id == newest.id && e.path != newest.path })
 	}
@@ -104,7 +104,7 @@ func openEntry(e *entry) (*os.File, error) {
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("look at log: %w", err)
+		return nil, fmt.Errorf("check log: %w", err)
 	}
 	if identify(info) != e.id || !info.Mode().IsRegular() {
 		file.Close()

@@ -11,20 +11,22 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// errChanged says that a log is no longer the file that was read: it was truncated or written anew.
-var errChanged = errors.New("the log was changed where it had been read already")
+// errChanged says that a log is no longer the file that was read: it was truncated or rewritten.
+var errChanged = errors.New("the log was changed where it was already read")
 
-// source reads an open log file from an offset to a limit, and vouches that all of it is of one file: after each read, the file must
-// still begin with what was read before. A truncation comes either before a read, and is then seen right after it, or after.
+// source reads an open log file from an offset to a limit, and guarantees that everything comes from one file: after
+// each read, the file must still begin with what was read before. A truncation happens either before a read, and is
+// then detected right after it, or after.
 type source struct {
 	file  *os.File
-	first []byte // the first bytes of the file, as they were read or must be; at most markBytes
-	last  []byte // the bytes before at, as they were read; at most markBytes
+	first []byte // the first bytes of the file, at most markBytes
+	last  []byte // the bytes before at, at most markBytes
 	at    int64
 	limit int64
 }
 
-// newSource begins where the mark ends. The error is errChanged if the file is not the one that the mark was made of.
+// newSource starts where the mark ends. The error is errChanged if the file is not the one that the mark was made
+// from.
 func newSource(file *os.File, m *Mark) (*source, error) {
 	s := &source{file: file, at: m.Offset}
 	var err error
@@ -40,7 +42,7 @@ func newSource(file *os.File, m *Mark) (*source, error) {
 	return s, nil
 }
 
-// holds reports whether the file begins with what the mark was made of.
+// holds reports whether the file begins with what the mark was made from.
 func holds(file *os.File, m *Mark) (bool, error) {
 	_, err := newSource(file, m)
 	if errors.Is(err, errChanged) {
@@ -74,7 +76,7 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// check reports errChanged unless the file still has what was read of it.
+// check returns errChanged unless the file still has what was read of it.
 func (s *source) check() error {
 	first, err := readAt(s.file, 0, int64(len(s.first)))
 	if err != nil {
@@ -90,7 +92,8 @@ func (s *source) check() error {
 	return nil
 }
 
-// markAt moves the mark to offset, at or before what was read. Between the two, the file itself is asked, and must then not have changed.
+// markAt moves the mark to offset, at or before what was read. Between the two, the file is read again, and must be
+// unchanged.
 func (s *source) markAt(m *Mark, offset int64) error {
 	last := s.last
 	if offset < s.at {
@@ -125,7 +128,7 @@ func lastLineEnd(file *os.File, from, to int64) (int64, error) {
 	return from, nil
 }
 
-// readAt reads n bytes. A file that has not so many was truncated: errChanged.
+// readAt reads n bytes. A shorter file was truncated: errChanged.
 func readAt(file *os.File, offset, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	if _, err := file.ReadAt(b, offset); err != nil && n > 0 {

@@ -11,9 +11,10 @@ import (
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
-// What has the name of the live log and is none holds up nobody: the mirror says what is wrong, can be stopped, and goes on when it is gone.
+// A special file under the name of the live log blocks nothing: the mirror reports it, can be stopped, and goes on when it is gone.
 func TestMirrorWaitsForNoPipeAndFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	for what, put := range map[string]func(path string) error{
@@ -38,7 +39,7 @@ func TestMirrorWaitsForNoPipeAndFollowsNoLink(t *testing.T) {
 			}
 			m.happens(t, "a2a.send", "one", eventstore.ActorAgent)
 			mirror := ndjson.NewMirror(ndjson.MirrorOptions{Log: m, StateDir: m.dir, Retry: time.Millisecond})
-			ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, stop := context.WithTimeout(t.Context(), testscale.Patience)
 			defer stop()
 			ended := make(chan error, 1)
 			go func() { ended <- mirror.Run(ctx) }()
@@ -68,9 +69,9 @@ func TestMirrorWaitsForNoPipeAndFollowsNoLink(t *testing.T) {
 }
 
 // A follower that reads nothing because the log is none says so for as long as that is so.
-func TestFollowSaysThatTheLogIsNone(t *testing.T) {
+func TestFollowReportsNotALog(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.must(os.MkdirAll(filepath.Dir(d.live()), 0o700))
 	for what, put := range map[string]func() error{
 		"pipe":      func() error { return syscall.Mkfifo(d.live(), 0o600) },

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
-// store brings a batch into the log, in order, and completes its report.
+// store stores a batch in the log, in order, and completes its report.
 func (im *Importer) store(ctx context.Context, b *batch) error {
 	for rest := b.items; len(rest) > 0; {
 		put, n := im.append, 1
@@ -29,7 +30,7 @@ func (im *Importer) store(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// append stores items by id. The log may know an id with another body: see settle.
+// append stores items by id. The log may have an id with another body: see settle.
 func (im *Importer) append(ctx context.Context, items []item, report *FileReport) error {
 	result, err := im.appendAll(ctx, items)
 	if _, reused := errors.AsType[*eventstore.IDReuseError](err); reused {
@@ -66,12 +67,13 @@ func (im *Importer) appendAll(ctx context.Context, items []item) (result eventst
 	return result, err
 }
 
-// settle leaves only items that the log can take, after it refused some for their ids:
+// settle leaves only items that the log can accept, after it refused some because of their ids:
 //
-//   - A derived id that is stored stands for the very line, whatever an older version of this package or a changed configuration made
-//     of it, or redaction left of it.
-//   - An id that the line brought along stands for the line if type and data agree, whatever a formatter made of its envelope. If they
-//     do not, the line made the id up, and the event gets the derived one. An export does not make ids up: there the type is enough.
+//   - A derived id that is stored stands for this very line, whatever an older version of this package, a changed
+//     configuration or redaction made of it.
+//   - An id from the line itself stands for the line if type and data agree, whatever a formatter made of its
+//     envelope. If they do not, the id is wrong, and the event gets the derived one. Ids of an export are trusted:
+//     there an equal type is enough.
 func (im *Importer) settle(ctx context.Context, items []item, report *FileReport) ([]item, error) {
 	fresh := make([]item, 0, len(items))
 	here := make(map[eventstore.ID]*eventstore.NewEvent, len(items))
@@ -130,7 +132,7 @@ func sameJSON(a, b []byte) bool {
 	return reflect.DeepEqual(values[0], values[1])
 }
 
-// restore puts back the events of a full export: exactly, as far as they continue the log; the others are appended by id.
+// restore stores the events of a full export: exactly, as far as they continue the log; the others are appended by id.
 func (im *Importer) restore(ctx context.Context, items []item, report *FileReport) error {
 	items, err := im.skipRestored(ctx, items, report)
 	if err != nil {
@@ -195,7 +197,7 @@ func (im *Importer) restoreChain(ctx context.Context, items []item, report *File
 	}
 	err = patiently(ctx, func() error { return im.opts.Restorer.Restore(ctx, events) })
 	if corrupt, ok := errors.AsType[*eventstore.CorruptError](err); ok {
-		im.opts.Logger.WarnContext(ctx, "export not restored, its events are appended", "detail", corrupt.Detail)
+		im.opts.Logger.WarnContext(ctx, "cannot restore the export exactly; appending its events", "detail", corrupt.Detail)
 		return items, nil
 	}
 	if err != nil {
@@ -211,7 +213,7 @@ func continues(head eventstore.Head, e *eventstore.Event) bool {
 		(e.Redacted() || e.DataHash == eventstore.PayloadHash(e.Salt, e.Data, e.Original))
 }
 
-// patiently repeats an append that finds the queue full. For another process it has been waited already.
+// patiently retries an append while the queue is full. The store itself already waits for another process.
 func patiently(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -219,11 +221,7 @@ func patiently(ctx context.Context, try func() error) error {
 		if !ok || busy.Held {
 			return err
 		}
-		timer := time.NewTimer(max(busy.RetryAfter, time.Millisecond))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if wait.For(ctx, max(busy.RetryAfter, time.Millisecond)) != nil {
 			return ctx.Err()
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// isSpace is what JavaScript trims: U+FEFF but not U+0085, where Go has it the other way round.
+// isSpace is what JavaScript trims: U+FEFF but not U+0085; Go does the opposite.
 func isSpace(r rune) bool { return r == '\uFEFF' || r != '\u0085' && unicode.IsSpace(r) }
 
-// trimType also cuts U+0085, which the store refuses at the ends of a type.
+// trimType also trims U+0085, which the store refuses at the ends of a type.
 func trimType(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return r == '\u0085' || isSpace(r) })
 }
 
-// decode replaces invalid UTF-8 by U+FFFD as the WHATWG decoder does, hence JavaScript: once per maximal subpart. Valid text is
-// returned as it is.
+// decode replaces invalid UTF-8 by U+FFFD as the WHATWG decoder, hence JavaScript, does: once per maximal subpart.
+// Valid text is returned unchanged.
 func decode(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b

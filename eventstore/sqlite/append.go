@@ -33,9 +33,9 @@ func (db *DB) Append(ctx context.Context, appends ...eventstore.StreamAppend) (e
 	return r.result, nil
 }
 
-// Decide runs decide inside the write transaction, with every event before it applied to the decision tables, and appends what it
-// returns in the same transaction: what it read still holds when its events are stored. decide must be quick and do no I/O but tx.
-// An error of decide stores nothing and is returned as it is.
+// Decide runs decide inside the write transaction, with every earlier event applied to the decision tables, and
+// appends what it returns in the same transaction: what it read still holds when its events are stored. decide must be
+// quick and do no I/O except through tx. If decide fails, nothing is stored and its error is returned unchanged.
 func (db *DB) Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error) {
 	if db.writer == nil {
 		return eventstore.Result{}, errReadOnly
@@ -59,8 +59,8 @@ func (db *DB) Restore(ctx context.Context, events []eventstore.Event) error {
 	return db.writer.submit(ctx, r)
 }
 
-// Exclusive runs job in a write transaction of its own, between two appends, and committed, which may be nil, right after its commit
-// and before the next append. It is how maintenance writes.
+// Exclusive runs job in a write transaction of its own, between two appends, and committed, which may be nil, right
+// after its commit and before the next append. Maintenance uses it to write.
 func (db *DB) Exclusive(ctx context.Context, job func(eventstore.Tx) error, committed func()) error {
 	if db.writer == nil {
 		return errReadOnly
@@ -68,20 +68,20 @@ func (db *DB) Exclusive(ctx context.Context, job func(eventstore.Tx) error, comm
 	return db.writer.submit(ctx, &request{job: job, committed: committed})
 }
 
-// Attach makes inline take part in every append from now on. It waits for the running batch; handover runs between two batches, so
-// that inline can be brought to the head of the log without missing an event.
+// Attach makes inline take part in every append from now on. It waits for the running batch; handover runs between two
+// batches, so that inline can catch up to the head of the log without missing an event.
 func (db *DB) Attach(ctx context.Context, inline eventstore.Inline, handover func(eventstore.Tx) error) error {
 	return db.Exclusive(ctx, handover, func() { db.writer.attach(inline) })
 }
 
-var errReadOnly = errors.New("the log is open for reading only")
+var errReadOnly = errors.New("the log is open read-only")
 
-// appendRequest is an append on its way to the log.
+// appendRequest is a queued append.
 type appendRequest struct {
-	decide func(eventstore.Tx) ([]eventstore.StreamAppend, error) // nil, or makes the rest inside the transaction
+	decide func(eventstore.Tx) ([]eventstore.StreamAppend, error) // nil, or creates the events inside the transaction
 	parts  []part
 	events []pending
-	blank  []int64 // seqs of events whose payloads go once these events are stored
+	blank  []int64 // seqs of events whose payloads are removed once these events are stored
 }
 
 // part is one StreamAppend: its events are the next n of the request.
@@ -99,7 +99,7 @@ type pending struct {
 	prepared any
 }
 
-// prepare does on the caller's goroutine what need not be done by the writer: ids, salts, payload hashes, classification.
+// prepare does on the caller's goroutine what the writer need not do: ids, salts, payload hashes, classification.
 func (db *DB) prepare(a *appendRequest, appends []eventstore.StreamAppend) error {
 	total := 0
 	for i := range appends {
@@ -140,7 +140,8 @@ func (db *DB) prepare(a *appendRequest, appends []eventstore.StreamAppend) error
 	return nil
 }
 
-// append stores a request inside the running transaction. A *refusal concerns this request only, and has left nothing behind.
+// append stores a request inside the running transaction. A *refusal concerns this request only, whose changes are
+// undone.
 func (w *writer) append(a *appendRequest) (eventstore.Result, error) {
 	if a.decide != nil {
 		if err := w.decide(a); err != nil {
@@ -172,7 +173,7 @@ func (w *writer) append(a *appendRequest) (eventstore.Result, error) {
 	if err := blank(w.tx, a.blank); err != nil {
 		return eventstore.Result{}, err
 	}
-	// A duplicate within the request points at the first of its kind, whose place is known only now.
+	// A duplicate within the request refers to the first of its kind, whose place is known only now.
 	for i := range result.Events {
 		if first := &result.Events[i]; first.Duplicate && first.Seq < 0 {
 			first.Seq, first.Version = result.Events[-first.Seq-1].Seq, result.Events[-first.Seq-1].Version
@@ -182,7 +183,7 @@ func (w *writer) append(a *appendRequest) (eventstore.Result, error) {
 	return result, nil
 }
 
-// decide lets the request make its events from the decision tables as they stand now.
+// decide lets the request create its events from the current decision tables.
 func (w *writer) decide(a *appendRequest) error {
 	if err := w.projections().Settle(w.tx); err != nil {
 		return err
@@ -202,8 +203,8 @@ func (w *writer) decide(a *appendRequest) error {
 	return w.db.prepare(a, appends)
 }
 
-// findDuplicates marks the events that are stored already and returns how many are new. A duplicate of an event earlier in the same
-// request gets Seq -(index+1) for the moment.
+// findDuplicates marks the events that are stored already and returns how many are new. A duplicate of an earlier
+// event in the same request temporarily gets Seq -(index+1).
 func (w *writer) findDuplicates(a *appendRequest, stored []eventstore.Stored) (fresh int, err error) {
 	var seen map[eventstore.ID]int
 	for i := range a.events {
@@ -280,7 +281,8 @@ func (w *writer) checkExpectations(a *appendRequest, stored []eventstore.Stored)
 	return nil
 }
 
-// accept gives the new events their places and applies them to the decision tables. If those refuse, everything is as before.
+// accept gives the new events their places and applies them to the decision tables. If those refuse, all changes are
+// undone.
 func (w *writer) accept(a *appendRequest, stored []eventstore.Stored) error {
 	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
 	w.projections().Begin(w.tx)
@@ -321,7 +323,7 @@ func (w *writer) accept(a *appendRequest, stored []eventstore.Stored) error {
 	return nil
 }
 
-// insert writes the row of an accepted event, and its stream's if it is the first there.
+// insert writes the row of an accepted event, and the row of its stream if that is new.
 func (w *writer) insert(e *eventstore.Event) error {
 	id := w.log.streams[e.Stream].id
 	if e.Version == 1 {
@@ -336,7 +338,7 @@ func (w *writer) insert(e *eventstore.Event) error {
 	return err
 }
 
-// stream returns a stream's id and version; both are 0 while it has no event.
+// stream returns a stream's id and version; both are 0 if it has no event.
 func (w *writer) stream(name string) (stream, error) {
 	if s, ok := w.log.streams[name]; ok {
 		return s, nil
@@ -375,11 +377,11 @@ func (w *writer) restore(events []eventstore.Event) error {
 	return nil
 }
 
-// checkRestored proves that e continues the log after prev, and counts it in its stream.
+// checkRestored checks that e continues the log after prev, and counts it in its stream.
 func (w *writer) checkRestored(prev, e *eventstore.Event) error {
 	unsound := func(err error) error {
 		return &eventstore.CorruptError{Path: w.db.path, Detail: fmt.Sprintf("cannot restore event %d: %v", e.Seq, err), Err: err,
-			Mend: "give an export that continues this log and was not edited; nothing of this part was stored"}
+			HintText: "give an unedited export that continues this log; nothing of this part was stored"}
 	}
 	if err := checkLink(prev, e); err != nil {
 		return unsound(err)
@@ -392,14 +394,14 @@ func (w *writer) checkRestored(prev, e *eventstore.Event) error {
 		return err
 	}
 	if taken != 0 {
-		return unsound(fmt.Errorf("its id %s is that of event %d", e.ID, taken))
+		return unsound(fmt.Errorf("its id %s belongs to event %d", e.ID, taken))
 	}
 	s, err := w.stream(e.Stream)
 	if err != nil {
 		return err
 	}
 	if s.version++; s.version != e.Version {
-		return unsound(fmt.Errorf("it is version %d of %s, where %d comes next", e.Version, e.Stream, s.version))
+		return unsound(fmt.Errorf("it is version %d of %s, but %d comes next", e.Version, e.Stream, s.version))
 	}
 	if s.id == 0 {
 		s.id = e.Seq

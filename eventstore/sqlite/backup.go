@@ -12,11 +12,11 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Backup writes a consistent, compact copy of the log to target, which must not exist. Appends go on meanwhile; the WAL grows by what
-// they write, because the copy is made of one snapshot. Where the file was lost (see Intact) the copy is of what this process still has open;
-// then appends, which fail, wait for it.
+// Backup writes a consistent, compact copy of the log to target, which must not exist. Appends continue meanwhile; the
+// WAL grows by what they write, because the copy is made from one snapshot. If the file was lost (see Intact), the
+// copy is made from what this process still has open; then appends, which fail, wait for it.
 func (db *DB) Backup(ctx context.Context, target string) error {
-	giveBack, err := db.held.take()
+	giveBack, err := db.held.hold()
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (db *DB) Backup(ctx context.Context, target string) error {
 			})
 		}})
 	}
-	// Not from the pool of the readers: query_only forbids writing the copy too.
+	// Not a reader connection: query_only forbids writing the copy too.
 	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}}))
 	if err == nil {
 		err = errors.Join(vacuumInto(target, copyOf(ctx, pool)), pool.Close())
@@ -40,7 +40,7 @@ func (db *DB) Backup(ctx context.Context, target string) error {
 	return nil
 }
 
-// copyOf has SQLite write a copy of a database.
+// copyOf makes SQLite write a copy of a database.
 func copyOf(ctx context.Context, pool *sql.DB) func(target string) error {
 	return func(target string) error {
 		_, err := pool.ExecContext(ctx, "VACUUM INTO ?", target)
@@ -48,8 +48,9 @@ func copyOf(ctx context.Context, pool *sql.DB) func(target string) error {
 	}
 }
 
-// vacuumInto copies the database to a file that must not exist, by a function that runs VACUUM INTO: the only way to copy a live file safely.
-// The copy gets its name when it is whole and on disk; what an earlier attempt left unfinished is overwritten.
+// vacuumInto copies the database to a file that must not exist, with a function that runs VACUUM INTO, the only safe
+// way to copy a live file. The copy gets its final name when it is complete and on disk; leftovers of an earlier
+// attempt are overwritten.
 func vacuumInto(target string, write func(target string) error) error {
 	if _, err := os.Lstat(target); err == nil {
 		return fmt.Errorf("%s: %w", target, os.ErrExist)
@@ -58,7 +59,7 @@ func vacuumInto(target string, write func(target string) error) error {
 	if err := os.Remove(unfinished + "-journal"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	copied, err := os.OpenFile(unfinished, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600) // VACUUM INTO takes an empty file, and keeps its mode
+	copied, err := os.OpenFile(unfinished, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600) // VACUUM INTO accepts an empty file, and keeps its mode
 	if err != nil {
 		return err
 	}
@@ -70,11 +71,11 @@ func vacuumInto(target string, write func(target string) error) error {
 	return os.Rename(unfinished, target)
 }
 
-// syncPause lies between two syncs of a copy that is being written.
+// syncPause is the pause between two syncs of a copy being written.
 const syncPause = 100 * time.Millisecond
 
-// syncing brings a file to disk bit by bit while another writes it, until the function that it returns is called. Left to the end, a
-// gigabyte would go to disk at once, and every commit would wait behind it.
+// syncing syncs a file repeatedly while another goroutine writes it, until the returned function is called. A single
+// sync at the end would write a gigabyte at once, and every commit would wait for it.
 func syncing(f *os.File) (stop func() error) {
 	ended, done := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -87,7 +88,7 @@ func syncing(f *os.File) (stop func() error) {
 				return
 			case <-tick.C:
 			}
-			if err := f.Sync(); err != nil { // a system reports it once: a later sync may succeed without the lost pages
+			if err := f.Sync(); err != nil { // the system reports it once: a later sync may succeed without the lost pages
 				done <- fmt.Errorf("sync the copy: %w", err)
 				return
 			}

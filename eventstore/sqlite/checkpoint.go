@@ -10,28 +10,29 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// checkpointer moves committed pages from the WAL into the database file, on a connection and goroutine of its own: the writer would
-// make all its appenders wait for it. A pass never blocks the writer. What was committed meanwhile the writer moves itself, between
-// two batches: only then can the WAL begin anew, and a WAL that is written over costs half the sync of one that grows.
+// checkpointer moves committed pages from the WAL into the database file, on its own connection and goroutine: on the
+// writer's, all appenders would wait. A pass never blocks the writer. The writer itself moves what was committed
+// meanwhile, between two batches: only then can the WAL restart from its beginning, and overwriting a WAL costs half
+// the sync of growing one.
 type checkpointer struct {
 	db      *DB
 	pool    *sql.DB
 	due     chan struct{} // holds one token while a checkpoint is due
 	done    chan struct{}
-	commits int         // since the last token; only the writer touches it
-	nearly  atomic.Bool // a round has left little to move
+	commits int         // since the last token; only the writer uses it
+	nearly  atomic.Bool // a round has left only a few pages
 }
 
-// A checkpoint is due after so many commits: a few thousand pages under load, seconds of work for one appender.
+// A checkpoint is due after this many commits: a few thousand pages under load, seconds of work for one appender.
 const commitsPerCheckpoint = 96
 
-// A round ends when a pass has left so few pages behind, or after so many passes.
+// A round ends when a pass has left this few pages, or after this many passes.
 const (
 	fewPages         = 400
 	checkpointPasses = 4
 )
 
-// walPagesWarn is a WAL that should not have grown so: some reader holds an old snapshot.
+// walPagesWarn is a WAL size that indicates a reader holding an old snapshot.
 const walPagesWarn = 64_000
 
 func startCheckpointer(db *DB) (*checkpointer, error) {
@@ -53,11 +54,11 @@ func (c *checkpointer) committed() {
 	select {
 	case c.due <- struct{}{}:
 		c.commits = 0
-	default: // one is running and another waits for it
+	default: // one is running and another is queued
 	}
 }
 
-// stop ends the goroutine. The writer must have stopped: SQLite checkpoints for the last time when the file is closed.
+// stop ends the goroutine. The writer must have stopped: SQLite makes a last checkpoint when the file is closed.
 func (c *checkpointer) stop() error {
 	close(c.due)
 	<-c.done
@@ -81,7 +82,7 @@ func (c *checkpointer) round() {
 			return
 		}
 		if pages > walPagesWarn {
-			c.db.log.Warn("the WAL is large: a reader may be holding an old snapshot", "pages", pages, "moved", moved, "took", time.Since(start))
+			c.db.log.Warn("the WAL is large; a reader may be holding an old snapshot", "pages", pages, "moved", moved, "took", time.Since(start))
 		}
 		if pages-moved <= fewPages {
 			break

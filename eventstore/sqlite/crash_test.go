@@ -18,11 +18,22 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/migrations"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
+// migrationRounds is how often a migration is killed.
+var migrationRounds = testscale.Of(2, 10)
+
+// crashRounds is how often appending is killed.
+var crashRounds = testscale.Of(2, 20)
+
+// crashLogSize is how many events a log of the crash scenarios gets before the next is started, so that checking stays quick.
+var crashLogSize = testscale.Of[int64](200, 1_000)
+
+// Promise: acknowledged
 func TestCrashWhileAppending(t *testing.T) {
 	t.Parallel()
 	storetest.Crash(t, appending, crashRounds)
@@ -185,11 +196,11 @@ func checkTables(t testing.TB, db *sqlite.DB) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(projectiontest.Dump(t, db, definitions()...), live); diff != "" {
-		t.Fatalf("tables differ from those made anew (-rebuilt +left):\n%s", diff)
+		t.Fatalf("tables differ from rebuilt ones (-rebuilt +left):\n%s", diff)
 	}
 }
 
-// oldEvents is how much there is to migrate.
+// oldEvents is the number of events to migrate.
 const oldEvents = 200
 
 // migrating opens copies of a file of schema 1, one after the other.
@@ -293,7 +304,7 @@ func makeOld(dir, seed string) error {
 	return os.Rename(path, seed)
 }
 
-// newest is the version of the schema that this code makes: there is a file for each.
+// newest is the schema version of this code: there is a file for each.
 func newest(t testing.TB) int64 {
 	t.Helper()
 	files, err := migrations.Files.ReadDir(".")

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// deviceErrors are what systems say where it is not the file that is wrong but what it lies on.
+// deviceErrors are the system errors that concern the device and not the file.
 var deviceErrors = []error{syscall.EIO, syscall.ENXIO, syscall.ENODEV, syscall.ESTALE, syscall.ENOTCONN}
 
 func isDeviceError(err error) bool {
 	return slices.ContainsFunc(deviceErrors, func(one error) bool { return errors.Is(err, one) })
 }
 
-// deviceFails reads files through and says why one cannot be read; nil where all can be, whatever they hold. SQLite calls a page that the
-// device does not give a damaged one, and the cure of a damaged file is not that of a device.
+// deviceFails reads files completely and returns why one cannot be read; nil if all can be, whatever they contain.
+// SQLite reports an unreadable page as corruption, but a failing device needs another remedy.
 func deviceFails(files ...*os.File) error {
 	buffer := make([]byte, 1<<20)
 	for _, f := range files {
@@ -29,14 +29,14 @@ func deviceFails(files ...*os.File) error {
 				return fmt.Errorf("%s cannot be read at byte %d: %w", f.Name(), at, err)
 			}
 			if err != nil {
-				break // its end
+				break // end of file
 			}
 		}
 	}
 	return nil
 }
 
-// device remembers for a while whether the files of a log can be read: finding that out reads them through.
+// device caches for a while whether the files of a log can be read, because that takes reading them completely.
 type device struct {
 	mu     sync.Mutex
 	looked time.Time
@@ -46,7 +46,7 @@ type device struct {
 // deviceMemory is how long.
 const deviceMemory = time.Minute
 
-// fails is deviceFails for the files of an open log.
+// fails runs deviceFails on the files of an open log.
 func (db *DB) fails() error {
 	d := &db.device
 	d.mu.Lock()
@@ -64,8 +64,8 @@ func (db *DB) fails() error {
 	return d.why
 }
 
-// failsIn looks at one file. The database itself is not opened where a writer holds it: closing it could drop SQLite's locks. A process that
-// only reads has none that anything depends on once reading has failed.
+// failsIn checks one file. The main file is not opened if a writer holds it: closing it could drop SQLite's locks. A
+// read-only process has no locks that still matter once reading has failed.
 func (db *DB) failsIn(end string) error {
 	if end == "" && db.inode != nil {
 		return deviceFails(db.inode.file)

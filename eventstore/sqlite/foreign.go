@@ -7,13 +7,13 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// endEvents is how many events at the end of the log CheckEnd looks at.
+// endEvents is how many events at the end of the log CheckEnd checks.
 const endEvents = 1_000
 
-// CheckEnd looks at the newest events and names the first that does not follow from the one before: another program has written it, or has
-// changed one. The error is a *eventstore.ForeignError.
+// CheckEnd checks the newest events and returns a *eventstore.ForeignError for the first that does not follow from the
+// one before: another program has written or changed it.
 func (db *DB) CheckEnd(ctx context.Context) error {
-	var last int64 // from the bare table: an event whose stream is not there cannot be read
+	var last int64 // from the bare table: an event without a stream row cannot be read otherwise
 	err := db.oneInt(ctx, "SELECT coalesce(max(seq), 0) FROM events", &last)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (db *DB) CheckEnd(ctx context.Context) error {
 	return nil
 }
 
-// afterHead is an event behind the last one that this process knows of, or nil.
+// afterHead returns an event after the last one that this process knows, or nil.
 func (db *DB) afterHead() error {
 	if db.writer == nil {
 		return nil
@@ -48,7 +48,7 @@ func (db *DB) afterHead() error {
 	if err := db.oneInt(context.Background(), "SELECT coalesce(min(seq), 0) FROM events WHERE seq > ?", &found, head); err != nil || found == 0 {
 		return nil
 	}
-	return &eventstore.ForeignError{Path: db.path, Seq: found, Why: "another program has written it behind the last one that openclawd has stored"}
+	return &eventstore.ForeignError{Path: db.path, Seq: found, Why: "another program has written it after the last event that openclawd has stored"}
 }
 
 func (db *DB) oneInt(ctx context.Context, query string, into *int64, args ...any) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
+// Promise: full-disk
 func TestFullDiskStopsAppendsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log.db")
@@ -63,11 +64,11 @@ func TestFullDiskStopsAppendsAndNothingElse(t *testing.T) {
 		t.Fatalf("rebuild: %v", err)
 	}
 	if diff := cmp.Diff(live, projectiontest.Dump(t, db, definitions()...)); diff != "" {
-		t.Errorf("tables after the disk was full differ from those made anew (-live +rebuilt):\n%s", diff)
+		t.Errorf("tables after the disk was full differ from rebuilt ones (-live +rebuilt):\n%s", diff)
 	}
 }
 
-// What was refused because of an event that is then not stored was refused for no reason: the disk is the reason.
+// A refusal caused by an event that is then not stored is replaced by the actual reason: the full disk.
 func TestFullDiskFailsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

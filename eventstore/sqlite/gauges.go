@@ -9,38 +9,38 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Gauges are figures of an open log. Taking them reads nothing of the file.
+// Gauges are figures of an open log. Taking them does not read the file.
 type Gauges struct {
 	DatabaseBytes int64
 	WALBytes      int64
-	// OldestReader is how long the oldest snapshot under way has been held; 0: none is. It keeps the WAL from being begun anew.
+	// OldestReader is the age of the oldest open snapshot; 0 if there is none. It keeps the WAL from restarting.
 	OldestReader time.Duration
 
-	// Of the writer; zero in a log that is open for reading only.
+	// Of the writer; zero in a read-only log.
 	QueuedEvents int
 	QueuedBytes  int64
-	Writing      time.Duration // how long the transaction under way has taken; 0: none is
-	Maintaining  bool          // that one is maintenance, which takes as long as the file is large
+	Writing      time.Duration // duration of the current transaction; 0: none
+	Maintaining  bool          // it is maintenance, which takes as long as the file is large
 	Stored       int64         // events since the log was opened
-	Refused      int64         // appends for what they were: conflicts, ids used before, decision tables
-	Busy         int64         // appends for a full queue
-	Failed       int64         // appends for trouble with the file: disk full, I/O errors
-	Failing      error         // why the newest append failed so; nil once one has succeeded
+	Refused      int64         // appends refused for their content: conflicts, reused ids, decision tables
+	Busy         int64         // appends refused because the queue was full
+	Failed       int64         // appends that failed because of the file: disk full, I/O errors
+	Failing      error         // error of the newest append of that kind; nil once one has succeeded
 }
 
-// Gauges takes the figures as they are now.
+// Gauges returns the current figures.
 func (db *DB) Gauges() Gauges {
 	g := Gauges{DatabaseBytes: size(db.path), WALBytes: size(db.path + "-wal"), OldestReader: db.held.oldest()}
 	if w := db.writer; w != nil {
 		w.mu.Lock()
 		g.QueuedEvents, g.QueuedBytes = w.events, w.bytes
 		w.mu.Unlock()
-		w.tally.read(&g)
+		w.writerStats.read(&g)
 	}
 	return g
 }
 
-// size of a file in bytes, without opening it; 0 if it is not there.
+// size returns the size of a file in bytes, without opening it; 0 if it does not exist.
 func size(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -49,24 +49,24 @@ func size(path string) int64 {
 	return info.Size()
 }
 
-// tally counts what the writer does.
-type tally struct {
+// writerStats counts the writer's work.
+type writerStats struct {
 	stored, refused, busy, failures atomic.Int64
-	since                           atomic.Pointer[time.Time] // when the transaction under way began
+	since                           atomic.Pointer[time.Time] // when the current transaction began
 	maintaining                     atomic.Bool               // whether it is maintenance
 	failing                         atomic.Pointer[error]
 }
 
-func (t *tally) begun(maintenance bool) {
+func (t *writerStats) started(maintenance bool) {
 	now := time.Now()
 	t.maintaining.Store(maintenance)
 	t.since.Store(&now)
 }
 
-func (t *tally) ended() { t.since.Store(nil) }
+func (t *writerStats) ended() { t.since.Store(nil) }
 
 // answered counts a request whose group was committed.
-func (t *tally) answered(r *request) {
+func (t *writerStats) answered(r *request) {
 	if r.err != nil {
 		t.refused.Add(1)
 		return
@@ -76,12 +76,12 @@ func (t *tally) answered(r *request) {
 }
 
 // failed counts a request whose group was not.
-func (t *tally) failed(err error) {
+func (t *writerStats) failed(err error) {
 	t.failures.Add(1)
 	t.failing.Store(&err)
 }
 
-func (t *tally) read(g *Gauges) {
+func (t *writerStats) read(g *Gauges) {
 	g.Stored, g.Refused, g.Busy, g.Failed = t.stored.Load(), t.refused.Load(), t.busy.Load(), t.failures.Load()
 	if since := t.since.Load(); since != nil {
 		g.Writing, g.Maintaining = time.Since(*since), t.maintaining.Load()
@@ -91,17 +91,17 @@ func (t *tally) read(g *Gauges) {
 	}
 }
 
-// snapshots knows who reads, and since when each reader has held its snapshot.
+// snapshots tracks the readers, and since when each has held its snapshot.
 type snapshots struct {
 	mu      sync.Mutex
 	last    int64
 	since   map[int64]time.Time
 	readers int
 	ended   bool
-	idle    chan struct{} // closed once ended is set and no one reads
+	idle    chan struct{} // closed once ended is set and there are no readers
 }
 
-// enter notes that a caller reads; the function that it returns, that it no longer does. Once the log is closed no one may.
+// enter registers a reader; the returned function unregisters it. It fails once the log is closed.
 func (s *snapshots) enter() (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +118,8 @@ func (s *snapshots) enter() (leave func(), err error) {
 	}, nil
 }
 
-// drain lets no one begin to read any more, and waits for those who do: but not for ever, because one that hangs must not keep the program from
-// ending.
+// drain refuses new readers and waits for the current ones, for a limited time: a hanging reader must not keep the
+// program from ending.
 func (s *snapshots) drain(longest time.Duration) {
 	s.mu.Lock()
 	if s.ended {
@@ -139,8 +139,8 @@ func (s *snapshots) drain(longest time.Duration) {
 	}
 }
 
-// take is enter for who holds one snapshot; the function that it returns notes that it is given back.
-func (s *snapshots) take() (giveBack func(), err error) {
+// hold is enter for a holder of one snapshot; the returned function releases it.
+func (s *snapshots) hold() (giveBack func(), err error) {
 	leave, err := s.enter()
 	if err != nil {
 		return nil, err

@@ -10,10 +10,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
-// What operators watch: what was stored, refused and failed, what waits, and who holds the WAL.
+// Gauges for operators: stored, refused and failed appends, the queue, and who holds the WAL.
 func TestGaugesCountWhatTheWriterDoes(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), MaxPages: 200})
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db")})
 	if err != nil {
 		t.Fatal(err)
 	}

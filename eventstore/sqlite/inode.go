@@ -8,18 +8,18 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// inode is the database itself, whatever it is called, open and locked for as long as this process writes to it. The lock file beside the
-// database names its holder, but can be removed, and lies beside one name only.
+// inode is the database file itself, under any name, open and locked for as long as this process writes to it. The
+// lock file beside the database names its holder, but can be removed, and is beside one name only.
 //
-// The file is opened before SQLite opens it and closed after SQLite has closed it: where the system has no locks of open files, closing it
-// earlier would drop SQLite's.
+// The file is opened before SQLite opens it and closed after SQLite has closed it: on systems without locks of open
+// files, closing it earlier would drop SQLite's locks.
 type inode struct{ file *os.File }
 
-// lockedByte lies behind everything that SQLite locks or writes.
+// lockedByte is beyond everything that SQLite locks or writes.
 const lockedByte = 1 << 62
 
-// lockInode makes the file if it is not there, for its owner only, for it will hold what agents say, and locks it.
-// Errors: *eventstore.LockedError, *eventstore.LinkedError.
+// lockInode creates the file if it does not exist, accessible to its owner only because it will contain what agents
+// say, and locks it. Errors: *eventstore.LockedError, *eventstore.LinkedError.
 func lockInode(path string) (*inode, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -43,7 +43,7 @@ func lockInode(path string) (*inode, error) {
 // errLocked says that another process has locked the file.
 var errLocked = errors.New("locked by another process")
 
-// soleName is an error where the path does not lead to the file, or where it has another name too.
+// soleName returns an error if the path does not lead to the file, or the file has another name too.
 func soleName(path string, file *os.File) error {
 	held, err := file.Stat()
 	if err != nil {
@@ -70,5 +70,5 @@ func (i *inode) close() error {
 	if i == nil {
 		return nil
 	}
-	return i.file.Close()
+	return errors.Join(unlockByte(i.file, lockedByte), i.file.Close())
 }

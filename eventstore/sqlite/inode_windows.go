@@ -9,14 +9,14 @@ import (
 
 var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
-// What LockFileEx is told, and what it says of a byte that another one has. Package syscall does not name them.
+// Flags of LockFileEx, and its error for a locked byte. Package syscall does not define them.
 const (
 	failImmediately = 1
 	exclusiveLock   = 2
 	lockViolation   = syscall.Errno(33)
 )
 
-// lockByte locks a byte of a file without waiting. The error is errLocked where another one has it.
+// lockByte locks a byte of a file without waiting. The error is errLocked if it is locked already.
 func lockByte(file *os.File, offset int64) error {
 	place := syscall.Overlapped{Offset: uint32(offset), OffsetHigh: uint32(offset >> 32)}
 	done, _, err := lockFileEx.Call(file.Fd(), failImmediately|exclusiveLock, 0, 1, 0, uintptr(unsafe.Pointer(&place)))
@@ -29,7 +29,7 @@ func lockByte(file *os.File, offset int64) error {
 	return err
 }
 
-// linksOf is how many names an open file has.
+// linksOf returns the number of names of an open file.
 func linksOf(file *os.File) (uint64, error) {
 	var info syscall.ByHandleFileInformation
 	if err := syscall.GetFileInformationByHandle(syscall.Handle(file.Fd()), &info); err != nil {
@@ -37,3 +37,6 @@ func linksOf(file *os.File) (uint64, error) {
 	}
 	return uint64(info.NumberOfLinks), nil
 }
+
+// unlockByte does nothing: closing the file releases its locks.
+func unlockByte(*os.File, int64) error { return nil }

@@ -10,9 +10,10 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// trace is a file beside a database that is there while the database is open for writing. It says up to which event the log is on disk, so
-// that whoever opens the database after a kill knows whether its WAL is still all there: without it the file is an older log, and as sound as
-// one. It names the file that it is about, and so says nothing of another one that was put in its place, as from a backup.
+// trace is a file beside a database that exists while the database is open for writing. It says up to which event the
+// log is on disk, so that the next open after a crash can tell whether the WAL is still complete: without its WAL the
+// file is an older, but valid log. It names the file that it is about, so it does not apply to another file put in its
+// place, as from a backup.
 type trace struct {
 	path string
 	of   string // see nameOf
@@ -23,8 +24,8 @@ func tracePath(path string) string { return path + ".open" }
 
 const traceForm = "%s %020d\n"
 
-// checkLeft refuses a database that lacks events which the process before has acknowledged. seq is where the log ends. The error is a
-// *eventstore.CorruptError.
+// checkLeft refuses a database that lacks events which the previous process has acknowledged. seq is the end of the
+// log. The error is a *eventstore.CorruptError.
 func (db *DB) checkLeft(seq int64) error {
 	text, err := os.ReadFile(tracePath(db.path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,12 +44,13 @@ func (db *DB) checkLeft(seq int64) error {
 		return nil // it is about another file, was never finished, or nothing is missing
 	}
 	return &eventstore.CorruptError{Path: db.path,
-		Detail: fmt.Sprintf("the log ends at event %d, though event %d was stored: the write-ahead log of the process that was killed is gone", seq, stored),
-		Mend: fmt.Sprintf("put %s back, or restore the newest backup; to go on without those events, remove %s",
+		Detail: fmt.Sprintf("the log ends at event %d, but event %d was stored: the write-ahead log of the killed process is missing", seq, stored),
+		HintText: fmt.Sprintf("restore %s, or the newest backup; to continue without those events, remove %s",
 			filepath.Base(db.path)+"-wal", filepath.Base(tracePath(db.path)))}
 }
 
-// leaveTrace begins to say up to where the log is on disk. Where a power cut may take what was acknowledged, nothing is said.
+// leaveTrace starts to record up to where the log is on disk. Nothing is recorded in modes where a power cut may lose
+// acknowledged events.
 func (db *DB) leaveTrace(seq int64) error {
 	info, err := os.Stat(db.path)
 	if err != nil {
@@ -59,22 +61,22 @@ func (db *DB) leaveTrace(seq int64) error {
 		return nil
 	}
 	if t.file, err = os.OpenFile(t.path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600); err != nil {
-		return fmt.Errorf("note that %s is open: %w", db.path, err)
+		return fmt.Errorf("record that %s is open: %w", db.path, err)
 	}
 	db.trace = t
 	t.stored(seq)
 	return nil
 }
 
-// stored says that the log is on disk up to an event. It is not synced: it may say less than is true, and never more. What keeps it from being
-// written keeps nothing else.
+// stored records that the log is on disk up to an event. It is not synced: it may say less than is true, never more. A
+// failure to write it has no other effect.
 func (t *trace) stored(seq int64) {
 	if t != nil {
 		_, _ = t.file.WriteAt(fmt.Appendf(nil, traceForm, t.of, seq), 0)
 	}
 }
 
-// remove says that the database is no longer open: SQLite is about to empty the WAL into the file.
+// remove deletes the trace because the database is being closed: SQLite is about to move the WAL into the file.
 func (t *trace) remove() error {
 	if t == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// nameOf identifies a file as long as it is there, whatever it is called; "" where that cannot be told.
+// nameOf identifies a file as long as it exists, under any name; "" if unknown.
 func nameOf(info fs.FileInfo) string {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("%d:%d", s.Dev, s.Ino)
@@ -17,7 +17,8 @@ func nameOf(info fs.FileInfo) string {
 	return ""
 }
 
-// limited says why the process may not let a file grow to so many bytes more, or nil: a limit that was set for it is no defect of the disk.
+// limited returns why the process may not let a file grow by so many bytes, or nil: a limit of the process is not a
+// full disk.
 func limited(path string, more int64) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil || uint64(limit.Cur) > 1<<62 {
@@ -25,13 +26,13 @@ func limited(path string, more int64) error {
 	}
 	for _, file := range []string{path, path + "-wal"} {
 		if uint64(size(file)+more) >= uint64(limit.Cur) {
-			return fmt.Errorf("this process may write files of %d bytes and no more (ulimit -f)", limit.Cur)
+			return fmt.Errorf("this process may write files of at most %d bytes (ulimit -f)", limit.Cur)
 		}
 	}
 	return nil
 }
 
-// linksOf is how many names an open file has.
+// linksOf returns the number of names of an open file.
 func linksOf(file *os.File) (uint64, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -40,7 +41,7 @@ func linksOf(file *os.File) (uint64, error) {
 	return Names(info), nil
 }
 
-// Names is how many names a file has; 1 where that cannot be told.
+// Names returns the number of names of a file; 1 if unknown.
 func Names(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)

@@ -49,7 +49,7 @@ func TestSecondWriterInTheSameProcessIsRefused(t *testing.T) {
 func TestLockFileOfTheDeadDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log.db")
-	if err := os.WriteFile(path+".lock", []byte("pid 1, somebody\n"), 0o600); err != nil {
+	if err := os.WriteFile(path+".lock", []byte("pid 1, other\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	verify(t, open(t, sqlite.Options{Path: path}), 0)

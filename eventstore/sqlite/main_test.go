@@ -18,18 +18,19 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/a2a"
-	"github.com/pronto-lab/openclawd/projections/continuation"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/continuations"
+	"github.com/pronto-lab/openclawd/projections/conversations"
+	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
-	"github.com/pronto-lab/openclawd/projections/plan"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/plans"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	"github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/task"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
 // Both make this binary a second process: one that has the named file open until its standard input ends, or one that appends to it
@@ -43,6 +44,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	testscale.Checks(10, 0)
 	if path, ok := os.LookupEnv(envHold); ok {
 		hold(path)
 	}
@@ -125,7 +127,7 @@ func holdOpen(t *testing.T, path string) (pid int, kill func()) {
 	return cmd.Process.Pid, kill
 }
 
-// epoch is what the clocks of these tests show.
+// epoch is the time of the clocks in these tests.
 const epoch = 1_790_000_000_000
 
 func atEpoch() time.Time { return time.UnixMilli(epoch) }
@@ -157,9 +159,9 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(coordination.RulesV2), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
-		continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(),
-		index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2),
+		conversations.Routes(coordination.RulesV2), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
+		continuations.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		index.Definition(coordination.RulesV2), conversations.Definition(coordination.RulesV2),
 	}
 }
 
@@ -253,7 +255,7 @@ func verify(t testing.TB, db *sqlite.DB, n int64) {
 	}
 }
 
-// alter runs statements on a closed or open file behind the store's back.
+// alter runs statements on a closed or open file, bypassing the store.
 func alter(t testing.TB, path string, statements ...string) {
 	t.Helper()
 	db, err := sqlite.OpenPlain(path, 1)
@@ -278,10 +280,10 @@ func wantAs[E error](t testing.TB, err error) E {
 	return target
 }
 
-// wantMend fails t unless err is a *CorruptError that says what to do.
-func wantMend(t testing.TB, err error) {
+// wantHint fails t unless err is a *CorruptError with a hint.
+func wantHint(t testing.TB, err error) {
 	t.Helper()
 	if corrupt := wantAs[*eventstore.CorruptError](t, err); corrupt.Hint() == "" {
-		t.Errorf("%v has no mend", err)
+		t.Errorf("%v has no hint", err)
 	}
 }

@@ -8,8 +8,9 @@ import (
 	sqlite3lib "modernc.org/sqlite/lib"
 )
 
-// openToRead opens the readers of a log that has no writer here. Readers share memory in a file beside the log; where none can be made, the log
-// is read as one that nobody changes, provided that nobody has it open and everything is in the file.
+// openToRead opens the readers of a log without a writer in this process. Readers share memory in a file beside the
+// log; if that cannot be created, the log is opened as immutable, provided that no process has it open and the WAL is
+// empty.
 func (db *DB) openToRead(ctx context.Context) error {
 	err := db.openReaders()
 	if err == nil {
@@ -28,13 +29,13 @@ func (db *DB) openToRead(ctx context.Context) error {
 	return db.checkSound(ctx, db.read)
 }
 
-// atRest reports whether nothing lies beside the file that belongs to it.
+// atRest reports whether there is no WAL or journal beside the file.
 func (db *DB) atRest() bool {
 	_, err := os.Lstat(db.path + "-shm")
 	return err != nil && size(db.path+"-wal") == 0
 }
 
-// readURL names the file for reading only, with further settings of the connection.
+// readURL is the file's read-only URL, with further settings of the connection.
 func (db *DB) readURL(settings url.Values) string {
 	if settings == nil {
 		settings = url.Values{}

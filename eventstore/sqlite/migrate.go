@@ -21,7 +21,7 @@ type Migration struct {
 	Applied bool   `json:"applied"`
 }
 
-// Migrations lists the steps that this binary knows and which of them the file has.
+// Migrations lists the steps known to this binary and which of them were applied to the file.
 func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	pool := db.read
 	found, err := schemaVersion(ctx, pool)
@@ -45,7 +45,8 @@ func (db *DB) Schema(ctx context.Context) (int64, error) {
 	return version, db.translate("read", err)
 }
 
-// migrate brings the file to the newest schema. Before the first step on a file that holds something, a backup is made beside it.
+// migrate brings the file to the newest schema. Before the first step on a file that is not empty, a backup is made
+// beside it.
 func (db *DB) migrate(ctx context.Context) error {
 	found, err := schemaVersion(ctx, db.write)
 	if err != nil {
@@ -98,6 +99,9 @@ func provider(pool *sql.DB) (*goose.Provider, error) {
 	return p, nil
 }
 
+// NewestSchema is the version of the schema that this package writes.
+func NewestSchema() (int64, error) { return newestSchema() }
+
 func newestSchema() (int64, error) {
 	p, err := provider(new(sql.DB))
 	if err != nil {
@@ -119,7 +123,7 @@ func schemaVersion(ctx context.Context, pool *sql.DB) (int64, error) {
 	return version, err
 }
 
-// freeName is name, or name with the lowest number from 2 behind it that is not taken.
+// freeName returns name, or name with the lowest unused number from 2 appended.
 func freeName(name string) (string, error) {
 	for n, free := 1, name; ; {
 		switch _, err := os.Lstat(free); {

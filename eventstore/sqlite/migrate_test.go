@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/migrations"
 )
 
@@ -46,7 +47,7 @@ func TestEveryMigrationCanBeTakenBack(t *testing.T) {
 	path := fillNew(t, 5)
 	newest := migrated(t, path)
 	want := schema(t, path)
-	for version := newest - 1; version >= 0; version-- {
+	for version := newest - 1; version >= 0; version -= testscale.Of[int64](8, 1) {
 		migrate(t, path, func(p *goose.Provider) error { _, err := p.DownTo(t.Context(), version); return err })
 		migrate(t, path, func(p *goose.Provider) error { _, err := p.UpTo(t.Context(), newest); return err })
 		if diff := cmp.Diff(want, schema(t, path)); diff != "" {
@@ -76,9 +77,9 @@ func TestSystemSQLiteReadsEveryView(t *testing.T) {
 	}
 	run := map[string]any{"runId": "r1", "sessionKey": "agent:eden:main", "lane": "main", "message": "안녕"}
 	mustAppend(t, db, to("run/r1", eventstore.NewEvent{Type: "run.queued", AgentID: "eden", Data: object(run)}.WithTS(epoch+1_000)))
-	begun := map[string]any{"taskId": "task_ab", "description": "안녕", "progress": "Task started",
+	started := map[string]any{"taskId": "task_ab", "description": "안녕", "progress": "Task started",
 		"steps": []map[string]any{{"id": "s1", "content": "첫 단계", "status": "pending", "order": 1}}}
-	mustAppend(t, db, to("task/task_ab", eventstore.NewEvent{Type: "task.started", AgentID: "eden", Data: object(begun)}.WithTS(epoch+1_000)))
+	mustAppend(t, db, to("task/task_ab", eventstore.NewEvent{Type: "task.started", AgentID: "eden", Data: object(started)}.WithTS(epoch+1_000)))
 	delegated := map[string]any{"taskId": "task_ab", "delegationId": "d1", "fromAgent": "eden", "toAgent": "ruda"}
 	mustAppend(t, db, to("task/task_ab", eventstore.NewEvent{Type: "delegation.spawned", AgentID: "eden", Data: object(delegated)}.WithTS(epoch+1_000)))
 	written := map[string]any{"path": "workspace-eden/tasks/task_ab.md", "sha256": "0"}
@@ -198,7 +199,7 @@ func TestMigrationBacksUpFirst(t *testing.T) {
 	const events = 30
 	path := fillNew(t, events)
 	downTo(t, path, 1)
-	// Somebody took the name, as an attempt in the same second would.
+	// The name is taken, as by an attempt in the same second.
 	taken := path + ".backup-v1-" + atEpoch().UTC().Format("20060102T150405Z")
 	if err := os.WriteFile(taken, []byte("taken"), 0o600); err != nil {
 		t.Fatal(err)

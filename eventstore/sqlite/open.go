@@ -24,35 +24,36 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// ApplicationID marks a SQLite file as ours ("ocld"), so that another program's database is never taken for a log.
+// ApplicationID marks a SQLite file as ours ("ocld"), so that another program's database is never mistaken for a log.
 const ApplicationID = 0x6f636c64
 
-// Durability says what an acknowledged append has survived.
+// Durability says what an acknowledged append survives.
 type Durability string
 
 const (
 	// DurabilityFull syncs the disk before every acknowledgement.
 	DurabilityFull Durability = "full"
-	// DurabilityRelaxed survives the end of the process, but a power cut may take the last commits.
+	// DurabilityRelaxed survives the end of the process, but a power cut may lose the last commits.
 	DurabilityRelaxed Durability = "relaxed"
 )
 
 // Options of Open. The zero value of a field means its default.
 type Options struct {
 	Path     string
-	ReadOnly bool // only reads; takes no lock and does not migrate, so it works beside a server
-	// OlderSchema reads, with ReadOnly, also a file of an older schema: its log, which is the same in all of them, and checkpoints.
+	ReadOnly bool // read-only; takes no lock and does not migrate, so it works beside a server
+	// OlderSchema, with ReadOnly, also opens a file of an older schema: its log, which is the same in all of them, and
+	// its checkpoints.
 	OlderSchema bool
 	NoMigrate   bool       // refuse a file that is not at the newest schema instead of migrating it
 	Durability  Durability // default: full
-	Owner       string     // shown to whoever finds the file locked, e.g. "serve on 127.0.0.1:3847"
+	Owner       string     // shown to others who find the file locked, e.g. "serve on 127.0.0.1:3847"
 	Now         func() time.Time
-	Random      io.Reader // salts and ids; default crypto/rand
+	Random      io.Reader // for salts and ids; default crypto/rand
 	Logger      *slog.Logger
 
-	LockWait time.Duration // for another process that holds the write lock; default 5 s
+	LockWait time.Duration // wait for another process that holds the write lock; default 5 s
 	MaxPages int64         // refuse to grow past this many 4 KiB pages; 0: no limit
-	Payloads Payloads      // puts payloads back that were moved out of the file; nil: what is blank is shown as redacted
+	Payloads Payloads      // restores payloads that were moved out of the file; nil: blank ones are shown as redacted
 }
 
 // DB is an open log. It implements eventstore.Store and eventstore.Restorer.
@@ -70,18 +71,18 @@ type DB struct {
 	held   snapshots
 	device device
 
-	custody *custody // nil where nothing is written
+	custody *fileGuard // nil if read-only
 
 	unchanging bool   // see openToRead
-	trace      *trace // nil where none is left
+	trace      *trace // nil if there is none
 
 	closed    atomic.Bool
 	closeOnce sync.Once
 	closeErr  error
 }
 
-// OFD locks belong to an open file, not to the process, so that closing an unrelated handle cannot drop them. SQLite takes the choice
-// once per process, before its first lock.
+// OFD locks belong to an open file, not to the process, so closing an unrelated handle cannot drop them. SQLite reads
+// the setting once per process, before its first lock.
 var (
 	lockOnce sync.Once
 	lockErr  error
@@ -92,17 +93,17 @@ func useOFDLocks() error {
 		return nil
 	}
 	if _, err := sqlite3.OFDLocking(true); err != nil && !errors.Is(err, sqlite3.ErrOFDLockingUnavailable) {
-		return fmt.Errorf("turn on OFD locks: %w", err)
+		return fmt.Errorf("enable OFD locks: %w", err)
 	}
 	return nil
 }
 
-// Open opens the log at opts.Path, makes the file if there is none, migrates it and starts the writer.
-// Errors: *eventstore.LockedError, *eventstore.LinkedError, *eventstore.CorruptError, *eventstore.SchemaError, *eventstore.DiskFullError,
-// *eventstore.IOError.
+// Open opens the log at opts.Path, creates the file if it does not exist, migrates it and starts the writer. Errors:
+// *eventstore.LockedError, *eventstore.LinkedError, *eventstore.CorruptError, *eventstore.SchemaError,
+// *eventstore.DiskFullError, *eventstore.IOError.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	if opts.Path == "" {
-		return nil, &eventstore.InvalidError{Field: "db", Value: "", Mend: "name a file"}
+		return nil, &eventstore.InvalidError{Field: "db", Value: "", HintText: "name a file"}
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -146,7 +147,7 @@ func (db *DB) open(ctx context.Context) error {
 		return db.openToRead(ctx)
 	}
 	if err := os.MkdirAll(filepath.Dir(db.path), 0o700); err != nil {
-		return fmt.Errorf("make directory of %s: %w", db.path, err)
+		return fmt.Errorf("create directory of %s: %w", db.path, err)
 	}
 	if err := db.takeLock(); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (db *DB) open(ctx context.Context) error {
 		sync = "NORMAL"
 	}
 	db.write, err = sql.Open("sqlite", fileURL(db.path, url.Values{
-		"_txlock":       {"immediate"}, // and no journal mode yet: that would change a file that is not ours
+		"_txlock":       {"immediate"}, // and no journal mode yet: that would change a file that may not be ours
 		"_synchronous":  {sync},
 		"_busy_timeout": {strconv.FormatInt(db.opts.LockWait.Milliseconds(), 10)},
 		"_fk":           {"1"},
@@ -194,7 +195,7 @@ func (db *DB) open(ctx context.Context) error {
 	if err := db.checkLeft(db.writer.head.get().Seq); err != nil {
 		return err
 	}
-	if err := db.takeCustody(); err != nil {
+	if err := db.guardFiles(); err != nil {
 		return err
 	}
 	return db.leaveTrace(db.writer.head.get().Seq)
@@ -211,13 +212,13 @@ func (db *DB) openReaders() error {
 	if err != nil {
 		return db.translate("open", err)
 	}
-	db.read = sql.OpenDB(inCustody{connector, db})
+	db.read = sql.OpenDB(guardedConnector{connector, db})
 	db.read.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	db.read.SetMaxIdleConns(max(4, runtime.NumCPU()))
 	return nil
 }
 
-// Warm opens all the connections that readers may have. They stay open, and so the log can be read even where its files are gone.
+// Warm opens all reader connections. They stay open, so that the log can be read even after its files were removed.
 func (db *DB) Warm(ctx context.Context) (err error) {
 	leave, err := db.held.enter()
 	if err != nil {
@@ -238,7 +239,7 @@ func (db *DB) Warm(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close drains the writer and closes the file. Appends that were accepted are stored first, and who reads finishes: nothing of ours touches
+// Close drains the writer, waits for readers and closes the file. Accepted appends are stored first. Nothing touches
 // the file once Close has returned. It may be called more than once.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
@@ -248,7 +249,7 @@ func (db *DB) Close() error {
 	return db.closeErr
 }
 
-// readersEnd is how long those who read may take to finish once the log is being closed.
+// readersEnd is how long Close waits for readers.
 const readersEnd = 10 * time.Second
 
 func (db *DB) release() error {
@@ -277,11 +278,11 @@ func (db *DB) release() error {
 // Path is the absolute path of the file.
 func (db *DB) Path() string { return db.path }
 
-// Durability is what an acknowledged append has survived.
+// Durability says what an acknowledged append survives.
 func (db *DB) Durability() Durability { return db.opts.Durability }
 
-// takeLock locks the file beside the database, which says who has it: the name may be free while the database is not, for that file can be removed.
-// It stays when the lock goes: removing it would race.
+// takeLock locks the file beside the database, which names the holder. The name may be unlocked while the database is
+// not, because that file can be removed. The file stays when the lock is released: removing it would be a race.
 func (db *DB) takeLock() error {
 	db.lock = flock.New(db.path + ".lock")
 	ok, err := db.lock.TryLock()
@@ -294,7 +295,7 @@ func (db *DB) takeLock() error {
 	return nil
 }
 
-// SetOwner changes what Options.Owner has said. Only a writer may call it.
+// SetOwner replaces Options.Owner. Only a writer may call it.
 func (db *DB) SetOwner(name string) error {
 	owner := fmt.Sprintf("pid %d", os.Getpid())
 	if name != "" {
@@ -306,7 +307,8 @@ func (db *DB) SetOwner(name string) error {
 	return nil
 }
 
-// Owner is who has last written the file at path, as the lock file says; "" if it says nothing. Whether that process still runs is not known.
+// Owner returns who last wrote the file at path, according to the lock file; "" if unknown. That process may have
+// ended.
 func Owner(path string) string {
 	owner, _ := os.ReadFile(path + ".lock")
 	return strings.TrimSpace(string(owner))
@@ -345,7 +347,7 @@ func (db *DB) claim(ctx context.Context) error {
 	return nil
 }
 
-// checkSound refuses, for reading, what claim and migrate refuse for writing.
+// checkSound refuses, for read-only use, what claim and migrate refuse for writing.
 func (db *DB) checkSound(ctx context.Context, pool *sql.DB) error {
 	var id int64
 	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
@@ -368,7 +370,7 @@ func (db *DB) checkSound(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
-// resolve gives a file the same name whichever way it is reached, for its lock lies beside it.
+// resolve returns one name for a file, whichever path leads to it, because its lock is beside it.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -377,22 +379,22 @@ func resolve(path string) (string, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real, nil
 	}
-	// A link to a file that is not there yet stands for that file: else two names would give two locks.
+	// A link to a missing file stands for that file: otherwise two names would have two locks.
 	if target, err := os.Readlink(path); err == nil {
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
 		}
 		path = target
 	}
-	// There is no such file yet, or its directory is not there either; what else may be wrong shows when it is opened.
+	// The file or its directory does not exist yet; other errors appear when it is opened.
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(dir, filepath.Base(path)), nil
 	}
 	return path, nil
 }
 
-// checkFile looks at the path before SQLite does: it says whether there is a file and refuses what is no regular file. It opens
-// nothing.
+// checkFile checks the path before SQLite does: it reports whether there is a file and refuses anything but a regular
+// file. It opens nothing.
 func checkFile(path string) (exists bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -401,13 +403,14 @@ func checkFile(path string) (exists bool, err error) {
 	case err != nil:
 		return false, unreachable("look at", path, err)
 	case !info.Mode().IsRegular():
-		return false, &eventstore.InvalidError{Field: "db", Value: path, Mend: "name a regular file"}
+		return false, &eventstore.InvalidError{Field: "db", Value: path, HintText: "name a regular file"}
 	}
 	if size := info.Size(); size > 0 && size < smallestDatabase {
-		// SQLite would take it for an empty database and write over it. With a journal it may be one, cut off while it was made.
+		// SQLite would take it for an empty database and overwrite it. With a journal it may be a database, truncated
+		// while it was created.
 		if _, err := os.Lstat(path + "-journal"); err != nil {
 			return true, &eventstore.CorruptError{Path: path, Detail: fmt.Sprintf("this is not a SQLite database: it has %d bytes", size),
-				Mend: "name another file with --db, or restore a backup in its place"}
+				HintText: "name another file with --db, or restore a backup in its place"}
 		}
 	}
 	return info.Size() > 0, nil
@@ -416,7 +419,8 @@ func checkFile(path string) (exists bool, err error) {
 // smallestDatabase is one page of the smallest size, in bytes.
 const smallestDatabase = 512
 
-// createPrivate makes the empty file before SQLite does, for its owner only: it will hold what agents say. WAL and shm take its mode.
+// createPrivate creates the empty file before SQLite does, accessible to its owner only because it will contain what
+// agents say. WAL and shm inherit its mode.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -426,11 +430,12 @@ func createPrivate(path string) error {
 }
 
 func foreignFile(path string) error {
-	return &eventstore.CorruptError{Path: path, Detail: "this SQLite database was not made by openclawd",
-		Mend: "name another file with --db; this one was left untouched"}
+	return &eventstore.CorruptError{Path: path, Detail: "this SQLite database was not created by openclawd",
+		HintText: "name another file with --db; this one was left untouched"}
 }
 
-// fileURL always has the scheme: without it SQLite takes the query for a part of the name and opens the file for writing.
+// fileURL always has the scheme: without it SQLite takes the query for part of the name and opens the file for
+// writing.
 func fileURL(path string, query url.Values) string {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	return u.String()

@@ -9,33 +9,35 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Payloads knows the payloads that were moved out of the log's file: there their rows are blank, as those of redacted events are.
+// Payloads gives access to payloads that were moved out of the log's file: their rows are blank, like those of
+// redacted events.
 type Payloads interface {
-	// Fill puts the payload of an event that is blank back, with its salt, and reports whether it did. An event that was redacted stays
-	// as it is. Errors: *eventstore.ArchivedError.
+	// Fill restores the payload of a blank event, with its salt, and reports whether it did. A redacted event stays as
+	// it is. Errors: *eventstore.ArchivedError.
 	Fill(ctx context.Context, e *eventstore.Event) (bool, error)
-	// Going lists events that are being redacted, by seq: an archive may have what they said until it is written anew, and nobody is told it.
+	// Going lists the seqs of events that are being redacted: an archive may have their payloads until it is
+	// rewritten, but they must not be shown any more.
 	Going(ctx context.Context, log Viewer) (map[int64]bool, error)
-	// Lost looks at events that Fill has left blank, by seq, and returns an *eventstore.ArchivedError if the log says of one of them that
-	// its payload was moved out: then it is not redacted.
+	// Lost checks events that Fill has left blank, by seq, and returns an *eventstore.ArchivedError if the payload of
+	// one of them was moved out according to the log: then it is not redacted.
 	Lost(ctx context.Context, log Viewer, blank []int64) error
 }
 
-// Viewer is read in one read transaction.
+// Viewer runs reads in one read transaction.
 type Viewer interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// inView is a view that is open: another one, within it, could wait for a connection for ever.
+// inView is an open view. A nested one must reuse it: it could wait for a connection forever.
 type inView struct{ tx *sql.Tx }
 
 func (v inView) View(_ context.Context, read func(*sql.Tx) error) error { return read(v.tx) }
 
-// Payloads are those of Options; nil without any.
+// Payloads returns those of Options; nil if there are none.
 func (db *DB) Payloads() Payloads { return db.opts.Payloads }
 
-// fillAll puts payloads back into events that were read, none of which may stay blank unless it was redacted. No rows may be open: it may
-// read the log.
+// fillAll restores the payloads of events that were read, none of which may stay blank unless it was redacted. No rows
+// may be open: it may read the log.
 func fillAll(ctx context.Context, p Payloads, log Viewer, events []eventstore.Event) error {
 	var blank []int64
 	err := fill(ctx, p, log, events, func(e *eventstore.Event) error {
@@ -51,7 +53,7 @@ func fillAll(ctx context.Context, p Payloads, log Viewer, events []eventstore.Ev
 	return p.Lost(ctx, log, blank)
 }
 
-// fillShown puts payloads back as far as that can be done. What cannot be read stays blank.
+// fillShown restores payloads as far as possible. What cannot be read stays blank.
 func fillShown(ctx context.Context, p Payloads, log Viewer, events []eventstore.Event) error {
 	return fill(ctx, p, log, events, func(e *eventstore.Event) error {
 		_, _ = p.Fill(ctx, e)
@@ -59,8 +61,8 @@ func fillShown(ctx context.Context, p Payloads, log Viewer, events []eventstore.
 	})
 }
 
-// fill gives use the events that are blank and may lie in an archive. What is being redacted is looked up after their rows were read: else it
-// could be shown by who has read the row before the archive has forgotten it.
+// fill passes to use the blank events that may be in an archive. The list of events being redacted is read after their
+// rows: otherwise a reader that has read the row earlier could still show a payload from the archive.
 func fill(ctx context.Context, p Payloads, log Viewer, events []eventstore.Event, use func(*eventstore.Event) error) error {
 	if p == nil || !slices.ContainsFunc(events, func(e eventstore.Event) bool { return e.Redacted() }) {
 		return nil
@@ -81,8 +83,9 @@ func fill(ctx context.Context, p Payloads, log Viewer, events []eventstore.Event
 	return nil
 }
 
-// isBody reports whether an event that is stored, and blank in the file, may have a body. Where nothing is left of the one that it had,
-// every body may be it. It is asked inside the write transaction, for a retry of something old: it reads a part of an archive at most.
+// isBody reports whether a stored event that is blank in the file may have a body. If nothing is left of its body, any
+// body matches. It runs inside the write transaction, for retries of old events, and reads one frame of an archive at
+// most.
 func (db *DB) isBody(seq int64, dataHash eventstore.Hash, data, original []byte) bool {
 	if db.opts.Payloads == nil {
 		return true
@@ -94,9 +97,9 @@ func (db *DB) isBody(seq int64, dataHash eventstore.Hash, data, original []byte)
 	return eventstore.PayloadHash(e.Salt, data, original) == dataHash
 }
 
-// Archive blanks the payloads of the events first to last and appends record, in one transaction. Those stay that kept chooses by their type, and
-// whether they are the newest of their stream. An archive that has the payloads has to be on disk. It returns how many it has blanked. Events that are blank already are passed over, so
-// that it can be done again.
+// Archive blanks the payloads of the events first to last and appends record, in one transaction. kept exempts events
+// by type and by whether they are the newest of their stream. An archive that has the payloads must be on disk. It
+// returns how many payloads it has blanked. Blank events are skipped, so that it can be repeated.
 func (db *DB) Archive(ctx context.Context, first, last int64, kept func(typ string, newest bool) bool, record eventstore.StreamAppend) (blanked int64, err error) {
 	_, err = db.RedactBy(ctx, func(tx eventstore.Tx) (seqs []int64, tell []eventstore.StreamAppend, err error) {
 		err = tx.Query(selectFull, []any{first, last}, func(r eventstore.Row) error {

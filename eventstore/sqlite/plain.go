@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// OpenPlain opens a SQLite file without our schema, writer or lock, with the same driver and durability as a log. It is the baseline
-// of benchmarks and the scratch of tests; a log is opened with Open.
+// OpenPlain opens a SQLite file without our schema, writer or lock, with the same driver and durability as a log, as a
+// baseline for benchmarks and for tests. Logs are opened with Open.
 func OpenPlain(path string, connections int) (*sql.DB, error) {
 	lockOnce.Do(func() { lockErr = useOFDLocks() })
 	if lockErr != nil {

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
-// eventColumns is the one order in which events are read; scanRow and scanEvent follow it.
+// eventColumns is the column order that scanRow and scanEvent rely on.
 const eventColumns = `e.seq, e.id, s.name, e.version, e.type, e.ver, e.agent_id, e.ts, e.recorded_at, e.correlation_id, e.causation_id,
  e.actor, e.data, e.original, e.salt, e.data_hash, e.hash`
 
 const selectEvents = "SELECT " + eventColumns + " FROM events e JOIN streams s ON s.id = e.stream_id"
 
-// MaxPage is the most events that one read returns: a reader must not hold its snapshot for long, it pins the WAL.
+// MaxPage bounds the events that one read returns: a long-lived snapshot would pin the WAL.
 const MaxPage = 10_000
 
 func page(limit int) int { return max(0, min(limit, MaxPage)) }
@@ -52,8 +53,8 @@ func (db *DB) Read(ctx context.Context, after int64, limit int) ([]eventstore.Ev
 	return db.events(ctx, selectEvents+" WHERE e.seq > ? ORDER BY e.seq LIMIT ?", after, page(limit))
 }
 
-// ReadWithin is Read, but ends with the event whose data make those of all exceed most bytes: where events are large, fewer than limit say nothing
-// of the end.
+// ReadWithin is Read, but stops after the event with which the total size of data exceeds most bytes: a short result
+// then does not mean the end of the log.
 func (db *DB) ReadWithin(ctx context.Context, after int64, limit int, most int64) ([]eventstore.Event, error) {
 	events, err := db.rowsWithin(ctx, most, selectEvents+" WHERE e.seq > ? ORDER BY e.seq LIMIT ?", after, page(limit))
 	if err != nil {
@@ -90,10 +91,10 @@ func (db *DB) StreamVersion(ctx context.Context, stream string) (int64, error) {
 	return version, db.translate("read", err)
 }
 
-// newestStreams is of how many streams the newest events are read at once.
+// newestStreams is the number of streams per query in Newest.
 const newestStreams = 500
 
-// Newest returns the newest event of each of these streams, by their names. A stream that has none is left out.
+// Newest returns the newest event of each of these streams, by their names. A stream without events is left out.
 func (db *DB) Newest(ctx context.Context, streams []string) (map[string]eventstore.Event, error) {
 	const query = "SELECT " + eventColumns + ` FROM streams s
  JOIN events e ON e.stream_id = s.id AND e.version = (SELECT max(version) FROM events WHERE stream_id = s.id)
@@ -115,7 +116,7 @@ func (db *DB) Newest(ctx context.Context, streams []string) (map[string]eventsto
 	return newest, nil
 }
 
-// Wait implements eventstore.Reader. Without a writer of its own, beside a server, it looks at the file again and again.
+// Wait implements eventstore.Reader. Without its own writer, beside a server, it polls the file.
 func (db *DB) Wait(ctx context.Context, seq int64) (int64, error) {
 	if db.closed.Load() {
 		return 0, eventstore.ErrClosed
@@ -124,17 +125,13 @@ func (db *DB) Wait(ctx context.Context, seq int64) (int64, error) {
 		return db.writer.head.wait(ctx, seq)
 	}
 	const pause = 200 * time.Millisecond
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
 	for {
 		head, err := db.Head(ctx)
 		if err != nil || head.Seq >= seq {
 			return head.Seq, err
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, pause) != nil {
 			return 0, ctx.Err()
-		case <-tick.C:
 		}
 	}
 }
@@ -142,7 +139,7 @@ func (db *DB) Wait(ctx context.Context, seq int64) (int64, error) {
 // View runs read in one read transaction, so that all its queries see the same state of log and projections. It must be short: the
 // snapshot pins the WAL.
 func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
-	giveBack, err := db.held.take()
+	giveBack, err := db.held.hold()
 	if err != nil {
 		return err
 	}
@@ -155,8 +152,8 @@ func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return db.translate("read", read(tx))
 }
 
-// EventsIn reads events by their seqs within a view, in the order of seqs; unknown ones are left out. Of an archive that cannot be read
-// they stay blank, so that answers go on.
+// EventsIn reads events by their seqs within a view, in the order of seqs; unknown ones are left out. Payloads of an
+// unreadable archive stay blank, so that queries still get an answer.
 func (db *DB) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
 	stmt, err := tx.PrepareContext(ctx, selectEvents+" WHERE e.seq = ?")
 	if err != nil {
@@ -188,7 +185,7 @@ func (db *DB) event(ctx context.Context, query string, arg any) (eventstore.Even
 	return events[0], nil
 }
 
-// events reads events, with payloads that were archived.
+// events reads events, with archived payloads.
 func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
 	events, err := db.rows(ctx, query, args...)
 	if err != nil {
@@ -197,17 +194,18 @@ func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventsto
 	return events, fillAll(ctx, db.opts.Payloads, db, events)
 }
 
-// rows reads events as their rows have them.
+// rows reads events as stored in their rows.
 func (db *DB) rows(ctx context.Context, query string, args ...any) ([]eventstore.Event, error) {
 	return db.rowsWithin(ctx, math.MaxInt64, query, args...)
 }
 
-// archivedBytes is what the payload of an event counts for that may lie in an archive: how large it is shows when it is read.
+// archivedBytes is the assumed size of a payload that may be in an archive: its real size is known only when it is
+// read.
 const archivedBytes = 1 << 20
 
-// rowsWithin is rows, but ends with the event whose data make those of all exceed most bytes.
+// rowsWithin is rows, but stops after the event with which the total size of data exceeds most bytes.
 func (db *DB) rowsWithin(ctx context.Context, most int64, query string, args ...any) ([]eventstore.Event, error) {
-	giveBack, err := db.held.take()
+	giveBack, err := db.held.hold()
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Redact blanks the payload of one event for ever. Its place, hashes and type remain, and the chain still verifies. Nothing tells of it:
-// see RedactBy.
+// Redact blanks the payload of one event permanently. Its place, hashes and type remain, and the chain still verifies.
+// Nothing is recorded in the log: see RedactBy.
 func (db *DB) Redact(ctx context.Context, seq int64) error {
 	return db.Exclusive(ctx, func(tx eventstore.Tx) error {
 		n, err := tx.Exec(blankEvent, seq)
@@ -18,9 +18,10 @@ func (db *DB) Redact(ctx context.Context, seq int64) error {
 	}, nil)
 }
 
-// RedactBy runs decide inside the write transaction, as Decide does, appends what it returns, and blanks the payloads of the events that it
-// names, all in that transaction: either everything of it is on disk or nothing. An event that is blank already, or is not there, is no error.
-// Where decide appends nothing nothing is blanked. What the payloads were stays in free space of the file, and in its WAL, until Compact.
+// RedactBy runs decide inside the write transaction, as Decide does, appends what it returns, and blanks the payloads
+// of the events that it names, all in one transaction. Events that are blank already or do not exist are not an error.
+// If decide appends nothing, nothing is blanked. The old payloads stay in free space of the file, and in its WAL,
+// until Compact.
 func (db *DB) RedactBy(ctx context.Context,
 	decide func(eventstore.Tx) (seqs []int64, tell []eventstore.StreamAppend, err error)) (eventstore.Result, error) {
 	if db.writer == nil {

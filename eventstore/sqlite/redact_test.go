@@ -18,7 +18,7 @@ func says(text string) eventstore.StreamAppend {
 	return eventstore.StreamAppend{Stream: "said", Events: []eventstore.NewEvent{{Type: "a2a.send", AgentID: "eden", Data: []byte(`{"message":"` + text + `"}`)}}}
 }
 
-// tells is the event that tells of a redaction.
+// tells is the event that records a redaction.
 func tells(name string) eventstore.StreamAppend {
 	return eventstore.StreamAppend{Stream: "redaction/" + name, Expect: eventstore.Exactly(0), Events: []eventstore.NewEvent{{Type: "log.redacted", Data: []byte(`{}`)}}}
 }
@@ -133,7 +133,7 @@ func TestCompactLeavesNothingOfWhatWasBlanked(t *testing.T) {
 	}
 }
 
-// The WAL is empty once Compact has returned, though nobody closes the file.
+// The WAL is empty once Compact has returned, although the file stays open.
 func TestCompactEmptiesTheWAL(t *testing.T) {
 	t.Parallel()
 	db := openNew(t)
@@ -153,7 +153,7 @@ func TestCompactEmptiesTheWAL(t *testing.T) {
 	}
 	defer reader.Close()
 	if err := reader.Compact(t.Context()); err == nil {
-		t.Error("a log that is open for reading was written anew")
+		t.Error("a log that is open for reading was rewritten")
 	}
 	if _, err := reader.RedactBy(t.Context(), nil); err == nil {
 		t.Error("a log that is open for reading was redacted")

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,31 +15,47 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	sqlite3 "modernc.org/sqlite"
+	sqlite3lib "modernc.org/sqlite/lib"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite/pages"
 )
 
-// ScratchOptions of CreateScratch. Path and Log are required.
+// ScratchOptions of CreateScratch. Log is required, and either Path or Pages.
 type ScratchOptions struct {
-	Path  string // of the file to make; there must be none
+	Path  string // the file to create; it must not exist
 	Log   string // the log's file; it may be in use
-	Until int64  // events after this one are not there
-	// Whole copies the log up to Until, so that the file is a database of its own, which every command reads. Without it the file holds
-	// tables only, and the log is read where it lies.
+	Until int64  // later events are left out
+	// Whole copies the log up to Until, so that the file is a complete database that every command reads. Without it
+	// the file holds only tables, and the log is read from its own file.
 	Whole    bool
-	Payloads Payloads // those of the log; a Whole file has them in it
+	Payloads Payloads // those of the log; a Whole file contains them
+
+	// Pages keeps the tables as layers of pages instead of in a file at Path. They are read once Freeze was called; until
+	// then Seal returns states on the way. Not Whole.
+	Pages *pages.Dir
+	// Base is the tables to start from: a state of a scratch of this log, of the newest schema. nil: empty tables. It may
+	// be closed afterwards. Not Whole.
+	Base *pages.Image
 }
 
-// Scratch is a file of tables as they stood at an event of a log. It has one writer and many readers, is not synced, and is thrown away
-// unless it is Whole. Reading it is like reading a DB that ends at Until: the same tables, views and methods, of which Append refuses.
-// Its methods may be called concurrently.
+// Scratch is a file with the tables as of an event of a log. It has one writer and many readers, is not synced, and is
+// deleted on Close unless it is Whole. Reading it is like reading a DB that ends at Until: the same tables, views and
+// methods; Append returns an error. Its methods may be called concurrently.
 type Scratch struct {
 	opts  ScratchOptions
 	until atomic.Int64
-	log   *DB // all of it, for reading only
-	past  *DB // reads up to Until, as a log that is open for reading only
+	log   *DB // the whole log, read-only
+	past  *DB // reads up to Until, like a read-only log
+
+	views []string // DDL of the views of each connection
+
+	// With opts.Pages: what is written, nil once frozen, and what is read, nil before that.
+	building, frozen *pages.File
+	image            *pages.Image // of frozen
 
 	mu    sync.Mutex // held while writing
 	write *sql.DB
@@ -49,13 +66,17 @@ type Scratch struct {
 	closeErr  error
 }
 
-// CreateScratch makes the file, with every table of the newest schema, all of them empty. What a failed one has made is removed.
-// Errors: *eventstore.InvalidError, *eventstore.CorruptError, *eventstore.SchemaError, *eventstore.DiskFullError, fs.ErrExist, fs.ErrNotExist.
+// CreateScratch creates the file, with all tables of the newest schema, empty. After an error the file is removed.
+// Errors: *eventstore.InvalidError, *eventstore.CorruptError, *eventstore.SchemaError, *eventstore.DiskFullError,
+// fs.ErrExist, fs.ErrNotExist.
 func CreateScratch(ctx context.Context, opts ScratchOptions) (*Scratch, error) {
 	var err error
 	for _, path := range []*string{&opts.Path, &opts.Log} {
+		if path == &opts.Path && opts.Pages != nil {
+			continue
+		}
 		if *path == "" {
-			return nil, &eventstore.InvalidError{Field: "db", Value: "", Mend: "name a file"}
+			return nil, &eventstore.InvalidError{Field: "db", Value: "", HintText: "name a file"}
 		}
 		if *path, err = resolve(*path); err != nil {
 			return nil, fmt.Errorf("resolve %s: %w", *path, err)
@@ -66,11 +87,12 @@ func CreateScratch(ctx context.Context, opts ScratchOptions) (*Scratch, error) {
 	if s.log, err = openUntil(ctx, opts); err != nil {
 		return nil, err
 	}
-	made, err := os.OpenFile(opts.Path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if err != nil {
+	if opts.Pages != nil {
+		err = s.makeLayers()
+	} else if err = s.makeFile(); errors.Is(err, fs.ErrExist) { // it is another's
 		return nil, errors.Join(fmt.Errorf("make %s: %w", opts.Path, err), s.log.Close())
 	}
-	if err = errors.Join(writeEmpty(made), removeFiles(besides(opts.Path))); err == nil {
+	if err == nil {
 		err = s.open(ctx)
 	}
 	if err != nil {
@@ -79,7 +101,7 @@ func CreateScratch(ctx context.Context, opts ScratchOptions) (*Scratch, error) {
 	return s, nil
 }
 
-// openUntil opens the log. It refuses what is none, and an end that it does not have.
+// openUntil opens the log. It refuses a file that is not a log, and an end beyond its last event.
 func openUntil(ctx context.Context, opts ScratchOptions) (*DB, error) {
 	log, err := Open(ctx, Options{Path: opts.Log, ReadOnly: true, OlderSchema: true, Payloads: opts.Payloads})
 	if err != nil {
@@ -87,7 +109,7 @@ func openUntil(ctx context.Context, opts ScratchOptions) (*DB, error) {
 	}
 	head, err := log.Head(ctx)
 	if err == nil && (opts.Until < 0 || opts.Until > head.Seq) {
-		err = &eventstore.InvalidError{Field: "until", Value: strconv.FormatInt(opts.Until, 10), Mend: fmt.Sprintf("the log ends at event %d", head.Seq)}
+		err = &eventstore.InvalidError{Field: "until", Value: strconv.FormatInt(opts.Until, 10), HintText: fmt.Sprintf("the log ends at event %d", head.Seq)}
 	}
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -95,42 +117,68 @@ func openUntil(ctx context.Context, opts ScratchOptions) (*DB, error) {
 	return log, nil
 }
 
-// theLog is the name under which connections of a scratch know the log's file.
+// theLog is the schema name of the log's file in connections of a scratch.
 const theLog = "log"
 
-func (s *Scratch) open(ctx context.Context) error {
-	views, err := s.makeTables(ctx)
+func (s *Scratch) makeFile() error {
+	made, err := os.OpenFile(s.opts.Path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	connect := func(ctx context.Context, conn execer, bound string) error {
-		if s.opts.Whole {
-			return nil
-		}
-		if _, err := conn.ExecContext(ctx, "ATTACH ? AS "+theLog, []driver.NamedValue{{Ordinal: 1, Value: s.log.readURL(nil)}}); err != nil {
-			return fmt.Errorf("attach %s: %w", s.opts.Log, err)
-		}
-		for _, ddl := range []string{
-			"CREATE TEMP VIEW events AS SELECT * FROM " + theLog + ".events" + strings.ReplaceAll(bound, "?", "seq"),
-			"CREATE TEMP VIEW streams AS SELECT * FROM " + theLog + ".streams" + strings.ReplaceAll(bound, "?", "id"),
-			"PRAGMA " + theLog + ".cache_size = -4000",
-		} {
-			if _, err := conn.ExecContext(ctx, ddl, nil); err != nil {
-				return fmt.Errorf("%.40s: %w", ddl, err)
-			}
-		}
-		for _, ddl := range views {
-			if _, err := conn.ExecContext(ctx, ddl, nil); err != nil {
-				return fmt.Errorf("%.40s: %w", ddl, err)
-			}
-		}
-		return nil
+	if s.opts.Base == nil {
+		err = writeEmpty(made)
+	} else {
+		_, err = s.opts.Base.WriteTo(made)
+		err = errors.Join(err, made.Close())
 	}
-	s.write, err = openPrepared(fileURL(s.opts.Path, url.Values{
-		"_journal_mode": {"WAL"}, "_synchronous": {"OFF"}, "_busy_timeout": {"5000"}, "_fk": {"1"}, "_dqs": {"0"},
+	return errors.Join(err, removeFiles(besides(s.opts.Path)))
+}
+
+func (s *Scratch) makeLayers() (err error) {
+	if s.building, err = s.opts.Pages.NewFile(s.opts.Base); err != nil || s.opts.Base != nil {
+		return err
+	}
+	fresh, err := emptyDatabase()
+	if err != nil {
+		return err
+	}
+	return s.building.Fill(fresh.content)
+}
+
+// url is the URL of the tables, which are in a file or in layers.
+func (s *Scratch) url(layers *pages.File, query url.Values) string {
+	if layers == nil {
+		return fileURL(s.opts.Path, query)
+	}
+	query.Set("vfs", pages.VFS)
+	return fileURL(layers.Path(), query)
+}
+
+func (s *Scratch) open(ctx context.Context) error {
+	s.past = &DB{path: s.opts.Log, opts: Options{ReadOnly: true}}
+	if s.opts.Payloads != nil {
+		s.past.opts.Payloads = pastPayloads{s.opts.Payloads, s.log}
+	}
+	if err := s.makeTables(ctx); err != nil {
+		return err
+	}
+	query := url.Values{
+		"_synchronous": {"OFF"}, "_busy_timeout": {"5000"}, "_fk": {"1"}, "_dqs": {"0"},
 		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-16000)", "recursive_triggers(1)"},
-	}), func(ctx context.Context, conn execer) error {
-		return connect(ctx, conn, "") // a fold reads the event that it folds, which may be the one after Until
+	}
+	if s.building == nil {
+		query.Set("_journal_mode", "WAL")
+	} else { // there is no reader, and after an error it is discarded
+		query.Set("_journal_mode", "OFF")
+	}
+	var err error
+	s.write, err = openPrepared(s.url(s.building, query), func(ctx context.Context, conn execer) error {
+		if s.building != nil { // its pages stay valid between transactions
+			if _, err := conn.ExecContext(ctx, "PRAGMA main.locking_mode = EXCLUSIVE", nil); err != nil {
+				return err
+			}
+		}
+		return s.attach(ctx, conn, "") // a fold reads the event that it folds, which may be the one after Until
 	})
 	if err != nil {
 		return err
@@ -145,15 +193,51 @@ func (s *Scratch) open(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.past = &DB{path: s.opts.Log, opts: Options{ReadOnly: true}}
-	if s.opts.Payloads != nil {
-		s.past.opts.Payloads = pastPayloads{s.opts.Payloads, s.log}
+	if s.building != nil {
+		return nil
 	}
-	s.past.read, err = openPrepared(fileURL(s.opts.Path, url.Values{
+	return s.openPast(ctx)
+}
+
+// attach makes the log visible in a connection. bound is a condition of its events.
+func (s *Scratch) attach(ctx context.Context, conn execer, bound string) error {
+	if s.opts.Whole {
+		return nil
+	}
+	settings := url.Values{}
+	if s.opts.Pages != nil {
+		system, err := pages.System()
+		if err != nil {
+			return err
+		}
+		settings.Set("vfs", system)
+	}
+	if _, err := conn.ExecContext(ctx, "ATTACH ? AS "+theLog, []driver.NamedValue{{Ordinal: 1, Value: s.log.readURL(settings)}}); err != nil {
+		return fmt.Errorf("attach %s: %w", s.opts.Log, err)
+	}
+	for _, ddl := range append([]string{
+		"CREATE TEMP VIEW events AS SELECT * FROM " + theLog + ".events" + strings.ReplaceAll(bound, "?", "seq"),
+		"CREATE TEMP VIEW streams AS SELECT * FROM " + theLog + ".streams" + strings.ReplaceAll(bound, "?", "id"),
+		"PRAGMA " + theLog + ".cache_size = -4000",
+	}, s.views...) {
+		if _, err := conn.ExecContext(ctx, ddl, nil); err != nil {
+			return fmt.Errorf("%.40s: %w", ddl, err)
+		}
+	}
+	return nil
+}
+
+// openPast opens the tables for reading.
+func (s *Scratch) openPast(ctx context.Context) (err error) {
+	query := url.Values{
 		"mode": {"ro"}, "_busy_timeout": {"5000"}, "_dqs": {"0"}, "_defensive": {"1"},
 		"_pragma": {"temp_store(MEMORY)", "cache_size(-4000)", "trusted_schema(0)"},
-	}), func(ctx context.Context, conn execer) error {
-		if err := connect(ctx, conn, " WHERE ? <= (SELECT seq FROM main.scratch_until WHERE id = 1)"); err != nil {
+	}
+	if s.frozen != nil {
+		query.Set("immutable", "1")
+	}
+	s.past.read, err = openPrepared(s.url(s.frozen, query), func(ctx context.Context, conn execer) error {
+		if err := s.attach(ctx, conn, " WHERE ? <= (SELECT seq FROM main.scratch_until WHERE id = 1)"); err != nil {
 			return err
 		}
 		_, err := conn.ExecContext(ctx, "PRAGMA query_only = 1", nil) // last: it would forbid temporary views as well
@@ -167,48 +251,92 @@ func (s *Scratch) open(ctx context.Context) error {
 	return s.past.read.PingContext(ctx)
 }
 
-// makeTables copies the log into the empty file, or drops what belongs to the log. It returns what makes the views again. Nobody else looks yet,
-// and what fails is removed, so no journal is kept.
-func (s *Scratch) makeTables(ctx context.Context) (views []string, err error) {
-	pool, err := sql.Open("sqlite", fileURL(s.opts.Path, url.Values{
+// makeTables copies the log into the empty file, or drops what belongs to the log. There are no readers yet, and the
+// file is removed after an error, so no journal is kept.
+func (s *Scratch) makeTables(ctx context.Context) (err error) {
+	pool, err := sql.Open("sqlite", s.url(s.building, url.Values{
 		"_journal_mode": {"OFF"}, "_synchronous": {"OFF"}, "_dqs": {"0"}, "_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-16000)"},
 	}))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	pool.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	if s.opts.Whole {
-		return nil, s.copyLog(ctx, pool)
+		return s.copyLog(ctx, pool)
 	}
-	return s.withoutLog(ctx, pool)
+	fresh, err := emptyDatabase()
+	if err != nil {
+		return err
+	}
+	for _, view := range fresh.views {
+		s.views = append(s.views, "CREATE TEMP"+strings.TrimPrefix(view.ddl, "CREATE"))
+	}
+	if s.opts.Base != nil {
+		_, err := pool.ExecContext(ctx, "UPDATE main.scratch_until SET seq = ?", s.opts.Until)
+		return err
+	}
+	return s.withoutLog(ctx, pool, fresh.views)
 }
 
-// withoutLog drops the log's tables and all views, and returns what makes the views again for one connection.
-func (s *Scratch) withoutLog(ctx context.Context, pool *sql.DB) (views []string, err error) {
-	objects, err := objects(ctx, pool, "SELECT name, sql FROM main.sqlite_schema WHERE type = 'view' ORDER BY rowid")
-	if err != nil {
-		return nil, err
-	}
-	for _, view := range objects {
+// withoutLog drops the log's tables and all views.
+func (s *Scratch) withoutLog(ctx context.Context, pool *sql.DB, views []object) (err error) {
+	for _, view := range views {
 		if _, err := pool.ExecContext(ctx, "DROP VIEW main."+view.name); err != nil {
-			return nil, err
+			return err
 		}
-		views = append(views, "CREATE TEMP"+strings.TrimPrefix(view.ddl, "CREATE"))
 	}
 	for _, statement := range []string{
 		"DROP TABLE main.events", "DROP TABLE main.streams",
 		"CREATE TABLE main.scratch_until (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL) STRICT",
 	} {
 		if _, err := pool.ExecContext(ctx, statement); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	_, err = pool.ExecContext(ctx, "INSERT INTO main.scratch_until VALUES (1, ?)", s.opts.Until)
-	return views, err
+	return err
 }
 
-// copied is how many events one transaction of copyLog takes.
+// Seal returns the tables as they are now, which do not change when the scratch is written again. It needs opts.Pages.
+func (s *Scratch) Seal() (*pages.Image, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.building == nil {
+		return nil, errFrozen
+	}
+	return s.building.Seal()
+}
+
+// Freeze ends writing and opens the tables for reading. It needs opts.Pages.
+func (s *Scratch) Freeze(ctx context.Context) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.building == nil {
+		return errFrozen
+	}
+	if err := s.endWriting(); err != nil {
+		return err
+	}
+	if s.image, err = s.building.Seal(); err != nil {
+		return err
+	}
+	if err := s.building.Close(); err != nil {
+		return err
+	}
+	s.building = nil
+	if s.frozen, err = s.image.Open(); err != nil {
+		return err
+	}
+	return s.openPast(ctx)
+}
+
+// Image is the tables after Freeze; nil before it, and without opts.Pages. The caller must not close it.
+func (s *Scratch) Image() *pages.Image { return s.image }
+
+var errFrozen = errors.New("the tables are complete, or in a file of their own")
+
+// copied is the number of events per transaction of copyLog.
 const copied = 50_000
 
 // copyLog copies the log up to Until. Indexes are built last, which is faster.
@@ -247,7 +375,7 @@ func (s *Scratch) copyLog(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
-// copyBlank copies the events whose payload is not in the log's file, with their payload where it was moved out.
+// copyBlank copies the events whose payload is not in the log's file, with their payload if it was moved out.
 func (s *Scratch) copyBlank(ctx context.Context, pool *sql.DB, after, until int64) error {
 	for {
 		events, err := s.log.events(ctx, selectEvents+" WHERE e.seq > ? AND e.seq <= ? AND e.data IS NULL ORDER BY e.seq LIMIT 500", after, until)
@@ -266,12 +394,12 @@ func (s *Scratch) copyBlank(ctx context.Context, pool *sql.DB, after, until int6
 	}
 }
 
-// copyEvent passes over an event that was redacted right after it had been copied.
+// copyEvent skips an event that was redacted right after it had been copied.
 const copyEvent = `INSERT INTO main.events (seq, id, stream_id, version, type, ver, agent_id, ts, recorded_at, correlation_id, causation_id, actor,
  data, original, salt, data_hash, hash) SELECT ?, ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM main.streams WHERE name = ?
  ON CONFLICT (seq) DO NOTHING`
 
-// text is JSON as SQLite stores it.
+// text returns JSON as SQLite stores it.
 func text(json []byte) any {
 	if json == nil {
 		return nil
@@ -279,7 +407,7 @@ func text(json []byte) any {
 	return string(json)
 }
 
-// object is something that a schema names.
+// object is an entry of a schema.
 type object struct{ name, ddl string }
 
 func objects(ctx context.Context, pool *sql.DB, query string) (list []object, err error) {
@@ -298,8 +426,8 @@ func objects(ctx context.Context, pool *sql.DB, query string) (list []object, er
 	return list, rows.Err()
 }
 
-// Update runs job in one transaction of the file, and commits it if job returns nil. Updates follow one another. Under the names of events and
-// streams job finds the log where it lies, also after Until.
+// Update runs job in one transaction of the file, and commits it if job returns nil. Updates are serialised. Under the
+// names of events and streams, job reads the log's file, also after Until.
 func (s *Scratch) Update(ctx context.Context, job func(eventstore.Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -309,10 +437,14 @@ func (s *Scratch) Update(ctx context.Context, job func(eventstore.Tx) error) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if s.conn == nil {
+		return errFrozen
+	}
 	return s.translate("write to", s.conn.Raw(func(any) error { return s.transact(job) }))
 }
 
-// transact begins to write with the first statement that does: an attached log is then not pinned for as long as job takes.
+// transact starts the write transaction with the first statement that writes, so that an attached log is not pinned
+// while job runs.
 func (s *Scratch) transact(job func(eventstore.Tx) error) (err error) {
 	if _, err := s.tx.Exec("BEGIN"); err != nil {
 		return err
@@ -322,7 +454,7 @@ func (s *Scratch) transact(job func(eventstore.Tx) error) (err error) {
 			err = fmt.Errorf("panic in a write transaction: %v", p)
 		}
 		if err != nil {
-			_, _ = s.tx.Exec("ROLLBACK") // SQLite may have rolled back by itself (disk full)
+			_, _ = s.tx.Exec("ROLLBACK") // SQLite may have rolled back already (disk full)
 		}
 	}()
 	if err := job(s.tx); err != nil {
@@ -337,7 +469,7 @@ func (s *Scratch) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return s.past.View(ctx, read)
 }
 
-// EventsIn is DB.EventsIn.
+// EventsIn works like DB.EventsIn.
 func (s *Scratch) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
 	return s.past.EventsIn(ctx, tx, seqs)
 }
@@ -370,7 +502,8 @@ func (s *Scratch) StreamVersion(ctx context.Context, stream string) (int64, erro
 	return s.past.StreamVersion(ctx, stream)
 }
 
-// Wait implements eventstore.Reader. It waits for nothing: an event after Until does not come. The error is then an *eventstore.PastError.
+// Wait implements eventstore.Reader. It does not wait: events after Until never arrive. The error is then an
+// *eventstore.PastError.
 func (s *Scratch) Wait(_ context.Context, seq int64) (int64, error) {
 	until := s.Until()
 	switch {
@@ -382,16 +515,16 @@ func (s *Scratch) Wait(_ context.Context, seq int64) (int64, error) {
 	return until, nil
 }
 
-// Append refuses: what has been is not changed. The error is an *eventstore.PastError.
+// Append returns an *eventstore.PastError: a snapshot cannot be changed.
 func (s *Scratch) Append(context.Context, ...eventstore.StreamAppend) (eventstore.Result, error) {
 	return eventstore.Result{}, &eventstore.PastError{Seq: s.Until()}
 }
 
-// Until is the last event that is there.
+// Until returns the seq of the last visible event.
 func (s *Scratch) Until() int64 { return s.until.Load() }
 
-// Move changes Until, for those who step through the log. The event must be there, and the tables are the caller's to bring along. Views that
-// are under way end at the event at which they began. A Whole file cannot be moved.
+// Move changes Until, to step through the log. The event must exist, and the caller must update the tables. Open views
+// keep their end. A Whole file cannot be moved.
 func (s *Scratch) Move(ctx context.Context, until int64) error {
 	if s.opts.Whole {
 		return errWhole
@@ -406,13 +539,13 @@ func (s *Scratch) Move(ctx context.Context, until int64) error {
 	return err
 }
 
-var errWhole = errors.New("a database of its own ends where its log ends")
+var errWhole = errors.New("a whole copy ends where its log ends")
 
 // Path is the absolute path of the file.
 func (s *Scratch) Path() string { return s.opts.Path }
 
-// Close closes the file, and removes it unless it is Whole: then it brings the file to disk, and marks it as a database of ours. It may be called
-// more than once.
+// Close closes the file, and removes it unless it is Whole: then it syncs the file and marks it as an openclawd
+// database. It may be called more than once.
 func (s *Scratch) Close() error {
 	s.closeOnce.Do(func() {
 		if s.opts.Whole {
@@ -425,13 +558,13 @@ func (s *Scratch) Close() error {
 	return s.closeErr
 }
 
-// Discard is Close for a file that is not wanted: it is removed also if it is Whole.
+// Discard is Close, but removes the file even if it is Whole.
 func (s *Scratch) Discard() error {
 	s.closeOnce.Do(func() { s.closeErr = s.remove() })
 	return s.closeErr
 }
 
-// finish leaves a whole database. Until it is marked, Open refuses the file.
+// finish completes a whole database. Until it is marked, Open refuses the file.
 func (s *Scratch) finish() error {
 	_, err := s.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA application_id = %d", ApplicationID))
 	if err = errors.Join(err, s.release()); err != nil {
@@ -449,7 +582,7 @@ func (s *Scratch) finish() error {
 	return nil
 }
 
-// release closes all connections, those that write last: they alone can take the WAL into the file.
+// release closes all connections, the writing one last: only it can move the WAL into the file.
 func (s *Scratch) release() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -457,6 +590,21 @@ func (s *Scratch) release() error {
 	if s.past != nil {
 		errs = append(errs, s.past.Close())
 	}
+	errs = append(errs, s.endWriting())
+	for _, f := range []*pages.File{s.building, s.frozen} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	if s.image != nil {
+		errs = append(errs, s.image.Close())
+	}
+	s.building, s.frozen = nil, nil
+	return errors.Join(errs...)
+}
+
+func (s *Scratch) endWriting() error {
+	var errs []error
 	if s.tx != nil {
 		errs = append(errs, s.conn.Raw(func(any) error { return s.tx.forget() }))
 	}
@@ -471,10 +619,13 @@ func (s *Scratch) release() error {
 }
 
 func (s *Scratch) remove() error {
+	if s.opts.Pages != nil {
+		return s.release()
+	}
 	return errors.Join(s.release(), removeFiles(append(besides(s.opts.Path), s.opts.Path)))
 }
 
-// besides are the files that SQLite keeps beside one.
+// besides are the files that SQLite keeps beside a database.
 func besides(path string) []string { return []string{path + "-wal", path + "-shm", path + "-journal"} }
 
 func removeFiles(paths []string) (err error) {
@@ -486,7 +637,8 @@ func removeFiles(paths []string) (err error) {
 	return err
 }
 
-// pastPayloads looks into the whole log for what became of a payload: it may have been moved out long after the event at which a scratch ends.
+// pastPayloads searches the whole log for what became of a payload: it may have been moved out long after the event at
+// which a scratch ends.
 type pastPayloads struct {
 	Payloads
 	log *DB
@@ -501,13 +653,19 @@ func (p pastPayloads) Lost(ctx context.Context, _ Viewer, blank []int64) error {
 }
 
 func (s *Scratch) translate(doing string, err error) error {
+	if f := s.building; err != nil && f != nil && f.Failed() != nil {
+		if failed := f.Failed(); errors.Is(failed, syscall.ENOSPC) || primaryCode(err) == sqlite3lib.SQLITE_FULL {
+			return &eventstore.DiskFullError{Path: s.opts.Log, Err: failed}
+		}
+		return fmt.Errorf("%s the layers of tables: %w", doing, errors.Join(f.Failed(), err))
+	}
 	return (&DB{path: s.opts.Path}).translate(doing, err)
 }
 
-// execer is what a connection does before it comes to use.
+// execer is the interface of a connection that is being prepared.
 type execer = driver.ExecerContext
 
-// openPrepared opens a pool whose connections are prepared before they are used.
+// openPrepared opens a pool that prepares each connection before use.
 func openPrepared(dsn string, prepare func(context.Context, execer) error) (*sql.DB, error) {
 	lockOnce.Do(func() { lockErr = useOFDLocks() })
 	if lockErr != nil {

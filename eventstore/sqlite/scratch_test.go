@@ -119,7 +119,7 @@ func TestScratchEndsAtItsEvent(t *testing.T) {
 	}
 }
 
-func TestScratchIsThePast(t *testing.T) {
+func TestScratchShowsEarlierState(t *testing.T) {
 	t.Parallel()
 	path := fillNew(t, 5)
 	s := scratch(t, path, 3)
@@ -422,7 +422,7 @@ func TestScratchOfWhatIsNoLog(t *testing.T) {
 		want      func(error) bool
 	}{
 		"no file":                    {at("nothing.db"), at("s.db"), 0, is(os.ErrNotExist)},
-		"somebody else's database":   {foreign, at("s.db"), 0, corrupt},
+		"a foreign database":         {foreign, at("s.db"), 0, corrupt},
 		"no database":                {text, at("s.db"), 0, corrupt},
 		"a directory":                {dir, at("s.db"), 0, invalid},
 		"a newer schema":             {newer, at("s.db"), 0, newest},
@@ -477,10 +477,10 @@ func TestScratchOfADamagedLog(t *testing.T) {
 	}
 	write(t, path, content)
 	_, err := sqlite.CreateScratch(t.Context(), sqlite.ScratchOptions{Path: filepath.Join(t.TempDir(), "whole.db"), Log: path, Until: 400, Whole: true})
-	wantMend(t, err)
+	wantHint(t, err)
 }
 
-// The log's tables have always been the same, so what an older openclawd has left can be looked at without changing it.
+// The log's tables never changed, so a log of an older openclawd can be read without changing it.
 func TestScratchOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := fillNew(t, 10)

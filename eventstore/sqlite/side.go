@@ -19,22 +19,23 @@ import (
 // SideApplicationID marks a SQLite file as a side file of ours ("ocls").
 const SideApplicationID = 0x6f636c73
 
-// Side is a SQLite file beside a log, for what can be made of the log again at any time: it is thrown away where it is damaged. It has
-// one writer and many readers, and is not synced at every commit. Its methods may be called concurrently.
+// Side is a SQLite file beside a log for data that can be rebuilt from the log at any time: a damaged file is
+// discarded. It has one writer and many readers, and is not synced at every commit. Its methods may be called
+// concurrently.
 type Side struct {
 	path     string
 	readOnly bool
 
-	mu          sync.RWMutex // held for writing while the file is exchanged
+	mu          sync.RWMutex // write-locked while the file is replaced
 	closed      bool
-	read, write *sql.DB      // both nil once Reset has failed; write is nil for reading only
-	held        os.FileInfo  // of the file that is open
-	size        atomic.Int64 // of the file, as last seen: it only grows
+	read, write *sql.DB      // both nil once Reset has failed; write is nil if read-only
+	held        os.FileInfo  // of the open file
+	size        atomic.Int64 // of the file, as last seen: it never shrinks
 }
 
-// OpenSide opens the side file at path, or makes it. What is damaged is made anew, empty; a file that is not ours is left alone and is an
-// error. For reading only, the file has to be there and sound; it may have a writer in another process.
-// Errors: *eventstore.CorruptError, *eventstore.InvalidError, *eventstore.DiskFullError, fs.ErrNotExist.
+// OpenSide opens or creates the side file at path. A damaged file is replaced by an empty one; a file that is not ours
+// is left alone and is an error. If read-only, the file must exist and be valid; it may have a writer in another
+// process. Errors: *eventstore.CorruptError, *eventstore.InvalidError, *eventstore.DiskFullError, fs.ErrNotExist.
 func OpenSide(ctx context.Context, path string, readOnly bool) (*Side, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -64,16 +65,16 @@ func OpenSide(ctx context.Context, path string, readOnly bool) (*Side, error) {
 	return s, nil
 }
 
-// Damaged reports whether an error of a Side says that the file holds nothing sound, so that Reset mends it.
+// Damaged reports whether an error of a Side says that the file holds no valid data, so that Reset helps.
 func Damaged(err error) bool {
 	var corrupt *eventstore.CorruptError
 	return errors.As(err, &corrupt) && !errors.Is(err, errNotOurs)
 }
 
-// errNotOurs marks a sound file that somebody else made: it is never removed.
+// errNotOurs marks a valid file of another program: it is never removed.
 var errNotOurs = errors.New("made by another program")
 
-var errSideReadOnly = errors.New("the file is open for reading only")
+var errSideReadOnly = errors.New("the file is open read-only")
 
 // Path is the absolute path of the file.
 func (s *Side) Path() string { return s.path }
@@ -93,8 +94,8 @@ func (s *Side) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return s.translate(read(tx))
 }
 
-// Update runs write in one transaction, which is committed if write returns nil. Updates follow one another. A file that was deleted,
-// replaced or cut short since it was opened is damaged.
+// Update runs write in one transaction, which is committed if write returns nil. Updates are serialised. A file that
+// was deleted, replaced or truncated since it was opened is damaged.
 func (s *Side) Update(ctx context.Context, write func(*sql.Tx) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -118,13 +119,13 @@ func (s *Side) Close() error {
 	return s.release()
 }
 
-// usable is an error where there is no file to work with.
+// usable returns an error if there is no file to work with.
 func (s *Side) usable() error {
 	switch {
 	case s.closed:
 		return eventstore.ErrClosed
 	case s.read == nil:
-		return s.damaged("the file could not be begun anew", nil)
+		return s.damaged("the file could not be recreated", nil)
 	}
 	return nil
 }
@@ -217,8 +218,8 @@ func (s *Side) release() (err error) {
 }
 
 func (s *Side) foreign() error {
-	return &eventstore.CorruptError{Path: s.path, Detail: "this SQLite database was not made by openclawd", Err: errNotOurs,
-		Mend: "move it away: openclawd keeps a file of its own under this name"}
+	return &eventstore.CorruptError{Path: s.path, Detail: "this SQLite database was not created by openclawd", Err: errNotOurs,
+		HintText: "move it away: openclawd needs this name for its own file"}
 }
 
 func (s *Side) translate(err error) error {
@@ -240,5 +241,5 @@ func (s *Side) translate(err error) error {
 
 func (s *Side) damaged(detail string, err error) error {
 	return &eventstore.CorruptError{Path: s.path, Detail: detail, Err: err,
-		Mend: "nothing is lost: openclawd serve throws it away and makes it anew"}
+		HintText: "nothing is lost: openclawd serve discards and rebuilds it"}
 }

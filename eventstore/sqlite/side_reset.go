@@ -11,8 +11,9 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Reset throws the file away and begins it anew with what setup makes. Nobody sees the file without it. Views and updates under way
-// end first. Where it fails the file is damaged until another Reset. What somebody else has put in the file's place is left alone.
+// Reset discards the file and creates it again with the content written by setup. Readers never see the file without
+// it. Open views and updates end first. If it fails, the file stays damaged until another Reset. A file that another
+// program has put in its place is left alone.
 func (s *Side) Reset(ctx context.Context, setup func(*sql.Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,13 +42,13 @@ func (s *Side) begin(ctx context.Context, setup func(*sql.Tx) error) error {
 	return s.update(ctx, setup)
 }
 
-// spare is an error where another file has come into the place of the one that was opened, and it is a sound one of somebody else's.
+// spare returns an error if the opened file was replaced by a valid file of another program.
 func (s *Side) spare(ctx context.Context) error {
 	info, err := os.Stat(s.path)
 	if err != nil || os.SameFile(info, s.held) || info.Size() == 0 {
 		return nil
 	}
-	// Immutable, so that our WAL, which may still lie there, is not taken for that file's and written into it.
+	// Immutable, so that our WAL, which may still be there, is not taken for that file's and written into it.
 	db, err := sql.Open("sqlite", fileURL(s.path, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
 	if err != nil {
 		return s.translate(err)
@@ -73,17 +74,18 @@ func (s *Side) remove() error {
 	return nil
 }
 
-// intact is an error where the file is not the one that was opened any more. SQLite would go on with that, and nobody would see it.
+// intact returns an error if the file is no longer the one that was opened. SQLite would silently continue with the
+// old one.
 func (s *Side) intact() error {
 	atLeast := s.size.Load()
 	info, err := os.Stat(s.path)
 	switch {
 	case err != nil:
-		return s.damaged("the file is gone: "+err.Error(), err)
+		return s.damaged("the file was removed: "+err.Error(), err)
 	case !os.SameFile(info, s.held):
-		return s.damaged("another file is in its place", nil)
+		return s.damaged("the file was replaced by another one", nil)
 	case info.Size() < atLeast:
-		return s.damaged(fmt.Sprintf("the file was cut short to %d bytes", info.Size()), nil)
+		return s.damaged(fmt.Sprintf("the file was truncated to %d bytes", info.Size()), nil)
 	}
 	s.size.Store(info.Size())
 	return nil

@@ -124,8 +124,8 @@ func TestSideForReadingOnly(t *testing.T) {
 	wantNotes(t, reader, 1)
 }
 
-// Whatever becomes of the file under a running server: the next update says that it is damaged, and Reset mends it.
-func TestSideThatIsSpoiledWhileItIsOpenIsMended(t *testing.T) {
+// Whatever becomes of the file under a running server: the next update reports that it is damaged, and Reset repairs it.
+func TestSideDamagedWhileOpenIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, path string){
 		"deleted": func(t *testing.T, path string) { remove(t, path) },
@@ -175,7 +175,7 @@ func TestSideThatIsSpoiledWhileItIsOpenIsMended(t *testing.T) {
 	}
 }
 
-// A file that somebody else has put there is not thrown away, and once it is gone all is well again.
+// A foreign file is not removed, and once it is gone the side file works again.
 func TestSideReplacedByAForeignFileLeavesItAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "side.db")
@@ -216,7 +216,7 @@ func TestSideReplacedByAForeignFileLeavesItAlone(t *testing.T) {
 }
 
 // While the file cannot be made anew, readers and writers are told so, and a later Reset mends it.
-func TestSideThatCannotBeBegunAnewSaysSo(t *testing.T) {
+func TestSideThatCannotBeRebuiltFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "dir")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -225,7 +225,7 @@ func TestSideThatCannotBeBegunAnewSaysSo(t *testing.T) {
 	side := sideOf(t, filepath.Join(dir, "side.db"), 2)
 	rename(t, dir, dir+".away") // as where a disk is not mounted any more
 	if err := side.Reset(t.Context(), makeNotes); err == nil {
-		t.Fatal("begun anew in a directory that is not there")
+		t.Fatal("rebuilt in a missing directory")
 	}
 	_, err := notes(t.Context(), side)
 	wantDamaged(t, err)

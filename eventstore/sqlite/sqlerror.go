@@ -12,7 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// translate gives the driver's errors the types that package eventstore promises.
+// translate converts the driver's errors to the types promised by package eventstore.
 func (db *DB) translate(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -41,25 +41,26 @@ func (db *DB) translate(doing string, err error) error {
 		}
 	case sqlite3lib.SQLITE_CORRUPT:
 		return db.damaged("the database is damaged: "+err.Error(), err,
-			"stop openclawd, keep a copy of the file, its -wal and -shm, and restore the newest backup (openclawd export can still read what is sound)")
+			"stop openclawd, keep a copy of the file, its -wal and -shm, and restore the newest backup (openclawd export can still read the intact part)")
 	case sqlite3lib.SQLITE_NOTADB:
 		return db.damaged("this is not a SQLite database", err, "name another file with --db, or restore a backup in its place")
 	}
-	return fmt.Errorf("%s %s: %w", doing, filepath.Base(db.path), err) // clients may be told
+	return fmt.Errorf("%s %s: %w", doing, filepath.Base(db.path), err) // may be shown to clients
 }
 
-// heldRetry is when a caller may try again that found the file locked by another process: it was waited for already.
+// heldRetry is the retry delay suggested to a caller that found the file locked by another process: the store has
+// already waited.
 const heldRetry = time.Second
 
-// damaged is an error for what is not sound, unless the cause is that the file was lost or its device fails.
+// damaged returns a corruption error, unless the cause is that the file was lost or its device fails.
 func (db *DB) damaged(detail string, err error, hint string) error {
 	if why := db.fails(); why != nil {
 		return &eventstore.IOError{Path: db.path, Err: why}
 	}
-	return db.lostOr(&eventstore.CorruptError{Path: db.path, Detail: detail, Err: err, Mend: hint})
+	return db.lostOr(&eventstore.CorruptError{Path: db.path, Detail: detail, Err: err, HintText: hint})
 }
 
-// lostOr is err, unless its cause is that the file was lost.
+// lostOr returns err, unless its cause is that the file was lost.
 func (db *DB) lostOr(err error) error {
 	if lost, is := errors.AsType[*eventstore.LostError](db.custody.check()); is {
 		return lost
@@ -67,7 +68,8 @@ func (db *DB) lostOr(err error) error {
 	return err
 }
 
-// fatal reports whether err concerns the whole file, not the statement: such an error must fail the batch, never park a projection.
+// fatal reports whether err concerns the whole file, not the statement: such an error must fail the batch, not suspend
+// a projection.
 func fatal(err error) bool {
 	if errors.As(err, new(*eventstore.LostError)) || errors.As(err, new(*eventstore.IOError)) {
 		return true
@@ -80,7 +82,8 @@ func fatal(err error) bool {
 	return false
 }
 
-// Fatal reports whether an error met in a transaction concerns the whole file (full, damaged, unreadable) and not just a statement.
+// Fatal reports whether an error in a transaction concerns the whole file (full, damaged, unreadable) and not just a
+// statement.
 func (*DB) Fatal(err error) bool { return fatal(err) }
 
 func primaryCode(err error) int { return extendedCode(err) & 0xff }

@@ -28,8 +28,12 @@ func harnessAt(t testing.TB, opts sqlite.Options) storetest.Harness {
 	}
 }
 
+// Promise: acknowledged
+// Promise: gapless
+// Promise: append-once
 func TestStore(t *testing.T) { storetest.Run(t, openHarness) }
 
+// Promise: gapless
 func TestStoreBehavesLikeItsModel(t *testing.T) { storetest.RunProperty(t, openHarness) }
 
 // Newest gives of each stream what ReadStream gives last, of however many streams at once.

@@ -8,6 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
+// Promise: append-only
 func TestTriggersKeepTheLogAppendOnly(t *testing.T) {
 	t.Parallel()
 	db := openNew(t)
@@ -22,7 +23,7 @@ func TestTriggersKeepTheLogAppendOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
-	// Without this a foreign connection may replace rows: that is what the chain is for.
+	// Without this a foreign connection may replace rows; the chain detects that.
 	if _, err := plain.ExecContext(t.Context(), "PRAGMA recursive_triggers = ON"); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,7 @@ func TestRedactionOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// Promise: append-only
 func TestVerifyNamesTheEventThatWasChanged(t *testing.T) {
 	t.Parallel()
 	const dropped = "DROP TRIGGER events_are_never_deleted; DROP TRIGGER events_are_only_blanked;"
@@ -114,7 +116,7 @@ func TestVerifyNamesTheEventThatWasChanged(t *testing.T) {
 			for _, opts := range []sqlite.Options{{Path: path, ReadOnly: true}, {Path: path}} {
 				db, err := sqlite.Open(t.Context(), opts)
 				if err != nil { // the last events are looked at already at the start
-					wantMend(t, err)
+					wantHint(t, err)
 					continue
 				}
 				_, err = db.Verify(t.Context(), false, nil)
@@ -168,7 +170,7 @@ func TestVerifySaysHowFarItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sqlite.Proof{Events: 100, Redacted: 1, Streams: 4, ChainOnly: true}
+	want := sqlite.Verification{Events: 100, Redacted: 1, Streams: 4, ChainOnly: true}
 	h, err := db.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +186,7 @@ func TestVerifySaysHowFarItIs(t *testing.T) {
 	}
 }
 
-// The log grows while it is read; that is no tampering.
+// Appends during the read are no tampering.
 func TestVerifyBesideAppends(t *testing.T) {
 	t.Parallel()
 	db := openNew(t)
@@ -226,7 +228,7 @@ func TestLogThatLostItsEndIsNotSound(t *testing.T) {
 	for _, opts := range []sqlite.Options{{Path: path, ReadOnly: true}, {Path: path}} {
 		db, err := sqlite.Open(t.Context(), opts)
 		if err != nil {
-			wantMend(t, err)
+			wantHint(t, err)
 			continue
 		}
 		_, err = db.Verify(t.Context(), true, nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// tx is an eventstore.Tx on the driver's own connection: it spares the writer what database/sql does per call (locks, context
-// watching, reflection), about a third of the cost of a small statement.
+// tx is an eventstore.Tx on the driver's own connection: the writer avoids what database/sql does per call (locks,
+// context watching, reflection), about a third of the cost of a small statement.
 type tx struct {
 	conn  driverConn
 	stmts map[string]driver.Stmt
@@ -23,7 +23,7 @@ type driverConn interface {
 	driver.ConnPrepareContext
 }
 
-// maxStatements bounds the prepared statements that are kept. The writer's own are a few dozen; maintenance may add more.
+// maxStatements bounds the cached prepared statements. The writer has a few dozen; maintenance may add more.
 const maxStatements = 400
 
 func newTx(conn driverConn) *tx { return &tx{conn: conn, stmts: map[string]driver.Stmt{}} }
@@ -116,14 +116,14 @@ func (t *tx) bind(args []any) error {
 				v = int64(1)
 			}
 		default:
-			return fmt.Errorf("argument %d has type %T, which SQLite does not store", i+1, a)
+			return fmt.Errorf("argument %d has type %T, which SQLite cannot store", i+1, a)
 		}
 		t.args = append(t.args, driver.NamedValue{Ordinal: i + 1, Value: v})
 	}
 	return nil
 }
 
-// row is one result row as the driver gives it.
+// row is one result row of the driver.
 type row []driver.Value
 
 func (r row) Int(i int) int64 {

@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
-// How long Compact tries to empty the WAL, and how long it lets others go on between two attempts.
+// How long Compact tries to empty the WAL, and how long it lets others work between two attempts.
 const (
 	emptyTime  = 2 * time.Minute
 	emptyPause = 100 * time.Millisecond
 )
 
-// Compact writes the file anew, so that nothing of what was blanked, replaced or dropped is left in its free space, and empties the WAL. Appends
-// wait meanwhile, about as long as copying the file takes; reads go on. It needs CompactRoom. Interrupting it leaves the file as it was.
-// Errors: *HeldError, *eventstore.DiskFullError.
+// Compact rewrites the file, so that its free space contains nothing that was blanked, replaced or dropped, and
+// empties the WAL. Appends wait meanwhile, about as long as copying the file takes; reads continue. It needs
+// CompactRoom. Interrupting it leaves the file unchanged. Errors: *HeldError, *eventstore.DiskFullError.
 func (db *DB) Compact(ctx context.Context) (err error) {
 	if db.writer == nil {
 		return errReadOnly
@@ -44,7 +45,7 @@ func (db *DB) Compact(ctx context.Context) (err error) {
 	return db.emptyWAL(ctx, pool)
 }
 
-// emptyWAL moves everything from the WAL into the file and cuts it to nothing. A reader that holds an old snapshot keeps it from that.
+// emptyWAL moves the whole WAL into the file and truncates it. A reader that holds an old snapshot prevents it.
 func (db *DB) emptyWAL(ctx context.Context, pool *sql.DB) error {
 	ctx, stop := context.WithTimeoutCause(ctx, emptyTime, &HeldError{Path: db.path})
 	defer stop()
@@ -59,23 +60,19 @@ func (db *DB) emptyWAL(ctx context.Context, pool *sql.DB) error {
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		timer := time.NewTimer(emptyPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return context.Cause(ctx)
+		if err := wait.For(ctx, emptyPause); err != nil {
+			return err
 		}
 	}
 }
 
-// CompactRoom is how many bytes Compact needs beside the file, for the WAL, and as many again in TemporaryDir.
+// CompactRoom is the number of bytes that Compact needs beside the file, for the WAL, and again in TemporaryDir.
 func (db *DB) CompactRoom() int64 {
 	const margin = 16 << 20
 	return size(db.path) + size(db.path+"-wal") + margin
 }
 
-// TemporaryDir is where SQLite keeps what it writes for a while.
+// TemporaryDir is the directory of SQLite's temporary files.
 func TemporaryDir(getenv func(string) string) string {
 	for _, dir := range []string{getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp"} {
 		if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
@@ -85,7 +82,7 @@ func TemporaryDir(getenv func(string) string) string {
 	return os.TempDir()
 }
 
-// HeldError says that the WAL could not be emptied: somebody reads the file as it was before.
+// HeldError says that the WAL could not be emptied because a reader holds an old snapshot.
 type HeldError struct{ Path string }
 
 func (e *HeldError) Error() string {
@@ -93,7 +90,7 @@ func (e *HeldError) Error() string {
 }
 func (e *HeldError) Code() string { return "wal_held" }
 func (e *HeldError) Hint() string {
-	return "end what reads the file for long, such as another program or a backup; it is tried again"
+	return "stop long-running readers of the file, such as another program or a backup; compaction will be retried"
 }
 
 var _ eventstore.Coded = (*HeldError)(nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Proof is what Verify found to hold.
-type Proof struct {
+// Verification is the result of Verify.
+type Verification struct {
 	Events     int64           `json:"events"`
 	Redacted   int64           `json:"redacted"`
 	Archived   int64           `json:"archived"` // their payloads were read from archives
@@ -22,7 +22,7 @@ type Proof struct {
 	QuickCheck bool            `json:"quickCheck"` // SQLite's own structural check passed
 }
 
-// TamperError names the first event at which the log is not what was appended.
+// TamperError names the first event at which the log differs from what was appended.
 type TamperError struct {
 	Path string
 	Seq  int64
@@ -32,21 +32,22 @@ type TamperError struct {
 func (e *TamperError) Error() string { return fmt.Sprintf("%s: event %d: %s", e.Path, e.Seq, e.What) }
 func (e *TamperError) Code() string  { return "tampered" }
 func (e *TamperError) Hint() string {
-	return "the log was changed by something other than openclawd; restore a backup made before, and compare with openclawd events show"
+	return "the log was changed by another program; restore a backup made before the change, and compare with openclawd events show"
 }
 
-// Verify reads the whole log and proves that it is gapless, that recorded times never go back, that every stream counts 1, 2, 3, that
-// every payload is the one that was hashed and that every hash links to the one before. Unless chainOnly, also that the append-only
-// triggers and the tables are as we make them and that SQLite finds its structure sound. progress may be nil. The error is a
-// *TamperError or *CorruptError, or an *eventstore.ArchivedError for payloads that were moved out of the file and are not to be had.
-func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, total int64)) (Proof, error) {
-	proof := Proof{ChainOnly: chainOnly}
+// Verify reads the whole log and checks that it is gapless, that recorded times never decrease, that stream versions
+// count 1, 2, 3, that every payload matches its hash and every hash links to the previous one. Unless chainOnly, it
+// also checks that the append-only triggers and the tables are unchanged and that SQLite finds its structure intact.
+// progress may be nil. The error is a *TamperError or *CorruptError, or an *eventstore.ArchivedError for archived
+// payloads that are unavailable.
+func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, total int64)) (Verification, error) {
+	proof := Verification{ChainOnly: chainOnly}
 	leave, err := db.held.enter()
 	if err != nil {
 		return proof, err
 	}
 	defer leave()
-	var head int64 // from the bare table: an event whose stream is gone cannot be read
+	var head int64 // from the bare table: an event whose stream row is missing cannot be read otherwise
 	if err := db.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events").Scan(&head); err != nil {
 		return proof, db.translate("read", err)
 	}
@@ -64,7 +65,7 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 			}
 			if versions[e.Stream]++; versions[e.Stream] != e.Version {
 				return proof, &TamperError{Path: db.path, Seq: e.Seq,
-					What: fmt.Sprintf("is version %d of %s, where %d comes next", e.Version, e.Stream, versions[e.Stream])}
+					What: fmt.Sprintf("is version %d of %s, but %d comes next", e.Version, e.Stream, versions[e.Stream])}
 			}
 			proof.Events++
 			if e.Redacted() {
@@ -101,7 +102,7 @@ func (db *DB) Verify(ctx context.Context, chainOnly bool, progress func(done, to
 	return proof, nil
 }
 
-// readToVerify reads the next events, and says of how many the payload is not in the file.
+// readToVerify reads the next events, and returns how many of their payloads are not in the file.
 func (db *DB) readToVerify(ctx context.Context, after int64) (events []eventstore.Event, blank int64, err error) {
 	if events, err = db.rows(ctx, selectEvents+" WHERE e.seq > ? ORDER BY e.seq LIMIT ?", after, 1000); err != nil {
 		return nil, 0, err
@@ -114,16 +115,17 @@ func (db *DB) readToVerify(ctx context.Context, after int64) (events []eventstor
 	return events, blank, fillAll(ctx, db.opts.Payloads, db, events)
 }
 
-// QuickCheck has SQLite look at the structure of the whole file, which takes seconds for a large one. The error is a *CorruptError.
+// QuickCheck makes SQLite check the structure of the whole file, which takes seconds for a large one. The error is a
+// *CorruptError.
 func (db *DB) QuickCheck(ctx context.Context) error { return db.check(ctx, "PRAGMA quick_check(1)") }
 
-// IntegrityCheck is QuickCheck that also holds every index against its table.
+// IntegrityCheck is QuickCheck that also checks every index against its table.
 func (db *DB) IntegrityCheck(ctx context.Context) error {
 	return db.check(ctx, "PRAGMA integrity_check(1)")
 }
 
 func (db *DB) check(ctx context.Context, pragma string) error {
-	giveBack, err := db.held.take()
+	giveBack, err := db.held.hold()
 	if err != nil {
 		return err
 	}
@@ -138,8 +140,8 @@ func (db *DB) check(ctx context.Context, pragma string) error {
 	return nil
 }
 
-// checkGuards compares the definitions of the log's tables, indexes and triggers with those that the migrations make. More indexes are
-// nobody's harm, more triggers are.
+// checkGuards compares the definitions of the log's tables, indexes and triggers with those of the migrations.
+// Additional indexes are harmless, additional triggers are not.
 func (db *DB) checkGuards(ctx context.Context, head int64) error {
 	want, err := newestGuards()
 	if err != nil {
@@ -155,13 +157,13 @@ func (db *DB) checkGuards(ctx context.Context, head int64) error {
 		}
 		what := "the definition of " + name + " was changed"
 		if trigger, ok := strings.CutPrefix(name, triggerKind); ok {
-			what = "the append-only triggers are gone or changed (" + trigger + ")"
+			what = "the append-only triggers are missing or changed (" + trigger + ")"
 		}
-		return &TamperError{Path: db.path, Seq: head, What: what + ": something else had the file open for writing"}
+		return &TamperError{Path: db.path, Seq: head, What: what + ": another program had the file open for writing"}
 	}
 	for name := range found {
 		if _, ours := want[name]; !ours && strings.HasPrefix(name, triggerKind) {
-			return &TamperError{Path: db.path, Seq: head, What: name + " was added: something else had the file open for writing"}
+			return &TamperError{Path: db.path, Seq: head, What: name + " was added: another program had the file open for writing"}
 		}
 	}
 	return nil
@@ -169,7 +171,7 @@ func (db *DB) checkGuards(ctx context.Context, head int64) error {
 
 const triggerKind = "trigger "
 
-// newestGuards are the definitions of a database in memory that has just been migrated, by kind and name. They never change.
+// newestGuards are the definitions of a freshly migrated in-memory database, by kind and name. They never change.
 var newestGuards = sync.OnceValues(func() (map[string]string, error) {
 	ctx := context.Background()
 	fresh, err := sql.Open("sqlite", "file::memory:")
@@ -183,7 +185,7 @@ var newestGuards = sync.OnceValues(func() (map[string]string, error) {
 		return nil, err
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return nil, fmt.Errorf("make the schema to compare with: %w", err)
+		return nil, fmt.Errorf("create the schema to compare with: %w", err)
 	}
 	return definitions(ctx, fresh)
 })
@@ -206,7 +208,8 @@ func definitions(ctx context.Context, pool *sql.DB) (map[string]string, error) {
 	return ddl, rows.Err()
 }
 
-// checkTail finds that the newest events are gone: a projection has seen more than there is. head may be behind by now.
+// checkTail detects that the newest events are missing: a projection reflects more than the log has. head may be
+// outdated.
 func (db *DB) checkTail(ctx context.Context, head int64) error {
 	var name string
 	var seq int64
@@ -221,21 +224,21 @@ func (db *DB) checkTail(ctx context.Context, head int64) error {
 	return &TamperError{Path: db.path, Seq: head + 1, What: fmt.Sprintf("is missing: projection %s reflects the log up to %d", name, seq)}
 }
 
-// checkLink reports why e cannot be the event that follows prev. prev is the zero Event for the first.
+// checkLink returns an error if e cannot be the event that follows prev. prev is the zero Event for the first.
 func checkLink(prev, e *eventstore.Event) error {
 	switch {
 	case e.Seq != prev.Seq+1:
 		return fmt.Errorf("comes after %d: events are missing", prev.Seq)
 	case e.Redacted() && (e.Original != nil || e.Salt != nil):
-		return fmt.Errorf("it is redacted only in part")
+		return fmt.Errorf("redacted only in part")
 	case e.RecordedAt < prev.RecordedAt:
-		return fmt.Errorf("was recorded at %d, before the event in front of it", e.RecordedAt)
+		return fmt.Errorf("recorded at %d, before the previous event", e.RecordedAt)
 	case !e.Redacted() && len(e.Salt) != eventstore.SaltBytes:
-		return fmt.Errorf("its salt has %d bytes, not %d: the parts of its payload were moved about", len(e.Salt), eventstore.SaltBytes)
+		return fmt.Errorf("salt has %d bytes, not %d: the parts of its payload were moved", len(e.Salt), eventstore.SaltBytes)
 	case !e.Redacted() && eventstore.PayloadHash(e.Salt, e.Data, e.Original) != e.DataHash:
-		return fmt.Errorf("its payload is not the one that was appended")
+		return fmt.Errorf("payload differs from the one appended")
 	case eventstore.ChainHash(prev.Hash, e) != e.Hash:
-		return fmt.Errorf("its hash does not link to the event in front of it: a column or an earlier event was changed")
+		return fmt.Errorf("hash does not link to the previous event: a column or an earlier event was changed")
 	}
 	return nil
 }

@@ -21,17 +21,18 @@ const (
 	batchBytes  = 1 << 20
 	retryAfter  = 100 * time.Millisecond
 	gatherPause = 300 * time.Microsecond
-	// batchTime is how long a batch is worked on before it is committed, with whatever is left over in the next: decisions may take a
-	// millisecond each, and who has been served need not wait for all others.
+	// batchTime is how long a batch is processed before it is committed; the rest goes into the next one. Decisions
+	// may take a millisecond each, and requests that are done need not wait for all others.
 	batchTime = 10 * time.Millisecond
 )
 
-// writer is the one goroutine that writes. It takes what is queued, stores it in one transaction and acknowledges after the commit.
+// writer is the single writing goroutine. It takes queued requests, stores them in one transaction and acknowledges
+// them after the commit.
 type writer struct {
 	db     *DB
 	conn   *sql.Conn
 	tx     *tx
-	inline atomic.Pointer[eventstore.Inline] // read by appending goroutines too, to prepare
+	inline atomic.Pointer[eventstore.Inline] // also read by appending goroutines, to prepare
 
 	mu      sync.Mutex
 	queue   []*request
@@ -39,13 +40,13 @@ type writer struct {
 	bytes   int64 // queued
 	closed  bool
 	wake    chan struct{} // holds one token while there may be work
-	gather  int           // while positive, wake is signalled only when so many requests are queued
+	gather  int           // while positive, wake is signalled only when this many requests are queued
 	stopped chan struct{}
 
-	log logState // of the log as the running transaction sees it; only the goroutine touches it
+	log logState // as seen by the running transaction; only the writer goroutine uses it
 
 	head headSignal
-	tally
+	writerStats
 }
 
 // logState is what the next append builds on.
@@ -65,7 +66,7 @@ const maxStreams = 50_000
 type request struct {
 	append    *appendRequest
 	restore   []eventstore.Event
-	pause     func() error              // runs while nothing is written and no transaction is open here
+	pause     func() error              // runs between transactions, while nothing is written
 	job       func(eventstore.Tx) error // maintenance, in a transaction of its own
 	committed func()                    // follows the commit of job; may be nil
 
@@ -76,7 +77,7 @@ type request struct {
 	done   chan struct{}
 }
 
-// maintenance reports whether the request is about the file, and no event.
+// maintenance reports whether the request concerns the file and appends no event.
 func (r *request) maintenance() bool { return r.job != nil || r.pause != nil }
 
 func startWriter(ctx context.Context, db *DB) (*writer, error) {
@@ -151,7 +152,7 @@ func (w *writer) load() error {
 	})
 	if err == nil && unsound != nil {
 		err = &eventstore.CorruptError{Path: w.db.path, Detail: unsound.Error(), Err: unsound,
-			Mend: "run openclawd doctor, which names the event and how to go on without it, and openclawd verify for the extent; or restore the newest backup"}
+			HintText: "run openclawd doctor, which names the event and how to continue without it, and openclawd verify for the extent; or restore the newest backup"}
 	}
 	return err
 }
@@ -167,7 +168,8 @@ func (w *writer) stop() error {
 	return w.conn.Close()
 }
 
-// submit queues r and waits until it is done. ctx counts only until r is queued: a queued request always runs to its end.
+// submit queues r and waits until it is done. ctx is used only until r is queued: a queued request always runs to its
+// end.
 func (w *writer) submit(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -209,9 +211,9 @@ func (w *writer) run() {
 	expect := 0
 	for {
 		b := &batch{expect: expect, pause: pause}
-		closed := w.take(b)
+		closed := w.fillBatch(b)
 		if len(b.requests) > 0 {
-			w.begun(b.requests[0].maintenance())
+			w.started(b.requests[0].maintenance())
 			w.store(b)
 			w.ended()
 			expect = len(b.requests)
@@ -225,17 +227,17 @@ func (w *writer) run() {
 	}
 }
 
-// batch is what one transaction stores. It grows while it is worked on, up to the bounds.
+// batch is what one transaction stores. It grows while it is processed, up to the bounds.
 type batch struct {
 	requests []*request
 	events   int
 	bytes    int64
-	expect   int         // requests of the batch before: so many appenders are about
-	pause    *time.Timer // for the one wait for them; nil: this batch does not grow
+	expect   int         // requests of the previous batch: the number of active appenders
+	pause    *time.Timer // to wait for them; nil: this batch does not grow
 }
 
-// take moves requests from the queue to the batch: what is there, up to the bounds. Maintenance and a restore go alone.
-func (w *writer) take(b *batch) (closed bool) {
+// fillBatch moves requests from the queue to the batch, up to the bounds. Maintenance and a restore run alone.
+func (w *writer) fillBatch(b *batch) (closed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
@@ -256,23 +258,24 @@ func (w *writer) take(b *batch) (closed bool) {
 	return w.closed
 }
 
-// grow adds to a batch under work what has come meanwhile. Appenders that were acknowledged with the batch before get a moment to come
-// back, once: they share this commit instead of waiting for the next. One appender alone is never kept waiting.
+// grow adds requests that arrived meanwhile to the current batch. Appenders that were acknowledged with the previous
+// batch get a moment to come back, once: they share this commit instead of waiting for the next. A single appender
+// never has to wait.
 func (w *writer) grow(b *batch) (grown bool) {
 	if b.pause == nil {
 		return false
 	}
 	before := len(b.requests)
-	w.take(b)
+	w.fillBatch(b)
 	if missing := b.expect - len(b.requests); len(b.requests) == before && missing > 0 {
 		w.await(missing, b.pause)
 		b.pause = nil
-		w.take(b)
+		w.fillBatch(b)
 	}
 	return len(b.requests) > before
 }
 
-// giveBack leaves the requests of a batch from the nth on to the next one.
+// giveBack leaves the requests from the nth on to the next batch.
 func (w *writer) giveBack(b *batch, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -285,7 +288,7 @@ func (w *writer) giveBack(b *batch, n int) {
 	b.requests = b.requests[:n]
 }
 
-// await waits until so many requests are queued, but not for long.
+// await waits briefly until this many requests are queued.
 func (w *writer) await(requests int, pause *time.Timer) {
 	w.mu.Lock()
 	w.gather = requests
@@ -344,7 +347,7 @@ func (w *writer) store(b *batch) {
 			return
 		}
 		for _, r := range b.requests {
-			r.err = w.db.translate("append to", err) // also where it was refused: by what is not stored now
+			r.err = w.db.translate("append to", err) // refused requests too: the refusal may depend on events that are not stored now
 			w.failed(r.err)
 			close(r.done)
 		}
@@ -369,7 +372,7 @@ func (w *writer) store(b *batch) {
 	}
 }
 
-// settled notes what was committed. It is an error where that would not be kept, which then is not acknowledged.
+// settled records what was committed. It returns an error if the commit would be lost; then it is not acknowledged.
 func (w *writer) settled() error {
 	if w.db.custody == nil {
 		return nil // the log is being opened
@@ -391,7 +394,8 @@ func (w *writer) maintain(r *request) {
 	close(r.done)
 }
 
-// apply stores one request inside the running transaction. A refusal is kept in r.err; the error it returns fails the whole batch.
+// apply stores one request inside the running transaction. A refusal is stored in r.err; the returned error fails the
+// whole batch.
 func (w *writer) apply(r *request) error {
 	var err error
 	if r.append != nil {
@@ -413,7 +417,7 @@ type refusal struct{ err error }
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// transact runs f in a transaction. A panic in f becomes an error: the batch fails, the writer lives.
+// transact runs f in a transaction. A panic in f becomes an error: the batch fails, the writer continues.
 func (w *writer) transact(f func() error) (err error) {
 	if _, err := w.tx.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -424,7 +428,7 @@ func (w *writer) transact(f func() error) (err error) {
 			w.db.log.Error("panic in a write transaction", "panic", p)
 		}
 		if err != nil {
-			// SQLite may have rolled back by itself (disk full), then there is nothing left to end.
+			// SQLite may have rolled back already (disk full).
 			_, _ = w.tx.Exec("ROLLBACK")
 		}
 	}()
@@ -438,7 +442,7 @@ func (w *writer) transact(f func() error) (err error) {
 	return err
 }
 
-// headSignal publishes the committed head and wakes those who wait for it.
+// headSignal publishes the committed head and wakes its waiters.
 type headSignal struct {
 	mu      sync.Mutex
 	head    eventstore.Head

@@ -7,8 +7,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// VerifyChain reads the whole log and returns the number of events up to which it is sound. The error is a *CorruptError when the
-// log has a gap, an event does not match its hashes, or the head is not the last event.
+// VerifyChain reads the whole log and returns the number of events up to which it is valid. The error is a
+// *CorruptError when the log has a gap, an event does not match its hashes, or the head is not the last event.
 func VerifyChain(ctx context.Context, log eventstore.Reader) (int64, error) {
 	const page = 500
 	head, err := log.Head(ctx)
@@ -39,12 +39,12 @@ func VerifyChain(ctx context.Context, log eventstore.Reader) (int64, error) {
 	return c.last.Seq, nil
 }
 
-// chain follows the log event by event. The zero value stands before the first.
+// chain follows the log event by event. The zero value is positioned before the first.
 type chain struct {
 	last eventstore.Head
 }
 
-// next reports why e cannot follow the last event.
+// next returns an error if e cannot follow the last event.
 func (c *chain) next(e *eventstore.Event) error {
 	switch {
 	case e.Seq != c.last.Seq+1:
@@ -64,8 +64,8 @@ func (c *chain) next(e *eventstore.Event) error {
 
 func corrupt(seq int64, format string, args ...any) error {
 	return &eventstore.CorruptError{
-		Path:   "log",
-		Detail: fmt.Sprintf("seq %d %s", seq, fmt.Sprintf(format, args...)),
-		Mend:   "restore a backup",
+		Path:     "log",
+		Detail:   fmt.Sprintf("seq %d %s", seq, fmt.Sprintf(format, args...)),
+		HintText: "restore a backup",
 	}
 }

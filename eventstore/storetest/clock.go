@@ -14,7 +14,7 @@ type Clock struct {
 // NewClock returns a clock that stands at the given time.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now is the time to give to a store.
+// Now is the clock function for a store.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

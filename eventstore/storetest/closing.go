@@ -25,7 +25,7 @@ func cancelledAppendIsWholeOrNothing(t *testing.T, s *subject) {
 		if err != nil {
 			wantIs(t, err, context.Canceled)
 		}
-		// What was queued runs to its end before this.
+		// What was queued completes before this.
 		s.append(t, to("fence", event(`{}`)))
 		version, versionErr := s.Log.StreamVersion(s.ctx, stream)
 		if versionErr != nil {
@@ -99,7 +99,7 @@ func closeKeepsWhatItAcknowledged(t *testing.T, s *subject) {
 	select {
 	case <-enough:
 	case <-s.ctx.Done():
-		t.Fatal("the appenders got nothing acknowledged")
+		t.Fatal("no append was acknowledged")
 	}
 	s.close(t)
 	appending.Wait()

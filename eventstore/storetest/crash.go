@@ -3,6 +3,7 @@ package storetest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,51 +15,51 @@ import (
 	"time"
 )
 
-// Environment of the crash harness. The first two are for people, the others tell a child its part.
+// Environment of the crash harness. The first two are for people, the others configure a child.
 const (
-	EnvCrashRounds   = "OPENCLAWD_CRASH_ROUNDS"    // rounds of every Crash, instead of those it was called with
-	EnvCrashSeedBase = "OPENCLAWD_CRASH_SEED_BASE" // seed of the first round, to repeat a run; each round adds one
+	EnvCrashRounds   = "OPENCLAWD_CRASH_ROUNDS"    // rounds of every Crash, overriding the argument
+	EnvCrashSeedBase = "OPENCLAWD_CRASH_SEED_BASE" // seed of the first round, to repeat a run; it increases by one per round
 
 	envCrashScenario = "OPENCLAWD_CRASH_SCENARIO"
 	envCrashDir      = "OPENCLAWD_CRASH_DIR"
 	envCrashSeed     = "OPENCLAWD_CRASH_SEED"
 )
 
-// tellingRounds is after how many rounds it is no chance any more that nothing was acknowledged.
+// tellingRounds is the number of rounds after which it is a failure, not chance, if nothing was acknowledged.
 const tellingRounds = 20
 
 // Bounds of one round.
 const (
-	crashTime = 1500 * time.Millisecond
-	crashAcks = 2000
+	crashTime  = 1500 * time.Millisecond
+	crashAcks  = 2000
+	crashStart = 10 * time.Second // for a first acknowledgement, if acknowledgements are counted: a busy machine starts processes slowly
 )
 
-// Scenario is work that is killed, and what must be true of the ruins.
+// Scenario is work that is killed, and the check of what the kill left behind.
 type Scenario struct {
 	Name string
 
-	// Prepare, where there is one, puts into dir what the children need, before the first of them begins. It runs in the test.
+	// Prepare, if not nil, creates in dir what the children need, before the first one starts. It runs in the test.
 	Prepare func(t testing.TB, dir string)
 
-	// Work runs in the child process until it is killed; it must go on from whatever earlier rounds left in c.Dir. It may return nil
-	// when there is nothing more to do. An error fails the test. Standard output belongs to c.Ack.
+	// Work runs in the child process until it is killed; it must continue from whatever earlier rounds left in c.Dir.
+	// It may return nil when there is nothing more to do. An error fails the test. Standard output is reserved for
+	// c.Ack.
 	Work func(c *Child) error
 
-	// Check runs in the test after each kill. acked lists what all rounds so far have acknowledged, in order. It must close what it
-	// opens in dir, for the next round works there.
+	// Check runs in the test after each kill. acked lists what all rounds so far have acknowledged, in order. It must
+	// close what it opens in dir, because the next round uses it.
 	Check func(t testing.TB, dir string, acked []string)
 }
 
-// Crash runs a scenario again and again in the same directory, each time in a process of its own, which it kills with SIGKILL at a
-// random moment, and checks what each kill has left. The test binary's TestMain must call CrashMain with s among the scenarios.
+// Crash runs a scenario repeatedly in the same directory, each time in a process of its own, which it kills with
+// SIGKILL at a random moment, and checks what each kill has left. The test binary's TestMain must call CrashMain with
+// s among the scenarios.
 //
-// The moments are drawn from a seed that is printed; what a process has reached at that moment still depends on the machine.
-// rounds below 1 means DefaultCrashRounds. No process outlives the call, nor the test binary if that is killed itself.
+// The moments are drawn from a seed that is printed; how far a process has come at that moment still depends on the
+// machine. No child outlives the call or the test binary, even if that is killed.
 func Crash(t *testing.T, s Scenario, rounds int) {
 	t.Helper()
-	if rounds < 1 {
-		rounds = DefaultCrashRounds
-	}
 	rounds = int(max(envUint(t, EnvCrashRounds, uint64(rounds)), 1))
 	base := envUint(t, EnvCrashSeedBase, rand.Uint64())
 	t.Logf("%d rounds of %q; repeat with %s=%d", rounds, s.Name, EnvCrashSeedBase, base)
@@ -100,25 +101,27 @@ func envUint(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// moment says when to kill: then after so many acknowledgements, but within so long after the start.
+// moment says when to kill: then after this many acknowledgements, but within a time after the start, and within another after the first
+// acknowledgement.
 type moment struct {
 	within time.Duration
+	going  time.Duration // 0 is without bound
 	acks   int
 	then   time.Duration
 }
 
 func (m moment) String() string {
-	return fmt.Sprintf("after %s, or %s after acknowledgement %d", m.within, m.then, m.acks)
+	return fmt.Sprintf("after %s, or %s after acknowledgement %d", cmp.Or(m.going, m.within), m.then, m.acks)
 }
 
-// drawMoment goes by time, which also meets the start and the recovery, or by acknowledgements, which meets the work also where the
-// machine is slow.
+// drawMoment chooses by time, which also covers the start and the recovery, or by acknowledgements, which covers the
+// work even on a slow machine.
 func drawMoment(seed uint64) moment {
 	r := rand.New(rand.NewPCG(seed, 0))
 	if r.IntN(2) == 0 {
 		return moment{within: upTo(r, crashTime), acks: crashAcks}
 	}
-	return moment{within: crashTime, acks: 1 + r.IntN(1<<r.IntN(11)), then: upTo(r, 3*time.Millisecond)}
+	return moment{within: crashStart, going: crashTime, acks: 1 + r.IntN(1<<r.IntN(11)), then: upTo(r, 3*time.Millisecond)}
 }
 
 func upTo(r *rand.Rand, limit time.Duration) time.Duration {
@@ -141,12 +144,15 @@ func crashOnce(scenario, dir string, seed uint64, kill moment) (acked []string, 
 			if open {
 				acked = append(acked, line)
 			}
-			if len(acked) == kill.acks {
+			switch {
+			case len(acked) == kill.acks:
 				timer.Reset(kill.then)
+			case len(acked) == 1 && kill.going > 0:
+				timer.Reset(kill.going)
 			}
 		case <-timer.C:
 			killed = true
-			_ = child.cmd.Process.Kill() // fails only when the child has ended, which wait tells
+			_ = child.cmd.Process.Kill() // fails only if the child has ended, which wait reports
 		}
 	}
 	err = child.cmd.Wait()
@@ -159,7 +165,7 @@ func crashOnce(scenario, dir string, seed uint64, kill moment) (acked []string, 
 	return acked, nil
 }
 
-// process is a running child. Its lines must be read to their end before it is waited for.
+// process is a running child. Its lines must be read to their end before waiting for it.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer     // the child ends when this is closed, also by the end of this process
@@ -190,7 +196,8 @@ func startChild(scenario, dir string, seed uint64) (*process, error) {
 	return p, nil
 }
 
-// readLines sends the complete lines of r and closes the channel at its end. A line that the kill cut off was acknowledged to nobody.
+// readLines sends the complete lines of r and closes the channel at its end. A line truncated by the kill was not
+// acknowledged.
 func readLines(r io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// CrashMain is the TestMain of a package with crash scenarios. In a process that Crash has started it plays the child's part;
-// otherwise it runs the tests and fails when they leave goroutines behind. It does not return.
+// CrashMain is the TestMain of a package with crash scenarios. In a process started by Crash it acts as the child;
+// otherwise it runs the tests and fails when they leak goroutines. It does not return.
 func CrashMain(m *testing.M, scenarios ...Scenario) {
 	name, ok := os.LookupEnv(envCrashScenario)
 	if !ok {
@@ -29,7 +29,7 @@ func CrashMain(m *testing.M, scenarios ...Scenario) {
 	os.Exit(0)
 }
 
-// Child is the process that will be killed, seen from inside.
+// Child is the child's view of the process that will be killed.
 type Child struct {
 	Dir  string     // the same in every round
 	Rand *rand.Rand // from the round's seed; for one goroutine
@@ -38,8 +38,8 @@ type Child struct {
 	acks io.Writer
 }
 
-// Ack reports that id, a text of one line, is acknowledged: from now on the store must not lose it. When Ack returns, no kill can
-// take the report back. It is safe for concurrent use.
+// Ack reports that id, a text of one line, is acknowledged: from now on the store must not lose it. When Ack returns,
+// the report survives a kill. It is safe for concurrent use.
 func (c *Child) Ack(id string) {
 	if strings.Contains(id, "\n") {
 		panic(fmt.Sprintf("storetest: acknowledged id %q has more than one line", id))
@@ -47,7 +47,7 @@ func (c *Child) Ack(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := io.WriteString(c.acks, id+"\n"); err != nil {
-		os.Exit(1) // the parent is gone
+		os.Exit(1) // the parent has ended
 	}
 }
 
@@ -68,7 +68,8 @@ func playChild(name string, scenarios []Scenario) error {
 	})
 }
 
-// dieWithParent ends this process when the other end of its standard input is closed, which also happens when the parent is killed.
+// dieWithParent ends this process when the other end of its standard input is closed, which also happens when the
+// parent is killed.
 func dieWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(1)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -161,7 +162,7 @@ func TestCrashMomentsFollowTheSeed(t *testing.T) {
 		if m != drawMoment(seed) {
 			t.Fatalf("seed %d gives two moments", seed)
 		}
-		if m.within > crashTime || m.acks < 1 || m.acks > crashAcks {
+		if m.within > crashStart || cmp.Or(m.going, m.within) > crashTime || m.acks < 1 || m.acks > crashAcks {
 			t.Errorf("seed %d is out of bounds: kill %s", seed, m)
 		}
 		if m.acks == crashAcks {

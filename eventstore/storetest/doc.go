@@ -1,9 +1,9 @@
-// Package storetest proves that an event store keeps the promises of package eventstore.
+// Package storetest tests that an event store keeps the guarantees of package eventstore.
 //
 //   - [Model] is the simplest correct store, in memory. It is the oracle, and a store for tests that need no file.
-//   - [Run] is the conformance suite: one subtest per promise and aspect, each on a store of its own.
+//   - [Run] is the conformance suite: one subtest per guarantee and aspect, each on its own store.
 //   - [RunProperty] runs random commands against a store and the model and compares every answer.
-//   - [Crash] kills a process at random moments while it works, and has what it left behind checked.
+//   - [Crash] kills a process at random moments while it works, and checks what it left behind.
 //
 // The test of a store calls them with a function that opens one:
 //
@@ -25,23 +25,23 @@
 //		}
 //	}
 //
-// # What the promises leave open, and the suite fixes
+// # Details that the suite specifies
 //
-// The body of an event is its Type, Data and Original; the stream, the agent, the times and the references are not part of it. A
-// stored event that was redacted has no body left to differ, so its id is a duplicate whatever comes with it. An id that comes twice
-// in one append is a duplicate of its first occurrence; with another body it is an IDReuseError whose Seq is 0, for it is stored
-// nowhere.
+// The body of an event is its Type, Data and Original; the stream, the agent, the times and the references are not
+// part of it. A redacted event has no body to compare, so its id is a duplicate whatever comes with it. An id that
+// occurs twice in one append is a duplicate of its first occurrence; with another body it is an IDReuseError whose Seq
+// is 0, because it is not stored.
 //
-// An append is judged in this order: every event by its Check, then every id, then, unless all events are duplicates, every
-// expectation. A stream named by several parts is expected to be where the parts before have brought it. An append without events
-// only guards, and its Result.Seq is the head.
+// An append is checked in this order: every event by its Check, then every id, then, unless all events are duplicates,
+// every expectation. If several parts name a stream, each expects the version that the earlier parts produce. An
+// append without events only checks expectations, and its Result.Seq is the head.
 //
-// RecordedAt is the store's clock, or the last RecordedAt where the clock went back; an event without a time takes it as TS. Ver 0
-// is stored as 1, no Actor as system, Data and Original byte by byte.
+// RecordedAt is the store's clock, or the last RecordedAt if the clock went back; an event without a time takes it as
+// TS. Ver 0 is stored as 1, an empty Actor as system, Data and Original byte for byte.
 //
-// A stream without events reads as empty, at version 0. A limit below 1 reads nothing. Redacting twice is no error, redacting what
-// is not there is ErrNotFound.
+// A stream without events reads as empty, at version 0. A limit below 1 reads nothing. Redacting twice is not an
+// error, redacting a missing event is ErrNotFound.
 //
-// Restore refuses, besides wrong hashes, what the log would never have stored: a Seq, Version or RecordedAt that does not continue,
-// an id that is already there, and a payload blanked in part.
+// Besides wrong hashes, Restore refuses what the log would never have stored: a Seq, Version or RecordedAt that does
+// not continue, an id that exists already, and a payload blanked in part.
 package storetest

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// File gives what is in the file that build makes at a path where nothing is. It is made once: to copy it is much quicker than to make a
-// store for each test.
+// File returns the content of the file that build creates at an unused path. It is built once: copying it is much
+// faster than creating a store for each test.
 func File(build func(path string) error) func() (file []byte, err error) {
 	return sync.OnceValues(func() (file []byte, err error) {
 		dir, err := os.MkdirTemp("", "store-test-")
@@ -26,14 +26,19 @@ func File(build func(path string) error) func() (file []byte, err error) {
 	})
 }
 
-// Copy puts such a file at path.
+// Copy writes such a file to path, where nothing may be.
 func Copy(t testing.TB, file func() ([]byte, error), path string) {
 	t.Helper()
 	content, err := file()
-	if err == nil {
-		err = os.WriteFile(path, content, 0o600)
-	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -58,8 +58,8 @@ func badFieldIsNamed(t *testing.T, s *subject) {
 			a.Events = []eventstore.NewEvent{event(`{}`), e}
 			invalid := wantAs[*eventstore.InvalidError](t, s.refuse(t, to("task/a", event(`{}`)), a))
 			wantEqual(t, "field", invalid.Field, bad.field)
-			if invalid.Mend == "" {
-				t.Error("the error does not say how to mend the input")
+			if invalid.HintText == "" {
+				t.Error("the error has no hint how to fix the input")
 			}
 		})
 	}

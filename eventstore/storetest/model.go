@@ -13,8 +13,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Model is an event store in memory that is too simple to be wrong: one lock, one slice, and a scan for every question. Other stores
-// are measured against it.
+// Model is an event store in memory that is too simple to be wrong: one lock, one slice, and a scan for every query.
+// Other stores are compared with it.
 type Model struct {
 	now  func() time.Time
 	ids  *eventstore.IDs
@@ -31,7 +31,7 @@ var (
 	_ eventstore.Restorer = (*Model)(nil)
 )
 
-// NewModel returns an empty store. Its three sources are passed in so that a test can fix them.
+// NewModel returns an empty store. Its three sources are injected so that tests can fix them.
 func NewModel(now func() time.Time, ids *eventstore.IDs, salt io.Reader) *Model {
 	return &Model{now: now, ids: ids, salt: salt, changed: make(chan struct{})}
 }
@@ -78,7 +78,8 @@ func (m *Model) Append(ctx context.Context, appends ...eventstore.StreamAppend) 
 	return result, nil
 }
 
-// checkIDs refuses an id that stands for another body, and reports whether there are events and all of them are stored already.
+// checkIDs refuses an id that is used for another body, and reports whether there are events and all of them are
+// stored already.
 func (m *Model) checkIDs(appends []eventstore.StreamAppend) (retry bool, err error) {
 	first := map[eventstore.ID]*eventstore.NewEvent{}
 	events, fresh := 0, 0
@@ -104,7 +105,7 @@ func (m *Model) checkIDs(appends []eventstore.StreamAppend) (retry bool, err err
 	return events > 0 && fresh == 0, nil
 }
 
-// isBodyOf reports whether e repeats a stored event. Of a redacted one nothing is left that could differ.
+// isBodyOf reports whether e repeats a stored event. A redacted one matches any body.
 func isBodyOf(old *eventstore.Event, e *eventstore.NewEvent) bool {
 	return old.Redacted() || old.Type == e.Type && old.DataHash == eventstore.PayloadHash(old.Salt, e.Data, e.Original)
 }
@@ -113,7 +114,7 @@ func sameBody(a, b *eventstore.NewEvent) bool {
 	return a.Type == b.Type && bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Original, b.Original)
 }
 
-// seal makes the event that follows log.
+// seal creates the event that follows log.
 func (m *Model) seal(log []eventstore.Event, stream string, recordedAt int64, e *eventstore.NewEvent) (eventstore.Event, error) {
 	salt := make([]byte, eventstore.SaltBytes)
 	if _, err := io.ReadFull(m.salt, salt); err != nil {
@@ -148,7 +149,7 @@ func (m *Model) seal(log []eventstore.Event, stream string, recordedAt int64, e 
 	return sealed, nil
 }
 
-// recordedAt is now, unless the clock went back.
+// recordedAt returns now, unless the clock went back.
 func (m *Model) recordedAt() int64 {
 	now := m.now().UnixMilli()
 	if n := len(m.log); n > 0 {
@@ -157,7 +158,7 @@ func (m *Model) recordedAt() int64 {
 	return now
 }
 
-// grow makes log the log and wakes those who wait for it.
+// grow publishes log and wakes its waiters.
 func (m *Model) grow(log []eventstore.Event) {
 	if len(log) == len(m.log) {
 		return
@@ -187,7 +188,7 @@ func (m *Model) Restore(ctx context.Context, events []eventstore.Event) error {
 		case e.ID.IsZero() || findID(log, e.ID) != nil:
 			return corrupt(e.Seq, "has an id that is taken")
 		case len(log) > 0 && e.RecordedAt < log[len(log)-1].RecordedAt:
-			return corrupt(e.Seq, "was recorded before the event in front of it")
+			return corrupt(e.Seq, "was recorded before the previous event")
 		}
 		log = append(log, *e)
 	}

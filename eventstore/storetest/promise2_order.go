@@ -44,7 +44,7 @@ func gaplessUnderConcurrentAppenders(t *testing.T, s *subject) {
 	for result := range results {
 		for i, stored := range result.Events {
 			if want := result.Events[0].Seq + int64(i); stored.Seq != want {
-				t.Errorf("event %d of an append has seq %d, want %d: its events must lie side by side", i, stored.Seq, want)
+				t.Errorf("event %d of an append has seq %d, want %d: its events must be adjacent", i, stored.Seq, want)
 			}
 			if e := log[stored.Seq-1]; e.ID != stored.ID || e.Version != stored.Version || stored.Duplicate {
 				t.Errorf("acknowledged %+v, but the log has id %s at version %d", stored, e.ID, e.Version)
@@ -57,7 +57,7 @@ func gaplessUnderConcurrentAppenders(t *testing.T, s *subject) {
 	wantGaplessStreams(t, log)
 }
 
-// readEverythingBeforeHead asks for the head again and again and sees that everything up to it can be read.
+// readEverythingBeforeHead polls the head and checks that everything up to it can be read.
 func readEverythingBeforeHead(t *testing.T, s *subject, written <-chan struct{}) {
 	var seen chain
 	for done := false; !done; {
@@ -78,7 +78,7 @@ func readEverythingBeforeHead(t *testing.T, s *subject, written <-chan struct{})
 				return
 			}
 			if len(events) == 0 {
-				t.Errorf("head is at seq %d, but nothing is after %d", head.Seq, seen.last.Seq)
+				t.Errorf("head is at seq %d, but there is no event after %d", head.Seq, seen.last.Seq)
 				return
 			}
 			for i := range events {
@@ -131,7 +131,7 @@ func recordedAtNeverDecreases(t *testing.T, s *subject) {
 	}
 	want := []int64{0, 1_000, 1_000, 1_000, 3_661_000}
 	wantEqual(t, "recorded_at since the start", recorded, want)
-	wantEqual(t, "ts of events that name none", happened, want)
+	wantEqual(t, "ts of events without a time", happened, want)
 
 	s.append(t, to("task/a", eventstore.NewEvent{Type: "old", Data: json.RawMessage(`{}`), TS: 1}))
 	if e := s.event(t, 6); e.TS != 1 || e.RecordedAt != start+3_661_000 {

@@ -107,7 +107,7 @@ func redactedEventIsADuplicate(t *testing.T, s *subject) {
 	wantEqual(t, "the body that it had", s.append(t, to("task/a", eventWithID(1, `{"n":1}`))).Events, want)
 	wantEqual(t, "another body", s.append(t, to("task/a", eventWithID(1, `{"n":2}`))).Events, want)
 	if !new(s.event(t, 1)).Redacted() {
-		t.Error("a retry brought the redacted payload back")
+		t.Error("a retry restored the redacted payload")
 	}
 }
 

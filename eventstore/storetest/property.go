@@ -13,12 +13,12 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Histories are short: ids, streams and versions come from small pools, so that a few commands already meet, and the whole property
-// stays below a thousand appends.
+// Histories are short: ids, streams and versions come from small pools, so that a few commands already collide, and
+// the whole property stays below a thousand appends.
 const minCommands, maxCommands = 5, 20
 
-// RunProperty runs random histories against stores made by open and against the Model, and compares every answer and the logs that
-// remain. A failing history is shrunk and printed with its seed; -rapid.checks sets how many are tried.
+// RunProperty runs random histories against stores made by open and against the Model, and compares every answer and
+// the resulting logs. A failing history is shrunk and printed with its seed; -rapid.checks sets how many are tried.
 func RunProperty(t *testing.T, open Open) {
 	history := rapid.SliceOfN(commands(), minCommands, maxCommands)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -30,7 +30,8 @@ func RunProperty(t *testing.T, open Open) {
 	})
 }
 
-// diverge applies the history to s and to a new model, and describes the first difference. It returns "" when there is none.
+// diverge applies the history to s and to a new model, and describes the first difference. It returns "" if there is
+// none.
 func diverge(t testing.TB, s *subject, history []command) string {
 	model := NewModel(s.clock.Now, eventstore.NewIDs(s.clock.Now, rand.Reader), rand.Reader)
 	for i, c := range history {
@@ -38,7 +39,7 @@ func diverge(t testing.TB, s *subject, history []command) string {
 			return fmt.Sprintf("command %d, %+v: %s", i+1, c, diff)
 		}
 	}
-	end := look{Limit: 1 << 20}
+	end := readAll{Limit: 1 << 20}
 	if diff := end.compare(t, s, model); diff != "" {
 		return "at the end: " + diff
 	}
@@ -48,7 +49,7 @@ func diverge(t testing.TB, s *subject, history []command) string {
 	return ""
 }
 
-// sameAnswer compares what the store and the model answered to one question.
+// sameAnswer compares the answers of the store and the model to one query.
 func sameAnswer(question string, got any, gotErr error, want any, wantErr error) string {
 	if verdict(gotErr) != verdict(wantErr) {
 		return fmt.Sprintf("%s: error is %v, the model's is %v", question, gotErr, wantErr)
@@ -62,7 +63,7 @@ func sameAnswer(question string, got any, gotErr error, want any, wantErr error)
 	return ""
 }
 
-// withoutSalt leaves out what each store draws for itself, and what follows from it. The chain is verified separately.
+// withoutSalt clears what each store draws at random, and what is derived from it. The chain is verified separately.
 var withoutSalt = cmp.Options{
 	cmpopts.IgnoreFields(eventstore.Event{}, "Salt", "DataHash", "Hash"),
 	cmpopts.IgnoreFields(eventstore.Head{}, "Hash"),

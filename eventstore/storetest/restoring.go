@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// exported returns the log of a store whose events differ in all that a restore must bring back.
+// exported returns the log of a store whose events differ in everything that a restore must preserve.
 func exported(t testing.TB, s *subject) []eventstore.Event {
 	t.Helper()
 	withOriginal := event(`{"n":2}`).WithTS(0)
@@ -111,7 +111,7 @@ func restoreRefusesWhatIsUnsound(t *testing.T, s *subject) {
 	})
 }
 
-// rehash forges a chain around changed events: only what is in them can give them away.
+// rehash forges a chain around changed events: only their content can reveal the change.
 func rehash(log []eventstore.Event) []eventstore.Event {
 	var prev eventstore.Hash
 	for i := range log {

@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Harness is an open store and what the suite does to it.
+// Harness is an open store and the operations that the suite uses on it.
 type Harness struct {
 	Log      eventstore.Store
 	Restorer eventstore.Restorer
@@ -24,14 +24,15 @@ type Harness struct {
 	// Close closes the store. The suite calls it at the end and may call it before, so it must tolerate a second call.
 	Close func() error
 
-	// Reopen opens what the closed store left behind. Nil: nothing survives a close, and the suite goes on with the open store.
+	// Reopen opens what the closed store left behind. Nil: nothing survives a close, and the suite continues with the
+	// open store.
 	Reopen func(t testing.TB) Harness
 }
 
-// Open makes an empty store whose clock is now. It fails t when it cannot. The suite closes the store.
+// Open creates an empty store whose clock is now. It fails t on error. The suite closes the store.
 type Open func(t testing.TB, now func() time.Time) Harness
 
-// Run checks every promise that concerns the log on stores made by open. The subtests run in parallel.
+// Run checks every guarantee that concerns the log on stores made by open. The subtests run in parallel.
 func Run(t *testing.T, open Open) {
 	for _, aspect := range []struct {
 		name  string
@@ -83,19 +84,19 @@ func Run(t *testing.T, open Open) {
 }
 
 // patience bounds every wait for another goroutine. Only a broken store uses it up.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // epoch is when every clock of the suite starts.
 var epoch = time.UnixMilli(1_790_000_000_000)
 
-// subject is the store that one subtest works on. After each subtest its chain is verified.
+// subject is the store under test in one subtest. After each subtest its chain is verified.
 type subject struct {
 	Harness
 	ctx    context.Context // ends with the subject, or when a broken store makes it hang
 	cancel context.CancelFunc
 	clock  *Clock
 	open   Open
-	closed bool // the subtest closed it, so there is nothing left to verify
+	closed bool // closed by the subtest, so there is nothing left to verify
 }
 
 // newSubject opens a store for as long as t runs.
@@ -120,7 +121,7 @@ func (s *subject) finish(t testing.TB) {
 	s.close(t)
 }
 
-// reopen closes the store and goes on with what it left behind.
+// reopen closes the store and continues with what it left behind.
 func (s *subject) reopen(t testing.TB) {
 	t.Helper()
 	if s.Reopen == nil {
@@ -137,7 +138,7 @@ func (s *subject) close(t testing.TB) {
 	}
 }
 
-// verify fails t unless the chain is sound, and returns the number of events.
+// verify fails t unless the chain is valid, and returns the number of events.
 func (s *subject) verify(t testing.TB) int64 {
 	t.Helper()
 	n, err := VerifyChain(s.ctx, s.Log)
@@ -157,7 +158,7 @@ func (s *subject) append(t testing.TB, appends ...eventstore.StreamAppend) event
 	return result
 }
 
-// refuse offers what must be refused, sees that nothing was stored, and returns the error.
+// refuse appends what must be refused, checks that nothing was stored, and returns the error.
 func (s *subject) refuse(t testing.TB, appends ...eventstore.StreamAppend) error {
 	t.Helper()
 	before := s.head(t)
@@ -206,7 +207,7 @@ func (s *subject) redact(t testing.TB, seq int64) {
 	}
 }
 
-// to is an append of events to a stream of which nothing is expected.
+// to is an append of events to a stream without an expectation.
 func to(stream string, events ...eventstore.NewEvent) eventstore.StreamAppend {
 	return eventstore.StreamAppend{Stream: stream, Events: events}
 }

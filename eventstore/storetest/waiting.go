@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// watched is a context that tells when someone begins to wait for its end. That is how a test knows that a call has come to block
+// watched is a context that signals when a caller starts waiting for its end. So a test knows that a call blocks
 // without asking the store.
 type watched struct {
 	context.Context
@@ -32,8 +32,8 @@ type answer struct {
 	err  error
 }
 
-// block runs call, which gets a context under ctx, in the background. It returns once the call waits, and fails t if it returned
-// instead.
+// block runs call, which gets a context under ctx, in the background. It returns once the call waits, and fails t if
+// it returns instead.
 func block(ctx context.Context, t *testing.T, call func(context.Context) (int64, error)) <-chan answer {
 	t.Helper()
 	w := watch(ctx)
@@ -47,7 +47,7 @@ func block(ctx context.Context, t *testing.T, call func(context.Context) (int64,
 	case a := <-answers:
 		t.Fatalf("the call returned %d, %v at once", a.head, a.err)
 	case <-ctx.Done():
-		t.Fatal("the call neither returns nor looks at its context")
+		t.Fatal("the call neither returns nor waits on its context")
 	}
 	return answers
 }

@@ -1,4 +1,5 @@
-// Package client speaks to a gateway as a client does: it connects, asks, hears events, and says why it was closed.
+// Package client is a client of the gateway protocol: it connects, calls methods, receives events, and reports why the
+// connection closed.
 package client
 
 import (
@@ -15,45 +16,45 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// Options of Dial. The zero value is a command line that asks for everything an operator may do.
+// Options of Dial. The zero value is a command-line client with all operator scopes.
 type Options struct {
 	Token       string
 	Password    string
-	DeviceToken string // instead of both, from an earlier hello-ok
+	DeviceToken string // instead of Token and Password, from an earlier hello-ok
 	Device      *Device
 
-	ID          string // of the program; "": cli
-	Mode        string // "": cli
+	ID          string // of the program; default cli
+	Mode        string // default cli
 	DisplayName string
-	Version     string // "": dev
-	Platform    string // "": the system's name
-	Family      string // of the device; "": none is told
+	Version     string // default dev
+	Platform    string // default the system's name
+	Family      string // of the device; "" sends none
 	InstanceID  string
 
-	Role   string   // "": operator
-	Scopes []string // nil: all of an operator's; empty: none
+	Role   string   // default operator
+	Scopes []string // nil: all operator scopes; empty: none
 	Caps   []string
 
-	MinProtocol, MaxProtocol int // 0: all that are spoken
+	MinProtocol, MaxProtocol int // 0: every supported version
 
 	// Event is called for each event, in order, before the next frame is read; it must not call the client. nil: events are dropped.
 	Event func(Event)
 
-	Header        http.Header // further headers of the upgrade, e.g. Origin
+	Header        http.Header // additional headers of the upgrade request, e.g. Origin
 	HandshakeTime time.Duration
-	NetDial       func(ctx context.Context, network, address string) (net.Conn, error) // nil: the system's
+	NetDial       func(ctx context.Context, network, address string) (net.Conn, error) // nil: the system's roots
 }
 
-// Event is something that the gateway tells without being asked.
+// Event is a message the gateway sends without a request.
 type Event struct {
 	Name         string
 	Payload      json.RawMessage
-	Seq          int64 // its number among all that the gateway has told to everybody; 0 without one
-	Missed       int64 // how many numbers before it have not come
+	Seq          int64 // sequence number among the broadcasts; 0 if it has none
+	Missed       int64 // number of sequence numbers skipped before it
 	StateVersion *protocol.StateVersion
 }
 
-// Hello is what the gateway says when it lets a client in.
+// Hello is the gateway's hello-ok.
 type Hello struct {
 	Protocol int `json:"protocol"`
 	Server   struct {
@@ -75,7 +76,7 @@ type Hello struct {
 		TickIntervalMS int64 `json:"tickIntervalMs"`
 	} `json:"policy"`
 
-	Raw json.RawMessage `json:"-"` // all of it
+	Raw json.RawMessage `json:"-"` // the whole payload
 }
 
 // Client is a connection to a gateway. It is safe for concurrent use.
@@ -84,24 +85,23 @@ type Client struct {
 	socket *socket
 	hello  Hello
 	alive  *time.Timer
-	seq    int64 // of the newest event; for the reader only
+	seq    int64 // sequence number of the newest event; used by the reader only
 
 	mu      sync.Mutex
 	calls   int64
 	waiting map[string]*call
-	closed  *ClosedError  // why; nil while it is open
-	done    chan struct{} // closed with it
-	read    chan struct{} // closed when nobody reads any more
+	closed  *ClosedError  // the reason; nil while open
+	done    chan struct{} // closed when the connection ends
+	read    chan struct{} // closed when the reader has ended
 }
 
-// call is a request that waits for its answers.
 type call struct {
 	answers chan *frame
-	gone    chan struct{} // closed when nobody waits any more
+	gone    chan struct{} // closed when the caller has stopped waiting
 }
 
-// Dial connects to the gateway at a ws or wss URL and returns when that has let the client in. ctx is for this only. A refusal is a
-// *RefusedError, whatever else answers the upgrade an *UpgradeError, and an end before that a *ClosedError.
+// Dial connects to the gateway at a ws or wss URL and returns when the handshake is done; ctx covers only that. A
+// refusal is a *RefusedError, any other answer to the upgrade an *UpgradeError, an earlier end a *ClosedError.
 func Dial(ctx context.Context, url string, opts Options) (*Client, error) {
 	opts.fill()
 	ctx, stop := context.WithTimeout(ctx, opts.HandshakeTime)
@@ -123,13 +123,13 @@ func Dial(ctx context.Context, url string, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// Hello is what the gateway said when it let the client in.
+// Hello returns the gateway's hello-ok.
 func (c *Client) Hello() Hello { return c.hello }
 
 // Done is closed when the connection has ended. Err then says why.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection has ended, as a *ClosedError, or is nil while it has not.
+// Err returns why the connection ended, as a *ClosedError; nil while it is open.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,14 +139,14 @@ func (c *Client) Err() error {
 	return c.closed
 }
 
-// Call asks for a method and returns the payload of the first answer. params become JSON; nil is no params. An answer that the request was
-// not done is a *protocol.Error, and comes with the payload that it may have.
+// Call invokes a method and returns the payload of the first answer. params are encoded as JSON; nil sends none. A
+// failure is a *protocol.Error, returned with the payload if the answer has one.
 func (c *Client) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	return c.ask(ctx, method, params, nil)
 }
 
-// CallFinal is Call for methods that answer twice: an answer with the status accepted goes to interim, which may be nil, and the one after
-// it is returned.
+// CallFinal is Call for methods that answer twice: an answer with status accepted goes to interim, which may be nil,
+// and the next one is returned.
 func (c *Client) CallFinal(ctx context.Context, method string, params any, interim func(payload json.RawMessage)) (json.RawMessage, error) {
 	if interim == nil {
 		interim = func(json.RawMessage) {}
@@ -154,7 +154,7 @@ func (c *Client) CallFinal(ctx context.Context, method string, params any, inter
 	return c.ask(ctx, method, params, interim)
 }
 
-// Close hangs up and waits until the connection has ended. It may be called more than once.
+// Close closes the connection and waits until it has ended. It may be called more than once.
 func (c *Client) Close() error {
 	c.end(&ClosedError{Code: closeNormal, Text: "closed by this client"})
 	<-c.read
@@ -218,7 +218,6 @@ func (c *Client) forget(id string) {
 	delete(c.waiting, id)
 }
 
-// listen hands out frames until the connection ends.
 func (c *Client) listen() {
 	defer close(c.read)
 	defer c.socket.abandon()
@@ -232,7 +231,7 @@ func (c *Client) listen() {
 		case "res":
 			c.answer(f)
 		case "event":
-			c.hear(f)
+			c.receive(f)
 		}
 	}
 }
@@ -250,7 +249,7 @@ func (c *Client) answer(f *frame) {
 	}
 }
 
-func (c *Client) hear(f *frame) {
+func (c *Client) receive(f *frame) {
 	if f.Event == "tick" {
 		c.stillThere()
 	}
@@ -267,7 +266,7 @@ func (c *Client) hear(f *frame) {
 	}
 }
 
-// watch ends the connection if the gateway says nothing any more.
+// watch closes the connection if the gateway stops sending ticks.
 func (c *Client) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -282,7 +281,7 @@ func (c *Client) stillThere() {
 	}
 }
 
-// patience is how long a gateway may be without a tick.
+// patience is how long a tick may be overdue.
 func (c *Client) patience() time.Duration {
 	every := time.Duration(c.hello.Policy.TickIntervalMS) * time.Millisecond
 	if every <= 0 {
@@ -291,7 +290,7 @@ func (c *Client) patience() time.Duration {
 	return 2 * every
 }
 
-// end closes the connection for a reason, unless it has one already.
+// end closes the connection with a reason, unless it already has one.
 func (c *Client) end(why *ClosedError) {
 	c.mu.Lock()
 	first := c.closed == nil

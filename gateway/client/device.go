@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Device is an identity that a gateway knows again.
+// Device is an identity that a gateway recognizes.
 type Device struct{ Key ed25519.PrivateKey }
 
-// ID is the device's name: the hash of its public key.
+// ID is the device's id: the hash of its public key.
 func (d *Device) ID() string {
 	sum := sha256.Sum256(d.public())
 	return hex.EncodeToString(sum[:])
@@ -20,7 +20,7 @@ func (d *Device) ID() string {
 
 func (d *Device) public() ed25519.PublicKey { return d.Key.Public().(ed25519.PublicKey) }
 
-// shown is how a device proves that it is itself.
+// shown is the device's signed proof of identity.
 type shown struct {
 	ID        string `json:"id"`
 	PublicKey string `json:"publicKey"`
@@ -29,7 +29,7 @@ type shown struct {
 	Nonce     string `json:"nonce"`
 }
 
-// show signs what is said on connecting, at the gateway's own time: no clock of ours can be wrong.
+// show signs the connect request with the gateway's own time, so that a wrong local clock does not matter.
 func (d *Device) show(c *connect, ch challenge) *shown {
 	token := ""
 	if c.Auth != nil {

@@ -11,9 +11,9 @@ import (
 
 // ClosedError is the end of a connection.
 type ClosedError struct {
-	Code int // of the protocol; 1006 where the other side has said none
+	Code int // close code; 1006 if the other side sent none
 	Text string
-	Err  error // what broke; nil where one side has said goodbye
+	Err  error // the underlying error; nil after a regular close
 }
 
 func (e *ClosedError) Error() string {
@@ -25,27 +25,27 @@ func (e *ClosedError) Error() string {
 
 func (e *ClosedError) Unwrap() error { return e.Err }
 
-// RefusedError is a gateway that does not let the client in.
+// RefusedError means that the gateway rejected the client.
 type RefusedError struct {
 	Reason *protocol.Error
-	Closed *ClosedError // how it closed the connection
+	Closed *ClosedError // how the gateway closed the connection
 }
 
 func (e *RefusedError) Error() string { return "the gateway refuses: " + e.Reason.Message }
 func (e *RefusedError) Unwrap() error { return e.Reason }
 
-// UpgradeError is an answer that makes no WebSocket: what listens is no gateway, or does not want to be asked by that name.
+// UpgradeError is an HTTP answer that is no WebSocket upgrade: the listener is no gateway, or rejects this host name.
 type UpgradeError struct {
 	URL    string
 	Status int
-	Text   string // how its body begins
+	Text   string // start of its body
 }
 
 func (e *UpgradeError) Error() string {
 	return fmt.Sprintf("%s answers with status %d instead of a WebSocket", e.URL, e.Status)
 }
 
-// closedBy words what a connection ended with.
+// closedBy converts the error that ended a connection.
 func closedBy(err error) *ClosedError {
 	var said *websocket.CloseError
 	if errors.As(err, &said) {

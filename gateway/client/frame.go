@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// frame is any frame of a gateway. Keys that are not known are none of a client's business.
+// frame is any frame of a gateway. Unknown members are ignored.
 type frame struct {
 	Type         string                 `json:"type"`
 	ID           string                 `json:"id"`
@@ -20,7 +20,7 @@ type frame struct {
 	StateVersion *protocol.StateVersion `json:"stateVersion"`
 }
 
-// accepted reports whether an answer says that another one follows.
+// accepted reports whether another answer follows.
 func (f *frame) accepted() bool {
 	if !f.OK || !bytes.Contains(f.Payload, []byte(`"accepted"`)) {
 		return false
@@ -31,7 +31,6 @@ func (f *frame) accepted() bool {
 	return json.Unmarshal(f.Payload, &p) == nil && p.Status == "accepted"
 }
 
-// failure is why a request was not done, or nil.
 func (f *frame) failure() error {
 	if f.OK {
 		return nil
@@ -41,12 +40,11 @@ func (f *frame) failure() error {
 
 func (f *frame) reason() *protocol.Error {
 	if f.Error == nil {
-		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "the gateway does not say why"}
+		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "the gateway gave no reason"}
 	}
 	return f.Error
 }
 
-// request is the text of a request.
 func request(id, method string, params any) ([]byte, error) {
 	text, err := json.Marshal(struct {
 		Type   string `json:"type"`

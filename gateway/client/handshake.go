@@ -12,7 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// handshakeTime bounds Dial where nothing else is said: the gateway itself waits shorter.
+// handshakeTime is Dial's default timeout. The gateway's own is shorter.
 const handshakeTime = 15 * time.Second
 
 func (o *Options) fill() {
@@ -28,7 +28,6 @@ func (o *Options) fill() {
 	}
 }
 
-// connect is what a client says of itself.
 type connect struct {
 	MinProtocol int      `json:"minProtocol"`
 	MaxProtocol int      `json:"maxProtocol"`
@@ -56,7 +55,7 @@ type auth struct {
 	Password    string `json:"password,omitempty"`
 }
 
-// auth is nil where there is nothing to show.
+// auth is nil without credentials.
 func (o *Options) auth() *auth {
 	a := auth{Token: o.Token, DeviceToken: o.DeviceToken, Password: o.Password}
 	if a == (auth{}) {
@@ -68,7 +67,7 @@ func (o *Options) auth() *auth {
 	return &a
 }
 
-// challenge is the gateway's first word.
+// challenge is the gateway's first event.
 type challenge struct {
 	Nonce string `json:"nonce"`
 	TS    int64  `json:"ts"`
@@ -76,7 +75,7 @@ type challenge struct {
 
 const connectID = "connect"
 
-// shakeHands waits for the challenge, says who we are, and waits to be let in.
+// shakeHands waits for the challenge, sends connect, and waits for hello-ok.
 func (c *Client) shakeHands(ctx context.Context) error {
 	defer context.AfterFunc(ctx, c.socket.abandon)()
 	ch, err := c.challenged()
@@ -123,7 +122,7 @@ func (c *Client) challenged() (ch challenge, err error) {
 		return ch, closedBy(err)
 	}
 	if f.Type != "event" || f.Event != "connect.challenge" {
-		return ch, errors.New("the first frame is no connect.challenge: what answers is no gateway")
+		return ch, errors.New("the first frame is no connect.challenge: the server is no gateway")
 	}
 	if err := json.Unmarshal(f.Payload, &ch); err != nil {
 		return ch, fmt.Errorf("connect.challenge of the gateway: %w", err)
@@ -131,7 +130,7 @@ func (c *Client) challenged() (ch challenge, err error) {
 	return ch, nil
 }
 
-// lastWord is how a gateway that has refused closes the connection.
+// lastWord returns how a gateway that refused the client closes the connection.
 func (c *Client) lastWord() *ClosedError {
 	if err := c.socket.hurry(); err != nil {
 		return closedBy(err)

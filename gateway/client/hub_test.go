@@ -18,10 +18,10 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// desk is a gateway's methods: health says who asks, agent answers twice.
-type desk struct{}
+// fakeMethods is a gateway's methods: health says who asks, agent answers twice.
+type fakeMethods struct{}
 
-func (desk) Answer(_ context.Context, call *wire.Call) (any, error) {
+func (fakeMethods) Answer(_ context.Context, call *wire.Call) (any, error) {
 	switch call.Method {
 	case "health":
 		return call.Peer, nil
@@ -32,16 +32,18 @@ func (desk) Answer(_ context.Context, call *wire.Call) (any, error) {
 	return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "not now", Retryable: true}
 }
 
-func (desk) Knows(method string) bool          { return method == "health" || method == "agent" }
-func (desk) Names() (methods, events []string) { return []string{"agent", "health"}, []string{"chat"} }
-func (desk) Snapshot(context.Context) (wire.Snapshot, error) {
+func (fakeMethods) Knows(method string) bool { return method == "health" || method == "agent" }
+func (fakeMethods) Names() (methods, events []string) {
+	return []string{"agent", "health"}, []string{"chat"}
+}
+func (fakeMethods) Snapshot(context.Context) (wire.Snapshot, error) {
 	return wire.Snapshot{Health: json.RawMessage(`{"ok":true}`)}, nil
 }
 
 // open runs a hub until the test ends, or end is called.
 func open(t *testing.T) (hub *wire.Hub, url string, end func()) {
 	t.Helper()
-	hub = wire.New(desk{}, wire.Options{
+	hub = wire.New(fakeMethods{}, wire.Options{
 		Access: wire.Access{Mode: "token", Token: "T"}, Now: time.Now, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler), Version: "test",
 	})
 	ctx, stop := context.WithCancel(context.Background())

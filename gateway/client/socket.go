@@ -14,13 +14,13 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// Bounds of what the other side may make us wait for.
+// Limits of what the other side can make this one wait for.
 const (
 	writeTime = 10 * time.Second
 	closeTime = 2 * time.Second
 )
 
-// Codes with which this side closes.
+// Close codes of this side.
 const (
 	closeNormal      = websocket.CloseNormalClosure
 	closeAbnormal    = websocket.CloseAbnormalClosure
@@ -50,7 +50,7 @@ func dial(ctx context.Context, url string, opts *Options) (*socket, error) {
 	return &socket{conn: conn}, nil
 }
 
-// read gives the next frame. What is none is passed over: nothing can be answered to it.
+// read returns the next frame. Invalid frames are skipped: they cannot be answered.
 func (s *socket) read() (*frame, error) {
 	for {
 		kind, text, err := s.conn.ReadMessage()
@@ -73,7 +73,7 @@ func (s *socket) write(text []byte) error {
 	return s.conn.WriteMessage(websocket.TextMessage, text)
 }
 
-// bid says goodbye, and gives the other side a moment to say so too.
+// bid sends a close frame and briefly waits for the other side's.
 func (s *socket) bid(why *ClosedError) {
 	deadline := time.Now().Add(closeTime)
 	code := why.Code
@@ -86,8 +86,7 @@ func (s *socket) bid(why *ClosedError) {
 	}
 }
 
-// hurry gives the other side a moment for what it has left to say.
+// hurry bounds the time for what the other side still has to send.
 func (s *socket) hurry() error { return s.conn.SetReadDeadline(time.Now().Add(closeTime)) }
 
-// abandon ends the connection at once.
 func (s *socket) abandon() { _ = s.conn.Close() }

@@ -1,5 +1,5 @@
-// Package page serves the Control UI of an npm package that somebody has installed, on the gateway's port: its files, its page at every address
-// that the page gives to itself, and the little that the page asks for over HTTP. It knows no method of the gateway.
+// Package page serves the Control UI from an installed npm package on the gateway's port: its files, its page at every
+// address that the page routes itself, and the few HTTP requests it makes. It calls no gateway methods.
 package page
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Identity is whom the page speaks for, before anybody is let in.
+// Identity is the default agent as the page shows it before authentication.
 type Identity struct {
 	AgentID string
 	Name    string
@@ -29,22 +29,22 @@ type Identity struct {
 
 // Picture is the picture of an agent.
 type Picture struct {
-	Address string // where it is, on another server, or as data: ...; "" where Data is it, or there is none
+	Address string // a URL on another server, or data: ...; "" if Data holds it or there is none
 	Type    string // of Data, such as image/png
 	Data    []byte
 }
 
-// Teller tells the page about agents.
-type Teller interface {
-	// Identity is the default agent's.
+// Info gives the page information about agents.
+type Info interface {
+	// Identity returns the default agent's.
 	Identity() Identity
-	// Picture is an agent's. One that has none, or that there is not, has an empty one.
+	// Picture returns an agent's picture, an empty one if there is none or no such agent.
 	Picture(agentID string) Picture
-	// Version is the program's.
+	// Version returns the program's version.
 	Version() string
 }
 
-// Site is the files of a page. It follows no link that leads out of their directory.
+// Site serves the files of a page. It follows no link out of their directory.
 type Site struct {
 	root *os.Root
 	dir  string
@@ -53,8 +53,8 @@ type Site struct {
 
 const indexName = "index.html"
 
-// Open opens the files of a page: a directory that has its index.html, or the npm package that has it below dist/control-ui. base is where on
-// the port the page is: "", or /such/as.
+// Open opens the files of a page: a directory with an index.html, or the npm package with one below dist/control-ui.
+// base is the path prefix on the port: "", or /such/as.
 func Open(dir, base string) (*Site, error) {
 	for _, below := range []string{"", filepath.Join("dist", "control-ui")} {
 		at := filepath.Join(dir, below)
@@ -74,7 +74,7 @@ func Open(dir, base string) (*Site, error) {
 	return nil, fmt.Errorf("open the page: %s has no %s, nor dist/control-ui/%s", dir, indexName, indexName)
 }
 
-// Base reads where on the port a page is to be, as openclaw.json says it.
+// Base parses the path prefix of a page from openclaw.json.
 func Base(text string) (string, error) {
 	text = strings.Trim(text, "/")
 	if text == "" {
@@ -82,7 +82,7 @@ func Base(text string) (string, error) {
 	}
 	for _, part := range strings.Split(text, "/") {
 		if !basePart.MatchString(part) || reserved("/"+text) {
-			return "", errors.New("it is no path of letters, digits, - and _, or one that something else has")
+			return "", errors.New("must be a path of letters, digits, - and _ that nothing else uses")
 		}
 	}
 	return "/" + text, nil
@@ -93,11 +93,11 @@ var basePart = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // Close closes the directory.
 func (s *Site) Close() error { return s.root.Close() }
 
-// Base is where on the port the page is.
+// Base returns the page's path prefix.
 func (s *Site) Base() string { return s.base }
 
-// Handler gives what answers a GET of a path, nil where the page has nothing there.
-func (s *Site) Handler(at string, t Teller) http.Handler {
+// Handler returns what answers a GET of a path, nil if the page has nothing there.
+func (s *Site) Handler(at string, t Info) http.Handler {
 	if at == s.base && s.base != "" {
 		return http.RedirectHandler(s.base+"/", http.StatusFound)
 	}
@@ -110,10 +110,10 @@ func (s *Site) Handler(at string, t Teller) http.Handler {
 	}
 	switch below {
 	case "/control-ui-config.json", "/__openclaw/control-ui-config.json", "/__openclaw__/control-ui-config.json":
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { s.tellConfig(w, t) })
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { s.serveConfig(w, t) })
 	}
 	if id, is := strings.CutPrefix(below, "/avatar/"); is {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.tellAvatar(w, r, id, t) })
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveAvatar(w, r, id, t) })
 	}
 	name := strings.TrimPrefix(path.Clean(below), "/")
 	switch {
@@ -125,10 +125,10 @@ func (s *Site) Handler(at string, t Teller) http.Handler {
 	default:
 		return nil
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.tellFile(w, r, name) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveFile(w, r, name) })
 }
 
-// reserved are paths of programs: what is not there is not there.
+// reserved are path prefixes for programs, where a missing resource is 404 and not the page.
 func reserved(at string) bool {
 	for _, first := range [...]string{"/v1/", "/api/", "/tools/", "/avatar/", "/health/", "/healthz/", "/ready/", "/readyz/", "/__openclaw"} {
 		if strings.HasPrefix(at+"/", first) {
@@ -146,14 +146,14 @@ func (s *Site) has(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (s *Site) tellConfig(w http.ResponseWriter, t Teller) {
+func (s *Site) serveConfig(w http.ResponseWriter, t Info) {
 	who := t.Identity()
-	tell(w, http.StatusOK, map[string]any{"basePath": s.base, "assistantName": who.Name, "assistantAvatar": who.Avatar, "assistantAgentId": who.AgentID,
+	writeJSON(w, http.StatusOK, map[string]any{"basePath": s.base, "assistantName": who.Name, "assistantAvatar": who.Avatar, "assistantAgentId": who.AgentID,
 		"serverVersion": t.Version(), "terminalEnabled": false, "automaticallyFetchFavicons": false, "communityInvite": false})
 }
 
-// tellAvatar gives the picture of an agent, or with meta=1 where it is.
-func (s *Site) tellAvatar(w http.ResponseWriter, r *http.Request, id string, t Teller) {
+// serveAvatar serves an agent's picture, or its URL with meta=1.
+func (s *Site) serveAvatar(w http.ResponseWriter, r *http.Request, id string, t Info) {
 	p := t.Picture(id)
 	if r.URL.Query().Get("meta") == "1" {
 		var at *string
@@ -164,11 +164,11 @@ func (s *Site) tellAvatar(w http.ResponseWriter, r *http.Request, id string, t T
 			own := s.AvatarPath(id)
 			at = &own
 		}
-		tell(w, http.StatusOK, map[string]any{"avatarUrl": at})
+		writeJSON(w, http.StatusOK, map[string]any{"avatarUrl": at})
 		return
 	}
 	if len(p.Data) == 0 {
-		tell(w, http.StatusNotFound, map[string]any{"error": map[string]string{"type": "not_found", "message": "this agent has no picture here"}})
+		writeJSON(w, http.StatusNotFound, map[string]any{"error": map[string]string{"type": "not_found", "message": "this agent has no picture here"}})
 		return
 	}
 	header := w.Header()
@@ -178,19 +178,19 @@ func (s *Site) tellAvatar(w http.ResponseWriter, r *http.Request, id string, t T
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.Data))
 }
 
-// AvatarPath is where the picture of an agent is.
+// AvatarPath returns the path of an agent's picture.
 func (s *Site) AvatarPath(agentID string) string { return s.base + "/avatar/" + agentID }
 
-func (s *Site) tellFile(w http.ResponseWriter, r *http.Request, name string) {
+func (s *Site) serveFile(w http.ResponseWriter, r *http.Request, name string) {
 	header := w.Header()
 	header.Set("X-Frame-Options", "DENY")
 	if name == indexName {
-		s.tellIndex(w, r)
+		s.serveIndex(w, r)
 		return
 	}
 	file, err := s.root.Open(name)
 	if err != nil {
-		tell(w, http.StatusNotFound, map[string]any{"error": map[string]string{"type": "not_found", "message": "there is no such file"}})
+		writeJSON(w, http.StatusNotFound, map[string]any{"error": map[string]string{"type": "not_found", "message": "there is no such file"}})
 		return
 	}
 	defer file.Close()
@@ -201,21 +201,21 @@ func (s *Site) tellFile(w http.ResponseWriter, r *http.Request, name string) {
 	header.Set("Content-Type", typeOf(name))
 	header.Set("Content-Security-Policy", policy(nil))
 	header.Set("Cache-Control", "no-cache")
-	if strings.HasPrefix(name, "assets/") { // their names follow from what is in them
+	if strings.HasPrefix(name, "assets/") { // file names contain a content hash
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, "", changed, file)
 }
 
-// maxIndex is how large a page is at most, in bytes.
 const maxIndex = 4 << 20
 
-// tellIndex gives the page. It is told where it is: its files have addresses that are relative to it, and it is at many.
-func (s *Site) tellIndex(w http.ResponseWriter, r *http.Request) {
+// serveIndex serves the page with a base element: its files have relative addresses, and the page is served at many
+// paths.
+func (s *Site) serveIndex(w http.ResponseWriter, r *http.Request) {
 	text, err := s.index()
 	if err != nil {
-		tell(w, http.StatusServiceUnavailable, map[string]any{"error": map[string]string{"type": "page_gone", "message": "the page cannot be read: " +
-			"look whether the npm package is still installed where --control-ui says"}})
+		writeJSON(w, http.StatusServiceUnavailable, map[string]any{"error": map[string]string{"type": "page_gone", "message": "the page cannot be read: " +
+			"check that the npm package is still installed where --control-ui points"}})
 		return
 	}
 	header := w.Header()
@@ -255,7 +255,7 @@ var (
 	scripts = regexp.MustCompile(`(?is)<script([^>]*)>(.*?)</script>`)
 )
 
-// inlineScripts are the hashes of the scripts that stand in a page.
+// inlineScripts returns the hashes of the page's inline scripts.
 func inlineScripts(text []byte) (hashes []string) {
 	for _, one := range scripts.FindAllSubmatch(text, -1) {
 		if bytes.Contains(one[1], []byte("src=")) {
@@ -267,7 +267,7 @@ func inlineScripts(text []byte) (hashes []string) {
 	return hashes
 }
 
-// policy is what a page may load and run: its own files, the scripts that stand in it, and the gateways that it is told of.
+// policy is the page's Content-Security-Policy: its own files, its inline scripts, and the gateways it may connect to.
 func policy(hashes []string) string {
 	return strings.Join([]string{"default-src 'self'", "base-uri 'self'", "object-src 'none'", "frame-ancestors 'none'", "form-action 'self'",
 		strings.Join(append([]string{"script-src 'self' 'wasm-unsafe-eval'"}, hashes...), " "),
@@ -275,7 +275,7 @@ func policy(hashes []string) string {
 		"img-src 'self' data: blob: https:", "media-src 'self' data: blob:", "worker-src 'self' blob:", "connect-src 'self' data: ws: wss:"}, "; ")
 }
 
-// typeOf is the type of a file by its name. Machines do not agree on them, and a browser runs no script of another type.
+// typeOf returns a file's media type by name. System tables differ, and browsers refuse scripts of another type.
 func typeOf(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":
@@ -308,7 +308,7 @@ func typeOf(name string) string {
 	return "application/octet-stream"
 }
 
-func tell(w http.ResponseWriter, code int, body any) {
+func writeJSON(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)

@@ -66,7 +66,7 @@ func get(t *testing.T, s *page.Site, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// The page is at every address that it gives to itself, and knows where it is; its files are served with their types.
+// The page is served at each of its own addresses, and knows its base path; its files have their content types.
 func TestThePageIsServed(t *testing.T) {
 	t.Parallel()
 	dir := files(t)
@@ -118,7 +118,7 @@ func TestThePageIsServed(t *testing.T) {
 	}
 }
 
-// Nothing outside of the page's directory is served, by whatever path or link; paths of programs are not the page's.
+// Nothing outside the page's directory is served, by any path or link; API paths are not the page's.
 func TestThePageServesNothingElse(t *testing.T) {
 	t.Parallel()
 	s, err := page.Open(files(t), "")

@@ -19,14 +19,12 @@ import (
 //go:embed params.json
 var paramsFile []byte
 
-// shape is what the parameters of one method may be.
 type shape struct {
 	text   json.RawMessage
-	schema func() (*jsonschema.Schema, error) // compiled when it is first asked for
-	empty  func() *Error                      // what is wrong with {}, which most requests have
+	schema func() (*jsonschema.Schema, error) // compiled on first use
+	empty  func() *Error                      // faults of {}, which most requests send
 }
 
-// shapes reads the table once.
 var shapes = sync.OnceValue(func() map[string]*shape {
 	all := map[string]*shape{}
 	for method, text := range members(paramsFile) {
@@ -54,19 +52,16 @@ func compile(method string, text []byte) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// Described reports whether it is known what the parameters of a method may be.
-func Described(method string) bool { return shapes()[method] != nil }
-
-// Fault is the first thing that is wrong with a request: where, and what to do about it. It is in the details of an error.
+// Fault is the first fault of a request: its place and the fix. It is in the details of an error.
 type Fault struct {
 	Field string `json:"field,omitempty"` // a path such as client.id; "" is the whole
-	Value any    `json:"value,omitempty"` // what stands there, where it is a number out of range or no word of a list
-	Mend  string `json:"mend"`
+	Value any    `json:"value,omitempty"` // the value, if it is a number out of range or not in an enumeration
+	Hint  string `json:"hint"`
 }
 
-// Check says in the original's words what is wrong with the parameters of a request, all faults at once but no more than twenty of them. It
-// is nil if nothing is, and for a method that nothing is known of. No parameters, or null, are {}. params are those of a Request: JSON, of
-// bounded depth.
+// Check returns what is wrong with the parameters of a request, in the original's words: up to twenty faults at once.
+// It is nil if nothing is wrong or the method is unknown. Missing and null parameters are {}. params are those of a
+// Request: JSON of bounded depth.
 func Check(method string, params json.RawMessage) *Error {
 	s := shapes()[method]
 	if s == nil {
@@ -100,8 +95,8 @@ func (s *shape) check(method string, params json.RawMessage) *Error {
 	return e
 }
 
-// Canonical are the parameters of a request under the names that Check knows: POST /tools/invoke calls tool what tools.invoke calls name, and
-// either door takes both. What is named twice in different ways stays as it is, for Check to refuse.
+// Canonical renames parameters to the names Check knows: POST /tools/invoke and tools.invoke name the tool tool and
+// name respectively, and both accept either. Conflicting values stay as they are, for Check to refuse.
 func Canonical(method string, params json.RawMessage) json.RawMessage {
 	if method != "tools.invoke" || !bytes.Contains(params, []byte("tool")) {
 		return params
@@ -122,7 +117,7 @@ func Canonical(method string, params json.RawMessage) json.RawMessage {
 	return text
 }
 
-// copied is an error of its own, which whoever gets it may change.
+// copied returns a copy of the error that the caller may change.
 func (e *Error) copied() *Error {
 	if e == nil {
 		return nil
@@ -131,7 +126,7 @@ func (e *Error) copied() *Error {
 	return &own
 }
 
-// decoded is a value as JavaScript has it: a number is a float64, one that is too large infinite.
+// decoded is a value as JavaScript reads it: numbers are float64, infinite if too large.
 func decoded(text []byte) (any, error) {
 	var v any
 	err := json.Unmarshal(text, &v)

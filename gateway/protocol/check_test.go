@@ -148,18 +148,18 @@ func TestFirstFaultIsInTheDetails(t *testing.T) {
 		method, params string
 		want           protocol.Fault
 	}{
-		{"sessions.list", `{"limit":0}`, protocol.Fault{Field: "limit", Value: 0.0, Mend: "give 1 or more"}},
-		{"chat.history", `{"sessionKey":"a","limit":5000}`, protocol.Fault{Field: "limit", Value: 5000.0, Mend: "give 1000 or less"}},
-		{"wake", `{"mode":"soon","text":"a"}`, protocol.Fault{Field: "mode", Value: "soon", Mend: `give "now"`}},
-		{"wake", `{"mode":"` + x(100) + `","text":"a"}`, protocol.Fault{Field: "mode", Value: x(64) + "…", Mend: `give "now"`}},
-		{"sessions.preview", `{"keys":["a",""]}`, protocol.Fault{Field: "keys.1", Mend: "give a text"}},
-		{"agents.list", `{"foo":1}`, protocol.Fault{Field: "foo", Mend: "leave it out"}},
-		{"sessions.patch", `{}`, protocol.Fault{Field: "key", Mend: "add it"}},
-		{"sessions.patch", `[]`, protocol.Fault{Mend: "make it object"}},
+		{"sessions.list", `{"limit":0}`, protocol.Fault{Field: "limit", Value: 0.0, Hint: "give 1 or more"}},
+		{"chat.history", `{"sessionKey":"a","limit":5000}`, protocol.Fault{Field: "limit", Value: 5000.0, Hint: "give 1000 or less"}},
+		{"wake", `{"mode":"soon","text":"a"}`, protocol.Fault{Field: "mode", Value: "soon", Hint: `give "now"`}},
+		{"wake", `{"mode":"` + x(100) + `","text":"a"}`, protocol.Fault{Field: "mode", Value: x(64) + "…", Hint: `give "now"`}},
+		{"sessions.preview", `{"keys":["a",""]}`, protocol.Fault{Field: "keys.1", Hint: "give a text"}},
+		{"agents.list", `{"foo":1}`, protocol.Fault{Field: "foo", Hint: "leave it out"}},
+		{"sessions.patch", `{}`, protocol.Fault{Field: "key", Hint: "add it"}},
+		{"sessions.patch", `[]`, protocol.Fault{Hint: "make it object"}},
 		{"connect", `{"minProtocol":3,"maxProtocol":3,"client":{"id":"cli","version":"1","platform":"x","mode":"cli"},"auth":{"token":["` + secret + `"]}}`,
-			protocol.Fault{Field: "auth.token", Mend: "make it string"}},
+			protocol.Fault{Field: "auth.token", Hint: "make it string"}},
 		{"connect", `{"minProtocol":3,"maxProtocol":3,"client":{"id":"cli","version":"1","platform":"x","mode":"cli"},"auth":"` + secret + `"}`,
-			protocol.Fault{Field: "auth", Mend: "make it object"}},
+			protocol.Fault{Field: "auth", Hint: "make it object"}},
 	} {
 		e := protocol.Check(c.method, json.RawMessage(c.params))
 		if e == nil {

@@ -14,7 +14,7 @@ const (
 	RoleNode     = "node"
 )
 
-// Client is what a client says that it is.
+// Client is what a client says about itself.
 type Client struct {
 	ID              string `json:"id"`
 	DisplayName     string `json:"displayName,omitempty"`
@@ -28,16 +28,16 @@ type Client struct {
 	InstanceID      string `json:"instanceId,omitempty"`
 }
 
-// IsCommandLine reports whether the client is the command line, whatever it does.
+// IsCommandLine reports whether the client is the command line, in any mode.
 func (c *Client) IsCommandLine() bool { return c.Mode == "cli" }
 
-// IsControlUI reports whether the client is the Control UI. It has to show a device.
+// IsControlUI reports whether the client is the Control UI, which has to present a device.
 func (c *Client) IsControlUI() bool { return c.ID == "openclaw-control-ui" }
 
-// IsWebchat reports whether the client is a chat page, the Control UI included: it says what page it is of.
+// IsWebchat reports whether the client is a chat page, the Control UI included.
 func (c *Client) IsWebchat() bool { return c.ID == "webchat-ui" || c.Mode == "webchat" }
 
-// Credentials are what a client shows. They are secrets: neither logs nor answers have them.
+// Credentials are what a client presents. They are secret: never logged or echoed.
 type Credentials struct {
 	Token          string `json:"token"`
 	DeviceToken    string `json:"deviceToken"`
@@ -45,7 +45,7 @@ type Credentials struct {
 	BootstrapToken string `json:"bootstrapToken"`
 }
 
-// Connect is how a client asks to be let in.
+// Connect holds the parameters of a connect request.
 type Connect struct {
 	MinProtocol int
 	MaxProtocol int
@@ -55,12 +55,13 @@ type Connect struct {
 	Caps        []string
 	Commands    []string
 	Auth        Credentials
-	Device      *Device // nil without one
+	Device      *Device // nil if absent
 	Locale      string
 	UserAgent   string
 }
 
-// ParseConnect reads the parameters of connect, of a client of protocol 3 or 4. What only one of them has is taken from both.
+// ParseConnect parses the parameters of connect, of a client of protocol 3 or 4. Members that only one version has are
+// accepted from both.
 func ParseConnect(params json.RawMessage) (*Connect, *Error) {
 	if e := Check("connect", params); e != nil {
 		return nil, e
@@ -99,19 +100,19 @@ func ParseConnect(params json.RawMessage) (*Connect, *Error) {
 	}
 	if !slices.Contains([]string{RoleOperator, RoleNode}, c.Role) {
 		return nil, &Error{Code: CodeInvalidRequest, Message: "invalid role",
-			Details: Fault{Field: "role", Value: shortened(c.Role), Mend: `give "operator" or "node"`}}
+			Details: Fault{Field: "role", Value: shortened(c.Role), Hint: `give "operator" or "node"`}}
 	}
 	return c, nil
 }
 
-// Protocol is the version that this client is answered in, 0 if there is none.
+// Protocol is the version spoken with this client, 0 if there is none in common.
 func (c *Connect) Protocol() int {
 	version, _ := Negotiate(c.MinProtocol, c.MaxProtocol)
 	return version
 }
 
-// Negotiate finds the highest version that both sides speak. If there is none, the connection ends with CloseMismatch; the details name
-// the version of ours that is nearest to the client's, by which newer clients know what to try.
+// Negotiate finds the highest common version. If there is none, the connection ends with CloseMismatch; the details
+// name our version nearest to the client's, so that newer clients know what to try.
 func Negotiate(least, most int) (version int, e *Error) {
 	for v := Newest; v >= Oldest; v-- {
 		if least <= v && v <= most {
@@ -136,7 +137,7 @@ type mismatch struct {
 	ClientMost  int    `json:"clientMaxProtocol"`
 }
 
-// whole is an integer as JSON may write it, 3.0 and 3e0 included; one that is too large is the largest.
+// whole parses an integer in any JSON notation, 3.0 and 3e0 included; too large values saturate.
 type whole int64
 
 func (w *whole) UnmarshalJSON(text []byte) error {

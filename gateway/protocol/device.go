@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// SignatureSkew is how far the time that a device has signed may be from ours.
+// SignatureSkew is how far a device's signed time may be from ours.
 const SignatureSkew = 2 * time.Minute
 
-// Device is a device that says who it is, and proves it.
+// Device is a device identity with its signature.
 type Device struct {
 	ID        string // the SHA-256 of the key, lower-case hex
 	PublicKey string // ed25519, base64url
 	Signature string // base64url
-	SignedAt  int64  // ms; clients of protocol 4 sign the time of the challenge
+	SignedAt  int64  // ms; clients of protocol 4 sign the challenge's time
 	Nonce     string // of the challenge
 }
 
-// Verify reports why the device is not the one that it says, nil if it is. c is the request that has it, nonce that of the challenge of
-// this connection. A signature is over the request, so it is good for nothing else. Both forms that clients sign are taken: v3, and v2 of
-// the Control UI, which leaves out what kind of machine it is.
+// Verify returns why a device's identity is not proven, nil if it is. c is the request containing it, nonce the one of
+// this connection's challenge. The signature covers the request, so it cannot be reused. Both forms are accepted: v3,
+// and the Control UI's v2, which leaves out the platform.
 func (d *Device) Verify(c *Connect, nonce string, now time.Time) *Error {
 	key, keyIsRight := decode64(d.PublicKey, ed25519.PublicKeySize)
 	hash := sha256.Sum256(key)
@@ -51,7 +51,7 @@ func (d *Device) Verify(c *Connect, nonce string, now time.Time) *Error {
 	return nil
 }
 
-// signed is the text that a device signs.
+// signed is the text a device signs.
 func (d *Device) signed(c *Connect, form, nonce string) string {
 	parts := []string{
 		form, d.ID, c.Client.ID, c.Client.Mode, c.Role, strings.Join(c.Scopes, ","), strconv.FormatInt(d.SignedAt, 10),
@@ -63,7 +63,7 @@ func (d *Device) signed(c *Connect, form, nonce string) string {
 	return strings.Join(parts, "|")
 }
 
-// plain is a name without the differences that clients do not sign: letters of ASCII in lower case.
+// plain normalizes a name as clients do before signing: ASCII letters in lower case.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -73,7 +73,7 @@ func plain(name string) string {
 	}, strings.TrimSpace(name))
 }
 
-// decode64 reads base64, of URLs or not, padded or not.
+// decode64 decodes standard or URL base64, padded or not.
 func decode64(text string, size int) ([]byte, bool) {
 	text = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "="))
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
@@ -82,7 +82,7 @@ func decode64(text string, size int) ([]byte, bool) {
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// deviceError words a refusal as the client's version has it: 3 has one code for all of them.
+// deviceError builds a refusal for the client's version: protocol 3 has one code for all of them.
 func deviceError(c *Connect, reason, message, code string) *Error {
 	if c.Protocol() < SinceAdvice {
 		code = "DEVICE_AUTH_INVALID"

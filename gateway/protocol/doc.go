@@ -1,14 +1,14 @@
-// Package protocol is the OpenClaw gateway protocol, versions 3 and 4: frames, errors, the handshake, and what the parameters of each
-// method may be. It does no I/O. The real clients drop a frame that has one member too many without a word, so frames are made here and
-// nowhere else.
+// Package protocol implements the OpenClaw gateway protocol, versions 3 and 4: frames, errors, the handshake, and the
+// schemas of method parameters. It does no I/O. Real clients silently drop a frame with an unexpected member, so all
+// frames are built here.
 //
-// It promises:
+// It guarantees:
 //
-//   - A frame that is written fits the closed shape that clients check, whatever it is made of: UTF-8, no null where a member is optional,
-//     an error with code and message. What cannot be such a frame is an error.
-//   - A frame that is read is a request, or there is an answer to it in the original's words, or it is no JSON. It is bounded in depth, in
-//     values and in names, and so is what is told of its faults.
-//   - Parameters are judged as the original judges them, with its words in its order. What only protocol 4 has may always be there.
-//   - Texts and codes of refusals are those of the client's version. No secret of a client is in them.
+//   - A written frame matches the closed schema that clients check: UTF-8, no null for an optional member, errors with code and message.
+//     Values that cannot be encoded this way are errors.
+//   - A frame that is read is a request, invalid JSON, or is answered with an error in the original's words. Depth, number of values,
+//     length of names and number of reported faults are bounded.
+//   - Parameters are validated like the original does, with its words in its order. Members of protocol 4 are always allowed.
+//   - Texts and codes of refusals are those of the client's version. They contain no secrets.
 //   - Secrets, nonces and tokens are compared in constant time.
 package protocol

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Response is the frame that answers a request. payload is encoded as JSON, nil as null. A json.RawMessage is believed to be JSON: it is
-// seen only whether it begins and ends like it, because it may be large and is made by ourselves; bytes that are no UTF-8 are replaced.
+// Response encodes the answer to a request. payload is encoded as JSON, nil as null. A json.RawMessage is trusted to
+// be JSON, since it may be large and is ours: only its first and last bytes are checked. Invalid UTF-8 is replaced.
 func Response(id string, payload any) ([]byte, error) {
 	f := begin("res", "id", orInvalid(id), payload)
 	f = append(f, `,"ok":true,"payload":`...)
@@ -21,12 +21,12 @@ func Response(id string, payload any) ([]byte, error) {
 	return append(f, '}'), nil
 }
 
-// Failure is the frame that says why a request was not done. It has a payload unless that is nil. An error without code or message gets
-// some: the client would not see the frame.
+// Failure encodes an error answer, with a payload unless nil. A missing code or message is filled in: clients drop a
+// frame without.
 func Failure(id string, e *Error, payload any) ([]byte, error) {
 	f := begin("res", "id", orInvalid(id), payload)
 	f = append(f, `,"ok":false,"error":`...)
-	f, err := appendJSON(f, e.told())
+	f, err := appendJSON(f, e.complete())
 	if err == nil && payload != nil {
 		f, err = appendJSON(append(f, `,"payload":`...), payload)
 	}
@@ -36,7 +36,7 @@ func Failure(id string, e *Error, payload any) ([]byte, error) {
 	return append(f, '}'), nil
 }
 
-// Event is the frame that tells something. payload, seq and v are left out where they are nil. Payloads are as in Response.
+// Event encodes an event. payload, seq and v are left out if nil. Payloads are handled as in Response.
 func Event(name string, payload any, seq *int64, v *StateVersion) ([]byte, error) {
 	if name == "" {
 		return nil, errors.New("encode an event: it has no name")
@@ -62,8 +62,8 @@ func Event(name string, payload any, seq *int64, v *StateVersion) ([]byte, error
 	return append(f, '}'), nil
 }
 
-// told is the error with all that a client needs to see it.
-func (e *Error) told() Error {
+// complete completes an error so that clients accept it.
+func (e *Error) complete() Error {
 	if e == nil {
 		e = &Error{}
 	}
@@ -72,13 +72,13 @@ func (e *Error) told() Error {
 		t.Code = CodeUnavailable
 	}
 	if t.Message == "" {
-		t.Message = "the gateway does not say why"
+		t.Message = "the gateway gave no reason"
 	}
 	t.RetryAfter = max(t.RetryAfter, 0)
 	return t
 }
 
-// begin begins a frame whose payload takes about so much room.
+// begin starts a frame with room for a payload of about this size.
 func begin(kind, member, name string, payload any) []byte {
 	const usual = 256
 	raw, _ := payload.(json.RawMessage)
@@ -90,11 +90,11 @@ func begin(kind, member, name string, payload any) []byte {
 	if isPlain(name) {
 		return append(append(append(f, '"'), name...), '"')
 	}
-	f, _ = appendJSON(f, name) // a string always can
+	f, _ = appendJSON(f, name) // encoding a string cannot fail
 	return f
 }
 
-// isPlain reports whether a text stands for itself in JSON.
+// isPlain reports whether a text needs no escaping in JSON.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -131,7 +131,6 @@ func appendJSON(to []byte, v any) ([]byte, error) {
 	return text, nil
 }
 
-// appendRaw appends what is already JSON.
 func appendRaw(to []byte, raw json.RawMessage) ([]byte, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {

@@ -43,9 +43,9 @@ func TestFramesAreWrittenAsClientsReadThem(t *testing.T) {
 			return protocol.Failure("1", &protocol.Error{Code: "UNAVAILABLE", Message: "later", Details: []int{1}, Retryable: true, RetryAfter: 5}, nil)
 		}, `{"type":"res","id":"1","ok":false,"error":{"code":"UNAVAILABLE","message":"later","details":[1],"retryable":true,"retryAfterMs":5}}`},
 		{"an empty error", func() ([]byte, error) { return protocol.Failure("1", &protocol.Error{RetryAfter: -1}, nil) },
-			`{"type":"res","id":"1","ok":false,"error":{"code":"UNAVAILABLE","message":"the gateway does not say why"}}`},
+			`{"type":"res","id":"1","ok":false,"error":{"code":"UNAVAILABLE","message":"the gateway gave no reason"}}`},
 		{"no error", func() ([]byte, error) { return protocol.Failure("1", nil, nil) },
-			`{"type":"res","id":"1","ok":false,"error":{"code":"UNAVAILABLE","message":"the gateway does not say why"}}`},
+			`{"type":"res","id":"1","ok":false,"error":{"code":"UNAVAILABLE","message":"the gateway gave no reason"}}`},
 		{"an event", func() ([]byte, error) { return protocol.Event("tick", map[string]int{"ts": 1}, nil, nil) },
 			`{"type":"event","event":"tick","payload":{"ts":1}}`},
 		{"one with all", func() ([]byte, error) { return protocol.Event("health", json.RawMessage(`[]`), &seq, version) },
@@ -79,7 +79,7 @@ func TestWhatIsNoFrameIsNotWritten(t *testing.T) {
 	}
 }
 
-// The real clients check these closed shapes, and drop what does not fit without a word.
+// Real clients check these closed shapes, and silently drop frames that do not match.
 func TestEveryFrameFitsTheClosedShape(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// explanation words what a validator found, as the original's validator (ajv, told to go on after the first fault) would have: the same
-// words in the same order. That order is of the schema's text and of the request's, which the validator here does not keep.
+// explanation words the validator's findings as the original's validator (ajv with allErrors) would: same words, same
+// order. That order follows the texts of the schema and the request, which the validator here does not keep.
 type explanation struct {
 	schema json.RawMessage
 	params json.RawMessage
@@ -23,7 +23,6 @@ type explanation struct {
 	first  *Fault
 }
 
-// add adds the faults below e.
 func (x *explanation) add(e *jsonschema.ValidationError) {
 	if len(x.faults) > maxFaults {
 		return
@@ -38,75 +37,74 @@ func (x *explanation) add(e *jsonschema.ValidationError) {
 		for _, cause := range e.Causes {
 			x.add(cause)
 		}
-		x.say(e, at, "must match a schema in anyOf", nil, "give one of the forms that the method takes")
+		x.addFault(e, at, "must match a schema in anyOf", nil, "give one of the forms that the method accepts")
 	case *kind.Type:
-		x.say(e, at, "must be "+strings.Join(k.Want, ","), nil, "make it "+strings.Join(k.Want, " or "))
+		x.addFault(e, at, "must be "+strings.Join(k.Want, ","), nil, "make it "+strings.Join(k.Want, " or "))
 		x.others(e, at)
-	case *kind.InvalidJsonValue: // a number that is too large
+	case *kind.InvalidJsonValue: // number too large
 		want := memberOf(x.at(e), "type")
 		if want == nil {
 			want = []byte(`"number"`)
 		}
-		x.say(e, at, "must be "+textOf(want), nil, "give a smaller number")
+		x.addFault(e, at, "must be "+textOf(want), nil, "give a smaller number")
 	case *kind.Const:
-		x.say(e, at, "must be equal to constant", k.Got, "give "+shown(k.Want))
+		x.addFault(e, at, "must be equal to constant", k.Got, "give "+shown(k.Want))
 	case *kind.Enum:
-		x.say(e, at, "must be equal to one of the allowed values", k.Got, "give one of "+shown(k.Want))
+		x.addFault(e, at, "must be equal to one of the allowed values", k.Got, "give one of "+shown(k.Want))
 	case *kind.Required:
 		for _, member := range k.Missing {
-			x.say(e, at, missing(member), nil, "add it", member)
+			x.addFault(e, at, missing(member), nil, "add it", member)
 		}
 	case *kind.AdditionalProperties:
 		for _, member := range x.asWritten(e, k.Properties) {
 			x.mark(unexpected(at, member), append(slices.Clone(e.InstanceLocation), member), nil, "leave it out")
 		}
 	case *kind.Minimum:
-		x.say(e, at, "must be >= "+number(k.Want), asFloat(k.Got), "give "+number(k.Want)+" or more")
+		x.addFault(e, at, "must be >= "+number(k.Want), asFloat(k.Got), "give "+number(k.Want)+" or more")
 	case *kind.Maximum:
-		x.say(e, at, "must be <= "+number(k.Want), asFloat(k.Got), "give "+number(k.Want)+" or less")
+		x.addFault(e, at, "must be <= "+number(k.Want), asFloat(k.Got), "give "+number(k.Want)+" or less")
 	case *kind.MinLength:
-		x.say(e, at, tooShort("characters", k.Want), nil, "give a text")
+		x.addFault(e, at, tooShort("characters", k.Want), nil, "give a text")
 	case *kind.MaxLength:
-		x.say(e, at, tooLong("characters", k.Want), nil, "shorten it, it has "+strconv.Itoa(k.Got))
+		x.addFault(e, at, tooLong("characters", k.Want), nil, "shorten it, it has "+strconv.Itoa(k.Got))
 	case *kind.MinItems:
-		x.say(e, at, tooShort("items", k.Want), nil, "give at least "+strconv.Itoa(k.Want))
+		x.addFault(e, at, tooShort("items", k.Want), nil, "give at least "+strconv.Itoa(k.Want))
 	case *kind.MaxItems:
-		x.say(e, at, tooLong("items", k.Want), nil, "it has "+strconv.Itoa(k.Got))
+		x.addFault(e, at, tooLong("items", k.Want), nil, "it has "+strconv.Itoa(k.Got))
 	case *kind.Pattern:
-		x.say(e, at, `must match pattern "`+k.Want+`"`, nil, "write it as the pattern says")
+		x.addFault(e, at, `must match pattern "`+k.Want+`"`, nil, "match the pattern")
 	default:
-		x.say(e, at, "must be valid", nil, "see what the method takes")
+		x.addFault(e, at, "must be valid", nil, "see the method's parameters")
 	}
 }
 
-// others adds what the original finds beside a wrong type.
+// others adds what the original reports beside a wrong type.
 func (x *explanation) others(e *jsonschema.ValidationError, at string) {
 	schema := x.at(e)
 	switch {
 	case memberOf(schema, "const") != nil:
-		x.say(e, at, "must be equal to constant", nil, "")
+		x.addFault(e, at, "must be equal to constant", nil, "")
 	case memberOf(schema, "enum") != nil:
-		x.say(e, at, "must be equal to one of the allowed values", nil, "")
+		x.addFault(e, at, "must be equal to one of the allowed values", nil, "")
 	}
 	value, isNumber := asNumber(x.value(e.InstanceLocation))
 	if most, bounded := asNumber(memberOf(schema, "maximum")); isNumber && bounded && value > most {
-		x.say(e, at, "must be <= "+shown(most), value, "")
+		x.addFault(e, at, "must be <= "+shown(most), value, "")
 	}
 	if least, bounded := asNumber(memberOf(schema, "minimum")); isNumber && bounded && value < least {
-		x.say(e, at, "must be >= "+shown(least), value, "")
+		x.addFault(e, at, "must be >= "+shown(least), value, "")
 	}
 }
 
-// say adds a fault at a place of the request, or below it.
-func (x *explanation) say(e *jsonschema.ValidationError, at, text string, value any, mend string, below ...string) {
+// addFault adds a fault at a place of the request, or below it.
+func (x *explanation) addFault(e *jsonschema.ValidationError, at, text string, value any, hint string, below ...string) {
 	if at != "" {
 		text = "at " + at + ": " + text
 	}
-	x.mark(text, append(slices.Clone(e.InstanceLocation), below...), value, mend)
+	x.mark(text, append(slices.Clone(e.InstanceLocation), below...), value, hint)
 }
 
-// mark adds a fault that has not been added yet.
-func (x *explanation) mark(text string, place []string, value any, mend string) {
+func (x *explanation) mark(text string, place []string, value any, hint string) {
 	if x.seen[text] || len(x.faults) > maxFaults {
 		return
 	}
@@ -118,15 +116,15 @@ func (x *explanation) mark(text string, place []string, value any, mend string) 
 	if word, ok := value.(string); ok {
 		value = shortened(word)
 	}
-	x.first = &Fault{Field: shortened(strings.Join(place, ".")), Value: value, Mend: mend}
+	x.first = &Fault{Field: shortened(strings.Join(place, ".")), Value: value, Hint: hint}
 }
 
-// inOrder sorts what is wrong with one value: first the value itself, then what is in it, as the schema has it; what the schema does not
-// name, as the request has it.
+// inOrder sorts the faults of one value: first the value itself, then its members in the schema's order, then unknown
+// members in the request's order.
 func (x *explanation) inOrder(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	place, schema := e.InstanceLocation, x.at(e)
 	if _, all := e.ErrorKind.(*kind.Schema); all {
-		place = common(e.Causes) // if only one value is wrong, the validator gives what is wrong with it as if that was the whole
+		place = common(e.Causes) // if only one value is wrong, the validator reports its faults as the root
 		for _, step := range place {
 			schema = member(schema, step)
 		}
@@ -155,7 +153,6 @@ func (x *explanation) inOrder(e *jsonschema.ValidationError) []*jsonschema.Valid
 	return causes
 }
 
-// common is the place in which all of these are.
 func common(causes []*jsonschema.ValidationError) []string {
 	place := causes[0].InstanceLocation
 	for _, cause := range causes[1:] {
@@ -168,7 +165,6 @@ func common(causes []*jsonschema.ValidationError) []string {
 	return place
 }
 
-// member is the schema of a member or item of what schema is about.
 func member(schema []byte, step string) []byte {
 	if own := memberOf(memberOf(schema, "properties"), step); own != nil {
 		return own
@@ -179,7 +175,7 @@ func member(schema []byte, step string) []byte {
 	return memberOf(schema, "additionalProperties")
 }
 
-// rankOf says which faults of one value come first: those with the larger number.
+// rankOf orders the faults of one value; the larger rank comes first.
 func rankOf(k jsonschema.ErrorKind) int {
 	switch k.(type) {
 	case *kind.Maximum, *kind.MaxLength, *kind.MaxItems:
@@ -197,7 +193,7 @@ func rankOf(k jsonschema.ErrorKind) int {
 	}
 }
 
-// at is the part of the schema that e is about.
+// at returns the part of the schema that e refers to.
 func (x *explanation) at(e *jsonschema.ValidationError) []byte {
 	_, path, _ := strings.Cut(e.SchemaURL, "#")
 	schema := []byte(x.schema)
@@ -215,7 +211,6 @@ func (x *explanation) at(e *jsonschema.ValidationError) []byte {
 	return schema
 }
 
-// value is a part of the request.
 func (x *explanation) value(place []string) []byte {
 	value := []byte(x.params)
 	for _, step := range place {
@@ -224,7 +219,7 @@ func (x *explanation) value(place []string) []byte {
 	return value
 }
 
-// asWritten puts members of an object of the request into the order in which they stand there.
+// asWritten sorts members of an object into the request's order.
 func (x *explanation) asWritten(e *jsonschema.ValidationError, names []string) []string {
 	unordered := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -240,7 +235,7 @@ func (x *explanation) asWritten(e *jsonschema.ValidationError, names []string) [
 	return ordered
 }
 
-// below is a member of an object or an item of an array.
+// below returns a member of an object or an item of an array.
 func below(text []byte, step string) []byte {
 	if at := space(text, 0); at < len(text) && text[at] == '[' {
 		wanted, err := strconv.Atoi(step)
@@ -255,7 +250,6 @@ func below(text []byte, step string) []byte {
 	return memberOf(text, step)
 }
 
-// memberOf is the last member of a name.
 func memberOf(object []byte, name string) (found []byte) {
 	for member, value := range members(object) {
 		if member == name {

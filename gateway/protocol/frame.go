@@ -5,49 +5,49 @@ import (
 	"time"
 )
 
-// Versions of the protocol that are spoken. Clients up to 2026.5.7 speak 3 only, those from 2026.5.12 on 4 only.
+// Supported protocol versions. Clients up to 2026.5.7 speak only 3, those from 2026.5.12 on only 4.
 const (
 	Oldest = 3
 	Newest = 4
 )
 
-// What clients know, by the version from which on they do.
+// Client features, by the version that introduced them.
 const (
-	SincePages       = 4 // long lists come in pages
-	SinceOwners      = 4 // whose a session is, who began it and when
-	SinceLeastScopes = 4 // a method takes the least scope that will do, and a missing one is told as such
-	SinceAdvice      = 4 // a refusal at the door says exactly why, and what to do about it
-	SinceHelloAuth   = 4 // hello-ok always says how a client was let in, and as what
+	SincePages       = 4 // long lists are paged
+	SinceOwners      = 4 // owner, creator and creation time of a session
+	SinceLeastScopes = 4 // a method needs the least sufficient scope, and a missing scope has its own code
+	SinceAdvice      = 4 // a refused handshake gives the exact reason and fix
+	SinceHelloAuth   = 4 // hello-ok always says how and as what a client was authorized
 )
 
-// Limits of the wire. The first ones are those of the original; it has none for how a frame is built.
+// Limits of frames. The first ones are the original's, which has none on a frame's structure.
 const (
-	MaxPayload        = 25 << 20 // of a frame that a client sends
-	MaxUnknownPayload = 64 << 10 // of one that it sends before it is let in
-	MaxBuffered       = 50 << 20 // waiting for one client
+	MaxPayload        = 25 << 20 // of a client's frame
+	MaxUnknownPayload = 64 << 10 // of a client's frame before authentication
+	MaxBuffered       = 50 << 20 // buffered for one client
 	TickInterval      = 30 * time.Second
 	HandshakeTime     = 10 * time.Second
 
-	MaxName   = 256     // characters of the id of a request, and of its method: both are told again in answers
-	MaxDepth  = 128     // objects and arrays in each other
-	MaxValues = 100_000 // in one frame: what is decoded takes many times the room of its text
+	MaxName   = 256     // characters of a request's id and method: both are echoed
+	MaxDepth  = 128     // nesting of objects and arrays
+	MaxValues = 100_000 // per frame: decoded values take many times the memory of the text
 )
 
-// Request is a frame that asks for something. Params are nil where the frame has none, or null; otherwise they are JSON in UTF-8, no deeper
-// than MaxDepth and with no more than MaxValues values. They share memory with the frame.
+// Request is a request frame. Params are nil if absent or null; otherwise JSON in UTF-8 within MaxDepth and MaxValues.
+// They share memory with the frame.
 type Request struct {
 	ID     string
 	Method string
 	Params json.RawMessage
 }
 
-// StateVersion counts changes of what an event shows a state of.
+// StateVersion counts changes of the state that an event shows.
 type StateVersion struct {
 	Presence int64 `json:"presence"`
 	Health   int64 `json:"health"`
 }
 
-// Error is why a request was not done. Clients drop a frame whose error has no code or no message.
+// Error is why a request failed. Clients drop a frame whose error has no code or message.
 type Error struct {
 	Code       string `json:"code"`
 	Message    string `json:"message"`
@@ -58,10 +58,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Codes of errors.
+// Error codes.
 const (
-	CodeInvalidRequest = "INVALID_REQUEST" // the request is wrong, or may not be made
-	CodeUnavailable    = "UNAVAILABLE"     // it was right, and could not be done
+	CodeInvalidRequest = "INVALID_REQUEST" // the request is invalid or not allowed
+	CodeUnavailable    = "UNAVAILABLE"     // the request is valid but could not be done
 	CodeNotPaired      = "NOT_PAIRED"
-	CodeForbidden      = "FORBIDDEN" // of protocol 4: a scope is missing
+	CodeForbidden      = "FORBIDDEN" // protocol 4: a scope is missing
 )

@@ -2,42 +2,42 @@ package protocol
 
 import "encoding/json"
 
-// HelloOK is what a client is told when it is let in. It is encoded as the client's version has it, so that one who checks it against the
-// original's schema finds nothing wrong: what a version does not know is left out, what it needs is there.
+// HelloOK is the answer to connect. It is encoded for the client's version so that it validates against the original's
+// schema.
 type HelloOK struct {
-	Protocol int // the version that was agreed on
+	Protocol int // the negotiated version
 	Server   ServerInfo
 	Features Features
 	Snapshot Snapshot
 	Auth     HelloAuth
 }
 
-// ServerInfo is who answers.
+// ServerInfo describes the gateway.
 type ServerInfo struct {
 	Version string `json:"version"`
 	ConnID  string `json:"connId"`
 }
 
-// Features are what can be asked and heard.
+// Features are the available methods and events.
 type Features struct {
 	Methods      []string
 	Events       []string
-	Capabilities []string // of protocol 4
+	Capabilities []string // protocol 4
 }
 
-// Snapshot is how things are when a client is let in.
+// Snapshot is the state at the time of connecting.
 type Snapshot struct {
-	Presence        any             // a list; nil is an empty one
-	Health          json.RawMessage // as the method health answers
+	Presence        any             // a list; nil is encoded as an empty one
+	Health          json.RawMessage // like the answer to health
 	StateVersion    StateVersion
 	UptimeMs        int64
-	ConfigPath      string // "" is not told: it is nobody's business who does not administer the gateway
-	StateDir        string // the same
+	ConfigPath      string // "" leaves it out: for administrators only
+	StateDir        string // likewise
 	SessionDefaults SessionDefaults
-	AuthMode        string // none, token or password; "" is not told
+	AuthMode        string // none, token or password; "" leaves it out
 }
 
-// SessionDefaults say which session is meant where none is named. The Control UI shows no answers without them.
+// SessionDefaults say which session is used if none is named. The Control UI shows no answers without them.
 type SessionDefaults struct {
 	DefaultAgentID string `json:"defaultAgentId"`
 	MainKey        string `json:"mainKey"`
@@ -45,9 +45,9 @@ type SessionDefaults struct {
 	Scope          string `json:"scope"`
 }
 
-// HelloAuth is as whom a client was let in. Protocol 3 tells it only with a device token.
+// HelloAuth says how a client was authorized. Protocol 3 includes it only with a device token.
 type HelloAuth struct {
-	Method      string // of protocol 4: none, token, password or device-token
+	Method      string // protocol 4: none, token, password or device-token
 	DeviceToken string // "" for a client without device
 	Role        string
 	Scopes      []string

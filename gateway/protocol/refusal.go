@@ -2,10 +2,10 @@ package protocol
 
 import "time"
 
-// AuthReason is why what a client has shown does not let it in.
+// AuthReason is why credentials were rejected.
 type AuthReason string
 
-// Reasons why a client is not let in.
+// Reasons for rejecting credentials.
 const (
 	TokenMissing          AuthReason = "token_missing"
 	TokenMismatch         AuthReason = "token_mismatch"
@@ -14,11 +14,10 @@ const (
 	PasswordMismatch      AuthReason = "password_mismatch"
 	PasswordNotConfigured AuthReason = "password_missing_config"
 	DeviceTokenMismatch   AuthReason = "device_token_mismatch"
-	ScopeMismatch         AuthReason = "scope_mismatch" // a device token is good, for fewer scopes
+	ScopeMismatch         AuthReason = "scope_mismatch" // the device token is valid, but for fewer scopes
 	RateLimited           AuthReason = "rate_limited"
 )
 
-// refusal is what the details of an error say of somebody who is not let in.
 type refusal struct {
 	Code       string     `json:"code"`
 	AuthReason AuthReason `json:"authReason,omitempty"`
@@ -29,7 +28,7 @@ type refusal struct {
 	RecommendedNextStep     string `json:"recommendedNextStep,omitempty"`
 }
 
-// Unauthorized refuses a client. The hint is for the one who sits at it: where its own secret is set. retryAfter is for RateLimited.
+// Unauthorized refuses a client. The hint tells its user where to set the secret. retryAfter is for RateLimited.
 func Unauthorized(reason AuthReason, c *Connect, retryAfter time.Duration) *Error {
 	message, code, step := "unauthorized", "AUTH_UNAUTHORIZED", "review_auth_configuration"
 	switch reason {
@@ -89,7 +88,7 @@ func passwordHint(c *Connect) string {
 	}
 }
 
-// OriginRefused refuses a page of another machine.
+// OriginRefused refuses a page from another origin.
 func OriginRefused() *Error {
 	return &Error{
 		Code:    CodeInvalidRequest,
@@ -98,45 +97,16 @@ func OriginRefused() *Error {
 	}
 }
 
-// DeviceRequired refuses a client that shows neither secret nor device, or a node without device.
+// DeviceRequired refuses a client without secret and device, or a node without device.
 func DeviceRequired() *Error {
 	return &Error{Code: CodeNotPaired, Message: "device identity required", Details: refusal{Code: "DEVICE_IDENTITY_REQUIRED"}}
 }
 
-// ControlUIDeviceRequired refuses a Control UI without device. Browsers make one only for pages that are safe from others.
+// ControlUIDeviceRequired refuses a Control UI without device. Browsers create one only in secure contexts.
 func ControlUIDeviceRequired() *Error {
 	return &Error{
 		Code:    CodeInvalidRequest,
 		Message: "control ui requires device identity (use HTTPS or localhost secure context)",
 		Details: refusal{Code: "CONTROL_UI_DEVICE_IDENTITY_REQUIRED"},
 	}
-}
-
-// PairingReason is why a device has to be approved.
-type PairingReason string
-
-// Reasons why a device has to be approved.
-const (
-	NotPaired       PairingReason = "not-paired"
-	RoleUpgrade     PairingReason = "role-upgrade"
-	ScopeUpgrade    PairingReason = "scope-upgrade"
-	MetadataUpgrade PairingReason = "metadata-upgrade"
-)
-
-// PairingRequired refuses a device until somebody has approved it. requestID is "" where nobody is asked.
-func PairingRequired(reason PairingReason, requestID string, c *Connect) *Error {
-	message := "pairing required"
-	if c.Protocol() >= SinceAdvice {
-		switch reason {
-		case RoleUpgrade:
-			message = "role upgrade pending approval"
-		case ScopeUpgrade:
-			message = "scope upgrade pending approval"
-		case MetadataUpgrade:
-			message = "device metadata change pending approval"
-		default:
-			message = "device pairing required"
-		}
-	}
-	return &Error{Code: CodeNotPaired, Message: message, Details: refusal{Code: "PAIRING_REQUIRED", Reason: string(reason), RequestID: requestID}}
 }

@@ -60,10 +60,6 @@ func TestRefusalsAreInTheWordsOfTheOriginal(t *testing.T) {
 		{protocol.DeviceRequired(), `{"code":"NOT_PAIRED","message":"device identity required","details":{"code":"DEVICE_IDENTITY_REQUIRED"}}`},
 		{protocol.ControlUIDeviceRequired(), `{"code":"INVALID_REQUEST","message":"control ui requires device identity (use HTTPS or localhost secure context)",` +
 			`"details":{"code":"CONTROL_UI_DEVICE_IDENTITY_REQUIRED"}}`},
-		{protocol.PairingRequired(protocol.NotPaired, "", cli), `{"code":"NOT_PAIRED","message":"pairing required","details":{"code":"PAIRING_REQUIRED","reason":"not-paired"}}`},
-		{protocol.PairingRequired(protocol.ScopeUpgrade, "r1", client(4, "cli", "cli")),
-			`{"code":"NOT_PAIRED","message":"scope upgrade pending approval",` +
-				`"details":{"code":"PAIRING_REQUIRED","reason":"scope-upgrade","requestId":"r1"}}`},
 	} {
 		frame, err := protocol.Failure("1", c.got, nil)
 		if want := `{"type":"res","id":"1","ok":false,"error":` + c.want + `}`; err != nil || string(frame) != want {

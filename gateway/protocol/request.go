@@ -10,25 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotJSON is the fault of a frame that cannot be read at all. Nobody can be answered.
+// ErrNotJSON is the fault of a frame that cannot be parsed, and therefore not be answered.
 var ErrNotJSON = errors.New("the frame is no JSON")
 
-// FrameError is the fault of a frame that is no request.
+// FrameError is the fault of a frame that is no valid request.
 type FrameError struct {
-	ID     string // of the frame; "invalid" if it has none that an answer could have
-	Reason string // in the wording of the original, all faults at once
+	ID     string // the frame's id; "invalid" if it has no usable one
+	Reason string // in the original's words, all faults at once
 }
 
 func (e *FrameError) Error() string { return "invalid request frame: " + e.Reason }
 
-// Answer is what the client is told.
+// Answer is the error sent to the client.
 func (e *FrameError) Answer() *Error { return &Error{Code: CodeInvalidRequest, Message: e.Error()} }
 
-// noID is the id of the answer to a frame that has none.
+// noID is the id in the answer to a frame without one.
 const noID = "invalid"
 
-// ParseRequest reads a frame of a client: {type: "req", id, method, params?}, and from clients of protocol 4 traceparent and
-// expectedProfileId, which mean nothing here; no other member. Of two members of one name the last one counts. Bytes that are no UTF-8 are
+// ParseRequest parses a client's frame: {type: "req", id, method, params?}, and from clients of protocol 4 traceparent
+// and expectedProfileId, which are ignored; no other member. The last of duplicate members counts. Invalid UTF-8 is
 // replaced. An error is ErrNotJSON or a *FrameError.
 func ParseRequest(text []byte) (Request, error) {
 	if !utf8.Valid(text) {
@@ -101,7 +101,6 @@ func ParseRequest(text []byte) (Request, error) {
 	return r, nil
 }
 
-// nameOf reads the id or the method of a frame.
 func nameOf(at string, literal []byte) (name string, fault []string) {
 	switch {
 	case literal == nil:
@@ -119,7 +118,7 @@ func nameOf(at string, literal []byte) (name string, fault []string) {
 	return name, nil
 }
 
-// maxFaults is how many faults are told of one request; the original tells all, however many a client has made.
+// maxFaults is how many faults of one request are reported; the original reports all.
 const maxFaults = 20
 
 func joined(faults []string) string {
@@ -153,7 +152,6 @@ func tooLong(what string, limit int) string {
 	return "must NOT have more than " + strconv.Itoa(limit) + " " + what
 }
 
-// shortened bounds a text of a client that is told again.
 func shortened(text string) string {
 	const most = 64
 	if utf8.RuneCountInString(text) <= most {

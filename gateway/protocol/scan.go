@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// members yields the members of a JSON object in the order in which they stand there, names decoded, values as they are. text is JSON; what
-// is no object has no members.
+// members yields the members of a JSON object in order, names decoded, values raw. text is valid JSON; anything but an
+// object has no members.
 func members(text []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		at := space(text, 0)
@@ -19,7 +19,7 @@ func members(text []byte) iter.Seq2[string, []byte] {
 		for at = space(text, at+1); at < len(text) && text[at] == '"'; {
 			end := value(text, at)
 			name := text[at:end]
-			at = space(text, space(text, end)+1) // behind the colon
+			at = space(text, space(text, end)+1) // after the colon
 			if end = value(text, at); end == at || !yield(textOf(name), text[at:end]) {
 				return
 			}
@@ -30,7 +30,6 @@ func members(text []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// items yields the items of a JSON array, as members does.
 func items(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		at := space(text, 0)
@@ -49,7 +48,7 @@ func items(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// value returns where the JSON value that begins at at ends. It does not recurse, however deep the value is.
+// value returns the end of the JSON value that starts at at. It does not recurse.
 func value(text []byte, at int) int {
 	depth := 0
 	for at < len(text) {
@@ -83,7 +82,7 @@ func value(text []byte, at int) int {
 	return at
 }
 
-// quoted returns where the string that begins at at ends.
+// quoted returns the end of the string that starts at at.
 func quoted(text []byte, at int) int {
 	for at++; at < len(text); at++ {
 		switch text[at] {
@@ -103,7 +102,7 @@ func space(text []byte, at int) int {
 	return min(at, len(text))
 }
 
-// textOf is the text that a JSON string stands for; of what is no string it is "".
+// textOf decodes a JSON string; anything else is "".
 func textOf(literal []byte) string {
 	if literal[0] != '"' {
 		return ""
@@ -112,11 +111,12 @@ func textOf(literal []byte) string {
 		return string(literal[1 : len(literal)-1])
 	}
 	var text string
-	_ = json.Unmarshal(literal, &text) // a JSON string always can
+	_ = json.Unmarshal(literal, &text) // decoding a JSON string cannot fail
 	return text
 }
 
-// measure tells how deep a JSON text is nested and how many values it has, give or take the empty objects and arrays.
+// measure returns the depth and approximate number of values of a JSON text; empty objects and arrays may be
+// miscounted.
 func measure(text []byte) (depth, values int) {
 	level := 0
 	for at := 0; at < len(text); at++ {

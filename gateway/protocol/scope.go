@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Scopes of operators. Admin covers all others, write covers read.
+// Operator scopes. Admin covers all others, write covers read.
 const (
 	ScopeAdmin     = "operator.admin"
 	ScopeRead      = "operator.read"
 	ScopeWrite     = "operator.write"
 	ScopeApprovals = "operator.approvals"
 	ScopePairing   = "operator.pairing"
-	ScopeQuestions = "operator.questions" // of protocol 4
+	ScopeQuestions = "operator.questions" // protocol 4
 )
 
-// Allowed says why a peer may not call a method, nil if it may. A method that it does not know takes admin; health takes nothing. In a version that does not have a method the scope is that of the version that has it.
+// Allowed returns why a peer may not call a method, nil if it may. Unknown methods require admin; health requires
+// nothing. A method missing from the client's version has the scope of the version that has it.
 func Allowed(role string, scopes []string, method string, version int) *Error {
 	if method == "health" {
 		return nil
@@ -35,7 +36,7 @@ func Allowed(role string, scopes []string, method string, version int) *Error {
 	return e
 }
 
-// ForNodes reports whether only nodes may call a method, whatever scopes somebody has.
+// ForNodes reports whether only nodes may call a method, regardless of scopes.
 func ForNodes(method string) bool {
 	return slices.Contains([]string{"skills.bins", "node.event", "node.invoke.result"}, method)
 }
@@ -46,13 +47,12 @@ type missingScope struct {
 	Required []string `json:"requiredScopes"`
 }
 
-// Covers reports whether somebody with these scopes may do what takes the needed one.
+// Covers reports whether these scopes include the needed one.
 func Covers(scopes []string, needed string) bool {
 	return slices.Contains(scopes, needed) || slices.Contains(scopes, ScopeAdmin) ||
 		needed == ScopeRead && slices.Contains(scopes, ScopeWrite)
 }
 
-// scopeOf is the scope that a method takes.
 func scopeOf(method string, version int) string {
 	switch method {
 	case "status", "system-presence", "last-heartbeat", "logs.tail", "channels.status", "usage.status", "usage.cost",

@@ -13,27 +13,29 @@ import (
 	"time"
 )
 
-// Why a device token is not taken.
+// Why a device token is rejected.
 var (
 	ErrTokenMismatch = errors.New("the device token is not one of this gateway for this device and role")
 	ErrTokenScope    = errors.New("the device token is for fewer scopes")
 )
 
-// tokenRounds make a guess at the secret behind a token as slow as OWASP asks for PBKDF2 with SHA-256: a password may be weak, and a
-// device keeps its token in a file.
+// tokenRounds follows OWASP's recommendation for PBKDF2 with SHA-256, to slow down guessing the secret behind a token:
+// a password may be weak, and a device stores its token in a file.
 const tokenRounds = 600_000
 
-// maxToken bounds what is looked at, bytes.
 const maxToken = 16 << 10
 
-// Tokens are given to devices that were let in with the gateway's secret, and let them in again without it. Nothing is kept: a token says
-// what it is for, and a code made with the secret proves it. So tokens outlive restarts, and all of them die when the secret changes.
+// Tokens are issued to devices that connected with the gateway's secret, and let them connect again without it.
+// Nothing is stored: a token contains its claims and a MAC made with the secret. So tokens survive restarts, and all
+// of them become invalid when the secret changes.
 //
-// A token is odt1.<claims>.<code>: claims are JSON in base64url, role, scopes and time; code is HMAC-SHA-256 over claims and device. Another
-// form would have another name in front. Its key is made from the secret when it is first needed, which takes a fraction of a second.
+// A token is odt1.<claims>.<code>: claims are JSON in base64url (role, scopes and time); code is HMAC-SHA-256 over
+// claims and device. Another format would have another prefix. The key is derived from the secret on first use, which
+// takes a fraction of a second.
 type Tokens struct{ key func() []byte }
 
-// NewTokens returns the tokens of a gateway with this secret. Without one there are none: Issue gives "", Verify takes nothing.
+// NewTokens returns the token issuer for a secret. Without a secret there are no tokens: Issue returns "", Verify
+// rejects all.
 func NewTokens(secret string) *Tokens {
 	if secret == "" {
 		return &Tokens{func() []byte { return nil }}
@@ -55,7 +57,7 @@ type claims struct {
 
 const tokenForm = "odt1"
 
-// Issue gives a token to a device. It is "" if there can be none.
+// Issue returns a token for a device, "" if none can be issued.
 func (t *Tokens) Issue(deviceID, role string, scopes []string, at time.Time) string {
 	key := t.key()
 	if key == nil || deviceID == "" {
@@ -71,10 +73,11 @@ func (t *Tokens) Issue(deviceID, role string, scopes []string, at time.Time) str
 	return ""
 }
 
-// Verify reports why a token does not let a device in as role with scopes: ErrTokenMismatch or ErrTokenScope. nil says that it does.
+// Verify returns why a token does not authorize a device for role and scopes: ErrTokenMismatch or ErrTokenScope; nil
+// if it does.
 func (t *Tokens) Verify(token, deviceID, role string, scopes []string) error {
 	if len(token) > maxToken || !strings.HasPrefix(token, tokenForm+".") {
-		return ErrTokenMismatch // nothing of ours; do not make the key for it
+		return ErrTokenMismatch // not our format; skip deriving the key
 	}
 	key := t.key()
 	end := strings.LastIndexByte(token, '.')
@@ -96,7 +99,7 @@ func (t *Tokens) Verify(token, deviceID, role string, scopes []string) error {
 	return nil
 }
 
-// code proves claims for a device. It is compared as text: base64 has many texts for the same bytes.
+// code is the MAC of claims for a device. It is compared as text: several base64 texts decode to the same bytes.
 func code(key []byte, said, deviceID string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(said))

@@ -14,34 +14,31 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// question is a request that has an agent answer.
-type question struct {
-	asked
+type agentRequest struct {
+	sessionRequest
 
-	said   said
-	model  string // as the client names it
+	said   runInput
+	model  string // as the client wrote it
 	stream bool
 }
 
-// voice tells an answer in the words of one endpoint.
-type voice interface {
-	// whole is the answer at once.
+type responder interface {
 	whole(o *outcome) any
-	// begin, say and end are the answer as it comes; end says what begin and say have left.
+	// begin, say and end format a streamed answer; end adds what begin and say left out.
 	begin(s *stream)
-	say(s *stream, delta string)
+	delta(s *stream, delta string)
 	end(s *stream, o *outcome)
-	// fail ends a stream that has no end.
+	// fail ends a stream that did not complete.
 	fail(s *stream, why *failure)
 }
 
-// outcome is what has come of a run. That a model has failed is part of what an agent answers, as in the original.
+// outcome is the result of a run. A model failure is part of the answer, as in the original.
 type outcome struct {
-	text string // what was said last
-	note string // why that is not all
+	text string // the last answer
+	note string // why the answer is incomplete
 	stop string // stop, length, filtered
 
-	usage coordination.SessionUsage // of all calls of models, zero where nobody has counted
+	usage coordination.SessionUsage // of all model calls; zero if not counted
 }
 
 func outcomeOf(r *run.Result) *outcome {
@@ -65,21 +62,21 @@ func outcomeOf(r *run.Result) *outcome {
 			o.note = over.Error
 		}
 	case run.TimedOut:
-		o.note = "The run has taken too long and was stopped."
+		o.note = "The run exceeded its time limit and was stopped."
 	case run.Aborted:
 		o.note = "The run was stopped."
 	}
 	return o
 }
 
-// statusOfClass is how a failure of a model is told as an error of HTTP, by its class. Others are 502: who was asked behind the gateway has failed.
+// statusOfClass maps a model failure's class to an HTTP status. Other classes are 502: an upstream failed.
 var statusOfClass = map[string]int{
 	"rate_limited": http.StatusTooManyRequests, "overloaded": http.StatusServiceUnavailable, "timeout": http.StatusGatewayTimeout,
 	"context_exceeded": http.StatusBadRequest,
 }
 
-// failureOf is the failure of a run, where clients are told of it by HTTP; nil else, or where it has not failed. What was said before stays in the
-// transcript of the session.
+// failureOf returns a run's failure as an HTTP error, if failures are reported that way; else nil. The transcript
+// keeps what was said before.
 func (s *Server) failureOf(r *run.Result, o *outcome) *failure {
 	if s.opts.FailsAsHTTP == nil || !s.opts.FailsAsHTTP() {
 		return nil
@@ -109,7 +106,7 @@ func (o *outcome) all() string {
 	return o.text + o.tail(true)
 }
 
-// tail is the note as it follows on what was said.
+// tail is the note, as appended to the text.
 func (o *outcome) tail(said bool) string {
 	if said && o.note != "" {
 		return between + o.note
@@ -117,10 +114,9 @@ func (o *outcome) tail(said bool) string {
 	return o.note
 }
 
-// answer asks an agent, and tells what it says.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, q *question, v voice) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, q *agentRequest, v responder) {
 	if s.opts.Runs == nil {
-		s.fail(w, &failure{status: http.StatusServiceUnavailable, Message: "no agent runs here", Type: typeServer, Code: orNull("runs_not_available")})
+		s.fail(w, &failure{status: http.StatusServiceUnavailable, Message: "no agents run here", Type: typeServer, Code: orNull("runs_not_available")})
 		return
 	}
 	var hears *follower
@@ -145,17 +141,17 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q *question, v v
 			s.fail(w, failed)
 			return
 		}
-		s.tell(w, http.StatusOK, v.whole(o))
+		s.writeJSON(w, http.StatusOK, v.whole(o))
 	case s.isOver(r.Context(), q):
-		s.fail(w, stopping()) // whoever has left does not read it
+		s.fail(w, gatewayStopping()) // a client that has left does not read it
 	default:
-		s.opts.Logger.Error("a run cannot be waited for", "run", q.runID, "err", err)
+		s.opts.Logger.Error("cannot wait for a run", "run", q.runID, "err", err)
 		s.fail(w, internalError())
 	}
 }
 
-// queue has the message accepted. That a client leaves meanwhile changes nothing: what becomes of its run is decided when that is known.
-func (s *Server) queue(ctx context.Context, q *question) *failure {
+// queue accepts the message, even if the client leaves meanwhile: what happens to its run is decided later.
+func (s *Server) queue(ctx context.Context, q *agentRequest) *failure {
 	accepted, err := s.opts.Runs.Queue(context.WithoutCancel(ctx), run.Ask{
 		RunQueued: coordination.RunQueued{
 			RunID: q.runID, SessionKey: q.key.String(), Cause: "http", By: byHTTP,
@@ -172,7 +168,6 @@ func (s *Server) queue(ctx context.Context, q *question) *failure {
 	return nil
 }
 
-// refused says why a message was not accepted.
 func (s *Server) refused(err error) *failure {
 	if busy, ok := errors.AsType[*run.Busy](err); ok {
 		return &failure{status: http.StatusTooManyRequests, again: busyAgain, Type: "rate_limit_error", Code: orNull(busy.Code()),
@@ -180,28 +175,28 @@ func (s *Server) refused(err error) *failure {
 	}
 	no, ok := errors.AsType[*run.Refusal](err)
 	if !ok {
-		s.opts.Logger.Error("a message cannot be accepted", "err", err)
+		s.opts.Logger.Error("cannot accept a message", "err", err)
 		return internalError()
 	}
-	f := invalid(no.Text, no.Field, no.Code)
+	f := invalid(no.Text, no.Field, no.Reason)
 	if no.Value != "" && !strings.Contains(no.Text, no.Value) {
 		f.Message += ": " + strconv.Quote(cut(no.Value))
 	}
-	if no.Mend != "" {
-		f.Message += " (" + no.Mend + ")"
+	if no.HintText != "" {
+		f.Message += " (" + no.HintText + ")"
 	}
-	if no.Code == run.CodeNotAllowed {
+	if no.Reason == run.CodeNotAllowed {
 		f.status, f.Type = http.StatusForbidden, "permission_error"
 	}
 	return f
 }
 
-// busyAgain is when somebody for whose message there is no room may try again.
+// busyAgain is the retry delay for a message refused because the queue is full.
 const busyAgain = 5 * time.Second
 
-// isOver reports whether nobody waits for an answer any more. The run of a client that has left is stopped, unless the client can come back
-// for it; a gateway that ends stops none.
-func (s *Server) isOver(ctx context.Context, q *question) bool {
+// isOver reports whether the answer is no longer awaited. If the client has left, its run is stopped unless the client
+// can ask again; a gateway shutdown stops no run.
+func (s *Server) isOver(ctx context.Context, q *agentRequest) bool {
 	if ctx.Err() == nil {
 		return false
 	}
@@ -209,14 +204,14 @@ func (s *Server) isOver(ctx context.Context, q *question) bool {
 	return true
 }
 
-// leave is for a client that is gone, or that the gateway has left.
-func (s *Server) leave(ctx context.Context, q *question) {
+// leave handles a client that has left, or a gateway that stops.
+func (s *Server) leave(ctx context.Context, q *agentRequest) {
 	if q.once || errors.Is(context.Cause(ctx), wire.ErrStopping) {
 		return
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), s.opts.StopTime)
 	defer done()
 	if _, err := s.opts.Runs.Stop(ctx, run.Stop{SessionKey: q.key.String(), RunID: q.runID, Reason: "stop", By: "http: the client has left"}); err != nil {
-		s.opts.Logger.Warn("the run of a client that has left cannot be stopped", "run", q.runID, "err", err)
+		s.opts.Logger.Warn("cannot stop the run of a client that has left", "run", q.runID, "err", err)
 	}
 }

@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// Bounds of the bodies of requests.
+// Limits of request bodies.
 const (
 	maxInvoke = 2 << 20
 	maxAsk    = 1 << 20
 )
 
-// failure is why a request is not done, in the shape of OpenAI's API.
 type failure struct {
 	status int
-	again  time.Duration // after which it may be tried again; 0 is not told
-	once   bool          // clients that would try again by themselves are told not to: an agent has worked on it
+	again  time.Duration // retry delay; 0 is left out
+	once   bool          // tells clients that retry on their own not to: an agent has worked on it
 
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -28,7 +27,7 @@ type failure struct {
 	Code    *string `json:"code"`
 }
 
-// Types of failures.
+// Types of errors.
 const (
 	typeInvalid = "invalid_request_error"
 	typeServer  = "api_error"
@@ -42,8 +41,8 @@ func internalError() *failure {
 	return &failure{status: http.StatusInternalServerError, Message: "internal error", Type: typeServer, Code: orNull("internal_error")}
 }
 
-// stopping is told where the gateway ends before the answer is there.
-func stopping() *failure {
+// gatewayStopping is the error if the gateway stops before the answer is there.
+func gatewayStopping() *failure {
 	return &failure{status: http.StatusServiceUnavailable, again: time.Second, Message: "the gateway is stopping", Type: typeServer, Code: orNull("stopping")}
 }
 
@@ -61,25 +60,24 @@ func (s *Server) fail(w http.ResponseWriter, f *failure) {
 	if f.once {
 		w.Header().Set("X-Should-Retry", "false")
 	}
-	s.tell(w, f.status, failureBody{f})
+	s.writeJSON(w, f.status, failureBody{f})
 }
 
-// failureBody is a failure as it is told.
 type failureBody struct {
 	Error *failure `json:"error"`
 }
 
-// tell answers with JSON. A client that does not take it in time is cut off.
-func (s *Server) tell(w http.ResponseWriter, status int, body any) {
+// writeJSON sends JSON. A client that reads too slowly is disconnected.
+func (s *Server) writeJSON(w http.ResponseWriter, status int, body any) {
 	text, err := encoded(body)
 	if err != nil {
-		s.opts.Logger.Error("an answer cannot be told", "err", err)
+		s.opts.Logger.Error("cannot encode an answer", "err", err)
 		status, text = http.StatusInternalServerError, []byte(`{"error":{"message":"internal error","type":"api_error","param":null,"code":null}}`)
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.writeTime(len(text)))) // one that has no deadlines waits
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.writeTime(len(text)))) // a connection without deadlines blocks
 	w.WriteHeader(status)
 	_, _ = w.Write(text)
 }
@@ -88,7 +86,7 @@ func (s *Server) writeTime(bytes int) time.Duration {
 	return s.opts.WriteTime * time.Duration(1+bytes>>20)
 }
 
-// encoded is JSON that leaves <, > and & as they are, with a line end.
+// encoded is JSON without HTML escaping, with a final newline.
 func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -99,10 +97,10 @@ func encoded(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// fields are the members of an object that a client has sent.
 type fields map[string]json.RawMessage
 
-// read reads the object that is the body of a request, all of it: only then the server notices that a client leaves.
+// read parses the request body, which must be an object. It reads all of it: only then does the server notice that a
+// client leaves.
 func read(w http.ResponseWriter, r *http.Request, limit int64) (fields, *failure) {
 	tooLarge := &failure{status: http.StatusRequestEntityTooLarge, Type: typeInvalid, Code: orNull("request_too_large"),
 		Message: "the request is too large: at most " + strconv.FormatInt(limit, 10) + " bytes are read"}
@@ -115,7 +113,7 @@ func read(w http.ResponseWriter, r *http.Request, limit int64) (fields, *failure
 		return nil, tooLarge
 	}
 	if err != nil {
-		return nil, invalid("the request could not be read whole", "", "incomplete_request")
+		return nil, invalid("the request body was cut short", "", "incomplete_request")
 	}
 	var f fields
 	switch err := json.Unmarshal(text, &f); {
@@ -127,13 +125,13 @@ func read(w http.ResponseWriter, r *http.Request, limit int64) (fields, *failure
 	return f, nil
 }
 
-// has reports whether there is a member that is not null.
+// has reports whether a member is present and not null.
 func (f fields) has(name string) bool {
 	raw, has := f[name]
 	return has && string(raw) != "null"
 }
 
-// into reads a member, if there is one, and says what it should be where it is not.
+// into decodes a member if present; the error says what it should be.
 func (f fields) into(name, want string, target any) *failure {
 	if f.has(name) && json.Unmarshal(f[name], target) != nil {
 		return invalid("`"+name+"` must be "+want, name, "invalid_type")

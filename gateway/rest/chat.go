@@ -6,7 +6,6 @@ import (
 	"net/http"
 )
 
-// chat answers POST /v1/chat/completions.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	f, bad := read(w, r, maxAsk)
 	if bad != nil {
@@ -25,19 +24,19 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, bad)
 		return
 	}
-	s.answer(w, r, q, &chatVoice{id: idOf(familyChat, q), created: s.opts.Now().Unix(), model: q.model, usage: options.IncludeUsage})
+	s.answer(w, r, q, &chatResponder{id: idOf(familyChat, q), created: s.opts.Now().Unix(), model: q.model, usage: options.IncludeUsage})
 }
 
-// idOf is the id of an answer: that of its run where that is ours, else one that is the same whenever the same is asked.
-func idOf(family string, q *question) string {
+// idOf is the id of an answer: derived from its run if the run is ours, else the same for equal requests.
+func idOf(family string, q *agentRequest) string {
 	if q.once {
 		return family + "_" + digest(q.runID)
 	}
 	return q.runID
 }
 
-func (s *Server) chatQuestion(r *http.Request, f fields) (*question, *failure) {
-	q := &question{}
+func (s *Server) chatQuestion(r *http.Request, f fields) (*agentRequest, *failure) {
+	q := &agentRequest{}
 	var written []struct {
 		Role       string          `json:"role"`
 		Name       string          `json:"name"`
@@ -51,7 +50,7 @@ func (s *Server) chatQuestion(r *http.Request, f fields) (*question, *failure) {
 		} `json:"tool_calls"`
 	}
 	choices := 1
-	if bad := first(f.into("messages", "a list of messages", &written), f.into("n", "a number", &choices)); bad != nil {
+	if bad := firstFailure(f.into("messages", "a list of messages", &written), f.into("n", "a number", &choices)); bad != nil {
 		return nil, bad
 	}
 	if choices != 1 {
@@ -79,16 +78,16 @@ func (s *Server) chatQuestion(r *http.Request, f fields) (*question, *failure) {
 	return q, s.complete(q, r, f, turns, familyChat, "Missing user message in `messages`.", "messages")
 }
 
-// called is a turn in which an assistant has called a tool.
+// called is an assistant turn that calls a tool.
 func called(name, arguments string) turn {
 	return turn{role: assistant, text: "(calls " + name + " with " + arguments + ")"}
 }
 
-// complete reads what both APIs have, once the conversation is known.
-func (s *Server) complete(q *question, r *http.Request, f fields, turns []turn, family, silent, param string) *failure {
+// complete reads the members common to both APIs, once the conversation is known.
+func (s *Server) complete(q *agentRequest, r *http.Request, f fields, turns []turn, family, silent, param string) *failure {
 	var name string
 	q.model = usualModel
-	bad := first(f.into("model", "a text", &q.model), f.into("stream", "true or false", &q.stream), f.into("user", "a text", &name), noTools(f))
+	bad := firstFailure(f.into("model", "a text", &q.model), f.into("stream", "true or false", &q.stream), f.into("user", "a text", &name), noTools(f))
 	if bad != nil {
 		return bad
 	}
@@ -101,17 +100,17 @@ func (s *Server) complete(q *question, r *http.Request, f fields, turns []turn, 
 		return invalid(silent, param, "missing_user_message")
 	}
 	q.said = conversation
-	q.asked, bad = s.whom(r, q.model, name, family)
+	q.sessionRequest, bad = s.whom(r, q.model, name, family)
 	return bad
 }
 
-// noTools refuses a client that brings tools of its own: agents call those that they have, and a client that waits for calls of its tools would wait
-// in vain. One that says that none is to be called may list them.
+// noTools refuses tools of the client: agents use their own tools, and the client would wait in vain for calls of its
+// own. With tool_choice none it may list them.
 func noTools(f fields) *failure {
 	choice := "auto"
-	for _, param := range [...]string{"tool_choice", "function_call"} { // the second is what the first was called before
+	for _, param := range [...]string{"tool_choice", "function_call"} { // the second is the older name of the first
 		if f.has(param) && (json.Unmarshal(f[param], &choice) != nil || choice != "auto" && choice != "none") {
-			return invalid("`"+param+"` must be auto or none: tools of clients are not called", param, "unsupported_value")
+			return invalid("`"+param+"` must be auto or none: client tools are not called", param, "unsupported_value")
 		}
 	}
 	for _, param := range [...]string{"tools", "functions"} {
@@ -120,14 +119,13 @@ func noTools(f fields) *failure {
 			return bad
 		}
 		if len(tools) > 0 && choice != "none" {
-			return invalid("`"+param+"` are not called here: an agent calls the tools that it has. Leave them out, or send `tool_choice` none", param, "unsupported_parameter")
+			return invalid("`"+param+"` are not called: an agent uses its own tools. Leave them out, or send `tool_choice` none", param, "unsupported_parameter")
 		}
 	}
 	return nil
 }
 
-// first is the first that is wrong.
-func first(all ...*failure) *failure {
+func firstFailure(all ...*failure) *failure {
 	for _, f := range all {
 		if f != nil {
 			return f
@@ -136,12 +134,11 @@ func first(all ...*failure) *failure {
 	return nil
 }
 
-// chatVoice speaks as chat completions do.
-type chatVoice struct {
+type chatResponder struct {
 	id      string
 	created int64
 	model   string
-	usage   bool // a stream ends with what it has cost
+	usage   bool // the stream ends with the usage
 }
 
 type chatCompletion struct {
@@ -155,8 +152,8 @@ type chatCompletion struct {
 
 type chatChoice struct {
 	Index   int          `json:"index"`
-	Message *chatMessage `json:"message,omitempty"` // of a whole answer
-	Delta   *chatMessage `json:"delta,omitempty"`   // of a piece
+	Message *chatMessage `json:"message,omitempty"` // in a complete answer
+	Delta   *chatMessage `json:"delta,omitempty"`   // in a chunk
 	Finish  *string      `json:"finish_reason"`
 }
 
@@ -171,7 +168,7 @@ type chatUsage struct {
 	Total      int64 `json:"total_tokens"`
 }
 
-func (v *chatVoice) usageOf(o *outcome) *chatUsage {
+func (v *chatResponder) usageOf(o *outcome) *chatUsage {
 	return &chatUsage{o.usage.Input, o.usage.Output, o.usage.Total}
 }
 
@@ -183,29 +180,28 @@ func finishOf(o *outcome) *string {
 	return &reason
 }
 
-func (v *chatVoice) whole(o *outcome) any {
+func (v *chatResponder) whole(o *outcome) any {
 	text := o.all()
 	return &chatCompletion{v.id, "chat.completion", v.created, v.model,
 		[]chatChoice{{Message: &chatMessage{assistant, &text}, Finish: finishOf(o)}}, v.usageOf(o)}
 }
 
-func (v *chatVoice) chunk(s *stream, choices []chatChoice, usage *chatUsage) {
+func (v *chatResponder) chunk(s *stream, choices []chatChoice, usage *chatUsage) {
 	s.event("", &chatCompletion{v.id, "chat.completion.chunk", v.created, v.model, choices, usage})
 }
 
-func (v *chatVoice) begin(s *stream) {
+func (v *chatResponder) begin(s *stream) {
 	v.chunk(s, []chatChoice{{Delta: &chatMessage{Role: assistant}}}, nil)
 }
 
-func (v *chatVoice) say(s *stream, delta string) {
+func (v *chatResponder) delta(s *stream, delta string) {
 	v.chunk(s, []chatChoice{{Delta: &chatMessage{Content: &delta}}}, nil)
 }
 
-// fail tells why there is no answer, or no more of one.
-func (v *chatVoice) fail(s *stream, why *failure) { s.event("", failureBody{why}) }
+func (v *chatResponder) fail(s *stream, why *failure) { s.event("", failureBody{why}) }
 
-// end says why the answer ends, without which some clients take it for broken off, and what it has cost for those who ask.
-func (v *chatVoice) end(s *stream, o *outcome) {
+// end sends the finish reason, without which some clients assume a broken stream, and the usage if requested.
+func (v *chatResponder) end(s *stream, o *outcome) {
 	v.chunk(s, []chatChoice{{Delta: &chatMessage{}, Finish: finishOf(o)}}, nil)
 	if v.usage {
 		v.chunk(s, []chatChoice{}, v.usageOf(o))

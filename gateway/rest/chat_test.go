@@ -23,7 +23,7 @@ const (
 
 func TestChatIsAnswered(t *testing.T) {
 	t.Parallel()
-	o := newOffice(echo)
+	o := newFakeRuns(echo)
 	g := serve(t, setup{runs: o})
 	status, answer := g.post(t, chat, `{"model":"openclaw:eden","messages":[{"role":"user","content":"hi <http>"}]}`)
 	id := regexp.MustCompile(`chatcmpl_[0-9a-f-]{36}`).FindString(answer)
@@ -45,7 +45,7 @@ func TestChatIsAnswered(t *testing.T) {
 	}
 }
 
-// One message is made of a conversation, in which nothing that was said looks like somebody else's turn.
+// A conversation becomes one message in which no text can be mistaken for another speaker's turn.
 func TestConversationsAreFolded(t *testing.T) {
 	t.Parallel()
 	const png = "data:image/png;base64,iVBORw0KGgo="
@@ -71,7 +71,7 @@ func TestConversationsAreFolded(t *testing.T) {
 			"", "", `[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="}]`},
 		{"with nothing said last", chat, `{"messages":[{"role":"user","content":"hi"},{"role":"user","content":" "}]}`, "hi", "", ""},
 	} {
-		o := newOffice(echo)
+		o := newFakeRuns(echo)
 		g := serve(t, setup{runs: o})
 		status, answer := g.post(t, c.path, c.body)
 		asks := o.asked()
@@ -106,7 +106,7 @@ func TestRequestsNameAgentAndSession(t *testing.T) {
 		{chat, "openclaw", "group:x", nil, "agent:main:openai-user:sha256-…"},
 		{chat, "openclaw", strings.Repeat("long", 100), nil, "agent:main:openai-user:sha256-…"},
 	} {
-		o := newOffice(echo)
+		o := newFakeRuns(echo)
 		g := serve(t, setup{runs: o})
 		body := fmt.Sprintf(`{"model":%q,"user":%q,"messages":[{"role":"user","content":"hi"}],"input":"hi"}`, c.model, c.user)
 		status, answer := g.post(t, c.path, body, c.headers...)
@@ -122,10 +122,10 @@ func TestRequestsNameAgentAndSession(t *testing.T) {
 	}
 }
 
-// What is wrong is said in the shape of OpenAI's API, and no agent is asked.
+// Faults are reported in the form of OpenAI's API, and no agent runs.
 func TestWrongRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	o := newOffice(echo)
+	o := newFakeRuns(echo)
 	g := serve(t, setup{runs: o})
 	user := func(content string) string { return `{"messages":[{"role":"user","content":` + content + `}]}` }
 	for _, c := range []struct{ path, body, message, param, code string }{
@@ -142,19 +142,19 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		{chat, user(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,%%"}}]`), "data: URL", "messages[0].content[0]", "invalid_image_url"},
 		{chat, `{"n":2,"messages":[{"role":"user","content":"hi"}]}`, "`n` must be 1", "n", "unsupported_value"},
 		{chat, `{"tool_choice":"required","messages":[{"role":"user","content":"hi"}]}`, "tool_choice", "tool_choice", "unsupported_value"},
-		{chat, `{"tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"hi"}]}`, "`tools` are not called here", "tools", "unsupported_parameter"},
-		{chat, `{"tools":[{}],"tool_choice":"auto","messages":[{"role":"user","content":"hi"}]}`, "`tools` are not called here", "tools", "unsupported_parameter"},
+		{chat, `{"tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"hi"}]}`, "`tools` are not called", "tools", "unsupported_parameter"},
+		{chat, `{"tools":[{}],"tool_choice":"auto","messages":[{"role":"user","content":"hi"}]}`, "`tools` are not called", "tools", "unsupported_parameter"},
 		{chat, `{"tools":{},"messages":[{"role":"user","content":"hi"}]}`, "`tools` must be a list", "tools", "invalid_type"},
-		{chat, `{"functions":[{"name":"f"}],"messages":[{"role":"user","content":"hi"}]}`, "`functions` are not called here", "functions", "unsupported_parameter"},
+		{chat, `{"functions":[{"name":"f"}],"messages":[{"role":"user","content":"hi"}]}`, "`functions` are not called", "functions", "unsupported_parameter"},
 		{chat, `{"function_call":{"name":"f"},"messages":[{"role":"user","content":"hi"}]}`, "`function_call`", "function_call", "unsupported_value"},
-		{responses, `{"model":"m","input":"hi","tools":[{"type":"web_search"}]}`, "`tools` are not called here", "tools", "unsupported_parameter"},
+		{responses, `{"model":"m","input":"hi","tools":[{"type":"web_search"}]}`, "`tools` are not called", "tools", "unsupported_parameter"},
 		{chat, `{"stream":"yes","messages":[{"role":"user","content":"hi"}]}`, "`stream` must be true or false", "stream", "invalid_type"},
 		{chat, `{"stream":true,"stream_options":5,"messages":[{"role":"user","content":"hi"}]}`, "`stream_options`", "stream_options", "invalid_type"},
 		{chat, `{"model":"openclaw:nobody","messages":[{"role":"user","content":"hi"}]}`, `unknown agent id "nobody"`, "model", "unknown_agent"},
 		{responses, `{"input":"hi"}`, "`model` is required", "model", "missing_required_parameter"},
 		{responses, `{"model":"m"}`, "Missing user message in `input`.", "input", "missing_user_message"},
 		{responses, `{"model":"m","input":5}`, "`input` must be a text or a list", "input", "invalid_type"},
-		{responses, `{"model":"m","input":"hi","previous_response_id":"resp_1"}`, "not looked up", "previous_response_id", "unsupported_parameter"},
+		{responses, `{"model":"m","input":"hi","previous_response_id":"resp_1"}`, "not stored", "previous_response_id", "unsupported_parameter"},
 		{responses, `{"model":"m","input":[{"type":"computer_call"}]}`, "computer_call", "input[0].type", "unsupported_content"},
 		{responses, `{"model":"m","input":[{"role":"user","content":[{"type":"input_file"}]}]}`, "input_file", "input[0].content[0]", "unsupported_content"},
 	} {
@@ -181,10 +181,10 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// Endpoints that are off are not there, whoever asks; without agents they say so.
+// Disabled endpoints do not exist for any caller; without agents they say so.
 func TestEndpointsMayBeOff(t *testing.T) {
 	t.Parallel()
-	off, empty := serve(t, setup{runs: newOffice(echo), off: true}), serve(t, setup{})
+	off, empty := serve(t, setup{runs: newFakeRuns(echo), off: true}), serve(t, setup{})
 	for _, path := range []string{chat, responses} {
 		for _, authorization := range []string{"", "Bearer nope", "Bearer " + token} {
 			if status, answer := off.post(t, path, hi, "Authorization", authorization); status != 404 || !strings.Contains(answer, `"type":"not_found"`) {
@@ -198,7 +198,7 @@ func TestEndpointsMayBeOff(t *testing.T) {
 	}
 }
 
-// That there is no room, or that a session takes no messages, is told so that clients know what to do.
+// A full queue, or a session that takes no messages, is reported so that clients know what to do.
 func TestRefusalsOfAgentsAreTold(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -208,13 +208,13 @@ func TestRefusalsOfAgentsAreTold(t *testing.T) {
 		holds  string
 	}{
 		{&run.Busy{SessionKey: "agent:main:main", Ahead: 9}, 429, "5", `"message":"too many runs are waiting in session agent:main:main: 9 are ahead","type":"rate_limit_error","param":null,"code":"busy"`},
-		{&run.Refusal{Code: run.CodeNotAllowed, Text: "send blocked by session policy"}, 403, "", `"type":"permission_error","param":null,"code":"send_denied"`},
-		{&run.Refusal{Code: run.CodeInvalidAsk, Text: "too long", Mend: "shorten it"}, 400, "", `"too long (shorten it)"`},
-		{&run.Refusal{Code: run.CodeUnknownModel, Field: "model", Value: "fake/nope", Text: "there is no such model", Mend: "name another"}, 400, "",
+		{&run.Refusal{Reason: run.CodeNotAllowed, Text: "send blocked by session policy"}, 403, "", `"type":"permission_error","param":null,"code":"send_denied"`},
+		{&run.Refusal{Reason: run.CodeInvalidAsk, Text: "too long", HintText: "shorten it"}, 400, "", `"too long (shorten it)"`},
+		{&run.Refusal{Reason: run.CodeUnknownModel, Field: "model", Value: "fake/nope", Text: "there is no such model", HintText: "name another"}, 400, "",
 			`"message":"there is no such model: \"fake/nope\" (name another)","type":"invalid_request_error","param":"model","code":"unknown_model"`},
 		{http.ErrServerClosed, 500, "", `"message":"internal error","type":"api_error"`},
 	} {
-		o := newOffice(echo)
+		o := newFakeRuns(echo)
 		o.refuse = func(run.Ask) error { return c.err }
 		g := serve(t, setup{runs: o})
 		for _, body := range []string{hi, `{"stream":true,` + hi[1:]} {
@@ -228,7 +228,7 @@ func TestRefusalsOfAgentsAreTold(t *testing.T) {
 	}
 }
 
-// However a run ends, its client gets what was said, and why that is not all.
+// However a run ends, its client gets its text so far, and the reason.
 func TestEveryEndIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -243,10 +243,10 @@ func TestEveryEndIsAnAnswer(t *testing.T) {
 		{"filtered", run.OK, coordination.RunOver{StopReason: "filtered"}, "", "content_filter"},
 		{"a model fails", run.Failed, coordination.RunOver{Error: "400 fake model failure"}, "400 fake model failure", "stop"},
 		{"a model fails in the middle", run.Failed, coordination.RunOver{Text: "al", Error: "500 gone"}, "al\n\n500 gone", "stop"},
-		{"it takes too long", run.TimedOut, coordination.RunOver{Text: "al"}, "al\n\nThe run has taken too long and was stopped.", "stop"},
+		{"it takes too long", run.TimedOut, coordination.RunOver{Text: "al"}, "al\n\nThe run exceeded its time limit and was stopped.", "stop"},
 		{"stopped", run.Aborted, coordination.RunOver{}, "The run was stopped.", "stop"},
 	} {
-		o := newOffice(func(j *job) {
+		o := newFakeRuns(func(j *job) {
 			j.say(c.over.Text, false)
 			j.end(c.state, c.over)
 		})
@@ -298,20 +298,21 @@ func streamed(t testing.TB, all []event) (text, finish string) {
 	return text, finish
 }
 
-// A request that is sent again with the same key is answered again, and asks once. Its key is of no use for another session.
+// A repeated request with the same key gets the same answer and starts one run. Its key is refused for another
+// session.
 func TestKeysMakeRequestsOne(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"Idempotency-Key", "X-Request-Id"} {
-		begun := 0
-		o := newOffice(func(j *job) {
-			begun++
+		started := 0
+		o := newFakeRuns(func(j *job) {
+			started++
 			echo(j)
 		})
 		g := serve(t, setup{runs: o})
 		_, first := g.post(t, chat, hi, header, "k 1")
 		_, again := g.post(t, chat, hi, header, "k 1")
-		if first != again || begun != 1 || o.asked()[0].RunID != "k 1" {
-			t.Errorf("%d runs of %q\n%s\n%s", begun, o.asked()[0].RunID, first, again)
+		if first != again || started != 1 || o.asked()[0].RunID != "k 1" {
+			t.Errorf("%d runs of %q\n%s\n%s", started, o.asked()[0].RunID, first, again)
 		}
 		status, answer := g.post(t, chat, `{"user":"bob",`+hi[1:], header, "k 1")
 		if status != 400 || !strings.Contains(answer, `"code":"idempotency_key_in_use"`) {
@@ -323,10 +324,10 @@ func TestKeysMakeRequestsOne(t *testing.T) {
 	}
 }
 
-// Only those who are let in reach an agent.
+// Only authenticated clients reach an agent.
 func TestAgentsAnswerThoseWhoAreLetIn(t *testing.T) {
 	t.Parallel()
-	o := newOffice(echo)
+	o := newFakeRuns(echo)
 	g := serve(t, setup{runs: o})
 	for _, path := range []string{chat, responses, "/tools/invoke"} {
 		if status, answer := g.post(t, path, `{`, "Authorization", "Bearer nope"); status != 401 || !json.Valid([]byte(answer)) {

@@ -30,8 +30,8 @@ const token = "a long enough secret"
 
 var began = time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
 
-// office answers as the test says: it stands where the runs of agents are, which are in a room that wires do not know.
-type office struct {
+// fakeRuns answers as the test says: it stands where the runs of agents are, which are in a room that wires do not know.
+type fakeRuns struct {
 	work    func(j *job)          // does a run, on a goroutine of its own; it has to end it
 	refuse  func(a run.Ask) error // may be nil
 	stopped chan run.Stop         // what was asked to be stopped
@@ -47,7 +47,7 @@ type office struct {
 
 // job is a run.
 type job struct {
-	office *office
+	runs   *fakeRuns
 	ask    run.Ask
 	ctx    context.Context // ends when it is stopped
 	stop   func()
@@ -57,11 +57,11 @@ type job struct {
 	text   string
 }
 
-func newOffice(work func(j *job)) *office {
-	return &office{work: work, stopped: make(chan run.Stop, 100), byID: map[string]*job{}, tells: map[int]func(run.Update){}}
+func newFakeRuns(work func(j *job)) *fakeRuns {
+	return &fakeRuns{work: work, stopped: make(chan run.Stop, 100), byID: map[string]*job{}, tells: map[int]func(run.Update){}}
 }
 
-func (o *office) Queue(ctx context.Context, a run.Ask) (run.Accepted, error) {
+func (o *fakeRuns) Queue(ctx context.Context, a run.Ask) (run.Accepted, error) {
 	if _, err := run.Accept(a); err != nil {
 		return run.Accepted{}, err
 	}
@@ -76,19 +76,19 @@ func (o *office) Queue(ctx context.Context, a run.Ask) (run.Accepted, error) {
 	if j := o.byID[a.RunID]; j != nil {
 		return run.Accepted{RunID: a.RunID, SessionKey: j.ask.SessionKey, Again: true}, ctx.Err()
 	}
-	j := &job{office: o, ask: a, over: make(chan struct{})}
+	j := &job{runs: o, ask: a, over: make(chan struct{})}
 	j.ctx, j.stop = context.WithCancel(context.Background())
 	o.byID[a.RunID] = j
 	o.jobs.Go(func() { o.work(j) })
 	return run.Accepted{RunID: a.RunID, SessionKey: a.SessionKey}, nil
 }
 
-func (o *office) Wait(ctx context.Context, runID string) (run.Result, error) {
+func (o *fakeRuns) Wait(ctx context.Context, runID string) (run.Result, error) {
 	o.mu.Lock()
 	j := o.byID[runID]
 	o.mu.Unlock()
 	if j == nil {
-		return run.Result{}, errors.New("nobody knows it")
+		return run.Result{}, errors.New("unknown run")
 	}
 	select {
 	case <-j.over:
@@ -98,7 +98,7 @@ func (o *office) Wait(ctx context.Context, runID string) (run.Result, error) {
 	}
 }
 
-func (o *office) Stop(_ context.Context, s run.Stop) ([]string, error) {
+func (o *fakeRuns) Stop(_ context.Context, s run.Stop) ([]string, error) {
 	o.mu.Lock()
 	j := o.byID[s.RunID]
 	o.mu.Unlock()
@@ -108,7 +108,7 @@ func (o *office) Stop(_ context.Context, s run.Stop) ([]string, error) {
 	return []string{s.RunID}, nil
 }
 
-func (o *office) Follow(tell func(run.Update)) func() {
+func (o *fakeRuns) Follow(tell func(run.Update)) func() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	id := o.follows
@@ -122,27 +122,27 @@ func (o *office) Follow(tell func(run.Update)) func() {
 	}
 }
 
-func (o *office) asked() []run.Ask {
+func (o *fakeRuns) asked() []run.Ask {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]run.Ask{}, o.asks...)
 }
 
-// say goes on with the answer; anew begins another one.
-func (j *job) say(delta string, anew bool) {
-	if anew {
+// say continues the answer; restart starts another one.
+func (j *job) say(delta string, restart bool) {
+	if restart {
 		j.text = ""
 	}
 	j.text += delta
-	j.tell(run.Update{Kind: run.Text, Text: j.text, Delta: delta, Anew: anew})
+	j.tell(run.Update{Kind: run.Text, Text: j.text, Delta: delta, Anew: restart})
 }
 
 func (j *job) tell(u run.Update) {
 	j.seq++
 	u.RunID, u.SessionKey, u.Seq = j.ask.RunID, j.ask.SessionKey, j.seq
-	j.office.mu.Lock()
-	defer j.office.mu.Unlock()
-	for _, tell := range j.office.tells {
+	j.runs.mu.Lock()
+	defer j.runs.mu.Unlock()
+	for _, tell := range j.runs.tells {
 		tell(u)
 	}
 }
@@ -203,7 +203,7 @@ func serve(t testing.TB, s setup) *gate {
 	if s.wire != nil {
 		s.wire(&w)
 	}
-	hub := wire.New(nobody{}, w)
+	hub := wire.New(noMethods{}, w)
 	server := httptest.NewUnstartedServer(hub.Handler())
 	if s.server != nil {
 		s.server(server.Config)
@@ -221,20 +221,20 @@ func serve(t testing.TB, s setup) *gate {
 	t.Cleanup(func() {
 		g.stop()
 		server.Close()
-		if o, ok := s.runs.(*office); ok {
+		if o, ok := s.runs.(*fakeRuns); ok {
 			o.jobs.Wait()
 		}
 	})
 	return g
 }
 
-// nobody answers requests over WebSocket.
-type nobody struct{}
+// noMethods refuses requests over WebSocket.
+type noMethods struct{}
 
-func (nobody) Answer(context.Context, *wire.Call) (any, error)              { return nil, nil }
-func (nobody) Knows(string) bool                                            { return false }
-func (nobody) Names() (methods, events []string)                            { return nil, nil }
-func (nobody) Snapshot(context.Context) (snapshot wire.Snapshot, err error) { return }
+func (noMethods) Answer(context.Context, *wire.Call) (any, error)              { return nil, nil }
+func (noMethods) Knows(string) bool                                            { return false }
+func (noMethods) Names() (methods, events []string)                            { return nil, nil }
+func (noMethods) Snapshot(context.Context) (snapshot wire.Snapshot, err error) { return }
 
 // client has connections of its own, so that none is left when a test ends.
 func client(t testing.TB) *http.Client {
@@ -243,7 +243,7 @@ func client(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// begin posts a text, and returns when the answer has begun. Headers are pairs.
+// begin posts a text, and returns when the answer has started. Headers are pairs.
 func (g *gate) begin(ctx context.Context, t testing.TB, path, body string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, strings.NewReader(body))

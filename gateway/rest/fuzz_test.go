@@ -15,7 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/rest"
 )
 
-// Whatever is sent is answered with JSON or with a stream that ends, and asks an agent only if it is told 200.
+// Every request is answered with JSON or with a stream that ends, and starts a run only if the status is 200.
 func FuzzRequests(f *testing.F) {
 	for _, body := range []string{hi, hiStream, `{`, `[]`, `{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"x"}]}]}`,
 		`{"tool":"look","args":{"a":1},"action":"x"}`, `{"messages":[{"role":"user","content":[null]}]}`, `{"messages":[null]}`, `{"input":[null],"model":"m"}`,
@@ -24,7 +24,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body, name string) {
 		for _, path := range []string{chat, responses, "/tools/invoke"} {
-			o := newOffice(echo)
+			o := newFakeRuns(echo)
 			s := rest.New(rest.Options{Runs: o, Tools: &drawer{}, Offers: func(string) bool { return true },
 				Agent: func(id string) (string, error) {
 					if id != "" && id != "main" {

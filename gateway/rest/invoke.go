@@ -11,30 +11,30 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// maxHeader is how many bytes of a header are taken.
+// maxHeader is how many bytes of a header are used.
 const maxHeader = 256
 
-// invocation is what a tool has done, in the shape of the original.
+// invocation is a tool result, in the original's shape.
 type invocation struct {
 	OK     bool       `json:"ok"`
 	Result *Result    `json:"result,omitempty"`
 	Error  *toolError `json:"error,omitempty"`
 }
 
-// Result is what a tool gives, in the shape of the original.
+// Result is a tool's output, in the original's shape.
 type Result struct {
 	Content []Block         `json:"content"`
 	Details json.RawMessage `json:"details,omitempty"`
 	IsError bool            `json:"isError,omitempty"`
 }
 
-// Block is a text.
+// Block is a text block.
 type Block struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// ResultOf is the shape of what a tool has done.
+// ResultOf converts a tool's output.
 func ResultOf(o tool.Output) *Result {
 	return &Result{Content: []Block{{"text", o.Text}}, Details: o.Details, IsError: o.IsError}
 }
@@ -45,13 +45,12 @@ type toolError struct {
 	Field   string `json:"field,omitempty"`
 }
 
-// BrokenTool is what is told of a tool that has failed inside: why is in the log only.
+// BrokenTool is the answer for a tool that failed internally; the cause is only logged.
 const BrokenTool = "tool execution failed"
 
-// NoTool is what is told of a tool that there is not, or that the caller may not know.
+// NoTool is the answer for a tool that does not exist or is hidden from the caller.
 func NoTool(name string) string { return "Tool not available: " + cut(name) }
 
-// invoke answers POST /tools/invoke.
 func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	f, bad := read(w, r, maxInvoke)
 	if bad != nil {
@@ -64,7 +63,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.opts.Tools == nil {
-		s.tell(w, http.StatusNotFound, invocation{Error: &toolError{Type: "not_found", Message: NoTool(name)}})
+		s.writeJSON(w, http.StatusNotFound, invocation{Error: &toolError{Type: "not_found", Message: NoTool(name)}})
 		return
 	}
 	if args, bad = s.withAction(f, caller, name, args); bad != nil {
@@ -73,7 +72,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	}
 	output, err := s.opts.Tools.Call(r.Context(), caller, name, args)
 	if err == nil {
-		s.tell(w, http.StatusOK, invocation{OK: true, Result: ResultOf(output)})
+		s.writeJSON(w, http.StatusOK, invocation{OK: true, Result: ResultOf(output)})
 		return
 	}
 	status, why := http.StatusInternalServerError, &toolError{Type: "tool_error", Message: BrokenTool}
@@ -83,19 +82,18 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	case e != nil && e.Code == tool.CodeInvalid:
 		status, why = http.StatusBadRequest, &toolError{Type: "tool_error", Message: e.Text, Field: e.Field}
 	case e != nil && (e.Code == tool.CodeTaskRequired || e.Code == tool.CodePlanRequired):
-		status, why = http.StatusForbidden, &toolError{Type: e.Code, Message: e.Text + ": " + e.Mend}
+		status, why = http.StatusForbidden, &toolError{Type: e.Code, Message: e.Text + ": " + e.Hint}
 	case e == nil && !errors.Is(err, context.Canceled):
-		s.opts.Logger.Warn("a tool has failed", "tool", name, "err", err)
+		s.opts.Logger.Warn("tool failed", "tool", name, "err", err)
 	}
-	s.tell(w, status, invocation{Error: why})
+	s.writeJSON(w, status, invocation{Error: why})
 }
 
-// failPlainly says only what the original says: its clients know nothing of param and code.
+// failPlainly sends the original's error shape: its clients know neither param nor code.
 func (s *Server) failPlainly(w http.ResponseWriter, f *failure) {
-	s.tell(w, f.status, map[string]any{"error": map[string]string{"message": f.Message, "type": f.Type}})
+	s.writeJSON(w, f.status, map[string]any{"error": map[string]string{"message": f.Message, "type": f.Type}})
 }
 
-// invoked reads which tool is meant, with what, and in whose name.
 func (s *Server) invoked(r *http.Request, f fields) (name string, args json.RawMessage, c tool.Caller, bad *failure) {
 	if name, bad = toolOf(f); bad != nil {
 		return "", nil, c, bad
@@ -128,7 +126,7 @@ func (s *Server) invoked(r *http.Request, f fields) (name string, args json.RawM
 	return name, args, c, nil
 }
 
-// toolOf is the tool that a body names: as tool, or as name, as the gateway's method has it.
+// toolOf returns the tool a body names, as tool, or as name like the gateway's method.
 func toolOf(f fields) (name string, bad *failure) {
 	var tool string
 	if f.into("tool", "a text", &tool) != nil || f.into("name", "a text", &name) != nil {
@@ -146,7 +144,7 @@ func toolOf(f fields) (name string, bad *failure) {
 	return tool, nil
 }
 
-// withAction puts the body's action into the arguments of a tool that has one, where they have none.
+// withAction copies the body's action into the arguments of a tool that takes one, unless they have it.
 func (s *Server) withAction(f fields, c tool.Caller, name string, args json.RawMessage) (json.RawMessage, *failure) {
 	var action string
 	if bad := f.into("action", "a text", &action); bad != nil {
@@ -179,10 +177,9 @@ func (s *Server) takesAction(c tool.Caller, name string) bool {
 	return false
 }
 
-// byHTTP is who asks, where nobody says more of himself than the gateway's secret.
+// byHTTP is the caller if only the gateway's secret was presented.
 const byHTTP = "http"
 
-// header is what a header says, shortened to maxHeader.
 func header(r *http.Request, name string) string { return cut(coordination.TrimJS(r.Header.Get(name))) }
 
 func cut(text string) string {

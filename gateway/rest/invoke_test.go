@@ -39,9 +39,9 @@ func (d *drawer) Call(_ context.Context, c tool.Caller, name string, args json.R
 	case "wrong":
 		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Field: "/n", Text: "n must be a number"}
 	case "early":
-		return tool.Output{}, &tool.Error{Code: tool.CodeTaskRequired, Text: "early needs a task", Mend: "begin one"}
+		return tool.Output{}, &tool.Error{Code: tool.CodeTaskRequired, Text: "early needs a task", Hint: "begin one"}
 	case "planless":
-		return tool.Output{}, &tool.Error{Code: tool.CodePlanRequired, Text: "planless needs a plan", Mend: "submit one"}
+		return tool.Output{}, &tool.Error{Code: tool.CodePlanRequired, Text: "planless needs a plan", Hint: "submit one"}
 	case "broken":
 		return tool.Output{}, &tool.Error{Code: tool.CodeBroken, Text: "secret reason"}
 	case "odd":
@@ -61,7 +61,7 @@ func TestToolsAreInvoked(t *testing.T) {
 	}{
 		{"one", `{"tool":"list","args":{"a":"<&>"}}`, 200,
 			`{"ok":true,"result":{"content":[{"type":"text","text":"<seen> {\"a\":\"<&>\"}"}],"details":{"n":1}}}`},
-		{"without arguments, for nobody's eyes", `{"tool":" list ","dryRun":true}`, 200, `{"ok":true,"result":{"content":[{"type":"text","text":"<seen> {}"}]`},
+		{"without arguments, as a dry run", `{"tool":" list ","dryRun":true}`, 200, `{"ok":true,"result":{"content":[{"type":"text","text":"<seen> {}"}]`},
 		{"an action that the tool has", `{"tool":"look","action":"up"}`, 200, `{"ok":true,"result":{"content":[{"type":"text","text":"<seen> {\"action\":\"up\"}"}]`},
 		{"an action that is there", `{"tool":"look","action":"up","args":{"action":"down"}}`, 200, `{"ok":true,"result":{"content":[{"type":"text","text":"<seen> {\"action\":\"down\"}"}]`},
 		{"an action that the tool has not", `{"tool":"list","action":"up","args":null}`, 200, `{"ok":true,"result":{"content":[{"type":"text","text":"<seen> {}"}]`},
@@ -117,10 +117,10 @@ func TestToolsWithoutABox(t *testing.T) {
 	}
 }
 
-// No more is read of a request than an endpoint takes, whether it says how long it is or not.
+// No more than the limit is read of a request, with or without a declared length.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	g := serve(t, setup{tools: &drawer{}, runs: newOffice(echo)})
+	g := serve(t, setup{tools: &drawer{}, runs: newFakeRuns(echo)})
 	fits := func(size int) string { return strings.Repeat(" ", size-len(`{"tool":"list"}`)) + `{"tool":"list"}` }
 	for _, c := range []struct {
 		path string

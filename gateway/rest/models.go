@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Names of models that stand for the default agent.
+// Model names that stand for the default agent.
 const (
-	usualModel   = "openclaw" // what answers call the model where the client has named none
+	usualModel   = "openclaw" // the model name in answers if the client named none
 	defaultModel = "openclaw/default"
 )
 
-// model is an agent as clients of OpenAI's API list it.
 type model struct {
 	ID         string `json:"id"`
 	Object     string `json:"object"`
@@ -24,7 +23,6 @@ type model struct {
 
 func modelNamed(id string) model { return model{id, "model", 0, usualModel, []any{}} }
 
-// models are the names under which agents can be asked.
 func (s *Server) models() []string {
 	names := []string{usualModel, defaultModel}
 	for _, agent := range s.opts.Agents() {
@@ -35,7 +33,6 @@ func (s *Server) models() []string {
 	return names
 }
 
-// listModels answers GET /v1/models.
 func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
 	list := struct {
 		Object string  `json:"object"`
@@ -44,10 +41,10 @@ func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
 	for _, name := range s.models() {
 		list.Data = append(list.Data, modelNamed(name))
 	}
-	s.tell(w, http.StatusOK, list)
+	s.writeJSON(w, http.StatusOK, list)
 }
 
-// showModel answers GET /v1/models/{id}, for every name by which an agent can be asked.
+// showModel answers GET /v1/models/{id}, for every name that selects an agent.
 func (s *Server) showModel(w http.ResponseWriter, id string) {
 	name := strings.ToLower(id)
 	if agent := agentIn(name); agent != "" {
@@ -59,5 +56,5 @@ func (s *Server) showModel(w http.ResponseWriter, id string) {
 		s.fail(w, f)
 		return
 	}
-	s.tell(w, http.StatusOK, modelNamed(id))
+	s.writeJSON(w, http.StatusOK, modelNamed(id))
 }

@@ -32,7 +32,7 @@ func (g *gate) get(t testing.TB, method, path, secret string) (int, string) {
 
 func TestModelsAreTheAgents(t *testing.T) {
 	t.Parallel()
-	g := serve(t, setup{runs: newOffice(echo)})
+	g := serve(t, setup{runs: newFakeRuns(echo)})
 	one := func(id string) string {
 		return `{"id":"` + id + `","object":"model","created":0,"owned_by":"openclaw","permission":[]}`
 	}
@@ -69,7 +69,7 @@ func TestModelsAreTheAgents(t *testing.T) {
 // Every name that stands for the default agent asks it, whatever agents there are.
 func TestDefaultModelAsksTheDefaultAgent(t *testing.T) {
 	t.Parallel()
-	o := newOffice(echo)
+	o := newFakeRuns(echo)
 	g := serve(t, setup{runs: o})
 	for _, model := range []string{"openclaw", "openclaw/default", "OpenClaw/Default"} {
 		if status, answer := g.post(t, chat, `{"model":"`+model+`","messages":[{"role":"user","content":"hi"}]}`); status != 200 {
@@ -86,7 +86,7 @@ func TestDefaultModelAsksTheDefaultAgent(t *testing.T) {
 // A client that lists tools and says that none is to be called is answered.
 func TestToolsThatAreNotToBeCalled(t *testing.T) {
 	t.Parallel()
-	g := serve(t, setup{runs: newOffice(echo)})
+	g := serve(t, setup{runs: newFakeRuns(echo)})
 	for _, body := range []string{`{"tools":[],`, `{"tools":null,`, `{"tools":[{"type":"function"}],"tool_choice":"none",`, `{"functions":[{"name":"f"}],"function_call":"none",`} {
 		if status, answer := g.post(t, chat, body+hi[1:]); status != 200 {
 			t.Errorf("%s: %d %s", body, status, answer)
@@ -94,7 +94,8 @@ func TestToolsThatAreNotToBeCalled(t *testing.T) {
 	}
 }
 
-// Where the operator says so, a model that fails is an error of HTTP, whole and in a stream, and clients do not ask again by themselves.
+// If so configured, a failing model is an HTTP error, with and without streaming, and clients do not retry by
+// themselves.
 func TestFailuresAsHTTP(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -112,7 +113,7 @@ func TestFailuresAsHTTP(t *testing.T) {
 		{run.Aborted, coordination.RunOver{}, 409, "run_stopped"},
 		{run.OK, coordination.RunOver{Text: "all", StopReason: "stop"}, 200, ""},
 	} {
-		g := serve(t, setup{runs: newOffice(func(j *job) {
+		g := serve(t, setup{runs: newFakeRuns(func(j *job) {
 			j.say(c.over.Text, false)
 			j.end(c.state, c.over)
 		}), change: func(o *rest.Options) { o.FailsAsHTTP = func() bool { return true } }})

@@ -13,7 +13,7 @@ import (
 // A client that was made for OpenAI's API is served.
 func TestAStockClientIsServed(t *testing.T) {
 	t.Parallel()
-	g := serve(t, setup{runs: newOffice(echo)})
+	g := serve(t, setup{runs: newFakeRuns(echo)})
 	config := openai.DefaultConfig(token)
 	config.BaseURL, config.HTTPClient = g.url+"/v1", client(t)
 	c := openai.NewClientWithConfig(config)

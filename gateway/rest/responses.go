@@ -6,7 +6,6 @@ import (
 	"net/http"
 )
 
-// responses answers POST /v1/responses.
 func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 	f, bad := read(w, r, maxAsk)
 	if bad != nil {
@@ -19,15 +18,15 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := idOf(familyResponses, q)
-	s.answer(w, r, q, &responseVoice{id: id, item: "msg_" + digest(id), created: s.opts.Now().Unix(), model: q.model})
+	s.answer(w, r, q, &responseResponder{id: id, item: "msg_" + digest(id), created: s.opts.Now().Unix(), model: q.model})
 }
 
-func (s *Server) responseQuestion(r *http.Request, f fields) (*question, *failure) {
+func (s *Server) responseQuestion(r *http.Request, f fields) (*agentRequest, *failure) {
 	if !f.has("model") {
 		return nil, invalid("`model` is required: openclaw, or openclaw:<agent>", "model", "missing_required_parameter")
 	}
 	if f.has("previous_response_id") || f.has("conversation") {
-		return nil, invalid("earlier responses are not looked up: give the conversation as `input`, or name a session with `user`",
+		return nil, invalid("earlier responses are not stored: give the conversation as `input`, or name a session with `user`",
 			"previous_response_id", "unsupported_parameter")
 	}
 	var instructions string
@@ -39,11 +38,10 @@ func (s *Server) responseQuestion(r *http.Request, f fields) (*question, *failur
 		return nil, bad
 	}
 	turns = append([]turn{{role: system, text: instructions}}, turns...)
-	q := &question{}
+	q := &agentRequest{}
 	return q, s.complete(q, r, f, turns, familyResponses, "Missing user message in `input`.", "input")
 }
 
-// item is a piece of the input.
 type item struct {
 	Type      string          `json:"type"`
 	Role      string          `json:"role"`
@@ -54,7 +52,6 @@ type item struct {
 	Output    json.RawMessage `json:"output"`
 }
 
-// inputOf reads the input: a text, or items.
 func inputOf(f fields) ([]turn, *failure) {
 	var text string
 	if f.has("input") && json.Unmarshal(f["input"], &text) == nil {
@@ -78,7 +75,7 @@ func inputOf(f fields) ([]turn, *failure) {
 			t, content = called(one.Name, one.Arguments), nil
 		case "function_call_output":
 			t, content, within = turn{role: toolRole, name: one.CallID}, one.Output, ".output"
-		case "reasoning", "item_reference": // of another model, or of what is not kept
+		case "reasoning", "item_reference": // from another model, or not stored
 			continue
 		default:
 			return nil, invalid(fmt.Sprintf("`%s` is of type %q, which is not supported", at, cut(one.Type)), at+".type", "unsupported_content")
@@ -91,14 +88,13 @@ func inputOf(f fields) ([]turn, *failure) {
 	return turns, nil
 }
 
-// responseVoice speaks as responses do.
-type responseVoice struct {
+type responseResponder struct {
 	id, item string
 	created  int64
 	model    string
 
 	seq  int    // of events
-	said []byte // in the stream so far
+	said []byte // streamed so far
 }
 
 type response struct {
@@ -142,7 +138,7 @@ type responseUsage struct {
 	Total  int64 `json:"total_tokens"`
 }
 
-// Statuses of responses and what they are made of.
+// Statuses of responses, and types of their parts.
 const (
 	inProgress = "in_progress"
 	completed  = "completed"
@@ -150,18 +146,18 @@ const (
 	failed     = "failed"
 )
 
-func (v *responseVoice) response(status string) *response {
+func (v *responseResponder) response(status string) *response {
 	return &response{ID: v.id, Object: "response", CreatedAt: v.created, Status: status, Model: v.model, Output: []outputMessage{}}
 }
 
-func (v *responseVoice) message(status string, parts ...outputText) outputMessage {
+func (v *responseResponder) message(status string, parts ...outputText) outputMessage {
 	return outputMessage{"message", v.item, assistant, append([]outputText{}, parts...), status}
 }
 
 func textPart(text string) outputText { return outputText{"output_text", text, []any{}} }
 
-// over is the response as it stands at the end.
-func (v *responseVoice) over(o *outcome, text string) *response {
+// over returns the final response.
+func (v *responseResponder) over(o *outcome, text string) *response {
 	r := v.response(completed)
 	switch o.stop {
 	case "length":
@@ -174,9 +170,9 @@ func (v *responseVoice) over(o *outcome, text string) *response {
 	return r
 }
 
-func (v *responseVoice) whole(o *outcome) any { return v.over(o, o.all()) }
+func (v *responseResponder) whole(o *outcome) any { return v.over(o, o.all()) }
 
-// responseEvent is an event of a stream; which members it has depends on its type.
+// responseEvent is a stream event; its members depend on its type.
 type responseEvent struct {
 	Type     string         `json:"type"`
 	Sequence int            `json:"sequence_number"`
@@ -190,28 +186,27 @@ type responseEvent struct {
 	Text     *string        `json:"text,omitempty"`
 }
 
-func (v *responseVoice) tell(s *stream, e *responseEvent) {
+func (v *responseResponder) writeEvent(s *stream, e *responseEvent) {
 	e.Sequence = v.seq
 	v.seq++
 	s.event(e.Type, e)
 }
 
-func (v *responseVoice) begin(s *stream) {
+func (v *responseResponder) begin(s *stream) {
 	zero, message, part := 0, v.message(inProgress), textPart("")
-	v.tell(s, &responseEvent{Type: "response.created", Response: v.response(inProgress)})
-	v.tell(s, &responseEvent{Type: "response.in_progress", Response: v.response(inProgress)})
-	v.tell(s, &responseEvent{Type: "response.output_item.added", Output: &zero, Item: &message})
-	v.tell(s, &responseEvent{Type: "response.content_part.added", ItemID: v.item, Output: &zero, Content: &zero, Part: &part})
+	v.writeEvent(s, &responseEvent{Type: "response.created", Response: v.response(inProgress)})
+	v.writeEvent(s, &responseEvent{Type: "response.in_progress", Response: v.response(inProgress)})
+	v.writeEvent(s, &responseEvent{Type: "response.output_item.added", Output: &zero, Item: &message})
+	v.writeEvent(s, &responseEvent{Type: "response.content_part.added", ItemID: v.item, Output: &zero, Content: &zero, Part: &part})
 }
 
-func (v *responseVoice) say(s *stream, delta string) {
+func (v *responseResponder) delta(s *stream, delta string) {
 	zero := 0
 	v.said = append(v.said, delta...)
-	v.tell(s, &responseEvent{Type: "response.output_text.delta", ItemID: v.item, Output: &zero, Content: &zero, Delta: delta})
+	v.writeEvent(s, &responseEvent{Type: "response.output_text.delta", ItemID: v.item, Output: &zero, Content: &zero, Delta: delta})
 }
 
-// fail gives the response as it has failed, with what was said of it.
-func (v *responseVoice) fail(s *stream, why *failure) {
+func (v *responseResponder) fail(s *stream, why *failure) {
 	r := v.response(failed)
 	if len(v.said) > 0 {
 		r.Output = append(r.Output, v.message(unfinished, textPart(string(v.said))))
@@ -220,16 +215,16 @@ func (v *responseVoice) fail(s *stream, why *failure) {
 	if why.Code != nil {
 		r.Error.Code = *why.Code
 	}
-	v.tell(s, &responseEvent{Type: "response.failed", Response: r})
+	v.writeEvent(s, &responseEvent{Type: "response.failed", Response: r})
 }
 
-// end repeats what was said: all of it, also what came before tools were called.
-func (v *responseVoice) end(s *stream, o *outcome) {
+// end repeats the whole text, including what came before tool calls.
+func (v *responseResponder) end(s *stream, o *outcome) {
 	zero, text := 0, string(v.said)
 	last, part := v.over(o, text), textPart(text)
 	message := last.Output[0]
-	v.tell(s, &responseEvent{Type: "response.output_text.done", ItemID: v.item, Output: &zero, Content: &zero, Text: &text})
-	v.tell(s, &responseEvent{Type: "response.content_part.done", ItemID: v.item, Output: &zero, Content: &zero, Part: &part})
-	v.tell(s, &responseEvent{Type: "response.output_item.done", Output: &zero, Item: &message})
-	v.tell(s, &responseEvent{Type: "response." + last.Status, Response: last})
+	v.writeEvent(s, &responseEvent{Type: "response.output_text.done", ItemID: v.item, Output: &zero, Content: &zero, Text: &text})
+	v.writeEvent(s, &responseEvent{Type: "response.content_part.done", ItemID: v.item, Output: &zero, Content: &zero, Part: &part})
+	v.writeEvent(s, &responseEvent{Type: "response.output_item.done", Output: &zero, Item: &message})
+	v.writeEvent(s, &responseEvent{Type: "response." + last.Status, Response: last})
 }

@@ -1,15 +1,15 @@
-// Package rest answers what programs ask the gateway over HTTP: to call a tool, and, in the words of OpenAI's API, to have an agent answer.
-// Whoever asks was let in before; package gateway/wire sees to that.
+// Package rest is the gateway's HTTP API for programs: calling a tool, and asking an agent through OpenAI's API.
+// Requests are authorized before, in package gateway/wire.
 //
-// It promises:
+// It guarantees:
 //
-//   - A message that is accepted is a run like any other: it is on disk before anything of the answer is told, and it has one end.
-//   - A request with an Idempotency-Key asks once, however often it is sent; its run goes on when the client leaves. Without one, the run of a
-//     client that leaves is stopped.
-//   - What a stream has told stays told: where a model breaks off and another one answers in its place, what that says follows after a blank
-//     line. An answer that is told whole has only what was said last.
-//   - A client that reads slowly costs nobody else anything: it gets larger pieces, and is cut off when it takes nothing for too long.
-//   - What is read of a request is bounded. What is wrong with it is said in the shape that clients of the endpoint know.
+//   - An accepted message is a run like any other: on disk before anything of its answer is sent, and with exactly one end.
+//   - A request with an Idempotency-Key runs once, however often it is sent; its run continues if the client leaves. Without a key, the
+//     run of a client that leaves is stopped.
+//   - Streamed text is not retracted: if a model breaks off and a fallback answers, its text follows after a blank line. A complete
+//     answer holds only the last text.
+//   - A slow reader does not slow down others: it gets larger chunks, and is disconnected if it reads nothing for too long.
+//   - Request sizes are bounded. Errors have the shape that the endpoint's clients expect.
 package rest
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// Runs are the agents that answer. See gateway.Runs.
+// Runs starts and follows runs. See gateway.Runs.
 type Runs interface {
 	Queue(ctx context.Context, ask run.Ask) (run.Accepted, error)
 	Wait(ctx context.Context, runID string) (run.Result, error)
@@ -33,32 +33,33 @@ type Runs interface {
 	Follow(tell func(run.Update)) (stop func())
 }
 
-// Options of New. Zero means the default for times; Runs and Tools may be nil: then nobody answers, and there are no tools.
+// Options of New. Zero means the default for durations; without Runs and Tools there are no answers and no tools.
 type Options struct {
 	Runs  Runs
 	Tools tool.Box
 
-	// Offers reports whether an endpoint that may be off is on now.
+	// Offers reports whether an optional endpoint is enabled now.
 	Offers func(path string) bool
-	// Agent is the agent of an id as clients write it, the default agent for "". The text of its errors is for clients, as that of Session's.
+	// Agent resolves an agent id as clients write it, "" to the default agent. Its errors are worded for clients, like
+	// Session's.
 	Agent func(id string) (string, error)
-	// Session is what clients call a session: a key, or the name of a session of agent, which is the default agent if it is "". A key of
-	// another agent's session is refused if agent is not "".
+	// Session resolves a session: a key, or the name of a session of agent, "" being the default agent. A key of
+	// another agent's session is refused unless agent is "".
 	Session func(agent, key string) (coordination.SessionKey, error)
-	// Agents are the ids of those that can be asked.
+	// Agents returns the ids of the available agents.
 	Agents func() []string
-	// FailsAsHTTP reports whether a model that fails is told as an error of HTTP, and not as what the agent answers.
+	// FailsAsHTTP reports whether a model failure is an HTTP error instead of the agent's answer.
 	FailsAsHTTP func() bool
-	// AgentOf is whose session it is.
+	// AgentOf returns the agent that owns a session.
 	AgentOf func(key coordination.SessionKey) string
 
 	Now    func() time.Time
-	NewID  func() string // a UUID that nobody has had
+	NewID  func() string // a new UUID
 	Logger *slog.Logger
 
-	Heartbeat time.Duration // between signs of life in a stream that says nothing
-	WriteTime time.Duration // for each MiB of what is written at once, the last one whole
-	StopTime  time.Duration // for a run to be stopped whose client is gone
+	Heartbeat time.Duration // between keep-alives in a silent stream
+	WriteTime time.Duration // per started MiB of one write
+	StopTime  time.Duration // to stop the run of a client that has left
 }
 
 // Defaults of Options.
@@ -76,19 +77,19 @@ const (
 	PathModels    = "/v1/models"
 )
 
-// Server answers.
+// Server handles the requests.
 type Server struct {
 	opts  Options
-	ears  ears
+	ears  updateFanout
 	paths map[string]http.Handler
 }
 
-// New returns a server. It does nothing until it is asked.
+// New returns a server. It does nothing on its own.
 func New(opts Options) *Server {
 	opts.Heartbeat = cmp.Or(opts.Heartbeat, DefaultHeartbeat)
 	opts.WriteTime = cmp.Or(opts.WriteTime, DefaultWriteTime)
 	opts.StopTime = cmp.Or(opts.StopTime, DefaultStopTime)
-	s := &Server{opts: opts, ears: ears{runs: opts.Runs}}
+	s := &Server{opts: opts, ears: updateFanout{runs: opts.Runs}}
 	s.paths = map[string]http.Handler{
 		PathInvoke:    http.HandlerFunc(s.invoke),
 		PathChat:      http.HandlerFunc(s.chat),
@@ -97,7 +98,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Post gives what answers a POST to a path, nil where there is nothing, or what is there is off.
+// Post returns the handler of a POST to a path, nil if there is none or it is disabled.
 func (s *Server) Post(path string) http.Handler {
 	handler := s.paths[path]
 	if handler == nil || path != PathInvoke && !s.opts.Offers(path) {
@@ -106,7 +107,7 @@ func (s *Server) Post(path string) http.Handler {
 	return handler
 }
 
-// Get gives what answers a GET to a path, as Post does for a POST. Models are listed where they can be asked.
+// Get returns the handler of a GET of a path, like Post. Models are listed where they can be used.
 func (s *Server) Get(path string) http.Handler {
 	id, one := strings.CutPrefix(path, PathModels+"/")
 	if path != PathModels && !one || !s.opts.Offers(PathChat) && !s.opts.Offers(PathResponses) {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// stream is an answer of server-sent events. What is put into it goes out with flush.
+// stream is an answer of server-sent events, buffered until flush.
 type stream struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
@@ -21,7 +21,7 @@ type stream struct {
 	err       error // of encoding
 }
 
-// event puts in an event; without a name it is one that has only data.
+// event appends an event; without a name it has only data.
 func (s *stream) event(name string, data any) {
 	if name != "" {
 		s.buffer.WriteString("event: " + name + "\n")
@@ -33,13 +33,12 @@ func (s *stream) event(name string, data any) {
 	s.buffer.WriteByte('\n')
 }
 
-// done puts in the mark that nothing follows.
 func (s *stream) done() { s.buffer.WriteString("data: [DONE]\n\n") }
 
-// heartbeat puts in a comment: the connection shows that it lives, and readers skip it.
+// heartbeat appends a comment, which readers skip, to keep the connection alive.
 func (s *stream) heartbeat() { s.buffer.WriteString(": waiting\n\n") }
 
-// flush sends what was put in. An error means that nobody reads it.
+// flush sends the buffer. An error means that the client is gone.
 func (s *stream) flush() error {
 	if s.err != nil {
 		return s.err
@@ -47,7 +46,7 @@ func (s *stream) flush() error {
 	if s.buffer.Len() == 0 {
 		return nil
 	}
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime(s.buffer.Len()))) // one that has no deadlines waits
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime(s.buffer.Len()))) // a connection without deadlines blocks
 	_, err := s.w.Write(s.buffer.Bytes())
 	s.buffer.Reset()
 	if s.buffer.Cap() > 1<<20 {
@@ -56,20 +55,18 @@ func (s *stream) flush() error {
 	return errors.Join(err, s.control.Flush())
 }
 
-// waited is what Runs.Wait has returned.
-type waited struct {
+type waitResult struct {
 	result run.Result
 	err    error
 }
 
-// answerAsItComes tells an answer while it is made.
-func (s *Server) answerAsItComes(w http.ResponseWriter, r *http.Request, q *question, v voice, hears *follower) {
+func (s *Server) answerAsItComes(w http.ResponseWriter, r *http.Request, q *agentRequest, v responder, hears *follower) {
 	ctx, done := context.WithCancel(r.Context())
 	defer done()
-	ended := make(chan waited, 1)
+	ended := make(chan waitResult, 1)
 	go func() {
 		result, err := s.opts.Runs.Wait(ctx, q.runID)
-		ended <- waited{result, err}
+		ended <- waitResult{result, err}
 	}()
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -82,12 +79,12 @@ func (s *Server) answerAsItComes(w http.ResponseWriter, r *http.Request, q *ques
 		return
 	}
 	if s.pass(ctx, q, v, hears, out, ended) {
-		_ = out.flush() // whoever does not read the end misses it
+		_ = out.flush() // a client that does not read the end misses it
 	}
 }
 
-// pass tells what is said until the run is over. It reports whether the last of it waits in out.
-func (s *Server) pass(ctx context.Context, q *question, v voice, hears *follower, out *stream, ended <-chan waited) bool {
+// pass sends updates until the run is over. It reports whether the last of them is still buffered.
+func (s *Server) pass(ctx context.Context, q *agentRequest, v responder, hears *follower, out *stream, ended <-chan waitResult) bool {
 	beat := time.NewTicker(s.opts.Heartbeat)
 	defer beat.Stop()
 	heard := false
@@ -98,7 +95,7 @@ func (s *Server) pass(ctx context.Context, q *question, v voice, hears *follower
 			var delta string
 			if delta, keepsUp = hears.next(); delta != "" {
 				heard = true
-				v.say(out, delta)
+				v.delta(out, delta)
 				beat.Reset(s.opts.Heartbeat)
 			}
 		case <-beat.C:
@@ -107,7 +104,7 @@ func (s *Server) pass(ctx context.Context, q *question, v voice, hears *follower
 			return s.finish(ctx, q, v, hears, out, w, heard)
 		}
 		if !keepsUp {
-			s.opts.Logger.Info("a client has not kept up with its stream", "run", q.runID)
+			s.opts.Logger.Info("client too slow for its stream", "run", q.runID)
 		}
 		if !keepsUp || out.flush() != nil {
 			s.leave(ctx, q)
@@ -116,8 +113,7 @@ func (s *Server) pass(ctx context.Context, q *question, v voice, hears *follower
 	}
 }
 
-// finish tells the end of a run, or why it is not known.
-func (s *Server) finish(ctx context.Context, q *question, v voice, hears *follower, out *stream, w waited, heard bool) bool {
+func (s *Server) finish(ctx context.Context, q *agentRequest, v responder, hears *follower, out *stream, w waitResult, heard bool) bool {
 	var why *failure
 	switch {
 	case w.err == nil:
@@ -131,7 +127,7 @@ func (s *Server) finish(ctx context.Context, q *question, v voice, hears *follow
 			delta += o.tail(heard || delta != "")
 		}
 		if delta != "" {
-			v.say(out, delta)
+			v.delta(out, delta)
 		}
 		if failed != nil {
 			v.fail(out, failed)
@@ -141,11 +137,11 @@ func (s *Server) finish(ctx context.Context, q *question, v voice, hears *follow
 		out.done()
 		return true
 	case errors.Is(context.Cause(ctx), wire.ErrStopping):
-		why = stopping()
+		why = gatewayStopping()
 	case s.isOver(ctx, q):
 		return false
 	default:
-		s.opts.Logger.Error("a run cannot be waited for", "run", q.runID, "err", w.err)
+		s.opts.Logger.Error("cannot wait for a run", "run", q.runID, "err", w.err)
 		why = internalError()
 	}
 	v.fail(out, why)

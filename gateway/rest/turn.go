@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// turn is one message of a conversation that a client tells.
+// turn is one message of the conversation a client sends.
 type turn struct {
 	role   string // one of the roles below
 	name   string // of a tool
@@ -26,7 +26,7 @@ const (
 	toolRole  = "tool"
 )
 
-// roleOf is the role that a client writes, "" for one that is not known.
+// roleOf normalizes a client's role, "" if unknown.
 func roleOf(written string) string {
 	switch written {
 	case system, "developer":
@@ -39,23 +39,22 @@ func roleOf(written string) string {
 	return ""
 }
 
-// image is a block of a message.
 type image struct {
 	Type     string `json:"type"`
 	MimeType string `json:"mimeType"`
 	Data     string `json:"data"` // base64
 }
 
-// said is what a run is asked: one message, and what the system prompt says beyond.
-type said struct {
+// runInput is a run's input: one message, and additions to the system prompt.
+type runInput struct {
 	message string
-	content json.RawMessage // the message as blocks, where it has images
+	content json.RawMessage // the message as blocks, if it has images
 	extra   string
 }
 
-// fold makes one message of a conversation: the last one of the user, with the other ones quoted around it. ok is false where the user has
-// said nothing.
-func fold(turns []turn) (s said, ok bool, err error) {
+// fold condenses a conversation to one message: the user's last, with the others quoted around it. ok is false if
+// there is no user message.
+func fold(turns []turn) (s runInput, ok bool, err error) {
 	current := -1
 	var extra []string
 	for i, t := range turns {
@@ -67,10 +66,10 @@ func fold(turns []turn) (s said, ok bool, err error) {
 		}
 	}
 	if current < 0 {
-		return said{}, false, nil
+		return runInput{}, false, nil
 	}
 	asked := turns[current]
-	s = said{message: asked.text, extra: strings.Join(extra, "\n\n")}
+	s = runInput{message: asked.text, extra: strings.Join(extra, "\n\n")}
 	if before, after := quote(turns[:current]), quote(turns[current+1:]); before != "" || after != "" {
 		var b strings.Builder
 		if before != "" {
@@ -99,7 +98,7 @@ func blocksOf(text string, images []image) (json.RawMessage, error) {
 	return encoded(blocks)
 }
 
-// quote writes turns below each other. Further lines of one are indented, so that nothing in them looks like a turn.
+// quote writes turns below each other. Continuation lines are indented, so that nothing in them looks like a turn.
 func quote(turns []turn) string {
 	var b strings.Builder
 	for _, t := range turns {
@@ -119,10 +118,9 @@ func quote(turns []turn) string {
 	return b.String()
 }
 
-// maxImages is how many images one message may have.
 const maxImages = 16
 
-// imageOf reads a data: URL. Images that lie elsewhere are not fetched: the gateway asks nobody because a client says so.
+// imageOf decodes a data: URL. Other URLs are not fetched: the gateway makes no requests on behalf of clients.
 func imageOf(url string) (image, bool) {
 	header, data, _ := strings.Cut(url, ",")
 	kind, isData := strings.CutPrefix(header, "data:")
@@ -137,7 +135,6 @@ func imageOf(url string) (image, bool) {
 	return image{"image", kind, data}, true
 }
 
-// part is a piece of what a client says, in either API.
 type part struct {
 	Type     string          `json:"type"`
 	Text     *string         `json:"text"`
@@ -145,7 +142,7 @@ type part struct {
 	ImageURL json.RawMessage `json:"image_url"`
 }
 
-// readContent reads a text, or a list of parts, into a turn. at names where it stands.
+// readContent reads a text or a list of parts into a turn. at is its place for errors.
 func (t *turn) readContent(raw json.RawMessage, at string) *failure {
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &t.text) == nil {
 		return nil
@@ -173,7 +170,7 @@ func (t *turn) readContent(raw json.RawMessage, at string) *failure {
 			}
 			t.images = append(t.images, one)
 		default:
-			return invalid(fmt.Sprintf("`%s` is of type %q, which is not supported: use texts and images", at, cut(p.Type)), at, "unsupported_content")
+			return invalid(fmt.Sprintf("`%s` is of type %q, which is not supported: use text and images", at, cut(p.Type)), at, "unsupported_content")
 		}
 	}
 	if len(t.images) > maxImages {
@@ -183,7 +180,7 @@ func (t *turn) readContent(raw json.RawMessage, at string) *failure {
 	return nil
 }
 
-// image reads what a part shows: a URL, or an object that has one.
+// image reads a part's image: a URL, or an object with one.
 func (p *part) image() (image, bool) {
 	var url string
 	if json.Unmarshal(p.ImageURL, &url) != nil {

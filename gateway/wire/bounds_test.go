@@ -60,7 +60,7 @@ func TestPanicWhileGreetingEndsOneConnection(t *testing.T) {
 	g.stop() // the one that has panicked holds nothing up
 }
 
-// What a client is called is told to the others, and is nothing but a name there.
+// A client's display name is shown to others as a plain name.
 func TestNameOfAClientChangesNoGreeting(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{options: func(o *wire.Options) { o.GreetingAge = time.Nanosecond }})
@@ -87,7 +87,7 @@ func TestNameOfAClientChangesNoGreeting(t *testing.T) {
 }
 
 // A method that does not heed that it is over leaves its goroutine, and does not hold up the end.
-func TestDeafMethodDoesNotHoldUpTheEnd(t *testing.T) {
+func TestMethodIgnoringContextDoesNotDelayShutdown(t *testing.T) {
 	t.Parallel()
 	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	g := serve(t, setup{options: func(o *wire.Options) { o.DrainTime, o.CloseTime = 10*time.Millisecond, 10*time.Millisecond }, methods: book{
@@ -109,7 +109,7 @@ func TestDeafMethodDoesNotHoldUpTheEnd(t *testing.T) {
 }
 
 // Those who say nothing do not keep out those who do, however many they are.
-func TestSilentCrowdKeepsNobodyOut(t *testing.T) {
+func TestSilentConnectionsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	const atDoor, crowd = 8, 30
 	g := serve(t, setup{options: func(o *wire.Options) { o.MaxAtDoor, o.CloseTime = atDoor, patience }})

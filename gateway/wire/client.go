@@ -11,39 +11,39 @@ import (
 	"sync/atomic"
 )
 
-// client is one connection. One goroutine reads; there is one that writes only while there is something to write.
+// client is one connection. One goroutine reads; a writing goroutine exists only while there is something to write.
 type client struct {
 	hub    *Hub
 	socket *socket
 	queue  *queue
-	reads  reads
+	reads  readTracker
 	ctx    context.Context // ends with the connection
 	leave  context.CancelFunc
-	said   chan struct{} // closed when nothing is written any more
+	said   chan struct{} // closed when writing has ended
 
 	id     string
 	ip     netip.Addr
-	host   string // by which the gateway was asked
-	origin string // of the page that asks; "" for a program
-	passed bool   // a proxy has passed it on, for somebody who may be anywhere
+	host   string // Host header of the request
+	origin string // origin of the page; "" for a program
+	passed bool   // forwarded by a proxy, so the real address is unknown
 
-	place   *list.Element // at the door; nil once it is let in; the hub's lock guards it
-	peer    *Peer         // nil until then; the hub's lock guards it
+	place   *list.Element // element of the list of handshakes; nil once accepted; guarded by the hub's lock
+	peer    *Peer         // nil until then; guarded by the hub's lock
 	silent  atomic.Int32
-	slowed  atomic.Bool // it was closed because it has not kept up
-	strikes int         // requests that its role does not allow; only the goroutine that reads touches it
+	slowed  atomic.Bool // closed as too slow
+	strikes int         // requests that its role does not allow; used by the reading goroutine only
 }
 
 func newClient(h *Hub, s *socket, r *http.Request) *client {
 	c := &client{hub: h, socket: s, queue: newQueue(&h.opts, &h.load), said: make(chan struct{}), id: h.opts.NewID(),
 		ip: remoteAddress(r), host: r.Host, origin: r.Header.Get("Origin"), passed: isPassedOn(r)}
 	c.ctx, c.leave = context.WithCancel(context.Background())
-	s.heard(c.hear, c.pong)
+	s.setHandlers(c.markAlive, c.pong)
 	return c
 }
 
-// hear is for whatever comes of the client: it is there.
-func (c *client) hear() { c.silent.Store(0) }
+// markAlive records that something was received: the client is alive.
+func (c *client) markAlive() { c.silent.Store(0) }
 
 // listen reads requests until the connection ends, and returns why.
 func (c *client) listen() error {
@@ -51,49 +51,48 @@ func (c *client) listen() error {
 		text, err := c.socket.read()
 		switch {
 		case errors.Is(err, errNotText):
-			c.finish(farewell{codeInvalidText, "invalid UTF-8"}, true)
+			c.finish(closeFrame{codeInvalidText, "invalid UTF-8"}, true)
 			continue
 		case err != nil:
 			return err
 		}
-		c.hear()
+		c.markAlive()
 		c.request(text)
 	}
 }
 
-// errPanic is the end of a connection on which something of ours has panicked.
-var errPanic = errors.New("something has panicked")
+// errPanic is the reason for a connection ended by a panic.
+var errPanic = errors.New("panic")
 
-// guarded does what a connection is for. A panic ends that connection only.
+// guarded runs a connection's work. A panic ends only that connection.
 func (c *client) guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.logger().Error("a connection has panicked", "panic", p, "stack", string(debug.Stack()))
+			c.logger().Error("panic in a connection; closing it", "panic", p, "stack", string(debug.Stack()))
 			err = errPanic
 		}
 	}()
 	return do()
 }
 
-// part ends a connection: from now on nobody listens.
 func (c *client) part(why error) {
 	h := c.hub
 	c.leave()
 	h.forget(c)
 	c.readsNoMore()
 	var left *leftError
-	var bid farewell
+	var bid closeFrame
 	switch {
 	case errors.As(why, &left):
-		bid = farewell{code: left.code}
+		bid = closeFrame{code: left.code}
 	case errors.Is(why, errTooBig):
-		bid = farewell{code: codeTooBig}
+		bid = closeFrame{code: codeTooBig}
 	case errors.Is(why, errSilent):
-		bid = farewell{codeNormal, "handshake timeout"}
+		bid = closeFrame{codeNormal, "handshake timeout"}
 	case errors.Is(why, errProtocol):
-		bid = farewell{code: codeProtocol}
+		bid = closeFrame{code: codeProtocol}
 	case errors.Is(why, errPanic):
-		bid = farewell{codeInternal, "internal error"}
+		bid = closeFrame{codeInternal, "internal error"}
 	default:
 		c.gone(why)
 		return
@@ -105,18 +104,17 @@ func (c *client) part(why error) {
 	c.gone(why)
 }
 
-// gone frees what the connection has held.
 func (c *client) gone(why error) {
 	c.socket.cut()
 	c.queue.close(nil)
 	if c.slowed.Load() {
-		c.logger().Info("a client has not kept up and was closed")
+		c.logger().Info("client too slow, connection closed")
 		return
 	}
-	c.logger().Debug("a client is gone", "err", why)
+	c.logger().Debug("client disconnected", "err", why)
 }
 
-// give puts a frame into the queue and never waits. A client that does not keep up is closed.
+// give queues a frame without blocking. A client that is too slow is closed.
 func (c *client) give(f frame) {
 	v, write := c.put(f)
 	if write {
@@ -127,7 +125,7 @@ func (c *client) give(f frame) {
 	}
 }
 
-// put is give for those who can write themselves.
+// put is give for callers that can write themselves.
 func (c *client) put(f frame) (v verdict, write bool) {
 	v, write = c.queue.put(f)
 	switch v {
@@ -139,10 +137,10 @@ func (c *client) put(f frame) (v verdict, write bool) {
 	return v, write
 }
 
-// slow closes a client that does not keep up. If write is true, nobody is writing and whoever has called it has to see to it. The hub's
-// locks may be held: a log that is slow itself must not hold up the others.
+// slow closes a client that is too slow. If write is true, no goroutine is writing and the caller has to start one.
+// The hub's locks may be held: logging runs elsewhere, since a slow log must not delay other clients.
 func (c *client) slow() (write bool) {
-	first, write := c.queue.finish(farewell{codePolicy, "slow consumer"}, false)
+	first, write := c.queue.finish(closeFrame{codePolicy, "slow consumer"}, false)
 	if first {
 		c.hub.stats.slow.Add(1)
 		c.slowed.Store(true)
@@ -151,21 +149,21 @@ func (c *client) slow() (write bool) {
 	return write
 }
 
-// finish says goodbye, once.
-func (c *client) finish(f farewell, keep bool) {
+// finish sends the close frame, once.
+func (c *client) finish(f closeFrame, keep bool) {
 	if _, write := c.queue.finish(f, keep); write {
 		c.start()
 	}
 }
 
-// retire says goodbye when the requests that run have been answered.
-func (c *client) retire(f farewell) {
+// retire closes the connection when active requests are answered.
+func (c *client) retire(f closeFrame) {
 	if c.queue.retire(f) {
 		c.start()
 	}
 }
 
-// start writes what waits, on a goroutine of its own.
+// start writes queued frames on a new goroutine.
 func (c *client) start() {
 	c.hub.gone.Add(1)
 	go func() {
@@ -174,15 +172,15 @@ func (c *client) start() {
 	}()
 }
 
-// write writes what waits until there is nothing, and the farewell after that.
+// write writes queued frames until the queue is empty, then the close frame if any.
 func (c *client) write() {
 	var batch []frame
 	for {
-		var end *farewell
+		var end *closeFrame
 		batch, end = c.queue.take(batch)
 		if len(batch) == 0 {
 			if end != nil {
-				_ = c.socket.bid(*end) // who does not hear it is gone anyway
+				_ = c.socket.bid(*end) // a client that does not receive it is gone anyway
 				c.queue.close(nil)
 				close(c.said)
 			}

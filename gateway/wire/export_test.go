@@ -3,7 +3,7 @@ package wire
 // Beat does what comes with every tick.
 func (h *Hub) Beat() { h.beat() }
 
-// Unheard is of how many peers nothing has been heard since the last beat.
+// Unheard is the number of peers that were silent since the last beat.
 func (h *Hub) Unheard() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -15,7 +15,7 @@ func (h *Hub) Unheard() (n int) {
 	return n
 }
 
-// HeldBack is how many peers are not read because they have asked for too much.
+// HeldBack is the number of peers that are not read because they have too many requests.
 func (h *Hub) HeldBack() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // token is the secret of all gateways here, unless a test says otherwise.
@@ -29,7 +30,7 @@ const token = "a long enough secret"
 var all = []string{protocol.ScopeAdmin, protocol.ScopeRead, protocol.ScopeWrite, protocol.ScopeApprovals, protocol.ScopePairing}
 
 // patience is how long anything here may take before a test gives up.
-const patience = time.Minute
+const patience = testscale.Patience
 
 // book is a set of methods.
 type book map[string]func(ctx context.Context, call *wire.Call) (any, error)
@@ -44,7 +45,7 @@ func (b book) Names() (methods, events []string) { return []string{"health"}, []
 
 func (b book) Snapshot(context.Context) (wire.Snapshot, error) {
 	return wire.Snapshot{Health: health, ConfigPath: "/c/openclaw.json", StateDir: "/c",
-		SessionDefaults: wire.SessionDefaults{DefaultAgentID: "main", MainKey: "main", MainSessionKey: "agent:main:main", Scope: "per-sender"}}, nil
+		SessionDefaults: protocol.SessionDefaults{DefaultAgentID: "main", MainKey: "main", MainSessionKey: "agent:main:main", Scope: "per-sender"}}, nil
 }
 
 // clock is the time that the gateway goes by.
@@ -221,7 +222,7 @@ func (c *conn) challenged() *conn {
 // params of connect.
 type params map[string]any
 
-// commandLine is a client that nobody is shown.
+// commandLine is a client that no one is shown.
 var commandLine = params{"client": params{"id": "cli", "version": "1", "platform": "linux", "mode": "cli"}}
 
 func connect(change ...params) params {

@@ -12,32 +12,32 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// capabilities that newer clients ask for before they ask for more.
+// capabilities that newer clients check before they use more.
 var capabilities = []string{"published-model-catalog"}
 
-// greeting is what clients are told when they are let in. What many of them are told at the same time is made once.
+// greeting builds hello-ok. What is common to clients connecting at the same time is built once.
 type greeting struct {
 	hub     *Hub
 	started time.Time
 
 	mu       sync.Mutex
-	until    time.Time         // the rest is good until then
-	snapshot protocol.Snapshot // with places for the two that are long
+	until    time.Time         // the common part is valid until then
+	snapshot protocol.Snapshot // with placeholders for the two large parts
 	features protocol.Features
 	presence []byte
 	health   []byte
-	version  protocol.StateVersion // of both, or an earlier one
+	version  protocol.StateVersion // versions of both, or earlier ones
 }
 
-// Places in a greeting, where what is JSON already is put without being read again: with many clients that would be most of the work of
-// letting one in.
+// Placeholders for parts that are already JSON, inserted without parsing them: with many clients, parsing would be
+// most of the cost of connecting.
 var (
 	presencePlace = json.RawMessage(`"@presence"`)
 	healthPlace   = json.RawMessage(`"@health"`)
 )
 
-// to greets a peer.
-func (g *greeting) to(c *client, p *Peer, d *door, how method) (json.RawMessage, error) {
+// to returns the hello-ok for a peer.
+func (g *greeting) to(c *client, p *Peer, d *activeAccess, how method) (json.RawMessage, error) {
 	hello, presence, health, err := g.common(c)
 	if err != nil {
 		return nil, err
@@ -60,14 +60,14 @@ func (g *greeting) to(c *client, p *Peer, d *door, how method) (json.RawMessage,
 	return fill(text, presence, health), nil
 }
 
-// fill puts what is JSON already into its places. Those are found before anything is put in: clients say what they are called.
+// fill inserts the encoded parts. Placeholders are located before anything is inserted, since client names are part of
+// the text.
 func fill(text, presence, health []byte) []byte {
 	before, rest, _ := bytes.Cut(text, presencePlace)
 	between, after, _ := bytes.Cut(rest, healthPlace)
 	return slices.Concat(before, presence, between, health, after)
 }
 
-// common is what all are told.
 func (g *greeting) common(c *client) (hello protocol.HelloOK, presence, health []byte, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,7 +83,7 @@ func (g *greeting) common(c *client) (hello protocol.HelloOK, presence, health [
 	return hello, g.presence, g.health, nil
 }
 
-// refresh reads the state anew. Its version is read first: what changes meanwhile is told as an event of a higher one.
+// refresh reads the state. Its version is read first: concurrent changes are sent as events with a higher version.
 func (g *greeting) refresh(c *client) error {
 	g.version = g.hub.versions()
 	s, err := g.hub.methods.Snapshot(c.ctx)
@@ -91,14 +91,14 @@ func (g *greeting) refresh(c *client) error {
 		return fmt.Errorf("read the state: %w", err)
 	}
 	if g.presence, err = json.Marshal(g.hub.presence.list()); err != nil {
-		return fmt.Errorf("encode who is there: %w", err)
+		return fmt.Errorf("encode presence: %w", err)
 	}
 	if g.health = s.Health; !json.Valid(g.health) {
-		return errors.New("the state of health is no JSON")
+		return errors.New("health is not valid JSON")
 	}
 	methods, events := g.hub.methods.Names()
 	g.features = protocol.Features{Methods: methods, Events: events, Capabilities: capabilities}
 	g.snapshot = protocol.Snapshot{Presence: presencePlace, Health: healthPlace, ConfigPath: s.ConfigPath, StateDir: s.StateDir,
-		SessionDefaults: protocol.SessionDefaults(s.SessionDefaults)}
+		SessionDefaults: s.SessionDefaults}
 	return nil
 }

@@ -6,21 +6,20 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// challenge is what a client has to sign.
+// challenge is the nonce and time a client has to sign.
 type challenge struct {
 	Nonce string `json:"nonce"`
 	TS    int64  `json:"ts"`
 }
 
-// refusal is why a client is not let in.
 type refusal struct {
 	reason string          // one of the Refused constants
-	id     string          // of the request
-	err    *protocol.Error // nil: the client is not answered
-	bid    farewell
+	id     string          // id of the request
+	err    *protocol.Error // nil: no answer is sent
+	bid    closeFrame
 }
 
-// shakeHands lets a client in, or tells it why not. An error means that the connection is over.
+// shakeHands accepts a client, or rejects it with a reason. An error means that the connection is over.
 func (c *client) shakeHands() error {
 	h := c.hub
 	ask := challenge{h.opts.NewID(), h.opts.Now().UnixMilli()}
@@ -34,7 +33,7 @@ func (c *client) shakeHands() error {
 	text, err = c.socket.read()
 	switch {
 	case errors.Is(err, errNotText):
-		return c.turnAway(&refusal{reason: RefusedFrame, bid: farewell{codeInvalidText, "invalid UTF-8"}})
+		return c.reject(&refusal{reason: RefusedFrame, bid: closeFrame{codeInvalidText, "invalid UTF-8"}})
 	case errors.Is(err, errSilent):
 		h.stats.refuse(RefusedSilent)
 		return err
@@ -47,17 +46,17 @@ func (c *client) shakeHands() error {
 	}
 	peer, hello, no := c.judge(text, ask.Nonce)
 	if no != nil {
-		return c.turnAway(no)
+		return c.reject(no)
 	}
 	h.admit(c, peer, hello)
 	return nil
 }
 
-// turnAway tells a client why it is not let in and waits until it is gone.
-func (c *client) turnAway(no *refusal) error {
+// reject sends the rejection and waits until the client is gone.
+func (c *client) reject(no *refusal) error {
 	c.hub.stats.refuse(no.reason)
 	if no.err != nil {
-		c.logger().Info("a client is not let in", "reason", no.reason, "code", no.err.Code, "message", no.err.Message)
+		c.logger().Info("client rejected", "reason", no.reason, "code", no.err.Code, "message", no.err.Message)
 		c.fail(no.id, no.err, nil)
 		no.bid.reason = no.err.Message
 	}
@@ -66,7 +65,7 @@ func (c *client) turnAway(no *refusal) error {
 	return c.linger()
 }
 
-// linger waits until a client to whom goodbye was said is gone.
+// linger waits until a client has closed after a close frame.
 func (c *client) linger() error {
 	for {
 		if _, err := c.socket.read(); err != nil && !errors.Is(err, errNotText) {
@@ -75,17 +74,16 @@ func (c *client) linger() error {
 	}
 }
 
-// judge decides on the first frame of a client.
 func (c *client) judge(text []byte, nonce string) (*Peer, []byte, *refusal) {
 	r, err := protocol.ParseRequest(text)
 	switch {
 	case errors.Is(err, protocol.ErrNotJSON):
-		return nil, nil, &refusal{reason: RefusedFrame, bid: farewell{codeNormal, "invalid request frame"}}
+		return nil, nil, &refusal{reason: RefusedFrame, bid: closeFrame{codeNormal, "invalid request frame"}}
 	case err != nil:
-		return nil, nil, &refusal{reason: RefusedFrame, bid: farewell{codePolicy, "invalid request frame"}}
+		return nil, nil, &refusal{reason: RefusedFrame, bid: closeFrame{codePolicy, "invalid request frame"}}
 	}
 	no := func(reason string, code int, e *protocol.Error) (*Peer, []byte, *refusal) {
-		return nil, nil, &refusal{reason, r.ID, e, farewell{code: code}}
+		return nil, nil, &refusal{reason, r.ID, e, closeFrame{code: code}}
 	}
 	if r.Method != "connect" {
 		return no(RefusedFrame, codePolicy, &protocol.Error{Code: protocol.CodeInvalidRequest,
@@ -100,7 +98,7 @@ func (c *client) judge(text []byte, nonce string) (*Peer, []byte, *refusal) {
 		return no(RefusedProtocol, codeProtocol, e)
 	}
 	door := c.hub.door.Load()
-	if !c.comesFromAnAllowedPage(door, said) {
+	if !c.hasAllowedOrigin(door, said) {
 		return no(RefusedOrigin, codePolicy, protocol.OriginRefused())
 	}
 	how, reason, e := c.identify(door, said, nonce)
@@ -118,28 +116,28 @@ func (c *client) judge(text []byte, nonce string) (*Peer, []byte, *refusal) {
 	}
 	hello, err := c.hub.greeting.to(c, p, door, how)
 	if err != nil {
-		c.logger().Error("a client cannot be greeted", "err", err)
+		c.logger().Error("cannot build hello-ok", "err", err)
 		return no(RefusedFailure, codeInternal, &protocol.Error{Code: protocol.CodeUnavailable, Retryable: true,
-			Message: "the gateway cannot tell its state"})
+			Message: "the gateway's state is unavailable"})
 	}
 	text, err = protocol.Response(r.ID, hello)
 	if err != nil {
-		c.logger().Error("a client cannot be greeted", "err", err)
+		c.logger().Error("cannot build hello-ok", "err", err)
 		return no(RefusedFailure, codeInternal, &protocol.Error{Code: protocol.CodeUnavailable, Message: "internal error"})
 	}
 	return p, text, nil
 }
 
-// comesFromAnAllowedPage reports whether the page that asks may, if one does. Clients that are pages have to say which one they are of.
-func (c *client) comesFromAnAllowedPage(d *door, said *protocol.Connect) bool {
+// hasAllowedOrigin reports whether the request comes from no page or an allowed one. Clients that are pages must
+// send an origin.
+func (c *client) hasAllowedOrigin(d *activeAccess, said *protocol.Connect) bool {
 	if c.origin == "" {
 		return !said.Client.IsControlUI() && !said.Client.IsWebchat()
 	}
 	return d.shares(c.origin, c.host)
 }
 
-// identify says how a client is let in, or why it is not.
-func (c *client) identify(d *door, said *protocol.Connect, nonce string) (how method, reason string, e *protocol.Error) {
+func (c *client) identify(d *activeAccess, said *protocol.Connect, nonce string) (how method, reason string, e *protocol.Error) {
 	h := c.hub
 	switch {
 	case said.Device != nil:
@@ -150,7 +148,7 @@ func (c *client) identify(d *door, said *protocol.Connect, nonce string) (how me
 	}
 	isLimited := d.Mode != ModeNone && !isProgramOfThisMachine(c.ip, c.origin, c.passed)
 	if isLimited {
-		if wait := h.failures.locked(c.ip); wait > 0 {
+		if wait := h.failures.Locked(c.ip); wait > 0 {
 			return "", RefusedTooOften, protocol.Unauthorized(protocol.RateLimited, said, wait)
 		}
 	}
@@ -163,11 +161,11 @@ func (c *client) identify(d *door, said *protocol.Connect, nonce string) (how me
 	switch {
 	case how == "":
 		if isLimited && showsSecret(&said.Auth) {
-			h.failures.note(c.ip)
+			h.failures.Count(c.ip)
 		}
 		return "", RefusedAuth, protocol.Unauthorized(why, said, 0)
 	case isLimited && how != byDeviceToken:
-		h.failures.forgive(c.ip)
+		h.failures.Forgive(c.ip)
 	}
 	return how, "", nil
 }

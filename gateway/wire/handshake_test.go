@@ -20,6 +20,7 @@ const page = "http://127.0.0.1:5173"
 
 var controlUI = params{"client": params{"id": "openclaw-control-ui", "version": "dev", "platform": "Linux x86_64", "mode": "webchat"}}
 
+// Promise: clients
 func TestHandshakeLetsIn(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{})
@@ -77,6 +78,7 @@ func TestHandshakeLetsIn(t *testing.T) {
 	}
 }
 
+// Promise: access
 func TestHandshakeRefuses(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{options: func(o *wire.Options) { o.Access.Origins = []string{"https://dash.example"} }})
@@ -264,7 +266,8 @@ func deviceToken(t *testing.T, f said) string {
 	return hello.Auth.DeviceToken
 }
 
-// A device that was let in with the secret is let in again with its own token, as the role and with the scopes that it had, and nobody else is.
+// A device that was let in with the secret is let in again with its own token, with the same role and scopes; no other
+// device is.
 func TestDeviceTokenLetsItsDeviceIn(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{})
@@ -343,7 +346,9 @@ func TestDeviceHasToProveWhoItIs(t *testing.T) {
 	}
 }
 
-// Guessing is slow: after ten wrong secrets nobody is let in from there for five minutes. Programs of this machine are not meant.
+// Guessing is slow: after ten wrong secrets an address is locked out for five minutes. Local programs are exempt.
+//
+// Promise: access
 func TestWrongSecretsLockOut(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{})
@@ -387,7 +392,7 @@ func TestWrongSecretsLockOut(t *testing.T) {
 	}
 }
 
-// A proxy of this machine asks for anybody: whom it passes on is no program of this machine, whoever it says that it is.
+// A proxy on this machine forwards other clients: they do not count as local programs, whatever they claim.
 func TestWrongSecretsThroughAProxyLockOut(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "Via"} {
@@ -429,7 +434,7 @@ func TestHandshakeHasATime(t *testing.T) {
 	}
 }
 
-// Who is not let in yet may say little.
+// The handshake frame is bounded in size.
 func TestHandshakeIsShort(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{})

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// isOurs reports whether a request is for a host that is this machine, or one that is allowed. A page on another site could otherwise name
-// its own host, make that resolve to this machine, and talk to the gateway as if it were from here.
+// isOurs reports whether a request's host is this machine or an allowed name. Otherwise a page could use DNS rebinding
+// to reach the gateway as if it were local.
 func (a *Access) isOurs(r *http.Request) bool {
 	host := hostname(r.Host)
 	return host == "" || host == localAddress(r) || isLoopback(host) || contains(a.Hosts, host)
 }
 
-// shares reports whether a page of an origin may connect: one that this machine serves if it has been asked for under a name of this
-// machine, at any port, those that are listed, and the gateway's own, where it serves one, at the host that it was asked for.
+// shares reports whether a page of an origin may connect: one served by this machine if it is addressed by a local
+// name, at any port; those in the allow list; and the gateway's own page at the requested host.
 func (a *Access) shares(origin, host string) bool {
 	if slices.Contains(a.Origins, "*") || contains(a.Origins, strings.TrimSuffix(origin, "/")) {
 		return true
@@ -33,7 +33,7 @@ func contains(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(ours string) bool { return strings.EqualFold(strings.TrimSuffix(ours, "/"), name) })
 }
 
-// hostname is a Host header without port and without the brackets of an IPv6 address.
+// hostname is a Host header without port and IPv6 brackets.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -49,7 +49,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// localAddress is the address at which the request arrived, or "".
+// localAddress is the local address of the connection, or "".
 func localAddress(r *http.Request) string {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -58,7 +58,8 @@ func localAddress(r *http.Request) string {
 	return hostname(addr.String())
 }
 
-// isPassedOn reports whether a proxy says that it asks for somebody else. For whom is not looked at: anybody can write that.
+// isPassedOn reports whether a proxy forwarded the request. The named client is ignored, since the header can be
+// forged.
 func isPassedOn(r *http.Request) bool {
 	for _, name := range [...]string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "X-Forwarded-Host", "X-Forwarded-Proto", "Via"} {
 		if _, said := r.Header[name]; said {
@@ -68,7 +69,7 @@ func isPassedOn(r *http.Request) bool {
 	return false
 }
 
-// remoteAddress is whom the request is from. A connection that has no such address, of a socket in the file system, is from here.
+// remoteAddress is the address of the request's sender. A connection without one, of a Unix socket, is local.
 func remoteAddress(r *http.Request) netip.Addr {
 	addr, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Handler serves the port: WebSocket at any path, what Options.Posts and Options.Page have, and a little HTTP.
+// Handler serves the port: WebSocket at any path, Options.Posts and Options.Page, and the built-in HTTP endpoints.
 func (h *Hub) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
 
 func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
@@ -17,16 +17,16 @@ func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	case !h.door.Load().isOurs(r):
 		h.stats.refuse(RefusedHost)
 		refuse(w, http.StatusMisdirectedRequest, "unknown_host",
-			"unknown host: ask for 127.0.0.1 or localhost, or add the name to the hosts that are allowed")
+			"unknown host: use 127.0.0.1 or localhost, or add the name to the allowed hosts")
 	case isUpgrade(r):
 		h.accept(w, r)
 	case r.URL.Path == "/health", r.URL.Path == "/healthz":
 		if isRead(w, r) {
-			h.tellHealth(w)
+			h.serveHealth(w)
 		}
 	case r.URL.Path == "/ready", r.URL.Path == "/readyz":
 		if isRead(w, r) {
-			h.tellReady(w)
+			h.serveReady(w)
 		}
 	case r.URL.Path == "/" && h.opts.Page("/") == nil:
 		if isRead(w, r) {
@@ -54,7 +54,7 @@ func (h *Hub) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const frontPage = `This is the gateway of openclawd. It speaks the OpenClaw gateway protocol, versions 3 and 4, over
+const frontPage = `This is the openclawd gateway. It speaks the OpenClaw gateway protocol, versions 3 and 4, over
 WebSocket at any path of this port.
 
 From a shell, with the npm package openclaw:
@@ -62,50 +62,47 @@ From a shell, with the npm package openclaw:
   openclaw gateway call health --url ws://HOST --token TOKEN
   openclaw tui --url ws://HOST --token TOKEN
 
-openclawd token shows the token. GET /health says whether the gateway is up.
+openclawd token shows the token. GET /health reports whether the gateway is up.
 `
 
-// isRead reports whether a request only reads, and refuses it otherwise.
+// isRead reports whether the method is GET or HEAD, and refuses the request otherwise.
 func isRead(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true
 	}
 	w.Header().Set("Allow", "GET, HEAD")
-	refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "only GET and HEAD are answered here")
+	refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "only GET and HEAD are allowed here")
 	return false
 }
 
-// healthAnswer says how the gateway is, to whoever asks.
 type healthAnswer struct {
 	OK     bool   `json:"ok"`
 	Status string `json:"status"`
 }
 
-// tellHealth says whether the gateway lives.
-func (h *Hub) tellHealth(w http.ResponseWriter) {
+func (h *Hub) serveHealth(w http.ResponseWriter) {
 	if h.isClosed() {
-		tell(w, http.StatusServiceUnavailable, healthAnswer{false, "stopping"})
+		writeJSON(w, http.StatusServiceUnavailable, healthAnswer{false, "stopping"})
 		return
 	}
-	tell(w, http.StatusOK, healthAnswer{true, "live"})
+	writeJSON(w, http.StatusOK, healthAnswer{true, "live"})
 }
 
-// tellReady says whether clients are let in now.
-func (h *Hub) tellReady(w http.ResponseWriter) {
+// serveReady answers the readiness check: whether clients are accepted now.
+func (h *Hub) serveReady(w http.ResponseWriter) {
 	select {
 	case <-h.ready:
 	default:
-		tell(w, http.StatusServiceUnavailable, healthAnswer{false, "starting"})
+		writeJSON(w, http.StatusServiceUnavailable, healthAnswer{false, "starting"})
 		return
 	}
 	if h.isClosed() {
-		tell(w, http.StatusServiceUnavailable, healthAnswer{false, "stopping"})
+		writeJSON(w, http.StatusServiceUnavailable, healthAnswer{false, "stopping"})
 		return
 	}
-	tell(w, http.StatusOK, healthAnswer{true, "ready"})
+	writeJSON(w, http.StatusOK, healthAnswer{true, "ready"})
 }
 
-// refuse answers with an error in the shape of the original.
 func refuse(w http.ResponseWriter, code int, kind, message string) {
 	var body struct {
 		Error struct {
@@ -114,10 +111,10 @@ func refuse(w http.ResponseWriter, code int, kind, message string) {
 		} `json:"error"`
 	}
 	body.Error.Message, body.Error.Type = message, kind
-	tell(w, code, body)
+	writeJSON(w, code, body)
 }
 
-func tell(w http.ResponseWriter, code int, body any) {
+func writeJSON(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)

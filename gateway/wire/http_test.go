@@ -42,7 +42,7 @@ func TestHTTPSaysWhatThisIs(t *testing.T) {
 	}
 }
 
-// A page elsewhere can make its own name stand for this machine, and would then ask as if it were from here.
+// A page elsewhere can make its own name resolve to this machine, and would then count as local.
 func TestOtherHostsAreRefused(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{options: func(o *wire.Options) { o.Access.Hosts = []string{"gateway.lan"} }})

@@ -13,51 +13,52 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/internal/lockout"
 )
 
-// Hub is where all connections meet. Its locks are never held while anything waits.
+// Hub holds all connections. Its locks are never held during blocking operations.
 type Hub struct {
 	methods  Methods
 	opts     Options
-	door     atomic.Pointer[door]
+	door     atomic.Pointer[activeAccess]
 	buffers  *buffers
-	failures *failures
-	presence *attendance
+	failures *lockout.Failures
+	presence *presenceList
 	greeting greeting
 	stats    counters
 	load     load
-	ready    chan struct{} // closed when Run has begun, or is over
-	changed  chan struct{} // holds one token while a change of presence has not been told
+	ready    chan struct{} // closed when Run has started or ended
+	changed  chan struct{} // holds one token while a presence change is unsent
 	gone     sync.WaitGroup
 
-	order  sync.Mutex // of events: held from taking a number to putting the event into the queues
-	seq    int64      // of the latest event
-	health int64      // counts events of the state of health
+	order  sync.Mutex // order of events: held from taking a number to queueing the event
+	seq    int64      // number of the latest event
+	health int64      // counts health events
 
 	mu      sync.Mutex
 	clients map[*client]struct{}
-	peers   map[string]*client // those of them who were let in, by connection
-	atDoor  list.List          // those of them who were not, the one that has come first in front
-	places  int                // taken by clients and by those who are being upgraded
-	posts   int                // that are being answered
+	peers   map[string]*client // accepted clients, by connection
+	atDoor  list.List          // clients still shaking hands, oldest first
+	places  int                // taken by clients and by upgrades in progress
+	posts   int                // HTTP requests in progress
 	closed  bool
 
-	serving    context.Context // of posts; its cause is ErrStopping
+	serving    context.Context // context of HTTP requests; its cause is ErrStopping
 	endServing context.CancelCauseFunc
 }
 
-// New returns a hub that lets nobody in until Run runs.
+// New returns a hub that accepts clients once Run runs.
 func New(methods Methods, opts Options) *Hub {
-	h := &Hub{methods: methods, opts: opts.withDefaults(), buffers: newBuffers(), failures: newFailures(opts.Now),
+	h := &Hub{methods: methods, opts: opts.withDefaults(), buffers: newBuffers(), failures: lockout.New(opts.Now, lockout.MaxFailures),
 		ready: make(chan struct{}), changed: make(chan struct{}, 1), clients: map[*client]struct{}{}, peers: map[string]*client{}}
-	h.presence = newAttendance(&h.opts)
+	h.presence = newPresenceList(&h.opts)
 	h.greeting.hub, h.greeting.started = h, opts.Now()
 	h.serving, h.endServing = context.WithCancelCause(context.Background())
 	h.Configure(opts.Access)
 	return h
 }
 
-// Run keeps the clients company until ctx ends, then says goodbye to them. It is called once and returns nil.
+// Run serves clients until ctx ends, then closes their connections. It is called once and returns nil.
 func (h *Hub) Run(ctx context.Context) error {
 	defer h.close()
 	close(h.ready)
@@ -67,9 +68,9 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer health.Stop()
 	pause := time.NewTimer(h.opts.PresenceEvery)
 	defer pause.Stop()
-	resting := true // after an event of who is there
+	resting := true // after a presence event
 	changed := false
-	var told []byte // of the state of health
+	var told []byte // health events
 	for {
 		select {
 		case <-ctx.Done():
@@ -77,37 +78,37 @@ func (h *Hub) Run(ctx context.Context) error {
 		case <-beat.C:
 			h.beat()
 		case <-health.C:
-			told = h.tellState(ctx, told)
+			told = h.broadcastState(ctx, told)
 		case <-h.changed:
 			changed = true
 		case <-pause.C:
 			resting = false
 		}
 		if changed && !resting {
-			h.tellPresence()
+			h.broadcastPresence()
 			changed, resting = false, true
 			pause.Reset(h.opts.PresenceEvery)
 		}
 	}
 }
 
-// Configure changes who is let in. Those who are in stay.
+// Configure changes who may connect. Existing connections stay.
 func (h *Hub) Configure(a Access) {
 	a.ownPage = h.opts.Access.ownPage
-	h.door.Store(newDoor(a, h.door.Load()))
+	h.door.Store(newActiveAccess(a, h.door.Load()))
 }
 
-// Presence is who is there, the gateway first.
+// Presence returns the presence entries, the gateway first.
 func (h *Hub) Presence() []Presence { return h.presence.list() }
 
-// Note shows what a client says of itself, or of somebody else, and tells everybody. An entry of the same device, instance or host is
-// replaced.
+// Note sets a presence entry sent by a client and broadcasts it. It replaces an entry of the same device, instance or
+// host.
 func (h *Hub) Note(p Presence) {
-	h.presence.note(p)
-	h.change()
+	h.presence.set(p)
+	h.presenceChanged()
 }
 
-// Peers lists who was let in.
+// Peers lists the accepted clients.
 func (h *Hub) Peers() []*Peer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,8 +119,8 @@ func (h *Hub) Peers() []*Peer {
 	return all
 }
 
-// change has it told that there is somebody else, soon.
-func (h *Hub) change() {
+// presenceChanged schedules a presence event.
+func (h *Hub) presenceChanged() {
 	select {
 	case h.changed <- struct{}{}:
 	default:
@@ -128,12 +129,12 @@ func (h *Hub) change() {
 
 // Refusals of enter.
 var (
-	errFull     = errors.New("as many clients are connected as may be")
+	errFull     = errors.New("the maximum number of clients is connected")
 	errStopping = errors.New("the gateway is not serving")
 )
 
-// begun waits until Run has begun, though not for ever.
-func (h *Hub) begun(ctx context.Context) error {
+// waitStarted waits until Run has started, for a limited time.
+func (h *Hub) waitStarted(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, h.opts.StartWait)
 	defer stop()
 	select {
@@ -144,9 +145,9 @@ func (h *Hub) begun(ctx context.Context) error {
 	}
 }
 
-// take takes one of most places, and waits until Run has begun. Whoever has it calls giveBack.
-func (h *Hub) take(ctx context.Context, taken *int, most int) error {
-	if err := h.begun(ctx); err != nil {
+// acquire reserves one of the limited places and waits until Run has started. The caller must call giveBack.
+func (h *Hub) acquire(ctx context.Context, taken *int, most int) error {
+	if err := h.waitStarted(ctx); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -171,9 +172,8 @@ func (h *Hub) giveBack(taken *int) {
 
 func (h *Hub) leave() { h.giveBack(&h.places) }
 
-// accept makes a client of a request.
 func (h *Hub) accept(w http.ResponseWriter, r *http.Request) {
-	switch err := h.take(r.Context(), &h.places, h.opts.MaxClients); {
+	switch err := h.acquire(r.Context(), &h.places, h.opts.MaxClients); {
 	case errors.Is(err, errFull):
 		h.stats.refuse(RefusedFull)
 		w.Header().Set("Retry-After", "5")
@@ -195,7 +195,7 @@ func (h *Hub) accept(w http.ResponseWriter, r *http.Request) {
 			refuse(w, wrong.status, "invalid_request_error", wrong.Error())
 			return
 		}
-		h.opts.Logger.Debug("client lost while it connected", "client", r.RemoteAddr, "err", err)
+		h.opts.Logger.Debug("client lost while connecting", "client", r.RemoteAddr, "err", err)
 		return
 	}
 	h.stats.accepted.Add(1)
@@ -212,14 +212,14 @@ func (h *Hub) accept(w http.ResponseWriter, r *http.Request) {
 		c.part(err)
 		return
 	}
-	go func() { // on a stack of its own, without all that a request has needed
+	go func() { // on a new stack, to free what the HTTP request needed
 		defer h.leave()
 		c.part(c.guarded(c.listen))
 	}()
 }
 
-// join makes a connection known, so that it can be closed. An error means that it is over. Where too many are at the door, the time of the
-// one that has been there longest is over: whoever wants to come in says so at once, and nobody can keep the others out by saying nothing.
+// join registers a connection, so that it can be closed. An error means that it is over. If too many clients are
+// shaking hands, the oldest of them is dropped: real clients connect at once, and silent ones cannot keep them out.
 func (h *Hub) join(c *client) error {
 	h.mu.Lock()
 	closed := h.closed
@@ -240,21 +240,21 @@ func (h *Hub) join(c *client) error {
 	return c.linger()
 }
 
-// enters takes a client from the door. From then on nobody takes its time away.
+// enters takes a client off the list of handshakes, so that it is no longer dropped for others.
 func (h *Hub) enters(c *client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.leavesDoor(c)
+	h.removePending(c)
 }
 
-func (h *Hub) leavesDoor(c *client) {
+func (h *Hub) removePending(c *client) {
 	if c.place != nil {
 		h.atDoor.Remove(c.place)
 		c.place = nil
 	}
 }
 
-// admit makes a client a peer, with a greeting that comes before all events.
+// admit makes a client a peer, with hello-ok before all events.
 func (h *Hub) admit(c *client, p *Peer, greeting []byte) {
 	h.enters(c)
 	c.socket.limit(protocol.MaxPayload)
@@ -270,17 +270,16 @@ func (h *Hub) admit(c *client, p *Peer, greeting []byte) {
 	c.give(frame{answer, greeting})
 }
 
-// forget is for a client that is gone.
 func (h *Hub) forget(c *client) {
 	h.mu.Lock()
 	delete(h.clients, c)
-	h.leavesDoor(c)
+	h.removePending(c)
 	if c.peer != nil {
 		delete(h.peers, c.peer.ConnID)
 	}
 	h.mu.Unlock()
 	if c.peer != nil && h.presence.depart(c.peer) {
-		h.change()
+		h.presenceChanged()
 	}
 }
 
@@ -290,10 +289,10 @@ func (h *Hub) isClosed() bool {
 	return h.closed
 }
 
-// restart is the farewell of a gateway that ends. Clients connect again.
-var restart = farewell{codeRestart, "service restart"}
+// restart is the close frame of a stopping gateway. Clients reconnect.
+var restart = closeFrame{codeRestart, "service restart"}
 
-// close lets requests under way end, says goodbye to everybody, and cuts off whoever does not answer.
+// close lets active requests end, closes all connections, and cuts off clients that do not answer.
 func (h *Hub) close() {
 	h.Broadcast(Event{Name: "shutdown", Payload: shutdown{Reason: "gateway stopping"}})
 	h.mu.Lock()
@@ -323,7 +322,7 @@ func (h *Hub) close() {
 		c.socket.cut()
 	}
 	if !isDone(ended, h.opts.DrainTime) {
-		h.opts.Logger.Error("the gateway ends while requests go on that do not heed that their connection is gone", "requests", h.stats.inFlight.Load())
+		h.opts.Logger.Error("shutdown: requests still running after their connection closed", "requests", h.stats.inFlight.Load())
 	}
 }
 
@@ -338,19 +337,20 @@ func isDone(ended <-chan struct{}, patience time.Duration) bool {
 	}
 }
 
-// shutdown says that the gateway ends. When it will be back is not known, and so not told: the original's null breaks its own schema.
+// shutdown is the event of a stopping gateway. The restart time is unknown and left out: the original's null violates
+// its own schema.
 type shutdown struct {
 	Reason string `json:"reason"`
 }
 
-// beat says that the gateway is there, asks whether the clients are, and cuts off those of whom nothing has been heard.
+// beat sends a tick, pings the clients, and cuts off silent ones.
 func (h *Hub) beat() {
 	h.Broadcast(Event{Name: "tick", Payload: tick{h.opts.Now().UnixMilli()}, Droppable: true})
 	h.mu.Lock()
 	var silent []*client
 	for _, c := range h.peers {
-		if c.queue.isHeldBack() { // what it says is not heard
-			c.hear()
+		if c.queue.isHeldBack() { // unread data does not count
+			c.markAlive()
 		}
 		if c.silent.Add(1) > maxSilence {
 			silent = append(silent, c)
@@ -361,20 +361,20 @@ func (h *Hub) beat() {
 	h.mu.Unlock()
 	for _, c := range silent {
 		h.stats.silent.Add(1)
-		c.logger().Debug("nothing has been heard of a client", "beats", maxSilence)
+		c.logger().Debug("client silent, connection closed", "beats", maxSilence)
 		c.socket.cut()
 	}
 }
 
-// maxSilence is after how many beats a client of whom nothing has been heard is gone.
+// maxSilence is the number of ticks after which a silent client is cut off.
 const maxSilence = 2
 
 type tick struct {
 	TS int64 `json:"ts"`
 }
 
-// tellState tells how the gateway is, if that is news and there is anybody to tell. It returns what is known now.
-func (h *Hub) tellState(ctx context.Context, known []byte) []byte {
+// broadcastState sends a health event if health has changed and there are clients. It returns the known health.
+func (h *Hub) broadcastState(ctx context.Context, known []byte) []byte {
 	h.mu.Lock()
 	nobody := len(h.peers) == 0
 	h.mu.Unlock()
@@ -384,7 +384,7 @@ func (h *Hub) tellState(ctx context.Context, known []byte) []byte {
 	s, err := h.methods.Snapshot(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			h.opts.Logger.Error("the state of health cannot be told", "err", err)
+			h.opts.Logger.Error("cannot send health event", "err", err)
 		}
 		return known
 	}
@@ -394,8 +394,7 @@ func (h *Hub) tellState(ctx context.Context, known []byte) []byte {
 	return s.Health
 }
 
-// tellPresence tells who is there.
-func (h *Hub) tellPresence() {
+func (h *Hub) broadcastPresence() {
 	h.Broadcast(Event{Name: "presence", Payload: struct {
 		Presence []Presence `json:"presence"`
 	}{h.Presence()}, State: true})

@@ -13,44 +13,46 @@ import (
 // Options of New. Access, Now, NewID and Logger are required; zero means the default for the others.
 type Options struct {
 	Access  Access
-	Now     func() time.Time // stamps what clients are told. Deadlines go by the system's clock.
-	NewID   func() string    // a UUID that nobody has had
+	Now     func() time.Time // timestamps for clients. Deadlines use the system's clock.
+	NewID   func() string    // a new UUID
 	Logger  *slog.Logger
-	Version string // of the program, told to whoever is let in
-	Host    string // this machine, as system-presence names it; default: the host name
+	Version string // program version, sent to clients
+	Host    string // this machine's name in system-presence; default: the host name
 
-	// Posts gives what answers a POST to a path, nil where there is nothing. It is asked for each request. The answer is begun only for those
-	// who are let in; its context ends with the connection, and with ErrStopping as cause when the gateway does not wait any more. May be nil.
+	// Posts returns the handler of a POST to a path, nil if there is none. It is looked up for each request. The
+	// handler runs only for authorized requests; its context ends with the connection, or with cause ErrStopping when
+	// the gateway stops waiting. May be nil.
 	Posts func(path string) http.Handler
-	// Gets is the same for what is only read, with GET or HEAD.
+	// Gets is the same for GET and HEAD.
 	Gets func(path string) http.Handler
 
-	// Page gives what answers a GET of a path, before anybody is let in: a page for browsers. nil where there is nothing. May be nil.
+	// Page returns the handler of an unauthenticated GET of a path: a page for browsers. nil if there is none. May be
+	// nil.
 	Page func(path string) http.Handler
 
-	StartWait     time.Duration // how long a client waits for Run to begin
-	HandshakeTime time.Duration // for a client to be let in
-	TickInterval  time.Duration // between ticks. A client that has not been heard for two of them is cut off.
-	HealthEvery   time.Duration // between events of the state of health
-	PresenceEvery time.Duration // at least, between events of who is there
-	GreetingAge   time.Duration // how old what a client is told of the state may be when it is let in
-	WriteTime     time.Duration // for each MiB of what is written at once, the last one whole
-	CloseTime     time.Duration // for a client to answer a goodbye
+	StartWait     time.Duration // how long a client waits for Run to start
+	HandshakeTime time.Duration // for a client's handshake
+	TickInterval  time.Duration // between ticks; a client silent for two of them is cut off
+	HealthEvery   time.Duration // between health events
+	PresenceEvery time.Duration // minimum between presence events
+	GreetingAge   time.Duration // maximum age of the state in hello-ok
+	WriteTime     time.Duration // per started MiB of one write
+	CloseTime     time.Duration // for a client to answer a close frame
 	ReadTime      time.Duration // for a client to show that it has read something
-	DrainTime     time.Duration // for requests under way when Run ends
+	DrainTime     time.Duration // for active requests when Run ends
 
-	MaxClients   int // connected at once, those who are shaking hands included
-	MaxPosts     int // requests of HTTP that are answered at once
-	MaxAtDoor    int // of them who are shaking hands; beyond that the one that has been longest is not waited for
-	MaxInFlight  int // requests of one client that run, or whose answers wait. Beyond that nothing more is read.
-	QueueFrames  int // events waiting for one client
-	QueueBytes   int // of the events waiting for one client, and of the answers, beyond which it is not read; a larger frame may wait alone
-	AnswerBytes  int // of the answers waiting for one client; one beyond that closes it
-	RequestBytes int // of the requests of one client that run; a larger one runs alone
-	AskedBytes   int // of the requests that run and the answers that wait, of all clients; beyond that each has one request at a time,
-	// and beyond twice that a client is closed for which a second answer would have to wait
+	MaxClients   int // connections, handshakes included
+	MaxPosts     int // concurrent HTTP requests
+	MaxAtDoor    int // concurrent handshakes; beyond that the oldest is dropped
+	MaxInFlight  int // active or unsent requests per client; beyond that it is not read
+	QueueFrames  int // queued events per client
+	QueueBytes   int // bytes of queued events, and of answers, per client, beyond which it is not read; a larger frame may wait alone
+	AnswerBytes  int // bytes of queued answers per client; one beyond that closes it
+	RequestBytes int // bytes of active requests per client; a larger one runs alone
+	AskedBytes   int // bytes of active requests and queued answers of all clients; beyond that each has one request at a time,
+	// and beyond twice that a client whose second answer would have to wait is closed
 
-	Slow func() // called when a client is closed because it has not kept up; must not block; may be nil
+	Slow func() // called when a client is closed as too slow; must not block; may be nil
 }
 
 // Defaults of Options.
@@ -72,7 +74,7 @@ const (
 	DefaultAskedBytes    = 128 << 20
 )
 
-// writeTime is how long a write may take. If that did not grow with it, a client too slow for one huge answer would never get past it.
+// writeTime is the timeout of a write. It grows with the size, so that a slow client can receive a large answer.
 func (o *Options) writeTime(bytes int) time.Duration { return o.WriteTime * time.Duration(1+bytes>>20) }
 
 func (o Options) withDefaults() Options {

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// ErrStopping is the cause of the end of a request's context where it is the gateway that ends, not the connection.
+// ErrStopping is the cause of a request context ended by the gateway's shutdown instead of the connection.
 var ErrStopping = errors.New("the gateway is stopping")
 
-// post answers a request with what Options.Posts has for its path. Whether the verb is right is said to anybody; the rest only to those who
-// are let in, before anything of the body is read.
+// post serves a path of Options.Posts. The HTTP method is checked for anyone; the rest requires authorization, before
+// the body is read.
 func (h *Hub) post(w http.ResponseWriter, r *http.Request, answer http.Handler) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -27,16 +27,16 @@ func (h *Hub) post(w http.ResponseWriter, r *http.Request, answer http.Handler) 
 	h.serve(w, r, answer)
 }
 
-// serve answers those who are let in, as many at a time as may be.
+// serve runs authorized requests, within a limit.
 func (h *Hub) serve(w http.ResponseWriter, r *http.Request, answer http.Handler) {
-	if !h.letsIn(w, r) {
+	if !h.authorize(w, r) {
 		return
 	}
-	switch err := h.take(r.Context(), &h.posts, h.opts.MaxPosts); {
+	switch err := h.acquire(r.Context(), &h.posts, h.opts.MaxPosts); {
 	case errors.Is(err, errFull):
 		h.stats.refuse(RefusedFull)
 		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, "full", "as many requests are being answered as may be")
+		refuse(w, http.StatusServiceUnavailable, "full", "the maximum number of requests is in progress")
 		return
 	case err != nil:
 		h.stats.refuse(RefusedStopping)
@@ -51,16 +51,16 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, answer http.Handler)
 	h.guard(w, r.WithContext(ctx), answer)
 }
 
-// guard answers for a handler that panics before it has said anything, and ends the connection of one that has.
+// guard answers for a handler that panics before it has sent anything, and closes the connection otherwise.
 func (h *Hub) guard(w http.ResponseWriter, r *http.Request, answer http.Handler) {
-	watched := &begunWriter{ResponseWriter: w}
+	watched := &startedWriter{ResponseWriter: w}
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
-		h.opts.Logger.Error("a request has panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-		if watched.begun {
+		h.opts.Logger.Error("panic in an HTTP request", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+		if watched.started {
 			panic(http.ErrAbortHandler)
 		}
 		refuse(w, http.StatusInternalServerError, "api_error", "internal error")
@@ -68,32 +68,32 @@ func (h *Hub) guard(w http.ResponseWriter, r *http.Request, answer http.Handler)
 	answer.ServeHTTP(watched, r)
 }
 
-// begunWriter notes whether an answer has begun.
-type begunWriter struct {
+// startedWriter records whether the response has started.
+type startedWriter struct {
 	http.ResponseWriter
-	begun bool
+	started bool
 }
 
-func (w *begunWriter) WriteHeader(code int) {
-	w.begun = true
+func (w *startedWriter) WriteHeader(code int) {
+	w.started = true
 	w.ResponseWriter.WriteHeader(code)
 }
 
-func (w *begunWriter) Write(p []byte) (int, error) {
-	w.begun = true
+func (w *startedWriter) Write(p []byte) (int, error) {
+	w.started = true
 	return w.ResponseWriter.Write(p)
 }
 
-// Unwrap is for http.ResponseController.
-func (w *begunWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap supports http.ResponseController.
+func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// letsIn reports whether whoever sends a request shows what Access asks for, and answers it otherwise. A page of elsewhere gets no answer
-// even where nothing is asked for: a browser sends such a request before it asks whether the page may read what comes back.
-func (h *Hub) letsIn(w http.ResponseWriter, r *http.Request) bool {
+// authorize authorizes a request, and answers it if it is refused. Pages of other origins are refused even without a
+// secret: browsers send such requests before they check whether the page may read the answer.
+func (h *Hub) authorize(w http.ResponseWriter, r *http.Request) bool {
 	d := h.door.Load()
 	origin := r.Header.Get("Origin")
 	if _, said := r.Header["Origin"]; said && !d.shares(origin, r.Host) {
-		h.turnAway(r, RefusedOrigin)
+		h.reject(r, RefusedOrigin)
 		refuse(w, http.StatusForbidden, "origin_not_allowed", "this page may not use the gateway: add its origin to gateway.controlUi.allowedOrigins")
 		return false
 	}
@@ -103,8 +103,8 @@ func (h *Hub) letsIn(w http.ResponseWriter, r *http.Request) bool {
 	ip := remoteAddress(r)
 	isLimited := !isProgramOfThisMachine(ip, origin, isPassedOn(r))
 	if isLimited {
-		if wait := h.failures.locked(ip); wait > 0 {
-			h.turnAway(r, RefusedTooOften)
+		if wait := h.failures.Locked(ip); wait > 0 {
+			h.reject(r, RefusedTooOften)
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 			refuse(w, http.StatusTooManyRequests, "rate_limited", fmt.Sprintf("too many wrong secrets from here: try again in %s", wait.Round(time.Second)))
 			return false
@@ -113,25 +113,25 @@ func (h *Hub) letsIn(w http.ResponseWriter, r *http.Request) bool {
 	secret := bearer(r)
 	if !d.configured || !d.is(secret) {
 		if isLimited && secret != "" {
-			h.failures.note(ip)
+			h.failures.Count(ip)
 		}
-		h.turnAway(r, RefusedAuth)
+		h.reject(r, RefusedAuth)
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		refuse(w, http.StatusUnauthorized, "unauthorized", "Unauthorized")
 		return false
 	}
 	if isLimited {
-		h.failures.forgive(ip)
+		h.failures.Forgive(ip)
 	}
 	return true
 }
 
-func (h *Hub) turnAway(r *http.Request, reason string) {
+func (h *Hub) reject(r *http.Request, reason string) {
 	h.stats.refuse(reason)
-	h.opts.Logger.Info("a request is not let in", "reason", reason, "client", r.RemoteAddr, "path", r.URL.Path)
+	h.opts.Logger.Info("HTTP request rejected", "reason", reason, "client", r.RemoteAddr, "path", r.URL.Path)
 }
 
-// bearer is the token or password that a request shows, or "".
+// bearer is the token or password of a request, or "".
 func bearer(r *http.Request) string {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -140,8 +140,8 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(secret)
 }
 
-// isProgramOfThisMachine reports whether it is neither a page nor anybody whom a proxy of this machine says that it has passed on. Only those
-// may show as many wrong secrets as they like.
+// isProgramOfThisMachine reports whether a request comes neither from a page nor through a proxy on this machine. Only
+// such requests are exempt from the limit of wrong secrets.
 func isProgramOfThisMachine(ip netip.Addr, origin string, passedOn bool) bool {
 	return ip.IsLoopback() && origin == "" && !passedOn
 }

@@ -50,7 +50,7 @@ func (g *gate) send(t testing.TB, path string, header http.Header, text string) 
 	return answer, string(body)
 }
 
-// Nothing is done for whoever does not show the secret, in whichever mode; token and password are shown alike.
+// Nothing is done for a client without the secret, in any mode; token and password are sent the same way.
 func TestPostsAreForThoseWhoAreLetIn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -100,7 +100,8 @@ func TestPostsAreForThoseWhoAreLetIn(t *testing.T) {
 	}
 }
 
-// Whoever guesses over HTTP is locked out like one who guesses over WebSocket, even from the secret itself; programs of this machine are not.
+// Guessing over HTTP locks out like guessing over WebSocket, and then even the right secret is refused; local programs
+// are exempt.
 func TestPostsAreNotForThoseWhoGuess(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -152,13 +153,13 @@ func TestPostsAreRefusedInTheRightOrder(t *testing.T) {
 	}
 }
 
-// As many requests as may be are answered at once, the others are told to come again. A gateway that ends does not wait for ever: it says so
-// to those whom it leaves.
+// Requests up to the limit are answered concurrently, others get a retry hint. A shutdown does not wait forever: it
+// says so to the remaining clients.
 func TestPostsAreBoundedAndEnd(t *testing.T) {
 	t.Parallel()
-	begun, why := make(chan struct{}, 2), make(chan error, 2)
+	started, why := make(chan struct{}, 2), make(chan error, 2)
 	wait := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		begun <- struct{}{}
+		started <- struct{}{}
 		<-r.Context().Done()
 		why <- context.Cause(r.Context())
 	})
@@ -171,7 +172,7 @@ func TestPostsAreBoundedAndEnd(t *testing.T) {
 		defer close(ended)
 		g.send(t, "/wait", http.Header{}, "")
 	}()
-	<-begun
+	<-started
 	if r, body := g.send(t, "/wait", http.Header{}, ""); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", r.StatusCode, body)
 	}

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Bounds of who is shown, those of the original.
+// Limits of presence, as in the original.
 const (
-	presenceTTL = 5 * time.Minute // of who is not connected any more
+	presenceTTL = 5 * time.Minute // disconnected entries
 	maxPresence = 200
 )
 
-// Presence is somebody who is or was there.
+// Presence is a client that is or was connected.
 type Presence struct {
 	Host            string   `json:"host,omitempty"`
 	IP              string   `json:"ip,omitempty"`
@@ -25,7 +25,7 @@ type Presence struct {
 	DeviceFamily    string   `json:"deviceFamily,omitempty"`
 	ModelIdentifier string   `json:"modelIdentifier,omitempty"`
 	Mode            string   `json:"mode,omitempty"`
-	Reason          string   `json:"reason,omitempty"` // self, connect, disconnect, or what a note says
+	Reason          string   `json:"reason,omitempty"` // self, connect, disconnect, or the text of a note
 	Text            string   `json:"text"`
 	TS              int64    `json:"ts"`
 	Roles           []string `json:"roles,omitempty"`
@@ -34,26 +34,25 @@ type Presence struct {
 	InstanceID      string   `json:"instanceId,omitempty"`
 }
 
-// attendance is who is there.
-type attendance struct {
+type presenceList struct {
 	now  func() time.Time
 	self Presence
 
 	mu      sync.Mutex
-	there   map[string]*attendee
+	there   map[string]*presenceEntry
 	version int64 // counts changes
 }
 
-type attendee struct {
+type presenceEntry struct {
 	Presence
 	connections int
 }
 
-func newAttendance(opts *Options) *attendance {
+func newPresenceList(opts *Options) *presenceList {
 	self := Presence{Host: opts.Host, Version: cmp.Or(opts.Version, "unknown"), Platform: runtime.GOOS, DeviceFamily: family(runtime.GOOS),
 		ModelIdentifier: runtime.GOARCH, Mode: "gateway", Reason: "self"}
 	self.Text = self.describe("Gateway")
-	return &attendance{now: opts.Now, self: self, there: map[string]*attendee{}, version: 1}
+	return &presenceList{now: opts.Now, self: self, there: map[string]*presenceEntry{}, version: 1}
 }
 
 func family(goos string) string {
@@ -68,7 +67,6 @@ func family(goos string) string {
 	return goos
 }
 
-// describe words an entry for people.
 func (p *Presence) describe(what string) string {
 	words := what + ": " + p.Host
 	if p.IP != "" {
@@ -77,7 +75,7 @@ func (p *Presence) describe(what string) string {
 	return words + " · app " + p.Version + " · mode " + p.Mode + " · reason " + p.Reason
 }
 
-// presenceOf is a peer as others see it. Command lines come and go: they are not shown.
+// presenceOf is a peer's entry. Command-line clients are not shown: they come and go.
 func presenceOf(p *Peer) (key string, entry Presence, shown bool) {
 	if p.Client.Mode == "cli" {
 		return "", Presence{}, false
@@ -91,8 +89,7 @@ func presenceOf(p *Peer) (key string, entry Presence, shown bool) {
 	return cmp.Or(p.DeviceID, p.Client.InstanceID, p.ConnID), entry, true
 }
 
-// arrive shows a peer.
-func (a *attendance) arrive(p *Peer) {
+func (a *presenceList) arrive(p *Peer) {
 	key, entry, shown := presenceOf(p)
 	if !shown {
 		return
@@ -102,7 +99,7 @@ func (a *attendance) arrive(p *Peer) {
 	defer a.mu.Unlock()
 	known := a.there[key]
 	if known == nil {
-		known = &attendee{}
+		known = &presenceEntry{}
 		a.there[key] = known
 	}
 	known.Presence = entry
@@ -110,8 +107,8 @@ func (a *attendance) arrive(p *Peer) {
 	a.version++
 }
 
-// depart shows that a peer has gone, if it was the last one of its device. It reports whether anything has changed.
-func (a *attendance) depart(p *Peer) bool {
+// depart marks a peer as gone, if it was the last connection of its device. It reports whether anything changed.
+func (a *presenceList) depart(p *Peer) bool {
 	key, _, shown := presenceOf(p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,27 +121,26 @@ func (a *attendance) depart(p *Peer) bool {
 	}
 	known.Reason, known.TS = "disconnect", a.now().UnixMilli()
 	known.Text = known.describe("Client")
-	a.change()
+	a.countChange()
 	return true
 }
 
-// note shows what somebody says of himself.
-func (a *attendance) note(p Presence) {
+func (a *presenceList) set(p Presence) {
 	p.TS = cmp.Or(p.TS, a.now().UnixMilli())
 	key := strings.ToLower(cmp.Or(p.DeviceID, p.InstanceID, p.Host, p.IP, p.Text))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.there[key]
 	if known == nil {
-		known = &attendee{}
+		known = &presenceEntry{}
 		a.there[key] = known
 	}
 	known.Presence = p
-	a.change()
+	a.countChange()
 }
 
-// change counts a change and forgets who is not connected and has been gone too long, or for whom there is no room.
-func (a *attendance) change() {
+// countChange counts a change and evicts disconnected entries that are too old or too many.
+func (a *presenceList) countChange() {
 	a.version++
 	gone := a.now().Add(-presenceTTL).UnixMilli()
 	var oldest string
@@ -165,15 +161,14 @@ func (a *attendance) change() {
 	}
 }
 
-// counted is how often it has changed who is there.
-func (a *attendance) counted() int64 {
+func (a *presenceList) counted() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.version
 }
 
-// list is who is shown: the gateway, then the newest first.
-func (a *attendance) list() []Presence {
+// list returns the entries: the gateway, then newest first.
+func (a *presenceList) list() []Presence {
 	now := a.now()
 	gone := now.Add(-presenceTTL).UnixMilli()
 	a.mu.Lock()

@@ -24,7 +24,7 @@ func entryOf(t *testing.T, entries []wire.Presence, instance string) wire.Presen
 	return wire.Presence{}
 }
 
-// Who connects is seen by whoever asks; who leaves is told to all, once for all who leave together, and seen for five minutes more.
+// Connected clients are listed; a disconnect is broadcast, once for all that leave together, and listed for five minutes more.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{options: func(o *wire.Options) { o.PresenceEvery = 20 * time.Millisecond }})
@@ -88,7 +88,7 @@ func TestNotesAreShown(t *testing.T) {
 	}
 }
 
-// However many come and go, few are remembered and shown.
+// However many clients come and go, few are remembered and shown.
 func TestPresenceIsBounded(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{})

@@ -5,57 +5,56 @@ import (
 	"sync/atomic"
 )
 
-// frame is one text as it goes over the wire. What several clients are told is the same memory.
+// frame is one text message on the wire. Broadcasts share its memory.
 type frame struct {
 	kind kind
 	text []byte
 }
 
-// kind says what may become of a frame that a client is too slow for.
+// kind says what happens to a frame if the client is too slow.
 type kind byte
 
 const (
 	event  kind = iota // the client is closed
-	chance             // it is left out
-	answer             // it waits: the client has asked for it, and is not read meanwhile
-	ping               // it is left out
+	chance             // dropped
+	answer             // waits: the client requested it and is not read meanwhile
+	ping               // dropped
 )
 
-// verdict is what has become of a frame.
 type verdict byte
 
 const (
 	taken   verdict = iota
-	skipped         // it may be left out, and was
-	refused         // there is no room
-	late            // the client is told nothing any more
+	skipped         // droppable, and dropped
+	refused         // no room
+	late            // the queue is closed
 )
 
-// load is what waits in all queues.
+// load is the sum over all queues.
 type load struct {
 	bytes      atomic.Int64
-	asked      atomic.Int64 // bytes of requests that run and of answers that wait: what clients have asked for, and nobody shares
-	mostFrames atomic.Int64 // that have ever waited for one client
+	asked      atomic.Int64 // bytes of active requests and queued answers, which are not shared between clients
+	mostFrames atomic.Int64 // maximum ever queued for one client
 	mostBytes  atomic.Int64
 }
 
-// queue holds the frames that wait for one client, and counts the requests that it waits for. Putting something in never blocks.
+// queue holds one client's outgoing frames, and counts its active requests. Adding never blocks.
 type queue struct {
 	opts *Options
 	load *load
 
 	mu       sync.Mutex
-	turn     sync.Cond // for whoever is in begin
+	turn     sync.Cond // for callers in begin
 	frames   []frame
-	spare    []frame // the memory of a batch that has been written
-	events   tally   // waiting, what is being written included
+	spare    []frame // memory of a written batch
+	events   tally   // queued, including what is being written
 	answers  tally
-	requests tally     // that run
-	waiting  bool      // somebody is in begin
-	writing  bool      // somebody takes, and goes on until there is nothing
-	last     *farewell // comes when no request runs any more; no further one begins
-	end      *farewell // comes when nothing waits any more; nothing further is put in
-	over     bool      // nobody takes any more
+	requests tally       // active
+	waiting  bool        // a caller waits in begin
+	writing  bool        // a goroutine is taking until the queue is empty
+	last     *closeFrame // sent when no request is active; no more may begin
+	end      *closeFrame // sent when the queue is empty; nothing more is added
+	over     bool        // writing has ended
 }
 
 type tally struct{ frames, bytes int }
@@ -71,8 +70,8 @@ func newQueue(opts *Options, l *load) *queue {
 	return q
 }
 
-// put adds a frame. If write is true, nobody is writing and whoever has put it in has to see to it. Where nothing of its kind waits there is
-// always room, so that a frame of any size comes through.
+// put adds a frame. If write is true, no goroutine is writing and the caller has to start one. The first frame of its
+// kind always fits, whatever its size.
 func (q *queue) put(f frame) (v verdict, write bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -112,7 +111,7 @@ func (q *queue) put(f frame) (v verdict, write bool) {
 	return taken, q.start()
 }
 
-// fits reports whether one more event stays within a part of what may wait.
+// fits reports whether one more event stays within a fraction of the limits.
 func (q *queue) fits(size, part int) bool {
 	return q.events.frames < q.opts.QueueFrames/part && q.events.bytes+size <= q.opts.QueueBytes/part
 }
@@ -130,9 +129,9 @@ func (q *queue) start() bool {
 	return true
 }
 
-// take returns what waits, and forgets what has been written before. Where nothing waits it returns the farewell, if there is one;
-// otherwise whoever takes need not come back.
-func (q *queue) take(written []frame) ([]frame, *farewell) {
+// take returns the queued frames and releases those written before. If there are none it returns the close frame, if
+// set; otherwise the writer is done.
+func (q *queue) take(written []frame) ([]frame, *closeFrame) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.forget(written)
@@ -150,7 +149,7 @@ func (q *queue) take(written []frame) ([]frame, *farewell) {
 	return nil, q.end
 }
 
-// maxSpare is how much memory of a batch is kept for the next one.
+// maxSpare is how much memory of a batch is kept for reuse.
 const maxSpare = 32
 
 func (q *queue) forget(frames []frame) {
@@ -172,7 +171,7 @@ func (q *queue) forget(frames []frame) {
 	}
 }
 
-// begin waits until a request of some bytes may run; false means that it must not any more.
+// begin waits until a request of this size may run; false means that it must not run any more.
 func (q *queue) begin(bytes int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,8 +188,8 @@ func (q *queue) begin(bytes int) bool {
 	return true
 }
 
-// isBusy reports whether a request of some bytes has to wait for what the client has under way already. It never has to wait for what others
-// have: where all together have too much, each goes on with one request at a time.
+// isBusy reports whether a request of this size has to wait for the client's other requests. It never waits for other
+// clients': under overload, each client may run one request at a time.
 func (q *queue) isBusy(bytes int) bool {
 	underWay := q.requests.frames + q.answers.frames
 	return underWay >= q.opts.MaxInFlight || q.answers.bytes > q.opts.QueueBytes ||
@@ -198,8 +197,8 @@ func (q *queue) isBusy(bytes int) bool {
 		underWay > 0 && q.load.asked.Load()+int64(bytes) > int64(q.opts.AskedBytes)
 }
 
-// done is for a request that has been answered. If write is true, it was the last one, nobody is writing, and whoever has run it has to see
-// to the farewell.
+// done marks a request as answered. If write is true, it was the last one, no goroutine is writing, and the caller has
+// to send the close frame.
 func (q *queue) done(bytes int) (write bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -209,8 +208,8 @@ func (q *queue) done(bytes int) (write bool) {
 	return q.settle()
 }
 
-// retire ends the queue with a farewell when the requests that run have been answered. If write is true, that is now.
-func (q *queue) retire(f farewell) (write bool) {
+// retire closes the queue with a close frame once active requests are answered. If write is true, that is now.
+func (q *queue) retire(f closeFrame) (write bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last = &f
@@ -226,9 +225,9 @@ func (q *queue) settle() (write bool) {
 	return q.start()
 }
 
-// finish ends the queue with a farewell, the first one counts. What waits is told before it if keep is true, and forgotten otherwise. If
-// write is true, nobody is writing and whoever has ended it has to see to it.
-func (q *queue) finish(f farewell, keep bool) (first, write bool) {
+// finish closes the queue with a close frame; the first one counts. Queued frames are sent before it if keep is true,
+// else dropped. If write is true, no goroutine is writing and the caller has to start one.
+func (q *queue) finish(f closeFrame, keep bool) (first, write bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.end != nil {
@@ -243,12 +242,12 @@ func (q *queue) finish(f farewell, keep bool) (first, write bool) {
 	return true, q.start()
 }
 
-// close ends a queue from which nobody takes any more: written is what was taken last.
+// close ends a queue without a writer: written is what was taken last.
 func (q *queue) close(written []frame) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.end == nil {
-		q.end = &farewell{}
+		q.end = &closeFrame{}
 	}
 	q.over = true
 	q.forget(written)
@@ -257,7 +256,7 @@ func (q *queue) close(written []frame) {
 	q.turn.Broadcast()
 }
 
-// isHeldBack reports whether somebody is in begin: the client is not read.
+// isHeldBack reports whether a caller waits in begin, so the client is not read.
 func (q *queue) isHeldBack() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,11 +1,8 @@
 package wire
 
 import (
-	"fmt"
-	"net/netip"
 	"slices"
 	"testing"
-	"time"
 )
 
 func TestQueueTakesWhatThereIsRoomFor(t *testing.T) {
@@ -44,10 +41,10 @@ func TestQueueTakesWhatThereIsRoomFor(t *testing.T) {
 	if want := []verdict{taken, taken, skipped, taken, refused, refused}; !slices.Equal(got, want) {
 		t.Errorf("%v instead of %v", got, want)
 	}
-	if first, _ := q.finish(farewell{code: 1}, false); !first || l.bytes.Load() != 0 || put(event, 1) != late {
+	if first, _ := q.finish(closeFrame{code: 1}, false); !first || l.bytes.Load() != 0 || put(event, 1) != late {
 		t.Errorf("a queue that has ended holds %d bytes", l.bytes.Load())
 	}
-	if first, _ := q.finish(farewell{code: 2}, true); first {
+	if first, _ := q.finish(closeFrame{code: 2}, true); first {
 		t.Error("there are two farewells")
 	}
 	if _, end := q.take(nil); end == nil || end.code != 1 {
@@ -63,7 +60,7 @@ func TestQueueHasOneWriterWhileSomethingWaits(t *testing.T) {
 	q := newQueue(&Options{QueueFrames: 4, QueueBytes: 100}, &load{})
 	for range 3 {
 		if _, write := q.put(frame{kind: event}); !write {
-			t.Fatal("nobody writes")
+			t.Fatal("no write started")
 		}
 		if _, write := q.put(frame{kind: event}); write {
 			t.Fatal("two write")
@@ -91,11 +88,11 @@ func TestQueueRetires(t *testing.T) {
 	}
 	waited := make(chan bool)
 	go func() { waited <- q.begin(5) }()
-	if q.retire(farewell{code: 1}) {
+	if q.retire(closeFrame{code: 1}) {
 		t.Error("it has not waited")
 	}
 	if <-waited {
-		t.Error("another request has begun")
+		t.Error("another request has started")
 	}
 	if v, _ := q.put(frame{kind: answer}); v != taken {
 		t.Errorf("the answer: %v", v)
@@ -104,14 +101,14 @@ func TestQueueRetires(t *testing.T) {
 		t.Errorf("%v %v", batch, end)
 	}
 	if q.take(nil); !q.done(5) {
-		t.Error("nobody says goodbye")
+		t.Error("no close frame was sent")
 	}
 	if _, end := q.take(nil); end == nil || end.code != 1 {
 		t.Errorf("%+v", end)
 	}
 }
 
-// Where all clients together have too much under way, each has one request at a time, and none waits for another.
+// When all clients together have too much in flight, each has one request at a time, and none waits for another.
 func TestQueuesShareOneBudget(t *testing.T) {
 	t.Parallel()
 	opts := &Options{QueueBytes: 1_000, AnswerBytes: 1_000, MaxInFlight: 9, RequestBytes: 1_000, AskedBytes: 100}
@@ -128,7 +125,7 @@ func TestQueuesShareOneBudget(t *testing.T) {
 		t.Error("more than one may run")
 	}
 	if modest.done(10); modest.isBusy(1) {
-		t.Error("the next one has to wait for somebody else")
+		t.Error("the next one has to wait for another client")
 	}
 	if got := []verdict{answers(greedy, 51), answers(modest, 60), answers(modest, 1)}; !slices.Equal(got, []verdict{refused, taken, refused}) {
 		t.Errorf("%v", got)
@@ -145,42 +142,13 @@ func TestQueuesShareOneBudget(t *testing.T) {
 // Tokens of devices go on when something else changes, and die with the secret.
 func TestDoorKeepsItsTokens(t *testing.T) {
 	t.Parallel()
-	first := newDoor(Access{Mode: ModeToken, Token: "one"}, nil)
-	if newDoor(Access{Mode: ModeToken, Token: "one", Hosts: []string{"x"}}, first).tokens != first.tokens {
-		t.Error("the key is made anew")
+	first := newActiveAccess(Access{Mode: ModeToken, Token: "one"}, nil)
+	if newActiveAccess(Access{Mode: ModeToken, Token: "one", Hosts: []string{"x"}}, first).tokens != first.tokens {
+		t.Error("the key is derived again")
 	}
 	for _, a := range []Access{{Mode: ModeToken, Token: "two"}, {Mode: ModePassword, Token: "one"}, {Mode: ModeNone, Token: "one"}} {
-		if newDoor(a, first).tokens == first.tokens {
+		if newActiveAccess(a, first).tokens == first.tokens {
 			t.Errorf("%s: tokens of another secret", a.Mode)
 		}
-	}
-}
-
-// However many addresses guess, few are remembered, and those who guess now are among them.
-func TestFailuresAreBounded(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_000, 0)
-	f := newFailures(func() time.Time { return now })
-	guesser := netip.MustParseAddr("203.0.113.9")
-	for n := range maxSuspects + 500 {
-		now = now.Add(time.Millisecond)
-		f.note(netip.MustParseAddr(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255)))
-		if n%500 == 0 {
-			f.note(guesser)
-		}
-	}
-	if len(f.suspects) != maxSuspects || f.locked(guesser) == 0 {
-		t.Errorf("%d are remembered, the guesser is locked out for %v", len(f.suspects), f.locked(guesser))
-	}
-	now = now.Add(lockout)
-	f.note(netip.MustParseAddr("203.0.113.10"))
-	if len(f.suspects) != 1 {
-		t.Errorf("%d are remembered after all is forgiven", len(f.suspects))
-	}
-	for n := range maxFailures {
-		f.note(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:1::%x", n)))
-	}
-	if f.locked(netip.MustParseAddr("2001:db8:0:1:ffff::1")) == 0 || f.locked(netip.MustParseAddr("2001:db8:0:2::1")) != 0 {
-		t.Error("a household of IPv6 is one")
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// reads knows what waits until a client has read what it was sent. Clients answer pings in the order in which they read, and may leave out
-// those before the newest: so an answer to one shows that everything before it was read.
-type reads struct {
+// readTracker tracks callbacks that wait until a client has read what it was sent. Clients answer pings in reading order and
+// may skip all but the newest, so a pong confirms everything before it.
+type readTracker struct {
 	mu      sync.Mutex
-	sent    int64     // the number of the newest ping, which is its payload
-	waiting []reading // in the order of their pings
-	over    bool      // nobody reads any more
+	sent    int64          // number of the newest ping, its payload
+	waiting []readCallback // in ping order
+	over    bool           // the connection is over
 }
 
-// reading is something to do once a ping was answered.
-type reading struct {
+type readCallback struct {
 	ping  int64
 	then  func()
 	timer *time.Timer
 }
 
-// ping asks a client to show that it has read what it was told before. then, unless it is nil, is called once it has, or will not.
+// ping asks a client to confirm that it has read what was sent before. then, unless nil, is called when it has, or
+// never will.
 func (c *client) ping(then func()) {
 	r := &c.reads
 	r.mu.Lock()
@@ -37,21 +37,20 @@ func (c *client) ping(then func()) {
 	r.sent++
 	number := r.sent
 	if then != nil {
-		r.waiting = append(r.waiting, reading{number, then, time.AfterFunc(c.hub.opts.ReadTime, func() { c.hasRead(number) })})
+		r.waiting = append(r.waiting, readCallback{number, then, time.AfterFunc(c.hub.opts.ReadTime, func() { c.hasRead(number) })})
 	}
-	c.give(frame{ping, strconv.AppendInt(nil, number, 10)}) // with the lock: pings go out in the order of their numbers
+	c.give(frame{ping, strconv.AppendInt(nil, number, 10)}) // under the lock: pings are sent in the order of their numbers
 	r.mu.Unlock()
 }
 
-// pong is for an answer to a ping.
 func (c *client) pong(text string) {
-	c.hear()
+	c.markAlive()
 	if number, err := strconv.ParseInt(text, 10, 64); err == nil {
 		c.hasRead(number)
 	}
 }
 
-// hasRead does what waits for a ping, or for one before it.
+// hasRead runs the callbacks of a ping and all before it.
 func (c *client) hasRead(ping int64) {
 	r := &c.reads
 	r.mu.Lock()
@@ -64,14 +63,14 @@ func (c *client) hasRead(ping int64) {
 	}
 }
 
-func (r *reads) upTo(ping int64) int {
-	if i := slices.IndexFunc(r.waiting, func(one reading) bool { return one.ping > ping }); i >= 0 {
+func (r *readTracker) upTo(ping int64) int {
+	if i := slices.IndexFunc(r.waiting, func(one readCallback) bool { return one.ping > ping }); i >= 0 {
 		return i
 	}
 	return len(r.waiting)
 }
 
-// readsNoMore is for a connection that is over: nothing waits for it any longer.
+// readsNoMore runs all callbacks when the connection is over.
 func (c *client) readsNoMore() {
 	c.reads.mu.Lock()
 	c.reads.over = true

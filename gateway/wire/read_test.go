@@ -89,7 +89,7 @@ func TestReadIsShownByPongs(t *testing.T) {
 	r.expect(t, ids...)
 }
 
-// Nobody waits for a client that is gone, nor for one that answers no ping.
+// A client that is gone, or answers no ping, is not waited for.
 func TestReadIsNotWaitedForForever(t *testing.T) {
 	t.Parallel()
 	for name, readTime := range map[string]time.Duration{"a client that leaves": time.Hour, "one that answers no ping": time.Millisecond} {

@@ -9,8 +9,8 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// request does what a frame asks for, or says why not. It waits while the client has asked for more than may be under way, so that what
-// more it asks for stays on its own side.
+// request runs a frame's request, or refuses it. It blocks while the client has too many active requests, so that
+// further ones stay in the client's send buffer.
 func (c *client) request(text []byte) {
 	r, err := protocol.ParseRequest(text)
 	if errors.Is(err, protocol.ErrNotJSON) {
@@ -29,18 +29,18 @@ func (c *client) request(text []byte) {
 	}
 	c.fail(r.ID, refused, nil)
 	if c.strikes > maxStrikes {
-		c.finish(farewell{codePolicy, "repeated unauthorized calls"}, true)
+		c.finish(closeFrame{codePolicy, "repeated unauthorized calls"}, true)
 	}
 	if c.queue.done(len(text)) {
 		c.start()
 	}
 }
 
-// maxStrikes is how often a client may call what its role does not allow.
+// maxStrikes is how often a client may call methods that its role does not allow.
 const maxStrikes = 10
 
-// check says why a request is not even tried. That there is no such method comes first, so that no one asks for a scope that would not help; whether
-// it may be made comes before whether it can.
+// check returns why a request is refused without running. An unknown method is reported first, since no scope would
+// help; permission is checked before availability.
 func (c *client) check(r *protocol.Request, err error) *protocol.Error {
 	var malformed *protocol.FrameError
 	if errors.As(err, &malformed) {
@@ -72,7 +72,7 @@ func (c *client) check(r *protocol.Request, err error) *protocol.Error {
 	return protocol.Check(r.Method, r.Params)
 }
 
-// run answers a request, unless that comes later, and writes the answer itself if nobody is writing.
+// run answers a request, unless the answer comes later, and writes the answer itself if no goroutine is writing.
 func (c *client) run(r protocol.Request, size int) {
 	defer c.hub.gone.Done()
 	write := false
@@ -85,16 +85,16 @@ func (c *client) run(r protocol.Request, size int) {
 	}
 }
 
-// call makes a frame of what a method does, nil if its answer comes later. One that panics harms nobody else, nor does an answer that panics
-// when it is encoded.
+// call runs a method and encodes its answer; nil if the answer comes later. A panic, also while encoding, only fails
+// this request.
 func (c *client) call(r *protocol.Request) (text []byte) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.logger().Error("a method has panicked", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
+			c.logger().Error("panic in a method", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
 			text = c.failure(r.ID, internalError(r), nil)
 		}
 	}()
-	named := &protocol.Request{ID: r.ID, Method: r.Method} // an answer that comes later keeps no params
+	named := &protocol.Request{ID: r.ID, Method: r.Method} // a later answer does not keep the parameters
 	later := false
 	payload, err := c.hub.methods.Answer(c.ctx, &Call{Peer: c.peer, ID: r.ID, Method: r.Method, Params: r.Params,
 		Read:    c.ping,
@@ -113,27 +113,25 @@ func internalError(r *protocol.Request) *protocol.Error {
 	return &protocol.Error{Code: protocol.CodeUnavailable, Message: "internal error in " + r.Method}
 }
 
-// answer makes a frame of what a method has returned.
 func (c *client) answer(r *protocol.Request, payload any, err error) []byte {
 	if err == nil {
 		text, err := protocol.Response(r.ID, payload)
 		if err == nil {
 			return text
 		}
-		c.logger().Error("an answer cannot be told", "method", r.Method, "err", err)
+		c.logger().Error("cannot encode an answer", "method", r.Method, "err", err)
 		return c.failure(r.ID, internalError(r), nil)
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) {
 		e = &protocol.Error{Code: protocol.CodeUnavailable, Message: err.Error()}
 		if !errors.Is(err, context.Canceled) {
-			c.logger().Warn("a request has failed", "method", r.Method, "err", err)
+			c.logger().Warn("request failed", "method", r.Method, "err", err)
 		}
 	}
 	return c.failure(r.ID, e, payload)
 }
 
-// fail says why a request is not done.
 func (c *client) fail(id string, e *protocol.Error, payload any) {
 	c.give(frame{answer, c.failure(id, e, payload)})
 }
@@ -142,8 +140,8 @@ func (c *client) failure(id string, e *protocol.Error, payload any) []byte {
 	c.hub.stats.fail(e.Code)
 	text, err := protocol.Failure(id, e, payload)
 	if err != nil {
-		c.logger().Error("a failure cannot be told whole", "err", err)
-		text, _ = protocol.Failure(id, &protocol.Error{Code: e.Code, Message: e.Message}, nil) // two texts always can
+		c.logger().Error("cannot encode an error's details", "err", err)
+		text, _ = protocol.Failure(id, &protocol.Error{Code: e.Code, Message: e.Message}, nil) // encoding two strings cannot fail
 	}
 	return text
 }

@@ -61,7 +61,7 @@ func TestFramesAfterTheHandshake(t *testing.T) {
 	}
 }
 
-// A method that there is not is unknown to everyone; whether a request may be made comes before what is wrong with it.
+// An unknown method is unknown to every client; permission is checked before parameters.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{methods: book{"sessions.list": echo, "chat.send": echo, "sessions.patch": echo}})
@@ -163,7 +163,8 @@ func TestBadFramesCloseTheConnection(t *testing.T) {
 	g.until(t, "all have left", func(s wire.Stats) bool { return s.Clients == 0 && s.Peers == 0 && s.QueuedBytes == 0 })
 }
 
-// A slow request holds up nobody, and of one client only so many run at a time; what more it asks for waits on its own side.
+// A slow request delays no other client, and of one client only a limited number run at a time; further ones wait on
+// its side.
 func TestRequestsOfOneClientRunTogetherButBounded(t *testing.T) {
 	t.Parallel()
 	var running, most atomic.Int64
@@ -266,7 +267,7 @@ func TestCallSaysWhoAsks(t *testing.T) {
 	}
 }
 
-// Whoever hangs up, politely or not, is not worked for any longer.
+// The requests of a client that disconnects, cleanly or not, are cancelled.
 func TestRequestsEndWithTheirConnection(t *testing.T) {
 	t.Parallel()
 	started, ended := make(chan struct{}), make(chan error)
@@ -295,7 +296,7 @@ func TestRequestsEndWithTheirConnection(t *testing.T) {
 	g.until(t, "all have left", func(s wire.Stats) bool { return s.Clients == 0 && s.InFlight == 0 && s.QueuedBytes == 0 })
 }
 
-// What one client asks for takes bounded memory, though it never reads: it is not read either.
+// The requests of one client take bounded memory even if it never reads: it is not read either.
 func TestClientThatNeverReadsItsAnswersIsNotRead(t *testing.T) {
 	t.Parallel()
 	const size = 256 << 10

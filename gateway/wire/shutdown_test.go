@@ -13,7 +13,8 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// Whoever is there is told that the gateway ends, gets the answer to what is under way, and a goodbye after which clients come again.
+// On shutdown every client is notified, gets the answers of running requests, and a close code after which it
+// reconnects.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}), make(chan struct{})
@@ -43,7 +44,7 @@ func TestShutdown(t *testing.T) {
 		}
 	}
 	if r, body := g.do(t, "GET", "/", "", upgradeHeader()); r.StatusCode != 503 || !strings.Contains(body, "stopping") {
-		t.Errorf("somebody new: %d %s", r.StatusCode, body)
+		t.Errorf("a new client: %d %s", r.StatusCode, body)
 	}
 	if r, body := g.do(t, "GET", "/health", "", nil); r.StatusCode != 503 || !strings.Contains(body, `{"ok":false,"status":"stopping"}`) {
 		t.Errorf("health: %d %s", r.StatusCode, body)
@@ -67,7 +68,7 @@ func TestShutdown(t *testing.T) {
 }
 
 // Neither a request that does not end, nor a client that does not read or does not answer, holds up the end for ever.
-func TestShutdownWaitsForNobodyForEver(t *testing.T) {
+func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
 	g := serve(t, setup{narrow: true, options: func(o *wire.Options) { o.DrainTime, o.CloseTime = 20*time.Millisecond, 20*time.Millisecond },
@@ -93,7 +94,7 @@ func TestShutdownWaitsForNobodyForEver(t *testing.T) {
 	}
 }
 
-func TestNobodyIsLetInBeforeRun(t *testing.T) {
+func TestConnectionsWaitForRun(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{idle: true, options: func(o *wire.Options) { o.StartWait = time.Millisecond }})
 	if r, body := g.do(t, "GET", "/", "", upgradeHeader()); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {

@@ -15,17 +15,17 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// Sizes of the buffers of a connection. Those for writing are shared: only connections that are being written to have one.
+// Buffer sizes of a connection. Write buffers are pooled: only connections being written to hold one.
 const (
 	readBuffer  = 1 << 10
 	writeBuffer = 4 << 10
 	batchBuffer = 32 << 10
 )
 
-// isUpgrade reports whether a request asks to become a WebSocket.
+// isUpgrade reports whether a request asks for a WebSocket.
 func isUpgrade(r *http.Request) bool { return websocket.IsWebSocketUpgrade(r) }
 
-// upgradeError is a request that does not keep to the protocol. Nothing has been answered yet.
+// upgradeError is an invalid upgrade request. No response has been sent yet.
 type upgradeError struct {
 	status int
 	reason error
@@ -34,13 +34,12 @@ type upgradeError struct {
 func (e *upgradeError) Error() string { return e.reason.Error() }
 func (e *upgradeError) Unwrap() error { return e.reason }
 
-// farewell is what a connection is closed with.
-type farewell struct {
+type closeFrame struct {
 	code   int
-	reason string // cut to maxReason bytes
+	reason string // truncated to maxReason bytes
 }
 
-// Codes of farewells.
+// Close codes.
 const (
 	codeInvalidText = websocket.CloseInvalidFramePayloadData
 	codeNormal      = protocol.CloseSilent
@@ -51,21 +50,22 @@ const (
 	codeRestart     = protocol.CloseRestart
 )
 
-// buffers are what connections share.
+// buffers are shared by all connections.
 type buffers struct{ frames, batches sync.Pool }
 
 func newBuffers() *buffers {
 	return &buffers{batches: sync.Pool{New: func() any { return new([batchBuffer]byte) }}}
 }
 
-// socket is one connection. One goroutine reads, one at a time writes; cut may be called by anybody.
+// socket is one connection. One goroutine reads, one at a time writes; cut may be called concurrently.
 type socket struct {
 	conn *websocket.Conn
 	out  *batch
 	opts *Options
 }
 
-// upgrade makes a connection of a request. Compression is off: it costs more than loopback saves. Who may connect has been decided.
+// upgrade turns a request into a WebSocket. Compression is off: it costs more than it saves on loopback. Authorization
+// happens before.
 func upgrade(w http.ResponseWriter, r *http.Request, b *buffers, opts *Options) (*socket, error) {
 	var wrong *upgradeError
 	upgrader := websocket.Upgrader{
@@ -90,7 +90,6 @@ func upgrade(w http.ResponseWriter, r *http.Request, b *buffers, opts *Options) 
 	return &socket{conn, h.out, opts}, nil
 }
 
-// hijacker puts a batch before the connection that it hands over.
 type hijacker struct {
 	http.ResponseWriter
 	buffers *buffers
@@ -107,30 +106,28 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h.out, buffered, nil
 }
 
-// Errors of read. Any other one means that the connection is broken.
+// Errors of read. Any other means that the connection is broken.
 var (
-	errTooBig   = errors.New("the frame is too large")
-	errNotText  = errors.New("the text of a frame is no UTF-8")
-	errSilent   = errors.New("nothing has come in time")
-	errProtocol = errors.New("what has come is no WebSocket frame")
+	errTooBig   = errors.New("frame too large")
+	errNotText  = errors.New("invalid UTF-8 in a text frame")
+	errSilent   = errors.New("read timeout")
+	errProtocol = errors.New("invalid WebSocket frame")
 )
 
-// errStuck is the error of write where the client has taken nothing for too long.
-var errStuck = errors.New("the client takes nothing")
+// errStuck is the error of write after a timeout.
+var errStuck = errors.New("write timeout: the client does not read")
 
-// leftError is what a client has closed its connection with.
-type leftError farewell
+type leftError closeFrame
 
-func (e *leftError) Error() string { return "the client has hung up" }
+func (e *leftError) Error() string { return "closed by the client" }
 
-// limit is how large a frame may be from now on.
 func (s *socket) limit(bytes int64) { s.conn.SetReadLimit(bytes) }
 
-// readUntil makes read fail with errSilent at some time. The zero time is never.
+// readUntil makes read fail with errSilent at a time; the zero time means never.
 func (s *socket) readUntil(t time.Time) { _ = s.conn.SetReadDeadline(t) }
 
-// heard has functions called for each ping, and, with what the ping said, for each answer to one.
-func (s *socket) heard(ping func(), pong func(text string)) {
+// setHandlers sets the callbacks for pings, and for pongs with their payload.
+func (s *socket) setHandlers(ping func(), pong func(text string)) {
 	s.conn.SetPongHandler(func(text string) error {
 		pong(text)
 		return nil
@@ -142,7 +139,7 @@ func (s *socket) heard(ping func(), pong func(text string)) {
 	})
 }
 
-// read returns the next frame, put together if it came in pieces. What is binary may be anything.
+// read returns the next message, assembled from fragments. A binary one may hold any bytes.
 func (s *socket) read() ([]byte, error) {
 	kind, text, err := s.conn.ReadMessage()
 	var left *websocket.CloseError
@@ -154,7 +151,7 @@ func (s *socket) read() ([]byte, error) {
 		return text, nil
 	case errors.Is(err, websocket.ErrReadLimit):
 		return nil, errTooBig
-	case errors.As(err, &left) && left.Code == websocket.CloseAbnormalClosure: // the connection ended without a word
+	case errors.As(err, &left) && left.Code == websocket.CloseAbnormalClosure: // the connection ended without a close frame
 		return nil, io.ErrUnexpectedEOF
 	case errors.As(err, &left):
 		return nil, &leftError{left.Code, left.Text}
@@ -167,7 +164,7 @@ func (s *socket) read() ([]byte, error) {
 	}
 }
 
-// write sends frames, with as few calls of the system as can be.
+// write sends frames with as few system calls as possible.
 func (s *socket) write(frames []frame) error {
 	s.out.hold()
 	for _, f := range frames {
@@ -183,7 +180,7 @@ func (s *socket) write(frames []frame) error {
 	return stuck(s.out.release())
 }
 
-// stuck tells a client that takes nothing from a connection that is broken.
+// stuck distinguishes a write timeout from a broken connection.
 func stuck(err error) error {
 	var broken net.Error
 	if errors.As(err, &broken) && broken.Timeout() {
@@ -192,14 +189,14 @@ func stuck(err error) error {
 	return err
 }
 
-// bid says goodbye. The client is expected to answer soon.
-func (s *socket) bid(f farewell) error {
+// bid sends a close frame. The client should answer soon.
+func (s *socket) bid(f closeFrame) error {
 	s.readUntil(time.Now().Add(s.opts.CloseTime))
 	return s.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(f.code, f.reason), time.Now().Add(s.opts.CloseTime))
 }
 
-// hangUp ends a connection to which nobody listens any more. What the client has not read yet would be lost if something that it has sent
-// were still unread, so that is read first.
+// hangUp ends a connection. It first drains what the client has sent: unread data would reset the connection, and the
+// client would lose what it has not read yet.
 func (s *socket) hangUp() {
 	conn := s.out.Conn
 	if half, ok := conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
@@ -212,7 +209,7 @@ func (s *socket) hangUp() {
 
 func (s *socket) cut() { _ = s.conn.Close() }
 
-// batch is a connection that gathers what is written while it is held.
+// batch is a connection that buffers writes while it is held.
 type batch struct {
 	net.Conn
 	pool *sync.Pool
@@ -220,9 +217,9 @@ type batch struct {
 
 	mu       sync.Mutex
 	held     bool
-	buffer   *[batchBuffer]byte // nil while nothing is gathered
+	buffer   *[batchBuffer]byte // nil while not buffering
 	gathered int
-	err      error // of a write while it was held
+	err      error // error of a buffered write
 }
 
 // Write implements net.Conn.
@@ -253,7 +250,7 @@ func (b *batch) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// SetWriteDeadline implements net.Conn. What is gathered has deadlines of its own, which go by its size.
+// SetWriteDeadline implements net.Conn. Buffered data is written with its own deadline, which depends on its size.
 func (b *batch) SetWriteDeadline(t time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -269,7 +266,6 @@ func (b *batch) hold() {
 	b.held = true
 }
 
-// release sends what has been gathered.
 func (b *batch) release() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -282,7 +278,7 @@ func (b *batch) release() error {
 	return b.err
 }
 
-// flush sends what has been gathered, and what is too large to be, at once.
+// flush sends the buffered data together with data too large to buffer.
 func (b *batch) flush(large []byte) {
 	size := b.gathered + len(large)
 	if b.err != nil || size == 0 {

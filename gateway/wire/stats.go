@@ -6,50 +6,49 @@ import (
 	"sync/atomic"
 )
 
-// Stats says how the clients are doing.
+// Stats are statistics of the connections.
 type Stats struct {
-	Clients  int   // connected now, those who are shaking hands included
-	Peers    int   // let in
+	Clients  int   // connected now, handshakes included
+	Peers    int   // accepted
 	Accepted int64 // connections so far
-	Greeted  int64 // let in so far
+	Greeted  int64 // accepted so far
 
 	Refused map[string]int64 // by reason, one of the Refused constants
 
-	Requests  int64            // that were frames of a request
-	Failures  map[string]int64 // of them, by the code of the error
-	Malformed int64            // frames that were none
-	InFlight  int64            // requests that run
+	Requests  int64            // valid request frames
+	Failures  map[string]int64 // failed ones, by error code
+	Malformed int64            // invalid frames
+	InFlight  int64            // active requests
 
-	Events  int64 // told to everybody
-	Told    int64 // frames that events have become
-	Skipped int64 // frames left out for clients that have not kept up
-	Slow    int64 // clients closed because they have not kept up
-	Silent  int64 // clients cut off because nothing was heard of them
+	Events  int64 // events broadcast
+	Told    int64 // frames queued for events
+	Skipped int64 // frames dropped for slow clients
+	Slow    int64 // clients closed as too slow
+	Silent  int64 // clients cut off as silent
 
-	QueuedBytes   int64 // waiting in all queues; what many are told is counted for each
-	MostQueued    int64 // bytes that have ever waited for one client
-	MostQueuedFor int64 // frames that have ever waited for one client
+	QueuedBytes   int64 // queued for all clients; broadcasts count once per client
+	MostQueued    int64 // maximum bytes ever queued for one client
+	MostQueuedFor int64 // maximum frames ever queued for one client
 }
 
-// Why clients are not let in.
+// Reasons for rejecting clients.
 const (
-	RefusedHost     = "host"      // asked for another host
-	RefusedFull     = "full"      // there are as many as may be
-	RefusedStopping = "stopping"  // the gateway ends, or has not begun
-	RefusedUpgrade  = "upgrade"   // no WebSocket handshake
+	RefusedHost     = "host"      // wrong host
+	RefusedFull     = "full"      // too many connections
+	RefusedStopping = "stopping"  // the gateway is stopping, or has not started
+	RefusedUpgrade  = "upgrade"   // invalid WebSocket handshake
 	RefusedSilent   = "silent"    // no request in time
-	RefusedFrame    = "frame"     // what came first is no right connect request
-	RefusedProtocol = "protocol"  // no common version
-	RefusedRole     = "role"      // no role that is served
-	RefusedOrigin   = "origin"    // a page of elsewhere
-	RefusedAuth     = "auth"      // no secret, or a wrong one
-	RefusedDevice   = "device"    // no device, or one that has not shown who it is
+	RefusedFrame    = "frame"     // the first frame is no valid connect request
+	RefusedProtocol = "protocol"  // no common protocol version
+	RefusedRole     = "role"      // unsupported role
+	RefusedOrigin   = "origin"    // page of a foreign origin
+	RefusedAuth     = "auth"      // missing or wrong secret
+	RefusedDevice   = "device"    // missing or unproven device
 	RefusedTooOften = "too often" // too many wrong secrets
-	RefusedGone     = "gone"      // the client has hung up
-	RefusedFailure  = "failure"   // the gateway could not greet it
+	RefusedGone     = "gone"      // closed by the client
+	RefusedFailure  = "failure"   // hello-ok could not be built
 )
 
-// counters are what Stats tells of.
 type counters struct {
 	accepted, greeted, requests, malformed, inFlight, events, told, skipped, slow, silent atomic.Int64
 
@@ -79,10 +78,9 @@ func (c *counters) fail(code string) {
 	c.failures[code]++
 }
 
-// maxCodes is how many codes of errors are counted apart.
 const maxCodes = 16
 
-// Stats says how the clients are doing.
+// Stats are statistics of the connections.
 func (h *Hub) Stats() Stats {
 	c := &h.stats
 	s := Stats{Accepted: c.accepted.Load(), Greeted: c.greeted.Load(), Requests: c.requests.Load(), Malformed: c.malformed.Load(),

@@ -15,7 +15,11 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
+
+// visits are how often clients come in any order.
+var visits = testscale.Of[int64](60, 400)
 
 // Clients that come, ask, stall, hang up and misbehave in any order, while events are told, access changes and the gateway ends in the middle
 // of it: every request that is answered is answered right and once, events come in their order, and in the end nothing is left.
@@ -74,7 +78,7 @@ func TestAnythingInAnyOrder(t *testing.T) {
 			}
 		}
 	})
-	const least, most = visits / 10, 20 * visits
+	least, most := visits/10, 20*visits
 	g.until(t, "enough has happened", func(s wire.Stats) bool {
 		n := steps.Load()
 		return n >= visits && s.Greeted >= least && right.Load() >= least || n >= most
@@ -83,7 +87,7 @@ func TestAnythingInAnyOrder(t *testing.T) {
 		t.Errorf("after %d visits %d were let in and %d requests answered as they should be, want %d of each", steps.Load(), greeted, answers, least)
 	}
 	g.stop()
-	g.Broadcast(wire.Event{Name: "chat"}) // nobody is there, and nobody is hurt
+	g.Broadcast(wire.Event{Name: "chat"}) // without clients
 	close(over)
 	all.Wait()
 	if s := g.Stats(); s.Clients != 0 || s.Peers != 0 || s.InFlight != 0 || s.QueuedBytes != 0 || g.Asked() != 0 || g.AtDoor() != 0 {

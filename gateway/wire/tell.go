@@ -7,12 +7,12 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// Broadcast tells every peer an event, in the order of calls and each with the next number. It is encoded once. It never waits for a
-// client, and may be called at any time.
+// Broadcast sends an event to every peer, in call order with consecutive numbers. It is encoded once, never blocks on
+// a client, and may be called at any time.
 func (h *Hub) Broadcast(e Event) {
 	payload, err := encode(e.Payload)
 	if err != nil {
-		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		h.opts.Logger.Error("cannot encode event; dropped", "event", e.Name, "err", err)
 		return
 	}
 	h.order.Lock()
@@ -27,7 +27,7 @@ func (h *Hub) Broadcast(e Event) {
 	}
 	text, err := protocol.Event(e.Name, payload, &seq, versions)
 	if err != nil {
-		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		h.opts.Logger.Error("cannot encode event; dropped", "event", e.Name, "err", err)
 		return
 	}
 	h.seq = seq
@@ -41,19 +41,20 @@ func (h *Hub) Broadcast(e Event) {
 	}
 }
 
-// Send tells some peers an event, by their ConnID. It has no number: who is not told misses nothing. Those who are gone are passed over.
+// Send sends an event to some peers, by ConnID. It has no number, so that others see no gap. Unknown peers are
+// skipped.
 func (h *Hub) Send(e Event, connIDs ...string) {
 	payload, err := encode(e.Payload)
 	if err != nil {
-		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		h.opts.Logger.Error("cannot encode event; dropped", "event", e.Name, "err", err)
 		return
 	}
 	text, err := protocol.Event(e.Name, payload, nil, nil)
 	if err != nil {
-		h.opts.Logger.Error("event not told", "event", e.Name, "err", err)
+		h.opts.Logger.Error("cannot encode event; dropped", "event", e.Name, "err", err)
 		return
 	}
-	h.order.Lock() // so that it does not overtake what was told before
+	h.order.Lock() // so that it does not overtake earlier events
 	defer h.order.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +65,7 @@ func (h *Hub) Send(e Event, connIDs ...string) {
 	}
 }
 
-// encode makes JSON of a payload before the order of events is fixed, which must not take long.
+// encode encodes a payload before the event's number is taken, since that section must be short.
 func encode(payload any) (any, error) {
 	switch payload := payload.(type) {
 	case nil, json.RawMessage:
@@ -86,7 +87,7 @@ func kindOf(e Event) kind {
 	return event
 }
 
-// versions count changes of what hello-ok and events show a state of.
+// versions count changes of the state shown in hello-ok and events.
 func (h *Hub) versions() protocol.StateVersion {
 	h.order.Lock()
 	defer h.order.Unlock()

@@ -1,19 +1,19 @@
-// Package wire carries the gateway protocol: it lets clients in, reads their requests, answers them, and tells everybody what happens. It
-// knows no method; only socket.go knows the WebSocket library.
+// Package wire is the transport of the gateway protocol: it accepts clients, reads requests, sends answers and
+// broadcasts events. It knows no methods; only socket.go uses the WebSocket library.
 //
-// It promises:
+// It guarantees:
 //
-//   - Nobody is let in who does not show what Access asks for, or who asks from a page or for a host that is not allowed. Guessing is slow.
-//   - What a client sends is bounded before and after it is let in, and so is what it may have under way. A client that asks for more is not
-//     read until there is room: it waits, nobody else does. What all of them together have under way is bounded too.
-//   - Those who say nothing keep nobody out: where too many shake hands, the time of the one that has been at it longest is over.
-//   - A request runs on its own and ends with its connection. One that panics is answered like one that fails.
-//   - An event is encoded once, has the next number for all, and is told in the order of numbers. Telling never waits for a client. What waits
-//     for one is bounded: what may be left out is left out above half of it, and whoever does not keep up after that is closed.
-//   - Nothing is told before hello-ok, and nothing that is told after it is missing but what was left out.
-//   - A client of whom nothing is heard, not even the answer to a ping, is cut off after two ticks.
-//   - When Run ends, whoever is there is told so, gets the answers to what was under way if they do not take long, and a goodbye. No goroutine
-//     is left but those of methods that do not heed the end of their context: they are logged, and not waited for.
+//   - A client is accepted only with the credentials that Access requires, and only from an allowed page and host. Guessing is slow.
+//   - A client's input is bounded before and after the handshake, and so are its active requests. A client that sends more is not read
+//     until there is room; others are not delayed. The total over all clients is bounded too.
+//   - Silent connections keep no one out: if too many are shaking hands, the oldest is dropped.
+//   - A request runs on its own goroutine and ends with its connection. A panic is answered like a failure.
+//   - An event is encoded once, has one number for all clients, and is sent in number order. Broadcasting never blocks on a client. Queues
+//     are bounded: above half of the limit droppable events are dropped, and a client that stays too slow is closed.
+//   - Nothing is sent before hello-ok, and after it only dropped events are missing.
+//   - A client that sends nothing, not even pongs, is cut off after two ticks.
+//   - When Run ends, clients are notified, receive the answers to active requests if these end soon, and a close frame. No goroutine
+//     remains but those of methods that ignore the end of their context: they are logged and not waited for.
 package wire
 
 import (
@@ -24,58 +24,49 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// Methods answers requests.
+// Methods implements the methods.
 type Methods interface {
-	// Answer answers one call. It is called on a goroutine of its own, many at a time, and only if the peer's scopes and role allow the
-	// method. An error that is a *protocol.Error is told as it is, any other one as UNAVAILABLE. payload is encoded as JSON; a
-	// json.RawMessage is sent as it is. payload may come beside an error. It has to return soon after ctx ends, which it does with the
-	// connection and not before, so that what is kept for a connection can end with it.
+	// Answer handles one call. It runs on its own goroutine, concurrently with others, and only if the peer's scopes
+	// and role allow the method. A *protocol.Error is sent as it is, any other error as UNAVAILABLE. payload is
+	// encoded as JSON; a json.RawMessage is sent as it is. payload may accompany an error. Answer has to return soon
+	// after ctx ends, which it does with the connection and not before, so that a connection's state can end with it.
 	Answer(ctx context.Context, call *Call) (payload any, err error)
-	// Knows reports whether there is such a method.
+	// Knows reports whether a method exists.
 	Knows(method string) bool
-	// Names lists the methods and events that clients are told of.
+	// Names lists the methods and events for hello-ok.
 	Names() (methods, events []string)
-	// Snapshot is what a client is told of the state when it is let in: everything of hello-ok's snapshot but presence, stateVersion and
-	// uptimeMs.
+	// Snapshot returns hello-ok's snapshot except presence, stateVersion and uptimeMs.
 	Snapshot(ctx context.Context) (Snapshot, error)
 }
 
-// Snapshot is part of what a client is told when it is let in.
+// Snapshot is the methods' part of hello-ok's snapshot.
 type Snapshot struct {
 	Health          json.RawMessage
 	ConfigPath      string
 	StateDir        string
-	SessionDefaults SessionDefaults
+	SessionDefaults protocol.SessionDefaults
 }
 
-// SessionDefaults say which session is meant where none is named.
-type SessionDefaults struct {
-	DefaultAgentID string `json:"defaultAgentId"`
-	MainKey        string `json:"mainKey"`
-	MainSessionKey string `json:"mainSessionKey"`
-	Scope          string `json:"scope"`
-}
-
-// Call is a request of a peer.
+// Call is a peer's request.
 type Call struct {
 	Peer   *Peer
 	ID     string
 	Method string
-	Params json.RawMessage // an object that protocol.Check has found right, {} where the request has none
-	// Interim answers the request before its end, under the same id. It never waits.
+	Params json.RawMessage // an object validated by protocol.Check; {} if the request has none
+	// Interim sends an interim answer under the same id. It never blocks.
 	Interim func(payload any)
-	// Later is for an answer that may take long, and that nobody need wait for: what Answer returns after Later is told to nobody. The
-	// function that it gives answers the request instead, once, at any time and without waiting. Until then the request does not count as
-	// under way: it holds neither a goroutine nor up what else the client asks for, and a gateway that ends does not wait for it. What would
-	// be answered after the connection has ended is dropped.
+	// Later is for an answer that may take long: what Answer returns after Later is discarded. The returned function
+	// answers the request instead, once, at any time and without blocking. Until then the request does not count as
+	// active: it holds no goroutine, does not delay the client's other requests, and does not delay a shutdown. An
+	// answer after the end of the connection is dropped.
 	Later func() (answer func(payload any, err error))
-	// Read has then called once the client has read everything that it was told so far, what Interim has answered included: a ping shows it.
-	// It is called as well when the connection ends, and after Options.ReadTime, so that nobody holds up anything by not answering. then must
-	// not wait. Read holds no goroutine.
+	// Read calls then once the client has read everything sent so far, including interim answers, which a ping
+	// confirms. It is also called when the connection ends, and after Options.ReadTime, so that a silent client delays
+	// nothing. then must not block. Read holds no goroutine.
 	Read func(then func())
 }
 
-// Peer is a client that was let in. It does not change.
+// Peer is an accepted client. It is immutable.
 type Peer struct {
 	ConnID   string // unique
 	Protocol int    // 3 or 4
@@ -83,27 +74,27 @@ type Peer struct {
 	Role     string
 	Scopes   []string
 	Caps     []string
-	DeviceID string // "" without a device, or with one that has shown no signature
+	DeviceID string // "" without a device, or with an unsigned one
 	IP       string
-	Origin   string // of the page that asks; "" for a program
+	Origin   string // origin of the page; "" for a program
 }
 
-// Access says who is let in. It may change while the gateway serves.
+// Access says who may connect. It may change at run time.
 type Access struct {
 	Mode     string // token, password, none
 	Token    config.Secret
 	Password config.Secret
-	Origins  []string // of pages of other machines that may connect; "*" is any
-	Hosts    []string // further names under which the gateway may be asked
+	Origins  []string // allowed origins of pages on other machines; "*" is any
+	Hosts    []string // additional allowed host names
 
-	ownPage bool // the gateway serves a page, which may connect to it
+	ownPage bool // the gateway serves a page, which may connect
 }
 
-// Event is something to tell.
+// Event is a message to peers.
 type Event struct {
 	Name      string
 	Payload   any    // encoded once for all
-	Droppable bool   // a client that does not keep up may miss it
-	State     bool   // it comes with the versions of presence and health
-	Scope     string // only peers that have it are told; the others find a gap in the numbers. "" is everybody.
+	Droppable bool   // may be dropped for slow clients
+	State     bool   // sent with the versions of presence and health
+	Scope     string // required scope; peers without it see a gap in the numbers. "" is everyone.
 }

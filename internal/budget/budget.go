@@ -1,5 +1,5 @@
-// Package budget bounds what reads hold in memory all together. Each answer has bounds of its own; thirty of them at a time are thirty times as much.
-// A read takes bytes before it loads them, and keeps them until its answer has been written.
+// Package budget bounds the memory that concurrent reads use together; each answer has bounds of its own. A read
+// takes bytes before it loads them, and keeps them until its answer has been written.
 package budget
 
 import (
@@ -10,61 +10,61 @@ import (
 	"time"
 )
 
-// Default is enough for one of the largest answers at a time, and for hundreds of usual ones.
+// Default is enough for one of the largest answers at a time, or for hundreds of usual ones.
 const Default = 256 << 20
 
-// Free is what every read may hold without asking: small ones are answered beside whatever others hold.
+// Free is what every read may hold beside the budget, so that small reads never wait.
 const Free = 256 << 10
 
 // Patience is how long a read waits for others by default.
 const Patience = 5 * time.Second
 
-// FullError says that other reads hold what a read would take.
+// FullError says that other reads hold the memory that a read needs.
 type FullError struct {
-	Bytes int64 // that it would hold then
-	Most  int64 // that all may hold together
+	Bytes int64 // bytes it would hold
+	Most  int64 // bytes that all may hold together
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("reads that are under way hold too much: %d bytes more do not fit into %d", e.Bytes, e.Most)
+	return fmt.Sprintf("concurrent reads hold too much memory: %d more bytes exceed the limit of %d", e.Bytes, e.Most)
 }
 func (e *FullError) Code() string { return "read_busy" }
 func (e *FullError) Hint() string {
-	return "try again when they are done, ask for less at a time (limit), or ask one after the other"
+	return "retry later, ask for less at a time (limit), or send requests one after the other"
 }
 
-// RetryAfter is when trying again is worth while.
+// RetryAfter says when a retry is worthwhile.
 const RetryAfter = time.Second
 
-// Budget is shared by reads. Its methods may be called concurrently; those of nil bound nothing.
+// Budget is shared by reads. Its methods may be called concurrently; a nil budget bounds nothing.
 type Budget struct {
 	mu    sync.Mutex
 	most  int64
 	used  int64
-	freed chan struct{} // closed when something was given back
+	freed chan struct{} // closed when bytes are given back
 }
 
 // New returns a budget of bytes.
 func New(most int64) *Budget { return &Budget{most: most, freed: make(chan struct{})} }
 
-// Used is how many bytes are held.
+// Used returns how many bytes are held.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
 }
 
-// Share is what one read holds.
+// Share is the memory of one read.
 type Share struct {
 	budget *Budget
 
 	mu     sync.Mutex
 	held   int64 // counted in the budget
-	taken  int64 // of that, and of what is free
-	closed bool  // what still reads then, because it was started by the read, is not bounded
+	taken  int64 // counted, plus what is free
+	closed bool  // goroutines of the read that still run after Close are not bounded
 }
 
-// Open begins a read, which has to close what it gets.
+// Open starts a read, which must close the share.
 func (b *Budget) Open() *Share { return &Share{budget: b} }
 
 // Close gives back what the read holds. It may be called more than once.
@@ -75,7 +75,7 @@ func (s *Share) Close() {
 	s.hold(0)
 }
 
-// Keep gives back all but some bytes, which are held even where there is no room for them: they are there.
+// Keep gives back all but n bytes, which are held even beyond the limit: they are loaded already.
 func (s *Share) Keep(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Share) Keep(bytes int64) {
 	s.hold(max(0, bytes-Free))
 }
 
-// hold changes what is counted, and tells those that wait of what is given back. s.mu is held.
+// hold changes what is counted, and wakes waiting reads when bytes are given back. s.mu is held.
 func (s *Share) hold(bytes int64) {
 	b := s.budget
 	if b == nil || bytes == s.held {
@@ -99,8 +99,8 @@ func (s *Share) hold(bytes int64) {
 	s.held = bytes
 }
 
-// grow holds bytes if there is room. A read that is alone always has some, or the largest answers would never be given. Where there is none, changed
-// is closed when something was given back. s.mu is held.
+// grow holds more bytes if the limit allows it. A read that is alone always may, or the largest answers would be
+// impossible. Otherwise changed is a channel that is closed when bytes are given back. s.mu is held.
 func (s *Share) grow(bytes int64) (ok bool, changed <-chan struct{}) {
 	b := s.budget
 	if b == nil || s.closed || bytes <= s.held {
@@ -128,7 +128,8 @@ func (s *Share) take(bytes int64) error {
 
 type key struct{}
 
-// Take says that a read is about to hold so many bytes more. ctx is what Read gives; in any other one nothing is bounded. The error is a *FullError.
+// Take announces that a read will hold so many more bytes. ctx must be the one that Read passes; with any other one
+// nothing is bounded. The error is a *FullError.
 func Take(ctx context.Context, bytes int64) error {
 	s, there := ctx.Value(key{}).(*Share)
 	if !there {
@@ -137,8 +138,8 @@ func Take(ctx context.Context, bytes int64) error {
 	return s.take(bytes)
 }
 
-// Read reads. Where others hold what it would take, it waits for them as long as patience says, holding nothing, and reads again: read must change
-// nothing. What it has taken is held until the share is closed.
+// Read calls read. If other reads hold the memory that it needs, it gives back its own, waits for up to patience,
+// and calls read again: read must change nothing. What it has taken is held until the share is closed.
 func (s *Share) Read(ctx context.Context, patience time.Duration, read func(context.Context) error) error {
 	waiting, stop := context.WithTimeout(ctx, patience)
 	defer stop()
@@ -151,7 +152,7 @@ func (s *Share) Read(ctx context.Context, patience time.Duration, read func(cont
 	}
 }
 
-// wait gives back what the read holds, then waits for room for bytes.
+// wait gives back what the read holds, then waits until bytes are available.
 func (s *Share) wait(ctx context.Context, bytes int64) bool {
 	s.Keep(0)
 	for {

@@ -25,7 +25,7 @@ func holding(t *testing.T, b *budget.Budget, bytes int64) *budget.Share {
 	return s
 }
 
-// What is held all together never exceeds the budget, however many read; what was given back is there again.
+// The total never exceeds the budget, however many reads run; what is given back is available again.
 func TestReadsShareABudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestReadsShareABudget(t *testing.T) {
 					t.Errorf("%d bytes are held, may be %d", used, 4*large)
 				}
 				if err != nil {
-					t.Error(err) // those before it are done at once
+					t.Error(err) // earlier ones finish at once
 				}
 			})
 		}
@@ -58,7 +58,8 @@ func TestReadsShareABudget(t *testing.T) {
 	})
 }
 
-// A read waits a while for others, and is refused then. Small ones need no room, and one that is alone has always enough.
+// A read waits for others, and is refused after its patience. Small reads need no budget, and a read that is alone
+// always may proceed.
 func TestReadsWaitAndAreRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +71,7 @@ func TestReadsWaitAndAreRefused(t *testing.T) {
 		err := second.Read(t.Context(), patience, func(ctx context.Context) error { return budget.Take(ctx, large) })
 		var full *budget.FullError
 		if !errors.As(err, &full) || full.Code() != "read_busy" || time.Since(start) != patience {
-			t.Errorf("%v after %s, want that it is refused when its patience ends", err, time.Since(start))
+			t.Errorf("%v after %s, want a refusal when its patience ends", err, time.Since(start))
 		}
 		second.Close()
 
@@ -79,7 +80,7 @@ func TestReadsWaitAndAreRefused(t *testing.T) {
 		third := b.Open()
 		err = third.Read(t.Context(), patience, func(ctx context.Context) error { tries++; return budget.Take(ctx, large) })
 		if err != nil || tries != 2 {
-			t.Errorf("%v after %d tries, want that it reads when the other one has ended", err, tries)
+			t.Errorf("%v after %d attempts, want success when the other read has ended", err, tries)
 		}
 		third.Keep(large / 2) // the answer alone
 		holding(t, b, large/2).Close()

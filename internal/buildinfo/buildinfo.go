@@ -1,5 +1,5 @@
-// Package buildinfo says which build of openclawd is running. It reads what the Go toolchain stamped into the binary, so that nothing
-// has to be passed at link time and a build from a plain checkout tells its commit.
+// Package buildinfo reports which build of openclawd is running. It reads what the Go toolchain stamped into the
+// binary, so that nothing has to be passed at link time and a build from a plain checkout knows its commit.
 package buildinfo
 
 import (

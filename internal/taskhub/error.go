@@ -14,21 +14,21 @@ import (
 	"unicode"
 )
 
-// Error says why Task-Hub did not do what it was asked for.
+// Error says why Task-Hub did not fulfil a request.
 type Error struct {
-	Status  int           // of HTTP; 0: it was not reached, or its answer could not be read
-	Text    string        // what it says, one line, without secrets
-	After   time.Duration // that it asks to wait, 0 if it does not
+	Status  int           // HTTP status; 0: it was not reached, or its answer could not be read
+	Text    string        // its message, one line, without secrets
+	After   time.Duration // its Retry-After, 0 for none
 	Address string        // scheme, host and path; without a query
-	Err     error         // what went wrong below, nil where it has answered
+	Err     error         // underlying error, nil if it has answered
 }
 
 var (
 	errRedirect = errors.New("redirect refused")
 	errLong     = errors.New("its answer is too long")
-	errForm     = errors.New("its answer is no JSON")
-	errAddress  = errors.New("not an address")
-	errSegment  = errors.New("not an id")
+	errForm     = errors.New("its answer is not JSON")
+	errAddress  = errors.New("not a valid address")
+	errSegment  = errors.New("not a valid id")
 )
 
 func (e *Error) Error() string {
@@ -47,11 +47,11 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// RetryAfter is how long Task-Hub asks to wait, 0 if it does not.
+// RetryAfter returns how long Task-Hub asks to wait, 0 if it does not.
 func (e *Error) RetryAfter() time.Duration { return e.After }
 
-// Passing reports whether the same request may go right later.
-func (e *Error) Passing() bool {
+// Temporary reports whether the same request may succeed later.
+func (e *Error) Temporary() bool {
 	switch e.Status {
 	case 0:
 		return !errors.Is(e.Err, errSegment)
@@ -61,26 +61,26 @@ func (e *Error) Passing() bool {
 	return e.Status < 400 || e.Status > 499
 }
 
-// Unreadable reports whether something has answered that is not Task-Hub as it should be: what it says is no JSON, or too long.
+// Unreadable reports whether the answer is not from Task-Hub as expected: not JSON, or too long.
 func (e *Error) Unreadable() bool { return errors.Is(e.Err, errForm) || errors.Is(e.Err, errLong) }
 
-// why says in a line what kept Task-Hub from answering, without the address, which may hold more than it should.
+// why says in one line what kept Task-Hub from answering, without the address, which may contain secrets.
 func (c *Client) why(ctx context.Context, err error) string {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "nobody waits for its answer any more"
+		return "the request was cancelled"
 	case ctx.Err() != nil:
 		return "no answer in time"
 	case errors.Is(err, errRedirect):
-		return "it redirects to where it is not asked"
+		return "it redirects to another server"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("no answer within %s", c.o.Timeout)
 	}
 	return "no answer: " + oneLine(cause(err).Error())
 }
 
-// cause is an error of an HTTP client without the address.
+// cause returns an HTTP client's error without the address.
 func cause(err error) error {
 	if u, is := errors.AsType[*url.Error](err); is {
 		return u.Err
@@ -88,15 +88,15 @@ func cause(err error) error {
 	return err
 }
 
-// maxAfter is the longest wait that is believed.
+// maxAfter is the longest Retry-After that is accepted.
 const maxAfter = 24 * time.Hour
 
-// refusal is what an answer without success comes to.
+// refusal returns the error of an unsuccessful answer.
 func (c *Client) refusal(a *Answer) *Error {
-	return &Error{Status: a.Status, Text: oneLine(withoutCookie(said(a), a.cookie)), After: c.after(a.Header.Get("Retry-After")), Address: a.address}
+	return &Error{Status: a.Status, Text: oneLine(withoutCookie(messageOf(a), a.cookie)), After: c.after(a.Header.Get("Retry-After")), Address: a.address}
 }
 
-// after reads a Retry-After: seconds, or a date.
+// after parses a Retry-After: seconds, or a date.
 func (c *Client) after(value string) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil {
 		return time.Duration(min(max(seconds, 0), int(maxAfter/time.Second))) * time.Second
@@ -107,8 +107,9 @@ func (c *Client) after(value string) time.Duration {
 	return 0
 }
 
-// said is why an answer says that it is none: error or message of an object, or the text. A page for people says nothing here.
-func said(a *Answer) string {
+// messageOf returns the reason in an unsuccessful answer: error or message of an object, or its text. HTML pages are
+// ignored.
+func messageOf(a *Answer) string {
 	body := bytes.TrimSpace(a.Body)
 	var object struct {
 		Error   json.RawMessage
@@ -133,10 +134,10 @@ func said(a *Answer) string {
 	return string(body)
 }
 
-// maxText bounds what is told of what Task-Hub says, in bytes.
+// maxText bounds how much of Task-Hub's messages is repeated, in bytes.
 const maxText = 300
 
-// oneLine is the beginning of a text, in one line that can be shown.
+// oneLine returns the start of a text as one printable line.
 func oneLine(text string) string {
 	text = strings.ToValidUTF8(text[:min(len(text), 4*maxText)], "")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
@@ -146,10 +147,10 @@ func oneLine(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + "..."
 }
 
-// minValue is from how many bytes on the value of a cookie is not shown: shorter ones stand in every other word.
+// minValue is the least length in bytes of a cookie value that is masked: shorter ones occur in ordinary words.
 const minValue = 4
 
-// withoutCookie takes the cookie that was sent out of what came back.
+// withoutCookie masks the sent cookie in an answer.
 func withoutCookie(text, cookie string) string {
 	if cookie == "" {
 		return text

@@ -1,7 +1,7 @@
-// Package taskhub asks Task-Hub, the program that has the milestones, over HTTP.
+// Package taskhub is a client of Task-Hub, the program that stores the milestones, over HTTP.
 //
-// It asks one server and no other: it follows no redirect to another host, and goes by no proxy that the environment names, which would be shown
-// the cookie. Nothing that it says holds the cookie. Answers are bounded, and come in time or not at all.
+// It talks to one server only: it follows no redirect to another host, and ignores proxies that the environment names, which would see the
+// cookie. Answers never contain the cookie. They are limited in size and time.
 package taskhub
 
 import (
@@ -18,10 +18,10 @@ import (
 	"unicode"
 )
 
-// DefaultAddress is where Task-Hub is when nothing says otherwise.
+// DefaultAddress is Task-Hub's address by default.
 const DefaultAddress = "http://localhost:3102"
 
-// Path is that of the milestones, below the address.
+// Path is the path of the milestones, below the address.
 const Path = "/api/milestones"
 
 // Defaults of Options.
@@ -35,23 +35,23 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// Options of New.
+// Options configures New.
 type Options struct {
-	// Address gives the http or https address of Task-Hub, and the cookie to send where a request has none; asked for each request. "" is
+	// Address returns the http or https address of Task-Hub, and the cookie to send if a request has none; called for each request. "" is
 	// DefaultAddress, and no cookie.
 	Address func() (base, cookie string)
-	Timeout time.Duration    // of one request, redirects included; 0 is 10 s
-	MaxBody int64            // bytes of an answer; 0 is 1 MiB
-	Now     func() time.Time // for a Retry-After that is a date; nil is time.Now
+	Timeout time.Duration    // of one request, redirects included; 0 means 10 s
+	MaxBody int64            // most bytes of an answer; 0 means 1 MiB
+	Now     func() time.Time // for a Retry-After that is a date; nil means time.Now
 }
 
-// Client asks Task-Hub. It may be used by many goroutines.
+// Client sends requests to Task-Hub. It is safe for concurrent use.
 type Client struct {
 	o    Options
 	http *http.Client
 }
 
-// New makes a Client.
+// New returns a Client.
 func New(o Options) *Client {
 	o.Timeout, o.MaxBody = cmp.Or(o.Timeout, DefaultTimeout), cmp.Or(o.MaxBody, DefaultMaxBody)
 	if o.Now == nil {
@@ -64,7 +64,7 @@ func New(o Options) *Client {
 	}}
 }
 
-// stay refuses redirects that lead away, or that would not do what was asked for.
+// stay refuses redirects to another server, or that would change the request.
 func stay(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxHops || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || next.Method != first.Method {
@@ -73,31 +73,31 @@ func stay(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Request is what Task-Hub is asked for.
+// Request to Task-Hub.
 type Request struct {
 	Method   string
-	Segments []string // of the path below Path, as they are meant: they are escaped
-	Query    string   // as it goes out
+	Segments []string // path segments below Path, unescaped
+	Query    string   // query, escaped
 	Body     json.RawMessage
 	Header   http.Header
 }
 
-// Answer is what Task-Hub says, whatever the status.
+// Answer of Task-Hub, with any status.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 
-	address, cookie string // that were asked and sent
+	address, cookie string // of the request as sent
 	flaw            error  // what is wrong with Body, an *Error
 }
 
-// Sound reports whether a segment of a path stays one whoever decodes it again, and leads nowhere else.
-func Sound(segment string) bool {
+// ValidSegment reports whether a path segment remains one when it is decoded again, and does not lead elsewhere.
+func ValidSegment(segment string) bool {
 	return strings.Trim(segment, ".") != "" && !strings.ContainsAny(segment, `/\%`) && !strings.ContainsFunc(segment, unicode.IsControl)
 }
 
-// Ask gives what Task-Hub answers, as it is. An error is an *Error without a status.
+// Ask returns Task-Hub's answer as it is. An error is an *Error without a status.
 func (c *Client) Ask(ctx context.Context, r Request) (*Answer, error) {
 	answer, err := c.exchange(ctx, &r)
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *Client) Ask(ctx context.Context, r Request) (*Answer, error) {
 	return answer, nil
 }
 
-// Do asks for a path below /api/milestones, given by its segments, and gives what Task-Hub answers with a status of 2xx: JSON, or nil where it says
-// nothing. Everything else is an *Error. body may be nil.
+// Do sends a request below /api/milestones, with the path given by its segments, and returns the body of a 2xx answer: JSON, or nil if it
+// is empty. Any other answer is an *Error. body may be nil.
 func (c *Client) Do(ctx context.Context, method string, segments []string, body json.RawMessage, header http.Header) (json.RawMessage, error) {
 	answer, err := c.exchange(ctx, &Request{Method: method, Segments: segments, Body: body, Header: header})
 	if err != nil {
@@ -130,24 +130,24 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, body 
 	return text, nil
 }
 
-// exchange asks once, redirects aside.
+// exchange sends one request, redirects aside.
 func (c *Client) exchange(ctx context.Context, r *Request) (*Answer, error) {
 	base, cookie := c.o.Address()
 	u, err := url.Parse(cmp.Or(base, DefaultAddress))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, &Error{Text: "what TASK_HUB_URL, or taskMonitor.taskHubUrl, says is not its address", Err: errAddress}
+		return nil, &Error{Text: "TASK_HUB_URL, or taskMonitor.taskHubUrl, is not a valid address", Err: errAddress}
 	}
 	u = u.JoinPath(Path)
 	for _, segment := range r.Segments {
-		if !Sound(segment) {
-			return nil, &Error{Text: "an id is empty, made of dots, or has one of / \\ %", Err: errSegment, Address: shown(u)}
+		if !ValidSegment(segment) {
+			return nil, &Error{Text: "an id is empty, consists of dots, or contains one of / \\ %", Err: errSegment, Address: shown(u)}
 		}
 		u = u.JoinPath(url.PathEscape(segment))
 	}
 	u.RawQuery = r.Query
 	request, err := r.build(ctx, u)
 	if err != nil {
-		return nil, &Error{Text: "it cannot be asked", Err: cause(err), Address: shown(u)}
+		return nil, &Error{Text: "the request cannot be built", Err: cause(err), Address: shown(u)}
 	}
 	if request.Header.Get("Cookie") == "" {
 		request.Header.Del("Cookie")
@@ -175,7 +175,7 @@ func (c *Client) exchange(ctx context.Context, r *Request) (*Answer, error) {
 	return answer, nil
 }
 
-// build is the request, without the cookie that it may lack.
+// build makes the request, without the default cookie.
 func (r *Request) build(ctx context.Context, u *url.URL) (*http.Request, error) {
 	var body io.Reader
 	if r.Body != nil {
@@ -195,7 +195,7 @@ func (r *Request) build(ctx context.Context, u *url.URL) (*http.Request, error) 
 	return request, nil
 }
 
-// shown is an address for people: no credentials, no query.
+// shown returns an address for people: without credentials and query.
 func shown(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // secret is the value of the cookie that is sent.
 const secret = "hunter2hunter2"
 
-// asking makes a client of a Task-Hub that answers so.
+// asking returns a client of a Task-Hub that answers with the handler.
 func asking(t *testing.T, answer http.HandlerFunc) *taskhub.Client {
 	t.Helper()
 	hub := httptest.NewServer(answer)
@@ -34,7 +34,7 @@ func asking(t *testing.T, answer http.HandlerFunc) *taskhub.Client {
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// refused checks an error, and that it shows no secret.
+// refused checks an error, and that it contains no secret.
 func refused(t *testing.T, what string, err error) *taskhub.Error {
 	t.Helper()
 	why, is := errors.AsType[*taskhub.Error](err)
@@ -43,7 +43,7 @@ func refused(t *testing.T, what string, err error) *taskhub.Error {
 	}
 	shown := fmt.Sprintf("%v %+v", err, *why)
 	if strings.Contains(shown, secret) || strings.ContainsAny(err.Error(), "\r\n") || len(err.Error()) > 700 {
-		t.Errorf("%s: shows a secret, or is no line of people: %.900q", what, shown)
+		t.Errorf("%s: contains a secret, or is not one readable line: %.900q", what, shown)
 	}
 	return why
 }
@@ -92,7 +92,7 @@ func TestDoAsks(t *testing.T) {
 	}
 }
 
-// What Task-Hub refuses comes with its status and its words, and says whether it may go right later.
+// An error of Task-Hub has its status and message, and says whether a retry may help.
 func TestDoTellsRefusals(t *testing.T) {
 	t.Parallel()
 	var status int
@@ -137,8 +137,8 @@ func TestDoTellsRefusals(t *testing.T) {
 		what := fmt.Sprintf("%d %.60s", test.status, test.body)
 		got, err := c.Do(t.Context(), "GET", []string{"m1"}, nil, nil)
 		why := refused(t, what, err)
-		if got != nil || why.Status != test.status || why.Text != test.text || why.RetryAfter() != test.wait || why.Passing() != test.passing || why.Err != nil {
-			t.Errorf("%s: %s, %+v, want text %q, to wait %s, passing %t", what, got, *why, test.text, test.wait, test.passing)
+		if got != nil || why.Status != test.status || why.Text != test.text || why.RetryAfter() != test.wait || why.Temporary() != test.passing || why.Err != nil {
+			t.Errorf("%s: %s, %+v, want text %q, to wait %s, temporary %t", what, got, *why, test.text, test.wait, test.passing)
 		}
 		if !strings.HasSuffix(why.Address, "/api/milestones/m1") || !strings.HasPrefix(err.Error(), fmt.Sprintf("Task-Hub %s: %d", why.Address, test.status)) {
 			t.Errorf("%s: %v", what, err)
@@ -146,11 +146,12 @@ func TestDoTellsRefusals(t *testing.T) {
 	}
 }
 
-// A Task-Hub that misbehaves, or somebody in its place, is an error without a status that may pass; nobody else is asked.
+// A Task-Hub that misbehaves, or another server in its place, is a temporary error without a status; no other host is
+// contacted.
 func TestABadHub(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("another host was asked for %s with cookie %q", r.URL, r.Header.Get("Cookie"))
+		t.Errorf("another host received %s with cookie %q", r.URL, r.Header.Get("Cookie"))
 	}))
 	t.Cleanup(elsewhere.Close)
 	release := make(chan struct{})
@@ -195,29 +196,29 @@ func TestABadHub(t *testing.T) {
 	}))
 	t.Cleanup(hub.Close)
 	t.Cleanup(func() { close(release) })
-	c := taskhub.New(taskhub.Options{Address: func() (string, string) { return hub.URL, "session=" + secret }, Timeout: 300 * time.Millisecond})
+	c := taskhub.New(taskhub.Options{Address: func() (string, string) { return hub.URL, "session=" + secret }, Timeout: 3 * time.Second})
 	for path, text := range map[string]string{
-		"never": "no answer within 300ms", "slowly": "no answer within 300ms", "cut": "no answer: ", "gone": "no answer: ", "long": "its answer is too long: more than 1048576 bytes",
-		"html": "its answer is no JSON", "two": "its answer is no JSON", "away": "it redirects to where it is not asked", "round": "it redirects to where it is not asked",
-		"changed": "it redirects to where it is not asked", "headers": "no answer: ",
+		"never": "no answer within 3s", "slowly": "no answer within 3s", "cut": "no answer: ", "gone": "no answer: ", "long": "its answer is too long: more than 1048576 bytes",
+		"html": "its answer is not JSON", "two": "its answer is not JSON", "away": "it redirects to another server", "round": "it redirects to another server",
+		"changed": "it redirects to another server", "headers": "no answer: ",
 	} {
 		got, err := c.Do(t.Context(), "PUT", []string{path}, json.RawMessage(`{}`), nil)
 		why := refused(t, path, err)
 		unreadable := strings.HasPrefix(text, "its answer is ")
-		if got != nil || why.Status != 0 || !strings.HasPrefix(why.Text, text) || !why.Passing() || why.Unwrap() == nil || why.Unreadable() != unreadable {
+		if got != nil || why.Status != 0 || !strings.HasPrefix(why.Text, text) || !why.Temporary() || why.Unwrap() == nil || why.Unreadable() != unreadable {
 			t.Errorf("%s: %s, %+v, unreadable %t, want %q", path, got, *why, why.Unreadable(), text)
 		}
 	}
 	for _, address := range []string{"http://127.0.0.1:1", "file:///etc/passwd", "gopher://127.0.0.1", "http://", "::", "localhost:3102"} {
 		c := taskhub.New(taskhub.Options{Address: func() (string, string) { return address, "session=" + secret }})
 		_, err := c.Do(t.Context(), "GET", nil, nil, nil)
-		if why := refused(t, address, err); why.Status != 0 || why.Text == "" || !why.Passing() {
+		if why := refused(t, address, err); why.Status != 0 || why.Text == "" || !why.Temporary() {
 			t.Errorf("%s: %+v", address, *why)
 		}
 	}
 }
 
-// A redirect on the host of Task-Hub is followed, and keeps the method and the body.
+// A redirect on Task-Hub's host is followed, and keeps method and body.
 func TestARedirectAtHome(t *testing.T) {
 	t.Parallel()
 	c := asking(t, func(w http.ResponseWriter, r *http.Request) {
@@ -237,7 +238,7 @@ func TestARedirectAtHome(t *testing.T) {
 	}
 }
 
-// Who asks no more gets an error that says so, soon.
+// A cancelled request returns an error that says so, soon.
 func TestNobodyWaits(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
@@ -251,18 +252,18 @@ func TestNobodyWaits(t *testing.T) {
 		cancel()
 	}()
 	_, err := c.Do(ctx, "GET", nil, nil, nil)
-	if why := refused(t, "cancelled", err); !errors.Is(err, context.Canceled) || why.Text != "nobody waits for its answer any more" {
+	if why := refused(t, "cancelled", err); !errors.Is(err, context.Canceled) || why.Text != "the request was cancelled" {
 		t.Errorf("%+v", *why)
 	}
 	ctx, cancel = context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	_, err = c.Do(ctx, "GET", nil, nil, nil)
-	if why := refused(t, "late", err); !errors.Is(err, context.DeadlineExceeded) || why.Text != "no answer in time" || !why.Passing() {
+	if why := refused(t, "late", err); !errors.Is(err, context.DeadlineExceeded) || why.Text != "no answer in time" || !why.Temporary() {
 		t.Errorf("%+v", *why)
 	}
 }
 
-// Ask gives whatever is answered, refusals too, to the byte; but nothing that is not whole.
+// Ask returns any answer unchanged, errors too, but nothing that is incomplete.
 func TestAskPassesOn(t *testing.T) {
 	t.Parallel()
 	c := asking(t, func(w http.ResponseWriter, r *http.Request) {
@@ -284,7 +285,7 @@ func TestAskPassesOn(t *testing.T) {
 	}
 }
 
-// Whatever an id is, only what is below the milestones is asked for, and the id arrives as it is.
+// Whatever an id contains, only paths below the milestones are requested, and the id arrives unchanged.
 func TestNoIDEscapes(t *testing.T) {
 	t.Parallel()
 	var path string
@@ -292,7 +293,7 @@ func TestNoIDEscapes(t *testing.T) {
 	for _, id := range []string{"", ".", "..", "...", "a/b", "../admin", `a\b`, "%2e%2e", "a%", "a\x00", "a\nb", "\u0085"} {
 		_, err := c.Do(t.Context(), "GET", []string{"m1", "items", id}, nil, nil)
 		why := refused(t, id, err)
-		if taskhub.Sound(id) || why.Status != 0 || why.Passing() || path != "" {
+		if taskhub.ValidSegment(id) || why.Status != 0 || why.Temporary() || path != "" {
 			t.Errorf("%q: asked for %q, %+v", id, path, *why)
 		}
 	}
@@ -300,15 +301,15 @@ func TestNoIDEscapes(t *testing.T) {
 		id := rapid.OneOf(rapid.String(), rapid.StringMatching(`[./%\\?#;:@&=+ a-z]{1,8}`)).Draw(rt, "id")
 		path = ""
 		_, err := c.Do(t.Context(), "GET", []string{id, "items"}, nil, nil)
-		if !taskhub.Sound(id) {
+		if !taskhub.ValidSegment(id) {
 			if err == nil || path != "" {
-				rt.Fatalf("%q is not sound, and was asked for: %q, %v", id, path, err)
+				rt.Fatalf("%q is invalid, but was requested: %q, %v", id, path, err)
 			}
 			return
 		}
 		segments := strings.Split(strings.TrimPrefix(path, "/api/milestones/"), "/")
 		if err != nil || len(segments) != 2 || segments[1] != "items" {
-			rt.Fatalf("%q was asked for as %q, %v", id, path, err)
+			rt.Fatalf("%q was requested as %q, %v", id, path, err)
 		}
 		if got, err := url.PathUnescape(segments[0]); err != nil || got != id {
 			rt.Fatalf("%q arrived as %q, %v", id, got, err)

@@ -1,4 +1,5 @@
-// Package monitortest records what the API answers at one moment, and holds against it what is answered as of that moment later.
+// Package monitortest records the API's answers at one moment, and later compares them with the answers as of that
+// moment.
 package monitortest
 
 import (
@@ -7,16 +8,17 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// Ask gets a path with its query.
+// Ask requests a path with its query.
 type Ask func(path string) (status int, header http.Header, body []byte)
 
-// Recording is what was answered to every way to read when the log ended with event Seq.
+// Recording holds the answers of all reads when the log ended with event Seq.
 type Recording struct {
 	Seq     int64
 	answers []answer
@@ -28,13 +30,12 @@ type answer struct {
 	body   []byte
 }
 
-// OnlyNow are the ways to read that have no answer as of an event, as GET /api lists them.
+// OnlyNow are the reads without an answer as of an event, as listed by GET /api.
 func OnlyNow() []string {
 	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
 		"GET /api/discord/bots", "GET /api/sql/schema", "GET /ws"}
 }
 
-// queries are what lists are asked beside everything.
 func queries(path string) []string {
 	switch path {
 	case "/api/events":
@@ -44,14 +45,19 @@ func queries(path string) []string {
 	case "/api/tasks", "/api/runs", "/api/a2a/jobs", "/api/a2a/handoffs", "/api/routing", "/api/discord/threads", "/api/discord/posts", "/api/collaborations",
 		"/api/work", "/api/approvals", "/api/discord/observed":
 		return []string{"limit=1"}
+	case "/api/problems":
+		return []string{"limit=1&kind=dead,blocked,no_reply,escalated,backoff,stuck_run,overdue,suspended"}
 	case "/api/a2a/policy":
 		return []string{"from=eden&to=seum", "from=seum&to=eden", "from=eden&to=nobody"}
+	}
+	if id, is := strings.CutPrefix(path, "/api/work-sessions/"); is && !strings.Contains(id, "/") {
+		return []string{"limit=2", "limit=2&after=1&scope=all"}
 	}
 	return nil
 }
 
-// Record asks everything that GET /api lists, the pages of lists too, and for everything that has an id. words are looked for. The log should rest; where it
-// goes on meanwhile, it is all asked again.
+// Record requests everything that GET /api lists, including pages of lists, for all ids. words are search terms. The
+// log should be idle; otherwise everything is requested again.
 func Record(t testing.TB, ask Ask, words ...string) *Recording {
 	t.Helper()
 	for range 20 {
@@ -61,17 +67,16 @@ func Record(t testing.TB, ask Ask, words ...string) *Recording {
 			return r
 		}
 	}
-	t.Fatal("the log does not rest")
+	t.Fatal("the log keeps changing")
 	return nil
 }
 
-// head is where the tables stand.
 func head(t testing.TB, ask Ask) int64 {
 	t.Helper()
 	_, header, _ := ask("/api")
 	seq, err := strconv.ParseInt(header.Get("X-As-Of-Seq"), 10, 64)
 	if err != nil {
-		t.Fatalf("GET /api does not say where the log stands: %v", err)
+		t.Fatalf("GET /api does not give the log's position: %v", err)
 	}
 	return seq
 }
@@ -104,7 +109,7 @@ func (r *Recording) ask(t testing.TB, ask Ask, words []string) {
 	}
 }
 
-// Routes are the ways to read that GET /api lists.
+// Routes are the reads that GET /api lists.
 func Routes(t testing.TB, ask Ask) (paths []string) {
 	t.Helper()
 	var described struct{ Endpoints []string }
@@ -120,7 +125,7 @@ func Routes(t testing.TB, ask Ask) (paths []string) {
 	return paths
 }
 
-// ids are what can stand in paths, by the path up to there; each with one that stands for nothing.
+// ids are the values for path parameters, by the path up to them; each list includes an unknown one.
 func (r *Recording) ids(t testing.TB, ask Ask) map[string][]string {
 	t.Helper()
 	known := map[string][]string{}
@@ -135,7 +140,7 @@ func (r *Recording) ids(t testing.TB, ask Ask) map[string][]string {
 	return known
 }
 
-// some are a few of many ids, from all over the list.
+// some picks a few ids spread over the list.
 func some(ids []string) (few []string) {
 	const most = 6
 	for i := range min(most, len(ids)) {
@@ -144,7 +149,7 @@ func some(ids []string) (few []string) {
 	return few
 }
 
-// each visits every text that stands under a key.
+// each visits every string under a key.
 func each(body []byte, key string, visit func(string)) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	found := false
@@ -161,7 +166,7 @@ func each(body []byte, key string, visit func(string)) {
 	}
 }
 
-// expanded are the paths that a route stands for.
+// expanded are a route's paths with ids inserted.
 func expanded(t testing.TB, route string, known map[string][]string) []string {
 	t.Helper()
 	before, name, has := strings.Cut(route, "/:")
@@ -177,7 +182,7 @@ func expanded(t testing.TB, route string, known map[string][]string) []string {
 		ids = known["/api/tasks"]
 	}
 	if len(ids) == 0 {
-		t.Fatalf("nobody says what the ids of %s are", route)
+		t.Fatalf("no ids known for %s", route)
 	}
 	var paths []string
 	for _, id := range ids {
@@ -186,7 +191,7 @@ func expanded(t testing.TB, route string, known map[string][]string) []string {
 	return paths
 }
 
-// pages asks for a list with the pages after it; anything else has one.
+// pages requests a list with its following pages; anything else has one.
 func (r *Recording) pages(t testing.TB, ask Ask, path string) {
 	t.Helper()
 	const most = 4
@@ -214,7 +219,7 @@ func (r *Recording) add(t testing.TB, ask Ask, path string) []byte {
 	return body
 }
 
-// Found is how many answers were recorded that hold something.
+// Found is the number of recorded answers that contain something.
 func (r *Recording) Found() (n int) {
 	for i := range r.answers {
 		if r.answers[i].status == http.StatusOK {
@@ -224,8 +229,8 @@ func (r *Recording) Found() (n int) {
 	return n
 }
 
-// Check asks all of it again as of the event, and reports what differs. Below unknown they answer 400, with the code
-// as_of_not_supported, where they are not refused as they were then.
+// Check repeats all requests as of the event and reports differences. Below unknown they must answer 400 with code
+// as_of_not_supported, unless they are refused as they were then.
 func (r *Recording) Check(t testing.TB, ask Ask, unknown ...string) {
 	t.Helper()
 	differs := 0
@@ -234,6 +239,9 @@ func (r *Recording) Check(t testing.TB, ask Ask, unknown ...string) {
 		status, header, body := AsOf(t, ask, a.path, r.Seq)
 		path, _, _ := strings.Cut(a.path, "?")
 		same := status == a.status && bytes.Equal(body, a.body)
+		if path == "/api/problems" && status == http.StatusOK && !same {
+			same = sameProblems(t, body, a.body)
+		}
 		switch {
 		case same && status >= http.StatusBadRequest:
 		case slices.ContainsFunc(unknown, func(below string) bool { return path == below || strings.HasPrefix(path, below+"/") }):
@@ -264,7 +272,38 @@ func wantNotThen(t testing.TB, path string, status int, body []byte) {
 	}
 }
 
-// AsOf asks as of an event, again and again while that is being made.
+// sameProblems compares two lists of problems by what the log has: without actions, and without the kinds that are
+// unknown in the past.
+func sameProblems(t testing.TB, past, then []byte) bool {
+	t.Helper()
+	type list struct {
+		Problems []map[string]any
+		Counts   map[string]int
+		Unknown  []string
+		AsOfSeq  int64
+	}
+	var lists [2]list
+	for i, body := range [][]byte{past, then} {
+		if err := json.Unmarshal(body, &lists[i]); err != nil {
+			t.Fatalf("GET /api/problems: %v in %.300s", err, body)
+		}
+	}
+	unknown := lists[0].Unknown
+	for i := range lists {
+		l := &lists[i]
+		l.Unknown = nil
+		l.Problems = slices.DeleteFunc(l.Problems, func(p map[string]any) bool {
+			delete(p, "actions")
+			return slices.Contains(unknown, p["kind"].(string))
+		})
+		for _, kind := range unknown {
+			delete(l.Counts, kind)
+		}
+	}
+	return reflect.DeepEqual(lists[0], lists[1])
+}
+
+// AsOf requests as of an event, repeatedly while the snapshot is being built.
 func AsOf(t testing.TB, ask Ask, path string, seq int64) (status int, header http.Header, body []byte) {
 	t.Helper()
 	join := "?"

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// client is one connection. It catches up by itself, reading the log at its own pace; from then on it gets what everybody gets.
+// client is one connection. It catches up on its own by reading the log at its own pace, and then receives the hub's
+// broadcasts.
 type client struct {
 	hub    *Hub
 	socket *socket
 	queue  *queue
-	full   bool // the system's own book-keeping too
+	full   bool // internal events too
 
-	seq  int64 // it has been told the log up to here; only its own goroutine touches it
-	live bool  // it gets what the hub reads; the hub's lock guards it
+	seq  int64 // seq up to which events were sent; used by its own goroutine only
+	live bool  // receives the hub's broadcasts; guarded by the hub's lock
 }
 
-// serve talks to the client until one side hangs up.
 func (c *client) serve() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -28,11 +28,11 @@ func (c *client) serve() {
 		defer stop()
 		c.socket.listen()
 	}()
-	end, err := c.tell(ctx)
+	end, err := c.writeMessages(ctx)
 	if end != "" && c.socket.bid(end, c.seq) == nil {
 		c.await(deaf)
 	}
-	c.hub.opts.Logger.Debug("a client is gone", "client", c.socket.name(), "seq", c.seq, "err", err)
+	c.hub.opts.Logger.Debug("client disconnected", "client", c.socket.name(), "seq", c.seq, "err", err)
 	select {
 	case <-deaf:
 		_ = c.socket.hangUp()
@@ -42,7 +42,7 @@ func (c *client) serve() {
 	}
 }
 
-// await gives the client time to answer a farewell.
+// await gives the client time to answer a close frame.
 func (c *client) await(deaf <-chan struct{}) {
 	patience := time.NewTimer(c.hub.opts.CloseTime)
 	defer patience.Stop()
@@ -52,8 +52,8 @@ func (c *client) await(deaf <-chan struct{}) {
 	}
 }
 
-// tell writes what there is to tell until ctx ends or the connection breaks, or returns with what to say in the end.
-func (c *client) tell(ctx context.Context) (end farewell, err error) {
+// writeMessages writes messages until ctx ends or the connection breaks, or returns the close reason.
+func (c *client) writeMessages(ctx context.Context) (end closeReason, err error) {
 	ping := time.NewTicker(c.hub.opts.PingEvery)
 	defer ping.Stop()
 	caughtUp := false
@@ -75,7 +75,7 @@ func (c *client) tell(ctx context.Context) (end farewell, err error) {
 			}
 		}
 		select {
-		case <-ping.C: // however much there is to tell
+		case <-ping.C: // even if there is always more to send
 			if err == nil {
 				err = c.socket.ping()
 			}
@@ -94,14 +94,14 @@ func (c *client) write(f *frame) error {
 	return nil
 }
 
-// catchUp tells the next page of the log, or finds that there is none: then the client is live. Its errors are the connection's; a log
-// that cannot be read ends the queue.
+// catchUp sends the next page of the log, or makes the client live if there is none. Its errors are the connection's;
+// an unreadable log ends the queue.
 func (c *client) catchUp(ctx context.Context) (live bool, err error) {
 	upTo, live, moved := c.hub.join(c)
 	switch {
 	case live:
 		return true, nil
-	case upTo < c.seq: // the client has seen more than the hub has read
+	case upTo < c.seq: // the client is ahead of the hub
 		select {
 		case <-ctx.Done():
 		case <-c.queue.wake:
@@ -109,15 +109,15 @@ func (c *client) catchUp(ctx context.Context) (live bool, err error) {
 		}
 		return false, nil
 	}
-	page, err := c.hub.replay(ctx, place{c.seq, c.full}, upTo)
+	page, err := c.hub.replay(ctx, pagePosition{c.seq, c.full}, upTo)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.hub.opts.Logger.Error("the log cannot be read for a client", "client", c.socket.name(), "after", c.seq, "err", err)
+			c.hub.opts.Logger.Error("cannot read the log for a client", "client", c.socket.name(), "after", c.seq, "err", err)
 			c.queue.finish(failed)
 		}
 		return false, nil
 	}
-	defer runtime.KeepAlive(page) // so that others find it until it has been told
+	defer runtime.KeepAlive(page) // so that others share it until it has been sent
 	for _, f := range page.frames {
 		if err := c.write(f); err != nil {
 			return false, err

@@ -1,17 +1,16 @@
-// Package push tells WebSocket clients what happens. It is the only place that knows the WebSocket library.
+// Package push sends events to WebSocket clients. Only this package uses the WebSocket library.
 //
-// It promises:
+// It guarantees:
 //
-//   - A client is told each event after the place where it began, once and in the order of the log, whether it follows or catches up.
-//     Messages beside the log go to whoever is connected; nobody gets them later.
-//   - A page of the log is read once and a frame encoded once, however many clients follow. Nothing is held open in the log while a
-//     frame is written.
-//   - Nobody waits for a client. What waits for one is bounded, and a client beyond that is closed with the place where it can go on.
-//     One that catches up reads the log at its own pace, a page at a time; a huge page is there once for all who are being told it.
-//     Only a burst of more than one page is told in steps, so that it costs no client that reads its place; one that does not read can
-//     delay it by a fraction of a second, once.
-//   - What a client says is read and forgotten. One that leaves pings unanswered is cut off.
-//   - When Run ends, every connection does, each with the place where it can go on.
-//   - The place where a client can go on is the end of a page. One that has been begun is told whole before the goodbye, so that nothing is
-//     left out there and nothing comes twice.
+//   - A client receives each event after its start position once and in log order, both live and while catching up. Messages beside the
+//     log go to connected clients only and are not repeated.
+//   - A page of the log is read and encoded once, however many clients follow. The log is not held open while a frame is written.
+//   - Nothing blocks on a client. Queues are bounded, and a client that exceeds its bound is closed with the position at which it can
+//     continue. A client that catches up reads the log at its own pace, page by page; huge pages are shared by the clients receiving them.
+//     A burst of more than one page is sent in steps, so that clients that do read keep up; one that does not can delay it once by a
+//     fraction of a second.
+//   - Input of clients is discarded. A client that leaves pings unanswered is cut off.
+//   - When Run ends, all connections are closed, each with the position at which the client can continue.
+//   - That position is always the end of a page. A page that was started is sent completely before the close frame, so that nothing is
+//     missing or repeated.
 package push

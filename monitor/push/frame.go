@@ -8,15 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// frame is a message as it goes over the wire, encoded once for all who get it.
 type frame struct {
 	wire wire
 	size int   // bytes of its text
-	seq  int64 // whoever has it has been told the log up to here; 0: it moves nobody's place
-	more bool  // the next one is of the same page
+	seq  int64 // seq its receiver has reached; 0: does not change the position
+	more bool  // more frames of the same page follow
 }
 
-// envelope is a message but for its data.
 type envelope struct {
 	Type      string `json:"type"`
 	AgentID   string `json:"agentId,omitempty"`
@@ -24,7 +22,7 @@ type envelope struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// isoTime is how ECMAScript writes a moment in UTC.
+// isoTime is ECMAScript's UTC time format.
 const isoTime = "2006-01-02T15:04:05.000Z"
 
 func newFrame(m Message, now time.Time) (*frame, error) {
@@ -39,7 +37,6 @@ func newFrame(m Message, now time.Time) (*frame, error) {
 	return &frame{wire: w, size: len(text)}, nil
 }
 
-// encode writes a message as one JSON text.
 func encode(m Message, now time.Time) ([]byte, error) {
 	text, err := marshal(envelope{m.Type, m.AgentID, m.TaskID, now.UTC().Format(isoTime)})
 	if err != nil {
@@ -55,7 +52,7 @@ func encode(m Message, now time.Time) ([]byte, error) {
 		text = append(text[:len(text)-1], `,"data":`...)
 		text = append(append(text, data...), '}')
 	}
-	// A client hangs up on text that is not UTF-8, and would do so again whenever it came back.
+	// A client closes the connection on invalid UTF-8, and would do so again after each reconnect.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}

@@ -9,48 +9,50 @@ import (
 	"sync/atomic"
 	"time"
 	"weak"
+
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
 // Refusals of Accept.
 var (
-	ErrFull   = errors.New("as many clients are connected as may be")
-	ErrIdle   = errors.New("nothing is pushed yet")
-	ErrClosed = errors.New("nothing is pushed any more")
+	ErrFull   = errors.New("the maximum number of clients is connected")
+	ErrIdle   = errors.New("the push service has not started")
+	ErrClosed = errors.New("the push service has stopped")
 )
 
-// Order is what a client asks for.
+// Order holds a client's parameters.
 type Order struct {
-	Since *int64 // events after this seq first, from the log; it must not lie beyond the head. nil: only what comes
-	Full  bool   // the system's own book-keeping too
+	Since *int64 // start after this seq, which must not exceed the head; nil: new events only
+	Full  bool   // internal events too
 }
 
-// Hub reads the log and tells everybody who is connected. Its lock is never held while anything waits.
+// Hub reads the log and sends events to the clients. Its lock is never held during blocking operations.
 type Hub struct {
 	log     Log
 	opts    Options
-	ready   chan struct{} // closed when Run knows where the log ends, or is over
+	ready   chan struct{} // closed when Run knows the end of the log, or has ended
 	replays chan struct{} // one token per client that may read the log
 	gone    sync.WaitGroup
 
 	mu      sync.Mutex
 	clients map[*client]struct{}
-	places  int           // taken by clients and by those who are shaking hands
-	seq     int64         // live clients have been told the log up to here, or are about to be
-	moved   chan struct{} // closed when seq changes; nil while nobody waits for it
-	huge    map[place]weak.Pointer[replayed]
+	places  int           // taken by clients and by handshakes in progress
+	seq     int64         // seq up to which live clients have been, or are being, sent events
+	moved   chan struct{} // closed when seq changes; nil if no one waits
+	huge    map[pagePosition]weak.Pointer[replayed]
 	closed  bool
 
 	frames, dropped, queued atomic.Int64
 }
 
-// New returns a hub that tells nobody anything until Run runs.
+// New returns a hub that sends nothing until Run runs.
 func New(log Log, opts Options) *Hub {
-	return &Hub{log: log, opts: opts.withDefaults(), clients: map[*client]struct{}{}, huge: map[place]weak.Pointer[replayed]{},
+	return &Hub{log: log, opts: opts.withDefaults(), clients: map[*client]struct{}{}, huge: map[pagePosition]weak.Pointer[replayed]{},
 		ready: make(chan struct{}), replays: make(chan struct{}, maxReplays)}
 }
 
-// Run tells what happens from now on until ctx ends, then closes all connections. It is called once. What cannot be read is tried again;
-// an error means that the log is gone.
+// Run sends new events until ctx ends, then closes all connections. It is called once. Failed reads are retried; an
+// error means that the log is gone.
 func (h *Hub) Run(ctx context.Context) error {
 	defer h.close()
 	head, err := h.log.Wait(ctx, 0)
@@ -72,8 +74,8 @@ func (h *Hub) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			h.opts.Logger.Error("the log cannot be read; trying again", "after", h.seq, "err", err)
-			pause(ctx, retryAfter)
+			h.opts.Logger.Error("cannot read the log; will retry", "after", h.seq, "err", err)
+			_ = wait.For(ctx, retryAfter)
 		default:
 			h.breathe(ctx)
 		}
@@ -82,15 +84,6 @@ func (h *Hub) Run(ctx context.Context) error {
 
 const retryAfter = time.Second
 
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 func (h *Hub) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -98,7 +91,7 @@ func (h *Hub) ended(ctx context.Context, err error) error {
 	return fmt.Errorf("wait for the log: %w", err)
 }
 
-// Publish tells everybody a message beside the log, in the order of calls. It never blocks and may be called at any time.
+// Publish sends a message beside the log to all clients, in call order. It never blocks and may be called at any time.
 func (h *Hub) Publish(m Message) {
 	h.mu.Lock()
 	nobody := len(h.clients) == 0
@@ -108,7 +101,7 @@ func (h *Hub) Publish(m Message) {
 	}
 	f, err := newFrame(m, h.opts.Now())
 	if err != nil {
-		h.opts.Logger.Error("message not pushed", "err", err)
+		h.opts.Logger.Error("cannot encode message; dropped", "err", err)
 		return
 	}
 	h.mu.Lock()
@@ -118,14 +111,14 @@ func (h *Hub) Publish(m Message) {
 	}
 }
 
-// Stats says how the clients are doing.
+// Stats returns statistics of the clients.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return Stats{Clients: len(h.clients), Frames: h.frames.Load(), Dropped: h.dropped.Load(), Seq: h.seq, QueuedBytes: h.queued.Load()}
 }
 
-// Accept makes a connection of a request and serves it until it ends. An error says why it has not; nothing has been answered then.
+// Accept upgrades a request and serves the connection until it ends. On an error, no answer has been sent yet.
 func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o Order) error {
 	if err := h.enter(r.Context()); err != nil {
 		return err
@@ -137,7 +130,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o Order) error {
 	case errors.As(err, &refused):
 		return err
 	case err != nil:
-		h.opts.Logger.Debug("client lost while it connected", "client", r.RemoteAddr, "err", err)
+		h.opts.Logger.Debug("client lost while connecting", "client", r.RemoteAddr, "err", err)
 		return nil
 	}
 	c := &client{hub: h, socket: s, queue: newQueue(h.opts.QueueFrames, h.opts.QueueBytes, &h.queued), full: o.Full}
@@ -175,7 +168,7 @@ func (h *Hub) leave() {
 	h.gone.Done()
 }
 
-// welcome makes a connection a client and its first frame the one that says so.
+// welcome registers a connection as a client and queues its first frame.
 func (h *Hub) welcome(c *client, since *int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,11 +189,10 @@ func (h *Hub) welcome(c *client, since *int64) {
 	c.queue.put(f)
 }
 
-// greeting is the data of the first frame.
 type greeting struct {
 	Message string `json:"message"`
 	Seq     int64  `json:"seq"`  // events after it follow
-	Head    int64  `json:"head"` // those up to it have happened already
+	Head    int64  `json:"head"` // head at connect time
 	Version string `json:"version,omitempty"`
 }
 
@@ -211,7 +203,7 @@ func (h *Hub) forget(c *client) {
 	c.queue.forget()
 }
 
-// close says goodbye to everybody and cuts off whoever does not answer.
+// close sends close frames to all clients and cuts off those that do not answer.
 func (h *Hub) close() {
 	h.mu.Lock()
 	h.closed = true

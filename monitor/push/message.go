@@ -1,19 +1,19 @@
 package push
 
-// Message is something that has happened, in the wire's words: a change of a file or of what is made from one. It goes to everybody who
-// is connected, in the order of publishing, and is not kept: whoever connects later asks REST.
+// Message is a change of a file or of derived data, in the API's form. It goes to all connected clients in publishing
+// order and is not stored: later clients use REST.
 type Message struct {
-	Type    string // "task_update", say
-	AgentID string // whom it is about; "" for nobody
-	TaskID  string // which task it is about; "" for none
-	Data    any    // marshalled to JSON when it is published; json.RawMessage is sent as it is; nil leaves it out
+	Type    string // e.g. "task_update"
+	AgentID string // the agent it is about; "" for none
+	TaskID  string // the task it is about; "" for none
+	Data    any    // encoded as JSON when published; json.RawMessage is sent as it is; nil leaves it out
 }
 
-// Stats are for operators.
+// Stats are statistics for operators.
 type Stats struct {
 	Clients     int   // connected now
-	Frames      int64 // written to any client since the start
-	Dropped     int64 // clients closed because they did not keep up
-	Seq         int64 // clients that follow have been told the log up to here
-	QueuedBytes int64 // waiting for all clients together; a frame counts once for each
+	Frames      int64 // written to clients since the start
+	Dropped     int64 // clients closed as too slow
+	Seq         int64 // seq that live clients have been sent
+	QueuedBytes int64 // queued for all clients; a frame counts once per client
 }

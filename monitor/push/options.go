@@ -8,23 +8,23 @@ import (
 
 // Options of New. Zero means the default.
 type Options struct {
-	Now     func() time.Time // stamps frames; default: time.Now. Deadlines go by the system's clock.
+	Now     func() time.Time // timestamps of frames; default: time.Now. Deadlines use the system's clock.
 	Logger  *slog.Logger
-	Version string // of the program, told to whoever connects
+	Version string // program version, sent to clients
 
-	StartWait   time.Duration // how long a client waits for Run to begin
-	MaxClients  int           // connected at once
-	QueueFrames int           // waiting for one client
-	QueueBytes  int           // of the frames waiting for one client; a larger frame may wait alone
-	PingEvery   time.Duration // how often a client is asked whether it is there
-	PongWait    time.Duration // a client that has not answered for so long is gone
-	WriteTime   time.Duration // for each MiB of a frame, the last one whole
-	BurstWait   time.Duration // at most, before the next page of a burst, while queues are more than half full
-	CloseTime   time.Duration // for a client to say goodbye, and for all of them when the hub ends
-	Dropped     func()        // called when a client has not kept up; must not block; may be nil
+	StartWait   time.Duration // how long a client waits for Run to start
+	MaxClients  int           // connections
+	QueueFrames int           // queued per client
+	QueueBytes  int           // bytes queued per client; a larger frame may wait alone
+	PingEvery   time.Duration // interval of pings
+	PongWait    time.Duration // silence after which a client is cut off
+	WriteTime   time.Duration // per started MiB of a frame
+	BurstWait   time.Duration // maximum delay of a burst's next page while queues are more than half full
+	CloseTime   time.Duration // for clients to answer a close frame
+	Dropped     func()        // called when a client is closed as too slow; must not block; may be nil
 }
 
-// Defaults of Options. The bounds of a queue are those of the design: 256 frames or 1 MiB.
+// Defaults of Options. A queue holds 256 frames or 1 MiB, as designed.
 const (
 	DefaultStartWait   = 5 * time.Second
 	DefaultMaxClients  = 2_000
@@ -36,13 +36,13 @@ const (
 	DefaultCloseTime   = time.Second
 )
 
-// maxMessageBytes bounds what a client may say at once. It is read and forgotten.
+// maxMessageBytes is the size limit of a client's message, which is discarded.
 const maxMessageBytes = 4 << 10
 
-// maxReplays is how many clients that catch up may read the log at the same time, so that others get to it too.
+// maxReplays is how many clients may catch up from the log at the same time, so that others can read it too.
 const maxReplays = 2
 
-// writeTime is how long a frame may take. If that did not grow with it, a client too slow for one huge event would never get past it.
+// writeTime is the timeout of a write. It grows with the size, so that a slow client can receive a huge event.
 func (o *Options) writeTime(bytes int) time.Duration { return o.WriteTime * time.Duration(1+bytes>>20) }
 
 func (o Options) withDefaults() Options {

@@ -43,7 +43,7 @@ func TestFrameIsOneJSONText(t *testing.T) {
 
 func TestFarewellFitsIntoItsFrame(t *testing.T) {
 	t.Parallel()
-	for _, f := range []farewell{tooSlow, restarted, failed} {
+	for _, f := range []closeReason{tooSlow, restarted, failed} {
 		message := f.message(math.MaxInt64)
 		var reason struct {
 			Code string
@@ -134,7 +134,7 @@ func (b *book) Page(_ context.Context, after, _ int64) (*Page, error) {
 func TestPageIsToldWholeBeforeTheGoodbye(t *testing.T) {
 	t.Parallel()
 	all := []string{"event 1", "again 1", "hint 1", "event 2", "again 2", "hint 2"}
-	for _, end := range []farewell{tooSlow, restarted} {
+	for _, end := range []closeReason{tooSlow, restarted} {
 		for told := range len(all) + 1 {
 			frames, place := toldUntil(t, end, func(h *Hub, _ *book, c *client) {
 				c.live = true
@@ -165,7 +165,7 @@ func TestPageIsToldWholeBeforeTheGoodbye(t *testing.T) {
 }
 
 // toldUntil prepares and serves a client and returns the types of the frames that it gets, and the place that the goodbye says.
-func toldUntil(t *testing.T, want farewell, prepare func(*Hub, *book, *client)) (frames []string, place int64) {
+func toldUntil(t *testing.T, want closeReason, prepare func(*Hub, *book, *client)) (frames []string, place int64) {
 	t.Helper()
 	served := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +201,7 @@ func toldUntil(t *testing.T, want farewell, prepare func(*Hub, *book, *client)) 
 		}
 		var goodbye *websocket.CloseError
 		var reason struct {
-			Code farewell
+			Code closeReason
 			Seq  int64
 		}
 		if !errors.As(err, &goodbye) || json.Unmarshal([]byte(goodbye.Text), &reason) != nil || reason.Code != want {

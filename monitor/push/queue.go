@@ -7,25 +7,25 @@ import (
 	"sync/atomic"
 )
 
-// queue holds the frames that wait for one client. Putting something in never blocks.
+// queue holds one client's outgoing frames. Adding never blocks.
 type queue struct {
 	maxFrames, maxBytes int
-	total               *atomic.Int64 // bytes waiting in all queues
-	wake                chan struct{} // holds one token while there may be something to take
+	total               *atomic.Int64 // bytes queued for all clients
+	wake                chan struct{} // holds one token while the queue may be non-empty
 
-	mu     sync.Mutex
-	frames []*frame
-	bytes  int
-	begun  bool     // the first frames are the rest of a page of which one has been taken
-	end    farewell // nothing is put in any more, and this comes last; "" while there is none
+	mu      sync.Mutex
+	frames  []*frame
+	bytes   int
+	started bool        // the first frames complete a partly sent page
+	end     closeReason // the queue is closed and this comes last; "" while open
 }
 
 func newQueue(maxFrames, maxBytes int, total *atomic.Int64) *queue {
 	return &queue{maxFrames: maxFrames, maxBytes: maxBytes, total: total, wake: make(chan struct{}, 1)}
 }
 
-// put adds frames, all or none; false means that there is no room. In an empty queue there always is, so that a frame of any size comes
-// through. A queue that has ended forgets them.
+// put adds all frames or none; false means that there is no room. An empty queue always has room, whatever the size. A
+// closed queue drops them.
 func (q *queue) put(frames ...*frame) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,20 +45,20 @@ func (q *queue) put(frames ...*frame) bool {
 	return true
 }
 
-// halfFull reports whether a moment would help. It does not help a queue that has ended.
+// halfFull reports whether waiting briefly may help. It does not for a closed queue.
 func (q *queue) halfFull() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.end == "" && (len(q.frames) > q.maxFrames/2 || q.bytes > q.maxBytes/2)
 }
 
-// finish ends the queue: what waits is forgotten, but for the rest of a page that has been begun. Without it, whoever goes on at a place
-// would miss something or be told something again. The first farewell counts.
-func (q *queue) finish(f farewell) {
+// finish closes the queue and drops its frames except the rest of a partly sent page, without which a client that
+// continues would miss or repeat events. The first close reason counts.
+func (q *queue) finish(f closeReason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	rest := 0
-	if q.begun {
+	if q.started {
 		rest = 1 + slices.IndexFunc(q.frames, func(f *frame) bool { return !f.more })
 	}
 	q.cut(rest)
@@ -66,7 +66,7 @@ func (q *queue) finish(f farewell) {
 	q.signal()
 }
 
-// forget ends a queue from which nobody takes any more.
+// forget ends a queue without a reader.
 func (q *queue) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,7 +74,6 @@ func (q *queue) forget() {
 	q.end = cmp.Or(q.end, failed)
 }
 
-// cut forgets all but the first frames.
 func (q *queue) cut(keep int) {
 	for _, f := range q.frames[keep:] {
 		q.hold(-f.size)
@@ -82,8 +81,8 @@ func (q *queue) cut(keep int) {
 	q.frames = slices.Clone(q.frames[:keep])
 }
 
-// take returns the next frame, or the farewell where there is none, or neither where there is nothing to do.
-func (q *queue) take() (*frame, farewell) {
+// take returns the next frame, else the close reason if set, else neither.
+func (q *queue) take() (*frame, closeReason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.frames) == 0 {
@@ -92,7 +91,7 @@ func (q *queue) take() (*frame, farewell) {
 	next := q.frames[0]
 	q.frames[0] = nil
 	q.frames = q.frames[1:]
-	q.begun = next.more
+	q.started = next.more
 	q.hold(-next.size)
 	return next, ""
 }

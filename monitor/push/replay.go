@@ -6,20 +6,19 @@ import (
 	"weak"
 )
 
-// place says which page of the log a client needs that catches up.
-type place struct {
+// pagePosition identifies the page of the log a client needs next.
+type pagePosition struct {
 	after int64
 	full  bool
 }
 
-// replayed is a page as such clients are told it.
+// replayed is a page for clients that catch up.
 type replayed struct {
 	frames []*frame
-	seq    int64 // it ends here
+	seq    int64 // its last seq
 }
 
-// replay reads a page of the log, up to upTo at most.
-func (h *Hub) replay(ctx context.Context, at place, upTo int64) (*replayed, error) {
+func (h *Hub) replay(ctx context.Context, at pagePosition, upTo int64) (*replayed, error) {
 	select {
 	case h.replays <- struct{}{}:
 		defer func() { <-h.replays }()
@@ -42,16 +41,16 @@ func (h *Hub) replay(ctx context.Context, at place, upTo int64) (*replayed, erro
 	return r, nil
 }
 
-// held finds a huge page that some client is being told.
-func (h *Hub) held(at place) *replayed {
+// held finds a huge page that is being sent to some client.
+func (h *Hub) held(at pagePosition) *replayed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.huge[at].Value()
 }
 
-// hold lets others find a page that is larger than what may wait for a client, for as long as one is being told it. Many who do not read
-// would otherwise hold one each.
-func (h *Hub) hold(at place, r *replayed) {
+// hold shares a page larger than a queue's limit while it is being sent. Otherwise many slow clients would each hold a
+// copy.
+func (h *Hub) hold(at pagePosition, r *replayed) {
 	bytes := 0
 	for _, f := range r.frames {
 		bytes += f.size
@@ -61,6 +60,6 @@ func (h *Hub) hold(at place, r *replayed) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	maps.DeleteFunc(h.huge, func(_ place, p weak.Pointer[replayed]) bool { return p.Value() == nil })
+	maps.DeleteFunc(h.huge, func(_ pagePosition, p weak.Pointer[replayed]) bool { return p.Value() == nil })
 	h.huge[at] = weak.Make(r)
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// wire is a frame in the protocol's own bytes, which are the same for every client.
+// wire is a frame in wire format, shared by all clients.
 type wire = *websocket.PreparedMessage
 
 func newWire(text []byte) (wire, error) {
 	return websocket.NewPreparedMessage(websocket.TextMessage, text)
 }
 
-// Asked reports whether a request asks to become a WebSocket.
+// Asked reports whether a request asks for a WebSocket.
 func Asked(r *http.Request) bool { return websocket.IsWebSocketUpgrade(r) }
 
-// HandshakeError is a request that does not keep to the protocol. Nothing has been answered yet.
+// HandshakeError is an invalid upgrade request. No response has been sent yet.
 type HandshakeError struct {
 	Status int
 	Reason error
@@ -28,17 +28,16 @@ type HandshakeError struct {
 func (e *HandshakeError) Error() string { return e.Reason.Error() }
 func (e *HandshakeError) Unwrap() error { return e.Reason }
 
-// farewell says why a connection is closed.
-type farewell string
+type closeReason string
 
 const (
-	tooSlow   farewell = "slow"
-	restarted farewell = "restart"
-	failed    farewell = "failed"
+	tooSlow   closeReason = "slow"
+	restarted closeReason = "restart"
+	failed    closeReason = "failed"
 )
 
-// message is the payload of the close frame: a status of the protocol, and in at most 123 bytes where to go on.
-func (f farewell) message(seq int64) []byte {
+// message encodes the close frame's payload: a status, and at most 123 bytes saying where to continue.
+func (f closeReason) message(seq int64) []byte {
 	status := websocket.CloseInternalServerErr
 	switch f {
 	case tooSlow:
@@ -49,13 +48,14 @@ func (f farewell) message(seq int64) []byte {
 	return websocket.FormatCloseMessage(status, fmt.Sprintf(`{"code":%q,"seq":%d,"hint":"connect again with ?since=%d"}`, f, seq, seq))
 }
 
-// socket is one connection. One goroutine listens, another one does the rest; close may be called by anybody.
+// socket is one connection. One goroutine reads, another does everything else; close may be called concurrently.
 type socket struct {
 	conn *websocket.Conn
 	opts *Options
 }
 
-// upgrade makes a connection of a request. Compression is off: it costs more than loopback saves. Who may connect has been decided.
+// upgrade turns a request into a WebSocket. Compression is off: it costs more than it saves on loopback. Authorization
+// happens before.
 func upgrade(w http.ResponseWriter, r *http.Request, opts *Options) (*socket, error) {
 	var refused *HandshakeError
 	upgrader := websocket.Upgrader{
@@ -75,7 +75,7 @@ func upgrade(w http.ResponseWriter, r *http.Request, opts *Options) (*socket, er
 	return &socket{conn, opts}, nil
 }
 
-// listen reads and forgets what the client says until it hangs up, says too much at once, or leaves a ping unanswered.
+// listen discards input until the client closes, sends too much at once, or leaves a ping unanswered.
 func (s *socket) listen() {
 	alive := func(string) error { return s.conn.SetReadDeadline(time.Now().Add(s.opts.PongWait)) }
 	s.conn.SetReadLimit(maxMessageBytes)
@@ -87,7 +87,7 @@ func (s *socket) listen() {
 			_, err = io.Copy(io.Discard, message)
 		}
 	}
-	s.opts.Logger.Debug("client has ended", "client", s.name(), "err", err)
+	s.opts.Logger.Debug("client connection ended", "client", s.name(), "err", err)
 }
 
 func (s *socket) write(f *frame) error {
@@ -101,13 +101,13 @@ func (s *socket) ping() error {
 	return s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.opts.WriteTime))
 }
 
-// bid says goodbye; the client is expected to answer.
-func (s *socket) bid(f farewell, seq int64) error {
+// bid sends a close frame; the client should answer.
+func (s *socket) bid(f closeReason, seq int64) error {
 	return s.conn.WriteControl(websocket.CloseMessage, f.message(seq), time.Now().Add(s.opts.CloseTime))
 }
 
-// hangUp ends a connection to which nobody listens any more. What the client has not read yet would be lost if something that it has sent
-// were still unread, so that is read first.
+// hangUp ends a connection. It first drains what the client has sent: unread data would reset the connection, and the
+// client would lose what it has not read yet.
 func (s *socket) hangUp() error {
 	conn := s.conn.NetConn()
 	if half, ok := conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
@@ -120,5 +120,4 @@ func (s *socket) hangUp() error {
 
 func (s *socket) close() error { return s.conn.Close() }
 
-// name is the client's address, for people.
 func (s *socket) name() string { return s.conn.RemoteAddr().String() }

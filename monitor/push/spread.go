@@ -3,9 +3,11 @@ package push
 import (
 	"context"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
-// advance moves the hub's place in the log and wakes those who wait for it. The lock is held.
+// advance moves the hub's position and wakes waiters. The lock is held.
 func (h *Hub) advance(seq int64) {
 	h.seq = seq
 	if h.moved != nil {
@@ -14,7 +16,7 @@ func (h *Hub) advance(seq int64) {
 	}
 }
 
-// skip passes over the log up to head if nobody wants to be told of it.
+// skip moves to the head if there are no live clients.
 func (h *Hub) skip(head int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -27,7 +29,7 @@ func (h *Hub) skip(head int64) bool {
 	return true
 }
 
-// spread reads the next page of the log and gives it to all who are live.
+// spread reads the next page of the log and queues it for all live clients.
 func (h *Hub) spread(ctx context.Context, head int64) error {
 	page, err := h.log.Page(ctx, h.seq, head)
 	if err != nil {
@@ -58,15 +60,15 @@ func (h *Hub) spread(ctx context.Context, head int64) error {
 	return nil
 }
 
-// breathe gives clients whose queues are half full a moment, if more follows at once. One that does not read delays the others in a burst
-// until its queue is full, and then no more.
+// breathe briefly waits for clients whose queues are half full, if more follows at once. A client that does not read
+// delays the others only until its queue is full.
 func (h *Hub) breathe(ctx context.Context) {
 	const breath = time.Millisecond
 	if head, err := h.log.Wait(ctx, h.seq); err != nil || head == h.seq {
 		return
 	}
 	for left := h.opts.BurstWait; left > 0 && h.crowded() && ctx.Err() == nil; left -= breath {
-		pause(ctx, breath)
+		_ = wait.For(ctx, breath)
 	}
 }
 
@@ -81,7 +83,7 @@ func (h *Hub) crowded() bool {
 	return false
 }
 
-// encode makes the frames of a page. The last one says where the page ends, for whoever lacks it has not been told all of it.
+// encode builds a page's frames. Only the last carries the page's end, since without it the page is incomplete.
 func (h *Hub) encode(page *Page, messages []Message) ([]*frame, error) {
 	frames := make([]*frame, 0, len(messages))
 	for i, m := range messages {
@@ -97,20 +99,20 @@ func (h *Hub) encode(page *Page, messages []Message) ([]*frame, error) {
 	return frames, nil
 }
 
-// give queues frames for a client. One that has no room for them has not kept up: it is told where to go on, once it reads again. The
-// lock is held.
+// give queues frames for a client. A client without room is too slow: it is closed with the position at which it can
+// continue. The lock is held.
 func (h *Hub) give(c *client, frames ...*frame) {
 	if len(frames) == 0 || c.queue.put(frames...) {
 		return
 	}
 	c.queue.finish(tooSlow)
 	h.dropped.Add(1)
-	h.opts.Logger.Info("a client does not keep up and is closed", "client", c.socket.name())
+	h.opts.Logger.Info("client too slow, closing the connection", "client", c.socket.name())
 	h.opts.Dropped()
 }
 
-// join makes a client live that has been told all that the hub has read, or says up to where it has to read by itself. moved is closed
-// when that changes. One that is live already has in its queue whatever it was not told yet.
+// join makes a client live if it has reached the hub's position, or returns the position up to which it has to read.
+// moved is closed when that changes. A live client has everything else in its queue.
 func (h *Hub) join(c *client) (upTo int64, live bool, moved <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

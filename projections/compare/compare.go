@@ -1,5 +1,5 @@
-// Package compare tells how the tables of two files differ: of two points of one log, of two versions of the code, of what is there and
-// what a rebuild makes.
+// Package compare reports how the tables of two files differ: of two points of one log, of two versions of the code,
+// of the stored tables and a rebuild.
 package compare
 
 import (
@@ -15,7 +15,7 @@ type Viewer interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// Kind of a Change.
+// Kind is the kind of a Change.
 type Kind string
 
 const (
@@ -24,23 +24,23 @@ const (
 	Changed Kind = "changed"
 )
 
-// Change is a row that is not the same in both files.
+// Change is a row that differs between the files.
 type Change struct {
 	Projection string   `json:"projection"`
 	Table      string   `json:"table"`
 	Kind       Kind     `json:"kind"`
 	Key        []Column `json:"key"`     // primary key; Before and After are equal
-	Columns    []Column `json:"columns"` // that differ; of a row that was added or removed all but the key
+	Columns    []Column `json:"columns"` // those that differ; for an added or removed row all but the key
 }
 
-// Column is one value before and after, as Shown gives it.
+// Column is one value before and after, as returned by Shown.
 type Column struct {
 	Name   string `json:"name"`
 	Before any    `json:"before"`
 	After  any    `json:"after"`
 }
 
-// Count of the changes in one table.
+// Count is the number of changes in one table.
 type Count struct {
 	Projection string `json:"projection"`
 	Table      string `json:"table"`
@@ -50,12 +50,12 @@ type Count struct {
 	Changed    int64  `json:"changed"`
 }
 
-// Differs reports whether any row is not the same.
+// Differs reports whether any row differs.
 func (c *Count) Differs() bool { return c.Added+c.Removed+c.Changed > 0 }
 
-// Tables walks each table of the definitions in both files, in the order of its primary key, and tells every row that differs. Neither
-// file is held in memory. tell may be nil; when it returns an error, that ends the walk. Checkpoints are not compared. A table that
-// only one of the files has is empty in the other, a column NULL.
+// Tables walks each table of the definitions in both files, in the order of its primary key, and passes every
+// differing row to tell. Neither file is held in memory. tell may be nil; an error from it ends the walk. Checkpoints
+// are not compared. A table that only one of the files has is empty in the other, a missing column is NULL.
 func Tables(ctx context.Context, before, after Viewer, defs []projections.Definition, tell func(Change) error) ([]Count, error) {
 	if tell == nil {
 		tell = func(Change) error { return nil }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Shown is a value of a column for people and JSON. Numbers and texts are as they are, blobs are in hexadecimal with x in front, NULL is
-// nil. What JSON has no number for is a text.
+// Shown converts a value of a column for people and JSON. Numbers and texts are unchanged, blobs are hexadecimal with
+// a leading x, NULL is nil. Numbers that JSON cannot represent become texts.
 func Shown(value any) any {
 	switch v := value.(type) {
 	case []byte:
@@ -22,7 +22,7 @@ func Shown(value any) any {
 	return value
 }
 
-// Same reports whether two values of a column are of one type and equal.
+// Same reports whether two values of a column have the same type and value.
 func Same(a, b any) bool {
 	switch x := a.(type) {
 	case []byte:
@@ -36,7 +36,7 @@ func Same(a, b any) bool {
 	}
 }
 
-// order is that of SQLite: NULL, numbers by value, texts and blobs byte by byte.
+// order compares as SQLite does: NULL, numbers by value, texts and blobs bytewise.
 func order(a, b any) int {
 	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
 		return c
@@ -60,10 +60,10 @@ func order(a, b any) int {
 	return 0
 }
 
-// orderMixed loses no digit of either.
+// orderMixed compares an integer with a real without losing digits.
 func orderMixed(i int64, f float64) int {
 	switch {
-	case f >= math.MaxInt64: // which is no float64: what it is rounded up to is larger than every int64
+	case f >= math.MaxInt64: // it is not a float64: rounded up it exceeds every int64
 		return -1
 	case f < math.MinInt64:
 		return 1

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// walk goes through one table of both files at once.
+// walk goes through one table in both files at once.
 type walk struct {
 	Count
 	tell  func(Change) error
-	names []string // of the columns, those of the key first
-	keys  int      // so many are the key
+	names []string // of the columns, key columns first
+	keys  int      // number of key columns
 }
 
 func (w *walk) run(ctx context.Context, was, is *sql.Tx) (err error) {
@@ -84,7 +84,7 @@ func (w *walk) merge(before, after *side) error {
 	return nil
 }
 
-// compareKeys says which row comes first; a side that has ended comes last.
+// compareKeys returns which row comes first; a side that has ended comes last.
 func (w *walk) compareKeys(before, after *side) int {
 	switch {
 	case !after.there:
@@ -121,10 +121,10 @@ func (w *walk) change(kind Kind, before, after *side) Change {
 	return c
 }
 
-// table is what one file says of a table's columns.
+// table describes a table's columns in one file.
 type table struct {
 	name        string
-	key, others []string // others in the order of the table
+	key, others []string // the others in the order of the table
 	found       bool
 }
 
@@ -151,7 +151,7 @@ func describe(ctx context.Context, tx *sql.Tx, name string) (*table, error) {
 	return t, rows.Err()
 }
 
-// open reads the rows of the table, with columns under the given names, in the order of the key.
+// open reads the rows of the table, with columns under the given names, in key order.
 func (t *table) open(ctx context.Context, tx *sql.Tx, names []string) (*side, error) {
 	if !t.found {
 		return &side{}, nil
@@ -178,12 +178,12 @@ func (t *table) open(ctx context.Context, tx *sql.Tx, names []string) (*side, er
 	return s, nil
 }
 
-// side is the row of one file at which the walk is.
+// side is the current row of one file.
 type side struct {
-	rows   *sql.Rows // nil where the file has no such table
+	rows   *sql.Rows // nil if the file has no such table
 	there  bool
 	values []any
-	into   []any // where values are
+	into   []any // scan targets
 }
 
 func (s *side) next() error {

@@ -1,18 +1,20 @@
-// Package index projects what the classifier says of each event: role, session types, category, effective time; and counts events by
-// role, type and category, in all and by the hour, so that no question about the log has to read all of it.
+// Package index projects the classification of each event: role, session types, category, effective time; counts
+// events by role, type and category, in total and by the hour; and keeps each agent's last event, so that no query
+// about the log has to read all of it.
 package index
 
 import (
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// version of the fold. Count it up with every change of what it writes.
-const version = "2"
+// version of the fold. Increment it with every change of what it writes.
+const version = "3"
 
 // HourMs is the width of the counting buckets.
 const HourMs = 3_600_000
@@ -21,7 +23,7 @@ const HourMs = 3_600_000
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
 		Name: "index", Version: version + "/" + string(rules), Kind: projections.ReadModel,
-		Tables: []string{"facets", "facet_hours", "facet_blocks", "event_index"},
+		Tables: []string{"facets", "facet_hours", "facet_blocks", "event_index", "agent_activity"},
 		New:    func(name func(string) string) projections.Projector { return newProjector(name) },
 	}
 }
@@ -34,7 +36,7 @@ type facet struct {
 	guesses
 }
 
-// guesses count the events of a facet in which the classifier had to guess.
+// guesses counts the events of a facet for which the classifier had to guess.
 type guesses struct{ fromUnknown, toUnknown, roles, categories int64 }
 
 func (g *guesses) count(c *coordination.Class) {
@@ -77,6 +79,7 @@ type projector struct {
 	hours  *projections.Table[hourKey, hour]
 	blocks *projections.Table[blockKey, block]
 	events *projections.Inserts
+	agents *projections.Table[string, Activity]
 }
 
 func newProjector(name func(string) string) *projector {
@@ -119,11 +122,20 @@ func newProjector(name func(string) string) *projector {
 		}),
 		events: projections.NewInserts(name("event_index"), "seq", "facet_id", "time", "time_source", "from_type", "to_type",
 			"role_guessed", "source", "confidence", "sub_tags", "secondary", "version"),
+		agents: projections.NewTable(projections.Columns[string, Activity]{
+			Table: name("agent_activity"), Names: []string{"agent", "seq", "at", "type"}, Key: 1, Fixed: 1, Keep: 500,
+			Lookup: "agent = ?", LookUp: func(agent string) []any { return []any{agent} },
+			Scan: func(r eventstore.Row, a *Activity) error {
+				*a = Activity{AgentID: r.Text(0), Seq: r.Int(1), At: r.Int(2), Type: r.Text(3)}
+				return nil
+			},
+			Args: func(args []any, a *Activity) []any { return append(args, a.AgentID, a.Seq, a.At, a.Type) },
+		}),
 	}
 }
 
 func (p *projector) Rows() []projections.Rows {
-	return []projections.Rows{p.facets, p.hours, p.blocks, p.events}
+	return []projections.Rows{p.facets, p.hours, p.blocks, p.events, p.agents}
 }
 
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
@@ -159,13 +171,30 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 
 	p.events.Add(e.Seq, f.id, e.Record.Time, e.Record.TimeSource, string(c.From), string(c.To), c.RoleGuessed, string(c.Source),
 		c.Confidence, jsonList(c.SubTags), jsonList(c.Secondary), c.Version)
+	return p.active(tx, e)
+}
+
+// aboutFiles is the family of events about files: their agent is the one that a file belongs to, not the one that did something.
+const aboutFiles = "file."
+
+// active records the event as its agent's last one.
+func (p *projector) active(tx eventstore.Tx, e *projections.Event) error {
+	if e.AgentID == "" || strings.HasPrefix(e.Type, aboutFiles) {
+		return nil
+	}
+	agent := strings.ToLower(e.AgentID)
+	a, _, err := p.agents.Edit(tx, agent)
+	if err != nil {
+		return err
+	}
+	*a = Activity{AgentID: agent, Seq: e.Seq, At: e.TS, Type: e.Type}
 	return nil
 }
 
-// Hour is the bucket that a time in ms falls into.
+// Hour returns the bucket of a time in ms.
 func Hour(ms float64) int64 { return int64(math.Floor(projections.ClampTime(ms) / HourMs)) }
 
-// jsonList writes a list of texts as JSON; an empty one is [], never null.
+// jsonList encodes a list of texts as JSON; an empty one is [], never null.
 func jsonList[T ~string](list []T) string {
 	if len(list) == 0 {
 		return "[]"

@@ -9,34 +9,36 @@ import (
 	"slices"
 )
 
-// Filter says which events are asked for. Its zero value asks for all but our own book-keeping.
+// Filter selects events. Its zero value selects all but internal bookkeeping.
 type Filter struct {
-	Roles, Types, Categories []string // none: any; a value that occurs nowhere matches nothing
-	Internal                 bool     // with our own book-keeping
+	Roles, Types, Categories []string // none: any; an unknown value matches nothing
+	Internal                 bool     // include internal bookkeeping
 	Since, Until             *float64 // event time in ms since 1970, both inclusive; nil: unbounded
 }
 
-// Selection is what a filter matches: how many events there are, and where they are found. It holds for one read transaction.
+// Selection is the result of a filter: how many events match, and where they are found. It is valid for one read
+// transaction.
 type Selection struct {
-	Total      int64            // events there are, whatever the filter but Internal
-	Matched    int64            // events that pass the filter
-	Categories map[string]int64 // events by category that pass all of the filter but its categories; none is left out
+	Total      int64            // number of events, filtered by Internal only
+	Matched    int64            // number of events that pass the filter
+	Categories map[string]int64 // events by category that pass the filter apart from its categories; has an entry for every category
 
 	filter Filter
-	facets []int64 // that match
+	facets []int64 // the matching facets
 	floor  int64   // no matching event has a lower seq
 }
 
-// part is what one facet gives to a selection.
+// part is the contribution of one facet to a selection.
 type part struct {
-	n     int64 // events
+	n     int64 // number of events
 	floor int64 // no event of it has a lower seq
 }
 
 const selectFacets = "SELECT id, internal, role, type, category, n FROM facets"
 
-// Select counts the events that pass a filter. Without a time it reads one row per combination of role, type and category. With one it
-// reads one more per such combination and hour, and the events of the hours in which the bounds lie.
+// Select counts the events that pass a filter. Without a time it reads one row per combination of role, type and
+// category. With one it reads one more per such combination and hour, and the events of the hours that contain the
+// bounds.
 func Select(ctx context.Context, tx *sql.Tx, filter Filter) (*Selection, error) {
 	s := &Selection{Categories: map[string]int64{}, filter: filter, floor: math.MaxInt64}
 	facets, err := readFacets(ctx, tx)
@@ -105,13 +107,13 @@ func (f *Filter) until() float64 {
 	return *f.Until
 }
 
-// CountInternal counts the events of a type of our own book-keeping; imported lines that claim the type are not among them.
+// CountInternal counts the events of a type of internal bookkeeping, without imported lines of that type.
 func CountInternal(ctx context.Context, tx *sql.Tx, typ string) (n int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT coalesce(sum(n), 0) FROM facets WHERE internal = 1 AND type = ?", typ).Scan(&n)
 	return n, err
 }
 
-// jsonIDs makes a list of ids one SQL argument, to be taken apart by json_each.
+// jsonIDs encodes a list of ids as one SQL argument for json_each.
 func jsonIDs(ids []int64) string {
 	b, err := json.Marshal(ids)
 	if err != nil {

@@ -12,11 +12,11 @@ const (
  WHERE seq >= ? AND seq < ? AND time >= ? AND time < ? GROUP BY facet_id`
 )
 
-// sliceSeqs is how much of the log is looked at in one go where single events have to be counted.
+// sliceSeqs is how much of the log is read at once when single events have to be counted.
 const sliceSeqs = 4_096
 
-// countWithin counts events by facet, with times between since and until. Whole hours are counted already; of the hours in which a
-// bound lies the events themselves are looked at.
+// countWithin counts events by facet, with times between since and until. Whole hours are counted already; for the
+// hours that contain a bound the events are read.
 func countWithin(ctx context.Context, tx *sql.Tx, since, until float64) (map[int64]part, error) {
 	found := map[int64]part{}
 	if since > until {
@@ -39,7 +39,7 @@ func countWithin(ctx context.Context, tx *sql.Tx, since, until float64) (map[int
 	return found, nil
 }
 
-// hourOf is Hour for bounds that may lie beyond all time.
+// hourOf is Hour for bounds that may be out of range.
 func hourOf(ms float64) int64 {
 	switch hours := math.Floor(ms / HourMs); {
 	case hours < math.MinInt64/2:
@@ -50,8 +50,8 @@ func hourOf(ms float64) int64 {
 	return Hour(ms)
 }
 
-// trimHour takes the events of an hour that lie outside of the bounds out of found. It reads the log from the hour's first event until
-// it has seen them all, which in a log that is roughly in order of time is soon.
+// trimHour subtracts the events of an hour that are outside of the bounds from found. It reads the log from the hour's
+// first event until it has seen them all, which is soon if the log is roughly in order of time.
 func trimHour(ctx context.Context, tx *sql.Tx, found map[int64]part, hour int64, since, until float64) error {
 	var left, seq int64
 	err := eachHourCount(ctx, tx, hour, hour, func(_ int64, p part) {

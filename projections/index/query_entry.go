@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Entry is what the index says of one event.
+// Entry is the index entry of one event.
 type Entry struct {
 	Seq        int64
 	Role       coordination.Role
@@ -29,7 +29,7 @@ const selectEntries = `SELECT e.seq, f.role, f.category, e.time, e.time_source, 
  e.sub_tags, e.version
  FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value CROSS JOIN facets f ON f.id = e.facet_id`
 
-// Entries reads the entries of events by their seqs. A seq that the index has not reached is not in the result.
+// Entries reads the entries of events by their seqs. Seqs that are not indexed yet are missing from the result.
 func Entries(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]*Entry, error) {
 	rows, err := tx.QueryContext(ctx, selectEntries, jsonIDs(seqs))
 	if err != nil {
@@ -52,7 +52,7 @@ func Entries(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]*Entry, e
 
 const selectRoster = "SELECT context FROM projections WHERE name = 'index'"
 
-// Roster is the team that the configuration names as the index knows it, for showing names.
+// Roster is the configured team as known to the index, for showing names.
 func Roster(ctx context.Context, tx *sql.Tx) (*coordination.Roster, error) {
 	var text string
 	err := tx.QueryRowContext(ctx, selectRoster).Scan(&text)
@@ -72,7 +72,7 @@ func Roster(ctx context.Context, tx *sql.Tx) (*coordination.Roster, error) {
 const selectSizes = `SELECT e.seq, coalesce(octet_length(e.data), 0) + coalesce(octet_length(e.original), 0)
  FROM json_each(?) j CROSS JOIN events e ON e.seq = j.value`
 
-// PayloadSizes says how many bytes the payloads of events have, without reading them.
+// PayloadSizes returns the payload sizes of events in bytes, without reading the payloads.
 func PayloadSizes(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]int64, error) {
 	rows, err := tx.QueryContext(ctx, selectSizes, jsonIDs(seqs))
 	if err != nil {

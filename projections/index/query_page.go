@@ -15,14 +15,14 @@ const (
 	selectInTime = `SELECT e.seq FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value WHERE e.time >= ? AND e.time <= ?`
 )
 
-// A page is looked for in runs of blocks. The first run is short: of most filters the newest blocks hold a page. Each further one is
-// wider, so that facets which are rare are found in few steps.
+// A page is searched in runs of blocks. The first run is short: for most filters the newest blocks contain a page.
+// Each further one is wider, so that rare facets are found in few steps.
 const (
 	firstBlocks = 4
 	widening    = 4
 )
 
-// Newest returns the seqs of the newest events of the selection that lie before a seq, at most limit of them, ascending.
+// Newest returns the seqs of the newest events of the selection before a seq, at most limit of them, ascending.
 // math.MaxInt64 is the end of the log.
 func (s *Selection) Newest(ctx context.Context, tx *sql.Tx, before int64, limit int) ([]int64, error) {
 	end, err := lastSeq(ctx, tx)
@@ -39,7 +39,7 @@ func (s *Selection) Newest(ctx context.Context, tx *sql.Tx, before int64, limit 
 		}
 		slices.Reverse(seqs)
 		seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return seq >= before })
-		if found, err = s.take(ctx, tx, found, seqs, limit); err != nil {
+		if found, err = s.addMatches(ctx, tx, found, seqs, limit); err != nil {
 			return nil, fmt.Errorf("find newest events: %w", err)
 		}
 		high = from - 1
@@ -48,7 +48,7 @@ func (s *Selection) Newest(ctx context.Context, tx *sql.Tx, before int64, limit 
 	return found, nil
 }
 
-// After returns the seqs of the oldest events of the selection that lie after a seq, at most limit of them, ascending.
+// After returns the seqs of the oldest events of the selection after a seq, at most limit of them, ascending.
 func (s *Selection) After(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]int64, error) {
 	end, err := lastSeq(ctx, tx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Selection) After(ctx context.Context, tx *sql.Tx, after int64, limit in
 			return nil, fmt.Errorf("find events after %d: %w", after, err)
 		}
 		seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return seq <= after })
-		if found, err = s.take(ctx, tx, found, seqs, limit); err != nil {
+		if found, err = s.addMatches(ctx, tx, found, seqs, limit); err != nil {
 			return nil, fmt.Errorf("find events after %d: %w", after, err)
 		}
 		low = to + 1
@@ -80,8 +80,8 @@ func (s *Selection) enough(found []int64, limit int) bool {
 	return len(found) >= limit || int64(len(found)) >= s.Matched
 }
 
-// take adds seqs to found, in their order and up to limit, where their time is asked for.
-func (s *Selection) take(ctx context.Context, tx *sql.Tx, found, seqs []int64, limit int) ([]int64, error) {
+// addMatches adds seqs within the time range to found, in order and up to limit.
+func (s *Selection) addMatches(ctx context.Context, tx *sql.Tx, found, seqs []int64, limit int) ([]int64, error) {
 	if s.filter.Since == nil && s.filter.Until == nil {
 		return append(found, seqs[:min(len(seqs), limit-len(found))]...), nil
 	}

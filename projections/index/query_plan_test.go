@@ -28,6 +28,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"blocks":  {selectBlocks, []any{"[1]", 1, 2}, "SEARCH b USING INDEX facet_blocks_by_facet (facet_id=? AND block>? AND block<?)"},
 		"in time": {selectInTime, []any{"[1]", 1.0, 2.0}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
 		"entries": {selectEntries, []any{"[1]"}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
+		"active":  {selectActivities, []any{`["eden"]`}, "SEARCH a USING PRIMARY KEY (agent=?)"},
 		"roster":  {selectRoster, nil, "SEARCH projections USING PRIMARY KEY (name=?)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/compare"
 )
 
-// Changes lists what a step has changed, net, in the order of tables and keys; checkpoints are left out.
+// Changes lists the net changes of a step, in the order of tables and keys; checkpoints are left out.
 func Changes(tx eventstore.Tx, seq int64) ([]compare.Change, error) {
 	touched, err := touchedBy(tx, seq)
 	if err != nil {
@@ -32,8 +32,9 @@ func Changes(tx eventstore.Tx, seq int64) ([]compare.Change, error) {
 	return changes, nil
 }
 
-// net is the query for each row that a step has touched: whether it was there, whether it is after the step, and the values of each column,
-// with their types, before and after. A row is after the step as the next step that has touched it has found it, or as it is now.
+// net is the query for each row that a step has touched: whether it existed before and after the step, and the values
+// of each column, with their types, before and after. The state after the step is what the next step that touched the
+// row has recorded, or its current state.
 func (t *table) net() string {
 	var later, stands []string
 	for i, name := range t.columns[:t.keys] {
@@ -51,7 +52,7 @@ func (t *table) net() string {
 		strings.Join(stands, " AND "), strings.Join(numbered("j", t.keys), ", "))
 }
 
-// change makes of a row of net what has changed, if anything has.
+// change converts a row of net to a Change, if there is one.
 func (t *table) change(r eventstore.Row) (c compare.Change, differs bool) {
 	c = compare.Change{Projection: t.projection, Table: t.name, Kind: compare.Changed, Columns: []compare.Column{}}
 	was, is := r.Int(0) != 0, r.Int(1) != 0
@@ -67,7 +68,7 @@ func (t *table) change(r eventstore.Row) (c compare.Change, differs bool) {
 		before, after := value(r, 2+4*i), value(r, 4+4*i)
 		switch {
 		case i < t.keys:
-			shown := compare.Shown(before) // a note has the key of its row, there or not
+			shown := compare.Shown(before) // a note has the key of its row, whether or not that exists
 			c.Key = append(c.Key, compare.Column{Name: name, Before: shown, After: shown})
 		case c.Kind != compare.Changed || !compare.Same(before, after):
 			c.Columns = append(c.Columns, compare.Column{Name: name, Before: compare.Shown(before), After: compare.Shown(after)})
@@ -76,7 +77,7 @@ func (t *table) change(r eventstore.Row) (c compare.Change, differs bool) {
 	return c, c.Kind != compare.Changed || len(c.Columns) > 0
 }
 
-// value reads a value whose type stands in the column before it.
+// value reads a value whose type is in the preceding column.
 func value(r eventstore.Row, typ int) any {
 	switch r.Text(typ) {
 	case "integer":

@@ -1,5 +1,5 @@
-// Package journal notes which rows of a file of tables each step changes, by triggers made from the tables' own columns, so that a step can
-// be shown and taken back. It is for files that are thrown away.
+// Package journal records which rows of a file of tables each step changes, by triggers generated from the tables'
+// columns, so that a step can be shown and undone. It is for temporary files.
 package journal
 
 import (
@@ -9,8 +9,9 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// A row of journal is a note: how a row of a table was before the step changed it for the first time, or that it was not there. It holds
-// the values themselves, key first, in columns without a type, which store what they are given as it is.
+// A row of journal is a note: the state of a row of a table before the step changed it for the first time, or that it
+// did not exist. It contains the values themselves, key first, in columns without a type, which store values
+// unchanged.
 const schema = `CREATE TABLE journal_tables (
   tbl        INTEGER PRIMARY KEY, -- place in the order in which changes are listed
   projection TEXT NOT NULL,       -- '' of checkpoints, which are put back but not listed
@@ -23,8 +24,8 @@ CREATE TABLE journal_open (
   step INTEGER PRIMARY KEY -- the step that is under way, if one is
 ) STRICT`
 
-// Install makes the journal's tables and triggers, for the tables of the definitions and for checkpoints. What is changed while no step is
-// open is not noted.
+// Install creates the journal's tables and triggers, for the tables of the definitions and for checkpoints. Changes
+// made while no step is open are not recorded.
 func Install(tx eventstore.Tx, defs []projections.Definition) error {
 	tables := []*table{}
 	for _, d := range defs {
@@ -60,14 +61,14 @@ func Install(tx eventstore.Tx, defs []projections.Definition) error {
 	return nil
 }
 
-// Begin opens a step: what is changed from now on is noted under seq, which is more than that of every step before, until another step is
-// begun, or this one is undone or forgotten.
+// Begin opens a step: changes from now on are recorded under seq, which must exceed that of every earlier step, until
+// another step begins, or this one is undone or forgotten.
 func Begin(tx eventstore.Tx, seq int64) error {
 	switch newest, found, err := newestStep(tx); {
 	case err != nil:
 		return err
 	case found && newest >= seq:
-		return fmt.Errorf("begin step %d: there is step %d already", seq, newest)
+		return fmt.Errorf("begin step %d: step %d already exists", seq, newest)
 	}
 	for _, query := range []string{"INSERT INTO journal_steps (step) VALUES (?)", "UPDATE journal_open SET step = ?1 WHERE step <> ?1",
 		"INSERT INTO journal_open (step) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM journal_open)"} {
@@ -78,15 +79,15 @@ func Begin(tx eventstore.Tx, seq int64) error {
 	return nil
 }
 
-// Undo takes the newest step back, and forgets it. No step is open then. Any other step is refused.
+// Undo reverts the newest step, and forgets it. No step is open then. Any other step is refused.
 func Undo(tx eventstore.Tx, seq int64) error {
 	switch newest, found, err := newestStep(tx); {
 	case err != nil:
 		return err
 	case !found || newest != seq:
-		return fmt.Errorf("undo step %d: it is not the newest one that is noted", seq)
+		return fmt.Errorf("undo step %d: it is not the newest recorded step", seq)
 	}
-	if _, err := tx.Exec("DELETE FROM journal_open"); err != nil { // so that putting rows back is not noted
+	if _, err := tx.Exec("DELETE FROM journal_open"); err != nil { // so that restoring rows is not recorded
 		return fmt.Errorf("undo step %d: %w", seq, err)
 	}
 	touched, err := touchedBy(tx, seq)
@@ -101,7 +102,8 @@ func Undo(tx eventstore.Tx, seq int64) error {
 	return forget(tx, "=", seq)
 }
 
-// Forget drops what is noted of steps up to seq, which can no longer be shown or undone. One of them that was open is open no more.
+// Forget drops the notes of steps up to seq, which can no longer be shown or undone. If one of them was open, no step
+// is open any more.
 func Forget(tx eventstore.Tx, seq int64) error { return forget(tx, "<=", seq) }
 
 func forget(tx eventstore.Tx, which string, seq int64) error {

@@ -2,7 +2,6 @@ package journal_test
 
 import (
 	"context"
-	"flag"
 	"path/filepath"
 	"testing"
 
@@ -10,15 +9,14 @@ import (
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/compare"
 	"github.com/pronto-lab/openclawd/projections/journal"
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
-		panic(err)
-	}
+	testscale.Checks(8, 40)
 	goleak.VerifyTestMain(m)
 }
 

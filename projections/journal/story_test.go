@@ -13,31 +13,35 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/a2a"
 	"github.com/pronto-lab/openclawd/projections/compare"
-	"github.com/pronto-lab/openclawd/projections/continuation"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/continuations"
+	"github.com/pronto-lab/openclawd/projections/conversations"
+	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/journal"
-	"github.com/pronto-lab/openclawd/projections/plan"
+	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	"github.com/pronto-lab/openclawd/projections/response"
+	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
-	"github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/task"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
+
+// lookEvery is after how many events of a story whole tables are compared.
+var lookEvery = testscale.Of(7, 1)
 
 const rules = coordination.RulesV2
 
 // definitions are those of the program.
 func definitions() []projections.Definition {
 	return []projections.Definition{
-		conversation.Routes(rules), session.Definition(), run.Definition(), work.Definition(), a2a.Definition(), task.Definition(),
-		continuation.Definition(), plan.Definition(), routing.Definition(), response.Definition(),
-		index.Definition(rules), conversation.Definition(rules),
+		conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
+		continuations.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		index.Definition(rules), conversations.Definition(rules),
 	}
 }
 
@@ -89,61 +93,6 @@ func (f *folded) back(t *testing.T, seq int64) {
 		}
 		return f.fold.Resume(tx)
 	})
-}
-
-// Every event of every log is a step: it tells what differs between the tables before and after it, and taken back, in any number, the tables
-// are what they were, from which the fold goes on.
-func TestStepsThroughStoriesGoBothWays(t *testing.T) {
-	t.Parallel()
-	stories := map[string]func(t *testing.T, log *file){
-		"team": func(t *testing.T, log *file) { projectiontest.Tell(t, log, 1_790_000_000_000).Team() },
-	}
-	golden, err := filepath.Glob(filepath.Join("..", "..", "testdata", "golden", "*.ndjson"))
-	if err != nil || len(golden) == 0 {
-		t.Fatalf("no golden logs, %v", err)
-	}
-	for _, path := range golden {
-		stories[filepath.Base(path)] = func(t *testing.T, log *file) { restore(t, log, path) }
-	}
-	for name, tell := range stories {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			log := openFile(t)
-			tell(t, log)
-			events, err := log.Read(t.Context(), 0, 1_000)
-			if err != nil || len(events) == 0 {
-				t.Fatalf("%d events, %v", len(events), err)
-			}
-			watched, late := openFolded(t, log), openFolded(t, log) // the second has no journal, and is a step behind
-			update(t, watched, func(tx eventstore.Tx) error { return journal.Install(tx, definitions()) })
-			update(t, late, func(tx eventstore.Tx) error { return late.fold.Resume(tx) })
-
-			states := map[int][]string{0: watched.dump(t)} // by the number of events
-			for i := range events {
-				told := watched.forward(t, &events[i])
-				if looked := i + 1; looked%lookEvery == 0 {
-					if diff := cmp.Diff(differences(t, late, watched, definitions()), told); diff != "" {
-						t.Fatalf("changes of event %d (-made +told):\n%s", looked, diff)
-					}
-					states[looked] = watched.dump(t)
-				}
-				update(t, late, func(tx eventstore.Tx) error { return late.fold.Step(tx, &events[i]) })
-			}
-			for i := len(events) - 1; i >= 0; i-- {
-				watched.back(t, int64(i+1))
-				if i%lookEvery != 0 {
-					continue
-				}
-				if diff := cmp.Diff(states[i], watched.dump(t)); diff != "" {
-					t.Fatalf("event %d taken back (-before it +now):\n%s", i+1, diff)
-				}
-				if i%4 == 0 { // there and back again: nothing is remembered of what has not happened
-					watched.forward(t, &events[i])
-					watched.back(t, int64(i+1))
-				}
-			}
-		})
-	}
 }
 
 // Before the first noted step the tables may have come from a run of many events.

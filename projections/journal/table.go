@@ -8,13 +8,13 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// table is one that is watched.
+// table is a watched table.
 type table struct {
 	place            int64
 	projection, name string
-	keys             int // leading columns that are the primary key
+	keys             int // number of leading columns that are the primary key
 	columns          []string
-	unique           [][]string // columns that no two rows have alike, beside the key
+	unique           [][]string // column sets with a unique index, besides the key
 }
 
 // describe reads the columns from the table itself.
@@ -44,7 +44,7 @@ func (t *table) describe(tx eventstore.Tx) error {
 			return nil
 		})
 	if err == nil && computed {
-		err = errors.New("a unique index of it is on an expression: which row another one replaces cannot be said")
+		err = errors.New("it has a unique index on an expression, so conflicting rows cannot be determined")
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (t *table) save(tx eventstore.Tx) error {
 	return err
 }
 
-// touchedBy are the tables of which a step has notes, in their order.
+// touchedBy lists the tables with notes of a step, in order.
 func touchedBy(tx eventstore.Tx, seq int64) (tables []*table, err error) {
 	err = tx.Query(`SELECT tbl, projection, name, keys, columns FROM journal_tables
  WHERE tbl IN (SELECT tbl FROM journal WHERE step = ?) ORDER BY tbl`, []any{seq}, func(r eventstore.Row) error {
@@ -65,7 +65,7 @@ func touchedBy(tx eventstore.Tx, seq int64) (tables []*table, err error) {
 	return tables, err
 }
 
-// notes is what makes the table of notes, wide enough for the widest table.
+// notes is the DDL of the table of notes, wide enough for the widest table.
 func notes(width int) string {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE journal (id INTEGER PRIMARY KEY, step INTEGER, tbl INTEGER, existed INTEGER")
@@ -76,8 +76,9 @@ func notes(width int) string {
 	return b.String()
 }
 
-// triggers note each row before it is changed. Who replaces rows (INSERT OR REPLACE) has them deleted without a word, so the rows that
-// a new one would push out are noted before it comes. A conflict clause of the statement is in force in triggers too, which is why they have none.
+// triggers record each row before it is changed. Replacing rows (INSERT OR REPLACE) deletes them without firing
+// triggers, so the rows that a new one would replace are recorded first. A conflict clause of the statement also
+// applies inside triggers, therefore these have none.
 func (t *table) triggers() []string {
 	begin := func(when string) string {
 		name := strings.ToLower(strings.ReplaceAll(when, " ", "_"))
@@ -85,40 +86,41 @@ func (t *table) triggers() []string {
 	}
 	displacedBy := func(also string) (statements string) {
 		for _, columns := range t.unique {
-			statements += t.note(columnsOf("t", t.columns), t.name, pairs("t", "=", "NEW", columns)+fmt.Sprintf(also, pairs("OLD", "IS", "NEW", columns)))
+			statements += t.noteStatement(columnsOf("t", t.columns), t.name, pairs("t", "=", "NEW", columns)+fmt.Sprintf(also, pairs("OLD", "IS", "NEW", columns)))
 		}
 		return statements
 	}
 	key := t.columns[:t.keys]
 	moved := " AND NOT (%s)"
 	return []string{
-		begin("BEFORE INSERT") + t.note(columnsOf("t", t.columns), t.name, pairs("t", "=", "NEW", key)) + displacedBy("%.0s") + "END",
-		begin("AFTER INSERT") + t.noteAbsent("") + "END",
-		begin("BEFORE UPDATE") + t.note(columnsOf("OLD", t.columns), "", "") +
-			t.note(columnsOf("t", t.columns), t.name, pairs("t", "=", "NEW", key)+fmt.Sprintf(moved, pairs("OLD", "IS", "NEW", key))) + displacedBy(moved) + "END",
-		begin("AFTER UPDATE") + t.noteAbsent(fmt.Sprintf(moved, pairs("OLD", "IS", "NEW", key))) + "END",
-		begin("BEFORE DELETE") + t.note(columnsOf("OLD", t.columns), "", "") + "END",
+		begin("BEFORE INSERT") + t.noteStatement(columnsOf("t", t.columns), t.name, pairs("t", "=", "NEW", key)) + displacedBy("%.0s") + "END",
+		begin("AFTER INSERT") + t.absentStatement("") + "END",
+		begin("BEFORE UPDATE") + t.noteStatement(columnsOf("OLD", t.columns), "", "") +
+			t.noteStatement(columnsOf("t", t.columns), t.name, pairs("t", "=", "NEW", key)+fmt.Sprintf(moved, pairs("OLD", "IS", "NEW", key))) + displacedBy(moved) + "END",
+		begin("AFTER UPDATE") + t.absentStatement(fmt.Sprintf(moved, pairs("OLD", "IS", "NEW", key))) + "END",
+		begin("BEFORE DELETE") + t.noteStatement(columnsOf("OLD", t.columns), "", "") + "END",
 	}
 }
 
-// note is the statement that notes a row as it is, unless the step has a note of it. values are its columns, from the table t where from is not "".
-func (t *table) note(values []string, from, where string) string {
+// noteStatement is the statement that records the current state of a row, unless the step has a note of it. values are its
+// columns, from the table t unless from is "".
+func (t *table) noteStatement(values []string, from, where string) string {
 	if from != "" {
 		from, where = fmt.Sprintf(", %q t", from), " AND "+where
 	}
 	return fmt.Sprintf("INSERT INTO journal (step, tbl, existed, %s) SELECT o.step, %d, 1, %s FROM journal_open o%s WHERE %s%s;\n",
-		strings.Join(numbered("", len(values)), ", "), t.place, strings.Join(values, ", "), from, t.unnoted(values), where)
+		strings.Join(numbered("", len(values)), ", "), t.place, strings.Join(values, ", "), from, t.withoutNote(values), where)
 }
 
-// noteAbsent is the statement that notes that the new row was not there, unless the step has a note of it.
-func (t *table) noteAbsent(also string) string {
+// absentStatement is the statement that records that the new row did not exist, unless the step has a note of it.
+func (t *table) absentStatement(also string) string {
 	key := columnsOf("NEW", t.columns[:t.keys])
 	return fmt.Sprintf("INSERT INTO journal (step, tbl, existed, %s) SELECT o.step, %d, 0, %s FROM journal_open o WHERE %s%s;\n",
-		strings.Join(numbered("", t.keys), ", "), t.place, strings.Join(key, ", "), t.unnoted(key), also)
+		strings.Join(numbered("", t.keys), ", "), t.place, strings.Join(key, ", "), t.withoutNote(key), also)
 }
 
-// unnoted is the condition that the open step has no note of the row that values begin with.
-func (t *table) unnoted(values []string) string {
+// withoutNote is the condition that the open step has no note of the row that values begin with.
+func (t *table) withoutNote(values []string) string {
 	terms := []string{"j.step = o.step", fmt.Sprintf("j.tbl = %d", t.place)}
 	for i := range t.keys {
 		terms = append(terms, fmt.Sprintf("j.c%d IS %s", i, values[i]))
@@ -126,7 +128,7 @@ func (t *table) unnoted(values []string) string {
 	return "NOT EXISTS (SELECT 1 FROM journal j WHERE " + strings.Join(terms, " AND ") + ")"
 }
 
-// putBack makes the rows that a step has noted what they were. Those that are there go first, so that none stands in the way of another.
+// putBack restores the rows recorded by a step. Existing rows are deleted first, so that none conflicts with another.
 func (t *table) putBack(tx eventstore.Tx, seq int64) error {
 	key, noted := strings.Join(columnsOf("", t.columns[:t.keys]), ", "), strings.Join(numbered("", t.keys), ", ")
 	if _, err := tx.Exec(fmt.Sprintf("DELETE FROM %q WHERE (%s) IN (SELECT %s FROM journal WHERE step = ? AND tbl = ?)", t.name, key, noted),
@@ -138,8 +140,8 @@ func (t *table) putBack(tx eventstore.Tx, seq int64) error {
 	return err
 }
 
-// pairs is the condition that each of the columns of two rows compares so. Two NULLs are not = but IS: a unique index takes both, and a row whose
-// value stays NULL has not moved.
+// pairs is the condition that each pair of columns of two rows compares with op. Two NULLs are not = but IS: a unique
+// index accepts both, and a row whose value stays NULL has not moved.
 func pairs(a, operator, b string, columns []string) string {
 	left, right := columnsOf(a, columns), columnsOf(b, columns)
 	terms := make([]string, len(columns))
@@ -175,7 +177,7 @@ func numbered(row string, n int) []string {
 func execAll(tx eventstore.Tx, script string) error {
 	for statement := range strings.SplitSeq(script, ";\n") {
 		if _, err := tx.Exec(statement); err != nil {
-			return fmt.Errorf("make the journal: %w", err)
+			return fmt.Errorf("create the journal: %w", err)
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package needed says which events of a log somebody still needs with what they say: those that open work, runs, flows, tasks and requests go
-// back to. Decisions read them by SQL, which sees nothing of what is archived.
+// Package needed finds the events of a log whose payloads are still needed: those that open work, runs, flows, tasks
+// and requests depend on. Decisions read them by SQL, which cannot read archives.
 package needed
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// Reason is why events are needed from one on.
+// Reason says why events are needed from a seq on.
 type Reason struct {
-	Seq  int64  `json:"seq"`  // the first that is needed
+	Seq  int64  `json:"seq"`  // the first needed event
 	What string `json:"what"` // e.g. "task task_ab12 of eden is open"
 }
 
-// observedMs is for how long agents are told what they have observed.
+// observedMs is how long agents are shown what they have observed.
 const observedMs = 24 * 60 * 60 * 1000
 
-// source finds the oldest event that one kind of open things goes back to, and what it is.
+// source finds the oldest event that one kind of open items depends on, and describes it.
 type source struct {
 	query string
 	args  []any
@@ -38,7 +38,7 @@ func sources(now int64) []source {
  WHERE over_seq = 0 ORDER BY id LIMIT 1`, nil},
 		{`SELECT min(j.id, h.seq), h.type || ' ' || h.subject || ' from ' || h.from_agent || ' to ' || h.to_agent || ' is open' FROM a2a_handoffs h
  JOIN a2a_jobs j ON j.name = h.job WHERE h.state = 'open' ORDER BY min(j.id, h.seq) LIMIT 1`, nil},
-		// The place of a task is a seq * 2^24 and a number.
+		// The place of a task is a seq * 2^24 plus a number.
 		{`SELECT id >> 24, 'task ' || CASE task_id WHEN '' THEN name ELSE task_id END || ' of ' || agent || ' is open' FROM tasks
  WHERE over = 0 AND own = 1 ORDER BY id LIMIT 1`, nil},
 		{`SELECT id, 'plan ' || CASE plan_id WHEN '' THEN name ELSE plan_id END || ' of ' || agent || ' waits for a decision' FROM plans
@@ -55,24 +55,24 @@ func sources(now int64) []source {
 	}
 }
 
-// StaleError says that tables which know what is open do not reflect the whole log.
+// StaleError says that tables of open items do not reflect the whole log.
 type StaleError struct {
 	Projection string
 	Lag        int64
 }
 
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("projection %s is %d events behind the log: what is still needed is not known", e.Projection, e.Lag)
+	return fmt.Sprintf("projection %s is %d events behind the log, so the events still needed are unknown", e.Projection, e.Lag)
 }
 func (e *StaleError) Code() string { return "projection_behind" }
 func (e *StaleError) Hint() string { return "openclawd projections rebuild " + e.Projection }
 
-// Find lists why events are needed: for each kind of open things the oldest of them, the one that goes back furthest first. now is in ms since
-// 1970. The error is a *StaleError if the tables do not know.
+// Find lists why events are needed: the oldest open item of each kind, the one that reaches back furthest first. now
+// is in ms since 1970. The error is a *StaleError if the tables are behind.
 func Find(ctx context.Context, tx *sql.Tx, now int64) ([]Reason, error) {
 	states, err := projections.List(ctx, tx)
 	if err != nil {
-		return nil, fmt.Errorf("read where projections stand: %w", err)
+		return nil, fmt.Errorf("read positions of projections: %w", err)
 	}
 	for _, s := range states {
 		if s.Kind == projections.Decision && (s.Lag > 0 || s.State != projections.Live) {
@@ -87,7 +87,7 @@ func Find(ctx context.Context, tx *sql.Tx, now int64) ([]Reason, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look for what is still needed: %w", err)
+			return nil, fmt.Errorf("find events still needed: %w", err)
 		}
 		if r.Seq, err = together(ctx, tx, r.Seq); err != nil {
 			return nil, err
@@ -98,22 +98,24 @@ func Find(ctx context.Context, tx *sql.Tx, now int64) ([]Reason, error) {
 	return reasons, nil
 }
 
-// What is scheduled may name what was stored with it, in one transaction: that has the same time, and is no more than this.
+// Scheduled work may refer to an event stored with it in one transaction: that has the same time, and is at most this
+// far before it.
 const maxTogether = 4096
 
-// together is the first event that was stored at the same time as one.
+// together returns the first event that was stored at the same time as one.
 func together(ctx context.Context, tx *sql.Tx, seq int64) (int64, error) {
 	var first int64
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(min(e.seq), ?) FROM events e WHERE e.seq BETWEEN ? AND ?
  AND e.recorded_at = (SELECT recorded_at FROM events WHERE seq = ?)`, seq, seq-maxTogether, seq, seq).Scan(&first)
 	if err != nil {
-		return 0, fmt.Errorf("look for what was stored together: %w", err)
+		return 0, fmt.Errorf("find events stored together: %w", err)
 	}
 	return first, nil
 }
 
-// Kept reports whether an event of a type keeps what it says whatever is archived: the configurations, what the log says of itself, how far
-// sinks have read, and what was seen of a file last. newest says that it is the last event of its stream.
+// Kept reports whether an event of a type keeps its payload whatever is archived: configurations, events about the log
+// itself, positions of sinks, and the last seen state of a file. newest states that it is the last event of its
+// stream.
 func Kept(typ string, newest bool) bool {
 	switch family, _, _ := strings.Cut(typ, "."); family {
 	case "config", "log":

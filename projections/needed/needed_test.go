@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +15,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/needed"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,15 +28,7 @@ const now = int64(1_771_000_000_000)
 func setup(t *testing.T) *sqlite.DB {
 	t.Helper()
 	clock := now - 1000
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed,
-		Now: func() time.Time { return time.UnixMilli(clock) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if _, err := projections.Start(t.Context(), db, []projections.Definition{session.Definition()}, projections.Options{Rules: coordination.RulesV2}); err != nil {
-		t.Fatal(err)
-	}
+	db, _ := projectiontest.New(t, sqlite.Options{Now: func() time.Time { return time.UnixMilli(clock) }}, sessions.Definition())
 	story := projectiontest.Tell(t, db, now)
 	for range 50 {
 		clock++

@@ -1,5 +1,5 @@
-// Package projectiontest makes logs with the tables of projections, shows those tables in a canonical form, so that tests can compare how
-// they came about, and how SQLite reads them. It is for tests only.
+// Package projectiontest creates logs with the tables of projections, and dumps tables and query plans in a canonical
+// form, so that tests can compare them. It is for tests only.
 package projectiontest
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// Viewer is what Read and Dump need of a log.
+// Viewer is the read access that Read and Dump need.
 type Viewer interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// Read reads within one transaction.
+// Read runs reads within one transaction.
 func Read[R any](t testing.TB, log Viewer, read func(ctx context.Context, tx *sql.Tx) (R, error)) (result R) {
 	t.Helper()
 	err := log.View(t.Context(), func(tx *sql.Tx) (err error) {
@@ -31,8 +31,8 @@ func Read[R any](t testing.TB, log Viewer, read func(ctx context.Context, tx *sq
 	return result
 }
 
-// Dump writes down, all from one snapshot, the checkpoint of every definition and every row of its tables: a line for each, rows in the
-// order of the primary key, each column with its name. Two logs have the same tables when their dumps are equal.
+// Dump returns, from one snapshot, the checkpoint of every definition and every row of its tables: one line each, rows
+// in the order of the primary key, each column with its name. Two logs have the same tables if their dumps are equal.
 func Dump(t testing.TB, log Viewer, defs ...projections.Definition) []string {
 	t.Helper()
 	var lines []string
@@ -119,7 +119,7 @@ func texts(tx *sql.Tx, query string, args ...any) ([]string, error) {
 	return list, rows.Err()
 }
 
-// show tells values of different types apart.
+// show makes values of different types distinguishable.
 func show(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -15,7 +15,7 @@ type Log interface {
 	io.Closer
 }
 
-// Empty makes logs that have the tables of some projections and no event, each by open at a path where nothing is.
+// Empty creates logs that have the tables of some projections and no event, each by open at an unused path.
 func Empty(open func(path string) (Log, error), defs ...projections.Definition) func(path string) error {
 	return func(path string) error {
 		log, err := open(path)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Plan is how SQLite runs a query, a line for each step.
+// Plan returns SQLite's query plan, one line per step.
 func Plan(t testing.TB, log Viewer, query string, args ...any) string {
 	t.Helper()
 	var plan strings.Builder
@@ -32,8 +32,8 @@ func Plan(t testing.TB, log Viewer, query string, args ...any) string {
 	return plan.String()
 }
 
-// WantPlan fails t unless SQLite runs the query by the step uses and walks through no table: what it reads must not grow with the log.
-// The list of a json_each is walked through, it is as long as the question.
+// WantPlan fails t unless SQLite runs the query with the step uses and without a table scan: what it reads must not
+// grow with the log. Scanning the list of a json_each is allowed, it is as long as the query's arguments.
 func WantPlan(t testing.TB, log Viewer, uses, query string, args ...any) {
 	t.Helper()
 	steps := Plan(t, log, query, args...)

@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// Story appends what agents do to a log, each event when its time has come.
+// Story appends the actions of agents to a log, advancing the clock for each event.
 type Story struct {
 	t   testing.TB
 	log eventstore.Appender
@@ -19,13 +19,13 @@ type Story struct {
 // Tell begins a story.
 func Tell(t testing.TB, log eventstore.Appender, now int64) *Story { return &Story{t, log, now} }
 
-// After lets time pass.
+// After advances the time.
 func (s *Story) After(ms int64) *Story {
 	s.Now += ms
 	return s
 }
 
-// Say appends an event to a stream; "" is that of what it says.
+// Say appends an event to a stream; "" is the stream of its subject.
 func (s *Story) Say(stream, typ, agent string, data any) (seq int64) {
 	s.t.Helper()
 	text, err := json.Marshal(data)
@@ -45,13 +45,13 @@ func (s *Story) Say(stream, typ, agent string, data any) (seq int64) {
 	return result.Seq
 }
 
-// Queue asks for a run.
+// Queue requests a run.
 func (s *Story) Queue(agent string, q coordination.RunQueued) {
 	s.t.Helper()
 	s.Say(coordination.RunStream(q.RunID), coordination.TypeRunQueued, agent, q)
 }
 
-// Start lets a run begin.
+// Start starts a run.
 func (s *Story) Start(agent, runID string) {
 	s.t.Helper()
 	s.Say(coordination.RunStream(runID), coordination.TypeRunStarted, agent, coordination.RunStarted{RunID: runID, StartedAtMs: s.Now, Model: "fake/m"})
@@ -70,19 +70,19 @@ func (s *Story) Job(typ string, job coordination.A2AJob) {
 	s.Say(coordination.JobStream(job.JobID), typ, job.FromAgent, job)
 }
 
-// What Team is about.
+// Ids used by Team.
 const (
 	TeamSession      = "ws_team"
 	TeamConversation = "c1-main-seum"
-	TeamAsk          = "ask-of-the-day"                       // a run of main that somebody has asked for
-	TeamSend         = "11111111-1111-4111-8111-111111111111" // a flow from main to seum, tried again once, with one turn
-	TeamLate         = "22222222-2222-4222-8222-222222222222" // a flow from seum to dajim, which answers too late
-	TeamSpawn        = "33333333-3333-4333-8333-333333333333" // a sub-agent of main's, broken off by a restart, and not over
-	TeamRepeat       = "33-again"                             // its run in the place of the one that was broken off
+	TeamAsk          = "ask-of-the-day"                       // a run of main, requested by a person
+	TeamSend         = "11111111-1111-4111-8111-111111111111" // a flow from main to seum, retried once, with one turn
+	TeamLate         = "22222222-2222-4222-8222-222222222222" // a flow from seum to dajim that is answered too late
+	TeamSpawn        = "33333333-3333-4333-8333-333333333333" // a sub-agent of main's, interrupted by a restart, still open
+	TeamRepeat       = "33-again"                             // the run that replaces the interrupted one
 )
 
-// Team lets three agents work together: main is asked, asks seum, which asks dajim in vain, and delegates to a sub-agent. Everything is over
-// then but the sub-agent.
+// Team is a story of three agents: main is asked, asks seum, which asks dajim in vain, and delegates to a sub-agent.
+// Everything but the sub-agent is over in the end.
 func (s *Story) Team() {
 	s.t.Helper()
 	with := func(conversation string) coordination.Context {

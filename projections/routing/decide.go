@@ -11,6 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 const (
@@ -33,7 +34,8 @@ const (
 	selectNext      = "SELECT min(p.suspended_until) FROM discord_places p WHERE p.suspended_until <> 0 AND p.suspended_until > ?"
 )
 
-// Earlier is what was decided about a message, nil if nothing was. Of its verdicts it knows who, which mode, reason and order.
+// Earlier returns what was decided about a message, nil if nothing was. Its verdicts contain only agent, mode, reason
+// and order.
 func Earlier(tx eventstore.Tx, messageID string) (*route.Decision, error) {
 	var d *route.Decision
 	err := tx.Query(selectEarlier, []any{nameOf(messageID)}, func(r eventstore.Row) error {
@@ -47,13 +49,13 @@ func Earlier(tx eventstore.Tx, messageID string) (*route.Decision, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("load what was decided about a message: %w", err)
+		return nil, fmt.Errorf("load earlier decision about a message: %w", err)
 	}
 	return d, nil
 }
 
-// Attendance is who takes part in a thread, which may be nobody. It is nil where that is not known: in a thread that is older than the log, and in
-// which nothing has happened since that the log knows of.
+// Attendance returns the participants of a thread, possibly none. It is nil if they are unknown: for a thread that is
+// older than the log and has no event in it yet.
 func Attendance(tx eventstore.Tx, threadID string) (route.Attendance, error) {
 	var p route.Attendance
 	err := tx.Query(selectAttendance, []any{threadID}, func(r eventstore.Row) error {
@@ -66,25 +68,25 @@ func Attendance(tx eventstore.Tx, threadID string) (route.Attendance, error) {
 	})
 	if err == nil && p == nil {
 		err = tx.Query(selectBegin, nil, func(r eventstore.Row) error {
-			if openedAt(threadID) > r.Int(0) { // whatever has happened in it, the log would know
+			if openedAt(threadID) > r.Int(0) { // the log would know of anything that happened in it
 				p = route.Attendance{}
 			}
 			return nil
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load who takes part in a thread: %w", err)
+		return nil, fmt.Errorf("load participants of a thread: %w", err)
 	}
 	return p, nil
 }
 
-// discordEpoch is when Discord's ids begin, ms since 1970; idTime is how many bits stand below their time.
+// discordEpoch is the epoch of Discord's ids, ms since 1970; idTime is the number of bits below their time.
 const (
 	discordEpoch = 1420070400000
 	idTime       = 22
 )
 
-// openedAt is when a thread was opened, ms since 1970: its id says so. It is 0 of what is no such id.
+// openedAt returns when a thread was opened, ms since 1970, from its id; 0 for an invalid id.
 func openedAt(threadID string) int64 {
 	n, err := strconv.ParseUint(threadID, 10, 64)
 	if err != nil {
@@ -93,8 +95,8 @@ func openedAt(threadID string) int64 {
 	return int64(n>>idTime) + discordEpoch
 }
 
-// Guard is how much bots have talked in a place, and, of the pairs that the author of a message makes with other agents, how much these have
-// handled of each other. author is the agent that has written the message, "" if none has.
+// Guard returns how much bots have talked in a place, and how much the author and each other agent have handled of
+// each other's messages. author is the agent that has written the message, "" if none.
 func Guard(tx eventstore.Tx, place, author string) (*route.Guard, error) {
 	g := &route.Guard{Places: map[string]route.Talk{}, Pairs: map[string]route.Window{}}
 	err := tx.Query(selectTalk, []any{place}, func(r eventstore.Row) (err error) {
@@ -108,13 +110,13 @@ func Guard(tx eventstore.Tx, place, author string) (*route.Guard, error) {
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load how much bots have talked: %w", err)
+		return nil, fmt.Errorf("load bot loop guard: %w", err)
 	}
 	return g, nil
 }
 
-// History is what these agents have observed in a place: at most limit records of each, and never more than 50, none older
-// than ttl at a time.
+// History returns what these agents have observed in a place: at most limit records each, never more than 50, none
+// older than ttl at a time.
 func History(tx eventstore.Tx, place string, agents []string, limit int, ttl time.Duration, at int64) (*route.History, error) {
 	type seen struct {
 		seq, at int64
@@ -132,7 +134,7 @@ func History(tx eventstore.Tx, place string, agents []string, limit int, ttl tim
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("load what was observed: %w", err)
+			return nil, fmt.Errorf("load observed messages: %w", err)
 		}
 	}
 	words, err := wordsOf(tx, slices.Collect(maps.Keys(records)))
@@ -152,7 +154,7 @@ func History(tx eventstore.Tx, place string, agents []string, limit int, ttl tim
 	return h, nil
 }
 
-// wordsOf is what observers keep of messages, by the seq of the event that has it. It is not there where that is redacted.
+// wordsOf reads what observers keep of messages, by the seq of the event. Redacted events are missing.
 func wordsOf(tx eventstore.Tx, seqs []int64) (map[int64]coordination.DiscordInbound, error) {
 	words := make(map[int64]coordination.DiscordInbound, len(seqs))
 	if len(seqs) == 0 {
@@ -165,16 +167,16 @@ func wordsOf(tx eventstore.Tx, seqs []int64) (map[int64]coordination.DiscordInbo
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("load what was observed: %w", err)
+		return nil, fmt.Errorf("load observed messages: %w", err)
 	}
 	return words, nil
 }
 
-// maxAnswers is how many messages Answers reads at most.
+// maxAnswers bounds the messages that Answers reads.
 const maxAnswers = 100
 
-// Answers are the messages of an agent in a thread that may answer requests to it, of those that were decided about after a seq: the first 100, in
-// order, without their verdicts.
+// Answers returns the messages of an agent in a thread that may answer requests to it, of those decided after a seq:
+// the first 100, in order, without their verdicts.
 func Answers(tx eventstore.Tx, threadID, agent string, after int64) (list []Message, err error) {
 	err = tx.Query(selectAnswers, []any{threadID, after, agent, maxAnswers}, func(r eventstore.Row) error {
 		m := scanMessage(r)
@@ -183,73 +185,67 @@ func Answers(tx eventstore.Tx, threadID, agent string, after int64) (list []Mess
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("load what %s has written in thread %s: %w", agent, threadID, err)
+		return nil, fmt.Errorf("load messages of %s in thread %s: %w", agent, threadID, err)
 	}
 	return list, nil
 }
 
-// PostOf is a message that openclawd has posted; found is false for all others.
+// PostOf returns a message posted by openclawd; found is false for all others.
 func PostOf(tx eventstore.Tx, messageID string) (p Post, found bool, err error) {
-	err = tx.Query(selectPostOf, []any{messageID}, func(r eventstore.Row) error {
-		p, found = scanPost(r), true
-		return nil
-	})
-	if err != nil {
-		return Post{}, false, fmt.Errorf("load a post: %w", err)
-	}
-	return p, found, nil
+	return projections.ReadOne(tx, "load a post", selectPostOf, []any{messageID}, scanPost)
 }
 
-// HeardBefore says whether it was decided about a message before an event of the log.
+// HeardBefore reports whether a message was decided about before an event of the log.
 func HeardBefore(tx eventstore.Tx, messageID string, seq int64) (heard bool, err error) {
 	err = tx.Query(selectHeard, []any{nameOf(messageID), seq}, func(eventstore.Row) error {
 		heard = true
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("look when a message was heard: %w", err)
+		return false, fmt.Errorf("find when a message was decided about: %w", err)
 	}
 	return heard, nil
 }
 
-// IsOpened says whether the log tells that a thread was opened, or taken over, for a delivery.
+// IsOpened reports whether a thread was opened, or taken over, for a delivery according to the log.
 func IsOpened(tx eventstore.Tx, threadID string) (opened bool, err error) {
 	err = tx.Query(selectOpened, []any{threadID}, func(eventstore.Row) error {
 		opened = true
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("look whether a thread was opened: %w", err)
+		return false, fmt.Errorf("find whether a thread was opened: %w", err)
 	}
 	return opened, nil
 }
 
-// IsReport says whether a thread was opened for reports.
+// IsReport reports whether a thread was opened for reports.
 func IsReport(tx eventstore.Tx, threadID string) (report bool, err error) {
 	err = tx.Query(selectReport, []any{threadID}, func(eventstore.Row) error {
 		report = true
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("look whether a thread is for reports: %w", err)
+		return false, fmt.Errorf("find whether a thread is for reports: %w", err)
 	}
 	return report, nil
 }
 
-// ReportOf is the thread that was opened for the reports about a conversation in a channel, the last one if several were; "" if none was, or it is
-// no more.
+// ReportOf returns the latest thread opened for the reports about a conversation in a channel; "" if there is none, or
+// it no longer exists.
 func ReportOf(tx eventstore.Tx, conversationID, channelID string) (threadID string, err error) {
 	err = tx.Query(selectReportOf, []any{conversationID, channelID}, func(r eventstore.Row) error {
 		threadID = r.Text(0)
 		return nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("find the thread of reports: %w", err)
+		return "", fmt.Errorf("find report thread: %w", err)
 	}
 	return threadID, nil
 }
 
-// Suspended are the places whose suspension is over at a time and of which no event says so, and when the next one is; 0 if there is none.
+// Suspended returns the places whose suspension has expired at a time without an event that records it, and the time
+// of the next expiry; 0 if there is none.
 func Suspended(tx eventstore.Tx, at int64) (places []string, next int64, err error) {
 	err = tx.Query(selectSuspended, []any{at}, func(r eventstore.Row) error {
 		places = append(places, r.Text(0))

@@ -85,13 +85,13 @@ func ids(places []routing.Place) (ids []string) {
 	return ids
 }
 
-// What was decided about a message is known with its words, after a restart and when the tables are made anew, and it is decided about once.
+// A decision about a message is known with its text, after a restart and when the tables are rebuilt, and it is decided about once.
 func TestAMessageIsKnownAsItWasDecided(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	m := message("51", 1, "human", channel, "<@1002> <@1003> PR #7 봐 주세요")
 	l.decide(t, m, func(d *route.Decision) { d.Verdicts[1].RunID = "discord:51:eden" })
-	for _, when := range []string{"live", "opened again", "made anew"} {
+	for _, when := range []string{"live", "opened again", "rebuilt"} {
 		if again := l.decide(t, m); !again.Again || !slices.Equal(again.Handlers(), []string{"eden", "seum"}) {
 			t.Errorf("%s: it is decided about again: %+v", when, again)
 		}
@@ -112,7 +112,7 @@ func TestAMessageIsKnownAsItWasDecided(t *testing.T) {
 		}
 	}
 	if d := decided(t, l, func(tx eventstore.Tx) (*route.Decision, error) { return routing.Earlier(tx, "52") }); d != nil {
-		t.Errorf("about a message that nobody has heard of it was decided %+v", d)
+		t.Errorf("an unknown message has the decision %+v", d)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestListsOfMessages(t *testing.T) {
 		"observed by eden":             {routing.MessageQuery{Agent: "eden", Mode: route.Observer}, "51"},
 		"that eden knows of":           {routing.MessageQuery{Agent: "eden"}, "53 52 51"},
 		"that ruda knows of, not hers": {routing.MessageQuery{Agent: "ruda"}, "52 51"},
-		"of nobody":                    {routing.MessageQuery{Agent: "nobody"}, ""},
+		"of an unknown agent":          {routing.MessageQuery{Agent: "nobody"}, ""},
 	} {
 		var got []string
 		for _, line := range l.messages(t, c.q) {
@@ -172,7 +172,7 @@ func TestListsOfMessages(t *testing.T) {
 }
 
 // What an agent has observed stays when it handles something there, also where an older log says that it was told of it.
-func TestBug43_WhatWasToldStays(t *testing.T) {
+func TestBug43_DeliveredContextStays(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	l.decide(t, message("51", 1, "human", channel, "<@1001> 하나"))
@@ -248,7 +248,7 @@ func TestInvariant50_WhatIsObservedIsBounded(t *testing.T) {
 	l.rebuild(t)
 }
 
-// In a thread that was opened after the log began nobody takes part before the log says so: that is known.
+// A thread that was opened after the start of the log has no participants until the log says so: that is known.
 func TestNobodyTakesPartInANewThread(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
@@ -257,7 +257,7 @@ func TestNobodyTakesPartInANewThread(t *testing.T) {
 	for id, known := range map[string]bool{idAt(began + 1): true, idAt(began - 60_000): false, thread: false, "x": false} {
 		p := decided(t, l, func(tx eventstore.Tx) (route.Attendance, error) { return routing.Attendance(tx, id) })
 		if (p != nil) != known || len(p) != 0 {
-			t.Errorf("in thread %s %v take part; that nobody does is known: want %v", id, p, known)
+			t.Errorf("in thread %s %v take part; want that this is known: %v", id, p, known)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestThreads(t *testing.T) {
 	l := setup(t)
 	none := decided(t, l, func(tx eventstore.Tx) (route.Attendance, error) { return routing.Attendance(tx, thread) })
 	if none != nil {
-		t.Errorf("of a thread that nobody has heard of %v take part", none)
+		t.Errorf("in an unknown thread %v take part", none)
 	}
 	l.append(t, created(1, "eden", coordination.Thread{EffectID: "collab/c1", ThreadID: thread, ChannelID: channel, GuildID: guild, Name: "[협업] 이든 ↔ 세움", Kind: "collab"}),
 		sent(2, "eden", coordination.DiscordOutbound{EffectID: "collab/c1", ThreadID: thread, ChannelID: channel, GuildID: guild, MessageID: "61", AccountID: "acc-eden",
@@ -323,7 +323,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Marks are those of places where somebody has spoken of late; of a thread that nobody has spoken in it is the thread itself.
+// Marks are those of places with recent messages; for a thread without messages it is the thread itself.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
@@ -503,7 +503,7 @@ func clone(a eventstore.StreamAppend) eventstore.StreamAppend {
 	return a
 }
 
-// A redaction takes the words at once. Made anew, the tables know of no more than what type, agent and stream say.
+// A redaction removes the text at once. After a rebuild the tables know no more than what type, agent and stream say.
 func TestRedactionTakesTheWords(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
@@ -529,8 +529,8 @@ func TestRedactionTakesTheWords(t *testing.T) {
 		return routing.History(tx, channel, []string{"eden"}, 50, time.Hour, base+5)
 	})
 	want(t, "history, at once", h.Len("eden", channel), 0)
-	l.anew(t)
-	want(t, "messages, made anew", l.messages(t, routing.MessageQuery{}), []string{`52 "": =observer: ruda=handler:`, `51 "": =observer: eden=handler:`})
+	l.refold(t)
+	want(t, "messages, rebuilt", l.messages(t, routing.MessageQuery{}), []string{`52 "": =observer: ruda=handler:`, `51 "": =observer: eden=handler:`})
 	if d := l.decide(t, message("51", 1, "human", thread, "<@1002> 비밀")); !d.Again {
 		t.Error("what is redacted is decided about again")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"path/filepath"
 	"testing"
 
@@ -17,15 +16,14 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/routing"
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
-		panic(err)
-	}
+	testscale.Checks(5, 30)
 	goleak.VerifyTestMain(m)
 }
 
@@ -98,15 +96,15 @@ func (l *log) append(t testing.TB, appends ...eventstore.StreamAppend) eventstor
 	return result
 }
 
-// rebuild makes the tables anew and fails if they differ.
+// rebuild rebuilds the tables and fails if they differ.
 func (l *log) rebuild(t testing.TB) {
 	t.Helper()
 	live := projectiontest.Dump(t, l, routing.Definition())
-	l.anew(t)
-	want(t, "made anew", projectiontest.Dump(t, l, routing.Definition()), live)
+	l.refold(t)
+	want(t, "rebuilt", projectiontest.Dump(t, l, routing.Definition()), live)
 }
 
-func (l *log) anew(t testing.TB) {
+func (l *log) refold(t testing.TB) {
 	t.Helper()
 	if err := l.engine.Rebuild(t.Context(), projections.RebuildOptions{}); err != nil {
 		t.Fatal(err)
@@ -199,7 +197,7 @@ var team = []route.Bot{{UserID: "1001", AccountID: "acc-ruda", Agent: "ruda", Na
 
 var agents = []string{"dajim", "eden", "ruda", "seum"}
 
-// user is the id in Discord of an agent, or of somebody else, who is called so.
+// user returns the Discord id of an agent or person by name.
 func user(name string) string {
 	for _, b := range team {
 		if b.Agent == name {

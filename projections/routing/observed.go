@@ -6,11 +6,11 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// kept is how many records are kept of each agent and place, whatever the configuration says: those that were observed last.
+// kept is how many of the most recent records are kept per agent and place, regardless of the configuration.
 const kept = route.HistoryLimit
 
-// observe notes that an agent has observed a message, in the place of what it has observed kept messages before. In any order of sending: the one
-// that came last is the last.
+// observe stores an observed message of an agent in a ring of slots per place. Records are ordered by arrival,
+// whatever the order of sending.
 func (p *projector) observe(tx eventstore.Tx, o observer, e *projections.Event, messageID string) error {
 	n, existed, err := p.observers.Edit(tx, o)
 	if err != nil {
@@ -23,7 +23,7 @@ func (p *projector) observe(tx eventstore.Tx, o observer, e *projections.Event, 
 	n.first = max(n.first, n.last-kept+1)
 	edit := p.observed.Edit
 	if n.last <= kept {
-		edit = p.observed.EditNew // no slot is used for the second time yet
+		edit = p.observed.EditNew // no slot is reused yet
 	}
 	row, _, err := edit(tx, o.slot(n.last))
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 // Name of the projection.
 const Name = "routing"
 
-// version of the fold. Count it up with every change of what it writes.
+// version of the fold. Increment it with every change of what it writes.
 const version = "2"
 
 // Definition describes the projection "routing".
@@ -55,24 +55,25 @@ func (p *projector) Rows() []projections.Rows {
 	return []projections.Rows{p.messages, p.verdicts, p.places, p.participants, p.observed, p.observers, p.pairs, p.posts}
 }
 
-// Apply folds one event. It never refuses one: what makes no sense, cannot be read, or lies in a stream that is not its home changes nothing.
+// Apply folds one event. It never refuses an event: an event that is inconsistent, cannot be read, or is in the wrong
+// stream changes nothing.
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	if e.Actor == eventstore.ActorImport {
 		return nil
 	}
 	switch e.Type {
 	case coordination.TypeDiscordInboundHandled:
-		return p.heard(tx, e, route.Handler)
+		return p.applyVerdict(tx, e, route.Handler)
 	case coordination.TypeDiscordInboundObserved:
-		return p.heard(tx, e, route.Observer)
+		return p.applyVerdict(tx, e, route.Observer)
 	case coordination.TypeDiscordInboundDropped:
-		return p.heard(tx, e, route.Dropped)
+		return p.applyVerdict(tx, e, route.Dropped)
 	case coordination.TypeThreadParticipantRegistered, coordination.TypeThreadParticipantExpired:
 		return p.attended(tx, e)
 	case coordination.TypeThreadSuspended, coordination.TypeThreadReleased:
-		return p.held(tx, e)
+		return p.applySuspension(tx, e)
 	case coordination.TypeThreadCreated:
-		return p.opened(tx, e)
+		return p.applyThread(tx, e)
 	case coordination.TypeDiscordSent:
 		return p.sent(tx, e)
 	case coordination.TypeDiscordSendFailed:
@@ -81,8 +82,9 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	return nil
 }
 
-// heard folds what a message is to agents. Of a redacted event the stream says which message it is about, the type what it was to its agent.
-func (p *projector) heard(tx eventstore.Tx, e *projections.Event, mode route.Mode) error {
+// applyVerdict folds a verdict on a message. For a redacted event, the stream gives the message and the type gives the
+// verdict for its agent.
+func (p *projector) applyVerdict(tx eventstore.Tx, e *projections.Event, mode route.Mode) error {
 	name, is := strings.CutPrefix(e.Stream, messageStreams)
 	var d coordination.DiscordInbound
 	if !is || !e.Redacted() && (json.Unmarshal(e.Data, &d) != nil || d.MessageID == "" || nameOf(d.MessageID) != name) {
@@ -90,7 +92,7 @@ func (p *projector) heard(tx eventstore.Tx, e *projections.Event, mode route.Mod
 	}
 	agents := d.Agents
 	if len(agents) == 0 {
-		agents = []string{e.AgentID} // "" where it concerns nobody, or nobody knows whom
+		agents = []string{e.AgentID} // "" if it concerns no agent, or an unknown one
 	}
 	m, existed, err := p.messages.Edit(tx, name)
 	if err != nil {
@@ -137,7 +139,7 @@ func (p *projector) heard(tx eventstore.Tx, e *projections.Event, mode route.Mod
 	return nil
 }
 
-// talked folds that an agent handles what another one has written.
+// talked folds that an agent handles a message of another one.
 func (p *projector) talked(tx eventstore.Tx, e *projections.Event, d *coordination.DiscordInbound) error {
 	if d.AuthorAgent == "" || e.AgentID == "" || d.AuthorAgent == e.AgentID {
 		return nil
@@ -151,7 +153,7 @@ func (p *projector) talked(tx eventstore.Tx, e *projections.Event, d *coordinati
 	if known != nil {
 		g.Pairs = map[string]route.Window{key: known.handled}
 	}
-	pairing := coordination.DiscordInbound{AuthorAgent: d.AuthorAgent, System: d.System} // the place is folded by itself
+	pairing := coordination.DiscordInbound{AuthorAgent: d.AuthorAgent, System: d.System} // the place is folded separately
 	if means, err := g.Apply(e.Type, e.AgentID, encode(&pairing), e.TS); err != nil || !means {
 		return nil
 	}
@@ -163,7 +165,7 @@ func (p *projector) talked(tx eventstore.Tx, e *projections.Event, d *coordinati
 	return nil
 }
 
-// attended folds that an agent takes part in a thread, or does no longer. Redacted events still say so by their stream and agent.
+// attended folds that an agent joins or leaves a thread. Redacted events still say so by their stream and agent.
 func (p *projector) attended(tx eventstore.Tx, e *projections.Event) error {
 	var d coordination.ThreadParticipant
 	if e.Redacted() {
@@ -206,8 +208,8 @@ func (p *projector) attended(tx eventstore.Tx, e *projections.Event) error {
 	return err
 }
 
-// held folds that bots are held in a place, or no longer. That they no longer are a redacted event says too.
-func (p *projector) held(tx eventstore.Tx, e *projections.Event) error {
+// applySuspension folds that bots are suspended in a place, or released. A redacted release still counts.
+func (p *projector) applySuspension(tx eventstore.Tx, e *projections.Event) error {
 	var d coordination.Thread
 	if e.Redacted() {
 		if e.Type != coordination.TypeThreadReleased {
@@ -229,8 +231,8 @@ func (p *projector) held(tx eventstore.Tx, e *projections.Event) error {
 	return nil
 }
 
-// opened folds that a thread was opened, or taken over.
-func (p *projector) opened(tx eventstore.Tx, e *projections.Event) error {
+// applyThread folds that a thread was opened, or taken over.
+func (p *projector) applyThread(tx eventstore.Tx, e *projections.Event) error {
 	var d coordination.Thread
 	if e.Redacted() || json.Unmarshal(e.Data, &d) != nil || d.ThreadID == "" || effectOf(e.Stream, d.EffectID) == "" {
 		return nil
@@ -275,7 +277,7 @@ func (p *projector) sent(tx eventstore.Tx, e *projections.Event) error {
 	return err
 }
 
-// failed folds that the thread of a delivery is no more: reports about its conversation do not go there again.
+// failed folds that the thread of a delivery no longer exists: reports about its conversation do not go there again.
 func (p *projector) failed(tx eventstore.Tx, e *projections.Event) error {
 	d, _, ok := outbound(e)
 	if !ok || d.ThreadID == "" || d.Forgets == "" && d.ErrorClass != string(collaborate.ClassNotFound) {
@@ -292,7 +294,7 @@ func (p *projector) failed(tx eventstore.Tx, e *projections.Event) error {
 	return err
 }
 
-// outbound reads what became of a step of a delivery.
+// outbound parses the result of a delivery step.
 func outbound(e *projections.Event) (d coordination.DiscordOutbound, effect string, ok bool) {
 	if e.Redacted() || json.Unmarshal(e.Data, &d) != nil {
 		return d, "", false
@@ -301,7 +303,7 @@ func outbound(e *projections.Event) (d coordination.DiscordOutbound, effect stri
 	return d, effect, effect != "" && placeOf(d.ThreadID, d.ChannelID) != ""
 }
 
-// place is a place for changing. Of one that was not known only the id is.
+// place returns a place for changing. A new one has only its id.
 func (p *projector) place(tx eventstore.Tx, e *projections.Event, id string) (*place, error) {
 	x, existed, err := p.places.Edit(tx, id)
 	if err == nil && !existed {
@@ -310,19 +312,19 @@ func (p *projector) place(tx eventstore.Tx, e *projections.Event, id string) (*p
 	return x, err
 }
 
-// What the names of streams begin with.
+// Prefixes of stream names.
 const (
 	messageStreams = "discord/"
 	threadStreams  = "thread/"
 	workStreams    = "work/"
 )
 
-// nameOf is what a message is called by in the name of its stream.
+// nameOf returns the name of a message in its stream's name.
 func nameOf(messageID string) string {
 	return strings.TrimPrefix(coordination.DiscordStream(messageID), messageStreams)
 }
 
-// idIn is the id in the name of a stream of a family, "" of another stream, or if it is not there.
+// idIn returns the id in the name of a stream of a family; "" for other streams, or without an id.
 func idIn(stream, family string) string {
 	id, is := strings.CutPrefix(stream, family)
 	if !is || strings.HasPrefix(id, "sha256:") {
@@ -331,7 +333,8 @@ func idIn(stream, family string) string {
 	return id
 }
 
-// effectOf is the work that a stream is of, where it is that of the work that is told, or none is told; "" of other streams.
+// effectOf returns the work that a stream belongs to, if it matches the given work or none is given; "" for other
+// streams.
 func effectOf(stream, told string) string {
 	id, is := strings.CutPrefix(stream, workStreams)
 	switch {
@@ -350,7 +353,7 @@ func placeOf(thread, channel string) string {
 	return channel
 }
 
-// newer is the newer one of two messages: their ids are numbers that count up. What is no number is none.
+// newer returns the newer of two messages: their ids are ascending numbers. An id that is not a number is ignored.
 func newer(a, b string) string {
 	if strings.Trim(b, "0123456789") == "" && (len(b) > len(a) || len(b) == len(a) && b > a) {
 		return b

@@ -273,7 +273,7 @@ func (m *model) same(t *rapid.T, l *log) {
 }
 
 // Whatever is said in Discord, in transactions of any size, with the program opened again in between: what decisions read in the tables is what
-// coordination/route folds of the same events, and is the same when the tables are made anew.
+// coordination/route folds of the same events, and is the same when the tables are rebuilt.
 func TestDecisionsReadWhatRouteFolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -305,7 +305,7 @@ func TestDecisionsReadWhatRouteFolds(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if diff := gocmp.Diff(live, projectiontest.Dump(t, l, routing.Definition())); diff != "" {
-			rt.Fatalf("made anew (-live +anew):\n%s", diff)
+			rt.Fatalf("rebuilt (-live +rebuilt):\n%s", diff)
 		}
 	})
 }

@@ -12,11 +12,13 @@ import (
 )
 
 var (
-	messageNames  = "m." + strings.Join(messageColumns, ", m.")
-	selectMessage = "SELECT " + messageNames + " FROM discord_messages m"
-	selectPlace   = "SELECT p." + strings.Join(placeColumns, ", p.") + " FROM discord_places p"
-	selectPost    = "SELECT p." + strings.Join(postColumns, ", p.") + " FROM discord_posts p"
-	selectPostOf  = selectPost + " WHERE p.message_id = ?"
+	messageNames          = "m." + strings.Join(messageColumns, ", m.")
+	selectMessage         = "SELECT " + messageNames + " FROM discord_messages m"
+	selectPlace           = "SELECT p." + strings.Join(placeColumns, ", p.") + " FROM discord_places p"
+	selectSuspendedPlaces = selectPlace + " WHERE p.suspended_until <> 0 AND p.suspended_until > ?"
+
+	selectPost   = "SELECT p." + strings.Join(postColumns, ", p.") + " FROM discord_posts p"
+	selectPostOf = selectPost + " WHERE p.message_id = ?"
 
 	selectAnswers = "SELECT " + messageNames + `, coalesce(e.data ->> '$.text', e.data ->> '$.summary', ''),
  coalesce(e.data ->> '$.causedBy', ''), coalesce(e.data ->> '$.collabId', '') FROM discord_messages m JOIN events e ON e.seq = m.id
@@ -30,7 +32,7 @@ var (
 	selectObserved = "SELECT o.agent, o.at, e.type, e.ver, e.data FROM discord_observed o JOIN events e ON e.seq = o.seq"
 )
 
-// Messages lists messages, the newest first.
+// Messages lists messages, newest first.
 func Messages(ctx context.Context, tx *sql.Tx, q MessageQuery) (messages []Message, err error) {
 	query, args := q.sql()
 	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
@@ -56,13 +58,13 @@ func scanMessage(r eventstore.Row) Message {
 		AuthorName: r.Text(7), AuthorAgent: r.Text(8), Mentioned: unlist(r.Text(9)), System: r.Int(10) != 0, At: r.Int(11), Text: r.Text(len(messageColumns))}
 }
 
-// sql is what Messages asks for: each message that is chosen, with its words and verdicts.
+// sql builds the query of Messages: each selected message, with its words and verdicts.
 func (q *MessageQuery) sql() (query string, args []any) {
 	chosen, args := q.chosen()
 	return "SELECT " + messageNames + selectWhole + chosen + selectJoins, args
 }
 
-// chosen are the messages alone. A message is found by its id, those of a place by that, and only then those of an agent.
+// chosen selects the messages alone. It uses the index of the id, then of the place, then of the agent.
 func (q *MessageQuery) chosen() (query string, args []any) {
 	w := &conditions{}
 	from, seq := selectMessage, "m.id"
@@ -101,21 +103,23 @@ func (q *MessageQuery) chosen() (query string, args []any) {
 	return query, w.args
 }
 
-// Places lists what is known, the last spoken in first.
+// Places lists known places, most recently active first.
 func Places(ctx context.Context, tx *sql.Tx, q PlaceQuery) (places []Place, err error) {
 	query, args := q.sql()
-	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
-		places = append(places, Place{ID: r.Text(0), GuildID: r.Text(2), ChannelID: r.Text(3), Thread: r.Int(4) != 0, Name: r.Text(5), Kind: r.Text(6),
-			AccountID: r.Text(9), LastID: r.Text(10), LastAt: r.Int(11), SuspendedUntil: r.Int(12), SuspendedFor: r.Text(13)})
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list places: %w", err)
-	}
-	return places, nil
+	return projections.ReadAll(projections.Reading(ctx, tx), "list places", query, args, scanPlace)
 }
 
-// sql is what Places asks for. The threads of an agent are found by it alone.
+func scanPlace(r eventstore.Row) Place {
+	return Place{ID: r.Text(0), GuildID: r.Text(2), ChannelID: r.Text(3), Thread: r.Int(4) != 0, Name: r.Text(5), Kind: r.Text(6),
+		AccountID: r.Text(9), LastID: r.Text(10), LastAt: r.Int(11), SuspendedUntil: r.Int(12), SuspendedFor: r.Text(13)}
+}
+
+// SuspendedPlaces lists the places that are suspended as of a time in ms since 1970.
+func SuspendedPlaces(ctx context.Context, tx *sql.Tx, now int64) ([]Place, error) {
+	return projections.ReadAll(projections.Reading(ctx, tx), "list suspended places", selectSuspendedPlaces, []any{now}, scanPlace)
+}
+
+// sql builds the query of Places. The threads of an agent are found by the agent alone.
 func (q *PlaceQuery) sql() (query string, args []any) {
 	w, few := &conditions{}, ""
 	switch {
@@ -145,20 +149,15 @@ func (q *PlaceQuery) sql() (query string, args []any) {
 	return query, w.args
 }
 
-// Participants are all that took part in a thread, in the order in which they were registered.
+// Participants lists everyone who took part in a thread, in the order of registration.
 func Participants(ctx context.Context, tx *sql.Tx, threadID string) (list []Participant, err error) {
-	err = projections.Reading(ctx, tx).Query(selectParticipants, []any{threadID}, func(r eventstore.Row) error {
-		list = append(list, Participant{ThreadID: r.Text(0), AgentID: r.Text(1), BotUserID: r.Text(2), Reason: r.Text(3), Since: r.Int(4), Left: r.Int(5),
-			LastAt: r.Int(6)})
-		return nil
+	return projections.ReadAll(projections.Reading(ctx, tx), "list participants of a thread", selectParticipants, []any{threadID}, func(r eventstore.Row) Participant {
+		return Participant{ThreadID: r.Text(0), AgentID: r.Text(1), BotUserID: r.Text(2), Reason: r.Text(3), Since: r.Int(4), Left: r.Int(5),
+			LastAt: r.Int(6)}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list who takes part in a thread: %w", err)
-	}
-	return list, nil
 }
 
-// ObservedRecords lists what agents have observed, the newest first. What is redacted is not in it.
+// ObservedRecords lists what agents have observed, newest first, without redacted messages.
 func ObservedRecords(ctx context.Context, tx *sql.Tx, q ObservedQuery) (list []Observed, err error) {
 	query, args := q.sql()
 	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
@@ -168,12 +167,12 @@ func ObservedRecords(ctx context.Context, tx *sql.Tx, q ObservedQuery) (list []O
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list what was observed: %w", err)
+		return nil, fmt.Errorf("list observed messages: %w", err)
 	}
 	return list, nil
 }
 
-// sql is what ObservedRecords asks for.
+// sql builds the query of ObservedRecords.
 func (q *ObservedQuery) sql() (query string, args []any) {
 	w, few := &conditions{}, ""
 	if q.PlaceID != "" {
@@ -193,20 +192,13 @@ func (q *ObservedQuery) sql() (query string, args []any) {
 	return query, w.args
 }
 
-// Posts lists what openclawd has posted, the newest first.
+// Posts lists the messages posted by openclawd, newest first.
 func Posts(ctx context.Context, tx *sql.Tx, q PostQuery) (posts []Post, err error) {
 	query, args := q.sql()
-	err = projections.Reading(ctx, tx).Query(query, args, func(r eventstore.Row) error {
-		posts = append(posts, scanPost(r))
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list posts: %w", err)
-	}
-	return posts, nil
+	return projections.ReadAll(projections.Reading(ctx, tx), "list posts", query, args, scanPost)
 }
 
-// sql is what Posts asks for. The narrowest that is given finds them.
+// sql builds the query of Posts. The most selective condition chooses the index.
 func (q *PostQuery) sql() (query string, args []any) {
 	w, few := &conditions{}, ""
 	for _, by := range []struct{ column, value string }{{"p.message_id", q.MessageID}, {"p.effect_id", q.EffectID}, {"p.place_id", q.PlaceID},
@@ -226,7 +218,7 @@ func (q *PostQuery) sql() (query string, args []any) {
 	return query, w.args
 }
 
-// conditions are what rows have in common.
+// conditions is a WHERE clause under construction.
 type conditions struct {
 	list []string
 	args []any

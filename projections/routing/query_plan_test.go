@@ -41,6 +41,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		{"SEARCH p USING INDEX discord_places_reports (report_of=? AND channel_id=?)", selectReportOf, []any{"x", "c"}},
 		{"SEARCH p USING COVERING INDEX discord_places_suspended (suspended_until<?)", selectSuspended, []any{9}},
 		{"SEARCH p USING COVERING INDEX discord_places_suspended (suspended_until>?)", selectNext, []any{9}},
+		{"SEARCH p USING INDEX discord_places_suspended (suspended_until>?)", selectSuspendedPlaces, []any{9}},
 		{"SEARCH a USING PRIMARY KEY (thread_id=?)", selectParticipants, []any{"x"}},
 		{"SEARCH p USING INDEX discord_places_by_last (last_at>?)", selectMarks, []any{9, 5}},
 		{"SEARCH m USING COVERING INDEX sqlite_autoindex_discord_messages_1 (message_id=?)", "SELECT text, handlers FROM v_discord_messages WHERE message_id = ?", []any{"x"}},

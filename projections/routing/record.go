@@ -8,7 +8,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// observedIn reads the data of an event that has what observers keep of a message. known is false if it is redacted.
+// observedIn parses an event's data as what observers keep of a message. known is false if it is redacted.
 func observedIn(typ string, ver int, data []byte) (d coordination.DiscordInbound, known bool) {
 	if len(data) == 0 {
 		return d, false

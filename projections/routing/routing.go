@@ -1,31 +1,32 @@
-// Package routing folds what was decided about messages in Discord, and what happened in its threads and channels: which agent handled a message,
-// which observed it, and why; who takes part in which thread; what agents have observed; how much bots have talked; what
-// agents have posted. It is a decision table: the next message is decided about by what is read here, within the transaction that appends.
+// Package routing folds the decisions about messages in Discord, and the state of its threads and channels: which
+// agent handled a message, which observed it, and why; the participants of each thread; what agents have observed; how
+// much bots have talked; what agents have posted. It is a decision table: the next message is decided from it, within
+// the transaction that appends.
 package routing
 
 import "github.com/pronto-lab/openclawd/coordination/route"
 
-// Message is a message and what it was to each agent.
+// Message is a message with its verdicts for each agent.
 type Message struct {
 	ID, PlaceID, ChannelID, ThreadID, GuildID string
 	AuthorID, AuthorName, AuthorAgent         string
-	Text                                      string // of a handled message; else what observers keep of it
+	Text                                      string // of a handled message; otherwise the text that observers keep
 	Mentioned                                 []string
 	At                                        int64 // ms since 1970
-	Seq                                       int64 // of the first event about it
+	Seq                                       int64 // seq of the first event about it
 	System                                    bool
 	Verdicts                                  []Verdict // by agent
-	CausedBy, CollabID                        string    // of Answers: the message that an agent has answered by it, and the request that this one was
+	CausedBy, CollabID                        string    // for Answers: the message that the agent answered with it, and the request that this one was
 }
 
-// Verdict is what a message was to one agent.
+// Verdict is the decision about a message for one agent.
 type Verdict struct {
-	AgentID   string // "" where no agent was concerned, or it is not known any more who
+	AgentID   string // "" if no agent was concerned, or it is unknown which
 	AccountID string
 	Mode      route.Mode
 	Reason    route.Reason
 	Order     route.Order
-	RunID     string // of a handler: the run that was asked for; ""
+	RunID     string // for a handler: the requested run; ""
 	Seq       int64
 }
 
@@ -33,23 +34,23 @@ type Verdict struct {
 type MessageQuery struct {
 	ID, PlaceID, Agent string
 	Mode               route.Mode // with Agent
-	Before             int64      // Seq of the last one that is known already
+	Before             int64      // Seq of the last known one
 	Limit              int        // 0: all
 }
 
-// Place is a channel or thread of which the log knows.
+// Place is a channel or thread known to the log.
 type Place struct {
 	ID        string
 	GuildID   string // "" in direct messages
-	ChannelID string // of a thread: the channel that it hangs below; else ID
+	ChannelID string // of a thread: its channel; otherwise ID
 	Thread    bool
-	Name      string // of a thread; "" if it is not known
-	Kind      string // of a thread that was opened here: collab, report; ""
+	Name      string // of a thread; "" if unknown
+	Kind      string // of a thread opened by openclawd: collab, report; ""
 	AccountID string // of a direct message
-	LastID    string // the last message that was decided about; ""
-	LastAt    int64  // when somebody last spoke there, or was registered, ms since 1970
+	LastID    string // last message that was decided about; ""
+	LastAt    int64  // last message or registration there, ms since 1970
 
-	SuspendedUntil int64 // ms since 1970; 0: it is not
+	SuspendedUntil int64 // ms since 1970; 0 if not suspended
 	SuspendedFor   string
 }
 
@@ -57,9 +58,9 @@ type Place struct {
 type PlaceQuery struct {
 	ID      string
 	Threads bool   // only threads
-	Agent   string // only threads that this agent takes part in, or has
-	Before  int64  // LastAt of the last one that is known already
-	Place   string // likewise its ID; "": none of that LastAt is wanted
+	Agent   string // only threads in which this agent takes or took part
+	Before  int64  // LastAt of the last known one
+	Place   string // likewise its ID; "" excludes all with that LastAt
 	Limit   int    // 0: all
 }
 
@@ -70,11 +71,11 @@ type Participant struct {
 	BotUserID string
 	Reason    string // collaborate, mentioned, posted
 	Since     int64  // ms since 1970
-	Left      int64  // when an event said that it takes part no more; 0: none has
-	LastAt    int64  // when somebody last spoke in the thread
+	Left      int64  // when an event recorded that it left; 0 if none
+	LastAt    int64  // last message in the thread
 }
 
-// Observed is what an agent has observed in a place.
+// Observed is a message that an agent has observed in a place.
 type Observed struct {
 	AgentID string
 	Record  route.Record
@@ -83,20 +84,20 @@ type Observed struct {
 // ObservedQuery selects records.
 type ObservedQuery struct {
 	Agent, PlaceID string
-	Since          int64 // ms since 1970: none older
+	Since          int64 // ms since 1970: lower bound
 	Limit          int   // 0: all
 }
 
-// Post is a message that openclawd has posted.
+// Post is a message posted by openclawd.
 type Post struct {
 	MessageID string
 	PlaceID   string // channel or thread
 	ThreadID  string
-	AgentID   string // in whose name; "" if in nobody's
+	AgentID   string // agent in whose name; ""
 	AccountID string
-	Purpose   string // of coordination/delivery
+	Purpose   string // kind in coordination/delivery
 	EffectID  string
-	RunID     string // that has said it; ""
+	RunID     string // run that produced it; ""
 	CollabID  string // likewise
 	System    bool
 	At        int64 // ms since 1970

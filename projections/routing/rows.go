@@ -12,7 +12,7 @@ import (
 // message is a row of discord_messages.
 type message struct {
 	id   int64
-	name string // as its stream has it
+	name string // as in its stream
 
 	placeID, channelID, threadID, guildID string
 	authorID, authorName, authorAgent     string
@@ -25,7 +25,7 @@ type message struct {
 var messageColumns = []string{"id", "message_id", "place_id", "channel_id", "thread_id", "guild_id", "author_id", "author_name", "author_agent",
 	"mentioned", "system", "at", "agents"}
 
-// newMessage is a message of which an event is the first.
+// newMessage is a message whose first event this is.
 func newMessage(name string, e *projections.Event, d *coordination.DiscordInbound) message {
 	return message{id: e.Seq, name: name, placeID: placeOf(d.ThreadID, d.ChannelID), channelID: d.ChannelID, threadID: d.ThreadID, guildID: d.GuildID,
 		authorID: d.AuthorID, authorName: d.AuthorName, authorAgent: d.AuthorAgent, mentioned: list(d.MentionedAgents), system: d.System, at: e.TS, agents: none}
@@ -70,7 +70,7 @@ type place struct {
 var placeColumns = []string{"place_id", "seq", "guild_id", "channel_id", "thread", "name", "kind", "report_of", "opened", "account_id", "last_id", "last_at",
 	"suspended_until", "suspended_for", "talk", "attendance"}
 
-// lies notes where the place is, as far as that is told.
+// lies stores where the place is, if known.
 func (x *place) lies(guild, channel string, thread bool) {
 	if guild != "" {
 		x.guildID = guild
@@ -86,7 +86,7 @@ func (x *place) lies(guild, channel string, thread bool) {
 	}
 }
 
-// attend folds an event that may concern who takes part.
+// attend folds an event that may concern participation.
 func (x *place) attend(typ, agent string, data []byte, ts int64) {
 	p := route.Attendance{}
 	if len(x.attendance.Agents) > 0 {
@@ -98,7 +98,7 @@ func (x *place) attend(typ, agent string, data []byte, ts int64) {
 	}
 }
 
-// guard folds an event that may concern how much bots talk.
+// guard folds an event that may concern bot loops.
 func (x *place) guard(typ, agent string, data []byte, ts int64) {
 	g := route.Guard{Places: map[string]route.Talk{}}
 	if !isZero(&x.talk) {
@@ -163,18 +163,18 @@ func newParticipants(table string) *projections.Table[participantKey, participan
 	})
 }
 
-// observer is an agent in a place that it observes.
+// observer is an agent and a place that it observes.
 type observer struct{ placeID, agent string }
 
 func (o observer) slot(n int64) slot { return slot{o, n % kept} }
 
-// slot is a place for one record of an observer's.
+// slot is the place of one record of an observer.
 type slot struct {
 	observer
 	slot int64
 }
 
-// observed is a row of discord_observed. It is none if n is 0.
+// observed is a row of discord_observed. It is empty if n is 0.
 type observed struct {
 	slot
 	n         int64
@@ -262,7 +262,7 @@ func scanPost(r eventstore.Row) Post {
 		EffectID: r.Text(7), RunID: r.Text(8), CollabID: r.Text(9), System: r.Int(10) != 0, At: r.Int(11)}
 }
 
-// none is a list of nothing as JSON.
+// none is the JSON of an empty list.
 const none = "[]"
 
 func list(texts []string) string {
@@ -274,18 +274,18 @@ func list(texts []string) string {
 
 func unlist(text string) (texts []string) {
 	if text != none {
-		_ = json.Unmarshal([]byte(text), &texts) // list has written it
+		_ = json.Unmarshal([]byte(text), &texts) // written by list
 	}
 	return texts
 }
 
-// encode writes texts, numbers, and what is made of them: that can always be written.
+// encode marshals texts, numbers, and structures of them, which cannot fail.
 func encode(v any) []byte {
 	data, _ := json.Marshal(v)
 	return data
 }
 
-// scan reads what encode has written; "" is the zero value.
+// scan decodes the result of encode; "" is the zero value.
 func scan[T any](text string) (v T, err error) {
 	if text == "" {
 		return v, nil

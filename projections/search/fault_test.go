@@ -52,7 +52,7 @@ func watched(t *testing.T) (b *bundle, w *witness, logged *bytes.Buffer, stop fu
 	return b, w, logged, b.feed(t)
 }
 
-func TestDeletedFileIsMadeAnewWhileItRuns(t *testing.T) {
+func TestDeletedFileIsRebuiltWhileRunning(t *testing.T) {
 	t.Parallel()
 	b, _, _, _ := watched(t)
 	b.append(t, said("첫째 배포"))
@@ -112,13 +112,13 @@ func TestFullDiskHoldsTheFeedBack(t *testing.T) {
 	if at := b.index.Status(); at.Err != nil {
 		t.Errorf("afterwards: %v", at.Err)
 	}
-	if stop(); strings.Count(logged.String(), "search is not fed") != 1 {
+	if stop(); strings.Count(logged.String(), "cannot update the search index") != 1 {
 		t.Errorf("logged:\n%s", logged)
 	}
 }
 
 // While the file cannot be made anew the feeder tries again; it must not take the process with it.
-func TestFileThatCannotBeMadeAnewIsTriedAgain(t *testing.T) {
+func TestFailedRebuildIsRetried(t *testing.T) {
 	t.Parallel()
 	b, w, _, _ := watched(t)
 	b.append(t, said("배포"))

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// How long to wait for what does not tell: a fault to go away or the index projection to come on, and it to be exchanged.
+// Poll intervals for events without a notification: recovery from an error, progress of the index projection, and its
+// replacement.
 const (
 	patience = time.Second
 	idle     = 10 * time.Second
 )
 
-// Run feeds the file until ctx ends. It follows the log as far as the index projection has come. What goes wrong is in the status, and
-// is tried again; a damaged file is begun anew.
+// Run feeds the file until ctx ends. It follows the log as far as the index projection has come. Errors are in the
+// status and are retried; a damaged file is rebuilt.
 func (x *Index) Run(ctx context.Context) error {
 	f := feeder{Index: x}
 	for ctx.Err() == nil {
@@ -32,10 +33,10 @@ func (x *Index) Run(ctx context.Context) error {
 	return nil
 }
 
-// failed remembers and reports what went wrong: once, not at every try.
+// failed records and logs an error: once, not at every retry.
 func (f *feeder) failed(err error) {
 	if before := f.Status().Err; before == nil || before.Error() != err.Error() {
-		f.opts.Logger.Warn("search is not fed; trying again", "err", err)
+		f.opts.Logger.Warn("cannot update the search index; will retry", "err", err)
 	}
 	f.change(func(s *Status) { s.Err = err })
 	f.fitted = false
@@ -46,12 +47,12 @@ type feeder struct {
 	*Index
 	fitted   bool
 	at       position
-	head     int64 // of the log, before the events were read that were fed last
+	head     int64 // of the log, before the last fed events were read
 	tokens   tokenizer
 	sessions map[string]int64 // ids of some, by name
 }
 
-// step feeds one page. more says that there is another.
+// step feeds one page. more reports that there is another.
 func (f *feeder) step(ctx context.Context) (more bool, err error) {
 	if why := f.due(); why != "" {
 		f.at, err = f.restart(ctx, why)
@@ -75,7 +76,7 @@ func (f *feeder) step(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("read events to feed: %w", err)
 	}
 	if f.at.seq > 0 && p.indexVersion != f.at.indexVersion {
-		f.at, err = f.restart(ctx, "roles and categories were made anew")
+		f.at, err = f.restart(ctx, "the index projection was rebuilt")
 		f.forget()
 		return true, err
 	}
@@ -95,24 +96,24 @@ func (f *feeder) step(ctx context.Context) (more bool, err error) {
 	return p.more, nil
 }
 
-// due says why the file has to be begun anew; "" for no reason.
+// due returns why the file has to be rebuilt; "" if it does not.
 func (f *feeder) due() (why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.damaged:
-		return "it is damaged"
+		return "the file is damaged"
 	case f.again:
-		return "it shall forget what was redacted"
+		return "redacted texts must be removed"
 	}
 	return ""
 }
 
-// forget gives up what is known of the file's rows.
+// forget drops the cached state of the file.
 func (f *feeder) forget() { f.sessions = map[string]int64{} }
 
-// wait returns when there is something to do: the log has gone on, the file has to be mended, or it is time to look again. After a
-// failure the log is not waited for, or a busy one would have the feeder try again and again.
+// wait returns when there is work: the log has grown, the file has to be rebuilt, or the poll interval is over. After
+// a failure it does not wait for the log: a busy one would cause constant retries.
 func (f *feeder) wait(ctx context.Context) {
 	pause, failing := idle, f.Status().Err != nil
 	if f.at.seq < f.head || failing {

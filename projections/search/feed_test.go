@@ -89,7 +89,7 @@ func TestKilledFeedingGoesOnWhereItWas(t *testing.T) {
 }
 
 // Roles and categories come from the index projection: made by other rules, they are other ones.
-func TestIndexOfAnotherVersionIsFedAnew(t *testing.T) {
+func TestIndexOfAnotherVersionIsRebuilt(t *testing.T) {
 	t.Parallel()
 	b := &bundle{dir: t.TempDir()}
 	b.openLog(t)

@@ -10,20 +10,20 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// File is the file in which the index lies. Its errors are *eventstore.CorruptError where it is damaged.
+// File is the file that contains the index. Its errors are *eventstore.CorruptError if it is damaged.
 type File interface {
 	// View runs read in one read transaction.
 	View(ctx context.Context, read func(*sql.Tx) error) error
-	// Update runs write in one transaction. Updates follow one another.
+	// Update runs write in one transaction. Updates are serialised.
 	Update(ctx context.Context, write func(*sql.Tx) error) error
-	// Reset throws the file away and begins it anew with what setup makes.
+	// Reset discards the file and creates it again with the content written by setup.
 	Reset(ctx context.Context, setup func(*sql.Tx) error) error
 }
 
-// version of what is in the file and of how texts are taken apart. Count it up with every change of either.
+// version of the file's content and of the tokenizer. Increment it with every change of either.
 const version = "2/" + unicode.Version
 
-// What the file holds. The texts themselves are not in it, only where their tokens stand.
+// The file's tables. They contain only the positions of tokens, not the texts.
 const schema = `
 CREATE VIRTUAL TABLE texts USING fts5(body, content='', contentless_delete=1, tokenize='ascii', prefix='1'); -- rowid: seq
 CREATE TABLE docs (
@@ -47,7 +47,7 @@ CREATE TABLE position (
   hash          BLOB NOT NULL  -- chain hash of that event, which tells one log from another
 ) STRICT;`
 
-// position is how far a file has come.
+// position is how far a file was fed.
 type position struct {
 	version, indexVersion string
 	seq                   int64
@@ -56,9 +56,9 @@ type position struct {
 
 func setup(tx *sql.Tx) error {
 	if _, err := tx.Exec(schema); err != nil {
-		return fmt.Errorf("make search tables: %w", err)
+		return fmt.Errorf("create search tables: %w", err)
 	}
-	// Feeding is a tenth faster than with the 4 segments that FTS5 merges by itself, and searching no slower.
+	// Feeding is a tenth faster than with FTS5's default of merging 4 segments, and searching no slower.
 	if _, err := tx.Exec("INSERT INTO texts (texts, rank) VALUES ('automerge', 8)"); err != nil {
 		return fmt.Errorf("set up search tables: %w", err)
 	}
@@ -68,7 +68,7 @@ func setup(tx *sql.Tx) error {
 
 const selectPosition = "SELECT version, index_version, seq, hash FROM position"
 
-// readPosition reads how far a file has come. ok is false for one without our tables.
+// readPosition reads how far a file was fed. ok is false for one without our tables.
 func readPosition(ctx context.Context, tx *sql.Tx) (p position, ok bool, err error) {
 	var tables int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name IN ('texts', 'docs', 'spans', 'sessions', 'position')").
@@ -82,8 +82,7 @@ func readPosition(ctx context.Context, tx *sql.Tx) (p position, ok bool, err err
 	return p, err == nil, err
 }
 
-// Position says up to which event a file has come.
-// Errors: *StaleError where the file cannot be searched by this version.
+// Position returns the event up to which a file was fed. Errors: *StaleError if this version cannot search the file.
 func Position(ctx context.Context, tx *sql.Tx) (seq int64, err error) {
 	p, ok, err := readPosition(ctx, tx)
 	if err == nil && (!ok || p.version != version) {
@@ -92,14 +91,16 @@ func Position(ctx context.Context, tx *sql.Tx) (seq int64, err error) {
 	return p.seq, err
 }
 
-// StaleError says that a search file was made by another version, or is only being made.
+// StaleError says that a search file was written by another version, or is still being created.
 type StaleError struct{}
 
-func (*StaleError) Error() string { return "the search file was made by another version of openclawd" }
-func (*StaleError) Code() string  { return "search_stale" }
-func (*StaleError) Hint() string  { return "openclawd serve makes it anew from the log" }
+func (*StaleError) Error() string {
+	return "the search file was written by another version of openclawd"
+}
+func (*StaleError) Code() string { return "search_stale" }
+func (*StaleError) Hint() string { return "openclawd serve rebuilds it from the log" }
 
-// damaged reports whether an error of the file says that it has to be made anew.
+// damaged reports whether an error of the file means that it has to be rebuilt.
 func damaged(err error) bool {
 	var corrupt *eventstore.CorruptError
 	return errors.As(err, &corrupt)

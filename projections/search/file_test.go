@@ -32,7 +32,7 @@ func TestFileThatFitsIsNotFedAgain(t *testing.T) {
 	stop := b.feed(t)
 	b.append(t, said("첫째 배포"))
 	b.await(t)
-	// What only this file knows is gone once it is made anew.
+	// What only this file knows is gone once it is rebuilt.
 	if err := b.index.Forget(t.Context(), []int64{1}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestFileThatFitsIsNotFedAgain(t *testing.T) {
 	}
 }
 
-func TestFileThatDoesNotFitIsFedAnew(t *testing.T) {
+func TestMismatchedFileIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, b *bundle){
 		"another version": func(t *testing.T, b *bundle) { b.spoil(t, "UPDATE position SET version = '0'") },
@@ -71,7 +71,7 @@ func TestFileThatDoesNotFitIsFedAnew(t *testing.T) {
 			b.await(t)
 			b.restart(t, stop, func() { spoil(t, b) })
 			if at := b.index.Status(); at.Seq != 0 || !at.Rebuilding {
-				t.Errorf("status %+v, want to begin anew", at)
+				t.Errorf("status %+v, want a restart from 0", at)
 			}
 			b.feed(t)
 			b.await(t)
@@ -110,7 +110,7 @@ func (b *bundle) overwrite(t *testing.T, content []byte) {
 }
 
 // Pages that are damaged under a running index are noticed by whoever reads them, and mended by the feeder.
-func TestDamagedFileIsMendedWhileItRuns(t *testing.T) {
+func TestDamagedFileIsRebuiltWhileRunning(t *testing.T) {
 	t.Parallel()
 	b := &bundle{dir: t.TempDir()}
 	b.openLog(t)

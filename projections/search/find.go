@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// Query says which events are looked for.
+// Query selects events by words and filters.
 type Query struct {
 	Words                            Words
 	Roles, Types, Categories, Agents []string // none: any
 	Sessions                         []string // workSessionIds; none: any
-	Internal                         bool     // with our own book-keeping
+	Internal                         bool     // include internal bookkeeping
 	Since, Until                     *float64 // event time in ms since 1970, both inclusive; nil: unbounded
-	UpTo                             *int64   // events after this seq are as if they were not there; nil: none is left out
-	Relevance                        bool     // the best first, of the newest Ranked hits; else the newest first
+	UpTo                             *int64   // later events are ignored; nil: none
+	Relevance                        bool     // best first, among the newest Ranked hits; otherwise newest first
 	Limit, Offset                    int
-	CountUpTo                        int // hits are not counted beyond this and the page; 0: all are
+	CountUpTo                        int // hits beyond this and the page are not counted; 0: all are
 }
 
-// Ranked is how many hits are put in order of relevance at most; older ones are counted, but not shown.
+// Ranked is how many hits are sorted by relevance at most; older ones are counted, but not returned.
 const Ranked = 2_000
 
-// Hits are events that a query found.
+// Hits is the result of a query.
 type Hits struct {
 	Seqs  []int64 // a page of them
-	Total int64   // all of them
+	Total int64   // number of all hits
 	Exact bool    // false: there may be more than Total
 }
 
@@ -47,7 +47,7 @@ const (
 	countHitsTimed = "SELECT count(*) FROM (SELECT 1" + inTime + " LIMIT ?)"
 )
 
-// Find finds events.
+// Find returns a page of events.
 func Find(ctx context.Context, tx *sql.Tx, q Query) (h Hits, err error) {
 	statement, counting := selectNewest, countHits
 	args := []any{q.match(), q.upTo()}
@@ -79,7 +79,7 @@ func Find(ctx context.Context, tx *sql.Tx, q Query) (h Hits, err error) {
 		counted = append(counted, -1) // SQLite's "no limit"
 	}
 	if err := tx.QueryRowContext(ctx, counting, counted...).Scan(&h.Total); err != nil {
-		return h, fmt.Errorf("count what is found: %w", err)
+		return h, fmt.Errorf("count hits: %w", err)
 	}
 	if bound > 0 && h.Total > bound {
 		h.Total, h.Exact = bound, false
@@ -95,8 +95,8 @@ func (q *Query) upTo() int64 {
 	return *q.UpTo
 }
 
-// countUpTo is how many hits are counted at most, 0 for all. Those of the page and one after it always are, so that a total tells
-// whether there is a next page.
+// countUpTo bounds the counted hits, 0 for all. Those of the page and one after it are always counted, so that a total
+// tells whether there is a next page.
 func (q *Query) countUpTo() int64 {
 	if q.CountUpTo == 0 {
 		return 0
@@ -121,7 +121,7 @@ func seqsOf(ctx context.Context, tx *sql.Tx, statement string, args ...any) ([]i
 	return seqs, rows.Err()
 }
 
-// match writes what FTS5 is asked for: the words, and the tokens of the filters.
+// match builds the FTS5 expression: the words, and the tokens of the filters.
 func (q *Query) match() string {
 	var b strings.Builder
 	b.WriteByte('(')
@@ -138,7 +138,7 @@ func (q *Query) match() string {
 	return b.String()
 }
 
-// matchAny demands one of some values of a filter.
+// matchAny requires one of some values of a filter.
 func matchAny(b *strings.Builder, kind facet, values []string) {
 	for i, value := range values {
 		if i == 0 {

@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// SessionHit is a work session in which events were found.
+// SessionHit is a work session with hits.
 type SessionHit struct {
 	Name  string  // workSessionId
-	Count int64   // events found in it
-	Seqs  []int64 // the newest of them, the newest first
+	Count int64   // number of events found in it
+	Seqs  []int64 // the newest of them, newest first
 }
 
 // SessionHits are work sessions that a query found.
 type SessionHits struct {
 	Sessions []SessionHit // a page of them, the one with the newest hit first
-	Total    int64        // all of them
+	Total    int64        // number of all
 	Exact    bool         // false: there may be more than Total
 }
 
-// Bounds of SessionHit.Seqs: for one session, and for all of a page beyond the newest of each.
+// Bounds of SessionHit.Seqs: for one session, and for a whole page in addition to the newest of each.
 const (
 	maxSessionSeqs = 20
 	maxPageSeqs    = 1_000
@@ -32,10 +32,10 @@ const (
 	countSessionHits  = "SELECT d.session, count(*)" + inTime + " GROUP BY d.session"
 )
 
-// FindSessions finds the work sessions with an event that the query finds. Its Relevance has no meaning here.
+// FindSessions returns the work sessions with an event that the query finds. Relevance is ignored.
 //
-// It walks through the hits, the newest first, until the page is full and CountUpTo of them are seen. Only the sessions that it met are
-// in the total then; the counts of those on the page are exact.
+// It walks through the hits, newest first, until the page is full and CountUpTo of them are read. The total then
+// contains only the sessions found so far; the counts of those on the page are exact.
 func FindSessions(ctx context.Context, tx *sql.Tx, q Query) (SessionHits, error) {
 	w := sessionWalk{query: q, places: map[int64]int{}, spare: maxPageSeqs}
 	if err := w.walk(ctx, tx); err != nil {
@@ -54,14 +54,14 @@ func FindSessions(ctx context.Context, tx *sql.Tx, q Query) (SessionHits, error)
 	return SessionHits{w.page, int64(len(w.places)), !w.cut}, nil
 }
 
-// sessionWalk gathers the sessions of hits.
+// sessionWalk collects the sessions of hits.
 type sessionWalk struct {
 	query  Query
-	places map[int64]int // of the sessions that were met, by id, in the order of their newest hits
+	places map[int64]int // found so far, by id, in the order of their newest hits
 	page   []SessionHit
 	ids    []int64 // of the sessions on the page
-	spare  int     // seqs that the page may still have beyond the newest of each
-	cut    bool    // there are hits that were not seen
+	spare  int     // seqs that the page may still contain in addition to the newest of each
+	cut    bool    // some hits were not read
 }
 
 func (w *sessionWalk) walk(ctx context.Context, tx *sql.Tx) error {

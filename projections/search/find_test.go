@@ -41,6 +41,8 @@ func bruteForce(known []oracleEvent, matches func(*oracleEvent) bool) []int64 {
 }
 
 // The promise: 1,000 Korean queries find what brute force finds.
+//
+// Promise: search
 func TestThousandKoreanQueriesAgreeWithBruteForce(t *testing.T) {
 	t.Parallel()
 	const seed = 20_261_121

@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Log is what the index needs of the log.
+// Log is the part of the log that the index uses.
 type Log interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 	Head(ctx context.Context) (eventstore.Head, error)
@@ -27,38 +27,39 @@ type Log interface {
 // Options of Open. Log, File and Rules are required.
 type Options struct {
 	Log    Log
-	File   File // closed by whoever opened it, after Run has returned
+	File   File // closed by the caller of Open, after Run has returned
 	Rules  coordination.Rules
 	Logger *slog.Logger
-	// Rest is called between two transactions while there is much to feed, so that others get their turn. Default: none.
+	// Rest is called between two transactions while there is much to feed, so that other work gets its turn. Default:
+	// none.
 	Rest func(ctx context.Context)
 }
 
-// Index feeds a search file from a log and lets it be read. It is safe for concurrent use.
+// Index feeds a search file from a log and makes it searchable. It is safe for concurrent use.
 type Index struct {
 	opts Options
 
 	mu      sync.Mutex
 	status  Status
-	damaged bool          // found by a reader; the feeder makes the file anew
-	again   bool          // the feeder shall make it anew although it is sound
+	damaged bool          // found by a reader; the feeder rebuilds the file
+	again   bool          // the feeder must rebuild it although it is valid
 	moved   chan struct{} // closed when status changes
-	wake    chan struct{} // has room for one: the feeder has something to mend
+	wake    chan struct{} // has room for one: the feeder has something to repair
 }
 
-// Status is how far the index has come.
+// Status is the progress of the index.
 type Status struct {
 	Seq        int64 // events up to here are found
 	Head       int64 // of the log, as last seen
-	Rebuilding bool  // the file was begun anew and has not come to the head since
-	Err        error // why it does not go on; nil: it does
+	Rebuilding bool  // the file was rebuilt and has not reached the head since
+	Err        error // why feeding has stopped; nil if it has not
 }
 
-// Lag is how many events behind the log the index is.
+// Lag is how many events the index is behind the log.
 func (s Status) Lag() int64 { return max(0, s.Head-s.Seq) }
 
-// Open returns an index that can be read. A file that does not fit to the log (made by another version, for another log or for one that
-// was longer, or damaged) is begun anew; Run feeds it.
+// Open returns a readable index. A file that does not match the log (written by another version, for another or a
+// longer log, or damaged) is rebuilt; Run feeds it.
 func Open(ctx context.Context, opts Options) (*Index, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -88,14 +89,14 @@ func (x *Index) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return err
 }
 
-// Status says how far the index has come.
+// Status returns the progress of the index.
 func (x *Index) Status() Status {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.status
 }
 
-// Wait blocks until the index has come to seq.
+// Wait blocks until the index has reached seq.
 func (x *Index) Wait(ctx context.Context, seq int64) error {
 	for {
 		x.mu.Lock()
@@ -112,7 +113,7 @@ func (x *Index) Wait(ctx context.Context, seq int64) error {
 	}
 }
 
-// Forget takes events out of the index: such as have been redacted since they were fed.
+// Forget removes events from the index, such as those redacted since they were fed.
 func (x *Index) Forget(ctx context.Context, seqs []int64) error {
 	return x.opts.File.Update(ctx, func(tx *sql.Tx) error {
 		for _, seq := range seqs {
@@ -126,9 +127,9 @@ func (x *Index) Forget(ctx context.Context, seqs []int64) error {
 	})
 }
 
-// BeginAnew has the file thrown away and fed from the first event again, so that nothing is left in it of what the log does not hold any more. It
-// returns when the old one is gone, which Run sees to; until it is fed, less is found.
-func (x *Index) BeginAnew(ctx context.Context) error {
+// Rebuild discards the file and feeds it from the first event, so that it contains nothing that the log no longer
+// has. It returns when Run has discarded the old one; until the file is fed, results are incomplete.
+func (x *Index) Rebuild(ctx context.Context) error {
 	x.mu.Lock()
 	x.again = true
 	x.mu.Unlock()
@@ -151,7 +152,7 @@ func (x *Index) BeginAnew(ctx context.Context) error {
 	}
 }
 
-// change changes the status and tells those who wait for it.
+// change changes the status and notifies its waiters.
 func (x *Index) change(edit func(*Status)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -160,7 +161,7 @@ func (x *Index) change(edit func(*Status)) {
 	x.moved = make(chan struct{})
 }
 
-// fit makes sure that the file belongs to the log, and returns how far it has come.
+// fit makes sure that the file belongs to the log, and returns how far it was fed.
 func (x *Index) fit(ctx context.Context) (at position, err error) {
 	ok := false
 	err = x.opts.File.View(ctx, func(tx *sql.Tx) (err error) {
@@ -174,16 +175,16 @@ func (x *Index) fit(ctx context.Context) (at position, err error) {
 	case err != nil:
 		return at, err
 	case !ok:
-		why = "it is new"
+		why = "the file is new"
 	case at.version != version:
-		why = "another version made it"
+		why = "it was written by another version"
 	case at.seq > 0:
 		e, err := x.opts.Log.Event(ctx, at.seq)
 		if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
 			return at, err
 		}
 		if err != nil || !bytes.Equal(e.Hash[:], at.hash) {
-			why = "it is of another log"
+			why = "it belongs to another log"
 		}
 	}
 	if why != "" {
@@ -193,12 +194,12 @@ func (x *Index) fit(ctx context.Context) (at position, err error) {
 	return at, nil
 }
 
-// restart begins the file anew.
+// restart rebuilds the file from the first event.
 func (x *Index) restart(ctx context.Context, why string) (position, error) {
 	if err := x.opts.File.Reset(ctx, setup); err != nil {
-		return position{}, fmt.Errorf("begin search file anew: %w", err)
+		return position{}, fmt.Errorf("rebuild search file: %w", err)
 	}
-	x.opts.Logger.Info("feeding the search file from the first event", "why", why)
+	x.opts.Logger.Info("rebuilding the search file from the first event", "why", why)
 	x.mu.Lock()
 	x.damaged, x.again = false, false
 	x.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
@@ -60,7 +60,7 @@ func (b *bundle) openLog(t testing.TB) {
 	}
 	db := b.DB
 	t.Cleanup(func() { _ = db.Close() })
-	defs := []projections.Definition{conversation.Routes(rules), index.Definition(rules), conversation.Definition(rules)}
+	defs := []projections.Definition{conversations.Routes(rules), index.Definition(rules), conversations.Definition(rules)}
 	if b.engine, err = projections.Start(t.Context(), b.DB, defs, projections.Options{Rules: rules}); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func (b *bundle) openLog(t testing.TB) {
 
 func (b *bundle) filePath() string { return filepath.Join(b.dir, "log.db-search.db") }
 
-// openFile opens the search file and the index, which nobody feeds yet.
+// openFile opens the search file and the index, which are not fed yet.
 func (b *bundle) openFile(t testing.TB) {
 	t.Helper()
 	var err error

@@ -8,8 +8,8 @@ import (
 // span is a part of a text, in bytes.
 type span struct{ start, end int }
 
-// spans finds where words stand in a text that was taken apart: in order, those that touch or overlap made one. It is what the index
-// would find, for showing it.
+// spans finds the matches of words in a text split into pieces: in order, merging those that touch or overlap. It
+// finds what the index would find, for highlighting.
 func (w Words) spans(p *pieces) []span {
 	var found []span
 	for _, wanted := range w.wanted {
@@ -29,7 +29,7 @@ func (w Words) spans(p *pieces) []span {
 	return merged
 }
 
-// spansAt adds where the word stands from a piece of the text on.
+// spansAt adds the match of the word from a piece of the text on.
 func (w word) spansAt(found []span, p *pieces, at int) []span {
 	first := p.list[at]
 	if len(w) == 1 {
@@ -73,5 +73,5 @@ func (w word) spansAt(found []span, p *pieces, at int) []span {
 	return append(found, p.span(from, to))
 }
 
-// span is the part of the text that some characters take.
+// span returns the part of the text occupied by some characters.
 func (p *pieces) span(from, to int) span { return span{p.start[from], p.end[to-1]} }

@@ -15,10 +15,10 @@ const (
 	pageEvents = 1_000
 	pageBytes  = 8 << 20
 
-	unknownBytes = 8 << 10 // that a payload is taken to have of which the file has nothing: it may be archived
+	unknownBytes = 8 << 10 // assumed payload size of events without one in the file: it may be archived
 )
 
-// page is some events with what the index projection says of them.
+// page is some events with their index entries.
 type page struct {
 	events       []eventstore.Event
 	entries      map[int64]*index.Entry
@@ -26,7 +26,7 @@ type page struct {
 	more         bool
 }
 
-// next reads the events after the cursor that the index projection has come to.
+// next reads the events after the cursor that the index projection has reached.
 func (f *feeder) next(ctx context.Context) (p page, err error) {
 	var upTo int64
 	err = f.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
@@ -46,7 +46,7 @@ func (f *feeder) next(ctx context.Context) (p page, err error) {
 			return p, err
 		}
 	}
-	// Between the two views the projection may have been exchanged; what it says, and its version, are from the second one.
+	// The projection may have been replaced between the two views; its entries and version are from the second one.
 	err = f.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		seqs := make([]int64, len(p.events))
 		for i := range p.events {
@@ -67,7 +67,7 @@ func (f *feeder) next(ctx context.Context) (p page, err error) {
 	return p, err
 }
 
-// indexAt says which version of the index projection there is, and how far it has come.
+// indexAt returns the version of the index projection, and how far it has come.
 func indexAt(ctx context.Context, tx *sql.Tx) (version string, seq int64, err error) {
 	list, err := projections.List(ctx, tx)
 	for _, p := range list {
@@ -78,7 +78,7 @@ func indexAt(ctx context.Context, tx *sql.Tx) (version string, seq int64, err er
 	return "", 0, err
 }
 
-// reach is the last event of the next page: where events are huge, there are few on it.
+// reach returns the last event of the next page: if events are huge, the page is short.
 func (f *feeder) reach(ctx context.Context, tx *sql.Tx, indexed int64) (int64, error) {
 	upTo := min(indexed, f.at.seq+pageEvents)
 	if upTo <= f.at.seq {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxPiece is how many characters a piece of letters and digits has at most; the rest is the next piece.
+// maxPiece is the maximum length of a piece of letters and digits in characters; longer ones are split.
 const maxPiece = 64
 
 // piece is a run of characters of one class.
@@ -16,17 +16,17 @@ type piece struct {
 	dense    bool // Hangul, Han or Kana: scripts in which any part of a run may be a word
 }
 
-// pieces is a text taken apart. It can be used for one text after another.
+// pieces is a text split into pieces. It can be reused for one text after another.
 type pieces struct {
 	runes      []rune // folded, those of all pieces
-	start, end []int  // of each rune, where it stands in the text, in bytes
+	start, end []int  // byte offset of each rune in the text
 	list       []piece
 }
 
-// normal brings a text into the form in which read expects it. Positions refer to that form.
+// normal converts a text to the form that read expects. Positions refer to that form.
 func normal(text string) string { return norm.NFC.String(text) }
 
-// read takes a text apart.
+// read splits a text.
 func (p *pieces) read(text string) {
 	p.runes, p.start, p.end, p.list = p.runes[:0], p.start[:0], p.end[:0], p.list[:0]
 	previous := separator
@@ -52,18 +52,18 @@ func (p *pieces) read(text string) {
 	}
 }
 
-// of is the characters of a piece.
+// of returns the characters of a piece.
 func (p *pieces) of(at piece) []rune { return p.runes[at.from:at.to] }
 
-// class is what a character does in a text.
+// class is the role of a character in a text.
 type class uint8
 
 const (
 	separator class = iota
 	letter          // or digit
 	dense           // Hangul, Han, Kana
-	mark            // belongs to the letter before it
-	ignored         // cannot be seen
+	mark            // combines with the letter before it
+	ignored         // invisible
 )
 
 func classOf(r rune) class {
@@ -73,7 +73,7 @@ func classOf(r rune) class {
 			return letter
 		}
 		return separator
-	case 0xAC00 <= r && r <= 0xD7A3: // most of what there is
+	case 0xAC00 <= r && r <= 0xD7A3: // fast path for most characters
 		return dense
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
 		if unicode.In(r, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー' || r == 'ｰ' {
@@ -88,7 +88,7 @@ func classOf(r rune) class {
 	return separator
 }
 
-// fold makes characters equal that differ in case or width only, one for one.
+// fold maps characters that differ only in case or width to the same one, one for one.
 func fold(r rune) rune {
 	if r < 0x80 {
 		if 'A' <= r && r <= 'Z' {

@@ -8,11 +8,11 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Snippet is a part of an event's text around what was looked for, as people should read it.
+// Snippet is the part of an event's text around the matches, for people.
 type Snippet struct {
-	Text    string  `json:"text"`    // in one line, at most 160 characters and a … at either end
-	Field   string  `json:"field"`   // of the event's data, or type
-	Matches []Match `json:"matches"` // in order, apart from one another; empty where only what is not shown was found
+	Text    string  `json:"text"`    // one line, at most 160 characters and a … at either end
+	Field   string  `json:"field"`   // field of the event's data, or type
+	Matches []Match `json:"matches"` // in order, disjoint; empty if only hidden text matched
 }
 
 // Match is a part of Snippet.Text, in UTF-16 units as ECMAScript counts.
@@ -26,7 +26,8 @@ const (
 	snippetBefore = 40  // of them before the first match
 )
 
-// SnippetOf shows where words stand in an event: in the first of its texts that holds one, cleaned; else the beginning of its first text.
+// SnippetOf shows the matches of words in an event: in the first of its texts that has one, cleaned; otherwise the
+// beginning of its first text.
 func (w Words) SnippetOf(r *coordination.Record, roster *coordination.Roster) Snippet {
 	var p pieces
 	best := Snippet{Matches: []Match{}}
@@ -36,7 +37,7 @@ func (w Words) SnippetOf(r *coordination.Record, roster *coordination.Roster) Sn
 		}
 		words := searched(said)
 		if said.written {
-			words = coordination.Clean(words, roster).Text
+			words = coordination.ForPeople(words, roster).Text
 		}
 		words = normal(words)
 		p.read(words)
@@ -50,7 +51,7 @@ func (w Words) SnippetOf(r *coordination.Record, roster *coordination.Roster) Sn
 	return best
 }
 
-// snippet cuts a text around the first of some spans.
+// snippet cuts a text around the first of some matches.
 func snippet(field, words string, spans []span) Snippet {
 	from := 0
 	if len(spans) > 0 {

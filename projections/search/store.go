@@ -68,7 +68,7 @@ func (f *feeder) storePosition(ctx context.Context, tx *sql.Tx, next position) e
 		return err
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("the search file has moved from event %d by other hands: %w", f.at.seq, err)
+		return fmt.Errorf("the search file was moved from event %d by another process: %w", f.at.seq, err)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (f *feeder) storeTexts(ctx context.Context, tx *sql.Tx, p page, records []c
 	return nil
 }
 
-// tokenize makes what is indexed of an event.
+// tokenize computes the tokens of an event.
 func (f *feeder) tokenize(e *eventstore.Event, r *coordination.Record, entry *index.Entry) string {
 	t := &f.tokens
 	t.begin()
@@ -108,7 +108,7 @@ func (f *feeder) tokenize(e *eventstore.Event, r *coordination.Record, entry *in
 	return string(t.b)
 }
 
-// partiesOf are the agents that an event comes from, goes to or happened to, in lower case.
+// partiesOf returns the agents that an event is from, to or about, in lower case.
 func partiesOf(e *eventstore.Event, r *coordination.Record) []string {
 	parties := []string{strings.ToLower(e.AgentID), strings.ToLower(r.From()), strings.ToLower(r.To())}
 	slices.Sort(parties)
@@ -116,7 +116,7 @@ func partiesOf(e *eventstore.Event, r *coordination.Record) []string {
 	return slices.DeleteFunc(parties, func(agent string) bool { return agent == "" })
 }
 
-// session is the id of a work session, which begins with the event at seq if it is not known.
+// session returns the id of a work session, which begins with the event at seq if it is unknown.
 func (f *feeder) session(ctx context.Context, tx *sql.Tx, name string, seq int64) (id int64, err error) {
 	if name == "" {
 		return 0, nil

@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// blockEvents is how many events a row of spans is of.
+// blockEvents is the number of events per row of spans.
 const blockEvents = 512
 
-// timeSpan is when the first and the last of some events happened.
+// timeSpan is the time of the earliest and the latest of some events.
 type timeSpan struct{ oldest, newest float64 }
 
-// timeSpans are those of blocks.
+// timeSpans are the time spans of blocks.
 type timeSpans map[int64]timeSpan
 
 func (s timeSpans) add(seq int64, time float64) {
@@ -37,8 +37,8 @@ func (s timeSpans) store(ctx context.Context, tx *sql.Tx) error {
 
 func (q *Query) timed() bool { return q.Since != nil || q.Until != nil }
 
-// within are the arguments of inTime. Time does not order the log, but hardly ever differs much from its order: the blocks between which
-// all events of the time lie are mostly few, and hits before and after them are never looked at.
+// within returns the arguments of inTime. Time does not order the log, but rarely differs much from its order: the
+// range of blocks that contains all events of the time is usually small, and hits outside of it are never read.
 func (q *Query) within(ctx context.Context, tx *sql.Tx) (args []any, err error) {
 	since, until := math.Inf(-1), math.Inf(1)
 	if q.Since != nil {

@@ -9,23 +9,23 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Characters for private use: no piece of a text holds them.
+// Private-use characters: no piece of a text contains them.
 const (
-	fieldEnd  = "\uE000" // between two texts, so that no phrase reaches from one into the next
+	fieldEnd  = "\uE000" // between two texts, so that no phrase spans both
 	facetMark = "\uE001" // begins the token of a filter
 )
 
 // maxText is how many bytes of one text of an event are searched.
 const maxText = 256 << 10
 
-// text is one thing that an event says.
+// text is one searchable text of an event.
 type text struct {
 	field   string
 	words   string
-	written bool // by somebody, not an id or a name
+	written bool // prose, not an id or a name
 }
 
-// textsOf lists what is searched of an event, in the order in which a snippet is looked for.
+// textsOf lists the searchable texts of an event, in the order in which a snippet is chosen.
 func textsOf(r *coordination.Record) []text {
 	return []text{
 		{"message", r.Message, true}, {"replyPreview", r.ReplyPreview, true}, {"title", r.Title, true}, {"label", r.Label, true},
@@ -35,13 +35,13 @@ func textsOf(r *coordination.Record) []text {
 	}
 }
 
-// tokenizer writes what FTS5 indexes of events: tokens with a space between them.
+// tokenizer writes the tokens of events for FTS5, separated by spaces.
 type tokenizer struct {
 	pieces pieces
 	b      []byte
 }
 
-// begin starts with the next event.
+// begin starts the next event.
 func (t *tokenizer) begin() { t.b = t.b[:0] }
 
 // text adds the tokens of one text.
@@ -63,7 +63,7 @@ func (t *tokenizer) facet(kind facet, value string) {
 	t.b = append(t.b, ' ')
 }
 
-// event adds all that is searched of an event.
+// event adds all tokens of an event.
 func (t *tokenizer) event(r *coordination.Record) {
 	for _, said := range textsOf(r) {
 		words := searched(said)
@@ -73,7 +73,7 @@ func (t *tokenizer) event(r *coordination.Record) {
 	}
 }
 
-// searched is the part of a text that is searched, as it is.
+// searched returns the part of a text that is searched, unchanged.
 func searched(said text) string {
 	words := said.words
 	if len(words) > maxText {
@@ -107,7 +107,7 @@ func appendPiece(b []byte, runes []rune, dense bool) []byte {
 	return b
 }
 
-// facet is what can be filtered by.
+// facet is an attribute to filter by.
 type facet byte
 
 const (
@@ -116,12 +116,12 @@ const (
 	facetCategory facet = 'c'
 	facetAgent    facet = 'a' // in lower case
 	facetSession  facet = 'w'
-	facetInternal facet = 'i' // without a value: our own book-keeping
+	facetInternal facet = 'i' // without a value: internal bookkeeping
 )
 
-// facetToken is the token of a filter: short, and harmless whatever the value is.
+// facetToken is the token of a filter: short, and safe for any value.
 func facetToken(kind facet, value string) string {
-	const enough = 12 // bytes; two values with the same are not to be expected
+	const enough = 12 // bytes; collisions are not expected
 	if kind == facetAgent {
 		value = strings.ToLower(value)
 	}

@@ -15,12 +15,12 @@ const (
 	MaxWords      = 16
 )
 
-// Words is what a query looks for. See the package comment.
+// Words is a parsed query. See the package comment.
 type Words struct {
 	wanted, barred []word
 }
 
-// word is a word, or a phrase, of a query: pieces that follow one another.
+// word is a word, or a phrase, of a query: consecutive pieces.
 type word []wordPiece
 
 type wordPiece struct {
@@ -28,8 +28,8 @@ type wordPiece struct {
 	dense bool
 }
 
-// ParseWords reads a query as somebody types it. Any text is one; what makes no sense in it is passed over.
-// Errors: *eventstore.InvalidError of field q, where it is too long, has too many words, or none that could be found.
+// ParseWords parses a query as typed by a person. Any text is accepted; parts that make no sense are ignored. Errors:
+// *eventstore.InvalidError of field q, if it is too long, has too many words, or no word to search for.
 func ParseWords(query string) (Words, error) {
 	var w Words
 	if n := utf8.RuneCountInString(query); n > MaxCharacters {
@@ -58,16 +58,16 @@ func ParseWords(query string) (Words, error) {
 		}
 	}
 	if len(w.wanted) == 0 {
-		return Words{}, invalid(query, "give at least one word, of letters or digits, that is to be found")
+		return Words{}, invalid(query, "give at least one word, of letters or digits, that must be found")
 	}
 	return w, nil
 }
 
-func invalid(query, mend string) error {
-	return &eventstore.InvalidError{Field: "q", Value: query, Mend: mend}
+func invalid(query, hint string) error {
+	return &eventstore.InvalidError{Field: "q", Value: query, HintText: hint}
 }
 
-// nextWord cuts off the first word or quoted phrase. It always takes something away.
+// nextWord cuts off the first word or quoted phrase. It always consumes something.
 func nextWord(query string) (word string, barred bool, rest string) {
 	query = strings.TrimLeftFunc(query, unicode.IsSpace)
 	if strings.HasPrefix(query, "-") {
@@ -84,7 +84,7 @@ func nextWord(query string) (word string, barred bool, rest string) {
 	return query[:end], barred, query[end:]
 }
 
-// match writes what FTS5 is asked for. Every token stands in quotes and holds nothing but letters, digits and their marks.
+// match writes the FTS5 expression. Every token is quoted and contains only letters, digits and their marks.
 func (w Words) match(b *strings.Builder) {
 	b.WriteByte('(')
 	for i, wanted := range w.wanted {
@@ -100,7 +100,7 @@ func (w Words) match(b *strings.Builder) {
 	}
 }
 
-// match writes a phrase. Its last token may go on where the word could.
+// match writes a phrase. Its last token is a prefix if the word may continue.
 func (w word) match(b *strings.Builder) {
 	var tokens []byte
 	for _, p := range w[:len(w)-1] {

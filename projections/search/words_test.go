@@ -86,7 +86,7 @@ func TestQueriesThatAreRefused(t *testing.T) {
 	for _, query := range []string{"", "   ", "!!!", "👍", `""`, `"`, "-", "-a", `-"a b"`, strings.Repeat("가", 257), many(17), "\xff\xfe"} {
 		_, err := search.ParseWords(query)
 		var invalid *eventstore.InvalidError
-		if !errors.As(err, &invalid) || invalid.Field != "q" || invalid.Mend == "" {
+		if !errors.As(err, &invalid) || invalid.Field != "q" || invalid.HintText == "" {
 			t.Errorf("%q: %v, want a refusal of q", query, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// reader reads, all from one moment of the log.
+// reader reads everything from one snapshot.
 type reader struct {
 	ctx    context.Context
 	tx     *sql.Tx
@@ -25,14 +25,14 @@ type reader struct {
 	archived func(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) // see Options.Events
 }
 
-// found is what an id names.
+// found is the object that an id names.
 type found struct {
 	kind Kind
 	id   string
 	seq  int64 // of a message
 }
 
-// Candidate is something whose id begins like one that was asked for.
+// Candidate is an object whose id begins like the requested one.
 type Candidate struct {
 	Kind Kind
 	ID   string
@@ -40,7 +40,7 @@ type Candidate struct {
 
 func (c Candidate) String() string { return string(c.Kind) + " " + c.ID }
 
-// NotFoundError says that an id names nothing, or begins like several. Near are those, or what comes closest; a few.
+// NotFoundError says that an id names nothing, or is the prefix of several. Near are those, or the most similar ones.
 type NotFoundError struct {
 	ID        string
 	Ambiguous bool
@@ -51,7 +51,7 @@ func (e *NotFoundError) Error() string {
 	if e.Ambiguous {
 		return fmt.Sprintf("several ids begin with %q", e.ID)
 	}
-	return fmt.Sprintf("there is no work session, flow, run, conversation or event %q", e.ID)
+	return fmt.Sprintf("no work session, flow, run, conversation or event %q", e.ID)
 }
 
 func (e *NotFoundError) Unwrap() error { return fs.ErrNotExist }
@@ -59,26 +59,26 @@ func (e *NotFoundError) Code() string  { return "not_found" }
 
 func (e *NotFoundError) Hint() string {
 	if len(e.Near) == 0 {
-		return "openclawd runs, openclawd a2a and openclawd events query list what there is"
+		return "list ids with openclawd runs, openclawd a2a or openclawd events query"
 	}
 	near := make([]string, len(e.Near))
 	for i, c := range e.Near {
 		near[i] = c.String()
 	}
 	if e.Ambiguous {
-		return "give more of it: " + strings.Join(near, ", ")
+		return "give more characters: " + strings.Join(near, ", ")
 	}
 	return "did you mean " + strings.Join(near, ", ") + "?"
 }
 
 const (
-	maxID       = 512 // bytes of an id that is looked for
-	minPrefix   = 4   // characters that are enough of one
-	minEventHex = 8   // digits of the id of an event, likewise
+	maxID       = 512 // maximum length of an id in bytes
+	minPrefix   = 4   // minimum length of a prefix in characters
+	minEventHex = 8   // likewise for the id of an event, in digits
 	maxNear     = 5
 )
 
-// Where ids are looked for: as a whole, and as a range of those that begin like one.
+// Lookups by exact id, and by the range of ids with a prefix.
 const (
 	selectSession      = "SELECT name FROM work_sessions WHERE name = ?"
 	selectFlowID       = "SELECT name FROM a2a_jobs WHERE name = ?"
@@ -95,10 +95,10 @@ const (
 
 const conversationStream = "conversation/"
 
-// sessionPrefix makes the id of a work session in answers of the API of its workSessionId.
+// sessionPrefix precedes a workSessionId in session ids of the API.
 const sessionPrefix = "ws:"
 
-// find says what an id names.
+// find resolves an id.
 func (r *reader) find(id string) (found, error) {
 	id = strings.TrimSpace(id)
 	if id == "" || len(id) > maxID || strings.Contains(id, "\x00") {
@@ -124,7 +124,7 @@ func (r *reader) find(id string) (found, error) {
 	return f, &NotFoundError{ID: id, Near: near}
 }
 
-// exactly finds what has just this id.
+// exactly finds the object with exactly this id.
 func (r *reader) exactly(id string) (found, error) {
 	bare, _ := strings.CutPrefix(id, sessionPrefix)
 	for _, at := range [...]struct {
@@ -157,19 +157,20 @@ func (r *reader) exactly(id string) (found, error) {
 	return found{}, nil
 }
 
-// one reads the one row that there is, or none.
+// one reads a row, if there is one.
 func (r *reader) one(query string, arg any, into ...any) (bool, error) {
 	err := r.tx.QueryRowContext(r.ctx, query, arg).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for an id: %w", err)
+		return false, fmt.Errorf("look up id: %w", err)
 	}
 	return true, nil
 }
 
-// beginning finds what has an id that begins so, a few. The runs of a flow are not named beside it: their ids begin with its own.
+// beginning finds a few objects whose ids have this prefix. The runs of a flow are left out in favour of it, because
+// their ids begin with the flow's.
 func (r *reader) beginning(prefix string) (near []Candidate, err error) {
 	if len([]rune(prefix)) < minPrefix {
 		return nil, nil
@@ -203,20 +204,20 @@ func (r *reader) beginning(prefix string) (near []Candidate, err error) {
 	}
 	rows, err := r.tx.QueryContext(r.ctx, selectEventsLike, raw, high, maxNear)
 	if err != nil {
-		return nil, fmt.Errorf("look for events: %w", err)
+		return nil, fmt.Errorf("look up events: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id []byte
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("look for events: %w", err)
+			return nil, fmt.Errorf("look up events: %w", err)
 		}
 		near = append(near, Candidate{Message, uuidText(id)})
 	}
 	return near, rows.Err()
 }
 
-// resembling finds what shares the longest beginning with an id, a few.
+// resembling finds a few objects that share the longest prefix with an id.
 func (r *reader) resembling(id string) ([]Candidate, error) {
 	const enough, longest = 6, 48
 	letters := []rune(id)
@@ -231,13 +232,13 @@ func (r *reader) resembling(id string) ([]Candidate, error) {
 func (r *reader) texts(query string, args ...any) (list []string, err error) {
 	rows, err := r.tx.QueryContext(r.ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("look for ids: %w", err)
+		return nil, fmt.Errorf("look up ids: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
-			return nil, fmt.Errorf("look for ids: %w", err)
+			return nil, fmt.Errorf("look up ids: %w", err)
 		}
 		list = append(list, text)
 	}
@@ -249,12 +250,12 @@ const (
 	uuidBytes = 16
 )
 
-// runName is what a run is called by in the table of runs.
+// runName is the name of a run in the table of runs.
 func runName(id string) string { return strings.TrimPrefix(coordination.RunStream(id), runStream) }
 
-// eventID reads the beginning of the id of an event. digits is how many it has; 0: it is none.
+// eventID parses the beginning of an event id. digits is its length; 0 if it is not one.
 func eventID(text string) (raw []byte, digits int) {
-	const dashes = "        -    -    -    -            " // the places of dashes
+	const dashes = "        -    -    -    -            " // positions of dashes
 	raw = make([]byte, uuidBytes)
 	if len(text) > len(dashes) {
 		return raw, 0

@@ -13,7 +13,7 @@ const (
 	stateOver = "over"
 )
 
-// judge says how everything stands, how long it took, and counts it.
+// judge determines the state and durations of all nodes, and counts them.
 func (t *Trace) judge() {
 	w := &tally{Trace: t}
 	// A tree may be deep: it is walked without recursion, parents before children.
@@ -56,9 +56,9 @@ func (t *tally) count(n *Node) {
 		t.Late++
 	}
 	for _, h := range n.own.heard {
-		n.Messages = append(n.Messages, h.Said)
+		n.Messages = append(n.Messages, h.TracedMessage)
 	}
-	slices.SortStableFunc(n.Messages, func(a, b Said) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(n.Messages, func(a, b TracedMessage) int { return cmp.Compare(a.Seq, b.Seq) })
 	t.Messages += len(n.Messages)
 	last := max(n.EndedAt, n.At)
 	for _, m := range n.Messages {
@@ -74,7 +74,7 @@ func (t *tally) count(n *Node) {
 	slices.SortStableFunc(n.Children, func(a, b *Node) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Seq, b.Seq)) })
 }
 
-// judgeRun tells the time that a run has waited from that in which it ran, and an answer that came too late.
+// judgeRun separates the waiting time of a run from its running time, and detects a late answer.
 func (n *Node) judgeRun(now int64) {
 	end := cmp.Or(n.EndedAt, now)
 	begun := cmp.Or(n.StartedAt, end)
@@ -89,9 +89,10 @@ func (n *Node) judgeRun(now int64) {
 	if n.Open {
 		n.Since = cmp.Or(n.StartedAt, n.At)
 	}
+	n.Code = coordination.ReasonOfRun(n.State, n.ErrorClass, n.Reason)
 }
 
-// runOK is the state of a run that has come to its end.
+// runOK is the state of a run that ended normally.
 const runOK = "ok"
 
 func (n *Node) judgeInFlow(flow *Node) {
@@ -107,7 +108,7 @@ func (n *Node) judgeInFlow(flow *Node) {
 	}
 }
 
-// flow is the one that a run answers in, itself or in the place of one that a restart broke off; nil for none.
+// flow returns the flow that a run answers in, directly or as the retry of an interrupted one; nil if none.
 func (n *Node) flow() *Node {
 	above := n.parent
 	if n.Role == RoleRepeat && above != nil {
@@ -119,12 +120,12 @@ func (n *Node) flow() *Node {
 	return above
 }
 
-// judgeFlow tells how long a flow has waited for a permit: until its first run was asked for.
+// judgeFlow computes how long a flow has waited for a permit: until its first run was queued.
 func (n *Node) judgeFlow(now int64) {
 	end := cmp.Or(n.EndedAt, now)
 	n.DurationMs = max(end-n.At, 0)
 	if !n.Open {
-		n.Since = 0
+		n.Since, n.Code = 0, n.flowFailure()
 	}
 	switch first := slices.IndexFunc(n.Children, func(c *Node) bool { return c.Kind == Run && c.ID == n.ID }); {
 	case first >= 0:
@@ -134,10 +135,24 @@ func (n *Node) judgeFlow(now int64) {
 	}
 }
 
-// judgeConversation folds what was said, by time, as lists of threads do.
+// flowFailure is the code of a failed flow: its messages know it more precisely than its outcome.
+func (n *Node) flowFailure() coordination.ReasonCode {
+	code := coordination.ReasonOfFlow(n.Outcome, n.Reason)
+	if code == "" {
+		return ""
+	}
+	for _, h := range n.own.heard {
+		if h.step.Affects && h.Code != "" && h.Code != coordination.ReasonOther {
+			code = h.Code
+		}
+	}
+	return code
+}
+
+// judgeConversation folds its messages by time, as lists of threads do.
 func (n *Node) judgeConversation(now int64) {
 	list := slices.Clone(n.own.heard)
-	slices.SortStableFunc(list, func(a, b *heard) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.Seq, b.Seq)) })
+	slices.SortStableFunc(list, func(a, b *messageEvent) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.Seq, b.Seq)) })
 	var outcome coordination.Outcome
 	for i, h := range list {
 		if i == 0 {
@@ -153,7 +168,7 @@ func (n *Node) judgeConversation(now int64) {
 		if n.Open, n.Since = h.step.Open, h.At; failed && h.step.Outcome == coordination.OutcomeDone {
 			continue
 		}
-		outcome, n.Reason = h.step.Outcome, h.step.Reason
+		outcome, n.Reason, n.Code = h.step.Outcome, h.step.Reason, h.step.Code
 	}
 	if n.Outcome, n.State = string(outcome), stateOver; n.Open {
 		n.State, n.DurationMs = stateOpen, max(now-n.At, 0)

@@ -1,11 +1,8 @@
 package trace_test
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
-	"flag"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,20 +11,18 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/a2a"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
+	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	"github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/trace"
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", propertyChecks); err != nil {
-		panic(err)
-	}
+	testscale.Checks(4, 40)
 	goleak.VerifyTestMain(m)
 }
 
@@ -35,30 +30,12 @@ func TestMain(m *testing.M) {
 const base = 1_790_000_000_000
 
 func definitions() []projections.Definition {
-	return []projections.Definition{run.Definition(), a2a.Definition(), index.Definition(coordination.RulesV2), conversation.Definition(coordination.RulesV2)}
+	return []projections.Definition{runs.Definition(), flows.Definition(), index.Definition(coordination.RulesV2), conversations.Definition(coordination.RulesV2)}
 }
-
-// emptyLog is the file of a log that has its tables.
-var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
-	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-}, definitions()...))
 
 func setup(t testing.TB) *sqlite.DB {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "log.db")
-	storetest.Copy(t, emptyLog, path)
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
-		t.Fatal(err)
-	}
+	db, _ := projectiontest.New(t, sqlite.Options{}, definitions()...)
 	return db
 }
 

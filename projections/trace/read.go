@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// What runs and flows are read by. CROSS JOIN fixes the order of the loops: some look-ups for each id that is asked for.
+// Queries for runs and flows. CROSS JOIN fixes the order of the loops: a few look-ups per id.
 const (
 	runColumns = `SELECT r.id, CASE r.run_id WHEN '' THEN r.name ELSE r.run_id END, r.queued_at, r.agent, r.lane, r.cause, r.retry_of, r.session_key,
  r.state, r.started_at, r.ended_at, r.over_seq, r.provider, r.model, r.reason, r.error_class, r.input_tokens, r.output_tokens, r.model_calls,
@@ -26,8 +26,8 @@ const (
  f.target_key, f.conversation_id, f.parent_id, f.work_session_id, f.task_id, f.label, f.intent, f.payload_type, f.attempt, f.turn, f.due_at,
  f.created_at, f.changed_at, f.ended_at, f.over_seq, f.outcome, f.reason, f.preview`
 	selectFlows = flowColumns + " FROM json_each(?) j CROSS JOIN a2a_jobs f ON f.name = j.value LIMIT ?"
-	// A run begins flows for its own session, and only from when it was asked for until it is over, or little later: of all that its session
-	// has begun no more is looked at.
+	// A run begins flows only for its own session, from its request until shortly after its end; only that part of its
+	// session's flows is read.
 	selectFlowsOfRuns = flowColumns + ` FROM json_each(?) j CROSS JOIN a2a_jobs f ON f.requester_key = j.value ->> 1 AND f.id > j.value ->> 2
  AND f.id <= j.value ->> 3 AND f.requester_run = j.value ->> 0 ORDER BY f.id LIMIT ?`
 	selectFlowsOfSession = flowColumns + " FROM a2a_jobs f WHERE f.work_session_id = ? ORDER BY f.id DESC LIMIT ?"
@@ -76,7 +76,8 @@ func (r *reader) nodes(query string, args []any, scan func(*sql.Rows, *Node) err
 	return list, rows.Err()
 }
 
-// childrenIn gives the names of the runs of a work session that say which run has asked for them, by that, the newest so many.
+// childrenIn returns the names of up to n of the newest runs of a work session that were requested by a run, by that
+// run.
 func (r *reader) childrenIn(session string, limit int) (map[string][]string, error) {
 	rows, err := r.tx.QueryContext(r.ctx, selectSiblings, session, limit)
 	if err != nil {
@@ -96,7 +97,8 @@ func (r *reader) childrenIn(session string, limit int) (map[string][]string, err
 	return children, rows.Err()
 }
 
-// flowOf is the flow that a run belongs to by its id, "" for one whose id does not say. The flow need not exist.
+// flowOf returns the flow that a run belongs to according to its id, "" if the id does not tell. The flow need not
+// exist.
 func flowOf(runID string) string {
 	if at := strings.LastIndexByte(runID, '.'); at > 0 {
 		return runID[:at]
@@ -104,14 +106,14 @@ func flowOf(runID string) string {
 	return ""
 }
 
-// flowName is what a flow is called by in the table of flows.
+// flowName is the name of a flow in the table of flows.
 func flowName(jobID string) string {
 	return strings.TrimPrefix(coordination.JobStream(jobID), flowStream)
 }
 
 const flowStream = "job/"
 
-// spans says, for each run, what its flows are found by: its id, its session, and the seqs between which they were begun.
+// spans are the search keys for the flows of each run: its id, its session, and the range of seqs.
 func spans(runs []*Node) string {
 	list := make([][4]any, len(runs))
 	for i, n := range runs {
@@ -120,11 +122,11 @@ func spans(runs []*Node) string {
 	return jsonOf(list)
 }
 
-// queued is how many events may wait to be appended: so many may lie between the end of a run that was stopped and what one of its calls of
-// tools, under way then, has brought about.
+// queued bounds how many events may be queued for appending: at most that many are between the end of a stopped run
+// and the effects of a tool call in progress.
 const queued = 4_096
 
-// until is the seq up to which a run may have brought something about.
+// until is the last seq at which a run may have caused something.
 func (n *Node) until() int64 {
 	if n.own.overSeq == 0 {
 		return math.MaxInt64
@@ -141,7 +143,7 @@ func runNames(ids []string) []string {
 	return names
 }
 
-// jsonList makes a list one SQL argument, to be taken apart by json_each.
+// jsonList encodes a list as one SQL argument for json_each.
 func jsonList[T int64 | string](list []T) string { return jsonOf(list) }
 
 func jsonOf(list any) string {

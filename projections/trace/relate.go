@@ -12,9 +12,9 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// settle brings in what was said in the work session or conversation that was asked for, once the runs and flows are there that it belongs
-// to. A run that was refused something may have no other part in it.
-func (g *growth) settle() error {
+// settle adds the messages of the requested work session or conversation, after the runs and flows that they belong
+// to. A run may be part of it only by a refusal.
+func (g *collector) settle() error {
 	var refused []string
 	for _, h := range g.pending {
 		if isRefusal(h.Type) && h.job == "" && h.parentRun != "" && g.nodes[place{Run, h.parentRun}] == nil {
@@ -27,27 +27,27 @@ func (g *growth) settle() error {
 			return err
 		}
 		for _, n := range runs {
-			g.take(n)
+			g.addNode(n)
 		}
-		if err := g.up(); err != nil {
+		if err := g.addCauses(); err != nil {
 			return err
 		}
 	}
-	g.keep(g.pending, g.asked)
+	g.addMessages(g.pending, g.asked)
 	return nil
 }
 
-// refusalTypes are what the coordinator says to who may not send, or cannot.
+// refusalTypes are the events for a sender that may not, or cannot, send.
 var refusalTypes = []string{coordination.TypeA2AForbidden, coordination.TypeA2ADispatchFailed}
 
 func isRefusal(typ string) bool { return slices.Contains(refusalTypes, typ) }
 
-// maxRefusals bounds how many refusals are looked at: all that there were while the runs went on.
+// maxRefusals bounds how many refusals are read: all within the time of the runs.
 const maxRefusals = 1_000
 
-// refusals brings in what the runs were refused that were asked for, or that those led to. Such a message has no flow, and may name no
-// conversation.
-func (g *growth) refusals() error {
+// refusals adds the refusals of the requested runs, and of those that they caused. Such a message has no flow, and may
+// name no conversation.
+func (g *collector) refusals() error {
 	low, high := int64(math.MaxInt64), int64(0)
 	for p := range g.mine {
 		if n := g.nodes[p]; p.kind == Run && n != nil {
@@ -75,29 +75,29 @@ func (g *growth) refusals() error {
 	}
 	for _, h := range list {
 		if p := (place{Run, h.parentRun}); h.job == "" && g.mine[p] && g.nodes[p] != nil {
-			g.keep([]*heard{h}, false)
+			g.addMessages([]*messageEvent{h}, false)
 		}
 	}
 	return nil
 }
 
-// keep puts messages where they belong: to their flow where it is in the tree, else to their conversation or thread, which comes in with
-// them. Those of a flow that was left out are left out too.
-func (g *growth) keep(messages []*heard, asked bool) {
+// addMessages adds messages to their flow if that is in the tree, otherwise to their conversation or thread, which is added
+// with them. Messages of a flow that was left out are left out too.
+func (g *collector) addMessages(messages []*messageEvent, asked bool) {
 	for _, h := range messages {
-		if !isHeard(h.Type) || g.said[h.Seq] {
+		if !isMessage(h.Type) || g.said[h.Seq] {
 			continue
 		}
 		if g.left == 0 {
 			g.cut = true
 			return
 		}
-		n := g.home(h)
+		n := g.nodeOf(h)
 		if n == nil {
 			if h.job != "" && g.cut {
 				continue
 			}
-			if n = g.gathering(h); n == nil {
+			if n = g.conversationNode(h); n == nil {
 				continue
 			}
 			n.Asked, n.Seq = n.Asked || asked, min(n.Seq, h.Seq)
@@ -109,9 +109,9 @@ func (g *growth) keep(messages []*heard, asked bool) {
 	}
 }
 
-// home is the run or flow in the tree that a message belongs to; nil for none. A refusal belongs to the run that was refused, also where it
-// names the conversation of a flow.
-func (g *growth) home(h *heard) *Node {
+// nodeOf returns the run or flow in the tree that a message belongs to; nil if none. A refusal belongs to the refused
+// run, even if it names the conversation of a flow.
+func (g *collector) nodeOf(h *messageEvent) *Node {
 	runs := []*Node{g.nodes[place{Run, h.run}], g.nodes[place{Run, h.parentRun}]}
 	if h.job == "" && isRefusal(h.Type) {
 		if n := cmp.Or(runs...); n != nil {
@@ -124,9 +124,9 @@ func (g *growth) home(h *heard) *Node {
 	return cmp.Or(runs...)
 }
 
-// flowHeard is the flow that a message belongs to, if it is in the tree. Events of spawns do not name their job: they belong to the flow that
-// was begun last in their conversation, if that was not over.
-func (g *growth) flowHeard(h *heard) (flow *Node) {
+// flowHeard returns the flow that a message belongs to, if it is in the tree. Events of spawns do not name their job:
+// they belong to the latest flow of their conversation that was open.
+func (g *collector) flowHeard(h *messageEvent) (flow *Node) {
 	if h.job != "" {
 		return g.nodes[place{Flow, h.job}]
 	}
@@ -141,8 +141,9 @@ func (g *growth) flowHeard(h *heard) (flow *Node) {
 	return flow
 }
 
-// gathering is the conversation or thread that a message belongs to, which comes in with its first one. It is nil where there is no room.
-func (g *growth) gathering(h *heard) *Node {
+// conversationNode returns the conversation or thread of a message, adding it with its first message. It is nil if the tree
+// is full.
+func (g *collector) conversationNode(h *messageEvent) *Node {
 	p := place{Conversation, h.conversation}
 	if p.id == "" {
 		p = place{Thread, h.thread}
@@ -154,15 +155,15 @@ func (g *growth) gathering(h *heard) *Node {
 		return n
 	}
 	n := &Node{Kind: p.kind, ID: p.id, Seq: h.Seq, WorkSession: h.session, Conversation: h.conversation}
-	if !g.take(n) {
+	if !g.addNode(n) {
 		return nil
 	}
 	return n
 }
 
-// hearFlows reads what was said in the flows that are in the tree, conversation by conversation.
-func (g *growth) hearFlows() error {
-	var order []string // that of the log, so that what is cut does not change from one time to the next
+// readFlows reads the messages of the flows in the tree, conversation by conversation.
+func (g *collector) readFlows() error {
+	var order []string // in log order, so that truncation is deterministic
 	flows := map[string][]*Node{}
 	for _, n := range g.inOrder() {
 		if n.Kind != Flow || n.Conversation == "" || len(n.own.heard) > 0 {
@@ -174,18 +175,18 @@ func (g *growth) hearFlows() error {
 		flows[n.Conversation] = append(flows[n.Conversation], n)
 	}
 	for _, id := range order {
-		if err := g.hearIn(id, flows[id]); err != nil {
+		if err := g.readMessages(id, flows[id]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// messagesAtOnce bounds what one statement reads of a conversation.
+// messagesAtOnce bounds the messages of a conversation read by one statement.
 const messagesAtOnce = 256
 
-// hearIn reads the messages of some flows of one conversation, the first flow first, until each has its end.
-func (g *growth) hearIn(conversationID string, flows []*Node) error {
+// readMessages reads the messages of some flows of one conversation, first flow first, until each has its end.
+func (g *collector) readMessages(conversationID string, flows []*Node) error {
 	waiting := map[string]bool{}
 	for _, n := range flows {
 		waiting[n.ID] = true
@@ -201,7 +202,7 @@ func (g *growth) hearIn(conversationID string, flows []*Node) error {
 			if flow == nil {
 				continue
 			}
-			g.keep([]*heard{h}, false)
+			g.addMessages([]*messageEvent{h}, false)
 			if h.Type == coordination.TypeA2AComplete {
 				delete(waiting, flow.ID)
 			}
@@ -214,8 +215,8 @@ func (g *growth) hearIn(conversationID string, flows []*Node) error {
 	return nil
 }
 
-// relate brings in the conversations that those in the tree came from, and that came from them, as their messages and threads say.
-func (g *growth) relate() error {
+// relate adds the parents and children of the conversations in the tree, according to their messages and threads.
+func (g *collector) relate() error {
 	var queue []*Node
 	for _, n := range g.inOrder() {
 		if n.Kind == Conversation {
@@ -223,7 +224,7 @@ func (g *growth) relate() error {
 		}
 	}
 	for i := 0; i < len(queue); i++ {
-		kin, err := g.kin(queue[i])
+		kin, err := g.relatives(queue[i])
 		if err != nil {
 			return err
 		}
@@ -231,7 +232,7 @@ func (g *growth) relate() error {
 			if id == queue[i].ID || g.nodes[place{Conversation, id}] != nil || g.cut {
 				continue
 			}
-			if err := g.relative(id, id != queue[i].ParentConversation && g.mine[queue[i].place()]); err != nil {
+			if err := g.addRelated(id, id != queue[i].ParentConversation && g.mine[queue[i].place()]); err != nil {
 				return err
 			}
 			if n := g.nodes[place{Conversation, id}]; n != nil {
@@ -242,8 +243,8 @@ func (g *growth) relate() error {
 	return nil
 }
 
-// kin are the conversations that one came from, or that came from it.
-func (g *growth) kin(n *Node) (ids []string, err error) {
+// relatives are the parent and children of a conversation.
+func (g *collector) relatives(n *Node) (ids []string, err error) {
 	var sessions []string
 	for _, h := range n.own.heard {
 		if n.ParentConversation == "" {
@@ -272,37 +273,37 @@ func (g *growth) kin(n *Node) (ids []string, err error) {
 	return ids, nil
 }
 
-// maxKin bounds what is read of a conversation that another one came from, or that came from it.
+// maxKin bounds what is read of a related conversation.
 const maxKin = 200
 
-// relative brings in another conversation. The flows in it come in too where it came from one that was asked for.
-func (g *growth) relative(id string, mine bool) error {
+// addRelated adds a related conversation. Its flows are added too if it is a child of a requested one.
+func (g *collector) addRelated(id string, mine bool) error {
 	flows, err := g.flows(selectFlowsTalking, id, g.room())
 	if err != nil || len(flows) > 0 && !mine {
 		return err
 	}
 	if len(flows) > 0 {
 		for _, n := range flows {
-			if g.take(n) {
+			if g.addNode(n) {
 				g.mine[n.place()] = true
 			}
 		}
-		return g.again()
+		return g.collectLate()
 	}
 	list, err := g.inStream(id, 0, min(maxKin, g.left+1))
 	if err != nil {
 		return err
 	}
-	g.keep(list, false)
+	g.addMessages(list, false)
 	if !mine {
 		delete(g.mine, place{Conversation, id})
 	}
 	return nil
 }
 
-// again gathers what flows led to that came in late.
-func (g *growth) again() error {
-	for _, step := range []func() error{g.down, g.up, g.hearFlows} {
+// collectLate collects what flows caused that were added late.
+func (g *collector) collectLate() error {
+	for _, step := range []func() error{g.addEffects, g.addCauses, g.readFlows} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -310,17 +311,17 @@ func (g *growth) again() error {
 	return nil
 }
 
-// selectAsked reads what runs were asked, and what they said at the end, unless that is long.
+// selectAsked reads the requests of runs, and their final texts, up to a maximum length.
 const selectAsked = `SELECT j.value ->> 0, e.seq, e.type, e.ver, e.data FROM json_each(?) j
  CROSS JOIN events e ON e.seq IN (j.value ->> 1, j.value ->> 2) WHERE coalesce(octet_length(e.data), 0) <= ?`
 
 const (
-	maxQuestions     = 200     // runs of which it is read
-	maxQuestionBytes = 1 << 20 // of an event that it is read from
+	maxQuestions     = 200     // runs to read
+	maxQuestionBytes = 1 << 20 // seq of the event to read
 )
 
-// question reads what runs that belong to no flow were asked, and what they said.
-func (g *growth) question() error {
+// readRequests reads the requests and answers of runs that belong to no flow.
+func (g *collector) readRequests() error {
 	var runs [][3]any
 	for _, n := range g.inOrder() {
 		if n.Kind == Run && n.own.job == "" && g.nodes[place{Flow, flowOf(n.ID)}] == nil && len(runs) < maxQuestions {
@@ -355,15 +356,15 @@ func (g *growth) question() error {
 	}
 	for i := range events {
 		if n := g.nodes[place{Run, ids[i]}]; n != nil && !events[i].Redacted() && len(events[i].Data) <= maxQuestionBytes {
-			g.say(n, &events[i])
+			g.setMessage(n, &events[i])
 		}
 	}
 	return nil
 }
 
-// say takes over what a run was asked, or said, from the event that says so.
-func (g *growth) say(n *Node, e *eventstore.Event) {
-	_ = coordination.EachField(projections.Current(e).Data, func(name string, raw []byte) bool { // the store takes objects only
+// setMessage stores a run's request or answer from its event.
+func (g *collector) setMessage(n *Node, e *eventstore.Event) {
+	_ = coordination.EachField(projections.Current(e).Data, func(name string, raw []byte) bool { // the store accepts only objects
 		text, _ := coordination.StringValue(raw)
 		switch {
 		case name == "message" && e.Seq == n.Seq:

@@ -1,6 +1,6 @@
-// Package trace reads what led to what: the runs of agents, the flows that they began, the runs that answered in those, and so on, as a
-// tree. It has no table of its own. What our own agents did is read from the tables of runs and flows; of an imported log, which has
-// neither, the tree is made of its a2a.* events.
+// Package trace reads causal trees: the runs of agents, the flows that they began, the runs that answered in those,
+// and so on. It has no table of its own. For our own agents it reads the tables of runs and flows; an imported log has
+// neither, so its tree is built from its a2a.* events.
 package trace
 
 import (
@@ -13,52 +13,52 @@ import (
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// Kind is what an id names.
+// Kind is the kind of object that an id names.
 type Kind string
 
 const (
 	WorkSession  Kind = "work_session"
 	Conversation Kind = "conversation"
-	Flow         Kind = "flow" // a message to another agent, or a delegation; its id is that of a job
+	Flow         Kind = "flow" // a message to another agent, or a delegation; its id is the job's
 	Run          Kind = "run"
 	Message      Kind = "message" // an event
-	Thread       Kind = "thread"  // messages between two agents that name no conversation; it is found by no id
+	Thread       Kind = "thread"  // messages between two agents without a conversation; not found by an id
 )
 
 // Roles of a run in its flow.
 const (
-	RoleAnswer   = "answer"   // the first one
-	RoleRetry    = "retry"    // another attempt at it
-	RoleTurn     = "turn"     // of ping-pong
-	RoleAnnounce = "announce" // what is to be posted
-	RoleResult   = "result"   // the parent of a sub-agent hears what came of it
-	RoleRepeat   = "repeat"   // of a run that a restart broke off
+	RoleAnswer   = "answer"   // first attempt
+	RoleRetry    = "retry"    // retry
+	RoleTurn     = "turn"     // ping-pong turn
+	RoleAnnounce = "announce" // text to be posted
+	RoleResult   = "result"   // informs the parent of a sub-agent of its result
+	RoleRepeat   = "repeat"   // repeats a run that a restart interrupted
 )
 
-// Trace is a tree, or some. It is also its answer in JSON; times are ms since 1970, lengths of time ms, both absent where there is none.
+// Trace is one or more trees, and their JSON; times are ms since 1970, durations ms, both absent if there is none.
 type Trace struct {
-	ID   string `json:"id"` // what was asked for, in full
+	ID   string `json:"id"` // the full id
 	Kind Kind   `json:"kind"`
-	Now  int64  `json:"now"` // what is open is measured up to here
+	Now  int64  `json:"now"` // durations of open nodes end here
 
-	Session *Session `json:"workSession,omitempty"` // where one was asked for
+	Session *Session `json:"workSession,omitempty"` // if a work session was requested
 
 	StartedAt  int64 `json:"startedAt,omitempty"`
-	LastAt     int64 `json:"lastAt,omitempty"` // Now, where something is open
+	LastAt     int64 `json:"lastAt,omitempty"` // Now, if something is open
 	DurationMs int64 `json:"durationMs"`
 
 	Flows         int `json:"flows"`
 	Runs          int `json:"runs"`
-	Conversations int `json:"conversations"` // and threads, that are no flows of ours
+	Conversations int `json:"conversations"` // and threads, that are not flows of ours
 	Messages      int `json:"messages"`
-	Open          int `json:"open"` // flows, runs and conversations that are not over
-	Late          int `json:"late"` // answers that came when their flow was over
+	Open          int `json:"open"` // open flows, runs and conversations
+	Late          int `json:"late"` // answers after their flow was over
 
 	Cut   bool    `json:"cut"` // there is more than was read
 	Roots []*Node `json:"roots"`
 }
 
-// Session is the work session that was asked for.
+// Session is the requested work session.
 type Session struct {
 	ID      string               `json:"id"`
 	Title   string               `json:"title"`
@@ -66,21 +66,21 @@ type Session struct {
 	Outcome coordination.Outcome `json:"outcome"`
 }
 
-// Node is something that was done, with what it led to.
+// Node is a run, flow or conversation, with what it caused.
 type Node struct {
 	Kind  Kind   `json:"kind"` // run, flow, conversation, thread
 	ID    string `json:"id"`
-	Seq   int64  `json:"seq"`             // of the event that it begins with
-	Asked bool   `json:"asked,omitempty"` // it is what was asked for, or belongs to it
+	Seq   int64  `json:"seq"`             // of its first event
+	Asked bool   `json:"asked,omitempty"` // requested, or part of it
 
 	Role    string `json:"role,omitempty"` // of a run in its flow
-	Turn    int    `json:"turn,omitempty"` // of role turn, and of a flow: the one under way, or how many were taken; from 1
+	Turn    int    `json:"turn,omitempty"` // of role turn, and of a flow: the current turn, or how many there were; from 1
 	Attempt int    `json:"attempt,omitempty"`
 	Of      string `json:"of,omitempty"`      // of a flow: send, spawn
-	Missing string `json:"missing,omitempty"` // what it comes from, where that is not known
+	Missing string `json:"missing,omitempty"` // its parent, if that is unknown
 
 	Agent              string `json:"agent,omitempty"` // of a run
-	From               string `json:"from,omitempty"`  // of everything else
+	From               string `json:"from,omitempty"`  // of other kinds
 	To                 string `json:"to,omitempty"`
 	SessionKey         string `json:"sessionKey,omitempty"`
 	WorkSession        string `json:"workSessionId,omitempty"`
@@ -92,27 +92,30 @@ type Node struct {
 	Payload            string `json:"payloadType,omitempty"`
 	Lane               string `json:"lane,omitempty"`
 	Cause              string `json:"cause,omitempty"`
-	By                 string `json:"by,omitempty"` // the client that asked
+	By                 string `json:"by,omitempty"` // the client that requested it
 
-	State      string `json:"state,omitempty"` // of a run: queued, running, ok, error, aborted, timed_out; of a flow: its phase; else open, over
+	State      string `json:"state,omitempty"` // of a run: queued, running, ok, error, aborted, timed_out; of a flow: its phase; otherwise open, over
 	Outcome    string `json:"outcome,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 	ErrorClass string `json:"errorClass,omitempty"`
-	Open       bool   `json:"open,omitempty"`
-	Since      int64  `json:"since,omitempty"` // it has stood as it does, where it is open
-	DueAt      int64  `json:"dueAt,omitempty"` // when an open flow is looked after
 
-	At        int64 `json:"at"` // it was asked for
+	Code coordination.ReasonCode `json:"reasonCode,omitempty"` // why it failed
+
+	Open  bool  `json:"open,omitempty"`
+	Since int64 `json:"since,omitempty"` // when it entered its state, if open
+	DueAt int64 `json:"dueAt,omitempty"` // when an open flow will be checked
+
+	At        int64 `json:"at"` // when it was requested
 	StartedAt int64 `json:"startedAt,omitempty"`
 	EndedAt   int64 `json:"endedAt,omitempty"`
 
-	PermitMs   int64 `json:"permitMs,omitempty"`  // a flow has waited for a permit of its target
-	BackoffMs  int64 `json:"backoffMs,omitempty"` // a retry was put off
-	QueueMs    int64 `json:"queueMs,omitempty"`   // a run has waited for its turn, apart from that
-	RunMs      int64 `json:"runMs,omitempty"`     // a run has run
-	DurationMs int64 `json:"durationMs"`          // all of it
+	PermitMs   int64 `json:"permitMs,omitempty"`  // wait of a flow for its target's permit
+	BackoffMs  int64 `json:"backoffMs,omitempty"` // delay before a retry
+	QueueMs    int64 `json:"queueMs,omitempty"`   // wait of a run for its turn, without the delay
+	RunMs      int64 `json:"runMs,omitempty"`     // running time of a run
+	DurationMs int64 `json:"durationMs"`          // total
 
-	Late   bool  `json:"late,omitempty"` // it has answered, but its flow was over
+	Late   bool  `json:"late,omitempty"` // it answered after its flow was over
 	LateMs int64 `json:"lateMs,omitempty"`
 
 	Model        string `json:"model,omitempty"`
@@ -122,48 +125,53 @@ type Node struct {
 	OutputTokens int64  `json:"outputTokens,omitempty"`
 
 	Retry    *Retry `json:"retry,omitempty"`    // of role retry
-	Question string `json:"question,omitempty"` // how begins what a flow asks for, or a run that belongs to none
-	Answer   string `json:"answer,omitempty"`   // and what such a run has said at the end
+	Question string `json:"question,omitempty"` // beginning of the request of a flow, or of a run without a flow
+	Answer   string `json:"answer,omitempty"`   // final text of such a run
 
-	Messages []Said  `json:"messages,omitempty"`
-	Children []*Node `json:"children,omitempty"`
+	Messages []TracedMessage `json:"messages,omitempty"`
+	Children []*Node         `json:"children,omitempty"`
 
 	parent *Node
 	own    own
 }
 
-// own is what of a node's row or events its answer does not show.
+// own is data of a node that its JSON does not include.
 type own struct {
-	job       string // of a run: the flow that waits for it, or ''
+	job       string // of a run: the flow that waits for it, or ""
 	retryOf   string
 	parentRun string
-	overSeq   int64  // of the event that ended a run or flow; 0: none has
+	overSeq   int64  // of the event that ended a run or flow; 0 if open
 	requester string // of a flow: the run that began it
-	heard     []*heard
+	heard     []*messageEvent
 }
 
-// Retry is why a first answer was tried again.
+// Retry is why a first answer was retried.
 type Retry struct {
 	Attempt   int    `json:"attempt"`
 	Category  string `json:"category,omitempty"` // transient, unknown
 	Code      string `json:"code,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	BackoffMs int64  `json:"backoffMs"`
+
+	ReasonCode coordination.ReasonCode `json:"reasonCode,omitempty"`
 }
 
-// Said is an a2a.* event of a flow or conversation.
-type Said struct {
-	Seq      int64  `json:"seq"`
-	ID       string `json:"id"`
-	At       int64  `json:"at"`
-	Type     string `json:"type"`
-	From     string `json:"from,omitempty"`
-	To       string `json:"to,omitempty"`
-	Turn     int    `json:"turn,omitempty"`
-	Outcome  string `json:"outcome,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+// TracedMessage is an a2a.* event of a flow or conversation.
+type TracedMessage struct {
+	Seq     int64  `json:"seq"`
+	ID      string `json:"id"`
+	At      int64  `json:"at"`
+	Type    string `json:"type"`
+	From    string `json:"from,omitempty"`
+	To      string `json:"to,omitempty"`
+	Turn    int    `json:"turn,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+
+	Code coordination.ReasonCode `json:"reasonCode,omitempty"` // why it failed
+
 	Preview  string `json:"preview,omitempty"` // one line
-	Asked    bool   `json:"asked,omitempty"`   // it is what was asked for
+	Asked    bool   `json:"asked,omitempty"`   // it was requested
 	Redacted bool   `json:"redacted,omitempty"`
 }
 
@@ -174,21 +182,22 @@ const (
 	previewLength   = 160 // characters
 )
 
-// Options of Of.
+// Options configure Of.
 type Options struct {
 	Now      int64              // ms since 1970
 	Rules    coordination.Rules // "" is RulesV2
-	Nodes    int                // at most, about; 0 is DefaultNodes
+	Nodes    int                // approximate maximum; 0 is DefaultNodes
 	Messages int                // likewise; 0 is DefaultMessages
-	// Events reads events with payloads that were archived; nil: those are shown as redacted.
+	// Events reads events with archived payloads; nil: those are shown as redacted.
 	Events func(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error)
 }
 
-// Of is the trace of what an id names: of a work session, a conversation, a flow (by its job), a run, or an event by its id or seq. The
-// beginning of an id will do where nothing else begins so. Of a work session everything is in it; else what was asked for, what that
-// led to, and what it comes from, up to the run that somebody else than an agent asked for. An id that nobody has is *NotFoundError.
+// Of returns the trace of an object: a work session, a conversation, a flow (by its job), a run, or an event by its id
+// or seq. A unique prefix of an id is enough. The trace of a work session contains everything in it; other traces
+// contain the object, what it caused, and its causes, up to the run that was not requested by an agent. An unknown id
+// is a *NotFoundError.
 //
-// It reads by indexes alone: its cost grows with what it shows, not with the log.
+// It reads by indexes only: its cost grows with the result, not with the log.
 func Of(ctx context.Context, tx *sql.Tx, id string, o Options) (*Trace, error) {
 	if o.Rules == "" {
 		o.Rules = coordination.RulesV2
@@ -208,11 +217,11 @@ func Of(ctx context.Context, tx *sql.Tx, id string, o Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := newGrowth(r, o)
-	if err := g.grow(found); err != nil {
+	g := newCollector(r, o)
+	if err := g.collect(found); err != nil {
 		return nil, fmt.Errorf("trace %s %s: %w", found.kind, found.id, err)
 	}
-	t := &Trace{ID: found.id, Kind: found.kind, Now: o.Now, Cut: g.cut, Roots: plant(g.inOrder())}
+	t := &Trace{ID: found.id, Kind: found.kind, Now: o.Now, Cut: g.cut, Roots: buildTree(g.inOrder())}
 	if found.kind == WorkSession {
 		if t.Session, err = r.session(found.id, o.Now); err != nil {
 			return nil, err

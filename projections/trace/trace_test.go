@@ -45,6 +45,8 @@ var whole = []string{
 }
 
 // What an id names is shown with what that led to and what it comes from, and nothing else, whatever it is the id of.
+//
+// Promise: trace
 func TestTraceShowsWhatLedToWhat(t *testing.T) {
 	t.Parallel()
 	db, now := told(t)
@@ -148,7 +150,8 @@ func TestTraceTellsWaitingFromWorking(t *testing.T) {
 		t.Errorf("work session: %+v", found.Session)
 	}
 	retry := node(t, found, trace.Run, again)
-	if want := (&trace.Retry{Attempt: 1, Category: "transient", Code: "rate_limit", Reason: "429", BackoffMs: 1_500}); *retry.Retry != *want || retry.Attempt != 2 {
+	if want := (&trace.Retry{Attempt: 1, Category: "transient", Code: "rate_limit", Reason: "429", BackoffMs: 1_500,
+		ReasonCode: coordination.ReasonRateLimited}); *retry.Retry != *want || retry.Attempt != 2 {
 		t.Errorf("retry: %+v", retry.Retry)
 	}
 	if retry.ToolCalls != 1 || retry.ModelCalls != 2 || retry.InputTokens != 1_000 || retry.OutputTokens != 203 || retry.Model != "fake/m" {
@@ -374,7 +377,7 @@ func TestTraceOfCircles(t *testing.T) {
 	}
 }
 
-// What a run was refused is shown with the run, whatever was asked for: that nobody answers has no other trace. So is a flow that the run had
+// What a run was refused is shown with the run, whatever was asked for: a missing answer has no other trace. So is a flow that the run had
 // asked for when it was stopped.
 func TestTraceShowsWhatARunWasRefused(t *testing.T) {
 	t.Parallel()
@@ -390,7 +393,7 @@ func TestTraceShowsWhatARunWasRefused(t *testing.T) {
 			ToAgent: "seum", Phase: "waiting", RequesterSessionKey: "agent:eden:main", RequesterRunID: run, TargetSessionKey: "agent:seum:a2a:conv", Message: "?"})
 		s.Say("", coordination.TypeA2ASend, "eden", coordination.A2ASend{Context: in, FromAgent: "eden", ToAgent: "seum", JobID: id, Message: "?"})
 	}
-	refuse("", "", "somebody without a run")
+	refuse("", "", "a client without a run")
 	s.Queue("eden", coordination.RunQueued{RunID: "asker", SessionKey: "agent:eden:main", Message: "?"})
 	flow("flow-1", "asker")
 	refuse("asker", "", "no pair")

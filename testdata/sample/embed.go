@@ -1,5 +1,5 @@
 // Package sample holds the state directory of a small team as OpenClaw leaves it: configuration, a live log and an archive with a few
-// lines that are no events, task files. README.md says how it was made.
+// lines that are not events, and task files. README.md describes how it was made.
 package sample
 
 import (

@@ -16,53 +16,50 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// idempotencyKey is the header by which Task-Hub can tell that it was asked before.
+// idempotencyKey is the header by which Task-Hub recognizes a repeated request.
 const idempotencyKey = "Idempotency-Key"
 
-// digest is that of a list of texts, another one for each list.
+// digest hashes a list of texts unambiguously.
 func digest(of ...string) string {
-	text, _ := json.Marshal(of) // texts can always be written
+	text, _ := json.Marshal(of) // texts always encode
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// asked is what a call was about.
-type asked struct {
+// callTarget describes a request to Task-Hub, for the explanation of an error.
+type callTarget struct {
 	milestoneID, itemID string
-	reads               bool // it changes nothing
+	reads               bool // read-only
 }
 
-// path is that of an item.
-func (a *asked) path() []string { return []string{a.milestoneID, items, a.itemID} }
+func (a *callTarget) path() []string { return []string{a.milestoneID, items, a.itemID} }
 
-// refused is the answer to what is not done.
 type refused struct {
 	Success      bool   `json:"success"`
 	Error        string `json:"error"`
 	Code         string `json:"code"`
 	Field        string `json:"field,omitempty"`
-	Mend         string `json:"mend"`
-	Status       int    `json:"status,omitempty"` // of HTTP
+	Hint         string `json:"hint"`
+	Status       int    `json:"status,omitempty"` // HTTP status
 	RetryAfterMs int64  `json:"retryAfterMs,omitempty"`
 }
 
-// Codes of refused.
 const (
 	codeInvalid     = "invalid_arguments"
-	codeUnknown     = "not_found"            // Task-Hub has no such milestone or item
-	codeRefused     = "task_hub_refused"     // it understood, and does not do it
-	codeFailed      = "task_hub_failed"      // it broke, or is overloaded
-	codeUnreachable = "task_hub_unreachable" // nobody answers
-	codeUnreadable  = "task_hub_unreadable"  // it answers something else
+	codeUnknown     = "not_found"            // no such milestone or item
+	codeRefused     = "task_hub_refused"     // the request is invalid
+	codeFailed      = "task_hub_failed"      // an error or overload of Task-Hub
+	codeUnreachable = "task_hub_unreachable" // no answer
+	codeUnreadable  = "task_hub_unreadable"  // the answer is not what was expected
 )
 
 const (
-	mendOperator = "go on without it, and tell a person if you need it: Task-Hub has to be looked at"
-	mendLook     = "it may have been done all the same: look with milestone_list before you ask again"
+	hintOperator = "go on without it, and tell a person if you need it: Task-Hub has to be checked"
+	hintLook     = "it may have been done all the same: check with milestone_list before you ask again"
 )
 
-// refuse is the output for what Task-Hub has not done. Other errors are not for agents.
-func refuse(ctx context.Context, err error, of asked) (tool.Output, error) {
+// refuse returns the output for an error of Task-Hub. Other errors are not for agents.
+func refuse(ctx context.Context, err error, of callTarget) (tool.Output, error) {
 	why, is := errors.AsType[*taskhub.Error](err)
 	if !is || ctx.Err() != nil {
 		return tool.Output{}, errors.Join(ctx.Err(), err)
@@ -72,26 +69,26 @@ func refuse(ctx context.Context, err error, of asked) (tool.Output, error) {
 		answer.Error = "Task-Hub: " + http.StatusText(why.Status)
 	}
 	switch {
-	case why.Status == 0 && !why.Passing():
-		answer.Code, answer.Mend = codeInvalid, "give milestone_id and item_id as milestone_list shows them"
+	case why.Status == 0 && !why.Temporary():
+		answer.Code, answer.Hint = codeInvalid, "give milestone_id and item_id as milestone_list shows them"
 	case why.Unreadable() && of.reads:
-		answer.Code, answer.Mend = codeUnreadable, mendOperator
+		answer.Code, answer.Hint = codeUnreadable, hintOperator
 	case why.Unreadable():
-		answer.Code, answer.Mend = codeUnreadable, mendLook+", and tell a person: Task-Hub has to be looked at"
+		answer.Code, answer.Hint = codeUnreadable, hintLook+", and tell a person: Task-Hub has to be checked"
 	case why.Status == 0 && of.reads:
-		answer.Code, answer.Mend = codeUnreachable, "try again later, or go on without it"
+		answer.Code, answer.Hint = codeUnreachable, "try again later, or go on without it"
 	case why.Status == 0:
-		answer.Code, answer.Mend = codeUnreachable, mendLook
+		answer.Code, answer.Hint = codeUnreachable, hintLook
 	case why.Status == http.StatusNotFound:
-		answer.Code, answer.Mend = codeUnknown, "milestone_list shows which there are, and with milestone_id their items"
+		answer.Code, answer.Hint = codeUnknown, "milestone_list shows which there are, and with milestone_id their items"
 	case why.Status == http.StatusUnauthorized || why.Status == http.StatusForbidden:
-		answer.Code, answer.Mend = codeRefused, mendOperator
-	case !why.Passing():
-		answer.Code, answer.Mend = codeRefused, "change what it does not take, and ask again"
+		answer.Code, answer.Hint = codeRefused, hintOperator
+	case !why.Temporary():
+		answer.Code, answer.Hint = codeRefused, "correct what it refuses, and ask again"
 	case of.reads || why.Status == http.StatusTooManyRequests:
-		answer.Code, answer.Mend = codeFailed, "try again later"+in(why.After)
+		answer.Code, answer.Hint = codeFailed, "try again later"+in(why.After)
 	default:
-		answer.Code, answer.Mend = codeFailed, "try again later"+in(why.After)+"; look with milestone_list before, it may have been done all the same"
+		answer.Code, answer.Hint = codeFailed, "try again later"+in(why.After)+"; check with milestone_list first, it may have been done all the same"
 	}
 	return tools.Refuse(answer)
 }
@@ -103,10 +100,10 @@ func in(after time.Duration) string {
 	return ", in " + after.Round(time.Second).String()
 }
 
-// maxAnswer bounds what is told of Task-Hub's answer to a change, in bytes.
+// maxAnswer bounds the part of Task-Hub's answer to a change that is shown, in bytes.
 const maxAnswer = 8 << 10
 
-// bounded is an answer of Task-Hub that can be shown; nil for one that is too long, or says nothing.
+// bounded returns an answer of Task-Hub that can be shown; nil for an empty or too long one.
 func bounded(body json.RawMessage) json.RawMessage {
 	if shown := clean(body); len(shown) <= maxAnswer {
 		return shown
@@ -114,22 +111,21 @@ func bounded(body json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// clean is JSON of Task-Hub without secrets, nil where nothing is left of it.
+// clean returns JSON of Task-Hub with secrets masked, nil if nothing is left.
 func clean(raw json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	if len(raw) == 0 || json.Compact(&b, raw) != nil {
 		return nil
 	}
 	shown := json.RawMessage(coordination.Mask(b.String()))
-	if !json.Valid(shown) { // a secret that was cut off has taken the end with it
+	if !json.Valid(shown) { // a cut secret has taken the end with it
 		return nil
 	}
 	return shown
 }
 
-// memberOf is a member of an object.
 func memberOf(object json.RawMessage, name string) (value json.RawMessage, found bool) {
-	_ = coordination.EachField(object, func(member string, raw []byte) bool { // what is no object has none
+	_ = coordination.EachField(object, func(member string, raw []byte) bool { // anything else has no members
 		if member == name {
 			value, found = raw, true
 		}
@@ -138,7 +134,7 @@ func memberOf(object json.RawMessage, name string) (value json.RawMessage, found
 	return value, found
 }
 
-// idOf is the id of what was made, as an answer has it: its own, or that of its member of that name; "" if there is none.
+// idOf returns the id of the created thing from an answer: the answer's own, or that of the named member; "" for none.
 func idOf(body json.RawMessage, member string) string {
 	if inner, found := memberOf(body, member); found {
 		body = inner
@@ -152,7 +148,6 @@ func idOf(body json.RawMessage, member string) string {
 	return ""
 }
 
-// maxShown is how many characters of an id are shown.
 const maxShown = 200
 
 func short(id string) string { return coordination.Head(coordination.Mask(id), maxShown) }

@@ -13,28 +13,27 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/projections"
-	runs "github.com/pronto-lab/openclawd/projections/run"
+	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// changed is what the tools answer that change something.
-type changed struct {
+type changeAnswer struct {
 	Success     bool            `json:"success"`
 	MilestoneID string          `json:"milestoneId,omitempty"`
 	ItemID      string          `json:"itemId,omitempty"`
 	Status      string          `json:"status,omitempty"`
 	Assignee    string          `json:"assignee,omitempty"`
-	Answer      json.RawMessage `json:"taskHub,omitempty"` // what Task-Hub says of it
+	Answer      json.RawMessage `json:"taskHub,omitempty"` // Task-Hub's answer
 	Next        string          `json:"next,omitempty"`    // what is left to do
 }
 
-func (d *desk) createTool() tools.Tool {
+func (d *service) createTool() tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
 			Name: "milestone_create", Group: tool.GroupPlans, Label: "Create a milestone",
-			Description: "Create a milestone in Task-Hub. What has to be done for it comes as items: milestone_add_item.",
+			Description: "Create a milestone in Task-Hub. Add its work as items with milestone_add_item.",
 			Schema: tools.Object("title", titleProperty, descriptionProperty,
-				`"due_date":{"type":"string","maxLength":64,"description":"Until when, as 2026-02-28."}`),
+				`"due_date":{"type":"string","maxLength":64,"description":"Due date, e.g. 2026-02-28."}`),
 		},
 		Who: ownersOnly(),
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {
@@ -46,27 +45,26 @@ func (d *desk) createTool() tools.Tool {
 			if err != nil {
 				return tool.Output{}, err
 			}
-			body, err := d.send(ctx, call, http.MethodPost, nil, newMilestone{told(args.Title), told(args.Description), told(args.DueDate)})
+			body, err := d.send(ctx, call, http.MethodPost, nil, newMilestone{cleanText(args.Title), cleanText(args.Description), cleanText(args.DueDate)})
 			if err != nil {
-				return refuse(ctx, err, asked{})
+				return refuse(ctx, err, callTarget{})
 			}
-			return tools.Answer(changed{Success: true, MilestoneID: idOf(body, "milestone"), Answer: bounded(body)})
+			return tools.Answer(changeAnswer{Success: true, MilestoneID: idOf(body, "milestone"), Answer: bounded(body)})
 		},
 	}
 }
 
-// newMilestone is a milestone as Task-Hub takes it.
 type newMilestone struct {
 	Title       string `json:"title"`
 	Description string `json:"description,omitempty"`
 	TargetDate  string `json:"targetDate,omitempty"`
 }
 
-func (d *desk) addItemTool() tools.Tool {
+func (d *service) addItemTool() tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
 			Name: "milestone_add_item", Group: tool.GroupPlans, Label: "Add an item to a milestone",
-			Description: "Add to a milestone of Task-Hub something that has to be done for it. milestone_assign_item has an agent do it.",
+			Description: "Add an item of work to a milestone in Task-Hub. milestone_assign_item assigns it to an agent.",
 			Schema:      tools.Object("milestone_id title", milestoneProperty, titleProperty, descriptionProperty, assigneeProperty),
 		},
 		Who: ownersOnly(),
@@ -77,16 +75,15 @@ func (d *desk) addItemTool() tools.Tool {
 			}
 			to := coordination.TrimJS(args.MilestoneID)
 			body, err := d.send(ctx, call, http.MethodPost, []string{to, items},
-				item{Title: told(args.Title), Description: told(args.Description), Assignee: told(args.Assignee)})
+				item{Title: cleanText(args.Title), Description: cleanText(args.Description), Assignee: cleanText(args.Assignee)})
 			if err != nil {
-				return refuse(ctx, err, asked{milestoneID: to})
+				return refuse(ctx, err, callTarget{milestoneID: to})
 			}
-			return tools.Answer(changed{Success: true, MilestoneID: to, ItemID: idOf(body, "item"), Answer: bounded(body)})
+			return tools.Answer(changeAnswer{Success: true, MilestoneID: to, ItemID: idOf(body, "item"), Answer: bounded(body)})
 		},
 	}
 }
 
-// itemArgs are the arguments of the tools that are about an item.
 type itemArgs struct {
 	MilestoneID string `json:"milestone_id"`
 	ItemID      string `json:"item_id"`
@@ -97,7 +94,7 @@ type itemArgs struct {
 	TaskID      string `json:"task_id"`
 }
 
-// item is an item of a milestone, or what is to change of one, as Task-Hub takes it.
+// item is an item of a milestone, or a change of one, in Task-Hub's form.
 type item struct {
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
@@ -106,28 +103,27 @@ type item struct {
 	Task        *taskRef `json:"linkedTaskRef,omitempty"`
 }
 
-// taskRef is the task by which an item is done.
 type taskRef struct {
 	AgentID string `json:"agentId"`
 	TaskID  string `json:"taskId"`
 }
 
-// States of items that are set here.
+// Item statuses that are set here.
 const (
 	statusInProgress = "in_progress"
 	statusDone       = "done"
 	statusCancelled  = "cancelled"
 )
 
-// noTaskYet begins the id of the task of an item that is assigned, as long as there is none.
+// noTaskYet prefixes the task id of an assigned item that has no task yet.
 const noTaskYet = "pending_"
 
-func (d *desk) assignItemTool() tools.Tool {
+func (d *service) assignItemTool() tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
 			Name: "milestone_assign_item", Group: tool.GroupPlans, Label: "Assign an item",
-			Description: "Have an agent do an item of a milestone. The item is in progress then. The task is not made by this: " +
-				"the answer says how you put it into the agent's backlog.",
+			Description: "Assign an item of a milestone to an agent. The item is then in progress. This does not create a task: " +
+				"the answer shows how to add one to the agent's backlog.",
 			Schema: tools.Object("milestone_id item_id assignee", milestoneProperty, itemProperty, assigneeProperty),
 		},
 		Who: ownersOnly(),
@@ -141,33 +137,33 @@ func (d *desk) assignItemTool() tools.Tool {
 	}
 }
 
-func (d *desk) assign(ctx context.Context, call *tools.Call, args *itemArgs) (tool.Output, error) {
-	of := asked{milestoneID: coordination.TrimJS(args.MilestoneID), itemID: coordination.TrimJS(args.ItemID)}
+func (d *service) assign(ctx context.Context, call *tools.Call, args *itemArgs) (tool.Output, error) {
+	of := callTarget{milestoneID: coordination.TrimJS(args.MilestoneID), itemID: coordination.TrimJS(args.ItemID)}
 	assignee := strings.ToLower(coordination.TrimJS(args.Assignee))
 	if !slices.Contains(call.Config.Workers(), assignee) {
 		return tools.Refuse(refused{Code: codeInvalid, Field: "assignee", Error: fmt.Sprintf("no agent %q can have tasks", short(assignee)),
-			Mend: "name an agent of the team; agents_list shows those that you may see"})
+			Hint: "name an agent of the team; agents_list shows those that you may see"})
 	}
 	body, err := d.send(ctx, call, http.MethodPut, of.path(),
 		item{Assignee: assignee, Status: statusInProgress, Task: &taskRef{AgentID: assignee, TaskID: noTaskYet + of.itemID}})
 	if err != nil {
 		return refuse(ctx, err, of)
 	}
-	return tools.Answer(changed{Success: true, MilestoneID: of.milestoneID, ItemID: of.itemID, Status: statusInProgress, Assignee: assignee,
+	return tools.Answer(changeAnswer{Success: true, MilestoneID: of.milestoneID, ItemID: of.itemID, Status: statusInProgress, Assignee: assignee,
 		Answer: bounded(body),
 		Next: fmt.Sprintf("No task has been made. Make it now: task_backlog_add with assignee %q, milestone_id %q and milestone_item_id %q. "+
 			"The item is done, or cancelled, by itself when the task is.", assignee, of.milestoneID, of.itemID)})
 }
 
-func (d *desk) updateItemTool() tools.Tool {
+func (d *service) updateItemTool() tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
 			Name: "milestone_update_item", Group: tool.GroupPlans, Label: "Change an item",
-			Description: "Change an item of a milestone. An item whose task you complete or cancel follows by itself: do not tell it here.",
+			Description: "Change an item of a milestone. If you complete or cancel its task, the item is updated automatically: do not report it here.",
 			Schema: tools.Object("milestone_id item_id", milestoneProperty, itemProperty,
-				`"status":{"type":"string","minLength":1,"maxLength":64,"description":"How it stands, such as in_progress, done or cancelled."}`,
+				`"status":{"type":"string","minLength":1,"maxLength":64,"description":"New status, e.g. in_progress, done or cancelled."}`,
 				titleProperty, descriptionProperty, assigneeProperty,
-				`"task_id":{"type":"string","minLength":1,"maxLength":200,"description":"The task by which it is done: the assignee's, yours if none is given."}`),
+				`"task_id":{"type":"string","minLength":1,"maxLength":200,"description":"Id of the task that does the item: a task of the assignee, or yours if assignee is absent."}`),
 		},
 		Who: ownersOnly(),
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {
@@ -180,29 +176,29 @@ func (d *desk) updateItemTool() tools.Tool {
 	}
 }
 
-func (d *desk) update(ctx context.Context, call *tools.Call, args *itemArgs) (tool.Output, error) {
-	of := asked{milestoneID: coordination.TrimJS(args.MilestoneID), itemID: coordination.TrimJS(args.ItemID)}
-	change := item{Title: told(args.Title), Description: told(args.Description), Assignee: told(args.Assignee), Status: told(args.Status)}
-	if id := told(args.TaskID); id != "" {
+func (d *service) update(ctx context.Context, call *tools.Call, args *itemArgs) (tool.Output, error) {
+	of := callTarget{milestoneID: coordination.TrimJS(args.MilestoneID), itemID: coordination.TrimJS(args.ItemID)}
+	change := item{Title: cleanText(args.Title), Description: cleanText(args.Description), Assignee: cleanText(args.Assignee), Status: cleanText(args.Status)}
+	if id := cleanText(args.TaskID); id != "" {
 		change.Task = &taskRef{AgentID: call.AgentID, TaskID: id}
 		if change.Assignee != "" {
 			change.Task.AgentID = change.Assignee
 		}
 	}
 	if change == (item{}) {
-		return tools.Refuse(refused{Code: codeInvalid, Error: "nothing is to change", Mend: "give status, title, description, assignee or task_id"})
+		return tools.Refuse(refused{Code: codeInvalid, Error: "nothing is to change", Hint: "give status, title, description, assignee or task_id"})
 	}
 	body, err := d.send(ctx, call, http.MethodPut, of.path(), change)
 	if err != nil {
 		return refuse(ctx, err, of)
 	}
-	return tools.Answer(changed{Success: true, MilestoneID: of.milestoneID, ItemID: of.itemID, Status: change.Status, Assignee: change.Assignee,
+	return tools.Answer(changeAnswer{Success: true, MilestoneID: of.milestoneID, ItemID: of.itemID, Status: change.Status, Assignee: change.Assignee,
 		Answer: bounded(body)})
 }
 
-// send asks Task-Hub for a change. What makes something new is told apart from its repetition by the same call, also where a restart has the
-// run of the call begin again; another run that asks for the same means another one.
-func (d *desk) send(ctx context.Context, call *tools.Call, method string, path []string, what any) (json.RawMessage, error) {
+// send asks Task-Hub for a change. The Idempotency-Key of a creation is the same for repetitions by the same call, also after a restart
+// has repeated its run; another run that asks for the same thing creates another one.
+func (d *service) send(ctx context.Context, call *tools.Call, method string, path []string, what any) (json.RawMessage, error) {
 	body, err := tools.Encode(what)
 	if err != nil {
 		return nil, err
@@ -218,8 +214,8 @@ func (d *desk) send(ctx context.Context, call *tools.Call, method string, path [
 	return d.hub.Do(ctx, method, path, body, header)
 }
 
-// rootOf is the run that was asked for at first, where a run repeats it; "" outside of a run.
-func (d *desk) rootOf(ctx context.Context, runID string) (root string, err error) {
+// rootOf returns the original run of a repeated one; "" outside of a run.
+func (d *service) rootOf(ctx context.Context, runID string) (root string, err error) {
 	if runID == "" {
 		return "", nil
 	}

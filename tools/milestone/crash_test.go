@@ -16,14 +16,19 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/internal/testscale"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// crashItems is how many items there are, each of which follows one task after the other.
+// crashRounds is the default number of kills of the crash scenario.
+var crashRounds = testscale.Of(4, 8)
+
+// crashItems is the number of items, each of which follows one task after the other.
 const crashItems = 4
 
-// Agents end tasks, and the process is killed again and again while their items follow. Every end that was acknowledged is told to Task-Hub, under
-// one key, in order for each item, as often as it was begun at most; each has one milestone.synced, which came with the end of its work.
+// Agents end tasks, and the process is killed again and again while their items follow. Every acknowledged end reaches Task-Hub under
+// one key, in order for each item, at most as often as it was attempted; each has one milestone.synced, which came with the end of its
+// work.
 func TestCrashWhileItemsFollow(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(crashItems)
@@ -89,7 +94,7 @@ var following = storetest.Scenario{
 }
 
 // endOne puts a task into a backlog that is linked to an item, and ends it.
-func (o *office) endOne(agent, item string) (taskID string, err error) {
+func (o *fixture) endOne(agent, item string) (taskID string, err error) {
 	a, _, err := o.call(agent, "", "task_backlog_add", fmt.Sprintf(`{"description":"x","milestone_id":"m1","milestone_item_id":%q}`, item))
 	if err != nil {
 		return "", err
@@ -102,16 +107,16 @@ func (o *office) endOne(agent, item string) (taskID string, err error) {
 }
 
 // idle waits until nothing is left in the queue.
-func (o *office) idle() error {
+func (o *fixture) idle() error {
 	ctx := context.Background()
 	for {
 		head, err := o.db.Head(ctx)
 		if err != nil {
 			return err
 		}
-		var left []work.Lane
+		var left []workqueue.Lane
 		if err := o.db.View(ctx, func(tx *sql.Tx) (err error) {
-			left, err = work.Lanes(ctx, tx)
+			left, err = workqueue.Lanes(ctx, tx)
 			return err
 		}); err != nil || len(left) == 0 {
 			return err
@@ -122,7 +127,7 @@ func (o *office) idle() error {
 	}
 }
 
-func checkFollowed(t *testing.T, o *office, h *hub, acked []string) {
+func checkFollowed(t *testing.T, o *fixture, h *hub, acked []string) {
 	t.Helper()
 	tasks := map[string]string{} // by effect id
 	leased, synced := map[string]int{}, map[string]int{}
@@ -169,7 +174,7 @@ func checkFollowed(t *testing.T, o *office, h *hub, acked []string) {
 	for effect, task := range tasks {
 		ended[task] = true
 		if told[effect] < 1 || told[effect] > leased[effect] || synced[task] != 1 {
-			t.Errorf("%s was told %d times, begun %d times, and is synced %d times", effect, told[effect], leased[effect], synced[task])
+			t.Errorf("%s was reported %d times, attempted %d times, and is synced %d times", effect, told[effect], leased[effect], synced[task])
 		}
 	}
 	for _, id := range acked {

@@ -65,7 +65,7 @@ func (h *hub) answer(r *http.Request, body []byte) (status int, answer any) {
 		return http.StatusUnauthorized, map[string]string{"error": "log in"}
 	}
 	if r.Method != http.MethodGet && (json.Unmarshal(body, &sent) != nil || r.Header.Get("Content-Type") != "application/json") {
-		return http.StatusBadRequest, map[string]string{"error": "no JSON"}
+		return http.StatusBadRequest, map[string]string{"error": "not JSON"}
 	}
 	path := strings.Split(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/milestones"), "/"), "/")
 	switch {

@@ -11,16 +11,15 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// maxListBytes bounds what is told of milestones, or of items, in one answer.
 const maxListBytes = 64 << 10
 
-func (d *desk) listTool() tools.Tool {
+func (d *service) listTool() tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
 			Name: "milestone_list", Group: tool.GroupPlans, Label: "Milestones",
-			Description: "List the milestones of the project as Task-Hub has them, or with milestone_id the items of one.",
+			Description: "List the milestones of the project in Task-Hub, or with milestone_id the items of one milestone.",
 			Schema: tools.Object("",
-				`"status":{"type":"string","maxLength":64,"description":"Only those in this status, such as active, planning or completed; all if absent."}`,
+				`"status":{"type":"string","maxLength":64,"description":"Only milestones with this status, e.g. active, planning or completed. Default: all."}`,
 				`"milestone_id":{"type":"string","minLength":1,"maxLength":200,"description":"List the items of this milestone instead."}`),
 		},
 		Who: ownersOnly(),
@@ -37,31 +36,31 @@ func (d *desk) listTool() tools.Tool {
 	}
 }
 
-// listed is what milestone_list answers. Milestones, or items, are as Task-Hub has them.
-type listed struct {
+// listAnswer is the answer of milestone_list. Milestones and items are in Task-Hub's form.
+type listAnswer struct {
 	Success     bool              `json:"success"`
 	Count       int               `json:"count"`
 	MilestoneID string            `json:"milestoneId,omitempty"`
 	Milestones  []json.RawMessage `json:"milestones,omitzero"`
 	Items       []json.RawMessage `json:"items,omitzero"`
-	Omitted     int               `json:"omitted,omitempty"` // so many more there are
-	Mend        string            `json:"mend,omitempty"`
+	Omitted     int               `json:"omitted,omitempty"` // number of those left out
+	Hint        string            `json:"hint,omitempty"`
 }
 
-func (d *desk) list(ctx context.Context, milestoneID, status string) (tool.Output, error) {
+func (d *service) list(ctx context.Context, milestoneID, status string) (tool.Output, error) {
 	path, member := []string(nil), "milestones"
 	if milestoneID != "" {
 		path, member = []string{milestoneID, items}, "items"
 	}
 	body, err := d.hub.Do(ctx, http.MethodGet, path, nil, nil)
 	if err != nil {
-		return refuse(ctx, err, asked{reads: true})
+		return refuse(ctx, err, callTarget{reads: true})
 	}
 	found, is := membersOf(body, member)
 	if !is {
-		return tools.Refuse(refused{Code: codeUnreadable, Error: "Task-Hub answers, but not with a list of " + member, Mend: mendOperator})
+		return tools.Refuse(refused{Code: codeUnreadable, Error: "Task-Hub's answer is not a list of " + member, Hint: hintOperator})
 	}
-	answer := listed{Success: true, MilestoneID: milestoneID}
+	answer := listAnswer{Success: true, MilestoneID: milestoneID}
 	kept, size := []json.RawMessage{}, 0
 	for _, raw := range found {
 		if status != "" && status != "all" && !strings.EqualFold(statusOf(raw), status) {
@@ -75,7 +74,7 @@ func (d *desk) list(ctx context.Context, milestoneID, status string) (tool.Outpu
 		kept, size = append(kept, shown), size+len(shown)
 	}
 	if answer.Count = len(kept) + answer.Omitted; answer.Omitted > 0 {
-		answer.Mend = "there is more than one answer holds: ask for one status, or for the items of one milestone"
+		answer.Hint = "there is more than one answer holds: ask for one status, or for the items of one milestone"
 	}
 	if member == "items" {
 		answer.Items = kept
@@ -85,7 +84,7 @@ func (d *desk) list(ctx context.Context, milestoneID, status string) (tool.Outpu
 	return tools.Answer(answer)
 }
 
-// membersOf is the list that an answer is, or has as a member.
+// membersOf returns the list that an answer is or has as a member.
 func membersOf(body json.RawMessage, member string) (list []json.RawMessage, is bool) {
 	if json.Unmarshal(body, &list) == nil && list != nil {
 		return list, true
@@ -96,7 +95,7 @@ func membersOf(body json.RawMessage, member string) (list []json.RawMessage, is 
 
 func statusOf(raw json.RawMessage) (status string) {
 	if value, found := memberOf(raw, "status"); found {
-		_ = json.Unmarshal(value, &status) // what is no text is none
+		_ = json.Unmarshal(value, &status) // not a text: no cursor
 	}
 	return status
 }

@@ -24,42 +24,42 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/internal/taskhub"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	projection "github.com/pronto-lab/openclawd/projections/task"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/milestone"
-	"github.com/pronto-lab/openclawd/tools/task"
+	"github.com/pronto-lab/openclawd/tools/tasktools"
 )
 
 func TestMain(m *testing.M) { storetest.CrashMain(m, following) }
 
-// patience is how long a test waits for what has to come; it is never waited for in vain.
-const patience = 30 * time.Second
+// patience bounds every wait for something that has to happen.
+const patience = testscale.Patience
 
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
-	return []projections.Definition{conversation.Routes(rules), session.Definition(), runs.Definition(), work.Definition(), projection.Definition(),
-		index.Definition(rules), conversation.Definition(rules)}
+	return []projections.Definition{conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), tasks.Definition(),
+		index.Definition(rules), conversations.Definition(rules)}
 }
 
 func openLog(path string) (*sqlite.DB, error) {
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 }
 
-// emptyLog is the file of a log that has its tables.
 var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) { return openLog(path) }, definitions()...))
 
 // team is the configuration of all tests.
 const team = `{agents: {list: [{id: 'ruda', default: true}, {id: 'eden'}, {id: 'seum'}, {id: 'quick', utility: true}]}}`
 
-// office is a log with a desk of tasks whose milestones are at a Task-Hub, behind a registry, and a worker that is not at work yet.
-type office struct {
+// fixture is a log with a task service whose milestones are at a Task-Hub, behind a registry, and a worker that does not run yet.
+type fixture struct {
 	path   string
 	hubURL string
 	db     *sqlite.DB
@@ -73,13 +73,13 @@ type office struct {
 	stopped chan error
 }
 
-// openAt opens an office at a log that is there.
-func openAt(path, hubURL, configFile string) (*office, error) {
+// openAt opens a fixture at an existing log.
+func openAt(path, hubURL, configFile string) (*fixture, error) {
 	db, err := openLog(path)
 	if err != nil {
 		return nil, err
 	}
-	o := &office{path: path, hubURL: hubURL, db: db, logged: &strings.Builder{}}
+	o := &fixture{path: path, hubURL: hubURL, db: db, logged: &strings.Builder{}}
 	if o.engine, err = projections.Start(context.Background(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -89,9 +89,9 @@ func openAt(path, hubURL, configFile string) (*office, error) {
 	}
 	logger := slog.New(slog.NewTextHandler(o.logged, nil))
 	hub := taskhub.New(taskhub.Options{Address: func() (string, string) { return hubURL, "session=" + cookie }, Timeout: 2 * time.Second})
-	desk := task.New(task.Options{Log: db, Now: o.now, NewID: uuid.NewString,
-		NewTaskID: func() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }, Then: []task.Then{milestone.Follow}})
-	o.box, err = tools.New(tools.Options{Config: func() *config.Config { return conf }, Logger: logger, Tools: append(desk.Tools(), milestone.Tools(hub, db)...)})
+	service := tasktools.New(tasktools.Options{Log: db, Now: o.now, NewID: uuid.NewString,
+		NewTaskID: func() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }, Then: []tasktools.Then{milestone.Follow}})
+	o.box, err = tools.New(tools.Options{Config: func() *config.Config { return conf }, Logger: logger, Tools: append(service.Tools(), milestone.Tools(hub, db)...)})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -100,15 +100,15 @@ func openAt(path, hubURL, configFile string) (*office, error) {
 	return o, nil
 }
 
-// setup opens an office at a new log, with the hub that its milestones are at. It is closed at the end of the test at the latest.
-func setup(t testing.TB, h *hub) *office {
+// setup opens a fixture at a new log, with the hub of its milestones. It is closed at the end of the test at the latest.
+func setup(t testing.TB, h *hub) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
 	storetest.Copy(t, emptyLog, path)
 	return reopen(t, path, h.URL, 0)
 }
 
-func reopen(t testing.TB, path, hubURL string, ahead int64) *office {
+func reopen(t testing.TB, path, hubURL string, ahead int64) *fixture {
 	t.Helper()
 	configFile := filepath.Join(t.TempDir(), "openclaw.json")
 	if err := os.WriteFile(configFile, []byte(team), 0o600); err != nil {
@@ -130,8 +130,8 @@ func reopen(t testing.TB, path, hubURL string, ahead int64) *office {
 	return o
 }
 
-// restarted is the office after a restart. The one before is closed.
-func (o *office) restarted(t testing.TB) *office {
+// restarted is the fixture after a restart, which closes the one before.
+func (o *fixture) restarted(t testing.TB) *fixture {
 	t.Helper()
 	if err := errors.Join(o.end(), o.db.Close()); err != nil {
 		t.Fatal(err)
@@ -139,12 +139,12 @@ func (o *office) restarted(t testing.TB) *office {
 	return reopen(t, o.path, o.hubURL, o.ahead.Load())
 }
 
-func (o *office) now() time.Time {
+func (o *fixture) now() time.Time {
 	return time.Now().Add(time.Duration(o.ahead.Load()) * time.Millisecond)
 }
 
 // begin has the worker work.
-func (o *office) begin() *office {
+func (o *fixture) begin() *fixture {
 	ctx, stop := context.WithCancel(context.Background())
 	o.stop, o.stopped = stop, make(chan error, 1)
 	go func() { o.stopped <- o.worker.Run(ctx) }()
@@ -152,7 +152,7 @@ func (o *office) begin() *office {
 }
 
 // end has the worker end, if it is at work.
-func (o *office) end() error {
+func (o *fixture) end() error {
 	if o.stop == nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (o *office) end() error {
 }
 
 // advance sets the clock forward, and has the worker look at it.
-func (o *office) advance(t testing.TB, d time.Duration) {
+func (o *fixture) advance(t testing.TB, d time.Duration) {
 	t.Helper()
 	o.ahead.Add(d.Milliseconds())
 	if _, err := o.db.Append(t.Context(), eventstore.StreamAppend{Stream: coordination.LogStream,
@@ -172,7 +172,7 @@ func (o *office) advance(t testing.TB, d time.Duration) {
 }
 
 // until waits for an event.
-func (o *office) until(t testing.TB, what string, is func(eventstore.Event) bool) (found eventstore.Event) {
+func (o *fixture) until(t testing.TB, what string, is func(eventstore.Event) bool) (found eventstore.Event) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -194,13 +194,13 @@ type answer map[string]any
 
 func (a answer) text(name string) string { s, _ := a[name].(string); return s }
 
-// call calls a tool in the name of an agent, whatever comes of it.
-func (o *office) call(agent, callID, name, args string) (answer, tool.Output, error) {
+// call calls a tool as an agent, whatever the result.
+func (o *fixture) call(agent, callID, name, args string) (answer, tool.Output, error) {
 	return o.callIn("", agent, callID, name, args)
 }
 
 // callIn is call in a run.
-func (o *office) callIn(runID, agent, callID, name, args string) (answer, tool.Output, error) {
+func (o *fixture) callIn(runID, agent, callID, name, args string) (answer, tool.Output, error) {
 	caller := tool.Caller{Entry: tool.ByRun, AgentID: agent, SessionKey: coordination.MainKey(agent).String(), RunID: runID, CallID: callID}
 	out, err := o.box.Call(context.Background(), caller, name, json.RawMessage(args))
 	if err != nil {
@@ -216,8 +216,8 @@ func (o *office) callIn(runID, agent, callID, name, args string) (answer, tool.O
 	return a, out, nil
 }
 
-// does calls a tool in the name of an agent, and fails the test if it is refused.
-func (o *office) does(t testing.TB, agent, name, args string, of ...any) answer {
+// does calls a tool as an agent, and fails the test on a refusal.
+func (o *fixture) does(t testing.TB, agent, name, args string, of ...any) answer {
 	t.Helper()
 	args = fmt.Sprintf(args, of...)
 	a, _, err := o.call(agent, "", name, args)
@@ -228,7 +228,7 @@ func (o *office) does(t testing.TB, agent, name, args string, of ...any) answer 
 }
 
 // linked is a task of an agent, in progress, that is linked to an item.
-func (o *office) linked(t testing.TB, agent, milestoneID, itemID string) (taskID string) {
+func (o *fixture) linked(t testing.TB, agent, milestoneID, itemID string) (taskID string) {
 	t.Helper()
 	taskID = o.does(t, agent, "task_backlog_add", `{"description":"x","milestone_id":%q,"milestone_item_id":%q}`, milestoneID, itemID).text("taskId")
 	o.does(t, agent, "task_pick_backlog", `{"task_id":%q}`, taskID)
@@ -236,7 +236,7 @@ func (o *office) linked(t testing.TB, agent, milestoneID, itemID string) (taskID
 }
 
 // ofTask are the types of the events of a task's stream, with what those of milestones say.
-func (o *office) ofTask(t testing.TB, taskID string) (list []string) {
+func (o *fixture) ofTask(t testing.TB, taskID string) (list []string) {
 	t.Helper()
 	events, err := o.db.ReadStream(t.Context(), coordination.TaskStream(taskID), 0, 100)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package milestone holds the tools with which agents see and change the milestones of Task-Hub, and has the items of milestones follow the
-// tasks that they are linked to: through the queue of work, so that no task waits for Task-Hub, and nothing is lost while it is away.
+// Package milestone defines the tools with which agents see and change the milestones of Task-Hub, and synchronizes the items of
+// milestones with their tasks: through the work queue, so that no task waits for Task-Hub and nothing is lost while it is unavailable.
 package milestone
 
 import (
@@ -12,44 +12,42 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// Hub is what is needed of a client of Task-Hub: see internal/taskhub. Its errors are *taskhub.Error.
+// Hub is the part of the Task-Hub client in internal/taskhub that is used here. Its errors are *taskhub.Error.
 type Hub interface {
 	Do(ctx context.Context, method string, segments []string, body json.RawMessage, header http.Header) (json.RawMessage, error)
 }
 
-// Log is what is needed of the store, with the projection run in it.
+// Log is the part of the store that is used here, with the projection runs.
 type Log interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// Tools are the tools of milestones.
+// Tools returns the milestone tools.
 func Tools(hub Hub, log Log) []tools.Tool {
-	d := &desk{hub, log}
+	d := &service{hub, log}
 	return []tools.Tool{d.listTool(), d.createTool(), d.addItemTool(), d.assignItemTool(), d.updateItemTool()}
 }
 
-// desk is where agents ask for milestones.
-type desk struct {
+// service implements the milestone tools.
+type service struct {
 	hub Hub
 	log Log
 }
 
-// ownersOnly forbids a tool to who has no tasks of its own.
+// ownersOnly restricts a tool to agents that have tasks.
 func ownersOnly() tools.Who {
 	return tools.Who{NotFrom: []coordination.KeyKind{coordination.KeySubagent}, NotUtility: true}
 }
 
-// items is the last part of the path of a milestone's items.
 const items = "items"
 
-// Properties that several tools have.
 const (
-	milestoneProperty   = `"milestone_id":{"type":"string","minLength":1,"maxLength":200,"description":"The milestone, by its id."}`
-	itemProperty        = `"item_id":{"type":"string","minLength":1,"maxLength":200,"description":"The item, by its id."}`
-	titleProperty       = `"title":{"type":"string","minLength":1,"maxLength":500,"description":"What it is called."}`
-	descriptionProperty = `"description":{"type":"string","maxLength":8000,"description":"What there is to know of it."}`
-	assigneeProperty    = `"assignee":{"type":"string","minLength":1,"maxLength":64,"description":"The agent that does it."}`
+	milestoneProperty   = `"milestone_id":{"type":"string","minLength":1,"maxLength":200,"description":"Id of the milestone."}`
+	itemProperty        = `"item_id":{"type":"string","minLength":1,"maxLength":200,"description":"Id of the item."}`
+	titleProperty       = `"title":{"type":"string","minLength":1,"maxLength":500,"description":"Title."}`
+	descriptionProperty = `"description":{"type":"string","maxLength":8000,"description":"Background information."}`
+	assigneeProperty    = `"assignee":{"type":"string","minLength":1,"maxLength":64,"description":"Id of the agent that does it."}`
 )
 
-// told is a text for Task-Hub: without space around it, and without secrets.
-func told(text string) string { return coordination.Mask(coordination.TrimJS(text)) }
+// cleanText trims a text and masks its secrets, for Task-Hub.
+func cleanText(text string) string { return coordination.Mask(coordination.TrimJS(text)) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
@@ -21,7 +21,7 @@ import (
 )
 
 // ended waits until there are so many events of a type, and gives the last of them.
-func (o *office) ended(t testing.TB, typ string, times int) eventstore.Event {
+func (o *fixture) ended(t testing.TB, typ string, times int) eventstore.Event {
 	t.Helper()
 	n := 0
 	return o.until(t, fmt.Sprint(times, " ", typ), func(e eventstore.Event) bool {
@@ -32,8 +32,8 @@ func (o *office) ended(t testing.TB, typ string, times int) eventstore.Event {
 	})
 }
 
-// effects are the events of work, by effect, without those of the clock.
-func (o *office) effects(t testing.TB) map[string][]string {
+// effects returns the events of work by effect, without those of the clock.
+func (o *fixture) effects(t testing.TB) map[string][]string {
 	t.Helper()
 	all, err := o.db.Read(t.Context(), 0, 10_000)
 	if err != nil {
@@ -48,8 +48,8 @@ func (o *office) effects(t testing.TB) map[string][]string {
 	return of
 }
 
-// A task that ends takes its item with it: in the transaction of its end, and told to Task-Hub afterwards. One that is linked to nothing, or does
-// not end, has nobody follow.
+// A task that ends takes its item with it: in the transaction of its end, and reported to Task-Hub afterwards. A task without an item,
+// and one that does not end, has no consequences.
 func TestItemsFollowTheirTasks(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(3)
@@ -120,8 +120,8 @@ func TestItemsFollowTheirTasks(t *testing.T) {
 	}
 }
 
-// While Task-Hub is away tasks end as ever. After three attempts it is told that an item did not follow, with the end of the work; sent again
-// later, it follows after all. What comes of another item meanwhile is its own.
+// While Task-Hub is unavailable tasks end as usual. After three attempts the failure is recorded with the end of the work; resent later,
+// the item follows after all. Other items are not affected.
 func TestAnItemThatCannotFollow(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(1)
@@ -168,7 +168,7 @@ func TestAnItemThatCannotFollow(t *testing.T) {
 	}
 }
 
-// What can never go right is tried once; what may is tried again, not before Task-Hub asks for it.
+// A permanent failure is final; a temporary one is retried, not before Task-Hub asks for it.
 func TestWhatIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -183,7 +183,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		"refused":                   {milestoneID: "m1", bad: says(400, "", "", ""), want: []string{"scheduled", "leased", "dead"}, says: "400 Bad Request"},
 		"busy": {milestoneID: "m1", bad: says(429, "Retry-After", "120", ""), want: []string{"scheduled", "leased", "released"}, says: "429 Too Many Requests",
 			notBefore: 2 * time.Minute},
-		"a page":      {milestoneID: "m1", bad: says(200, "", "", "<html>"), want: []string{"scheduled", "leased", "released"}, says: "no JSON"},
+		"a page":      {milestoneID: "m1", bad: says(200, "", "", "<html>"), want: []string{"scheduled", "leased", "released"}, says: "not JSON"},
 		"a login":     {milestoneID: "m1", bad: says(302, "Location", "/login", ""), want: []string{"scheduled", "leased", "released"}, says: "redirects"},
 		"cut off":     {milestoneID: "m1", bad: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, want: []string{"scheduled", "leased", "released"}, says: "no answer"},
 		"no answer":   {milestoneID: "m1", bad: func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }, want: []string{"scheduled", "leased", "released"}, says: "no answer within 2s"},
@@ -214,7 +214,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	}
 }
 
-// What one item has to follow is told in order, also where the first of it fails for a while; another item does not wait for it.
+// The changes of one item are sent in order, also when the first of them fails for a while; another item does not wait for it.
 func TestAnItemFollowsInOrder(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(2)
@@ -248,8 +248,8 @@ func TestAnItemFollowsInOrder(t *testing.T) {
 	}
 }
 
-// A process that dies after Task-Hub has been told, and before that is on disk, tells it again, with the same key.
-// Making the tables anew tells nobody anything.
+// A process that dies between the report to Task-Hub and its record reports again, with the same key. Rebuilding the tables reports
+// nothing.
 func TestARestartBetweenTheDeedAndItsEnd(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(1)
@@ -286,7 +286,7 @@ func TestARestartBetweenTheDeedAndItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, projectiontest.Dump(t, o.db, definitions()...)); diff != "" {
-		t.Errorf("tables differ from those made anew (-live +rebuilt):\n%.2000s", diff)
+		t.Errorf("tables differ from rebuilt ones (-live +rebuilt):\n%.2000s", diff)
 	}
 	o = o.restarted(t).begin()
 	o.advance(t, 24*time.Hour)
@@ -298,7 +298,7 @@ func TestARestartBetweenTheDeedAndItsEnd(t *testing.T) {
 	}
 }
 
-// What is linked to something that can be no item fails at once, and is told; the task ends all the same.
+// A link to an invalid item fails at once with an event; the task ends all the same.
 func TestATaskIsNeverHeldUp(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(1)
@@ -322,7 +322,7 @@ func TestATaskIsNeverHeldUp(t *testing.T) {
 	}
 }
 
-// What nobody of ours has scheduled is given up, and harms nobody.
+// Work that was not scheduled by this package is given up without harm.
 func TestAPayloadThatIsNone(t *testing.T) {
 	t.Parallel()
 	o := setup(t, newHub(t).with(1))
@@ -334,7 +334,7 @@ func TestAPayloadThatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.begin().ended(t, coordination.TypeWorkDead, 1)
-	if got := o.effects(t)[queue.Stream("milestone/odd")]; !slices.Equal(got, []string{"scheduled", "leased", "dead"}) {
+	if got := o.effects(t)[work.Stream("milestone/odd")]; !slices.Equal(got, []string{"scheduled", "leased", "dead"}) {
 		t.Errorf("events: %q", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Milestones are created, get items, have them assigned and changed, and are listed; Task-Hub is asked in its own words.
+// Milestones are created, get items, have them assigned and changed, and are listed, in Task-Hub's own terms.
 func TestMilestonesAreKept(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -67,7 +67,7 @@ func TestMilestonesAreKept(t *testing.T) {
 	}
 }
 
-// What cannot be done is told as such, with what to do, and without anything that Task-Hub should not show.
+// Failures are reported with what to do, without anything that Task-Hub should not show.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(1)
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 		tool, args string
 		bad        func(http.ResponseWriter, *http.Request) bool
 		code       string
-		says, mend string // parts of them
+		says, hint string // parts of them
 	}{
 		"an unknown milestone":  {"milestone_list", `{"milestone_id":"m9"}`, nil, "not_found", "no such milestone", "milestone_list"},
 		"an unknown item":       {"milestone_update_item", `{"milestone_id":"m1","item_id":"i9","status":"done"}`, nil, "not_found", "no such item", "milestone_list"},
@@ -96,18 +96,18 @@ func TestRefusals(t *testing.T) {
 		"broken, on changing":   {"milestone_update_item", put, says(500, "", "", `<html>`), "task_hub_failed", "Internal Server Error", "may have been done"},
 		"cut off, on reading":   {"milestone_list", `{}`, cut, "task_hub_unreachable", "no answer", "later"},
 		"cut off, on changing":  {"milestone_create", `{"title":"x"}`, cut, "task_hub_unreachable", "no answer", "may have been done"},
-		"a page":                {"milestone_list", `{}`, says(200, "", "", `<html>log in</html>`), "task_hub_unreadable", "no JSON", "tell a person"},
-		"a page, on changing":   {"milestone_update_item", put, says(200, "", "", `not json`), "task_hub_unreadable", "no JSON", "may have been done"},
+		"a page":                {"milestone_list", `{}`, says(200, "", "", `<html>log in</html>`), "task_hub_unreadable", "not JSON", "tell a person"},
+		"a page, on changing":   {"milestone_update_item", put, says(200, "", "", `not json`), "task_hub_unreadable", "not JSON", "may have been done"},
 		"an answer of 2 MiB":    {"milestone_list", `{}`, says(200, "", "", `"`+strings.Repeat("x", 2<<20)+`"`), "task_hub_unreadable", "too long", "tell a person"},
-		"no list":               {"milestone_list", `{}`, says(200, "", "", `{"ok":true}`), "task_hub_unreadable", "not with a list", "tell a person"},
-		"nothing at all":        {"milestone_list", `{}`, says(204, "", "", ``), "task_hub_unreadable", "not with a list", "tell a person"},
+		"no list":               {"milestone_list", `{}`, says(200, "", "", `{"ok":true}`), "task_hub_unreadable", "not a list", "tell a person"},
+		"nothing at all":        {"milestone_list", `{}`, says(204, "", "", ``), "task_hub_unreadable", "not a list", "tell a person"},
 		"a secret":              {"milestone_list", `{}`, says(500, "", "", `{"error":"`+token+"\\r\\n"+cookie+`"}`), "task_hub_failed", "*** ***", "later"},
 		"a redirect to a login": {"milestone_update_item", put, says(302, "Location", "/login", ``), "task_hub_unreachable", "redirects", "may have been done"},
 	} {
 		h.bad(c.bad)
 		a, out, err := o.call("ruda", "", c.tool, c.args)
-		if err != nil || a["success"] != false || a.text("code") != c.code || !strings.Contains(a.text("error"), c.says) || !strings.Contains(a.text("mend"), c.mend) {
-			t.Errorf("%s: %v, %v; want code %s, %q, mend %q", name, a, err, c.code, c.says, c.mend)
+		if err != nil || a["success"] != false || a.text("code") != c.code || !strings.Contains(a.text("error"), c.says) || !strings.Contains(a.text("hint"), c.hint) {
+			t.Errorf("%s: %v, %v; want code %s, %q, hint %q", name, a, err, c.code, c.says, c.hint)
 		}
 		if strings.Contains(out.Text, token) || strings.Contains(out.Text, cookie) || len(out.Text) > 1000 {
 			t.Errorf("%s: shows too much: %.1200s", name, out.Text)
@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Ids that lead elsewhere are asked for nowhere.
+// Ids with path elements are never requested.
 func TestIDsStayWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(1)
@@ -146,7 +146,7 @@ func TestIDsStayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// However much Task-Hub has, an answer is bounded, and says what it leaves out.
+// However much Task-Hub has, an answer is bounded and says what it leaves out.
 func TestListsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -157,8 +157,8 @@ func TestListsAreBounded(t *testing.T) {
 	h.milestones[3]["description"] = "-----BEGIN RSA PRIVATE KEY-----" // which takes the rest with it
 	a, out, err := o.call("ruda", "", "milestone_list", `{}`)
 	shown, _ := a["milestones"].([]any)
-	if err != nil || a["count"] != 40.0 || len(shown) < 10 || a["omitted"] != float64(40-len(shown)) || a.text("mend") == "" || len(out.Text) > 70<<10 {
-		t.Errorf("%d bytes, %d of %v shown, %v omitted, mend %q, %v", len(out.Text), len(shown), a["count"], a["omitted"], a["mend"], err)
+	if err != nil || a["count"] != 40.0 || len(shown) < 10 || a["omitted"] != float64(40-len(shown)) || a.text("hint") == "" || len(out.Text) > 70<<10 {
+		t.Errorf("%d bytes, %d of %v shown, %v omitted, hint %q, %v", len(out.Text), len(shown), a["count"], a["omitted"], a["hint"], err)
 	}
 	h.bad(says(200, "", "", `[{"_id":"m1","note":"`+strings.Repeat("x", 65<<10)+`"},{"_id":"m2"}]`))
 	if a := o.does(t, "ruda", "milestone_list", `{}`); fmt.Sprint(a["milestones"], a["omitted"]) != "[map[_id:m2]] 1" {
@@ -174,7 +174,7 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// What makes something new has one key however often the same call is made, and another one for another call.
+// A creation has one key for repetitions of a call, and another one for another call.
 func TestARepeatedCallIsKnownAsOne(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(1)
@@ -197,11 +197,11 @@ func TestARepeatedCallIsKnownAsOne(t *testing.T) {
 	}
 	o.does(t, "ruda", "milestone_create", `{"title":"x"}`)
 	if last := h.requests[len(h.requests)-1]; last.key != "" {
-		t.Errorf("a call that nobody repeats has the key %q", last.key)
+		t.Errorf("a call without repetitions has the key %q", last.key)
 	}
 }
 
-// A call that a run makes again, because a restart has broken off the one before, is known as one; another run that asks for the same is not.
+// A call that a run repeats after a restart is recognised; another run that asks for the same is not a repetition.
 func TestAnotherRunMeansAnotherItem(t *testing.T) {
 	t.Parallel()
 	h := newHub(t).with(1)
@@ -230,7 +230,7 @@ func TestAnotherRunMeansAnotherItem(t *testing.T) {
 	}
 }
 
-// Sub-agents and utility agents keep no milestones. Who asks no more gets no answer.
+// Sub-agents and utility agents keep no milestones. A caller that has left gets no answer.
 func TestWhoMayKeepMilestones(t *testing.T) {
 	t.Parallel()
 	o := setup(t, newHub(t).with(1))

@@ -20,7 +20,7 @@ func keyOf(t *testing.T, agent, session, callID, name, args string) once.Key {
 	return k
 }
 
-// A key follows from all that makes a call what it is, and from nothing else. Outside of a run no table is read for it.
+// A key depends on everything that identifies a call, and on nothing else. Outside of a run no table is read for it.
 func TestKeysTellCallsApart(t *testing.T) {
 	t.Parallel()
 	first := []string{"eden", "agent:eden:main", "1", "task_start", `{}`}
@@ -40,11 +40,11 @@ func TestKeysTellCallsApart(t *testing.T) {
 		}
 	}
 	if k := keyOf(t, "eden", "agent:eden:main", "", "task_start", `{}`); k != (once.Key{}) || !k.Done().IsZero() || !k.Refused().IsZero() {
-		t.Error("a call that nobody repeats has a key")
+		t.Error("a call without repetitions has a key")
 	}
 }
 
-// Ids lie in the logs of those who have called: another version of the program has to find them.
+// The ids are stored in logs: another version of the program has to find them.
 func TestIDsStayTheSame(t *testing.T) {
 	t.Parallel()
 	k := keyOf(t, "eden", "agent:eden:main", "1", "task_start", `{}`)

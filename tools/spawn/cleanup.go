@@ -8,38 +8,38 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
-	decide "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	"github.com/pronto-lab/openclawd/projections/work"
-	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/services/messenger"
 )
 
-// CleanupKind is the kind of work that Cleanup does.
-const CleanupKind = a2a.CleanupKind
+// CleanupKind is the kind of the work that Cleanup does.
+const CleanupKind = messenger.CleanupKind
 
-// cleaner is who takes sessions away, as their events have it.
+// cleaner is the actor of the deletions, as events name it.
 const cleaner = "subagents"
 
-// How often the session of a sub-agent is looked at that somebody still talks with, and for how long: about a week.
+// Interval and number of checks of a session that is still in use: about a week.
 const (
 	againAfter = 10 * time.Minute
 	maxLooks   = 1_000
 )
 
-// Cleanup takes the sessions of sub-agents away that are done, as work of CleanupKind. One in which a run waits, or runs, is left alone until
-// that is over.
+// Cleanup deletes the sessions of finished sub-agents, as work of CleanupKind. A session with a waiting or running run is left alone
+// until that is over.
 func Cleanup(o Options) worker.Handler {
 	return worker.Task(worker.Policy{MaxAttempts: maxLooks, Timeout: time.Minute},
-		func(ctx context.Context, _ work.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
-			var p a2a.CleanupPayload
+		func(ctx context.Context, _ workqueue.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
+			var p messenger.CleanupPayload
 			if err := json.Unmarshal(what.Payload, &p); err != nil {
-				return nil, worker.Permanent(fmt.Errorf("read what is to be taken away: %w", err))
+				return nil, worker.Permanent(fmt.Errorf("decode the session to delete: %w", err))
 			}
 			key, err := coordination.ParseSessionKey(p.SessionKey)
 			if err != nil || key.Kind != coordination.KeySubagent {
-				return nil, worker.Permanent(fmt.Errorf("%q is no session of a sub-agent", p.SessionKey))
+				return nil, worker.Permanent(fmt.Errorf("%q is not a session of a sub-agent", p.SessionKey))
 			}
 			_, err = o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 				return remove(tx, &o, key, p.Transcript)
@@ -48,34 +48,34 @@ func Cleanup(o Options) worker.Handler {
 		})
 }
 
-// inUse says that a session is not taken away yet.
-type inUse struct {
+// inUseError reports that a session cannot be deleted yet.
+type inUseError struct {
 	key  string
 	runs int
 }
 
-func (e *inUse) Error() string {
+func (e *inUseError) Error() string {
 	return fmt.Sprintf("session %s has %d runs that are not over", e.key, e.runs)
 }
-func (e *inUse) RetryAfter() time.Duration { return againAfter }
+func (e *inUseError) RetryAfter() time.Duration { return againAfter }
 
 func remove(tx eventstore.Tx, o *Options, key coordination.SessionKey, keepTranscript bool) ([]eventstore.StreamAppend, error) {
-	open, err := run.OpenOf(tx, key.String())
+	open, err := runs.OpenOf(tx, key.String())
 	if err != nil {
 		return nil, err
 	}
 	if len(open) > 0 {
-		return nil, &inUse{key.String(), len(open)}
+		return nil, &inUseError{key.String(), len(open)}
 	}
-	state, _, err := session.Load(tx, key)
+	state, _, err := sessions.Load(tx, key)
 	if err != nil {
 		return nil, err
 	}
-	events, err := decide.Delete(state, decide.DeleteCommand{
-		Command: decide.Command{By: cleaner, NewID: o.NewID()}, Main: coordination.MainKey(key.Agent), KeepTranscript: keepTranscript,
+	events, err := session.Delete(state, session.DeleteCommand{
+		Command: session.Command{By: cleaner, NewID: o.NewID()}, Main: coordination.MainKey(key.Agent), KeepTranscript: keepTranscript,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return session.Append(state, eventstore.ActorSystem, o.Now().UnixMilli(), events)
+	return sessions.Append(state, eventstore.ActorSystem, o.Now().UnixMilli(), events)
 }

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/work"
-	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/services/messenger"
 	"github.com/pronto-lab/openclawd/tools/spawn"
 )
 
 // waits is the work that is still to be done of a kind.
-func (h *house) waits(kind string) (items []work.Item) {
+func (h *fixture) waits(kind string) (items []workqueue.Item) {
 	h.t.Helper()
 	h.view(func(ctx context.Context, tx *sql.Tx) error {
-		all, err := work.List(ctx, tx, work.Query{Limit: 100})
+		all, err := workqueue.List(ctx, tx, workqueue.Query{Limit: 100})
 		for _, item := range all {
 			if item.Kind == kind {
 				items = append(items, item)
@@ -28,20 +28,19 @@ func (h *house) waits(kind string) (items []work.Item) {
 }
 
 // gone waits until a session is deleted.
-func (h *house) gone(key string) {
+func (h *fixture) gone(key string) {
 	h.t.Helper()
 	h.until(key+" is gone", func() bool { return h.session(key) == nil })
 }
 
 // later sets the clock forward, and has the worker look at it.
-func (h *house) later(by time.Duration) {
+func (h *fixture) later(by time.Duration) {
 	h.t.Helper()
 	h.ahead.Add(by.Milliseconds())
 	h.queue("tick-"+h.now().String(), "agent:main:main", "tick", "")
 }
 
-// The session of a sub-agent goes at once where that was asked for, else after a while, in which one can look at it, and not at all where that is
-// configured.
+// The session of a sub-agent is deleted at once on request, else after a while in which it can be read, and never if so configured.
 func TestSessionsOfSubAgentsGo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -59,7 +58,7 @@ func TestSessionsOfSubAgentsGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := setup(t, setting{config: c.config})
-			got := h.started(a2a.SpawnRequest{Task: "look", Cleanup: c.cleanup, Label: "a"})
+			got := h.started(messenger.SpawnRequest{Task: "look", Cleanup: c.cleanup, Label: "a"})
 			row := h.flowOver(got.JobID)
 			switch {
 			case c.never:
@@ -83,16 +82,16 @@ func TestSessionsOfSubAgentsGo(t *testing.T) {
 				t.Errorf("%v", e.Data)
 			}
 			h.until("it is done", func() bool { return len(h.waits(spawn.CleanupKind)) == 0 })
-			h.flowOver(h.started(a2a.SpawnRequest{Task: "look", Label: "a"}).JobID) // its label is free
+			h.flowOver(h.started(messenger.SpawnRequest{Task: "look", Label: "a"}).JobID) // its label is free
 		})
 	}
 }
 
-// A session in which somebody speaks with the sub-agent stays until that is over.
+// A session with a running conversation stays until that is over.
 func TestSessionInUseStays(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	got := h.started(a2a.SpawnRequest{Task: "wait for a", Cleanup: "delete"})
+	got := h.started(messenger.SpawnRequest{Task: "wait for a", Cleanup: "delete"})
 	h.arrives("a")
 	h.queue("r2", got.ChildSessionKey, "wait for b", "")
 	h.opens("a")
@@ -100,7 +99,7 @@ func TestSessionInUseStays(t *testing.T) {
 	h.arrives("b")
 	h.until("it was tried", func() bool {
 		items := h.waits(spawn.CleanupKind)
-		return len(items) == 1 && items[0].Attempt > 0 && items[0].State == work.Waiting
+		return len(items) == 1 && items[0].Attempt > 0 && items[0].State == workqueue.Waiting
 	})
 	if h.session(got.ChildSessionKey) == nil {
 		t.Fatal("it is gone")
@@ -111,11 +110,11 @@ func TestSessionInUseStays(t *testing.T) {
 	h.gone(got.ChildSessionKey)
 }
 
-// What was to be taken away before a restart is taken away after it.
+// A deletion that was due before a restart is done after it.
 func TestCleanupSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	got := h.started(a2a.SpawnRequest{Task: "look"})
+	got := h.started(messenger.SpawnRequest{Task: "look"})
 	h.flowOver(got.JobID)
 	h.over(got.JobID + ".p")
 	h.crash()

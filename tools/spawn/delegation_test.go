@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/services/messenger"
 )
 
 // undertaken is the task that task_start says.
@@ -22,7 +22,7 @@ type undertaken struct {
 }
 
 // begins has eden begin a task.
-func (h *house) begins(description string) undertaken {
+func (h *fixture) begins(description string) undertaken {
 	h.t.Helper()
 	got, out := call[undertaken](h, anywhere(), "task_start", `{"description":"`+description+`"}`)
 	if out.IsError || got.TaskID == "" || got.WorkSessionID == "" {
@@ -31,7 +31,7 @@ func (h *house) begins(description string) undertaken {
 	return got
 }
 
-// anywhere is who speaks for agent eden's main session, in no work session.
+// anywhere is a caller in agent eden's main session, without a work session.
 func anywhere() tool.Caller {
 	c := eden()
 	c.WorkSessionID = ""
@@ -42,7 +42,7 @@ func anywhere() tool.Caller {
 type judged struct {
 	Success      bool   `json:"success"`
 	Code         string `json:"code"`
-	Mend         string `json:"mend"`
+	Hint         string `json:"hint"`
 	TaskID       string `json:"taskId"`
 	Version      int64  `json:"version"`
 	Duplicate    bool   `json:"duplicate"`
@@ -59,7 +59,7 @@ type judged struct {
 }
 
 // verifies calls task_verify in the name of eden.
-func (h *house) verifies(args string, change ...func(*tool.Caller)) judged {
+func (h *fixture) verifies(args string, change ...func(*tool.Caller)) judged {
 	h.t.Helper()
 	c := anywhere()
 	for _, with := range change {
@@ -70,7 +70,7 @@ func (h *house) verifies(args string, change ...func(*tool.Caller)) judged {
 }
 
 // moves are what has happened to a delegation, in order.
-func (h *house) moves(delegationID string) string {
+func (h *fixture) moves(delegationID string) string {
 	h.t.Helper()
 	var moves []string
 	for _, e := range h.events("delegation.") {
@@ -82,19 +82,19 @@ func (h *house) moves(delegationID string) string {
 }
 
 // wantMoves fails the test unless that has happened to a delegation.
-func (h *house) wantMoves(delegationID, want string) {
+func (h *fixture) wantMoves(delegationID, want string) {
 	h.t.Helper()
 	if diff := cmp.Diff(want, h.moves(delegationID)); diff != "" {
 		h.t.Errorf("delegation %s: %s", delegationID, diff)
 	}
 }
 
-// What a sub-agent is started for is told with it, and how it comes on with that, before the end of the flow: after that nothing is expected.
+// The start of a sub-agent records its delegation, and its progress, before the end of the flow: after that nothing is expected.
 func TestADelegationComesOnWithItsFlow(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	task := h.begins("look into it")
-	got := h.started(a2a.SpawnRequest{From: anywhere(), Task: "wait for a", Label: "scout", Agent: "seum"})
+	got := h.started(messenger.SpawnRequest{From: anywhere(), Task: "wait for a", Label: "scout", Agent: "seum"})
 	if got.TaskID != task.TaskID || got.WorkSessionID != task.WorkSessionID || got.DelegationID != got.JobID {
 		t.Fatalf("%+v of %+v", got, task)
 	}
@@ -136,12 +136,12 @@ func TestADelegationComesOnWithItsFlow(t *testing.T) {
 	}
 }
 
-// When all is done and the task is complete, its work session is quiet.
+// When everything is done and the task is complete, its work session is quiet.
 func TestADelegatedTaskEndsQuietly(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	task := h.begins("look into it")
-	got := h.started(a2a.SpawnRequest{From: anywhere(), Task: "look"})
+	got := h.started(messenger.SpawnRequest{From: anywhere(), Task: "look"})
 	h.flowOver(got.JobID)
 	h.until("eden is told", func() bool {
 		return len(h.told("agent:eden:main")) == 1 && h.over(h.told("agent:eden:main")[0]).State.Over()
@@ -173,11 +173,11 @@ func TestADelegationFailsWithItsFlow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		task string
-		end  func(h *house, jobID string)
+		end  func(h *fixture, jobID string)
 		want string // part of what it says
 	}{
-		"it breaks": {"break", func(*house, string) {}, "it breaks"},
-		"it is killed": {"hang", func(h *house, jobID string) {
+		"it breaks": {"break", func(*fixture, string) {}, "it breaks"},
+		"it is killed": {"hang", func(h *fixture, jobID string) {
 			if killed, err := h.Stop(h.t.Context(), jobID, "agent/eden", "killed"); err != nil || len(killed) != 1 {
 				h.t.Errorf("killed %v, %v", killed, err)
 			}
@@ -185,13 +185,13 @@ func TestADelegationFailsWithItsFlow(t *testing.T) {
 				h.t.Errorf("killed again %v, %v", killed, err)
 			}
 		}, "killed"},
-		"it takes too long": {"hang for a while", func(*house, string) {}, "longer than"},
+		"it takes too long": {"hang for a while", func(*fixture, string) {}, "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := setup(t, setting{tasks: true})
 			h.begins("look into it")
-			r := a2a.SpawnRequest{From: anywhere(), Task: c.task}
+			r := messenger.SpawnRequest{From: anywhere(), Task: c.task}
 			if strings.Contains(c.task, "for a while") {
 				most := 50 * time.Millisecond
 				r.Run = &most
@@ -207,12 +207,12 @@ func TestADelegationFailsWithItsFlow(t *testing.T) {
 	}
 }
 
-// Also what a process that is gone has left ends once: given up when the program starts, and with all that comes from what somebody has ended.
+// Delegations left by an earlier process end once: given up when the program starts, also those started by a flow that was stopped.
 func TestADelegationFailsAfterACrash(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	h.begins("look into it")
-	got := h.started(a2a.SpawnRequest{From: anywhere(), Task: "wait for a"})
+	got := h.started(messenger.SpawnRequest{From: anywhere(), Task: "wait for a"})
 	h.arrives("a")
 	h.crash()
 	again := reopened(t, h, 2*time.Hour)
@@ -225,17 +225,17 @@ func TestADelegationFailsAfterACrash(t *testing.T) {
 }
 
 // reopened is the same house after a while.
-func reopened(t *testing.T, h *house, after time.Duration) *house {
+func reopened(t *testing.T, h *fixture, after time.Duration) *fixture {
 	t.Helper()
 	set := h.set
 	set.ahead = after
 	return openAt(t, h.path, set)
 }
 
-// What is refused a run was delegated and has failed: it can be tried again.
+// A sub-agent whose run is refused was delegated and has failed: it can be retried.
 func TestADelegationThatIsRefusedARunHasFailed(t *testing.T) {
 	t.Parallel()
-	h := setup(t, setting{tasks: true, config: `maxConcurrent: 1`, limits: runner.Limits{Waiting: 1}})
+	h := setup(t, setting{tasks: true, config: `maxConcurrent: 1`, limits: runqueue.Limits{Waiting: 1}})
 	h.begins("look into it")
 	for _, id := range []string{"r1", "r2"} {
 		h.queue(id, "agent:main:main", "wait for a", "")
@@ -243,7 +243,7 @@ func TestADelegationThatIsRefusedARunHasFailed(t *testing.T) {
 			h.arrives("a")
 		}
 	}
-	got := h.spawn(a2a.SpawnRequest{From: anywhere(), Task: "look"})
+	got := h.spawn(messenger.SpawnRequest{From: anywhere(), Task: "look"})
 	if got.Status != "error" || got.DelegationID != got.JobID {
 		t.Fatalf("%+v", got)
 	}
@@ -265,12 +265,12 @@ func TestADelegationThatIsRefusedARunHasFailed(t *testing.T) {
 	}
 }
 
-// What has failed is tried again as the same delegation, with the same words and a note, as often as that may be; then it can only be given up.
+// A failed delegation is retried as the same one, with the same words and a note, up to the limit; then it can only be abandoned.
 func TestARetryIsOnTheSameDelegation(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	task := h.begins("look into it")
-	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "break it", Label: "scout", Agent: "seum", Cleanup: "keep"})
+	first := h.started(messenger.SpawnRequest{From: anywhere(), Task: "break it", Label: "scout", Agent: "seum", Cleanup: "keep"})
 	h.flowOver(first.JobID)
 	want := "spawned running failed"
 	seen, failed := map[string]bool{first.JobID: true}, first.ConversationID
@@ -305,7 +305,7 @@ func TestARetryIsOnTheSameDelegation(t *testing.T) {
 	}
 	flows := len(h.events(coordination.TypeA2AJobCreated))
 	v := h.verifies(`{"action":"retry"}`)
-	if v.Success || v.Code != "wrong_delegation" || !strings.Contains(v.Mend, "abandon") {
+	if v.Success || v.Code != "wrong_delegation" || !strings.Contains(v.Hint, "abandon") {
 		t.Errorf("a fourth time: %+v", v)
 	}
 	if more := len(h.events(coordination.TypeA2AJobCreated)); more != flows {
@@ -318,12 +318,12 @@ func TestARetryIsOnTheSameDelegation(t *testing.T) {
 	h.wantMoves(first.JobID, want+" abandoned")
 }
 
-// A retry that belongs to another work session than what has failed leaves that one as it is.
+// A retry in another work session than the failed attempt leaves that one as it is.
 func TestARetryElsewhereSaysNothingOfWhatFailed(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	task := h.begins("look into it")
-	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "break it", Agent: "seum", TaskID: task.TaskID, WorkSessionID: "ws_elsewhere"})
+	first := h.started(messenger.SpawnRequest{From: anywhere(), Task: "break it", Agent: "seum", TaskID: task.TaskID, WorkSessionID: "ws_elsewhere"})
 	if failed := h.flowOver(first.JobID); failed.WorkSessionID != "ws_elsewhere" || failed.TaskID != task.TaskID {
 		t.Fatalf("%+v", failed)
 	}
@@ -340,7 +340,7 @@ func TestARetryIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	h.begins("look into it")
-	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "look"})
+	first := h.started(messenger.SpawnRequest{From: anywhere(), Task: "look"})
 	h.flowOver(first.JobID)
 	again := func(c *tool.Caller) { c.CallID = "call_1" }
 	v := h.verifies(`{"action":"retry","note":"deeper"}`, again) // of one that is completed: it is rejected with that
@@ -373,15 +373,15 @@ func TestARetryIsOneTransaction(t *testing.T) {
 	h.wantMoves(first.JobID, "spawned running completed rejected retrying spawned running completed")
 }
 
-// What cannot be judged so, or not by who asks, is refused with what to do, and nothing is appended.
+// What cannot be judged so, or not by this caller, is refused with what to do, and nothing is appended.
 func TestWhatIsNotVerified(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	task := h.begins("look into it")
-	if v := h.verifies(`{}`); v.Code != "wrong_delegation" || v.Mend == "" {
+	if v := h.verifies(`{}`); v.Code != "wrong_delegation" || v.Hint == "" {
 		t.Errorf("there is none yet: %+v", v)
 	}
-	got := h.started(a2a.SpawnRequest{From: anywhere(), Task: "wait for a"})
+	got := h.started(messenger.SpawnRequest{From: anywhere(), Task: "wait for a"})
 	h.arrives("a")
 	before := len(h.events("delegation.")) + len(h.events("task."))
 	of := `"delegationId":"` + got.JobID + `"`
@@ -395,7 +395,7 @@ func TestWhatIsNotVerified(t *testing.T) {
 		"of another version":  {`{"action":"retry",` + of + `,"version":99}`, "conflict"},
 		"judged so, likewise": {`{` + of + `,"version":99}`, "conflict"},
 	} {
-		if v := h.verifies(c.args); v.Success || v.Code != c.code || v.Mend == "" {
+		if v := h.verifies(c.args); v.Success || v.Code != c.code || v.Hint == "" {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
@@ -417,7 +417,7 @@ func TestWhatIsNotVerified(t *testing.T) {
 	}
 }
 
-// Without a task that is open nothing is delegated for one; the sub-agent starts all the same.
+// Without an open task nothing is delegated; the sub-agent starts all the same.
 func TestADelegationNeedsATask(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
@@ -425,12 +425,12 @@ func TestADelegationNeedsATask(t *testing.T) {
 	if _, out := call[undertaken](h, anywhere(), "task_cancel", `{"task_id":"`+over.TaskID+`"}`); out.IsError {
 		t.Fatalf("task_cancel: %s", out.Text)
 	}
-	for name, taskID := range map[string]string{"without one": "", "of one that nobody knows": "task_none", "of one that is over": over.TaskID} {
-		if got := h.started(a2a.SpawnRequest{From: anywhere(), Task: "look", TaskID: taskID}); got.DelegationID != "" || got.TaskID != taskID {
+	for name, taskID := range map[string]string{"without one": "", "of an unknown one": "task_none", "of one that is over": over.TaskID} {
+		if got := h.started(messenger.SpawnRequest{From: anywhere(), Task: "look", TaskID: taskID}); got.DelegationID != "" || got.TaskID != taskID {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := h.spawn(a2a.SpawnRequest{From: anywhere(), Task: "look", TaskID: over.TaskID, Delegation: "nothing"}); got.Status != "error" || got.Code != "wrong_delegation" {
+	if got := h.spawn(messenger.SpawnRequest{From: anywhere(), Task: "look", TaskID: over.TaskID, Delegation: "nothing"}); got.Status != "error" || got.Code != "wrong_delegation" {
 		t.Errorf("tried again: %+v", got)
 	}
 	if told := h.events("delegation."); len(told) > 0 {
@@ -438,20 +438,21 @@ func TestADelegationNeedsATask(t *testing.T) {
 	}
 }
 
-// What a sub-agent delegates itself belongs to the same task; killed together, each fails once. All events of delegations say where they belong.
+// What a sub-agent delegates itself belongs to the same task; killed together, each fails once. All events of delegations have their
+// context.
 func TestInvariant51_DelegationsSayWhereTheyBelong(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true, config: `subagents: {maxSpawnDepth: 2}`, script: `
 		{"when": {"matches": "^pass it on"}, "answer": {"toolCalls": [{"name": "sessions_spawn", "arguments": {"task": "hang"}}]}},
 		{"when": {"after": "tool", "tool": "sessions_spawn"}, "answer": {"toolCalls": [{"name": "gate", "arguments": {"name": "b"}}]}},`})
 	task := h.begins("look into it")
-	above := h.started(a2a.SpawnRequest{From: anywhere(), Task: "pass it on", Agent: "seum"})
+	above := h.started(messenger.SpawnRequest{From: anywhere(), Task: "pass it on", Agent: "seum"})
 	h.arrives("b")
 	below := h.last(coordination.TypeA2AJobCreated)
 	if below.text("delegationId") != below.text("jobId") || below.text("taskId") != task.TaskID || below.text("jobId") == above.JobID {
 		t.Fatalf("%v", below.Data)
 	}
-	broken := h.started(a2a.SpawnRequest{From: anywhere(), Task: "break"})
+	broken := h.started(messenger.SpawnRequest{From: anywhere(), Task: "break"})
 	h.flowOver(broken.JobID)
 	if v := h.verifies(`{"action":"retry"}`); !v.Success {
 		t.Errorf("%+v", v)
@@ -496,12 +497,12 @@ func TestInvariant51_DelegationsSayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// A delegation ends with its flow also where it is not known any more what that was for; then it is not tried again, but given up.
+// A delegation ends with its flow even if its purpose is redacted; then it cannot be retried, only abandoned.
 func TestADelegationWhoseWorkIsRedacted(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	h.begins("look into it")
-	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "wait for a"})
+	first := h.started(messenger.SpawnRequest{From: anywhere(), Task: "wait for a"})
 	h.arrives("a")
 	if _, err := h.Stop(t.Context(), first.JobID, "agent/eden", "killed"); err != nil {
 		t.Fatal(err)
@@ -535,7 +536,7 @@ func TestADelegationWhoseWorkIsRedacted(t *testing.T) {
 	if diff := cmp.Diff(want, moves); diff != "" {
 		t.Error(diff)
 	}
-	if again := h.verifies(`{"action":"retry"}`); again.Success || again.Code != "wrong_delegation" || !strings.Contains(again.Mend, "sessions_spawn") {
+	if again := h.verifies(`{"action":"retry"}`); again.Success || again.Code != "wrong_delegation" || !strings.Contains(again.Hint, "sessions_spawn") {
 		t.Errorf("%+v", again)
 	}
 	if given := h.verifies(`{"action":"abandon"}`); !given.Success || given.Delegation != "abandoned" {
@@ -543,7 +544,7 @@ func TestADelegationWhoseWorkIsRedacted(t *testing.T) {
 	}
 }
 
-// All sub-agents of a task can be stopped at once; what they are for keeps no secrets.
+// All sub-agents of a task can be stopped at once; their purposes contain no secrets.
 func TestDelegationsThatAreKilledTogether(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
@@ -551,7 +552,7 @@ func TestDelegationsThatAreKilledTogether(t *testing.T) {
 	const secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
 	var ids []string
 	for range 3 {
-		ids = append(ids, h.started(a2a.SpawnRequest{From: anywhere(), Task: "hang with " + secret}).JobID)
+		ids = append(ids, h.started(messenger.SpawnRequest{From: anywhere(), Task: "hang with " + secret}).JobID)
 	}
 	if killed, _ := call[struct{ Killed int }](h, anywhere(), "subagents", `{"action":"kill","target":"all"}`); killed.Killed != 3 {
 		t.Errorf("%+v", killed)

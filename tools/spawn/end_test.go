@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/services/messenger"
 )
 
 // types are the types of events, as far as they concern a job.
-func (h *house) types(jobID string) (types []string) {
+func (h *fixture) types(jobID string) (types []string) {
 	h.t.Helper()
 	conversation := h.flow(jobID).ConversationID
 	for _, e := range h.events("a2a.") {
@@ -25,7 +25,7 @@ func (h *house) types(jobID string) (types []string) {
 }
 
 // last is the last event of a type.
-func (h *house) last(typ string) event {
+func (h *fixture) last(typ string) event {
 	h.t.Helper()
 	all := h.events(typ)
 	if len(all) == 0 {
@@ -51,23 +51,25 @@ func sequence(parts ...any) (all []string) {
 	return all
 }
 
-// However a sub-agent ends, there is one response, one completion and one end of the job, and its parent is told once, with what it has found
-// or why there is nothing.
+// However a sub-agent ends, there is one response, one completion and one end of the job, and its parent is told once, with the findings
+// or why there are none.
+//
+// Promise: sub-agents
 func TestEverySubAgentEndsOnce(t *testing.T) {
 	t.Parallel()
 	soon := 50 * time.Millisecond
 	for name, c := range map[string]struct {
-		request          a2a.SpawnRequest
+		request          messenger.SpawnRequest
 		status           string // of the list
 		outcome, message string // of the response
 		end              string // of the job
 		told             string // to the parent
 		skipped          bool
 	}{
-		"well":      {a2a.SpawnRequest{Task: "look it up"}, "done", "", "echo: look it up", "job.completed", "echo: look it up", false},
-		"failed":    {a2a.SpawnRequest{Task: "break now"}, "failed", "failed", "", "job.failed", "Status: failed", false},
-		"timed out": {a2a.SpawnRequest{Task: "hang", Run: &soon}, "timeout", "timeout", "", "job.failed", "Status: timed out", false},
-		"silent":    {a2a.SpawnRequest{Task: "be silent"}, "done", "", "ANNOUNCE_SKIP", "job.completed", "", true},
+		"well":      {messenger.SpawnRequest{Task: "look it up"}, "done", "", "echo: look it up", "job.completed", "echo: look it up", false},
+		"failed":    {messenger.SpawnRequest{Task: "break now"}, "failed", "failed", "", "job.failed", "Status: failed", false},
+		"timed out": {messenger.SpawnRequest{Task: "hang", Run: &soon}, "timeout", "timeout", "", "job.failed", "Status: timed out", false},
+		"silent":    {messenger.SpawnRequest{Task: "be silent"}, "done", "", "ANNOUNCE_SKIP", "job.completed", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +103,7 @@ func TestEverySubAgentEndsOnce(t *testing.T) {
 }
 
 // checkEnd checks what the log says of a flow that is over.
-func (h *house) checkEnd(job string, types []string, outcome, message string, announced bool) {
+func (h *fixture) checkEnd(job string, types []string, outcome, message string, announced bool) {
 	h.t.Helper()
 	if diff := cmp.Diff(types, h.types(job)); diff != "" {
 		h.t.Error(diff)
@@ -115,11 +117,11 @@ func (h *house) checkEnd(job string, types []string, outcome, message string, an
 	}
 }
 
-// A sub-agent that is killed tells nobody: its parent knows.
+// A killed sub-agent reports to no session: its parent knows.
 func TestKilledSubAgentEndsOnce(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	job := h.started(a2a.SpawnRequest{Task: "wait for a"}).JobID
+	job := h.started(messenger.SpawnRequest{Task: "wait for a"}).JobID
 	h.arrives("a")
 	got, _ := call[killed](h, eden(), "subagents", `{"action":"kill","target":"1"}`)
 	if got.Status != "ok" || got.Killed != 1 || got.RunID != job {
@@ -139,14 +141,14 @@ func TestKilledSubAgentEndsOnce(t *testing.T) {
 	}
 }
 
-// What a restart breaks off goes on, and ends once like everything else, also if it happens between the end and who is told of it.
+// What a restart interrupts goes on, and ends once like everything else, also if it happens between the end and the notice of it.
 func TestSubAgentSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	for name, task := range map[string]string{"well": "wait for a", "failed": "hang, then break"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := setup(t, setting{})
-			job := h.started(a2a.SpawnRequest{Task: task}).JobID
+			job := h.started(messenger.SpawnRequest{Task: task}).JobID
 			if task == "wait for a" {
 				h.arrives("a")
 			} else {
@@ -179,17 +181,17 @@ func TestSubAgentSurvivesRestart(t *testing.T) {
 	}
 }
 
-// Seed: a parent whose session is deleted is not there to be told, nor is a sub-agent that is done itself: who has started it is.
+// Seed: a parent whose session is deleted cannot be told, nor can a finished sub-agent: its own parent is told.
 func TestTheOneAboveIsToldWhereTheParentIsGone(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxSpawnDepth: 2}`})
 	spoken := eden()
 	spoken.Channel, spoken.To = "discord", "channel:1"
-	parent := h.started(a2a.SpawnRequest{From: spoken, Task: "wait for parent"})
+	parent := h.started(messenger.SpawnRequest{From: spoken, Task: "wait for parent"})
 	h.arrives("parent")
 	from := caller(parent.ChildSessionKey)
-	first := h.started(a2a.SpawnRequest{From: from, Task: "wait for first"}).JobID
-	second := h.started(a2a.SpawnRequest{From: from, Task: "wait for second"}).JobID
+	first := h.started(messenger.SpawnRequest{From: from, Task: "wait for first"}).JobID
+	second := h.started(messenger.SpawnRequest{From: from, Task: "wait for second"}).JobID
 
 	h.opens("first")
 	h.flowOver(first)
@@ -215,14 +217,14 @@ func TestTheOneAboveIsToldWhereTheParentIsGone(t *testing.T) {
 	}
 }
 
-// A parent whose session is deleted, and that nobody has started, begins anew: what came of its work is not lost.
+// A parent whose session is deleted, and that has no parent itself, starts again: the result of its sub-agent is not lost.
 func TestTheResultOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxSpawnDepth: 2}`})
-	alone := caller("agent:eden:subagent:by-hand") // somebody else has made that
+	alone := caller("agent:eden:subagent:by-hand") // made by other means
 	h.queue("r1", alone.SessionKey, "hello", "")
 	h.over("r1")
-	job := h.started(a2a.SpawnRequest{From: alone, Task: "wait for a"}).JobID
+	job := h.started(messenger.SpawnRequest{From: alone, Task: "wait for a"}).JobID
 	h.arrives("a")
 	h.remove(alone.SessionKey)
 	h.opens("a")
@@ -232,14 +234,15 @@ func TestTheResultOutlivesTheSession(t *testing.T) {
 	}
 	h.over(job + ".p")
 	if h.session(alone.SessionKey) == nil {
-		t.Error("it has not begun anew")
+		t.Error("it has not started again")
 	}
 }
 
-// B15: where a parent's session does not take what came of its sub-agent, or a restart breaks off what it makes of that, nothing is said twice.
+// B15: where a parent's session does not take the result of its sub-agent, or a restart interrupts the run about it, nothing is said
+// twice.
 func TestBug15_AnAnnounceThatFailsRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	once := func(t *testing.T, h *house) {
+	once := func(t *testing.T, h *fixture) {
 		t.Helper()
 		for _, typ := range []string{coordination.TypeA2ASend, coordination.TypeA2AResponse, coordination.TypeA2AComplete} {
 			if n := len(h.events(typ)); n != 1 {
@@ -251,7 +254,7 @@ func TestBug15_AnAnnounceThatFailsRepeatsNothing(t *testing.T) {
 		t.Parallel()
 		h := setup(t, setting{})
 		h.patch("agent:eden:main", `{"sendPolicy":"deny"}`)
-		h.flowOver(h.started(a2a.SpawnRequest{Task: "look"}).JobID)
+		h.flowOver(h.started(messenger.SpawnRequest{Task: "look"}).JobID)
 		once(t, h)
 		if e := h.last(coordination.TypeA2AComplete); e.Data["announced"] != false || e.text("outcome") != "" || e.text("error") == "" {
 			t.Errorf("%v", e.Data)
@@ -263,7 +266,7 @@ func TestBug15_AnAnnounceThatFailsRepeatsNothing(t *testing.T) {
 	t.Run("broken off", func(t *testing.T) {
 		t.Parallel()
 		h := setup(t, setting{script: `{"when": {"contains": ["A subagent has finished"]}, "answer": {"toolCalls": [{"name": "gate", "arguments": {"name": "p"}}]}},`})
-		job := h.started(a2a.SpawnRequest{Task: "look"}).JobID
+		job := h.started(messenger.SpawnRequest{Task: "look"}).JobID
 		h.arrives("p")
 		h.crash()
 		h = openAt(t, h.path, setting{})

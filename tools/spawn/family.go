@@ -5,39 +5,38 @@ import (
 	"database/sql"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	decide "github.com/pronto-lab/openclawd/coordination/a2a"
-	flows "github.com/pronto-lab/openclawd/projections/a2a"
-	"github.com/pronto-lab/openclawd/projections/session"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/projections/flows"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// family is what a session sees of sub-agents: its own, and where it may have none, those that were started beside it.
-type family struct {
-	of       string // key of the session that has started them
-	siblings bool   // that is the one above the caller's
+// subagentTree is the set of sub-agents that a session sees: its own, or if it may not have any, those started beside it.
+type subagentTree struct {
+	of       string // key of the session that started them
+	siblings bool   // it is the caller's parent
 	active   []member
-	recent   []member // the last that was started first, as active
+	recent   []member // oldest first, as is active
 }
 
-// member is a sub-agent.
 type member struct {
 	flows.Row
 	model      string // that answered last
 	tokens     int64  // of its newest answer
-	delegation string // what it does for a task; ""
+	delegation string // its delegation of a task; ""
 }
 
 // read finds the sub-agents that the caller sees, in one transaction.
-func (s *subagents) read(ctx context.Context) (f family, err error) {
+func (s *subagents) read(ctx context.Context) (f subagentTree, err error) {
 	err = s.o.Log.View(ctx, func(tx *sql.Tx) error {
-		f = family{of: s.call.Session.String()}
+		f = subagentTree{of: s.call.Session.String()}
 		if err := s.leaf(ctx, tx, &f); err != nil || f.of == "" {
 			return err
 		}
-		open, err := flows.List(ctx, tx, flows.Query{Kind: decide.Spawn, Open: true, RequesterSessionKey: f.of})
+		open, err := flows.List(ctx, tx, flows.Query{Kind: a2a.Spawn, Open: true, RequesterSessionKey: f.of})
 		if err != nil {
 			return err
 		}
-		all, err := flows.List(ctx, tx, flows.Query{Kind: decide.Spawn, RequesterSessionKey: f.of, Limit: len(open) + maxRecent})
+		all, err := flows.List(ctx, tx, flows.Query{Kind: a2a.Spawn, RequesterSessionKey: f.of, Limit: len(open) + maxRecent})
 		if err != nil {
 			return err
 		}
@@ -59,9 +58,9 @@ func (s *subagents) read(ctx context.Context) (f family, err error) {
 	return f, err
 }
 
-func (f *family) add(ctx context.Context, tx *sql.Tx, to []member, row flows.Row) ([]member, error) {
+func (f *subagentTree) add(ctx context.Context, tx *sql.Tx, to []member, row flows.Row) ([]member, error) {
 	m := member{Row: row}
-	one, err := session.ByKey(ctx, tx, row.TargetSessionKey)
+	one, err := sessions.ByKey(ctx, tx, row.TargetSessionKey)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +74,8 @@ func (f *family) add(ctx context.Context, tx *sql.Tx, to []member, row flows.Row
 	return append(to, m), err
 }
 
-// leaf sees whether the caller is a sub-agent that is too far down to start any: it sees those of the session that has started it.
-func (s *subagents) leaf(ctx context.Context, tx *sql.Tx, f *family) error {
+// leaf checks whether the caller is a sub-agent too deep to start any; then it sees those of its parent.
+func (s *subagents) leaf(ctx context.Context, tx *sql.Tx, f *subagentTree) error {
 	above, depth := "", 0
 	for key := s.call.Session; key.Kind == coordination.KeySubagent && depth < maxChain; depth++ {
 		spawner, err := spawnerOf(ctx, tx, key)
@@ -88,7 +87,7 @@ func (s *subagents) leaf(ctx context.Context, tx *sql.Tx, f *family) error {
 		}
 		if key, err = coordination.ParseSessionKey(spawner); err != nil {
 			depth++
-			break // nobody knows
+			break // not known
 		}
 	}
 	if depth > 0 && depth >= s.call.Config.Defaults.Subagents.MaxSpawnDepth {
@@ -97,19 +96,19 @@ func (s *subagents) leaf(ctx context.Context, tx *sql.Tx, f *family) error {
 	return nil
 }
 
-// maxChain is how many sessions that have started each other are looked at: more than may be.
+// maxChain bounds the ancestors that are followed, above any permitted depth.
 const maxChain = 32
 
-// spawnerOf is the key of the session that has started a sub-agent, "" if nobody knows.
+// spawnerOf returns the key of the session that started a sub-agent, "" if it is not known.
 func spawnerOf(ctx context.Context, tx *sql.Tx, key coordination.SessionKey) (string, error) {
 	row, found, err := flows.ByID(ctx, tx, key.ID)
 	if err != nil {
 		return "", err
 	}
-	if found && row.Kind == decide.Spawn && row.TargetSessionKey == key.String() {
+	if found && row.Kind == a2a.Spawn && row.TargetSessionKey == key.String() {
 		return row.RequesterSessionKey, nil
 	}
-	one, err := session.ByKey(ctx, tx, key.String())
+	one, err := sessions.ByKey(ctx, tx, key.String())
 	if one == nil || err != nil {
 		return "", err
 	}

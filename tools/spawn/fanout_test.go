@@ -10,22 +10,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 )
 
 // status is how alive a work session is, and which threads people see of it.
-func (h *house) status(name string) (status coordination.Status, threads int) {
+func (h *fixture) status(name string) (status coordination.Status, threads int) {
 	h.t.Helper()
 	h.view(func(ctx context.Context, tx *sql.Tx) error {
-		id, found, err := conversation.ByName(ctx, tx, name)
+		id, found, err := conversations.ByName(ctx, tx, name)
 		if err != nil || !found {
 			return err
 		}
-		kinds, err := conversation.SelectKinds(ctx, tx, conversation.Scope{})
+		kinds, err := conversations.SelectKinds(ctx, tx, conversations.Scope{})
 		if err != nil {
 			return err
 		}
-		sessions, err := conversation.Load(ctx, tx, kinds, []int64{id}, 1_000)
+		sessions, err := conversations.Load(ctx, tx, kinds, []int64{id}, 1_000)
 		if err != nil || len(sessions) == 0 {
 			return err
 		}
@@ -35,8 +35,8 @@ func (h *house) status(name string) (status coordination.Status, threads int) {
 	return status, threads
 }
 
-// S1 §12.2: what one agent hands to three, and gets back from them, is one work session, with each event for its reader; it is quiet when all
-// have answered and the one has heard them, and not before.
+// S1 §12.2: what one agent hands to three, and gets back from them, is one work session, with each event for its reader; it is quiet
+// when all have answered and the one has read them, and not before.
 func TestFanOutAndIn(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{script: `

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	decide "github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	flows "github.com/pronto-lab/openclawd/projections/a2a"
+	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/tools"
 )
 
@@ -23,19 +23,19 @@ type killAnswer struct {
 	Status        string   `json:"status"` // ok, done
 	Action        string   `json:"action"`
 	Target        string   `json:"target"`
-	RunID         string   `json:"runId,omitempty"` // of one
+	RunID         string   `json:"runId,omitempty"` // of a single one
 	SessionKey    string   `json:"sessionKey,omitempty"`
 	Label         string   `json:"label,omitempty"`
-	Killed        int      `json:"killed"`           // of those that were meant and that they have started
-	Labels        []string `json:"labels,omitempty"` // of all
+	Killed        int      `json:"killed"`           // the targets and their descendants
+	Labels        []string `json:"labels,omitempty"` // total
 	CascadeKilled int      `json:"cascadeKilled,omitempty"`
 	Text          string   `json:"text"`
 }
 
-// kill stops sub-agents of the caller's, and what they have started.
-func (s *subagents) kill(ctx context.Context, f family) (tool.Output, error) {
+// kill stops the caller's sub-agents and their descendants.
+func (s *subagents) kill(ctx context.Context, f subagentTree) (tool.Output, error) {
 	if f.siblings {
-		return s.refuse(statusForbidden, "not_yours", "a sub-agent stops only what it has started itself", "leave the others to the session that has started them")
+		return s.refuse(statusForbidden, "not_yours", "a sub-agent stops only what it has started itself", "leave the others to the session that started them")
 	}
 	if s.args.Target == "" {
 		return s.refuse(statusError, "no_target", "no sub-agent is named", "name one by its label, number, run id or session key, or all")
@@ -43,9 +43,9 @@ func (s *subagents) kill(ctx context.Context, f family) (tool.Output, error) {
 	if strings.EqualFold(coordination.TrimJS(s.args.Target), "all") {
 		return s.killAll(ctx, f)
 	}
-	m, why, mend := f.find(coordination.TrimJS(s.args.Target))
+	m, why, hint := f.find(coordination.TrimJS(s.args.Target))
 	if m == nil {
-		return s.refuse(statusError, "unknown_target", why, mend)
+		return s.refuse(statusError, "unknown_target", why, hint)
 	}
 	killed, err := s.stop(ctx, m)
 	if err != nil {
@@ -62,14 +62,14 @@ func (s *subagents) kill(ctx context.Context, f family) (tool.Output, error) {
 	case own:
 		a.Text = "killed " + a.Label + "."
 	case a.CascadeKilled > 0:
-		a.Text = fmt.Sprintf("%s was over; killed %d that it had started.", a.Label, a.CascadeKilled)
+		a.Text = fmt.Sprintf("%s was over already; killed %d that it had started.", a.Label, a.CascadeKilled)
 	default:
 		a.Status, a.Text = statusDone, a.Label+" is over already."
 	}
 	return tools.Answer(a)
 }
 
-func (s *subagents) killAll(ctx context.Context, f family) (tool.Output, error) {
+func (s *subagents) killAll(ctx context.Context, f subagentTree) (tool.Output, error) {
 	a := killAnswer{Status: statusOK, Action: actionKill, Target: "all"}
 	for i := range f.active {
 		killed, err := s.stop(ctx, &f.active[i])
@@ -93,8 +93,8 @@ func (s *subagents) killAll(ctx context.Context, f family) (tool.Output, error) 
 	return tools.Answer(a)
 }
 
-// stop stops a sub-agent and what comes from it, and gives the jobs that were not over. What those have started that are over themselves goes
-// on without them, and so is looked for.
+// stop stops a sub-agent and its descendants, and returns the jobs that were open. Descendants of finished sub-agents may still run, so
+// they are searched for, too.
 func (s *subagents) stop(ctx context.Context, m *member) (killed []string, err error) {
 	by := "agent/" + s.call.AgentID
 	if s.call.RunID == "" {
@@ -105,7 +105,7 @@ func (s *subagents) stop(ctx context.Context, m *member) (killed []string, err e
 			if !of[i].Phase.Open() {
 				continue
 			}
-			more, err := s.o.Coordinator.Stop(ctx, of[i].JobID, by, reasonKilled)
+			more, err := s.o.Stopper.Stop(ctx, of[i].JobID, by, reasonKilled)
 			if killed = append(killed, more...); err != nil {
 				return killed, err
 			}
@@ -117,15 +117,15 @@ func (s *subagents) stop(ctx context.Context, m *member) (killed []string, err e
 	return killed, nil
 }
 
-// below are the sub-agents that those have started: the open ones, and as many of the last as may have open ones below them.
+// below returns the children of these sub-agents: the open ones, and as many recent ones as may have open descendants.
 func (s *subagents) below(ctx context.Context, of []flows.Row) (below []flows.Row, err error) {
 	err = s.o.Log.View(ctx, func(tx *sql.Tx) error {
 		for i := range of {
-			open, err := flows.List(ctx, tx, flows.Query{Kind: decide.Spawn, Open: true, RequesterSessionKey: of[i].TargetSessionKey})
+			open, err := flows.List(ctx, tx, flows.Query{Kind: a2a.Spawn, Open: true, RequesterSessionKey: of[i].TargetSessionKey})
 			if err != nil {
 				return err
 			}
-			last, err := flows.List(ctx, tx, flows.Query{Kind: decide.Spawn, RequesterSessionKey: of[i].TargetSessionKey, Limit: len(open) + maxRecent})
+			last, err := flows.List(ctx, tx, flows.Query{Kind: a2a.Spawn, RequesterSessionKey: of[i].TargetSessionKey, Limit: len(open) + maxRecent})
 			if err != nil {
 				return err
 			}
@@ -137,14 +137,14 @@ func (s *subagents) below(ctx context.Context, of []flows.Row) (below []flows.Ro
 	return below, err
 }
 
-// leastID is how many characters of a run id are one: fewer may be the number of another one.
+// leastID is the minimum length of a run id prefix; a shorter one might be a list number.
 const leastID = 8
 
-// find is the sub-agent that is called by its number, session key, label or run id, the last two also by how they begin, if only one does.
-func (f *family) find(name string) (m *member, why, mend string) {
+// find finds a sub-agent by list number, session key, label or run id; of the last two an unambiguous prefix suffices.
+func (f *subagentTree) find(name string) (m *member, why, hint string) {
 	all := slices.Concat(f.active, f.recent)
 	unknown := func(why string) (*member, string, string) {
-		return nil, why, "subagents with action list shows which there are"
+		return nil, why, "subagents with action list shows which exist"
 	}
 	if strings.EqualFold(name, "last") {
 		if len(all) == 0 {
@@ -159,7 +159,7 @@ func (f *family) find(name string) (m *member, why, mend string) {
 	name = strings.ToLower(name)
 	for _, is := range []func(m *member) bool{
 		func(m *member) bool { return m.TargetSessionKey == name || m.JobID == name },
-		func(m *member) bool { return m.Phase.Open() && strings.ToLower(m.Label) == name }, // attempts at the same are called the same
+		func(m *member) bool { return m.Phase.Open() && strings.ToLower(m.Label) == name }, // attempts at the same work share a label
 		func(m *member) bool { return strings.ToLower(m.Label) == name },
 		func(m *member) bool { return m.Label != "" && strings.HasPrefix(strings.ToLower(m.Label), name) },
 		func(m *member) bool { return len(name) >= leastID && strings.HasPrefix(m.JobID, name) },
@@ -174,8 +174,8 @@ func (f *family) find(name string) (m *member, why, mend string) {
 		case len(found) == 1:
 			return found[0], "", ""
 		case len(found) > 1:
-			return nil, fmt.Sprintf("%d sub-agents are called that", len(found)), "name one by its run id or session key"
+			return nil, fmt.Sprintf("%d sub-agents match that", len(found)), "name one by its run id or session key"
 		}
 	}
-	return unknown("no sub-agent of this session is called that")
+	return unknown("no sub-agent of this session matches that")
 }

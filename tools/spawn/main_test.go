@@ -22,61 +22,64 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/scripted"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	state "github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	queue "github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/coordination/work"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
-	flows "github.com/pronto-lab/openclawd/projections/a2a"
-	"github.com/pronto-lab/openclawd/projections/conversation"
+	"github.com/pronto-lab/openclawd/projections/conversations"
+	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
-	runs "github.com/pronto-lab/openclawd/projections/run"
-	"github.com/pronto-lab/openclawd/projections/session"
-	projection "github.com/pronto-lab/openclawd/projections/task"
-	"github.com/pronto-lab/openclawd/projections/work"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/services/delegations"
+	"github.com/pronto-lab/openclawd/services/messenger"
 	"github.com/pronto-lab/openclawd/tools"
-	"github.com/pronto-lab/openclawd/tools/a2a"
-	"github.com/pronto-lab/openclawd/tools/agents"
-	"github.com/pronto-lab/openclawd/tools/sessions"
+	"github.com/pronto-lab/openclawd/tools/agenttools"
+	"github.com/pronto-lab/openclawd/tools/messagetools"
+	"github.com/pronto-lab/openclawd/tools/sessiontools"
 	"github.com/pronto-lab/openclawd/tools/spawn"
-	"github.com/pronto-lab/openclawd/tools/task"
+	"github.com/pronto-lab/openclawd/tools/tasktools"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what has to come; it is never waited for in vain.
-const patience = 30 * time.Second
+// patience bounds every wait for something that has to happen.
+const patience = testscale.Patience
 
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
-	return []projections.Definition{conversation.Routes(rules), session.Definition(), runs.Definition(), work.Definition(), flows.Definition(),
-		projection.Definition(), index.Definition(rules), conversation.Definition(rules)}
+	return []projections.Definition{conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(),
+		tasks.Definition(), index.Definition(rules), conversations.Definition(rules)}
 }
 
-// emptyLog is the file of a log that has its tables.
 var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {
 	return sqlite.Open(context.Background(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 }, definitions()...))
 
-// setting is what a test has of its own.
+// setting configures a test.
 type setting struct {
 	script string // rules of the scripted provider that come before the usual ones
 	config string // of agents.defaults, JSON5
 	rest   string // of the configuration, likewise
-	limits runner.Limits
+	limits runqueue.Limits
 	tasks  bool          // agents have tasks, and the tools for them
 	ahead  time.Duration // that the clock is at first
 }
 
-// usual are the rules of all tests: who is told to wait does so at the gate that is named, who is told to hang never answers, and who is told
-// to start sub-agents does so.
+// usual are the rules of all tests: an agent told to wait does so at the named gate, one told to hang never answers, and one told to
+// start sub-agents does so.
 const usual = `
 	{"when": {"matches": "^wait for (\\w+)"}, "answer": {"toolCalls": [{"name": "gate", "arguments": {"name": "{{1}}"}}]}},
 	{"when": {"after": "tool", "tool": "gate"}, "answer": {"text": "found: {{result}}"}},
@@ -86,9 +89,10 @@ const usual = `
 	{"when": {"contains": ["A subagent has finished"]}, "answer": {"text": "NO_REPLY"}},
 	{"answer": {"text": "echo: {{message}}"}}`
 
-// house is a log with agents that answer in it, and start sub-agents.
-type house struct {
-	*a2a.Coordinator
+// fixture is a log with agents that answer in it, and start sub-agents.
+type fixture struct {
+	*messenger.Service
+	*messenger.Stopper
 	t      testing.TB
 	db     *sqlite.DB
 	path   string
@@ -103,7 +107,7 @@ type house struct {
 	close func()
 }
 
-func setup(t testing.TB, set setting) *house {
+func setup(t testing.TB, set setting) *fixture {
 	t.Helper()
 	file, err := emptyLog()
 	if err != nil {
@@ -117,13 +121,13 @@ func setup(t testing.TB, set setting) *house {
 }
 
 // openAt opens a house that is closed at the end of the test at the latest.
-func openAt(t testing.TB, path string, set setting) *house {
+func openAt(t testing.TB, path string, set setting) *fixture {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, db: db, path: path, set: set, config: load(t, &set)}
+	h := &fixture{t: t, db: db, path: path, set: set, config: load(t, &set)}
 	if _, err := projections.Start(t.Context(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
 		t.Fatal(errors.Join(err, db.Close()))
 	}
@@ -140,8 +144,8 @@ func openAt(t testing.TB, path string, set setting) *house {
 	return h
 }
 
-// put puts the parts together as the program does.
-func (h *house) put(t testing.TB) {
+// put wires the parts as the program does.
+func (h *fixture) put(t testing.TB) {
 	script, err := scripted.Read("script.json", []byte(`{"rules": [`+h.set.script+usual+`]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -153,55 +157,61 @@ func (h *house) put(t testing.TB) {
 		_, err := models.Open(ref)
 		return err
 	}
-	h.runner = runner.New(runner.Options{
-		Log: h.db, Config: inForce, Models: func() *catalogue.Catalogue { return models }, Tools: late{func() tool.Box { return h.box }},
-		Prompt: prompt.New(prompt.Options{Logger: log}), Now: h.now, Logger: log, Backoff: func(int) time.Duration { return time.Millisecond },
-		NewID: uuid.NewString, Grace: 100 * time.Millisecond, Limits: h.set.limits,
-		Then: func(tx eventstore.Tx, e *runner.Ending) ([]eventstore.StreamAppend, error) { return h.Then(tx, e) },
-	})
-	options := a2a.Options{Log: h.db, Runs: h.runner, Config: inForce, CheckModel: check, Now: h.now, NewID: uuid.NewString,
+	ofModels := func() *catalogue.Catalogue { return models }
+	queue := runqueue.New(runqueue.Options{Log: h.db, Config: inForce, Models: ofModels, Now: h.now, NewID: uuid.NewString, Limits: h.set.limits})
+	options := messenger.Options{Log: h.db, Queue: queue, Config: inForce, CheckModel: check, Now: h.now, NewID: uuid.NewString,
 		Jitter: func() float64 { return 0 }, Logger: log}
-	desk := task.New(task.Options{Log: h.db, Spawner: h, Now: h.now, NewID: uuid.NewString, NewTaskID: newTaskID})
 	if h.set.tasks {
-		options.Tasks = desk
+		options.Tasks = delegations.Service{}
 	}
-	h.Coordinator = a2a.New(options)
-	own := spawn.Options{Log: h.db, Coordinator: h.Coordinator, Now: h.now, NewID: uuid.NewString}
-	all := append(sessions.Tools(sessions.Options{Log: h.db, Now: h.now, NewID: uuid.NewString, CheckModel: check}), agents.List(), a2a.SendTool(h.Coordinator), h.gates.tool())
+	h.Service = messenger.New(options)
+	runs := runner.NewRuns(runner.RunsOptions{Log: h.db, Now: h.now, NewID: uuid.NewString, Logger: log, Then: h.Then,
+		Backoff: func(int) time.Duration { return time.Millisecond }})
+	h.Stopper = messenger.NewStopper(h.Service, runs)
+	all := append(sessiontools.Tools(sessiontools.Options{Log: h.db, Now: h.now, NewID: uuid.NewString, CheckModel: check}), agenttools.List(), messagetools.Send(h.Service), h.gates.tool())
 	if h.set.tasks {
-		all = append(all, desk.Tools()...)
+		all = append(all, tasktools.New(tasktools.Options{Log: h.db, Spawner: h, Now: h.now, NewID: uuid.NewString, NewTaskID: newTaskID}).Tools()...)
 	}
-	if h.box, err = tools.New(tools.Options{Config: inForce, Logger: log, Tools: append(all, spawn.Tools(own)...)}); err != nil {
+	box, err := tools.New(tools.Options{Config: inForce, Logger: log, Tools: append(all, spawn.Tools(h.spawning())...)})
+	if err != nil {
 		t.Fatal(err)
 	}
+	h.box = box
+	h.runner = runner.New(runner.Options{Queue: queue, Runs: runs, Config: inForce, Models: ofModels, Tools: box,
+		Prompt: prompt.New(prompt.Options{Logger: log}), Grace: 100 * time.Millisecond})
+}
+
+// spawning are the options of the tools that start and stop sub-agents.
+func (h *fixture) spawning() spawn.Options {
+	return spawn.Options{Log: h.db, Spawner: h, Stopper: h, Now: h.now, NewID: uuid.NewString}
 }
 
 func newTaskID() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }
 
 // wake lets the worker begin.
-func (h *house) wake(t testing.TB) {
+func (h *fixture) wake(t testing.TB) {
 	if _, err := h.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	own := spawn.Options{Log: h.db, Coordinator: h.Coordinator, Now: h.now, NewID: uuid.NewString}
 	pools := h.config.Lanes()
-	pools[queue.PoolJobs] = 4
+	pools[work.PoolJobs] = 4
 	w := worker.New(worker.Options{Log: h.db, Now: h.now, Pools: func() map[string]int { return pools },
-		Handlers: map[string]worker.Handler{work.KindRun: h.runner, work.KindJob: h.Coordinator, spawn.CleanupKind: spawn.Cleanup(own)},
+		Handlers: map[string]worker.Handler{workqueue.KindRun: h.runner, workqueue.KindJob: h.Service, spawn.CleanupKind: spawn.Cleanup(h.spawning())},
 		Logger:   slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
+	done := make(chan error, 2)
 	go func() { done <- w.Run(ctx) }()
+	go func() { done <- h.Stopper.Run(ctx) }()
 	h.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil && !errors.Is(err, eventstore.ErrClosed) {
+		if err := errors.Join(<-done, <-done); err != nil && !errors.Is(err, eventstore.ErrClosed) {
 			t.Errorf("worker: %v", err)
 		}
 	})
 }
 
 // crash ends the house as if its process were gone: nothing more is written.
-func (h *house) crash() {
+func (h *fixture) crash() {
 	h.t.Helper()
 	if err := h.db.Close(); err != nil {
 		h.t.Fatal(err)
@@ -209,16 +219,8 @@ func (h *house) crash() {
 	h.stop()
 }
 
-func (h *house) now() time.Time {
+func (h *fixture) now() time.Time {
 	return time.Now().Add(time.Duration(h.ahead.Load()) * time.Millisecond)
-}
-
-// late are tools that are made after those who use them.
-type late struct{ box func() tool.Box }
-
-func (l late) Offer(c tool.Caller) []tool.Spec { return l.box().Offer(c) }
-func (l late) Call(ctx context.Context, c tool.Caller, name string, args json.RawMessage) (tool.Output, error) {
-	return l.box().Call(ctx, c, name, args)
 }
 
 func load(t testing.TB, set *setting) *config.Config {
@@ -275,33 +277,33 @@ func (g *gates) tool() tools.Tool {
 	}
 }
 
-// arrives waits until somebody stands at a gate.
-func (h *house) arrives(name string) {
+// arrives waits until a model stands at a gate.
+func (h *fixture) arrives(name string) {
 	h.t.Helper()
 	_, came := h.gates.of(name)
 	select {
 	case <-came:
 	case <-time.After(patience):
-		h.t.Fatalf("nobody comes to gate %s", name)
+		h.t.Fatalf("no model comes to gate %s", name)
 	}
 }
 
 // opens lets all go on who stand at a gate, or come there.
-func (h *house) opens(name string) {
+func (h *fixture) opens(name string) {
 	open, _ := h.gates.of(name)
 	close(open)
 }
 
-// eden is somebody who speaks for agent eden's main session, in a work session.
+// eden is a caller in agent eden's main session, in a work session.
 func eden() tool.Caller { return caller("agent:eden:main") }
 
-// caller is somebody who speaks for a session of agent eden's.
+// caller is a caller in a session of agent eden's.
 func caller(key string) tool.Caller {
 	return tool.Caller{Entry: tool.ByRun, AgentID: "eden", SessionKey: key, WorkSessionID: "ws_1"}
 }
 
 // spawn starts a sub-agent.
-func (h *house) spawn(r a2a.SpawnRequest) a2a.SpawnResult {
+func (h *fixture) spawn(r messenger.SpawnRequest) messenger.SpawnResult {
 	h.t.Helper()
 	if r.From.SessionKey == "" {
 		r.From = eden()
@@ -314,7 +316,7 @@ func (h *house) spawn(r a2a.SpawnRequest) a2a.SpawnResult {
 }
 
 // started starts a sub-agent that has to be accepted.
-func (h *house) started(r a2a.SpawnRequest) a2a.SpawnResult {
+func (h *fixture) started(r messenger.SpawnRequest) messenger.SpawnResult {
 	h.t.Helper()
 	result := h.spawn(r)
 	if result.Status != "accepted" {
@@ -324,7 +326,7 @@ func (h *house) started(r a2a.SpawnRequest) a2a.SpawnResult {
 }
 
 // call calls a tool, and reads what it says into R.
-func call[R any](h *house, c tool.Caller, name, args string) (result R, out tool.Output) {
+func call[R any](h *fixture, c tool.Caller, name, args string) (result R, out tool.Output) {
 	h.t.Helper()
 	out, err := h.box.Call(h.t.Context(), c, name, json.RawMessage(args))
 	if err != nil {
@@ -337,7 +339,7 @@ func call[R any](h *house, c tool.Caller, name, args string) (result R, out tool
 }
 
 // queue has a message accepted for a session.
-func (h *house) queue(id, key, message, workSession string) {
+func (h *fixture) queue(id, key, message, workSession string) {
 	h.t.Helper()
 	k, err := coordination.ParseSessionKey(key)
 	if err != nil {
@@ -351,7 +353,7 @@ func (h *house) queue(id, key, message, workSession string) {
 }
 
 // over waits for the end of a run.
-func (h *house) over(id string) run.Result {
+func (h *fixture) over(id string) run.Result {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
@@ -374,7 +376,7 @@ func (e event) text(name string) string {
 }
 
 // events are all events of a type, or with a dot at its end of a family, in order; of "" all that there are.
-func (h *house) events(typ string) (all []event) {
+func (h *fixture) events(typ string) (all []event) {
 	h.t.Helper()
 	list, err := h.db.Read(h.t.Context(), 0, 100_000)
 	if err != nil {
@@ -393,7 +395,7 @@ func (h *house) events(typ string) (all []event) {
 }
 
 // until waits until something is so in the log.
-func (h *house) until(what string, is func() bool) {
+func (h *fixture) until(what string, is func() bool) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
@@ -412,7 +414,7 @@ func (h *house) until(what string, is func() bool) {
 }
 
 // flowOver waits until a flow is over.
-func (h *house) flowOver(jobID string) (row flows.Row) {
+func (h *fixture) flowOver(jobID string) (row flows.Row) {
 	h.t.Helper()
 	h.until("flow "+jobID+" is over", func() bool {
 		row = h.flow(jobID)
@@ -421,7 +423,7 @@ func (h *house) flowOver(jobID string) (row flows.Row) {
 	return row
 }
 
-func (h *house) flow(jobID string) (row flows.Row) {
+func (h *fixture) flow(jobID string) (row flows.Row) {
 	h.t.Helper()
 	h.view(func(ctx context.Context, tx *sql.Tx) error {
 		one, found, err := flows.ByID(ctx, tx, jobID)
@@ -433,16 +435,16 @@ func (h *house) flow(jobID string) (row flows.Row) {
 	return row
 }
 
-func (h *house) session(key string) (one *session.Session) {
+func (h *fixture) session(key string) (one *sessions.Session) {
 	h.t.Helper()
 	h.view(func(ctx context.Context, tx *sql.Tx) (err error) {
-		one, err = session.ByKey(ctx, tx, key)
+		one, err = sessions.ByKey(ctx, tx, key)
 		return err
 	})
 	return one
 }
 
-func (h *house) view(read func(ctx context.Context, tx *sql.Tx) error) {
+func (h *fixture) view(read func(ctx context.Context, tx *sql.Tx) error) {
 	h.t.Helper()
 	if err := h.db.View(h.t.Context(), func(tx *sql.Tx) error { return read(h.t.Context(), tx) }); err != nil {
 		h.t.Fatal(err)
@@ -450,7 +452,7 @@ func (h *house) view(read func(ctx context.Context, tx *sql.Tx) error) {
 }
 
 // told are the runs that were asked for in a session because a sub-agent is done.
-func (h *house) told(key string) (ids []string) {
+func (h *fixture) told(key string) (ids []string) {
 	h.t.Helper()
 	for _, e := range h.events(coordination.TypeRunQueued) {
 		if e.text("cause") == "subagent" && e.text("sessionKey") == key && e.text("retryOf") == "" {
@@ -461,14 +463,14 @@ func (h *house) told(key string) (ids []string) {
 }
 
 // change decides something about a session.
-func (h *house) change(key string, decided func(tx eventstore.Tx, s state.State) ([]state.Event, error)) {
+func (h *fixture) change(key string, decided func(tx eventstore.Tx, s session.State) ([]session.Event, error)) {
 	h.t.Helper()
 	k, err := coordination.ParseSessionKey(key)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	_, err = h.db.Decide(h.t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		s, _, err := session.Load(tx, k)
+		s, _, err := sessions.Load(tx, k)
 		if err != nil {
 			return nil, err
 		}
@@ -476,7 +478,7 @@ func (h *house) change(key string, decided func(tx eventstore.Tx, s state.State)
 		if err != nil {
 			return nil, err
 		}
-		return session.Append(s, eventstore.ActorHuman, h.now().UnixMilli(), events)
+		return sessions.Append(s, eventstore.ActorHuman, h.now().UnixMilli(), events)
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -484,21 +486,21 @@ func (h *house) change(key string, decided func(tx eventstore.Tx, s state.State)
 }
 
 // patch sets something for a session.
-func (h *house) patch(key, values string) {
+func (h *fixture) patch(key, values string) {
 	h.t.Helper()
-	h.change(key, func(_ eventstore.Tx, s state.State) ([]state.Event, error) {
-		c := state.PatchCommand{Command: state.Command{NewID: uuid.NewString()}}
+	h.change(key, func(_ eventstore.Tx, s session.State) ([]session.Event, error) {
+		c := session.PatchCommand{Command: session.Command{NewID: uuid.NewString()}}
 		if err := json.Unmarshal([]byte(values), &c.Values); err != nil {
 			return nil, err
 		}
-		return state.Patch(s, c, func(string) (string, error) { return "", nil })
+		return session.Patch(s, c, func(string) (string, error) { return "", nil })
 	})
 }
 
 // remove deletes a session.
-func (h *house) remove(key string) {
+func (h *fixture) remove(key string) {
 	h.t.Helper()
-	h.change(key, func(_ eventstore.Tx, s state.State) ([]state.Event, error) {
-		return state.Delete(s, state.DeleteCommand{Main: coordination.MainKey("main")})
+	h.change(key, func(_ eventstore.Tx, s session.State) ([]session.Event, error) {
+		return session.Delete(s, session.DeleteCommand{Main: coordination.MainKey("main")})
 	})
 }

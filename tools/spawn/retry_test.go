@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/services/messenger"
 )
 
-// A delegation that is tried again is still for the work it was for: why it is tried again is its reason, and the sub-agent's alone.
+// A retried delegation keeps its purpose: the note is its reason, and for the sub-agent alone.
 func TestARetryKeepsTheWork(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{tasks: true})
 	h.begins("look into it")
-	first := h.started(a2a.SpawnRequest{From: anywhere(), Task: "break it"})
+	first := h.started(messenger.SpawnRequest{From: anywhere(), Task: "break it"})
 	h.flowOver(first.JobID)
 	v := h.verifies(`{"action":"retry","note":"look closer"}`)
 	if !v.Success {

@@ -1,4 +1,4 @@
-// Package spawn holds the tools with which agents start sub-agents and look after them, and takes the sessions of those away that are done.
+// Package spawn defines the tools with which agents start and manage sub-agents, and deletes the sessions of finished ones.
 package spawn
 
 import (
@@ -10,34 +10,39 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/services/messenger"
 	"github.com/pronto-lab/openclawd/tools"
-	"github.com/pronto-lab/openclawd/tools/a2a"
 )
 
-// Log is what the tools need of the store, with the projections a2a, run and session in it.
+// Log is the part of the store that is used here, with the projections flows, runs and sessions.
 type Log interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
-	Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error)
+	eventstore.Decider
 }
 
-// Coordinator is what the tools need of the coordinator of agents.
-type Coordinator interface {
-	Spawn(ctx context.Context, r a2a.SpawnRequest) (a2a.SpawnResult, error)
+// Spawner is the part of the messenger that sessions_spawn uses.
+type Spawner interface {
+	Spawn(ctx context.Context, r messenger.SpawnRequest) (messenger.SpawnResult, error)
+}
+
+// Stopper ends flows.
+type Stopper interface {
 	Stop(ctx context.Context, jobID, by, reason string) (stopped []string, err error)
 }
 
-// Options of Tools and Cleanup. All are required.
+// Options of Tools and Cleanup. Tools requires all; Cleanup needs neither Spawner nor Stopper.
 type Options struct {
-	Log         Log
-	Coordinator Coordinator
-	Now         func() time.Time
-	NewID       func() string // a UUID that nobody has had
+	Log     Log
+	Spawner Spawner
+	Stopper Stopper
+	Now     func() time.Time
+	NewID   func() string // returns a new UUID
 }
 
-// Tools are all tools of this package.
+// Tools returns the tools of this package.
 func Tools(o Options) []tools.Tool { return []tools.Tool{Spawn(o), Subagents(o)} }
 
-// depthOf is how many sessions have started each other before that of a call, as far as the call says; at least one before a sub-agent's.
+// depthOf returns the spawn depth of a call's session as far as the call knows it; at least one for a sub-agent's.
 func depthOf(call *tools.Call) int {
 	if call.Session.Kind != coordination.KeySubagent {
 		return 0
@@ -45,8 +50,8 @@ func depthOf(call *tools.Call) int {
 	return max(call.Depth, 1)
 }
 
-// tooDeep reports whether the session of a call may not start sub-agents because it is too far down itself. The coordinator, who looks it up,
-// has the last word.
+// tooDeep reports whether the session of a call is too deep to start sub-agents. The messenger, which looks the depth up, decides
+// finally.
 func tooDeep(call *tools.Call) bool {
 	return depthOf(call) >= call.Config.Defaults.Subagents.MaxSpawnDepth
 }
@@ -56,23 +61,23 @@ func Spawn(o Options) tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
 			Name: "sessions_spawn", Group: tool.GroupSessions, Label: "Sub-agent",
-			Description: "Start a sub-agent in a session of its own, in the background, for a task that can be done beside yours. It returns at once; " +
-				"the result comes to this session by itself, as a message. Do not wait or poll for it.",
+			Description: "Start a sub-agent in a new session, in the background, for work that can run in parallel to yours. The call returns at once; " +
+				"the result arrives in this session as a message. Do not wait or poll for it.",
 			Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["task"],"properties":{
 				"task":{"type":"string","minLength":1,"maxLength":65536,
-					"description":"What the sub-agent is to do, with all that it has to know: it sees nothing of this session."},
-				"label":{"type":"string","minLength":1,"maxLength":64,"description":"A short name for the sub-agent. No two sessions have the same."},
-				"agentId":{"type":"string","minLength":1,"maxLength":64,"description":"The agent that does it; you yourself if absent. agents_list shows who may."},
-				"model":{"type":"string","minLength":1,"maxLength":256,"description":"The model that it uses, as provider/id; as configured if absent."},
-				"thinking":{"type":"string","minLength":1,"maxLength":64,"description":"How hard it thinks: off, minimal, low, medium, high or xhigh."},
-				"runTimeoutSeconds":{"type":"number","minimum":0,"maximum":31536000,"description":"How long it may take; 0 is for ever, absent is as configured."},
-				"timeoutSeconds":{"type":"number","minimum":0,"maximum":31536000,"description":"The same as runTimeoutSeconds."},
-				"cleanup":{"type":"string","enum":["keep","delete"],"description":"Whether its session is kept for a while once it is done (keep, the default)."},
-				"taskId":{"type":"string","maxLength":128,"description":"The task that this is part of."},
-				"workSessionId":{"type":"string","maxLength":128,"description":"The work session that this is part of; found by itself if absent."},
-				"parentConversationId":{"type":"string","maxLength":128,"description":"The conversation that this comes from."},
-				"depth":{"type":"integer","minimum":0,"maximum":1000,"description":"How deep the sub-agent is, if deeper than it is known to be; limits do not go by it."},
-				"hop":{"type":"integer","minimum":0,"maximum":1000,"description":"How often the request was passed on before."}
+					"description":"What the sub-agent should do. Include all context: it does not see this session."},
+				"label":{"type":"string","minLength":1,"maxLength":64,"description":"A short name for the sub-agent, unique among sessions."},
+				"agentId":{"type":"string","minLength":1,"maxLength":64,"description":"Agent that does the work. Default: you. agents_list shows which agents you may start."},
+				"model":{"type":"string","minLength":1,"maxLength":256,"description":"Model as provider/id. Default: as configured."},
+				"thinking":{"type":"string","minLength":1,"maxLength":64,"description":"Thinking level: off, minimal, low, medium, high or xhigh."},
+				"runTimeoutSeconds":{"type":"number","minimum":0,"maximum":31536000,"description":"Time limit in seconds; 0: no limit. Default: as configured."},
+				"timeoutSeconds":{"type":"number","minimum":0,"maximum":31536000,"description":"Alias of runTimeoutSeconds."},
+				"cleanup":{"type":"string","enum":["keep","delete"],"description":"keep (the default): keep its session for a while after it ends. delete: delete it."},
+				"taskId":{"type":"string","maxLength":128,"description":"Id of the task this belongs to."},
+				"workSessionId":{"type":"string","maxLength":128,"description":"Work session this belongs to. Default: determined automatically."},
+				"parentConversationId":{"type":"string","maxLength":128,"description":"Conversation this comes from."},
+				"depth":{"type":"integer","minimum":0,"maximum":1000,"description":"Depth of the sub-agent, if greater than the known depth. Limits ignore it."},
+				"hop":{"type":"integer","minimum":0,"maximum":1000,"description":"How often the request was forwarded before."}
 			}}`),
 		},
 		Who: tools.Who{Unless: tooDeep},
@@ -81,7 +86,7 @@ func Spawn(o Options) tools.Tool {
 			if err != nil {
 				return tool.Output{}, err
 			}
-			result, err := o.Coordinator.Spawn(ctx, args.request(call))
+			result, err := o.Spawner.Spawn(ctx, args.request(call))
 			switch {
 			case err != nil:
 				return tool.Output{}, err
@@ -109,8 +114,8 @@ type spawnArgs struct {
 	Hop                  *int     `json:"hop"`
 }
 
-func (a *spawnArgs) request(call *tools.Call) a2a.SpawnRequest {
-	r := a2a.SpawnRequest{
+func (a *spawnArgs) request(call *tools.Call) messenger.SpawnRequest {
+	r := messenger.SpawnRequest{
 		From: call.Caller, Key: call.CallID, Agent: a.AgentID, Task: a.Task, Label: a.Label, Model: a.Model, Think: a.Thinking, Cleanup: a.Cleanup,
 		TaskID: coordination.TrimJS(a.TaskID), WorkSessionID: coordination.TrimJS(a.WorkSessionID),
 		ParentConversationID: coordination.TrimJS(a.ParentConversationID), Depth: a.Depth, Hop: a.Hop,
@@ -120,7 +125,7 @@ func (a *spawnArgs) request(call *tools.Call) a2a.SpawnRequest {
 		seconds = a.TimeoutSeconds
 	}
 	if seconds != nil {
-		whole := time.Duration(*seconds) * time.Second // no parts of seconds, as the original has it
+		whole := time.Duration(*seconds) * time.Second // whole seconds, as in the original
 		r.Run = &whole
 	}
 	return r

@@ -9,18 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/services/messenger"
 )
 
-// What is accepted is on disk with all that belongs to it, and works at once.
+// What is accepted is on disk with all that belongs to it, and starts at once.
 func TestSpawnIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	minute := 60 * time.Second
-	got, out := call[a2a.SpawnResult](h, eden(), "sessions_spawn", `{"task":"wait for a, `+strings.Repeat("가", 300)+`","label":"조사","agentId":"Seum",
+	got, out := call[messenger.SpawnResult](h, eden(), "sessions_spawn", `{"task":"wait for a, `+strings.Repeat("가", 300)+`","label":"조사","agentId":"Seum",
 		"thinking":"ultra","runTimeoutSeconds":60.9,"taskId":"task_1"}`)
 	if out.IsError || got.Status != "accepted" || got.RunID == "" || got.JobID != got.RunID || got.ChildSessionKey != "agent:seum:subagent:"+got.JobID ||
 		got.WorkSessionID != "ws_1" || got.TaskID != "task_1" || got.Note == "" || len([]rune(got.ReplyPreview)) > 200 || got.ModelApplied || got.Warning != "" {
@@ -51,8 +51,8 @@ func TestSpawnIsOneTransaction(t *testing.T) {
 	h.flowOver(got.JobID)
 }
 
-// What the configuration forbids is told with its reason, and is an event; nothing else is appended.
-// hopped is a caller so far from what began it all.
+// hopped is a caller with so many hops behind it. What the configuration forbids is refused with its reason and recorded as an event;
+// nothing else is appended.
 func hopped(key string, hop int) tool.Caller {
 	c := caller(key)
 	c.Hop = hop
@@ -62,26 +62,26 @@ func hopped(key string, hop int) tool.Caller {
 func TestSpawnLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		request a2a.SpawnRequest
+		request messenger.SpawnRequest
 		code    string
 	}{
-		"too deep":                 {a2a.SpawnRequest{From: caller("agent:eden:subagent:1"), Task: "t", Agent: "main"}, "spawn_depth"},
-		"too many":                 {a2a.SpawnRequest{Task: "t", Agent: "main"}, "too_many_children"},
-		"too far from a person":    {a2a.SpawnRequest{From: hopped("agent:eden:other", 20), Task: "t", Agent: "main"}, "too_many_hops"},
-		"an agent that it may not": {a2a.SpawnRequest{From: caller("agent:eden:other"), Task: "t", Agent: "main"}, "spawn_agent"},
+		"too deep":                 {messenger.SpawnRequest{From: caller("agent:eden:subagent:1"), Task: "t", Agent: "main"}, "spawn_depth"},
+		"too many":                 {messenger.SpawnRequest{Task: "t", Agent: "main"}, "too_many_children"},
+		"too far from a person":    {messenger.SpawnRequest{From: hopped("agent:eden:other", 20), Task: "t", Agent: "main"}, "too_many_hops"},
+		"an agent that it may not": {messenger.SpawnRequest{From: caller("agent:eden:other"), Task: "t", Agent: "main"}, "spawn_agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := setup(t, setting{config: `subagents: {maxChildrenPerAgent: 2}`})
 			for range 2 {
-				h.started(a2a.SpawnRequest{Task: "wait for a"})
+				h.started(messenger.SpawnRequest{Task: "wait for a"})
 			}
 			for range 2 {
 				h.arrives("a")
 			}
 			before := len(h.events(""))
 			got := h.spawn(c.request)
-			if got.Status != "forbidden" || got.Code != c.code || got.Error == "" || got.Mend == "" || got.RunID != "" {
+			if got.Status != "forbidden" || got.Code != c.code || got.Error == "" || got.Hint == "" || got.RunID != "" {
 				t.Errorf("%+v, want %s", got, c.code)
 			}
 			e := h.last(coordination.TypeA2AForbidden)
@@ -97,17 +97,17 @@ func TestSpawnLimits(t *testing.T) {
 	}
 }
 
-// Where there is no room for its run, the attempt has all of its events and an end, its caller is told at once, and nobody later; who asks once
-// more with the same key learns the same.
+// Where there is no room for its run, the attempt has all of its events and an end, and its caller is told at once and only then; a
+// repetition with the same key learns the same.
 func TestSpawnWithoutRoom(t *testing.T) {
 	t.Parallel()
-	h := setup(t, setting{config: `maxConcurrent: 1`, limits: runner.Limits{Waiting: 1}})
+	h := setup(t, setting{config: `maxConcurrent: 1`, limits: runqueue.Limits{Waiting: 1}})
 	h.queue("r1", "agent:eden:one", "wait for a", "")
 	h.arrives("a")
 	h.queue("r2", "agent:eden:two", "next", "")
-	r := a2a.SpawnRequest{Key: "k", Task: "look"}
+	r := messenger.SpawnRequest{Key: "k", Task: "look"}
 	got := h.spawn(r)
-	if got.Status != "error" || got.Code != "busy" || got.Error == "" || got.Mend == "" || got.Note != "" {
+	if got.Status != "error" || got.Code != "busy" || got.Error == "" || got.Hint == "" || got.Note != "" {
 		t.Errorf("%+v", got)
 	}
 	types := sequence("job.created", "spawn", "send", "spawn_result", "dispatch_failed", ended, "job.failed")
@@ -125,50 +125,50 @@ func TestSpawnWithoutRoom(t *testing.T) {
 	}
 	h.opens("a")
 	h.over("r2")
-	h.flowOver(h.started(a2a.SpawnRequest{Task: "look"}).JobID)
+	h.flowOver(h.started(messenger.SpawnRequest{Task: "look"}).JobID)
 }
 
 // A place is free again once a sub-agent is over.
 func TestSpawnAfterAnEnd(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxChildrenPerAgent: 1}`})
-	first := h.started(a2a.SpawnRequest{Task: "wait for a"})
-	if got := h.spawn(a2a.SpawnRequest{Task: "b"}); got.Code != "too_many_children" {
+	first := h.started(messenger.SpawnRequest{Task: "wait for a"})
+	if got := h.spawn(messenger.SpawnRequest{Task: "b"}); got.Code != "too_many_children" {
 		t.Errorf("%+v", got)
 	}
 	h.opens("a")
 	h.flowOver(first.JobID)
-	h.flowOver(h.started(a2a.SpawnRequest{Task: "b"}).JobID)
+	h.flowOver(h.started(messenger.SpawnRequest{Task: "b"}).JobID)
 }
 
-// How deep a session is, is what has started it says, not who speaks for it.
+// The depth of a session comes from its ancestors, not from its caller.
 func TestDepthIsThatOfTheSession(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxSpawnDepth: 2}`})
-	one := h.started(a2a.SpawnRequest{Task: "wait for a"})
+	one := h.started(messenger.SpawnRequest{Task: "wait for a"})
 	from := caller(one.ChildSessionKey)
-	two := h.started(a2a.SpawnRequest{From: from, Task: "wait for a"})
+	two := h.started(messenger.SpawnRequest{From: from, Task: "wait for a"})
 	if e := h.last(coordination.TypeA2ASpawn); e.Data["depth"] != 2.0 || e.text("fromSessionType") != "subagent" || e.text("workSessionId") != "ws_1" {
 		t.Errorf("%v", e.Data)
 	}
 	from = caller(two.ChildSessionKey) // says depth 0
-	if got := h.spawn(a2a.SpawnRequest{From: from, Task: "t"}); got.Code != "spawn_depth" {
+	if got := h.spawn(messenger.SpawnRequest{From: from, Task: "t"}); got.Code != "spawn_depth" {
 		t.Errorf("%+v", got)
 	}
 	main := eden()
 	main.Depth = 7
-	if got := h.spawn(a2a.SpawnRequest{From: main, Task: "t"}); got.Status != "accepted" {
+	if got := h.spawn(messenger.SpawnRequest{From: main, Task: "t"}); got.Status != "accepted" {
 		t.Errorf("%+v", got)
 	}
 	h.opens("a")
 }
 
-// The depth that a call names is what events say where it is more than the real one. Limits go by the real one.
+// Events have the depth that a call names if it is more than the real one. Limits use the real one.
 func TestSpawnTakesADepth(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxSpawnDepth: 2}`})
 	for depth, want := range map[string]float64{"0": 1, "1": 1, "7": 7} {
-		got, out := call[a2a.SpawnResult](h, eden(), "sessions_spawn", `{"task":"look","depth":`+depth+`}`)
+		got, out := call[messenger.SpawnResult](h, eden(), "sessions_spawn", `{"task":"look","depth":`+depth+`}`)
 		if out.IsError {
 			t.Fatalf("%+v", got)
 		}
@@ -178,22 +178,22 @@ func TestSpawnTakesADepth(t *testing.T) {
 		h.flowOver(got.JobID)
 	}
 	deep := 9
-	one := h.started(a2a.SpawnRequest{Task: "wait for a", Depth: &deep})
+	one := h.started(messenger.SpawnRequest{Task: "wait for a", Depth: &deep})
 	if e := h.last(coordination.TypeRunQueued); e.Data["depth"] != 1.0 {
 		t.Errorf("its run is at %v", e.Data["depth"])
 	}
-	two := h.started(a2a.SpawnRequest{From: caller(one.ChildSessionKey), Task: "wait for a"})
+	two := h.started(messenger.SpawnRequest{From: caller(one.ChildSessionKey), Task: "wait for a"})
 	if e := h.last(coordination.TypeA2ASpawn); e.Data["depth"] != 2.0 {
 		t.Errorf("%v", e.Data)
 	}
 	zero := 0
-	if got := h.spawn(a2a.SpawnRequest{From: caller(two.ChildSessionKey), Task: "t", Depth: &zero}); got.Code != "spawn_depth" {
+	if got := h.spawn(messenger.SpawnRequest{From: caller(two.ChildSessionKey), Task: "t", Depth: &zero}); got.Code != "spawn_depth" {
 		t.Errorf("%+v", got)
 	}
 	h.opens("a")
 }
 
-// What a call does not say about its sub-agent is as configured for sub-agents; what cannot be used of that is left out, with a warning.
+// What a call leaves open is as configured for sub-agents; unusable settings are ignored with a warning.
 func TestSpawnAsConfigured(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {thinking: "low", runTimeoutSeconds: 77}`})
@@ -205,7 +205,7 @@ func TestSpawnAsConfigured(t *testing.T) {
 		"nothing said": {`{"task":"look"}`, "low", 77_000.0},
 		"all said":     {`{"task":"look","thinking":"high","runTimeoutSeconds":0}`, "high", 0.0},
 	} {
-		got, out := call[a2a.SpawnResult](h, eden(), "sessions_spawn", c.args)
+		got, out := call[messenger.SpawnResult](h, eden(), "sessions_spawn", c.args)
 		if out.IsError || got.Warning != "" {
 			t.Fatalf("%s: %+v", name, got)
 		}
@@ -215,21 +215,21 @@ func TestSpawnAsConfigured(t *testing.T) {
 		h.flowOver(got.JobID)
 	}
 	h = setup(t, setting{config: `subagents: {thinking: "galaxy brain", model: "nowhere/none"}`})
-	got := h.started(a2a.SpawnRequest{Task: "look"})
+	got := h.started(messenger.SpawnRequest{Task: "look"})
 	if !strings.Contains(got.Warning, "nowhere/none") || !strings.Contains(got.Warning, "thinking level") || got.ModelApplied {
 		t.Errorf("%+v", got)
 	}
 	h.flowOver(got.JobID)
 }
 
-// B14: what cannot be is refused before anything is appended.
+// B14: invalid requests are refused before anything is appended.
 func TestBug14_RefusedBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	h.flowOver(h.started(a2a.SpawnRequest{Task: "t", Label: "taken"}).JobID)
+	h.flowOver(h.started(messenger.SpawnRequest{Task: "t", Label: "taken"}).JobID)
 	h.over(h.told("agent:eden:main")[0])
 	before := len(h.events(""))
-	for name, r := range map[string]a2a.SpawnRequest{
+	for name, r := range map[string]messenger.SpawnRequest{
 		"thinking":      {Task: "t", Think: "galaxy brain"},
 		"hard thinking": {Task: "t", Think: "xhigh"}, // which the model cannot
 		"task":          {Task: " \n"},
@@ -241,7 +241,7 @@ func TestBug14_RefusedBeforeTheFirstEvent(t *testing.T) {
 		"session":       {From: tool.Caller{SessionKey: "agent:"}, Task: "t"},
 	} {
 		got := h.spawn(r)
-		if got.Status != "error" || got.Code == "" || got.Error == "" || got.Mend == "" {
+		if got.Status != "error" || got.Code == "" || got.Error == "" || got.Hint == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -250,13 +250,13 @@ func TestBug14_RefusedBeforeTheFirstEvent(t *testing.T) {
 	}
 }
 
-// An agent that there is not is an event, as it is of messages, and nothing else is appended.
+// An unknown agent is recorded as an event, as for messages, and nothing else is appended.
 func TestSpawnOfAnUnknownAgent(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	before := len(h.events(""))
-	got := h.spawn(a2a.SpawnRequest{Task: "t", Agent: "ghost"})
-	if got.Status != "error" || got.Code != "unknown_agent" || got.Error != `there is no agent "ghost"` || !strings.Contains(got.Mend, "agents_list") {
+	got := h.spawn(messenger.SpawnRequest{Task: "t", Agent: "ghost"})
+	if got.Status != "error" || got.Code != "unknown_agent" || got.Error != `there is no agent "ghost"` || !strings.Contains(got.Hint, "agents_list") {
 		t.Errorf("%+v", got)
 	}
 	e := h.last(coordination.TypeA2ADispatchFailed)
@@ -265,35 +265,35 @@ func TestSpawnOfAnUnknownAgent(t *testing.T) {
 	}
 }
 
-// A model that there is not is told, and does not keep the work from being done.
+// An unknown model is reported and does not prevent the work.
 func TestSpawnWithAnUnknownModel(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	got := h.started(a2a.SpawnRequest{Task: "look", Model: "nobody/has-it"})
+	got := h.started(messenger.SpawnRequest{Task: "look", Model: "nobody/has-it"})
 	if got.ModelApplied || !strings.Contains(got.Warning, "nobody/has-it") {
 		t.Errorf("%+v", got)
 	}
 	if row := h.flowOver(got.JobID); row.Outcome != "ok" {
 		t.Errorf("%+v", row)
 	}
-	got = h.started(a2a.SpawnRequest{Task: "look", Model: "scripted/scripted-1"})
+	got = h.started(messenger.SpawnRequest{Task: "look", Model: "scripted/scripted-1"})
 	if !got.ModelApplied || got.Warning != "" || h.last(coordination.TypeA2AJobCreated).text("model") != "scripted/scripted-1" {
 		t.Errorf("%+v", got)
 	}
 	h.flowOver(got.JobID)
 }
 
-// Who repeats himself has started one sub-agent, also if he does so while the first is on its way.
+// A repetition starts no second sub-agent, also while the first is on its way.
 func TestSpawnIsIdempotent(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	for name, from := range map[string]tool.Caller{"a run": {Entry: tool.ByRun, SessionKey: "agent:eden:main", RunID: "r1"}, "a client": {Entry: tool.ByWire, SessionKey: "agent:eden:main"}} {
 		before := len(h.events(coordination.TypeA2ASpawn))
-		results := make(chan a2a.SpawnResult, 5)
+		results := make(chan messenger.SpawnResult, 5)
 		failed := make(chan error, 5)
 		for range 5 {
 			go func() {
-				got, err := h.Spawn(t.Context(), a2a.SpawnRequest{From: from, Key: "k " + name, Task: "look"})
+				got, err := h.Spawn(t.Context(), messenger.SpawnRequest{From: from, Key: "k " + name, Task: "look"})
 				results <- got
 				failed <- err
 			}()
@@ -311,7 +311,7 @@ func TestSpawnIsIdempotent(t *testing.T) {
 		if spawned := len(h.events(coordination.TypeA2ASpawn)) - before; len(ids) != 1 || duplicates != 4 || spawned != 1 {
 			t.Errorf("%s: %v, %d duplicates, %d started", name, ids, duplicates, spawned)
 		}
-		other := h.spawn(a2a.SpawnRequest{From: from, Key: "k " + name, Task: "something else"})
+		other := h.spawn(messenger.SpawnRequest{From: from, Key: "k " + name, Task: "something else"})
 		if want := map[string]string{"a run": "accepted", "a client": "error"}[name]; other.Status != want { // models give ids twice
 			t.Errorf("%s: %+v", name, other)
 		}
@@ -319,13 +319,13 @@ func TestSpawnIsIdempotent(t *testing.T) {
 	}
 }
 
-// Siblings are told apart, also where they come from one conversation.
+// Siblings are distinguished, even if they come from one conversation.
 func TestBug11_SiblingsHaveConversationsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	conversations := map[string]bool{}
 	for range 3 {
-		got := h.started(a2a.SpawnRequest{Task: "look", ParentConversationID: "conv-1"})
+		got := h.started(messenger.SpawnRequest{Task: "look", ParentConversationID: "conv-1"})
 		conversations[got.ConversationID] = true
 		h.flowOver(got.JobID)
 	}
@@ -339,7 +339,7 @@ func TestBug11_SiblingsHaveConversationsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// All that a run starts belongs to one work session, and what those start to the same.
+// All that a run starts belongs to one work session, and so do the descendants.
 func TestSubAgentsInheritTheWorkSession(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxSpawnDepth: 2}`, script: `
@@ -358,20 +358,20 @@ func TestSubAgentsInheritTheWorkSession(t *testing.T) {
 	}
 }
 
-// Seed: every event says who it is for, between what it passes, and where it belongs.
+// Seed: every event says who it is for, who takes part, and where it belongs.
 func TestInvariant51_SpawnEventsSayWhereTheyBelong(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxSpawnDepth: 2}`})
 	soon := 20 * time.Millisecond
-	parent := h.started(a2a.SpawnRequest{Task: "wait for a", TaskID: "task_1"})
+	parent := h.started(messenger.SpawnRequest{Task: "wait for a", TaskID: "task_1"})
 	h.arrives("a")
 	under := caller(parent.ChildSessionKey)
-	h.flowOver(h.started(a2a.SpawnRequest{From: under, Task: "look", TaskID: "task_1"}).JobID)
-	h.flowOver(h.started(a2a.SpawnRequest{Task: "break", TaskID: "task_1"}).JobID)
-	h.flowOver(h.started(a2a.SpawnRequest{Task: "hang", Run: &soon, TaskID: "task_1"}).JobID)
-	h.started(a2a.SpawnRequest{Task: "wait for b", TaskID: "task_1"})
+	h.flowOver(h.started(messenger.SpawnRequest{From: under, Task: "look", TaskID: "task_1"}).JobID)
+	h.flowOver(h.started(messenger.SpawnRequest{Task: "break", TaskID: "task_1"}).JobID)
+	h.flowOver(h.started(messenger.SpawnRequest{Task: "hang", Run: &soon, TaskID: "task_1"}).JobID)
+	h.started(messenger.SpawnRequest{Task: "wait for b", TaskID: "task_1"})
 	call[killed](h, eden(), "subagents", `{"action":"kill","target":"1"}`)
-	h.spawn(a2a.SpawnRequest{Task: "t", Agent: "main", TaskID: "task_1"})
+	h.spawn(messenger.SpawnRequest{Task: "t", Agent: "main", TaskID: "task_1"})
 	h.opens("a")
 	h.flowOver(parent.JobID)
 
@@ -411,13 +411,13 @@ func TestInvariant51_SpawnEventsSayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// Over HTTP sub-agents, and messages to other agents, are there only where the configuration lets them.
+// Over HTTP sub-agents, and messages to other agents, are available only where the configuration allows them.
 func TestHTTPStartsNoSubAgentsUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	closed, open := setup(t, setting{}), setup(t, setting{rest: `gateway: {tools: {allow: ['sessions_spawn']}}`})
 	c := tool.Caller{Entry: tool.ByHTTP, SessionKey: "agent:eden:main"}
 	for _, denied := range []struct {
-		h    *house
+		h    *fixture
 		tool string
 	}{{closed, "sessions_spawn"}, {closed, "sessions_send"}, {open, "sessions_send"}} {
 		_, err := denied.h.box.Call(t.Context(), c, denied.tool, json.RawMessage(`{"task":"look","message":"look"}`))
@@ -428,19 +428,19 @@ func TestHTTPStartsNoSubAgentsUnlessAllowed(t *testing.T) {
 	if l := list(closed, c); l.Status != "ok" {
 		t.Errorf("%+v", l)
 	}
-	got, _ := call[a2a.SpawnResult](open, c, "sessions_spawn", `{"task":"look","timeoutSeconds":5}`)
+	got, _ := call[messenger.SpawnResult](open, c, "sessions_spawn", `{"task":"look","timeoutSeconds":5}`)
 	if created := open.last(coordination.TypeA2AJobCreated); got.Status != "accepted" || created.Data["runMs"] != 5_000.0 || created.text("origin") != "http" {
 		t.Errorf("%+v, %v", got, created.Data)
 	}
 	open.flowOver(got.JobID)
 }
 
-// What looks like a secret in a task is in no event and in no answer.
+// Secrets in a task are in no event and in no answer.
 func TestSpawnMasks(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	const secret = "sk-abcdefghijklmnop0123456789"
-	_, out := call[a2a.SpawnResult](h, eden(), "sessions_spawn", `{"task":"look with `+secret+`"}`)
+	_, out := call[messenger.SpawnResult](h, eden(), "sessions_spawn", `{"task":"look with `+secret+`"}`)
 	h.until("it is over", func() bool { return len(h.events(coordination.TypeA2AComplete)) == 1 })
 	_, listed := call[listing](h, eden(), "subagents", `{}`)
 	if strings.Contains(out.Text+listed.Text, secret) {
@@ -454,7 +454,7 @@ func TestSpawnMasks(t *testing.T) {
 	}
 }
 
-// What is offered to a session depends on how deep it is: a sub-agent does its work, and looks at nothing else.
+// What is offered to a session depends on its depth: a sub-agent only does its work.
 func TestWhichToolsSubAgentsGet(t *testing.T) {
 	t.Parallel()
 	all := []string{"agents_list", "gate", "session_status", "sessions_history", "sessions_list", "sessions_send", "sessions_spawn", "subagents"}

@@ -9,20 +9,17 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// Bounds of subagents.
 const (
 	usualRecent = 30  // minutes
-	maxRecent   = 200 // sub-agents that are done
+	maxRecent   = 200 // finished sub-agents
 )
 
-// Actions of subagents.
 const (
 	actionList  = "list"
 	actionKill  = "kill"
 	actionSteer = "steer"
 )
 
-// Statuses of answers.
 const (
 	statusOK        = "ok"
 	statusDone      = "done" // there was nothing to stop
@@ -30,20 +27,20 @@ const (
 	statusError     = "error"
 )
 
-// Subagents is subagents: what has become of the sub-agents that a session has started.
+// Subagents is subagents: it lists and stops the sub-agents of a session.
 func Subagents(o Options) tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
 			Name: "subagents", Group: tool.GroupSessions, Label: "Sub-agents",
-			Description: "List the sub-agents that this session has started (action list), or stop some with all that they have started (action kill). " +
-				"Their results come by themselves: do not list them again and again to wait.",
+			Description: "List the sub-agents of this session (action list), or stop sub-agents together with those they started (action kill). " +
+				"Results arrive automatically: do not poll with list.",
 			Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{
-				"action":{"type":"string","enum":["list","kill","steer"],"description":"list if absent."},
+				"action":{"type":"string","enum":["list","kill","steer"],"description":"Default list."},
 				"target":{"type":"string","minLength":1,"maxLength":256,
-					"description":"Of kill: the label, number in the list, run id or session key of a sub-agent; last, or all."},
-				"message":{"type":"string","maxLength":4000,"description":"Of steer, which is not there: kill and start anew instead."},
+					"description":"For kill: label, list number, run id or session key of a sub-agent; or last, or all."},
+				"message":{"type":"string","maxLength":4000,"description":"For steer, which is not supported: kill the sub-agent and start a new one."},
 				"recentMinutes":{"type":"integer","minimum":1,"maximum":1440,
-					"description":"Of those that are done, only what ended within so many minutes; 30 if absent."}
+					"description":"Also list sub-agents that ended in the last N minutes. Default 30."}
 			}}`),
 		},
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {
@@ -63,7 +60,6 @@ type subagentsArgs struct {
 	RecentMinutes int    `json:"recentMinutes"`
 }
 
-// subagents is one call.
 type subagents struct {
 	o    *Options
 	call *tools.Call
@@ -71,18 +67,17 @@ type subagents struct {
 	now  time.Time
 }
 
-// refusal says why nothing is done.
 type refusal struct {
 	Status string `json:"status"` // forbidden, error
 	Action string `json:"action"`
 	Target string `json:"target,omitempty"`
 	Code   string `json:"code"`
 	Error  string `json:"error"`
-	Mend   string `json:"mend"`
+	Hint   string `json:"hint"`
 }
 
-func (s *subagents) refuse(status, code, why, mend string) (tool.Output, error) {
-	return tools.Refuse(refusal{Status: status, Action: s.args.Action, Target: s.args.Target, Code: code, Error: why, Mend: mend})
+func (s *subagents) refuse(status, code, why, hint string) (tool.Output, error) {
+	return tools.Refuse(refusal{Status: status, Action: s.args.Action, Target: s.args.Target, Code: code, Error: why, Hint: hint})
 }
 
 func (s *subagents) do(ctx context.Context) (tool.Output, error) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	"github.com/pronto-lab/openclawd/tools/a2a"
+	"github.com/pronto-lab/openclawd/services/messenger"
 )
 
 // listing and killed are what subagents answers.
@@ -27,42 +27,42 @@ type (
 		RuntimeMs, EndedAt                                          int64
 	}
 	killed struct {
-		Status, Code, Error, Mend, RunID, SessionKey, Label, Text string
+		Status, Code, Error, Hint, RunID, SessionKey, Label, Text string
 		Killed, CascadeKilled                                     int
 		Labels                                                    []string
 	}
 )
 
-func list(h *house, c tool.Caller) listing {
+func list(h *fixture, c tool.Caller) listing {
 	h.t.Helper()
 	l, _ := call[listing](h, c, "subagents", `{}`)
 	return l
 }
 
-// tasks are the tasks of those listed, with their number and status.
-func tasks(all []listed) (lines []string) {
+// taskLines are the tasks of those listed, with their number and status.
+func taskLines(all []listed) (lines []string) {
 	for _, l := range all {
 		lines = append(lines, fmt.Sprint(l.Index, " ", l.Label, " ", l.Status))
 	}
 	return lines
 }
 
-// A session sees its own sub-agents and nobody else's: those that work, and those that have ended lately.
+// A session sees its own sub-agents only: the active ones, and those that have ended lately.
 func TestListShowsOnesOwn(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	done := h.started(a2a.SpawnRequest{Task: "look", Label: "first"})
+	done := h.started(messenger.SpawnRequest{Task: "look", Label: "first"})
 	h.flowOver(done.JobID)
-	h.started(a2a.SpawnRequest{Task: "wait for a", Agent: "seum"})
-	h.started(a2a.SpawnRequest{From: caller("agent:eden:other"), Task: "wait for b"})
+	h.started(messenger.SpawnRequest{Task: "wait for a", Agent: "seum"})
+	h.started(messenger.SpawnRequest{From: caller("agent:eden:other"), Task: "wait for b"})
 	h.arrives("a")
 	h.arrives("b")
 
 	own := list(h, eden())
-	if diff := cmp.Diff([]string{"1 wait for a running"}, tasks(own.Active)); diff != "" {
+	if diff := cmp.Diff([]string{"1 wait for a running"}, taskLines(own.Active)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"2 first done"}, tasks(own.Recent)); diff != "" {
+	if diff := cmp.Diff([]string{"2 first done"}, taskLines(own.Recent)); diff != "" {
 		t.Error(diff)
 	}
 	if a := own.Active[0]; a.AgentID != "seum" || !strings.HasPrefix(a.SessionKey, "agent:seum:subagent:") || a.Task != "wait for a" || a.StartedAgo == "" {
@@ -92,7 +92,7 @@ func TestListShowsOnesOwn(t *testing.T) {
 	h.opens("b")
 }
 
-// Each way to call a sub-agent finds it; what calls none finds none, also where it looks like the beginning of something.
+// Each name of a sub-agent finds it; other words find none, even if they look like the beginning of a name.
 func TestKillFindsItsTarget(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
@@ -100,8 +100,8 @@ func TestKillFindsItsTarget(t *testing.T) {
 		{"1", "b"}, {"2", "a"}, {"LAST", "b"}, {"%dalpha", "a"}, {"%dAL", "a"}, {"%dbeta", "b"}, {"run:a", "a"}, {"short:a", "a"}, {"few:a", ""}, {"key:b", "b"},
 		{"all", "a b"}, {" ALL ", "a b"}, {"1000", ""}, {"0", ""}, {"nobody", ""}, {"agent:eden:main", ""}, {"", ""},
 	} {
-		a := h.started(a2a.SpawnRequest{Task: "wait for a", Label: fmt.Sprint(round, "alpha")})
-		b := h.started(a2a.SpawnRequest{Task: "wait for b", Label: fmt.Sprint(round, "beta")})
+		a := h.started(messenger.SpawnRequest{Task: "wait for a", Label: fmt.Sprint(round, "alpha")})
+		b := h.started(messenger.SpawnRequest{Task: "wait for b", Label: fmt.Sprint(round, "beta")})
 		target := strings.NewReplacer("run:a", a.RunID, "short:a", a.RunID[:8], "few:a", a.RunID[:7], "key:b", b.ChildSessionKey, "%d", fmt.Sprint(round)).
 			Replace(c.target)
 		args := fmt.Sprintf(`{"action":"kill","target":%q}`, target)
@@ -119,34 +119,34 @@ func TestKillFindsItsTarget(t *testing.T) {
 		if strings.Join(over, " ") != c.want || got.Killed != len(over) || out.IsError != (c.want == "") {
 			t.Errorf("%q: killed are %q, want %q: %+v", c.target, over, c.want, got)
 		}
-		if out.IsError && (got.Error == "" || got.Mend == "" || got.Code == "") {
+		if out.IsError && (got.Error == "" || got.Hint == "" || got.Code == "") {
 			t.Errorf("%q: it says %+v", c.target, got)
 		}
 		call[killed](h, eden(), "subagents", `{"action":"kill","target":"all"}`)
 	}
 }
 
-// Two that are called alike are not told apart by chance.
+// Two with the same label are not chosen between by chance.
 func TestKillAsksWhichOne(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	h.started(a2a.SpawnRequest{Task: "wait for a", Label: "research one"})
-	h.started(a2a.SpawnRequest{Task: "wait for a", Label: "research two"})
+	h.started(messenger.SpawnRequest{Task: "wait for a", Label: "research one"})
+	h.started(messenger.SpawnRequest{Task: "wait for a", Label: "research two"})
 	got, out := call[killed](h, eden(), "subagents", `{"action":"kill","target":"research"}`)
-	if !out.IsError || got.Error != "2 sub-agents are called that" || len(list(h, eden()).Active) != 2 {
+	if !out.IsError || got.Error != "2 sub-agents match that" || len(list(h, eden()).Active) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// Who is killed takes along what it has started, also where one between them was over already.
+// A killed sub-agent takes its descendants along, even if one between them was over already.
 func TestKillCascades(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{config: `subagents: {maxSpawnDepth: 3}`})
-	top := h.started(a2a.SpawnRequest{Task: "wait for top", Label: "top"})
+	top := h.started(messenger.SpawnRequest{Task: "wait for top", Label: "top"})
 	h.arrives("top")
-	middle := h.started(a2a.SpawnRequest{From: caller(top.ChildSessionKey), Task: "wait for middle"})
+	middle := h.started(messenger.SpawnRequest{From: caller(top.ChildSessionKey), Task: "wait for middle"})
 	h.arrives("middle")
-	bottom := h.started(a2a.SpawnRequest{From: caller(middle.ChildSessionKey), Task: "wait for bottom"})
+	bottom := h.started(messenger.SpawnRequest{From: caller(middle.ChildSessionKey), Task: "wait for bottom"})
 	h.arrives("bottom")
 	h.opens("middle")
 	h.flowOver(middle.JobID)
@@ -165,12 +165,12 @@ func TestKillCascades(t *testing.T) {
 	}
 }
 
-// A sub-agent that may start none sees its siblings, and leaves them alone.
+// A sub-agent that may start none sees its siblings, and cannot kill them.
 func TestLeafSeesItsSiblings(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	one := h.started(a2a.SpawnRequest{Task: "wait for one"})
-	two := h.started(a2a.SpawnRequest{Task: "wait for two"})
+	one := h.started(messenger.SpawnRequest{Task: "wait for one"})
+	two := h.started(messenger.SpawnRequest{Task: "wait for two"})
 	leaf := caller(one.ChildSessionKey)
 	got := list(h, leaf)
 	if got.RequesterSessionKey != "agent:eden:main" || !got.CallerIsSubagent || len(got.Active) != 2 {
@@ -178,7 +178,7 @@ func TestLeafSeesItsSiblings(t *testing.T) {
 	}
 	for _, target := range []string{two.RunID, one.RunID, "all"} {
 		refused, out := call[killed](h, leaf, "subagents", `{"action":"kill","target":"`+target+`"}`)
-		if !out.IsError || refused.Status != "forbidden" || refused.Mend == "" {
+		if !out.IsError || refused.Status != "forbidden" || refused.Hint == "" {
 			t.Errorf("%s: %+v", target, refused)
 		}
 	}
@@ -189,12 +189,12 @@ func TestLeafSeesItsSiblings(t *testing.T) {
 	h.opens("two")
 }
 
-// Nothing is taken and forgotten: what is not there says so.
+// Unsupported arguments are not ignored silently.
 func TestSteerIsRefused(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
 	got, out := call[killed](h, eden(), "subagents", `{"action":"steer","target":"1","message":"rather do that"}`)
-	if !out.IsError || got.Code != "not_supported" || !strings.Contains(got.Mend, "sessions_spawn") {
+	if !out.IsError || got.Code != "not_supported" || !strings.Contains(got.Hint, "sessions_spawn") {
 		t.Errorf("%+v", got)
 	}
 }

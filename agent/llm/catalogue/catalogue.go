@@ -16,14 +16,14 @@ import (
 
 // Options of New.
 type Options struct {
-	Getenv    func(string) string // of keys; nil knows none
-	Script    *scripted.Script    // of the scripted provider, where the configuration names none; default: scripted.Default()
-	Transport http.RoundTripper   // that endpoints are reached by; share one between catalogues, so that connections outlive a configuration
-	OpenAI    openai.Options      // bounds and times of all endpoints; what a catalogue knows itself is not read
+	Getenv    func(string) string // for API keys; nil finds none
+	Script    *scripted.Script    // for the scripted provider if none is configured; default: scripted.Default()
+	Transport http.RoundTripper   // HTTP transport; share it between catalogues to keep connections over configuration changes
+	OpenAI    openai.Options      // limits and timeouts of all endpoints; fields that the catalogue sets are ignored
 }
 
-// Catalogue knows the models of one configuration. It may be used by many goroutines; when the configuration changes, make another one.
-// It holds nothing that has to be closed: connections are the Transport's.
+// Catalogue resolves the models of one configuration. It is safe for concurrent use; create a new one when the
+// configuration changes. It needs no closing: connections belong to the Transport.
 type Catalogue struct {
 	config *config.Config
 	o      Options
@@ -32,7 +32,7 @@ type Catalogue struct {
 	opened map[string]llm.Provider // by the provider's id
 }
 
-// New makes a Catalogue.
+// New returns a Catalogue.
 func New(c *config.Config, o Options) *Catalogue {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
@@ -43,21 +43,21 @@ func New(c *config.Config, o Options) *Catalogue {
 	return &Catalogue{config: c, o: o, opened: map[string]llm.Provider{}}
 }
 
-// Error says why a model cannot be opened. It shows no secret.
+// Error says why a model cannot be opened. It contains no secret.
 type Error struct {
-	Ref     string // of the model
-	Setting string // to which it is due, such as models.providers.fake.baseUrl
-	Problem string
-	Mend    string
+	Ref      string // of the model
+	Setting  string // setting to fix, such as models.providers.fake.baseUrl
+	Problem  string
+	HintText string
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("model %s: %s: %s; %s", e.Ref, e.Setting, e.Problem, e.Mend)
+	return fmt.Sprintf("model %s: %s: %s; %s", e.Ref, e.Setting, e.Problem, e.HintText)
 }
 func (e *Error) Code() string { return "model" }
-func (e *Error) Hint() string { return e.Mend }
+func (e *Error) Hint() string { return e.HintText }
 
-// Choices are the references of the models that an agent may use, the first choice first and none twice. There is at least one.
+// Choices returns the references of an agent's models, first choice first, without duplicates. There is at least one.
 func (c *Catalogue) Choices(agentID string) []string {
 	choice := c.config.ModelFor(agentID)
 	refs := []string{choice.Primary}
@@ -69,13 +69,13 @@ func (c *Catalogue) Choices(agentID string) []string {
 	return refs
 }
 
-// Open finds a model. Errors are *Error.
+// Open resolves a model. Errors are *Error.
 func (c *Catalogue) Open(ref string) (*Model, error) {
 	providerID, id := config.SplitModel(ref)
 	if providerID == "" || id == "" {
 		return nil, &Error{llm.Clean(ref), "model", "names no provider", "write provider/model, such as " + c.example()}
 	}
-	listed := c.listed(providerID)
+	listed := c.configured(providerID)
 	m := &Model{Ref: ref, ProviderID: providerID, ID: id}
 	if info := c.config.ModelNamed(ref); info != nil {
 		m.ContextWindow, m.MaxTokens = info.ContextWindow, info.MaxTokens
@@ -85,7 +85,7 @@ func (c *Catalogue) Open(ref string) (*Model, error) {
 		return nil, &Error{llm.Clean(ref), "models.providers." + providerID + ".models", "does not list " + llm.Clean(id),
 			"add it, or name one of " + idsOf(listed.Models)}
 	} else {
-		m.Images = true // nobody says that it cannot see
+		m.Images = true // nothing says that it cannot process images
 	}
 	m.ContextWindow = cmp.Or(m.ContextWindow, config.DefaultContextTokens)
 	provider, err := c.provider(ref, providerID, listed)
@@ -96,7 +96,7 @@ func (c *Catalogue) Open(ref string) (*Model, error) {
 	return m, nil
 }
 
-func (c *Catalogue) listed(id string) *config.ModelProvider {
+func (c *Catalogue) configured(id string) *config.ModelProvider {
 	for i := range c.config.Models.Providers {
 		if p := &c.config.Models.Providers[i]; p.ID == id {
 			return p
@@ -105,7 +105,7 @@ func (c *Catalogue) listed(id string) *config.ModelProvider {
 	return nil
 }
 
-// example is a reference that names a model.
+// example is an example of a model reference.
 func (c *Catalogue) example() string {
 	for _, p := range c.config.Models.Providers {
 		if len(p.Models) > 0 {
@@ -115,7 +115,7 @@ func (c *Catalogue) example() string {
 	return config.ScriptedModel
 }
 
-// providers names some of those that are configured, and the one that is part of the program.
+// providers lists some configured providers and the built-in one.
 func (c *Catalogue) providers() string {
 	const shown = 10
 	var ids []string
@@ -134,7 +134,7 @@ func idsOf(models []config.Model) string {
 	return strings.Join(ids, ", ")
 }
 
-// provider opens a provider, or gives the one that is open.
+// provider opens a provider, or returns the open one.
 func (c *Catalogue) provider(ref, id string, listed *config.ModelProvider) (llm.Provider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,21 +161,21 @@ func (c *Catalogue) open(id string, listed *config.ModelProvider) (llm.Provider,
 	setting := "models.providers." + llm.Clean(id)
 	base, ok := compatible(listed.API, listed.BaseURL)
 	if !ok {
-		return nil, &Error{Setting: setting + ".api", Problem: fmt.Sprintf("%s is a way to speak that openclawd does not know", llm.Clean(listed.API)),
-			Mend: "set it to openai-completions, and baseUrl to an OpenAI-compatible endpoint"}
+		return nil, &Error{Setting: setting + ".api", Problem: fmt.Sprintf("%s is an API that openclawd does not support", llm.Clean(listed.API)),
+			HintText: "set it to openai-completions, and baseUrl to an OpenAI-compatible endpoint"}
 	}
 	base = cmp.Or(base, known(id).baseURL)
 	switch {
 	case base == "" && !isConfigured:
 		return nil, &Error{Setting: setting, Problem: "is not configured, and no provider of this name is known",
-			Mend: "configure it, or name one of " + c.providers()}
+			HintText: "configure it, or name one of " + c.providers()}
 	case base == "":
 		return nil, &Error{Setting: setting + ".baseUrl", Problem: "is not set, and no provider of this name is known",
-			Mend: "set it to an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"}
+			HintText: "set it to an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"}
 	}
 	key, variable := c.key(id, listed)
 	if key == "" && !isNear(base) && known(id).keys != nil && !authorises(listed.Headers) {
-		return nil, &Error{Setting: setting + ".apiKey", Problem: "there is no key", Mend: "set it, or the environment variable " + variable}
+		return nil, &Error{Setting: setting + ".apiKey", Problem: "there is no API key", HintText: "set it, or the environment variable " + variable}
 	}
 	o := c.o.OpenAI
 	o.ID, o.BaseURL, o.Key, o.Transport, o.Headers = id, base, key, c.o.Transport, http.Header{}
@@ -187,20 +187,20 @@ func (c *Catalogue) open(id string, listed *config.ModelProvider) (llm.Provider,
 	}
 	p, err := openai.New(o)
 	if err != nil {
-		return nil, &Error{Setting: setting + ".baseUrl", Problem: err.Error(), Mend: "see what the provider's manual says"}
+		return nil, &Error{Setting: setting + ".baseUrl", Problem: err.Error(), HintText: "see the provider's documentation"}
 	}
 	return p, nil
 }
 
-// authorises reports whether headers show who asks.
+// authorises reports whether the headers contain credentials.
 func authorises(headers []config.Header) bool {
 	return slices.ContainsFunc(headers, func(h config.Header) bool {
 		return strings.EqualFold(h.Name, "Authorization") || strings.EqualFold(h.Name, "X-Api-Key")
 	})
 }
 
-// key gives the key of a provider, and the variable that would hold it. A configured key that is the name of a variable which is set
-// stands for what is in there, as OpenClaw has it.
+// key returns a provider's API key, and the environment variable for it. A configured key that is the name of a set
+// variable stands for its value, as in OpenClaw.
 func (c *Catalogue) key(id string, listed *config.ModelProvider) (key, variable string) {
 	variables := known(id).keys
 	if variables == nil {
@@ -220,7 +220,7 @@ func (c *Catalogue) key(id string, listed *config.ModelProvider) (key, variable 
 	return "", variables[0]
 }
 
-// isVariable reports whether a text looks like the name of a variable that holds a key.
+// isVariable reports whether a text looks like the name of an environment variable for a key.
 func isVariable(s string) bool {
 	for _, r := range s {
 		if r != '_' && (r < 'A' || r > 'Z') && (r < '0' || r > '9') {

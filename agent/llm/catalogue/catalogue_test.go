@@ -118,7 +118,7 @@ func TestModelsAreAskedWhereTheyAre(t *testing.T) {
 	}
 }
 
-func TestModelThatCannotBeOpenedSaysWhatToMend(t *testing.T) {
+func TestModelOpenErrorHasHint(t *testing.T) {
 	t.Parallel()
 	const conf = `{models: {providers: {fake: {baseUrl: 'http://h/v1', models: [{id: 'echo-1'}, {id: 'echo-2'}]}, odd: {baseUrl: 'https://h/v1', api: 'bedrock-converse-stream'},
 		bad: {baseUrl: 'h/v1', apiKey: 'secret-word'}, empty: {}, proxy: {baseUrl: 'https://proxy.example', api: 'anthropic-messages'}}}}`
@@ -126,12 +126,12 @@ func TestModelThatCannotBeOpenedSaysWhatToMend(t *testing.T) {
 		"echo-1":        `model echo-1: model: names no provider; write provider/model, such as fake/echo-1`,
 		"fake/":         `names no provider`,
 		"fake/echo-3":   `model fake/echo-3: models.providers.fake.models: does not list echo-3; add it, or name one of echo-1, echo-2`,
-		"odd/x":         `model odd/x: models.providers.odd.api: bedrock-converse-stream is a way to speak that openclawd does not know; set it to openai-completions`,
+		"odd/x":         `model odd/x: models.providers.odd.api: bedrock-converse-stream is an API that openclawd does not support; set it to openai-completions`,
 		"proxy/x":       `models.providers.proxy.api: anthropic-messages`,
 		"bad/x":         `models.providers.bad.baseUrl: must begin with http:// or https:// and a host`,
 		"empty/x":       `models.providers.empty.baseUrl: is not set`,
 		"nobody/x":      `models.providers.nobody: is not configured, and no provider of this name is known; configure it, or name one of fake, odd, bad, empty, proxy, scripted`,
-		"anthropic/x":   `models.providers.anthropic.apiKey: there is no key; set it, or the environment variable ANTHROPIC_API_KEY`,
+		"anthropic/x":   `models.providers.anthropic.apiKey: there is no API key; set it, or the environment variable ANTHROPIC_API_KEY`,
 		"openrouter/x":  `environment variable OPENROUTER_API_KEY`,
 		"deepseek/chat": `environment variable DEEPSEEK_API_KEY`,
 	} {

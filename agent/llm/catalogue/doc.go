@@ -1,6 +1,6 @@
-// Package catalogue finds the model that a reference such as fake/echo-1 names, by what is configured, and opens its provider when it is
-// asked for first.
+// Package catalogue resolves model references such as fake/echo-1 according to the configuration, and opens their
+// providers on first use.
 //
-// A provider is one of models.providers, or one of a few that are known by name and need no more than a key. The key is the one that is
-// configured, else that of the environment. Nothing is asked of a provider before a run asks it.
+// A provider is an entry of models.providers, or one of a few built-in ones that need only a key. The configured key
+// takes precedence over the environment. Providers are not contacted before a run needs them.
 package catalogue

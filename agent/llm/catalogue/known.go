@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// provider is one that needs no address in the configuration.
+// provider is a provider that needs no configured address.
 type provider struct {
 	baseURL string   // of its OpenAI-compatible endpoint
-	keys    []string // environment variables, the first that is set counts; none if it needs no key
+	keys    []string // environment variables, first set one wins; none if it needs no key
 }
 
-// known are the providers that the environment may have a key of.
+// known are the built-in providers.
 func known(id string) provider {
 	switch id {
 	case "openai":
@@ -41,7 +41,7 @@ func known(id string) provider {
 	return provider{}
 }
 
-// compatible gives the OpenAI-compatible endpoint of a provider that is configured with another way to speak, where it is known to have one.
+// compatible returns a provider's OpenAI-compatible endpoint if it is configured with another API, where one is known.
 func compatible(api, baseURL string) (compatible string, ok bool) {
 	at, err := url.Parse(baseURL)
 	if err != nil {
@@ -67,7 +67,7 @@ func compatible(api, baseURL string) (compatible string, ok bool) {
 	return "", false
 }
 
-// isNear reports whether a URL is that of this machine or of a network of one's own, where servers often want no key.
+// isNear reports whether a URL is on this machine or a private network, where servers often need no key.
 func isNear(baseURL string) bool {
 	at, err := url.Parse(baseURL)
 	if err != nil {
@@ -80,7 +80,7 @@ func isNear(baseURL string) bool {
 	return host == "localhost" || !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal")
 }
 
-// variableOf is the environment variable that holds the key of a provider which is not known.
+// variableOf is the environment variable for the key of an unknown provider.
 func variableOf(id string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

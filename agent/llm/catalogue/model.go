@@ -7,24 +7,24 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// Model is a model that can be asked. It is an llm.Provider that asks only this one, and may be used by many goroutines.
+// Model is a usable model. It is an llm.Provider for this model only, and safe for concurrent use.
 type Model struct {
 	Ref           string // provider/id
 	ProviderID    string
 	ID            string
-	ContextWindow int  // tokens that it can read and write
-	MaxTokens     int  // of an answer; 0 if the configuration does not say
-	Images        bool // it can see
+	ContextWindow int  // context window in tokens
+	MaxTokens     int  // maximum answer in tokens; 0 if not configured
+	Images        bool // supports images
 
-	plain    bool // it does not think before it speaks
+	plain    bool // does not support thinking
 	provider llm.Provider
 }
 
-// NoImage stands for a picture that was shown to a model which cannot see.
+// NoImage replaces an image shown to a model without image support.
 const NoImage = "[an image that this model cannot see]"
 
-// Complete is that of llm.Provider. It asks this model, whatever the request names, and asks for nothing that the model is said not to
-// have: thinking, pictures, or an answer longer than it can give.
+// Complete implements llm.Provider. It always uses this model, and drops what the model does not support: thinking,
+// images, or longer answers.
 func (m *Model) Complete(ctx context.Context, r *llm.Request, stream func(llm.Chunk)) (*llm.Answer, error) {
 	asked := *r
 	asked.Model = m.ID

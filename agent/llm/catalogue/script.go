@@ -11,7 +11,7 @@ import (
 
 const scriptSetting = "models.scripted.script"
 
-// openScript opens the provider that answers by a script.
+// openScript opens the provider with a script.
 func (c *Catalogue) openScript() (llm.Provider, *Error) {
 	configured := c.config.Models.Script
 	if configured == nil {
@@ -21,20 +21,20 @@ func (c *Catalogue) openScript() (llm.Provider, *Error) {
 		return scripted.New(scripted.Default(), nil), nil
 	}
 	if configured.Problem != "" {
-		return nil, &Error{Setting: scriptSetting, Problem: configured.File + " " + configured.Problem, Mend: "openclawd config check says what to do"}
+		return nil, &Error{Setting: scriptSetting, Problem: configured.File + " " + configured.Problem, HintText: "run openclawd config check"}
 	}
 	script, err := scripted.Read(configured.File, configured.Text)
 	if err != nil {
-		return nil, &Error{Setting: scriptSetting, Problem: err.Error(), Mend: "mend the script; openclawd config check lists what is wrong"}
+		return nil, &Error{Setting: scriptSetting, Problem: err.Error(), HintText: "fix the script; openclawd config check lists what is wrong"}
 	}
 	return scripted.New(script, nil), nil
 }
 
-// Check finds what is wrong with files that a configuration names and that only a provider reads: the script. The findings are warnings,
-// for everything else goes on.
+// Check validates files that a configuration names and only a provider reads: the script. The findings are warnings,
+// since everything else works.
 func Check(c *config.Config) (findings config.Findings) {
 	configured := c.Models.Script
-	if configured == nil || configured.Problem != "" { // which the configuration's own findings tell
+	if configured == nil || configured.Problem != "" { // reported by the configuration's own findings
 		return nil
 	}
 	_, err := scripted.Read(configured.File, configured.Text)
@@ -44,7 +44,7 @@ func Check(c *config.Config) (findings config.Findings) {
 	}
 	for _, m := range wrong.Mistakes {
 		findings = append(findings, config.Finding{Severity: config.Warning, Code: config.CodeScript, File: wrong.File, Line: m.Line, Column: m.Column,
-			Path: cmp.Or(m.Path, scriptSetting), Message: m.Message, Mend: m.Mend})
+			Path: cmp.Or(m.Path, scriptSetting), Message: m.Message, Hint: m.Hint})
 	}
 	return findings
 }

@@ -171,7 +171,7 @@ func TestConfiguredScriptAnswers(t *testing.T) {
 }
 
 // A broken script is told with the place of the mistake, and keeps no other model from answering.
-func TestBrokenScriptIsToldWithItsPlace(t *testing.T) {
+func TestScriptErrorNamesPosition(t *testing.T) {
 	t.Parallel()
 	c, file := scriptedBy(t, "{\"rules\": [\n {\"answer\": {\"tekst\": 1}},\n {\"when\": {}}]}")
 	models := catalogue.New(c, catalogue.Options{Transport: &asked{}})

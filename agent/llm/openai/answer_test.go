@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-func TestAnswerIsStreamedInOrderAndToldWhole(t *testing.T) {
+func TestAnswerIsStreamedInOrderAndReturnedWhole(t *testing.T) {
 	t.Parallel()
 	p := serve(t, Options{}, sends(": hi\n\n"+frame(`{"role":"assistant","content":""}`, "")+frame(`{"reasoning_content":"hm"}`, "")+
 		text("안녕 ")+text("there\n")+frame(`{"tool_calls":[{"index":0,"id":"c_a","type":"function","function":{"name":"look","arguments":""}}]}`, "")+
@@ -111,8 +111,8 @@ func TestNewerModelsAreAskedInTheirWay(t *testing.T) {
 	}
 }
 
-// What a model has called is told to any other one, whatever names and ids these take: nobody refuses a session for ever.
-func TestCallsAreToldAsEverybodyTakesThem(t *testing.T) {
+// What a model has called is told to any other one, whatever names and ids these take: no one refuses a session for ever.
+func TestToolCallsAreSentInCommonForm(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("i", 300)
 	taken := regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
@@ -157,7 +157,7 @@ func TestRequestThatCannotBeAskedIsRejected(t *testing.T) {
 	}
 }
 
-func TestCallsAreGatheredAsEachServerSendsThem(t *testing.T) {
+func TestToolCallDeltasOfEachServer(t *testing.T) {
 	t.Parallel()
 	deltas := func(parts ...string) (all string) {
 		for _, part := range parts {

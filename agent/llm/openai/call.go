@@ -14,25 +14,25 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// call is one request and its answer. It is the HTTP client of go-openai for just that.
+// call is one request with its answer. It is the HTTP client that go-openai uses for it.
 type call struct {
 	p     *Provider
 	model string
 	idKey string
-	turn  int // how many messages were sent
+	turn  int // number of requests sent
 
 	parent context.Context
 	ctx    context.Context // ends with parent, or when the endpoint is silent for too long
 	cancel context.CancelCauseFunc
 	timer  Timer
-	wait   time.Duration // for the next byte
+	wait   time.Duration // timeout of the next byte
 
-	body   io.ReadCloser // of the answer; nil if there is none
+	body   io.ReadCloser // of the response; nil if there is none
 	events *events
 	sent   bool
 }
 
-// errSilent ends a call of which the endpoint says nothing any more.
+// errSilent ends a call whose endpoint sends nothing any more.
 var errSilent = errors.New("silent")
 
 func newCall(ctx context.Context, p *Provider, r *llm.Request) *call {
@@ -55,7 +55,7 @@ func (c *call) complete(request openai.ChatCompletionRequest, stream func(llm.Ch
 	if err != nil {
 		return nil, err
 	}
-	g := newGathering(c, stream)
+	g := newAnswerBuilder(c, stream)
 	for {
 		chunk, err := chunks.Recv()
 		if errors.Is(err, io.EOF) {
@@ -75,7 +75,7 @@ func (c *call) complete(request openai.ChatCompletionRequest, stream func(llm.Ch
 	return answer, err
 }
 
-// Do sends the request for go-openai and gives it a stream that holds nothing but frames of an answer.
+// Do sends the request for go-openai and returns a stream that contains only frames of an answer.
 func (c *call) Do(request *http.Request) (*http.Response, error) {
 	c.sent = true
 	for name, values := range c.p.headers() {
@@ -92,7 +92,7 @@ func (c *call) Do(request *http.Request) (*http.Response, error) {
 	if c.p.o.UserAgent != "" {
 		request.Header.Set("User-Agent", c.p.o.UserAgent)
 	}
-	request.Header.Del("Connection") // connections are kept by the transport, not by the request
+	request.Header.Del("Connection") // the transport keeps connections, not the request
 	response, err := c.p.http.Do(request)
 	if err != nil {
 		return nil, c.network(err)
@@ -111,7 +111,7 @@ func (c *call) Do(request *http.Request) (*http.Response, error) {
 	return &answer, nil
 }
 
-// isOwn reports whether a header is for nobody but this package and the transport to set.
+// isOwn reports whether only this package and the transport may set a header.
 func isOwn(name string) bool {
 	switch name {
 	case "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Host", "Transfer-Encoding":
@@ -120,7 +120,7 @@ func isOwn(name string) bool {
 	return false
 }
 
-// read reads the body, and gives up when nothing comes for too long. The time in which nobody reads does not count.
+// read reads the body, with a timeout for silence. Time without a reader does not count.
 func (c *call) read(p []byte) (int, error) {
 	c.timer.Reset(c.wait)
 	n, err := c.body.Read(p)
@@ -131,7 +131,7 @@ func (c *call) read(p []byte) (int, error) {
 	return n, err
 }
 
-// rest reads what follows the end of an answer, or the connection could not be used again.
+// rest drains the body after an answer, so that the connection can be reused.
 func (c *call) rest() {
 	var scrap [512]byte
 	for n := 0; n < maxRest; {
@@ -144,7 +144,7 @@ func (c *call) rest() {
 	}
 }
 
-// failure makes an *llm.Error of what has ended a call, unless it is one.
+// failure converts what ended a call to an *llm.Error, unless it is one.
 func (c *call) failure(err error) error {
 	var own *llm.Error
 	switch {
@@ -156,10 +156,10 @@ func (c *call) failure(err error) error {
 	return c.p.fail(llm.Malformed, c.model, err.Error())
 }
 
-// network is the error of an endpoint that cannot be reached, or not any more. It does not repeat the address.
+// network is the error for an unreachable endpoint. It omits the address.
 func (c *call) network(err error) *llm.Error {
 	if errors.Is(context.Cause(c.ctx), errSilent) {
-		return c.p.fail(llm.Timeout, c.model, fmt.Sprintf("nothing has come for %s", c.wait))
+		return c.p.fail(llm.Timeout, c.model, fmt.Sprintf("no data for %s", c.wait))
 	}
 	class := llm.Unavailable
 	var at *url.Error

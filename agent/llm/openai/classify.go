@@ -15,14 +15,14 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// refusal is the error of a status that is none of success.
+// refusal is the error for a status other than success.
 func (c *call) refusal(response *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(readerFunc(c.read), maxErrorBody)) // the status says enough where the rest does not come
-	said := said{status: response.StatusCode}
+	text, _ := io.ReadAll(io.LimitReader(readerFunc(c.read), maxErrorBody)) // the status is sufficient if the body fails
+	said := providerError{status: response.StatusCode}
 	said.read(text)
 	message := said.message
 	if response.StatusCode < 400 {
-		message = "the endpoint redirects, which is not followed; is the base URL right?"
+		message = "the endpoint redirects, which is not followed; check the base URL"
 	}
 	refused := c.p.fail(said.class(), c.model, cmp.Or(message, http.StatusText(response.StatusCode)))
 	refused.Status = response.StatusCode
@@ -30,13 +30,13 @@ func (c *call) refusal(response *http.Response) error {
 	return refused
 }
 
-// refusalIn is the error that a value holds which came with success, or nil if it holds none.
+// refusalIn returns the error contained in a value sent with success, or nil.
 func (c *call) refusalIn(value []byte) error {
-	var said said
+	var said providerError
 	if !said.readError(value) {
 		return nil
 	}
-	refused := c.p.fail(said.class(), c.model, cmp.Or(said.message, "the provider broke the answer off"))
+	refused := c.p.fail(said.class(), c.model, cmp.Or(said.message, "the provider aborted the answer"))
 	refused.Status = said.status
 	return refused
 }
@@ -45,15 +45,15 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// said is what a provider says of a failure, as far as it is understood.
-type said struct {
-	status  int      // 0 if none is known
-	codes   []string // what it calls the failure, in lower case
+// providerError is a provider's description of a failure.
+type providerError struct {
+	status  int      // 0 if unknown
+	codes   []string // the provider's codes, in lower case
 	message string
 }
 
-// read reads the body of a refusal. What is no JSON is a message as it is, unless it is a page.
-func (s *said) read(text []byte) {
+// read parses the body of an error. Anything but JSON is a message, unless it is an HTML page.
+func (s *providerError) read(text []byte) {
 	text = bytes.TrimSpace(text)
 	if s.readError(text) {
 		return
@@ -71,8 +71,8 @@ func (s *said) read(text []byte) {
 	}
 }
 
-// readError reads the error in a JSON value: an object, a text, or the value itself if it calls itself one.
-func (s *said) readError(value []byte) bool {
+// readError finds the error in a JSON value: an object, a text, or the value itself if it says so.
+func (s *providerError) readError(value []byte) bool {
 	var list []json.RawMessage
 	if len(value) > 0 && value[0] == '[' && json.Unmarshal(value, &list) == nil && len(list) > 0 {
 		value = list[0]
@@ -109,14 +109,14 @@ func (s *said) readError(value []byte) bool {
 		s.code(textOf(code))
 	}
 	s.message = textOf(e.Message)
-	if raw := textOf(e.Metadata.Raw); raw != "" { // what a provider behind this one has said
+	if raw := textOf(e.Metadata.Raw); raw != "" { // message of an upstream provider
 		s.message = strings.TrimSpace(s.message + ": " + raw)
 	}
 	return true
 }
 
-// code takes a name of the failure. A number in its place is a status, if there is no other.
-func (s *said) code(name string) {
+// code records an error code. A number is used as the status if there is no other.
+func (s *providerError) code(name string) {
 	if n, err := strconv.Atoi(name); err == nil {
 		if s.status == 0 && n >= 400 && n < 600 {
 			s.status = n
@@ -128,7 +128,7 @@ func (s *said) code(name string) {
 	}
 }
 
-// textOf is a JSON text itself, and any other value as it is written.
+// textOf decodes a JSON text; any other value is returned as written.
 func textOf(raw json.RawMessage) string {
 	var s string
 	switch {
@@ -140,12 +140,12 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// class is what the message says where the codes would mislead, else what the first of the codes tells, else what that of the status does,
-// else what the message tells after all.
-func (s *said) class() llm.Class {
+// class is determined by the message where codes mislead, else by the first known code, else by the status, else by
+// the message.
+func (s *providerError) class() llm.Class {
 	message := strings.ToLower(s.message)
-	if s.status == http.StatusRequestEntityTooLarge || holds(message, tooLongAtOnce()) {
-		return llm.ContextExceeded // a limit of tokens for a minute, which one request alone is over: no waiting helps
+	if s.status == http.StatusRequestEntityTooLarge || containsAny(message, tooLongAtOnce()) {
+		return llm.ContextExceeded // a per-minute token limit exceeded by one request: waiting does not help
 	}
 	for _, code := range s.codes {
 		if class := classOfCode(code); class != "" {
@@ -156,15 +156,15 @@ func (s *said) class() llm.Class {
 		return class
 	}
 	switch {
-	case holds(message, tooLong()):
+	case containsAny(message, tooLong()):
 		return llm.ContextExceeded
-	case s.status < http.StatusInternalServerError && holds(message, unpaid()):
+	case s.status < http.StatusInternalServerError && containsAny(message, unpaid()):
 		return llm.Auth
 	}
 	return s.fallback()
 }
 
-func (s *said) fallback() llm.Class {
+func (s *providerError) fallback() llm.Class {
 	for _, code := range s.codes {
 		switch code {
 		case "invalid_request_error", "invalid_argument", "badrequesterror", "bad_request":
@@ -174,8 +174,9 @@ func (s *said) fallback() llm.Class {
 	return classOfStatus(s.status)
 }
 
-// classOfCode knows what providers call their failures; "" is none of them, or one that says less than the status: api_error is what some
-// servers call everything, a rate limit and a wrong key too. The account without credit is one of authorisation: no waiting helps.
+// classOfCode maps providers' error codes; "" for unknown ones and those less specific than the status, such as
+// api_error, which some servers use for everything. Missing credit is classified as authorization: waiting does not
+// help.
 func classOfCode(code string) llm.Class {
 	switch code {
 	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "context_window_exceeded", "model_context_window_exceeded",
@@ -203,7 +204,7 @@ func classOfStatus(status int) llm.Class {
 		return llm.Auth
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout, 524:
 		return llm.Timeout
-	case http.StatusConflict, http.StatusTooEarly: // another attempt with the same key is not done yet
+	case http.StatusConflict, http.StatusTooEarly: // an earlier attempt with the same key is still in progress
 		return llm.Unavailable
 	case http.StatusRequestEntityTooLarge:
 		return llm.ContextExceeded
@@ -218,10 +219,9 @@ func classOfStatus(status int) llm.Class {
 	return llm.Rejected
 }
 
-// What follows are providers' own words, in lower case, for what few of them have a code for. Where words stand is the wire of somebody
-// else, which has no better sign.
+// Phrases of providers' messages, in lower case, for failures that few of them have a code for.
 
-// tooLong are words for a request that is longer than its model can read.
+// tooLong are phrases for a request that exceeds the context window.
 func tooLong() []string {
 	return []string{
 		"maximum context length",                                    // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
@@ -230,7 +230,7 @@ func tooLong() []string {
 		"exceeds the context length",                                // Ollama
 		"greater than the context length", "context length of only", // LM Studio
 		"context window",                             // OpenAI's newer models, Ollama
-		"exceed context limit",                       // Anthropic, where the answer has no room either
+		"exceed context limit",                       // Anthropic, if there is no room for the answer either
 		"available context size",                     // llama.cpp
 		"maximum model length",                       // vLLM
 		"prompt is too long",                         // Anthropic
@@ -250,25 +250,26 @@ func tooLong() []string {
 	}
 }
 
-// tooLongAtOnce are words for a request that is longer than what may be read in a minute. OpenAI and Groq call that a rate limit.
+// tooLongAtOnce are phrases for a request that exceeds a per-minute token limit. OpenAI and Groq report it as a rate
+// limit.
 func tooLongAtOnce() []string {
 	return []string{"request too large for", "tokens must be reduced in order to run"}
 }
 
-// unpaid are words for a wrong key, or an account without credit, of those who call both an invalid request.
+// unpaid are phrases for a wrong key or missing credit, of providers that report both as invalid requests.
 func unpaid() []string {
 	return []string{"api key not valid", "incorrect api key", "invalid api key", "credit balance is too low"} // Google, xAI, Anthropic
 }
 
-// holds reports whether a text holds some of these words.
-func holds(text string, all []string) bool {
+// containsAny reports whether a text contains one of the phrases.
+func containsAny(text string, all []string) bool {
 	return slices.ContainsFunc(all, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// maxRetryAfter is the longest wait that is believed.
+// maxRetryAfter is the maximum accepted delay.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter is how long a provider asks to wait: in milliseconds, in seconds, or until a date.
+// retryAfter is the delay requested by a provider: in milliseconds, in seconds, or until a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, ok := number(h.Get("Retry-After-Ms")); ok {
 		return bounded(ms * float64(time.Millisecond))

@@ -1,10 +1,9 @@
-// Package openai asks models at an endpoint that speaks OpenAI's chat completions: OpenAI's own, Anthropic's and Google's compatible ones,
-// OpenRouter, a server on this machine.
+// Package openai calls models at endpoints with OpenAI's chat completions API: OpenAI's own, the compatible ones of
+// Anthropic and Google, OpenRouter, or a local server.
 //
-// The requests and the shape of the answers are those of go-openai. What lies between is this package's: it reads the stream itself, so
-// that it is bounded, that errors within it are found however they are written, and that an answer which breaks off is told from one that
-// ends. Providers differ in what they call the same failure; classify.go knows their words.
+// Requests and answers use go-openai's types. This package reads the stream itself, so that it is bounded, errors
+// within it are detected in any form, and a broken answer is distinguished from a complete one. Providers report the
+// same failure differently; classify.go has their phrases.
 //
-// The key is sent to the endpoint and shown to nobody: no error holds it, nor does a Provider that is printed. Redirections are not
-// followed, so it goes nowhere else either.
+// The key is sent only to the endpoint: no error and no printed Provider contains it, and redirects are not followed.
 package openai

@@ -13,25 +13,25 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// events reads a stream of server-sent events and gives, as such a stream again, its data: whole JSON values, one in a line, and [DONE].
-// Comments and other fields are left out; a refusal among the data is an error, and so is a value that is none.
+// events reads server-sent events and returns their data as a normalized stream: complete JSON values, one per line,
+// and [DONE]. Comments and other fields are dropped; an error in the data, and invalid data, is an error.
 //
-// A value may be spread over lines, as the standard has it; but one that is whole ends with its line, for there are servers that leave out
-// the empty line between two. An answer that is sent as one JSON document in spite of what was asked becomes a stream of one chunk.
+// A value may span lines, as the standard allows; a complete one ends with its line, since some servers omit the empty
+// line between events. An answer sent as one JSON document becomes a stream of one chunk.
 type events struct {
 	c    *call
 	src  *bufio.Reader
-	left int // bytes that may come
+	left int // remaining bytes allowed
 
-	line  []byte // that is being read
-	value []byte // that is not whole yet
-	out   []byte // that is to be read, from read on
+	line  []byte // current line
+	value []byte // incomplete value
+	out   []byte // output, from read on
 	read  int
-	err   error // that comes after out
+	err   error // returned after out
 
-	done   bool   // [DONE] was there
-	frames int    // that were there
-	stray  string // the first line that belongs to no stream of events
+	done   bool   // [DONE] was read
+	frames int    // values read
+	stray  string // the first line that is not part of an event stream
 }
 
 const done = "[DONE]"
@@ -42,7 +42,7 @@ func newEvents(c *call, limit int) *events {
 	return e
 }
 
-// body is what comes over the wire, up to the limit.
+// body is the response body up to the limit.
 type body struct{ e *events }
 
 func (b body) Read(p []byte) (int, error) {
@@ -65,7 +65,7 @@ func (e *events) malformed(message string) error {
 	return e.c.p.fail(llm.Malformed, e.c.model, message)
 }
 
-// begin looks whether this is a stream at all.
+// begin detects whether this is an event stream.
 func (e *events) begin() error {
 	for {
 		first, err := e.src.Peek(1)
@@ -81,7 +81,7 @@ func (e *events) begin() error {
 		case '{', '[':
 			return e.document()
 		case '<':
-			return e.malformed("the endpoint answers with a page; is the base URL right?")
+			return e.malformed("the endpoint answers with an HTML page; check the base URL")
 		default:
 			if mark, _ := e.src.Peek(3); bytes.Equal(mark, []byte("\uFEFF")) {
 				_, _ = e.src.Discard(3)
@@ -91,7 +91,7 @@ func (e *events) begin() error {
 	}
 }
 
-// document reads an answer that is one JSON value.
+// document parses an answer that is one JSON value.
 func (e *events) document() error {
 	limit := e.c.p.o.FrameBytes
 	text, err := io.ReadAll(io.LimitReader(e.src, int64(limit)+1))
@@ -142,7 +142,7 @@ func content(m *openai.ChatCompletionMessage) string {
 	return text
 }
 
-// Read is that of io.Reader.
+// Read implements io.Reader.
 func (e *events) Read(p []byte) (int, error) {
 	for e.read == len(e.out) {
 		if e.err != nil {
@@ -156,10 +156,10 @@ func (e *events) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close leaves the body to the call.
+// Close leaves closing the body to the call.
 func (e *events) Close() error { return nil }
 
-// next reads a line, and emits what it completes.
+// next reads a line, and outputs what it completes.
 func (e *events) next() error {
 	line, err := e.readLine()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -192,7 +192,7 @@ func isField(name []byte) bool {
 	return false
 }
 
-// readLine reads a line without its end. It comes with io.EOF if it is the last one.
+// readLine reads a line without its end. The last one is returned with io.EOF.
 func (e *events) readLine() ([]byte, error) {
 	e.line = e.line[:0]
 	for {
@@ -201,7 +201,7 @@ func (e *events) readLine() ([]byte, error) {
 			return nil, e.tooLarge("a part of the stream", e.c.p.o.FrameBytes)
 		}
 		if len(e.line) == 0 && err == nil {
-			return bytes.TrimRight(part, "\r\n"), nil // most lines lie in the buffer as a whole
+			return bytes.TrimRight(part, "\r\n"), nil // most lines fit into the buffer
 		}
 		e.line = append(e.line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -210,7 +210,7 @@ func (e *events) readLine() ([]byte, error) {
 	}
 }
 
-// data takes the data of one line. What is not whole waits for the rest.
+// data handles a line's data. An incomplete value waits for the rest.
 func (e *events) data(text []byte) error {
 	switch {
 	case len(e.value)+len(text) >= e.c.p.o.FrameBytes:
@@ -229,7 +229,7 @@ func (e *events) data(text []byte) error {
 	return e.frame(text)
 }
 
-// complete ends the value that was spread over lines, if there is one.
+// complete ends a value that spans lines, if there is one.
 func (e *events) complete() error {
 	if len(e.value) == 0 {
 		return nil
@@ -257,14 +257,14 @@ func (e *events) emit(value []byte) {
 	e.out = append(append(append(e.out, "data: "...), bytes.ReplaceAll(value, []byte("\n"), []byte(" "))...), '\n')
 }
 
-// finish ends the stream, and says so.
+// finish outputs the end of the stream.
 func (e *events) finish() error {
 	e.out = append(e.out, "data: "+done+"\n"...)
 	e.done = true
 	return io.EOF
 }
 
-// end is what the end of a stream without [DONE] means. Whether the answer is whole is for the one to say who knows what was in it.
+// end decides what the end of a stream without [DONE] means. Whether the answer is complete depends on its content.
 func (e *events) end() error {
 	if json.Valid(e.value) {
 		if err := e.complete(); err != nil {

@@ -348,6 +348,8 @@ func TestBaseURLIsChecked(t *testing.T) {
 }
 
 // Whatever an endpoint repeats of what it was sent, no text of an error holds the key.
+//
+// Promise: model-retry
 func TestKeyIsInNoError(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -11,35 +11,35 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// gathering puts the pieces of an answer together.
-type gathering struct {
+// answerBuilder assembles an answer from its chunks.
+type answerBuilder struct {
 	c      *call
 	stream func(llm.Chunk)
 
 	text    strings.Builder
 	refusal bool
-	calls   []*building
+	calls   []*partialCall
 	reason  openai.FinishReason
 	usage   llm.Usage
 	model   string
 }
 
-// building is a call of which more may come.
-type building struct {
+// partialCall is an incomplete call.
+type partialCall struct {
 	index     int
-	told      string // its id as the endpoint says it
+	told      string // the endpoint's id
 	id, name  string
 	arguments strings.Builder
 }
 
-func newGathering(c *call, stream func(llm.Chunk)) *gathering {
+func newAnswerBuilder(c *call, stream func(llm.Chunk)) *answerBuilder {
 	if stream == nil {
 		stream = func(llm.Chunk) {}
 	}
-	return &gathering{c: c, stream: stream, model: c.model}
+	return &answerBuilder{c: c, stream: stream, model: c.model}
 }
 
-func (g *gathering) add(chunk *openai.ChatCompletionStreamResponse) error {
+func (g *answerBuilder) add(chunk *openai.ChatCompletionStreamResponse) error {
 	g.model = cmp.Or(chunk.Model, g.model)
 	if u := chunk.Usage; u != nil {
 		g.usage = usage(u)
@@ -55,7 +55,7 @@ func (g *gathering) add(chunk *openai.ChatCompletionStreamResponse) error {
 	return nil
 }
 
-func (g *gathering) delta(d *openai.ChatCompletionStreamChoiceDelta) error {
+func (g *answerBuilder) delta(d *openai.ChatCompletionStreamChoiceDelta) error {
 	if d.ReasoningContent != "" {
 		g.stream(llm.Chunk{Thinking: d.ReasoningContent})
 	}
@@ -78,8 +78,8 @@ func (g *gathering) delta(d *openai.ChatCompletionStreamChoiceDelta) error {
 	return nil
 }
 
-// part takes a part of a call. The first one names the tool.
-func (g *gathering) part(part *openai.ToolCall) error {
+// part adds a part of a call. The first one contains the tool's name.
+func (g *answerBuilder) part(part *openai.ToolCall) error {
 	b := g.find(part)
 	if b == nil {
 		var err error
@@ -94,9 +94,9 @@ func (g *gathering) part(part *openai.ToolCall) error {
 	return nil
 }
 
-// find gives the call that a part belongs to, or nil if it begins one. Some servers number no calls, and some give all of them one number:
-// there another id, or another name without any, begins another call.
-func (g *gathering) find(part *openai.ToolCall) *building {
+// find returns the call a chunk belongs to, or nil if it starts one. Some servers send no index, or the same for all
+// calls: then another id, or another name without id, starts a new call.
+func (g *answerBuilder) find(part *openai.ToolCall) *partialCall {
 	for _, b := range slices.Backward(g.calls) {
 		switch {
 		case part.Index != nil && *part.Index != b.index, part.Index == nil && part.ID != "" && part.ID != b.told:
@@ -111,7 +111,7 @@ func (g *gathering) find(part *openai.ToolCall) *building {
 	return nil
 }
 
-func (g *gathering) begin(part *openai.ToolCall) (*building, error) {
+func (g *answerBuilder) begin(part *openai.ToolCall) (*partialCall, error) {
 	name := part.Function.Name
 	switch {
 	case name == "":
@@ -121,27 +121,27 @@ func (g *gathering) begin(part *openai.ToolCall) (*building, error) {
 	case len(g.calls) == g.c.p.o.ToolCalls:
 		return nil, g.fail(llm.TooLarge, fmt.Sprintf("there are more than %d calls", g.c.p.o.ToolCalls))
 	}
-	b := &building{index: len(g.calls), told: part.ID, id: part.ID, name: name}
+	b := &partialCall{index: len(g.calls), told: part.ID, id: part.ID, name: name}
 	if part.Index != nil {
 		b.index = *part.Index
 	}
-	if b.id == "" || slices.ContainsFunc(g.calls, func(other *building) bool { return other.id == b.id }) {
-		b.id = fmt.Sprintf("call_%d_%d", g.c.turn, len(g.calls)) // no other one in the session has it, and it is the same every time
+	if b.id == "" || slices.ContainsFunc(g.calls, func(other *partialCall) bool { return other.id == b.id }) {
+		b.id = fmt.Sprintf("call_%d_%d", g.c.turn, len(g.calls)) // unique within the session, and stable
 	}
 	g.calls = append(g.calls, b)
 	g.stream(llm.Chunk{ToolCall: &llm.ToolStart{ID: b.id, Name: b.name}})
 	return b, nil
 }
 
-// answer is what has come, if it is whole.
-func (g *gathering) answer() (*llm.Answer, error) {
+// answer returns the answer, if it is complete.
+func (g *answerBuilder) answer() (*llm.Answer, error) {
 	switch {
 	case g.reason == "error":
-		return nil, g.fail(llm.Unavailable, "the provider broke the answer off")
+		return nil, g.fail(llm.Unavailable, "the provider aborted the answer")
 	case g.reason == "" && !g.c.events.done:
 		return nil, g.fail(llm.Unavailable, "the stream ended before the answer did")
 	case g.reason == "" && g.text.Len() == 0 && len(g.calls) == 0:
-		return nil, g.fail(llm.Malformed, "the answer holds nothing")
+		return nil, g.fail(llm.Malformed, "the answer is empty")
 	}
 	a := &llm.Answer{Text: g.text.String(), StopReason: g.stopReason(), Usage: g.usage, Provider: g.c.p.o.ID, Model: g.model}
 	for _, b := range g.calls {
@@ -150,19 +150,19 @@ func (g *gathering) answer() (*llm.Answer, error) {
 	return a, nil
 }
 
-func (g *gathering) stopReason() llm.StopReason {
+func (g *answerBuilder) stopReason() llm.StopReason {
 	switch {
 	case g.reason == openai.FinishReasonLength || g.reason == "max_tokens":
 		return llm.Length
 	case g.reason == openai.FinishReasonContentFilter || g.refusal:
 		return llm.Filtered
-	case len(g.calls) > 0: // whatever the reason: some servers say stop
+	case len(g.calls) > 0: // whatever the reason: some servers send stop
 		return llm.ToolUse
 	}
 	return llm.Stop
 }
 
-func (g *gathering) fail(class llm.Class, message string) error {
+func (g *answerBuilder) fail(class llm.Class, message string) error {
 	return g.c.p.fail(class, g.c.model, message)
 }
 

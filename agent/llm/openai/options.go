@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Options of New. Zero means the default, where there is one.
+// Options of New. Zero means the default, if there is one.
 type Options struct {
-	ID        string // of the provider, for errors and answers
-	BaseURL   string // to which /chat/completions is added
-	Key       string // "" for an endpoint that needs none
+	ID        string // provider id, for errors and answers
+	BaseURL   string // /chat/completions is appended
+	Key       string // "" if none is needed
 	UserAgent string // of the program
 
-	// Headers are sent with each request, below those that the package sets itself. Their values are secrets.
+	// Headers are added to each request, unless the package sets them itself. Their values are secret.
 	Headers http.Header
 
-	Transport http.RoundTripper // to share connections; default: NewTransport()
-	Now       func() time.Time  // for a Retry-After that is a date; default: time.Now
+	Transport http.RoundTripper // shared connections; default: NewTransport()
+	Now       func() time.Time  // for a Retry-After date; default: time.Now
 	AfterFunc func(time.Duration, func()) Timer
 
-	First time.Duration // how long an endpoint may be silent before its answer begins; reading a long request takes some a while
-	Idle  time.Duration // and afterwards
+	First time.Duration // maximum silence before the answer starts; long requests take a while
+	Idle  time.Duration // maximum silence afterwards
 
-	StreamBytes    int // of one answer as it is sent, before which it must end
-	FrameBytes     int // of one piece of it
-	TextBytes      int // of its text
-	ArgumentsBytes int // of one call
+	StreamBytes    int // size limit of a raw answer
+	FrameBytes     int // of one chunk
+	TextBytes      int // of the text
+	ArgumentsBytes int // of one call's arguments
 	ToolCalls      int
 }
 
@@ -44,13 +44,13 @@ const (
 )
 
 const (
-	maxErrorBody = 64 << 10               // bytes of a refusal that are read
+	maxErrorBody = 64 << 10               // bytes read of an error's body
 	maxName      = 256                    // bytes of a tool's name, or of an id
-	maxRest      = 4 << 10                // bytes that may follow an answer on a connection that is to be used again
-	restTime     = 100 * time.Millisecond // how long to wait for them
+	maxRest      = 4 << 10                // bytes drained after an answer to reuse the connection
+	restTime     = 100 * time.Millisecond // time limit for that
 )
 
-// Timer is what AfterFunc gives: time.Timer is one.
+// Timer is returned by AfterFunc, like *time.Timer.
 type Timer interface {
 	Reset(time.Duration) bool
 	Stop() bool
@@ -76,8 +76,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NewTransport makes connections that many runs share. It goes through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name, as other
-// programs do, but never to this machine. Answers are not compressed: a proxy that compresses a stream holds it back.
+// NewTransport returns a transport for many runs. It uses the proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY, except
+// for this machine. Compression is off: a compressing proxy would delay streams.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,

@@ -12,17 +12,17 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// Provider asks one endpoint. It may be used by many goroutines.
+// Provider calls one endpoint. It is safe for concurrent use.
 type Provider struct {
 	o       Options // without the key and the headers
 	baseURL string
 	host    string
 	http    *http.Client
-	key     func() string // so that nobody who prints a Provider prints it
+	key     func() string // as a function, so that printing a Provider does not reveal it
 	headers func() http.Header
 }
 
-// New makes a Provider. An error says what is wrong with BaseURL.
+// New returns a Provider. It fails if BaseURL is invalid.
 func New(o Options) (*Provider, error) {
 	o = o.withDefaults()
 	base, err := readBaseURL(o.BaseURL)
@@ -59,13 +59,13 @@ func readBaseURL(s string) (*url.URL, error) {
 	return base, nil
 }
 
-// String shows where a Provider asks.
+// String returns the endpoint's address.
 func (p *Provider) String() string { return p.o.ID + " at " + p.baseURL }
 
-// GoString is String.
+// GoString implements fmt.GoStringer.
 func (p *Provider) GoString() string { return p.String() }
 
-// Complete is that of llm.Provider.
+// Complete implements llm.Provider.
 func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm.Chunk)) (*llm.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm
 	return nil, c.failure(err)
 }
 
-// client speaks for one call: go-openai has no other way to give a request headers of its own.
+// client returns a client for one call, the only way to set headers in go-openai.
 func (p *Provider) client(c *call) *openai.Client {
 	config := openai.DefaultConfig("")
 	config.BaseURL = p.baseURL
@@ -94,18 +94,18 @@ func (p *Provider) client(c *call) *openai.Client {
 	return openai.NewClientWithConfig(config)
 }
 
-// fail makes an error of this provider.
+// fail returns an error of this provider.
 func (p *Provider) fail(class llm.Class, model, message string) *llm.Error {
 	return &llm.Error{Class: class, Provider: p.o.ID, Model: model, Message: llm.Clean(message, p.secrets()...)}
 }
 
-// secrets are what no error may repeat.
+// secrets must not appear in errors.
 func (p *Provider) secrets() []string {
 	all := []string{p.key()}
 	for _, values := range p.headers() {
 		for _, value := range values {
 			all = append(all, value)
-			all = append(all, strings.Fields(value)...) // what follows Bearer
+			all = append(all, strings.Fields(value)...) // the part after Bearer
 		}
 	}
 	return all

@@ -16,13 +16,13 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// Providers refuse messages without content.
+// Providers reject messages without content.
 const (
 	noOutput = "(no output)"
 	noText   = "(no text)"
 )
 
-// request says it in OpenAI's words.
+// request converts a request to OpenAI's format.
 func (p *Provider) request(r *llm.Request) (openai.ChatCompletionRequest, error) {
 	q := openai.ChatCompletionRequest{
 		Model:         r.Model,
@@ -45,7 +45,7 @@ func (p *Provider) request(r *llm.Request) (openai.ChatCompletionRequest, error)
 	return q, nil
 }
 
-// suit adapts a request to what OpenAI's newer models take. Other servers know only the older name of the bound.
+// suit adapts a request to OpenAI's newer models. Other servers know only the older name of the token limit.
 func (p *Provider) suit(q *openai.ChatCompletionRequest) error {
 	validator := openai.NewReasoningValidator()
 	err := validator.Validate(*q)
@@ -54,7 +54,7 @@ func (p *Provider) suit(q *openai.ChatCompletionRequest) error {
 		err = validator.Validate(*q)
 	}
 	if errors.Is(err, openai.ErrReasoningToolsRequireResponses) && q.ReasoningEffort == "" {
-		q.ReasoningEffort = openai.ReasoningEffortNone // nobody has asked for thinking, and tools are worth more
+		q.ReasoningEffort = openai.ReasoningEffortNone // thinking was not requested, and tools matter more
 		err = validator.Validate(*q)
 	}
 	return err
@@ -103,14 +103,14 @@ func message(m *llm.Message) openai.ChatCompletionMessage {
 	return shown
 }
 
-// Lengths that OpenAI takes of a call, in bytes.
+// OpenAI's length limits of a call, in bytes.
 const (
 	maxSentID   = 40
 	maxSentName = 64
 )
 
-// plain is an id or a name of a call as every endpoint takes it. A model may have called what can be no tool, and another provider may have
-// other ids: a history that is refused for that would be refused ever after. Equal ones stay equal, others differ.
+// plain normalizes a call's id or name for every endpoint. Models invent tool names and other providers use other ids,
+// and a history rejected for that would be rejected forever. The mapping is injective.
 func plain(s string, most int) string {
 	mapped := strings.Map(func(r rune) rune {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {

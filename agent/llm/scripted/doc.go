@@ -1,5 +1,5 @@
-// Package scripted is a model that answers by a script: what it says, how fast, which tools it calls and how it fails. It is what answers
-// where no model is configured, with a script that is part of the program, and what tests talk to.
+// Package scripted implements llm.Provider with a script that defines what is answered, how fast, which tools are
+// called and which failures happen. It answers where no model is configured, by a built-in script, and in tests.
 //
 // A script is JSON:
 //
@@ -15,32 +15,32 @@
 //	  ]
 //	}
 //
-// The first rule of which all conditions hold answers; if none does, the request is rejected. Conditions look at the last message of the
-// user, unless said otherwise:
+// The first rule whose conditions all hold answers; if there is none, the request is rejected. Conditions check the last
+// message of the user, unless stated otherwise:
 //
-//	contains  one of these texts, whatever their capitals
-//	matches   a regular expression of Go; its groups are {{1}}, {{2}}, ..., and those with a name, (?P<city>\w+), {{city}} too
+//	contains  one of these texts, ignoring case
+//	matches   a Go regular expression; {{1}}, {{2}}, ... are its groups, and {{city}} is one with a name, (?P<city>\w+)
 //	agent     the id of the agent that asks
-//	model     the model that is asked
-//	offers    a tool that may be called
-//	after     who spoke last: user (default), tool, or any
-//	tool      the tool that spoke last; goes with after
-//	result    a regular expression of Go, of what that tool said; goes with after
-//	turn      which message of the user it is, from 1
-//	step      how often the model has answered that message, from 1
-//	attempt   how often this is asked, from 1
+//	model     the requested model
+//	offers    a tool that the model may call
+//	after     author of the last message: user (default), tool, or any
+//	tool      the tool whose result is the last message; requires after
+//	result    a Go regular expression for that result; requires after
+//	turn      number of the user's message, from 1
+//	step      number of the model's answer to that message, from 1
+//	attempt   number of the attempt at this request, from 1
 //
-// An answer has these parts, all of them optional:
+// All parts of an answer are optional:
 //
-//	text       {{message}}, {{agent}}, {{model}}, {{turn}}, {{tool}}, {{result}} and the groups of matches are put in; {{result.agents.id}} is
-//	           what stands there in a result that is JSON, in lines of its own if it leads through a list, and all of the result if there is
-//	           nothing; other words in such brackets stay as they are; at most 1 MiB comes of it, the rest is cut off
-//	chunk      characters that are streamed at once; default: a word
-//	wait       time before the first one
-//	delay      time between two
-//	toolCalls  name, and arguments (an object, in which texts are put in too) or rawArguments (as they are, right or wrong)
-//	stop       length or filtered, where it is not the usual reason
-//	fault      class (of llm.Error), retryAfter, status, message; or hang: true; after: how many chunks come before it
+//	text       may contain {{message}}, {{agent}}, {{model}}, {{turn}}, {{tool}}, {{result}} and the groups of matches;
+//	           {{result.agents.id}} is the value at that path of a JSON result, one per line if the path leads through a
+//	           list, or the whole result if there is none; any other {{...}} is kept; cut off at 1 MiB
+//	chunk      characters per streamed chunk; default: a word
+//	wait       time before the first chunk
+//	delay      time between chunks
+//	toolCalls  name, and arguments (an object; its texts are filled like text) or rawArguments (a text, valid or not)
+//	stop       length or filtered, instead of the usual stop reason
+//	fault      class (of llm.Error), retryAfter, status, message; or hang: true; after: number of chunks before it
 //
-// The same request has the same answer, always.
+// The same request always has the same answer.
 package scripted

@@ -7,52 +7,52 @@ import (
 	"strconv"
 )
 
-// placeOf is where the value of that name is put into a text.
+// placeOf is the placeholder of a value.
 func placeOf(name string) string { return "{{" + name + "}}" }
 
-// ownWords are names of values that groups cannot have.
+// ownWords are the names of values, which groups cannot have.
 var ownWords = [...]string{"message", "agent", "model", "turn", "tool", "result"}
 
-// numbered finds where a text asks for a group by its number.
+// numbered finds placeholders of groups by number.
 var numbered = regexp.MustCompile(`\{\{(\d+)\}\}`)
 
-// asked is a group that a text of a rule asks for.
-type asked struct {
+// groupRef is a placeholder of a group in a text of a rule.
+type groupRef struct {
 	number string
 	offset int
 	path   string
 }
 
-// expression is a text that is a regular expression; nil if it is none, which is noted.
+// expression reads a regular expression. An invalid one is a mistake, and nil.
 func (r *reader) expression(n *node, path string) *regexp.Regexp {
 	re, err := regexp.Compile(r.name(n, path))
 	if err != nil {
-		r.mistake(n.offset, path, err.Error(), "write a regular expression of Go; a backslash is two in JSON")
+		r.mistake(n.offset, path, err.Error(), "write a Go regular expression; in JSON, double each backslash")
 		return nil
 	}
 	return re
 }
 
-// names checks those of groups.
+// names checks the names of groups.
 func (r *reader) names(n *node, path string, matches *regexp.Regexp) {
 	for _, name := range matches.SubexpNames() {
 		switch {
 		case slices.Contains(ownWords[:], name):
-			r.mistake(n.offset, path, "the name of the group "+name+" means something else", "call it otherwise: "+placeOf(name)+" is taken")
+			r.mistake(n.offset, path, "the group name "+name+" is reserved", "rename the group: "+placeOf(name)+" has another meaning")
 		case name != "" && name[0] <= '9':
-			r.mistake(n.offset, path, "the name of the group "+name+" begins with a digit", "begin it with a letter: numbers count groups")
+			r.mistake(n.offset, path, "the group name "+name+" begins with a digit", "begin it with a letter: numbers refer to groups by position")
 		}
 	}
 }
 
-// template is a text in which values are put, among them groups.
+// template reads a text with placeholders.
 func (r *reader) template(n *node, path string) string {
 	text := r.string(n, path)
 	r.asks(text, n.offset, path)
 	return text
 }
 
-// templates notes what the texts of a value ask for, its keys among them.
+// templates notes the placeholders in a value, including its keys.
 func (r *reader) templates(n *node, path string) {
 	if text, is := n.value.(string); is {
 		r.asks(text, n.offset, path)
@@ -69,11 +69,11 @@ func (r *reader) templates(n *node, path string) {
 
 func (r *reader) asks(text string, offset int, path string) {
 	for _, found := range numbered.FindAllStringSubmatch(text, -1) {
-		r.asked = append(r.asked, asked{found[1], offset, path})
+		r.asked = append(r.asked, groupRef{found[1], offset, path})
 	}
 }
 
-// groups checks that matches, nil for none, has all groups that the texts of its rule ask for.
+// groups checks that matches, which may be nil, has all groups that the texts of its rule refer to.
 func (r *reader) groups(matches *regexp.Regexp) {
 	count := 0
 	if matches != nil {
@@ -83,10 +83,10 @@ func (r *reader) groups(matches *regexp.Regexp) {
 		if n, err := strconv.Atoi(a.number); err == nil && n >= 1 && n <= count && strconv.Itoa(n) == a.number {
 			continue
 		}
-		mend := "remove it, or put what it stands for in brackets in when.matches"
+		hint := "remove it, or add the group in parentheses to when.matches"
 		if count > 0 {
-			mend = fmt.Sprintf("groups are {{1}} to {{%d}}", count)
+			hint = fmt.Sprintf("groups are {{1}} to {{%d}}", count)
 		}
-		r.mistake(a.offset, a.path, fmt.Sprintf("there is no group %s: when.matches has %d", placeOf(a.number), count), mend)
+		r.mistake(a.offset, a.path, fmt.Sprintf("there is no group %s: when.matches has %d", placeOf(a.number), count), hint)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// picks finds parts of a result that a text asks for: {{result.agents.id}}.
+// picks finds placeholders for parts of a result: {{result.agents.id}}.
 var picks = regexp.MustCompile(`\{\{result((?:\.\w+)+)\}\}`)
 
-// picked gives, in the form of strings.NewReplacer's arguments, what a text asks for of a result.
+// picked returns such placeholders of a text and their values, as arguments of strings.NewReplacer.
 func picked(text, result string) (pairs []string) {
 	asked := picks.FindAllStringSubmatch(text, -1)
 	if len(asked) == 0 {
@@ -33,7 +33,7 @@ func picked(text, result string) (pairs []string) {
 	return pairs
 }
 
-// pick gives the values at a path of members, through lists; listed says that it led through one, and there is something.
+// pick returns the values at a path of members, through lists; listed reports that it led through one and found some.
 func pick(value any, path []string) (found []string, listed bool) {
 	switch v := value.(type) {
 	case []any:

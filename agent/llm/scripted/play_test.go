@@ -18,7 +18,7 @@ import (
 
 const lastSeen = int64(1_790_000_000_000)
 
-// promptOf is what eden, or who is to help it, is told of a task an hour after its last activity.
+// promptOf is the prompt for a task an hour after its last activity, to eden or to the agent that is asked for help.
 func promptOf(t *testing.T, one task.Task, set func(*continuation.Situation)) string {
 	t.Helper()
 	one.ID, one.Agent, one.Priority, one.ActiveAt = "task_1", "eden", "high", lastSeen
@@ -28,7 +28,7 @@ func promptOf(t *testing.T, one task.Task, set func(*continuation.Situation)) st
 	}
 	d := continuation.Next(&s, lastSeen+time.Hour.Milliseconds())
 	if d.Prompt == "" {
-		t.Fatalf("nobody is told anything: %+v", d)
+		t.Fatalf("no prompt is due: %+v", d)
 	}
 	if d.Kind == continuation.Ask {
 		return "[eden]: " + d.Prompt // as messages between agents begin
@@ -50,14 +50,14 @@ func stopped(requests int) task.Task {
 		Blocked: task.Blocked{By: []string{"seum"}, Reason: "no tiles", Requests: requests, LastIndex: -1}}
 }
 
-// asks is the prompt as the only message, with the tools of tasks.
+// asks is a request with the prompt as the only message, and the tools of tasks.
 func asks(model, prompt string) *llm.Request {
 	r := says(prompt)
 	r.Model, r.Tools = model, []llm.Tool{{Name: "task_update"}, {Name: "task_complete"}, {Name: "task_resume"}, {Name: "agents_list"}, {Name: "session_status"}}
 	return r
 }
 
-// answered adds what a tool says to an answer.
+// answered adds the result of a tool to an answer.
 func answered(r *llm.Request, a *llm.Answer, said string) {
 	r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, Text: a.Text, ToolCalls: a.ToolCalls},
 		llm.Message{Role: llm.ToolRole, ToolCallID: a.ToolCalls[0].ID, ToolName: a.ToolCalls[0].Name, Text: said})
@@ -72,8 +72,8 @@ func complete(t *testing.T, r *llm.Request) *llm.Answer {
 	return a
 }
 
-// The prompts are those that are really sent: where one is worded anew, the script has to follow.
-func TestPlayerDoesWhatPromptsAskFor(t *testing.T) {
+// The prompts are the real ones: if one is reworded, the script has to follow.
+func TestScriptedPlayerFollowsPrompts(t *testing.T) {
 	t.Parallel()
 	after := func(care continuation.Care) func(*continuation.Situation) {
 		return func(s *continuation.Situation) { s.State.Tasks = map[string]continuation.Care{"task_1": care} }
@@ -140,20 +140,20 @@ func TestPlayerDoesWhatPromptsAskFor(t *testing.T) {
 	}
 }
 
-// The last step of a task is its end, in the same run; what comes after is no further call, whatever the tools say.
-func TestPlayerEndsWhatHasNoStepLeft(t *testing.T) {
+// The last step of a task completes it, in the same run; no call follows, whatever the tools return.
+func TestScriptedPlayerEndsTaskWithLastStep(t *testing.T) {
 	t.Parallel()
 	for _, last := range []string{`{"success":true}`, `{"success":false,"error":"no"}`} {
 		r := asks(scripted.Player, promptOf(t, working("tile", "done", "in_progress"), nil))
 		a := complete(t, r)
 		if !strings.Contains(a.Text, "No model is configured yet") {
-			t.Errorf("the first answer is %q, want that no model is configured", a.Text)
+			t.Errorf("the first answer is %q, want it to say that no model is configured", a.Text)
 		}
 		answered(r, a, `{"success":true,"steps":{"total":2,"done":2}}`)
 		a = complete(t, r)
 		var got struct{ TaskID, Summary string }
 		if len(a.ToolCalls) != 1 || a.ToolCalls[0].Name != "task_complete" || !strings.HasPrefix(a.Text, "Step s2 is done: part s2") {
-			t.Fatalf("got %+v, want that the task is ended", a)
+			t.Fatalf("got %+v, want the task to be completed", a)
 		}
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(a.ToolCalls[0].Arguments), "task_id", "taskID")), &got); err != nil || got.TaskID != "task_1" || got.Summary == "" {
 			t.Errorf("%v: %s", err, a.ToolCalls[0].Arguments)
@@ -166,11 +166,12 @@ func TestPlayerEndsWhatHasNoStepLeft(t *testing.T) {
 	later := asks(scripted.Player, "hello")
 	later.Messages = append(later.Messages, llm.Message{Role: llm.Assistant, Text: "x"}, llm.Message{Role: llm.User, Text: promptOf(t, working("tile", "in_progress"), nil)})
 	if a := complete(t, later); len(a.ToolCalls) != 1 || a.Text != "" {
-		t.Errorf("got %+v, want no second word about the model", a)
+		t.Errorf("got %+v, want no second notice about the model", a)
 	}
 }
 
-// As a model that is nobody's choice it touches no task: the first prompt fails with what to do, which the back-off then holds back.
+// As any other model the script changes no task: the first prompt fails with instructions, and back-off delays the
+// next one.
 func TestScriptTouchesNoTaskUnlessItIsThePlayer(t *testing.T) {
 	t.Parallel()
 	p := scripted.New(scripted.Default(), noPause)
@@ -188,7 +189,7 @@ func TestScriptTouchesNoTaskUnlessItIsThePlayer(t *testing.T) {
 		r.Tools = nil
 		a, err := p.Complete(t.Context(), r, nil)
 		if err == nil && a.ToolCalls != nil {
-			t.Errorf("calls what is not offered: %+v", a)
+			t.Errorf("calls a tool that is not offered: %+v", a)
 		}
 	}
 }
@@ -227,7 +228,7 @@ func TestGroupsHaveNames(t *testing.T) {
 	}
 }
 
-// A message that is put in many times does not grow without end.
+// Filling a message in many times does not grow a text without bound.
 func TestWhatIsPutInIsBounded(t *testing.T) {
 	t.Parallel()
 	s, err := scripted.Read("x", []byte(`{"rules": [{"when": {"matches": "(?s)(.+)"}, "answer": {"text": "`+strings.Repeat("{{1}}", 1_000)+`", "chunk": 1000000,

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
-// ID is what the provider is called in references to models.
+// ID is the name of the provider in model references.
 const ID = "scripted"
 
-// Player is the model as which the script that is part of the program does what prompts to go on with tasks ask for, the way an agent would, so
-// that there is something to see. As any other model it does not: nobody wants tasks to be over of which nothing was done.
+// Player is the model as which the built-in script responds to prompts to continue tasks as an agent would, for
+// demonstrations. As any other model it does not, so that no task is completed without work.
 const Player = "sample"
 
 // Provider answers by a script. It may be used by many goroutines.
@@ -25,26 +26,15 @@ type Provider struct {
 	pause  func(context.Context, time.Duration) error
 }
 
-// New makes a Provider. pause waits, and gives the context's error if that ends before; nil waits by the system's clock.
+// New makes a Provider. pause waits, and returns the context's error if that ends first; nil uses the system clock.
 func New(s *Script, pause func(context.Context, time.Duration) error) *Provider {
 	if pause == nil {
-		pause = wait
+		pause = wait.For
 	}
 	return &Provider{s, pause}
 }
 
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Complete is that of llm.Provider.
+// Complete implements llm.Provider.
 func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm.Chunk)) (*llm.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -54,14 +44,14 @@ func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm
 	}
 	s := situationOf(r)
 	for i := range p.script.rules {
-		if found, ok := p.script.rules[i].when.holds(s); ok {
-			return p.say(ctx, &p.script.rules[i].answer, s, found, stream)
+		if found, ok := p.script.rules[i].when.match(s); ok {
+			return p.streamAnswer(ctx, &p.script.rules[i].answer, s, found, stream)
 		}
 	}
-	return nil, &llm.Error{Class: llm.Rejected, Provider: ID, Model: r.Model, Message: "no rule of the script answers this; add one without conditions at its end"}
+	return nil, &llm.Error{Class: llm.Rejected, Provider: ID, Model: r.Model, Message: "no rule of the script matches; add one without conditions at its end"}
 }
 
-func (p *Provider) say(ctx context.Context, a *answer, s *situation, found groups, stream func(llm.Chunk)) (*llm.Answer, error) {
+func (p *Provider) streamAnswer(ctx context.Context, a *answer, s *situation, found groups, stream func(llm.Chunk)) (*llm.Answer, error) {
 	text := s.fill(a.text, found, false)
 	said := 0
 	fails := func() bool { return a.fault != nil && said >= a.fault.after }
@@ -84,7 +74,7 @@ func (p *Provider) say(ctx context.Context, a *answer, s *situation, found group
 			return nil, err
 		}
 	}
-	if a.fault != nil { // one that was to come after more than there is comes at the end
+	if a.fault != nil { // also one that is due after more chunks than there are
 		return nil, p.fail(ctx, a.fault, s)
 	}
 	whole := &llm.Answer{Text: text, StopReason: llm.Stop, Provider: ID, Model: s.request.Model}
@@ -135,7 +125,7 @@ func chunks(text string, n int) (all []string) {
 	return all
 }
 
-// situation is what conditions look at.
+// situation is what conditions are checked against.
 type situation struct {
 	request      *llm.Request
 	message      string // the last one of the user
@@ -160,13 +150,13 @@ func situationOf(r *llm.Request) *situation {
 	return s
 }
 
-// afterAny says that it does not matter who spoke last.
+// afterAny accepts any author of the last message.
 const afterAny = "any"
 
-// groups are what matches has found, each with its place, in the form of strings.NewReplacer's arguments.
+// groups are the placeholders of the groups of matches and their values, as arguments of strings.NewReplacer.
 type groups []string
 
-func (w *when) holds(s *situation) (found groups, ok bool) {
+func (w *when) match(s *situation) (found groups, ok bool) {
 	r := s.request
 	switch {
 	case w.after != afterAny && w.after != string(s.last.Role),
@@ -202,7 +192,7 @@ func (w *when) holds(s *situation) (found groups, ok bool) {
 	return found, true
 }
 
-// fill puts values into a text, or into the texts of a JSON value. What is longer than maxFilled is cut off.
+// fill replaces the placeholders of a text, or of the texts of a JSON value. It cuts off the result at maxFilled.
 func (s *situation) fill(text string, found groups, inJSON bool) string {
 	if !strings.Contains(text, "{{") {
 		return text
@@ -219,14 +209,14 @@ func (s *situation) fill(text string, found groups, inJSON bool) string {
 		}
 	}
 	var filled cutOff
-	_, _ = strings.NewReplacer(pairs...).WriteString(&filled, text) // its only error is that there is no room
+	_, _ = strings.NewReplacer(pairs...).WriteString(&filled, text) // fails only if cut off
 	return strings.ToValidUTF8(filled.String(), "")
 }
 
-// maxFilled is how many bytes come of a text in which values are put.
+// maxFilled bounds a filled text, in bytes.
 const maxFilled = 1 << 20
 
-// cutOff takes the first maxFilled bytes that are written to it.
+// cutOff keeps the first maxFilled bytes that are written to it.
 type cutOff struct{ strings.Builder }
 
 func (c *cutOff) Write(p []byte) (int, error) {
@@ -239,7 +229,7 @@ func (c *cutOff) Write(p []byte) (int, error) {
 
 func (c *cutOff) WriteString(s string) (int, error) { return c.Write([]byte(s)) }
 
-// usage counts what a model of the usual kind would count, about.
+// usage estimates what a real model would report.
 func (s *situation) usage(a *llm.Answer) llm.Usage {
 	said := llm.Message{Text: a.Text, ToolCalls: a.ToolCalls}
 	u := llm.Usage{Input: s.request.EstimateTokens(), Output: said.EstimateTokens()}

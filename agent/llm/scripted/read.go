@@ -13,19 +13,19 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// Bounds of what a script can ask for.
+// Bounds of values in a script.
 const (
 	maxRules = 1_000
 	maxWait  = time.Hour
 	maxCount = 1_000_000
 )
 
-// Read reads a script. name is for errors, which are *Error and tell all mistakes at once.
+// Read reads a script. name is for errors, which are *Error and list all mistakes.
 func Read(name string, text []byte) (*Script, error) {
 	r := &reader{text: text}
 	root, syntax := parse(text)
 	if syntax != nil {
-		r.mistake(syntax.offset, "", syntax.message, syntax.mend)
+		r.mistake(syntax.offset, "", syntax.message, syntax.hint)
 		return nil, &Error{name, r.mistakes}
 	}
 	s := r.script(root)
@@ -38,24 +38,24 @@ func Read(name string, text []byte) (*Script, error) {
 type reader struct {
 	text     []byte
 	mistakes []Mistake
-	asked    []asked // of the rule that is read
+	asked    []groupRef // by the current rule
 }
 
-func (r *reader) mistake(offset int, path, message, mend string) {
+func (r *reader) mistake(offset int, path, message, hint string) {
 	if len(r.mistakes) == maxMistakes {
 		return
 	}
 	before := r.text[:offset]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	r.mistakes = append(r.mistakes, Mistake{line, column, path, message, mend})
+	r.mistakes = append(r.mistakes, Mistake{line, column, path, message, hint})
 }
 
 func (r *reader) wrong(n *node, path, want string) {
 	r.mistake(n.offset, path, "must be "+want+", not "+n.kind(), "write "+want)
 }
 
-// object visits the members that an object may have.
+// object visits the members of an object.
 func (r *reader) object(n *node, path string, known map[string]func(n *node, path string)) {
 	if !n.isObject() {
 		r.wrong(n, path, "an object")
@@ -67,14 +67,14 @@ func (r *reader) object(n *node, path string, known map[string]func(n *node, pat
 		read := known[m.key]
 		switch {
 		case seen[m.key]:
-			r.mistake(m.offset, at, "this key stands here twice", "remove one of them")
+			r.mistake(m.offset, at, "duplicate key", "remove one of them")
 		case read == nil:
 			names := make([]string, 0, len(known))
 			for name := range known {
 				names = append(names, name)
 			}
 			slices.Sort(names)
-			r.mistake(m.offset, at, "unknown key", "known are "+strings.Join(names, ", "))
+			r.mistake(m.offset, at, "unknown key", "known keys: "+strings.Join(names, ", "))
 		default:
 			read(m.value, at)
 		}
@@ -231,7 +231,7 @@ func (r *reader) string(n *node, path string) string {
 	return s
 }
 
-// name is a text that is not empty.
+// name reads a text that must not be empty.
 func (r *reader) name(n *node, path string) string {
 	s := r.string(n, path)
 	if s == "" && n.value == "" {
@@ -262,7 +262,7 @@ func (r *reader) duration(n *node, path string) time.Duration {
 	s, _ := n.value.(string)
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 || d > maxWait {
-		r.mistake(n.offset, path, "must be a time of at most an hour", `write it as "250ms", "2s" or "1m"`)
+		r.mistake(n.offset, path, "must be a duration of at most an hour", `write it as "250ms", "2s" or "1m"`)
 		return 0
 	}
 	return d
@@ -276,7 +276,7 @@ func (r *reader) choice(n *node, path string, all ...string) string {
 	return s
 }
 
-// json writes a value as JSON again.
+// json formats a value as JSON.
 func (n *node) json() string {
 	var b strings.Builder
 	n.write(&b)
@@ -318,11 +318,11 @@ func (n *node) write(b *strings.Builder) {
 	}
 }
 
-// quoted is a text as JSON, with its characters as they are.
+// quoted formats a text as JSON, without escaping HTML characters.
 func quoted(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a text can always be written
+	_ = e.Encode(s) // cannot fail for a text
 	return strings.TrimSuffix(b.String(), "\n")
 }

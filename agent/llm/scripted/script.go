@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// Script says what is answered to what. It does not change and may be shared.
+// Script maps requests to answers. It does not change and may be shared.
 type Script struct{ rules []rule }
 
 type rule struct {
@@ -53,7 +53,7 @@ type fault struct {
 //go:embed default.json
 var defaultScript []byte
 
-// Default is the script that is part of the program. It answers in the language of the message, Korean or English.
+// Default is the built-in script. It answers in the language of the message, Korean or English.
 func Default() *Script {
 	s, err := Read("default.json", defaultScript)
 	if err != nil {
@@ -62,15 +62,15 @@ func Default() *Script {
 	return s
 }
 
-// Mistake is something in a script that is not as it must be.
+// Mistake is an error in a script.
 type Mistake struct {
-	Line, Column int    // from 1; of characters
-	Path         string // rules[2].when.matches; "" for the whole
+	Line, Column int    // from 1, in characters
+	Path         string // such as rules[2].when.matches; "" for the whole script
 	Message      string
-	Mend         string
+	Hint         string
 }
 
-// Error says what is wrong with a script. None of it can be used then.
+// Error lists the mistakes of a script, which cannot be used.
 type Error struct {
 	File     string
 	Mistakes []Mistake // in the order of the file; at most maxMistakes
@@ -88,11 +88,11 @@ func (e *Error) Error() string {
 		if m.Path != "" {
 			b.WriteString(m.Path + ": ")
 		}
-		fmt.Fprintf(&b, "%s (%s)", m.Message, m.Mend)
+		fmt.Fprintf(&b, "%s (%s)", m.Message, m.Hint)
 	}
 	return b.String()
 }
 func (e *Error) Code() string { return "script" }
 func (e *Error) Hint() string {
-	return "mend the script; go doc of package scripted says what may stand in it"
+	return "fix the script; `go doc github.com/pronto-lab/openclawd/agent/llm/scripted` describes the format"
 }

@@ -95,7 +95,7 @@ func TestFaultsHappenAsScripted(t *testing.T) {
 		"[[fail]]":   {Class: llm.Rejected, Status: 400, Message: "failed as asked"},
 		"[[busy]]":   {Class: llm.RateLimited, Status: 429, RetryAfter: 2 * time.Second},
 		"[[cut]]":    {Class: llm.Unavailable, Message: "cut off"},
-		"what else?": {Class: llm.Rejected, Message: "no rule of the script answers this; add one without conditions at its end"},
+		"what else?": {Class: llm.Rejected, Message: "no rule of the script matches; add one without conditions at its end"},
 	} {
 		want.Provider, want.Model = "scripted", "m"
 		said := ""
@@ -147,7 +147,7 @@ func TestScriptCanCallToolsForEver(t *testing.T) {
 	}
 }
 
-// A script shows of a result what people want to see.
+// A script shows the parts of a result that people want to see.
 func TestPartsOfResults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, result, want string }{
@@ -212,7 +212,7 @@ func TestDefaultScriptAnswersInTheLanguageOfTheMessage(t *testing.T) {
 	} {
 		r := says(test.message)
 		if a := ask(r); a.ToolCalls != nil || a.Text == "" {
-			t.Errorf("%q calls what is not offered: %+v", test.message, a)
+			t.Errorf("%q calls a tool that is not offered: %+v", test.message, a)
 		}
 		r.Tools = []llm.Tool{{Name: test.tool}}
 		a := ask(r)
@@ -234,8 +234,8 @@ func TestDefaultScriptAnswersInTheLanguageOfTheMessage(t *testing.T) {
 	}
 }
 
-// In Discord an answer repeats nothing, as that might mention others, and in a thread of agents only who is mentioned answers: else each would answer
-// the other there for ever.
+// In Discord an answer repeats no text, which might mention others. In a thread of agents only those mentioned
+// answer, as otherwise they would answer each other forever.
 func TestDefaultScriptRepeatsNothingInDiscord(t *testing.T) {
 	t.Parallel()
 	p := scripted.New(scripted.Default(), noPause)
@@ -252,18 +252,18 @@ func TestDefaultScriptRepeatsNothingInDiscord(t *testing.T) {
 		for turn, want := range []string{tt.first, tt.later} {
 			a, err := p.Complete(t.Context(), r, nil)
 			if err != nil || !strings.HasPrefix(a.Text, want) || strings.Contains(a.Text, "@") {
-				t.Errorf("%q, the turn after %d: %+v (%v), want it to begin with %q and to mention nobody", tt.message, turn, a, err, want)
+				t.Errorf("%q, the turn after %d: %+v (%v), want it to begin with %q and to mention no one", tt.message, turn, a, err, want)
 			}
 			r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, Text: "x"}, llm.Message{Role: llm.User, Text: tt.message})
 		}
 	}
 }
 
-func TestMistakesAreToldWithTheirPlace(t *testing.T) {
+func TestScriptMistakesNamePosition(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		``:                 `s.json:1:1: the script ends in the middle (close what is open; if the file was cut off, restore it)`,
-		`{"rules": [`:      `s.json:1:12: the script ends in the middle`,
+		``:                 `s.json:1:1: unexpected end of the script (close open brackets and quotes; if the file was cut off, restore it)`,
+		`{"rules": [`:      `s.json:1:12: unexpected end of the script`,
 		`{"rules": [}`:     `s.json:1:12: not JSON`,
 		"{\n  // no\n}":    `s.json:2:3: not JSON`,
 		`{"rules": []} x`:  `s.json:1:15: `,
@@ -272,23 +272,23 @@ func TestMistakesAreToldWithTheirPlace(t *testing.T) {
 		`{}`:               `s.json:1:1: rules: there are no rules`,
 		`{"rules": {}}`:    `s.json:1:11: rules: must be a list, not an object`,
 		`{"rules": [{}]}`:  `s.json:1:12: rules[0]: the rule has no answer`,
-		"{\"rules\": [\n {\"answer\": {\"tekst\": 1}}]}":                                               `s.json:2:14: rules[0].answer.tekst: unknown key (known are chunk, delay, fault, stop, text, toolCalls, wait)`,
-		`{"rules": [{"가": 1, "answer": {"text": 1}}]}`:                                                 `s.json:1:13: rules[0].가: unknown key (known are answer, when); s.json:1:40: rules[0].answer.text: must be a text, not a number`,
-		`{"rules": [{"answer": {"text": "a", "text": "b"}}]}`:                                          `rules[0].answer.text: this key stands here twice`,
+		"{\"rules\": [\n {\"answer\": {\"tekst\": 1}}]}":                                               `s.json:2:14: rules[0].answer.tekst: unknown key (known keys: chunk, delay, fault, stop, text, toolCalls, wait)`,
+		`{"rules": [{"가": 1, "answer": {"text": 1}}]}`:                                                 `s.json:1:13: rules[0].가: unknown key (known keys: answer, when); s.json:1:40: rules[0].answer.text: must be a text, not a number`,
+		`{"rules": [{"answer": {"text": "a", "text": "b"}}]}`:                                          `rules[0].answer.text: duplicate key`,
 		`{"rules": [{"when": {"matches": "("}, "answer": {}}]}`:                                        `s.json:1:33: rules[0].when.matches: error parsing regexp`,
 		`{"rules": [{"when": {"after": "me"}, "answer": {}}]}`:                                         `rules[0].when.after: must be one of user, tool, any`,
 		`{"rules": [{"when": {"turn": 0}, "answer": {}}]}`:                                             `rules[0].when.turn: must be a whole number from 1`,
 		`{"rules": [{"when": {"contains": ""}, "answer": {}}]}`:                                        `rules[0].when.contains: must not be empty`,
-		`{"rules": [{"answer": {"wait": "2h"}}]}`:                                                      `rules[0].answer.wait: must be a time of at most an hour (write it as "250ms", "2s" or "1m")`,
-		`{"rules": [{"answer": {"delay": 5}}]}`:                                                        `rules[0].answer.delay: must be a time`,
+		`{"rules": [{"answer": {"wait": "2h"}}]}`:                                                      `rules[0].answer.wait: must be a duration of at most an hour (write it as "250ms", "2s" or "1m")`,
+		`{"rules": [{"answer": {"delay": 5}}]}`:                                                        `rules[0].answer.delay: must be a duration`,
 		`{"rules": [{"answer": {"fault": {}}}]}`:                                                       `rules[0].answer.fault: a fault has a class or hangs`,
 		`{"rules": [{"answer": {"fault": {"class": "bad"}}}]}`:                                         `rules[0].answer.fault.class: must be one of rate_limited`,
 		`{"rules": [{"answer": {"toolCalls": [{}]}}]}`:                                                 `rules[0].answer.toolCalls[0]: the call names no tool`,
 		`{"rules": [{"answer": {"toolCalls": [{"name": "x", "arguments": []}]}}]}`:                     `arguments: must be an object, not a list`,
 		`{"rules": [{"answer": {"toolCalls": [{"name": "x", "arguments": {}, "rawArguments": ""}]}}]}`: `exclude each other`,
 		`{"rules": [{"when": {"result": "["}, "answer": {}}]}`:                                         `s.json:1:32: rules[0].when.result: error parsing regexp`,
-		`{"rules": [{"when": {"matches": "(?P<tool>x)"}, "answer": {}}]}`:                              `s.json:1:33: rules[0].when.matches: the name of the group tool means something else (call it otherwise: {{tool}} is taken)`,
-		`{"rules": [{"when": {"matches": "(?P<1st>x)"}, "answer": {}}]}`:                               `s.json:1:33: rules[0].when.matches: the name of the group 1st begins with a digit`,
+		`{"rules": [{"when": {"matches": "(?P<tool>x)"}, "answer": {}}]}`:                              `s.json:1:33: rules[0].when.matches: the group name tool is reserved (rename the group: {{tool}} has another meaning)`,
+		`{"rules": [{"when": {"matches": "(?P<1st>x)"}, "answer": {}}]}`:                               `s.json:1:33: rules[0].when.matches: the group name 1st begins with a digit`,
 		`{"rules": [{"answer": {"text": "{{1}}"}}]}`:                                                   `s.json:1:32: rules[0].answer.text: there is no group {{1}}: when.matches has 0 (remove it, `,
 		`{"rules": [{"answer": {"text": "{{3}}{{0}}{{01}}{{2}}"}, "when": {"matches": "(.)(.)"}}]}`:    `s.json:1:32: rules[0].answer.text: there is no group {{3}}: when.matches has 2 (groups are {{1}} to {{2}}); s.json:1:32: rules[0].answer.text: there is no group {{0}}: when.matches has 2 (groups are {{1}} to {{2}}); s.json:1:32: rules[0].answer.text: there is no group {{01}}: `,
 		`{"rules": [{"answer": {"toolCalls": [{"name": "x", "arguments": {"a": ["{{9}}"]}}]}}]}`:       `s.json:1:72: rules[0].answer.toolCalls[0].arguments.a[0]: there is no group {{9}}`,
@@ -306,7 +306,7 @@ func TestMistakesAreToldWithTheirPlace(t *testing.T) {
 	}
 }
 
-// Whatever a script is, it is refused with places that are in it, or it answers, the same every time.
+// Any script is either rejected with positions inside it, or answers, the same every time.
 func FuzzScript(f *testing.F) {
 	text, err := os.ReadFile("testdata/directives.json")
 	if err != nil {
@@ -320,7 +320,7 @@ func FuzzScript(f *testing.F) {
 		var mistakes *scripted.Error
 		if errors.As(err, &mistakes) {
 			for _, m := range mistakes.Mistakes {
-				if m.Line < 1 || m.Line > strings.Count(script, "\n")+1 || m.Column < 1 || m.Column > len(script)+1 || m.Mend == "" {
+				if m.Line < 1 || m.Line > strings.Count(script, "\n")+1 || m.Column < 1 || m.Column > len(script)+1 || m.Hint == "" {
 					t.Fatalf("%+v", m)
 				}
 			}

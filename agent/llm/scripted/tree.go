@@ -14,7 +14,7 @@ const (
 	maxDepth = 32
 )
 
-// node is a JSON value that knows where it stands.
+// node is a JSON value with its position.
 type node struct {
 	offset  int
 	value   any // json.Delim for an object or a list, else what encoding/json gives
@@ -28,24 +28,22 @@ type member struct {
 	value  *node
 }
 
-// scanner reads a text into nodes.
+// scanner parses a text into nodes.
 type scanner struct {
 	text []byte
 	dec  *json.Decoder
 }
 
-// syntaxError is a place at which a text is no JSON, or none that is wanted.
+// syntaxError reports where a text is not valid JSON, or exceeds a bound.
 type syntaxError struct {
 	offset  int
 	message string
-	mend    string
+	hint    string
 }
-
-func (e *syntaxError) Error() string { return e.message }
 
 func parse(text []byte) (*node, *syntaxError) {
 	if len(text) > maxBytes {
-		return nil, &syntaxError{0, fmt.Sprintf("the script has more than %d bytes", maxBytes), "say less"}
+		return nil, &syntaxError{0, fmt.Sprintf("the script has more than %d bytes", maxBytes), "shorten it"}
 	}
 	if !utf8.Valid(text) {
 		return nil, &syntaxError{0, "the script is not UTF-8 text", "save it as UTF-8"}
@@ -58,16 +56,17 @@ func parse(text []byte) (*node, *syntaxError) {
 	return s.value(0)
 }
 
-// failure says where a text is not JSON. It was read with a line's end behind it, so that an error there tells a text that was cut off.
+// failure reports where a text is not JSON. It was parsed with a newline appended, so an error there means that it
+// was cut off.
 func failure(text []byte, err error) *syntaxError {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) || int(syntax.Offset) > len(text) {
-		return &syntaxError{len(text), "the script ends in the middle", "close what is open; if the file was cut off, restore it"}
+		return &syntaxError{len(text), "unexpected end of the script", "close open brackets and quotes; if the file was cut off, restore it"}
 	}
 	return &syntaxError{max(int(syntax.Offset)-1, 0), "not JSON: " + err.Error(), "write plain JSON, without comments, with quotes around keys"}
 }
 
-// token reads a token and says where it begins.
+// token reads a token and returns where it begins.
 func (s *scanner) token() (int, json.Token, error) {
 	at := int(s.dec.InputOffset())
 	for at < len(s.text) && bytes.IndexByte([]byte(" \t\r\n,:"), s.text[at]) >= 0 {

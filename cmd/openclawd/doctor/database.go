@@ -8,26 +8,26 @@ import (
 	"os"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
 // newestEvents is how many events at the end of the log are read.
 const newestEvents = 1_000
 
-// checkDatabase reads the file as SQLite does, which is safe beside a server; nothing opens it by other means.
+// checkDatabase reads the file through SQLite only, which is safe beside a server.
 func (c *checkup) checkDatabase(ctx context.Context) {
 	info, err := os.Stat(c.place.DB)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.warn("database_absent", c.place.DB, "openclawd serve or openclawd import makes one", "there is no database yet")
+		c.warn("database_absent", c.place.DB, "openclawd serve or openclawd import creates one", "there is no database yet")
 		return
 	}
 	if err != nil {
-		c.failed("database_unreadable", c.place.DB, "let this user read the file", err)
+		c.failed("database_unreadable", c.place.DB, "give this user read access to the file", err)
 		return
 	}
 	c.checkPermissions(info)
@@ -37,7 +37,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	}
 	log, err := database.OpenToRead(ctx, c.place.DB, c.now)
 	if err != nil {
-		c.failed("database_unreadable", c.place.DB, "let this user read the file, or name another one with --db", err)
+		c.failed("database_unreadable", c.place.DB, "give this user read access to the file, or use another one with --db", err)
 		return
 	}
 	defer log.Close()
@@ -53,40 +53,40 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 func (c *checkup) checkPermissions(info fs.FileInfo) {
 	const others = 0o077
 	if mode := info.Mode().Perm(); mode&others != 0 {
-		c.warn("permissions", c.place.DB, "chmod 600 "+c.place.DB, "other users may read or write what agents say: %s", mode)
+		c.warn("permissions", c.place.DB, "chmod 600 "+c.place.DB, "other users can access what agents say: %s", mode)
 		return
 	}
-	c.ok("permissions", c.place.DB, "only its owner may read it")
+	c.ok("permissions", c.place.DB, "readable only by its owner")
 }
 
 func (c *checkup) checkLog(ctx context.Context, log *sqlite.DB) {
 	if err := log.QuickCheck(ctx); err != nil {
-		c.failed("database_damaged", c.place.DB, "openclawd verify says more", err)
+		c.failed("database_damaged", c.place.DB, "openclawd verify shows details", err)
 		return
 	}
 	if err := log.CheckEnd(ctx); err != nil {
-		c.failed("log_unreadable", c.place.DB, "openclawd verify says more", err)
+		c.failed("log_unreadable", c.place.DB, "openclawd verify shows details", err)
 		return
 	}
 	head, err := log.Head(ctx)
 	if err != nil {
-		c.failed("database_unreadable", c.place.DB, "openclawd verify says more", err)
+		c.failed("database_unreadable", c.place.DB, "openclawd verify shows details", err)
 		return
 	}
 	events, err := log.Read(ctx, max(0, head.Seq-newestEvents), newestEvents)
 	if err != nil {
-		c.failed("log_unreadable", c.place.DB, "openclawd verify says more", err)
+		c.failed("log_unreadable", c.place.DB, "openclawd verify shows details", err)
 		return
 	}
-	c.ok("database", c.place.DB, "SQLite finds it sound; %s, the newest ones can be read", output.Count(head.Seq, "event"))
+	c.ok("database", c.place.DB, "SQLite reports no damage; %s, the newest ones are readable", output.Count(head.Seq, "event"))
 	if n := len(events); n > 0 {
 		if ahead := time.UnixMilli(events[n-1].RecordedAt).Sub(c.now()); ahead > time.Second {
-			c.fail("clock_behind", "system clock", "set the clock: new events are stamped with the time of the newest one until it has caught up",
+			c.fail("clock_behind", "system clock", "set the clock: until it catches up, new events get the time of the newest one",
 				"the clock is %s behind the newest event", ahead.Round(time.Second))
 		}
 	}
 	if wal := log.Gauges().WALBytes; wal > walLargeBytes {
-		c.warn("wal_large", c.place.DB+"-wal", "look for a program that holds an old snapshot; restarting the server empties the WAL", "the WAL has %s", output.Bytes(wal))
+		c.warn("wal_large", c.place.DB+"-wal", "look for a process with a long read transaction; restarting the server empties the WAL", "the WAL has %s", output.Bytes(wal))
 	} else {
 		c.ok("wal", c.place.DB+"-wal", "%s", output.Bytes(wal))
 	}
@@ -95,7 +95,7 @@ func (c *checkup) checkLog(ctx context.Context, log *sqlite.DB) {
 func (c *checkup) checkTables(ctx context.Context, log *sqlite.DB) {
 	list, err := database.Statuses(ctx, log)
 	if err != nil {
-		c.failed("tables_unreadable", c.place.DB, "openclawd verify says more", err)
+		c.failed("tables_unreadable", c.place.DB, "openclawd verify shows details", err)
 		return
 	}
 	live := 0
@@ -107,7 +107,7 @@ func (c *checkup) checkTables(ctx context.Context, log *sqlite.DB) {
 		case projections.Live:
 			live++
 		default:
-			c.warn("projection_rebuilding", c.place.DB, "wait, or start the server: it goes on with it", "projection %s is being made anew and stands at %d", s.Name, s.Seq)
+			c.warn("projection_rebuilding", c.place.DB, "wait, or start the server: it continues the rebuild", "projection %s is being rebuilt, at event %d", s.Name, s.Seq)
 		}
 	}
 	if live == len(list) {
@@ -115,31 +115,33 @@ func (c *checkup) checkTables(ctx context.Context, log *sqlite.DB) {
 	}
 }
 
-// checkFollowed tells how much of the logs is not stored yet: as the server that follows them says, else as its follower would find them.
+// checkFollowed reports how much of the logs is not stored yet: according to the server that follows them, else as
+// its follower would find them.
 func (c *checkup) checkFollowed(ctx context.Context, log *sqlite.DB) {
 	if c.server != nil && c.server.Follow != nil {
 		f := c.server.Follow
-		c.tellBehind(f.File, f.Behind, "wait, or look at the load of this machine")
+		c.reportLag(f.File, f.Behind, "wait, or check the load of this machine")
 		return
 	}
 	path := database.PositionsFile(c.place.DB)
 	if _, err := ndjson.ReadPositions(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.warn("follow_position", path, "nothing is to be done: the logs are read again, which adds nothing", "%v", err)
+		c.warn("follow_position", path, "no action needed: the logs are read again, which adds nothing", "%v", err)
 	}
 	dir := ndjson.LogDir(c.place.StateDir)
 	behind, err := c.pending(ctx, log, path)
 	if err != nil {
-		c.failed("log_unreadable", dir, "let this user read the logs", err)
+		c.failed("log_unreadable", dir, "give this user read access to the logs", err)
 		return
 	}
-	mend := "start the server: it reads them"
+	hint := "start the server: it reads them"
 	if c.server != nil {
-		mend = "start the server with --follow if another gateway writes them: without it reads them when it starts only"
+		hint = "start the server with --follow if another gateway writes them: without it they are only read at startup"
 	}
-	c.tellBehind(dir, behind, mend)
+	c.reportLag(dir, behind, hint)
 }
 
-// pending is how many bytes a follower would read now. It only looks: positions are saved by one that has read something.
+// pending is how many bytes a follower would read now. Nothing is saved: only a follower that has read something saves
+// positions.
 func (c *checkup) pending(ctx context.Context, log *sqlite.DB, positions string) (bytes int64, err error) {
 	follower := ndjson.NewFollower(ndjson.FollowOptions{
 		StateDir: c.place.StateDir, Positions: positions, Import: database.ImportOptions(log, slog.New(slog.DiscardHandler)), Now: c.now,
@@ -149,23 +151,23 @@ func (c *checkup) pending(ctx context.Context, log *sqlite.DB, positions string)
 	return bytes, err
 }
 
-func (c *checkup) tellBehind(where string, behind int64, mend string) {
+func (c *checkup) reportLag(where string, behind int64, hint string) {
 	if behind > logBehindBytes {
-		c.warn("log_behind", where, mend, "%s of the coordination logs are not stored yet", output.Bytes(behind))
+		c.warn("log_behind", where, hint, "%s of the coordination logs are not stored yet", output.Bytes(behind))
 		return
 	}
 	c.ok("follow_position", where, "%s of the coordination logs are not stored yet", output.Bytes(behind))
 }
 
-// checkSearch looks at the file of the search, which may be lost without harm.
+// checkSearch checks the search file, which can be lost without harm.
 func (c *checkup) checkSearch(db string) {
 	path := database.SearchFile(db)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.ok("search", path, "there is no search file; the server makes it")
+		c.ok("search", path, "there is no search file; the server creates it")
 	case err != nil:
-		c.failed("search_unreadable", path, "let this user read the file", err)
+		c.failed("search_unreadable", path, "give this user read access to the file", err)
 	default:
 		c.ok("search", path, "%s", output.Bytes(info.Size()))
 	}

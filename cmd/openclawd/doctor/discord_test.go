@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -52,14 +52,14 @@ func TestPostsThatDoNotStandInDiscord(t *testing.T) {
 		want   string // severity, code and text
 	}{
 		"all stand there":      {team, []string{coordination.TypeWorkCompleted}, "ok discord 1 bot configured, 0 requests without an answer, "},
-		"two do not":           {team, []string{coordination.TypeWorkDead, coordination.TypeWorkCompleted, coordination.TypeWorkDead}, "warning discord_undelivered 2 posts to Discord given up"},
+		"two do not":           {team, []string{coordination.TypeWorkDead, coordination.TypeWorkCompleted, coordination.TypeWorkDead}, "warning discord_undelivered 2 posts to Discord failed for good"},
 		"one is tried again":   {team, []string{coordination.TypeWorkReleased}, "ok discord 1 bot configured, "},
 		"switched off":         {strings.Replace(team, "discord: {", "discord: {enabled: false, ", 1), nil, "ok discord 0 bots configured, "},
-		"nobody is configured": {`{}`, nil, "ok discord nobody knows here which bots there are, "},
+		"nobody is configured": {`{}`, nil, "ok discord the configured bots are unknown here, "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			place := client.PlaceOf(stateWith(t, c.config), "", "127.0.0.1:0", true, anyPort)
+			place := apiclient.PlaceOf(stateWith(t, c.config), "", "127.0.0.1:0", true, anyPort)
 			ended(t, place.DB, c.ends...)
 			findings, err := Examine(t.Context(), Patient{Place: place, Getenv: anyPort, Now: now})
 			if err != nil {
@@ -69,7 +69,7 @@ func TestPostsThatDoNotStandInDiscord(t *testing.T) {
 			for _, f := range findings {
 				if strings.HasPrefix(f.Code, "discord") {
 					got = append(got, f.Severity+" "+f.Code+" "+f.What)
-					if (f.Mend == "") != (f.Severity == severityOK) {
+					if (f.Hint == "") != (f.Severity == severityOK) {
 						t.Errorf("%+v: what is wrong has a mend, what is right has none", f)
 					}
 				}

@@ -1,4 +1,4 @@
-// Package doctor looks for what is wrong with an installation, beside a running server or without one, and says what to do about it.
+// Package doctor checks an installation for problems, beside a running server or without one, and suggests fixes.
 package doctor
 
 import (
@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 // Severities of a finding.
@@ -24,23 +25,23 @@ const (
 	severityError   = "error"
 )
 
-// Finding is one thing that the doctor has looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Severity string `json:"severity"`
 	Code     string `json:"code"`  // stable, e.g. disk_low
-	What     string `json:"what"`  // is the case
+	What     string `json:"what"`  // what was found
 	Where    string `json:"where"` // file, address or setting
-	Mend     string `json:"mend"`  // "" where nothing is to be done
+	Hint     string `json:"hint"`  // "" if no action is needed
 }
 
-// Patient is what the doctor looks at.
+// Patient is what the doctor checks.
 type Patient struct {
-	Place  *client.Place
+	Place  *apiclient.Place
 	Getenv func(string) string
 	Now    func() time.Time
 }
 
-// Examine looks at everything, changes nothing, and lists what it has found. Its error is that of ctx.
+// Examine runs all checks, changes nothing, and lists the findings. Its error is ctx's.
 func Examine(ctx context.Context, who Patient) ([]Finding, error) {
 	c := &checkup{place: who.Place, getenv: who.Getenv, now: who.Now}
 	c.checkConfig()
@@ -54,34 +55,34 @@ func Examine(ctx context.Context, who Patient) ([]Finding, error) {
 	return c.findings, ctx.Err()
 }
 
-// checkup gathers findings.
+// checkup collects findings.
 type checkup struct {
-	place    *client.Place
+	place    *apiclient.Place
 	getenv   func(string) string
 	now      func() time.Time
 	findings []Finding
-	server   *monitor.Status // nil: none of ours answers
+	server   *monitor.Status // nil: no server of ours answers
 }
 
 func (c *checkup) ok(code, where, format string, args ...any) {
 	c.findings = append(c.findings, Finding{severityOK, code, fmt.Sprintf(format, args...), where, ""})
 }
 
-func (c *checkup) warn(code, where, mend, format string, args ...any) {
-	c.findings = append(c.findings, Finding{severityWarning, code, fmt.Sprintf(format, args...), where, mend})
+func (c *checkup) warn(code, where, hint, format string, args ...any) {
+	c.findings = append(c.findings, Finding{severityWarning, code, fmt.Sprintf(format, args...), where, hint})
 }
 
-func (c *checkup) fail(code, where, mend, format string, args ...any) {
-	c.findings = append(c.findings, Finding{severityError, code, fmt.Sprintf(format, args...), where, mend})
+func (c *checkup) fail(code, where, hint, format string, args ...any) {
+	c.findings = append(c.findings, Finding{severityError, code, fmt.Sprintf(format, args...), where, hint})
 }
 
-// failed notes an error, with the hint that it brings.
-func (c *checkup) failed(code, where, mend string, err error) {
+// failed records an error with its hint.
+func (c *checkup) failed(code, where, hint string, err error) {
 	var coded eventstore.Coded
 	if errors.As(err, &coded) {
-		code, mend = coded.Code(), coded.Hint()
+		code, hint = coded.Code(), coded.Hint()
 	}
-	c.fail(code, where, mend, "%v", err)
+	c.fail(code, where, hint, "%v", err)
 }
 
 // configPrefix begins the codes of findings about the configuration.
@@ -96,7 +97,7 @@ func (c *checkup) checkConfig() {
 		if f.Severity == config.Error {
 			severity = severityError
 		}
-		c.findings = append(c.findings, Finding{severity, configPrefix + f.Code, strings.TrimPrefix(f.Path+": "+f.Message, ": "), f.Where(), f.Mend})
+		c.findings = append(c.findings, Finding{severity, configPrefix + f.Code, strings.TrimPrefix(f.Path+": "+f.Message, ": "), f.Where(), f.Hint})
 	}
 	file := c.place.Config.File
 	found := settings.Of(c.place.Config, c.getenv, "", nil)
@@ -107,41 +108,41 @@ func (c *checkup) checkConfig() {
 	}
 	switch {
 	case !c.place.Config.Found:
-		c.ok(configPrefix+"absent", file, "there is no configuration: the defaults are in force")
+		c.ok(configPrefix+"absent", file, "no configuration: using defaults")
 	case len(findings) == 0:
-		c.ok(configPrefix+"usable", file, "the configuration can be used: %s", output.Count(int64(len(c.place.Config.Agents)), "agent"))
+		c.ok(configPrefix+"usable", file, "the configuration is valid: %s", output.Count(int64(len(c.place.Config.Agents)), "agent"))
 	}
 }
 
-// checkServer asks the server, or finds out whether the address is free for one.
+// checkServer asks the server, or checks whether its address is free.
 func (c *checkup) checkServer(ctx context.Context) {
 	status, why := c.place.Status(ctx)
 	if status != nil {
 		c.server = status
-		c.ok("server_answers", status.API, "openclawd %s serves, up since %s", status.Version, output.Time(status.StartedAt.UnixMilli()))
+		c.ok("server_answers", status.API, "openclawd %s is running, up since %s", status.Version, output.Time(status.StartedAt.UnixMilli()))
 		for _, r := range status.Reasons {
 			tell := c.warn
-			if r.Severity == monitor.SeverityError {
+			if r.Severity == health.SeverityError {
 				tell = c.fail
 			}
-			tell("server_"+r.Code, status.API, r.Mend, "%s", r.What)
+			tell("server_"+string(r.Code), status.API, r.Hint, "%s", r.What)
 		}
 		return
 	}
 	l, err := listenOnce(ctx, c.place.API)
 	if err != nil {
-		c.fail("port_taken", c.place.API, "stop what listens there, or give serve another address with --api", "%s, and the address cannot be bound: %v", why, err)
+		c.fail("port_taken", c.place.API, "stop the process that listens there, or use another address: openclawd serve --api", "%s, and the address cannot be bound: %v", why, err)
 		return
 	}
 	_ = l.Close()
 	c.ok("port_free", c.place.API, "%s; the address is free", why)
 }
 
-// checkClock finds a clock that was never set. checkLog compares it with the newest event.
+// checkClock detects a clock that was never set. checkLog compares it with the newest event.
 func (c *checkup) checkClock() {
-	oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // this program is younger
+	oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // this program is newer
 	if now := c.now(); now.Before(oldest) {
-		c.fail("clock_wrong", "system clock", "set the clock; events are stamped by it", "the clock says %s", now.UTC().Format(time.RFC3339))
+		c.fail("clock_wrong", "system clock", "set the clock; events are stamped with its time", "the clock says %s", now.UTC().Format(time.RFC3339))
 		return
 	}
 	c.ok("clock", "system clock", "%s", c.now().UTC().Format(time.RFC3339))

@@ -10,27 +10,27 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/backup"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/maintenance/backup"
 )
 
-// Bounds beyond which something is worth a warning.
+// Thresholds for warnings.
 const (
 	walLargeBytes  = 256 << 20
-	logBehindBytes = 1 << 20 // as for readiness
+	logBehindBytes = 1 << 20 // the same as for readiness
 	backupOldAfter = 3 * 24 * time.Hour
 	proofOldAfter  = 30 * 24 * time.Hour
 	diskErrorBytes = 64 << 20
 )
 
-// listenOnce binds an address, to see whether it is free.
+// listenOnce binds an address to check whether it is free.
 func listenOnce(ctx context.Context, address string) (net.Listener, error) {
 	var c net.ListenConfig
 	return c.Listen(ctx, "tcp", address)
 }
 
-// backupsDir is where backups are expected: where the server makes them, else beside the database.
+// backupsDir is where backups are expected: the server's directory, else backups beside the database.
 func (c *checkup) backupsDir() string {
 	if c.server != nil && c.server.Backup != nil {
 		return c.server.Backup.Dir
@@ -47,13 +47,13 @@ func (c *checkup) checkDirectories() {
 	c.checkDisk()
 }
 
-// checkDirectory looks at a directory, or at the one in which it can be made.
+// checkDirectory checks a directory, or the nearest existing parent.
 func (c *checkup) checkDirectory(name, path string) {
 	code, at := name+"_directory", path
 	for {
 		info, err := os.Stat(at)
 		if err == nil && !info.IsDir() {
-			c.fail(code, at, "remove it, or name another directory", "the %s directory cannot be there: this is a file", name)
+			c.fail(code, at, "remove it, or choose another directory", "the %s directory cannot be created: a file is in its place", name)
 			return
 		}
 		if err == nil {
@@ -61,18 +61,18 @@ func (c *checkup) checkDirectory(name, path string) {
 		}
 		parent := filepath.Dir(at)
 		if !errors.Is(err, fs.ErrNotExist) || parent == at {
-			c.failed(code, at, "let this user into the directory", err)
+			c.failed(code, at, "give this user access to the directory", err)
 			return
 		}
 		at = parent
 	}
 	switch ok, known := backup.Writable(at); {
 	case known && !ok:
-		c.fail(code, at, "give it to the user that runs openclawd: chown -R "+cmp.Or(c.getenv("USER"), "USER")+" "+at, "this user may not write here")
+		c.fail(code, at, "make openclawd's user its owner: chown -R "+cmp.Or(c.getenv("USER"), "USER")+" "+at, "not writable by this user")
 	case at != path:
-		c.ok(code, path, "it is not there yet and can be made")
+		c.ok(code, path, "does not exist yet and can be created")
 	default:
-		c.ok(code, path, "it can be written")
+		c.ok(code, path, "writable")
 	}
 }
 
@@ -83,13 +83,13 @@ func (c *checkup) checkDisk() {
 	if info, err := os.Stat(c.place.DB); err == nil {
 		size = info.Size()
 	}
-	mend := "free space: appends fail when there is none, and a backup needs one and a half times the size of the database"
+	hint := "free disk space: appends fail without it, and a backup needs one and a half times the size of the database"
 	switch {
 	case !known:
 	case free < diskErrorBytes:
-		c.fail("disk_low", dir, mend, "%s are free", output.Bytes(free))
+		c.fail("disk_low", dir, hint, "%s are free", output.Bytes(free))
 	case free < database.DiskLow || free < size+size/2:
-		c.warn("disk_low", dir, mend, "%s are free, the database has %s", output.Bytes(free), output.Bytes(size))
+		c.warn("disk_low", dir, hint, "%s free, the database has %s", output.Bytes(free), output.Bytes(size))
 	default:
 		c.ok("disk", dir, "%s are free", output.Bytes(free))
 	}
@@ -99,22 +99,22 @@ func (c *checkup) checkBackups() {
 	dir := c.backupsDir()
 	list, err := backup.List(dir)
 	if err != nil {
-		c.failed("backups_unreadable", dir, "let this user read the directory", err)
+		c.failed("backups_unreadable", dir, "give this user read access to the directory", err)
 		return
 	}
 	newest, err := backup.Newest(dir)
 	switch {
 	case err != nil:
 	case newest == nil && len(list) > 0:
-		c.warn("backup_unproved", list[0].File, "openclawd backup verify "+list[0].File, "no backup has a manifest of its own")
+		c.warn("backup_unproved", list[0].File, "openclawd backup verify "+list[0].File, "no backup has a valid manifest")
 	case newest == nil:
 		c.warn("backup_none", dir, "openclawd backup create makes one; openclawd serve makes one a day", "there is no backup")
 	case c.now().Sub(newest.Time) > backupOldAfter:
 		c.warn("backup_old", newest.File, "openclawd backup create", "the newest backup is %d days old", int(c.now().Sub(newest.Time).Hours()/24))
 	case c.now().Sub(newest.Manifest.VerifiedAt) > proofOldAfter:
-		c.warn("backup_unproved", newest.File, "openclawd backup verify "+newest.File, "the newest backup was last proved at %s", output.Time(newest.Manifest.VerifiedAt.UnixMilli()))
+		c.warn("backup_unproved", newest.File, "openclawd backup verify "+newest.File, "the newest backup was last verified at %s", output.Time(newest.Manifest.VerifiedAt.UnixMilli()))
 	default:
-		c.ok("backup", newest.File, "%s, up to event %s, proved at %s", output.Count(int64(len(list)), "backup"), output.Thousands(newest.Seq),
+		c.ok("backup", newest.File, "%s, up to event %s, verified at %s", output.Count(int64(len(list)), "backup"), output.Thousands(newest.Seq),
 			output.Time(newest.Manifest.VerifiedAt.UnixMilli()))
 	}
 }

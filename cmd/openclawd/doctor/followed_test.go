@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 )
 
@@ -31,7 +31,7 @@ func anyPort(name string) string { return map[string]string{"OPENCLAW_GATEWAY_PO
 // clinic is a state directory with a database whose logs were read to their ends of then.
 type clinic struct {
 	t     *testing.T
-	place *client.Place
+	place *apiclient.Place
 	lines int
 }
 
@@ -41,7 +41,7 @@ func newClinic(t *testing.T) *clinic {
 	if err := os.Mkdir(ndjson.LogDir(state), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := &clinic{t: t, place: client.PlaceOf(state, "", "127.0.0.1:0", true, anyPort)}
+	c := &clinic{t: t, place: apiclient.PlaceOf(state, "", "127.0.0.1:0", true, anyPort)}
 	c.write(ndjson.LiveLog, 100<<10)
 	c.read()
 	return c
@@ -84,7 +84,7 @@ func (c *clinic) read() {
 	follower := ndjson.NewFollower(ndjson.FollowOptions{StateDir: c.place.StateDir, Positions: database.PositionsFile(c.place.DB),
 		Import: database.ImportOptions(log, slog.New(slog.DiscardHandler)), Now: now})
 	defer follower.Close()
-	if _, err := follower.Look(c.t.Context()); err != nil {
+	if _, err := follower.Poll(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -100,7 +100,7 @@ func (c *clinic) found() (list []string) {
 		if f.Code == "follow_position" || strings.HasPrefix(f.Code, "log_") {
 			where := strings.TrimPrefix(f.Where, c.place.StateDir+"/")
 			list = append(list, strings.Join([]string{f.Severity, f.Code, strings.Fields(f.What)[0], where}, " "))
-			if (f.Mend == "") != (f.Severity == severityOK) {
+			if (f.Hint == "") != (f.Severity == severityOK) {
 				c.t.Errorf("%+v: what is wrong has a mend, what is right has none", f)
 			}
 		}

@@ -5,32 +5,32 @@ import (
 	"database/sql"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/projections/task"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// Unattended are the tasks of an agent that is not configured: nobody goes on with them, and nobody is told of them.
+// Unattended counts the tasks of an agent that is not configured: no agent works on them or is reminded of them.
 type Unattended struct {
 	AgentID string `json:"agentId"`
-	Tasks   int    `json:"tasks"` // that are not over
+	Tasks   int    `json:"tasks"` // unfinished tasks
 }
 
-// CodeUnattended is the code of findings about Unattended, MendUnattended what to do about them.
+// CodeUnattended is the code of findings about Unattended, HintUnattended their hint.
 const (
 	CodeUnattended = "tasks_unattended"
-	MendUnattended = `add the agent to openclaw.json again; to be rid of its tasks (openclawd tasks --agent AGENT), ` +
-		`cancel them then with openclawd tools call task_cancel '{"task_id": "ID"}' --agent AGENT, and remove it`
+	HintUnattended = `add the agent to openclaw.json again; or, to drop its tasks (openclawd tasks --agent AGENT), add it, ` +
+		`cancel them with openclawd tools call task_cancel '{"task_id": "ID"}' --agent AGENT, and remove it again`
 )
 
-// TasksUnattended lists the agents that have tasks which are not over, but are not in a team, by id. A team that is nil is not known, and then
-// nobody is listed. Imported history has no tasks.
+// TasksUnattended lists the agents that have unfinished tasks but are not in the team, by id. A nil team is unknown,
+// and nothing is listed. Imported history has no tasks.
 func TasksUnattended(ctx context.Context, tx *sql.Tx, team *config.Config) (list []Unattended, err error) {
 	if team == nil {
 		return nil, nil
 	}
-	boards, err := task.Boards(ctx, tx)
+	boards, err := tasks.Boards(ctx, tx)
 	for i := range boards {
 		b := &boards[i]
 		if team.AgentNamed(b.AgentID) != nil {
@@ -47,7 +47,7 @@ func TasksUnattended(ctx context.Context, tx *sql.Tx, team *config.Config) (list
 	return list, err
 }
 
-// UnattendedLine says whose tasks nobody sees, as many as a line has room for.
+// UnattendedLine names the owners of unattended tasks, as many as fit on a line.
 func UnattendedLine(list []Unattended) string {
 	const named = 5
 	var parts []string
@@ -57,10 +57,10 @@ func UnattendedLine(list []Unattended) string {
 	if more := len(list) - named; more > 0 {
 		parts = append(parts, "those of "+output.Count(int64(more), "more agent"))
 	}
-	return strings.Join(parts, ", ") + ": no such agent is configured, and nobody goes on with them"
+	return strings.Join(parts, ", ") + ": no such agent is configured, so no agent works on them"
 }
 
-// checkUnattended looks for tasks of agents that were removed from the configuration.
+// checkUnattended checks for tasks of agents that were removed from the configuration.
 func (c *checkup) checkUnattended(ctx context.Context, log *sqlite.DB) {
 	team := c.place.Team(c.server)
 	if team == nil {
@@ -73,10 +73,10 @@ func (c *checkup) checkUnattended(ctx context.Context, log *sqlite.DB) {
 	})
 	switch {
 	case err != nil:
-		c.failed("tables_unreadable", c.place.DB, "openclawd verify says more", err)
+		c.failed("tables_unreadable", c.place.DB, "openclawd verify shows details", err)
 	case len(list) > 0:
-		c.warn(CodeUnattended, team.File, MendUnattended, "%s", UnattendedLine(list))
+		c.warn(CodeUnattended, team.File, HintUnattended, "%s", UnattendedLine(list))
 	default:
-		c.ok(CodeUnattended, team.File, "every task that is not over has an agent that is configured")
+		c.ok(CodeUnattended, team.File, "every unfinished task belongs to a configured agent")
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/client"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/database"
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
@@ -70,20 +70,20 @@ func TestTasksOfAgentsThatAreGone(t *testing.T) {
 		over   bool
 		want   string // severity and text; "" for nothing said
 	}{
-		"all are there":          {team, eventstore.ActorAgent, []string{"eden"}, false, "ok every task"},
+		"all are there":          {team, eventstore.ActorAgent, []string{"eden"}, false, "ok every unfinished task"},
 		"one is gone":            {team, eventstore.ActorAgent, []string{"seum", "eden", "seum"}, false, "warning 2 open tasks of seum: no such agent is configured"},
 		"seven are gone":         {team, eventstore.ActorAgent, []string{"a", "b", "c", "d", "e", "f", "g"}, false, "warning 1 open task of a, 1 open task of b, 1 open task of c, 1 open task of d, 1 open task of e, those of 2 more agents: "},
-		"one is gone, all done":  {team, eventstore.ActorAgent, []string{"seum"}, true, "ok every task"},
-		"imported":               {team, eventstore.ActorImport, []string{"seum"}, false, "ok every task"},
+		"one is gone, all done":  {team, eventstore.ActorAgent, []string{"seum"}, true, "ok every unfinished task"},
+		"imported":               {team, eventstore.ActorImport, []string{"seum"}, false, "ok every unfinished task"},
 		"nobody is configured":   {`{}`, eventstore.ActorAgent, []string{"seum"}, false, ""},
 		"nobody knows who is":    {`{agents: {list: [{id: 'eden'}, {id: 'eden'}]}}`, eventstore.ActorAgent, []string{"seum"}, false, ""},
 		"there is no such file":  {"", eventstore.ActorAgent, []string{"seum"}, false, ""},
-		"nothing is done at all": {team, eventstore.ActorAgent, nil, false, "ok every task"},
+		"nothing is done at all": {team, eventstore.ActorAgent, nil, false, "ok every unfinished task"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := stateWith(t, c.config)
-			place := client.PlaceOf(state, "", "127.0.0.1:0", true, anyPort)
+			place := apiclient.PlaceOf(state, "", "127.0.0.1:0", true, anyPort)
 			started(t, place.DB, c.actor, c.agents...)
 			if c.over {
 				log := projected(t, place.DB)
@@ -105,12 +105,12 @@ func TestTasksOfAgentsThatAreGoneBesideAServer(t *testing.T) {
 	t.Parallel()
 	served := stateWith(t, `{agents: {list: [{id: 'seum'}]}}`)
 	for says, want := range map[string]string{
-		fmt.Sprintf(`"mode":"produce","config":{"file":%q}`, filepath.Join(served, "openclaw.json")): "ok every task",
+		fmt.Sprintf(`"mode":"produce","config":{"file":%q}`, filepath.Join(served, "openclaw.json")): "ok every unfinished task",
 		`"mode":"produce","config":{"file":"<own>"}`:                                                 "warning 1 open task of seum: ",
 		`"mode":"follow","config":{"file":"<own>"}`:                                                  "",
 		`"mode":"produce"`: "",
 	} {
-		place := client.PlaceOf(stateWith(t, `{agents: {list: [{id: 'eden'}]}}`), "", "", true, anyPort)
+		place := apiclient.PlaceOf(stateWith(t, `{agents: {list: [{id: 'eden'}]}}`), "", "", true, anyPort)
 		started(t, place.DB, eventstore.ActorAgent, "seum")
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, `{"status":"ok","database":{"file":%q},%s}`, place.DB, strings.ReplaceAll(says, "<own>", place.Config.File))
@@ -136,7 +136,7 @@ func stateWith(t *testing.T, configuration string) (dir string) {
 }
 
 // unattended is what is found of tasks that nobody goes on with: severity and text, "" for nothing.
-func unattended(t *testing.T, place *client.Place) (found string) {
+func unattended(t *testing.T, place *apiclient.Place) (found string) {
 	t.Helper()
 	findings, err := Examine(t.Context(), Patient{Place: place, Getenv: anyPort, Now: now})
 	if err != nil {
@@ -145,7 +145,7 @@ func unattended(t *testing.T, place *client.Place) (found string) {
 	for _, f := range findings {
 		if f.Code == CodeUnattended {
 			found = f.Severity + " " + f.What
-			if diff := cmp.Diff(place.Config.File, f.Where); f.Severity == severityWarning && (diff != "" || f.Mend != MendUnattended) {
+			if diff := cmp.Diff(place.Config.File, f.Where); f.Severity == severityWarning && (diff != "" || f.Hint != HintUnattended) {
 				t.Errorf("%+v: it does not say where and how to mend it", f)
 			}
 		}

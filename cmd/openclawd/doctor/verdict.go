@@ -3,11 +3,11 @@ package doctor
 import (
 	"strings"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/settings"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// Verdict is an error if one was found; that of a setting if all are of the configuration.
+// Verdict is an error if there are error findings; a settings error if all of them are about the configuration.
 func Verdict(findings []Finding, configFile string) error {
 	var all, configured int64
 	for _, f := range findings {
@@ -23,16 +23,16 @@ func Verdict(findings []Finding, configFile string) error {
 	case all == 0:
 		return nil
 	case all == configured:
-		return &settings.Error{Setting: "configuration", Value: configFile, Err: unwell, Mend: unwell.Hint()}
+		return &config.SettingError{Setting: "configuration", Value: configFile, Err: unwell, HintText: unwell.Hint()}
 	}
 	return unwell
 }
 
-// unwellError says that the doctor has found errors.
+// unwellError reports that the doctor found errors.
 type unwellError struct{ errors int64 }
 
 func (e *unwellError) Error() string {
-	return "the doctor has found " + output.Count(e.errors, "error")
+	return "the doctor found " + output.Count(e.errors, "error")
 }
 func (e *unwellError) Code() string { return "unwell" }
-func (e *unwellError) Hint() string { return "mend what is listed, and look again" }
+func (e *unwellError) Hint() string { return "fix the listed errors and run it again" }

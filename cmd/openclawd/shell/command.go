@@ -4,27 +4,27 @@ import (
 	"context"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// commands are what a line may begin with instead of a question.
+// commands are the commands that may be entered instead of SQL.
 var commands = []string{".help", ".mode", ".quit", ".schema", ".tables", ".timer"}
 
 const help = `.tables [TEXT]         tables and views; only those with TEXT in their names
-.schema [NAME]         columns of a table or view and what they mean; without NAME all views
-.mode table|json|csv   how answers are written
-.timer on|off          say how long an answer took
-.help                  this
-.quit                  end, as Ctrl-D does
-Ctrl-C ends the question that is being answered, or takes back what is typed. Tab completes words, tables and columns.
+.schema [NAME]         columns of a table or view and their meaning; without NAME all views
+.mode table|json|csv   output format
+.timer on|off          show how long a query took
+.help                  this help
+.quit                  exit, like Ctrl-D
+Ctrl-C cancels the running query, or clears the input. Tab completes words, tables and columns.
 `
 
 func (s *Shell) command(ctx context.Context, words []string) (over bool, err error) {
 	argument := strings.Join(words[1:], " ")
 	switch words[0] {
 	case ".help":
-		return false, s.say("%s", help)
+		return false, s.printf("%s", help)
 	case ".quit", ".exit":
 		return true, nil
 	case ".tables":
@@ -34,16 +34,16 @@ func (s *Shell) command(ctx context.Context, words []string) (over bool, err err
 	case ".mode":
 		mode, known := ModeOf(argument)
 		if !known {
-			return false, s.say("error: .mode is one of %s\n", strings.Join(Modes(), ", "))
+			return false, s.printf("error: .mode is one of %s\n", strings.Join(Modes(), ", "))
 		}
 		s.opts.Mode = mode
 	case ".timer":
 		if argument != "on" && argument != "off" {
-			return false, s.say("error: .timer is on or off\n")
+			return false, s.printf("error: .timer is on or off\n")
 		}
 		s.timer = argument == "on"
 	default:
-		return false, s.say("error: there is no %s; .help lists what there is\n", output.Printable(words[0]))
+		return false, s.printf("error: unknown command %s; try: .help\n", output.Printable(words[0]))
 	}
 	return false, nil
 }
@@ -51,7 +51,7 @@ func (s *Shell) command(ctx context.Context, words []string) (over bool, err err
 func (s *Shell) tables(ctx context.Context, text string) error {
 	list, err := s.opts.Asker.Schema(ctx)
 	if err != nil {
-		return s.tell(err)
+		return s.printError(err)
 	}
 	var rows [][]string
 	for _, t := range list {
@@ -60,18 +60,18 @@ func (s *Shell) tables(ctx context.Context, text string) error {
 		}
 	}
 	if len(rows) == 0 {
-		return s.say("there is none like that\n")
+		return s.printf("no matching tables or views\n")
 	}
 	return output.Table(s.opts.Out, []string{"NAME", "KIND", "WHAT"}, rows)
 }
 
-// docCells is how wide a comment may be in a list.
+// docCells is the width of a comment in a list.
 const docCells = 100
 
 func (s *Shell) schema(ctx context.Context, name string) error {
 	list, err := s.opts.Asker.Schema(ctx)
 	if err != nil {
-		return s.tell(err)
+		return s.printError(err)
 	}
 	shown := 0
 	for _, t := range list {
@@ -79,7 +79,7 @@ func (s *Shell) schema(ctx context.Context, name string) error {
 			continue
 		}
 		if shown++; shown > 1 {
-			if err := s.say("\n"); err != nil {
+			if err := s.printf("\n"); err != nil {
 				return err
 			}
 		}
@@ -88,17 +88,17 @@ func (s *Shell) schema(ctx context.Context, name string) error {
 		}
 	}
 	if shown == 0 {
-		return s.say("there is no table or view of that name; .tables lists them\n")
+		return s.printf("no table or view of that name; try: .tables\n")
 	}
 	return nil
 }
 
 func (s *Shell) describe(t *console.Table) error {
-	if err := s.say("%s %s\n", t.Kind, t.Name); err != nil {
+	if err := s.printf("%s %s\n", t.Kind, t.Name); err != nil {
 		return err
 	}
 	if t.Doc != "" {
-		if err := s.say("%s\n", t.Doc); err != nil {
+		if err := s.printf("%s\n", t.Doc); err != nil {
 			return err
 		}
 	}

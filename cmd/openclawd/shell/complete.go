@@ -8,11 +8,11 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
 )
 
-// keywords of questions.
+// keywords are the SQL keywords for completion.
 var keywords = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END EXCEPT EXISTS EXPLAIN FROM GROUP HAVING IN INNER
 	INTERSECT IS JOIN LEFT LIKE LIMIT NOT NULL OFFSET ON OR ORDER OVER PARTITION QUERY PLAN RECURSIVE SELECT THEN UNION USING VALUES WHEN WHERE WITH`)
 
-// Words are what may be completed: keywords, and the names of tables and columns.
+// Words are the completions: keywords, and the names of tables and columns.
 func Words(tables []console.Table) []string {
 	words := slices.Concat(keywords, commands)
 	for _, t := range tables {
@@ -25,7 +25,7 @@ func Words(tables []console.Table) []string {
 	return slices.Compact(words)
 }
 
-// Complete finds how the word before the cursor may go on. pos counts characters.
+// Complete lists completions of the word before the cursor. pos counts characters.
 func Complete(words []string, line string, pos int) (head string, completions []string, tail string) {
 	typed := []rune(line)
 	pos = min(max(pos, 0), len(typed))

@@ -1,4 +1,4 @@
-// Package shell asks SQL for people: it writes answers as tables, JSON or CSV, and reads questions from a terminal, line by line.
+// Package shell is an interactive SQL shell: it reads queries line by line and prints answers as tables, JSON or CSV.
 package shell
 
 import (
@@ -10,29 +10,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// Asker answers questions, as console.Console does.
+// Asker answers queries; console.Console implements it.
 type Asker interface {
 	Query(ctx context.Context, q console.Question, answer console.Answer) (console.Result, error)
 	Schema(ctx context.Context) ([]console.Table, error)
 }
 
-// Lines are what somebody types.
+// Lines is the source of input lines.
 type Lines interface {
-	// Line reads one, without its end. Errors: io.EOF at the end of them all, ErrAborted for one that was taken back.
+	// Line reads a line, without its end. Errors: io.EOF at the end of the input, ErrAborted if the user cancelled the
+	// line.
 	Line(prompt string) (string, error)
-	// Remember has a line come up again when somebody looks for it.
+	// Remember adds a line to the history.
 	Remember(line string)
 }
 
-// ErrAborted says that what was typed so far is not meant.
+// ErrAborted reports that the user cancelled the input so far.
 var ErrAborted = errors.New("taken back")
 
-// DefaultTableRows is how many rows of an answer are shown as a table unless somebody says otherwise: all of them are kept until the last is known.
+// DefaultTableRows is the default row limit of a table: all rows are held in memory until the last is known.
 const DefaultTableRows = 1_000
 
 // Options of New. All but Rows and Interrupts are required.
@@ -41,20 +42,20 @@ type Options struct {
 	Lines Lines
 	Out   io.Writer
 	Mode  Mode
-	Rows  int // of an answer at most; 0: as the mode has it
+	Rows  int // row limit per answer; 0: the mode's default
 	Now   func() time.Time
-	// Interrupts has one whenever the question that is being answered is to end; nil: never.
+	// Interrupts receives a signal when the running query is to be cancelled; nil: never.
 	Interrupts <-chan os.Signal
 }
 
-// Shell is a conversation. It is used by one goroutine.
+// Shell is an interactive session. It is not safe for concurrent use.
 type Shell struct {
 	opts  Options
 	timer bool
-	typed strings.Builder // of a statement that is not ended yet
+	typed strings.Builder // of an unfinished statement
 }
 
-// New returns a shell that has said nothing yet.
+// New returns a new shell.
 func New(opts Options) *Shell { return &Shell{opts: opts} }
 
 const (
@@ -62,10 +63,10 @@ const (
 	promptMore  = "      ...> "
 )
 
-// Run answers until the lines end, .quit is typed or ctx ends. What is wrong with a question is told and does not end it; errors are those of Out
-// and of Lines.
+// Run answers queries until the lines end, .quit is entered or ctx ends. Errors in queries are printed; Run returns only errors of Out and
+// of Lines.
 func (s *Shell) Run(ctx context.Context) error {
-	if err := s.say("questions in SQL, each ended with a semicolon; nothing can be changed. .help tells more, .quit ends\n"); err != nil {
+	if err := s.printf("SQL, each query ended with a semicolon; read-only. .help lists commands, .quit exits\n"); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
@@ -76,7 +77,7 @@ func (s *Shell) Run(ctx context.Context) error {
 		line, err := s.opts.Lines.Line(prompt)
 		switch {
 		case errors.Is(err, io.EOF):
-			return s.last(ctx)
+			return s.runLast(ctx)
 		case errors.Is(err, ErrAborted):
 			s.typed.Reset()
 			continue
@@ -86,7 +87,7 @@ func (s *Shell) Run(ctx context.Context) error {
 		if strings.TrimSpace(line) != "" {
 			s.opts.Lines.Remember(line)
 		}
-		over, err := s.take(ctx, line)
+		over, err := s.processLine(ctx, line)
 		if over || err != nil {
 			return err
 		}
@@ -94,16 +95,16 @@ func (s *Shell) Run(ctx context.Context) error {
 	return nil
 }
 
-// last asks what was typed without a semicolon at the end.
-func (s *Shell) last(ctx context.Context) error {
+// runLast runs a final query without a semicolon.
+func (s *Shell) runLast(ctx context.Context) error {
 	if strings.TrimSpace(s.typed.String()) == "" {
 		return nil
 	}
 	return s.ask(ctx, s.typed.String())
 }
 
-// take takes in a line. over says that it was the last one.
-func (s *Shell) take(ctx context.Context, line string) (over bool, err error) {
+// processLine processes a line. over marks the last one.
+func (s *Shell) processLine(ctx context.Context, line string) (over bool, err error) {
 	if s.typed.Len() == 0 && strings.HasPrefix(strings.TrimSpace(line), ".") {
 		return s.command(ctx, strings.Fields(line))
 	}
@@ -113,7 +114,7 @@ func (s *Shell) take(ctx context.Context, line string) (over bool, err error) {
 	s.typed.WriteString(line + "\n")
 	if s.typed.Len() > console.MaxStatement {
 		s.typed.Reset()
-		return false, s.say("error: a statement may have %d bytes\n", console.MaxStatement)
+		return false, s.printf("error: a statement may have at most %d bytes\n", console.MaxStatement)
 	}
 	if !console.Complete(s.typed.String()) {
 		return false, nil
@@ -131,7 +132,7 @@ func (s *Shell) take(ctx context.Context, line string) (over bool, err error) {
 	return false, nil
 }
 
-// ask answers one question.
+// ask runs one query.
 func (s *Shell) ask(ctx context.Context, statement string) error {
 	ctx, stop := s.interruptible(ctx)
 	defer stop()
@@ -146,25 +147,25 @@ func (s *Shell) ask(ctx context.Context, statement string) error {
 		err = writer.End(result)
 	}
 	if err != nil {
-		if err := s.tell(err); err != nil {
+		if err := s.printError(err); err != nil {
 			return err
 		}
 	} else if result.Truncated && s.opts.Mode != Table {
-		if err := s.say("only the first %s are shown\n", output.Count(int64(result.Rows), "row")); err != nil {
+		if err := s.printf("only the first %s are shown\n", output.Count(int64(result.Rows), "row")); err != nil {
 			return err
 		}
 	}
 	if s.timer {
-		return s.say("%s\n", s.opts.Now().Sub(start).Round(time.Millisecond))
+		return s.printf("%s\n", s.opts.Now().Sub(start).Round(time.Millisecond))
 	}
 	return nil
 }
 
-// interruptible gives a question a context that an interrupt ends too.
+// interruptible returns a context that an interrupt cancels too.
 func (s *Shell) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	for len(s.opts.Interrupts) > 0 {
-		<-s.opts.Interrupts // it came when nothing was asked
+		<-s.opts.Interrupts // sent while no query was running
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -181,22 +182,22 @@ func (s *Shell) interruptible(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// tell shows what is wrong with a question.
-func (s *Shell) tell(err error) error {
+// printError prints an error of a query.
+func (s *Shell) printError(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return s.say("interrupted\n")
+		return s.printf("interrupted\n")
 	}
-	if err := s.say("error: %s\n", output.Printable(err.Error())); err != nil {
+	if err := s.printf("error: %s\n", output.Printable(err.Error())); err != nil {
 		return err
 	}
 	var coded eventstore.Coded
 	if errors.As(err, &coded) && coded.Hint() != "" {
-		return s.say("hint: %s\n", coded.Hint())
+		return s.printf("hint: %s\n", coded.Hint())
 	}
 	return nil
 }
 
-func (s *Shell) say(format string, values ...any) error {
+func (s *Shell) printf(format string, values ...any) error {
 	_, err := fmt.Fprintf(s.opts.Out, format, values...)
 	return err
 }

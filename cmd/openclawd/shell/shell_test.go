@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/cmd/openclawd/shell"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
 // typed are lines that somebody types. "^C" is one that is taken back.
@@ -97,15 +97,15 @@ func TestShellAnswers(t *testing.T) {
 		"without semicolon":  {[]string{"SELECT NULL AS a, 'x\ny' AS b"}, "a     b\nNULL  x↵y\n1 row\n"},
 		"taken back":         {[]string{"SELECT nonsense", "^C", "SELECT 1 AS a;"}, "a\n1\n1 row\n"},
 		"an error":           {[]string{"SELECT nowhere;", "SELECT 1 AS a;"}, "error: line 1, column 8: no such column: nowhere\nhint: the tables and views are in docs/schema.md, in GET /api/sql/schema, and in openclawd sql under .schema\na\n1\n1 row\n"},
-		"a write":            {[]string{"DELETE FROM events;"}, "error: refused: DELETE\nhint: ask with SELECT, WITH, VALUES or EXPLAIN: nothing can be changed here\n"},
+		"a write":            {[]string{"DELETE FROM events;"}, "error: refused: DELETE\nhint: use SELECT, WITH, VALUES or EXPLAIN: the console is read-only\n"},
 		"modes":              {[]string{".mode csv", "SELECT 1 AS a, '가' AS b;", ".mode json", "SELECT 1 AS a, 2 AS a;", ".mode xml"}, "a,b\r\n1,가\r\n[\n{\"a\":1,\"a_2\":2}\n]\nerror: .mode is one of table, json, csv\n"},
 		"tables":             {[]string{".tables stream"}, "NAME     KIND   WHAT\nstreams  table\n"},
-		"no tables":          {[]string{".tables nothing"}, "there is none like that\n"},
+		"no tables":          {[]string{".tables nothing"}, "no matching tables or views\n"},
 		"schema":             {[]string{".schema STREAMS"}, "table streams\nCOLUMN  TYPE     WHAT\nid      INTEGER  seq of the stream's first event\nname    TEXT     e.g. task/task_ab12, conversation/<uuid>\n"},
-		"no schema":          {[]string{".schema nothing"}, "there is no table or view of that name; .tables lists them\n"},
+		"no schema":          {[]string{".schema nothing"}, "no table or view of that name; try: .tables\n"},
 		"timer":              {[]string{".timer on", "SELECT 1 AS a;", ".timer off", "SELECT 1 AS a;", ".timer"}, "a\n1\n1 row\n0s\na\n1\n1 row\nerror: .timer is on or off\n"},
 		"quit":               {[]string{".quit", "SELECT 1;"}, ""},
-		"unknown":            {[]string{".import x"}, "error: there is no .import; .help lists what there is\n"},
+		"unknown":            {[]string{".import x"}, "error: unknown command .import; try: .help\n"},
 		"a point in a query": {[]string{"SELECT 1", ".5 AS a;"}, "error: line 2, column 1: near \".5\": syntax error\nhint: the tables and views are in docs/schema.md, in GET /api/sql/schema, and in openclawd sql under .schema\n"},
 		"nothing":            {[]string{"", "  ", ";"}, ""},
 	} {
@@ -200,7 +200,7 @@ func TestWordsAreCompleted(t *testing.T) {
 }
 
 // What is written can be read again, to the last digit.
-func TestAnswersAreReadAgain(t *testing.T) {
+func TestOutputRoundTrips(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	const statement = "SELECT 9007199254740993 AS n, 'a,\"b\"\n가' AS t, x'00ff' AS b, NULL AS z, 1.0 AS r UNION ALL SELECT -1, '', x'', 'z', 0.1"

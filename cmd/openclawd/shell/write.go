@@ -8,21 +8,21 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/output"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
+	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// Mode is how answers are written.
+// Mode is an output format.
 type Mode string
 
 // The modes.
 const (
 	Table Mode = "table"
 	JSON  Mode = "json" // an array of objects
-	CSV   Mode = "csv"  // RFC 4180, with a head
+	CSV   Mode = "csv"  // RFC 4180, with a header
 )
 
-// Modes lists them for people.
+// Modes lists the modes for messages.
 func Modes() []string { return []string{string(Table), string(JSON), string(CSV)} }
 
 // ModeOf finds a mode by its name.
@@ -38,11 +38,11 @@ func ModeOf(name string) (mode Mode, known bool) {
 // Writer writes one answer.
 type Writer interface {
 	console.Answer
-	// End is called when the answer is whole.
+	// End is called after the last row.
 	End(result console.Result) error
 }
 
-// NewWriter writes in a mode. A table is written at the end, the others while rows come.
+// NewWriter returns a writer for a mode. A table is written at the end, the others row by row.
 func NewWriter(mode Mode, w io.Writer) Writer {
 	switch mode {
 	case JSON:
@@ -55,14 +55,14 @@ func NewWriter(mode Mode, w io.Writer) Writer {
 	return &tableWriter{w: w}
 }
 
-// tableWriter keeps all rows until the widths of their columns are known.
+// tableWriter holds all rows until the column widths are known.
 type tableWriter struct {
 	w    io.Writer
 	head []string
 	rows [][]string
 }
 
-// cellMost is how many cells of a terminal a value takes in a table.
+// cellMost is the maximum width of a value in a table, in terminal cells.
 const cellMost = 100
 
 func (t *tableWriter) Head(columns []console.Column) error {
@@ -84,7 +84,7 @@ func (t *tableWriter) Row(values []any) error {
 	return nil
 }
 
-// oneLine is as much of a text as can be shown, on one line. What is cut off later is not looked at.
+// oneLine is the visible part of a text on one line. The cut-off rest is not processed.
 func oneLine(text string) string {
 	const most = 4 * cellMost
 	if len(text) > most {
@@ -105,7 +105,7 @@ func (t *tableWriter) End(result console.Result) error {
 	return err
 }
 
-// jsonWriter writes an object for each row. Of columns of one name the later ones get a number behind it.
+// jsonWriter writes an object per row. Repeated column names get a number appended.
 type jsonWriter struct {
 	w    *bufio.Writer
 	keys [][]byte

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 const secret = "TOP-SECRET-CONTENT"
@@ -31,10 +31,11 @@ func (a *answers) Row(values []any) error {
 	return nil
 }
 
-// testBundle is a console on the file of a log that nobody has open, beside a secret.
+// testBundle is a console on the file of a closed log, beside a secret.
 type testBundle struct {
 	dir, path string
 	console   *console.Console
+	patient   *console.Console // gives even a slow machine the time to come to any answer but that the time is up
 }
 
 func setup(t testing.TB, limits console.Limits) *testBundle {
@@ -47,6 +48,10 @@ func setup(t testing.TB, limits console.Limits) *testBundle {
 	}
 	var err error
 	if b.console, err = console.Open(context.Background(), b.path, limits); err != nil {
+		t.Fatal(err)
+	}
+	limits.Time = testscale.Patience
+	if b.patient, err = console.Open(context.Background(), b.path, limits); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -77,7 +82,21 @@ func (b *testBundle) ask(t testing.TB, statement string) (*answers, console.Resu
 	return a, result, err
 }
 
-// digest is of all files in the bundle's directory, with their names. What SQLite makes beside a file in order to read it counts by its bytes alone.
+// askFor sends a query that must be answered by one of the codes, separated by " or ". It waits for the time limit
+// only if that is among them.
+func (b *testBundle) askFor(t testing.TB, statement, want string) (*answers, error) {
+	t.Helper()
+	c := b.patient
+	if strings.Contains(want, "sql_timeout") {
+		c = b.console
+	}
+	a := &answers{}
+	_, err := c.Query(context.Background(), console.Question{SQL: statement, Rows: 1_000}, a)
+	return a, err
+}
+
+// digest hashes all files in the bundle's directory, with their names. Files that SQLite creates for reading count by
+// their content alone.
 func (b *testBundle) digest(t testing.TB) string {
 	t.Helper()
 	entries, err := os.ReadDir(b.dir)
@@ -91,7 +110,7 @@ func (b *testBundle) digest(t testing.TB) string {
 			t.Fatal(err)
 		}
 		switch {
-		case strings.HasSuffix(e.Name(), "-shm"): // read marks of whoever reads
+		case strings.HasSuffix(e.Name(), "-shm"): // read marks of readers
 		case strings.HasSuffix(e.Name(), "-wal") && len(text) == 0:
 		default:
 			fmt.Fprintf(&all, "%s %x\n", e.Name(), sha256.Sum256(text))
@@ -111,69 +130,7 @@ func codeOf(err error) string {
 	return err.Error()
 }
 
-// Whatever is asked: nothing is written, no other file is read, and it ends soon after the time is up.
-func TestAttacksChangeNothing(t *testing.T) {
-	t.Parallel()
-	corpus, err := os.ReadFile("testdata/attacks.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const limit, slack = 700 * time.Millisecond, 2 * time.Second // a loaded machine; TestStatementsEndInTime measures
-	b := setup(t, console.Limits{Time: limit})
-	before := b.digest(t)
-	tried := 0
-	try := func(statement, want string) {
-		tried++
-		begun := time.Now()
-		a, _, err := b.ask(t, statement)
-		if got := codeOf(err); !slices.Contains(strings.Split(want, " or "), got) {
-			t.Errorf("%.200s: %s (%v), want %s", statement, got, err, want)
-		}
-		if took := time.Since(begun); took > limit+slack {
-			t.Errorf("%.200s took %s, may take %s", statement, took, limit)
-		}
-		if shown := fmt.Sprint(a.rows, err); strings.Contains(shown, secret) {
-			t.Errorf("%.200s shows the secret", statement)
-		}
-		if after := b.digest(t); after != before {
-			t.Fatalf("%.200s changed the directory:\n%s\nwas:\n%s", statement, after, before)
-		}
-	}
-	for block := range strings.SplitSeq(strings.TrimPrefix(string(corpus), "== "), "\n== ") {
-		want, statement, _ := strings.Cut(block, "\n")
-		try(strings.ReplaceAll(strings.TrimSuffix(statement, "\n"), "$DIR", b.dir), want)
-	}
-	for _, made := range []struct{ statement, want string }{
-		{"SELECT 1;\x00 DELETE FROM events", "sql_refused"},
-		{"\x00DELETE FROM events", "sql_refused"},
-		{"SELECT '\xff'", "sql_refused"},
-		{"SELECT '" + strings.Repeat("x", console.MaxStatement) + "'", "sql_too_large"},
-		{"SELECT " + strings.Repeat("(", 5_000) + "1" + strings.Repeat(")", 5_000), "sql_error"},
-		{"SELECT " + strings.Repeat("1+", 5_000) + "1", "sql_error"},
-		{"SELECT " + strings.Repeat("-", 1) + strings.Repeat("~", 20_000) + "1", "sql_error"},
-		{"SELECT 1" + strings.Repeat(" UNION SELECT 1", 1_000), "sql_error"},
-		{"SELECT " + strings.Repeat("1,", 5_000) + "1", "sql_error"},
-		{"SELECT count(*) FROM events" + strings.Repeat(", events", 100), "sql_error"},
-		{"SELECT " + strings.Repeat("(SELECT ", 500) + "1" + strings.Repeat(")", 500), "sql_error"},
-		{"SELECT count(*) FROM events WHERE seq IN (" + strings.Repeat("1,", 30_000) + "1)", "ok"},
-		{"SELECT count(*) FROM " + strings.Repeat("(SELECT * FROM ", 300) + "events" + strings.Repeat(")", 300), "ok"},
-		{"VALUES (1)" + strings.Repeat(",(1)", 15_000), "ok"},
-		{strings.Repeat("/*", 30_000), "sql_error"},
-		{strings.Repeat(";", 60_000), "sql_error"},
-		{strings.Repeat(";", 60_000) + "DROP TABLE events", "sql_refused"},
-		{"EXPLAIN " + strings.Repeat("EXPLAIN ", 5_000) + "SELECT 1", "sql_error"},
-		{"SELECT json_extract('" + strings.Repeat("[", 60_000) + "', '$')", "sql_error"},
-		{"SELECT printf('" + strings.Repeat("%s", 30_000) + "')", "ok"},
-		{"SELECT char(" + strings.Repeat("1114111,", 5_000) + "1)", "sql_error"},
-	} {
-		try(made.statement, made.want)
-	}
-	if tried < 60 {
-		t.Errorf("%d attacks: fewer than there were", tried)
-	}
-}
-
-// What people ask is answered.
+// Typical queries are answered.
 func TestQuestionsAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t, console.Limits{})
@@ -215,7 +172,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 			t.Errorf("%s: %v", c, err)
 		}
 	}
-	// Every view can be asked, so no view needs what is not allowed.
+	// Every view can be queried, so no view needs a forbidden function.
 	tables, err := b.console.Schema(t.Context())
 	if err != nil || len(tables) < 50 {
 		t.Fatalf("%d tables: %v", len(tables), err)
@@ -227,33 +184,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// The time limit ends a statement wherever it is: while it works for its first row, and after rows were given.
-func TestStatementsEndInTime(t *testing.T) {
-	t.Parallel()
-	const limit = 300 * time.Millisecond
-	b := setup(t, console.Limits{Time: limit})
-	endless := "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
-	for _, statement := range []string{
-		endless + "SELECT count(*) FROM n", endless + "SELECT 1 UNION ALL SELECT count(*) FROM n", endless + "SELECT x FROM n WHERE x < 0",
-		endless + "SELECT x FROM n ORDER BY -x", "SELECT 1 UNION ALL SELECT count(*) FROM sqlite_schema a, sqlite_schema b, sqlite_schema c, sqlite_schema d",
-	} {
-		best := time.Hour
-		for range 3 { // the machine may be busy with something else
-			begun := time.Now()
-			_, _, err := b.ask(t, statement)
-			best = min(best, time.Since(begun)-limit)
-			var late *console.LimitError
-			if !errors.As(err, &late) || !late.Late {
-				t.Fatalf("%s: %v, want that its time is up", statement, err)
-			}
-		}
-		if best > 100*time.Millisecond {
-			t.Errorf("%s ended %s too late, 100 ms are allowed", statement, best)
-		}
-	}
-}
-
-// Who asks may take the question back, between rows and within one.
+// A query can be cancelled, between rows and within one.
 func TestQuestionsAreTakenBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, console.Limits{Time: time.Hour})
@@ -270,7 +201,7 @@ func TestQuestionsAreTakenBack(t *testing.T) {
 	}
 }
 
-// stopping takes the question back at its first row.
+// stopping cancels the query at its first row.
 type stopping struct {
 	stop func()
 	err  error
@@ -279,7 +210,7 @@ type stopping struct {
 func (*stopping) Head([]console.Column) error { return nil }
 func (s *stopping) Row([]any) error           { s.stop(); return s.err }
 
-// As many questions as may are answered at a time; the next one is told so at once.
+// Queries above the limit are refused at once.
 func TestQuestionsHaveTurns(t *testing.T) {
 	t.Parallel()
 	b := setup(t, console.Limits{Once: 1})
@@ -295,7 +226,7 @@ func TestQuestionsHaveTurns(t *testing.T) {
 	}
 }
 
-// asking asks again while it is answered.
+// asking sends another query while one is answered.
 type asking struct {
 	b   *testBundle
 	err error
@@ -343,7 +274,7 @@ func TestLiveFileIsAsked(t *testing.T) {
 	}
 }
 
-// Only a database of ours is asked.
+// Only databases of openclawd are opened.
 func TestOtherFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, console.Limits{})

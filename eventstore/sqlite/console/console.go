@@ -1,10 +1,9 @@
-// Package console answers questions in SQL about a database of ours, from people and programs that are not trusted to change it: whatever is
-// asked, nothing is written, no other file is read, no secret is shown, and no question costs more than its limits.
+// Package console runs SQL queries from untrusted people and programs on an openclawd database: nothing is written, no
+// other file is read, no secret is shown, and no query costs more than its limits.
 //
-// Five things guard it, each of which would do alone for most of what may be tried: the file is opened for reading only; SQLite asks an
-// authorizer of ours about everything that a statement wants to do, and that knows a list of what is allowed; SQLite's own limits bound what
-// a statement may be, and an account of ours the memory that SQLite takes for it; and whoever runs too long is interrupted. Each question has a connection of its own, so that none leaves anything
-// behind for the next.
+// Five mechanisms guard it: the file is opened read-only; an SQLite authorizer allows only listed actions; SQLite's
+// limits bound a statement, and an allocator hook bounds SQLite's memory; and a query that takes too long is
+// interrupted. Each query has its own connection, so it leaves nothing behind for the next.
 package console
 
 import (
@@ -19,13 +18,13 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
-// Limits of one question. The zero value of a field means its default.
+// Limits of one query. The zero value of a field means its default.
 type Limits struct {
-	Time  time.Duration // for all of it; default 5 s
-	Bytes int64         // of all values of an answer; default 8 MiB
+	Time  time.Duration // total time; default 5 s
+	Bytes int64         // total size of an answer's values; default 8 MiB
 	Value int           // bytes of a value, and of a row that is read; default 2 MiB, at most MaxValue
 	Heap  int64         // bytes that SQLite may hold at a time; default 64 MiB, at most MaxHeap
-	Once  int           // questions at a time; default 2
+	Once  int           // concurrent queries; default 2
 }
 
 // Defaults of Limits.
@@ -37,23 +36,23 @@ const (
 	DefaultOnce  = 2
 )
 
-// MaxValue is enough for every row of the log: the largest payload of an event, and what stands beside it.
+// MaxValue is enough for every row of the log: the largest payload of an event and its other columns.
 const MaxValue = 17 << 20
 
-// MaxHeap is enough to look into values of MaxValue, and what a question may take of the memory of a process is still 128 MiB with it.
+// MaxHeap is enough for queries over values of MaxValue; a query then takes at most 128 MiB of the process's memory.
 const MaxHeap = 96 << 20
 
-// Console answers questions. Its methods may be called concurrently.
+// Console runs queries. Its methods may be called concurrently.
 type Console struct {
 	path   string
 	limits Limits
 	turns  chan *turn
 }
 
-// turn is what one question at a time is asked with.
+// turn holds what one query at a time uses.
 type turn struct {
-	driver *sqlite3.Driver // with functions that look whether ctx has ended
-	ctx    context.Context // of the question
+	driver *sqlite3.Driver // with functions that check whether ctx has ended
+	ctx    context.Context // context of the query
 }
 
 func newTurn(most int) (*turn, error) {
@@ -61,7 +60,7 @@ func newTurn(most int) (*turn, error) {
 	return t, addFunctions(t.driver, most, func() error { return t.ctx.Err() })
 }
 
-// Open sees that there is a database of ours at path, of whatever schema; it may be in use. It opens no connection that lasts.
+// Open checks that path is an openclawd database, of any schema; it may be in use. It keeps no connection open.
 // Errors: fs.ErrNotExist, *eventstore.CorruptError, *eventstore.SchemaError, *eventstore.InvalidError.
 func Open(ctx context.Context, path string, limits Limits) (*Console, error) {
 	file, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: true, OlderSchema: true})
@@ -107,40 +106,42 @@ func (l Limits) orDefaults() Limits {
 // Path is the absolute path of the file.
 func (c *Console) Path() string { return c.path }
 
-// Column of an answer.
+// Column describes a column of an answer.
 type Column struct {
 	Name string
-	Type string // as it was declared, in capitals; "" for what is worked out
+	Type string // declared type, upper case; "" for an expression
 }
 
-// Question is one statement in SQL.
+// Question is one SQL statement.
 type Question struct {
 	SQL  string
-	Rows int // at most; 0: as many as there are
+	Rows int // maximum number of rows; 0: unlimited
 }
 
-// Answer takes in an answer while it is made. An error of one of its methods ends the question, and is what Query returns.
+// Answer receives an answer while it is produced. An error from one of its methods ends the query, and Query returns
+// it.
 type Answer interface {
 	// Head is called once, before any row.
 	Head(columns []Column) error
-	// Row is called for each row, with int64, float64, string, []byte or nil for each column. The slice is used again for the next row.
+	// Row is called for each row, with int64, float64, string, []byte or nil for each column. The slice is reused for
+	// the next row.
 	Row(values []any) error
 }
 
-// Result says how a question was answered.
+// Result summarises an answered query.
 type Result struct {
 	Rows      int
 	Truncated bool // there are more rows
 }
 
-// Query answers a question. Errors: *RefusedError, *SyntaxError, *LimitError, *BusyError, *eventstore.CorruptError, the error of ctx, and those
-// of answer. What answer has been given before an error is right as far as it goes.
+// Query runs a query. Errors: *RefusedError, *SyntaxError, *LimitError, *BusyError, *eventstore.CorruptError, the
+// error of ctx, and those of answer. Rows passed to answer before an error are correct.
 func (c *Console) Query(ctx context.Context, q Question, answer Answer) (Result, error) {
 	statement, begin, err := check(q.SQL)
 	if err != nil {
 		return Result{}, err
 	}
-	t, err := c.take()
+	t, err := c.acquire()
 	if err != nil {
 		return Result{}, err
 	}
@@ -159,8 +160,8 @@ func (c *Console) Query(ctx context.Context, q Question, answer Answer) (Result,
 	return result, err
 }
 
-// take takes a turn, which has to be given back.
-func (c *Console) take() (*turn, error) {
+// acquire acquires a turn, which must be given back.
+func (c *Console) acquire() (*turn, error) {
 	select {
 	case t := <-c.turns:
 		return t, nil
@@ -169,7 +170,7 @@ func (c *Console) take() (*turn, error) {
 	}
 }
 
-// answer runs the question.
+// answer runs the query.
 func (s *session) answer(statement string, most int, answer Answer) (result Result, err error) {
 	p, err := s.handle.prepare(statement)
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *session) answer(statement string, most int, answer Answer) (result Resu
 			result.Truncated = true
 			return result, nil
 		}
-		row := p.size(len(columns)) // before it is copied: one value may stand in all columns
+		row := p.size(len(columns)) // before copying: one value may occur in all columns
 		if bytes += row; bytes > s.limits.Bytes {
 			return result, tooMuch(s.limits.Bytes)
 		}

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write what docs/schema.md says of views
 
 const document = "../../../docs/schema.md"
 
-// What docs/schema.md says of every view and table is what the comments of the schema say.
+// docs/schema.md equals the comments of the schema.
 func TestSchemaDocumentIsMadeOfTheComments(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "schema.db")
@@ -54,7 +54,7 @@ func TestSchemaDocumentIsMadeOfTheComments(t *testing.T) {
 	}
 }
 
-// documented puts what is said of views and tables into the document, and fails where something is not said.
+// documented inserts the comments of views and tables into the document, and fails if one is missing.
 func documented(t *testing.T, text string, objects []console.Table) string {
 	t.Helper()
 	var tables strings.Builder
@@ -88,7 +88,7 @@ func documented(t *testing.T, text string, objects []console.Table) string {
 
 const (
 	tablesHeading = "\n## The tables, column by column\n"
-	tablesIntro   = "\nMade of the schema's comments, for those who read the code. A release may change any of it.\n\n"
+	tablesIntro   = "\nGenerated from the schema's comments, for readers of the code. Not stable.\n\n"
 )
 
 // markdown keeps what a comment says from ending a cell of a table; where it has code, that keeps the rest as it is.

@@ -24,7 +24,7 @@ func AppendJSON(to []byte, value any) []byte {
 	return appendText(to, Text(value))
 }
 
-// JSONSize is how many bytes AppendJSON writes of a value at most, without writing them.
+// JSONSize returns an upper bound of the bytes that AppendJSON writes for a value.
 func JSONSize(value any) (size int) {
 	const number, escaped = 32, len(`\u0001`)
 	switch v := value.(type) {
@@ -46,8 +46,8 @@ func JSONSize(value any) (size int) {
 	return number
 }
 
-// appendText writes a text, of which what is not UTF-8 is replaced, without the escapes that only pages need. It writes in place: a text may be
-// large, and six times as large as JSON.
+// appendText writes a text as JSON, replacing invalid UTF-8, without the escapes that only HTML needs. It writes in
+// place: a text may be large, and six times as large as JSON.
 func appendText(to []byte, text string) []byte {
 	const hexadecimal = "0123456789abcdef"
 	to = append(to, '"')
@@ -71,7 +71,7 @@ func appendText(to []byte, text string) []byte {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			to = append(to, `\ufffd`...)
-		case r == '\u2028' || r == '\u2029': // which end a line where JSON is read as JavaScript
+		case r == '\u2028' || r == '\u2029': // JavaScript treats them as line breaks
 			to = append(to, '\\', 'u', '2', '0', '2', hexadecimal[r&0xf])
 		default:
 			to = append(to, text[i:i+n]...)
@@ -81,7 +81,8 @@ func appendText(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// appendReal writes a real so that it is read as the same one, and not as an integer; JSON has no word for what is infinite, but readers make it of this number.
+// appendReal writes a real so that it parses as the same real, and not as an integer; JSON has no infinity, but
+// parsers read this number as one.
 func appendReal(to []byte, v float64) []byte {
 	switch {
 	case math.IsInf(v, 1):
@@ -89,27 +90,27 @@ func appendReal(to []byte, v float64) []byte {
 	case math.IsInf(v, -1):
 		return append(to, "-9e999"...)
 	}
-	text, _ := json.Marshal(v) // what is finite always marshals
+	text, _ := json.Marshal(v) // a finite number always marshals
 	if to = append(to, text...); bytes.ContainsAny(text, ".e") {
 		return to
 	}
 	return append(to, ".0"...)
 }
 
-// Text is a value of an answer for people: blobs in hexadecimal, nothing for NULL.
+// Text formats a value for people: blobs in hexadecimal, nothing for NULL.
 func Text(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
 	case []byte:
 		return hex.EncodeToString(v)
-	case time.Time: // what the driver makes of columns declared as times, of which there are none in our files
+	case time.Time: // the driver returns it for columns declared as times; our files have none
 		return v.Format(time.RFC3339Nano)
 	}
 	return textOf(value)
 }
 
-// AppendRow writes the values of a row as an array in JSON.
+// AppendRow writes the values of a row as a JSON array.
 func AppendRow(to []byte, values []any) []byte {
 	to = append(to, '[')
 	for i, v := range values {

@@ -8,21 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// RefusedError says that a statement wants something that is not allowed here.
+// RefusedError reports a statement that asks for something that is not allowed.
 type RefusedError struct {
-	What string // it wants: "DELETE", "the function load_extension"
-	Mend string
+	What     string // what it asks for: "DELETE", "the function load_extension"
+	HintText string
 }
 
 func (e *RefusedError) Error() string { return "refused: " + e.What }
 func (e *RefusedError) Code() string  { return "sql_refused" }
-func (e *RefusedError) Hint() string  { return e.Mend }
+func (e *RefusedError) Hint() string  { return e.HintText }
 
-// SyntaxError says that SQLite cannot make sense of a statement, or cannot work out what it asks for.
+// SyntaxError reports a statement that SQLite cannot parse or evaluate.
 type SyntaxError struct {
-	Message string // SQLite's words
-	Line    int    // where in the statement, from 1; 0: SQLite does not say
-	Column  int    // in characters, from 1; 0 likewise
+	Message string // SQLite's message
+	Line    int    // from 1; 0: unknown
+	Column  int    // in characters, from 1; 0: unknown
 }
 
 func (e *SyntaxError) Error() string {
@@ -36,7 +36,7 @@ func (e *SyntaxError) Hint() string {
 	return "the tables and views are in docs/schema.md, in GET /api/sql/schema, and in openclawd sql under .schema"
 }
 
-// syntaxError finds the place of an error: offset is in bytes, negative for none.
+// syntaxError locates an error: offset is in bytes, negative for unknown.
 func syntaxError(message, statement string, offset int) *SyntaxError {
 	e := &SyntaxError{Message: message}
 	if offset < 0 || offset > len(statement) {
@@ -51,11 +51,11 @@ func syntaxError(message, statement string, offset int) *SyntaxError {
 	return e
 }
 
-// LimitError says that a question would cost more than it may.
+// LimitError reports a query that exceeds its limits.
 type LimitError struct {
-	Late bool   // it took too long; else it is too large
-	What string // that was too long or too large, with the limit
-	Mend string
+	Late     bool   // too slow; otherwise too large
+	What     string // what exceeded which limit
+	HintText string
 }
 
 func (e *LimitError) Error() string { return e.What }
@@ -65,30 +65,30 @@ func (e *LimitError) Code() string {
 	}
 	return "sql_too_large"
 }
-func (e *LimitError) Hint() string { return e.Mend }
+func (e *LimitError) Hint() string { return e.HintText }
 
-// errLate is why the context of a question ends that takes too long.
-var errLate = errors.New("the time is up")
+// errLate is the cause when a query's context ends because of its time limit.
+var errLate = errors.New("time limit exceeded")
 
 func tooLate(limit time.Duration) *LimitError {
 	return &LimitError{Late: true, What: fmt.Sprintf("stopped after %s", limit),
-		Mend: "ask for less: a WHERE over seq or a time, fewer joins, a LIMIT; EXPLAIN QUERY PLAN shows what is read"}
+		HintText: "ask for less: a WHERE over seq or a time, fewer joins, a LIMIT; EXPLAIN QUERY PLAN shows what is read"}
 }
 
 func tooMuch(limit int64) *LimitError {
-	return &LimitError{What: fmt.Sprintf("the answer has more than %d bytes", limit), Mend: "name the columns that you want, or add a LIMIT"}
+	return &LimitError{What: fmt.Sprintf("the answer has more than %d bytes", limit), HintText: "name the columns that you need, or add a LIMIT"}
 }
 
-// BusyError says that as many questions are being answered as may be at a time.
+// BusyError reports that the maximum number of queries is already running.
 type BusyError struct{ Once int }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("%d questions are being answered already", e.Once)
+	return fmt.Sprintf("%d queries are already running", e.Once)
 }
 func (e *BusyError) Code() string { return "sql_busy" }
-func (e *BusyError) Hint() string { return "try again when one of them is done" }
+func (e *BusyError) Hint() string { return "try again when one of them has finished" }
 
-// ended is why the session's context has.
+// ended returns why the session's context ended.
 func (s *session) ended() error {
 	if errors.Is(context.Cause(s.ctx), errLate) {
 		return tooLate(s.limits.Time)
@@ -96,7 +96,7 @@ func (s *session) ended() error {
 	return s.ctx.Err()
 }
 
-// clip is a text as it may stand in a message.
+// clip shortens a text for a message.
 func clip(text string) string {
 	const most = 60
 	if utf8.RuneCountInString(text) <= most {

@@ -12,12 +12,13 @@ import (
 	sqlite3 "modernc.org/sqlite"
 )
 
-// MaxPattern is how many bytes a pattern of LIKE or GLOB may have.
+// MaxPattern is the maximum length of a LIKE or GLOB pattern in bytes.
 const MaxPattern = 1_000
 
-// addFunctions replaces SQLite's functions whose time grows with the product of what they are given, so that two large values keep one call
-// busy for minutes, in which nothing interrupts it. What they answer is the same, but for the last digit of a real that is taken for a text, and
-// for what is no UTF-8. most is how many bytes a value may have; over says why nothing more is to be done.
+// addFunctions replaces SQLite's functions whose time grows with the product of their arguments' sizes, so that two
+// large values could keep one call busy for minutes without a chance to interrupt it. The results are the same, except
+// for the last digit of a real converted to text, and for invalid UTF-8. most is the maximum size of a value in bytes;
+// over returns why the function must stop.
 func addFunctions(d *sqlite3.Driver, most int, over func() error) error {
 	like, glob := &matcher{over: over}, &matcher{over: over}
 	for _, f := range []struct {
@@ -52,7 +53,7 @@ func addFunctions(d *sqlite3.Driver, most int, over func() error) error {
 	return nil
 }
 
-// matcher matches texts against patterns; most calls have the one of the call before.
+// matcher matches texts against patterns, and caches the last pattern.
 type matcher struct {
 	over func() error
 
@@ -61,7 +62,7 @@ type matcher struct {
 	pattern pattern
 }
 
-// like is LIKE: of the pattern, the text, and the character that takes the meaning from the next one, if there is a third value.
+// like implements LIKE: pattern, text, and optionally the escape character.
 func (m *matcher) like(args []driver.Value) (driver.Value, error) {
 	escape := rune(0)
 	if len(args) > 2 {
@@ -90,7 +91,7 @@ func (m *matcher) match(args []driver.Value, escape rune, read func(string) patt
 	}
 	wanted, text := endedByNUL(textOf(args[0])), endedByNUL(textOf(args[1]))
 	if len(wanted) > MaxPattern {
-		return nil, fmt.Errorf("a pattern of LIKE or GLOB may have %d bytes", MaxPattern)
+		return nil, fmt.Errorf("a pattern of LIKE or GLOB may have at most %d bytes", MaxPattern)
 	}
 	if m.pattern.segments == nil || m.text != wanted || m.escape != escape {
 		m.text, m.escape, m.pattern = wanted, escape, read(wanted)
@@ -105,13 +106,14 @@ func (m *matcher) match(args []driver.Value, escape rune, read func(string) patt
 	return int64(0), nil
 }
 
-// endedByNUL is a text as far as C sees it.
+// endedByNUL cuts a text at its first NUL, as C does.
 func endedByNUL(text string) string {
 	text, _, _ = strings.Cut(text, "\x00")
 	return text
 }
 
-// instr is where the second value begins in the first: in characters from 1, in bytes for two blobs; 0 for nowhere.
+// instr returns where the second value occurs in the first: in characters from 1, in bytes for two blobs; 0 if it does
+// not.
 func instr(args []driver.Value) (driver.Value, error) {
 	first, oneBlob := args[0].([]byte)
 	second, twoBlob := args[1].([]byte)
@@ -126,7 +128,8 @@ func instr(args []driver.Value) (driver.Value, error) {
 	return int64(utf8.RuneCountInString(text[:at]) + 1), nil
 }
 
-// replace has the third value in the first wherever the second one stands. most is how many bytes that may make.
+// replace replaces the second value by the third wherever it occurs in the first. most is the maximum size of the
+// result in bytes.
 func replace(args []driver.Value, most int) (driver.Value, error) {
 	text, old := textOf(args[0]), textOf(args[1])
 	if old == "" {
@@ -137,7 +140,7 @@ func replace(args []driver.Value, most int) (driver.Value, error) {
 	}
 	put := textOf(args[2])
 	if grown := len(put) - len(old); grown > 0 && strings.Count(text, old) > (most-len(text))/grown {
-		return make([]byte, most+1), nil // which SQLite refuses as it refuses what its own function makes
+		return make([]byte, most+1), nil // SQLite refuses it as it refuses the result of its own function
 	}
 	return strings.ReplaceAll(text, old, put), nil
 }
@@ -150,7 +153,7 @@ func trim(args []driver.Value, how func(string, func(rune) bool) string) (driver
 	return how(textOf(args[0]), func(r rune) bool { return set[r] }), nil
 }
 
-// textOf is a value as SQLite makes a text of it.
+// textOf converts a value to text as SQLite does.
 func textOf(v driver.Value) string {
 	switch v := v.(type) {
 	case string:
@@ -165,8 +168,8 @@ func textOf(v driver.Value) string {
 	return fmt.Sprint(v)
 }
 
-// realText writes a real as SQLite does: in 15 digits where that is the same real, else in 17, and never like an integer. SQLite may round the
-// seventeenth digit otherwise.
+// realText formats a real as SQLite does: in 15 digits if that is exact, else in 17, and never like an integer. SQLite
+// may round the seventeenth digit differently.
 func realText(v float64) string {
 	switch {
 	case math.IsInf(v, 1):
@@ -196,7 +199,8 @@ func realText(v float64) string {
 	return mantissa + "e" + power
 }
 
-// pointed writes digits, of which the first counts 10 to the exponent, with a point and at least one digit on either side.
+// pointed writes digits, the first of which has the weight 10^exponent, with a point and at least one digit on either
+// side.
 func pointed(digits string, exponent int) string {
 	if exponent < 0 {
 		return "0." + strings.Repeat("0", -exponent-1) + digits

@@ -11,7 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
 )
 
-// The functions that are ours answer what SQLite's own do.
+// Our own functions return the same as SQLite's.
 func TestFunctionsAnswerAsSQLitesOwn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, console.Limits{})

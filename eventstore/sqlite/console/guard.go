@@ -7,10 +7,10 @@ import (
 	sqlite3lib "modernc.org/sqlite/lib"
 )
 
-// MaxStatement is how many bytes a statement may have.
+// MaxStatement is the maximum length of a statement in bytes.
 const MaxStatement = 64 << 10
 
-// engineLimits are SQLite's own limits of what a statement may be and make, but for the size of a value.
+// engineLimits are SQLite's own limits for a statement, except for the size of a value.
 var engineLimits = map[int32]int32{
 	sqlite3lib.SQLITE_LIMIT_SQL_LENGTH:      MaxStatement,
 	sqlite3lib.SQLITE_LIMIT_COLUMN:          500,
@@ -24,19 +24,21 @@ var engineLimits = map[int32]int32{
 	sqlite3lib.SQLITE_LIMIT_WORKER_THREADS:  0,
 }
 
-// onlyQuestions mends what wants to change something.
-const onlyQuestions = "ask with SELECT, WITH, VALUES or EXPLAIN: nothing can be changed here"
+// onlyQuestions is the hint for statements that would change something.
+const onlyQuestions = "use SELECT, WITH, VALUES or EXPLAIN: the console is read-only"
 
-// madeByJSON are the tables that code makes and that may be read: they know nothing but their arguments.
+// madeByJSON are the table-valued functions that may be read: they depend only on their arguments.
 var madeByJSON = map[string]bool{"json_each": true, "json_tree": true}
 
 // schemaTables are the names of the table of tables.
 var schemaTables = [...]string{"sqlite_schema", "sqlite_master"}
 
-// hidden are columns that read as NULL: whoever has the salt of an event can find out what a short payload was after it was redacted.
+// hidden are columns that read as NULL: with the salt of an event, a short payload could be guessed after it was
+// redacted.
 var hidden = map[string]bool{"events.salt": true}
 
-// functions that may be called. What is not here reaches out of the question, tells of the program, or takes time that nothing bounds.
+// functions lists the functions that may be called. Others have side effects, reveal internals of the program, or take
+// unbounded time.
 var functions = words(`abs avg ceil ceiling changes char coalesce concat concat_ws count cume_dist current_date current_time current_timestamp date
 	datetime dense_rank exp first_value floor format glob group_concat hex if ifnull iif instr json json_array json_array_length json_error_position
 	json_extract json_group_array json_group_object json_insert json_object json_pretty json_quote json_remove json_replace json_set json_type
@@ -53,7 +55,7 @@ func words(text string) map[string]bool {
 	return list
 }
 
-// authorize says what a statement may do; SQLite asks while it prepares one. What is not known is refused.
+// authorize decides what a statement may do; SQLite calls it while preparing one. Unknown actions are refused.
 func (s *session) authorize(action sqlite3.AuthorizerActionCode, one, two, _, _ string) sqlite3.AuthorizerReturnCode {
 	switch {
 	case s.ctx.Err() != nil:
@@ -65,9 +67,9 @@ func (s *session) authorize(action sqlite3.AuthorizerActionCode, one, two, _, _ 
 	case action == sqlite3.AuthFunction && functions[strings.ToLower(two)]:
 		return sqlite3.AuthorizerOK
 	case action == sqlite3.AuthFunction:
-		return s.refuse("the function "+clip(two), "it reaches beyond the question, or nothing bounds its time; docs/operations.md lists what may be called")
+		return s.refuse("the function "+clip(two), "it reaches beyond the question, or nothing bounds its time; docs/operations/sql.md lists what may be called")
 	case action == sqlite3.AuthPragma:
-		return s.refuse("PRAGMA "+clip(one), "settings of SQLite are neither shown nor changed here; sqlite_schema tells of tables")
+		return s.refuse("PRAGMA "+clip(one), "SQLite settings can be neither read nor changed here; sqlite_schema lists the tables")
 	}
 	return s.refuse(wanted(action), onlyQuestions)
 }
@@ -79,19 +81,19 @@ func (s *session) authorizeRead(table, column string) sqlite3.AuthorizerReturnCo
 	case s.tables[table]:
 		return sqlite3.AuthorizerOK
 	case column == "" && !s.made[table] && !strings.HasPrefix(table, "pragma_"):
-		return sqlite3.AuthorizerOK // a name that the statement itself gives, of which no column is asked for
+		return sqlite3.AuthorizerOK // a name defined by the statement itself, without any column
 	}
 	return s.refuse("reading "+clip(table), "only tables and views of the database can be read, json_each and json_tree; sqlite_schema lists them")
 }
 
-func (s *session) refuse(what, mend string) sqlite3.AuthorizerReturnCode {
+func (s *session) refuse(what, hint string) sqlite3.AuthorizerReturnCode {
 	if s.refused == nil {
-		s.refused = &RefusedError{What: what, Mend: mend}
+		s.refused = &RefusedError{What: what, HintText: hint}
 	}
 	return sqlite3.AuthorizerDeny
 }
 
-// wanted names an action for people.
+// wanted describes an action for people.
 func wanted(action sqlite3.AuthorizerActionCode) string {
 	switch action {
 	case sqlite3.AuthInsert:
@@ -105,7 +107,7 @@ func wanted(action sqlite3.AuthorizerActionCode) string {
 	case sqlite3.AuthAttach, sqlite3.AuthDetach:
 		return "another database"
 	case sqlite3.AuthReindex, sqlite3.AuthAnalyze:
-		return "work on indexes"
+		return "an index operation"
 	}
-	return "a change of the schema"
+	return "a schema change"
 }

@@ -12,14 +12,15 @@ import (
 	sqlite3lib "modernc.org/sqlite/lib"
 )
 
-// handle is SQLite's own handle of a connection, for what the driver does not pass on: it watches a context only until the first row, has limits
-// only for connections of database/sql, copies a row however large it is, and says where an error is nowhere.
+// handle is SQLite's own handle of a connection, for what the driver lacks: the driver watches a context only until
+// the first row, sets limits only for connections of database/sql, copies a row whatever its size, and never returns
+// the position of an error.
 type handle struct {
 	db  uintptr
-	tls *libc.TLS // the state of the thread that the connection believes to be on
+	tls *libc.TLS // the thread state that the connection uses
 }
 
-// handleOf finds the handle of a connection of the driver.
+// handleOf returns the handle of a driver connection.
 func handleOf(conn any) (handle, error) {
 	v := reflect.ValueOf(conn)
 	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
@@ -28,11 +29,11 @@ func handleOf(conn any) (handle, error) {
 			return handle{db: uintptr(db.Uint()), tls: (*libc.TLS)(tls.UnsafePointer())}, nil
 		}
 	}
-	return handle{}, errors.New("the SQLite driver is built otherwise than this console knows")
+	return handle{}, errors.New("unsupported version of the SQLite driver: its connection has no handle")
 }
 
-// interrupt ends the statement that runs, from whatever goroutine, at the next row that it looks at; one that is just about to begin may not notice.
-// The connection must be open.
+// interrupt ends the running statement, from any goroutine, at the next row that it processes; one that is just
+// starting may not notice. The connection must be open.
 func (h handle) interrupt() {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -42,7 +43,8 @@ func (h handle) interrupt() {
 // limit sets a limit of SQLite.
 func (h handle) limit(id, most int32) { sqlite3lib.Xsqlite3_limit(h.tls, h.db, id, most) }
 
-// failure is what SQLite says of the call that failed last, and where in its statement, in bytes; negative for nowhere.
+// failure returns SQLite's message for the last failed call, and the byte offset in its statement; negative if
+// unknown.
 func (h handle) failure() (message string, offset int) {
 	return libc.GoString(sqlite3lib.Xsqlite3_errmsg(h.tls, h.db)), int(sqlite3lib.Xsqlite3_error_offset(h.tls, h.db))
 }
@@ -61,13 +63,13 @@ func (h handle) fail(code int32) error {
 	return &engineError{code, message}
 }
 
-// prepared is a statement that can be stepped through.
+// prepared is a prepared statement.
 type prepared struct {
 	handle
 	at uintptr // SQLite's statement
 }
 
-// prepare compiles a statement. It has to be finalized.
+// prepare compiles a statement. It must be finalized.
 func (h handle) prepare(statement string) (*prepared, error) {
 	text, err := libc.CString(statement)
 	if err != nil {
@@ -84,7 +86,7 @@ func (h handle) prepare(statement string) (*prepared, error) {
 	return p, nil
 }
 
-// finalize gives the statement back. What it failed with before is not told again.
+// finalize releases the statement. An earlier error of it is not returned again.
 func (p *prepared) finalize() { sqlite3lib.Xsqlite3_finalize(p.tls, p.at) }
 
 func (p *prepared) columns() []Column {
@@ -110,7 +112,7 @@ func (p *prepared) step() error {
 	}
 }
 
-// size is what the row counts for in an answer: the bytes of its values, and a word for each.
+// size is the cost of the row in an answer: the bytes of its values, plus a word for each.
 func (p *prepared) size(columns int) (bytes int64) {
 	const word = 8
 	for i := range int32(columns) {
@@ -150,7 +152,8 @@ func (p *prepared) values(into []any) error {
 	return nil
 }
 
-// bytes are those of a column, at a place of SQLite's. SQLite has none where it had no memory to make them.
+// bytes returns those of a column at an address in SQLite's memory. SQLite returns no address when it is out of
+// memory.
 func (p *prepared) bytes(at uintptr, column int32) ([]byte, error) {
 	n := int(sqlite3lib.Xsqlite3_column_bytes(p.tls, p.at, column))
 	switch {

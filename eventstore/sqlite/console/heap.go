@@ -11,28 +11,30 @@ import (
 	sqlite3lib "modernc.org/sqlite/lib"
 )
 
-// SQLite bounds the size of a value, but not how many values a statement keeps, nor what some of its functions (json_group_array) hold before they
-// make one; its heap limit is one for the whole process, and would fail the server's own statements. So SQLite asks memory of us, which pass it on
-// to its own allocator, and keep an account for the connections of questions alone. It asks with the thread state of the connection, by which an
-// account is found; all others cost one atomic load more.
+// SQLite bounds the size of a value, but not how many values a statement keeps, nor what some of its functions
+// (json_group_array) hold before they return one; its heap limit applies to the whole process and would fail the
+// server's own statements. Therefore SQLite allocates through hooks of ours, which pass the call to its own allocator
+// and keep an account for the connections of queries only. The account is found by the connection's thread state;
+// other connections pay one atomic load.
 
-// account is what SQLite holds for one connection. It is used by the goroutine that uses the connection.
+// account is the memory that SQLite holds for one connection. It is used by the goroutine that uses the connection.
 type account struct {
 	handle
 	most int64        // bytes
-	over func() error // why nothing more is given; nil for no reason
+	over func() error // why allocations are refused; nil if they are not
 	used int64
 	peak int64
-	full bool // something was refused because there would have been more than most
+	full bool // an allocation was refused because it would have exceeded most
 }
 
-// accounts are open; nil for none.
+// accounts are the open accounts; nil if there are none.
 var (
 	accounts   atomic.Pointer[[]*account]
 	accountsMu sync.Mutex // held while they change
 )
 
-// openAccount keeps an account of what SQLite takes for a connection from now on. Once it is full, the statement that runs ends.
+// openAccount starts counting what SQLite allocates for a connection. When the account is full, the running statement
+// fails.
 func openAccount(h handle, most int64, over func() error) (*account, error) {
 	if installed != nil {
 		return nil, installed
@@ -49,7 +51,7 @@ func openAccount(h handle, most int64, over func() error) (*account, error) {
 	return a, nil
 }
 
-// lift refuses nothing more, so that a connection can be closed.
+// lift stops refusing allocations, so that a connection can be closed.
 func (a *account) lift() { a.most, a.over = 1<<62, nil }
 
 func (a *account) close() {
@@ -76,11 +78,11 @@ func accountOf(tls *libc.TLS) *account {
 	return nil
 }
 
-// gives reports whether n bytes more may be taken.
+// gives reports whether n more bytes may be allocated.
 func (a *account) gives(n int64) bool {
 	if a.used+n > a.most {
 		a.full = true
-		a.interrupt() // some of its functions go on without what they were refused, and fail at their end
+		a.interrupt() // some functions continue after a refused allocation and fail only at their end
 		return false
 	}
 	return a.over == nil || a.over() == nil
@@ -91,11 +93,11 @@ func (a *account) add(n int64) {
 	a.peak = max(a.peak, a.used)
 }
 
-// own are SQLite's own methods for memory, and ours those that stand before them. SQLite keeps the address of ours.
+// own are SQLite's own memory methods, and ours that wrap them. SQLite keeps the address of ours.
 var own, ours sqlite3lib.Tsqlite3_mem_methods
 
-// installed is why no accounts are kept; nil if they are. SQLite takes methods for memory only before it opens its first file, which is why they are
-// installed while the program's packages are initialised.
+// installed is why no accounts are kept; nil if they are. SQLite accepts memory methods only before it opens its first
+// file, so they are installed when the package is initialised.
 var installed = install()
 
 func install() error {
@@ -121,7 +123,7 @@ func configure(tls *libc.TLS, option int32, methods *sqlite3lib.Tsqlite3_mem_met
 	arguments := libc.NewVaList(uintptr(unsafe.Pointer(methods)))
 	defer libc.Xfree(tls, arguments)
 	if code := sqlite3lib.Xsqlite3_config(tls, option, arguments); code != sqlite3lib.SQLITE_OK {
-		return fmt.Errorf("bound the memory of questions: SQLite refuses option %d with code %d; it must be configured before it opens a file", option, code)
+		return fmt.Errorf("bound the memory of queries: SQLite refuses option %d with code %d; it must be configured before it opens a file", option, code)
 	}
 	return nil
 }
@@ -143,7 +145,7 @@ func realloc(tls *libc.TLS, p uintptr, n int32) uintptr {
 	var was int64
 	if a != nil {
 		was = sizeAt(tls, p)
-		if int64(n) > was && !a.gives(int64(n)) { // the old and the new one may stand side by side for a while
+		if int64(n) > was && !a.gives(int64(n)) { // old and new may coexist for a while
 			return 0
 		}
 	}
@@ -161,7 +163,7 @@ func free(tls *libc.TLS, p uintptr) {
 	(*(*func(*libc.TLS, uintptr))(unsafe.Pointer(&struct{ uintptr }{own.FxFree})))(tls, p)
 }
 
-// sizeAt is how many bytes SQLite has at p.
+// sizeAt is the size of SQLite's allocation at p.
 func sizeAt(tls *libc.TLS, p uintptr) int64 {
 	return int64((*(*func(*libc.TLS, uintptr) int32)(unsafe.Pointer(&struct{ uintptr }{own.FxSize})))(tls, p))
 }

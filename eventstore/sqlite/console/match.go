@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is one of LIKE or GLOB: elements that each match one character, in segments with anything between them.
+// pattern is a LIKE or GLOB pattern: elements that each match one character, in segments separated by wildcards.
 type pattern struct {
-	segments []segment // one for a pattern without a star
-	never    bool      // it is broken, and matches nothing
-	fold     bool      // letters of ASCII match in either case
+	segments []segment // one segment for a pattern without a star
+	never    bool      // malformed; matches nothing
+	fold     bool      // ASCII letters match in either case
 }
 
 type segment struct {
 	elements []element
-	prefix   string // how every match begins, in bytes; "" where that cannot be said
+	prefix   string // literal prefix of every match, in bytes; "" if there is none
 }
 
 // element matches one character.
@@ -24,7 +24,7 @@ type element struct {
 	set  *charSet // nil: char or any
 }
 
-// charSet is what stands in the brackets of GLOB.
+// charSet is a bracket expression of GLOB.
 type charSet struct {
 	ranges [][2]rune
 	not    bool
@@ -39,7 +39,7 @@ func (s *charSet) has(r rune) bool {
 	return s.not
 }
 
-// likePattern reads a pattern of LIKE. escape takes the meaning from what follows it; 0 is none.
+// likePattern parses a LIKE pattern. escape is the escape character; 0 is none.
 func likePattern(text string, escape rune) pattern {
 	p := pattern{fold: true, segments: make([]segment, 1)}
 	for rest := text; rest != ""; {
@@ -66,7 +66,7 @@ func likePattern(text string, escape rune) pattern {
 	return p
 }
 
-// globPattern reads a pattern of GLOB.
+// globPattern parses a GLOB pattern.
 func globPattern(text string) pattern {
 	p := pattern{segments: make([]segment, 1)}
 	for rest := text; rest != ""; {
@@ -92,7 +92,7 @@ func globPattern(text string) pattern {
 	return p
 }
 
-// readSet reads what stands between brackets, the first of which is read. A bracket or a dash that comes first stands for itself.
+// readSet parses a bracket expression after its opening bracket. A bracket or a dash that comes first is literal.
 func readSet(text string) (set *charSet, rest string, whole bool) {
 	set = &charSet{}
 	text, set.not = strings.CutPrefix(text, "^")
@@ -119,7 +119,7 @@ func (p *pattern) add(e element) {
 	last.elements = append(last.elements, e)
 }
 
-// begin finds how the matches of each segment begin.
+// begin finds the literal prefix of each segment's matches.
 func (p *pattern) begin() {
 	for i := range p.segments {
 		var prefix strings.Builder
@@ -142,7 +142,7 @@ func lower(r rune) rune {
 	return r
 }
 
-// at matches a segment where a text begins, and says how many bytes that takes.
+// at matches a segment at the beginning of a text, and returns how many bytes it consumes.
 func (p *pattern) at(s *segment, text string) (bytes int, matches bool) {
 	for i := range s.elements {
 		e := &s.elements[i]
@@ -167,11 +167,11 @@ func (p *pattern) at(s *segment, text string) (bytes int, matches bool) {
 	return bytes, true
 }
 
-// lookEvery is after how many characters a search asks whether it may go on.
+// lookEvery is the number of characters after which a search checks whether it must stop.
 const lookEvery = 4_096
 
-// matches reports whether a whole text is like the pattern. It takes time by the length of the text times that of the longest segment, in which
-// over ends it; what it says then is nothing.
+// matches reports whether a whole text matches the pattern. Its time is the length of the text times that of the
+// longest segment; over may end it, and the result is then meaningless.
 func (p *pattern) matches(text string, over func() bool) bool {
 	if p.never {
 		return false
@@ -204,7 +204,7 @@ func (p *pattern) matches(text string, over func() bool) bool {
 	return ends && len(tail)+n == len(text)
 }
 
-// find is where the first match of a segment in a text ends, in bytes; negative for none.
+// find returns where the first match of a segment in a text ends, in bytes; negative if there is none.
 func (p *pattern) find(s *segment, text string, over func() bool) int {
 	for at, looked := 0, 0; ; looked++ {
 		if s.prefix != "" {

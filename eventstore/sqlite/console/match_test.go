@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
 )
 
-// LIKE and GLOB answer what SQLite's own do, whatever the pattern.
+// LIKE and GLOB return the same as SQLite's, for any pattern.
 func TestPatternsMatchAsSQLitesOwn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, console.Limits{})
@@ -61,28 +61,6 @@ func TestPatternsMatchAsSQLitesOwn(t *testing.T) {
 		a, _, err := b.ask(t, "SELECT "+c.expression)
 		if err != nil || fmt.Sprint(a.rows[0][0]) != c.want {
 			t.Errorf("%s: %v, %v, want %s", c.expression, a.rows, err, c.want)
-		}
-	}
-}
-
-// What one row takes within functions ends in time as well.
-func TestWorkWithinARowEndsInTime(t *testing.T) {
-	t.Parallel()
-	const limit = 300 * time.Millisecond
-	b := setup(t, console.Limits{Time: limit})
-	made := "WITH a AS MATERIALIZED (SELECT hex(zeroblob(1000000)) x) SELECT "
-	for _, expression := range []string{"x LIKE '%_" + strings.Repeat("0", 400) + "1%'", "x GLOB '*?" + strings.Repeat("[0]", 300) + "1*'", "instr(x, x || '1')", "replace(x, '0', '1')", "length(trim(x, '0'))"} {
-		best := time.Hour
-		for range 3 {
-			begun := time.Now()
-			_, _, err := b.ask(t, made+strings.Repeat(expression+", ", 60)+"1 FROM a")
-			if code := codeOf(err); code != "sql_timeout" && code != "ok" && code != "sql_too_large" {
-				t.Fatalf("%s: %s", expression, code)
-			}
-			best = min(best, time.Since(begun)-limit)
-		}
-		if best > 2*time.Second { // SQLite's own LIKE would take half a minute
-			t.Errorf("%.60s ended %s too late", expression, best)
 		}
 	}
 }

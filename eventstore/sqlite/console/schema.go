@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Table is a table or a view, as its readers need to know it.
+// Table describes a table or a view for its readers.
 type Table struct {
 	Name    string
 	Kind    string // table, view
-	Doc     string // "" for none
+	Doc     string // "" if none
 	Columns []ColumnDoc
 }
 
 // ColumnDoc is a column of a table or a view.
 type ColumnDoc struct {
 	Name string
-	Type string // as it was declared; "" for what a view works out
-	Doc  string // "" for none
+	Type string // as declared; "" for an expression of a view
+	Doc  string // "" if none
 }
 
-// Schema lists the tables and views of the file by name, with what their comments say. Errors are those of Query.
+// Schema lists the tables and views of the file by name, with their comments. Errors are those of Query.
 func (c *Console) Schema(ctx context.Context) ([]Table, error) {
-	t, err := c.take()
+	t, err := c.acquire()
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,9 @@ func (c *Console) Schema(ctx context.Context) ([]Table, error) {
 	return tables, err
 }
 
-// Describe reads what the comments of a CREATE TABLE or CREATE VIEW say. Of the whole: those before its columns, and behind the parenthesis that
-// opens them. Of a column: those behind it, until the next column begins. Of a view without a list of columns there are none.
+// Describe extracts the comments of a CREATE TABLE or CREATE VIEW. For the whole: those before its columns, and after
+// the opening parenthesis. For a column: those after it, until the next column begins. A view without a list of
+// columns has no column comments.
 func Describe(ddl string) (doc string, columns []ColumnDoc) {
 	d := describing{}
 	for i := 0; i < len(ddl) && !d.over; {
@@ -79,15 +80,15 @@ func Describe(ddl string) (doc string, columns []ColumnDoc) {
 	return d.whole, d.columns
 }
 
-// describing is how far Describe has come.
+// describing is the state of Describe.
 type describing struct {
 	whole   string
 	columns []ColumnDoc
 
 	depth  int
 	over   bool
-	column []string // the words of the column that is being read
-	behind string   // what is said of that one already
+	column []string // tokens of the current column
+	behind string   // it already has a description
 }
 
 func (d *describing) comment(text string) {
@@ -127,7 +128,7 @@ func (d *describing) code(text string) {
 	}
 }
 
-// end takes in the column that was read, unless it is a constraint of the table.
+// end adds the column that was read, unless it is a table constraint.
 func (d *describing) end() {
 	if len(d.column) > 0 && !constraints[strings.ToUpper(d.column[0])] {
 		c := ColumnDoc{Name: strings.Trim(d.column[0], "\"`[]"), Doc: d.behind}
@@ -139,7 +140,7 @@ func (d *describing) end() {
 	d.column, d.behind = nil, ""
 }
 
-// constraints begin what stands among the columns of a table and is none; definitions follow the name of a column without a type.
+// constraints are the first words of table constraints; definitions follow the name of a column without a type.
 var (
 	constraints = map[string]bool{"PRIMARY": true, "UNIQUE": true, "CHECK": true, "FOREIGN": true, "CONSTRAINT": true}
 	definitions = map[string]bool{"PRIMARY": true, "UNIQUE": true, "CHECK": true, "NOT": true, "NULL": true, "DEFAULT": true, "COLLATE": true,

@@ -19,7 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// session is a connection for one question.
+// session is a connection for one query.
 type session struct {
 	ctx    context.Context
 	path   string
@@ -27,20 +27,20 @@ type session struct {
 	conn   driver.Conn
 	handle handle
 	memory *account
-	tables map[string]bool // that may be read, in lower case
-	made   map[string]bool // by code, likewise: whatever they are, they may not
+	tables map[string]bool // names that may be read, in lower case
+	made   map[string]bool // virtual tables, likewise: they may not be read
 
-	text  string // that holds the statement
-	begin int    // where in it
+	text  string // text that contains the statement
+	begin int    // its offset there
 
-	refused *RefusedError // what the authorizer has refused first
+	refused *RefusedError // what the authorizer refused first
 
 	stop   func() bool
 	mu     sync.Mutex // held while it is interrupted or closed
 	closed chan struct{}
 }
 
-// connect opens a connection that is guarded, and is interrupted when ctx ends.
+// connect opens a guarded connection that is interrupted when ctx ends.
 func (c *Console) connect(ctx context.Context, t *turn) (*session, error) {
 	s := &session{ctx: ctx, path: c.path, limits: c.limits, closed: make(chan struct{})}
 	t.ctx = ctx
@@ -63,8 +63,8 @@ func (c *Console) connect(ctx context.Context, t *turn) (*session, error) {
 	return s, nil
 }
 
-// nameOf names the file as the driver wants it. What is sorted or kept while a question is answered goes into temporary files, which SQLite removes
-// before it uses them: so no question takes much memory.
+// nameOf returns the data source name for the driver. Sorters and temporary tables use files, which SQLite unlinks
+// before it uses them, so that a query takes little memory.
 func nameOf(path string) string {
 	query := url.Values{
 		"mode":          {"ro"},
@@ -78,7 +78,7 @@ func nameOf(path string) string {
 	return u.String()
 }
 
-// guard reads which tables there are, then lets nothing happen that is not allowed.
+// guard reads which tables there are, then installs the authorizer.
 func (s *session) guard() error {
 	if err := s.readTables(); err != nil {
 		return s.translate(err)
@@ -94,7 +94,7 @@ func (s *session) guard() error {
 	return guarded.RegisterAuthorizer(s.authorize)
 }
 
-// readTables lists what may be read: tables and views of the file, but nothing that is made by code while it is read.
+// readTables lists what may be read: tables and views of the file, but no virtual tables.
 func (s *session) readTables() error {
 	s.tables, s.made = maps.Clone(madeByJSON), map[string]bool{}
 	for _, name := range schemaTables {
@@ -133,10 +133,10 @@ func (s *session) each(statement string, row func([]driver.Value)) (err error) {
 	}
 }
 
-// interruptAgain is after which time a session is interrupted once more that has not ended.
+// interruptAgain is the interval after which a session that has not ended is interrupted once more.
 const interruptAgain = 10 * time.Millisecond
 
-// interrupt ends what the session does.
+// interrupt ends the session's running statement.
 func (s *session) interrupt() {
 	again := time.NewTicker(interruptAgain)
 	defer again.Stop()
@@ -176,12 +176,12 @@ func (s *session) close() error {
 	return nil
 }
 
-// translate gives the driver's errors their types.
+// translate converts the driver's errors to typed ones.
 func (s *session) translate(err error) error {
 	if err == nil {
 		return nil
 	}
-	if s.ctx.Err() != nil { // whatever it fails with then
+	if s.ctx.Err() != nil { // whatever its error is then
 		return s.ended()
 	}
 	var told interface{ Code() int }
@@ -194,13 +194,13 @@ func (s *session) translate(err error) error {
 	case s.refused != nil && (code == sqlite3lib.SQLITE_AUTH || code == sqlite3lib.SQLITE_ERROR):
 		return s.refused
 	case code == sqlite3lib.SQLITE_READONLY, code == sqlite3lib.SQLITE_AUTH:
-		return &RefusedError{What: "a change of the database", Mend: onlyQuestions}
+		return &RefusedError{What: "a change of the database", HintText: onlyQuestions}
 	case code == sqlite3lib.SQLITE_TOOBIG, code == sqlite3lib.SQLITE_NOMEM, code == sqlite3lib.SQLITE_FULL:
-		return &LimitError{What: fmt.Sprintf("the statement, or a value that it makes, is too large (%s)", s.words(err)),
-			Mend: fmt.Sprintf("a value may have %d bytes, a statement %d", s.limits.Value, MaxStatement)}
+		return &LimitError{What: fmt.Sprintf("the statement, or a value that it produces, is too large (%s)", s.words(err)),
+			HintText: fmt.Sprintf("a value may have at most %d bytes, a statement %d", s.limits.Value, MaxStatement)}
 	case code == sqlite3lib.SQLITE_CORRUPT:
 		return &eventstore.CorruptError{Path: s.path, Detail: "the database is damaged: " + err.Error(), Err: err,
-			Mend: "openclawd verify says how far it is sound; restore the newest backup"}
+			HintText: "openclawd verify shows how far it is intact; restore the newest backup"}
 	case code == sqlite3lib.SQLITE_ERROR, code == sqlite3lib.SQLITE_MISMATCH, code == sqlite3lib.SQLITE_RANGE, code == sqlite3lib.SQLITE_CONSTRAINT:
 		message, offset := s.handle.failure()
 		if offset >= 0 {
@@ -211,13 +211,13 @@ func (s *session) translate(err error) error {
 	return fmt.Errorf("ask %s: %w", s.path, err)
 }
 
-// tooLarge says that a question takes more memory than it may.
+// tooLarge reports a query that exceeds its memory limit.
 func (s *session) tooLarge(what string) *LimitError {
-	return &LimitError{What: fmt.Sprintf("%s: a question may have %d bytes at a time", what, s.limits.Heap),
-		Mend: "ask for less at a time: a WHERE over seq, fewer columns, or rows rather than one value made of them"}
+	return &LimitError{What: fmt.Sprintf("%s: a query may use at most %d bytes at a time", what, s.limits.Heap),
+		HintText: "ask for less at a time: a WHERE over seq, fewer columns, or rows rather than one value made of them"}
 }
 
-// words are what SQLite says of the last failure.
+// words returns SQLite's message for the last failure.
 func (s *session) words(err error) string {
 	if s.handle.db == 0 {
 		return err.Error()

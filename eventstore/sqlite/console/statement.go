@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// check finds the only statement of a text, and refuses what is none, more than one, or of a kind that only changes things, before SQLite sees it.
-// begin is where the statement does, in bytes.
+// check finds the only statement of a text, and refuses an empty text, several statements, and statements that only
+// change things, before SQLite sees them. begin is the statement's byte offset.
 func check(text string) (statement string, begin int, err error) {
 	switch {
 	case len(text) > MaxStatement:
-		return "", 0, &LimitError{What: fmt.Sprintf("the statement has %d bytes", len(text)), Mend: fmt.Sprintf("a statement may have %d", MaxStatement)}
+		return "", 0, &LimitError{What: fmt.Sprintf("the statement has %d bytes", len(text)), HintText: fmt.Sprintf("a statement may have at most %d", MaxStatement)}
 	case strings.IndexByte(text, 0) >= 0:
-		return "", 0, &RefusedError{What: "a NUL byte in the statement", Mend: "send text; char(0) makes one"}
+		return "", 0, &RefusedError{What: "a NUL byte in the statement", HintText: "send text; char(0) makes a NUL"}
 	case !utf8.ValidString(text):
-		return "", 0, &RefusedError{What: "a statement that is not in UTF-8", Mend: "send the statement in UTF-8"}
+		return "", 0, &RefusedError{What: "a statement that is not UTF-8", HintText: "send the statement in UTF-8"}
 	}
 	statement, rest := Cut(text)
 	for isBlank(statement) && rest != "" {
@@ -24,23 +24,24 @@ func check(text string) (statement string, begin int, err error) {
 	}
 	switch word := firstWord(statement); {
 	case isBlank(statement):
-		return "", 0, &SyntaxError{Message: "there is no statement"}
+		return "", 0, &SyntaxError{Message: "the statement is empty"}
 	case !isBlank(rest):
-		return "", 0, &RefusedError{What: "more than one statement", Mend: "ask one question at a time"}
+		return "", 0, &RefusedError{What: "more than one statement", HintText: "send one statement at a time"}
 	case changing[word]:
-		return "", 0, &RefusedError{What: word, Mend: onlyQuestions}
+		return "", 0, &RefusedError{What: word, HintText: onlyQuestions}
 	}
 	return statement, begin, nil
 }
 
-// changing are the first words of statements that are no questions.
+// changing are the first words of statements that are not queries.
 var changing = map[string]bool{
 	"ALTER": true, "ANALYZE": true, "ATTACH": true, "BEGIN": true, "COMMIT": true, "CREATE": true, "DELETE": true, "DETACH": true, "DROP": true,
 	"END": true, "INSERT": true, "PRAGMA": true, "REINDEX": true, "RELEASE": true, "REPLACE": true, "ROLLBACK": true, "SAVEPOINT": true,
 	"UPDATE": true, "VACUUM": true,
 }
 
-// Cut takes the first statement off a text, without its semicolon. Whole texts, names and comments are passed over as SQLite does.
+// Cut splits the first statement off a text, without its semicolon. String literals, quoted names and comments are
+// skipped as in SQLite.
 func Cut(text string) (statement, rest string) {
 	for i := 0; i < len(text); {
 		if text[i] == ';' {
@@ -52,7 +53,7 @@ func Cut(text string) (statement, rest string) {
 	return text, ""
 }
 
-// Complete reports whether a text ends a statement: with a semicolon that stands in no text, name or comment.
+// Complete reports whether a text ends a statement: with a semicolon outside of literals, quoted names and comments.
 func Complete(text string) bool {
 	ended := false
 	for i := 0; i < len(text); {
@@ -81,7 +82,7 @@ func isBlank(text string) bool {
 	return true
 }
 
-// firstWord is the first word of a statement, in capitals; "" where it begins otherwise.
+// firstWord returns the first word of a statement in upper case; "" if it does not start with one.
 func firstWord(text string) string {
 	for i := 0; i < len(text); {
 		n, kind := token(text[i:])
@@ -97,15 +98,15 @@ func firstWord(text string) string {
 	return ""
 }
 
-// kinds of tokens, as far as they matter where a statement ends.
+// kind is a kind of token, as far as it matters for finding the end of a statement.
 type kind int
 
 const (
 	other kind = iota
-	blank      // space, or a comment
+	blank      // space or a comment
 	word
-	quoted // a text or a name
-	open   // a text, a name or a comment that is not ended
+	quoted // a literal or a quoted name
+	open   // an unterminated literal, quoted name or comment
 )
 
 // token measures the first token of a text that is not empty.
@@ -140,7 +141,7 @@ func token(text string) (bytes int, of kind) {
 	return 1, other
 }
 
-// quotation measures what stands between two quotes; doubled, one stands for itself.
+// quotation measures a quoted token; a doubled quote stands for itself.
 func quotation(text string, quote byte) (bytes int, of kind) {
 	for i := 1; i < len(text); i++ {
 		switch {

@@ -81,6 +81,13 @@ CREATE TABLE a2a_permits ( -- targets of flows of kind send that are open
   waiting INTEGER NOT NULL  -- flows that wait for one
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE agent_activity (
+  agent TEXT PRIMARY KEY,  -- id in lower case
+  seq   INTEGER NOT NULL,  -- of the last event with this agent, without those about files
+  at    INTEGER NOT NULL,  -- its own time, in ms since 1970
+  type  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE category_changes (
   name       TEXT NOT NULL,
   seq        INTEGER NOT NULL,
@@ -442,6 +449,12 @@ CREATE TABLE session_labels (
   session_id INTEGER NOT NULL -- sessions.id; no label has two
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE session_members ( -- the work sessions of an agent: those that have it in session_profiles.participants
+  agent      TEXT NOT NULL,    -- id in lower case
+  session_id INTEGER NOT NULL, -- work_sessions.id
+  PRIMARY KEY (agent, session_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE session_messages ( -- which event is in which transcript; what was said is in events alone
   transcript_id INTEGER NOT NULL,
   seq           INTEGER NOT NULL,
@@ -639,7 +652,7 @@ CREATE TABLE threads (
   outcome     TEXT NOT NULL,       -- active, waiting, blocked, no_reply, done; '' for threads without a conversation
   reason      TEXT NOT NULL,
   category    TEXT NOT NULL,
-  votes       TEXT NOT NULL, -- as in work_sessions
+  votes       TEXT NOT NULL, reason_code TEXT NOT NULL DEFAULT '', -- as in work_sessions
   UNIQUE (session_id, key)
 ) STRICT;
 
@@ -847,6 +860,10 @@ CREATE INDEX runs_open ON runs (session_key, over_seq, place) WHERE over_seq = 0
 
 CREATE INDEX runs_open_by_work_session ON runs (work_session, over_seq) WHERE over_seq = 0 AND work_session <> '';
 
+CREATE INDEX session_events_by_kind ON session_events (session_id, kind_id, seq);
+
+CREATE INDEX session_events_by_thread ON session_events (thread_id, kind_id, seq);
+
 CREATE INDEX session_profiles_by_previous ON session_profiles (previous) WHERE previous <> '';
 
 CREATE INDEX session_transcripts_by_key ON session_transcripts (key_id);
@@ -876,6 +893,11 @@ CREATE INDEX work_leased ON work (seq) WHERE state = 'leased';
 CREATE INDEX work_waiting ON work (pool, owner, since) WHERE state = 'waiting';
 
 CREATE INDEX work_keys_ready ON work_keys (pool, owner, kind, ready_at, seq) WHERE ready_at IS NOT NULL;
+
+CREATE INDEX work_sessions_by_outcome ON work_sessions (CASE WHEN blocked_n > 0 OR blocked_tasks > 0 THEN 'blocked' WHEN no_reply_n > 0 THEN 'no_reply'
+ WHEN waiting_n > 0 THEN 'waiting' WHEN active_n > 0 OR open_tasks > 0 THEN 'active' WHEN done_n > 0 OR latest_terminal THEN 'done' ELSE 'active' END);
+
+CREATE INDEX work_sessions_open ON work_sessions (open_threads + open_tasks + blocked_tasks > 0);
 
 CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
 BEGIN
@@ -985,54 +1007,54 @@ SELECT CASE job_id WHEN '' THEN name ELSE job_id END AS job_id, nullif(kind, '')
        id AS seq, nullif(sent_seq, 0) AS sent_seq, nullif(over_seq, 0) AS over_seq
   FROM a2a_jobs;
 
-CREATE VIEW v_agent_tasks ( -- One row per task of an agent, open or over: what our own agents did, and what files of tasks said where another gateway keeps them, or did
-  -- before. Imported logs change nothing here; their tasks are in files.
+CREATE VIEW v_agent_tasks ( -- One row per task of an agent, open or finished: tasks of our own agents, and those in task files that another
+  -- gateway keeps or kept. Imported logs change nothing here; their tasks are in files.
   task_id, -- text: the task
-  agent, -- text: whose it is
+  agent, -- text: its owner
   status, -- text: `backlog`, `pending`, `pending_approval`, `in_progress`, `blocked`, `interrupted`; `completed`, `cancelled`, `abandoned`,
-    -- `failed`. Only files have `pending` and `abandoned`
+    -- `failed`. Only task files have `pending` and `abandoned`
   priority, -- text: `urgent`, `high`, `medium`, `low`
-  description, -- text: what is to be done
-  context, -- text: what one has to know for it, or NULL
+  description, -- text: what to do
+  context, -- text: background information, or NULL
   source, -- text: `self`, `user`, `request:<agent>`, or NULL
   simple, -- flag: it needs no steps
   work_session_id, -- text: the work session, or NULL
-  previous_work_session_id, -- text: the one that it continues, or NULL
-  session_key, -- text: the session that has started it, or picked it, or NULL
-  created_by, -- text: who put it into the backlog, or NULL
-  created_at, -- time: begun, or put into the backlog
-  created_ms, -- time: begun, or put into the backlog
-  active_at, -- time: last changed
-  active_ms, -- time: last changed
-  ended_at, -- time: over, or NULL
-  ended_ms, -- time: over, or NULL
-  open, -- flag: it is neither over, nor known from a file alone that is gone
-  focus, -- flag: its agent is at it: of those in progress the one that it turned to last
-  steps, -- integer: how many there are. See [v_task_steps](#v_task_steps)
-  steps_done, -- integer: how many are done
-  progress_count, -- integer: lines of progress
-  progress, -- text: the last one, or NULL
-  blocked_reason, -- text: what it waits for; NULL: for nothing
-  blocked_by, -- JSON: the agents that can help, as a list; NULL: it waits for nothing
-  blocked_action, -- text: what they are to do; NULL: it waits for nothing
+  previous_work_session_id, -- text: the one it continues, or NULL
+  session_key, -- text: the session that started or picked it, or NULL
+  created_by, -- text: who added it to the backlog, or NULL
+  created_at, -- time: when it was started, or added to the backlog
+  created_ms, -- time: when it was started, or added to the backlog
+  active_at, -- time: when it last changed
+  active_ms, -- time: when it last changed
+  ended_at, -- time: when it ended, or NULL
+  ended_ms, -- time: when it ended, or NULL
+  open, -- flag: it is not finished, nor known only from a file that no longer exists
+  focus, -- flag: its agent works on it: of its tasks in progress, the one it turned to last
+  steps, -- integer: number of steps. See [v_task_steps](#v_task_steps)
+  steps_done, -- integer: number of steps done
+  progress_count, -- integer: number of progress lines
+  progress, -- text: the last progress line, or NULL
+  blocked_reason, -- text: what it waits for; NULL if not blocked
+  blocked_by, -- JSON: list of the agents that can help; NULL if not blocked
+  blocked_action, -- text: what those agents should do; NULL if not blocked
   escalation, -- text: `none`, `requesting`, `escalated`, `failed`, or NULL
-  requests, -- integer: how often those who can help were asked
-  assignee, -- text: for whom, or NULL
-  depends_on, -- JSON: ids of tasks, or NULL
-  effort, -- text: as they were given, or NULL
-  start_date, -- text: as they were given, or NULL
-  due_date, -- text: as they were given, or NULL
-  milestone_id, -- text: as they were given, or NULL
-  milestone_item_id, -- text: as they were given, or NULL
-  reassigned, -- integer: how often it went back to the backlog because nobody worked at it
-  outcome, -- text: `completed`, `cancelled`, `interrupted`, `error`; NULL until then
-  outcome_text, -- text: the summary, reason or error; NULL until then
-  outcome_by, -- text: who decided it, where that was not the owner; else NULL
-  history_month, -- text: of the history that has it, e.g. `2026-02`, or NULL
-  file_gone, -- flag: it was known from a file, which is not there any more
-  version, -- integer: of its stream with the event that changed it last, what `version` of the tools goes by; 0: it is known from a file alone
-  seq, -- integer: of the event that made it known
-  last_seq -- integer: of the one that changed it last
+  requests, -- integer: how often those agents were asked for help
+  assignee, -- text: the agent it was added for, or NULL
+  depends_on, -- JSON: ids of the tasks it depends on, or NULL
+  effort, -- text: as given, or NULL
+  start_date, -- text: as given, or NULL
+  due_date, -- text: as given, or NULL
+  milestone_id, -- text: as given, or NULL
+  milestone_item_id, -- text: as given, or NULL
+  reassigned, -- integer: how often it returned to the backlog after inactivity
+  outcome, -- text: `completed`, `cancelled`, `interrupted`, `error`; NULL until it ends
+  outcome_text, -- text: the summary, reason or error; NULL until it ends
+  outcome_by, -- text: who decided the outcome, if not the owner; else NULL
+  history_month, -- text: month of the history file that lists it, e.g. `2026-02`, or NULL
+  file_gone, -- flag: it was known from a file that no longer exists
+  version, -- integer: of its stream after the last event that changed it, as `version` of the tools expects; 0: known only from a file
+  seq, -- integer: of the first event about it
+  last_seq -- integer: of the last event that changed it
 ) AS
 SELECT CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, t.agent, t.status, t.priority, t.description,
        nullif(t.background, '') AS context, nullif(t.source, '') AS source, t.simple,
@@ -1061,25 +1083,26 @@ SELECT CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END AS task_id, t.agent
   FROM tasks t
   JOIN task_work w ON w.id = t.id;
 
-CREATE VIEW v_category_changes ( -- One row per word of an operator on the category of a work session, over the API or in the file of overrides. The session need not exist.
+CREATE VIEW v_category_changes ( -- One row per change of a work session's category by an operator, through the API or the file of
+  -- overrides. The session need not exist.
   work_session, -- text:
-  category, -- text: what was said; NULL: it was taken back, the vote decides again
-  updated_at, -- text: when, as the operator's side tells it
-  updated_by, -- text: who; NULL where nobody was named
-  seq -- integer: of the event that says so
+  category, -- text: the category that was set; NULL: the override was removed, and the vote of the events decides again
+  updated_at, -- text: time of the change, as the API or the file states it
+  updated_by, -- text: who changed it; NULL: no name given
+  seq -- integer: of the event that records the change
 ) AS
 SELECT c.name AS work_session, nullif(c.category, '') AS category, c.updated_at, nullif(c.updated_by, '') AS updated_by, c.seq
   FROM category_changes c;
 
-CREATE VIEW v_collaboration_threads ( -- One row per thread that was opened for requests of one agent to another, as long as it can be used again: it is gone once Discord does not
-  -- know the thread any more. One that nobody has used for `threadReuseTTL` is not used again.
-  reuse_key, -- text: what it is kept under: `<from>:<to>`, and the topic, if it has one
+CREATE VIEW v_collaboration_threads ( -- One row per thread opened for requests from one agent to another. The row is removed once Discord
+  -- no longer knows the thread. A thread unused for `threadReuseTTL` is not reused.
+  reuse_key, -- text: `<from>:<to>`, with the topic if there is one
   from_agent, -- text: who asks there; the other direction has threads of its own
-  to_agent, -- text: whom
+  to_agent, -- text: who is asked
   thread_id, -- text: the thread
   thread_name, -- text: its name
   channel_id, -- text: its channel
-  messages, -- integer: messages of requests in it
+  messages, -- integer: number of request messages in it
   created_at, -- time:
   created_ms, -- time:
   last_used_at, -- time:
@@ -1092,42 +1115,42 @@ SELECT reuse_key, substr(direction, 1, instr(direction, ':') - 1) AS from_agent,
        strftime('%Y-%m-%dT%H:%M:%fZ', last_used_at / 1000.0, 'unixepoch') AS last_used_at, last_used_at AS last_used_ms, seq
   FROM collaboration_threads;
 
-CREATE VIEW v_collaborations ( -- One row per request that an agent has put to another one in Discord, with what has become of it.
+CREATE VIEW v_collaborations ( -- One row per request from one agent to another in Discord, with its outcome.
   collab_id, -- text: the request
-  from_agent, -- text: who has asked, in lower case
-  to_agent, -- text: whom, in lower case; NULL where that is redacted
-  delivery, -- text: `accepted`: it is under way; `sent`, `failed`, `delivery_unknown`
-  code, -- text: why it was not delivered: a code, or NULL
-  error, -- text: the same in words, or NULL
-  status, -- text: of one that an answer is waited for: `pending`, `responded`, `escalated`, `responded_late`, `failed`; else NULL
-  reason, -- text: why nothing can be posted in its thread any more: a code, or NULL
+  from_agent, -- text: who asked, in lower case
+  to_agent, -- text: who was asked, in lower case; NULL if redacted
+  delivery, -- text: `accepted`: in progress; `sent`, `failed`, `delivery_unknown`
+  code, -- text: why it was not delivered, as a code, or NULL
+  error, -- text: why it was not delivered, as text, or NULL
+  status, -- text: if it expects an answer: `pending`, `responded`, `escalated`, `responded_late`, `failed`; else NULL
+  reason, -- text: why its thread no longer accepts posts, as a code, or NULL
   mode, -- text: how its thread was chosen: `named_thread`, `shared_thread`, `reuse_thread`, `new_thread`
-  thread_id, -- text: where it stands, or is going to stand; or NULL
+  thread_id, -- text: the thread it is or will be posted in, or NULL
   thread_name, -- text: its name, or NULL
   channel_id, -- text: the channel of the thread, or NULL
   guild_id, -- text: the server, or NULL
-  message, -- text: what was asked, without secrets, 500 characters of it
-  message_ids, -- JSON: ids of its messages in Discord, in order; NULL while it was not sent
-  account_id, -- text: whose bot has asked; NULL while it was not sent
-  session_key, -- text: the session that has asked, or NULL
-  run_id, -- text: the run that has asked, or NULL
-  work_session_id, -- text: where it belongs, or NULL
-  task_id, -- text: where it belongs, or NULL
-  hop, -- integer: how often what it comes from was passed on between agents, this time included, or NULL
-  accepted_at, -- time: when it was taken on
-  accepted_ms, -- time: when it was taken on
-  sent_at, -- time: when it stood in the thread, or NULL
-  sent_ms, -- time: when it stood in the thread, or NULL
-  step, -- integer: the last step that was taken because nobody has answered: 1 and 2 are reminders, the last one the escalation; 0: none
+  message, -- text: the request, without secrets, at most 500 characters
+  message_ids, -- JSON: ids of its messages in Discord, in order; NULL until it is sent
+  account_id, -- text: whose bot asked; NULL until it is sent
+  session_key, -- text: the session that asked, or NULL
+  run_id, -- text: the run that asked, or NULL
+  work_session_id, -- text: the one it belongs to, or NULL
+  task_id, -- text: the one it belongs to, or NULL
+  hop, -- integer: how often its cause was passed on between agents, including this request, or NULL
+  accepted_at, -- time: when it was accepted
+  accepted_ms, -- time: when it was accepted
+  sent_at, -- time: when it was posted in the thread, or NULL
+  sent_ms, -- time: when it was posted in the thread, or NULL
+  step, -- integer: the last step taken without an answer: 1 and 2 are reminders, the last one the escalation; 0: none
   last_attempt_at, -- time: of that step, or of the failure; or NULL
   last_attempt_ms, -- time: of that step, or of the failure; or NULL
   responded_at, -- time: when it was answered, or NULL
   responded_ms, -- time: when it was answered, or NULL
-  answer_message_id, -- text: the message that has answered it, `redacted` where that is, or NULL
-  response_ms, -- integer: how long that took, in ms, or NULL
+  answer_message_id, -- text: the message that answered it, `redacted` if that is redacted, or NULL
+  response_ms, -- integer: time until the answer in ms, or NULL
   version, -- integer: of its stream
-  seq, -- integer: of the event that made it known
-  last_seq -- integer: of the last one that is about it
+  seq, -- integer: of the first event about it
+  last_seq -- integer: of the last event about it
 ) AS
 SELECT CASE collab_id WHEN '' THEN name ELSE collab_id END AS collab_id, nullif(from_agent, '') AS from_agent, nullif(target_agent, '') AS to_agent,
        delivery, nullif(code, '') AS code, nullif(error, '') AS error, nullif(status, '') AS status, json_extract(request, '$.reason') AS reason, nullif(route, '') AS mode,
@@ -1146,34 +1169,34 @@ SELECT CASE collab_id WHEN '' THEN name ELSE collab_id END AS collab_id, nullif(
        json_extract(request, '$.respondedAt') - nullif(sent_at, 0) AS response_ms, version, id AS seq, last_seq
   FROM collaborations;
 
-CREATE VIEW v_continuation ( -- One row per agent that was kept going, or has had a run in its main session: why it is told nothing now, or what it was told last.
-  -- `openclawd continuation explain AGENT` says what is done next.
+CREATE VIEW v_continuation ( -- One row per agent that was prompted to continue, or had a run in its main session: its last prompt, or why
+  -- it gets none now. `openclawd continuation explain AGENT` shows the next step.
   agent, -- text:
-  failures, -- integer: prompts in a row that have come to nothing
-  cause, -- text: of the last one: `rate_limit`, `timeout`, `unknown`, `context_overflow`, `billing`, `auth`; `context_reset` after its session was
-    -- made to start over; or NULL
-  backoff_until, -- time: prompts pause until then, which may be over; or NULL
-  backoff_until_ms, -- time: prompts pause until then, which may be over; or NULL
-  backoff_ms, -- integer: how long they pause, or NULL
-  overflows, -- integer: failures in a row whose context was too long
+  failures, -- integer: failed prompts in a row
+  cause, -- text: of the last failure: `rate_limit`, `timeout`, `unknown`, `context_overflow`, `billing`, `auth`; `context_reset` after its
+    -- session was reset; or NULL
+  backoff_until, -- time: prompts pause until then; may be in the past; or NULL
+  backoff_until_ms, -- time: prompts pause until then; may be in the past; or NULL
+  backoff_ms, -- integer: length of the pause, or NULL
+  overflows, -- integer: failures in a row because the context was too long
   failed_task_id, -- text: of the last failure, or NULL
   failed_run_id, -- text: of the last failure, or NULL
   prompt_run_id, -- text: the run of the last prompt to the agent, or NULL
   prompt_task_id, -- text: the task of that prompt, or NULL
-  prompt_reason, -- text: [why](events.md#what-keeps-agents-going) it was made, or NULL
-  prompt_at, -- time: when it was asked for, or NULL
-  prompt_ms, -- time: when it was asked for, or NULL
+  prompt_reason, -- text: [why](events.md#what-keeps-agents-going) it was sent, or NULL
+  prompt_at, -- time: when it was requested, or NULL
+  prompt_ms, -- time: when it was requested, or NULL
   prompt_over, -- flag: its run has ended; NULL without a prompt
-  ended_run_id, -- text: the last run of the main session that has ended, whoever has asked for it; or NULL
-  ended_at, -- time: when it has, or NULL
-  ended_ms, -- time: when it has, or NULL
-  ended_ok, -- flag: it has ended well; NULL without such a run
-  ended_by_restart, -- flag: a restart has broken it off; NULL without such a run
-  summary_at, -- time: when the agent was told of a restart last, or NULL
-  summary_ms, -- time: when the agent was told of a restart last, or NULL
-  tasks, -- integer: tasks for which something was done: see [v_continuation_tasks](#v_continuation_tasks)
-  decided, -- integer: decisions about the agent, in all
-  seq -- integer: of the last event that changed any of it
+  ended_run_id, -- text: the last ended run of the main session, whatever requested it; or NULL
+  ended_at, -- time: when that run ended, or NULL
+  ended_ms, -- time: when that run ended, or NULL
+  ended_ok, -- flag: it succeeded; NULL without such a run
+  ended_by_restart, -- flag: a restart interrupted it; NULL without such a run
+  summary_at, -- time: when the agent was last notified of a restart, or NULL
+  summary_ms, -- time: when the agent was last notified of a restart, or NULL
+  tasks, -- integer: number of tasks with continuation steps: see [v_continuation_tasks](#v_continuation_tasks)
+  decided, -- integer: number of decisions about the agent
+  seq -- integer: of the last event that changed this row
 ) AS
 SELECT c.agent, c.failures, nullif(c.cause, '') AS cause,
        CASE WHEN c.backoff_until <> 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', c.backoff_until / 1000.0, 'unixepoch') END AS backoff_until,
@@ -1190,24 +1213,25 @@ SELECT c.agent, c.failures, nullif(c.cause, '') AS cause,
        (SELECT count(*) FROM json_each(c.state, '$.tasks')) AS tasks, coalesce(c.state ->> '$.decided', 0) AS decided, c.last_seq AS seq
   FROM continuation c;
 
-CREATE VIEW v_continuation_tasks ( -- One row per task for which something was done since it was begun, blocked or resumed last. A task that is over has none.
+CREATE VIEW v_continuation_tasks ( -- One row per task with continuation steps since it was last started, blocked or resumed. A finished
+  -- task has none.
   agent, -- text:
   task_id, -- text:
-  prompts, -- integer: to go on with it, since it came on last
-  same, -- integer: of these in a row at the same step
-  step, -- text: the step that it was at when the last one was sent, or NULL
-  measured, -- integer: how far it was: steps done or skipped, lines of progress where it has no steps
+  prompts, -- integer: prompts to continue it since its last progress
+  same, -- integer: prompts in a row at the same step
+  step, -- text: its step when the last prompt was sent, or NULL
+  measured, -- integer: progress at that time: steps done or skipped, or lines of progress if it has no steps
   defines, -- integer: prompts to define steps
-  prompt_at, -- time: of the last one, or NULL
-  prompt_ms, -- time: of the last one, or NULL
-  escalated, -- integer: which of the prompts has asked what is in the way; 0: none
+  prompt_at, -- time: of the last prompt, or NULL
+  prompt_ms, -- time: of the last prompt, or NULL
+  escalated, -- integer: number of the prompt that asked what blocks it; 0: none
   reminders, -- integer: how often the agent was asked whether it is still blocked, since the last request for help
-  reminded_at, -- time: when it was asked last, or NULL
-  reminded_ms, -- time: when it was asked last, or NULL
-  asked_job_id, -- text: the flow of the last request for help, as long as nothing says that it has not arrived, or NULL
-  ask_failed_at, -- time: when a request has not arrived, or NULL
-  ask_failed_ms, -- time: when a request has not arrived, or NULL
-  told, -- flag: nobody is asked any more, and somebody was told
+  reminded_at, -- time: when it was last asked, or NULL
+  reminded_ms, -- time: when it was last asked, or NULL
+  asked_job_id, -- text: the flow of the last request for help, unless its delivery failed; or NULL
+  ask_failed_at, -- time: when the delivery of a request failed, or NULL
+  ask_failed_ms, -- time: when the delivery of a request failed, or NULL
+  told, -- flag: no more agents are asked; the lead or people were notified
   seq -- integer: as in [v_continuation](#v_continuation)
 ) AS
 SELECT c.agent, j.key AS task_id, coalesce(j.value ->> '$.prompts', 0) AS prompts, coalesce(j.value ->> '$.same', 0) AS same,
@@ -1221,16 +1245,17 @@ SELECT c.agent, j.key AS task_id, coalesce(j.value ->> '$.prompts', 0) AS prompt
   FROM continuation c
   JOIN json_each(c.state, '$.tasks') j;
 
-CREATE VIEW v_conversations ( -- One row per thread of a work session: a conversation, else a pair of agents, else events of one type within five minutes.
+CREATE VIEW v_conversations ( -- One row per thread of a work session: a conversation, else a pair of agents, else events of one type within
+  -- five minutes.
   work_session, -- text:
   conversation, -- text: conversationId; NULL for the other threads
   thread, -- text: `conv:<conversationId>`, `pair:<agent>_<agent>` or `event:<type>:<number>`
-  from_agent, -- text: of its earliest event; `unknown` where that names none
-  to_agent, -- text: of its earliest event; `unknown` where that names none
-  outcome, -- text: `waiting`, `active`, `blocked`, `no_reply`, `done`; empty where nobody asked anything. What would be `done` is `waiting` or
-    -- `active` while a flow of ours is open
-  open, -- flag: no end yet, or a flow of ours in it is not over
-  reason, -- text: why it is blocked or without reply; else empty
+  from_agent, -- text: of its earliest event; `unknown` if that names none
+  to_agent, -- text: of its earliest event; `unknown` if that names none
+  outcome, -- text: `waiting`, `active`, `blocked`, `no_reply`, `done`; empty without a question. While one of our flows is open, `waiting`
+    -- or `active` instead of `done`
+  open, -- flag: it has not ended, or one of our flows in it has not
+  reason, -- text: why it is blocked or unanswered; else empty
   category, -- text: by vote of its events
   event_count, -- integer:
   started_at, -- time: of its earliest event
@@ -1238,16 +1263,18 @@ CREATE VIEW v_conversations ( -- One row per thread of a work session: a convers
   last_at, -- time: of its latest event
   last_ms, -- time: of its latest event
   parent_conversation, -- text: or NULL
-  open_flows -- integer: flows between our own agents that are not over
+  open_flows, -- integer: unfinished flows between our own agents
+  reason_code -- text: of reason, for programs; else empty. See [events](events.md#reason-codes)
 ) AS
 SELECT t.work_session, t.conversation, t.thread, t.from_agent, t.to_agent,
        CASE WHEN t.outcome <> 'done' OR t.open_flows = 0 THEN t.outcome WHEN t.waiting_flows > 0 THEN 'waiting' ELSE 'active' END AS outcome,
        t.open OR t.open_flows > 0 AS open, t.reason, t.category, t.event_count,
        strftime('%Y-%m-%dT%H:%M:%fZ', t.start_ms / 1000.0, 'unixepoch') AS started_at, t.start_ms,
        strftime('%Y-%m-%dT%H:%M:%fZ', t.last_ms / 1000.0, 'unixepoch') AS last_at, t.last_ms,
-       t.parent_conversation, t.open_flows
+       t.parent_conversation, t.open_flows, t.reason_code
   FROM (SELECT w.name AS work_session, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.key AS thread,
-               t.from_agent, t.to_agent, t.outcome, t.open, t.reason, t.category, t.event_count, t.start_time AS start_ms, t.last_time AS last_ms,
+               t.from_agent, t.to_agent, t.outcome, t.open, t.reason, t.reason_code, t.category, t.event_count, t.start_time AS start_ms,
+               t.last_time AS last_ms,
                nullif(t.parent_id, '') AS parent_conversation,
                (SELECT count(*) FROM a2a_jobs f WHERE f.conversation_id = substr(t.key, 6) AND f.over_seq = 0
                    AND f.work_session_id = w.name AND t.key LIKE 'conv:_%') AS open_flows,
@@ -1334,18 +1361,18 @@ SELECT o.agent, o.place_id, o.message_id, coalesce(e.data ->> '$.authorName', e.
        strftime('%Y-%m-%dT%H:%M:%fZ', o.at / 1000.0, 'unixepoch') AS sent_at, o.at AS sent_ms, o.seq
   FROM discord_observed o LEFT JOIN events e ON e.seq = o.seq;
 
-CREATE VIEW v_discord_participants ( -- One row per thread and agent that takes part in it, or has.
+CREATE VIEW v_discord_participants ( -- One row per thread and agent that takes part in it, or did.
   thread_id, -- text:
   agent, -- text:
-  bot_user_id, -- text: its user in Discord, or NULL
+  bot_user_id, -- text: its Discord user, or NULL
   reason, -- text: `collaborate`, `mentioned`, `posted`; NULL once redacted
   since, -- time:
   since_ms, -- time:
-  left_at, -- time: when an event said that it takes part no more, or NULL
-  left_ms, -- time: when an event said that it takes part no more, or NULL
-  last_at, -- time: when somebody last spoke in the thread
-  last_ms, -- time: when somebody last spoke in the thread
-  seq -- integer: of the event that has registered it
+  left_at, -- time: when it left according to the log, or NULL
+  left_ms, -- time: when it left according to the log, or NULL
+  last_at, -- time: last message in the thread
+  last_ms, -- time: last message in the thread
+  seq -- integer: of the event that registered it
 ) AS
 SELECT a.thread_id, a.agent, nullif(a.bot_user_id, '') AS bot_user_id, nullif(a.reason, '') AS reason,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.since / 1000.0, 'unixepoch') AS since, a.since AS since_ms,
@@ -1373,20 +1400,19 @@ SELECT message_id, place_id, nullif(thread_id, '') AS thread_id, nullif(agent, '
        strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS posted_at, at AS posted_ms, id AS seq
   FROM discord_posts;
 
-CREATE VIEW v_discord_threads ( -- One row per thread in which something has happened that the log knows of.
+CREATE VIEW v_discord_threads ( -- One row per thread with events in the log.
   thread_id, -- text: the thread, or the channel
-  channel_id, -- text: the channel that it hangs below; NULL where it is not known
-  guild_id, -- text: the server; NULL where it is not known
-  name, -- text: of a thread that was opened here, else NULL
-  kind, -- text: of a thread that was opened here: `collab`, `report`; else NULL
-  report_of, -- text: of a report thread: the conversation between agents that it is about; NULL: of none, or it is no more
-  participants, -- integer: agents of which no event says that they have left. Those that nobody has spoken to for too long take part no more all
-    -- the same
-  last_message_id, -- text: the newest message that was decided about, or NULL
-  last_at, -- time: when somebody last spoke there, or was registered
-  last_ms, -- time: when somebody last spoke there, or was registered
-  suspended_until, -- time: until when bots are held there, or NULL
-  suspended_until_ms, -- time: until when bots are held there, or NULL
+  channel_id, -- text: its parent channel; NULL if unknown
+  guild_id, -- text: the server; NULL if unknown
+  name, -- text: of a thread opened by this system, else NULL
+  kind, -- text: of a thread opened by this system: `collab`, `report`; else NULL
+  report_of, -- text: of a report thread: the conversation between agents it reports on; NULL: none, or no longer
+  participants, -- integer: agents that have not left according to the log, including those no longer active after a long silence
+  last_message_id, -- text: the newest message with a decision, or NULL
+  last_at, -- time: last message there, or registration
+  last_ms, -- time: last message there, or registration
+  suspended_until, -- time: bots are suspended there until then, or NULL
+  suspended_until_ms, -- time: bots are suspended there until then, or NULL
   suspended_for, -- text: `bot_rate`, `bot_turns`, or NULL
   seq -- integer: of the first event about it
 ) AS
@@ -1519,15 +1545,15 @@ SELECT CASE plan_id WHEN '' THEN name ELSE plan_id END AS plan_id, agent, status
        nullif(decided_at, 0) AS decided_ms, nullif(decided_by, '') AS decided_by, nullif(reason, '') AS reason, version, id AS seq, last_seq
   FROM plans;
 
-CREATE VIEW v_projections ( -- Where the tables stand. See [operations](operations.md#projections).
-  name, -- text: `index`, `conversation`, `route`, `session`, `run`, `a2a`, `work`, `task`
+CREATE VIEW v_projections ( -- State of the tables. See [operations](operations/troubleshoot.md#projections).
+  name, -- text: `index`, `conversation`, `route`, `session`, `run`, `work`, `a2a`, `task`, `continuation`, `plan`, `routing`, `response`
   kind, -- text: `read-model`, `decision`
   version, -- text: of the fold and its rules, e.g. `2/v2`
   state, -- text: `live`, `parked`, `rebuilding`
-  seq, -- integer: the tables reflect the log up to here
+  seq, -- integer: the tables contain the log up to this event
   behind, -- integer: events behind the head
   parked_seq, -- integer: the event that could not be applied; NULL unless parked
-  parked_error -- text: why; NULL unless parked
+  parked_error -- text: why it could not be applied; NULL unless parked
 ) AS
 SELECT name, kind, version, state, seq, (SELECT coalesce(max(seq), 0) FROM events) - seq AS behind, parked_seq, parked_error
   FROM projections;
@@ -1558,39 +1584,38 @@ SELECT route_key, conversation_id AS conversation, last_event_type, run_id AS ru
        strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS last_at, time AS last_ms, seq
   FROM routes;
 
-CREATE VIEW v_runs ( -- One row per run of an agent: a message, and what came of it. The tables of runs and of work are made of what this system did; imported
-  -- events are not in them.
-  run_id, -- text: the idempotency key under which it was asked for; the hash of one that cannot stand in a stream's name is found in the stream,
-    -- not here
+CREATE VIEW v_runs ( -- One row per run of an agent: a message and its outcome. The tables of runs and work contain what this system did,
+  -- not imported events.
+  run_id, -- text: the idempotency key of the request. If the key cannot be part of a stream name, the stream has its hash instead
   session_key, -- text: the session, or NULL
-  session_id, -- text: the transcript that it speaks in, or was meant for, or NULL
+  session_id, -- text: its transcript, or the one it was meant for, or NULL
   agent, -- text: or NULL
   lane, -- text: `main`, `nested`, `subagent`
-  cause, -- text: who asked: `agent`, `chat`, `http`, `a2a`, `spawn`, `subagent`, ...
+  cause, -- text: who requested it: `agent`, `chat`, `http`, `a2a`, `spawn`, `subagent`, ...
   state, -- text: `queued`, `running`, `ok`, `error`, `aborted`, `timed_out`
-  retry_of, -- text: the run that was asked for at first, where this one repeats it; else NULL
+  retry_of, -- text: the first run, if this one repeats it; else NULL
   queued_at, -- time:
   queued_ms, -- time:
   started_at, -- time: NULL: not yet, or never
   started_ms, -- time: NULL: not yet, or never
   ended_at, -- time: NULL: not yet, or never
   ended_ms, -- time: NULL: not yet, or never
-  provider, -- text: that answered last, or NULL
-  model, -- text: that answered last, or NULL
-  stop_reason, -- text: of `ok`: `stop`, `length`, `filtered`
-  reason, -- text: of `aborted`: `rpc`, `stop`, `reset`, `delete`, `restart`, `shutdown`
-  error_class, -- text: of `error`: see [operations](operations.md#when-a-model-fails)
-  input_tokens, -- integer: of all its calls of models; 0 where nobody counted
-  output_tokens, -- integer: of all its calls of models; 0 where nobody counted
-  total_tokens, -- integer: of all its calls of models; 0 where nobody counted
+  provider, -- text: of the last answer, or NULL
+  model, -- text: of the last answer, or NULL
+  stop_reason, -- text: if `ok`: `stop`, `length`, `filtered`
+  reason, -- text: if `aborted`: `rpc`, `stop`, `reset`, `delete`, `restart`, `shutdown`
+  error_class, -- text: if `error`: see [operations](operations/agents.md#when-a-model-fails)
+  input_tokens, -- integer: of all its model calls; 0 if not counted
+  output_tokens, -- integer: of all its model calls; 0 if not counted
+  total_tokens, -- integer: of all its model calls; 0 if not counted
   model_calls, -- integer:
   tool_calls, -- integer:
-  seq, -- integer: of the event that queued it. `v_events` has what was asked and answered
+  seq, -- integer: of the event that queued it. `v_events` has the message and the answer
   over_seq, -- integer: of the event that ended it, or NULL
   job, -- text: the [flow](#v_a2a_jobs) that waits for it, or NULL
-  work_session, -- text: where it belongs, or NULL
-  conversation, -- text: where it belongs, or NULL
-  parent_run -- text: the run that has asked for it, by a message or by starting it; NULL: no run has
+  work_session, -- text: the one it belongs to, or NULL
+  conversation, -- text: the one it belongs to, or NULL
+  parent_run -- text: the run that requested it, by a message or by starting it, or NULL
 ) AS
 SELECT CASE run_id WHEN '' THEN name ELSE run_id END AS run_id, nullif(session_key, '') AS session_key, nullif(session_id, '') AS session_id,
        nullif(agent, '') AS agent, lane, cause, state, nullif(retry_of, '') AS retry_of,
@@ -1640,34 +1665,35 @@ SELECT k.name AS key, t.session_id, t.closed = '' AS present, coalesce(s.message
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id LEFT JOIN sessions s ON s.id = t.key_id AND s.transcript_id = t.id
  WHERE t.id > k.hidden;
 
-CREATE VIEW v_sessions ( -- One row per session of the gateway that there is. A work session is something else: see [v_work_sessions](#v_work_sessions).
+CREATE VIEW v_sessions ( -- One row per existing session of the gateway. Work sessions are something else: see
+  -- [v_work_sessions](#v_work_sessions).
   key, -- text: e.g. `agent:eden:main`
-  agent, -- text: empty for the keys that name none, as `global`
+  agent, -- text: empty for keys without an agent, such as `global`
   kind, -- text: `main`, `subagent`, `a2a`, `direct`, `group`, `channel`, `cron`, `acp`, `other`, `alias`
-  session_id, -- text: of its present transcript
-  label, -- text: or NULL; no two sessions have the same
-  title, -- text: from the first thing that a user said in the transcript; empty while nobody has
-  spawned_by, -- text: key of the session that has spawned it, or NULL
-  settings, -- JSON: what is set for it, by name
-  messages, -- integer: in its present transcript
+  session_id, -- text: of its current transcript
+  label, -- text: unique among sessions, or NULL
+  title, -- text: from the first message of a user in the transcript; empty until there is one
+  spawned_by, -- text: key of the session that spawned it, or NULL
+  settings, -- JSON: its own settings, by name
+  messages, -- integer: in its current transcript
   last_role, -- text: author of the newest message
-  last_text, -- text: how that begins: one line, at most 200 characters, secrets masked
+  last_text, -- text: beginning of the newest message: one line, at most 200 characters, secrets masked
   provider, -- text: of the newest answer, or NULL
   model, -- text: of the newest answer, or NULL
-  input_tokens, -- integer: of the newest answer that said so
-  output_tokens, -- integer: of the newest answer that said so
-  total_tokens, -- integer: of the newest answer that said so
-  tokens_fresh, -- flag: they are of the present transcript
-  last_channel, -- text: where it was last spoken to, or NULL
-  last_to, -- text: where it was last spoken to, or NULL
-  last_account, -- text: where it was last spoken to, or NULL
-  last_thread, -- text: where it was last spoken to, or NULL
-  aborted_last_run, -- flag: the newest answer was broken off
-  created_at, -- time: of the event that made it
-  created_ms, -- time: of the event that made it
+  input_tokens, -- integer: of the newest answer that reported token counts
+  output_tokens, -- integer: of the newest answer that reported token counts
+  total_tokens, -- integer: of the newest answer that reported token counts
+  tokens_fresh, -- flag: the token counts belong to the current transcript
+  last_channel, -- text: where the session was last addressed, or NULL
+  last_to, -- text: where the session was last addressed, or NULL
+  last_account, -- text: where the session was last addressed, or NULL
+  last_thread, -- text: where the session was last addressed, or NULL
+  aborted_last_run, -- flag: the newest answer was aborted
+  created_at, -- time: of the event that created it
+  created_ms, -- time: of the event that created it
   updated_at, -- time: of its newest change or message
   updated_ms, -- time: of its newest change or message
-  seq -- integer: of the event that changed it last
+  seq -- integer: of the last event that changed it
 ) AS
 SELECT key, agent, kind, session_id, nullif(label, '') AS label, title, nullif(spawner, '') AS spawned_by,
        CASE settings WHEN '' THEN '{}' ELSE settings END AS settings, messages, last_role, last_text, nullif(provider, '') AS provider,
@@ -1769,41 +1795,43 @@ SELECT t.task_id AS task, w.name AS work_session, t.state, t.reason,
        strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch') AS since_at, t.time AS since_ms
   FROM session_tasks t JOIN work_sessions w ON w.id = t.session_id;
 
-CREATE VIEW v_trouble ( -- The conversations that were not delivered or not answered, and only those: the rows of `v_conversations` that somebody may have to look at.
-  -- An index finds them.
-  work_session, -- text: the session that it belongs to
-  title, -- text: of that session
+CREATE VIEW v_trouble ( -- One row per conversation that was not delivered or not answered: the rows of `v_conversations` that may need
+  -- attention, found by an index.
+  work_session, -- text: the work session it belongs to
+  title, -- text: of that work session
   conversation, -- text: conversationId; NULL for a thread without one
   from_agent, -- text: of its earliest event
   to_agent, -- text: of its earliest event
-  outcome, -- text: `blocked`: not delivered, or failed. `no_reply`: delivered, nobody answered
+  outcome, -- text: `blocked`: not delivered, or failed. `no_reply`: delivered, not answered
   reason, -- text: readable
   last_at, -- time: of its latest event
-  last_ms -- time: of its latest event
+  last_ms, -- time: of its latest event
+  reason_code -- text: of reason, for programs: `wait_timeout`, `context_too_long`, ...; see [events](events.md#reason-codes)
 ) AS
 SELECT w.name AS work_session, p.title, CASE WHEN t.key LIKE 'conv:%' THEN substr(t.key, 6) END AS conversation, t.from_agent, t.to_agent,
-       t.outcome, t.reason, strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms
+       t.outcome, t.reason, strftime('%Y-%m-%dT%H:%M:%fZ', t.last_time / 1000.0, 'unixepoch') AS last_at, t.last_time AS last_ms,
+       t.reason_code
   FROM threads t JOIN work_sessions w ON w.id = t.session_id JOIN session_profiles p ON p.id = t.session_id
  WHERE t.outcome IN ('blocked', 'no_reply');
 
-CREATE VIEW v_work ( -- One row per thing that has still to be done outside of the log: it waits, is under way, or was given up. What is done has left. These are
-  -- the runs of agents, the flows between them, and the sessions of sub-agents that are to be taken away.
-  effect_id, -- text: unique for ever; `run/<run id>` for a run, `job/<job id>` for a flow
-  kind, -- text: who does it; `run` is an agent, `job` the coordinator, `subagent_cleanup` takes a session away
-  key, -- text: what has the same is done one after the other; of a run the key of its session
-  pool, -- text: bounds how much is done at a time; of a run its lane, of the rest `a2a`. Flows wait there on purpose
+CREATE VIEW v_work ( -- One row per work item outside the log that is not done: waiting, in progress or given up. Finished items are
+  -- removed. Items are runs of agents, flows between agents, and sessions of sub-agents to be deleted.
+  effect_id, -- text: unique, never reused; `run/<run id>` for a run, `job/<job id>` for a flow
+  kind, -- text: `run`: a run of an agent; `job`: a flow between agents; `subagent_cleanup`: the deletion of a sub-agent's session
+  key, -- text: items with the same key are done one after the other; for a run the key of its session
+  pool, -- text: limits how much is done at a time: for a run its lane, else `a2a`. Flows wait there by design
   owner, -- text: the agent, or NULL
   state, -- text: `waiting`, `leased`, `dead`
-  attempt, -- integer: how many were begun
-  max_attempts, -- integer: how many may be; NULL: as its kind has it
-  error, -- text: of the newest attempt that failed, or NULL
-  since, -- time: when it was asked for
-  since_ms, -- time: when it was asked for
-  due_at, -- time: not before; NULL: at once
-  due_ms, -- time: not before; NULL: at once
-  lease_until, -- time: when it is taken away from its worker; NULL: it is not leased, or for ever
-  lease_until_ms, -- time: when it is taken away from its worker; NULL: it is not leased, or for ever
-  seq -- integer: of the event that asked for it: `v_events` has its data
+  attempt, -- integer: number of attempts
+  max_attempts, -- integer: the most attempts allowed; NULL: the limit of its kind
+  error, -- text: of the last failed attempt, or NULL
+  since, -- time: when it was requested
+  since_ms, -- time: when it was requested
+  due_at, -- time: not started before this time; NULL: at once
+  due_ms, -- time: not started before this time; NULL: at once
+  lease_until, -- time: when the lease expires; NULL: not leased, or no expiry
+  lease_until_ms, -- time: when the lease expires; NULL: not leased, or no expiry
+  seq -- integer: of the event that requested it; `v_events` has its data
 ) AS
 SELECT effect_id, kind, key, pool, nullif(owner, '') AS owner, state, attempt, nullif(most, 0) AS max_attempts, nullif(error, '') AS error,
        strftime('%Y-%m-%dT%H:%M:%fZ', since / 1000.0, 'unixepoch') AS since, since AS since_ms,
@@ -1825,33 +1853,33 @@ SELECT pool, nullif(owner, '') AS owner, kind, waiting, leased, dead
 
 CREATE VIEW v_work_sessions ( -- One row per work session.
   work_session, -- text: workSessionId
-  title, -- text: the title of its first task, else a label, else a stated goal, else the first message that makes a title; `협업 작업` where nothing
+  title, -- text: the title of its first task, else a label, else a stated goal, else the first message that yields a title; `협업 작업` if none
     -- does
   started_at, -- time: of its earliest event
   start_ms, -- time: of its earliest event
   last_at, -- time: of its latest event
   last_ms, -- time: of its latest event
-  status, -- text: `ARCHIVED`: nothing for more than 24 hours. `QUIET`: the latest event ends something, and no conversation, child run, task in
-    -- progress, flow or run is open. Else `ACTIVE`. By the clock of whoever asks
+  status, -- text: `ARCHIVED`: no event for more than 24 hours. `QUIET`: the latest event ends something, and no conversation, child run,
+    -- task in progress, flow or run is open. Else `ACTIVE`. Depends on the reader's clock
   outcome, -- text: `blocked` if a thread or task is; else `no_reply`, `waiting`, `active` if a thread, task, flow or run is; else `done`
-  reason, -- text: why it is blocked or without reply: of the thread or task that last went wrong; else empty
-  category, -- text: an operator's where there is one, else by vote of its events
+  reason, -- text: why it is blocked or unanswered, from the thread or task that failed last; else empty
+  category, -- text: set by an operator, else by vote of its events
   event_count, -- integer:
   thread_count, -- integer:
-  open_threads, -- integer: conversations and child runs without an end, or with a flow that is not over
+  open_threads, -- integer: conversations and child runs that have not ended, or have an unfinished flow
   open_tasks, -- integer: tasks in progress
   blocked_tasks, -- integer: tasks blocked
   conversation_events, -- integer: events by role
   delegation_events, -- integer: events by role
   orchestration_events, -- integer: events by role
   observability_events, -- integer: events by role
-  participants, -- text: agents, with commas; the first 64
-  previous_work_session, -- text: the one that it continues, or NULL
-  category_source, -- text: `manual_override`: an operator's. `event`: by vote
-  category_updated_at, -- text: when the operator said so; NULL where none did
-  category_updated_by, -- text: who; NULL where none did, or nobody was named
-  open_flows, -- integer: flows between our own agents that are not over; of an imported log 0
-  open_runs -- integer: runs of our own agents that are not over; of an imported log 0
+  participants, -- text: agents, separated by commas; the first 64
+  previous_work_session, -- text: the one it continues, or NULL
+  category_source, -- text: `manual_override`: set by an operator. `event`: by vote
+  category_updated_at, -- text: when an operator set it; NULL if none did
+  category_updated_by, -- text: who set it; NULL: no operator, or no name given
+  open_flows, -- integer: unfinished flows between our own agents; 0 in an imported log
+  open_runs -- integer: unfinished runs of our own agents; 0 in an imported log
 ) AS
 SELECT s.name AS work_session, p.title,
        strftime('%Y-%m-%dT%H:%M:%fZ', s.start_time / 1000.0, 'unixepoch') AS started_at, s.start_time AS start_ms,

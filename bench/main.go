@@ -1,0 +1,126 @@
+// Openclawd-bench measures openclawd against baselines of its own in the same run, on the same disk: absolute
+// figures of a shared machine mean little, ratios hold. Every baseline does the same in the simplest realistic way.
+//
+// Exit codes: 0 measured, whether or not every goal was met; 1 failed; 2 wrong command line.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/internal/output"
+)
+
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := newCommand().ExecuteContext(ctx)
+	stop()
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "error: %s\n", err)
+	if _, wrong := errors.AsType[*usageError](err); wrong {
+		os.Exit(exitUsage)
+	}
+	os.Exit(exitFailed)
+}
+
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func newCommand() *cobra.Command {
+	o := options{Log: os.Stderr}
+	var asJSON bool
+	long := "Measures openclawd against plain baselines in the same run, and reports which goals are met. Ratios hold across machines; figures do not.\n\n"
+	for _, m := range benchmarks() {
+		long += fmt.Sprintf("  %-13s %s\n", m.name, m.doc)
+	}
+	cmd := &cobra.Command{
+		Use:   "openclawd-bench [NAME...]",
+		Short: "Measure speed and memory, each against its own baseline",
+		Long:  long + "\nThe whole run takes some minutes and up to 8 GB of disk. A missed goal is reported but is no failure.",
+		Example: `  openclawd-bench                              # everything, on a log of 1,000,000 events
+  openclawd-bench append lookup --json
+  openclawd-bench rest --events 100000 --rounds 1
+  openclawd-bench fill --out /tmp/team         # only the log, to look at it with serve --follow`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Names = args
+			return measure(cmd.Context(), o, asJSON)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	flags := cmd.Flags()
+	flags.IntVar(&o.Events, "events", 1_000_000, "size of the big log, `N` events")
+	flags.IntVar(&o.Rounds, "rounds", 3, "take medians over `N` rounds")
+	flags.StringVar(&o.Dir, "dir", "", "`DIR` for the files (default: the system's temporary directory)")
+	flags.StringVar(&o.Binary, "binary", "", "`FILE` of the openclawd to measure as a process (default: openclawd beside this program, or bin/openclawd)")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.AddCommand(newFill())
+	return cmd
+}
+
+func measure(ctx context.Context, o options, asJSON bool) (err error) {
+	if o.Events < 1000 || o.Rounds < 1 {
+		return &usageError{errors.New("--events must be at least 1000 and --rounds at least 1")}
+	}
+	if o.Binary, err = findBinary(o.Binary); err != nil {
+		return err
+	}
+	results, err := runAll(ctx, o)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return output.JSON(os.Stdout, results)
+	}
+	rows := make([][]string, 0, len(results))
+	for _, r := range results {
+		verdict := "ok"
+		if !r.OK {
+			verdict = "MISSED"
+		}
+		rows = append(rows, []string{r.Name, fmt.Sprintf("%.4g %s", r.Value, r.Unit), fmt.Sprintf("%.4g", r.Baseline), fmt.Sprintf("%.3g", r.Ratio), r.Goal, verdict})
+	}
+	return output.Table(os.Stdout, []string{"NAME", "VALUE", "BASELINE", "RATIO", "GOAL", ""}, rows)
+}
+
+// findBinary returns the path of the openclawd to measure: the one given, or the first that exists.
+func findBinary(named string) (string, error) {
+	if named != "" {
+		return exec.LookPath(named)
+	}
+	name := "openclawd"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	for _, path := range []string{filepath.Join(filepath.Dir(self), name), filepath.Join("bin", name)} {
+		if path, err := exec.LookPath(path); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", errors.New("no openclawd to measure; make build builds bin/openclawd, and --binary FILE names another one")
+}

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/tasktools"
+)
+
+// Fixed sizes of the tasks benchmark.
+const (
+	taskSteps  = 10
+	taskParts  = 4   // per round; in each, updates and plain appends are measured, one right after the other
+	openTasks  = 200 // shown in a list
+	listAgents = 10  // of these tasks
+)
+
+type tasksSizes struct {
+	each     int // updates of each client in each part
+	finished int // tasks beside those that a list shows
+	lists    int
+}
+
+// tasksSizes are small unless the big log is large: a small run only shows that the benchmark works.
+func (b *bench) tasksSizes() tasksSizes {
+	const whole = 100_000 // events
+	if b.Events < whole {
+		return tasksSizes{each: 20, finished: 2_000, lists: 40}
+	}
+	return tasksSizes{each: 100, finished: 100_000, lists: 300}
+}
+
+// runTasks measures what agents do with their tasks, through the task tools.
+func runTasks(ctx context.Context, b *bench) ([]figure, error) {
+	updates, err := b.measureUpdates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := b.measureLists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{updates, list}, nil
+}
+
+// measureUpdates compares task updates with plain appends of as many clients. Of all parts it takes the one with
+// the median ratio: other load on the machine affects both rates of a part.
+func (b *bench) measureUpdates(ctx context.Context) (figure, error) {
+	var parts []updatePart
+	var size float64
+	for round := range b.Rounds {
+		more, bytes, err := b.updatesOf(ctx, round)
+		if err != nil {
+			return figure{}, err
+		}
+		parts, size = append(parts, more...), bytes
+		b.logf("tasks round %d: %.0f", round+1, more)
+	}
+	slices.SortFunc(parts, func(x, y updatePart) int { return cmp.Compare(x.updated/x.plain, y.updated/y.plain) })
+	mid := parts[len(parts)/2]
+	return atLeast("tasks.update", mid.updated, "events/s", mid.plain, 0.35, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
+		"with a task of %d steps each, task_update with one step action, each call under an id of its own, %.0f-byte events; baseline: plain appends "+
+		"of as many clients, %d-byte events; %d calls of each client by turns, the median of %d ratios", clients, taskSteps, size, dataBytes,
+		b.tasksSizes().each, len(parts))), nil
+}
+
+type updatePart struct{ updated, plain float64 }
+
+// updatesOf is one round; it also returns the bytes of an update's event.
+func (b *bench) updatesOf(ctx context.Context, round int) (parts []updatePart, size float64, err error) {
+	o, err := b.openTaskBench(ctx, fmt.Sprintf("tasks-%d.db", round), teamOf(clients))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, o.log.Close()) }()
+	log, _, err := openLog(ctx, filepath.Join(b.Dir, fmt.Sprintf("tasks-plain-%d.db", round)))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	if err := o.begin(ctx); err != nil {
+		return nil, 0, err
+	}
+	each := b.tasksSizes().each
+	for i := range taskParts {
+		updated, err := o.update(ctx, each)
+		if err != nil {
+			return nil, 0, err
+		}
+		plain, _, err := drive(clients, each, uint64(round*taskParts+i), func(a eventstore.StreamAppend) error {
+			_, err := log.Append(ctx, a)
+			return err
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		parts = append(parts, updatePart{updated, plain})
+	}
+	size, err = o.eventSize(ctx)
+	return parts, size, err
+}
+
+// measureLists compares lists of all open tasks in a log that has nothing else with those in one that has many
+// finished tasks as well.
+func (b *bench) measureLists(ctx context.Context) (_ figure, err error) {
+	n := b.tasksSizes()
+	alone, err := b.openTaskBench(ctx, "tasks-alone.db", teamOf(clients))
+	if err != nil {
+		return figure{}, err
+	}
+	defer func() { err = errors.Join(err, alone.log.Close()) }()
+	beside, err := b.openTaskBench(ctx, "tasks-beside.db", teamOf(clients))
+	if err != nil {
+		return figure{}, err
+	}
+	defer func() { err = errors.Join(err, beside.log.Close()) }()
+	if err := errors.Join(alone.fill(ctx, 0), beside.fill(ctx, n.finished)); err != nil {
+		return figure{}, err
+	}
+	var without, with []float64
+	for range n.lists {
+		one, err := seconds(func() error { return alone.list(ctx) })
+		if err != nil {
+			return figure{}, err
+		}
+		other, err := seconds(func() error { return beside.list(ctx) })
+		if err != nil {
+			return figure{}, err
+		}
+		without, with = append(without, one*1000), append(with, other*1000)
+	}
+	return atMost("tasks.list", median(with), "ms", median(without), 2, fmt.Sprintf("task_list, scope all, %d open tasks of %d agents and %d finished "+
+		"ones; baseline: without these; by turns, median of %d", openTasks, listAgents, n.finished, n.lists)), nil
+}
+
+// taskBench is a log with the task tools, and agents that use them.
+type taskBench struct {
+	log     *sqlite.DB
+	team    *config.Config
+	tasks   *tasktools.Service
+	tools   *tools.Registry
+	logger  *slog.Logger
+	taskIDs atomic.Int64 // task ids given so far
+	calls   atomic.Int64
+	turn    int // updates of each agent's task
+}
+
+func teamOf(agents int) *config.Config {
+	c := config.Default()
+	for i := range agents {
+		c.Agents = append(c.Agents, config.Agent{ID: taskAgent(i), Default: i == 0})
+	}
+	return c
+}
+
+func (b *bench) openTaskBench(ctx context.Context, name string, team *config.Config) (*taskBench, error) {
+	log, _, err := openLog(ctx, filepath.Join(b.Dir, name))
+	if err != nil {
+		return nil, err
+	}
+	o := &taskBench{log: log, team: team, logger: slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	o.tasks = tasktools.New(tasktools.Options{
+		Log: log, Now: time.Now, NewID: uuid.NewString,
+		NewTaskID: func() string { return taskID(o.taskIDs.Add(1)) },
+	})
+	o.tools, err = tools.New(tools.Options{Config: o.inForce, Logger: o.logger, Guard: o.tasks.Guard, Tools: o.tasks.Tools()})
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return o, nil
+}
+
+func (o *taskBench) inForce() *config.Config { return o.team }
+
+func taskAgent(i int) string { return fmt.Sprintf("agent-%d", i) }
+func taskID(n int64) string  { return fmt.Sprintf("task_%020x", n) }
+
+// call lets an agent call a tool, and decodes the answer.
+func (o *taskBench) call(ctx context.Context, agent int, name string, args, answer any) error {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	out, err := o.tools.Call(ctx, tool.Caller{Entry: tool.ByWire, AgentID: taskAgent(agent), SessionKey: coordination.MainKey(taskAgent(agent)).String(),
+		CallID: fmt.Sprintf("call_%d", o.calls.Add(1))}, name, text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case out.IsError:
+		return fmt.Errorf("%s answers %s", name, out.Text)
+	}
+	return json.Unmarshal(out.Details, answer)
+}
+
+func (o *taskBench) begin(ctx context.Context) error {
+	steps := make([]map[string]any, taskSteps)
+	for i := range steps {
+		steps[i] = map[string]any{"content": fmt.Sprintf("Part %d: see what becomes of the session store when two agents write at once, fix it, and say "+
+			"in the guide what changes.", i+1)}
+	}
+	for agent := range o.team.Agents {
+		var answer struct{ StepsCount int }
+		if err := o.call(ctx, agent, "task_start", map[string]any{"description": "A task of ten steps", "steps": steps}, &answer); err != nil {
+			return err
+		}
+		if answer.StepsCount != taskSteps {
+			return fmt.Errorf("task_start returns %+v for a task with %d steps", answer, taskSteps)
+		}
+	}
+	return nil
+}
+
+// update lets all agents at once move through their steps, and returns the updates per second.
+func (o *taskBench) update(ctx context.Context, each int) (float64, error) {
+	errs := make([]error, len(o.team.Agents))
+	var wg sync.WaitGroup
+	start := time.Now()
+	for agent := range errs {
+		wg.Go(func() {
+			for i := o.turn; i < o.turn+each && errs[agent] == nil; i++ {
+				var answer struct{ ProgressCount int }
+				errs[agent] = o.call(ctx, agent, "task_update", map[string]any{"action": "start_step", "step_id": fmt.Sprintf("s%d", 1+i%taskSteps)}, &answer)
+				if errs[agent] == nil && answer.ProgressCount != i+2 {
+					errs[agent] = fmt.Errorf("a task has %d lines of progress after %d updates", answer.ProgressCount, i+1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start)
+	o.turn += each
+	return float64(len(errs)*each) / took.Seconds(), errors.Join(errs...)
+}
+
+func (o *taskBench) eventSize(ctx context.Context) (size float64, err error) {
+	err = o.log.View(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, "SELECT avg(octet_length(data)) FROM events WHERE type = ?", coordination.TypeTaskUpdated).Scan(&size)
+	})
+	return size, err
+}
+
+// fill stores so many finished tasks, and between them those that a list shows. They are stored without the tools,
+// which would take long.
+func (o *taskBench) fill(ctx context.Context, finished int) error {
+	now := time.Now().UnixMilli()
+	return o.between(ctx, finished, now, func(n int) (eventstore.StreamAppend, error) {
+		t := taskOf(taskAgent(n%listAgents), n, now+int64(n))
+		return t.happens(t.started())
+	})
+}
+
+// between stores so many finished tasks, of the same agents in turn, and between them the open ones: open returns the
+// nth.
+func (o *taskBench) between(ctx context.Context, finished int, now int64, open func(n int) (eventstore.StreamAppend, error)) error {
+	const together = 100 // tasks
+	var appends []eventstore.StreamAppend
+	put := func(a eventstore.StreamAppend, err error) error {
+		if err != nil {
+			return err
+		}
+		appends = append(appends, a)
+		if len(appends) < together {
+			return nil
+		}
+		_, err = o.log.Append(ctx, appends...)
+		appends = appends[:0]
+		return err
+	}
+	whose := min(listAgents, len(o.team.Agents))
+	for n := range openTasks {
+		for i := finished * n / openTasks; i < finished*(n+1)/openTasks; i++ {
+			t := taskOf(taskAgent(i%whose), openTasks+i, now+int64(openTasks+i))
+			if err := put(t.happens(t.started(), t.completed())); err != nil {
+				return err
+			}
+		}
+		if err := put(open(n)); err != nil {
+			return err
+		}
+	}
+	if len(appends) == 0 {
+		return nil
+	}
+	_, err := o.log.Append(ctx, appends...)
+	return err
+}
+
+// storedTask is a task that is stored without the tools.
+type storedTask struct {
+	n     int
+	in    coordination.Context
+	agent string
+	at    int64 // ms since 1970
+}
+
+func taskOf(agent string, n int, at int64) *storedTask {
+	in := coordination.Context{TaskID: taskID(int64(n)), WorkSessionID: fmt.Sprintf("ws_%d", n/5), EventRole: coordination.RoleOrchestration}
+	return &storedTask{n, in, agent, at}
+}
+
+type said struct {
+	typ  string
+	data any
+}
+
+func (t *storedTask) started() said {
+	return said{coordination.TypeTaskStarted, coordination.TaskStarted{Context: t.in, Priority: "medium", Description: fmt.Sprintf("Task %d of a team", t.n),
+		Progress: "Task started", Steps: []coordination.TaskStep{{ID: "s1", Content: "The first step", Status: "in_progress", Order: 1}}}}
+}
+
+func (t *storedTask) completed() said {
+	return said{coordination.TypeTaskCompleted, coordination.TaskState{Context: t.in, Progress: "Task completed"}}
+}
+
+func (t *storedTask) happens(list ...said) (eventstore.StreamAppend, error) {
+	a := eventstore.StreamAppend{Stream: coordination.TaskStream(t.in.TaskID)}
+	for _, s := range list {
+		if err := a.Add(eventstore.NewEvent{Type: s.typ, AgentID: t.agent, Actor: eventstore.ActorAgent}, s.data, t.at); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+func (o *taskBench) list(ctx context.Context) error {
+	var answer struct{ Count int }
+	err := o.call(ctx, 0, "task_list", map[string]any{"scope": "all", "limit": openTasks}, &answer)
+	if err == nil && answer.Count != openTasks {
+		err = fmt.Errorf("%d tasks are listed of %d open ones", answer.Count, openTasks)
+	}
+	return err
+}

@@ -1,9 +1,0 @@
-package database_test
-
-import (
-	"testing"
-
-	"github.com/pronto-lab/openclawd/eventstore/storetest"
-)
-
-func TestMain(m *testing.M) { storetest.CrashMain(m, archiving) }

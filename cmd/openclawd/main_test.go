@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary be the program: tests of processes start it under its name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"openclawd": main, failingDevice: onFailingDevice})
+}

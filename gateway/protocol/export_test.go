@@ -1,0 +1,4 @@
+package protocol
+
+// Described reports whether a method's parameters are known.
+func Described(method string) bool { return shapes()[method] != nil }

@@ -1,0 +1,6 @@
+//go:build full
+
+package testscale
+
+// Full reports whether the tests run with the full amounts.
+const Full = true

@@ -1,0 +1,9 @@
+package archiving_test
+
+import (
+	"testing"
+
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.CrashMain(m, archivingKilled) }

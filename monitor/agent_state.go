@@ -1,0 +1,89 @@
+package monitor
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/projections/agents"
+	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/problems"
+)
+
+// agentState is how an agent is doing. Times are ms since 1970.
+type agentState struct {
+	Status   agents.Status   `json:"status"`
+	Activity *index.Activity `json:"activity"` // null: no event of it
+	Run      *agents.Run     `json:"run"`      // null: none is open
+	Queue    agents.Queue    `json:"queue"`
+	Next     *nextStep       `json:"next"`    // null: it is not continued automatically, or that is unknown
+	Discord  *agentBot       `json:"discord"` // null: it has no bot, or that is unknown
+	Tokens   agents.Tokens   `json:"tokens"`
+}
+
+// nextStep is an agent's next continuation step.
+type nextStep struct {
+	Kind          continuation.Kind   `json:"kind"`
+	Reason        continuation.Reason `json:"reason"`
+	TaskID        string              `json:"taskId,omitempty"`
+	LookAgainAtMs int64               `json:"lookAgainAtMs,omitempty"` // absent: an event changes it, not time
+}
+
+// agentBot is the state of an agent's connection to Discord.
+type agentBot struct {
+	State health.BotState `json:"state"`
+}
+
+func (v *view) agentState(ctx context.Context, agent *agentAnswer, s *agents.State) (a agentState, err error) {
+	id := strings.ToLower(agent.ID)
+	a = agentState{Activity: s.Activity, Run: s.Run, Queue: s.Queue, Tokens: s.Tokens}
+	if a.Next, err = v.nextStep(ctx, id); err != nil {
+		return a, err
+	}
+	offline := false
+	a.Discord, offline = v.botOf(id)
+	a.Status = agents.StatusOf(&agents.Situation{State: *s, Now: int64(v.now), Configured: v.configures(id), Offline: offline, Tasks: agent.TaskCounts})
+	return a, nil
+}
+
+// configures reports whether the configuration in force has an agent. Where it is unknown, every agent counts as
+// configured; so do the agents of another gateway.
+func (v *view) configures(id string) bool {
+	if v.OwnTasks == nil || v.OwnTasks.Team == nil {
+		return true
+	}
+	team := v.OwnTasks.Team()
+	return len(team) == 0 || slices.ContainsFunc(team, func(a config.Agent) bool { return strings.EqualFold(a.ID, id) })
+}
+
+// nextStep is nil if the agent is not continued here, or if the log does not have the configuration then in force.
+func (v *view) nextStep(ctx context.Context, id string) (*nextStep, error) {
+	if v.Continuation == nil || v.then != nil && v.then.Continuation == nil {
+		return nil, nil
+	}
+	e, kept, err := v.Continuation(ctx, v.tx, id)
+	if err != nil || !kept {
+		return nil, err
+	}
+	d := &e.Decision
+	return &nextStep{d.Kind, d.Reason, d.TaskID, d.LookAgainAt}, nil
+}
+
+// botOf returns an agent's bot, of several the first that is not connected.
+func (v *view) botOf(id string) (bot *agentBot, offline bool) {
+	if v.Bots == nil || v.then != nil {
+		return nil, false
+	}
+	for _, b := range v.Bots() {
+		if !strings.EqualFold(b.AgentID, id) || offline {
+			continue
+		}
+		if down := problems.Offline(&b, int64(v.now)); bot == nil || down {
+			bot, offline = &agentBot{b.State}, down
+		}
+	}
+	return bot, offline
+}

@@ -1,9 +1,0 @@
-package conversation
-
-// What tests look at the plans of.
-const (
-	SelectCandidates = selectCandidates
-	SelectRecent     = selectRecent
-	SelectOpenRuns   = selectOpenRuns
-	SelectOpenFlows  = selectOpenFlows
-)

@@ -1,6 +1,0 @@
-//go:build !race
-
-package plan_test
-
-// propertyChecks is how many histories a property test tries unless -rapid.checks says otherwise.
-const propertyChecks = "30"

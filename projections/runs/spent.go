@@ -1,0 +1,94 @@
+package runs
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// SpentQuery selects the usage of runs that ended within some time.
+type SpentQuery struct {
+	From, To   int64  // ms since 1970: From inclusive, To exclusive
+	Agent      string // "": of any
+	SessionKey string // "": of any
+}
+
+// Spent is the usage of one session's runs with one model within a quarter of an hour, as counted by the providers.
+type Spent struct {
+	SessionKey, Agent, Provider, Model string
+	At                                 int64 // start of the quarter, ms since 1970
+	Runs, Failed, ToolCalls            int64
+	Input, Output, Total               int64 // tokens
+	First, Last                        int64 // ms since 1970: start of the first and end of the last of them
+}
+
+// SpentStep is the time that one Spent covers, in ms. Every time zone's offset is a multiple of it.
+const SpentStep = 15 * 60 * 1000
+
+const (
+	selectSpent = `SELECT session_key, agent, provider, model, ended_at / 900000 AS quarter, count(*), sum(state = 'error'), sum(tool_calls),
+ sum(input_tokens), sum(output_tokens), sum(total_tokens), min(CASE started_at WHEN 0 THEN queued_at ELSE started_at END), max(ended_at)
+  FROM runs WHERE ended_at > 0 AND ended_at >= ? AND ended_at < ?`
+	ofSpender  = " AND +agent = ?" // +: use the index on the time, which is more selective than the agent
+	groupSpent = ` GROUP BY session_key, agent, provider, model, quarter ORDER BY quarter, session_key, provider, model`
+)
+
+// SpentIn returns the usage, oldest first. Its cost depends on the number of runs within that time, not on the total.
+func SpentIn(ctx context.Context, tx *sql.Tx, q SpentQuery) (list []Spent, err error) {
+	query, args := selectSpent, []any{q.From, q.To}
+	if q.Agent != "" {
+		query, args = query+ofSpender, append(args, q.Agent)
+	}
+	if q.SessionKey != "" {
+		query, args = query+" AND session_key = ?", append(args, q.SessionKey)
+	}
+	rows, err := tx.QueryContext(ctx, query+groupSpent, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read usage of runs: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s Spent
+		if err := rows.Scan(&s.SessionKey, &s.Agent, &s.Provider, &s.Model, &s.At, &s.Runs, &s.Failed, &s.ToolCalls, &s.Input, &s.Output, &s.Total,
+			&s.First, &s.Last); err != nil {
+			return nil, fmt.Errorf("read usage of runs: %w", err)
+		}
+		s.At *= SpentStep
+		list = append(list, s)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read usage of runs: %w", err)
+	}
+	return list, nil
+}
+
+// Tokens are those of runs with models, as counted by the providers.
+type Tokens struct{ Input, Output int64 }
+
+const selectTokens = `SELECT agent, sum(input_tokens), sum(output_tokens) FROM runs WHERE ended_at > 0 AND ended_at >= ? AND ended_at < ? GROUP BY agent`
+
+// TokensIn returns the tokens of the runs that ended within some time, by agent in lower case; from is inclusive, to
+// exclusive, in ms since 1970. Its cost depends on the number of runs within that time, not on the total.
+func TokensIn(ctx context.Context, tx *sql.Tx, from, to int64) (map[string]Tokens, error) {
+	rows, err := tx.QueryContext(ctx, selectTokens, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("read tokens of runs: %w", err)
+	}
+	defer rows.Close()
+	all := map[string]Tokens{}
+	for rows.Next() {
+		var agent string
+		var t Tokens
+		if err := rows.Scan(&agent, &t.Input, &t.Output); err != nil {
+			return nil, fmt.Errorf("read tokens of runs: %w", err)
+		}
+		agent = strings.ToLower(agent)
+		sum := all[agent]
+		all[agent] = Tokens{sum.Input + t.Input, sum.Output + t.Output}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read tokens of runs: %w", err)
+	}
+	return all, nil
+}

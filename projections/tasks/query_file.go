@@ -1,0 +1,111 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/coordination/taskfile"
+)
+
+// One index entry for each month.
+const selectMonth = "SELECT max(t.month) FROM tasks t WHERE t.month <> '' AND t.agent = ? AND t.month < ?"
+
+var (
+	selectEntries     = selectTask + fromTasks + " WHERE t.month <> '' AND t.agent = ? AND t.month = ? AND t.over >= ? ORDER BY t.over"
+	selectLastEntries = selectTask + fromTasks + " WHERE t.month <> '' AND t.agent = ? AND t.month = ? ORDER BY t.over DESC LIMIT ?"
+)
+
+// Owned is a task and its agent.
+type Owned struct{ ID, AgentID string }
+
+const selectOwned = "SELECT t.agent, CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END FROM tasks t WHERE t.over = 0 ORDER BY t.agent, t.id"
+
+// OpenTasks returns all open tasks, with their agents only: a start asks for thousands.
+func OpenTasks(ctx context.Context, tx *sql.Tx) (all []Owned, err error) {
+	err = each(ctx, tx, selectOwned, nil, func(r columns) { all = append(all, Owned{AgentID: r.Text(0), ID: r.Text(1)}) })
+	return all, err
+}
+
+// Months returns the months in which tasks of an agent have ended, such as 2026-02, newest first.
+func Months(ctx context.Context, tx *sql.Tx, agent string) (months []string, err error) {
+	for before := "~"; before != ""; { // sorts after all digits
+		var found string
+		if err := each(ctx, tx, selectMonth, []any{strings.ToLower(agent), before}, func(r columns) { found = r.Text(0) }); err != nil {
+			return nil, err
+		}
+		if before = found; found != "" {
+			months = append(months, found)
+		}
+	}
+	return months, nil
+}
+
+// Entries returns the tasks of an agent that ended in a month, in that order, as in history. Only those that ended
+// after the seq after; end is the seq of the last one, 0 if none. A task that has ended according to its own file has
+// no entry.
+func Entries(ctx context.Context, tx *sql.Tx, agent, month string, after int64) (entries []taskfile.Entry, end int64, err error) {
+	if after >= math.MaxInt64/places {
+		return nil, 0, nil
+	}
+	return readEntries(ctx, tx, selectEntries, strings.ToLower(agent), month, place(after+1, 0))
+}
+
+// LastEntries returns the last n results of Entries. Its cost does not grow with the others.
+func LastEntries(ctx context.Context, tx *sql.Tx, agent, month string, n int) (entries []taskfile.Entry, end int64, err error) {
+	return readEntries(ctx, tx, selectLastEntries, strings.ToLower(agent), month, n)
+}
+
+func readEntries(ctx context.Context, tx *sql.Tx, query string, args ...any) (entries []taskfile.Entry, end int64, err error) {
+	var found []loadedTask
+	if err := each(ctx, tx, query, args, func(r columns) { found = append(found, scanTask(r)) }); err != nil {
+		return nil, 0, err
+	}
+	slices.SortFunc(found, func(a, b loadedTask) int { return cmp.Compare(a.state.over, b.state.over) })
+	lines, err := linesOf(ctx, tx, found)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range found {
+		entries, end = append(entries, found[i].entry(lines[found[i].state.id])), seqOf(found[i].state.over)
+	}
+	return entries, end, nil
+}
+
+// entry is a finished task as in history.
+func (h *loadedTask) entry(lines []string) taskfile.Entry {
+	t := h.task()
+	e := taskfile.Entry{Description: t.Description, Context: t.Background, TaskID: t.ID, Priority: t.Priority, Started: isoOf(t.CreatedAt),
+		Completed: isoOf(t.EndedAt), Duration: taskfile.Duration(t.EndedAt - t.CreatedAt), Progress: lines, Summary: summary(t.Outcome)}
+	if strings.HasPrefix(t.ID, namelessPrefix) {
+		e.TaskID = ""
+	}
+	return e
+}
+
+// summary is the summary in history: taskfile.Entry.Cancelled parses it.
+func summary(o task.Outcome) string {
+	if o.Kind != "cancelled" {
+		return cmp.Or(o.Summary, o.Reason, o.Error)
+	}
+	if o.Reason == "" {
+		return "Cancelled"
+	}
+	return "Cancelled: " + o.Reason
+}
+
+// isoOf formats a time as in files; "" if none.
+func isoOf(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// eventWord is an event type as in task files.
+func eventWord(typ string) string { return strings.ReplaceAll(typ, ".", "_") }

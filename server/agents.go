@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
+	"github.com/pronto-lab/openclawd/agent/llm/openai"
+	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/runqueue"
+	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/services/approvals"
+	"github.com/pronto-lab/openclawd/services/continuer"
+	"github.com/pronto-lab/openclawd/services/delegations"
+	"github.com/pronto-lab/openclawd/services/messenger"
+	"github.com/pronto-lab/openclawd/services/notifier"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/agenttools"
+	"github.com/pronto-lab/openclawd/tools/collabtools"
+	"github.com/pronto-lab/openclawd/tools/messagetools"
+	"github.com/pronto-lab/openclawd/tools/milestone"
+	"github.com/pronto-lab/openclawd/tools/plantools"
+	"github.com/pronto-lab/openclawd/tools/sessiontools"
+	"github.com/pronto-lab/openclawd/tools/spawn"
+	"github.com/pronto-lab/openclawd/tools/tasktools"
+)
+
+// runDrainTime is how long running agent runs may take to finish during shutdown.
+const runDrainTime = 5 * time.Second
+
+// jobSlots is the maximum number of flows between agents, and of posts, that are processed concurrently. Neither
+// blocks runs.
+const jobSlots = 16
+
+// milestoneSlots is the maximum number of milestone items that are updated concurrently.
+const milestoneSlots = 4
+
+// agents bundles the runner, the services between agents, and their dependencies.
+type agents struct {
+	worker      *worker.Worker
+	queue       *runqueue.Queue
+	runner      *runner.Runner
+	messenger   *messenger.Service
+	stopper     *messenger.Stopper
+	continuer   *continuer.Service
+	approvals   *approvals.Service
+	discord     *discordSide
+	tools       *tools.Registry
+	transport   *http.Transport // to model endpoints, independent of the configuration in force
+	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
+	metrics     *runMetrics
+	logger      *slog.Logger
+}
+
+// openAgents assembles the agent side. Where another gateway produces the events, there is none.
+func (p *Program) openAgents(ctx context.Context) error {
+	if p.opts.Follow {
+		return nil
+	}
+	logger := p.opts.Logger.With("component", "agents")
+	inForce := p.newConfiguration().InForce
+	a := &agents{transport: openai.NewTransport(), metrics: newRunMetrics(), logger: logger}
+	models := &models{make: func(c *config.Config) *catalogue.Catalogue {
+		return catalogue.New(c, catalogue.Options{Getenv: p.opts.getenv, Transport: a.transport})
+	}}
+	checkModel := func(ref string) error {
+		_, err := models.of(inForce()).Open(ref)
+		return err
+	}
+	ofModels := func() *catalogue.Catalogue { return models.of(inForce()) }
+	a.queue = runqueue.New(runqueue.Options{Log: p.log, Config: inForce, Models: ofModels, Now: p.opts.Now, NewID: uuid.NewString})
+	if err := p.openBots(ctx, a); err != nil {
+		return err
+	}
+	a.messenger = messenger.New(messenger.Options{
+		Log: p.log, Queue: a.queue, Config: inForce, Channels: discordChannels{p, a.discord}, CheckModel: checkModel, Tasks: delegations.Service{},
+		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
+	})
+	runs := runner.NewRuns(runner.RunsOptions{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
+	a.stopper = messenger.NewStopper(a.messenger, runs)
+	p.openDiscord(a, runs)
+	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
+		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
+	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
+	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Config: inForce}
+	hub := p.newTaskHub()
+	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
+	var err error
+	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
+		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
+		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.discord.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
+		milestone.Tools(hub, p.log))})
+	if err != nil {
+		return fmt.Errorf("register tools: %w", err)
+	}
+	a.runner = runner.New(runner.Options{
+		Queue: a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
+		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
+		Wanted: a.messenger.Wanted, Remembered: a.discord.inbound.Remembered,
+	})
+	runs.Follow(a.metrics.record)
+	runs.Follow(a.discord.typing.Update)
+	a.worker = worker.New(worker.Options{
+		Log: p.log, Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
+		Drain: runDrainTime,
+		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
+			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, collabtools.TrackerKind: a.discord.requests.Tracker(),
+			notifier.WebhookKind: a.discord.webhook},
+	})
+	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
+		return err
+	}
+	a.continuer = continuer.New(continuer.Options{
+		Log: p.log, Queue: a.queue, Messages: a.messenger, Tasks: taskService, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString,
+		RestartedAt: a.restartedAt, Logger: p.opts.Logger.With("component", "continuation"),
+	})
+	p.agents = a
+	p.configureBots() // before anything is posted: work for unknown bots would become dead letters
+	return nil
+}
+
+// newID generates unique ids of tasks or plans: a prefix and 20 hexadecimal digits.
+func newID(prefix string) func() string {
+	return func() string {
+		var id [10]byte
+		_, _ = crand.Read(id[:]) // never fails
+		return fmt.Sprintf("%s%x", prefix, id)
+	}
+}
+
+// guards combines several tool guards; the first refusal wins.
+func guards(all ...func(context.Context, *tools.Call, *tool.Spec) error) func(context.Context, *tools.Call, *tool.Spec) error {
+	return func(ctx context.Context, call *tools.Call, spec *tool.Spec) error {
+		for _, guard := range all {
+			if err := guard(ctx, call, spec); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// pools returns the worker pools of a configuration: one per lane, in which a run that waits for another one's answer holds no slot, and
+// the pool of flows.
+func (a *agents) pools(c *config.Config) map[string]int {
+	pools := c.Lanes()
+	for lane, n := range a.messenger.Waiting() {
+		pools[lane] += n
+	}
+	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
+	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
+	return pools
+}
+
+// workspaceOf is an agent's workspace directory, "" for none.
+func (p *Program) workspaceOf(agentID string) string {
+	return p.homeOf(p.newConfiguration().InForce(), agentID)
+}
+
+// runWork runs agents until ctx ends, and then lets running ones finish for a limited time.
+func (p *Program) runWork(ctx context.Context) error {
+	if p.agents == nil {
+		return nil
+	}
+	defer p.agents.transport.CloseIdleConnections()
+	stopping, stop := context.WithCancel(context.WithoutCancel(ctx)) // until the last run has ended
+	stopped := make(chan error, 1)
+	go func() { stopped <- p.agents.stopper.Run(stopping) }()
+	err := p.agents.worker.Run(ctx)
+	stop()
+	return errors.Join(err, <-stopped)
+}
+
+// resume recovers the flows left open by the previous process before new ones are accepted. On failure they are
+// recovered when they are due.
+func (a *agents) resume(ctx context.Context) {
+	if a == nil {
+		return
+	}
+	switch r, err := a.messenger.Resume(ctx); {
+	case err != nil && ctx.Err() == nil:
+		a.logger.Error("cannot resume flows between agents; they continue when they are due", "err", err)
+	case r.Open > 0:
+		a.logger.Info("resumed flows between agents", "open", r.Open, "resumed", r.Resumed, "abandoned", r.Abandoned)
+	}
+}

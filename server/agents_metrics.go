@@ -1,0 +1,91 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/tools"
+)
+
+// agentFacts are the metrics of the agent side.
+type agentFacts struct {
+	worker worker.Stats
+	runner runner.Stats
+	tools  tools.Stats
+}
+
+func (c *metricsCollector) addAgents() {
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	for _, m := range []struct {
+		kind       prometheus.ValueType
+		name, help string
+		value      func(*agentFacts) int64
+	}{
+		{gauge, "work_stuck", "Work items still running after their time limit.", func(a *agentFacts) int64 { return a.worker.Stuck }},
+		{counter, "work_claims_total", "Work items started since the start.", func(a *agentFacts) int64 { return a.worker.Claims }},
+		{counter, "work_failures_total", "Work items that failed to start or failed while running, since the start.", func(a *agentFacts) int64 { return a.worker.Failed }},
+		{gauge, "run_waiters", "Callers waiting for the end of a run.", func(a *agentFacts) int64 { return int64(a.runner.Waiters) }},
+		{gauge, "run_tools_left", "Tool calls still running although their runs are over.", func(a *agentFacts) int64 { return a.runner.LeftBehind }},
+		{gauge, "tools_running", "Tool calls in progress.", func(a *agentFacts) int64 { return a.tools.Running }},
+		{gauge, "tools_left", "Tool calls in progress whose callers have gone.", func(a *agentFacts) int64 { return a.tools.Left }},
+		{counter, "tools_broken_total", "Tool calls that failed with an internal error, since the start.", func(a *agentFacts) int64 { return a.tools.Broken }},
+	} {
+		c.add(m.kind, m.name, m.help, nil, func(f *facts, tell func(float64, ...string)) {
+			if f.agents != nil {
+				tell(float64(m.value(f.agents)))
+			}
+		})
+	}
+}
+
+// runMetrics are the counters of runs. Labels have few values: states, lanes, and configured providers.
+type runMetrics struct {
+	wait  prometheus.Histogram
+	took  *prometheus.HistogramVec // by state
+	calls *prometheus.CounterVec   // model calls, by the provider that answered last and the outcome of the run
+	tools prometheus.Counter
+}
+
+func newRunMetrics() *runMetrics {
+	seconds := []float64{0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800}
+	return &runMetrics{
+		wait: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "openclawd_run_wait_seconds", Buckets: seconds,
+			Help: "Time runs waited for their turn, since the start."}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "openclawd_run_seconds", Buckets: seconds,
+			Help: "Duration of runs since the start, by outcome."}, []string{"state"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "openclawd_model_calls_total",
+			Help: "Model calls since the start, by the provider that answered last in the run, and outcome: ok, or the class of the error."},
+			[]string{"provider", "outcome"}),
+		tools: prometheus.NewCounter(prometheus.CounterOpts{Name: "openclawd_tool_calls_total", Help: "Tool calls by models since the start."}),
+	}
+}
+
+func (f *runMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{f.wait, f.took, f.calls, f.tools}
+}
+
+// record counts a report about a run. It does not block.
+func (f *runMetrics) record(u run.Update) {
+	r := u.Result
+	if r == nil {
+		return
+	}
+	switch u.Kind {
+	case run.Started:
+		f.wait.Observe(float64(r.StartedAt-r.QueuedAt) / 1e3)
+	case run.Ended:
+		if r.StartedAt > 0 {
+			f.took.WithLabelValues(string(r.State)).Observe(float64(r.EndedAt-r.StartedAt) / 1e3)
+		}
+		if o := r.Over; o != nil && o.ModelCalls > 0 {
+			outcome := string(r.State)
+			if o.ErrorClass != "" {
+				outcome = o.ErrorClass
+			}
+			f.calls.WithLabelValues(o.Provider, outcome).Add(float64(o.ModelCalls))
+			f.tools.Add(float64(o.ToolCalls))
+		}
+	}
+}

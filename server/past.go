@@ -1,0 +1,130 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/maintenance/backup"
+	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/replay/asof"
+	"github.com/pronto-lab/openclawd/services/access"
+	"github.com/pronto-lab/openclawd/services/continuer"
+)
+
+// newPast answers as of earlier points from snapshots.
+func (p *Program) newPast() *asof.Cache[*monitor.Moment] {
+	db := p.log.Path()
+	return asof.NewCache(asof.CacheOptions[*monitor.Moment]{
+		Options: asof.Options{Log: p.log, Dir: asof.Dir(db), Rules: p.opts.Rules, Logger: p.opts.Logger.With("component", "as_of")},
+		Keeping: asof.Keeping{MaxBytes: p.pastBytes},
+		Now:     p.opts.Now, Make: p.momentOf, Hold: pastHold,
+		FreeSpace: func() (int64, bool) { return backup.Free(db) }, MinFree: database.DiskLow,
+	})
+}
+
+// pastBytes is the number of bytes that kept states may have.
+func (p *Program) pastBytes() int64 {
+	if p.opts.PastBytes == nil {
+		return 0
+	}
+	g := p.log.Gauges()
+	return p.opts.PastBytes(g.DatabaseBytes + g.WALBytes)
+}
+
+// pastState is what is on disk for answers as of earlier events.
+func (p *Program) pastState() health.PastState {
+	s := p.past.Status()
+	return health.PastState{Snapshots: s.Snapshots, SnapshotBytes: s.SnapshotBytes, States: s.States, Bytes: s.Bytes, MaxBytes: s.MaxBytes,
+		UpTo: s.UpTo, WidestGap: s.WidestGap}
+}
+
+// pastHold is how long a request waits for its snapshot before it is answered with the progress.
+const pastHold = 2 * time.Second
+
+// runPast builds requested snapshots until ctx ends.
+func (p *Program) runPast(ctx context.Context) error { return p.past.Run(ctx) }
+
+// closePast closes the snapshots. No request may use them any more.
+func (p *Program) closePast() error {
+	if p.past == nil {
+		return nil
+	}
+	return p.past.Close()
+}
+
+// momentOf is the API's data source as of a snapshot.
+func (p *Program) momentOf(ctx context.Context, s *asof.State) (*monitor.Moment, error) {
+	m := &monitor.Moment{Seq: s.Until(), Now: s.At, Store: s}
+	if m.Seq == 0 {
+		m.Now = time.UnixMilli(0)
+	}
+	c, whole, err := p.configurationAt(ctx, m.Seq)
+	if err != nil || !whole {
+		return m, err
+	}
+	m.Team = func() []config.Agent { return c.Agents }
+	m.Home = func(agent string) string { return p.homeOf(c, agent) }
+	m.Policy = func(from, to string) (policy.Policy, error) { return access.Explain(c, from, to) }
+	if p.agents != nil {
+		var restartedAt time.Time // the start of an earlier process is not in the log
+		if !m.Now.Before(p.startedAt) {
+			restartedAt = p.agents.restartedAt
+		}
+		m.Continuation = func(ctx context.Context, tx *sql.Tx, agent string) (continuation.Explained, bool, error) {
+			return continuer.Explain(ctx, tx, c, agent, m.Now, restartedAt)
+		}
+	}
+	return m, nil
+}
+
+// homeOf is an agent's workspace under a configuration, at its current path.
+func (p *Program) homeOf(c *config.Config, agent string) string {
+	return prompt.Directory(c, p.opts.StateDir, cmp.Or(p.opts.getenv("HOME"), p.opts.StateDir), agent)
+}
+
+// configurationAt is the configuration in force at an event, without secrets. whole is false if the log lacks its settings. Before the
+// first recorded one the defaults were in force.
+func (p *Program) configurationAt(ctx context.Context, seq int64) (c *config.Config, whole bool, err error) {
+	version, err := p.log.StreamVersion(ctx, coordination.ConfigStream)
+	if err != nil {
+		return nil, false, err
+	}
+	const page = 32
+	for ; version > 0; version -= page {
+		events, err := p.log.ReadStream(ctx, coordination.ConfigStream, max(0, version-page), int(min(page, version)))
+		if err != nil {
+			return nil, false, err
+		}
+		for i := len(events) - 1; i >= 0; i-- {
+			if e := &events[i]; e.Seq <= seq && e.Type == coordination.TypeConfigApplied && e.Actor != eventstore.ActorImport && !e.Redacted() {
+				return configurationIn(e)
+			}
+		}
+	}
+	return config.Default(), true, nil
+}
+
+// configurationIn is the configuration that an event put in force.
+func configurationIn(e *eventstore.Event) (c *config.Config, whole bool, err error) {
+	var applied coordination.ConfigApplied
+	if err := json.Unmarshal(e.Data, &applied); err != nil {
+		return nil, false, fmt.Errorf("read the configuration of event %d: %w", e.Seq, err)
+	}
+	if len(applied.Settings) == 0 {
+		return nil, false, nil
+	}
+	c, whole = config.FromApplied(applied.Settings)
+	return c, whole, nil
+}

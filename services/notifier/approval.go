@@ -1,0 +1,113 @@
+package notifier
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/plans"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+)
+
+const (
+	approvalSource = "approvals"
+
+	shownSteps = 15  // requests for approval
+	stepLength = 200 // characters
+	textLength = 600 // characters of a title, or of a description
+)
+
+// approvals asks people to approve tasks and plans.
+type approvals struct{ w *watch }
+
+func (a *approvals) id() string { return approvalSource }
+
+func (a *approvals) enabled(c *config.Config) bool { return hasNotices(c) }
+
+func (a *approvals) notification(_ context.Context, c *config.Config, e *eventstore.Event) (*notification, error) {
+	switch e.Type {
+	case coordination.TypeTaskStarted:
+		return a.ofTask(c, e)
+	case coordination.TypePlanSubmitted:
+		return a.ofPlan(c, e)
+	}
+	return nil, nil
+}
+
+func (a *approvals) ofTask(c *config.Config, e *eventstore.Event) (*notification, error) {
+	var started coordination.TaskStarted
+	if err := json.Unmarshal(e.Data, &started); err != nil {
+		return nil, &permanentError{fmt.Errorf("read %s: %w", e.Type, err)}
+	}
+	if !started.RequiresApproval || started.TaskID == "" {
+		return nil, nil
+	}
+	var steps []string
+	for _, s := range started.Steps {
+		steps = append(steps, s.Content)
+	}
+	text := a.heading(c, c.Language().Say("작업", "a task"), started.TaskID, e.AgentID, "") + a.w.line(started.Description, textLength) + "\n" + a.list(c, steps, len(steps))
+	return &notification{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
+		t, found, err := tasks.Load(tx, started.TaskID)
+		if err != nil || !found || t.Status != coordination.StatePendingApproval {
+			return nil, err // it was decided meanwhile
+		}
+		return a.request(c, started.TaskID, text, &started.Context)
+	}}, nil
+}
+
+func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*notification, error) {
+	var p coordination.Plan
+	if err := json.Unmarshal(e.Data, &p); err != nil {
+		return nil, &permanentError{fmt.Errorf("read %s: %w", e.Type, err)}
+	}
+	if p.PlanID == "" {
+		return nil, nil
+	}
+	text := a.heading(c, c.Language().Say("계획", "a plan"), p.PlanID, e.AgentID, p.TaskID) + a.w.line(p.Title, textLength) + "\n" + a.list(c, p.Steps, p.StepsCount)
+	if len(p.ToolsRequested) > 0 {
+		text += c.Language().Say("요청한 도구", "Requested tools") + ": " + a.w.line(strings.Join(p.ToolsRequested, ", "), textLength) + "\n"
+	}
+	return &notification{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
+		is, found, err := plans.Load(tx, p.PlanID)
+		if err != nil || !found || is.Status != plan.Pending {
+			return nil, err
+		}
+		return a.request(c, p.PlanID, text, &p.Context)
+	}}, nil
+}
+
+// heading names what waits and its owner.
+func (a *approvals) heading(c *config.Config, what, id, agent, taskID string) string {
+	said := c.Language()
+	text := fmt.Sprintf(said.Say("**%s 승인 요청** `%s`\n요청: %s", "**Approval of %s** `%s`\nBy %s"), what, a.w.line(id, textLength),
+		a.w.line(a.w.names().Name(agent), stepLength))
+	if taskID != "" {
+		text += fmt.Sprintf(said.Say(" · 작업 `%s`", " · task `%s`"), a.w.line(taskID, textLength))
+	}
+	return text + "\n"
+}
+
+// list renders steps, of which there are total.
+func (a *approvals) list(c *config.Config, steps []string, count int) string {
+	var b strings.Builder
+	for i, step := range steps[:min(len(steps), shownSteps)] {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, a.w.line(step, stepLength))
+	}
+	if more := max(count, len(steps)) - min(len(steps), shownSteps); more > 0 {
+		fmt.Fprintf(&b, c.Language().Say("… 외 %d개\n", "… %d more\n"), more)
+	}
+	return b.String()
+}
+
+func (a *approvals) request(c *config.Config, id, text string, in *coordination.Context) (*coordination.WorkScheduled, error) {
+	d := a.w.toPeople(c, delivery.Approval, strings.TrimRight(text, "\n"))
+	d.Context, d.ApprovalID, d.Components = contextOf(in), id, a.w.Buttons(id)
+	return workOf(&d, "approval/"+short(id))
+}

@@ -1,0 +1,246 @@
+package tasksync
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/workspace"
+)
+
+const importBytes = 1 << 20
+
+// Import takes over existing files that the log does not know, before agents work: one event file.imported each, with the text. Files
+// that another gateway has changed in the meantime are recorded as file.changed, also for tasks that have events of their own; removed
+// files are recorded, too. It returns the number of files taken over. Unreadable files, and files that hold no task, are logged and left
+// alone.
+func (s *Syncer) Import(ctx context.Context) (n int, err error) {
+	var (
+		appends []eventstore.StreamAppend
+		bytes   int
+	)
+	flush := func() (int, error) {
+		if len(appends) == 0 {
+			return n, nil
+		}
+		if _, err := s.o.Log.Append(ctx, appends...); err != nil {
+			return n, fmt.Errorf("import task files: %w", err)
+		}
+		n, appends, bytes = n+len(appends), nil, 0
+		return n, nil
+	}
+	homes := s.newWorkspaceCache()
+	if err := s.recordRemoved(ctx, homes); err != nil { // first, since history may say that they have ended
+		return 0, err
+	}
+	for _, agent := range s.o.Agents() {
+		home := homes.of(agent)
+		lasts, err := s.lasts(ctx, home.paths())
+		if err != nil {
+			return n, err
+		}
+		for _, name := range inOrder(home.names) {
+			a, size, err := s.toImport(home, name, lasts[pathOf(agent, name)])
+			if err != nil {
+				return n, err
+			}
+			if a == nil {
+				continue
+			}
+			appends, bytes = append(appends, *a), bytes+size
+			if bytes >= importBytes {
+				if _, err := flush(); err != nil {
+					return n, err
+				}
+			}
+		}
+	}
+	return flush()
+}
+
+// inOrder sorts files: the one in focus first, then the tasks' own files, then the agent's history.
+func inOrder(names []string) []string {
+	rank := func(name string) int {
+		s, _ := subjectOf("", name)
+		switch {
+		case s.task != "":
+			return 1
+		case s.month != "":
+			return 2
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// workspaceCache are workspaces with their listings, each read once: a thousand files must not cost a thousand listings.
+type workspaceCache struct {
+	syncer  *Syncer
+	byAgent map[string]*workspaceListing
+}
+
+// workspaceListing is an agent's workspace as it was listed.
+type workspaceListing struct {
+	agent, dir string // dir is "" without one
+	names      []string
+	there      map[string]bool // by name
+}
+
+func (s *Syncer) newWorkspaceCache() *workspaceCache {
+	return &workspaceCache{s, map[string]*workspaceListing{}}
+}
+
+func (h *workspaceCache) of(agent string) *workspaceListing {
+	if known := h.byAgent[agent]; known != nil {
+		return known
+	}
+	one := &workspaceListing{agent: agent, dir: h.syncer.o.Dir(agent), there: map[string]bool{}}
+	one.names = h.syncer.listedIn(agent, one.dir)
+	for _, name := range one.names {
+		one.there[name] = true
+	}
+	h.byAgent[agent] = one
+	return one
+}
+
+func (h *workspaceListing) paths() []string {
+	all := make([]string, len(h.names))
+	for i, name := range h.names {
+		all[i] = pathOf(h.agent, name)
+	}
+	return all
+}
+
+// toImport returns the event for a file; nil for one that the log knows as it is, or has taken over before. last is its last event.
+func (s *Syncer) toImport(home *workspaceListing, name string, last loggedFile) (a *eventstore.StreamAppend, size int, err error) {
+	agent, dir := home.agent, home.dir
+	subj, ok := subjectOf(agent, name)
+	path := pathOf(agent, name)
+	if !ok || last.seq > 0 && !last.seen {
+		return nil, 0, nil
+	}
+	text, err := workspace.NewHome(dir).Read(name)
+	if err != nil {
+		s.o.Logger.Warn("cannot read a task file; leaving it alone", "file", path, "err", err)
+		return nil, 0, nil
+	}
+	sum := sumOf(text)
+	if last.told && last.sum == sum {
+		return nil, 0, nil
+	}
+	if subj.task != "" && !isTask(agent, subj.task, string(text)) {
+		s.o.Logger.Warn("a task file holds no task; leaving it alone", "file", path)
+		if !last.seen {
+			return nil, 0, nil
+		}
+	}
+	typ, what := found(subj, path, text, &last)
+	data, err := json.Marshal(what)
+	if err != nil {
+		return nil, 0, fmt.Errorf("encode event of %s: %w", path, err)
+	}
+	if len(data) > eventstore.MaxDataBytes {
+		s.o.Logger.Warn("a task file is not valid text; leaving it alone", "file", path)
+		return nil, 0, nil
+	}
+	e := eventstore.NewEvent{Type: typ, AgentID: agent, TS: s.o.Now().UnixMilli(), Data: data}
+	if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+		e.TS = info.ModTime().UnixMilli()
+	}
+	return &eventstore.StreamAppend{Stream: coordination.FileStream(path), Events: []eventstore.NewEvent{e}}, len(data), nil
+}
+
+// isTask reports whether a file can be parsed as a task, or as one without a task.
+func isTask(agent, id, text string) bool {
+	f, ok := taskfile.Parse(id, text)
+	if ok {
+		_, _, ok = task.FromFile(agent, &f, 0)
+		return ok
+	}
+	return true
+}
+
+// found returns the event for a file: that it was found, or how another gateway that managed it has changed it. For a month that it has
+// only appended to, that is the appended text.
+func found(s subject, path string, text []byte, last *loggedFile) (typ string, data any) {
+	context := coordination.Context{TaskID: s.task, EventRole: coordination.RoleObservability}
+	sum, size := sumOf(text), int64(len(text))
+	if !last.seen {
+		return coordination.TypeFileImported, coordination.FileImported{Context: context, Path: path, Bytes: size, SHA256: sum, Text: string(text)}
+	}
+	c := coordination.FileChanged{Context: context, Path: path, Change: workspace.OpChange, Bytes: size, SHA256: sum}
+	if last.sum == "" {
+		c.Change = workspace.OpAdd
+	}
+	if s.month != "" && last.told && last.bytes <= size && sumOf(text[:last.bytes]) == last.sum {
+		c.Offset = last.bytes
+	}
+	added := string(text[c.Offset:])
+	c.Text = &added
+	return coordination.TypeFileChanged, c
+}
+
+// recordRemoved records that another gateway has removed task files in the meantime: these tasks are no longer open. If an agent has no file
+// at all, its workspace is another one, or not mounted, and nothing is recorded.
+func (s *Syncer) recordRemoved(ctx context.Context, homes *workspaceCache) error {
+	var open []tasks.Owned
+	err := s.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		open, err = tasks.OpenTasks(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(t tasks.Owned) bool {
+		home := homes.of(t.AgentID)
+		return home.dir == "" || len(home.names) == 0 || home.there[taskName(t.ID)]
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	paths := make([]string, len(open))
+	for i, t := range open {
+		paths[i] = pathOf(t.AgentID, taskName(t.ID))
+	}
+	lasts, err := s.lasts(ctx, paths)
+	if err != nil {
+		return err
+	}
+	var appends []eventstore.StreamAppend
+	for i, t := range open {
+		path := paths[i]
+		last := lasts[path]
+		if !last.seen || last.sum == "" {
+			continue
+		}
+		if _, err := workspace.NewHome(homes.of(t.AgentID).dir).Read(taskName(t.ID)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		data, err := json.Marshal(coordination.FileChanged{Context: coordination.Context{TaskID: t.ID, EventRole: coordination.RoleObservability},
+			Path: path, Change: workspace.OpUnlink})
+		if err != nil {
+			return fmt.Errorf("encode event of %s: %w", path, err)
+		}
+		appends = append(appends, eventstore.StreamAppend{Stream: coordination.FileStream(path), Events: []eventstore.NewEvent{
+			{Type: coordination.TypeFileChanged, AgentID: t.AgentID, TS: s.o.Now().UnixMilli(), Data: data}}})
+	}
+	if len(appends) == 0 {
+		return nil
+	}
+	if _, err := s.o.Log.Append(ctx, appends...); err != nil {
+		return fmt.Errorf("record removed task files: %w", err)
+	}
+	return nil
+}
