@@ -273,7 +273,7 @@ type A2ACollaborate struct {
 
 	ReuseKey string `json:"reuseKey,omitempty"` // of sent: the key under which its thread is reused
 	Forgets  string `json:"forgets,omitempty"`  // of requested and failed: the reuse key whose thread is gone
-	Anew     bool   `json:"anew,omitempty"`     // of failed: decided again at once
+	Redecide bool   `json:"anew,omitempty"`     // of failed: decided again at once
 	Escalate bool   `json:"escalate,omitempty"` // of failed: a person is notified
 
 	MessageID   string   `json:"messageId,omitempty"`  // of responded: the answer

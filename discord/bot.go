@@ -26,9 +26,9 @@ type bot struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	queue chan dispatch // for the folding goroutine
-	begun chan struct{} // READY or RESUMED was received; capacity 1
-	ended chan struct{} // the socket has closed; capacity 1
+	queue    chan dispatch // for the folding goroutine
+	accepted chan struct{} // READY or RESUMED was received; capacity 1
+	ended    chan struct{} // the socket has closed; capacity 1
 
 	application chan string // application id, for registering commands; capacity 1
 
@@ -62,7 +62,7 @@ const (
 // startBot starts connecting a bot. It ends with the context, or with stop.
 func startBot(ctx context.Context, all *Bots, a config.DiscordAccount, m *memory) *bot {
 	b := &bot{bots: all, account: a.ID, token: a.Token, log: all.o.Log.With("account", a.ID), done: make(chan struct{}),
-		queue: make(chan dispatch, maxQueue), begun: make(chan struct{}, 1), ended: make(chan struct{}, 1),
+		queue: make(chan dispatch, maxQueue), accepted: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 		application: make(chan string, 1), again: make(chan struct{}, 1), memory: m}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	b.status = health.Bot{AccountID: a.ID, UserID: a.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
@@ -153,7 +153,7 @@ var errNotReady = errors.New("connected, but Discord does not start the session"
 
 // connect opens the socket and returns when it has closed, with an error if no session was established.
 func (b *bot) connect(content bool) error {
-	drain(b.begun)
+	drain(b.accepted)
 	drain(b.ended)
 	stop := context.AfterFunc(b.ctx, b.wire.end) // open blocks and takes no context
 	err := b.wire.open(content)
@@ -170,7 +170,7 @@ func (b *bot) connect(content bool) error {
 	defer timer.Stop()
 	for {
 		select {
-		case <-b.begun:
+		case <-b.accepted:
 			timer.Stop()
 		case <-b.ended:
 			if s := b.current(); s.State == health.BotReady {
@@ -239,7 +239,7 @@ func (b *bot) ready(resumed bool) {
 			s.Resumes++
 		}
 	})
-	signal(b.begun)
+	signal(b.accepted)
 	b.log.Info("connected to Discord", "bot", b.current().UserID, "resumed", resumed)
 }
 

@@ -56,7 +56,7 @@ func (b *Bots) reads(f *Message) bool {
 // seat is what a bot has received about itself: its guilds and roles.
 type seat struct {
 	mu      sync.Mutex
-	begun   bool                // Discord has sent its guilds
+	known   bool                // Discord has sent its guilds
 	guilds  map[string][]string // its roles by guild; nil if unknown
 	threads map[string]bool     // private threads it has received
 }
@@ -66,7 +66,7 @@ func (s *seat) begin(guilds []guildShape) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.guilds
-	s.begun, s.guilds, s.threads = true, map[string][]string{}, map[string]bool{}
+	s.known, s.guilds, s.threads = true, map[string][]string{}, map[string]bool{}
 	for i := range guilds {
 		s.guilds[guilds[i].ID] = before[guilds[i].ID]
 	}
@@ -140,11 +140,11 @@ func (s *seat) blind(d *directory, user, guild, channel, thread string) bool {
 func (s *seat) sees(d *directory, user, guild, channel, thread string) (sees, known bool) {
 	s.mu.Lock()
 	roles, in := s.guilds[guild]
-	begun, told := s.begun, s.threads[thread]
+	known, told := s.known, s.threads[thread]
 	roles = slices.Clone(roles)
 	s.mu.Unlock()
 	if !in {
-		return false, begun
+		return false, known
 	}
 	may, known := d.permissions(guild, user, roles, channel)
 	private := thread != "" && d.typeOf(thread) == typePrivateThread && !told && may&manageThreads == 0

@@ -47,7 +47,7 @@ func TestARunAsClientsSeeIt(t *testing.T) {
 	b.tick(50 * time.Millisecond)
 	agents.does("r-1", run.Update{Kind: run.Text, Text: "Hello <b>", Delta: " <b>"})
 	b.tick(time.Second)
-	agents.does("r-1", run.Update{Kind: run.Text, Text: "Anew", Delta: "Anew", Anew: true})
+	agents.does("r-1", run.Update{Kind: run.Text, Text: "Anew", Delta: "Anew", Replaces: true})
 	agents.end("r-1", run.OK, coordination.RunOver{Text: "Anew", Provider: "fake", Model: "echo-1", Usage: &coordination.SessionUsage{Input: 100, Output: 20, Total: 120},
 		LastUsage: &coordination.SessionUsage{Input: 50, Output: 10, Total: 60}, Prompt: json.RawMessage(`{"chars":7}`)})
 	message := func(text string, at int64) string {

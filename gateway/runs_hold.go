@@ -89,10 +89,10 @@ func (h *holdQueue) holdOf(u *run.Update) *hold {
 
 // add queues an update. A longer answer replaces its earlier state.
 func (b *backlog) add(u *run.Update) {
-	if last := len(b.updates) - 1; last > 0 && u.Kind == run.Text && !u.Anew && b.updates[last].Kind == run.Text && b.updates[last].RunID == u.RunID {
-		anew := b.updates[last].Anew
+	if last := len(b.updates) - 1; last > 0 && u.Kind == run.Text && !u.Replaces && b.updates[last].Kind == run.Text && b.updates[last].RunID == u.RunID {
+		replaces := b.updates[last].Replaces
 		b.updates[last] = *u
-		b.updates[last].Anew = anew
+		b.updates[last].Replaces = replaces
 		return
 	}
 	b.updates = append(b.updates, *u)

@@ -174,7 +174,7 @@ func (t *runNotifier) broadcastAgent(one *runProgress, u *run.Update, stream str
 
 // broadcastText broadcasts the new part of an answer, unless it is too short.
 func (t *runNotifier) broadcastText(one *runProgress, u *run.Update) {
-	if u.Anew {
+	if u.Replaces {
 		t.broadcastRest(one, u)
 		one.sent = 0
 	}

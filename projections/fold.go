@@ -18,9 +18,9 @@ type Target interface {
 // would have left them. It is used by one goroutine.
 type Fold struct {
 	folding
-	target Target
-	pace   pace
-	begun  bool // the checkpoints are in the file
+	target  Target
+	pace    pace
+	started bool // the checkpoints are in the file
 }
 
 // NewFold starts at an empty log.
@@ -128,7 +128,7 @@ func (f *Fold) Step(tx eventstore.Tx, e *eventstore.Event) error {
 
 // Resume reloads the state from the tables, after they were restored.
 func (f *Fold) Resume(tx eventstore.Tx) error {
-	f.begun, f.cursor = false, 0
+	f.started, f.cursor = false, 0
 	for i, u := range f.units {
 		u.forget()
 		found, version := false, ""
@@ -162,7 +162,7 @@ func (f *Fold) Resume(tx eventstore.Tx) error {
 
 // begin writes the checkpoints of an empty log if there are none.
 func (f *Fold) begin(tx eventstore.Tx) error {
-	if f.begun {
+	if f.started {
 		return nil
 	}
 	for _, u := range f.units {
@@ -171,7 +171,7 @@ func (f *Fold) begin(tx eventstore.Tx) error {
 			return err
 		}
 	}
-	f.begun = true
+	f.started = true
 	return nil
 }
 

@@ -63,7 +63,7 @@ func discordHistory(t *testing.T) (appends []eventstore.StreamAppend) {
 	}
 	asks := func(typ, id string, change func(*coordination.A2ACollaborate)) {
 		add(coordination.CollabStream(id), typ, "eden", filled(func(d *coordination.A2ACollaborate) {
-			d.EventRole, d.CollabID, d.ThreadID, d.ParentChannelID, d.Again, d.Forgets, d.Anew = coordination.RoleOrchestration, id, thread, channel, false, "", false
+			d.EventRole, d.CollabID, d.ThreadID, d.ParentChannelID, d.Again, d.Forgets, d.Redecide = coordination.RoleOrchestration, id, thread, channel, false, "", false
 			d.Mode, d.ReuseKey, d.ErrorCode, d.ErrorMessage, d.Late, d.Escalate, d.MessageID, d.MessageIDs = "new_thread", "eden:seum", "", "", false, false, "", nil
 			d.SentAt, d.RespondedAt, d.Base = 0, 0, goldenTime.UnixMilli()-3_600_000
 			change(d)

@@ -333,7 +333,7 @@ func (j *talkJudge) takeRequest(e *eventstore.Event) error {
 		switch {
 		case q.sent > 0:
 			q.dropped++
-		case !d.Anew:
+		case !d.Redecide:
 			q.failed++
 		}
 	case coordination.TypeA2ACollaborateResponded:

@@ -37,7 +37,7 @@ type changeLog struct {
 	gone    func(path string) bool            // whether a missing file was removed
 	read    func(path string) ([]byte, error) // reads a file about tasks
 	now     func() time.Time
-	begun   bool
+	looked  bool
 	there   []workspace.Change          // argument of begin, until it could compare
 	noted   map[string]recordedFile     // by path: the recorded state
 	pending map[string]workspace.Change // by path: changes not recorded yet
@@ -69,14 +69,14 @@ func (l *changeLog) begin(ctx context.Context, there []workspace.Change) error {
 }
 
 func (l *changeLog) compare(ctx context.Context) error {
-	if l.begun {
+	if l.looked {
 		return nil
 	}
 	noted, err := readNoted(ctx, l.log)
 	if err != nil {
 		return err
 	}
-	l.begun, l.noted = true, noted
+	l.looked, l.noted = true, noted
 	later := l.pending
 	l.pending = map[string]workspace.Change{}
 	l.add(l.there)
@@ -99,7 +99,7 @@ func (l *changeLog) compare(ctx context.Context) error {
 // add queues changes to be recorded.
 func (l *changeLog) add(changes []workspace.Change) {
 	for _, c := range changes {
-		if l.begun && !l.isNews(&c) {
+		if l.looked && !l.isNews(&c) {
 			delete(l.pending, c.Path)
 			l.learn(&c)
 			continue

@@ -114,7 +114,7 @@ func (c *challenges) use(text string) bool {
 	return true
 }
 
-// Proof answers a challenge of POST /ui/code. Whoever knows the key of the state directory owns the server. at is the server's address as
+// Proof answers a challenge of POST /ui/code. Who knows the key of the state directory owns the server. at is the server's address as
 // the command reached it: a program at another address cannot have a challenge of this server answered.
 func Proof(key []byte, challenge string, at netip.AddrPort) string {
 	mac := hmac.New(sha256.New, key)

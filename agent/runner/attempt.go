@@ -207,7 +207,7 @@ func (h *streamReceiver) receive(delta string) {
 		h.text.WriteString(delta)
 		text := h.text.String()
 		h.turn.setText(text)
-		h.turn.notify(run.Update{Kind: run.Text, Text: text, Delta: delta, Anew: !h.started && h.turn.told})
+		h.turn.notify(run.Update{Kind: run.Text, Text: text, Delta: delta, Replaces: !h.started && h.turn.told})
 		h.started, h.turn.told = true, true
 	}
 	if h.tooLong {

@@ -247,7 +247,7 @@ func (r *Runner) Refused(tx eventstore.Tx, item workqueue.Item, why error, now t
 		q = &queuedRun{agentID: result.AgentID} // which may be the cause
 	}
 	r.logger.Error("giving up a run", "run", runID, "err", why)
-	o := outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "it could not be begun or ended; the log says why"}}
+	o := outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "it could not be started or ended; the log says why"}}
 	if r.next != nil && r.isRefused(why) {
 		o.alone = true
 		r.logWithoutConsequences(runID, why)

@@ -467,7 +467,7 @@ func (h *fixture) told(id string) (lines []string) {
 		switch u.Kind {
 		case run.Text:
 			line += " " + u.Text
-			if u.Anew {
+			if u.Replaces {
 				line += " (anew)"
 			}
 		case run.ToolStart:

@@ -43,7 +43,7 @@ func (r *Runs) Stop(ctx context.Context, stop run.Stop) ([]string, error) {
 			r.reportEnd(r.activeOf(result), result)
 			s.stopped = append(s.stopped, result.RunID)
 		}
-		s.running = append(s.running, s.begun...)
+		s.running = append(s.running, s.active...)
 		if s.waiting = s.left; len(s.waiting) == 0 {
 			break
 		}
@@ -79,14 +79,14 @@ type stopOperation struct {
 
 	// Of the last transaction:
 	ended    []run.Result
-	begun    []string        // found active
+	active   []string        // found active
 	left     []string        // part of waiting not reached
 	followed string          // run whose end has consequences; "" is none
 	alone    map[string]bool // runs whose end has no consequences, because the log would reject them
 }
 
 func (s *stopOperation) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
-	s.ended, s.begun, s.followed = nil, nil, ""
+	s.ended, s.active, s.followed = nil, nil, ""
 	if s.left, err = s.remaining(tx); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *stopOperation) end(tx eventstore.Tx, result run.Result, now time.Time) 
 
 // addActive records an active run.
 func (s *stopOperation) addActive(result run.Result) {
-	s.begun = append(s.begun, result.RunID)
+	s.active = append(s.active, result.RunID)
 	s.runner.markStopping(result, &stopRequest{reason: s.stop.Reason, by: s.stop.By})
 }
 

@@ -217,7 +217,7 @@ func TestTwoClientsInOneSession(t *testing.T) {
 	}
 }
 
-// Whoever has waited long enough for a turn takes the message back and says who was before it; what runs is not touched.
+// A client that has waited long enough for a turn takes the message back and says who was before it; what runs is not touched.
 func TestBusySessionSaysWhoIsAhead(t *testing.T) {
 	t.Parallel()
 	m := startTeam(t, 4)

@@ -178,14 +178,14 @@ func (p *process) replayUntil(ctx context.Context, log *sqlite.DB, rules coordin
 	if err != nil {
 		return err
 	}
-	begun := p.now()
+	start := p.now()
 	bar := p.eventProgress("replay")
 	state, err := asof.Open(ctx, asof.Options{Log: log, Rules: rules, Out: r.out}, seq, bar.update)
 	bar.end()
 	if err != nil {
 		return r.outError(err)
 	}
-	took := p.now().Sub(begun)
+	took := p.now().Sub(start)
 	answer, err := summarize(ctx, state, rules)
 	if err != nil {
 		return errors.Join(err, state.Discard())

@@ -16,7 +16,7 @@ import (
 
 func newToken(p *process) *cobra.Command {
 	var stateDir string
-	var anew, asJSON bool
+	var create, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Print the token for gateway clients",
@@ -32,11 +32,11 @@ Exit codes: 0 done; 1 there is no token yet; 78 the token is set elsewhere (--ne
   OPENCLAW_GATEWAY_TOKEN=$(openclawd token) openclaw gateway call health
   openclawd token --new`,
 		Args: positional(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return p.token(stateDir, anew, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return p.token(stateDir, create, asJSON) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&stateDir, "state-dir", "", "OpenClaw's state `DIR` (default ~/.openclaw)")
-	flags.BoolVar(&anew, "new", false, "create a new one")
+	flags.BoolVar(&create, "new", false, "create a new one")
 	flags.BoolVar(&asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
@@ -51,7 +51,7 @@ type tokenAnswer struct {
 
 const sourceTokenFile = "file"
 
-func (p *process) token(stateDir string, anew, asJSON bool) error {
+func (p *process) token(stateDir string, create, asJSON bool) error {
 	place, err := p.place(serverFlags{stateDir: stateDir})
 	if err != nil {
 		return err
@@ -59,12 +59,12 @@ func (p *process) token(stateDir string, anew, asJSON bool) error {
 	if err := place.Findings.Err(); err != nil {
 		return settings.Unusable(place.Config.File, err)
 	}
-	if anew {
+	if create {
 		if err := endSessions(place.StateDir); err != nil {
 			return err
 		}
 	}
-	answer, err := tokenOf(place, anew)
+	answer, err := tokenOf(place, create)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (p *process) token(stateDir string, anew, asJSON bool) error {
 	return err
 }
 
-func tokenOf(place *apiclient.Place, anew bool) (*tokenAnswer, error) {
+func tokenOf(place *apiclient.Place, create bool) (*tokenAnswer, error) {
 	g := &place.Gateway
 	if err := g.CheckAuth(); err != nil {
 		return nil, err
@@ -94,10 +94,10 @@ func tokenOf(place *apiclient.Place, anew bool) (*tokenAnswer, error) {
 	}
 	file := settings.TokenFile(place.StateDir)
 	switch {
-	case anew && !g.Kept():
+	case create && !g.Kept():
 		return nil, &config.SettingError{Setting: "--new", Value: "true", Err: fmt.Errorf("the token is set by %s", g.Token.Source),
 			HintText: "change it there, or remove it there; the sessions of Task-Hub have ended"}
-	case anew:
+	case create:
 		token, err := settings.MakeToken(file, rand.Reader)
 		return &tokenAnswer{token.Reveal(), sourceTokenFile, file, true}, err
 	case !g.Kept():

@@ -97,7 +97,7 @@ func (s *Situation) before(p *Plan, now int64) (done bool, no *Refusal) {
 			Text: fmt.Sprintf("idempotencyKey: request %s has the same key and another content", e.RequestID), HintText: "use a new key for each request"}
 	}
 	if e.Status == StatusFailed {
-		p.Base, p.Again = e.Base, e.Anew
+		p.Base, p.Again = e.Base, e.Redecide
 		return false, nil
 	}
 	p.Earlier = &e

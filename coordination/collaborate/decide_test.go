@@ -529,7 +529,7 @@ func TestAReusedThreadThatIsGone(t *testing.T) {
 	p := w.decides(toEden("n"))
 	id, thread := w.takes(p)
 	n := collaborate.After(collaborate.Attempt{Deed: collaborate.PostMessage, Route: p.Route, Failure: collaborate.Failure{Status: 404, Code: 10003}, Failures: 1})
-	if !n.Anew || thread != first {
+	if !n.Redecide || thread != first {
 		t.Fatalf("%+v in %s, want it decided again", n, thread)
 	}
 	w.happens(p.Failed(coordination.Context{}, id, thread, n))

@@ -71,7 +71,7 @@ type Failed struct {
 	Text        string `json:"errorMessage,omitempty"`
 	Forgets     string `json:"forgets,omitempty"` // the reuse key whose thread no longer exists
 	Escalate    bool   `json:"escalate,omitempty"`
-	Anew        bool   `json:"anew,omitempty"` // the request is decided again at once
+	Redecide    bool   `json:"anew,omitempty"` // the request is decided again at once
 }
 
 // Limited is of collab.rate_limited.
@@ -113,7 +113,7 @@ func (p *Plan) Failed(c coordination.Context, requestID, threadID string, n Next
 		typ = coordination.TypeDiscordDeliveryUnknown
 	}
 	d := Failed{Context: within(c), RequestID: requestID, FromAgent: p.From, TargetAgent: p.Target, ThreadID: threadID, Code: n.Code,
-		Text: coordination.Head(coordination.Mask(n.Text), MaxOriginal), Escalate: n.Escalate, Anew: n.Anew}
+		Text: coordination.Head(coordination.Mask(n.Text), MaxOriginal), Escalate: n.Escalate, Redecide: n.Redecide}
 	if n.Forget {
 		d.Forgets = p.ReuseKey
 	}

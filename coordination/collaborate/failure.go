@@ -134,9 +134,9 @@ type Next struct {
 	// there was done; what is missing was not. If the check is impossible, Blind applies instead.
 	Look bool
 
-	// Anew says that the thread was an earlier one that no longer exists: its entry is dropped, and Decide is called
+	// Redecide says that the thread was an earlier one that no longer exists: its entry is dropped, and Decide is called
 	// again.
-	Anew bool
+	Redecide bool
 
 	Code     string // of what is given up
 	Text     string // a sentence with details, added by the caller that observed the failure
@@ -150,7 +150,7 @@ type Next struct {
 func After(a Attempt) Next {
 	r := ruleOf(Classify(a.Failure))
 	if r.Forget && a.Route == RouteReused {
-		return Next{Anew: true, Forget: true}
+		return Next{Redecide: true, Forget: true}
 	}
 	wait := r.Wait << max(a.Failures-1, 0)
 	if r.Asked {

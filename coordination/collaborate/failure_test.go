@@ -82,7 +82,7 @@ func TestAfterFailures(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, route := range []collaborate.Route{collaborate.RouteNamed, collaborate.RouteShared} {
-		if n := collaborate.After(collaborate.Attempt{Deed: collaborate.PostMessage, Route: route, Failure: collaborate.Failure{Status: 404}, Failures: 1}); n.Anew {
+		if n := collaborate.After(collaborate.Attempt{Deed: collaborate.PostMessage, Route: route, Failure: collaborate.Failure{Status: 404}, Failures: 1}); n.Redecide {
 			t.Errorf("%s: %+v, want it given up", route, n)
 		}
 	}

@@ -57,7 +57,7 @@ type Plan struct {
 	Base     int64  `json:"base"`               // first acceptance, ms since 1970: the seed of its nonces
 	ReuseKey string `json:"reuseKey,omitempty"` // under which the thread is kept; "" for one that is named or shared
 	Forget   bool   `json:"forget,omitempty"`   // the thread kept under ReuseKey is gone
-	Again    bool   `json:"again,omitempty"`    // it is decided again, see Next.Anew, and counts for the pair already
+	Again    bool   `json:"again,omitempty"`    // it is decided again, see Next.Redecide, and counts for the pair already
 }
 
 // Seed determines the nonces of the messages: it is the same for every retry of the request, so that messages already

@@ -35,7 +35,7 @@ type Earlier struct {
 	Base       int64    `json:"base"`
 	Status     Status   `json:"status"`
 	Code       string   `json:"code,omitempty"` // of a failed one
-	Anew       bool     `json:"anew,omitempty"` // likewise: decided again at once
+	Redecide   bool     `json:"anew,omitempty"` // likewise: decided again at once
 	ThreadID   string   `json:"threadId,omitempty"`
 	ThreadName string   `json:"threadName,omitempty"`
 	ChannelID  string   `json:"channelId,omitempty"`
@@ -107,7 +107,7 @@ func (s *State) fold(typ string, data []byte, ts int64) (bool, error) {
 }
 
 func (s *State) requested(d Requested, ts int64) bool {
-	if e := s.Requests[d.Key]; d.RequestID == "" || e.RequestID == d.RequestID && !e.Anew {
+	if e := s.Requests[d.Key]; d.RequestID == "" || e.RequestID == d.RequestID && !e.Redecide {
 		return false
 	}
 	s.Requests[d.Key] = Earlier{RequestID: d.RequestID, Content: d.Content, At: ts, Base: d.Base, Status: StatusAccepted, ThreadID: d.ThreadID,
@@ -151,7 +151,7 @@ func (s *State) failed(typ string, d Failed) bool {
 	_, kept := s.Threads[d.Forgets]
 	delete(s.Threads, d.Forgets)
 	known := s.change(d.RequestID, func(e *Earlier) {
-		e.Status, e.Code, e.Anew = StatusFailed, d.Code, d.Anew
+		e.Status, e.Code, e.Redecide = StatusFailed, d.Code, d.Redecide
 		if typ == coordination.TypeDiscordDeliveryUnknown {
 			e.Status = StatusUnknown
 		}

@@ -86,7 +86,7 @@ const (
 	Done    State = "done"             // completely posted
 	Failed  State = "failed"           // not posted, or only in part
 	Unknown State = "delivery_unknown" // cannot be determined
-	Anew    State = "anew"             // its existing thread is gone: choose a place again
+	Reroute State = "anew"             // its existing thread is gone: choose a place again
 )
 
 // Outcome is the result of a delivery.

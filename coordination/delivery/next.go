@@ -66,8 +66,8 @@ func Next(d *Delivery, p *Progress, now int64) Step {
 	switch {
 	case n.Retry:
 		return s
-	case n.Anew:
-		return Step{Do: End, Outcome: p.given(d, Anew, n)}
+	case n.Redecide:
+		return Step{Do: End, Outcome: p.given(d, Reroute, n)}
 	}
 	return Step{Do: End, Outcome: p.given(d, Failed, n)}
 }
@@ -122,7 +122,7 @@ func (p *Progress) outcome(d *Delivery, s State) Outcome {
 func (p *Progress) given(d *Delivery, s State, n collaborate.Next) Outcome {
 	o := p.outcome(d, s)
 	o.Code, o.Escalate, o.Forget = n.Code, n.Escalate, n.Forget
-	if s == Anew {
+	if s == Reroute {
 		o.Code = collaborate.CodeNotFound
 	}
 	o.Hint = cmp.Or(p.Hint, Hint(o.Code))

@@ -260,7 +260,7 @@ func TestEveryClassEnds(t *testing.T) {
 	for _, class := range classes {
 		h := newHistory(t)
 		p := &delivery.Progress{}
-		p.Begun(h.now)
+		p.Started(h.now)
 		var steps []string
 		for {
 			s := delivery.Next(draft("a"), p, h.now)
@@ -271,7 +271,7 @@ func TestEveryClassEnds(t *testing.T) {
 			switch s.Do {
 			case delivery.Wait:
 				p.Returned()
-				p.Begun(h.after(s.Wait).now)
+				p.Started(h.after(s.Wait).now)
 				continue
 			case delivery.FindOne:
 				p.NotFound()

@@ -79,8 +79,8 @@ func (p *Progress) Clone() *Progress {
 	return &c
 }
 
-// Begun records the start of an attempt at ms since 1970.
-func (p *Progress) Begun(at int64) {
+// Started records the start of an attempt at ms since 1970.
+func (p *Progress) Started(at int64) {
 	if p.under {
 		p.Broken(at)
 	}
@@ -170,7 +170,7 @@ func (p *Progress) Ended(s State) {
 func (p *Progress) Apply(typ string, data []byte, ts int64) (bool, error) {
 	switch typ {
 	case coordination.TypeWorkLeased:
-		p.Begun(ts)
+		p.Started(ts)
 	case coordination.TypeWorkReleased:
 		p.Returned()
 	case coordination.TypeWorkLeaseExpired, coordination.TypeWorkDead:

@@ -199,11 +199,11 @@ func (w *world) end(o delivery.Outcome) {
 		if len(w.posted) != len(w.d.Messages) || len(o.MessageIDs) != len(w.d.Messages) {
 			w.t.Fatalf("done with %v posted and %v told, want %d", w.posted, o.MessageIDs, len(w.d.Messages))
 		}
-	case delivery.Failed, delivery.Anew:
+	case delivery.Failed, delivery.Reroute:
 		if stands && !w.gone {
 			w.t.Fatalf("%s with %s, but message %d stands there, and it could have been seen", o.State, o.Code, next)
 		}
-		if (o.State == delivery.Anew) != o.Forget && o.State == delivery.Anew {
+		if (o.State == delivery.Reroute) != o.Forget && o.State == delivery.Reroute {
 			w.t.Fatalf("decided again without forgetting the thread: %+v", o)
 		}
 	case delivery.Unknown:

@@ -139,8 +139,8 @@ type Update struct {
 
 	Text  string // of Text: the whole answer so far
 	Delta string // of Text and Thinking: the new part
-	// Anew says that Text does not continue earlier updates: another model answers, or the answer after a tool call has started.
-	Anew bool
+	// Replaces says that Text does not continue earlier updates: another model answers, or the answer after a tool call has started.
+	Replaces bool
 
 	ToolCallID, ToolName string
 	Args                 []byte // of ToolStart: JSON

@@ -13,7 +13,7 @@ import (
 // appendsOf returns the events of a decision for the streams of the message and its place, in order. The message's
 // stream must be new.
 func appendsOf(events []route.Event, messageID string) (appends []eventstore.StreamAppend, err error) {
-	begun := false
+	made := false
 	for _, e := range events {
 		a, err := appendOf(streamOf(&e, messageID), e.Type, e.AgentID, e.At, e.Data)
 		if err != nil {
@@ -23,8 +23,8 @@ func appendsOf(events []route.Event, messageID string) (appends []eventstore.Str
 			appends[last].Events = append(appends[last].Events, a.Events...)
 			continue
 		}
-		if !begun && a.Stream == coordination.DiscordStream(messageID) {
-			a.Expect, begun = eventstore.NoStream(), true
+		if !made && a.Stream == coordination.DiscordStream(messageID) {
+			a.Expect, made = eventstore.NoStream(), true
 		}
 		appends = append(appends, a)
 	}

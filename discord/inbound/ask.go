@@ -31,11 +31,11 @@ func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore
 			continue
 		}
 		if h.isExchange(d, v) {
-			begun, err := h.exchange(tx, d, v)
+			made, err := h.exchange(tx, d, v)
 			if err != nil {
 				return nil, err
 			}
-			appends = append(appends, begun...)
+			appends = append(appends, made...)
 			continue
 		}
 		ask := h.ask(v, d.Author)

@@ -190,7 +190,7 @@ func (a *attempt) isForeign(tx eventstore.Tx, messageID string) (bool, error) {
 	if known || err != nil {
 		return known, err
 	}
-	return routing.HeardBefore(tx, messageID, a.begun)
+	return routing.HeardBefore(tx, messageID, a.since)
 }
 
 // isLogged reports whether a candidate is already in the log, and therefore is not the message we are looking for.

@@ -69,7 +69,7 @@ type attempt struct {
 	known    bool // the scheduled delivery is readable
 	delivery delivery.Delivery
 	progress delivery.Progress
-	begun    int64 // seq of the first attempt's event: messages received before it do not belong to the delivery
+	since    int64 // seq of the first attempt's event: messages received before it do not belong to the delivery
 
 	// failure is the last step's, not yet in the log: it is stored with its consequences.
 	failure *coordination.DiscordOutbound
@@ -94,8 +94,8 @@ func (a *attempt) fold(e *eventstore.Event) error {
 		a.known = true
 		return nil
 	}
-	if e.Type == coordination.TypeWorkLeased && a.begun == 0 {
-		a.begun = e.Seq
+	if e.Type == coordination.TypeWorkLeased && a.since == 0 {
+		a.since = e.Seq
 	}
 	_, err := a.progress.Apply(e.Type, data, e.TS)
 	return err

@@ -355,7 +355,7 @@ func TestAThreadFromBeforeThatIsNoMore(t *testing.T) {
 	o.ask("e", d)
 	o.work()
 	equal(t, "history", []string{"scheduled", "leased", "send_failed post 0 not_found", "completed"}, o.over("e"))
-	if got := told.only(t); got.State != delivery.Anew || !got.Forget {
+	if got := told.only(t); got.State != delivery.Reroute || !got.Forget {
 		t.Errorf("the outcome is %+v, want it to be decided again", got)
 	}
 }

@@ -25,7 +25,7 @@ func (d *Dir) Forget(ctx context.Context, seqs []int64) ([]Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	var anew []Manifest
+	var rewritten []Manifest
 	for i := range all {
 		k := &all[i]
 		hit := slices.ContainsFunc(seqs, func(seq int64) bool { return seq >= k.First && seq <= k.Last })
@@ -33,28 +33,28 @@ func (d *Dir) Forget(ctx context.Context, seqs []int64) ([]Manifest, error) {
 			continue
 		}
 		if k.err != nil {
-			return anew, k.err
+			return rewritten, k.err
 		}
 		held, err := d.holds(ctx, k, seqs)
 		if err != nil {
-			return anew, err
+			return rewritten, err
 		}
 		if !held {
 			continue
 		}
 		m, err := d.rewriteWithout(ctx, &k.Manifest, seqs)
 		if err != nil {
-			return anew, d.diskError(fmt.Errorf("rewrite archive %s: %w", k.File, err))
+			return rewritten, d.diskError(fmt.Errorf("rewrite archive %s: %w", k.File, err))
 		}
-		anew = append(anew, m)
+		rewritten = append(rewritten, m)
 	}
-	if len(anew) == 0 {
+	if len(rewritten) == 0 {
 		return nil, nil
 	}
 	if err := d.sweep(); err != nil {
-		return anew, fmt.Errorf("remove rewritten archives: %w", err)
+		return rewritten, fmt.Errorf("remove rewritten archives: %w", err)
 	}
-	return anew, nil
+	return rewritten, nil
 }
 
 // holds reports whether an archive has the payload of any of the events.

@@ -105,7 +105,7 @@ type writer struct {
 	m      Manifest
 
 	raw, packed []byte // current frame
-	begun       int64  // its first event; 0 if the frame is empty
+	first       int64  // its first event; 0 if the frame is empty
 	events      int    // events in it
 	prev        eventstore.Event
 }
@@ -164,8 +164,8 @@ func (w *writer) add(e *eventstore.Event) error {
 	if err := follows(&w.prev, e); err != nil {
 		return err
 	}
-	if w.begun == 0 {
-		w.begun = e.Seq
+	if w.first == 0 {
+		w.first = e.Seq
 	}
 	w.raw = append(ndjson.AppendFull(w.raw, e), '\n')
 	w.m.Events++
@@ -179,7 +179,7 @@ func (w *writer) add(e *eventstore.Event) error {
 
 // flush compresses and writes the current frame.
 func (w *writer) flush() error {
-	if w.begun == 0 {
+	if w.first == 0 {
 		return nil
 	}
 	w.packed = w.packer.enc.EncodeAll(w.raw, w.packed[:0])
@@ -187,10 +187,10 @@ func (w *writer) flush() error {
 		return err
 	}
 	w.sum.Write(w.packed)
-	w.m.Frames = append(w.m.Frames, Frame{First: w.begun, Offset: w.m.Bytes, Bytes: int64(len(w.packed))})
+	w.m.Frames = append(w.m.Frames, Frame{First: w.first, Offset: w.m.Bytes, Bytes: int64(len(w.packed))})
 	w.m.Bytes += int64(len(w.packed))
 	w.m.RawBytes += int64(len(w.raw))
-	w.raw, w.begun, w.events = w.raw[:0], 0, 0
+	w.raw, w.first, w.events = w.raw[:0], 0, 0
 	return nil
 }
 

@@ -323,9 +323,9 @@ func (w *writer) store(b *batch) {
 	}
 	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
 	err := w.transact(func() error {
-		begun := time.Now()
+		start := time.Now()
 		for next := 0; next < len(b.requests) || w.grow(b); next++ {
-			if next > 0 && time.Since(begun) > batchTime {
+			if next > 0 && time.Since(start) > batchTime {
 				w.giveBack(b, next)
 				break
 			}

@@ -12,13 +12,13 @@ import (
 // without asking the store.
 type watched struct {
 	context.Context
-	begun chan struct{}
-	once  func()
+	started chan struct{}
+	once    func()
 }
 
 func watch(ctx context.Context) *watched {
-	begun := make(chan struct{})
-	return &watched{Context: ctx, begun: begun, once: sync.OnceFunc(func() { close(begun) })}
+	started := make(chan struct{})
+	return &watched{Context: ctx, started: started, once: sync.OnceFunc(func() { close(started) })}
 }
 
 func (w *watched) Done() <-chan struct{} {
@@ -43,7 +43,7 @@ func block(ctx context.Context, t *testing.T, call func(context.Context) (int64,
 		answers <- answer{head, err}
 	}()
 	select {
-	case <-w.begun:
+	case <-w.started:
 	case a := <-answers:
 		t.Fatalf("the call returned %d, %v at once", a.head, a.err)
 	case <-ctx.Done():

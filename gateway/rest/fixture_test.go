@@ -134,7 +134,7 @@ func (j *job) say(delta string, restart bool) {
 		j.text = ""
 	}
 	j.text += delta
-	j.tell(run.Update{Kind: run.Text, Text: j.text, Delta: delta, Anew: restart})
+	j.tell(run.Update{Kind: run.Text, Text: j.text, Delta: delta, Replaces: restart})
 }
 
 func (j *job) tell(u run.Update) {

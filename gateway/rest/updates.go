@@ -63,7 +63,7 @@ func (e *updateFanout) dispatch(u run.Update) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for f := range e.streams[u.RunID] {
-		f.receive(u.Text, u.Anew)
+		f.receive(u.Text, u.Replaces)
 	}
 }
 

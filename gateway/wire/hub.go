@@ -376,9 +376,9 @@ type tick struct {
 // broadcastState sends a health event if health has changed and there are clients. It returns the known health.
 func (h *Hub) broadcastState(ctx context.Context, known []byte) []byte {
 	h.mu.Lock()
-	nobody := len(h.peers) == 0
+	alone := len(h.peers) == 0
 	h.mu.Unlock()
-	if nobody {
+	if alone {
 		return known
 	}
 	s, err := h.methods.Snapshot(ctx)

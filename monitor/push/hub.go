@@ -94,9 +94,9 @@ func (h *Hub) ended(ctx context.Context, err error) error {
 // Publish sends a message beside the log to all clients, in call order. It never blocks and may be called at any time.
 func (h *Hub) Publish(m Message) {
 	h.mu.Lock()
-	nobody := len(h.clients) == 0
+	alone := len(h.clients) == 0
 	h.mu.Unlock()
-	if nobody {
+	if alone {
 		return
 	}
 	f, err := newFrame(m, h.opts.Now())

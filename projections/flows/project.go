@@ -70,7 +70,7 @@ func (p *projector) created(tx eventstore.Tx, e *projections.Event, name string)
 		return nil
 	}
 	f := &a2a.Flow{}
-	if begun, err := f.Apply(e.Type, e.Data, e.Seq, e.TS); err != nil || !begun {
+	if started, err := f.Apply(e.Type, e.Data, e.Seq, e.TS); err != nil || !started {
 		return nil
 	}
 	x, _, err := p.jobs.EditNew(tx, name)

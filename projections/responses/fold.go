@@ -56,7 +56,7 @@ func (x *row) remembered(e *projections.Event, known bool, state *collaborate.St
 	switch {
 	case e.Type != coordination.TypeA2ACollaborateRequested:
 		held.At = e.TS
-	case !known || held.Anew:
+	case !known || held.Redecide:
 		return
 	}
 	state.Requests[x.Key] = held

@@ -143,7 +143,7 @@ func (a asking) sent(ms int64, messages ...string) eventstore.StreamAppend {
 
 func (a asking) failed(ms int64, code string, again bool, forgets string) eventstore.StreamAppend {
 	return event(ms, coordination.CollabStream(a.id), coordination.TypeA2ACollaborateFailed, a.from, coordination.A2ACollaborate{CollabID: a.id,
-		ErrorCode: code, ErrorMessage: "Discord says no", Anew: again, Forgets: forgets})
+		ErrorCode: code, ErrorMessage: "Discord says no", Redecide: again, Forgets: forgets})
 }
 
 func (a asking) unknown(ms int64) eventstore.StreamAppend {

@@ -54,7 +54,7 @@ func (m *model) does(a eventstore.StreamAppend) {
 	if err := json.Unmarshal(e.Data, &d); err != nil {
 		m.t.Fatal(err)
 	}
-	if known, ok := m.asked.Requests[d.Key]; ok && e.Type == coordination.TypeA2ACollaborateRequested && known.Anew && known.RequestID == d.CollabID {
+	if known, ok := m.asked.Requests[d.Key]; ok && e.Type == coordination.TypeA2ACollaborateRequested && known.Redecide && known.RequestID == d.CollabID {
 		delete(m.asked.Requests, d.Key) // it is taken on once more
 	}
 	if _, err := m.asked.Apply(e.Type, e.Data, e.TS); err != nil {

@@ -34,7 +34,7 @@ func (t *Trace) judge() {
 
 type tally struct {
 	*Trace
-	begun bool
+	started bool
 }
 
 func (t *tally) count(n *Node) {
@@ -64,24 +64,24 @@ func (t *tally) count(n *Node) {
 	for _, m := range n.Messages {
 		last = max(last, m.At)
 	}
-	if !t.begun || n.At < t.StartedAt {
+	if !t.started || n.At < t.StartedAt {
 		t.StartedAt = n.At
 	}
-	if !t.begun || last > t.LastAt {
+	if !t.started || last > t.LastAt {
 		t.LastAt = last
 	}
-	t.begun = true
+	t.started = true
 	slices.SortStableFunc(n.Children, func(a, b *Node) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Seq, b.Seq)) })
 }
 
 // judgeRun separates the waiting time of a run from its running time, and detects a late answer.
 func (n *Node) judgeRun(now int64) {
 	end := cmp.Or(n.EndedAt, now)
-	begun := cmp.Or(n.StartedAt, end)
+	started := cmp.Or(n.StartedAt, end)
 	if flow := n.flow(); flow != nil {
 		n.judgeInFlow(flow)
 	}
-	n.QueueMs = max(begun-n.At-n.BackoffMs, 0)
+	n.QueueMs = max(started-n.At-n.BackoffMs, 0)
 	n.DurationMs = max(end-n.At, 0)
 	if n.StartedAt != 0 {
 		n.RunMs = max(end-n.StartedAt, 0)

@@ -21,7 +21,7 @@ type Item struct {
 	State    State
 	Since    int64 // ms since 1970: when it was requested
 	DueAt    int64 // ms since 1970: earliest start; 0 is at once
-	Attempt  int   // number of attempts begun
+	Attempt  int   // number of attempts started
 	Most     int   // maximum number of attempts; 0: the handler's default
 
 	LeaseUntil int64 // ms since 1970; 0 if not leased, or without limit
@@ -30,8 +30,8 @@ type Item struct {
 
 // Holds reports whether an item read now is still leased as when an attempt began, so that the attempt's worker may
 // record its result. A resent item counts its attempts from the start again; the end of the lease distinguishes these.
-func (i *Item) Holds(begun *Item) bool {
-	return i.State == Leased && i.Seq == begun.Seq && i.Attempt == begun.Attempt && i.LeaseUntil == begun.LeaseUntil
+func (i *Item) Holds(held *Item) bool {
+	return i.State == Leased && i.Seq == held.Seq && i.Attempt == held.Attempt && i.LeaseUntil == held.LeaseUntil
 }
 
 // State is the state of an item. Finished and cancelled items have no row.

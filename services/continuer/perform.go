@@ -253,11 +253,11 @@ func (p *decisionAppend) reset(d *continuation.Decision) ([]eventstore.StreamApp
 	if err != nil {
 		return nil, err
 	}
-	anew, err := sessions.Append(state, eventstore.ActorSystem, p.now.UnixMilli(), decided)
+	resets, err := sessions.Append(state, eventstore.ActorSystem, p.now.UnixMilli(), decided)
 	if err != nil {
 		return nil, err
 	}
-	return p.happen(d.Events(p.s, ""), anew...)
+	return p.happen(d.Events(p.s, ""), resets...)
 }
 
 // happen appends the events about an agent and its tasks, and then their consequences.

@@ -192,15 +192,15 @@ func (s *broadcastOperation) decide(tx eventstore.Tx) (appends []eventstore.Stre
 			return nil, err
 		}
 	}
-	begun := 0
+	started := 0
 	for _, one := range open {
 		one.belongs = belongs
-		sent, err := one.send(tx, belongs.explicit, belongs.taskID, begun)
+		sent, err := one.send(tx, belongs.explicit, belongs.taskID, started)
 		if err != nil {
 			return nil, err
 		}
 		if one.created.JobID != "" {
-			begun++
+			started++
 		}
 		appends = append(appends, sent...)
 	}

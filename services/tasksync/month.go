@@ -19,8 +19,8 @@ func (s *Syncer) syncMonth(ctx context.Context, agent, month string, force bool)
 	if err != nil || l == nil {
 		return 0, err
 	}
-	anew := !l.there || l.edited || l.last.redacted
-	if !anew {
+	rewrite := !l.there || l.edited || l.last.redacted
+	if !rewrite {
 		w.through = l.last.through
 		if l.last.found {
 			w.through = l.last.seq
@@ -31,13 +31,13 @@ func (s *Syncer) syncMonth(ctx context.Context, agent, month string, force bool)
 		return 0, err
 	}
 	asWritten := l.sum == l.last.sum
-	if len(entries) == 0 && (anew || asWritten && !force) {
+	if len(entries) == 0 && (rewrite || asWritten && !force) {
 		return 0, nil
 	}
 	w.through = max(w.through, end)
 	w.seq = w.through
 	switch {
-	case anew:
+	case rewrite:
 		w.content = append([]byte(taskfile.MonthHeader(month)), formatted(entries)...)
 	case asWritten:
 		w.content = slices.Concat(l.have, formatted(entries))

@@ -30,7 +30,7 @@ func (s subject) compare(t subject) int {
 type syncQueue struct {
 	mu      sync.Mutex
 	items   map[subject]*item
-	begun   bool          // the log was read
+	known   bool          // the log was read
 	through int64         // position in the log
 	change  chan struct{} // closed and replaced with each change
 }
@@ -94,7 +94,7 @@ func (a *syncQueue) see(subjects ...subject) {
 func (a *syncQueue) read(seq int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.begun, a.through = true, seq
+	a.known, a.through = true, seq
 	a.wake()
 }
 
@@ -213,5 +213,5 @@ func (a *syncQueue) isSettled(seq int64, failing bool) bool {
 			return false
 		}
 	}
-	return a.begun && a.through >= seq
+	return a.known && a.through >= seq
 }

@@ -36,7 +36,7 @@ func (s *Service) Delivered(tx eventstore.Tx, effectID string, del *delivery.Del
 	switch o.State {
 	case delivery.Done:
 		return s.sent(tx, &row, t, o, now)
-	case delivery.Anew:
+	case delivery.Reroute:
 		return s.decideAgain(tx, &row, t, o, now)
 	}
 	return s.failed(tx, &row, t, o, now)
@@ -248,7 +248,7 @@ func (s *Service) isConnected(account string) bool {
 func (s *Service) decideAgain(tx eventstore.Tx, row *responses.Row, t *requestTask, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
 	conf, at, collabID := s.o.Config(), now.UnixMilli(), row.ID
 	gone := t.Plan.Failed(t.Context, collabID, cmp.Or(o.ThreadID, t.Plan.ThreadID),
-		collaborate.Next{Code: o.Code, Text: o.Text, Anew: true, Forget: true})
+		collaborate.Next{Code: o.Code, Text: o.Text, Redecide: true, Forget: true})
 	appends, err := one(coordination.CollabStream(collabID), gone, now)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ for (const language of ['ko', 'en'] as const) {
         `${source} ${path}`,
       ).toEqual([]);
     }
-    // Somebody who is not known is said to be unknown, with the end of the id.
+    // An agent that is not known is said to be unknown, with the end of the id.
     const unknown = views
       .filter(({ source }) => source === 'defects')
       .flatMap(({ messages }) => messages.filter(({ text }) => /@\S.*…2892|@\S.*1465892|@.*…5892/.test(text)));

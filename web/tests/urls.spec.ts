@@ -1,7 +1,7 @@
 import { expect, move, shown, test, visit } from './stage/test.ts';
 import { enc, everySession } from './stage/tour.ts';
 
-test('T-URL every address survives a reload, Back and Forward, with parameters that nobody knows', async ({
+test('T-URL every address survives a reload, Back and Forward, with parameters that are unknown', async ({
   page,
   hub,
 }) => {
