@@ -104,6 +104,7 @@ test('T-AXE the past, the palette, the help and the connection', async ({ page, 
   await expect(page.getByRole('option').first()).toBeVisible();
   expect(await violations(page), 'palette').toEqual([]);
   await page.keyboard.press('Escape');
+  await expect(page.getByRole('dialog')).toBeHidden();
   await page.keyboard.press('?');
   await expect(page.getByRole('dialog')).toBeVisible();
   expect(await violations(page), 'help').toEqual([]);

@@ -54,8 +54,13 @@ test.describe('a long thread', () => {
       log.evaluate((box) => {
         const at = box.getBoundingClientRect();
         const row = [...box.querySelectorAll('article')].find((item) => item.getBoundingClientRect().top > at.top)!;
-        return { id: row.id, y: Math.round(row.getBoundingClientRect().top) };
+        return {
+          id: row.id,
+          y: Math.round(row.getBoundingClientRect().top),
+          inside: row.getBoundingClientRect().top < at.bottom,
+        };
       });
+    await expect.poll(async () => (await top()).inside).toBe(true); // the rows of this place are drawn
     const before = await top();
     await expect.poll(() => asked.length).toBe(2);
     await expect.poll(() => log.evaluate((box) => box.scrollTop > box.clientHeight * 4)).toBe(true);
