@@ -27,10 +27,10 @@ const (
 	maxUpdatedAt = 64
 )
 
-// badEntry is an invalid entry, as it stands in the file, and why.
+// badEntry is an invalid entry of the file, and why it is invalid.
 type badEntry struct {
 	name string
-	text json.RawMessage
+	text json.RawMessage // without insignificant space, so that it is the same after render
 	why  string
 }
 
@@ -50,7 +50,11 @@ func parse(text []byte) (good entries, bad []badEntry, err error) {
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		e, why := parseEntry(name, raw[name])
 		if why != "" {
-			bad = append(bad, badEntry{name, raw[name], why})
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, raw[name]); err != nil {
+				return nil, nil, err
+			}
+			bad = append(bad, badEntry{name, compact.Bytes(), why})
 			continue
 		}
 		good[name] = e
