@@ -24,9 +24,9 @@ func Groups() []Group { return []Group{NotBuilt, NoMatter} }
 // String names a group as people read it.
 func (g Group) String() string {
 	if g == NotBuilt {
-		return "not built yet"
+		return "not supported yet"
 	}
-	return "does not matter here"
+	return "not relevant to openclawd"
 }
 
 // Unsupported is a setting in the files that openclawd keeps but ignores.

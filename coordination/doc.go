@@ -4,7 +4,7 @@
 // and the topic of the collaboration; ThreadStep, TaskStateOf, Terminal and SessionStatus determine its effect on its thread, task and
 // work session. The catalogue lists every type, and producers marshal the data structs.
 //
-// There are two sets of rules. RulesV1 answers as the reference Task-Monitor does, quirk for quirk, so that recorded answers can be
+// There are two sets of rules. RulesV1 answers as the reference Task-Monitor does, including its errors, so that recorded answers can be
 // compared. RulesV2 is ours.
 //
 // The package is pure and imports the standard library only: no I/O, clock, randomness or state. Every function may be called from any

@@ -112,7 +112,7 @@ func (b *bot) interacted(data json.RawMessage) {
 			b.bots.o.OnInteraction(i)
 			return
 		}
-		b.log.Warn("too many interactions in progress; excusing", "interaction", i.ID, "most", MaxInteractions)
+		b.log.Warn("too many interactions in progress; answering that the bot is busy", "interaction", i.ID, "most", MaxInteractions)
 		if err := b.bots.Answer(b.ctx, i, InteractionAnswer{Text: busyText, Private: true}); err != nil {
 			b.log.Warn("cannot answer an interaction", "interaction", i.ID, "err", err)
 		}

@@ -171,7 +171,7 @@ func (e *LockedError) Error() string {
 }
 func (e *LockedError) Code() string { return "locked" }
 func (e *LockedError) Hint() string {
-	return "stop that server, or use its API; read-only commands work beside it"
+	return "stop that server, or use its API; read-only commands work alongside it"
 }
 
 // CorruptError is returned when the file is not a valid openclawd database.

@@ -225,7 +225,7 @@ func (p *Program) configureBots() {
 	d.table = registry.Table()
 	logger := p.opts.Logger.With("component", "discord")
 	for _, line := range d.table {
-		logger.Info("discord bot", "maps", line)
+		logger.Info("Discord bot configured", "agents", line)
 	}
 	for _, w := range registry.Warnings() {
 		logger.Warn(w.Text, "code", w.Code, "subject", w.Subject, "hint", w.Hint)

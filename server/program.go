@@ -168,7 +168,7 @@ func (p *Program) run(ctx context.Context) error {
 		gatewayAt = at.String()
 	}
 	if err := p.log.SetOwner(database.Server(p.address, gatewayAt)); err != nil {
-		p.opts.Logger.Warn("commands find this server only through its configured address", "err", err)
+		p.opts.Logger.Warn("cannot write the server's address to the lock file; commands use the configured address", "err", err)
 	}
 	p.notifier.starting("updating tables and logs")
 	later, err := p.catchUp(ctx)

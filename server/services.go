@@ -111,7 +111,7 @@ func (p *Program) drainFiles(ctx context.Context) {
 		err = p.drainMirror(ctx)
 	}
 	if err != nil {
-		p.opts.Logger.Warn("files lag behind the log at shutdown; the next start completes them", "after", fileDrainTime, "err", err)
+		p.opts.Logger.Warn("task files or mirror are behind the log at shutdown; the next start updates them", "after", fileDrainTime, "err", err)
 	}
 }
 

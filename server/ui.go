@@ -177,16 +177,16 @@ func openUIKey(path string, logger *slog.Logger) *uiKey {
 	key, err := settings.ReadUIKey(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			logger.Warn("cannot read the key of sessions: making a new one", "err", err)
+			logger.Warn("cannot read the Task-Hub session key; creating a new one", "err", err)
 		}
 		key, err = settings.MakeUIKey(path, rand.Reader)
 	}
 	if err != nil {
-		logger.Warn("cannot store the key of sessions: they end when openclawd stops, and openclawd open does not work", "err", err)
+		logger.Warn("cannot store the Task-Hub session key; sessions end when openclawd stops, and openclawd open does not work", "err", err)
 		key = settings.NewUIKey()
 	}
 	if key.Exposed {
-		logger.Warn("other users of this machine may read the key of sessions, and open sessions with it", "file", path, "hint", "chmod 600 "+path)
+		logger.Warn("other users of this machine can read the Task-Hub session key and open sessions with it", "file", path, "hint", "chmod 600 "+path)
 	}
 	k.last = key
 	k.seen, _ = os.Stat(path)
@@ -204,7 +204,7 @@ func (k *uiKey) current() settings.UIKey {
 	key, err := settings.ReadUIKey(k.path)
 	if err != nil {
 		if !k.lost {
-			k.logger.Warn("cannot read the key of sessions again: the last one stays in force", "err", err)
+			k.logger.Warn("cannot reread the Task-Hub session key; the last one stays in force", "err", err)
 		}
 		k.lost = true
 		return k.last

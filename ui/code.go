@@ -176,7 +176,7 @@ func (s *Site) serveCode(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isProven(r, access.Key, said) || !s.challenges.use(said.Challenge) {
-		s.opts.Logger.Warn("wrong proof", "client", clientOf(r), "peer", r.RemoteAddr)
+		s.opts.Logger.Warn("invalid ownership proof for openclawd open", "client", clientOf(r), "peer", r.RemoteAddr)
 		refuse(w, &problem{Status: http.StatusUnauthorized, Code: "wrong_proof", Message: "Unauthorized", Field: "proof",
 			Hint: "run openclawd open on the server's machine as the user that runs it, with its --state-dir, and not through a forwarded port"})
 		return

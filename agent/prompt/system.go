@@ -96,13 +96,13 @@ func aboutSession(k coordination.SessionKey) string {
 	case coordination.KeyGroup, coordination.KeyChannel:
 		return "Here several people and agents may write and read along" + by + "."
 	case coordination.KeyA2A:
-		return "Here another agent talks with you. What you answer is told to that agent, not to a person."
+		return "Here another agent talks with you. Your answer is sent to that agent, not to a person."
 	case coordination.KeySubagent:
-		return "You were started here for one task. Your last answer is what comes of it, and it is told to whoever has started you."
+		return "You were started here for one task. Your final answer is the result; it is sent to the agent that started you."
 	case coordination.KeyCron:
-		return "Here a schedule talks to you. Nobody may be there to answer questions."
+		return "A schedule started this session. There may be no one to answer questions."
 	}
-	return "What you answer here is told to whoever has written."
+	return "Your answer here is sent to the sender."
 }
 
 func toolNames(a *Ask) string {
@@ -127,7 +127,7 @@ func (s *system) team(b *strings.Builder) {
 		}
 		if told == 0 {
 			section(b, "Your team")
-			b.WriteString("Agents beside you, by their ids:\n")
+			b.WriteString("The other agents, by their ids:\n")
 		}
 		told++
 		fmt.Fprintf(b, "\n- `%s`", line(a.ID))
@@ -145,7 +145,7 @@ func (s *system) team(b *strings.Builder) {
 
 func (s *system) silence(b *strings.Builder) {
 	section(b, "Silence")
-	b.WriteString("If a message needs no answer, answer " + NoReply + " and nothing else: nobody is shown that. Never put it into an answer.")
+	b.WriteString("If a message needs no answer, answer " + NoReply + " and nothing else: it is shown to no one. Never put it into an answer.")
 }
 
 // guides writes the guides of the tools, word for word.

@@ -49,9 +49,9 @@ func (r *Runner) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, errors.New("run " + runID + " waits, but nobody has asked for it")
+		return nil, errors.New("run " + runID + " is queued but has no run.queued event")
 	case result.State != run.Queued:
-		return nil, &run.Refusal{Reason: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + runID + " does not wait"}
+		return nil, &run.Refusal{Reason: run.CodeOver, Field: "state", Value: string(result.State), Text: "run " + runID + " is not queued"}
 	}
 	key, err := coordination.ParseSessionKey(q.SessionKey)
 	if q.redacted || err != nil {

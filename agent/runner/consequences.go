@@ -44,7 +44,7 @@ func (r *Runs) addConsequences(tx eventstore.Tx, result run.Result, q *queuedRun
 
 // logWithoutConsequences logs that an end is stored without its consequences.
 func (r *Runs) logWithoutConsequences(runID string, why error) {
-	r.logger.Error("cannot store what follows from the end of a run; left out", "run", runID, "err", why)
+	r.logger.Error("cannot store the follow-up events of a run; skipped", "run", runID, "err", why)
 }
 
 // consequences isolates panics in Options.Then from the end of the run.

@@ -465,7 +465,7 @@ func (w *Worker) deadLetter(ctx context.Context, item workqueue.Item, why error,
 		if err == nil || w.opts.Log.Fatal(err) || ctx.Err() != nil {
 			return err
 		}
-		w.opts.Logger.Error("handler did not end a given-up item", "effect", item.EffectID, "kind", item.Kind, "err", err)
+		w.opts.Logger.Error("handler failed to record a work item as failed", "effect", item.EffectID, "kind", item.Kind, "err", err)
 	}
 	text := work.Tidy(why.Error())
 	return w.giveUp(ctx, item, func(_ eventstore.Tx, is workqueue.Item) ([]eventstore.StreamAppend, error) {

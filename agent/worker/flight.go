@@ -64,7 +64,7 @@ func (w *Worker) fly(f *flight) {
 		w.opts.Logger.Error("cannot release work; it is released at the next start", "effect", f.item.EffectID, "kind", f.item.Kind, "err", losing)
 	case err != nil || lost:
 		w.failed.Add(1)
-		w.opts.Logger.Warn("work failed", "effect", f.item.EffectID, "kind", f.item.Kind, "attempt", f.item.Attempt, "given_back", lost, "err", err)
+		w.opts.Logger.Warn("work failed", "effect", f.item.EffectID, "kind", f.item.Kind, "attempt", f.item.Attempt, "requeued", lost, "err", err)
 	default:
 		w.done.Add(1)
 	}
@@ -123,7 +123,7 @@ func (w *Worker) lose(ctx context.Context, item workqueue.Item, why string) erro
 		if unfit == nil {
 			unfit = err
 		}
-		w.opts.Logger.Error("cannot release lost work; giving it up", "effect", item.EffectID, "kind", item.Kind, "err", unfit)
+		w.opts.Logger.Error("cannot release work whose lease was lost; giving it up", "effect", item.EffectID, "kind", item.Kind, "err", unfit)
 		return w.deadLetter(ctx, item, fmt.Errorf("it could not be given back: %w", unfit), now)
 	}
 	return err
@@ -133,7 +133,7 @@ func (w *Worker) lose(ctx context.Context, item workqueue.Item, why string) erro
 func (w *Worker) lost(tx eventstore.Tx, item workqueue.Item, why string, now time.Time) (appends []eventstore.StreamAppend, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.opts.Logger.Error("panic in a handler of lost work", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
+			w.opts.Logger.Error("panic in a handler of work whose lease was lost", "effect", item.EffectID, "kind", item.Kind, "panic", p, "stack", string(debug.Stack()))
 			appends, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()

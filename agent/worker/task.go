@@ -126,7 +126,7 @@ func (t *task) end(ctx context.Context, item *workqueue.Item, result json.RawMes
 			return failure
 		}
 		if more && w.refused(err) {
-			w.opts.Logger.Error("cannot store what follows from the end of work; left out", "effect", item.EffectID,
+			w.opts.Logger.Error("cannot store the follow-up events of a work item; skipped", "effect", item.EffectID,
 				"kind", item.Kind, "err", err)
 			appends = alone
 			continue

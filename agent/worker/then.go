@@ -41,7 +41,7 @@ func (t *task) ends(tx eventstore.Tx, item *workqueue.Item, typ string, data coo
 		return nil, err
 	}
 	if err != nil {
-		t.worker.opts.Logger.Error("cannot determine what follows from the end of work; left out", "effect", item.EffectID,
+		t.worker.opts.Logger.Error("cannot determine the follow-up events of a work item; skipped", "effect", item.EffectID,
 			"kind", item.Kind, "err", err)
 	}
 	return append(appends, more...), nil

@@ -37,7 +37,7 @@ func newReplay(p *process) *cobra.Command {
 		Short: "Rebuild the tables as of an earlier point: inspect, compare, play back",
 		Long: `Builds tables from the log up to POINT and reports how many rows each has. The tables are built in the system's temporary directory (set TMPDIR
 for another one) and deleted afterwards; with --out they are kept, as a database with the log up to that point, usable by every command and by
-openclawd serve. The log is only read: this works beside a running server.
+openclawd serve. The log is only read: this works alongside a running server.
 
 POINT is the number of an event (seq), head, an event id, or a time: RFC 3339, or a date, meaning its start in UTC. A time selects the last event
 recorded up to then. 0 is the empty log.

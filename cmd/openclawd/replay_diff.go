@@ -29,7 +29,7 @@ func newReplayDiff(p *process) *cobra.Command {
 the rows. Long values are shortened, and empty columns of added and removed rows are left out; --json has everything.
 
 A and B are the number of an event (seq), head, an event id, or a time: RFC 3339, or a date, meaning its start in UTC. 0 is the empty log. The log
-is only read: this works beside a running server.`,
+is only read: this works alongside a running server.`,
 		Example: `  openclawd replay diff 4700 4711
   openclawd replay diff 2026-02-20T12:00:00Z head --table tasks,runs
   openclawd replay diff 0 head --limit 0        # only counts

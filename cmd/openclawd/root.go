@@ -14,14 +14,14 @@ const nearEnough = 2
 func newRoot(p *process) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "openclawd",
-		Short: "Coordination backend for teams of LLM agents: one event log, its tables, one API, one gateway",
-		Long: `openclawd keeps every coordination event of a team of LLM agents in one SQLite file, projects the log into tables of work sessions,
-conversations and threads, and serves them through the Task-Monitor API and the OpenClaw gateway.
+		Short: "Coordination backend for teams of LLM agents",
+		Long: `openclawd runs a team of LLM agents on one event log in SQLite. It serves the OpenClaw gateway, the Task-Monitor API, the web page Task-Hub
+and Discord, and computes sessions, runs, tasks and conversations from the log.
 
 Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has locked the file, or it was busy or interrupted, 78 invalid setting,
 130 stopped with Ctrl-C.`,
 		Example: `  openclawd agent "hello"           # talk to an agent of the running gateway
-  openclawd serve --follow          # beside a running OpenClaw, on ~/.openclaw
+  openclawd serve --follow          # alongside a running OpenClaw, on ~/.openclaw
   openclawd serve                   # as the gateway, in place of OpenClaw
   openclawd serve --sample          # try it with sample data
   openclawd events query --limit 5  # the newest events`,

@@ -29,13 +29,13 @@ func newWork(p *process) *cobra.Command {
 		Use:   "work",
 		Short: "Show waiting, running and dead-lettered work",
 		Long: `Shows the number of waiting and running items for each lane and agent: runs of agents, and other pending side effects. From the database; works
-with or without a running server. In the lane a2a flows between agents wait on purpose, for an answer or a timeout: openclawd a2a list shows
+with or without a running server. In the pool a2a, flows between agents normally wait for an answer or a timeout: openclawd a2a list shows
 them.
 
 Work that failed too often becomes a dead letter, until it is resent or cancelled.`,
 		Example: `  openclawd work
   openclawd work --dead
-  openclawd work resend mail/42
+  openclawd work resend send/release-7
   openclawd work cancel run/6bd56a9f-6a84-479f-8127-c4b06365f0b9`,
 		Args: subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.work(cmd.Context(), l) },
@@ -45,7 +45,7 @@ Work that failed too often becomes a dead letter, until it is resent or cancelle
 	l.add(cmd)
 	cmd.Flags().BoolVar(&l.dead, "dead", false, "list dead letters")
 	cmd.AddCommand(newWorkChange(p, "resend", "Retry a dead letter",
-		"It is queued at the end of its key, with a fresh retry count."),
+		"It is queued after the other items with the same key, and its attempts count from zero."),
 		newWorkChange(p, "cancel", "Cancel waiting work or a dead letter",
 			"A run of an agent is stopped, even while it is running."))
 	return cmd

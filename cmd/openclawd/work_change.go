@@ -20,7 +20,7 @@ func newWorkChange(p *process, change, short, long string) *cobra.Command {
 		Long: long + ` The running server does it; the change is on disk when the command ends.
 
 Exit codes: 0 done; 1 not possible, or no server answers; 78 the server requires another write token (TASK_MONITOR_WRITE_TOKEN).`,
-		Example:           "  openclawd work " + change + " mail/42\n  openclawd work " + change + " mail/42 --json",
+		Example:           "  openclawd work " + change + " send/release-7\n  openclawd work " + change + " send/release-7 --json",
 		Args:              positional(cobra.ExactArgs(1)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.changeWork(cmd.Context(), a, change, args[0]) },
 		ValidArgsFunction: completeFirst(func(ctx context.Context) []cobra.Completion { return p.completeDead(ctx, a) }),

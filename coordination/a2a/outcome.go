@@ -1,6 +1,6 @@
 package a2a
 
-// OutcomeText is the text of a response without an answer, as in seed 000, §11.2: the first matching row.
+// OutcomeText is the text of a response without an answer, as the original gateway writes it: the first matching row.
 func OutcomeText(waitError, waitStatus string) string {
 	const text = "[outcome] blocked: 응답을 받지 못했습니다"
 	switch {

@@ -10,8 +10,8 @@ import (
 // originUnblock is the origin of requests for help whose sender follows them up itself.
 const originUnblock = "unblock"
 
-// Unanswered is the message to the requester's session about a step that ends its flow without an answer: seed 000's
-// message of §11.2, and the request. It is "" if there was an answer, if the requester does not want to know, and for
+// Unanswered is the message to the requester's session about a step that ends its flow without an answer: the original
+// gateway's message, and the request. It is "" if there was an answer, if the requester does not want to know, and for
 // a flow stopped on request. wakes reports whether the requester runs because of it: if the answer would have come to
 // its session as a message.
 func (f *Flow) Unanswered(s *Step) (text string, wakes bool) {

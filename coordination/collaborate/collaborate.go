@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Policy is the configuration. DefaultPolicy is as specified.
+// Policy is the configuration. DefaultPolicy has the defaults of docs/operations/discord.md.
 type Policy struct {
 	DefaultChannel  string        // used if no other rule selects a channel
 	AllowedChannels []string      // besides DefaultChannel, which is always allowed; none is no other one

@@ -26,7 +26,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
-// Policy is how long to wait for each action. All fields must be set; DefaultPolicy is as specified.
+// Policy is how long to wait for each action. All fields must be set; DefaultPolicy has the defaults of docs/operations/tasks.md.
 type Policy struct {
 	Enabled   bool
 	Idle      time.Duration // without a run and without change of the task, before the agent is prompted

@@ -69,9 +69,9 @@ func (d *Decision) continuation(t *task.Task, runID string) coordination.Continu
 }
 
 func (d *Decision) taken(t *task.Task, runID string) Event {
-	progress := fmt.Sprintf("Moved to backlog: nobody worked at it for %.0f h", d.AgeHours)
+	progress := fmt.Sprintf("Moved to backlog: no activity for %.0f h", d.AgeHours)
 	if d.Action == coordination.ZombieEscalated {
-		progress = fmt.Sprintf("Interrupted: nobody worked at it for %.0f h, for the %s time", d.AgeHours, ordinal(d.Attempt))
+		progress = fmt.Sprintf("Interrupted: no activity for %.0f h, for the %s time", d.AgeHours, ordinal(d.Attempt))
 	}
 	return Event{coordination.TypeZombieAbandoned, d.Agent, t.ID, coordination.ZombieAbandoned{Context: within(t), AgeHours: d.AgeHours,
 		ReassignCount: d.Attempt, Action: d.Action, ToldAgentID: d.To, RunID: runID, Progress: progress}}

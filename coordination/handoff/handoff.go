@@ -1,5 +1,5 @@
 // Package handoff defines what agents hand to each other in machine-readable form: the structured payload beside a message's free text.
-// It is pure. The types, their rules and the Korean texts come from seed 002. An invalid payload is dropped with a warning, and the free
+// It is pure. The types, their rules and the Korean texts are those of the original gateway. An invalid payload is dropped with a warning, and the free
 // text is sent alone.
 package handoff
 

@@ -7,7 +7,7 @@
 //	pending    --it can never be posted-->  failed
 //
 // One message answers one request: its reply target, or the request that caused it; if neither is known, the oldest unanswered one of
-// its thread and target. It does so once, however many bots report it. openclawd's own messages answer nothing.
+// its thread and target. It does so once, however many bots report it. openclawd's own messages do not count as answers.
 //
 // Due times depend only on the time of the request. A late check, for example after a restart, takes the last step that is due and skips
 // earlier ones.

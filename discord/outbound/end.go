@@ -161,7 +161,7 @@ func (a *attempt) follows(tx eventstore.Tx, o *delivery.Outcome, now time.Time) 
 	case a.o.Log.Fatal(err):
 		return nil, err
 	}
-	a.o.Logger.Error("cannot determine what follows from the end of a delivery; left out", "effect", a.item.EffectID, "purpose", a.delivery.Purpose, "err", err)
+	a.o.Logger.Error("cannot determine the follow-up events of a delivery; skipped", "effect", a.item.EffectID, "purpose", a.delivery.Purpose, "err", err)
 	return nil, nil
 }
 
@@ -206,7 +206,7 @@ func (a *attempt) appendWith(ctx context.Context, events []eventstore.NewEvent, 
 		case err == nil:
 			return mine, nil
 		case more && a.refused(err):
-			a.o.Logger.Error("cannot store what follows from the end of a delivery; left out", "effect", a.item.EffectID, "err", err)
+			a.o.Logger.Error("cannot store the follow-up events of a delivery; skipped", "effect", a.item.EffectID, "err", err)
 			follow = nil
 			continue
 		case errors.Is(err, eventstore.ErrClosed) || a.refused(err):

@@ -40,7 +40,7 @@ const (
 // Options of Open. The zero value of a field means its default.
 type Options struct {
 	Path     string
-	ReadOnly bool // read-only; takes no lock and does not migrate, so it works beside a server
+	ReadOnly bool // read-only; takes no lock and does not migrate, so it works alongside a server
 	// OlderSchema, with ReadOnly, also opens a file of an older schema: its log, which is the same in all of them, and
 	// its checkpoints.
 	OlderSchema bool

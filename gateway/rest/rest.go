@@ -1,5 +1,5 @@
 // Package rest is the gateway's HTTP API for programs: calling a tool, and asking an agent through OpenAI's API.
-// Requests are authorized before, in package gateway/wire.
+// Package gateway/wire authorizes the requests first.
 //
 // It guarantees:
 //

@@ -161,7 +161,7 @@ func (b *builder) buildFrom(ctx context.Context, until, upTo int64, tell func(do
 				return nil, errors.Join(err, image.Close(), context.Cause(ctx))
 			case err != nil:
 				keeps = false
-				b.opts.Logger.Warn("cannot keep a state; none is kept in this build any more", "seq", stop.seq, "err", err)
+				b.opts.Logger.Warn("cannot keep a state; no further states are kept during this build", "seq", stop.seq, "err", err)
 			}
 		}
 		if !keeps {

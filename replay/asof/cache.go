@@ -317,7 +317,7 @@ func (c *Cache[V]) keepNone() *keeper {
 	k.opts.MaxBytes = nil
 	temp, err := NewTemp("")
 	if err != nil {
-		c.opts.Logger.Warn("cannot make snapshots elsewhere", "err", err)
+		c.opts.Logger.Warn("cannot create a temporary directory for snapshots", "err", err)
 		return k
 	}
 	c.temp, k.dir = temp, pages.DirAt(temp.Dir())

@@ -141,7 +141,7 @@ func (s *Syncer) toImport(home *workspaceListing, name string, last loggedFile) 
 		return nil, 0, nil
 	}
 	if subj.task != "" && !isTask(agent, subj.task, string(text)) {
-		s.o.Logger.Warn("a task file holds no task; leaving it alone", "file", path)
+		s.o.Logger.Warn("task file contains no task; ignored", "file", path)
 		if !last.seen {
 			return nil, 0, nil
 		}
