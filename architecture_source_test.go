@@ -3,6 +3,7 @@ package openclawd_test
 import (
 	"go/ast"
 	"go/token"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,6 +34,34 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 			t.Errorf("%s: want one package comment, have %d: %v", p.path, len(documented), documented)
 		}
 	}
+}
+
+// Names, comments and texts are in standard English. Stored names stay as they are.
+func TestSourceIsPlain(t *testing.T) {
+	t.Parallel()
+	except := exceptions{
+		"coordination/data_log.go":           "reads the name that a field had in stored events",
+		"coordination/task/apply_care.go":    "a text in tables, which change only with a rebuild",
+		"coordination/data_a2a.go":           "a stored outcome of deliveries",
+		"coordination/delivery/delivery.go":  "a stored outcome of deliveries",
+		"coordination/collaborate/events.go": "the stored name of a field",
+		"coordination/collaborate/state.go":  "the stored name of a field",
+	}
+	used := map[string]bool{}
+	for _, p := range load(t).packages {
+		for _, f := range p.production {
+			text, err := os.ReadFile(f.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(string(text), "\n") {
+				if m := privateWords.FindString(strings.ReplaceAll(line, "http.NoBody", "")); m != "" && !except.allow(used, f.path) {
+					t.Errorf("%s:%d: %q: use standard English, see docs/glossary.md", f.path, i+1, m)
+				}
+			}
+		}
+	}
+	except.unused(t, used)
 }
 
 // Replaying the log must always give the same tables: folds and decisions use no clock, randomness, file or network.
@@ -85,7 +114,7 @@ func TestLiveDatabaseIsOnlyOpenedBySQLite(t *testing.T) {
 		"eventstore/sqlite/left.go":        "reads and writes the note beside the file that marks it as open, under a name of its own",
 		"eventstore/sqlite/backup.go":      "syncs a backup while VACUUM INTO makes it",
 		"server/settings/token.go":         "reads the gateway's token file, after checking that it is smaller than any database",
-		"server/settings/uikey.go":         "reads the key of sessions, after checking that it is smaller than any database",
+		"server/settings/uikey.go":         "reads the session key, after checking that it is smaller than any database",
 
 		"cmd/openclawd/tools_call.go":     "reads a tool's arguments from a file given by the user, in a process that has no database open",
 		"cmd/openclawd/sql.go":            "reads a statement from a file given by the user, in a process that has no database open yet",

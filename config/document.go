@@ -95,7 +95,7 @@ func hashOf(file mainFile) string {
 // Config is the file's configuration, as read by Load. It must not be used if the findings' Err is not nil.
 func (d *Document) Config() *Config { return d.config }
 
-// Findings are those of Load.
+// It returns the same findings as Load.
 func (d *Document) Findings() Findings { return slices.Clone(d.findings) }
 
 // Raw is the text with Redacted for every secret, also in comments. It is not ok if secrets cannot be identified: the

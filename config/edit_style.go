@@ -48,7 +48,7 @@ func firstText(v *value) *value {
 	return nil
 }
 
-// of is the style of v's entries; s is that of its siblings.
+// of returns the style of v's entries; s is the style of its siblings.
 func (s style) of(l *layout, v *value) style {
 	content := l.content
 	s.outer = l.indentAt(v.from)

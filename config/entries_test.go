@@ -123,12 +123,12 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d:%d %s: %s", u.Line, u.Column, u.Group, u))
 	}
 	want := []string{
-		"3:3 not built yet: cron (3 jobs)", "3:34 not built yet: mcp.servers (2)", "3:59 not built yet: mcp.apps",
-		"4:8 does not matter here: ui.seamColor", "4:48 not built yet: hooks (1 mapping)", "4:72 not built yet: skills",
-		"5:26 not built yet: agents.entries.*.heartbeat (3 places)", "5:41 does not matter here: agents.entries.*.humanDelay.* (2 places)",
-		"6:14 not built yet: channels.telegram", `6:28 not built yet: channels.***`,
-		"7:68 does not matter here: models.providers.*.models[].cost.* (2 places)",
-		"1:2 not built yet: browser",
+		"3:3 not supported yet: cron (3 jobs)", "3:34 not supported yet: mcp.servers (2)", "3:59 not supported yet: mcp.apps",
+		"4:8 not relevant to openclawd: ui.seamColor", "4:48 not supported yet: hooks (1 mapping)", "4:72 not supported yet: skills",
+		"5:26 not supported yet: agents.entries.*.heartbeat (3 places)", "5:41 not relevant to openclawd: agents.entries.*.humanDelay.* (2 places)",
+		"6:14 not supported yet: channels.telegram", `6:28 not supported yet: channels.***`,
+		"7:68 not relevant to openclawd: models.providers.*.models[].cost.* (2 places)",
+		"1:2 not supported yet: browser",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -16,7 +16,7 @@ type schemaNode struct {
 	least    int
 	most     int // 0: unbounded
 	secret   bool
-	heeded   bool // openclawd reads it
+	isRead   bool // openclawd reads it
 	keys     []string
 	members  map[string]*schemaNode
 	needed   []string    // required keys
@@ -40,13 +40,13 @@ func (n *schemaNode) member(key string) *schemaNode {
 
 func (n *schemaNode) read() {
 	if n != nil {
-		n.heeded = true
+		n.isRead = true
 	}
 }
 
 func (n *schemaNode) is(types ...string) *schemaNode {
 	if n != nil {
-		n.types, n.heeded = types, true
+		n.types, n.isRead = types, true
 	}
 	return n
 }
@@ -217,7 +217,7 @@ func (d *describer) describe(n *schemaNode, path string) string {
 	if text := d.help[path]; text != "" {
 		return text
 	}
-	if !n.heeded {
+	if !n.isRead {
 		return "Read by other programs; openclawd keeps it unchanged."
 	}
 	return titleOf(path) + "."

@@ -14,10 +14,10 @@ func TestSchemaHoldsEveryKnownKey(t *testing.T) {
 	t.Parallel()
 	schema, hints := Schema()
 	explained := help()
-	heeded := map[string]bool{}
+	isRead := map[string]bool{}
 	eachKey(settingsSchema(), "", func(path string, n *schemaNode) {
-		heeded[path] = n.heeded
-		if n.heeded && explained[path] == "" {
+		isRead[path] = n.isRead
+		if n.isRead && explained[path] == "" {
 			t.Errorf("%s is read and not explained: add it to help", path)
 		}
 		if hint, ok := hints[path]; !ok || hint.Label == "" || hint.Help == "" || n.secret && !hint.Sensitive {
@@ -25,7 +25,7 @@ func TestSchemaHoldsEveryKnownKey(t *testing.T) {
 		}
 	})
 	for path := range explained {
-		if !heeded[path] {
+		if !isRead[path] {
 			t.Errorf("%s is explained, but nobody reads it", path)
 		}
 	}

@@ -85,7 +85,7 @@ func isBound(address string) bool {
 	return err == nil && port != "0"
 }
 
-// OpenToRead opens an existing database, which may be in use. Its errors are those of OpenError.
+// OpenToRead opens an existing database, which may be in use. It returns the errors of OpenError.
 func OpenToRead(ctx context.Context, path string, now func() time.Time) (*sqlite.DB, error) {
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: true, Now: now, Payloads: Payloads(path)})
 	return db, OpenError(path, err)

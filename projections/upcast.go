@@ -5,7 +5,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// upcasters are those of our event types.
+// upcasters are the upcasters of our event types.
 var upcasters = eventstore.Upcasters(coordination.Upcasters())
 
 // Current upcasts an event for folds and queries: its data gets the newest version of its shape. What is stored is

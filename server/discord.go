@@ -134,7 +134,7 @@ func (p *Program) discordMarks(ctx context.Context) (marks []discord.Mark, err e
 	return marks, nil
 }
 
-// context is that of the program, while it runs.
+// context returns the program's context while it runs.
 func (d *discordSide) context() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -35,7 +35,7 @@ func (n *Notes) Read(name string) (text []byte, info fs.FileInfo, err error) {
 // pictures are the file extensions of pictures.
 var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg"}
 
-// Picture returns a picture by its path below the workspace. Errors are those of Read.
+// Picture returns a picture by its path below the workspace. It returns the errors of Read.
 func (n *Notes) Picture(name string) (data []byte, err error) {
 	if !fs.ValidPath(name) || !slices.Contains(pictures, strings.ToLower(path.Ext(name))) {
 		return nil, &RefusedError{Path: name, Reason: ReasonName}

@@ -134,7 +134,7 @@ func TestPromptNamesAgentAndSession(t *testing.T) {
 	const want = "You are Eden 🌿, the agent with the id `eden`. You are like this: calm.\n\n# This session\n\n" +
 		"Its key is `agent:eden:discord:channel:123`, its kind is channel. Here several people and agents may write and read along by discord. " +
 		"In it you may call these tools: agents_list, session_status.\n\n# Your team\n\nThe other agents, by their ids:\n\n- `seum`: Seum\n" +
-		"- `explorer` (works for other agents only)\n\n# Silence\n\nIf a message needs no answer, answer NO_REPLY and nothing else: nobody is shown that. " +
+		"- `explorer` (works for other agents only)\n\n# Silence\n\nIf a message needs no answer, answer NO_REPLY and nothing else: it is shown to no one. " +
 		"Never put it into an answer.\n\n# Your workspace\n\nThese are files of your workspace as they are now. They are what you have been given, and what you have noted.\n\n" +
 		"## SOUL.md\n\nBe kind.\n\n\n# For this message\n\nAnswer in Korean.\n\n# Today\n\nIt is Sunday, 2026-03-01."
 	if diff := cmp.Diff(want, p.System); diff != "" {

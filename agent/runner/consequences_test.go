@@ -453,7 +453,7 @@ func TestRunsEndWithoutConsequences(t *testing.T) {
 				t.Error("something has followed")
 			}
 			for _, id := range []string{"waits0", "waits1", "waits2", "lost", "ok"} {
-				if !logs.contain("cannot store what follows from the end of a run", "run="+id) {
+				if !logs.contain("cannot store the follow-up events of a run", "run="+id) {
 					t.Errorf("nothing is said of %s: %s", id, logs)
 				}
 			}

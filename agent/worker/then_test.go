@@ -172,7 +172,7 @@ func TestConsequencesDoNotDelayEnds(t *testing.T) {
 				if got := l.said(t); got != nil {
 					t.Errorf("said: %q", got)
 				}
-				if n := h.logged.count("left out"); n < 3 {
+				if n := h.logged.count("skipped"); n < 3 {
 					t.Errorf("logged %d times that something is left out, want it of each", n)
 				}
 			})

@@ -26,7 +26,7 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.asJSON, jsonFlag, false, "print JSON")
 }
 
-// listFlags are those of a command that lists rows of the database.
+// listFlags are the flags of a command that lists rows of the database.
 type listFlags struct {
 	readFlags
 	limit int

@@ -42,7 +42,7 @@ func newVerify(p *process) *cobra.Command {
   files     the Markdown files of tasks match the log; edits by people are reported separately
   mirror    the coordination logs contain each of openclawd's events once, in order, as written; those of redacted events are blank
 
-Files and mirror are verified if the database is that of its state directory: the default one, or the one that --state-dir names. They are
+Files and mirror are verified if the database belongs to its state directory: the default one, or the one that --state-dir names. They are
 skipped for a backup or any other file. Works beside a running server, and changes nothing.
 
 Exit codes: 0 all verified; 1 a part failed, with the code of the first one that did: tampered, corrupt, archived or schema for the chain, then

@@ -86,7 +86,7 @@ func (r *Request) nonce(kind Kind, step int) string {
 	return systemNonce + hex.EncodeToString(sum[:11])
 }
 
-// SystemNonce reports whether a nonce is that of a reminder or an escalation.
+// SystemNonce reports whether a nonce belongs to a reminder or an escalation.
 func SystemNonce(nonce string) bool {
 	rest, ok := strings.CutPrefix(nonce, systemNonce)
 	return ok && len(rest) == 22 && strings.Trim(rest, "0123456789abcdef") == ""

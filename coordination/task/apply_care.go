@@ -29,9 +29,9 @@ func (t *Task) abandon(d coordination.ZombieAbandoned) bool {
 
 func idleFor(hours float64) string {
 	if hours <= 0 {
-		return "no activity"
+		return "nobody worked at it"
 	}
-	return "no activity for " + strconv.FormatFloat(hours, 'f', 0, 64) + " h"
+	return "nobody worked at it for " + strconv.FormatFloat(hours, 'f', 0, 64) + " h"
 }
 
 // Values of Blocked.Escalation.

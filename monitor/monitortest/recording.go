@@ -48,7 +48,7 @@ func queries(path string) []string {
 	case "/api/problems":
 		return []string{"limit=1&kind=dead,blocked,no_reply,escalated,backoff,stuck_run,overdue,suspended"}
 	case "/api/a2a/policy":
-		return []string{"from=eden&to=seum", "from=seum&to=eden", "from=eden&to=nobody"}
+		return []string{"from=eden&to=seum", "from=seum&to=eden", "from=eden&to=unknown"}
 	}
 	if id, is := strings.CutPrefix(path, "/api/work-sessions/"); is && !strings.Contains(id, "/") {
 		return []string{"limit=2", "limit=2&after=1&scope=all"}

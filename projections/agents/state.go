@@ -54,7 +54,7 @@ type Queue struct {
 	OldestMs int64 `json:"oldestMs"` // how long the first has waited; 0: none waits
 }
 
-// Tokens are those of the agent's runs that ended on a day, as counted by the providers.
+// Tokens counts the tokens of the agent's runs that ended on a day, as counted by the providers.
 type Tokens struct {
 	In  int64  `json:"in"`
 	Out int64  `json:"out"`

@@ -63,7 +63,7 @@ func SpentIn(ctx context.Context, tx *sql.Tx, q SpentQuery) (list []Spent, err e
 	return list, nil
 }
 
-// Tokens are those of runs with models, as counted by the providers.
+// Tokens counts the tokens of runs with models, as counted by the providers.
 type Tokens struct{ Input, Output int64 }
 
 const selectTokens = `SELECT agent, sum(input_tokens), sum(output_tokens) FROM runs WHERE ended_at > 0 AND ended_at >= ? AND ended_at < ? GROUP BY agent`

@@ -22,7 +22,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/redactions"
 )
 
-// keptExtension is that of the files of kept states.
+// keptExtension is the file name extension of kept states.
 const keptExtension = ".state"
 
 // Defaults of Keeping.

@@ -42,7 +42,7 @@ func ReadUIKey(path string) (k UIKey, err error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return k, fmt.Errorf("read the key of sessions: %w", err)
+		return k, fmt.Errorf("read the session key: %w", err)
 	case err != nil:
 		return k, uiKeyError(path, err)
 	}
@@ -74,12 +74,12 @@ func MakeUIKey(path string, random io.Reader) (k UIKey, err error) {
 	if err != nil {
 		k.ID = make([]byte, uiIDBytes)
 		if _, err := io.ReadFull(random, k.ID); err != nil {
-			return k, fmt.Errorf("make the key of sessions: %w", err)
+			return k, fmt.Errorf("make the session key: %w", err)
 		}
 	}
 	k.Key = make([]byte, uiKeyBytes)
 	if _, err := io.ReadFull(random, k.Key); err != nil {
-		return k, fmt.Errorf("make the key of sessions: %w", err)
+		return k, fmt.Errorf("make the session key: %w", err)
 	}
 	text := hex.EncodeToString(k.ID) + " " + base64.RawURLEncoding.EncodeToString(k.Key) + "\n"
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -79,7 +79,7 @@ func inForce(word conversations.Override) entry {
 	return entryOf(word)
 }
 
-// ownTimeCounts reports whether an entry's own time is that of its change: people who edit a category rarely edit its time.
+// ownTimeCounts reports whether an entry's own time is the time of its change: people who edit a category rarely edit its time.
 func ownTimeCounts(said entry, word conversations.Override, known bool, now time.Time) bool {
 	at, err := time.Parse(time.RFC3339, said.UpdatedAt)
 	if err != nil || at.After(now) {

@@ -21,7 +21,7 @@ type ColumnDoc struct {
 	Doc  string // "" if none
 }
 
-// Schema lists the tables and views of the file by name, with their comments. Errors are those of Query.
+// Schema lists the tables and views of the file by name, with their comments. It returns the errors of Query.
 func (c *Console) Schema(ctx context.Context) ([]Table, error) {
 	t, err := c.acquire()
 	if err != nil {

@@ -127,7 +127,7 @@ func (l *Layer) grow(bytes int64) {
 	l.dir.bytes.Add(bytes)
 }
 
-// checksums are those of CRC-32C, which processors compute.
+// checksums uses CRC-32C, which processors compute in hardware.
 var checksums = crc32.MakeTable(crc32.Castagnoli)
 
 // write stores a page.
