@@ -22,7 +22,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,9 +35,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// TestScripts runs the program as a user does: as a process, from a shell. The scripts have these commands beside testscript's own:
+// TestScripts runs the program as a user does: from a shell, as a process or in one process for a whole script. The scripts have these
+// commands beside testscript's own:
 //
-//	exits CODE COMMAND...      run a command that must exit with CODE
+//	cli ARGS...                run openclawd ARGS, without a process of its own and without standard input
+//	exits CODE COMMAND...      run a command that must exit with CODE; openclawd as by cli
+//	until PATTERN ARGS...      run openclawd ARGS as by cli until a line of stdout matches, again when the log has grown
+//	capture VARIABLE PATTERN   set a variable to what the group of PATTERN matches in stdout
 //	server ARGS...             run openclawd serve ARGS until it listens, and set $API and $GATEWAY to its URLs
 //	halt SIGNAL CODE           end that server and wait for its exit code; its output is then stdout and stderr
 //	get PATH                   GET $API$PATH; the body is stdout
@@ -53,15 +56,18 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("%d scripts, %v", len(scripts), err)
 	}
-	if !testscale.Full {
-		scripts = slices.DeleteFunc(scripts, func(path string) bool {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return startsServer.Match(text)
-		})
-	}
+	var texts []string
+	scripts = slices.DeleteFunc(scripts, func(path string) bool {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !testscale.Full && startsServer.Match(text) {
+			return true
+		}
+		texts = append(texts, string(text))
+		return false
+	})
 	testscript.Run(t, testscript.Params{
 		Files: scripts, UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
@@ -69,10 +75,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("OPENCLAW_GATEWAY_PORT", "0") // any free one, unless a script says otherwise
 			env.Values[runningKey{}] = &running{}
+			env.Values[sessionKey{}] = newSession(env, texts)
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "leave": leave,
+			"cli": cli, "exits": exits, "until": waitFor, "capture": capture, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "leave": leave,
 		},
 	})
 }
@@ -92,7 +99,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	code := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	if args[1] == "openclawd" {
+		end := openclawd(ts, args[2:])
+		end.say(ts)
+		code = end.Code
+	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			ts.Fatalf("%s: %v", args[1], err)
@@ -197,7 +208,7 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: get PATH")
 	}
-	client := http.Client{Timeout: 30 * time.Second}
+	client := http.Client{Timeout: testscale.Patience}
 	defer client.CloseIdleConnections()
 	response, err := client.Get(ts.Getenv("API") + args[0])
 	ts.Check(err)
