@@ -47,6 +47,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 //	get PATH                   GET $API$PATH; the body is stdout
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
 //	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
+//	sqlite FILE STATEMENT...   run statements on a database, @FILE is one in a file; the value that a SELECT gives is stdout
 //	leave DIR                  have nobody keep the agents of DIR, a copy of the sample, going with the tasks that lie there
 //
 // Without the build tag full only those scripts run that start no server.
@@ -79,7 +80,7 @@ func TestScripts(t *testing.T) {
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"cli": cli, "exits": exits, "until": waitFor, "capture": capture, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "leave": leave,
+			"cli": cli, "exits": exits, "until": waitFor, "capture": capture, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "sqlite": runSQL, "leave": leave,
 		},
 	})
 }
@@ -222,6 +223,35 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 
 // varying is what differs between two runs: salts make hashes differ, clocks the time of storage.
 var varying = regexp.MustCompile(`"(hash|dataHash|head|recordedAt)": ("[0-9a-f]{64}"|\d+)`)
+
+// runSQL opens the file without our schema and its checks.
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: sqlite FILE STATEMENT...")
+	}
+	db, err := sqlite.OpenPlain(ts.MkAbs(args[0]), 1)
+	ts.Check(err)
+	defer db.Close()
+	for _, statement := range args[1:] {
+		if file, is := strings.CutPrefix(statement, "@"); is {
+			statement = ts.ReadFile(file)
+		}
+		if strings.HasPrefix(statement, "SELECT ") {
+			var value string
+			if err = db.QueryRow(statement).Scan(&value); err == nil {
+				_, _ = fmt.Fprintln(ts.Stdout(), value)
+			}
+		} else {
+			_, err = db.Exec(statement)
+		}
+		if err != nil {
+			_, _ = fmt.Fprintln(ts.Stderr(), err)
+		}
+		if (err != nil) != neg {
+			ts.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
 
 func mask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
