@@ -41,7 +41,7 @@ var layout = []rule{
 	{"eventstore", nil, "the contract does not depend on an implementation"},
 	{"eventstore/sqlite", []string{"eventstore", "eventstore/sqlite/pages", "internal/wait", "migrations"}, "the log stores events without interpreting them"},
 	{"eventstore/sqlite/pages", []string{"internal/durable"}, "pages are stored without knowing what is in them"},
-	{"eventstore/ndjson", []string{"eventstore", "internal/backoff", "internal/wait"}, "a log format does not depend on the meaning or the storage of events"},
+	{"eventstore/ndjson", []string{"eventstore", "internal/backoff", "internal/durable", "internal/wait"}, "a log format does not depend on the meaning or the storage of events"},
 	{"eventstore/archive", []string{"eventstore", "internal/durable"}, "an archive does not depend on the meaning of events or the store of the log"},
 	{"eventstore/sqlite/console", []string{"eventstore", "eventstore/sqlite"}, "the SQL console needs the driver, not the log"},
 	{"eventstore/storetest", []string{"eventstore"}, "the conformance suite applies to any store"},
