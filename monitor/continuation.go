@@ -203,7 +203,7 @@ func (s *Server) explainAgent(c echo.Context, agent string) error {
 		case err != nil:
 			return nil, err
 		case !kept:
-			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Agent is not continued automatically: " + shortened(agent), Field: "id",
+			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Agent is not continued automatically: " + coordination.Shown(agent), Field: "id",
 				Hint: "GET /api/continuation lists the configured agents that may have tasks"}
 		}
 		return ContinuationAnswerOf(&e), nil
