@@ -206,7 +206,24 @@ func Rejected(value string) string {
 	if len(value) <= most {
 		return value
 	}
-	return strings.ToValidUTF8(value[:most], "") + "..."
+	return Clip(value, most) + "..."
+}
+
+// Clip keeps at most so many bytes of a text, without splitting a character.
+func Clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// Shown shortens a text that is shown in a message to 80 characters.
+func Shown(text string) string {
+	const shown = 80
+	if runes := []rune(text); len(runes) > shown {
+		return string(runes[:shown]) + "..."
+	}
+	return text
 }
 
 // Head returns at most limit characters of a text, without separating a character from its marks.

@@ -1,20 +1,21 @@
 package monitor
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/internal/host"
 )
 
 // Admits reports whether a request is for this server by its host. Otherwise a page could use DNS rebinding to read
 // everything.
 func (s *Server) Admits(r *http.Request) bool {
-	host := hostname(r.Host)
-	return host == "" || host == localAddress(r) || s.knows(host) || isContainer(r, host)
+	name := host.Name(r.Host)
+	return name == "" || name == host.Local(r) || s.knows(name) || isContainer(r, name)
 }
 
 // admit refuses requests for a foreign host.
@@ -34,20 +35,12 @@ func (s *Server) shares(origin string) bool {
 	if err != nil || u.Host == "" {
 		return false
 	}
-	return s.knows(hostname(u.Host)) || slices.ContainsFunc(s.settings.Load().Origins, func(ours string) bool { return strings.EqualFold(ours, origin) })
+	return s.knows(host.Name(u.Host)) || slices.ContainsFunc(s.settings.Load().Origins, func(ours string) bool { return strings.EqualFold(ours, origin) })
 }
 
 // knows reports whether a host is this machine or allowed.
-func (s *Server) knows(host string) bool {
-	return isLoopback(host) || slices.ContainsFunc(s.settings.Load().Hosts, func(ours string) bool { return strings.EqualFold(ours, host) })
-}
-
-// hostname is a Host header without port and IPv6 brackets.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+func (s *Server) knows(name string) bool {
+	return host.IsLoopback(name) || slices.ContainsFunc(s.settings.Load().Hosts, func(ours string) bool { return strings.EqualFold(ours, name) })
 }
 
 // dockerHost is a container's name for its host machine; Task-Hub uses it.
@@ -62,23 +55,6 @@ func isContainer(r *http.Request, host string) bool {
 // isFromPage reports whether a browser says that a page has sent the request.
 func isFromPage(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
-}
-
-func isLoopback(host string) bool {
-	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsLoopback()
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// localAddress is the local address of the connection, or "".
-func localAddress(r *http.Request) string {
-	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return ""
-	}
-	return hostname(addr.String())
 }
 
 // share sets CORS headers for pages of this machine and of allowed hosts; the original allows every page. It answers

@@ -129,7 +129,7 @@ func (s *Server) agentResource(b board, p *parameters, id, action string, rest [
 	case action == "tasks" && len(rest) > 0:
 		return s.showTask(b, id, strings.Join(rest, "/"))
 	case len(rest) > 0:
-		return nil, notFound("Unknown action: " + shortened(action+"/"+strings.Join(rest, "/")))
+		return nil, notFound("Unknown action: " + coordination.Shown(action+"/"+strings.Join(rest, "/")))
 	}
 	switch action {
 	case "info":
@@ -143,10 +143,10 @@ func (s *Server) agentResource(b board, p *parameters, id, action string, rest [
 	case "history":
 		return showHistory(b, p, id)
 	}
-	return nil, notFound("Unknown action: " + shortened(action))
+	return nil, notFound("Unknown action: " + coordination.Shown(action))
 }
 
-func noAgent(id string) *problem { return notFound("Agent not found: " + shortened(id)) }
+func noAgent(id string) *problem { return notFound("Agent not found: " + coordination.Shown(id)) }
 
 // unknownAgent is the answer for an agent whose workspace has disappeared.
 func unknownAgent(err error, id string) error {
@@ -165,14 +165,6 @@ func segmentsOf(c echo.Context, prefix string) []string {
 		}
 	}
 	return parts
-}
-
-func shortened(text string) string {
-	const shown = 80
-	if runes := []rune(text); len(runes) > shown {
-		return string(runes[:shown]) + "..."
-	}
-	return text
 }
 
 func (s *Server) answerFiles(c echo.Context, body any) error {

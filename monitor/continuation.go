@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/projections/continuations"
 	"github.com/pronto-lab/openclawd/projections/tasks"
@@ -90,17 +91,17 @@ type TaskCareAnswer struct {
 // ContinuationAnswerOf converts an explained decision.
 func ContinuationAnswerOf(e *continuation.Explained) ContinuationAnswer {
 	return ContinuationAnswer{AgentID: e.Agent, Decision: decisionAnswerOf(&e.Decision), Explanation: e.Text, State: careAnswerOf(&e.State),
-		RestartedAt: isoOrNone(e.RestartedAt), At: iso(e.At), AtMs: e.At, DerivedFromSeq: e.Seq}
+		RestartedAt: coordination.FormatTime(e.RestartedAt), At: iso(e.At), AtMs: e.At, DerivedFromSeq: e.Seq}
 }
 
 func decisionAnswerOf(d *continuation.Decision) DecisionAnswer {
 	return DecisionAnswer{Kind: d.Kind, Reason: d.Reason, TaskID: d.TaskID, To: d.To, Prompt: d.Prompt, Visible: d.Visible, Attempt: d.Attempt,
-		LookAgainAt: isoOrNone(d.LookAgainAt), LookAgainAtMs: d.LookAgainAt}
+		LookAgainAt: coordination.FormatTime(d.LookAgainAt), LookAgainAtMs: d.LookAgainAt}
 }
 
 func careAnswerOf(s *continuation.State) CareAnswer {
 	a := CareAnswer{ConsecutiveFailures: s.Failures, Overflows: s.Overflows, Cause: s.Cause, FailedTaskID: s.FailedTask, FailedRunID: s.FailedRun,
-		BackoffUntil: isoOrNone(s.BackoffUntil), BackoffUntilMs: s.BackoffUntil}
+		BackoffUntil: coordination.FormatTime(s.BackoffUntil), BackoffUntilMs: s.BackoffUntil}
 	if p := &s.Prompt; p.At != 0 {
 		a.LastPrompt = &PromptAnswer{RunID: p.RunID, TaskID: p.TaskID, Reason: p.Reason, At: iso(p.At), AtMs: p.At, Over: p.Over}
 	}
@@ -110,19 +111,12 @@ func careAnswerOf(s *continuation.State) CareAnswer {
 	for _, id := range slices.Sorted(maps.Keys(s.Tasks)) {
 		c := s.Tasks[id]
 		a.Tasks = append(a.Tasks, TaskCareAnswer{TaskID: id, Prompts: c.Prompts, SameStep: c.Same, StepID: c.StepID,
-			PromptedAt: isoOrNone(c.At), PromptedAtMs: c.At, Reminders: c.Reminders, Told: c.Told})
+			PromptedAt: coordination.FormatTime(c.At), PromptedAtMs: c.At, Reminders: c.Reminders, Told: c.Told})
 	}
 	return a
 }
 
 func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format(timestampLayout) }
-
-func isoOrNone(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	return iso(ms)
-}
 
 // Explain returns an agent's next continuation step; false if the agent is not continued automatically or not
 // configured. agent is lower case.
@@ -209,7 +203,7 @@ func (s *Server) explainAgent(c echo.Context, agent string) error {
 		case err != nil:
 			return nil, err
 		case !kept:
-			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Agent is not continued automatically: " + shortened(agent), Field: "id",
+			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Agent is not continued automatically: " + coordination.Shown(agent), Field: "id",
 				Hint: "GET /api/continuation lists the configured agents that may have tasks"}
 		}
 		return ContinuationAnswerOf(&e), nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/monitor/push"
 )
@@ -178,14 +179,18 @@ func TestLiveEndsWithAPlaceToGoOn(t *testing.T) {
 // is gone.
 func TestLivePingsItsClients(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *monitor.Options) { o.Push.PingEvery, o.Push.PongWait = 50*time.Millisecond, 5*time.Second })
-	s := httptest.NewUnstartedServer(b.monitor.Handler())
-	s.Config.ReadTimeout, s.Config.WriteTimeout, s.Config.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
-	s.Start()
-	defer s.Close()
-	b.url = s.URL
-	b.running(t)
-	alive, silent := b.listen(t, "/ws"), b.listen(t, "/ws")
+	serving := func(pongWait time.Duration) *testBundle {
+		b := setup(t, func(o *monitor.Options) { o.Push.PingEvery, o.Push.PongWait = 50*time.Millisecond, pongWait })
+		s := httptest.NewUnstartedServer(b.monitor.Handler())
+		s.Config.ReadTimeout, s.Config.WriteTimeout, s.Config.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
+		s.Start()
+		t.Cleanup(s.Close)
+		b.url = s.URL
+		b.running(t)
+		return b
+	}
+	b := serving(testscale.Patience)
+	alive, silent := b.listen(t, "/ws"), serving(time.Second).listen(t, "/ws")
 	silent.SetPingHandler(func(string) error { return nil })
 	gone := make(chan error, 1)
 	go func() {

@@ -404,7 +404,7 @@ func (s *Server) showRouting(c echo.Context) error {
 	p := parametersOf(c)
 	if !IsDiscordID(id) {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "messageId",
-			Message: fmt.Sprintf("Bad value %q for messageId", shortened(id)), Hint: hintMessageID}
+			Message: fmt.Sprintf("Bad value %q for messageId", coordination.Shown(id)), Hint: hintMessageID}
 	}
 	minSeq := p.minSeq()
 	if p.err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -56,10 +57,10 @@ func (s *Server) writeError(path string, err error) error {
 		return tooLarge()
 	case refused.Reason == workspace.ReasonSpecial, refused.Reason == workspace.ReasonFolder:
 		return &problem{Status: http.StatusConflict, Code: "not_a_file", Message: "Failed to write file", Field: "path",
-			Hint: shortened(refused.Path) + ": " + refused.Reason}
+			Hint: coordination.Shown(refused.Path) + ": " + refused.Reason}
 	}
 	return &problem{Status: http.StatusForbidden, Code: "path_not_allowed", Message: "Path traversal not allowed", Field: "path",
-		Hint: shortened(refused.Path) + ": " + refused.Reason + "; name a file below a directory workspace-<agent>"}
+		Hint: coordination.Shown(refused.Path) + ": " + refused.Reason + "; name a file below a directory workspace-<agent>"}
 }
 
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -20,7 +20,7 @@ import (
 )
 
 // crashRounds is how often each crash scenario is killed.
-var crashRounds = testscale.Of(2, 10)
+var crashRounds = testscale.Of(2, 20)
 
 // crashLogSize is how many events a log of the crash scenarios gets before the next is started, so that checking stays quick.
 var crashLogSize = testscale.Of[int64](100, 600)

@@ -53,7 +53,7 @@ func (r reading) Query(query string, args []any, scan func(eventstore.Row) error
 	if err != nil {
 		return err
 	}
-	read, into := make(cells, len(names)), make([]any, len(names))
+	read, into := make(eventstore.Values[any], len(names)), make([]any, len(names))
 	for i := range read {
 		into[i] = &read[i]
 	}
@@ -67,48 +67,3 @@ func (r reading) Query(query string, args []any, scan func(eventstore.Row) error
 	}
 	return rows.Err()
 }
-
-// cells are the columns of a row read by database/sql.
-type cells []any
-
-func (c cells) Int(i int) int64 {
-	switch v := c[i].(type) {
-	case int64:
-		return v
-	case float64:
-		return int64(v)
-	}
-	return 0
-}
-
-func (c cells) Float(i int) float64 {
-	switch v := c[i].(type) {
-	case float64:
-		return v
-	case int64:
-		return float64(v)
-	}
-	return 0
-}
-
-func (c cells) Text(i int) string {
-	switch v := c[i].(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	}
-	return ""
-}
-
-func (c cells) Blob(i int) []byte {
-	switch v := c[i].(type) {
-	case []byte:
-		return v
-	case string:
-		return []byte(v)
-	}
-	return nil
-}
-
-func (c cells) Null(i int) bool { return c[i] == nil }

@@ -83,10 +83,9 @@ func mirrorOf(t *testing.T, db *sqlite.DB) (lines []mirroredLine) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mirror.Run(ctx) }()
-	for tick := time.NewTicker(time.Millisecond); mirror.Status().Seq < head.Seq; <-tick.C {
-		if state := mirror.Status(); state.Error != "" {
-			t.Fatal(state.Error)
-		}
+	status, err := mirror.Wait(ctx, func(s ndjson.MirrorStatus) bool { return s.Seq >= head.Seq || s.Error != "" })
+	if err != nil || status.Error != "" {
+		t.Fatal(err, status.Error)
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/maintenance/backup"
 	"github.com/pronto-lab/openclawd/maintenance/redact"
 	"github.com/pronto-lab/openclawd/projections"
@@ -72,25 +73,14 @@ func (a *agents) callOff(ctx context.Context, effectID, by string) (err error) {
 
 // mirrored waits until the mirror has processed an event.
 func (p *Program) mirrored(ctx context.Context, seq int64) error {
-	const (
-		longest = 30 * time.Second
-		look    = 20 * time.Millisecond
-	)
+	const longest = 30 * time.Second
 	ctx, stop := context.WithTimeout(ctx, longest)
 	defer stop()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for p.mirror.Status().Seq < seq {
-		select {
-		case <-ctx.Done():
-			if why := p.mirror.Status().Error; why != "" {
-				return errors.New(why)
-			}
-			return ctx.Err()
-		case <-tick.C:
-		}
+	s, err := p.mirror.Wait(ctx, func(s ndjson.MirrorStatus) bool { return s.Seq >= seq })
+	if err != nil && s.Error != "" {
+		return errors.New(s.Error)
 	}
-	return nil
+	return err
 }
 
 // dropSearch removes the search file, which no process has open. The next server builds a new one.

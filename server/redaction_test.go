@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -110,7 +111,13 @@ type order struct {
 // forgotten waits until a redaction is.
 func (r *reloading) forgotten(t *testing.T, id string) (x redactions.Redaction) {
 	t.Helper()
-	for late := time.Now().Add(longest); ; {
+	ctx, stop := context.WithTimeout(t.Context(), longest)
+	defer stop()
+	for {
+		head, err := r.Program.log.Head(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
 		response, err := http.Get(r.url + "/api/redactions/" + id) //nolint:noctx
 		if err != nil {
 			t.Fatal(err)
@@ -122,8 +129,9 @@ func (r *reloading) forgotten(t *testing.T, id string) (x redactions.Redaction) 
 			t.Fatal(err)
 		case x.State == redactions.Forgotten:
 			return x
-		case time.Now().After(late):
-			t.Fatalf("redaction %s is %s: %+v", id, x.State, x.Progress)
+		}
+		if _, err := r.Program.log.Wait(ctx, head.Seq+1); err != nil {
+			t.Fatalf("redaction %s is %s: %+v, %v", id, x.State, x.Progress, err)
 		}
 	}
 }

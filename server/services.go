@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 )
 
 // service is a part that runs while the program serves. run returns nil when its context ends; an error stops the program. Transient
@@ -136,16 +138,8 @@ func (p *Program) drainMirror(ctx context.Context) error {
 	if err != nil || p.mirror == nil {
 		return err
 	}
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for {
-		if s := p.mirror.Status(); s.Seq >= head.Seq || s.Error != "" {
-			return nil
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return fmt.Errorf("mirror the log: %w", ctx.Err())
-		}
+	if _, err := p.mirror.Wait(ctx, func(s ndjson.MirrorStatus) bool { return s.Seq >= head.Seq || s.Error != "" }); err != nil {
+		return fmt.Errorf("mirror the log: %w", err)
 	}
+	return nil
 }

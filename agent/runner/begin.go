@@ -178,8 +178,7 @@ func nameMessage(appends []eventstore.StreamAppend, id eventstore.ID) {
 
 // eventExists reports whether an event exists.
 func eventExists(tx eventstore.Tx, id eventstore.ID) (there bool, err error) {
-	err = tx.Query("SELECT 1 FROM events WHERE id = ?", []any{id[:]}, func(eventstore.Row) error { there = true; return nil })
-	if err != nil {
+	if there, err = eventstore.EventExists(tx, id); err != nil {
 		return false, fmt.Errorf("check whether a message is in its transcript: %w", err)
 	}
 	return there, nil

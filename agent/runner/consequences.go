@@ -76,8 +76,6 @@ func requestOf(q *queuedRun, r *run.Result) *coordination.RunQueued {
 	return &asked
 }
 
-const selectVersion = "SELECT coalesce(max(e.version), 0) FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ?"
-
 // checkAppend returns why the log would reject the consequences, which would also reject the end.
 func checkAppend(tx eventstore.Tx, own, follows []eventstore.StreamAppend) error {
 	added := map[string]int64{}
@@ -90,14 +88,11 @@ func checkAppend(tx eventstore.Tx, own, follows []eventstore.StreamAppend) error
 			return err
 		}
 		if a.Expect != eventstore.Any() {
-			version := added[a.Stream]
-			err := tx.Query(selectVersion, []any{a.Stream}, func(row eventstore.Row) error {
-				version += row.Int(0)
-				return nil
-			})
+			version, err := eventstore.StreamVersion(tx, a.Stream)
 			if err != nil {
 				return fmt.Errorf("check stream %s: %w", a.Stream, err)
 			}
+			version += added[a.Stream]
 			if !a.Expect.Holds(version) {
 				return &eventstore.ConflictError{Stream: a.Stream, Expected: a.Expect, Actual: version}
 			}

@@ -359,8 +359,11 @@ func (h *fixture) events(id string) (types []string) {
 
 // idle waits until no run is active: the end of a run is stored before it leaves the table of active ones.
 func (h *fixture) idle() {
-	for h.Stats().Running > 0 {
-		runtime.Gosched()
+	h.t.Helper()
+	for late := time.Now().Add(testscale.Patience); h.Stats().Running > 0; runtime.Gosched() {
+		if time.Now().After(late) {
+			h.t.Fatalf("runs are still active: %+v", h.Stats())
+		}
 	}
 }
 

@@ -238,7 +238,7 @@ func (r *running) settleShare(c *claim, s *share) error {
 	if s.err == nil {
 		return r.follow(s.tried, c.now)
 	}
-	if !c.refused(s.err) {
+	if !eventstore.Refused(s.err, c.opts.Log.Fatal) {
 		return s.err
 	}
 	for _, b := range s.tried { // unchanged, since it keeps the places, also for other claims
@@ -247,7 +247,7 @@ func (r *running) settleShare(c *claim, s *share) error {
 			c.decide(&one, &b.item)
 		}
 		if one.err != nil {
-			if !c.refused(one.err) {
+			if !eventstore.Refused(one.err, c.opts.Log.Fatal) {
 				return one.err
 			}
 			one.tried = []startResult{{item: b.item, err: one.err}}
@@ -469,7 +469,7 @@ func (w *Worker) deadLetter(ctx context.Context, item workqueue.Item, why error,
 	}
 	text := work.Tidy(why.Error())
 	return w.giveUp(ctx, item, func(_ eventstore.Tx, is workqueue.Item) ([]eventstore.StreamAppend, error) {
-		return appendOf(&is, coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: is.Attempt, Error: text}, now)
+		return is.Appends(coordination.TypeWorkDead, coordination.WorkAttempt{Attempt: is.Attempt, Error: text}, now)
 	})
 }
 
@@ -500,21 +500,4 @@ func (w *Worker) refuse(h Refuser, tx eventstore.Tx, item workqueue.Item, why er
 		return nil, errors.New("its handler did not end it")
 	}
 	return appends, nil
-}
-
-// refused reports whether an append was rejected for its content, so that retrying cannot help.
-func (w *Worker) refused(err error) bool {
-	var (
-		conflict *eventstore.ConflictError
-		invalid  *eventstore.InvalidError
-		reuse    *eventstore.IDReuseError
-		refused  *eventstore.RefusedError
-	)
-	return errors.As(err, &conflict) || errors.As(err, &invalid) || errors.As(err, &reuse) || errors.As(err, &refused) && !w.opts.Log.Fatal(err)
-}
-
-// appendOf is an event of an item, in its stream.
-func appendOf(item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
-	a, err := item.Append(typ, data, now)
-	return []eventstore.StreamAppend{a}, err
 }

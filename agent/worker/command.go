@@ -37,7 +37,7 @@ func (w *Worker) Resend(ctx context.Context, effectID, by string) error {
 		if item.State != workqueue.Dead {
 			return nil, &work.Refusal{Reason: work.CodeNotDead, Field: "effectId", Value: effectID, HintText: "wait for it: it is " + string(item.State)}
 		}
-		return appendOf(&item, coordination.TypeWorkResent, coordination.WorkAttempt{By: work.Tidy(by)}, now)
+		return item.Appends(coordination.TypeWorkResent, coordination.WorkAttempt{By: work.Tidy(by)}, now)
 	})
 	return err
 }
@@ -58,7 +58,7 @@ func (w *Worker) Cancel(ctx context.Context, effectID, by string) error {
 		case item.State == workqueue.Leased:
 			return nil, &work.Refusal{Reason: work.CodeUnderWay, Field: "effectId", Value: effectID, HintText: "wait until this attempt is over"}
 		}
-		return appendOf(&item, coordination.TypeWorkCancelled, coordination.WorkAttempt{By: work.Tidy(by)}, now)
+		return item.Appends(coordination.TypeWorkCancelled, coordination.WorkAttempt{By: work.Tidy(by)}, now)
 	})
 	return err
 }

@@ -97,7 +97,7 @@ func (w *Worker) settle(f *flight, why string) (lost bool, err error) {
 			lost = true
 			err = w.lose(ctx, f.item, why)
 		}
-		if err == nil || errors.Is(err, eventstore.ErrClosed) || w.refused(err) {
+		if err == nil || errors.Is(err, eventstore.ErrClosed) || eventstore.Refused(err, w.opts.Log.Fatal) {
 			return lost, err
 		}
 		if !wait.Unless(w.gone, retries.After(n)) {
@@ -119,7 +119,7 @@ func (w *Worker) lose(ctx context.Context, item workqueue.Item, why string) erro
 		appends, unfit = w.lost(tx, is, why, now)
 		return appends, unfit
 	})
-	if unfit != nil && !w.opts.Log.Fatal(unfit) || err != nil && w.refused(err) {
+	if unfit != nil && !w.opts.Log.Fatal(unfit) || err != nil && eventstore.Refused(err, w.opts.Log.Fatal) {
 		if unfit == nil {
 			unfit = err
 		}

@@ -60,7 +60,7 @@ func (t *task) most(item *workqueue.Item) int { return cmp.Or(item.Most, t.polic
 
 // Begin implements Handler.
 func (t *task) Begin(_ eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
-	return appendOf(&item, coordination.TypeWorkLeased,
+	return item.Appends(coordination.TypeWorkLeased,
 		coordination.WorkAttempt{Attempt: item.Attempt + 1, LeaseUntilMs: now.Add(t.policy.Timeout).UnixMilli()}, now)
 }
 
@@ -125,13 +125,13 @@ func (t *task) end(ctx context.Context, item *workqueue.Item, result json.RawMes
 		if err == nil {
 			return failure
 		}
-		if more && w.refused(err) {
+		if more && eventstore.Refused(err, w.opts.Log.Fatal) {
 			w.opts.Logger.Error("cannot store the follow-up events of a work item; skipped", "effect", item.EffectID,
 				"kind", item.Kind, "err", err)
 			appends = alone
 			continue
 		}
-		if errors.Is(err, eventstore.ErrClosed) || w.refused(err) {
+		if errors.Is(err, eventstore.ErrClosed) || eventstore.Refused(err, w.opts.Log.Fatal) {
 			return errors.Join(failure, err)
 		}
 		w.opts.Logger.Warn("cannot record the result of work; will retry", "effect", item.EffectID, "err", err, "retry_in", retries.After(n))
@@ -175,7 +175,7 @@ func (t *task) Lost(tx eventstore.Tx, item workqueue.Item, why string, now time.
 	if why == LostLease {
 		data.DueAtMs = now.Add(work.Backoff(item.Attempt, 0, t.worker.opts.Jitter())).UnixMilli()
 	}
-	return appendOf(&item, coordination.TypeWorkLeaseExpired, data, now)
+	return item.Appends(coordination.TypeWorkLeaseExpired, data, now)
 }
 
 // Refused implements Refuser.

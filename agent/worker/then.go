@@ -23,12 +23,12 @@ type Ended struct {
 
 // alone is the event that ends an attempt, without consequences.
 func alone(_ eventstore.Tx, item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
-	return appendOf(item, typ, data, now)
+	return item.Appends(typ, data, now)
 }
 
 // ends are the events that end an item, with consequences. An error is the log's.
 func (t *task) ends(tx eventstore.Tx, item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
-	appends, err := appendOf(item, typ, data, now)
+	appends, err := item.Appends(typ, data, now)
 	if err != nil || t.policy.Then == nil {
 		return appends, err
 	}

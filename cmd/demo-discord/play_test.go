@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
-// patience is more than any of this takes on a machine that is busy.
-const patience = "2m"
+var patience = testscale.Patience.String()
 
 // played is what the demo prints.
 //

@@ -2,14 +2,19 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 )
 
 // pairConfig is openclaw.json of two agents who talk with each other for three turns.
@@ -55,18 +60,46 @@ type flowEvent struct {
 	}
 }
 
-// events are those of some types, in order.
+// events are those of some types, in order. It reads the log, which starts no process.
 func (m *team) events(t *testing.T, types ...string) (list []flowEvent) {
 	t.Helper()
-	out, err := program(t, "events", "query", "--db", filepath.Join(m.dir, "openclawd.db"), "--type", strings.Join(types, ","), "--limit", "1000", "--json").Output()
+	log, err := database.OpenToRead(t.Context(), filepath.Join(m.dir, database.Name), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var answer struct{ Events []flowEvent }
-	if err := json.Unmarshal(out, &answer); err != nil {
-		t.Fatalf("%v in %s", err, out)
+	defer log.Close()
+	const most = 100_000
+	all, err := log.Read(t.Context(), 0, most)
+	if err != nil || len(all) == most {
+		t.Fatalf("%d events, %v", len(all), err)
 	}
-	return answer.Events
+	for i := range all {
+		if !slices.Contains(types, all[i].Type) {
+			continue
+		}
+		e := flowEvent{Type: all[i].Type}
+		if err := json.Unmarshal(all[i].Data, &e.Data); err != nil {
+			t.Fatalf("%v in %s", err, all[i].Data)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// get asks the server.
+func (m *team) get(t *testing.T, path string, into any) {
+	t.Helper()
+	response, err := http.Get(m.api + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatalf("GET %s: %v in %s", path, err, text)
+	}
 }
 
 // A server that is killed in the middle of turn 2 of a flow goes on with that turn when it is back, and turn 3 follows: nothing is sent again,
@@ -95,11 +128,11 @@ func TestKillInTheMiddleOfAFlow(t *testing.T) {
 		}
 	}
 	m.until(t, "the flow is over", func() bool {
-		said = m.does(t, "a2a", "show", job, "--json")
-		return json.Unmarshal([]byte(said.stdout), &shown) == nil && shown.Job.Phase == "over"
+		m.get(t, "/api/a2a/jobs/"+job, &shown)
+		return shown.Job.Phase == "over"
 	})
 	if shown.Job.Outcome != "ok" || shown.Job.Turn != 3 {
-		t.Errorf("%+v", said)
+		t.Errorf("%+v", shown)
 	}
 	var order []string
 	for _, e := range m.events(t, coordination.TypeA2ASend, coordination.TypeA2AResponse, coordination.TypeA2AComplete, coordination.TypeA2AJobResumed) {

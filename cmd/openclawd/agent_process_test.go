@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -185,16 +184,10 @@ func (m *team) runsIn(t *testing.T, state string, n int) (ids []string) {
 func (m *team) runs(t *testing.T, state string) (ids []string) {
 	t.Helper()
 	var answer struct{ Runs []struct{ RunID string } }
-	var text []byte
-	if m.server == nil {
-		text = []byte(m.does(t, "runs", "--state", state, "--json").stdout)
-	} else if response, err := http.Get(m.api + "/api/runs?state=" + state); err != nil {
-		t.Fatal(err)
-	} else if text, err = io.ReadAll(response.Body); errors.Join(err, response.Body.Close()) != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatalf("the runs that are %s: %v in %s", state, err, text)
+	if m.server != nil {
+		m.get(t, "/api/runs?state="+state, &answer)
+	} else if said := m.does(t, "runs", "--state", state, "--json"); json.Unmarshal([]byte(said.stdout), &answer) != nil {
+		t.Fatalf("the runs that are %s: %+v", state, said)
 	}
 	for _, r := range answer.Runs {
 		ids = append(ids, r.RunID)

@@ -8,5 +8,5 @@ import (
 
 // TestMain lets the test binary be the program: tests of processes start it under its name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"openclawd": main, failingDevice: onFailingDevice})
+	testscript.Main(m, map[string]func(){"openclawd": main, sessionCommand: serveSession, failingDevice: onFailingDevice})
 }

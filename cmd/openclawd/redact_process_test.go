@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,6 +21,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/internal/testscale"
+	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
@@ -43,8 +42,8 @@ func toldTeam(t *testing.T) *team {
 		}
 	}
 	for late := time.Now().Add(testscale.Patience); len(m.holding(t)) < 3; { // its file, its line and its event
-		if time.Now().After(late) {
-			t.Fatalf("the secret stands only in %q", m.holding(t))
+		if err := wait.For(t.Context(), 10*time.Millisecond); err != nil || time.Now().After(late) {
+			t.Fatalf("the secret stands only in %q, %v", m.holding(t), err)
 		}
 	}
 	if code := m.end(syscall.SIGTERM); code != exitOK {
@@ -240,18 +239,9 @@ func (m *team) begunRedaction(t *testing.T) bool {
 // awaitsRedactions waits until the server has finished what was interrupted.
 func (m *team) awaitsRedactions(t *testing.T) {
 	t.Helper()
-	api, _ := database.ServerOf(filepath.Join(m.dir, database.Name))
-	for late := time.Now().Add(testscale.Patience); ; {
+	m.until(t, "the redaction is over", func() bool {
 		var answer struct{ Redactions []struct{ State string } }
-		response, err := http.Get("http://" + api + "/api/redactions") //nolint:noctx
-		if err == nil {
-			err = errors.Join(json.NewDecoder(response.Body).Decode(&answer), response.Body.Close())
-		}
-		if err == nil && len(answer.Redactions) == 1 && answer.Redactions[0].State == "forgotten" {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("%+v, %v\n%s", answer, err, m.output)
-		}
-	}
+		m.get(t, "/api/redactions", &answer)
+		return len(answer.Redactions) == 1 && answer.Redactions[0].State == "forgotten"
+	})
 }

@@ -22,7 +22,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,14 +35,19 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// TestScripts runs the program as a user does: as a process, from a shell. The scripts have these commands beside testscript's own:
+// TestScripts runs the program as a user does: from a shell, as a process or in one process for a whole script. The scripts have these
+// commands beside testscript's own:
 //
-//	exits CODE COMMAND...      run a command that must exit with CODE
+//	cli ARGS...                run openclawd ARGS, without a process of its own and without standard input
+//	exits CODE COMMAND...      run a command that must exit with CODE; openclawd as by cli
+//	until PATTERN ARGS...      run openclawd ARGS as by cli until a line of stdout matches, again when the log has grown
+//	capture VARIABLE PATTERN   set a variable to what the group of PATTERN matches in stdout
 //	server ARGS...             run openclawd serve ARGS until it listens, and set $API and $GATEWAY to its URLs
 //	halt SIGNAL CODE           end that server and wait for its exit code; its output is then stdout and stderr
 //	get PATH                   GET $API$PATH; the body is stdout
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
 //	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
+//	sqlite FILE STATEMENT...   run statements on a database, @FILE is one in a file; the value that a SELECT gives is stdout
 //	leave DIR                  have nobody keep the agents of DIR, a copy of the sample, going with the tasks that lie there
 //
 // Without the build tag full only those scripts run that start no server.
@@ -53,15 +57,18 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("%d scripts, %v", len(scripts), err)
 	}
-	if !testscale.Full {
-		scripts = slices.DeleteFunc(scripts, func(path string) bool {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return startsServer.Match(text)
-		})
-	}
+	var texts []string
+	scripts = slices.DeleteFunc(scripts, func(path string) bool {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !testscale.Full && startsServer.Match(text) {
+			return true
+		}
+		texts = append(texts, string(text))
+		return false
+	})
 	testscript.Run(t, testscript.Params{
 		Files: scripts, UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
@@ -69,10 +76,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("OPENCLAW_GATEWAY_PORT", "0") // any free one, unless a script says otherwise
 			env.Values[runningKey{}] = &running{}
+			env.Values[sessionKey{}] = newSession(env, texts)
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "leave": leave,
+			"cli": cli, "exits": exits, "until": waitFor, "capture": capture, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "sqlite": runSQL, "leave": leave,
 		},
 	})
 }
@@ -92,7 +100,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	code := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	if args[1] == "openclawd" {
+		end := openclawd(ts, args[2:])
+		end.say(ts)
+		code = end.Code
+	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			ts.Fatalf("%s: %v", args[1], err)
@@ -197,7 +209,7 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: get PATH")
 	}
-	client := http.Client{Timeout: 30 * time.Second}
+	client := http.Client{Timeout: testscale.Patience}
 	defer client.CloseIdleConnections()
 	response, err := client.Get(ts.Getenv("API") + args[0])
 	ts.Check(err)
@@ -211,6 +223,35 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 
 // varying is what differs between two runs: salts make hashes differ, clocks the time of storage.
 var varying = regexp.MustCompile(`"(hash|dataHash|head|recordedAt)": ("[0-9a-f]{64}"|\d+)`)
+
+// runSQL opens the file without our schema and its checks.
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: sqlite FILE STATEMENT...")
+	}
+	db, err := sqlite.OpenPlain(ts.MkAbs(args[0]), 1)
+	ts.Check(err)
+	defer db.Close()
+	for _, statement := range args[1:] {
+		if file, is := strings.CutPrefix(statement, "@"); is {
+			statement = ts.ReadFile(file)
+		}
+		if strings.HasPrefix(statement, "SELECT ") {
+			var value string
+			if err = db.QueryRow(statement).Scan(&value); err == nil {
+				_, _ = fmt.Fprintln(ts.Stdout(), value)
+			}
+		} else {
+			_, err = db.Exec(statement)
+		}
+		if err != nil {
+			_, _ = fmt.Fprintln(ts.Stderr(), err)
+		}
+		if (err != nil) != neg {
+			ts.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
 
 func mask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

@@ -68,7 +68,8 @@ func (m *manager) until(begin string) string {
 }
 
 // A service of Type=notify is told by the real program, over a real socket, when it answers, that it is well, that it reads its
-// configuration again, and that it ends.
+// configuration again, and that it ends, all within the times of its unit. A slow machine may take longer: what it computes is measured
+// in processor time, and what it waits for is compared with how long it took to start.
 func TestServiceTellsItsManager(t *testing.T) {
 	t.Parallel()
 	m, dir := newManager(t), t.TempDir()
@@ -76,6 +77,7 @@ func TestServiceTellsItsManager(t *testing.T) {
 	server.Env = append(server.Env, m.environment(200*time.Millisecond)...)
 	output := &bytes.Buffer{}
 	server.Stderr = output
+	began := time.Now()
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +89,13 @@ func TestServiceTellsItsManager(t *testing.T) {
 		t.Errorf("it begins with %q, want what it does", first)
 	}
 	ready := m.until("READY=1")
+	slower := max(1, time.Since(began).Seconds()) // an idle machine starts it in less than a second
+	within := func(began time.Time, longest time.Duration, what string) {
+		t.Helper()
+		if took := time.Since(began); took.Seconds() > slower*longest.Seconds() {
+			t.Errorf("it took %s %s, want at most %s on an idle machine, which is %.1f times faster", took, what, longest, slower)
+		}
+	}
 	api := regexp.MustCompile(`\nSTATUS=ok: API on (127\.0\.0\.1:\d+), gateway on 127\.0\.0\.1:\d+, \d+ events?$`).FindStringSubmatch(ready)
 	if api == nil {
 		t.Fatalf("ready with %q, want where it answers", ready)
@@ -99,11 +108,13 @@ func TestServiceTellsItsManager(t *testing.T) {
 	if answer.StatusCode != http.StatusOK {
 		t.Errorf("it says that it is ready, and GET /readyz answers %s", answer.Status)
 	}
+	pinged := time.Now()
 	for range 2 {
 		if said := m.until("WATCHDOG=1"); said != "WATCHDOG=1" {
 			t.Errorf("it answers its watchdog %q, want WATCHDOG=1", said)
 		}
 	}
+	within(pinged, 10*time.Second, "to answer a watchdog of 200 ms twice")
 	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +124,7 @@ func TestServiceTellsItsManager(t *testing.T) {
 	if said := m.until("READY=1"); said != "READY=1" {
 		t.Errorf("it has reloaded with %q, want READY=1", said)
 	}
+	told := time.Now()
 	hung := time.AfterFunc(testscale.Patience, func() { _ = server.Process.Kill() })
 	defer hung.Stop()
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
@@ -121,6 +133,10 @@ func TestServiceTellsItsManager(t *testing.T) {
 	m.until("STOPPING=1")
 	if err := server.Wait(); err != nil {
 		t.Errorf("it ends with %v, want exit code 0\n%s", err, output)
+	}
+	within(told, stopSec*time.Second, "to end")
+	if busy := server.ProcessState.UserTime() + server.ProcessState.SystemTime(); busy > restartSec*time.Second {
+		t.Errorf("it computed for %s, longer than the %d s after which it is started again", busy, restartSec)
 	}
 }
 

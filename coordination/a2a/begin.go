@@ -70,7 +70,7 @@ func forRun(text string, most, whole int) string {
 		return text
 	}
 	note := "\n\n[cut: the message had " + strconv.Itoa(whole) + " bytes]"
-	return clip(text, most-len(note)) + note
+	return coordination.Clip(text, most-len(note)) + note
 }
 
 // firstAsk requests the first answer. It does not begin before due, ms since 1970; 0 is at once.

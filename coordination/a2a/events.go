@@ -37,18 +37,12 @@ const reasonLength = 500
 
 // excerpt shortens a text for an event or a prompt with Cut. Secrets in the whole text were masked before, so only its
 // beginning is read.
-func excerpt(text string, length int) string { return Cut(clip(text, 8*length+4<<10), length) }
+func excerpt(text string, length int) string {
+	return Cut(coordination.Clip(text, 8*length+4<<10), length)
+}
 
 // reason shortens an error text for an event.
 func reason(text string) string { return excerpt(text, reasonLength) }
-
-// clip keeps at most so many bytes of a text, without splitting a character.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "")
-}
 
 func (f *Flow) created() Event {
 	data := f.A2AJobCreated

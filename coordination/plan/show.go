@@ -1,6 +1,8 @@
 package plan
 
-import "time"
+import (
+	"github.com/pronto-lab/openclawd/coordination"
+)
 
 // Shown is the JSON form of a plan: that of plan files in the reference system. Times are ISO 8601 in UTC, with milliseconds.
 type Shown struct {
@@ -21,15 +23,13 @@ type Shown struct {
 func (p *Plan) Show() Shown {
 	s := Shown{
 		ID: p.ID, AgentID: p.Agent, TaskID: p.TaskID, Title: p.Title, Steps: p.Steps, ToolsRequested: p.Tools,
-		Status: p.Status, SubmittedAt: iso(p.SubmittedAt), DecidedBy: p.DecidedBy, RejectReason: p.Reason,
+		Status: p.Status, SubmittedAt: coordination.FormatTime(p.SubmittedAt), DecidedBy: p.DecidedBy, RejectReason: p.Reason,
 	}
 	if s.Steps == nil {
 		s.Steps = []string{}
 	}
 	if p.DecidedAt != 0 {
-		s.DecidedAt = iso(p.DecidedAt)
+		s.DecidedAt = coordination.FormatTime(p.DecidedAt)
 	}
 	return s
 }
-
-func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
@@ -87,7 +86,7 @@ func wholeOr(number *float64, otherwise int) int {
 func File(t *Task, progress []string, delegations []Delegation, events []DelegationEvent) taskfile.Task {
 	f := taskfile.Task{
 		ID: t.ID, Status: t.Status, Priority: t.Priority, Description: t.Description, Context: t.Background, Source: t.Source,
-		WorkSessionID: t.WorkSessionID, PreviousWorkSessionID: t.PreviousWorkSessionID, Created: isoTime(t.CreatedAt), LastActivity: isoTime(t.ActiveAt),
+		WorkSessionID: t.WorkSessionID, PreviousWorkSessionID: t.PreviousWorkSessionID, Created: coordination.FormatTime(t.CreatedAt), LastActivity: coordination.FormatTime(t.ActiveAt),
 		Progress: append([]string{}, progress...), CreatedBySessionKey: t.SessionKey, Simple: t.Simple,
 
 		BlockedReason: t.Blocked.Reason, UnblockedBy: slices.Clone(t.Blocked.By), UnblockedAction: t.Blocked.Action, EscalationState: t.Blocked.Escalation,
@@ -102,7 +101,7 @@ func File(t *Task, progress []string, delegations []Delegation, events []Delegat
 		f.LastUnblockerIndex = number(t.Blocked.LastIndex)
 	}
 	if t.Blocked.LastAskedAt != 0 {
-		f.LastUnblockRequestAt = isoTime(t.Blocked.LastAskedAt)
+		f.LastUnblockRequestAt = coordination.FormatTime(t.Blocked.LastAskedAt)
 	}
 	if t.Blocked.Failures > 0 {
 		f.UnblockRequestFailures = number(t.Blocked.Failures)
@@ -152,9 +151,9 @@ func delegationFiles(list []Delegation) []delegationFile {
 	files := make([]delegationFile, 0, len(list))
 	for _, d := range list {
 		f := delegationFile{ID: d.ID, Status: d.Status, RetryCount: d.Retries, MaxRetries: d.Most, Label: d.Label, RunID: d.RunID, AgentID: d.Agent,
-			Work: d.Work, CreatedAt: isoTime(d.CreatedAt), CompletedAt: isoTime(d.EndedAt)}
+			Work: d.Work, CreatedAt: coordination.FormatTime(d.CreatedAt), CompletedAt: coordination.FormatTime(d.EndedAt)}
 		if d.Snapshot != "" {
-			f.Snapshot = &fileSnapshot{Content: d.Snapshot, OutcomeStatus: "ok", CapturedAt: isoTime(d.EndedAt)}
+			f.Snapshot = &fileSnapshot{Content: d.Snapshot, OutcomeStatus: "ok", CapturedAt: coordination.FormatTime(d.EndedAt)}
 		}
 		if d.Error != "" {
 			f.Errors = []string{d.Error}
@@ -179,12 +178,6 @@ func number(n int) *float64 {
 }
 
 // isoTime formats ms since 1970; "" for 0.
-func isoTime(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
-}
 
 // DelegationEvent is an event of a delegation in a task file.
 type DelegationEvent struct {

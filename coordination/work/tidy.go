@@ -13,5 +13,5 @@ const maxErrorText = 16 << 10
 func Tidy(text string) string {
 	text = strings.ReplaceAll(text[:min(len(text), maxErrorText)], "\x00", "")
 	text = coordination.Mask(strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.ToValidUTF8(clip(text), "")
+	return strings.ToValidUTF8(coordination.Clip(text, maxError), "")
 }

@@ -123,7 +123,7 @@ func Of(typ, agentID string, data json.RawMessage) (Change, bool) {
 			case "dueAtMs":
 				c.DueAt = number(raw)
 			case "error":
-				c.Error = clip(text(raw))
+				c.Error = coordination.Clip(text(raw), maxError)
 			}
 			return true
 		})
@@ -220,10 +220,3 @@ func number(raw []byte) int64 {
 
 // maxError limits an error kept in the queue, in bytes.
 const maxError = 1 << 10
-
-func clip(s string) string {
-	if len(s) <= maxError {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxError], "")
-}

@@ -106,17 +106,6 @@ func (h *Human) React(m Message, emoji string) error {
 	})
 }
 
-// Unreact removes a reaction.
-func (h *Human) Unreact(m Message, emoji string) error {
-	return h.do(func() *Error {
-		on, refusal := h.at(m.ChannelID, m.ID)
-		if refusal != nil {
-			return refusal
-		}
-		return h.s.unreact(h.own, on, emoji)
-	})
-}
-
 // Type shows that the person is typing.
 func (h *Human) Type(channelID string) error {
 	return h.do(func() *Error {

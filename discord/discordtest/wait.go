@@ -39,16 +39,6 @@ func (s *Server) WaitRequest(ctx context.Context, m Match) (Request, error) {
 	return found, waited(err, "a request to %q of bot %q", m.Route, m.Bot)
 }
 
-// WaitAnswered waits until n matching requests are done, answered or not, and returns them.
-func (s *Server) WaitAnswered(ctx context.Context, m Match, n int) ([]Request, error) {
-	var over []Request
-	err := s.Until(ctx, func() bool {
-		over = slices.DeleteFunc(s.RequestsTo(m), func(r Request) bool { return !r.Over })
-		return len(over) >= n
-	})
-	return over, waited(err, "%d answered requests to %q of bot %q", n, m.Route, m.Bot)
-}
-
 // WaitMessage waits for a message in a channel that passes test, and returns the first one.
 func (s *Server) WaitMessage(ctx context.Context, channelID string, test func(Message) bool) (Message, error) {
 	var found Message

@@ -205,11 +205,11 @@ func (a *attempt) appendWith(ctx context.Context, events []eventstore.NewEvent, 
 		switch {
 		case err == nil:
 			return mine, nil
-		case more && a.refused(err):
+		case more && eventstore.Refused(err, a.o.Log.Fatal):
 			a.o.Logger.Error("cannot store the follow-up events of a delivery; skipped", "effect", a.item.EffectID, "err", err)
 			follow = nil
 			continue
-		case errors.Is(err, eventstore.ErrClosed) || a.refused(err):
+		case errors.Is(err, eventstore.ErrClosed) || eventstore.Refused(err, a.o.Log.Fatal):
 			return false, err
 		}
 		pause := retries.After(n)
@@ -218,15 +218,4 @@ func (a *attempt) appendWith(ctx context.Context, events []eventstore.NewEvent, 
 			return false, err
 		}
 	}
-}
-
-// refused reports whether an append was rejected for its content, so that retrying cannot help.
-func (h *Handler) refused(err error) bool {
-	var (
-		conflict *eventstore.ConflictError
-		invalid  *eventstore.InvalidError
-		reuse    *eventstore.IDReuseError
-		refused  *eventstore.RefusedError
-	)
-	return errors.As(err, &conflict) || errors.As(err, &invalid) || errors.As(err, &reuse) || errors.As(err, &refused) && !h.o.Log.Fatal(err)
 }

@@ -23,7 +23,7 @@ const (
 
 // Begin implements worker.Handler.
 func (h *Handler) Begin(_ eventstore.Tx, item workqueue.Item, now time.Time) ([]eventstore.StreamAppend, error) {
-	return workAppend(&item, coordination.TypeWorkLeased, coordination.WorkAttempt{Attempt: item.Attempt + 1, LeaseUntilMs: now.Add(leaseTime).UnixMilli()}, now)
+	return item.Appends(coordination.TypeWorkLeased, coordination.WorkAttempt{Attempt: item.Attempt + 1, LeaseUntilMs: now.Add(leaseTime).UnixMilli()}, now)
 }
 
 // Lost implements worker.Handler: the delivery is retried, searching first for what may have been done.
@@ -32,7 +32,7 @@ func (h *Handler) Lost(_ eventstore.Tx, item workqueue.Item, why string, now tim
 	if why != restart {
 		data.DueAtMs = now.Add(lostPause).UnixMilli()
 	}
-	return workAppend(&item, coordination.TypeWorkLeaseExpired, data, now)
+	return item.Appends(coordination.TypeWorkLeaseExpired, data, now)
 }
 
 // Refused implements worker.Refuser. The outcome of a step in progress is unknown.
@@ -99,12 +99,6 @@ func (a *attempt) fold(e *eventstore.Event) error {
 	}
 	_, err := a.progress.Apply(e.Type, data, e.TS)
 	return err
-}
-
-// workAppend is an event of a work item, in its stream.
-func workAppend(item *workqueue.Item, typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
-	a, err := item.Append(typ, data, now)
-	return []eventstore.StreamAppend{a}, err
 }
 
 // workEvent is the event alone, appended together with others of the delivery.

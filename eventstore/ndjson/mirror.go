@@ -74,8 +74,9 @@ type Mirror struct {
 	last mirrorMark // hash of that event, once one has been read
 	mark int64      // what Mark contains
 
-	mu     sync.Mutex
-	status MirrorStatus
+	mu      sync.Mutex
+	status  MirrorStatus
+	changed chan struct{} // closed and replaced when the status changes
 }
 
 // NewMirror returns a mirror. It touches no file until Run.
@@ -86,7 +87,7 @@ func NewMirror(o MirrorOptions) *Mirror {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Mirror{opts: o, live: &liveLog{dir: filepath.Join(o.StateDir, logDir)}}
+	m := &Mirror{opts: o, live: &liveLog{dir: filepath.Join(o.StateDir, logDir)}, changed: make(chan struct{})}
 	m.status.File = m.live.path()
 	return m
 }
@@ -96,6 +97,32 @@ func (m *Mirror) Status() MirrorStatus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.status
+}
+
+// Wait returns the first status for which is reports true, or, when ctx ends, the current one and the error of ctx.
+func (m *Mirror) Wait(ctx context.Context, is func(MirrorStatus) bool) (MirrorStatus, error) {
+	for {
+		m.mu.Lock()
+		status, changed := m.status, m.changed
+		m.mu.Unlock()
+		if is(status) {
+			return status, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return status, ctx.Err()
+		}
+	}
+}
+
+// change changes the status and tells those who wait.
+func (m *Mirror) change(to func(s *MirrorStatus)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	to(&m.status)
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
 // Run mirrors until ctx ends or the log is closed, and then returns nil. Other errors are logged and retried. It is
@@ -225,10 +252,8 @@ func (m *Mirror) checkLive() error {
 	if err != nil || !changed {
 		return err
 	}
-	m.mu.Lock()
-	told := m.status.Foreign
-	m.status.Foreign = true
-	m.mu.Unlock()
+	told := m.Status().Foreign
+	m.change(func(s *MirrorStatus) { s.Foreign = true })
 	if !told {
 		m.opts.Logger.Error("another gateway writes this log: stop it, or start openclawd with --follow; only one producer per state directory",
 			"file", m.live.path())
@@ -238,13 +263,13 @@ func (m *Mirror) checkLive() error {
 
 // advanced records that all lines up to m.seq are on disk.
 func (m *Mirror) advanced(lines int) {
-	m.mu.Lock()
-	if m.status.Error != "" {
-		m.opts.Logger.Info("mirror resumed", "file", m.status.File, "seq", m.seq)
+	if m.Status().Error != "" {
+		m.opts.Logger.Info("mirror resumed", "file", m.live.path(), "seq", m.seq)
 	}
-	m.status.Seq, m.status.Error = m.seq, ""
-	m.status.Lines += int64(lines)
-	m.mu.Unlock()
+	m.change(func(s *MirrorStatus) {
+		s.Seq, s.Error = m.seq, ""
+		s.Lines += int64(lines)
+	})
 	if lines > 0 && m.opts.Wrote != nil {
 		m.opts.Wrote(m.live.path(), lines)
 	}
@@ -252,10 +277,8 @@ func (m *Mirror) advanced(lines int) {
 
 // failed records an error, and logs it unless it repeats.
 func (m *Mirror) failed(ctx context.Context, err error) {
-	m.mu.Lock()
-	news := m.status.Error != err.Error()
-	m.status.Error = err.Error()
-	m.mu.Unlock()
+	news := m.Status().Error != err.Error()
+	m.change(func(s *MirrorStatus) { s.Error = err.Error() })
 	if news {
 		m.opts.Logger.ErrorContext(ctx, "mirror stopped; will retry", "file", m.live.path(), "retry_in", m.opts.Retry, "err", err)
 	}

@@ -118,10 +118,9 @@ var mirroring = storetest.Scenario{
 		if err != nil {
 			t.Fatal(err)
 		}
-		for tick := time.NewTicker(time.Millisecond); mirror.Status().Seq < head.Seq; <-tick.C {
-			if text := mirror.Status().Error; text != "" {
-				t.Fatal(text)
-			}
+		status, err := mirror.Wait(ctx, func(s ndjson.MirrorStatus) bool { return s.Seq >= head.Seq || s.Error != "" })
+		if err != nil || status.Error != "" {
+			t.Fatal(err, status.Error)
 		}
 		stop()
 		if err := <-ended; err != nil {

@@ -154,12 +154,8 @@ func TestMirrorTriesAgainWhatFailed(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mirror.Run(ctx) }()
-	for mirror.Status().Error == "" {
-		select {
-		case <-m.idle:
-			t.Fatal("the mirror does not know that it could not write")
-		case <-time.After(time.Millisecond):
-		}
+	if status, err := mirror.Wait(ctx, func(s ndjson.MirrorStatus) bool { return s.Error != "" || s.Seq > 0 }); err != nil || status.Error == "" {
+		t.Fatalf("the mirror does not know that it could not write: %v", err)
 	}
 	if err := os.Remove(obstacle); err != nil {
 		t.Fatal(err)

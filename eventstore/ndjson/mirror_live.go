@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/durable"
 )
 
 // liveLog is the file that a mirror writes, in the state in which the mirror left it.
@@ -114,7 +116,7 @@ func (l *liveLog) open() error {
 			return err
 		}
 	}
-	return syncDir(l.dir)
+	return durable.SyncDir(l.dir)
 }
 
 // archive renames the file, before the first line of month or because of its size; next is when that line's event was
@@ -129,7 +131,7 @@ func (l *liveLog) archive(month string, next int64) error {
 		return fmt.Errorf("archive log: %w", err)
 	}
 	l.info, l.size, l.month = nil, 0, ""
-	return syncDir(l.dir)
+	return durable.SyncDir(l.dir)
 }
 
 // archiveName is the name of the month that has ended, else of a time. It is unused, and sorts after all existing
@@ -168,16 +170,3 @@ func (l *liveLog) close() {
 }
 
 func monthOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(monthStamp) }
-
-// syncDir makes the names in a directory durable, if the system supports it.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
-		return err
-	}
-	return nil
-}

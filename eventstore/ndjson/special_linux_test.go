@@ -43,16 +43,11 @@ func TestMirrorWaitsForNoPipeAndFollowsNoLink(t *testing.T) {
 			defer stop()
 			ended := make(chan error, 1)
 			go func() { ended <- mirror.Run(ctx) }()
-			for mirror.Status().Error == "" {
-				select {
-				case <-m.idle:
-					t.Fatal("the mirror took it for a log")
-				case <-ctx.Done():
-					t.Fatal("the mirror does not say what is wrong")
-				case <-time.After(time.Millisecond):
-				}
+			status, err := mirror.Wait(ctx, func(s ndjson.MirrorStatus) bool { return s.Error != "" || s.Seq > 0 })
+			if err != nil || status.Seq > 0 {
+				t.Fatalf("the mirror took it for a log, or does not say what is wrong: %+v, %v", status, err)
 			}
-			if text := mirror.Status().Error; !strings.Contains(text, "regular file") || !strings.Contains(text, m.live()) {
+			if text := status.Error; !strings.Contains(text, "regular file") || !strings.Contains(text, m.live()) {
 				t.Error(text)
 			}
 			if err := os.Remove(m.live()); err != nil {

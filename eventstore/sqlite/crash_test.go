@@ -25,7 +25,7 @@ import (
 )
 
 // migrationRounds is how often a migration is killed.
-var migrationRounds = testscale.Of(2, 10)
+var migrationRounds = testscale.Of(2, 20)
 
 // crashRounds is how often appending is killed.
 var crashRounds = testscale.Of(2, 20)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
 // Gauges are figures of an open log. Taking them does not read the file.
@@ -131,12 +132,7 @@ func (s *snapshots) drain(longest time.Duration) {
 		close(s.idle)
 	}
 	s.mu.Unlock()
-	late := time.NewTimer(longest)
-	defer late.Stop()
-	select {
-	case <-s.idle:
-	case <-late.C:
-	}
+	wait.Unless(s.idle, longest)
 }
 
 // hold is enter for a holder of one snapshot; the returned function releases it.

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,9 +35,11 @@ import (
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// Both make this binary a second process: one that has the named file open until its standard input ends, or one that appends to it
-// and says so after each append.
+// These make this binary a second process: one that has the named file open until its standard input ends, one that appends to it
+// and says so after each append, or one that reads it without our schema.
 const (
+	envRead        = "OPENCLAWD_TEST_READ"
+	envStatement   = "OPENCLAWD_TEST_STATEMENT" // what it reads
 	envHold        = "OPENCLAWD_TEST_HOLD"
 	envAcknowledge = "OPENCLAWD_TEST_ACKNOWLEDGE"
 	envAppends     = "OPENCLAWD_TEST_APPENDS" // how many
@@ -50,6 +54,9 @@ func TestMain(m *testing.M) {
 	}
 	if path, ok := os.LookupEnv(envAcknowledge); ok {
 		acknowledge(path)
+	}
+	if path, ok := os.LookupEnv(envRead); ok {
+		readPlainly(path)
 	}
 	storetest.CrashMain(m, appending, migrating)
 }
@@ -87,6 +94,62 @@ func hold(path string) {
 	fmt.Println("open")
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0) // without closing the file
+}
+
+// readPlainly prints the rows of a statement, their columns with | between.
+func readPlainly(path string) {
+	err := func() error {
+		db, err := sqlite.OpenPlain(path, 1)
+		if err != nil {
+			return err
+		}
+		rows, err := db.Query(os.Getenv(envStatement))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		names, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		cells := make([]sql.NullString, len(names))
+		into := make([]any, len(names))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		for rows.Next() {
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+			line := make([]string, len(cells))
+			for i := range cells {
+				line[i] = cells[i].String
+			}
+			fmt.Println(strings.Join(line, "|"))
+		}
+		return errors.Join(rows.Err(), rows.Close(), db.Close())
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// elsewhere has another process read a file, which then closes it.
+func elsewhere(t testing.TB, path, statement string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), envRead+"="+path, envStatement+"="+statement)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", statement, err, out)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // holdOpen starts a process that has path open, and returns its id and what kills it.

@@ -153,7 +153,7 @@ func TestForeignHandleCostsNoCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Another process comes and goes.
-		if got := sqlite3(t, db.Path(), "SELECT count(*) FROM events"); got != string(rune('1'+i)) {
+		if got := elsewhere(t, db.Path(), "SELECT count(*) FROM events"); got != string(rune('1'+i)) {
 			t.Fatalf("another process sees %s events of %d", got, i+1)
 		}
 	}

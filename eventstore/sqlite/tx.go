@@ -56,7 +56,7 @@ func (t *tx) Query(query string, args []any, scan func(eventstore.Row) error) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	values := make(row, len(rows.Columns()))
+	values := make(eventstore.Values[driver.Value], len(rows.Columns()))
 	for {
 		switch err := rows.Next(values); {
 		case errors.Is(err, io.EOF):
@@ -122,48 +122,3 @@ func (t *tx) bind(args []any) error {
 	}
 	return nil
 }
-
-// row is one result row of the driver.
-type row []driver.Value
-
-func (r row) Int(i int) int64 {
-	switch v := r[i].(type) {
-	case int64:
-		return v
-	case float64:
-		return int64(v)
-	}
-	return 0
-}
-
-func (r row) Float(i int) float64 {
-	switch v := r[i].(type) {
-	case float64:
-		return v
-	case int64:
-		return float64(v)
-	}
-	return 0
-}
-
-func (r row) Text(i int) string {
-	switch v := r[i].(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	}
-	return ""
-}
-
-func (r row) Blob(i int) []byte {
-	switch v := r[i].(type) {
-	case []byte:
-		return v
-	case string:
-		return []byte(v)
-	}
-	return nil
-}
-
-func (r row) Null(i int) bool { return r[i] == nil }

@@ -180,7 +180,7 @@ func (s *Server) refused(err error) *failure {
 	}
 	f := invalid(no.Text, no.Field, no.Reason)
 	if no.Value != "" && !strings.Contains(no.Text, no.Value) {
-		f.Message += ": " + strconv.Quote(cut(no.Value))
+		f.Message += ": " + strconv.Quote(coordination.Clip(no.Value, maxHeader))
 	}
 	if no.HintText != "" {
 		f.Message += " (" + no.HintText + ")"

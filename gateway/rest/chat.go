@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +63,7 @@ func (s *Server) chatQuestion(r *http.Request, f fields) (*agentRequest, *failur
 		at := fmt.Sprintf("messages[%d]", i)
 		t := turn{role: roleOf(m.Role), name: m.Name}
 		if t.role == "" {
-			return nil, invalid(fmt.Sprintf("`%s.role` %q is not known: use system, developer, user, assistant or tool", at, cut(m.Role)),
+			return nil, invalid(fmt.Sprintf("`%s.role` %q is not known: use system, developer, user, assistant or tool", at, coordination.Clip(m.Role, maxHeader)),
 				at+".role", "invalid_value")
 		}
 		if t.role == toolRole && t.name == "" {
@@ -91,7 +93,7 @@ func (s *Server) complete(q *agentRequest, r *http.Request, f fields, turns []tu
 	if bad != nil {
 		return bad
 	}
-	q.model = cut(q.model)
+	q.model = coordination.Clip(q.model, maxHeader)
 	conversation, ok, err := fold(turns)
 	switch {
 	case err != nil:

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -49,7 +48,7 @@ type toolError struct {
 const BrokenTool = "tool execution failed"
 
 // NoTool is the answer for a tool that does not exist or is hidden from the caller.
-func NoTool(name string) string { return "Tool not available: " + cut(name) }
+func NoTool(name string) string { return "Tool not available: " + coordination.Clip(name, maxHeader) }
 
 func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	f, bad := read(w, r, maxInvoke)
@@ -180,11 +179,6 @@ func (s *Server) takesAction(c tool.Caller, name string) bool {
 // byHTTP is the caller if only the gateway's secret was presented.
 const byHTTP = "http"
 
-func header(r *http.Request, name string) string { return cut(coordination.TrimJS(r.Header.Get(name))) }
-
-func cut(text string) string {
-	if len(text) <= maxHeader {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxHeader], "")
+func header(r *http.Request, name string) string {
+	return coordination.Clip(coordination.TrimJS(r.Header.Get(name)), maxHeader)
 }

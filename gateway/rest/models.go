@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 // Model names that stand for the default agent.
@@ -51,7 +53,7 @@ func (s *Server) showModel(w http.ResponseWriter, id string) {
 		name = usualModel + "/" + agent
 	}
 	if !slices.Contains(s.models(), name) {
-		f := invalid(fmt.Sprintf("Model '%s' not found.", cut(id)), "model", "model_not_found")
+		f := invalid(fmt.Sprintf("Model '%s' not found.", coordination.Clip(id, maxHeader)), "model", "model_not_found")
 		f.status = http.StatusNotFound
 		s.fail(w, f)
 		return

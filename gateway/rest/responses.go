@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +71,7 @@ func inputOf(f fields) ([]turn, *failure) {
 		switch one.Type {
 		case "", "message":
 			if t.role == "" {
-				return nil, invalid(fmt.Sprintf("`%s.role` %q is not known: use system, developer, user or assistant", at, cut(one.Role)), at+".role", "invalid_value")
+				return nil, invalid(fmt.Sprintf("`%s.role` %q is not known: use system, developer, user or assistant", at, coordination.Clip(one.Role, maxHeader)), at+".role", "invalid_value")
 			}
 		case "function_call":
 			t, content = called(one.Name, one.Arguments), nil
@@ -78,7 +80,7 @@ func inputOf(f fields) ([]turn, *failure) {
 		case "reasoning", "item_reference": // from another model, or not stored
 			continue
 		default:
-			return nil, invalid(fmt.Sprintf("`%s` is of type %q, which is not supported", at, cut(one.Type)), at+".type", "unsupported_content")
+			return nil, invalid(fmt.Sprintf("`%s` is of type %q, which is not supported", at, coordination.Clip(one.Type, maxHeader)), at+".type", "unsupported_content")
 		}
 		if bad := t.readContent(content, at+within); bad != nil {
 			return nil, bad

@@ -170,7 +170,7 @@ func (t *turn) readContent(raw json.RawMessage, at string) *failure {
 			}
 			t.images = append(t.images, one)
 		default:
-			return invalid(fmt.Sprintf("`%s` is of type %q, which is not supported: use text and images", at, cut(p.Type)), at, "unsupported_content")
+			return invalid(fmt.Sprintf("`%s` is of type %q, which is not supported: use text and images", at, coordination.Clip(p.Type, maxHeader)), at, "unsupported_content")
 		}
 	}
 	if len(t.images) > maxImages {

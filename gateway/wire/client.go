@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"sync/atomic"
+
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
 // client is one connection. One goroutine reads; a writing goroutine exists only while there is something to write.
@@ -98,7 +100,7 @@ func (c *client) part(why error) {
 		return
 	}
 	c.finish(bid, left == nil)
-	if isDone(c.said, h.opts.CloseTime) && left == nil {
+	if !wait.Unless(c.said, h.opts.CloseTime) && left == nil {
 		c.socket.hangUp()
 	}
 	c.gone(why)

@@ -1,24 +1,25 @@
 package wire
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/internal/host"
 )
 
 // isOurs reports whether a request's host is this machine or an allowed name. Otherwise a page could use DNS rebinding
 // to reach the gateway as if it were local.
 func (a *Access) isOurs(r *http.Request) bool {
-	host := hostname(r.Host)
-	return host == "" || host == localAddress(r) || isLoopback(host) || contains(a.Hosts, host)
+	name := host.Name(r.Host)
+	return name == "" || name == host.Local(r) || host.IsLoopback(name) || contains(a.Hosts, name)
 }
 
 // shares reports whether a page of an origin may connect: one served by this machine if it is addressed by a local
 // name, at any port; those in the allow list; and the gateway's own page at the requested host.
-func (a *Access) shares(origin, host string) bool {
+func (a *Access) shares(origin, header string) bool {
 	if slices.Contains(a.Origins, "*") || contains(a.Origins, strings.TrimSuffix(origin, "/")) {
 		return true
 	}
@@ -26,36 +27,11 @@ func (a *Access) shares(origin, host string) bool {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
-	return isLoopback(u.Hostname()) && isLoopback(hostname(host)) || a.ownPage && host != "" && strings.EqualFold(u.Host, host)
+	return host.IsLoopback(u.Hostname()) && host.IsLoopback(host.Name(header)) || a.ownPage && header != "" && strings.EqualFold(u.Host, header)
 }
 
 func contains(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(ours string) bool { return strings.EqualFold(strings.TrimSuffix(ours, "/"), name) })
-}
-
-// hostname is a Host header without port and IPv6 brackets.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-func isLoopback(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().IsLoopback()
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// localAddress is the local address of the connection, or "".
-func localAddress(r *http.Request) string {
-	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return ""
-	}
-	return hostname(addr.String())
 }
 
 // isPassedOn reports whether a proxy forwarded the request. The named client is ignored, since the header can be

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/internal/lockout"
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
 // Hub holds all connections. Its locks are never held during blocking operations.
@@ -307,7 +308,7 @@ func (h *Hub) close() {
 		defer close(ended)
 		h.gone.Wait()
 	}()
-	if isDone(ended, h.opts.DrainTime) {
+	if !wait.Unless(ended, h.opts.DrainTime) {
 		return
 	}
 	h.endServing(ErrStopping)
@@ -315,25 +316,14 @@ func (h *Hub) close() {
 		c.finish(restart, true)
 		c.leave()
 	}
-	if isDone(ended, h.opts.CloseTime) {
+	if !wait.Unless(ended, h.opts.CloseTime) {
 		return
 	}
 	for _, c := range all {
 		c.socket.cut()
 	}
-	if !isDone(ended, h.opts.DrainTime) {
+	if wait.Unless(ended, h.opts.DrainTime) {
 		h.opts.Logger.Error("shutdown: requests still running after their connection closed", "requests", h.stats.inFlight.Load())
-	}
-}
-
-func isDone(ended <-chan struct{}, patience time.Duration) bool {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-ended:
-		return true
-	case <-timer.C:
-		return false
 	}
 }
 

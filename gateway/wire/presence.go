@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/host"
 )
 
 // Limits of presence, as in the original.
@@ -83,7 +85,7 @@ func presenceOf(p *Peer) (key string, entry Presence, shown bool) {
 	entry = Presence{Host: cmp.Or(p.Client.DisplayName, p.Client.ID), Version: p.Client.Version, Platform: p.Client.Platform,
 		DeviceFamily: p.Client.DeviceFamily, ModelIdentifier: p.Client.ModelIdentifier, Mode: p.Client.Mode, Reason: "connect",
 		Roles: []string{p.Role}, Scopes: p.Scopes, DeviceID: p.DeviceID, InstanceID: p.Client.InstanceID}
-	if !isLoopback(p.IP) {
+	if !host.IsLoopback(p.IP) {
 		entry.IP = p.IP
 	}
 	return cmp.Or(p.DeviceID, p.Client.InstanceID, p.ConnID), entry, true

@@ -13,7 +13,7 @@ import (
 
 const (
 	large    = 10 << 20
-	patience = 2 * time.Second
+	patience = 2 * time.Second // of the fake clock
 )
 
 func holding(t *testing.T, b *budget.Budget, bytes int64) *budget.Share {

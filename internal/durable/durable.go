@@ -49,8 +49,8 @@ func Rename(from, to string) error {
 	return SyncDir(filepath.Dir(to))
 }
 
-// SyncDir syncs the names in a directory to disk: files that were created, renamed or removed there. Windows has no
-// such call.
+// SyncDir syncs the names in a directory to disk: files that were created, renamed or removed there. Where the system or
+// the file system has no such call, it does nothing.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -59,5 +59,9 @@ func SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	err = d.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"runtime"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
 // client is one connection. It catches up on its own by reading the log at its own pace, and then receives the hub's
@@ -30,7 +32,7 @@ func (c *client) serve() {
 	}()
 	end, err := c.writeMessages(ctx)
 	if end != "" && c.socket.bid(end, c.seq) == nil {
-		c.await(deaf)
+		wait.Unless(deaf, c.hub.opts.CloseTime) // time to answer a close frame
 	}
 	c.hub.opts.Logger.Debug("client disconnected", "client", c.socket.name(), "seq", c.seq, "err", err)
 	select {
@@ -39,16 +41,6 @@ func (c *client) serve() {
 	default:
 		_ = c.socket.close()
 		<-deaf
-	}
-}
-
-// await gives the client time to answer a close frame.
-func (c *client) await(deaf <-chan struct{}) {
-	patience := time.NewTimer(c.hub.opts.CloseTime)
-	defer patience.Stop()
-	select {
-	case <-deaf:
-	case <-patience.C:
 	}
 }
 

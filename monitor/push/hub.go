@@ -221,12 +221,8 @@ func (h *Hub) close() {
 		defer close(all)
 		h.gone.Wait()
 	}()
-	patience := time.NewTimer(h.opts.CloseTime)
-	defer patience.Stop()
-	select {
-	case <-all:
+	if !wait.Unless(all, h.opts.CloseTime) {
 		return
-	case <-patience.C:
 	}
 	h.mu.Lock()
 	for c := range h.clients {

@@ -138,18 +138,7 @@ func newProfiles(table string) *projections.Table[int64, profile] {
 			return nil
 		},
 		Args: func(args []any, f *profile) []any {
-			return append(args, f.id, f.title, f.titleRank, f.titleTime, participantsJSON(f.participants), f.previous)
+			return append(args, f.id, f.title, f.titleRank, f.titleTime, projections.JSONList(f.participants), f.previous)
 		},
 	})
-}
-
-func participantsJSON(list []Participant) string {
-	if len(list) == 0 {
-		return "[]"
-	}
-	b, err := json.Marshal(list)
-	if err != nil {
-		return "[]" // texts always marshal
-	}
-	return string(b)
 }

@@ -3,7 +3,6 @@ package conversations
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -148,13 +147,4 @@ func CountByCategory(ctx context.Context, tx *sql.Tx, scope Scope) (map[string]i
 	}
 	c, err := kinds.census(ctx, tx)
 	return c.listed, err
-}
-
-// jsonList encodes a list as one SQL argument for json_each.
-func jsonList[T int64 | string](list []T) string {
-	b, err := json.Marshal(list)
-	if err != nil {
-		return "[]" // integers and texts always marshal
-	}
-	return string(b)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Open flows and runs are in the tables of other projections, so they are joined when sessions are read. There are few
@@ -51,7 +52,7 @@ func loadOpen(ctx context.Context, tx *sql.Tx, sessions []Session) error {
 }
 
 func eachOpen(ctx context.Context, tx *sql.Tx, query string, ids []int64, visit func(*sql.Rows) error) error {
-	rows, err := tx.QueryContext(ctx, query, jsonList(ids))
+	rows, err := tx.QueryContext(ctx, query, projections.JSONList(ids))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Range is where a page of the listed events of a work session is read.
@@ -144,7 +146,7 @@ func (s *Session) Show(ctx context.Context, tx *sql.Tx, seqs []int64) error {
 	s.keepOpen(threads)
 	s.troubled = newestFailure(threads, s.Outcome())
 	l := newLister(s, threads)
-	rows, err := tx.QueryContext(ctx, selectPage, jsonList(seqs), s.ID)
+	rows, err := tx.QueryContext(ctx, selectPage, projections.JSONList(seqs), s.ID)
 	if err != nil {
 		return fmt.Errorf("read a page of events: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // search finds the candidates of a query.
@@ -151,7 +152,7 @@ func (s *search) readCandidates(ctx context.Context, ids []int64, visit func(*ca
 	if s.query.filtersStanding() {
 		return s.readStanding(ctx, ids, visit)
 	}
-	rows, err := s.tx.QueryContext(ctx, selectCandidates, s.statusMatters(), jsonList(ids))
+	rows, err := s.tx.QueryContext(ctx, selectCandidates, s.statusMatters(), projections.JSONList(ids))
 	if err != nil {
 		return fmt.Errorf("read candidates: %w", err)
 	}
@@ -217,7 +218,7 @@ func (w *walk) next(ctx context.Context) (ids []int64, below *float64, err error
 		return nil, nil, nil
 	}
 	var high sql.NullInt64
-	if err := w.tx.QueryRowContext(ctx, selectNextSlot, w.to, jsonList(w.lists)).Scan(&high); err != nil {
+	if err := w.tx.QueryRowContext(ctx, selectNextSlot, w.to, projections.JSONList(w.lists)).Scan(&high); err != nil {
 		return nil, nil, fmt.Errorf("find slot: %w", err)
 	}
 	if !high.Valid || high.Int64 < w.from {

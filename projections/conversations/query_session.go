@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Extent is the number and time range of some events. Times are ms since 1970.
@@ -182,7 +183,7 @@ func (k *Kinds) extent(base float64, held []kindCount) (x Extent) {
 }
 
 func readSessions(ctx context.Context, tx *sql.Tx, ids []int64) ([]Session, error) {
-	rows, err := tx.QueryContext(ctx, selectSessions, coordination.TitleOfTask, jsonList(ids))
+	rows, err := tx.QueryContext(ctx, selectSessions, coordination.TitleOfTask, projections.JSONList(ids))
 	if err != nil {
 		return nil, err
 	}

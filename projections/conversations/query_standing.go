@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // storedOutcome is the outcome of session w by its own counts, and the expression of the index work_sessions_by_outcome. An open flow or
@@ -59,13 +60,13 @@ func (s *search) indexed(ctx context.Context, visit func(*candidate)) error {
 	case q.Open != nil && *q.Open:
 		return s.opened(ctx, visit)
 	case len(q.Agents) > 0 && (usual || len(q.Outcomes) == 0):
-		return s.found(ctx, visit, lookUp{selectByMember, []any{jsonList(members(q.Agents))}})
+		return s.found(ctx, visit, lookUp{selectByMember, []any{projections.JSONList(members(q.Agents))}})
 	}
 	words := make([]string, len(q.Outcomes))
 	for i, o := range q.Outcomes {
 		words[i] = string(o)
 	}
-	return s.found(ctx, visit, lookUp{selectByOutcome, []any{jsonList(words)}}, lookUp{selectByFlow, nil}, lookUp{selectByRun, nil})
+	return s.found(ctx, visit, lookUp{selectByOutcome, []any{projections.JSONList(words)}}, lookUp{selectByFlow, nil}, lookUp{selectByRun, nil})
 }
 
 // opened visits the sessions of which something is open.
@@ -138,7 +139,7 @@ func (s *search) readStanding(ctx context.Context, ids []int64, visit func(*cand
 		c.open, at.open = c.open || at.busy, at.open || at.busy
 		list = append(list, c)
 		return s.list(&list[len(list)-1], base, kinds)
-	}, selectStanding, jsonList(members(s.query.Agents)), jsonList(ids))
+	}, selectStanding, projections.JSONList(members(s.query.Agents)), projections.JSONList(ids))
 	if err != nil {
 		return fmt.Errorf("read candidates: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Thread is a thread of a work session for readers.
@@ -105,7 +106,7 @@ func (s *Session) keepListed(threads []Thread) {
 }
 
 func readThreads(ctx context.Context, tx *sql.Tx, sessions []int64) (map[int64][]Thread, error) {
-	rows, err := tx.QueryContext(ctx, selectThreads, jsonList(sessions))
+	rows, err := tx.QueryContext(ctx, selectThreads, projections.JSONList(sessions))
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@
 package index
 
 import (
-	"encoding/json"
 	"math"
 	"strings"
 
@@ -170,7 +169,7 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	b.bits[e.Seq%BlockSize/8] |= 1 << (e.Seq % 8)
 
 	p.events.Add(e.Seq, f.id, e.Record.Time, e.Record.TimeSource, string(c.From), string(c.To), c.RoleGuessed, string(c.Source),
-		c.Confidence, jsonList(c.SubTags), jsonList(c.Secondary), c.Version)
+		c.Confidence, projections.JSONList(c.SubTags), projections.JSONList(c.Secondary), c.Version)
 	return p.active(tx, e)
 }
 
@@ -193,15 +192,3 @@ func (p *projector) active(tx eventstore.Tx, e *projections.Event) error {
 
 // Hour returns the bucket of a time in ms.
 func Hour(ms float64) int64 { return int64(math.Floor(projections.ClampTime(ms) / HourMs)) }
-
-// jsonList encodes a list of texts as JSON; an empty one is [], never null.
-func jsonList[T ~string](list []T) string {
-	if len(list) == 0 {
-		return "[]"
-	}
-	b, err := json.Marshal(list)
-	if err != nil {
-		return "[]" // texts always marshal
-	}
-	return string(b)
-}

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -111,13 +110,4 @@ func (f *Filter) until() float64 {
 func CountInternal(ctx context.Context, tx *sql.Tx, typ string) (n int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT coalesce(sum(n), 0) FROM facets WHERE internal = 1 AND type = ?", typ).Scan(&n)
 	return n, err
-}
-
-// jsonIDs encodes a list of ids as one SQL argument for json_each.
-func jsonIDs(ids []int64) string {
-	b, err := json.Marshal(ids)
-	if err != nil {
-		return "[]" // integers always marshal
-	}
-	return string(b)
 }

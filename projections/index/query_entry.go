@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Entry is the index entry of one event.
@@ -31,7 +32,7 @@ const selectEntries = `SELECT e.seq, f.role, f.category, e.time, e.time_source, 
 
 // Entries reads the entries of events by their seqs. Seqs that are not indexed yet are missing from the result.
 func Entries(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]*Entry, error) {
-	rows, err := tx.QueryContext(ctx, selectEntries, jsonIDs(seqs))
+	rows, err := tx.QueryContext(ctx, selectEntries, projections.JSONList(seqs))
 	if err != nil {
 		return nil, fmt.Errorf("read index entries: %w", err)
 	}
@@ -74,7 +75,7 @@ const selectSizes = `SELECT e.seq, coalesce(octet_length(e.data), 0) + coalesce(
 
 // PayloadSizes returns the payload sizes of events in bytes, without reading the payloads.
 func PayloadSizes(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]int64, error) {
-	rows, err := tx.QueryContext(ctx, selectSizes, jsonIDs(seqs))
+	rows, err := tx.QueryContext(ctx, selectSizes, projections.JSONList(seqs))
 	if err != nil {
 		return nil, fmt.Errorf("read sizes of events: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // CROSS JOIN fixes the order of the loops: one range of blocks per facet, one look-up per seq.
@@ -86,7 +88,7 @@ func (s *Selection) addMatches(ctx context.Context, tx *sql.Tx, found, seqs []in
 		return append(found, seqs[:min(len(seqs), limit-len(found))]...), nil
 	}
 	for batch := range slices.Chunk(seqs, max(limit, BlockSize)) {
-		rows, err := tx.QueryContext(ctx, selectInTime, jsonIDs(batch), s.filter.since(), s.filter.until())
+		rows, err := tx.QueryContext(ctx, selectInTime, projections.JSONList(batch), s.filter.since(), s.filter.until())
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +104,7 @@ func (s *Selection) addMatches(ctx context.Context, tx *sql.Tx, found, seqs []in
 
 // between returns the seqs of the matching facets in a run of blocks, ascending.
 func (s *Selection) between(ctx context.Context, tx *sql.Tx, from, to int64) ([]int64, error) {
-	rows, err := tx.QueryContext(ctx, selectBlocks, jsonIDs(s.facets), from, to)
+	rows, err := tx.QueryContext(ctx, selectBlocks, projections.JSONList(s.facets), from, to)
 	if err != nil {
 		return nil, err
 	}

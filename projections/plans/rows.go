@@ -2,7 +2,6 @@ package plans
 
 import (
 	"cmp"
-	"encoding/json"
 
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -37,8 +36,8 @@ func newPlans(table string) *projections.Table[string, row] {
 			if id == x.name {
 				id = ""
 			}
-			return append(args, p.Seq, x.name, id, p.Agent, p.Version, p.Last, p.TaskID, p.WorkSessionID, p.SessionKey, p.Title, list(p.Steps),
-				p.StepsCount, list(p.Tools), p.Status, p.SubmittedAt, p.DecidedAt, p.DecidedBy, p.Reason)
+			return append(args, p.Seq, x.name, id, p.Agent, p.Version, p.Last, p.TaskID, p.WorkSessionID, p.SessionKey, p.Title, projections.JSONList(p.Steps),
+				p.StepsCount, projections.JSONList(p.Tools), p.Status, p.SubmittedAt, p.DecidedAt, p.DecidedBy, p.Reason)
 		},
 	})
 }
@@ -47,25 +46,7 @@ func newPlans(table string) *projections.Table[string, row] {
 func scanRow(r columns) row {
 	return row{name: r.Text(1), plan: plan.Plan{
 		Seq: r.Int(0), ID: cmp.Or(r.Text(2), r.Text(1)), Agent: r.Text(3), Version: r.Int(4), Last: r.Int(5), TaskID: r.Text(6), WorkSessionID: r.Text(7),
-		SessionKey: r.Text(8), Title: r.Text(9), Steps: unlist(r.Text(10)), StepsCount: int(r.Int(11)), Tools: unlist(r.Text(12)), Status: r.Text(13),
+		SessionKey: r.Text(8), Title: r.Text(9), Steps: projections.ListOf[string](r.Text(10)), StepsCount: int(r.Int(11)), Tools: projections.ListOf[string](r.Text(12)), Status: r.Text(13),
 		SubmittedAt: r.Int(14), DecidedAt: r.Int(15), DecidedBy: r.Text(16), Reason: r.Text(17),
 	}}
-}
-
-// empty is the JSON of an empty list.
-const empty = "[]"
-
-func list(texts []string) string {
-	if len(texts) == 0 {
-		return empty
-	}
-	text, _ := json.Marshal(texts) // texts always marshal
-	return string(text)
-}
-
-func unlist(text string) (texts []string) {
-	if text != empty {
-		_ = json.Unmarshal([]byte(text), &texts) // written by list
-	}
-	return texts
 }

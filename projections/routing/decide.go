@@ -40,7 +40,7 @@ func Earlier(tx eventstore.Tx, messageID string) (*route.Decision, error) {
 	var d *route.Decision
 	err := tx.Query(selectEarlier, []any{nameOf(messageID)}, func(r eventstore.Row) error {
 		if d == nil {
-			d = &route.Decision{Author: r.Text(0), Mentioned: unlist(r.Text(1))}
+			d = &route.Decision{Author: r.Text(0), Mentioned: projections.ListOf[string](r.Text(1))}
 		}
 		if !r.Null(2) {
 			d.Verdicts = append(d.Verdicts, route.Verdict{Agent: r.Text(2), AccountID: r.Text(3), Mode: route.Mode(r.Text(4)), Reason: route.Reason(r.Text(5)),

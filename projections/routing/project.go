@@ -101,7 +101,7 @@ func (p *projector) applyVerdict(tx eventstore.Tx, e *projections.Event, mode ro
 	if !existed {
 		*m = newMessage(name, e, &d)
 	}
-	place, decided := placeOf(d.ThreadID, d.ChannelID), unlist(m.agents)
+	place, decided := placeOf(d.ThreadID, d.ChannelID), projections.ListOf[string](m.agents)
 	for _, agent := range agents {
 		if slices.Contains(decided, agent) {
 			continue
@@ -114,7 +114,7 @@ func (p *projector) applyVerdict(tx eventstore.Tx, e *projections.Event, mode ro
 			}
 		}
 	}
-	m.agents = list(decided)
+	m.agents = projections.JSONList(decided)
 	if place == "" {
 		return nil
 	}

@@ -55,7 +55,7 @@ func Messages(ctx context.Context, tx *sql.Tx, q MessageQuery) (messages []Messa
 // scanMessage reads messageColumns and the words.
 func scanMessage(r eventstore.Row) Message {
 	return Message{Seq: r.Int(0), ID: r.Text(1), PlaceID: r.Text(2), ChannelID: r.Text(3), ThreadID: r.Text(4), GuildID: r.Text(5), AuthorID: r.Text(6),
-		AuthorName: r.Text(7), AuthorAgent: r.Text(8), Mentioned: unlist(r.Text(9)), System: r.Int(10) != 0, At: r.Int(11), Text: r.Text(len(messageColumns))}
+		AuthorName: r.Text(7), AuthorAgent: r.Text(8), Mentioned: projections.ListOf[string](r.Text(9)), System: r.Int(10) != 0, At: r.Int(11), Text: r.Text(len(messageColumns))}
 }
 
 // sql builds the query of Messages: each selected message, with its words and verdicts.

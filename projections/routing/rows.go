@@ -28,7 +28,7 @@ var messageColumns = []string{"id", "message_id", "place_id", "channel_id", "thr
 // newMessage is a message whose first event this is.
 func newMessage(name string, e *projections.Event, d *coordination.DiscordInbound) message {
 	return message{id: e.Seq, name: name, placeID: placeOf(d.ThreadID, d.ChannelID), channelID: d.ChannelID, threadID: d.ThreadID, guildID: d.GuildID,
-		authorID: d.AuthorID, authorName: d.AuthorName, authorAgent: d.AuthorAgent, mentioned: list(d.MentionedAgents), system: d.System, at: e.TS, agents: none}
+		authorID: d.AuthorID, authorName: d.AuthorName, authorAgent: d.AuthorAgent, mentioned: projections.JSONList(d.MentionedAgents), system: d.System, at: e.TS, agents: projections.NoneJSON}
 }
 
 func newMessages(table string) *projections.Table[string, message] {
@@ -260,23 +260,6 @@ func newPosts(table string) *projections.Table[string, post] {
 func scanPost(r eventstore.Row) Post {
 	return Post{Seq: r.Int(0), MessageID: r.Text(1), PlaceID: r.Text(2), ThreadID: r.Text(3), AgentID: r.Text(4), AccountID: r.Text(5), Purpose: r.Text(6),
 		EffectID: r.Text(7), RunID: r.Text(8), CollabID: r.Text(9), System: r.Int(10) != 0, At: r.Int(11)}
-}
-
-// none is the JSON of an empty list.
-const none = "[]"
-
-func list(texts []string) string {
-	if len(texts) == 0 {
-		return none
-	}
-	return string(encode(texts))
-}
-
-func unlist(text string) (texts []string) {
-	if text != none {
-		_ = json.Unmarshal([]byte(text), &texts) // written by list
-	}
-	return texts
 }
 
 // encode marshals texts, numbers, and structures of them, which cannot fail.

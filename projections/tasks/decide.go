@@ -117,7 +117,7 @@ func States(tx eventstore.Tx, ids []string) (map[string]string, error) {
 		names[i] = nameOf(id)
 		byName[names[i]] = id
 	}
-	err := tx.Query(selectStates, []any{list(names)}, func(r eventstore.Row) error {
+	err := tx.Query(selectStates, []any{projections.JSONList(names)}, func(r eventstore.Row) error {
 		states[byName[r.Text(0)]] = r.Text(1)
 		return nil
 	})

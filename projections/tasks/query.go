@@ -94,7 +94,7 @@ func rowsOf(ctx context.Context, tx *sql.Tx, found []loadedTask, whole bool) (ro
 			return nil, err
 		}
 		delegations := map[int64][]delegation{}
-		err = each(ctx, tx, selectDelegationsOf, []any{list(ids)}, func(r columns) {
+		err = each(ctx, tx, selectDelegationsOf, []any{projections.JSONList(ids)}, func(r columns) {
 			d := scanOfTask(r)
 			delegations[d.task] = append(delegations[d.task], d)
 		})
@@ -143,7 +143,7 @@ func eventsOf(happened []incidentOf) []task.DelegationEvent {
 	slices.SortStableFunc(happened, func(a, b incidentOf) int { return int(a.Seq - b.Seq) })
 	var events []task.DelegationEvent
 	for _, h := range happened {
-		events = append(events, task.DelegationEvent{Type: eventWord(h.Type), DelegationID: h.delegation, At: isoOf(h.At), Note: h.Note})
+		events = append(events, task.DelegationEvent{Type: eventWord(h.Type), DelegationID: h.delegation, At: coordination.FormatTime(h.At), Note: h.Note})
 	}
 	return events
 }
@@ -157,7 +157,7 @@ func linesOf(ctx context.Context, tx *sql.Tx, found []loadedTask) (map[int64][]s
 		}
 	}
 	lines := make(map[int64][]string, len(ends))
-	err := each(ctx, tx, selectLines, []any{list(ends)}, func(r columns) { lines[r.Int(0)] = append(lines[r.Int(0)], r.Text(1)) })
+	err := each(ctx, tx, selectLines, []any{projections.JSONList(ends)}, func(r columns) { lines[r.Int(0)] = append(lines[r.Int(0)], r.Text(1)) })
 	for _, of := range lines {
 		slices.Reverse(of)
 	}

@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 )
@@ -80,8 +80,8 @@ func readEntries(ctx context.Context, tx *sql.Tx, query string, args ...any) (en
 // entry is a finished task as in history.
 func (h *loadedTask) entry(lines []string) taskfile.Entry {
 	t := h.task()
-	e := taskfile.Entry{Description: t.Description, Context: t.Background, TaskID: t.ID, Priority: t.Priority, Started: isoOf(t.CreatedAt),
-		Completed: isoOf(t.EndedAt), Duration: taskfile.Duration(t.EndedAt - t.CreatedAt), Progress: lines, Summary: summary(t.Outcome)}
+	e := taskfile.Entry{Description: t.Description, Context: t.Background, TaskID: t.ID, Priority: t.Priority, Started: coordination.FormatTime(t.CreatedAt),
+		Completed: coordination.FormatTime(t.EndedAt), Duration: taskfile.Duration(t.EndedAt - t.CreatedAt), Progress: lines, Summary: summary(t.Outcome)}
 	if strings.HasPrefix(t.ID, namelessPrefix) {
 		e.TaskID = ""
 	}
@@ -97,14 +97,6 @@ func summary(o task.Outcome) string {
 		return "Cancelled"
 	}
 	return "Cancelled: " + o.Reason
-}
-
-// isoOf formats a time as in files; "" if none.
-func isoOf(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // eventWord is an event type as in task files.

@@ -51,8 +51,8 @@ func newStates(table string) *projections.Table[string, state] {
 			t := &s.task
 			return append(args, s.id, s.name, s.taskID, t.Agent, t.Status, t.Priority, s.rank, s.dueAt, s.startAt, t.CreatedAt, t.EndedAt, s.over,
 				s.overAt, s.month, s.gone, s.own, t.WorkSessionID, t.PreviousWorkSessionID, t.SessionKey, t.Source, t.CreatedBy, t.Simple, t.Description,
-				t.Background, t.Blocked.Reason, list(t.Blocked.By), t.Blocked.Action, t.Blocked.Requests, t.Blocked.LastIndex, t.Blocked.LastAskedAt,
-				t.Blocked.Escalation, t.Blocked.Failures, t.Backlog.Assignee, list(t.Backlog.DependsOn), t.Backlog.Effort, t.Backlog.StartDate,
+				t.Background, t.Blocked.Reason, projections.JSONList(t.Blocked.By), t.Blocked.Action, t.Blocked.Requests, t.Blocked.LastIndex, t.Blocked.LastAskedAt,
+				t.Blocked.Escalation, t.Blocked.Failures, t.Backlog.Assignee, projections.JSONList(t.Backlog.DependsOn), t.Backlog.Effort, t.Backlog.StartDate,
 				t.Backlog.DueDate, t.Backlog.MilestoneID, t.Backlog.MilestoneItemID, t.Backlog.Reassigned, outcome(t.Outcome), s.carried)
 		},
 	})
@@ -66,9 +66,9 @@ func scanState(r columns) state {
 		ID: cmp.Or(s.taskID, s.name), Agent: r.Text(3), Seq: seqOf(s.id), Status: r.Text(4), Priority: r.Text(5), CreatedAt: r.Int(9), EndedAt: r.Int(10),
 		WorkSessionID: r.Text(16), PreviousWorkSessionID: r.Text(17), SessionKey: r.Text(18), Source: r.Text(19), CreatedBy: r.Text(20),
 		Simple: r.Int(21) != 0, Description: r.Text(22), Background: r.Text(23),
-		Blocked: task.Blocked{Reason: r.Text(24), By: unlist[string](r.Text(25)), Action: r.Text(26), Requests: int(r.Int(27)), LastIndex: int(r.Int(28)),
+		Blocked: task.Blocked{Reason: r.Text(24), By: projections.ListOf[string](r.Text(25)), Action: r.Text(26), Requests: int(r.Int(27)), LastIndex: int(r.Int(28)),
 			LastAskedAt: r.Int(29), Escalation: r.Text(30), Failures: int(r.Int(31))},
-		Backlog: task.Backlog{Assignee: r.Text(32), DependsOn: unlist[string](r.Text(33)), Effort: r.Text(34), StartDate: r.Text(35), DueDate: r.Text(36),
+		Backlog: task.Backlog{Assignee: r.Text(32), DependsOn: projections.ListOf[string](r.Text(33)), Effort: r.Text(34), StartDate: r.Text(35), DueDate: r.Text(36),
 			MilestoneID: r.Text(37), MilestoneItemID: r.Text(38), Reassigned: int(r.Int(39))},
 	}
 	if text := r.Text(40); text != "" {
@@ -145,7 +145,7 @@ func newWorks(table string) *projections.Table[int64, work] {
 			return nil
 		},
 		Args: func(args []any, w *work) []any {
-			return append(args, w.id, w.version, w.last, w.activeAt, w.focus, list(w.steps), w.count, w.line, w.first, w.end, w.sum)
+			return append(args, w.id, w.version, w.last, w.activeAt, w.focus, projections.JSONList(w.steps), w.count, w.line, w.first, w.end, w.sum)
 		},
 	})
 }
@@ -207,14 +207,14 @@ func newDelegations(table string) *projections.Table[string, delegation] {
 		Args: func(args []any, x *delegation) []any {
 			d := &x.d
 			return append(args, d.Seq, d.ID, x.task, d.Agent, d.From, d.JobID, d.RunID, d.ChildKey, d.Label, d.Work, d.Status, d.Retries, d.Most,
-				d.Snapshot, d.Error, d.Note, d.DecidedBy, d.CreatedAt, d.EndedAt, d.Last, list(x.events))
+				d.Snapshot, d.Error, d.Note, d.DecidedBy, d.CreatedAt, d.EndedAt, d.Last, projections.JSONList(x.events))
 		},
 	})
 }
 
 // scanDelegation reads delegationColumns, without the id of its task.
 func scanDelegation(r columns) delegation {
-	return delegation{task: r.Int(2), events: unlist[incident](r.Text(20)), d: task.Delegation{
+	return delegation{task: r.Int(2), events: projections.ListOf[incident](r.Text(20)), d: task.Delegation{
 		Seq: r.Int(0), ID: r.Text(1), Agent: r.Text(3), From: r.Text(4), JobID: r.Text(5), RunID: r.Text(6), ChildKey: r.Text(7), Label: r.Text(8),
 		Work: r.Text(9), Status: r.Text(10), Retries: int(r.Int(11)), Most: int(r.Int(12)), Snapshot: r.Text(13), Error: r.Text(14), Note: r.Text(15),
 		DecidedBy: r.Text(16), CreatedAt: r.Int(17), EndedAt: r.Int(18), Last: r.Int(19),
@@ -244,24 +244,6 @@ func newFiles(table string) *projections.Table[string, file] {
 			return append(args, f.path, f.sha256, f.previous, f.through, f.seq, f.ours, f.points)
 		},
 	})
-}
-
-// empty is the JSON of an empty list.
-const empty = "[]"
-
-func list[E any](items []E) string {
-	if len(items) == 0 {
-		return empty
-	}
-	text, _ := json.Marshal(items) // texts and numbers always marshal
-	return string(text)
-}
-
-func unlist[E any](text string) (items []E) {
-	if text != empty {
-		_ = json.Unmarshal([]byte(text), &items) // written by list
-	}
-	return items
 }
 
 // outcome encodes the end of a task as JSON, "" if it is open.

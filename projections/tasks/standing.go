@@ -36,6 +36,6 @@ func Backlog(tx eventstore.Tx, agent string) (all []task.Task, err error) {
 	agent = strings.ToLower(agent)
 	return projections.ReadAll(tx, fmt.Sprintf("load backlog of %s", agent), selectBacklog, []any{agent}, func(r eventstore.Row) task.Task {
 		return task.Task{ID: cmp.Or(r.Text(0), r.Text(1)), Agent: agent, Status: r.Text(5), Priority: r.Text(2),
-			Backlog: task.Backlog{Assignee: agent, DependsOn: unlist[string](r.Text(3)), StartDate: r.Text(4)}}
+			Backlog: task.Backlog{Assignee: agent, DependsOn: projections.ListOf[string](r.Text(3)), StartDate: r.Text(4)}}
 	})
 }

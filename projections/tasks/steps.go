@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // stepsOf parses the output of list. It runs for every decision on a task, so JSON without escapes, the usual case, is
 // parsed by hand, 20 times faster than by encoding/json.
 func stepsOf(text string) []coordination.TaskStep {
 	if strings.Contains(text, `\`) {
-		return unlist[coordination.TaskStep](text)
+		return projections.ListOf[coordination.TaskStep](text)
 	}
 	rest, ok := strings.CutPrefix(text, "[")
 	steps := make([]coordination.TaskStep, 0, strings.Count(rest, `{"id":`))
@@ -22,7 +23,7 @@ func stepsOf(text string) []coordination.TaskStep {
 		}
 	}
 	if !ok {
-		return unlist[coordination.TaskStep](text)
+		return projections.ListOf[coordination.TaskStep](text)
 	}
 	if len(steps) == 0 {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // place is the position of a node among all.
@@ -75,9 +77,9 @@ func (g *collector) addRequested(f found) (err error) {
 			g.pending, err = g.inStream(f.id, 0, g.left+1)
 		}
 	case Flow:
-		flows, err = g.flows(selectFlows, jsonList([]string{flowName(f.id)}), 1)
+		flows, err = g.flows(selectFlows, projections.JSONList([]string{flowName(f.id)}), 1)
 	case Run:
-		runs, err = g.runs(selectRuns, jsonList([]string{runName(f.id)}), 1)
+		runs, err = g.runs(selectRuns, projections.JSONList([]string{runName(f.id)}), 1)
 	}
 	if err != nil {
 		return err
@@ -237,9 +239,9 @@ func (g *collector) childrenOf(places []place) ([]*Node, error) {
 		list  string
 	}{
 		{len(runs), g.flows, selectFlowsOfRuns, spans(runs)},
-		{len(runIDs), g.runs, selectRepeats, jsonList(runIDs)},
-		{len(jobs), g.runs, selectRunsOfFlows, jsonList(jobs)},
-		{len(named), g.runs, selectRuns, jsonList(named)},
+		{len(runIDs), g.runs, selectRepeats, projections.JSONList(runIDs)},
+		{len(jobs), g.runs, selectRunsOfFlows, projections.JSONList(jobs)},
+		{len(named), g.runs, selectRuns, projections.JSONList(named)},
 	} {
 		if read.of == 0 {
 			continue
@@ -294,11 +296,11 @@ func (g *collector) addCauses() error {
 		if len(runs)+len(flows) == 0 {
 			return nil
 		}
-		above, err := g.runs(selectRuns, jsonList(runs), len(runs))
+		above, err := g.runs(selectRuns, projections.JSONList(runs), len(runs))
 		if err != nil {
 			return err
 		}
-		more, err := g.flows(selectFlows, jsonList(flows), len(flows))
+		more, err := g.flows(selectFlows, projections.JSONList(flows), len(flows))
 		if err != nil {
 			return err
 		}

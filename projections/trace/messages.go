@@ -189,7 +189,7 @@ func (r *reader) ofSession(name string, limit int) ([]*messageEvent, error) {
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	return r.events(selectFromSession, true, name, jsonList(kinds), limit)
+	return r.events(selectFromSession, true, name, projections.JSONList(kinds), limit)
 }
 
 // inStream reads up to n events of a conversation: from a seq on, or, if that is 0, the newest, newest first.

@@ -2,12 +2,12 @@ package trace
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Queries for runs and flows. CROSS JOIN fixes the order of the loops: a few look-ups per id.
@@ -119,7 +119,7 @@ func spans(runs []*Node) string {
 	for i, n := range runs {
 		list[i] = [4]any{n.ID, n.SessionKey, n.Seq, n.until()}
 	}
-	return jsonOf(list)
+	return projections.JSONList(list)
 }
 
 // queued bounds how many events may be queued for appending: at most that many are between the end of a stopped run
@@ -141,15 +141,4 @@ func runNames(ids []string) []string {
 		names[i] = runName(id)
 	}
 	return names
-}
-
-// jsonList encodes a list as one SQL argument for json_each.
-func jsonList[T int64 | string](list []T) string { return jsonOf(list) }
-
-func jsonOf(list any) string {
-	b, err := json.Marshal(list)
-	if err != nil {
-		return "[]" // texts and integers always marshal
-	}
-	return string(b)
 }

@@ -22,7 +22,7 @@ func (g *collector) settle() error {
 		}
 	}
 	if len(refused) > 0 {
-		runs, err := g.runs(selectRuns, jsonList(refused), g.room())
+		runs, err := g.runs(selectRuns, projections.JSONList(refused), g.room())
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (g *collector) refusals() error {
 	if len(seqs) > maxRefusals {
 		seqs, g.cut = seqs[:maxRefusals], true
 	}
-	list, err := g.events(selectEvents, false, jsonList(seqs))
+	list, err := g.events(selectEvents, false, projections.JSONList(seqs))
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (g *collector) readRequests() error {
 	if len(runs) == 0 {
 		return nil
 	}
-	rows, err := g.tx.QueryContext(g.ctx, selectAsked, jsonOf(runs), maxQuestionBytes)
+	rows, err := g.tx.QueryContext(g.ctx, selectAsked, projections.JSONList(runs), maxQuestionBytes)
 	if err != nil {
 		return fmt.Errorf("read questions: %w", err)
 	}

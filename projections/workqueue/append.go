@@ -15,3 +15,9 @@ func (i *Item) Append(typ string, data coordination.WorkAttempt, now time.Time) 
 	err := a.Add(eventstore.NewEvent{Type: typ, AgentID: i.Owner}, data, now.UnixMilli())
 	return a, err
 }
+
+// Appends is Append as the whole of a decision.
+func (i *Item) Appends(typ string, data coordination.WorkAttempt, now time.Time) ([]eventstore.StreamAppend, error) {
+	a, err := i.Append(typ, data, now)
+	return []eventstore.StreamAppend{a}, err
+}

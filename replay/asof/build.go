@@ -39,9 +39,9 @@ const passingLeast = 16 << 20
 
 // builder makes states from the nearest one below. build and extend are called by one goroutine.
 type builder struct {
-	opts   Options
-	dir    *pages.Dir
-	keeper *keeper
+	opts       Options
+	dir        *pages.Dir
+	stateStore *stateStore
 
 	stored int64 // events that the log had taken at the last rest
 
@@ -114,7 +114,7 @@ func (b *builder) buildFrom(ctx context.Context, until, upTo int64, tell func(do
 		return nil, err
 	}
 	began := time.Now()
-	m, err := b.keeper.begin(ctx)
+	m, err := b.stateStore.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (b *builder) buildFrom(ctx context.Context, until, upTo int64, tell func(do
 			return nil, err
 		}
 		if keeps = keeps && stop.keep; keeps {
-			keeps, err = b.keeper.keep(ctx, m, below, stop.seq, image)
+			keeps, err = b.stateStore.keep(ctx, m, below, stop.seq, image)
 			below = stop.seq
 			switch {
 			case ctx.Err() != nil:
@@ -202,9 +202,9 @@ func (b *builder) start(ctx context.Context, until int64, base *pages.Image) (*s
 // at most twice as long and leaves states to be kept. Only states up to upTo are considered. The caller closes it; 0 and
 // nil if there is none. kept is false if it is not kept on disk.
 func (b *builder) below(until, upTo int64) (seq int64, image *pages.Image, kept bool) {
-	seq, image = b.keeper.at(upTo)
-	due, keeps := b.keeper.due()
-	keeps = keeps && due < until && seq == due-b.keeper.opts.Every
+	seq, image = b.stateStore.at(upTo)
+	due, keeps := b.stateStore.due()
+	keeps = keeps && due < until && seq == due-b.stateStore.opts.Every
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range slices.Backward(b.points) {
@@ -231,8 +231,8 @@ type stop struct {
 
 // stops lists where a build from a state to another one stops; the last is until.
 func (b *builder) stops(from, until int64) (list []stop) {
-	if due, ok := b.keeper.due(); ok && from == b.keeper.last() {
-		for ; due < until; due += b.keeper.opts.Every {
+	if due, ok := b.stateStore.due(); ok && from == b.stateStore.last() {
+		for ; due < until; due += b.stateStore.opts.Every {
 			list = append(list, stop{due, true})
 			from = due
 		}
@@ -242,9 +242,9 @@ func (b *builder) stops(from, until int64) (list []stop) {
 			list = append(list, stop{seq: seq})
 		}
 	}
-	half := max(1, b.keeper.opts.Every/2)
+	half := max(1, b.stateStore.opts.Every/2)
 	ahead(half, until-half*middles)
-	ahead(max(1, b.keeper.opts.Every/closeParts), until-half)
+	ahead(max(1, b.stateStore.opts.Every/closeParts), until-half)
 	slices.SortFunc(list, func(a, b stop) int { return cmp.Compare(a.seq, b.seq) })
 	list = slices.CompactFunc(list, func(a, b stop) bool { return a.seq == b.seq })
 	return append(list, stop{seq: until})
@@ -275,16 +275,16 @@ func (b *builder) pass(seq int64, image *pages.Image) {
 
 // passing is the size of all states that are not kept on disk.
 func (b *builder) passing() int64 {
-	b.keeper.mu.Lock()
-	defer b.keeper.mu.Unlock()
-	return b.dir.Bytes() - b.keeper.bytes()
+	b.stateStore.mu.Lock()
+	defer b.stateStore.mu.Unlock()
+	return b.dir.Bytes() - b.stateStore.bytes()
 }
 
-func (b *builder) passingMost() int64 { return max(passingLeast, b.keeper.limit()/4) }
+func (b *builder) passingMost() int64 { return max(passingLeast, b.stateStore.limit()/4) }
 
 // forget drops the states that may contain data of an event, or of later ones.
 func (b *builder) forget(seq int64) {
-	b.keeper.forget(seq)
+	b.stateStore.forget(seq)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.points = slices.DeleteFunc(b.points, func(p point) bool {
@@ -298,7 +298,7 @@ func (b *builder) forget(seq int64) {
 
 // repair drops damaged states, and reports whether there were any.
 func (b *builder) repair() bool {
-	damaged := b.keeper.forgetDamaged()
+	damaged := b.stateStore.forgetDamaged()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.points = slices.DeleteFunc(b.points, func(p point) bool {
@@ -315,7 +315,7 @@ func (b *builder) repair() bool {
 // extend keeps the states that are due, the oldest first, until all are kept or ctx ends. rest is called after each
 // transaction with its duration. A state on which that fails is dropped, and made again by a later call.
 func (b *builder) extend(ctx context.Context, check func() error, rest func(context.Context, time.Duration) error) error {
-	if err := b.keeper.fit(ctx); err != nil { // the limit may have changed
+	if err := b.stateStore.fit(ctx); err != nil { // the limit may have changed
 		return err
 	}
 	err := b.extendOn(ctx, check, rest)
@@ -330,11 +330,11 @@ func (b *builder) extendOn(ctx context.Context, check func() error, rest func(co
 	if err != nil || !ok {
 		return err
 	}
-	m, err := b.keeper.begin(ctx)
+	m, err := b.stateStore.begin(ctx)
 	if err != nil {
 		return err
 	}
-	from, base := b.keeper.at(b.keeper.last())
+	from, base := b.stateStore.at(b.stateStore.last())
 	onBase := base != nil
 	s, fold, err := b.start(ctx, due, base)
 	if err != nil {
@@ -365,7 +365,7 @@ func (b *builder) extendOn(ctx context.Context, check func() error, rest func(co
 		if err != nil {
 			return err
 		}
-		kept, err := b.keeper.keep(ctx, m, below, due, image)
+		kept, err := b.stateStore.keep(ctx, m, below, due, image)
 		if err = errors.Join(err, image.Close()); err != nil || !kept { // it does not fit
 			return err
 		}
@@ -374,13 +374,13 @@ func (b *builder) extendOn(ctx context.Context, check func() error, rest func(co
 			return err
 		}
 	}
-	b.opts.Logger.Debug("kept states", "from", from, "to", b.keeper.last(), "took", time.Since(began))
+	b.opts.Logger.Debug("kept states", "from", from, "to", b.stateStore.last(), "took", time.Since(began))
 	return nil
 }
 
 // due returns the next event as of which a state is to be kept, if the log has it.
 func (b *builder) due(ctx context.Context) (seq int64, ok bool, err error) {
-	if seq, ok = b.keeper.due(); !ok {
+	if seq, ok = b.stateStore.due(); !ok {
 		return seq, false, nil
 	}
 	head, err := b.opts.Log.Head(ctx)
@@ -423,4 +423,4 @@ func (b *builder) forgetPassed() (err error) {
 }
 
 // close drops all states; the kept ones stay on disk.
-func (b *builder) close() error { return errors.Join(b.forgetPassed(), b.keeper.close()) }
+func (b *builder) close() error { return errors.Join(b.forgetPassed(), b.stateStore.close()) }

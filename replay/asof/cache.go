@@ -286,7 +286,7 @@ func (c *Cache[V]) Run(ctx context.Context) error {
 func (c *Cache[V]) open(ctx context.Context) bool {
 	c.opening <- struct{}{}
 	defer func() { <-c.opening }()
-	again := func() (*keeper, error) {
+	again := func() (*stateStore, error) {
 		return openKept(ctx, c.opts.Log, c.opts.Dir, c.opts.Rules, c.opts.Keeping, c.opts.Logger, false)
 	}
 	keeps, err := again()
@@ -306,14 +306,14 @@ func (c *Cache[V]) open(ctx context.Context) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.builder = &builder{opts: c.opts.Options, dir: keeps.dir, keeper: keeps}
+	c.builder = &builder{opts: c.opts.Options, dir: keeps.dir, stateStore: keeps}
 	return true
 }
 
-// keepNone returns a keeper that has no states.
-func (c *Cache[V]) keepNone() *keeper {
+// keepNone returns a stateStore that has no states.
+func (c *Cache[V]) keepNone() *stateStore {
 	c.unread = true
-	k := &keeper{log: c.opts.Log, dir: pages.DirAt(c.opts.Dir), opts: c.opts.Keeping, logger: c.opts.Logger}
+	k := &stateStore{log: c.opts.Log, dir: pages.DirAt(c.opts.Dir), opts: c.opts.Keeping, logger: c.opts.Logger}
 	k.opts.MaxBytes = nil
 	temp, err := NewTemp("")
 	if err != nil {
@@ -348,7 +348,7 @@ var errRequested = errors.New("a snapshot is requested")
 
 // keepStates keeps what is due. It returns when to look for more; 0: never.
 func (c *Cache[V]) keepStates(ctx context.Context) (again time.Duration) {
-	if c.builder.keeper.limit() <= 0 {
+	if c.builder.stateStore.limit() <= 0 {
 		return 0
 	}
 	c.mu.Lock()
@@ -532,7 +532,7 @@ func (c *Cache[V]) Status() (s Status) {
 	if builder == nil {
 		return s
 	}
-	builder.keeper.status(&s)
+	builder.stateStore.status(&s)
 	s.SnapshotBytes = max(0, builder.dir.Bytes()-s.Bytes)
 	return s
 }

@@ -40,9 +40,9 @@ type Keeping struct {
 	space func(need int64) error // refuses to fill the disk with a merger of need bytes; nil: not checked
 }
 
-// keeper has the states that are kept on disk: layers of pages, each with what changed since the state before. Its
+// stateStore has the states that are kept on disk: layers of pages, each with what changed since the state before. Its
 // methods may be called concurrently.
-type keeper struct {
+type stateStore struct {
 	log    *sqlite.DB
 	dir    *pages.Dir
 	key    string
@@ -90,12 +90,12 @@ func digest(text string) string {
 
 // openKept opens the valid states of a directory. Unless it only looks, it removes all other files there: what a killed
 // process left, and states of another log, version or of redacted events.
-func openKept(ctx context.Context, log *sqlite.DB, dir string, rules coordination.Rules, opts Keeping, logger *slog.Logger, looks bool) (*keeper, error) {
+func openKept(ctx context.Context, log *sqlite.DB, dir string, rules coordination.Rules, opts Keeping, logger *slog.Logger, looks bool) (*stateStore, error) {
 	key, err := keyOf(rules)
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{log: log, key: key, opts: opts, logger: logger}
+	k := &stateStore{log: log, key: key, opts: opts, logger: logger}
 	if looks {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			return k, nil
@@ -173,7 +173,7 @@ func chain(found []kept) (states []kept) {
 }
 
 // valid returns the states before the first one that does not belong to the log as it is.
-func (k *keeper) valid(ctx context.Context, states []kept) ([]kept, error) {
+func (k *stateStore) valid(ctx context.Context, states []kept) ([]kept, error) {
 	if len(states) == 0 {
 		return nil, nil
 	}
@@ -202,7 +202,7 @@ func (k *keeper) valid(ctx context.Context, states []kept) ([]kept, error) {
 }
 
 // hashOf reads the hash of an event.
-func (k *keeper) hashOf(ctx context.Context, seq int64) (hash string, err error) {
+func (k *stateStore) hashOf(ctx context.Context, seq int64) (hash string, err error) {
 	err = k.log.View(ctx, func(tx *sql.Tx) error {
 		var sum []byte
 		if err := tx.QueryRowContext(ctx, "SELECT hash FROM events WHERE seq = ?", seq).Scan(&sum); err != nil {
@@ -215,7 +215,7 @@ func (k *keeper) hashOf(ctx context.Context, seq int64) (hash string, err error)
 }
 
 // redacted lists the redacted events, ascending.
-func (k *keeper) redacted(ctx context.Context) (seqs []int64, err error) {
+func (k *stateStore) redacted(ctx context.Context) (seqs []int64, err error) {
 	err = k.log.View(ctx, func(tx *sql.Tx) error {
 		list, err := redactions.Read(ctx, tx, "")
 		for i := range list {
@@ -236,7 +236,7 @@ func redactedUpTo(seqs []int64, last int64) string {
 }
 
 // limit is the number of bytes that the states may have.
-func (k *keeper) limit() int64 {
+func (k *stateStore) limit() int64 {
 	if k.opts.MaxBytes == nil {
 		return 0
 	}
@@ -244,13 +244,13 @@ func (k *keeper) limit() int64 {
 }
 
 // last is the seq of the newest state; 0 if there is none.
-func (k *keeper) last() int64 {
+func (k *stateStore) last() int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.lastOf()
 }
 
-func (k *keeper) lastOf() int64 {
+func (k *stateStore) lastOf() int64 {
 	if len(k.states) == 0 {
 		return 0
 	}
@@ -258,7 +258,7 @@ func (k *keeper) lastOf() int64 {
 }
 
 // due is the event as of which the next state is to be kept. ok is false if there is to be none.
-func (k *keeper) due() (seq int64, ok bool) {
+func (k *stateStore) due() (seq int64, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	limit := k.limit()
@@ -266,7 +266,7 @@ func (k *keeper) due() (seq int64, ok bool) {
 }
 
 // at returns the newest state up to an event, which the caller closes; 0 and nil if there is none.
-func (k *keeper) at(seq int64) (int64, *pages.Image) {
+func (k *stateStore) at(seq int64) (int64, *pages.Image) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n, _ := slices.BinarySearchFunc(k.states, seq, func(s kept, seq int64) int {
@@ -285,13 +285,13 @@ func (k *keeper) at(seq int64) (int64, *pages.Image) {
 	return k.states[n-1].note.Seq, pages.NewImage(layers...)
 }
 
-// making is the keeper's state when a build begins: what is built from an older state of it is not kept.
+// making is the stateStore's state when a build begins: what is built from an older state of it is not kept.
 type making struct {
 	forgets  int
 	redacted []int64
 }
 
-func (k *keeper) begin(ctx context.Context) (m making, err error) {
+func (k *stateStore) begin(ctx context.Context) (m making, err error) {
 	k.mu.Lock()
 	m.forgets = k.forgets
 	k.mu.Unlock()
@@ -302,7 +302,7 @@ func (k *keeper) begin(ctx context.Context) (m making, err error) {
 // keep writes the highest layer of a state to disk. It must contain what has changed since the state at below, from which
 // it was made; that must be the newest kept one (0: there is none), else keep fails with errForgotten. kept is false if
 // the state does not fit.
-func (k *keeper) keep(ctx context.Context, m making, below, seq int64, image *pages.Image) (kept bool, err error) {
+func (k *stateStore) keep(ctx context.Context, m making, below, seq int64, image *pages.Image) (kept bool, err error) {
 	if k.last() != below {
 		return false, errForgotten
 	}
@@ -323,7 +323,7 @@ func (k *keeper) keep(ctx context.Context, m making, below, seq int64, image *pa
 }
 
 // add appends a state, unless that below it was dropped meanwhile.
-func (k *keeper) add(m making, n note, layer *pages.Layer) bool {
+func (k *stateStore) add(m making, n note, layer *pages.Layer) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.forgets != m.forgets || k.lastOf() != n.Parent {
@@ -333,7 +333,7 @@ func (k *keeper) add(m making, n note, layer *pages.Layer) bool {
 	return true
 }
 
-func (k *keeper) write(layer *pages.Layer, n *note) error {
+func (k *stateStore) write(layer *pages.Layer, n *note) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -345,7 +345,7 @@ func (k *keeper) write(layer *pages.Layer, n *note) error {
 // oldest of those. All of them together have at least the pages of the newest one, which must leave room for others: if
 // it does not, it is dropped, and those before it stay. It is called by one goroutine, and holds mu only to look and to
 // swap, so that others do not wait for the disk.
-func (k *keeper) fit(ctx context.Context) error {
+func (k *stateStore) fit(ctx context.Context) error {
 	k.dropTooLarge()
 	for {
 		lower, upper, found := k.pair()
@@ -359,7 +359,7 @@ func (k *keeper) fit(ctx context.Context) error {
 	}
 }
 
-func (k *keeper) dropTooLarge() {
+func (k *stateStore) dropTooLarge() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	newest := len(k.states) - 1
@@ -373,7 +373,7 @@ func (k *keeper) dropTooLarge() {
 }
 
 // pair returns two states on each other that are to be merged, if any are. The caller releases their layers.
-func (k *keeper) pair() (lower, upper kept, found bool) {
+func (k *stateStore) pair() (lower, upper kept, found bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.states) < 2 || k.bytes() <= k.limit() && len(k.states) <= k.opts.States {
@@ -392,7 +392,7 @@ func (k *keeper) pair() (lower, upper kept, found bool) {
 }
 
 // merge replaces a state and the next one by one layer, unless they were dropped meanwhile.
-func (k *keeper) merge(ctx context.Context, lower, upper kept) error {
+func (k *stateStore) merge(ctx context.Context, lower, upper kept) error {
 	if k.opts.space != nil {
 		changed := lower.layer.Changed() + upper.layer.Changed() - pages.Shared(lower.layer, upper.layer)
 		if err := k.opts.space(int64(changed) * pages.Size); err != nil {
@@ -424,7 +424,7 @@ func discard(l *pages.Layer) error {
 }
 
 // drop removes the states from an index on. mu is held.
-func (k *keeper) drop(from int) {
+func (k *stateStore) drop(from int) {
 	for _, s := range k.states[from:] {
 		if err := discard(s.layer); err != nil {
 			k.logger.Warn("cannot remove a kept state; the next start removes it", "seq", s.note.Seq, "err", err)
@@ -434,7 +434,7 @@ func (k *keeper) drop(from int) {
 }
 
 // forget removes the states that may contain data of an event, or of later ones.
-func (k *keeper) forget(seq int64) {
+func (k *stateStore) forget(seq int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.forgets++
@@ -448,7 +448,7 @@ func (k *keeper) forget(seq int64) {
 }
 
 // forgetDamaged removes the states whose files do not hold what was written, and reports whether there were any.
-func (k *keeper) forgetDamaged() bool {
+func (k *stateStore) forgetDamaged() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at := slices.IndexFunc(k.states, func(s kept) bool { return s.layer.Damaged() })
@@ -462,14 +462,14 @@ func (k *keeper) forgetDamaged() bool {
 }
 
 // bytes is the size of the states. mu is held.
-func (k *keeper) bytes() (n int64) {
+func (k *stateStore) bytes() (n int64) {
 	for _, s := range k.states {
 		n += s.layer.Bytes()
 	}
 	return n
 }
 
-func (k *keeper) status(s *Status) {
+func (k *stateStore) status(s *Status) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s.States, s.Bytes, s.MaxBytes, s.UpTo = len(k.states), k.bytes(), k.limit(), k.lastOf()
@@ -479,7 +479,7 @@ func (k *keeper) status(s *Status) {
 }
 
 // close closes the files, which stay.
-func (k *keeper) close() (err error) {
+func (k *stateStore) close() (err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, s := range k.states {

@@ -12,10 +12,9 @@ import (
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// Values of tools.sessions.visibility; each includes the one before. Sessions of other agents also require tools.agentToAgent.
+// Values of tools.sessions.visibility beside self; each includes the one before. Sessions of other agents also require tools.agentToAgent.
 const (
-	visibleSelf  = "self"  // the session itself
-	visibleTree  = "tree"  // and its descendants
+	visibleTree  = "tree"  // the session and its descendants
 	visibleAgent = "agent" // all of its agent
 	visibleAll   = "all"
 )

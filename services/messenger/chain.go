@@ -83,8 +83,7 @@ func ChainRefusedEvent(from tool.Caller, to string, in coordination.Context, why
 func RecordChainRefusal(ctx context.Context, log eventstore.Decider, from tool.Caller, to string, in coordination.Context, why *chain.Refusal, id eventstore.ID,
 	now time.Time) error {
 	_, err := log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-		known := false
-		err := tx.Query("SELECT 1 FROM events WHERE id = ?", []any{id[:]}, func(eventstore.Row) error { known = true; return nil })
+		known, err := eventstore.EventExists(tx, id)
 		if known || err != nil {
 			return nil, err
 		}

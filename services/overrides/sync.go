@@ -292,10 +292,10 @@ func (s *Sync) badEntries(list []badEntry) error {
 	for _, bad := range list {
 		named[bad.name] = string(bad.text)
 		if was, is := s.named[bad.name]; !is || was != string(bad.text) {
-			s.Logger.Warn("category overrides: ignoring an invalid entry of the file", "file", s.Path, "work_session", clip(bad.name),
+			s.Logger.Warn("category overrides: ignoring an invalid entry of the file", "file", s.Path, "work_session", coordination.Shown(bad.name),
 				"why", bad.why)
 		}
-		all = append(all, fmt.Sprintf("%q: %s", clip(bad.name), bad.why))
+		all = append(all, fmt.Sprintf("%q: %s", coordination.Shown(bad.name), bad.why))
 	}
 	s.named = named
 	if len(all) == 0 {
@@ -306,12 +306,4 @@ func (s *Sync) badEntries(list []badEntry) error {
 		all = append(all[:shown], fmt.Sprintf("and %d more", len(all)-shown))
 	}
 	return fmt.Errorf("%s has invalid entries, which are ignored until you fix or remove them: %s", Name, strings.Join(all, "; "))
-}
-
-func clip(name string) string {
-	const shown = 80
-	if runes := []rune(name); len(runes) > shown {
-		return string(runes[:shown]) + "..."
-	}
-	return name
 }

@@ -70,7 +70,7 @@ var following = storetest.Scenario{
 		if err != nil {
 			return err
 		}
-		o, err := openAt(filepath.Join(c.Dir, "log.db"), string(address), filepath.Join(c.Dir, "openclaw.json"))
+		o, err := openAt(filepath.Join(c.Dir, "log.db"), string(address), filepath.Join(c.Dir, "openclaw.json"), patience)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ import (
 func TestMain(m *testing.M) { storetest.CrashMain(m, following) }
 
 // patience bounds every wait for something that has to happen.
-const patience = testscale.Patience
+const patience time.Duration = testscale.Patience
 
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
@@ -74,7 +74,7 @@ type fixture struct {
 }
 
 // openAt opens a fixture at an existing log.
-func openAt(path, hubURL, configFile string) (*fixture, error) {
+func openAt(path, hubURL, configFile string, timeout time.Duration) (*fixture, error) {
 	db, err := openLog(path)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func openAt(path, hubURL, configFile string) (*fixture, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	logger := slog.New(slog.NewTextHandler(o.logged, nil))
-	hub := taskhub.New(taskhub.Options{Address: func() (string, string) { return hubURL, "session=" + cookie }, Timeout: 2 * time.Second})
+	hub := taskhub.New(taskhub.Options{Address: func() (string, string) { return hubURL, "session=" + cookie }, Timeout: timeout})
 	service := tasktools.New(tasktools.Options{Log: db, Now: o.now, NewID: uuid.NewString,
 		NewTaskID: func() string { return "task_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:20] }, Then: []tasktools.Then{milestone.Follow}})
 	o.box, err = tools.New(tools.Options{Config: func() *config.Config { return conf }, Logger: logger, Tools: append(service.Tools(), milestone.Tools(hub, db)...)})
@@ -103,18 +103,29 @@ func openAt(path, hubURL, configFile string) (*fixture, error) {
 // setup opens a fixture at a new log, with the hub of its milestones. It is closed at the end of the test at the latest.
 func setup(t testing.TB, h *hub) *fixture {
 	t.Helper()
+	return setupWithin(t, h, patience)
+}
+
+// setupWithin is setup with a time for each answer of the hub.
+func setupWithin(t testing.TB, h *hub, timeout time.Duration) *fixture {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
 	storetest.Copy(t, emptyLog, path)
-	return reopen(t, path, h.URL, 0)
+	return reopenWithin(t, path, h.URL, 0, timeout)
 }
 
 func reopen(t testing.TB, path, hubURL string, ahead int64) *fixture {
+	t.Helper()
+	return reopenWithin(t, path, hubURL, ahead, patience)
+}
+
+func reopenWithin(t testing.TB, path, hubURL string, ahead int64, timeout time.Duration) *fixture {
 	t.Helper()
 	configFile := filepath.Join(t.TempDir(), "openclaw.json")
 	if err := os.WriteFile(configFile, []byte(team), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, err := openAt(path, hubURL, configFile)
+	o, err := openAt(path, hubURL, configFile, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}

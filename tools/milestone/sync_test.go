@@ -193,7 +193,11 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			t.Parallel()
 			h := newHub(t).with(0)
 			h.bad(c.bad)
-			o := setup(t, h)
+			timeout := patience
+			if name == "no answer" {
+				timeout = 2 * time.Second
+			}
+			o := setupWithin(t, h, timeout)
 			id := o.linked(t, "eden", c.milestoneID, "i1")
 			o.does(t, "eden", "task_cancel", `{"task_id":%q}`, id)
 			o.begin()

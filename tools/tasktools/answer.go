@@ -73,14 +73,6 @@ func refuse(err error, t *task.Task) (tool.Output, error) {
 }
 
 // iso formats a time in ms since 1970; "" for none.
-func iso(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).UTC().Format(isoLayout)
-}
-
-const isoLayout = "2006-01-02T15:04:05.000Z"
 
 // historyOf returns the history file, relative to the workspace, of a task that ended at that time.
 func historyOf(endedMs int64) string {

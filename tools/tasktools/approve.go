@@ -46,7 +46,7 @@ func (s *Service) approve(ctx context.Context, call *tools.Call, args *target) (
 	if err != nil {
 		return refuse(err, &done.Task)
 	}
-	return tools.Answer(approveAnswer{taskAnswer: done.answer(), AgentID: done.Agent, Approved: true, ApprovedBy: call.AgentID, StartedAt: iso(done.ActiveAt)})
+	return tools.Answer(approveAnswer{taskAnswer: done.answer(), AgentID: done.Agent, Approved: true, ApprovedBy: call.AgentID, StartedAt: coordination.FormatTime(done.ActiveAt)})
 }
 
 func (s *Service) approves(c *taskChange, id string) *taskChange {

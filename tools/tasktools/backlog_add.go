@@ -99,7 +99,7 @@ func (s *Service) addBacklog(ctx context.Context, call *tools.Call, args *backlo
 		return refuse(err, nil)
 	}
 	return tools.Answer(backlogAnswer{taskAnswer: done.answer(), Assignee: done.Agent, IsCrossAgent: done.Agent != call.AgentID, Priority: done.Priority,
-		CreatedAt: iso(done.CreatedAt), DependsOn: done.Backlog.DependsOn, BacklogCount: done.Open})
+		CreatedAt: coordination.FormatTime(done.CreatedAt), DependsOn: done.Backlog.DependsOn, BacklogCount: done.Open})
 }
 
 func unknownOf(tx eventstore.Tx, ids []string) (unknown []string, err error) {

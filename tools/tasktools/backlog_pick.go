@@ -67,7 +67,7 @@ func (s *Service) pick(ctx context.Context, call *tools.Call, args *target) (too
 		return refuse(err, &done.Task)
 	}
 	return tools.Answer(pickAnswer{taskAnswer: done.answer(), Picked: true, Description: done.Description, Context: done.Background, Priority: done.Priority,
-		DueDate: done.Backlog.DueDate, StartedAt: iso(done.ActiveAt)})
+		DueDate: done.Backlog.DueDate, StartedAt: coordination.FormatTime(done.ActiveAt)})
 }
 
 func (s *Service) decidePick(tx eventstore.Tx, c *taskChange, t *task.Task) ([]task.Event, error) {

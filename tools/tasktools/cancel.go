@@ -3,6 +3,7 @@ package tasktools
 import (
 	"context"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -53,7 +54,7 @@ func (s *Service) cancel(ctx context.Context, call *tools.Call, args *cancelArgs
 	if err != nil {
 		return refuse(err, &done.Task)
 	}
-	answer := cancelAnswer{Cancelled: true, CancelledAt: iso(done.EndedAt), Reason: done.Outcome.Reason}
+	answer := cancelAnswer{Cancelled: true, CancelledAt: coordination.FormatTime(done.EndedAt), Reason: done.Outcome.Reason}
 	if answer.endAnswer, err = s.endAnswer(ctx, done); err != nil {
 		return tool.Output{}, err
 	}

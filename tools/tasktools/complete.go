@@ -94,7 +94,7 @@ func (s *Service) complete(ctx context.Context, call *tools.Call, args *complete
 	if err != nil {
 		return refuse(err, &done.Task)
 	}
-	answer := completeAnswer{CompletedAt: iso(done.EndedAt), Warnings: warningsOf(unverified)}
+	answer := completeAnswer{CompletedAt: coordination.FormatTime(done.EndedAt), Warnings: warningsOf(unverified)}
 	for _, e := range done.Events {
 		if e.Type == coordination.TypeTaskForceCompleted {
 			answer.Forced = true

@@ -3,6 +3,7 @@ package tasktools
 import (
 	"context"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -52,7 +53,7 @@ func (s *Service) reject(ctx context.Context, call *tools.Call, args *rejectArgs
 	if err != nil {
 		return refuse(err, &done.Task)
 	}
-	return tools.Answer(rejectAnswer{taskAnswer: done.answer(), AgentID: done.Agent, Rejected: true, RejectedBy: call.AgentID, RejectedAt: iso(done.EndedAt),
+	return tools.Answer(rejectAnswer{taskAnswer: done.answer(), AgentID: done.Agent, Rejected: true, RejectedBy: call.AgentID, RejectedAt: coordination.FormatTime(done.EndedAt),
 		Reason: done.Outcome.Reason})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -55,5 +56,5 @@ func (s *Service) resume(ctx context.Context, call *tools.Call, args *target) (t
 	if err != nil {
 		return refuse(err, &done.Task)
 	}
-	return tools.Answer(resumeAnswer{taskAnswer: done.answer(), AgentID: done.Agent, Resumed: true, ResumedAt: iso(done.ActiveAt)})
+	return tools.Answer(resumeAnswer{taskAnswer: done.answer(), AgentID: done.Agent, Resumed: true, ResumedAt: coordination.FormatTime(done.ActiveAt)})
 }

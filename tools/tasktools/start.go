@@ -85,7 +85,7 @@ func (s *Service) start(ctx context.Context, call *tools.Call, args *startArgs) 
 	if err != nil {
 		return refuse(err, nil)
 	}
-	answer := startAnswer{taskAnswer: done.answer(), RequiresApproval: args.RequiresApproval, CreatedAt: iso(done.CreatedAt), Priority: done.Priority,
+	answer := startAnswer{taskAnswer: done.answer(), RequiresApproval: args.RequiresApproval, CreatedAt: coordination.FormatTime(done.CreatedAt), Priority: done.Priority,
 		TotalActiveTasks: done.Open, Simple: done.Simple, StepsCount: len(done.Steps)}
 	if !args.RequiresApproval {
 		answer.Started = &answer.CreatedAt

@@ -50,18 +50,14 @@ func (s *Service) follows(tx eventstore.Tx, c *taskChange, done *changeResult, w
 	return appends, nil
 }
 
-const (
-	selectSeq     = "SELECT coalesce(max(seq), 0) FROM events"
-	selectVersion = "SELECT coalesce(max(e.version), 0) FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ?"
-)
-
 // ahead returns the task after the events that are about to be appended.
 func (done *changeResult) ahead(tx eventstore.Tx) (task.Task, error) {
 	t := done.Task
-	var seq, version int64
-	err := errors.Join(
-		tx.Query(selectSeq, nil, func(row eventstore.Row) error { seq = row.Int(0); return nil }),
-		tx.Query(selectVersion, []any{coordination.TaskStream(t.ID)}, func(row eventstore.Row) error { version = row.Int(0); return nil }))
+	seq, err := eventstore.HeadSeq(tx)
+	if err != nil {
+		return t, err
+	}
+	version, err := eventstore.StreamVersion(tx, coordination.TaskStream(t.ID))
 	if err != nil {
 		return t, fmt.Errorf("read the stream of task %s: %w", t.ID, err)
 	}

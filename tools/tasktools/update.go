@@ -70,7 +70,7 @@ func (s *Service) update(ctx context.Context, call *tools.Call, args *updateArgs
 	if err != nil {
 		return refuse(err, &done.Task)
 	}
-	answer := updateAnswer{taskAnswer: done.answer(), Updated: iso(done.ActiveAt), ProgressCount: done.ProgressCount}
+	answer := updateAnswer{taskAnswer: done.answer(), Updated: coordination.FormatTime(done.ActiveAt), ProgressCount: done.ProgressCount}
 	answer.Steps, answer.CurrentStep = countSteps(done.Steps)
 	return tools.Answer(answer)
 }

@@ -24,7 +24,6 @@ import (
 
 const (
 	actionAccept  = "accept"
-	actionReject  = "reject"
 	actionRetry   = "retry"
 	actionAbandon = "abandon"
 )

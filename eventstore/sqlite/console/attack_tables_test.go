@@ -25,7 +25,7 @@ func TestAttacksChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit, slack := testscale.Of(200*time.Millisecond, 700*time.Millisecond), 20*time.Second // a loaded machine; TestStatementsEndInTime measures
+	limit, slack := testscale.Of(200*time.Millisecond, 700*time.Millisecond), testscale.Patience // a loaded machine; TestStatementsEndInTime measures
 	b := setup(t, console.Limits{Time: limit})
 	before := b.digest(t)
 	tried := 0

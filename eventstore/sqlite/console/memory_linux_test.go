@@ -19,6 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 const mib = 1 << 20
@@ -93,7 +94,7 @@ func TestMemoryOfQuestionsIsBounded(t *testing.T) {
 		if most-before > 128*mib {
 			t.Errorf("%.90s took %d MiB, may take 128", c.statement, (most-before)/mib)
 		}
-		if took > 20*time.Second && strings.Contains(c.want, "sql_timeout") { // a busy machine
+		if took > testscale.Patience && strings.Contains(c.want, "sql_timeout") { // a busy machine
 			t.Errorf("%.90s took %s, may take 500 ms", c.statement, took)
 		}
 		forget(t)
