@@ -1,6 +1,7 @@
-import { appendFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { conversation, liveState, pair, recorded, recordEvents } from './stage/live.ts';
-import { logFile, Server, textOf, until, writeHome } from './stage/server.ts';
+import { copySample, logFile, Server, textOf, until, writeHome } from './stage/server.ts';
 import { expect, test, visit } from './stage/test.ts';
 
 // What a cut connection, or a server that is away, leaves in the console.
@@ -129,6 +130,58 @@ test.describe('T-WS', () => {
       .poll(async () => (await liveState(page)).seq, { timeout: 40_000 })
       .toBe(await lastOf(server, first + 4));
     expect(await recorded(page)).toEqual(every(first, first + 4));
+  });
+
+  test('T-WS a file that changes changes what is shown', async ({ page, serve, folder }) => {
+    await copySample(folder);
+    const server = await serve({ home: folder, args: ['--follow', '--clock', '2026-02-20T12:00:00Z'] });
+    const { tasks } = await server.api('tasks?open=true&limit=200');
+    const { id, agentId, description } = tasks.find(({ status }: { status: string }) => status === 'in_progress');
+    const file = join(folder, `workspace-${agentId}`, 'tasks', `${id}.md`);
+    await visit(page, server.url('tasks'));
+    await recordEvents(page);
+    await expect.poll(async () => (await liveState(page)).state).toBe('live');
+    const title = description.split('\n')[0];
+    await expect(page.locator('main').getByText(title).first()).toBeVisible();
+    const change = async (from: string, to: string) =>
+      writeFile(file, (await readFile(file, 'utf8')).replaceAll(from, to));
+    // Each change is found, not only the first one after an answer.
+    await change(title, '바뀐 제목 하나');
+    await expect(page.locator('main').getByText('바뀐 제목 하나').first()).toBeVisible();
+    await change('바뀐 제목 하나', '바뀐 제목 둘');
+    await expect(page.locator('main').getByText('바뀐 제목 둘').first()).toBeVisible();
+    await expect(page.locator('main').getByText(title)).toHaveCount(0);
+  });
+
+  test('T-WS a file that changes while the connection is away changes what is shown', async ({
+    page,
+    serve,
+    relay,
+    folder,
+    faults,
+  }) => {
+    faults.allow(...cuts);
+    await copySample(folder);
+    const server = await serve({ home: folder, args: ['--follow', '--clock', '2026-02-20T12:00:00Z'] });
+    const proxy = await relay(server.port);
+    const { tasks } = await server.api('tasks?open=true&limit=200');
+    const { id, agentId, description } = tasks.find(({ status }: { status: string }) => status === 'in_progress');
+    const file = join(folder, `workspace-${agentId}`, 'tasks', `${id}.md`);
+    const title = description.split('\n')[0];
+    await visit(page, `${proxy.origin}/ui/tasks`);
+    await expect(page.locator('main').getByText(title).first()).toBeVisible();
+    await recordEvents(page);
+    await expect.poll(async () => (await liveState(page)).state).toBe('live');
+    proxy.refusing = true;
+    proxy.cut();
+    await expect.poll(async () => (await liveState(page)).state).not.toBe('live');
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll(title, '그사이 바뀐 제목'));
+    await until(
+      async () => JSON.stringify(await server.api('tasks?open=true&limit=200')).includes('그사이'),
+      'the change',
+    );
+    proxy.refusing = false;
+    await expect(page.locator('main').getByText('그사이 바뀐 제목').first()).toBeVisible({ timeout: 40_000 });
   });
 
   for (const { code, reason, times } of [

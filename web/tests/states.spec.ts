@@ -123,13 +123,14 @@ for (const [status, code] of [
 ] as const) {
   test(`T-STATE ${status} ${code}: a sentence, the server's hint, and another try`, async ({ page, hub, faults }) => {
     faults.allow(failed);
-    await refuse(page, sessions, status, { error: 'No space', code, hint: 'free some space' }, {}, 1);
+    await refuse(page, sessions, status, { error: 'No space', code, hint: 'free some space' });
     await page.goto(hub.url('c'));
     const alert = page.locator('main').getByRole('alert').first();
     await expect(alert).toBeVisible();
     await alert.locator('summary').click();
     await expect(alert).toContainText('free some space');
     await expect(alert).toContainText(code);
+    await page.unroute(sessions);
     await alert.getByRole('button', { name: /다시/ }).click();
     await expect(page.locator('main a[data-row]').first()).toBeVisible();
   });

@@ -181,11 +181,16 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
       request: `${init.method ?? 'GET'} ${url.pathname}${url.search}`,
     });
   }
-  const date = Date.parse(response.headers.get('Date') ?? '');
-  for (const observe of observers) {
-    observe({ hash: response.headers.get('X-Openclawd-Ui'), date: Number.isNaN(date) ? null : date });
-  }
+  observe(response);
   return response;
+}
+
+/** Tells the observers of an answer. */
+export function observe({ headers }: Response): void {
+  const date = Date.parse(headers.get('Date') ?? '');
+  for (const look of observers) {
+    look({ hash: headers.get('X-Openclawd-Ui'), date: Number.isNaN(date) ? null : date });
+  }
 }
 
 /** The JSON of an answer, or throws ApiError if the answer is a problem. */
