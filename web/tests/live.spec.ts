@@ -135,13 +135,12 @@ test.describe('T-WS', () => {
   test('T-WS a file that changes changes what is shown', async ({ page, serve, folder }) => {
     await copySample(folder);
     const server = await serve({ home: folder, args: ['--follow', '--clock', '2026-02-20T12:00:00Z'] });
-    const { tasks } = await server.api('tasks?open=true&limit=200');
-    const { id, agentId, description } = tasks.find(({ status }: { status: string }) => status === 'in_progress');
+    const { id, agentId, description } = await runningTask(server);
     const file = join(folder, `workspace-${agentId}`, 'tasks', `${id}.md`);
     await visit(page, server.url('tasks'));
     await recordEvents(page);
     await expect.poll(async () => (await liveState(page)).state).toBe('live');
-    const title = description.split('\n')[0];
+    const title = description.split('\n')[0]!;
     await expect(page.locator('main').getByText(title).first()).toBeVisible();
     const change = async (from: string, to: string) =>
       writeFile(file, (await readFile(file, 'utf8')).replaceAll(from, to));
@@ -164,10 +163,9 @@ test.describe('T-WS', () => {
     await copySample(folder);
     const server = await serve({ home: folder, args: ['--follow', '--clock', '2026-02-20T12:00:00Z'] });
     const proxy = await relay(server.port);
-    const { tasks } = await server.api('tasks?open=true&limit=200');
-    const { id, agentId, description } = tasks.find(({ status }: { status: string }) => status === 'in_progress');
+    const { id, agentId, description } = await runningTask(server);
     const file = join(folder, `workspace-${agentId}`, 'tasks', `${id}.md`);
-    const title = description.split('\n')[0];
+    const title = description.split('\n')[0]!;
     await visit(page, `${proxy.origin}/ui/tasks`);
     await expect(page.locator('main').getByText(title).first()).toBeVisible();
     await recordEvents(page);
@@ -246,4 +244,15 @@ test.describe('T-WS', () => {
 async function lastOf(server: Server, seq: number): Promise<number> {
   await until(async () => (await server.head()) >= seq, `seq ${seq}`, 30_000);
   return await server.head();
+}
+
+/** A task that an agent works on, once the files have been read. */
+async function runningTask(server: Server): Promise<{ id: string; agentId: string; description: string }> {
+  let found: any;
+  await until(async () => {
+    const { tasks } = await server.api('tasks?open=true&limit=200');
+    found = tasks.find(({ status }: { status: string }) => status === 'in_progress');
+    return found !== undefined;
+  }, 'a running task');
+  return found;
 }
