@@ -2,7 +2,7 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { conversation, liveState, pair, recorded, recordEvents } from './stage/live.ts';
 import { copySample, logFile, Server, textOf, until, writeHome } from './stage/server.ts';
-import { expect, test, visit } from './stage/test.ts';
+import { expect, move, shown, test, visit } from './stage/test.ts';
 
 // What a cut connection, or a server that is away, leaves in the console.
 const cuts = [
@@ -47,6 +47,39 @@ test.describe('T-WS', () => {
     expect(last).toBe(first + 9_999);
     expect(await recorded(page)).toEqual(every(first, last));
     expect((await liveState(page)).reconnects).toBeGreaterThanOrEqual(25);
+
+    // What is shown is what the API says: on the page that was open all the time, and in the list.
+    const { problems, total } = await server.api('problems');
+    await expect(page.locator('main li a[data-row]')).toHaveCount(Math.min(problems.length, 100));
+    if (total > 0) await expect(page.locator('nav .badge').first()).toHaveText(String(total));
+    const { sessions } = await server.api('work-sessions?include=summary&status=ACTIVE,QUIET,ARCHIVED');
+    expect(sessions).toHaveLength(1);
+    await move(page, `${proxy.origin}/ui/c?cat=all`);
+    const row = page.locator('main a[data-row]');
+    await expect(row).toHaveCount(1);
+    await expect(row).toContainText(sessions[0].title);
+    // The last message is that of the last event, in the list and in the thread.
+    const said = sessions[0].lastMessage.text;
+    expect(said).toMatch(/10009/);
+    await row.click();
+    await expect(page.locator('article.message').last()).toContainText(said);
+    await expect(page.getByRole('tab', { name: /이벤트/ })).toContainText(String(sessions[0].totals.eventCount));
+  });
+
+  test('T-WS a page that is left listens no more', async ({ page, hub }) => {
+    await visit(page, hub.url('agents'));
+    await recordEvents(page);
+    const listeners = () => page.evaluate(() => (window as any).__live.listeners as number);
+    const visits = async () => {
+      for (const name of [/^대화/, /^작업/, /^지금/, /^에이전트/]) {
+        await page.getByRole('navigation').getByRole('link', { name }).first().click();
+        await shown(page);
+      }
+    };
+    await visits();
+    const before = await listeners();
+    for (let round = 0; round < 3; round++) await visits();
+    expect(await listeners()).toBe(before);
   });
 
   test('T-WS a half-open connection is noticed and loses nothing', async ({ page, serve, relay, folder, faults }) => {
