@@ -97,6 +97,11 @@ test('T-STATE 404: which id, and that it was not there yet in the past', async (
   await expect(page.locator('main').getByRole('alert').first()).toContainText(/그때/);
 });
 
+test('T-STATE what the past does not know is said to be unknown', async ({ page, hub }) => {
+  await visit(page, hub.url('?as_of=300'));
+  await expect(page.locator('main')).toContainText('과거에는 알 수 없음');
+});
+
 test('T-STATE an address that is no page', async ({ page, hub }) => {
   await page.goto(hub.url('nothing/here/at/all'));
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('그런 페이지가 없습니다');

@@ -43,6 +43,11 @@ class Session {
     return this.info.role === 'operate' || this.info.role === 'admin';
   }
 
+  /** Whether there is a login to end. */
+  get canEnd(): boolean {
+    return this.mayRead && this.info.expiresAtMs !== null;
+  }
+
   /** Reads the session, and redeems the one-time code in the fragment, which is taken out of the URL first. */
   async start(): Promise<void> {
     const code = /^#code=(.+)$/.exec(location.hash)?.[1];
@@ -80,6 +85,8 @@ class Session {
     await write('DELETE', '/session');
     this.info = nothing;
     answers.clear();
+    // Titles and words that were opened and searched here are not for whoever comes next.
+    for (const key of ['recent', 'searches']) localStorage.removeItem(key);
     location.assign(root);
   }
 
