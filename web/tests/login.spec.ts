@@ -39,3 +39,27 @@ test('T-LOGIN a link that is not encoded well shows the login, and nothing conne
   await expect(token).toHaveCount(0);
   await expect.poll(() => asked.some((url) => url.includes('/ui/ws'))).toBe(true);
 });
+
+test('T-LOGIN logging out ends the session and forgets what was opened and searched', async ({
+  page,
+  folder,
+  serve,
+  faults,
+}) => {
+  faults.allow(/status of 401/, /\/ui\/ws\S* failed/);
+  const server = await serve({ home: folder, env: { TASK_MONITOR_WRITE_TOKEN: write } });
+  await page.goto(server.url());
+  const token = page.getByLabel('토큰');
+  await token.fill(write);
+  await page.keyboard.press('Enter');
+  await expect(token).toHaveCount(0);
+  await shown(page);
+  await page.evaluate(() => {
+    localStorage.setItem('recent', '[{"href":"c/ws_1","title":"비밀"}]');
+    localStorage.setItem('searches', '["비밀"]');
+  });
+  await page.getByRole('button', { name: '로그아웃' }).click();
+  await expect(token).toBeVisible();
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('비밀');
+  expect((await page.request.get(server.url('api/tasks'))).status()).toBe(401);
+});

@@ -19,6 +19,7 @@ export const w = words({
   connecting: { ko: '연결 중', en: 'Connecting' },
   catchingUp: { ko: '따라잡는 중', en: 'Catching up' },
   reconnecting: { ko: (s: number) => `다시 연결 중 (${s}초)`, en: (s: number) => `Reconnecting (${s} s)` },
+  stateOf: { ko: (when: string) => `${when} 상태`, en: (when: string) => `as of ${when}` },
   paused: { ko: '쉬는 중', en: 'Paused' },
   past: { ko: '과거', en: 'Past' },
   connection: { ko: '연결', en: 'Connection' },
@@ -33,6 +34,10 @@ export const w = words({
   nothingRuns: { ko: '아무것도 다시 실행되지 않습니다.', en: 'Nothing is executed again.' },
   toNow: { ko: '지금으로', en: 'Back to now' },
   newVersion: { ko: '새 버전이 있습니다.', en: 'There is a new version.' },
+  problemsUnknown: {
+    ko: '문제가 있는지 서버가 말하지 못합니다.',
+    en: 'The server cannot say whether there are problems.',
+  },
   seeHealth: { ko: '상태 보기', en: 'See health' },
   reload: { ko: '새로 고침', en: 'Reload' },
   restored: {
@@ -76,6 +81,7 @@ export const w = words({
   keyCopy: { ko: '링크 복사 · id 복사', en: 'Copy link · copy id' },
   keyNow: { ko: '지금으로 돌아가기', en: 'Back to now' },
   keyLifecycle: { ko: '과정 보기', en: 'Show the process' },
+  copyLink: { ko: '이 화면의 링크 복사', en: 'Copy link to this page' },
   linkCopied: { ko: '링크를 복사했습니다.', en: 'Link copied.' },
   notFoundTitle: { ko: '그런 페이지가 없습니다', en: 'There is no such page' },
   notFoundText: { ko: '주소에 맞는 페이지가 없습니다.', en: 'No page has this address.' },

@@ -33,13 +33,19 @@ class Session {
   /** The login sheet is open; what was wanted goes on after it. */
   wanted = $state(false);
   error: ApiError | null = $state.raw(null);
-  #waiting: (() => void)[] = [];
+  /** Those who wait for the login have one promise together. */
+  #login: { done: Promise<void>; resolve: () => void } | null = null;
 
   get mayRead(): boolean {
     return this.info.role !== 'none';
   }
   get mayOperate(): boolean {
     return this.info.role === 'operate' || this.info.role === 'admin';
+  }
+
+  /** Whether there is a login to end. */
+  get canEnd(): boolean {
+    return this.mayRead && this.info.expiresAtMs !== null;
   }
 
   /** Reads the session, and redeems the one-time code in the fragment, which is taken out of the URL first. */
@@ -71,13 +77,16 @@ class Session {
     this.known = true;
     this.wanted = false;
     answers.clear();
-    this.#waiting.splice(0).forEach((go) => go());
+    this.#login?.resolve();
+    this.#login = null;
   }
 
   async logOut(): Promise<void> {
     await write('DELETE', '/session');
     this.info = nothing;
     answers.clear();
+    // Titles and words that were opened and searched here are not for whoever comes next.
+    for (const key of ['recent', 'searches']) localStorage.removeItem(key);
     location.assign(root);
   }
 
@@ -85,7 +94,11 @@ class Session {
   require(): Promise<void> {
     if (!this.wanted) void this.refresh().catch(() => {});
     this.wanted = true;
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#login) return this.#login.done;
+    let resolve = () => {};
+    const done = new Promise<void>((go) => (resolve = go));
+    this.#login = { done, resolve };
+    return done;
   }
 }
 

@@ -2,7 +2,9 @@ import type { Schemas } from '../api/client';
 import { agents } from '../agents.svelte';
 import { reasonSentence } from './codes';
 import { clockTime, list } from './format';
+import { workKinds } from './agents';
 import { healthReasons } from './health';
+import { healthSteps } from './healthSteps';
 import { locale, t, words, type Word, dictionary } from './index.svelte';
 import { withParticle } from './particles';
 
@@ -52,6 +54,7 @@ const w = words({
     en: 'Bots repeated each other, so this place was suspended.',
   },
   botDown: { ko: '봇이 Discord에 연결되어 있지 않습니다.', en: 'The bot is not connected to Discord.' },
+  givenUp: { ko: (what: string) => `포기한 일: ${what}.`, en: (what: string) => `Given up: ${what}.` },
   attempts: {
     ko: (n: number) => `${n}번 시도했습니다.`,
     en: (n: number) => (n === 1 ? 'Tried once.' : `Tried ${n} times.`),
@@ -129,7 +132,6 @@ export function problemSentence({ kind, code, reason }: Stuck): string {
     case 'bot_down':
       return t(w.botDown);
     case 'task_blocked':
-    case 'dead':
       return reason ?? '';
     default: {
       const known = code ? sentences[`${kind} ${code}`] : undefined;
@@ -141,6 +143,10 @@ export function problemSentence({ kind, code, reason }: Stuck): string {
 /** What is known beyond the reason, and what can be done: short sentences. */
 export function problemNotes({ kind, code, fields }: Stuck): string[] {
   const notes: string[] = [];
+  if (kind === 'dead' && fields.effect) {
+    const effect = workKinds[fields.effect];
+    notes.push(t(w.givenUp, effect ? t(effect) : fields.effect));
+  }
   if (fields.failures) notes.push(t(w.failures, fields.failures));
   if (fields.attempt && kind === 'dead') notes.push(t(w.attempts, fields.attempt));
   const helpers = fields.helpers?.map((id) => agents.nameOf(id)) ?? [];
@@ -148,7 +154,9 @@ export function problemNotes({ kind, code, fields }: Stuck): string[] {
     notes.push(fields.requests ? t(w.asked, list(helpers), fields.requests) : t(w.canUnblock, list(helpers)));
   if (fields.untilMs) notes.push(t(kind === 'suspended' ? w.ends : w.until, clockTime(fields.untilMs, false)));
   if (code && advice[code]) notes.push(t(advice[code]));
-  // The server's hint is English; the page it leads to has it.
+  const step = kind === 'not_ready' || kind === 'warning' ? healthSteps[code as Schemas['HealthCode']] : undefined;
+  if (step) notes.push(t(step));
+  // The server's hint has names and places. It is English; the page it leads to has it.
   if (fields.hint && locale.language === 'en') notes.push(fields.hint);
   return notes;
 }
