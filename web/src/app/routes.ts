@@ -1,8 +1,15 @@
 import Activity from '@lucide/svelte/icons/activity';
 import Bot from '@lucide/svelte/icons/bot';
 import CircleAlert from '@lucide/svelte/icons/circle-alert';
+import CircleHelp from '@lucide/svelte/icons/circle-question-mark';
+import Database from '@lucide/svelte/icons/database';
+import History from '@lucide/svelte/icons/history';
+import Inbox from '@lucide/svelte/icons/inbox';
+import Logs from '@lucide/svelte/icons/logs';
 import MessagesSquare from '@lucide/svelte/icons/messages-square';
+import Reply from '@lucide/svelte/icons/reply';
 import Search from '@lucide/svelte/icons/search';
+import Settings from '@lucide/svelte/icons/settings';
 import SquareKanban from '@lucide/svelte/icons/square-kanban';
 import type { Component } from 'svelte';
 import type { Word } from '$lib/i18n/index.svelte';
@@ -16,7 +23,13 @@ export interface Route {
   title: Word;
   load: () => Promise<{ default: Component<PageProps> | Component<Record<string, never>> }>;
   /** In the navigation: icon, group, key after g. */
-  navigation?: { icon: Component; group: 'main' | 'foot'; key: string; badge?: 'problems'; phone?: boolean };
+  navigation?: {
+    icon: Component;
+    group: 'main' | 'tools' | 'foot';
+    key: string;
+    badge?: 'problems' | 'inbox' | 'owed';
+    phone?: boolean;
+  };
 }
 
 /** The pages. A page that is not finished is not in the navigation. */
@@ -37,13 +50,51 @@ export const routes: Route[] = [
     path: 'tasks/:id?',
     title: { ko: '작업', en: 'Tasks' },
     load: () => import('../pages/tasks/Page.svelte'),
-    navigation: { icon: SquareKanban, group: 'main', key: 't', phone: true },
+    navigation: { icon: SquareKanban, group: 'main', key: 't' },
   },
   {
     path: 'agents/:id?',
     title: { ko: '에이전트', en: 'Agents' },
     load: () => import('../pages/agents/Page.svelte'),
-    navigation: { icon: Bot, group: 'main', key: 'a', phone: true },
+    navigation: { icon: Bot, group: 'main', key: 'a' },
+  },
+  {
+    path: 'inbox/:id?',
+    title: { ko: '수신함', en: 'Inbox' },
+    load: () => import('../pages/inbox/Page.svelte'),
+    navigation: { icon: Inbox, group: 'main', key: 'i', badge: 'inbox', phone: true },
+  },
+  {
+    path: 'owed',
+    title: { ko: '답장 대기', en: 'Owed' },
+    load: () => import('../pages/owed/Page.svelte'),
+    navigation: { icon: Reply, group: 'main', key: 'o', badge: 'owed', phone: true },
+  },
+  { path: 'chat/:agent', title: { ko: '채팅', en: 'Chat' }, load: () => import('../pages/chat/Page.svelte') },
+  { path: 'flow/:id', title: { ko: '흐름', en: 'Flow' }, load: () => import('../pages/flow/Page.svelte') },
+  {
+    path: 'log',
+    title: { ko: '로그', en: 'Log' },
+    load: () => import('../pages/log/Page.svelte'),
+    navigation: { icon: Logs, group: 'tools', key: 'l' },
+  },
+  {
+    path: 'time/:view?',
+    title: { ko: '시점', en: 'Time' },
+    load: () => import('../pages/time/Page.svelte'),
+    navigation: { icon: History, group: 'tools', key: 'm' },
+  },
+  {
+    path: 'why/:messageId?',
+    title: { ko: '왜?', en: 'Why' },
+    load: () => import('../pages/why/Page.svelte'),
+    navigation: { icon: CircleHelp, group: 'tools', key: 'w' },
+  },
+  {
+    path: 'sql',
+    title: { ko: 'SQL', en: 'SQL' },
+    load: () => import('../pages/sql/Page.svelte'),
+    navigation: { icon: Database, group: 'tools', key: 's' },
   },
   {
     path: 'search',
@@ -56,6 +107,12 @@ export const routes: Route[] = [
     title: { ko: '상태', en: 'Health' },
     load: () => import('../pages/health/Page.svelte'),
     navigation: { icon: Activity, group: 'foot', key: 'h' },
+  },
+  {
+    path: 'settings/:view?',
+    title: { ko: '설정', en: 'Settings' },
+    load: () => import('../pages/settings/Page.svelte'),
+    navigation: { icon: Settings, group: 'foot', key: ',' },
   },
   { path: 'go/:anything*', title: { ko: '찾아가기', en: 'Go to' }, load: () => import('../pages/go/Page.svelte') },
 ];

@@ -30,6 +30,8 @@ export const w = words({
   reconnects: { ko: '다시 연결한 횟수', en: 'Reconnects' },
   reconnectNow: { ko: '지금 연결', en: 'Connect now' },
   problems: { ko: (n: number) => `문제 ${n}개`, en: (n: number) => (n === 1 ? '1 problem' : `${n} problems`) },
+  waitsForYou: { ko: (n: number) => `나를 기다림 ${n}개`, en: (n: number) => `${n} waiting for you` },
+  overdue: { ko: (n: number) => `늦은 답 ${n}개`, en: (n: number) => `${n} overdue` },
   pastBar: { ko: '과거 시점 보기', en: 'Showing the past' },
   nothingRuns: { ko: '아무것도 다시 실행되지 않습니다.', en: 'Nothing is executed again.' },
   toNow: { ko: '지금으로', en: 'Back to now' },

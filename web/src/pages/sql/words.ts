@@ -1,0 +1,5 @@
+import { words } from '$lib/i18n/index.svelte';
+
+export const w = words({
+  title: { ko: 'SQL', en: 'SQL' },
+});
