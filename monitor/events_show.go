@@ -53,6 +53,9 @@ func (s *Server) showEvent(c echo.Context) error {
 		return p.err
 	}
 	text := idOf(c)
+	if text == "" {
+		return notFound("Not found")
+	}
 	seq, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || seq < 1 {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "seq", Value: coordination.Beginning(text, maxField),

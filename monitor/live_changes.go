@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -10,7 +9,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor/push"
-	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
 // ApprovalNews is a request for approval, or its end.
@@ -35,29 +33,56 @@ type RunNews struct {
 	Seq   int64     `json:"seq"`
 }
 
-// changeNews formats what an event changes of work and of runs.
-func changeNews(e *eventstore.Event) []push.Message {
+// changeNews formats what an event changes of approvals, work and runs, for clients with topics.
+func (v *view) changeNews(e *eventstore.Event) (news []push.Message) {
 	if e.Actor == eventstore.ActorImport {
 		return nil
 	}
+	for _, m := range planNews(e) {
+		if told, is := m.Data.(PlanNews); is && v.OwnTasks != nil {
+			news = append(news, approvalNews(e, "", ApprovalNews{told.PlanID, approval.OfPlan, told.Status, e.Seq}))
+		}
+	}
+	var data struct {
+		RunID     string `json:"runId"`
+		EffectID  string `json:"effectId"`
+		TaskID    string `json:"taskId"`
+		DecidedBy string `json:"decidedBy"`
+		Approval  bool   `json:"requiresApproval"`
+	}
+	if e.Redacted() || json.Unmarshal(e.Data, &data) != nil {
+		return news
+	}
 	work, state := workState(e.Type), runState(e.Type)
-	if work == "" && state == "" {
-		return nil
-	}
-	var about struct {
-		RunID    string `json:"runId"`
-		EffectID string `json:"effectId"`
-	}
-	if e.Redacted() || json.Unmarshal(e.Data, &about) != nil {
-		return nil
-	}
 	switch {
-	case work != "" && about.EffectID != "":
-		return []push.Message{{Type: "work_update", AgentID: e.AgentID, Data: WorkNews{about.EffectID, work, e.Seq}}}
-	case state != "" && about.RunID != "":
-		return []push.Message{{Type: "run_update", AgentID: e.AgentID, Data: RunNews{about.RunID, state, e.Seq}}}
+	case work != "" && data.EffectID != "":
+		news = append(news, push.Message{Type: "work_update", AgentID: e.AgentID, Data: WorkNews{data.EffectID, work, e.Seq}})
+	case state != "" && data.RunID != "":
+		news = append(news, push.Message{Type: "run_update", AgentID: e.AgentID, Data: RunNews{data.RunID, state, e.Seq}})
+	case v.OwnTasks != nil && data.TaskID != "":
+		if state := taskApproval(e.Type, data.Approval, data.DecidedBy); state != "" {
+			news = append(news, approvalNews(e, data.TaskID, ApprovalNews{data.TaskID, approval.OfTask, state, e.Seq}))
+		}
 	}
-	return nil
+	return news
+}
+
+func approvalNews(e *eventstore.Event, task string, told ApprovalNews) push.Message {
+	return push.Message{Type: "approval_update", AgentID: e.AgentID, TaskID: task, Data: told}
+}
+
+// taskApproval is the state of a task's approval after an event of a type; "" if the event does not change it. A task that those who may
+// approve it have cancelled was rejected.
+func taskApproval(typ string, requires bool, decidedBy string) string {
+	switch {
+	case typ == coordination.TypeTaskStarted && requires:
+		return plan.Pending
+	case typ == coordination.TypeTaskApproved:
+		return plan.Approved
+	case typ == coordination.TypeTaskCancelled && decidedBy != "":
+		return plan.Rejected
+	}
+	return ""
 }
 
 // workState is the state of work after an event of a type; "" for other types.
@@ -94,53 +119,4 @@ func runState(typ string) run.State {
 		return run.TimedOut
 	}
 	return ""
-}
-
-// approvalNews formats requests for approval and decisions about them.
-func (v *view) approvalNews(ctx context.Context, seqs []int64, events map[int64]*eventstore.Event) (news []push.Message, err error) {
-	if v.OwnTasks == nil {
-		return nil, nil
-	}
-	add := func(e *eventstore.Event, kind, id, task, state string) {
-		news = append(news, push.Message{Type: "approval_update", AgentID: e.AgentID, TaskID: task, Data: ApprovalNews{id, kind, state, e.Seq}})
-	}
-	for _, seq := range seqs {
-		e := events[seq]
-		if e == nil || e.Actor == eventstore.ActorImport {
-			continue
-		}
-		for _, m := range planNews(e) {
-			told := m.Data.(PlanNews)
-			add(e, approval.OfPlan, told.PlanID, "", told.Status)
-		}
-		id := v.record(e).TaskID
-		if id == "" {
-			continue
-		}
-		switch e.Type {
-		case coordination.TypeTaskApproved:
-			add(e, approval.OfTask, id, id, plan.Approved)
-		case coordination.TypeTaskCancelled:
-			if decided(e) {
-				add(e, approval.OfTask, id, id, plan.Rejected)
-			}
-		case coordination.TypeTaskStarted:
-			row, found, err := tasks.Brief(ctx, v.tx, id)
-			if err != nil {
-				return nil, err
-			}
-			if found && row.Status == coordination.StatePendingApproval {
-				add(e, approval.OfTask, id, id, plan.Pending)
-			}
-		}
-	}
-	return news, nil
-}
-
-// decided reports whether a cancelled task was rejected by those who may approve it.
-func decided(e *eventstore.Event) bool {
-	var data struct {
-		DecidedBy string `json:"decidedBy"`
-	}
-	return !e.Redacted() && json.Unmarshal(e.Data, &data) == nil && data.DecidedBy != ""
 }

@@ -69,17 +69,16 @@ func (f *feed) Page(ctx context.Context, after, upTo int64) (page *push.Page, er
 			return err
 		}
 		asked, err := v.collaborationNews(ctx, seqs[:len(events)], events)
-		approvals, err := v.approvalNews(ctx, seqs[:len(events)], events)
-		page = v.page(seqs[:len(events)], events, entries, append(news, asked...), approvals)
+		page = v.page(seqs[:len(events)], events, entries, append(news, asked...))
 		return err
 	})
 	return page, err
 }
 
 // page formats events, first for all clients, then including internal ones. Hints follow the events.
-// later are the hints that only clients with topics get.
-func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry, hints, later []push.Message) *push.Page {
+func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry, hints []push.Message) *push.Page {
 	var public, full feedBatch
+	var later []push.Message // for clients with topics
 	for _, seq := range seqs {
 		e := events[seq]
 		if e == nil {
@@ -87,7 +86,7 @@ func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries ma
 		}
 		t := feedEvent{Event: e, entry: entries[seq], record: v.record(e), text: v.renderEvent(e, entries[seq])}
 		full = append(full, t)
-		later = append(later, changeNews(e)...)
+		later = append(later, v.changeNews(e)...)
 		if internal(e) {
 			hints = t.hint(hints)
 		} else {

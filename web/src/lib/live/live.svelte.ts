@@ -100,6 +100,11 @@ class Live {
     return () => this.#events.delete(listen);
   }
 
+  /** Seq up to which events have been handed to listeners, at once; `seq` is for showing. */
+  get applied(): number {
+    return this.#client.seq ?? 0;
+  }
+
   /** Number of listeners, which is that of the frame after a page is left. */
   get listeners(): number {
     return this.#stale.size + this.#events.size;
