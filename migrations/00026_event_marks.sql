@@ -12,12 +12,13 @@ CREATE TABLE mark_facets (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE mark_blocks (
+  block  INTEGER NOT NULL, -- seq / 256
   agent  TEXT NOT NULL,
   failed INTEGER NOT NULL,
-  block  INTEGER NOT NULL, -- seq / 256
   bits   BLOB NOT NULL,    -- bit seq % 256: the event has the mark
-  PRIMARY KEY (agent, failed, block)
+  PRIMARY KEY (block, agent, failed)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX mark_blocks_by_mark ON mark_blocks (agent, failed, block);
 
 -- +goose Down
 DROP TABLE mark_blocks;

@@ -85,7 +85,7 @@ func (v *view) showEvent(ctx context.Context, seq int64) (*shownEvent, error) {
 	record := projections.Record(coordination.RulesV2, e)
 	why, failed := coordination.Failure(&record)
 	if a.IsError = failed; failed {
-		a.Error = coordination.Mask(why)
+		a.Error = coordination.ForPeople(coordination.Mask(why), v.roster).Text
 	}
 	causes, err := causality.Causes(ctx, v.tx, v.Store, e)
 	if err != nil {

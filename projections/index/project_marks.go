@@ -69,15 +69,15 @@ func markFacets(table string) *projections.Table[markFacetKey, markFacet] {
 
 func markBlocks(table string) *projections.Table[markBlockKey, markBlock] {
 	return projections.NewTable(projections.Columns[markBlockKey, markBlock]{
-		Table: table, Names: []string{"agent", "failed", "block", "bits"}, Key: 3, Fixed: 3, Keep: 500,
-		Lookup: "agent = ? AND failed = ? AND block = ?",
-		LookUp: func(k markBlockKey) []any { return []any{k.agent, k.failed, k.block} },
+		Table: table, Names: []string{"block", "agent", "failed", "bits"}, Key: 3, Fixed: 3, Keep: 500,
+		Lookup: "block = ? AND agent = ? AND failed = ?",
+		LookUp: func(k markBlockKey) []any { return []any{k.block, k.agent, k.failed} },
 		Scan: func(r eventstore.Row, b *markBlock) error {
-			b.markBlockKey = markBlockKey{mark{r.Text(0), r.Int(1) != 0}, r.Int(2)}
+			b.markBlockKey = markBlockKey{mark{r.Text(1), r.Int(2) != 0}, r.Int(0)}
 			copy(b.bits[:], r.Blob(3))
 			return nil
 		},
-		Args: func(args []any, b *markBlock) []any { return append(args, b.agent, b.failed, b.block, b.bits[:]) },
+		Args: func(args []any, b *markBlock) []any { return append(args, b.block, b.agent, b.failed, b.bits[:]) },
 	})
 }
 

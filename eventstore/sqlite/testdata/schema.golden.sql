@@ -326,11 +326,11 @@ CREATE TABLE list_slots (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE mark_blocks (
+  block  INTEGER NOT NULL, -- seq / 256
   agent  TEXT NOT NULL,
   failed INTEGER NOT NULL,
-  block  INTEGER NOT NULL, -- seq / 256
   bits   BLOB NOT NULL,    -- bit seq % 256: the event has the mark
-  PRIMARY KEY (agent, failed, block)
+  PRIMARY KEY (block, agent, failed)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE mark_facets (
@@ -842,6 +842,8 @@ CREATE UNIQUE INDEX events_by_stream ON events (stream_id, version);
 CREATE INDEX facet_blocks_by_facet ON facet_blocks (facet_id, block);
 
 CREATE INDEX list_slots_by_list ON list_slots (list, slot);
+
+CREATE INDEX mark_blocks_by_mark ON mark_blocks (agent, failed, block);
 
 CREATE INDEX plans_by_agent ON plans (agent);
 
