@@ -38,7 +38,6 @@ const pages = [
   'agents/eden',
   'search?q=webhook',
   'health',
-  'log',
   'log?scope=all&at=120',
   'log?as_of=200',
 ];
