@@ -38,6 +38,8 @@ const pages = [
   'agents/eden',
   'search?q=webhook',
   'health',
+  'log?scope=all&at=120',
+  'log?as_of=200',
 ];
 
 for (const path of pages) {
@@ -77,7 +79,7 @@ test('T-AXE empty', async ({ page, serve, folder }) => {
   test.setTimeout(90_000);
   await writeHome(folder, []);
   const server = await serve({ home: folder, args: ['--follow'] });
-  for (const path of ['', 'c', 'tasks', 'agents', 'search', 'search?q=x', 'health']) {
+  for (const path of ['', 'c', 'tasks', 'agents', 'search', 'search?q=x', 'health', 'log']) {
     await visit(page, server.url(path));
     await expectAccessible(page, `${path} empty`);
   }
@@ -89,7 +91,7 @@ test('T-AXE errors', async ({ page, hub, faults }) => {
   await page.route(/\/ui\/api\/(?!agents$|health$)/, (route) =>
     route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":"x","code":"internal","hint":"h"}' }),
   );
-  for (const path of ['', 'c', 'tasks', 'agents', 'search?q=x', 'health', 'nothing/here', 'go/x']) {
+  for (const path of ['', 'c', 'tasks', 'agents', 'search?q=x', 'health', 'log', 'nothing/here', 'go/x']) {
     await page.goto(hub.url(path));
     await expect(page.locator('main h1').first()).toBeVisible();
     await expectAccessible(page, `${path} error`);
@@ -113,7 +115,7 @@ test('T-AXE the past, the palette, the help and the connection', async ({ page, 
   expect(await violations(page), 'connection').toEqual([]);
 });
 
-for (const path of ['', 'c', 'tasks', 'agents', 'agents/eden', 'search?q=webhook', 'health']) {
+for (const path of ['', 'c', 'tasks', 'agents', 'agents/eden', 'search?q=webhook', 'health', 'log?scope=all&at=120']) {
   test(`T-AXE ${path || 'now'} at 320 px and at 390 px does not scroll sideways`, async ({ page, hub }) => {
     for (const width of [320, 390]) {
       await page.setViewportSize({ width, height: 640 });
@@ -217,7 +219,7 @@ test('T-I18N texts that are 40 % longer break no layout', async ({ page, hub }) 
   });
   for (const width of [1440, 1024, 390]) {
     await page.setViewportSize({ width, height: 800 });
-    for (const path of ['', 'c', 'tasks', 'agents', 'search?q=webhook', 'health']) {
+    for (const path of ['', 'c', 'tasks', 'agents', 'search?q=webhook', 'health', 'log?at=120']) {
       await page.goto(hub.url(path));
       await shown(page);
       const faults = await page.evaluate(() => {

@@ -112,6 +112,32 @@ test.describe('T-WS', () => {
     expect(await recorded(page)).toEqual(every(first, first + 99));
   });
 
+  test('T-WS a half-open connection is noticed while the log is quiet', async ({
+    page,
+    serve,
+    relay,
+    folder,
+    faults,
+  }) => {
+    faults.allow(...cuts);
+    await writeHome(folder, pair, conversation(0, 10));
+    const server = await serve({ home: folder, args: ['--follow'] });
+    const proxy = await relay(server.port);
+    let ticked = 0;
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => (ticked += String(payload).includes('"type":"tick"') ? 1 : 0)),
+    );
+    await visit(page, `${proxy.origin}/ui/`);
+    await recordEvents(page);
+    await until(() => ticked > 0, 'a tick', 30_000);
+    const { seq } = await liveState(page);
+    // No event is missing, and requests are answered: only the ticks stay away.
+    proxy.silence();
+    await until(async () => (await liveState(page)).reconnects > 0, 'the page to notice', 60_000);
+    await expect.poll(async () => (await liveState(page)).state, { timeout: 60_000 }).toBe('live');
+    expect((await liveState(page)).seq).toBe(seq);
+  });
+
   test('T-WS a killed server comes back, and the page goes on', async ({ page, serve, folder, faults }) => {
     faults.allow(...cuts);
     await writeHome(folder, pair, conversation(0, 10));

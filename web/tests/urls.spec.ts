@@ -17,6 +17,7 @@ test('T-URL every address survives a reload, Back and Forward, with parameters t
     'agents', 'agents?sort=name', 'agents/eden', 'agents/eden?tab=queue', 'agents/eden?tab=continuation', 'agents/eden?tab=tasks',
     'agents/eden?tab=plans', 'agents/eden?tab=sessions', 'agents/eden?tab=policy', 'agents/eden?tab=events', 'agents/seum', 'agents/ruda?tab=queue',
     'search', 'search?q=webhook', 'search?q=배포&sort=newest', 'health', '?as_of=300', 'c?as_of=300', `c/${enc(first!.workSessionId)}?as_of=480`,
+    'log', 'log?problems=1', 'log?agent=eden&not=a2a.send&scope=all', 'log?at=200', 'log?as_of=300',
     'tasks?as_of=300', 'tasks?view=deps&as_of=300', 'agents?as_of=300', 'agents/eden?as_of=300', 'search?q=webhook&as_of=300', 'health?as_of=300',
   ]; // prettier-ignore
   expect(paths.length).toBeGreaterThanOrEqual(60);

@@ -325,6 +325,23 @@ CREATE TABLE list_slots (
   PRIMARY KEY (slot, list)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE mark_blocks (
+  block  INTEGER NOT NULL, -- seq / 256
+  agent  TEXT NOT NULL,
+  failed INTEGER NOT NULL,
+  bits   BLOB NOT NULL,    -- bit seq % 256: the event has the mark
+  PRIMARY KEY (block, agent, failed)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE mark_facets (
+  agent     TEXT NOT NULL,     -- id in lower case of the subject, sender or receiver; '' for every event
+  failed    INTEGER NOT NULL,  -- 1: only events that report a failure
+  facet_id  INTEGER NOT NULL,
+  n         INTEGER NOT NULL,  -- events
+  first_seq INTEGER NOT NULL,  -- lowest seq among them
+  PRIMARY KEY (agent, failed, facet_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE plans (
   id              INTEGER PRIMARY KEY,  -- seq of the event that made it known
   name            TEXT NOT NULL UNIQUE, -- of its stream, after plan/: its id, or the hash of one that cannot stand in a name
@@ -825,6 +842,8 @@ CREATE UNIQUE INDEX events_by_stream ON events (stream_id, version);
 CREATE INDEX facet_blocks_by_facet ON facet_blocks (facet_id, block);
 
 CREATE INDEX list_slots_by_list ON list_slots (list, slot);
+
+CREATE INDEX mark_blocks_by_mark ON mark_blocks (agent, failed, block);
 
 CREATE INDEX plans_by_agent ON plans (agent);
 

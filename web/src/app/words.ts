@@ -78,6 +78,8 @@ export const w = words({
   keyMove: { ko: '다음, 이전 줄', en: 'Next, previous row' },
   keyOpen: { ko: '열기 · 새 탭', en: 'Open · in a new tab' },
   keyEvents: { ko: '이전, 다음 이벤트', en: 'Previous, next event' },
+  keyProblems: { ko: '로그의 이전, 다음 문제', en: 'Previous, next problem of the log' },
+  keyPause: { ko: '로그 멈춤, 이어 보기', en: 'Pause the log, go on' },
   keyDecide: { ko: '작업의 승인, 거절, 취소', en: 'Approve, reject, undo (a task)' },
   keyDetails: { ko: '자세히 · 원본 JSON', en: 'Details · raw JSON' },
   keyCopy: { ko: '링크 복사 · id 복사', en: 'Copy link · copy id' },

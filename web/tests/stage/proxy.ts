@@ -10,7 +10,7 @@ import { connect, createServer, type AddressInfo, type Server as NetServer, type
 /** A TCP proxy in front of a server, to disturb connections. */
 export class Proxy {
   #server: NetServer;
-  #pairs = new Set<{ near: Socket; far: Socket }>();
+  #pairs = new Set<{ near: Socket; far: Socket; upgraded: boolean; silent: boolean }>();
   /** Port that connections are passed on to. It may change. */
   target: number;
   /** Milliseconds by which everything is delayed. */
@@ -38,7 +38,7 @@ export class Proxy {
   #accept(near: Socket) {
     if (this.refusing) return near.destroy();
     const far = connect(this.target, '127.0.0.1');
-    const pair = { near, far };
+    const pair = { near, far, upgraded: false, silent: false };
     this.#pairs.add(pair);
     const end = () => {
       this.#pairs.delete(pair);
@@ -50,13 +50,19 @@ export class Proxy {
       [far, near],
     ] as const) {
       from.on('data', (data) => {
-        if (this.held) return;
+        if (from === near && data.includes('Upgrade: websocket')) pair.upgraded = true;
+        if (this.held || pair.silent) return;
         if (this.delayMs === 0) to.write(data);
         else setTimeout(() => !this.held && to.write(data), this.delayMs);
       });
       from.on('error', end);
       from.on('close', end);
     }
+  }
+
+  /** WebSockets that are open stay so, but nothing passes on them any more. Requests and new WebSockets work. */
+  silence() {
+    for (const pair of this.#pairs) if (pair.upgraded) pair.silent = true;
   }
 
   /** Ends all connections, as a network that fails: what was sent last may be lost. */

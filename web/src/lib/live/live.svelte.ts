@@ -32,6 +32,7 @@ class Live {
         const url = at('ws');
         url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
         url.searchParams.set('scope', 'all');
+        url.searchParams.set('topics', 'log,hints,ticks');
         if (since !== undefined) url.searchParams.set('since', String(since));
         return new WebSocket(url) as Socket;
       },
@@ -102,6 +103,11 @@ class Live {
   onEvents(listen: EventListener): () => void {
     this.#events.add(listen);
     return () => this.#events.delete(listen);
+  }
+
+  /** Seq up to which events have been handed to listeners, at once; `seq` is for showing. */
+  get applied(): number {
+    return this.#client.seq ?? 0;
   }
 
   /** Number of listeners, which is that of the frame after a page is left. */
