@@ -229,9 +229,15 @@ func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: sqlite FILE STATEMENT...")
 	}
+	const journalByte, isWAL = 18, 2 // of the header of a file
+	header, _ := os.ReadFile(ts.MkAbs(args[0]))
 	db, err := sqlite.OpenPlain(ts.MkAbs(args[0]), 1)
 	ts.Check(err)
 	defer db.Close()
+	if len(header) <= journalByte || header[journalByte] != isWAL { // stays without a WAL, as a backup does
+		_, err := db.Exec("PRAGMA journal_mode = DELETE")
+		ts.Check(err)
+	}
 	for _, statement := range args[1:] {
 		if file, is := strings.CutPrefix(statement, "@"); is {
 			statement = ts.ReadFile(file)
