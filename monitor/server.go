@@ -227,7 +227,7 @@ func (s *Server) routes() []endpoint {
 		{"", "/api/discord/bots", "GET /api/discord/bots", s.listBots},
 		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},
 		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},
-		{http.MethodPost, sqlPath, "POST /api/sql", s.asAdmin(s.askSQL)},
+		{http.MethodPost, sqlPath, "POST /api/sql", s.askSQL},
 		{"", sqlPath + "/schema", "GET /api/sql/schema", s.asAdmin(s.showSchema)},
 		{"", livePath, "GET /ws", s.live},
 	}

@@ -1154,7 +1154,7 @@ export interface paths {
          * Run a read-only SQL query
          * @description Answers one SELECT, WITH, VALUES or EXPLAIN about the log and its tables, which docs/schema.md describes. Disabled (404 `sql_off`)
          *     unless the server was started with OPENCLAWD_ADMIN_TOKEN. Nothing can be changed. An answer takes at most 5 s and 8 MiB of values; at
-         *     most two run at a time.
+         *     most two run at a time. With `as_of` the tables are those after that event; functions such as `date('now')` use the current time.
          */
         post: operations["askSQL"];
         delete?: never;
@@ -1319,6 +1319,8 @@ export interface components {
              */
             asOfSeq: number;
         };
+        /** @description A number, a text, true (1), false (0) or null. Integers have at most 64 bits */
+        SQLValue: unknown;
         SQLTable: {
             name: string;
             /** @enum {string} */
@@ -6192,7 +6194,10 @@ export interface operations {
     };
     askSQL: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6207,6 +6212,10 @@ export interface operations {
                      * @default 1000
                      */
                     limit?: number;
+                    /** @description Values of the statement's parameters, at most 100, with at most 65536 bytes of text in total: an array for `?`, by position, or an object for `:name`, `@name` and `$name`, by the name without its prefix. Each parameter needs a value, and each value a parameter. */
+                    params?: components["schemas"]["SQLValue"][] | {
+                        [key: string]: components["schemas"]["SQLValue"];
+                    };
                 };
             };
         };
@@ -6221,6 +6230,7 @@ export interface operations {
                     "application/json": components["schemas"]["SQLAnswer"];
                 };
             };
+            202: components["responses"]["Building"];
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
