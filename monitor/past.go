@@ -70,6 +70,10 @@ func onlyNow(path string) (why string) {
 		return "it sends events from now on; since gives the start"
 	case sqlPath + "/schema":
 		return "the tables and views are the same at every event"
+	case backupsPath:
+		return "backups are not in the log"
+	case configPath + "/check", configPath + "/effective":
+		return "files of the configuration are not in the log"
 	case "/api/discord/bots":
 		return "the bots' connections are not in the log"
 	}
