@@ -4,6 +4,7 @@ import * as codes from './codes';
 import { healthReasons } from './health';
 import { problemKinds } from './problems';
 import { routingReasons, routingWarnings } from './routing';
+import { configCodes } from '../../pages/settings/words';
 import type { Word } from './index.svelte';
 
 /** Dictionary of each list of codes that the page shows. */
@@ -11,6 +12,7 @@ const dictionaries: Record<string, Record<string, Word>> = {
   AgentStatus: codes.agentStatuses,
   BotState: codes.botStates,
   Category: codes.categories,
+  ConfigCode: configCodes,
   CollaborationDelivery: codes.deliveries,
   CollaborationStatus: codes.collaborationStatuses,
   ContinuationKind: codes.continuationKinds,
