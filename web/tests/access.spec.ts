@@ -38,6 +38,8 @@ const pages = [
   'agents/eden',
   'search?q=webhook',
   'health',
+  'settings',
+  'settings/config',
 ];
 
 for (const path of pages) {

@@ -184,3 +184,6 @@ export const configCodes: Record<Schemas['ConfigCode'], Word> = dictionary({
   unknown_key: { ko: '모르는 키입니다.', en: 'The key is unknown.' },
   value: { ko: '쓸 수 없는 값입니다.', en: 'The value is not allowed.' },
 });
+
+/** Name of a file without its folders. */
+export const baseOf = (file: string): string => file.split('/').at(-1) ?? file;
