@@ -196,6 +196,7 @@ func (c *Config) decodeTaskMonitor(f *fields) {
 		Host:           f.text("host", "127.0.0.1"),
 		Port:           f.count("port", 3847, 0, maxPort),
 		WriteToken:     f.ownSecret("writeToken"),
+		ReadToken:      f.ownSecret("readToken"),
 		AllowedOrigins: f.origins("allowedOrigins"),
 		TaskHubURL:     f.server("taskHubUrl", "http://localhost:3102"),
 	}

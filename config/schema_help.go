@@ -220,6 +220,7 @@ func ownHelp() map[string]string {
 		"taskMonitor.host":                                     "The address it listens on.",
 		"taskMonitor.port":                                     "The port it listens on.",
 		"taskMonitor.writeToken":                               "The token required for changes.",
+		"taskMonitor.readToken":                                "The token required for reading the API; the one for changes reads too.",
 		"taskMonitor.allowedOrigins":                           "Origins of pages that may read.",
 		"taskMonitor.taskHubUrl":                               "URL of Task-Hub.",
 		"ui":                                                   "Task-Hub, the web page.",

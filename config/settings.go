@@ -214,6 +214,7 @@ type TaskMonitor struct {
 	Host           string
 	Port           int
 	WriteToken     Secret
+	ReadToken      Secret // "": reading needs no token
 	AllowedOrigins []string
 	TaskHubURL     string
 }

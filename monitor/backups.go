@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -23,35 +24,56 @@ type Copy struct {
 	Bytes int64  `json:"bytes"`
 }
 
+// name is the name of the file; "" if there is none.
+func (c *Copy) name() string {
+	if c.File == "" {
+		return ""
+	}
+	return filepath.Base(c.File)
+}
+
 // backupAnswer answers POST /api/backups.
 type backupAnswer struct {
 	OK bool `json:"ok"`
 	Copy
 }
 
-// backUp makes a backup. It completes even if the client leaves.
+// backUp makes a backup. It completes even if the client leaves. With wait=false the answer does not wait for it.
 func (s *Server) backUp(c echo.Context) error {
+	p := parametersOf(c)
+	waits := p.word("wait", "true", "false") != "false"
 	switch {
+	case p.err != nil:
+		return p.err
 	case !skipBody(c):
 		return tooLarge()
 	case s.opts.Backup == nil:
-		return &problem{Status: http.StatusConflict, Code: "not_here", Message: "No backups are made here", Hint: "ask the server that writes the log"}
+		return noBackups()
+	case !waits:
+		return s.startBackupJob(c, BackupJob{Kind: "make"}, func(ctx context.Context) (string, error) {
+			made, err := s.opts.Backup(ctx)
+			return made.name(), err
+		})
+	}
+	if !s.backupJobs.begin(BackupJob{Kind: "make", State: "running", StartedMS: s.opts.Now().UnixMilli()}) {
+		return backupBusy()
 	}
 	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(backupTime)) // a connection without deadlines blocks
 	ctx, stop := context.WithTimeout(context.WithoutCancel(c.Request().Context()), backupTime)
 	defer stop()
 	made, err := s.opts.Backup(ctx)
+	s.backupJobs.end(made.name(), s.opts.Now(), s.backupFailure(BackupJob{Kind: "make"}, err))
 	if err != nil {
-		return s.notBackedUp(err)
+		return backupProblem(err)
 	}
 	s.position(c)
 	return writeJSON(c, http.StatusOK, backupAnswer{true, made})
 }
 
-func (s *Server) notBackedUp(err error) error {
-	s.opts.Logger.Error("backup failed", "err", err)
-	if locked, ok := errors.AsType[*eventstore.LockedError](err); ok {
-		return &problem{Status: http.StatusConflict, Code: locked.Code(), Message: "Another backup is in progress", Hint: "wait until it is done", RetryAfter: 10}
+// backupProblem converts an error of making a backup.
+func backupProblem(err error) error {
+	if _, is := errors.AsType[*eventstore.LockedError](err); is {
+		return backupBusy()
 	}
 	var coded eventstore.Coded
 	if errors.As(err, &coded) && coded.Code() == "no_room" {

@@ -23,6 +23,11 @@ func readBody(c echo.Context) (members map[string]any, err error) {
 
 // readBodyIfAny is readBody for requests that need no body: nil if it is empty.
 func readBodyIfAny(c echo.Context) (members map[string]any, err error) {
+	return readMembers[any](c)
+}
+
+// readMembers is readBodyIfAny for members that are decoded as V, e.g. later.
+func readMembers[V any](c echo.Context) (members map[string]V, err error) {
 	r := c.Request()
 	if r.ContentLength > maxBodyBytes {
 		return nil, tooLarge()

@@ -40,6 +40,7 @@ var enumerations = map[string][]declared{
 	"FlowKind":              {{dir: "coordination/a2a", typ: "Kind"}},
 	"FlowOutcome":           {{dir: "coordination/a2a", prefix: "OutcomeOK"}, {dir: "coordination", prefix: "OutcomeValue"}},
 	"FlowPhase":             {{dir: "coordination/a2a", typ: "Phase"}},
+	"ConfigCode":            {{dir: "config", prefix: "Code"}},
 	"HealthCode":            {{dir: "coordination/health", typ: "Code"}},
 	"Outcome":               {{dir: "coordination", typ: "Outcome"}},
 	"ProblemAction":         {{dir: "projections/problems", typ: "Action"}},

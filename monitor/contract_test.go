@@ -216,6 +216,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/collaborations/none?min_seq=x", 400},
 		{"/api/collaborations/none?min_seq=1000", 503},
 		{"/api/sql/schema", 404},
+		{"/api/backups", 409},
+		{"/api/config/check", 409},
+		{"/api/config/effective", 409},
 		{"/ws", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
@@ -224,6 +227,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/sql", 404)] = true
 	asked[contract.check(t, http.MethodPost, "/api/tasks/rewrite", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/backups", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/backups/x/verify", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true

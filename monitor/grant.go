@@ -26,7 +26,7 @@ func grantOf(ctx context.Context) (g Grant, granted bool) {
 }
 
 // adminPaths are the writes that take more than the role of an operator.
-var adminPaths = []string{redactionsPath, backupsPath}
+var adminPaths = []string{redactionsPath, backupsPath, backupsPath + "/*" + verifyTail}
 
 // checkWrite returns the check of writes to a path.
 func (g Grant) checkWrite(path string) func(*http.Request) *problem {

@@ -42,6 +42,8 @@ type Moment struct {
 	Policy       func(from, to string) (policy.Policy, error)
 	Continuation Explain
 
+	SQL SQL // nil: SQL is off
+
 	once   sync.Once
 	server *Server
 }
@@ -66,8 +68,12 @@ func onlyNow(path string) (why string) {
 		return "milestones belong to Task-Hub"
 	case livePath:
 		return "it sends events from now on; since gives the start"
-	case sqlPath, sqlPath + "/schema":
-		return "this endpoint queries the current state; use openclawd sql --as-of for the past"
+	case sqlPath + "/schema":
+		return "the tables and views are the same at every event"
+	case backupsPath:
+		return "backups are not in the log"
+	case configPath + "/check", configPath + "/effective":
+		return "files of the configuration are not in the log"
 	case "/api/discord/bots":
 		return "the bots' connections are not in the log"
 	}
@@ -126,7 +132,7 @@ type snapshotPending struct {
 // answerAsOf answers a request like a server whose log ends at event seq.
 func (s *Server) answerAsOf(c echo.Context, seq int64) error {
 	r := c.Request()
-	if s.fromAfar(r) {
+	if _, granted := grantOf(r.Context()); !granted && s.fromAfar(r) {
 		return &problem{Status: http.StatusForbidden, Code: "origin_refused", Field: "Origin", Message: "Pages of other sites may not use as_of",
 			Hint: "add the page's origin, or its host, to the allowed ones"}
 	}
@@ -185,6 +191,7 @@ func (s *Server) then(m *Moment) *Server {
 	if opts.Continuation != nil {
 		opts.Continuation = m.explain
 	}
+	opts.SQL = m.SQL
 	then := &Server{opts: opts, echo: echo.New()}
 	then.settings.Store(s.settings.Load())
 	then.echo.HTTPErrorHandler = then.refuse
@@ -227,7 +234,7 @@ func (o *Options) knowsTasks() error {
 func unchanging(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if r.Method != http.MethodGet && r.Method != http.MethodHead && parametersOf(c).first(parameterAsOf) != "" {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.EscapedPath() != sqlPath && parametersOf(c).first(parameterAsOf) != "" {
 			return notThen("the past cannot be changed")
 		}
 		return next(c)

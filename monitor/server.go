@@ -80,7 +80,10 @@ type Options struct {
 	Policy func(from, to string) (policy.Policy, error)
 
 	Backup     func(context.Context) (Copy, error) // nil: no backups are made here
+	Backups    Backups                             // nil: none are listed here
 	Redactions Redactions                          // nil: nothing is redacted here
+
+	Configuration Configuration // nil: none is read here
 
 	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
 	// Continuation returns an agent's next continuation step; nil: no agent is continued automatically here.
@@ -119,6 +122,9 @@ type Server struct {
 	echo     *echo.Echo
 	hub      *push.Hub
 	taskHub  *taskhub.Client
+
+	backupJobs *backupJobs
+	checking   checking
 }
 
 // New returns a server, ready to answer.
@@ -139,12 +145,12 @@ func New(opts Options) *Server {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, echo: echo.New()}
+	s := &Server{opts: opts, echo: echo.New(), backupJobs: newBackupJobs()}
 	s.taskHub = s.newTaskHub()
 	s.Configure(opts.Settings)
 	s.hub = newHub(opts)
 	s.echo.HTTPErrorHandler = s.refuse
-	s.echo.Pre(survive, s.admit, s.share, onlyLive, unchanging)
+	s.echo.Pre(survive, s.admit, s.share, s.closeToOthers, onlyLive, unchanging)
 	s.register(s.routes())
 	return s
 }
@@ -154,6 +160,7 @@ func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var polling sync.WaitGroup
 	polling.Go(func() { s.pollMilestones(ctx) })
+	polling.Go(func() { s.backupJobs.run(ctx) })
 	defer polling.Wait()
 	defer stop()
 	return s.hub.Run(ctx)
@@ -225,11 +232,15 @@ func (s *Server) routes() []endpoint {
 		{"", redactionsPath, "GET /api/redactions", s.listRedactions},
 		{"", redactionsPath + "/*", "GET /api/redactions/:id", s.showRedaction},
 		{http.MethodPost, redactionsPath, "POST /api/redactions", s.redact},
+		{"", backupsPath, "GET /api/backups", s.listBackups},
 		{http.MethodPost, backupsPath, "POST /api/backups", s.backUp},
+		{http.MethodPost, backupsPath + "/*" + verifyTail, "POST /api/backups/:name/verify", s.verifyBackup},
+		{"", configPath + "/check", "GET /api/config/check", s.checkConfig},
+		{"", configPath + "/effective", "GET /api/config/effective", s.showConfig},
 		{"", "/api/discord/bots", "GET /api/discord/bots", s.listBots},
 		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},
 		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},
-		{http.MethodPost, sqlPath, "POST /api/sql", s.asAdmin(s.askSQL)},
+		{http.MethodPost, sqlPath, "POST /api/sql", s.askSQL},
 		{"", sqlPath + "/schema", "GET /api/sql/schema", s.asAdmin(s.showSchema)},
 		{"", livePath, "GET /ws", s.live},
 	}

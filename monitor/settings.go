@@ -17,6 +17,8 @@ type Settings struct {
 	Origins []string
 	// Token is required for writes. "" allows only programs and own pages of this machine to write.
 	Token config.Secret
+	// ReadToken is required for reads and the live feed, unless Token is shown. "" requires none.
+	ReadToken config.Secret
 	// Sealed forbids writes without a Token, because it is unknown whether one is configured.
 	Sealed bool
 	// TaskHub is the http or https URL of Task-Hub; "" means DefaultTaskHub. Cookie is sent there for callers without
@@ -29,5 +31,6 @@ type Settings struct {
 func (s *Server) Configure(next Settings) {
 	next.Hosts, next.Origins = slices.Clone(next.Hosts), slices.Clone(next.Origins)
 	next.Token = config.Secret(strings.TrimSpace(next.Token.Reveal())) // as in the header
+	next.ReadToken = config.Secret(strings.TrimSpace(next.ReadToken.Reveal()))
 	s.settings.Store(&next)
 }

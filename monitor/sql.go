@@ -19,12 +19,21 @@ import (
 )
 
 // SQL runs read-only SQL queries within limits. Errors for the caller are eventstore.Coded with one of the codes of
-// sqlStatus.
+// sqlStatus; they may name the Field of the request that is wrong, otherwise it is the statement.
 type SQL interface {
-	// Query returns at most limit rows. The caller sets AsOfSeq.
-	Query(ctx context.Context, statement string, limit int) (SQLAnswer, error)
+	// Query answers a question. The caller sets AsOfSeq.
+	Query(ctx context.Context, q SQLQuestion) (SQLAnswer, error)
 	// Schema lists tables and views by name.
 	Schema(ctx context.Context) ([]SQLTable, error)
+}
+
+// SQLQuestion is one statement with the values of its parameters.
+type SQLQuestion struct {
+	Statement string
+	Limit     int // maximum number of rows
+	// Values are nil, int64, float64 or string. At most one of the fields is set: by position, or by name without prefix.
+	List  []any
+	Named map[string]any
 }
 
 // AdminTokenVariable is the environment variable that enables SQL.
@@ -132,22 +141,9 @@ func (s *Server) checkSite(r *http.Request) *problem {
 
 // askSQL answers POST /api/sql.
 func (s *Server) askSQL(c echo.Context) error {
-	members, err := readBody(c)
+	q, err := readQuestion(c)
 	if err != nil {
 		return err
-	}
-	statement, is := members["sql"].(string)
-	if !is || strings.TrimSpace(statement) == "" {
-		return &problem{Status: http.StatusBadRequest, Code: "missing_field", Message: "Missing sql", Field: "sql", Hint: "send one statement as a string"}
-	}
-	limit := DefaultSQLRows
-	if given, there := members["limit"]; there {
-		n, is := given.(float64)
-		if !is || n != float64(int(n)) || n < 1 || n > MaxSQLRows {
-			return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Message: "Invalid limit", Field: "limit",
-				Hint: fmt.Sprintf("give a whole number from 1 to %d", MaxSQLRows)}
-		}
-		limit = int(n)
 	}
 	ctx := c.Request().Context()
 	asOf, err := s.standsAt(ctx)
@@ -155,9 +151,9 @@ func (s *Server) askSQL(c echo.Context) error {
 		return err
 	}
 	start := s.opts.Now()
-	answer, err := s.opts.SQL.Query(ctx, statement, limit)
+	answer, err := s.opts.SQL.Query(ctx, q)
 	refused := sqlProblem(err)
-	s.logSQL(c.Request(), statement, answer.RowCount, s.opts.Now().Sub(start).Milliseconds(), refused)
+	s.logSQL(c.Request(), q, answer.RowCount, s.opts.Now().Sub(start).Milliseconds(), refused)
 	switch {
 	case refused != nil:
 		return refused
@@ -177,14 +173,19 @@ func (s *Server) standsAt(ctx context.Context) (seq int64, err error) {
 	return seq, err
 }
 
-// logSQL logs that a query was made, but not its text, which may contain secrets.
-func (s *Server) logSQL(r *http.Request, statement string, rows int, ms int64, refused *problem) {
-	digest := sha256.Sum256([]byte(statement))
+// logSQL logs that a query was made, but neither its text nor its values, which may contain secrets.
+func (s *Server) logSQL(r *http.Request, q SQLQuestion, rows int, ms int64, refused *problem) {
+	digest := sha256.Sum256([]byte(q.Statement))
 	code := "ok"
 	if refused != nil {
 		code = refused.Code
 	}
-	s.opts.Logger.Info("SQL", "peer", r.RemoteAddr, "bytes", len(statement), "sha256", hex.EncodeToString(digest[:8]), "rows", rows, "ms", ms, "code", code)
+	attributes := []any{"peer", r.RemoteAddr, "bytes", len(q.Statement), "sha256", hex.EncodeToString(digest[:8]), "params", len(q.List) + len(q.Named),
+		"rows", rows, "ms", ms, "code", code}
+	if s.opts.then != nil {
+		attributes = append(attributes, "as_of", s.opts.then.Seq)
+	}
+	s.opts.Logger.Info("SQL", attributes...)
 }
 
 var sqlStatus = map[string]int{
@@ -199,6 +200,12 @@ func sqlProblem(err error) *problem {
 		return nil
 	}
 	p := &problem{Status: sqlStatus[coded.Code()], Code: coded.Code(), Message: coded.Error(), Field: "sql", Hint: coded.Hint()}
+	if wrong, is := errors.AsType[interface {
+		error
+		Field() string
+	}](err); is {
+		p.Field = wrong.Field()
+	}
 	if p.Status == http.StatusServiceUnavailable {
 		p.Field, p.RetryAfter = "", 1
 	}

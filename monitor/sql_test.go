@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
 	"github.com/pronto-lab/openclawd/monitor"
 )
@@ -17,15 +18,21 @@ import (
 const adminToken = "an-admin-token-of-32-characters!"
 
 // asked is a console on the file of a bundle, opened when it is first asked.
-type asked struct{ path func() string }
+type asked struct {
+	path  func() string
+	state *sqlite.Scratch // in place of the file; nil: the file
+}
 
-func (a asked) Query(ctx context.Context, statement string, limit int) (monitor.SQLAnswer, error) {
+func (a asked) Query(ctx context.Context, q monitor.SQLQuestion) (monitor.SQLAnswer, error) {
 	c, err := console.Open(ctx, a.path(), console.Limits{})
 	if err != nil {
 		return monitor.SQLAnswer{}, err
 	}
+	if a.state != nil {
+		c = c.Past(a.state)
+	}
 	rows := &sqlRows{answer: monitor.SQLAnswer{Columns: []monitor.SQLColumn{}, Rows: []json.RawMessage{}}}
-	result, err := c.Query(ctx, console.Question{SQL: statement, Rows: limit}, rows)
+	result, err := c.Query(ctx, console.Question{SQL: q.Statement, Rows: q.Limit, Params: console.Params{List: q.List, Named: q.Named}}, rows)
 	rows.answer.RowCount, rows.answer.Truncated = result.Rows, result.Truncated
 	return rows.answer, err
 }
@@ -62,7 +69,7 @@ func withSQL(t *testing.T, change ...func(*monitor.Options)) *testBundle {
 	t.Helper()
 	var b *testBundle
 	b = setup(t, append([]func(*monitor.Options){func(o *monitor.Options) {
-		o.SQL, o.AdminToken = asked{func() string { return b.db.Path() }}, adminToken
+		o.SQL, o.AdminToken = asked{path: func() string { return b.db.Path() }}, adminToken
 	}}, change...)...)
 	b.importing(t, event("a2a.send", "eden", 1, `"fromAgent":"eden","toAgent":"seum","message":"리뷰","workSessionId":"ws_1"`))
 	return b
@@ -167,6 +174,23 @@ func TestSQLKeepsTheContract(t *testing.T) {
 		{`{"sql":"SELECT 1","limit":10001}`, 400, `"code":"invalid_parameter"`},
 		{`{"sql":"SELECT 1","limit":1.5}`, 400, `"code":"invalid_parameter"`},
 		{`{"sql":"SELECT 1","limit":"2"}`, 400, `"code":"invalid_parameter"`},
+		{`{"sql":"SELECT ?, ?, ?, ?, ?","params":[9007199254740993,1.5,"리뷰",null,true]}`, 200, `"rows":[[9007199254740993,1.5,"리뷰",null,1]]`},
+		{`{"sql":"SELECT seq FROM v_events WHERE message = :text","params":{"text":"리뷰"}}`, 200, `"rows":[[1]]`},
+		{`{"sql":"SELECT ?","params":["1; DELETE FROM events; --"]}`, 200, `"rows":[["1; DELETE FROM events; --"]]`},
+		{`{"sql":"SELECT 1","params":null}`, 200, `"rows":[[1]]`},
+		{`{"sql":"SELECT ?"}`, 400, `"code":"sql_error","field":"params"`},
+		{`{"sql":"SELECT :a","params":{"b":1}}`, 400, `"error":"no value for :a","code":"sql_error","field":"params"`},
+		{`{"sql":"SELECT 1","params":["x"]}`, 400, `"code":"sql_error","field":"params"`},
+		{`{"sql":"SELECT ?","params":"x"}`, 400, `"code":"invalid_parameter","field":"params"`},
+		{`{"sql":"SELECT ?","params":[[1]]}`, 400, `"code":"invalid_parameter","field":"params"`},
+		{`{"sql":"SELECT ?","params":[{}]}`, 400, `"code":"invalid_parameter","field":"params"`},
+		{`{"sql":"SELECT ?","params":[9223372036854775808]}`, 400, `"code":"invalid_parameter","field":"params"`},
+		{`{"sql":"SELECT ?","params":[1e999]}`, 400, `"code":"invalid_parameter","field":"params"`},
+		{`{"sql":"SELECT ?","params":[` + strings.Repeat("1,", 100) + `1]}`, 400, `"code":"invalid_parameter","field":"params"`},
+		{`{"sql":"SELECT ?, ?","params":["` + strings.Repeat("x", 40_000) + `","` + strings.Repeat("x", 40_000) + `"]}`, 400, `"code":"invalid_parameter","field":"params"`},
+		{`{"sql":"ATTACH ? AS x","params":["/etc/passwd"]}`, 403, `"code":"sql_refused"`},
+		{`{"sql":"SELECT load_extension(?)","params":["x"]}`, 403, `"code":"sql_refused"`},
+		{`{"sql":"SELECT zeroblob(?)","params":[2000000000]}`, 422, `"code":"sql_too_large"`},
 		{`[]`, 400, `"code":"invalid_body"`},
 	} {
 		response := ask(http.MethodPost, "/api/sql", c.body, c.status)
@@ -189,12 +213,13 @@ func TestSQLIsLoggedWithoutText(t *testing.T) {
 	b := withSQL(t, func(o *monitor.Options) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
+	b.from(nearPeer, http.MethodPost, "/api/sql", `{"sql":"SELECT ?","params":["hunter2"]}`, "Authorization", "Bearer "+adminToken)
 	for _, statement := range []string{"SELECT 'hunter2'", "SELECT 'hunter2' FROM nowhere", "DELETE FROM hunter2"} {
 		b.from(nearPeer, http.MethodPost, "/api/sql", sqlBody(t, statement), "Authorization", "Bearer "+adminToken)
 		b.from(nearPeer, http.MethodPost, "/api/sql", sqlBody(t, statement), "Authorization", "Bearer "+adminToken+"x")
 	}
-	if text := log.String(); strings.Contains(text, "hunter2") || strings.Contains(text, adminToken) || strings.Count(text, "msg=SQL ") != 3 ||
-		!strings.Contains(text, "peer="+nearPeer) || !strings.Contains(text, "code=sql_refused") {
+	if text := log.String(); strings.Contains(text, "hunter2") || strings.Contains(text, adminToken) || strings.Count(text, "msg=SQL ") != 4 ||
+		!strings.Contains(text, "params=1") || !strings.Contains(text, "peer="+nearPeer) || !strings.Contains(text, "code=sql_refused") {
 		t.Errorf("the log says\n%s", text)
 	}
 }

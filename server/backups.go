@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/pronto-lab/openclawd/database"
@@ -33,4 +35,38 @@ func (p *Program) backUp(ctx context.Context) (monitor.Copy, error) {
 		return monitor.Copy{}, err
 	}
 	return monitor.Copy{File: b.File, Seq: b.Seq, Bytes: b.Bytes}, nil
+}
+
+// backupFiles are the program's backups.
+type backupFiles struct{ p *Program }
+
+func (f backupFiles) List() ([]monitor.BackupFile, error) {
+	found, err := backup.List(f.p.backups.Dir)
+	list := make([]monitor.BackupFile, len(found))
+	for i := range found {
+		b := &found[i]
+		list[i] = monitor.BackupFile{Name: filepath.Base(b.File), Seq: b.Seq, Bytes: b.Bytes, AtMS: b.Time.UnixMilli()}
+		if m := b.Manifest; m != nil {
+			ms := m.VerifiedAt.UnixMilli()
+			list[i].VerifiedMS, list[i].Archives = &ms, m.Archives != nil
+		}
+	}
+	return list, err
+}
+
+func (f backupFiles) Has(name string) (bool, error) {
+	_, found, err := backup.Named(f.p.backups.Dir, name)
+	return found, err
+}
+
+func (f backupFiles) Verify(ctx context.Context, name string) error {
+	file, found, err := backup.Named(f.p.backups.Dir, name)
+	if err == nil && !found {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return err
+	}
+	_, err = backup.Verify(ctx, file, f.p.opts.Now, nil)
+	return err
 }

@@ -67,6 +67,9 @@ func (p *Program) closePast() error {
 // momentOf is the API's data source as of a snapshot.
 func (p *Program) momentOf(ctx context.Context, s *asof.State) (*monitor.Moment, error) {
 	m := &monitor.Moment{Seq: s.Until(), Now: s.At, Store: s}
+	if p.sql != nil {
+		m.SQL = p.sql.past(s.Scratch)
+	}
 	if m.Seq == 0 {
 		m.Now = time.UnixMilli(0)
 	}

@@ -102,7 +102,7 @@ type Program struct {
 	mirror    *ndjson.Mirror // nil where nothing is mirrored
 	overrides *overrides.Sync
 	search    *search.Index  // nil if its file cannot be used
-	sql       monitor.SQL    // nil if disabled
+	sql       *sqlConsole    // nil if disabled
 	reads     *budget.Budget // memory budget shared by answers of API and gateway
 	importing importState
 	backups   *backup.Schedule

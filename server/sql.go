@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/console"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/server/settings"
@@ -23,17 +24,30 @@ func (p *Program) openSQL(ctx context.Context) {
 		logger.Error("SQL is unavailable until the next start", "err", err)
 		return
 	}
-	p.sql = sqlConsole{asked}
+	p.sql = &sqlConsole{asked}
 	logger.Info("SQL is enabled", "path", "/api/sql", "variable", monitor.AdminTokenVariable)
 }
 
 // sqlConsole adapts a console to the API.
 type sqlConsole struct{ console *console.Console }
 
-func (s sqlConsole) Query(ctx context.Context, statement string, limit int) (monitor.SQLAnswer, error) {
+// sqlOf returns the API's SQL; nil if it is disabled.
+func (s *sqlConsole) sqlOf() monitor.SQL {
+	if s == nil {
+		return nil
+	}
+	return s
+}
+
+// past is SQL about the tables as of an event.
+func (s *sqlConsole) past(state *sqlite.Scratch) monitor.SQL {
+	return &sqlConsole{s.console.Past(state)}
+}
+
+func (s *sqlConsole) Query(ctx context.Context, q monitor.SQLQuestion) (monitor.SQLAnswer, error) {
 	start := time.Now()
 	rows := &sqlRows{}
-	result, err := s.console.Query(ctx, console.Question{SQL: statement, Rows: limit}, rows)
+	result, err := s.console.Query(ctx, console.Question{SQL: q.Statement, Rows: q.Limit, Params: console.Params{List: q.List, Named: q.Named}}, rows)
 	if err != nil {
 		return monitor.SQLAnswer{RowCount: result.Rows}, err
 	}
@@ -41,7 +55,7 @@ func (s sqlConsole) Query(ctx context.Context, statement string, limit int) (mon
 		ElapsedMs: time.Since(start).Milliseconds()}, nil
 }
 
-func (s sqlConsole) Schema(ctx context.Context) ([]monitor.SQLTable, error) {
+func (s *sqlConsole) Schema(ctx context.Context) ([]monitor.SQLTable, error) {
 	found, err := s.console.Schema(ctx)
 	if err != nil {
 		return nil, err

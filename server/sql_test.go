@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +23,14 @@ func askSQL(t *testing.T, api, statement string) (status int, answer monitor.SQL
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+api+"/api/sql", strings.NewReader(string(question)))
+	status, text = postSQL(t, api, "/api/sql", string(question))
+	_ = json.Unmarshal([]byte(text), &answer)
+	return status, answer, text
+}
+
+func postSQL(t *testing.T, api, path, question string) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+api+path, strings.NewReader(question))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +44,7 @@ func askSQL(t *testing.T, api, statement string) (status int, answer monitor.SQL
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = json.Unmarshal(body, &answer)
-	return response.StatusCode, answer, string(body)
+	return response.StatusCode, string(body)
 }
 
 // A server with the token answers SQL about what it has just stored, two queries at a time, and continues storing meanwhile.
@@ -62,6 +69,19 @@ func TestServerAnswersSQL(t *testing.T) {
 	seq := add()
 	if status, answer, text := askSQL(t, api, "SELECT seq, agent_id FROM events WHERE type = 'note.made'"); status != http.StatusOK || answer.RowCount != 1 || answer.AsOfSeq < seq {
 		t.Errorf("%d %s, want event %d", status, text, seq)
+	}
+	for _, c := range []struct {
+		seq  int64
+		want string
+	}{{seq - 1, `"rows":[[0]]`}, {seq, `"rows":[[1]]`}} {
+		path := "/api/sql?as_of=" + strconv.FormatInt(c.seq, 10)
+		status, text := http.StatusAccepted, ""
+		for status == http.StatusAccepted { // the tables are built
+			status, text = postSQL(t, api, path, `{"sql":"SELECT count(*) FROM v_events WHERE type = :type","params":{"type":"note.made"}}`)
+		}
+		if status != http.StatusOK || !strings.Contains(text, c.want) {
+			t.Errorf("as of %d: %d %s, want %s", c.seq, status, text, c.want)
+		}
 	}
 	const endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 	var askers sync.WaitGroup

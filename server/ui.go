@@ -56,7 +56,8 @@ func (p *Program) openUI() error {
 	site, err := ui.New(ui.Options{
 		Files: files, API: answer, Live: answer, Admits: p.monitor.Admits, Now: p.opts.Now, Logger: logger,
 		Access: p.uiAccess, EndSessions: h.key.renew, LogID: logIDOf(h.key.current().ID, p.opts.DB),
-		Mode: p.mode(), Version: buildinfo.Read().Version,
+		Store: uiStore{filepath.Join(p.opts.StateDir, uiStoreName)},
+		Mode:  p.mode(), Version: buildinfo.Read().Version,
 		Features: func() ui.Features {
 			return ui.Features{Gateway: p.gateway != nil, SQL: p.sql != nil, Discord: p.hasBots()}
 		},
@@ -66,6 +67,10 @@ func (p *Program) openUI() error {
 	}
 	h.site = site
 	p.hub = h
+	if p.reachable && p.settings.Reading.Value == "" {
+		logger.Warn("other machines may read the whole API without a login: the login of the page guards the page only",
+			"address", p.settings.API.Value, "hint", "set taskMonitor.readToken, or have a proxy pass on /ui/ only")
+	}
 	return nil
 }
 
@@ -124,13 +129,13 @@ func (p *Program) handler() http.Handler {
 	})
 }
 
-// uiAccess are the rules of access to Task-Hub under the settings in force. Without a write token programs of this machine may use the API
+// uiAccess are the rules of access to Task-Hub under the settings in force. Without a token programs of this machine may use the API
 // directly, and so may pages; where a configuration that cannot be read may require one, they may only read.
 func (p *Program) uiAccess() ui.Access {
 	s := p.hub.inForce.Load()
 	a := ui.Access{Key: p.hub.key.current().Key}
 	switch {
-	case p.reachable || s.Token.Value != "":
+	case p.reachable || s.Token.Value != "" || s.Reading.Value != "":
 	case s.Sealed:
 		a.Open = ui.Read
 	default:
@@ -144,6 +149,7 @@ func (p *Program) uiAccess() ui.Access {
 	}
 	const operator = "operator"
 	add(ui.Secret{Source: "writeToken", Name: operator, Role: ui.Operate}, s.Token.Value)
+	add(ui.Secret{Source: "readToken", Name: "reader", Role: ui.Read}, s.Reading.Value)
 	if g := p.gateway; g != nil {
 		switch in := g.settings(); in.Mode.Value {
 		case settings.ModeToken:

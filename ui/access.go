@@ -18,7 +18,7 @@ type Role int
 const (
 	None    Role = iota // nothing but load the page and log in
 	Read                // read everything that the API answers
-	Operate             // approve, reject, resend, cancel
+	Operate             // approve, reject, resend, cancel, and change what the page keeps here
 	Admin               // SQL, redaction and backups, for a short time
 )
 

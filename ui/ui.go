@@ -47,6 +47,7 @@ type Options struct {
 	Mode        string // produce or follow
 	Version     string
 	Features    func() Features
+	Store       Store // nil: nothing is kept here
 
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -75,6 +76,8 @@ type Site struct {
 	guesses, relayed *lockout.Failures
 
 	kept atomic.Int64 // bytes of answers, see answerWriter
+
+	storing sync.Mutex // held while the store is changed
 
 	mu      sync.Mutex
 	sockets map[*socket]struct{}
@@ -155,6 +158,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveHealth(w, r)
 	case first == "api" || at == "readyz":
 		s.serveAPI(w, r)
+	case first == "store":
+		s.serveStore(w, r, rest)
 	case at == "ws":
 		s.serveSocket(w, r)
 	case first == "a":

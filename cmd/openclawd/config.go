@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/server/settings"
@@ -54,30 +53,8 @@ Exit codes: 0 no errors; 78 errors, or FILE does not exist.`,
 	return cmd
 }
 
-// configReport is the JSON output of config check. Hash is "" if the configuration cannot be used.
-type configReport struct {
-	File     string          `json:"file"`
-	Found    bool            `json:"found"`
-	Usable   bool            `json:"usable"`
-	Errors   int             `json:"errors"`
-	Warnings int             `json:"warnings"`
-	Agents   int             `json:"agents"`
-	Hash     string          `json:"hash"`
-	Findings config.Findings `json:"findings"`
-
-	Team            []configuredAgent    `json:"team"`
-	Unsupported     []config.Unsupported `json:"unsupported"`     // settings that openclawd ignores
-	MoreUnsupported int                  `json:"moreUnsupported"` // number of settings left out of it
-}
-
-// configuredAgent is an agent of the configuration.
-type configuredAgent struct {
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	Default bool   `json:"default"` // answers when no agent is named
-}
-
-func (a configuredAgent) String() string {
+// agentText is an agent with its name.
+func agentText(a config.ReportedAgent) string {
 	notes := slices.DeleteFunc([]string{a.Name}, func(s string) bool { return s == "" || s == a.ID })
 	if a.Default {
 		notes = append(notes, "default")
@@ -88,46 +65,24 @@ func (a configuredAgent) String() string {
 	return a.ID + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// configuredAgents lists the agents of a configuration, in its order.
-func configuredAgents(c *config.Config) []configuredAgent {
-	all := []configuredAgent{}
-	applied, usual := c.Applied(), c.DefaultAgentID() // Applied contains no secrets
-	for _, a := range applied.Agents {
-		all = append(all, configuredAgent{ID: a.ID, Name: a.Name, Default: strings.EqualFold(a.ID, usual)})
-	}
-	return all
-}
-
 func (p *process) checkConfig(c configCheckFlags, args []string) error {
 	path, err := p.configPath(c.stateDir, args)
 	if err != nil {
 		return err
 	}
-	loaded, findings := config.Load(path, p.getenv)
-	findings = append(findings, catalogue.Check(loaded)...)
-	findings = append(findings, settings.CheckModels(loaded, p.getenv)...)
-	findings = append(findings, settings.CheckBots(loaded)...)
-	if len(args) == 1 && !loaded.Found {
+	report := settings.CheckFile(path, p.getenv)
+	if len(args) == 1 && !report.Found {
 		return &config.SettingError{Setting: "configuration", Value: path, Err: errors.New("the file does not exist"), HintText: "name an existing file"}
-	}
-	report := configReport{
-		File: path, Found: loaded.Found, Usable: findings.Err() == nil, Agents: len(loaded.Agents),
-		Errors: findings.Count(config.Error), Warnings: findings.Count(config.Warning),
-		Findings: append(config.Findings{}, findings...), // [], not null
-		Team:     configuredAgents(loaded), Unsupported: append([]config.Unsupported{}, loaded.Unsupported...), MoreUnsupported: loaded.MoreUnsupported,
-	}
-	if report.Usable {
-		report.Hash = loaded.Hash()
 	}
 	write := p.writeConfigReport
 	if c.asJSON {
-		write = func(report *configReport) error { return output.JSON(p.stdout, report) }
+		write = func(report *config.Report) error { return output.JSON(p.stdout, report) }
 	}
 	if err := write(&report); err != nil {
 		return err
 	}
 	if !report.Usable {
-		return &config.SettingError{Setting: "configuration", Value: path, Err: fmt.Errorf("cannot be used: %s", report.counts()),
+		return &config.SettingError{Setting: "configuration", Value: path, Err: fmt.Errorf("cannot be used: %s", counts(&report)),
 			HintText: "fix the listed errors and check again; until then openclawd serve uses the last good configuration"}
 	}
 	return nil
@@ -147,7 +102,7 @@ func (p *process) configPath(stateDir string, args []string) (string, error) {
 	return settings.File(stateDir), nil
 }
 
-func (p *process) writeConfigReport(report *configReport) error {
+func (p *process) writeConfigReport(report *config.Report) error {
 	if !report.Found {
 		_, err := fmt.Fprintf(p.stdout, "no configuration at %s: openclawd uses its defaults and accepts every agent\n", report.File)
 		return err
@@ -170,13 +125,13 @@ func (p *process) writeConfigReport(report *configReport) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s can be used: %s, %s, hash %.12s\n", report.File, report.counts(),
+	_, err := fmt.Fprintf(p.stdout, "%s can be used: %s, %s, hash %.12s\n", report.File, counts(report),
 		output.Count(int64(report.Agents), "agent"), report.Hash)
 	return err
 }
 
 // writeUnsupported lists the ignored settings by group and position.
-func (p *process) writeUnsupported(report *configReport) error {
+func (p *process) writeUnsupported(report *config.Report) error {
 	if len(report.Unsupported) == 0 {
 		return nil
 	}
@@ -201,14 +156,15 @@ func (p *process) writeUnsupported(report *configReport) error {
 	return err
 }
 
-func joined(team []configuredAgent) string {
+func joined(team []config.ReportedAgent) string {
 	names := make([]string, len(team))
 	for i, a := range team {
-		names[i] = a.String()
+		names[i] = agentText(a)
 	}
 	return strings.Join(names, ", ")
 }
 
-func (r *configReport) counts() string {
+// counts tells the number of findings.
+func counts(r *config.Report) string {
 	return output.Count(int64(r.Errors), "error") + ", " + output.Count(int64(r.Warnings), "warning")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -32,16 +31,6 @@ Exit codes: 0 done; 78 the configuration cannot be used: openclawd config check 
 	return cmd
 }
 
-// configShown is the JSON output of config show.
-type configShown struct {
-	File          string           `json:"file"`
-	Found         bool             `json:"found"`
-	Files         []string         `json:"files"` // files that it is read from
-	Hash          string           `json:"hash"`
-	Settings      []settings.Shown `json:"settings"`
-	Configuration json.RawMessage  `json:"configuration"` // masked
-}
-
 func (p *process) showConfig(stateDir string, asJSON bool) error {
 	path, err := p.configPath(stateDir, nil)
 	if err != nil {
@@ -56,8 +45,7 @@ func (p *process) showConfig(stateDir string, asJSON bool) error {
 		return err
 	}
 	gateway := settings.GatewayOf(loaded, p.getenv, "", nil)
-	shown := configShown{File: path, Found: loaded.Found, Files: loaded.Files, Hash: loaded.Hash(),
-		Settings: append(s.Shown(loaded), gateway.Shown(loaded)...), Configuration: loaded.Masked()}
+	shown := settings.Effective(path, loaded, s, gateway)
 	if asJSON {
 		return output.JSON(p.stdout, shown)
 	}

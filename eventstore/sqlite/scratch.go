@@ -117,8 +117,9 @@ func openUntil(ctx context.Context, opts ScratchOptions) (*DB, error) {
 	return log, nil
 }
 
-// theLog is the schema name of the log's file in connections of a scratch.
-const theLog = "log"
+// ScratchLog is the schema name of the log's file in connections of a scratch. Its tables hold all events; the views events
+// and streams, which have the same columns, end at Until.
+const ScratchLog = "log"
 
 func (s *Scratch) makeFile() error {
 	made, err := os.OpenFile(s.opts.Path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -212,13 +213,13 @@ func (s *Scratch) attach(ctx context.Context, conn execer, bound string) error {
 		}
 		settings.Set("vfs", system)
 	}
-	if _, err := conn.ExecContext(ctx, "ATTACH ? AS "+theLog, []driver.NamedValue{{Ordinal: 1, Value: s.log.readURL(settings)}}); err != nil {
+	if _, err := conn.ExecContext(ctx, "ATTACH ? AS "+ScratchLog, []driver.NamedValue{{Ordinal: 1, Value: s.log.readURL(settings)}}); err != nil {
 		return fmt.Errorf("attach %s: %w", s.opts.Log, err)
 	}
 	for _, ddl := range append([]string{
-		"CREATE TEMP VIEW events AS SELECT * FROM " + theLog + ".events" + strings.ReplaceAll(bound, "?", "seq"),
-		"CREATE TEMP VIEW streams AS SELECT * FROM " + theLog + ".streams" + strings.ReplaceAll(bound, "?", "id"),
-		"PRAGMA " + theLog + ".cache_size = -4000",
+		"CREATE TEMP VIEW events AS SELECT * FROM " + ScratchLog + ".events" + strings.ReplaceAll(bound, "?", "seq"),
+		"CREATE TEMP VIEW streams AS SELECT * FROM " + ScratchLog + ".streams" + strings.ReplaceAll(bound, "?", "id"),
+		"PRAGMA " + ScratchLog + ".cache_size = -4000",
 	}, s.views...) {
 		if _, err := conn.ExecContext(ctx, ddl, nil); err != nil {
 			return fmt.Errorf("%.40s: %w", ddl, err)
@@ -229,26 +230,33 @@ func (s *Scratch) attach(ctx context.Context, conn execer, bound string) error {
 
 // openPast opens the tables for reading.
 func (s *Scratch) openPast(ctx context.Context) (err error) {
-	query := url.Values{
-		"mode": {"ro"}, "_busy_timeout": {"5000"}, "_dqs": {"0"}, "_defensive": {"1"},
+	s.past.read, err = openPrepared(s.Reading(url.Values{
+		"_busy_timeout": {"5000"}, "_dqs": {"0"}, "_defensive": {"1"},
 		"_pragma": {"temp_store(MEMORY)", "cache_size(-4000)", "trusted_schema(0)"},
-	}
-	if s.frozen != nil {
-		query.Set("immutable", "1")
-	}
-	s.past.read, err = openPrepared(s.url(s.frozen, query), func(ctx context.Context, conn execer) error {
-		if err := s.attach(ctx, conn, " WHERE ? <= (SELECT seq FROM main.scratch_until WHERE id = 1)"); err != nil {
-			return err
-		}
-		_, err := conn.ExecContext(ctx, "PRAGMA query_only = 1", nil) // last: it would forbid temporary views as well
-		return err
-	})
+	}))
 	if err != nil {
 		return err
 	}
 	s.past.read.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	s.past.read.SetMaxIdleConns(max(4, runtime.NumCPU()))
 	return s.past.read.PingContext(ctx)
+}
+
+// Reading returns the data source name of a read-only connection with these settings of the driver, and the function that
+// prepares the connection, so that it reads what View does. The scratch must stay open for as long as the connection; with
+// opts.Pages it must be frozen. Temporary files cannot be used.
+func (s *Scratch) Reading(settings url.Values) (name string, prepare func(context.Context, driver.ExecerContext) error) {
+	settings.Set("mode", "ro")
+	if s.frozen != nil {
+		settings.Set("immutable", "1")
+	}
+	return s.url(s.frozen, settings), func(ctx context.Context, conn execer) error {
+		if err := s.attach(ctx, conn, " WHERE ? <= (SELECT seq FROM main.scratch_until WHERE id = 1)"); err != nil {
+			return err
+		}
+		_, err := conn.ExecContext(ctx, "PRAGMA query_only = 1", nil) // last: it would forbid temporary views as well
+		return err
+	}
 }
 
 // makeTables copies the log into the empty file, or drops what belongs to the log. There are no readers yet, and the
@@ -346,7 +354,7 @@ func (s *Scratch) copyLog(ctx context.Context, pool *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if _, err := pool.ExecContext(ctx, "ATTACH ? AS "+theLog, s.log.readURL(nil)); err != nil {
+	if _, err := pool.ExecContext(ctx, "ATTACH ? AS "+ScratchLog, s.log.readURL(nil)); err != nil {
 		return fmt.Errorf("attach %s: %w", s.opts.Log, err)
 	}
 	for _, index := range indexes {
@@ -354,13 +362,13 @@ func (s *Scratch) copyLog(ctx context.Context, pool *sql.DB) error {
 			return err
 		}
 	}
-	if _, err := pool.ExecContext(ctx, "INSERT INTO main.streams SELECT * FROM "+theLog+".streams WHERE id <= ? ORDER BY id", s.opts.Until); err != nil {
+	if _, err := pool.ExecContext(ctx, "INSERT INTO main.streams SELECT * FROM "+ScratchLog+".streams WHERE id <= ? ORDER BY id", s.opts.Until); err != nil {
 		return err
 	}
 	for after := int64(0); after < s.opts.Until; after += copied {
 		until := min(after+copied, s.opts.Until)
 		if _, err := pool.ExecContext(ctx,
-			"INSERT INTO main.events SELECT * FROM "+theLog+".events WHERE seq > ? AND seq <= ? AND data IS NOT NULL ORDER BY seq", after, until); err != nil {
+			"INSERT INTO main.events SELECT * FROM "+ScratchLog+".events WHERE seq > ? AND seq <= ? AND data IS NOT NULL ORDER BY seq", after, until); err != nil {
 			return err
 		}
 		if err := s.copyBlank(ctx, pool, after, until); err != nil {

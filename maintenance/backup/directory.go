@@ -88,6 +88,23 @@ func List(dir string) ([]Backup, error) {
 	return list, nil
 }
 
+// Named returns the path of the backup of a directory with this name, as in List. Paths, links and names of other files
+// are not found.
+func Named(dir, name string) (file string, found bool, err error) {
+	if _, ok := parseName(name); !ok {
+		return "", false, nil
+	}
+	file = filepath.Join(dir, name)
+	info, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("find the backup: %w", err)
+	}
+	return file, info.Mode().IsRegular(), nil
+}
+
 // Newest returns the newest verified backup of a directory, or nil.
 func Newest(dir string) (*Backup, error) {
 	list, err := List(dir)

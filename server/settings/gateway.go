@@ -178,10 +178,10 @@ func (g *Gateway) ChangedFrom(old *Gateway) (names []string) {
 }
 
 // Shown lists the settings that openclaw.json can set. For secrets it shows only whether they are set.
-func (g *Gateway) Shown(c *config.Config) []Shown {
-	listen := Shown{"gateway", g.Listen.Value, g.Listen.Source}
+func (g *Gateway) Shown(c *config.Config) []config.Setting {
+	listen := config.Setting{Name: "gateway", Value: g.Listen.Value, Source: g.Listen.Source}
 	if g.refused != nil {
-		listen = Shown{"gateway", "", g.refused.Setting}
+		listen = config.Setting{Name: "gateway", Value: "", Source: g.refused.Setting}
 	}
 	origins, from := g.Origins, sourceDefault
 	if origins == nil {
@@ -190,11 +190,11 @@ func (g *Gateway) Shown(c *config.Config) []Shown {
 	if c.Sets("gateway", "controlUi", "allowedOrigins") {
 		from = FileName + " gateway.controlUi.allowedOrigins"
 	}
-	return []Shown{
+	return []config.Setting{
 		listen,
-		{"gatewayAuth", g.Mode.Value, g.Mode.Source},
-		{"gatewayToken", g.Token.Value, g.Token.Source}, // a Secret shows only whether it is set
-		{"gatewayPassword", g.Password.Value, g.Password.Source},
-		{"gatewayOrigins", origins, from},
+		{Name: "gatewayAuth", Value: g.Mode.Value, Source: g.Mode.Source},
+		{Name: "gatewayToken", Value: g.Token.Value, Source: g.Token.Source}, // a Secret shows only whether it is set
+		{Name: "gatewayPassword", Value: g.Password.Value, Source: g.Password.Source},
+		{Name: "gatewayOrigins", Value: origins, Source: from},
 	}
 }

@@ -18,6 +18,7 @@ const (
 	envHost       = "TASK_MONITOR_HOST"
 	envPort       = "TASK_MONITOR_PORT"
 	envWriteToken = "TASK_MONITOR_WRITE_TOKEN"
+	envReadToken  = "TASK_MONITOR_READ_TOKEN"
 	envTaskHub    = "TASK_HUB_URL"
 	envCookie     = "TASK_HUB_PROXY_COOKIE"
 )
@@ -37,8 +38,9 @@ const sourceDefault = "default"
 // Settings are the settings of the Task-Monitor API, from flags, environment, openclaw.json and defaults, in this
 // order.
 type Settings struct {
-	API     Sourced[string] // host:port to listen at
-	Token   Sourced[config.Secret]
+	API     Sourced[string]        // host:port to listen at
+	Token   Sourced[config.Secret] // for writes
+	Reading Sourced[config.Secret] // for reads; "" if they need none
 	TaskHub Sourced[string]
 	Cookie  Sourced[config.Secret]
 	Origins []string
@@ -62,6 +64,7 @@ func Of(c *config.Config, getenv func(string) string, api string, hosts []string
 	return Settings{
 		API:     listen,
 		Token:   choose(c, getenv, envWriteToken, m.WriteToken, section, "writeToken"),
+		Reading: choose(c, getenv, envReadToken, m.ReadToken, section, "readToken"),
 		TaskHub: choose(c, getenv, envTaskHub, m.TaskHubURL, section, "taskHubUrl"),
 		Cookie:  choose(c, getenv, envCookie, config.Secret("")),
 		Origins: m.AllowedOrigins,
@@ -112,14 +115,14 @@ func (s *Settings) CheckReach(address net.Addr) error {
 // Monitor returns the settings that may change while the API runs.
 func (s *Settings) Monitor() monitor.Settings {
 	return monitor.Settings{
-		Hosts: s.Hosts, Origins: s.Origins, Token: s.Token.Value, TaskHub: s.TaskHub.Value, Cookie: s.Cookie.Value, Sealed: s.Sealed,
+		Hosts: s.Hosts, Origins: s.Origins, Token: s.Token.Value, ReadToken: s.Reading.Value, TaskHub: s.TaskHub.Value, Cookie: s.Cookie.Value, Sealed: s.Sealed,
 	}
 }
 
 // ChangedFrom names the settings that differ.
 func (s *Settings) ChangedFrom(old *Settings) (names []string) {
 	for name, same := range map[string]bool{
-		"api": s.API.Value == old.API.Value, "writeToken": s.Token.Value == old.Token.Value, "taskHubUrl": s.TaskHub.Value == old.TaskHub.Value,
+		"api": s.API.Value == old.API.Value, "writeToken": s.Token.Value == old.Token.Value, "readToken": s.Reading.Value == old.Reading.Value, "taskHubUrl": s.TaskHub.Value == old.TaskHub.Value,
 		"allowedOrigins": slices.Equal(s.Origins, old.Origins), "viewers": slices.Equal(s.Viewers, old.Viewers),
 	} {
 		if !same {
@@ -130,15 +133,8 @@ func (s *Settings) ChangedFrom(old *Settings) (names []string) {
 	return names
 }
 
-// Shown is a setting as config show prints it.
-type Shown struct {
-	Name   string `json:"name"`
-	Value  any    `json:"value"`
-	Source string `json:"source"`
-}
-
 // Shown lists the settings that openclaw.json can set. For secrets it shows only whether they are set.
-func (s *Settings) Shown(c *config.Config) []Shown {
+func (s *Settings) Shown(c *config.Config) []config.Setting {
 	origins := s.Origins
 	if origins == nil {
 		origins = []string{}
@@ -154,13 +150,14 @@ func (s *Settings) Shown(c *config.Config) []Shown {
 	if c.Sets("ui", "viewers") {
 		viewersFrom = FileName + " ui.viewers"
 	}
-	return []Shown{
-		{"api", s.API.Value, s.API.Source},
-		{"writeToken", s.Token.Value, s.Token.Source}, // a Secret shows only whether it is set
-		{"allowedOrigins", origins, from},
-		{"taskHubUrl", s.TaskHub.Value, s.TaskHub.Source},
-		{"taskHubCookie", s.Cookie.Value, s.Cookie.Source},
-		{"viewers", viewers, viewersFrom}, // their names
+	return []config.Setting{
+		{Name: "api", Value: s.API.Value, Source: s.API.Source},
+		{Name: "writeToken", Value: s.Token.Value, Source: s.Token.Source}, // a Secret shows only whether it is set
+		{Name: "readToken", Value: s.Reading.Value, Source: s.Reading.Source},
+		{Name: "allowedOrigins", Value: origins, Source: from},
+		{Name: "taskHubUrl", Value: s.TaskHub.Value, Source: s.TaskHub.Source},
+		{Name: "taskHubCookie", Value: s.Cookie.Value, Source: s.Cookie.Source},
+		{Name: "viewers", Value: viewers, Source: viewersFrom}, // their names
 	}
 }
 

@@ -40,6 +40,8 @@ const pages = [
   'health',
   'log?scope=all&at=120',
   'log?as_of=200',
+  'settings',
+  'settings/config',
 ];
 
 for (const path of pages) {

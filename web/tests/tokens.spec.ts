@@ -54,7 +54,7 @@ test('T-SEC-6 tokens of the run occur in no answer, URL, storage, document or lo
   await page.getByRole('button', { name: '로그인' }).click();
   await expect(token).toHaveCount(0);
   await shown(page);
-  for (const path of ['c', 'tasks', 'agents', 'search?q=배포', 'health', 'go/1']) {
+  for (const path of ['c', 'tasks', 'agents', 'search?q=배포', 'health', 'settings', 'settings/config', 'go/1']) {
     await page.goto(server.url(path));
     await shown(page);
   }

@@ -101,7 +101,9 @@ func (p *Place) changeWithin(ctx context.Context, longest time.Duration, path st
 	}
 	shown := config.Secret("")
 	if p.apiNamed || p.believes(server) {
-		shown = p.writeToken.Value
+		if shown = p.writeToken.Value; shown == "" {
+			shown = p.readToken.Value
+		}
 	}
 	ctx, stop := context.WithTimeout(ctx, longest)
 	defer stop()

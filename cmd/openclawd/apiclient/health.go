@@ -36,7 +36,7 @@ func (p *Place) Health(ctx context.Context, ready bool) Health {
 			Status  string
 			Reasons []health.Reason
 		}
-		code, err := ask(ctx, at, path, &answer)
+		code, err := p.ask(ctx, at, path, &answer)
 		if code == 0 {
 			continue
 		}

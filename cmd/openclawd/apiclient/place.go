@@ -19,6 +19,7 @@ type Place struct {
 	Named        bool   // DB or StateDir was named explicitly: only a server of that very database counts
 	apiNamed     bool   // by a flag: no other address is tried
 	writeToken   settings.Sourced[config.Secret]
+	readToken    settings.Sourced[config.Secret]
 	getenv       func(string) string
 
 	Gateway settings.Gateway // without a token that is only in its file
@@ -37,7 +38,7 @@ func PlaceOf(stateDir, db, api string, named bool, getenv func(string) string) *
 	}
 	p.Config, p.Findings = config.Load(settings.File(stateDir), getenv)
 	found := settings.Of(p.Config, getenv, api, nil)
-	p.API, p.writeToken = found.API.Value, found.Token
+	p.API, p.writeToken, p.readToken = found.API.Value, found.Token, found.Reading
 	p.Gateway = settings.GatewayOf(p.Config, getenv, "", nil)
 	return p
 }
@@ -57,10 +58,12 @@ func (p *Place) Status(ctx context.Context) (status *monitor.Status, why string)
 // statusAt asks the server at an address. ours requires that it serves DB.
 func (p *Place) statusAt(ctx context.Context, api string, ours bool) (status *monitor.Status, why string) {
 	var answer monitor.Status
-	code, err := ask(ctx, api, "/api/status", &answer)
+	code, err := p.ask(ctx, api, "/api/status", &answer)
 	switch {
 	case code == 0:
 		return nil, "no server answers at " + api
+	case code == http.StatusUnauthorized:
+		return nil, "the server at " + api + " requires a token for reading: taskMonitor.readToken or TASK_MONITOR_READ_TOKEN"
 	case err != nil || code != http.StatusOK || answer.Database == nil:
 		return nil, "the process at " + api + " is not openclawd of this version"
 	case ours && !sameFile(answer.Database.File, p.DB):

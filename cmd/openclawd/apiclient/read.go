@@ -29,7 +29,7 @@ func (p *Place) read(ctx context.Context, path string, into any) error {
 		return &NoServerError{why}
 	}
 	var text json.RawMessage
-	code, err := ask(ctx, p.API, path, &text)
+	code, err := p.ask(ctx, p.API, path, &text)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (p *Place) read(ctx context.Context, path string, into any) error {
 // Problems asks the server that answered Status for the problems; nil if it is older, or is not answering now.
 func (p *Place) Problems(ctx context.Context) *monitor.ProblemsAnswer {
 	var answer monitor.ProblemsAnswer
-	if code, err := ask(ctx, p.API, "/api/problems?limit=500", &answer); err != nil || code != http.StatusOK {
+	if code, err := p.ask(ctx, p.API, "/api/problems?limit=500", &answer); err != nil || code != http.StatusOK {
 		return nil
 	}
 	return &answer

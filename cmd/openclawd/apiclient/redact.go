@@ -28,7 +28,7 @@ func (p *Place) Redact(ctx context.Context, o *redaction.Order, dryRun bool) (an
 
 // Redaction asks the server that answered before for the progress of a redaction.
 func (p *Place) Redaction(ctx context.Context, id string) (r redactions.Redaction, err error) {
-	code, err := ask(ctx, p.API, "/api/redactions/"+url.PathEscape(id), &r)
+	code, err := p.ask(ctx, p.API, "/api/redactions/"+url.PathEscape(id), &r)
 	if err == nil && code != http.StatusOK {
 		err = fmt.Errorf("the server at %s does not know redaction %s", p.API, id)
 	}

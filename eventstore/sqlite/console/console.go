@@ -45,6 +45,7 @@ const MaxHeap = 96 << 20
 // Console runs queries. Its methods may be called concurrently.
 type Console struct {
 	path   string
+	past   *sqlite.Scratch // in place of the file at path; nil: that file
 	limits Limits
 	turns  chan *turn
 }
@@ -106,6 +107,12 @@ func (l Limits) orDefaults() Limits {
 // Path is the absolute path of the file.
 func (c *Console) Path() string { return c.path }
 
+// Past returns a console on the tables as of an event. It has the limits of c, and its queries count among those of c.
+// Schema describes the file of c. The state must stay open during each query.
+func (c *Console) Past(state *sqlite.Scratch) *Console {
+	return &Console{path: c.path, past: state, limits: c.limits, turns: c.turns}
+}
+
 // Column describes a column of an answer.
 type Column struct {
 	Name string
@@ -114,8 +121,9 @@ type Column struct {
 
 // Question is one SQL statement.
 type Question struct {
-	SQL  string
-	Rows int // maximum number of rows; 0: unlimited
+	SQL    string
+	Rows   int // maximum number of rows; 0: unlimited
+	Params Params
 }
 
 // Answer receives an answer while it is produced. An error from one of its methods ends the query, and Query returns
@@ -134,11 +142,14 @@ type Result struct {
 	Truncated bool // there are more rows
 }
 
-// Query runs a query. Errors: *RefusedError, *SyntaxError, *LimitError, *BusyError, *eventstore.CorruptError, the
+// Query runs a query. Errors: *RefusedError, *SyntaxError, *ParameterError, *LimitError, *BusyError, *eventstore.CorruptError, the
 // error of ctx, and those of answer. Rows passed to answer before an error are correct.
 func (c *Console) Query(ctx context.Context, q Question, answer Answer) (Result, error) {
 	statement, begin, err := check(q.SQL)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := q.Params.check(); err != nil {
 		return Result{}, err
 	}
 	t, err := c.acquire()
@@ -153,7 +164,7 @@ func (c *Console) Query(ctx context.Context, q Question, answer Answer) (Result,
 		return Result{}, err
 	}
 	s.text, s.begin = q.SQL, begin
-	result, err := s.answer(statement, q.Rows, answer)
+	result, err := s.answer(statement, q, answer)
 	if closing := s.close(); err == nil {
 		err = closing
 	}
@@ -171,12 +182,15 @@ func (c *Console) acquire() (*turn, error) {
 }
 
 // answer runs the query.
-func (s *session) answer(statement string, most int, answer Answer) (result Result, err error) {
+func (s *session) answer(statement string, q Question, answer Answer) (result Result, err error) {
 	p, err := s.handle.prepare(statement)
 	if err != nil {
 		return result, s.translate(err)
 	}
 	defer p.finalize()
+	if err := s.bind(p, q.Params); err != nil {
+		return result, err
+	}
 	columns := p.columns()
 	if err := answer.Head(columns); err != nil {
 		return result, err
@@ -191,7 +205,7 @@ func (s *session) answer(statement string, most int, answer Answer) (result Resu
 			return result, s.translate(err)
 		case s.ctx.Err() != nil:
 			return result, s.ended()
-		case most > 0 && result.Rows == most:
+		case q.Rows > 0 && result.Rows == q.Rows:
 			result.Truncated = true
 			return result, nil
 		}

@@ -5,6 +5,8 @@ import (
 
 	sqlite3 "modernc.org/sqlite"
 	sqlite3lib "modernc.org/sqlite/lib"
+
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
 // MaxStatement is the maximum length of a statement in bytes.
@@ -19,7 +21,7 @@ var engineLimits = map[int32]int32{
 	sqlite3lib.SQLITE_LIMIT_VDBE_OP:         500_000,
 	sqlite3lib.SQLITE_LIMIT_FUNCTION_ARG:    50,
 	sqlite3lib.SQLITE_LIMIT_ATTACHED:        0,
-	sqlite3lib.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
+	sqlite3lib.SQLITE_LIMIT_VARIABLE_NUMBER: MaxParams,
 	sqlite3lib.SQLITE_LIMIT_TRIGGER_DEPTH:   1,
 	sqlite3lib.SQLITE_LIMIT_WORKER_THREADS:  0,
 }
@@ -56,12 +58,14 @@ func words(text string) map[string]bool {
 }
 
 // authorize decides what a statement may do; SQLite calls it while preparing one. Unknown actions are refused.
-func (s *session) authorize(action sqlite3.AuthorizerActionCode, one, two, _, _ string) sqlite3.AuthorizerReturnCode {
+func (s *session) authorize(action sqlite3.AuthorizerActionCode, one, two, file, view string) sqlite3.AuthorizerReturnCode {
 	switch {
 	case s.ctx.Err() != nil:
 		return sqlite3.AuthorizerDeny
 	case action == sqlite3.AuthSelect, action == sqlite3.AuthRecursive:
 		return sqlite3.AuthorizerOK
+	case action == sqlite3.AuthRead && s.past && file == sqlite.ScratchLog && view != one && two != "":
+		return s.refuse("reading "+clip(file+"."+one), "name the table without "+file+": the rest of the log is later than the event asked about")
 	case action == sqlite3.AuthRead:
 		return s.authorizeRead(strings.ToLower(one), strings.ToLower(two))
 	case action == sqlite3.AuthFunction && functions[strings.ToLower(two)]:

@@ -66,7 +66,8 @@ func (h handle) fail(code int32) error {
 // prepared is a prepared statement.
 type prepared struct {
 	handle
-	at uintptr // SQLite's statement
+	at    uintptr   // SQLite's statement
+	texts []uintptr // values of parameters, which SQLite reads until it is finalized
 }
 
 // prepare compiles a statement. It must be finalized.
@@ -87,7 +88,46 @@ func (h handle) prepare(statement string) (*prepared, error) {
 }
 
 // finalize releases the statement. An earlier error of it is not returned again.
-func (p *prepared) finalize() { sqlite3lib.Xsqlite3_finalize(p.tls, p.at) }
+func (p *prepared) finalize() {
+	sqlite3lib.Xsqlite3_finalize(p.tls, p.at)
+	for _, text := range p.texts {
+		libc.Xfree(p.tls, text)
+	}
+}
+
+// parameters returns how many values the statement needs.
+func (p *prepared) parameters() int {
+	return int(sqlite3lib.Xsqlite3_bind_parameter_count(p.tls, p.at))
+}
+
+// parameter returns the name of a parameter, from 1, with its prefix; "" if it has none.
+func (p *prepared) parameter(i int) string {
+	return libc.GoString(sqlite3lib.Xsqlite3_bind_parameter_name(p.tls, p.at, int32(i)))
+}
+
+// bind sets a parameter, from 1: nil, int64, float64 or string.
+func (p *prepared) bind(i int, value any) error {
+	code := int32(sqlite3lib.SQLITE_OK)
+	switch v := value.(type) {
+	case int64:
+		code = sqlite3lib.Xsqlite3_bind_int64(p.tls, p.at, int32(i), v)
+	case float64:
+		code = sqlite3lib.Xsqlite3_bind_double(p.tls, p.at, int32(i), v)
+	case string:
+		text, err := libc.CString(v)
+		if err != nil {
+			return err
+		}
+		p.texts = append(p.texts, text)
+		code = sqlite3lib.Xsqlite3_bind_text(p.tls, p.at, int32(i), text, int32(len(v)), 0)
+	default:
+		code = sqlite3lib.Xsqlite3_bind_null(p.tls, p.at, int32(i))
+	}
+	if code != sqlite3lib.SQLITE_OK {
+		return p.fail(code)
+	}
+	return nil
+}
 
 func (p *prepared) columns() []Column {
 	columns := make([]Column, sqlite3lib.Xsqlite3_column_count(p.tls, p.at))

@@ -29,6 +29,7 @@ type session struct {
 	memory *account
 	tables map[string]bool // names that may be read, in lower case
 	made   map[string]bool // virtual tables, likewise: they may not be read
+	past   bool            // the tables are those as of an event
 
 	text  string // text that contains the statement
 	begin int    // its offset there
@@ -42,10 +43,11 @@ type session struct {
 
 // connect opens a guarded connection that is interrupted when ctx ends.
 func (c *Console) connect(ctx context.Context, t *turn) (*session, error) {
-	s := &session{ctx: ctx, path: c.path, limits: c.limits, closed: make(chan struct{})}
+	s := &session{ctx: ctx, path: c.path, limits: c.limits, past: c.past != nil, closed: make(chan struct{})}
 	t.ctx = ctx
+	name, prepare := c.source()
 	var err error
-	if s.conn, err = t.driver.Open(nameOf(c.path)); err != nil {
+	if s.conn, err = t.driver.Open(name); err != nil {
 		return nil, s.translate(err)
 	}
 	if s.handle, err = handleOf(s.conn); err != nil {
@@ -54,7 +56,7 @@ func (c *Console) connect(ctx context.Context, t *turn) (*session, error) {
 	if s.memory, err = openAccount(s.handle, s.limits.Heap, ctx.Err); err != nil {
 		return nil, errors.Join(err, s.conn.Close())
 	}
-	if err := s.guard(); err != nil {
+	if err := s.guard(prepare); err != nil {
 		s.memory.lift()
 		defer s.memory.close()
 		return nil, errors.Join(err, s.conn.Close())
@@ -78,8 +80,21 @@ func nameOf(path string) string {
 	return u.String()
 }
 
-// guard reads which tables there are, then installs the authorizer.
-func (s *session) guard() error {
+// source returns the data source name for the driver, and what prepares a connection.
+func (c *Console) source() (name string, prepare func(context.Context, driver.ExecerContext) error) {
+	if c.past == nil {
+		return nameOf(c.path), func(context.Context, driver.ExecerContext) error { return nil }
+	}
+	return c.past.Reading(url.Values{
+		"_busy_timeout": {"1000"}, "_dqs": {"0"}, "_defensive": {"1"}, "_pragma": {"temp_store(MEMORY)", "cache_size(-4000)", "mmap_size(0)"},
+	})
+}
+
+// guard prepares the connection, reads which tables there are, then installs the authorizer.
+func (s *session) guard(prepare func(context.Context, driver.ExecerContext) error) error {
+	if err := prepare(s.ctx, s.conn.(driver.ExecerContext)); err != nil {
+		return s.translate(err)
+	}
 	if err := s.readTables(); err != nil {
 		return s.translate(err)
 	}
@@ -100,7 +115,8 @@ func (s *session) readTables() error {
 	for _, name := range schemaTables {
 		s.tables[name] = true
 	}
-	err := s.each("SELECT name FROM sqlite_schema WHERE type = 'view' OR type = 'table' AND rootpage > 0", func(row []driver.Value) {
+	const readable = "WHERE type = 'view' OR type = 'table' AND rootpage > 0"
+	err := s.each("SELECT name FROM main.sqlite_schema "+readable+" UNION ALL SELECT name FROM temp.sqlite_schema "+readable, func(row []driver.Value) {
 		if name, is := row[0].(string); is {
 			s.tables[strings.ToLower(name)] = true
 		}

@@ -10,6 +10,11 @@ class Snoozed {
     return (this.#until[keyOf(problem)] ?? 0) > now;
   }
 
+  /** Number of problems that are hidden now. */
+  count(now: number): number {
+    return Object.values(this.#until).filter((until) => until > now).length;
+  }
+
   hide(problem: Stuck, now: number): void {
     this.#until = Object.fromEntries(
       [

@@ -39,6 +39,8 @@ export async function everyPlace(hub: Pick<Hub, 'api'>): Promise<string[]> {
     'health',
     'log?scope=all',
     'log?problems=1',
+    'settings',
+    'settings/config',
   ];
   for (const { workSessionId, threads } of await everySession(hub)) {
     places.push(`c/${enc(workSessionId)}?cat=all&process=1`);

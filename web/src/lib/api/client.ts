@@ -30,7 +30,8 @@ export type ErrorCode =
   | 'forbidden'
   | 'unreachable'
   | 'not_json'
-  | 'no_past';
+  | 'no_past'
+  | 'store_unreadable';
 
 /** A request that was not fulfilled. `code` decides what the page says; `message` and `hint` are the server's English. */
 export class ApiError extends Error {

@@ -719,13 +719,77 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Backups of the log, newest first
+         * @description At most 500, and what is being done with one, or was done last since the start of the server.
+         */
+        get: operations["listBackups"];
         put?: never;
         /**
          * Make a backup now
          * @description The server copies its open database, verifies the copy and stores it in the backup directory, without removing other backups. This also works if the files of the database were removed or replaced (`database_lost`); then a backup is the only way to save the events.
          */
         post: operations["makeBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/backups/{name}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a backup
+         * @description Reads the whole backup again: it is the file that was made (SHA-256), SQLite's integrity check passes, the log has no gaps, its chain is unbroken, and the tables match it. GET /api/backups shows the result. One backup is made or verified at a time (409 `locked`).
+         */
+        post: operations["verifyBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/config/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check openclaw.json
+         * @description Reads the configuration as it is now, whether or not it is in force, and lists every problem, as `openclawd config check --json` does. Secrets are masked.
+         */
+        get: operations["checkConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/config/effective": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Settings in force and their sources
+         * @description Settings of the API and of the gateway with the values in force: from flags, else environment variables, else openclaw.json, else defaults; and the whole configuration. Secrets are masked.
+         */
+        get: operations["showConfig"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1194,7 +1258,7 @@ export interface paths {
          * Run a read-only SQL query
          * @description Answers one SELECT, WITH, VALUES or EXPLAIN about the log and its tables, which docs/schema.md describes. Disabled (404 `sql_off`)
          *     unless the server was started with OPENCLAWD_ADMIN_TOKEN. Nothing can be changed. An answer takes at most 5 s and 8 MiB of values; at
-         *     most two run at a time.
+         *     most two run at a time. With `as_of` the tables are those after that event; functions such as `date('now')` use the current time.
          */
         post: operations["askSQL"];
         delete?: never;
@@ -1365,6 +1429,114 @@ export interface components {
              */
             asOfSeq: number;
         };
+        BackupFile: {
+            name: string;
+            /**
+             * Format: int64
+             * @description Seq of the newest event in it
+             */
+            seq: number;
+            /** Format: int64 */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description When it was started
+             */
+            atMs: number;
+            /**
+             * Format: int64
+             * @description When it was last verified; null if never
+             */
+            verifiedMs: number | null;
+            /** @description Whether it needs archives of payloads beside it */
+            archives: boolean;
+        };
+        BackupJob: {
+            /** @enum {string} */
+            kind: "make" | "verify";
+            /** @enum {string} */
+            state: "running" | "done" | "failed";
+            /** @description Name of the backup; missing while one is being made */
+            name?: string;
+            /** Format: int64 */
+            startedMs: number;
+            /** Format: int64 */
+            endedMs: number | null;
+            /** @description Why it failed, as a code */
+            code?: string;
+            error?: string;
+            hint?: string;
+        };
+        ConfigReport: {
+            file: string;
+            found: boolean;
+            /** @description Whether it has no errors */
+            usable: boolean;
+            errors: number;
+            warnings: number;
+            agents: number;
+            /** @description Empty if it cannot be used */
+            hash: string;
+            findings: components["schemas"]["ConfigFinding"][];
+            team: {
+                id: string;
+                name: string;
+                /** @description Whether it answers when no agent is named */
+                default: boolean;
+            }[];
+            /** @description Settings that have no effect here */
+            unsupported: components["schemas"]["ConfigIgnored"][];
+            /** @description Number of settings left out of it */
+            moreUnsupported: number;
+        };
+        ConfigFinding: {
+            /** @enum {string} */
+            severity: "error" | "warning";
+            code: components["schemas"]["ConfigCode"];
+            file: string;
+            /** @description From 1; 0 if it is about the whole file */
+            line: number;
+            /** @description From 1, in characters; 0 if it is about the whole file */
+            column: number;
+            /** @description The setting; empty if it is about none */
+            path: string;
+            /** @description As found, secrets masked */
+            value: string;
+            message: string;
+            /** @description How to fix it */
+            hint: string;
+        };
+        /** @enum {string} */
+        ConfigCode: "agent_dropped" | "agent_no_id" | "agent_twice" | "big_number" | "depth" | "discord_token" | "duplicate_key" | "encoding" | "environment" | "file" | "include" | "include_cycle" | "include_escape" | "model" | "script" | "size" | "syntax" | "too_many_agents" | "type" | "unbound_secret" | "unknown_account" | "unknown_agent" | "unknown_key" | "value";
+        ConfigIgnored: {
+            /** @enum {string} */
+            group: "not_built" | "no_matter";
+            file: string;
+            line: number;
+            column: number;
+            setting: string;
+            /** @description Number of entries or places; 0 if meaningless */
+            count: number;
+            unit: string;
+        };
+        ConfigEffective: {
+            file: string;
+            found: boolean;
+            /** @description Files that it is read from */
+            files: string[];
+            hash: string;
+            settings: {
+                name: string;
+                /** @description A text, or a list of texts; of a secret *** if it is set */
+                value: string | string[];
+                /** @description A flag, a variable, openclaw.json with the setting, or default */
+                source: string;
+            }[];
+            /** @description The whole configuration, secrets masked */
+            configuration: unknown;
+        };
+        /** @description A number, a text, true (1), false (0) or null. Integers have at most 64 bits */
+        SQLValue: unknown;
         SQLTable: {
             name: string;
             /** @enum {string} */
@@ -3709,6 +3881,20 @@ export interface components {
                 "application/json": components["schemas"]["Description"];
             };
         };
+        /** @description It goes on; GET /api/backups shows what becomes of it */
+        BackupStarted: {
+            headers: {
+                "X-As-Of-Seq": components["headers"]["AsOf"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {boolean} */
+                    ok: true;
+                    job: components["schemas"]["BackupJob"];
+                };
+            };
+        };
         /** @description The request was not fulfilled; code and error say why */
         Problem: {
             headers: {
@@ -5397,9 +5583,43 @@ export interface operations {
             507: components["responses"]["Problem"];
         };
     };
-    makeBackup: {
+    listBackups: {
         parameters: {
             query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backups in the backup directory */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        backups: components["schemas"]["BackupFile"][];
+                        total: number;
+                        job: components["schemas"]["BackupJob"] | null;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
+    makeBackup: {
+        parameters: {
+            query?: {
+                /** @description false: answer 202 at once; GET /api/backups shows what becomes of it */
+                wait?: "true" | "false";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5424,6 +5644,7 @@ export interface operations {
                     };
                 };
             };
+            202: components["responses"]["BackupStarted"];
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
@@ -5436,6 +5657,85 @@ export interface operations {
             500: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
             507: components["responses"]["Problem"];
+        };
+    };
+    verifyBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name as in GET /api/backups */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: components["responses"]["BackupStarted"];
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
+    checkConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The findings */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigReport"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
+    showConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigEffective"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
         };
     };
     listRuns: {
@@ -6457,7 +6757,10 @@ export interface operations {
     };
     askSQL: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6472,6 +6775,10 @@ export interface operations {
                      * @default 1000
                      */
                     limit?: number;
+                    /** @description Values of the statement's parameters, at most 100, with at most 65536 bytes of text in total: an array for `?`, by position, or an object for `:name`, `@name` and `$name`, by the name without its prefix. Each parameter needs a value, and each value a parameter. */
+                    params?: components["schemas"]["SQLValue"][] | {
+                        [key: string]: components["schemas"]["SQLValue"];
+                    };
                 };
             };
         };
@@ -6486,6 +6793,7 @@ export interface operations {
                     "application/json": components["schemas"]["SQLAnswer"];
                 };
             };
+            202: components["responses"]["Building"];
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];

@@ -5,6 +5,7 @@ import { healthReasons } from './health';
 import { healthSteps } from './healthSteps';
 import { problemKinds, problemNotes, problemSentence, type Stuck } from './problems';
 import { routingReasons, routingWarnings } from './routing';
+import { configCodes } from '../../pages/settings/words';
 import { locale, type Word } from './index.svelte';
 
 /** Dictionary of each list of codes that the page shows. */
@@ -12,6 +13,7 @@ const dictionaries: Record<string, Record<string, Word>> = {
   AgentStatus: codes.agentStatuses,
   BotState: codes.botStates,
   Category: codes.categories,
+  ConfigCode: configCodes,
   CollaborationDelivery: codes.deliveries,
   CollaborationStatus: codes.collaborationStatuses,
   ContinuationKind: codes.continuationKinds,

@@ -106,6 +106,10 @@ export const errors: Partial<Record<ErrorCode, Word>> = dictionary({
   runs_not_available: { ko: '여기에는 실행 기록이 없습니다.', en: 'There are no runs here.' },
   as_of_not_supported: { ko: '이 화면에는 과거가 없습니다.', en: 'This view has no past.' },
   no_past: { ko: '이 화면에는 과거가 없습니다.', en: 'This view has no past.' },
+  store_unreadable: {
+    ko: '서버에 저장한 것을 읽을 수 없습니다.',
+    en: 'What is stored on the server cannot be read.',
+  },
   no_such_point: { ko: '로그에 그 시점이 없습니다.', en: 'The log has no such point.' },
   past_failed: { ko: '그 시점의 상태를 만들지 못했습니다.', en: 'The state at that point could not be built.' },
   archived: { ko: '보관된 구간이라 바로 읽을 수 없습니다.', en: 'That part is archived.' },

@@ -1,0 +1,20 @@
+package settings
+
+import (
+	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
+	"github.com/pronto-lab/openclawd/config"
+)
+
+// CheckFile reads and checks the configuration at path as serve does.
+func CheckFile(path string, getenv func(string) string) config.Report {
+	loaded, findings := config.Load(path, getenv)
+	findings = append(findings, catalogue.Check(loaded)...)
+	findings = append(findings, CheckModels(loaded, getenv)...)
+	findings = append(findings, CheckBots(loaded)...)
+	return config.ReportOn(path, loaded, findings)
+}
+
+// Effective returns the settings of the API and of the gateway under the configuration at path.
+func Effective(path string, loaded *config.Config, api Settings, gateway Gateway) config.Effective {
+	return config.EffectiveOf(path, loaded, append(api.Shown(loaded), gateway.Shown(loaded)...))
+}
