@@ -3,6 +3,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
 import { inlineStyles } from './scripts/inlineStyles.ts';
 import { licences } from './scripts/licences.ts';
+import { queries } from './scripts/queries.ts';
 import { sources } from './scripts/sources.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -17,10 +18,18 @@ const server = process.env.OPENCLAWD_UI_SERVER ?? 'http://127.0.0.1:3847';
 const groups = [
   {
     name: 'app',
-    test: /\/src\/(app|lib)\/(?!md\/|ui\/Rows)|\/node_modules\/(?!marked\/|dompurify\/|virtua\/)|^\0/,
+    test: /\/src\/(app|lib)\/(?!md\/|ui\/Rows)|\/node_modules\/(?!marked\/|dompurify\/|virtua\/|uplot\/|@codemirror\/|@lezer\/|@marijn\/|style-mod\/|w3c-keyname\/|crelt\/)|^\0/,
     priority: 3,
   },
   { name: 'markdown', test: /\/node_modules\/(marked|dompurify)\/|\/src\/lib\/md\//, priority: 2 },
+  { name: 'sql', test: /\/src\/pages\/sql\/[^/]+$/, priority: 3 },
+  // What only the SQL page needs, and only after the role was proved.
+  {
+    name: 'editor',
+    test: /\/node_modules\/(@codemirror|@lezer|@marijn|style-mod|w3c-keyname|crelt)\/|\/src\/pages\/sql\/editor\//,
+    priority: 2,
+  },
+  { name: 'chart', test: /\/node_modules\/uplot\/|\/src\/pages\/sql\/chart\//, priority: 2 },
   { name: 'rows', test: /\/node_modules\/virtua\/|\/src\/lib\/ui\/Rows/, priority: 2 },
   {
     name: (id: string) => /\/src\/pages\/([a-z]+)\/(?!details\/)/.exec(id.replaceAll('\\', '/'))?.[1] ?? null,
@@ -33,7 +42,7 @@ const groups = [
 export default defineConfig(({ command, mode }) => ({
   // The server answers every path below ui/ that is no file with index.html and a relative <base>, so files are named relatively.
   base: command === 'serve' && mode !== 'test' ? '/ui/' : './',
-  plugins: [inlineStyles(), svelte(), licences(), sources()],
+  plugins: [inlineStyles(), queries(), svelte(), licences(), sources()],
   resolve: {
     alias: { $lib: here('src/lib'), $app: here('src/app') },
     conditions: mode === 'test' ? ['browser'] : undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldedBelow, jsonLines } from './json';
+import { foldedBelow, jsonLines, parseExact } from './json';
 
 const value = { a: 1, list: ['x', { deep: null }], none: {}, 'odd/key': true };
 
@@ -35,4 +35,21 @@ describe('jsonLines', () => {
 
 it('folds what is deep', () => {
   expect([...foldedBelow(value, 1)]).toEqual(['/list', '/list/1', '/none']);
+});
+
+describe('parseExact', () => {
+  it('keeps the digits of integers that a number cannot hold', () => {
+    const text = '{"a":9007199254740993,"b":-12345678901234567890,"c":9007199254740991,"d":[9007199254740993]}';
+    expect(parseExact(text)).toEqual({
+      a: '9007199254740993',
+      b: '-12345678901234567890',
+      c: 9007199254740991,
+      d: ['9007199254740993'],
+    });
+  });
+  it('leaves texts, fractions and exponents alone', () => {
+    const text =
+      '{"a":"x \\" 9007199254740993","b":0.12345678901234567890,"c":12345678901234567.5,"d":1234567890123456789e3,"9007199254740993":1e-20}';
+    expect(parseExact(text)).toEqual(JSON.parse(text));
+  });
 });

@@ -59,3 +59,13 @@ export function foldedBelow(value: unknown, depth: number): Set<string> {
   visit(value, '', 0);
   return paths;
 }
+
+/** Reads JSON as JSON.parse does, but integers that a number cannot hold become texts with all their digits. */
+export function parseExact(text: string): unknown {
+  const stringOrLong = /"(?:[^"\\]|\\.)*"|(?<![\w.+-])-?\d{16,}(?![\d.eE])/g;
+  return JSON.parse(
+    text.replace(stringOrLong, (found) =>
+      found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : `"${found}"`,
+    ),
+  );
+}

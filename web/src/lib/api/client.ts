@@ -1,3 +1,4 @@
+import { parseExact } from '../json';
 import { at, buildHash } from '../root';
 import type { components, paths } from './types';
 
@@ -197,6 +198,40 @@ export async function write<A = unknown>(
   return { data: answer as A, seq: seqOf(response) ?? 0 };
 }
 
+/** Paths of questions that are sent as a body. */
+export type AskPath = {
+  [P in keyof paths]: paths[P] extends { post: { responses: { 200: unknown; 202: unknown } } } ? P : never;
+}[keyof paths];
+
+/** Answer to a question that is sent as a body. */
+export type Asked<P extends AskPath> = paths[P] extends {
+  post: { responses: { 200: { content: { 'application/json': infer A } } } };
+}
+  ? A
+  : never;
+
+/** Sends a question that changes nothing. Integers that are too large for a number come as text, with all digits. */
+export async function ask<P extends AskPath>(
+  path: P,
+  body: unknown,
+  options: { asOf?: number | null; signal?: AbortSignal } = {},
+): Promise<Result<Asked<P>> | Building> {
+  const url = urlOf(path, { asOf: options.asOf });
+  const response = await send(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Openclawd-Ui': '1' },
+    body: JSON.stringify(body),
+    signal: options.signal,
+    cache: 'no-store',
+  });
+  const answer = bodyOf(response, await response.text(), `POST ${url.pathname}`, parseExact);
+  if (response.status === 202) {
+    const { done, total, before } = answer as Schemas['Building'];
+    return new Building({ done, total, before }, retryAfter(response) ?? 1000);
+  }
+  return { data: answer as Asked<P>, seq: seqOf(response) ?? 0 };
+}
+
 async function send(url: URL, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
@@ -220,10 +255,15 @@ export function observe({ headers }: Response): void {
 }
 
 /** The JSON of an answer, or throws ApiError if the answer is a problem. */
-function bodyOf(response: Response, text: string, request: string): unknown {
+function bodyOf(
+  response: Response,
+  text: string,
+  request: string,
+  parse: (text: string) => unknown = JSON.parse,
+): unknown {
   let body: unknown;
   try {
-    body = text === '' ? null : JSON.parse(text);
+    body = text === '' ? null : parse(text);
   } catch {
     body = undefined;
   }

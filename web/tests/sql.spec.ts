@@ -1,0 +1,171 @@
+import { readFile } from 'node:fs/promises';
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, test, visit, type Page } from './stage/test.ts';
+import { copySample, type Server } from './stage/server.ts';
+
+const adminToken = 'administrator-of-this-test-0123456789';
+
+/** A server that allows SQL, with a team that does nothing meanwhile. */
+async function start(serve: (options: object) => Promise<Server>, folder: string) {
+  await copySample(folder);
+  return serve({
+    home: folder,
+    args: ['--follow', '--clock', '2026-02-20T12:00:00Z'],
+    env: { OPENCLAWD_ADMIN_TOKEN: adminToken },
+  });
+}
+
+/** What the API answers to the same statement. */
+async function askAPI(hub: Server, sql: string, asOf?: number) {
+  const response = await fetch(`${hub.origin}/api/sql${asOf === undefined ? '' : `?as_of=${asOf}`}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${adminToken}` },
+    body: JSON.stringify({ sql }),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+async function becomeAdmin(page: Page) {
+  await page.getByLabel('관리자 토큰').fill(adminToken);
+  await page.getByRole('button', { name: '관리자 되기' }).click();
+  await expect(editorOf(page)).toBeVisible();
+}
+
+const editorOf = (page: Page) => page.getByRole('textbox', { name: 'SQL 문' });
+
+/** Writes a statement over what is there and runs it by its key. */
+async function run(page: Page, sql: string) {
+  await editorOf(page).click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(sql);
+  await page.keyboard.press('Control+Enter');
+}
+
+test('T-SQL 1 explains where it is off, and loads no editor', async ({ page, hub }) => {
+  const scripts: string[] = [];
+  page.on('request', (request) => scripts.push(new URL(request.url()).pathname.split('/').at(-1)!));
+  await visit(page, hub.url('sql'));
+  await expect(page.locator('main')).toContainText('이 서버에서는 SQL이 꺼져 있습니다');
+  await expect(page.locator('main')).toContainText('OPENCLAWD_ADMIN_TOKEN');
+  expect(scripts).toContain('sql.js');
+  expect(scripts).not.toContain('editor.js');
+});
+
+test('T-SQL 2 wants an administrator, asks, draws and downloads', async ({ page, serve, folder, faults }) => {
+  faults.allow(/401|403|400/); // refused statements and tokens
+  const hub = await start(serve, folder);
+  const scripts: string[] = [];
+  page.on('request', (request) => scripts.push(new URL(request.url()).pathname.split('/').at(-1)!));
+  await visit(page, hub.url('sql'));
+  await page.getByLabel('관리자 토큰').fill('wrong-token-of-this-test-0123456789');
+  await page.getByRole('button', { name: '관리자 되기' }).click();
+  await expect(page.getByRole('alert')).not.toBeEmpty();
+  expect(scripts).not.toContain('editor.js');
+  await becomeAdmin(page);
+  expect(page.url()).not.toContain(adminToken);
+
+  // A built-in question, by one click; the table has what the API answers.
+  await page.getByRole('button', { name: '날짜별 이벤트 수' }).click();
+  await expect(page.locator('main table tbody tr').first()).toBeVisible();
+  const sql = (await editorOf(page).innerText()).replaceAll('\u00a0', ' ');
+  const { body } = await askAPI(hub, sql);
+  expect(body.rows.length).toBeGreaterThan(1);
+  const shown = await page
+    .locator('main table tbody tr')
+    .evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText)));
+  expect(shown).toEqual(body.rows.map((row: unknown[]) => row.map(String)));
+  await expect(page).toHaveURL(/[?&]s=v_event_counts/);
+
+  // The chart has a canvas and says what it shows.
+  await page.getByRole('tab', { name: '차트' }).click();
+  await expect(page.getByRole('img', { name: /day에 따른 events/ })).toBeVisible();
+  await expect(page.locator('main canvas')).toBeVisible();
+  await page.getByRole('tab', { name: '표' }).click();
+
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()]);
+  const csv = await readFile((await file.path())!, 'utf8');
+  expect(csv.split('\r\n')[0]).toBe('day,events');
+  expect(csv.split('\r\n').length).toBe(body.rows.length + 2);
+
+  // Integers keep their digits; the button runs as the key does.
+  await run(page, 'SELECT 9007199254740993 AS big, NULL AS none');
+  await expect(page.locator('main table td').first()).toHaveText('9007199254740993');
+  await expect(page.locator('main table td').nth(1)).toHaveText('NULL');
+  await page.getByRole('button', { name: /^실행 Ctrl/ }).click();
+  await expect(page.locator('main table td').first()).toHaveText('9007199254740993');
+
+  // More rows than were asked for are announced.
+  await run(page, 'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n WHERE i < 3000) SELECT i FROM n');
+  await expect(page.getByRole('alert')).toContainText('1,000');
+  await expect(page.locator('main table tbody tr')).toHaveCount(200);
+  await page.getByRole('button', { name: '500행 더 보기' }).click();
+  await expect(page.locator('main table tbody tr')).toHaveCount(700);
+});
+
+test('T-SQL 3 shows what is refused, and the server stays well', async ({ page, serve, folder, faults }) => {
+  faults.allow(/40\d|42\d|50\d/);
+  const hub = await start(serve, folder);
+  await visit(page, hub.url('sql'));
+  await becomeAdmin(page);
+  const head = await hub.head();
+  for (const sql of [
+    "ATTACH 'other.db' AS other",
+    'PRAGMA query_only=0',
+    'DELETE FROM events',
+    'SELECT * FROM no_such_table',
+    'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n',
+  ]) {
+    const { status, body } = await askAPI(hub, sql);
+    expect(status, sql).toBeGreaterThanOrEqual(400);
+    await run(page, sql);
+    await expect(page.locator('main .result').getByRole('alert').first(), sql).toBeVisible({ timeout: 20_000 });
+    expect(body.code, sql).toBeTruthy();
+  }
+  expect(await hub.head()).toBe(head);
+  expect((await fetch(`${hub.origin}/readyz`)).status).toBe(200);
+  await run(page, 'SELECT 1 AS one');
+  await expect(page.locator('main table td').first()).toHaveText('1');
+});
+
+test('T-SQL 4 keeps questions by name, and asks about the past', async ({ page, serve, folder }) => {
+  const hub = await start(serve, folder);
+  await visit(page, hub.url('sql'));
+  await becomeAdmin(page);
+  await run(page, 'SELECT max(seq) AS head FROM events');
+  const head = await hub.head();
+  await expect(page.locator('main table td').first()).toHaveText(String(head));
+  await page.getByLabel('저장할 이름').fill('머리');
+  await page.getByRole('button', { name: '저장', exact: true }).click();
+  await expect(page.getByRole('button', { name: '머리', exact: true })).toBeVisible();
+
+  await page.goto(hub.url('sql?as_of=20'));
+  await page.getByRole('button', { name: '머리', exact: true }).click();
+  await expect(page.locator('main table td').first()).toHaveText('20', { timeout: 20_000 });
+  expect((await askAPI(hub, 'SELECT max(seq) AS head FROM events', 20)).body.rows).toEqual([[20]]);
+
+  await page.getByRole('button', { name: '“머리” 지우기' }).click();
+  await expect(page.getByRole('button', { name: '머리', exact: true })).toHaveCount(0);
+});
+
+test('T-AXE sql with an answer, as a table and as a chart, wide and narrow', async ({ page, serve, folder }) => {
+  const hub = await start(serve, folder);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await visit(page, hub.url('sql'));
+  await becomeAdmin(page);
+  await page.getByRole('button', { name: '날짜별 이벤트 수' }).click();
+  await expect(page.locator('main table')).toBeVisible();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const tab of ['표', '차트']) {
+      await page.emulateMedia({ colorScheme });
+      await page.getByRole('tab', { name: tab }).click();
+      const { violations } = await new AxeBuilder({ page })
+        .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
+        .analyze();
+      expect(
+        violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`),
+      ).toEqual([]);
+    }
+  }
+  await page.setViewportSize({ width: 320, height: 800 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+});
