@@ -43,7 +43,9 @@ test('T-FLOW has a lane for each agent of the trace, and the table says the same
     const lanes = page.locator('[data-lane]');
     await expect(lanes.first()).toBeAttached();
     // The key of a lane ends with its agent; before that stands the lane that has started a sub-agent.
-    const shown = await lanes.evaluateAll((list) => list.map((lane) => lane.getAttribute('data-lane')!.split('>').at(-1)!));
+    const shown = await lanes.evaluateAll((list) =>
+      list.map((lane) => lane.getAttribute('data-lane')!.split('>').at(-1)!),
+    );
     expect([...new Set(shown)].sort(), id).toEqual([...agents].sort());
     await page.keyboard.press('Shift+V');
     await expect(page).toHaveURL(/view=table/);
@@ -62,7 +64,9 @@ test('T-FLOW has a lane for each agent of the trace, and the table says the same
 
 test('T-FLOW is walked by keys along causes and effects, and leads to the conversation', async ({ page, hub }) => {
   const all = await traces(hub);
-  const { id, nodes } = all.find(({ nodes }) => nodes.some(({ kind, children }) => kind === 'flow' && children?.length))!;
+  const { id, nodes } = all.find(({ nodes }) =>
+    nodes.some(({ kind, children }) => kind === 'flow' && children?.length),
+  )!;
   await visit(page, hub.url(`flow/${enc(id)}`));
   const chart = page.getByRole('application');
   await chart.focus();
@@ -113,7 +117,11 @@ test('T-FLOW a run shows its question, its answer and its calls', async ({ page,
   await expect(selection.locator('details ol > li')).toHaveCount(told.calls.length);
 });
 
-test('T-FLOW draws thousands of messages with few elements, and says what is left out', async ({ page, serve, folder }) => {
+test('T-FLOW draws thousands of messages with few elements, and says what is left out', async ({
+  page,
+  serve,
+  folder,
+}) => {
   test.setTimeout(120_000);
   const lines: Line[] = [];
   for (let i = 0; i < 1500; i++) lines.push(...conversation(i * 4, 4, { session: 'ws_many', conversationId: `c${i}` }));

@@ -52,7 +52,11 @@ test('T-WHY gives the verdict of the API for each agent, with a sentence in both
     await expect(rows).toHaveCount(routing.agents.length);
     expect(
       await rows.evaluateAll((list) =>
-        list.map((row) => [row.getAttribute('data-agent'), row.getAttribute('data-mode'), row.getAttribute('data-reason')]),
+        list.map((row) => [
+          row.getAttribute('data-agent'),
+          row.getAttribute('data-mode'),
+          row.getAttribute('data-reason'),
+        ]),
       ),
     ).toEqual(routing.agents.map(({ agentId, mode, reason }) => [agentId, mode, reason]));
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { foldAfterMs, layOut, type Layout, type TraceNode } from './layout';
 import { mermaid } from './mermaid';
 import { paint, sizes, spanAt, tops } from './paint';
-import { Scale, foldPx } from './scale';
+import { edgePx, Scale, foldPx } from './scale';
 import { walk } from './walk';
 
 /** Numbers between 0 and 1 that depend on the seed only. */
@@ -213,7 +213,7 @@ describe('Scale', () => {
       before = x;
     }
     for (const gap of gaps) expect(scale.x(gap.to) - scale.x(gap.from)).toBeCloseTo(foldPx, 3);
-    expect(scale.width).toBeLessThan(Math.max(1201, 2 + gaps.length * foldPx));
+    expect(scale.width).toBeLessThan(Math.max(1201, 2 + gaps.length * foldPx + 2 * edgePx));
   });
 
   it('has a ruler without times that are folded, each apart from the next', () => {

@@ -3,6 +3,9 @@ import type { Gap } from './layout';
 /** Width of a folded idle time. */
 export const foldPx = 56;
 
+/** Free room before the first and after the last time, for the shapes of a moment. */
+export const edgePx = 12;
+
 /** Maps time to pixels: evenly, but folded idle times have one width, whatever their length. */
 export class Scale {
   readonly width: number;
@@ -17,7 +20,7 @@ export class Scale {
     readonly gaps: readonly Gap[],
     readonly pxPerMs: number,
   ) {
-    let [time, x] = [from, 0];
+    let [time, x] = [from, edgePx];
     const add = (until: number, folded: boolean) => {
       const length = Math.max(0, until - time);
       this.#starts.push(time);
@@ -32,13 +35,13 @@ export class Scale {
       add(gap.to, true);
     }
     add(to, false);
-    this.width = x;
+    this.width = x + edgePx;
   }
 
   /** The scale on which everything just fits. */
   static fitting(from: number, to: number, gaps: readonly Gap[], width: number): Scale {
     const shown = to - from - gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
-    return new Scale(from, to, gaps, Math.max(1, width - gaps.length * foldPx) / Math.max(1, shown));
+    return new Scale(from, to, gaps, Math.max(1, width - gaps.length * foldPx - 2 * edgePx) / Math.max(1, shown));
   }
 
   x(time: number): number {
