@@ -91,6 +91,7 @@ ui-dev: $(UI_MODULES) ## Serve the page from its sources on 127.0.0.1:5173, with
 # Tests named by GREP run without those that belong before them.
 .PHONY: ui-test
 ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
 	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)')
 
 .PHONY: ui-images

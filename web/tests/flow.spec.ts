@@ -86,7 +86,18 @@ test('T-FLOW is walked by keys along causes and effects, and leads to the conver
   const before = hash();
   await page.keyboard.press('ArrowDown');
   await expect.poll(hash).not.toBe(before);
-  // Each key has a button: the same by a click.
+  await chart.focus();
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/ui\/c\//);
+  // And from the conversation back to its flow.
+  await expect(page.getByRole('link', { name: '흐름 보기' })).toBeVisible();
+  await page.keyboard.press('f');
+  await expect(page).toHaveURL(/\/ui\/flow\//);
+});
+
+test('T-FLOW is enlarged by keys and by buttons, and moved by both', async ({ page, hub }) => {
+  const { workSessionId } = (await everySession(hub)).find(({ threads }) => threads.length > 3)!;
+  await visit(page, hub.url(`flow/${enc(workSessionId)}`));
   const size = page.locator('svg.size');
   const width = async () => Number(await size.getAttribute('width'));
   const whole = await width();
@@ -96,12 +107,21 @@ test('T-FLOW is walked by keys along causes and effects, and leads to the conver
   await expect.poll(width).toBe(whole);
   await page.getByRole('button', { name: '확대' }).click();
   await expect.poll(width).toBeGreaterThan(whole * 1.2);
-  await chart.focus();
-  await page.keyboard.press('Enter');
-  await expect(page).toHaveURL(/\/ui\/c\//);
-  // And from the conversation back to its flow.
-  await page.keyboard.press('f');
-  await expect(page).toHaveURL(/\/ui\/flow\//);
+  const left = () => page.getByRole('application').evaluate((box) => box.scrollLeft);
+  await page.getByRole('button', { name: '확대' }).click();
+  const before = await left();
+  await page.keyboard.press(']');
+  await expect.poll(left).toBeGreaterThan(before);
+  await page.keyboard.press('[');
+  await expect.poll(left).toBeLessThanOrEqual(before + 1);
+  await page.getByRole('button', { name: '뒤 시간으로' }).click();
+  await expect.poll(left).toBeGreaterThan(before);
+  // Folding changes the address.
+  const fold = page.getByRole('checkbox');
+  if (await fold.isEnabled()) {
+    await fold.uncheck();
+    await expect(page).toHaveURL(/fold=off/);
+  }
 });
 
 test('T-FLOW a run shows its question, its answer and its calls', async ({ page, hub }) => {
@@ -162,8 +182,8 @@ test('T-FLOW grows with the log, and stands still in the past', async ({ page, s
 
 test('T-FLOW is saved as SVG, PNG and Mermaid', async ({ page, context, hub }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  const [{ id }] = (await traces(hub)) as [{ id: string }];
-  await visit(page, hub.url(`flow/${enc(id)}`));
+  const [first] = await traces(hub);
+  await visit(page, hub.url(`flow/${enc(first!.id)}`));
   const saved = async (name: string) => {
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -106,7 +106,7 @@ const circle = (x: number, y: number, r: number): string =>
   `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
 
 const markShape: Record<Mark['kind'], (x: number, y: number) => string> = {
-  start: (x, y) => circle(x, y, 5),
+  start: (x, y) => circle(x - 6, y, 4.5), // before the bar, so that both are seen
   message: (x, y) => `M${x} ${y - 4}l4 4l-4 4l-4-4z`,
   block: (x, y) => `M${x - 5} ${y - 5}l10 10m0-10l-10 10`,
   late: (x, y) => circle(x, y, 5),

@@ -3,7 +3,7 @@ import { flowOutcomes, flowPhases, outcomes, reasons, runStates } from '$lib/i18
 import { runCauses, runTones } from '$lib/i18n/agents';
 import { t, type Word } from '$lib/i18n/index.svelte';
 import type { Tone } from '$lib/ui/Badge.svelte';
-import type { Lane, Span, TraceNode } from './layout';
+import type { Lane, Layout, Span, TraceNode } from './layout';
 import { roles, w } from './words';
 
 /** What a node is, in a few words: its role, or what it was requested by. */
@@ -59,12 +59,22 @@ export function timesOf(span: Span): { waited: number; ran: number } {
   return times;
 }
 
-/** Path and fragment of where a node is shown in its conversation; null if it is in none. */
-export function placeOf(node: TraceNode): { path: string[]; hash: string } | null {
-  if (!node.workSessionId) return null;
-  const thread = node.kind === 'thread' ? node.id : node.conversationId ? `conv:${node.conversationId}` : null;
+/**
+ * Path and fragment of where a node is shown in its conversation; null if it is in none. A run is shown at what its agent then said in the flow
+ * that it belongs to.
+ */
+export function placeOf({ spans }: Pick<Layout, 'spans'>, index: number): { path: string[]; hash: string } | null {
+  const { node } = spans[index]!;
+  let above = spans[index];
+  while (above && !above.node.messages?.length) above = spans[above.parent];
+  const said = above?.node.messages ?? [];
+  const session = node.workSessionId ?? above?.node.workSessionId;
+  if (!session) return null;
+  const conversation = node.conversationId ?? above?.node.conversationId;
+  const thread = node.kind === 'thread' ? node.id : conversation ? `conv:${conversation}` : null;
+  const own = said.find(({ from, at }) => node.kind === 'run' && from === node.agent && at >= node.at);
   return {
-    path: ['c', node.workSessionId, ...(thread ? [thread] : [])],
-    hash: `e${node.messages?.[0]?.seq ?? node.seq}`,
+    path: ['c', session, ...(thread ? [thread] : [])],
+    hash: `e${(own ?? said[0])?.seq ?? node.seq}`,
   };
 }
