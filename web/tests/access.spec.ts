@@ -94,11 +94,34 @@ test('T-AXE a flow, its selection and its table', async ({ page, hub }) => {
   }
 });
 
+test('T-AXE flow and why, empty and with errors', async ({ page, serve, folder, faults }) => {
+  test.setTimeout(180_000);
+  faults.allow(/Failed to load resource/);
+  await writeHome(folder, []);
+  const server = await serve({ home: folder, args: ['--follow'] });
+  for (const path of ['why', 'why?tab=observed']) {
+    await visit(page, server.url(path));
+    await expectAccessible(page, `${path} empty`);
+  }
+  for (const path of ['flow/x', 'why/1465892000000000001']) {
+    await visit(page, server.url(path));
+    await expectAccessible(page, `${path} of nothing`);
+  }
+  await page.route(/\/ui\/api\/(?!agents$|health$)/, (route) =>
+    route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":"x","code":"internal","hint":"h"}' }),
+  );
+  for (const path of ['flow/x', 'why']) {
+    await page.goto(server.url(path));
+    await expect(page.locator('main h1').first()).toBeVisible();
+    await expectAccessible(page, `${path} error`);
+  }
+});
+
 test('T-AXE empty', async ({ page, serve, folder }) => {
   test.setTimeout(90_000);
   await writeHome(folder, []);
   const server = await serve({ home: folder, args: ['--follow'] });
-  for (const path of ['', 'c', 'tasks', 'agents', 'search', 'search?q=x', 'health', 'why', 'why?tab=observed']) {
+  for (const path of ['', 'c', 'tasks', 'agents', 'search', 'search?q=x', 'health']) {
     await visit(page, server.url(path));
     await expectAccessible(page, `${path} empty`);
   }
@@ -110,19 +133,7 @@ test('T-AXE errors', async ({ page, hub, faults }) => {
   await page.route(/\/ui\/api\/(?!agents$|health$)/, (route) =>
     route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":"x","code":"internal","hint":"h"}' }),
   );
-  for (const path of [
-    '',
-    'c',
-    'tasks',
-    'agents',
-    'search?q=x',
-    'health',
-    'nothing/here',
-    'go/x',
-    'flow/x',
-    'why',
-    'why/1465892000000000001',
-  ]) {
+  for (const path of ['', 'c', 'tasks', 'agents', 'search?q=x', 'health', 'nothing/here', 'go/x']) {
     await page.goto(hub.url(path));
     await expect(page.locator('main h1').first()).toBeVisible();
     await expectAccessible(page, `${path} error`);
