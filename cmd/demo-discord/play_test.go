@@ -88,7 +88,7 @@ func TestDemoSeesWhatComesOutOtherwise(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := openStage(t.Context())
+			s, err := openStage(t.Context(), "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,8 @@ test('T-URL every address survives a reload, Back and Forward, with parameters t
     'search', 'search?q=webhook', 'search?q=배포&sort=newest', 'health', '?as_of=300', 'c?as_of=300', `c/${enc(first!.workSessionId)}?as_of=480`,
     'log', 'log?problems=1', 'log?agent=eden&not=a2a.send&scope=all', 'log?at=200', 'log?as_of=300',
     'tasks?as_of=300', 'tasks?view=deps&as_of=300', 'agents?as_of=300', 'agents/eden?as_of=300', 'search?q=webhook&as_of=300', 'health?as_of=300',
+    'why', 'why?tab=threads', 'why?agent=eden&mode=observer', 'why?as_of=300', `flow/${enc(first!.workSessionId)}`,
+    `flow/${enc(first!.workSessionId)}?view=table&fold=off`, `flow/${enc(first!.workSessionId)}?as_of=480`,
   ]; // prettier-ignore
   expect(paths.length).toBeGreaterThanOrEqual(60);
   const withUnknown = paths.map((path, index) =>

@@ -41,9 +41,11 @@ export async function everyPlace(hub: Pick<Hub, 'api'>): Promise<string[]> {
     'log?problems=1',
     'settings',
     'settings/config',
+    'why',
+    'why?tab=threads',
   ];
   for (const { workSessionId, threads } of await everySession(hub)) {
-    places.push(`c/${enc(workSessionId)}?cat=all&process=1`);
+    places.push(`c/${enc(workSessionId)}?cat=all&process=1`, `flow/${enc(workSessionId)}?view=table`);
     for (const thread of threads) places.push(`c/${enc(workSessionId)}/${enc(thread.id)}?cat=all`);
   }
   const { tasks } = await hub.api<{ tasks: { id: string; agentId: string }[] }>('tasks?limit=200');
