@@ -205,6 +205,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/collaborations/none?min_seq=x", 400},
 		{"/api/collaborations/none?min_seq=1000", 503},
 		{"/api/sql/schema", 404},
+		{"/api/replay/diff?a=1&b=2", 409},
+		{"/api/replay/step?at=1", 409},
+		{"/api/replay/point?at=1", 409},
 		{"/ws", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true

@@ -68,6 +68,8 @@ func onlyNow(path string) (why string) {
 		return "it sends events from now on; since gives the start"
 	case sqlPath, sqlPath + "/schema":
 		return "this endpoint queries the current state; use openclawd sql --as-of for the past"
+	case replayDiffPath, replayStepPath, replayPointPath:
+		return "the points of the log are in its own parameters"
 	case "/api/discord/bots":
 		return "the bots' connections are not in the log"
 	}
@@ -144,13 +146,9 @@ func (s *Server) answerAsOf(c echo.Context, seq int64) error {
 		return &problem{Status: http.StatusServiceUnavailable, Code: "busy", Field: parameterAsOf, Message: "Too many snapshots are waiting to be built",
 			Hint: "wait for those already requested", RetryAfter: 5}
 	case err != nil:
-		return s.refuseSnapshot(c, seq, err)
+		return s.refuseSnapshot(c, parameterAsOf, fmt.Sprintf("The snapshot at event %d cannot be built", seq), err)
 	case !ready:
-		h := c.Response().Header()
-		h.Set("Retry-After", "1")
-		h.Set(headerAsOf, strconv.FormatInt(seq, 10))
-		h.Set("Cache-Control", "no-store")
-		return writeJSON(c, http.StatusAccepted, snapshotPending{fmt.Sprintf("The snapshot at event %d is being built; ask again", seq), "building", seq, far})
+		return writeBuilding(c, seq, far)
 	}
 	defer release()
 	moment.once.Do(func() { moment.server = s.then(moment) })
@@ -158,14 +156,22 @@ func (s *Server) answerAsOf(c echo.Context, seq int64) error {
 	return nil
 }
 
-// refuseSnapshot refuses to answer as of an event whose snapshot cannot be built.
-func (s *Server) refuseSnapshot(c echo.Context, seq int64, err error) error {
+// writeBuilding answers with the progress of a snapshot.
+func writeBuilding(c echo.Context, seq int64, far snapshot.Progress) error {
+	h := c.Response().Header()
+	h.Set("Retry-After", "1")
+	h.Set(headerAsOf, strconv.FormatInt(seq, 10))
+	h.Set("Cache-Control", "no-store")
+	return writeJSON(c, http.StatusAccepted, snapshotPending{fmt.Sprintf("The snapshot at event %d is being built; ask again", seq), "building", seq, far})
+}
+
+// refuseSnapshot refuses an answer whose snapshot cannot be built, with a message if the reason is not for clients.
+func (s *Server) refuseSnapshot(c echo.Context, field, message string, err error) error {
 	p := s.problemOf(err, c)
 	if p == nil || p.Code != "internal" {
 		return err
 	}
-	p = &problem{Status: http.StatusInternalServerError, Code: "past_failed", Field: parameterAsOf,
-		Message: fmt.Sprintf("The snapshot at event %d cannot be built", seq), Hint: "see the server's log, and openclawd verify"}
+	p = &problem{Status: http.StatusInternalServerError, Code: "past_failed", Field: field, Message: message, Hint: "see the server's log, and openclawd verify"}
 	if archived, is := errors.AsType[*eventstore.ArchivedError](err); is {
 		p.Code, p.Message, p.Hint = archived.Code(), archived.Error(), archived.Hint()
 	}

@@ -93,7 +93,8 @@ type Options struct {
 
 	Operations Operations // reports of the surrounding program
 
-	Past Past // nil: as_of is refused
+	Past   Past   // nil: as_of is refused
+	Replay Replay // nil: points of the log are not compared here
 
 	Push push.Options // limits of /ws; Now, Logger and Version are shared
 
@@ -229,6 +230,9 @@ func (s *Server) routes() []endpoint {
 		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},
 		{http.MethodPost, sqlPath, "POST /api/sql", s.asAdmin(s.askSQL)},
 		{"", sqlPath + "/schema", "GET /api/sql/schema", s.asAdmin(s.showSchema)},
+		{"", replayDiffPath, "GET /api/replay/diff", s.replayDiff},
+		{"", replayStepPath, "GET /api/replay/step", s.replayStep},
+		{"", replayPointPath, "GET /api/replay/point", s.replayPoint},
 		{"", livePath, "GET /ws", s.live},
 	}
 }

@@ -105,7 +105,7 @@ func (p *Program) newMonitor() *monitor.Server {
 		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
 		SQL: p.sql, AdminToken: settings.AdminToken(p.opts.getenv).Value,
 		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(), Approvals: p.agents.approvalsOf(), Continuation: p.explainer(),
-		Names: p.agents.discordNames(), Bots: p.agents.discordBots(), Past: p.past, Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
+		Names: p.agents.discordNames(), Bots: p.agents.discordBots(), Past: p.past, Replay: p.newReplay(), Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
 		Policy: func(from, to string) (policy.Policy, error) {
 			return access.Explain(p.newConfiguration().InForce(), from, to)
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/history"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
@@ -77,7 +78,7 @@ type searchAnswer struct {
 
 // foundText is an event with the matching text.
 type foundText struct {
-	eventAnswer
+	history.Event
 	Snippet search.Snippet `json:"snippet"`
 
 	record coordination.Record

@@ -33,7 +33,7 @@ type answer struct {
 // OnlyNow are the reads without an answer as of an event, as listed by GET /api.
 func OnlyNow() []string {
 	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
-		"GET /api/discord/bots", "GET /api/sql/schema", "GET /ws"}
+		"GET /api/discord/bots", "GET /api/sql/schema", "GET /api/replay/diff", "GET /api/replay/step", "GET /api/replay/point", "GET /ws"}
 }
 
 func queries(path string) []string {

@@ -91,6 +91,20 @@ func readFacets(ctx context.Context, tx *sql.Tx) ([]facet, error) {
 	return facets, rows.Err()
 }
 
+// Types lists the types of all events, each once.
+func Types(ctx context.Context, tx *sql.Tx) (types []string, err error) {
+	facets, err := readFacets(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("list event types: %w", err)
+	}
+	for _, f := range facets {
+		if !slices.Contains(types, f.typ) {
+			types = append(types, f.typ)
+		}
+	}
+	return types, nil
+}
+
 func allows(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }
 
 func (f *Filter) since() float64 {

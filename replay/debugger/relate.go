@@ -12,27 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-)
-
-// Link is a cause or an effect of an event.
-type Link struct {
-	Seq     int64         `json:"seq"`
-	ID      eventstore.ID `json:"id"`
-	Type    string        `json:"type"`
-	AgentID string        `json:"agentId"`
-	TS      int64         `json:"ts"`  // ms since 1970
-	How     How           `json:"how"` // how the link is known
-}
-
-// How a link between two events is known.
-type How string
-
-const (
-	ByCause  How = "cause"  // the event names its cause
-	ByStream How = "stream" // it continues the stream of the other one
-	ByJob    How = "job"    // it belongs to the flow that the other one started
-	ByRun    How = "run"    // it belongs to the run that the other one requested
-	ByWork   How = "work"   // it belongs to the work that the other one requested
+	"github.com/pronto-lab/openclawd/projections/history"
 )
 
 // Limits of what is shown of one event, and of how far after it effects in other streams are searched: the log has no
@@ -48,7 +28,7 @@ type relations struct{ log *sqlite.DB }
 
 // eventRef is an event with the fields that name its cause.
 type eventRef struct {
-	Link
+	history.Link
 	stream    string
 	version   int64
 	causation string
@@ -66,7 +46,7 @@ const (
 )
 
 // causes lists the causes of an event: the direct one first, the first one last. A cause always precedes its effect.
-func (r relations) causes(ctx context.Context, e *eventstore.Event) (chain []Link, err error) {
+func (r relations) causes(ctx context.Context, e *eventstore.Event) (chain []history.Link, err error) {
 	err = r.log.View(ctx, func(tx *sql.Tx) error {
 		for at := refOf(e); len(chain) < maxCauses; {
 			cause, err := r.origin(ctx, tx, at)
@@ -84,12 +64,12 @@ func (r relations) causes(ctx context.Context, e *eventstore.Event) (chain []Lin
 // origin finds the direct cause of an event; nil if it is unknown.
 func (r relations) origin(ctx context.Context, tx *sql.Tx, p *eventRef) (*eventRef, error) {
 	if id, err := eventstore.ParseID(p.causation); err == nil {
-		if cause, err := read(ctx, tx, ByCause, selectByID, id[:], p.Seq); err != nil || cause != nil {
+		if cause, err := read(ctx, tx, history.ByCause, selectByID, id[:], p.Seq); err != nil || cause != nil {
 			return cause, err
 		}
 	}
 	if version := p.follows(); version > 0 {
-		if cause, err := read(ctx, tx, ByStream, selectVersion, p.stream, version, p.Seq); err != nil || cause != nil {
+		if cause, err := read(ctx, tx, history.ByStream, selectVersion, p.stream, version, p.Seq); err != nil || cause != nil {
 			return cause, err
 		}
 	}
@@ -112,8 +92,8 @@ func (r relations) origin(ctx context.Context, tx *sql.Tx, p *eventRef) (*eventR
 }
 
 // read returns the event that a query finds; nil for none.
-func read(ctx context.Context, tx *sql.Tx, how How, query string, args ...any) (*eventRef, error) {
-	p := &eventRef{Link: Link{How: how}}
+func read(ctx context.Context, tx *sql.Tx, how history.How, query string, args ...any) (*eventRef, error) {
+	p := &eventRef{Link: history.Link{How: how}}
 	var id []byte
 	err := tx.QueryRowContext(ctx, query, args...).Scan(&p.Seq, &id, &p.Type, &p.AgentID, &p.TS, &p.stream, &p.version, &p.causation)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -160,7 +140,7 @@ func (p *eventRef) follows() int64 {
 // membership is another stream that an event belongs to by its payload.
 type membership struct {
 	stream string
-	how    How
+	how    history.How
 }
 
 func memberships(e *eventstore.Event) (list []membership) {
@@ -178,15 +158,15 @@ func memberships(e *eventstore.Event) (list []membership) {
 		return nil
 	}
 	if says.JobID != "" {
-		list = append(list, membership{coordination.JobStream(says.JobID), ByJob})
+		list = append(list, membership{coordination.JobStream(says.JobID), history.ByJob})
 	}
 	for _, id := range []string{says.RunID, says.RequesterRunID, says.ParentRunID} {
 		if id != "" {
-			list = append(list, membership{coordination.RunStream(id), ByRun})
+			list = append(list, membership{coordination.RunStream(id), history.ByRun})
 		}
 	}
 	if says.EffectID != "" {
-		list = append(list, membership{coordination.WorkStream(says.EffectID), ByWork})
+		list = append(list, membership{coordination.WorkStream(says.EffectID), history.ByWork})
 	}
 	return list
 }
@@ -199,7 +179,7 @@ const (
 
 // effects lists the direct effects of an event, up to a limit. Effects that name it as their cause are searched among
 // the next events of the log only.
-func (r relations) effects(ctx context.Context, e *eventstore.Event) (list []Link, err error) {
+func (r relations) effects(ctx context.Context, e *eventstore.Event) (list []history.Link, err error) {
 	following := 0
 	switch {
 	case e.Version == 1 && startedByFirst(e.Stream):
@@ -208,26 +188,26 @@ func (r relations) effects(ctx context.Context, e *eventstore.Event) (list []Lin
 		following = 1
 	}
 	err = r.log.View(ctx, func(tx *sql.Tx) error {
-		caused, err := links(ctx, tx, ByCause, selectCaused, e.Seq, e.Seq+nearEvents, e.ID.String(), MaxEffects)
+		caused, err := links(ctx, tx, history.ByCause, selectCaused, e.Seq, e.Seq+nearEvents, e.ID.String(), MaxEffects)
 		if err != nil {
 			return err
 		}
-		next, err := links(ctx, tx, ByStream, selectFollowing, e.Stream, e.Version, following)
+		next, err := links(ctx, tx, history.ByStream, selectFollowing, e.Stream, e.Version, following)
 		list = append(caused, next...)
 		return err
 	})
-	slices.SortFunc(list, func(a, b Link) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(list, func(a, b history.Link) int { return cmp.Compare(a.Seq, b.Seq) })
 	return list[:min(len(list), MaxEffects)], err
 }
 
-func links(ctx context.Context, tx *sql.Tx, how How, query string, args ...any) (list []Link, err error) {
+func links(ctx context.Context, tx *sql.Tx, how history.How, query string, args ...any) (list []history.Link, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		l := Link{How: how}
+		l := history.Link{How: how}
 		var id []byte
 		if err := rows.Scan(&l.Seq, &id, &l.Type, &l.AgentID, &l.TS); err != nil {
 			return nil, err
@@ -238,6 +218,6 @@ func links(ctx context.Context, tx *sql.Tx, how How, query string, args ...any) 
 	return list, rows.Err()
 }
 
-func linkOf(e *eventstore.Event) Link {
-	return Link{Seq: e.Seq, ID: e.ID, Type: e.Type, AgentID: e.AgentID, TS: e.TS}
+func linkOf(e *eventstore.Event) history.Link {
+	return history.Link{Seq: e.Seq, ID: e.ID, Type: e.Type, AgentID: e.AgentID, TS: e.TS}
 }
