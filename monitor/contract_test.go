@@ -112,6 +112,15 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/continuation?min_seq=x", 400},
 		{"/api/approvals", 200},
 		{"/api/approvals?agent=Eden&kind=plan&limit=1", 200},
+		{"/api/approvals?state=decided&limit=1", 200},
+		{"/api/approvals?state=lost", 400},
+		{"/api/owed", 200},
+		{"/api/owed?from=Eden&to=seum&kind=flow,handoff&kind=request&limit=1", 200},
+		{"/api/owed?open=false", 200},
+		{"/api/owed?kind=letter", 400},
+		{"/api/owed?open=maybe", 400},
+		{"/api/owed?limit=0", 400},
+		{"/api/owed?min_seq=1000", 503},
 		{"/api/approvals?kind=letter", 400},
 		{"/api/approvals?kind=task,plan", 400},
 		{"/api/approvals?limit=0", 400},
@@ -212,6 +221,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
 	asked[contract.check(t, http.MethodPost, "/api/sql", 404)] = true
 	asked[contract.check(t, http.MethodPost, "/api/tasks/rewrite", 409)] = true
+	for _, what := range []string{"cancel", "unblock", "reassign", "priority"} {
+		asked[contract.check(t, http.MethodPost, "/api/tasks/x/"+what, 409)] = true
+	}
 	asked[contract.check(t, http.MethodPost, "/api/backups", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
