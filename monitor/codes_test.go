@@ -42,6 +42,8 @@ var enumerations = map[string][]declared{
 	"FlowPhase":             {{dir: "coordination/a2a", typ: "Phase"}},
 	"HealthCode":            {{dir: "coordination/health", typ: "Code"}},
 	"Outcome":               {{dir: "coordination", typ: "Outcome"}},
+	"OwedKind":              {{dir: "projections/owed", typ: "Kind"}},
+	"OwedState":             {{dir: "projections/owed", typ: "State"}},
 	"ProblemAction":         {{dir: "projections/problems", typ: "Action"}},
 	"ProblemCode":           {{dir: "projections/problems", typ: "Code"}},
 	"ProblemKind":           {{dir: "projections/problems", typ: "Kind"}},

@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -35,12 +36,13 @@ type Moment struct {
 	Now   time.Time // its time: when the event was recorded
 	Store Store     // the log up to that event, with its tables
 
-	// Team and Home are those of OwnTasks, Policy and Continuation those of Options, by the configuration then in
+	// Team and Home are those of OwnTasks, Policy, Continuation and Reminders those of Options, by the configuration then in
 	// force. Team is nil if the log does not contain that configuration completely.
 	Team         func() []config.Agent
 	Home         func(agent string) string
 	Policy       func(from, to string) (policy.Policy, error)
 	Continuation Explain
+	Reminders    func() response.Policy
 
 	once   sync.Once
 	server *Server
@@ -191,6 +193,7 @@ func (s *Server) then(m *Moment) *Server {
 	if opts.Continuation != nil {
 		opts.Continuation = m.explain
 	}
+	opts.Reminders = m.Reminders
 	then := &Server{opts: opts, echo: echo.New()}
 	then.settings.Store(s.settings.Load())
 	then.echo.HTTPErrorHandler = then.refuse

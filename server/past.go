@@ -14,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -22,6 +23,7 @@ import (
 	"github.com/pronto-lab/openclawd/replay/asof"
 	"github.com/pronto-lab/openclawd/services/access"
 	"github.com/pronto-lab/openclawd/services/continuer"
+	"github.com/pronto-lab/openclawd/tools/collabtools"
 )
 
 // past is the snapshots as of earlier events. It implements monitor.Past.
@@ -102,6 +104,7 @@ func (p *Program) momentOf(ctx context.Context, s *asof.State) (*pastMoment, err
 	m.Home = func(agent string) string { return p.homeOf(c, agent) }
 	m.Policy = func(from, to string) (policy.Policy, error) { return access.Explain(c, from, to) }
 	if p.agents != nil {
+		m.Reminders = func() response.Policy { return collabtools.Tracking(c) }
 		var restartedAt time.Time // the start of an earlier process is not in the log
 		if !m.Now.Before(p.startedAt) {
 			restartedAt = p.agents.restartedAt

@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
-	"github.com/pronto-lab/openclawd/projections/history"
+	points "github.com/pronto-lab/openclawd/projections/history" // history is a type of the tests
 	"github.com/pronto-lab/openclawd/replay/answers"
 	"github.com/pronto-lab/openclawd/replay/asof"
 	"github.com/pronto-lab/openclawd/replay/debugger"
@@ -34,26 +34,26 @@ func (p *Program) newReplay() *replayer {
 func (r *replayer) Tables() []string { return answers.Tables() }
 
 // Resolve implements monitor.Replay.
-func (r *replayer) Resolve(ctx context.Context, point string) (history.Point, error) {
+func (r *replayer) Resolve(ctx context.Context, point string) (points.Point, error) {
 	seq, err := asof.Resolve(ctx, r.log, point)
 	if err != nil {
-		return history.Point{}, err
+		return points.Point{}, err
 	}
 	return r.point(ctx, seq)
 }
 
 // Before implements monitor.Replay.
-func (r *replayer) Before(ctx context.Context, at time.Time) (history.Point, error) {
+func (r *replayer) Before(ctx context.Context, at time.Time) (points.Point, error) {
 	seq, err := asof.Before(ctx, r.log, at)
 	if err != nil {
-		return history.Point{}, err
+		return points.Point{}, err
 	}
 	return r.point(ctx, seq)
 }
 
-func (r *replayer) point(ctx context.Context, seq int64) (history.Point, error) {
+func (r *replayer) point(ctx context.Context, seq int64) (points.Point, error) {
 	at, err := asof.RecordedAt(ctx, r.log, seq)
-	point := history.Point{Seq: seq}
+	point := points.Point{Seq: seq}
 	if err == nil && !at.IsZero() {
 		point.RecordedAt = at.UnixMilli()
 	}
@@ -61,7 +61,7 @@ func (r *replayer) point(ctx context.Context, seq int64) (history.Point, error) 
 }
 
 // Diff implements monitor.Replay.
-func (r *replayer) Diff(ctx context.Context, q monitor.DiffQuery) (*history.BoundedDiff, *monitor.Pending, error) {
+func (r *replayer) Diff(ctx context.Context, q monitor.DiffQuery) (*points.BoundedDiff, *monitor.Pending, error) {
 	before, release, pending, err := r.at(ctx, q.From)
 	if before == nil {
 		return nil, pending, err
@@ -77,17 +77,17 @@ func (r *replayer) Diff(ctx context.Context, q monitor.DiffQuery) (*history.Boun
 		return nil, nil, err
 	}
 	defer end()
-	diff, err := answers.Between(ctx, before, after, r.rules, answers.Shown{Tables: q.Tables, Limit: q.Limit, Bytes: history.MaxBytes})
+	diff, err := answers.Between(ctx, before, after, r.rules, answers.Shown{Tables: q.Tables, Limit: q.Limit, Bytes: points.MaxBytes})
 	return diff, nil, err
 }
 
 // Steps implements monitor.Replay.
-func (r *replayer) Steps(ctx context.Context, q monitor.StepsQuery) (*history.Steps, *monitor.Pending, error) {
+func (r *replayer) Steps(ctx context.Context, q monitor.StepsQuery) (*points.Steps, *monitor.Pending, error) {
 	seqs, err := answers.Choose(ctx, r.log, q.At, q.N, q.ErrorsOnly)
 	if err != nil {
 		return nil, nil, err
 	}
-	var steps []history.BoundedStep
+	var steps []points.BoundedStep
 	if len(seqs) > 0 {
 		before, release, pending, err := r.at(ctx, seqs[0]-1)
 		if before == nil {
@@ -103,7 +103,7 @@ func (r *replayer) Steps(ctx context.Context, q monitor.StepsQuery) (*history.St
 }
 
 // walk steps on from a snapshot, which is held, and leaves it as it is.
-func (r *replayer) walk(ctx context.Context, before *asof.State, seqs []int64) (_ []history.BoundedStep, err error) {
+func (r *replayer) walk(ctx context.Context, before *asof.State, seqs []int64) (_ []points.BoundedStep, err error) {
 	end, err := r.begin(ctx)
 	if err != nil {
 		return nil, err

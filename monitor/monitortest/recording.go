@@ -43,8 +43,12 @@ func queries(path string) []string {
 	case "/api/work-sessions":
 		return []string{"limit=1", "scope=all&include=summary", "status=ACTIVE,QUIET"}
 	case "/api/tasks", "/api/runs", "/api/a2a/jobs", "/api/a2a/handoffs", "/api/routing", "/api/discord/threads", "/api/discord/posts", "/api/collaborations",
-		"/api/work", "/api/approvals", "/api/discord/observed":
+		"/api/work", "/api/discord/observed":
 		return []string{"limit=1"}
+	case "/api/approvals":
+		return []string{"limit=1", "state=decided"}
+	case "/api/owed":
+		return []string{"limit=1", "open=false", "kind=flow"}
 	case "/api/problems":
 		return []string{"limit=1&kind=dead,blocked,no_reply,escalated,backoff,stuck_run,overdue,suspended"}
 	case "/api/a2a/policy":
