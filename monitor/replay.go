@@ -88,12 +88,12 @@ func (s *Server) replayStep(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	q := StepsQuery{At: p.integer("at", 0, 1, math.MaxInt64), N: int(p.integer("n", 1, 1, history.MaxSteps)), ErrorsOnly: p.yes("errors")}
+	q := StepsQuery{At: p.integer("at", 0, 1, math.MaxInt64), N: int(p.integer("n", 1, 0, history.MaxSteps)), ErrorsOnly: p.yes("errors")}
 	if p.err != nil {
 		return p.err
 	}
 	if p.first("at") == "" {
-		return missing("at", "give the seq of the first event")
+		return missingParameter("at", "give the seq of the first event")
 	}
 	head, err := s.opts.Store.Head(c.Request().Context())
 	switch {
@@ -123,7 +123,7 @@ func (s *Server) replayPoint(c echo.Context) error {
 	case p.err != nil:
 		return p.err
 	case at == nil && p.first("at") == "":
-		return missing("time", "give time, or at with the name of a point")
+		return missingParameter("time", "give time, or at with the name of a point")
 	case at != nil && p.first("at") != "":
 		p.refuse("at", p.first("at"), "give either time or at")
 		return p.err
@@ -162,7 +162,7 @@ func (s *Server) mayReplay(c echo.Context) error {
 func (s *Server) resolve(ctx context.Context, p *parameters, name string) (history.Point, error) {
 	text := p.first(name)
 	if text == "" {
-		return history.Point{}, missing(name, "give a seq, head, an event id, or a time such as 2026-02-20T12:00:00Z")
+		return history.Point{}, missingParameter(name, "give a seq, head, an event id, or a time such as 2026-02-20T12:00:00Z")
 	}
 	point, err := s.opts.Replay.Resolve(ctx, text)
 	return point, noSuchPoint(name, text, err)
@@ -183,7 +183,7 @@ func noSuchPoint(name, value string, err error) error {
 		Message: fmt.Sprintf("%.*s", 4*shown, unknown.Error()), Hint: unknown.Hint()}
 }
 
-func missing(field, hint string) *problem {
+func missingParameter(field, hint string) *problem {
 	return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: field, Message: "The parameter " + field + " is missing", Hint: hint}
 }
 

@@ -57,7 +57,8 @@ func (r *replays) Diff(_ context.Context, q monitor.DiffQuery) (*history.Bounded
 	return &history.BoundedDiff{Diff: history.Diff{From: history.Point{Seq: q.From}, To: history.Point{Seq: q.To},
 		Tables: []compare.Count{{Projection: "task", Table: "tasks", Rows: 2, Added: 1, Removed: 1, Changed: 1}},
 		Rows: []compare.Change{{Projection: "task", Table: "tasks", Kind: compare.Changed, Key: []compare.Column{{Name: "id", Before: int64(1), After: int64(1)}},
-			Columns: []compare.Column{{Name: "state", After: "blocked"}, {Name: "weight", Before: 0.5, After: nil}}}}}}, nil, nil
+			Columns: []compare.Column{{Name: "state", After: "blocked"}, {Name: "weight", Before: 0.5, After: nil}}}}},
+		Subjects: []history.Subject{{Table: "tasks", Key: 1, ID: "task_1", AgentID: "eden", Text: "배포"}}}, nil, nil
 }
 
 func (r *replays) Steps(_ context.Context, q monitor.StepsQuery) (*history.Steps, *monitor.Pending, error) {

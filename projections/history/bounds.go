@@ -17,7 +17,19 @@ const (
 // BoundedDiff is a Diff that may have lost rows to the bound of bytes.
 type BoundedDiff struct {
 	Diff
-	Cut bool `json:"cut"` // rows are missing that the limit would have let in
+	Cut      bool      `json:"cut"`      // rows are missing that the limit would have let in
+	Subjects []Subject `json:"subjects"` // names of rows that people know, in no order
+}
+
+// Subject names a row of Diff: what it is about.
+type Subject struct {
+	Table         string `json:"table"`
+	Key           int64  `json:"key"` // its primary key
+	ID            string `json:"id"`  // of the task, the run, ...
+	AgentID       string `json:"agentId,omitempty"`
+	ToAgentID     string `json:"toAgentId,omitempty"`
+	Text          string `json:"text,omitempty"`
+	WorkSessionID string `json:"workSessionId,omitempty"`
 }
 
 // BoundedStep is a Step that may have lost changes to the bounds.

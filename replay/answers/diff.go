@@ -34,7 +34,10 @@ func Tables() (names []string) {
 func Between(ctx context.Context, before, after *asof.State, rules coordination.Rules, shown Shown) (*history.BoundedDiff, error) {
 	d := &history.BoundedDiff{Diff: history.Diff{From: PointOf(before), To: PointOf(after)}}
 	var err error
-	d.Tables, d.Rows, d.Cut, err = shown.Compare(ctx, before, after, rules)
+	if d.Tables, d.Rows, d.Cut, err = shown.Compare(ctx, before, after, rules); err != nil {
+		return nil, err
+	}
+	d.Subjects, err = subjects(ctx, before, after, d.Rows)
 	return d, err
 }
 

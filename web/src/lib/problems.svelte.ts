@@ -21,6 +21,11 @@ class Problems {
     setInterval(() => this.#later(), 60_000);
   }
 
+  /** Counts again: another point in time is shown. */
+  again(): void {
+    if (this.#askedAt > 0) void this.#read();
+  }
+
   #later(): void {
     this.#timer ??= setTimeout(() => void this.#read(), Math.max(200, this.#askedAt + pauseMs - Date.now()));
   }

@@ -25,6 +25,8 @@ export interface QueryOptions {
   slowestMs?: number;
   /** False for what the log does not contain: in the past nothing is asked and the error is `no_past`. */
   past?: boolean;
+  /** The point in time that the answer shows, where it is not that of the URL; null is now. */
+  asOf?: () => number | null;
   /** Asks again after this time, for what no frame announces. */
   everyMs?: number;
 }
@@ -215,7 +217,7 @@ export function query<P extends ReadPath, const A extends Parameters<P> = Parame
   const made = new Query<P>(path, options);
   $effect.pre(() => {
     const asked = parameters();
-    const asOf = router.asOf;
+    const asOf = options.asOf ? options.asOf() : router.asOf;
     if (!session.known || !session.mayRead) return;
     untrack(() => made.change(asked, asOf));
   });
