@@ -29,7 +29,7 @@ func enriched(key string) bool {
 // renderEvent encodes an event as its original record plus classification: unknown members and number formats are
 // preserved. entry is nil if the index has not reached the event; then nothing is added.
 //
-// Our additions (id, from, to, time, timeSource, collabSecondary, state, reason, reasonCode, displayText, displayParts, redacted) yield to
+// Our additions (id, from, to, time, timeSource, collabSecondary, state, reason, reasonCode, displayText, displayParts, isError, internal, redacted) yield to
 // members of the same name in the record; seq does not.
 func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMessage {
 	e = projections.Current(e)
@@ -63,6 +63,9 @@ func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMess
 	}
 	if e.Redacted() {
 		o.raw("redacted", []byte("true"))
+	}
+	if internal(e) {
+		o.raw("internal", []byte("true"))
 	}
 	v.secondary(o, e, entry)
 	v.describeEvent(o, &r, e.Data)
@@ -131,6 +134,9 @@ func (v *view) describeEvent(o *object, r *coordination.Record, data []byte) {
 	}
 	if text != "" {
 		o.text("displayText", text)
+	}
+	if _, failed := coordination.Failure(r); failed {
+		o.raw("isError", []byte("true"))
 	}
 }
 

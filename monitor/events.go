@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,18 +26,38 @@ type eventsQuery struct {
 func eventsQueryOf(c echo.Context) (eventsQuery, error) {
 	p := parametersOf(c)
 	q := eventsQuery{
-		filter: index.Filter{Roles: p.roles(), Types: p.list("type"), Categories: p.categories(), Internal: p.internal(),
-			Since: p.instant("since"), Until: p.instant("until")},
+		filter: index.Filter{Roles: p.roles(), Types: p.list("type"), NotTypes: p.list("notType"), Categories: p.categories(), Internal: p.internal(),
+			Since: p.instant("since"), Until: p.instant("until"), Agent: p.agent("agent"), Failed: p.yes("isError"), Sessions: p.sessions()},
 		before: p.eventCursor(), limit: p.limit(), minSeq: p.minSeq(), role: p.raw("role"), viewCategory: p.raw("viewCategory"),
+	}
+	if text := p.first("before"); text != "" {
+		q.before = p.integer("before", math.MaxInt64, 1, math.MaxInt64)
+		if p.first("cursor") != "" {
+			p.refuse("before", text, "give either before, which is a seq, or the cursor of an answer")
+		}
+	}
+	for _, name := range []string{"since", "until"} {
+		if text := p.first(name); text != "" && (q.filter.Agent != "" || q.filter.Failed || q.filter.Sessions != nil) {
+			p.refuse(name, text, "leave it out with agent, workSession and isError; GET /api/events/histogram has the times of seqs, for cursor and after")
+		}
 	}
 	if text := p.first("after"); text != "" {
 		after := p.integer("after", 0, 0, math.MaxInt64)
 		q.after = &after
-		if p.first("cursor") != "" {
-			p.refuse("after", text, "give either after, for newer events, or cursor, for older ones")
+		if p.first("cursor") != "" || p.first("before") != "" {
+			p.refuse("after", text, "give either after, for newer events, or cursor or before, for older ones")
 		}
 	}
 	return q, p.err
+}
+
+// sessions reads the names of work sessions, with and without ws:, since events have either; nil if missing.
+func (p *parameters) sessions() (names []string) {
+	for _, name := range p.filter("workSession") {
+		bare := strings.TrimPrefix(name, idPrefix)
+		names = append(names, bare, idPrefix+bare)
+	}
+	return names
 }
 
 // eventsAnswer answers GET /api/events.

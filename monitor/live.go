@@ -73,7 +73,10 @@ func (s *Server) admitOrigin(r *http.Request) error {
 
 func (s *Server) orderOf(c echo.Context) (push.Order, error) {
 	p := parametersOf(c)
-	order := push.Order{Full: p.internal()}
+	order := push.Order{View: push.View{Full: p.internal(), Topics: p.topics(), Slim: p.choice("fields", "all", "slim") == "slim"}}
+	if order.Slim && order.Topics == 0 {
+		p.refuse("fields", "slim", "give topics too")
+	}
 	text := p.first("since")
 	if text == "" {
 		return order, p.err
@@ -91,6 +94,15 @@ func (s *Server) orderOf(c echo.Context) (push.Order, error) {
 	}
 	order.Since = &since
 	return order, p.err
+}
+
+// topics reads what frames a client wants; 0 if it does not say.
+func (p *parameters) topics() (all push.Topic) {
+	topics := map[string]push.Topic{"log": push.Events, "hints": push.Hints, "ticks": push.Ticks}
+	for _, word := range p.words("topics", "log", "hints", "ticks") {
+		all |= topics[word]
+	}
+	return all
 }
 
 // onlyLive refuses WebSocket upgrades on other paths, with the original's status.

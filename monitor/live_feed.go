@@ -69,22 +69,25 @@ func (f *feed) Page(ctx context.Context, after, upTo int64) (page *push.Page, er
 			return err
 		}
 		asked, err := v.collaborationNews(ctx, seqs[:len(events)], events)
-		page = v.page(seqs[:len(events)], events, entries, append(news, asked...))
+		approvals, err := v.approvalNews(ctx, seqs[:len(events)], events)
+		page = v.page(seqs[:len(events)], events, entries, append(news, asked...), approvals)
 		return err
 	})
 	return page, err
 }
 
 // page formats events, first for all clients, then including internal ones. Hints follow the events.
-func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry, hints []push.Message) *push.Page {
+// later are the hints that only clients with topics get.
+func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries map[int64]*index.Entry, hints, later []push.Message) *push.Page {
 	var public, full feedBatch
 	for _, seq := range seqs {
 		e := events[seq]
 		if e == nil {
 			continue
 		}
-		t := feedEvent{Event: e, record: v.record(e), text: v.renderEvent(e, entries[seq])}
+		t := feedEvent{Event: e, entry: entries[seq], record: v.record(e), text: v.renderEvent(e, entries[seq])}
 		full = append(full, t)
+		later = append(later, changeNews(e)...)
 		if internal(e) {
 			hints = t.hint(hints)
 		} else {
@@ -95,6 +98,8 @@ func (v *view) page(seqs []int64, events map[int64]*eventstore.Event, entries ma
 	if len(public) < len(full) {
 		page.Full = append(full.messages(), hints...)
 	}
+	chosen := choice{view: v, public: public, full: full, hints: append(slices.Clip(hints), later...)}
+	page.Chosen = chosen.messages
 	return page
 }
 
@@ -105,6 +110,7 @@ func internal(e *eventstore.Event) bool {
 
 type feedEvent struct {
 	*eventstore.Event
+	entry  *index.Entry // nil: not indexed yet
 	record coordination.Record
 	text   json.RawMessage
 }
@@ -112,34 +118,39 @@ type feedEvent struct {
 type feedBatch []feedEvent
 
 // messages are the frames of a run: the events, and an update if the last one continues something.
-func (t feedBatch) messages() (list []push.Message) {
+func (t feedBatch) messages() []push.Message {
+	return t.messagesWith(func(e *feedEvent) []byte { return e.text })
+}
+
+func (t feedBatch) messagesWith(text func(*feedEvent) []byte) (list []push.Message) {
 	if len(t) == 0 {
 		return nil
 	}
-	latest, texts := t[len(t)-1], t.texts()
+	latest, texts := t[len(t)-1], t.texts(text)
 	o := newObject(len(texts) + 512)
 	o.raw("events", texts)
 	o.raw("affectedWorkSessions", t.workSessions())
 	o.integer("seq", latest.Seq)
 	list = append(list, push.Message{Type: "coordination_event_new", Data: json.RawMessage(o.end())})
 	if strings.HasPrefix(latest.Type, "continuation.") {
-		o := newObject(len(latest.text) + 256)
+		data := text(&latest)
+		o := newObject(len(data) + 256)
 		o.text("event", "change")
 		o.text("file", logName)
 		o.text("eventType", latest.Type)
-		o.raw("eventData", latest.text)
+		o.raw("eventData", data)
 		list = append(list, push.Message{Type: "continuation_event", AgentID: latest.AgentID, Data: json.RawMessage(o.end())})
 	}
 	return list
 }
 
-func (t feedBatch) texts() []byte {
+func (t feedBatch) texts(text func(*feedEvent) []byte) []byte {
 	list := []byte{'['}
 	for i := range t {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, t[i].text...)
+		list = append(list, text(&t[i])...)
 	}
 	return append(list, ']')
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/projections/causality"
 	"github.com/pronto-lab/openclawd/projections/compare"
 	"github.com/pronto-lab/openclawd/projections/history"
 )
@@ -69,10 +70,10 @@ func (r *replays) Steps(_ context.Context, q monitor.StepsQuery) (*history.Steps
 	}
 	next := q.At + 1
 	step := history.Step{Event: history.EventOf(&eventstore.Event{Seq: q.At, Type: "task.blocked", Actor: eventstore.ActorAgent, Data: []byte(`{}`)}, "", ""),
-		IsError: true, Error: "no key", Causes: []history.Link{{Seq: 1, Type: "task.started", How: history.ByStream}}, Effects: []history.Link{}}
+		IsError: true, Error: "no key", Causes: []causality.Link{{Seq: 1, Type: "task.started", How: causality.ByStream}}, Effects: []causality.Link{}}
 	bounded, _ := step.Bound(history.MaxBytes)
 	bounded.Changes = []compare.Change{}
-	return &history.Steps{Head: 7, Steps: []history.BoundedStep{bounded}, Next: &next, Searched: history.Range{From: 1, To: 7}}, nil, nil
+	return &history.Steps{Head: 7, Steps: []history.BoundedStep{bounded}, Next: &next}, nil, nil
 }
 
 func (r *replays) Tables() []string { return []string{"tasks", "threads"} }

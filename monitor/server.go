@@ -180,6 +180,8 @@ func (s *Server) routes() []endpoint {
 		{"", "/readyz", "GET /readyz", s.ready},
 		{"", "/metrics", "GET /metrics", s.metrics},
 		{"", "/api/events", "GET /api/events", s.listEvents},
+		{"", histogramPath, "GET /api/events/histogram", s.countEvents},
+		{"", eventsPath + "/*", "GET /api/events/:seq", s.showEvent},
 		{"", "/api/events/search", "GET /api/events/search", s.searchEvents},
 		{"", "/api/work-sessions", "GET /api/work-sessions", s.listSessions},
 		{"", "/api/work-sessions/search", "GET /api/work-sessions/search", s.searchSessions},

@@ -39,7 +39,10 @@ func OnlyNow() []string {
 func queries(path string) []string {
 	switch path {
 	case "/api/events":
-		return []string{"limit=3", "scope=all", "scope=all&limit=2&after=1", "role=conversation.main"}
+		return []string{"limit=3", "scope=all", "scope=all&limit=2&after=1", "role=conversation.main", "scope=all&agent=eden&limit=5", "scope=all&isError=true",
+			"workSession=ws_golden&scope=all&limit=7"}
+	case "/api/events/histogram":
+		return []string{"buckets=7&by=type", "buckets=500&by=agent"}
 	case "/api/work-sessions":
 		return []string{"limit=1", "scope=all&include=summary", "status=ACTIVE,QUIET"}
 	case "/api/tasks", "/api/runs", "/api/a2a/jobs", "/api/a2a/handoffs", "/api/routing", "/api/discord/threads", "/api/discord/posts", "/api/collaborations",
@@ -140,6 +143,7 @@ func (r *Recording) ids(t testing.TB, ask Ask) map[string][]string {
 		each(body, key, func(id string) { ids[id] = true })
 		known[path] = append(some(slices.Sorted(maps.Keys(ids))), "nothing")
 	}
+	known["/api/events"] = []string{"1", "2", strconv.FormatInt(r.Seq, 10), "0"}
 	known["/api/trace"] = slices.Concat(known["/api/work-sessions"], known["/api/a2a/jobs"], known["/api/runs"], []string{"1"})
 	return known
 }

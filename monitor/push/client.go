@@ -13,7 +13,7 @@ type client struct {
 	hub    *Hub
 	socket *socket
 	queue  *queue
-	full   bool // internal events too
+	view   View
 
 	seq  int64 // seq up to which events were sent; used by its own goroutine only
 	live bool  // receives the hub's broadcasts; guarded by the hub's lock
@@ -56,6 +56,12 @@ func (c *client) await(deaf <-chan struct{}) {
 func (c *client) writeMessages(ctx context.Context) (end closeReason, err error) {
 	ping := time.NewTicker(c.hub.opts.PingEvery)
 	defer ping.Stop()
+	var tick <-chan time.Time // never, unless it was asked for
+	if c.view.Topics.Has(Ticks) {
+		ticker := time.NewTicker(c.hub.opts.TickEvery)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
 	caughtUp := false
 	for ctx.Err() == nil && err == nil {
 		next, end := c.queue.take()
@@ -72,6 +78,8 @@ func (c *client) writeMessages(ctx context.Context) (end closeReason, err error)
 			case <-c.queue.wake:
 			case <-ping.C:
 				err = c.socket.ping()
+			case <-tick: // while there is more to send, that shows that the connection lives
+				c.hub.tick(c)
 			}
 		}
 		select {
@@ -109,7 +117,7 @@ func (c *client) catchUp(ctx context.Context) (live bool, err error) {
 		}
 		return false, nil
 	}
-	page, err := c.hub.replay(ctx, pagePosition{c.seq, c.full}, upTo)
+	page, err := c.hub.replay(ctx, pagePosition{c.seq, c.view}, upTo)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.hub.opts.Logger.Error("cannot read the log for a client", "client", c.socket.name(), "after", c.seq, "err", err)

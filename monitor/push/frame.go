@@ -20,6 +20,7 @@ type envelope struct {
 	AgentID   string `json:"agentId,omitempty"`
 	TaskID    string `json:"taskId,omitempty"`
 	Timestamp string `json:"timestamp"`
+	Seq       *int64 `json:"seq,omitempty"` // of a tick
 }
 
 // isoTime is ECMAScript's UTC time format.
@@ -38,7 +39,7 @@ func newFrame(m Message, now time.Time) (*frame, error) {
 }
 
 func encode(m Message, now time.Time) ([]byte, error) {
-	text, err := marshal(envelope{m.Type, m.AgentID, m.TaskID, now.UTC().Format(isoTime)})
+	text, err := marshal(envelope{m.Type, m.AgentID, m.TaskID, now.UTC().Format(isoTime), m.seq})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.Type, err)
 	}

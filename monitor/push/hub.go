@@ -23,7 +23,7 @@ var (
 // Order holds a client's parameters.
 type Order struct {
 	Since *int64 // start after this seq, which must not exceed the head; nil: new events only
-	Full  bool   // internal events too
+	View
 }
 
 // Hub reads the log and sends events to the clients. Its lock is never held during blocking operations.
@@ -107,8 +107,27 @@ func (h *Hub) Publish(m Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.clients {
-		h.give(c, f)
+		if c.view.Topics == 0 || c.view.Topics.Has(Hints) {
+			h.give(c, f)
+		}
 	}
+}
+
+// tick queues the position for a client. Everything up to it has been queued before.
+func (h *Hub) tick(c *client) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !c.live {
+		return
+	}
+	seq := h.seq
+	f, err := newFrame(Message{Type: "tick", seq: &seq}, h.opts.Now())
+	if err != nil {
+		c.queue.finish(failed)
+		return
+	}
+	f.seq = seq
+	h.give(c, f)
 }
 
 // Stats returns statistics of the clients.
@@ -133,7 +152,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o Order) error {
 		h.opts.Logger.Debug("client lost while connecting", "client", r.RemoteAddr, "err", err)
 		return nil
 	}
-	c := &client{hub: h, socket: s, queue: newQueue(h.opts.QueueFrames, h.opts.QueueBytes, &h.queued), full: o.Full}
+	c := &client{hub: h, socket: s, queue: newQueue(h.opts.QueueFrames, h.opts.QueueBytes, &h.queued), view: o.View}
 	h.welcome(c, o.Since)
 	defer h.forget(c)
 	c.serve()

@@ -7,6 +7,8 @@ type Message struct {
 	AgentID string // the agent it is about; "" for none
 	TaskID  string // the task it is about; "" for none
 	Data    any    // encoded as JSON when published; json.RawMessage is sent as it is; nil leaves it out
+
+	seq *int64 // of a tick
 }
 
 // Stats are statistics for operators.

@@ -17,6 +17,7 @@ type Options struct {
 	QueueFrames int           // queued per client
 	QueueBytes  int           // bytes queued per client; a larger frame may wait alone
 	PingEvery   time.Duration // interval of pings
+	TickEvery   time.Duration // interval of ticks for clients that asked for them
 	PongWait    time.Duration // silence after which a client is cut off
 	WriteTime   time.Duration // per started MiB of a frame
 	BurstWait   time.Duration // maximum delay of a burst's next page while queues are more than half full
@@ -31,6 +32,7 @@ const (
 	DefaultQueueFrames = 256
 	DefaultQueueBytes  = 1 << 20
 	DefaultPingEvery   = 30 * time.Second
+	DefaultTickEvery   = 10 * time.Second
 	DefaultWriteTime   = 10 * time.Second
 	DefaultBurstWait   = 25 * time.Millisecond
 	DefaultCloseTime   = time.Second
@@ -60,6 +62,7 @@ func (o Options) withDefaults() Options {
 	o.QueueFrames = cmp.Or(o.QueueFrames, DefaultQueueFrames)
 	o.QueueBytes = cmp.Or(o.QueueBytes, DefaultQueueBytes)
 	o.PingEvery = cmp.Or(o.PingEvery, DefaultPingEvery)
+	o.TickEvery = cmp.Or(o.TickEvery, DefaultTickEvery)
 	o.PongWait = cmp.Or(o.PongWait, 2*o.PingEvery)
 	o.WriteTime = cmp.Or(o.WriteTime, DefaultWriteTime)
 	o.BurstWait = cmp.Or(o.BurstWait, DefaultBurstWait)

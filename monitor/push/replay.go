@@ -9,7 +9,7 @@ import (
 // pagePosition identifies the page of the log a client needs next.
 type pagePosition struct {
 	after int64
-	full  bool
+	view  View
 }
 
 // replayed is a page for clients that catch up.
@@ -32,7 +32,7 @@ func (h *Hub) replay(ctx context.Context, at pagePosition, upTo int64) (*replaye
 	if err != nil {
 		return nil, err
 	}
-	frames, err := h.encode(page, page.messages(at.full))
+	frames, err := h.encode(page, at.view)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/internal/wait"
@@ -35,28 +36,38 @@ func (h *Hub) spread(ctx context.Context, head int64) error {
 	if err != nil {
 		return err
 	}
-	public, err := h.encode(page, page.Public)
-	if err != nil {
-		return err
-	}
-	full := public
-	if page.Full != nil {
-		if full, err = h.encode(page, page.Full); err != nil {
-			return err
+	encoded := map[View][]*frame{}
+	for {
+		missing := h.tell(page.Seq, encoded)
+		if len(missing) == 0 {
+			return nil
+		}
+		for _, v := range missing {
+			if encoded[v], err = h.encode(page, v); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// tell queues a page for all live clients and moves to its end, unless it has yet to be encoded for some of them.
+func (h *Hub) tell(seq int64, encoded map[View][]*frame) (missing []View) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.clients {
-		switch {
-		case !c.live:
-		case c.full:
-			h.give(c, full...)
-		default:
-			h.give(c, public...)
+		if _, done := encoded[c.view]; c.live && !done && !slices.Contains(missing, c.view) {
+			missing = append(missing, c.view)
 		}
 	}
-	h.advance(page.Seq)
+	if len(missing) > 0 {
+		return missing
+	}
+	for c := range h.clients {
+		if c.live {
+			h.give(c, encoded[c.view]...)
+		}
+	}
+	h.advance(seq)
 	return nil
 }
 
@@ -84,7 +95,11 @@ func (h *Hub) crowded() bool {
 }
 
 // encode builds a page's frames. Only the last carries the page's end, since without it the page is incomplete.
-func (h *Hub) encode(page *Page, messages []Message) ([]*frame, error) {
+func (h *Hub) encode(page *Page, view View) ([]*frame, error) {
+	messages, err := page.messages(view)
+	if err != nil {
+		return nil, err
+	}
 	frames := make([]*frame, 0, len(messages))
 	for i, m := range messages {
 		f, err := newFrame(m, h.opts.Now())

@@ -57,15 +57,8 @@ type Steps struct {
 	Head          int64         `json:"head"`
 	Steps         []BoundedStep `json:"steps"`
 	Next          *int64        `json:"next"`          // where the next answer begins; null at the end of the log
-	PreviousError *int64        `json:"previousError"` // the last event before the steps that reports a failure, from Searched.From on
-	NextError     *int64        `json:"nextError"`     // the first one after them, up to Searched.To
-	Searched      Range         `json:"searched"`
-}
-
-// Range is a part of the log, with both ends.
-type Range struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
+	PreviousError *int64        `json:"previousError"` // the last event before the steps that reports a failure
+	NextError     *int64        `json:"nextError"`     // the first one after them
 }
 
 // overhead is about what names and punctuation take in an encoded column.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/causality"
 	"github.com/pronto-lab/openclawd/projections/compare"
 )
 
@@ -41,34 +42,13 @@ func EventOf(e *eventstore.Event, role coordination.Role, category coordination.
 	}
 }
 
-// Link is a cause or an effect of an event.
-type Link struct {
-	Seq     int64         `json:"seq"`
-	ID      eventstore.ID `json:"id"`
-	Type    string        `json:"type"`
-	AgentID string        `json:"agentId"`
-	TS      int64         `json:"ts"`  // ms since 1970
-	How     How           `json:"how"` // how the link is known
-}
-
-// How a link between two events is known.
-type How string
-
-const (
-	ByCause  How = "cause"  // the event names its cause
-	ByStream How = "stream" // it continues the stream of the other one
-	ByJob    How = "job"    // it belongs to the flow that the other one started
-	ByRun    How = "run"    // it belongs to the run that the other one requested
-	ByWork   How = "work"   // it belongs to the work that the other one requested
-)
-
 // Step is an event and what it did.
 type Step struct {
 	Event   Event            `json:"event"`
 	IsError bool             `json:"isError"`
 	Error   string           `json:"error,omitempty"` // the failure that the event reports, if any
-	Causes  []Link           `json:"causes"`          // the direct cause first, the root cause last
-	Effects []Link           `json:"effects"`
+	Causes  []causality.Link `json:"causes"`          // the direct cause first, the root cause last
+	Effects []causality.Link `json:"effects"`
 	Changes []compare.Change `json:"changes"`
 }
 

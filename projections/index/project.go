@@ -1,6 +1,6 @@
 // Package index projects the classification of each event: role, session types, category, effective time; counts
-// events by role, type and category, in total and by the hour; and keeps each agent's last event, so that no query
-// about the log has to read all of it.
+// events by role, type and category, in total and by the hour; marks the events of each agent and those that report a
+// failure; and keeps each agent's last event, so that no query about the log has to read all of it.
 package index
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "3"
+const version = "4"
 
 // HourMs is the width of the counting buckets.
 const HourMs = 3_600_000
@@ -23,7 +23,7 @@ const HourMs = 3_600_000
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
 		Name: "index", Version: version + "/" + string(rules), Kind: projections.ReadModel,
-		Tables: []string{"facets", "facet_hours", "facet_blocks", "event_index", "agent_activity"},
+		Tables: []string{"facets", "facet_hours", "facet_blocks", "event_index", "agent_activity", "mark_facets", "mark_blocks"},
 		New:    func(name func(string) string) projections.Projector { return newProjector(name) },
 	}
 }
@@ -80,6 +80,9 @@ type projector struct {
 	blocks *projections.Table[blockKey, block]
 	events *projections.Inserts
 	agents *projections.Table[string, Activity]
+
+	markFacets *projections.Table[markFacetKey, markFacet]
+	markBlocks *projections.Table[markBlockKey, markBlock]
 }
 
 func newProjector(name func(string) string) *projector {
@@ -131,11 +134,13 @@ func newProjector(name func(string) string) *projector {
 			},
 			Args: func(args []any, a *Activity) []any { return append(args, a.AgentID, a.Seq, a.At, a.Type) },
 		}),
+		markFacets: markFacets(name("mark_facets")),
+		markBlocks: markBlocks(name("mark_blocks")),
 	}
 }
 
 func (p *projector) Rows() []projections.Rows {
-	return []projections.Rows{p.facets, p.hours, p.blocks, p.events, p.agents}
+	return []projections.Rows{p.facets, p.hours, p.blocks, p.events, p.agents, p.markFacets, p.markBlocks}
 }
 
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
@@ -171,6 +176,9 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 
 	p.events.Add(e.Seq, f.id, e.Record.Time, e.Record.TimeSource, string(c.From), string(c.To), c.RoleGuessed, string(c.Source),
 		c.Confidence, jsonList(c.SubTags), jsonList(c.Secondary), c.Version)
+	if err := p.mark(tx, e, f.id); err != nil {
+		return err
+	}
 	return p.active(tx, e)
 }
 

@@ -12,9 +12,24 @@ import (
 // Filter selects events. Its zero value selects all but internal bookkeeping.
 type Filter struct {
 	Roles, Types, Categories []string // none: any; an unknown value matches nothing
+	NotTypes                 []string
 	Internal                 bool     // include internal bookkeeping
 	Since, Until             *float64 // event time in ms since 1970, both inclusive; nil: unbounded
+
+	// Agent, Failed and Sessions cannot be combined with Since and Until.
+	Agent    string   // subject, sender or receiver, in lower case; "": any
+	Failed   bool     // only events that report a failure
+	Sessions []string // names of work sessions; nil: any
 }
+
+func (f *Filter) allowsType(typ string) bool {
+	return allows(f.Types, typ) && !slices.Contains(f.NotTypes, typ)
+}
+
+// marked reports whether the filter selects by marks.
+func (f *Filter) marked() bool { return f.Agent != "" || f.Failed }
+
+func (f *Filter) mark() mark { return mark{f.Agent, f.Failed} }
 
 // Selection is the result of a filter: how many events match, and where they are found. It is valid for one read
 // transaction.
@@ -25,6 +40,7 @@ type Selection struct {
 
 	filter Filter
 	facets []int64 // the matching facets
+	seqs   []int64 // with Sessions, all that match, ascending
 	floor  int64   // no matching event has a lower seq
 }
 
@@ -37,20 +53,28 @@ type part struct {
 const selectFacets = "SELECT id, internal, role, type, category, n FROM facets"
 
 // Select counts the events that pass a filter. Without a time it reads one row per combination of role, type and
-// category. With one it reads one more per such combination and hour, and the events of the hours that contain the
-// bounds.
+// category, and with marks one more. With a time it reads one more per such combination and hour, and the events of
+// the hours that contain the bounds. With work sessions it reads their events.
 func Select(ctx context.Context, tx *sql.Tx, filter Filter) (*Selection, error) {
 	s := &Selection{Categories: map[string]int64{}, filter: filter, floor: math.MaxInt64}
 	facets, err := readFacets(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("select events: %w", err)
 	}
-	timed := filter.Since != nil || filter.Until != nil
 	var within map[int64]part
-	if timed {
-		if within, err = countWithin(ctx, tx, filter.since(), filter.until()); err != nil {
-			return nil, fmt.Errorf("count events by time: %w", err)
-		}
+	limited := true
+	switch {
+	case filter.Sessions != nil:
+		within, err = s.countSessions(ctx, tx, facets)
+	case filter.marked():
+		within, err = countMarked(ctx, tx, filter.mark())
+	case filter.Since != nil || filter.Until != nil:
+		within, err = countWithin(ctx, tx, filter.since(), filter.until())
+	default:
+		limited = false
+	}
+	if err != nil {
+		return nil, fmt.Errorf("count events: %w", err)
 	}
 	for _, f := range facets {
 		if f.internal && !filter.Internal {
@@ -58,10 +82,10 @@ func Select(ctx context.Context, tx *sql.Tx, filter Filter) (*Selection, error) 
 		}
 		s.Total += f.n
 		found := part{n: f.n, floor: f.id}
-		if timed {
+		if limited {
 			found = within[f.id]
 		}
-		if found.n == 0 || !allows(filter.Roles, f.role) || !allows(filter.Types, f.typ) {
+		if found.n == 0 || !allows(filter.Roles, f.role) || !filter.allowsType(f.typ) {
 			continue
 		}
 		s.Categories[f.category] += found.n
@@ -89,20 +113,6 @@ func readFacets(ctx context.Context, tx *sql.Tx) ([]facet, error) {
 		facets = append(facets, f)
 	}
 	return facets, rows.Err()
-}
-
-// Types lists the types of all events, each once.
-func Types(ctx context.Context, tx *sql.Tx) (types []string, err error) {
-	facets, err := readFacets(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("list event types: %w", err)
-	}
-	for _, f := range facets {
-		if !slices.Contains(types, f.typ) {
-			types = append(types, f.typ)
-		}
-	}
-	return types, nil
 }
 
 func allows(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }

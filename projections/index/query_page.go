@@ -25,6 +25,10 @@ const (
 // Newest returns the seqs of the newest events of the selection before a seq, at most limit of them, ascending.
 // math.MaxInt64 is the end of the log.
 func (s *Selection) Newest(ctx context.Context, tx *sql.Tx, before int64, limit int) ([]int64, error) {
+	if s.filter.Sessions != nil {
+		upTo, _ := slices.BinarySearch(s.seqs, before)
+		return slices.Clone(s.seqs[max(0, upTo-limit):upTo]), nil
+	}
 	end, err := lastSeq(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("find newest events: %w", err)
@@ -50,6 +54,13 @@ func (s *Selection) Newest(ctx context.Context, tx *sql.Tx, before int64, limit 
 
 // After returns the seqs of the oldest events of the selection after a seq, at most limit of them, ascending.
 func (s *Selection) After(ctx context.Context, tx *sql.Tx, after int64, limit int) ([]int64, error) {
+	if s.filter.Sessions != nil {
+		from, known := slices.BinarySearch(s.seqs, after)
+		if known {
+			from++
+		}
+		return slices.Clone(s.seqs[from:min(from+limit, len(s.seqs))]), nil
+	}
 	end, err := lastSeq(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("find events after %d: %w", after, err)
@@ -102,6 +113,9 @@ func (s *Selection) addMatches(ctx context.Context, tx *sql.Tx, found, seqs []in
 
 // between returns the seqs of the matching facets in a run of blocks, ascending.
 func (s *Selection) between(ctx context.Context, tx *sql.Tx, from, to int64) ([]int64, error) {
+	if s.filter.marked() {
+		return s.markedBetween(ctx, tx, from, to)
+	}
 	rows, err := tx.QueryContext(ctx, selectBlocks, jsonIDs(s.facets), from, to)
 	if err != nil {
 		return nil, err
@@ -114,14 +128,20 @@ func (s *Selection) between(ctx context.Context, tx *sql.Tx, from, to int64) ([]
 		if err := rows.Scan(&number, &set); err != nil {
 			return nil, err
 		}
-		for i, b := range set {
-			for ; b != 0; b &= b - 1 {
-				seqs = append(seqs, number*BlockSize+int64(i)*8+int64(bits.TrailingZeros8(b)))
-			}
-		}
+		seqs = appendBits(seqs, number, set)
 	}
 	slices.Sort(seqs)
 	return seqs, rows.Err()
+}
+
+// appendBits adds the seqs of a block whose bits are set.
+func appendBits(seqs []int64, block int64, set []byte) []int64 {
+	for i, b := range set {
+		for ; b != 0; b &= b - 1 {
+			seqs = append(seqs, block*BlockSize+int64(i)*8+int64(bits.TrailingZeros8(b)))
+		}
+	}
+	return seqs
 }
 
 func readSeqs(rows *sql.Rows, seqs []int64) ([]int64, error) {

@@ -29,6 +29,11 @@ func TestReadsUseIndexes(t *testing.T) {
 		"in time": {selectInTime, []any{"[1]", 1.0, 2.0}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
 		"entries": {selectEntries, []any{"[1]"}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
 		"active":  {selectActivities, []any{`["eden"]`}, "SEARCH a USING PRIMARY KEY (agent=?)"},
+		"marks":   {selectMarkFacets, []any{"eden", 0}, "SEARCH mark_facets USING PRIMARY KEY (agent=? AND failed=?)"},
+		"marked":  {selectMarked, []any{"[1]", "eden", 0, 1, 2}, "SEARCH m USING PRIMARY KEY (agent=? AND failed=? AND block>? AND block<?)"},
+		"bits":    {selectMarkBits, []any{"eden", 0, 1, 2}, "SEARCH m USING PRIMARY KEY (agent=? AND failed=? AND block>? AND block<?)"},
+		"session": {selectOfNames, []any{`["ws_1"]`}, "SEARCH e USING PRIMARY KEY (session_id=?)"},
+		"times":   {selectTimes, []any{"[1]"}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
 		"roster":  {selectRoster, nil, "SEARCH projections USING PRIMARY KEY (name=?)"},
 	} {
 		t.Run(name, func(t *testing.T) {

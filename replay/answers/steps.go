@@ -31,7 +31,7 @@ func Choose(ctx context.Context, log *sqlite.DB, at int64, n int, errorsOnly boo
 		return seqs, err
 	}
 	for from := at - 1; len(seqs) < n; {
-		seq, _, err := debugger.FindTrouble(ctx, log, from, debugger.Later)
+		seq, err := debugger.FindTrouble(ctx, log, from, debugger.Later)
 		if err != nil || seq == 0 || len(seqs) > 0 && seq > seqs[0]+furthest {
 			return seqs, err
 		}
@@ -75,15 +75,15 @@ func Around(ctx context.Context, log *sqlite.DB, at int64, errorsOnly bool, step
 	if len(steps) > 0 {
 		first, last = steps[0].Event.Seq, steps[len(steps)-1].Event.Seq
 	}
-	earlier, from, err := debugger.FindTrouble(ctx, log, first, debugger.Earlier)
+	earlier, err := debugger.FindTrouble(ctx, log, first, debugger.Earlier)
 	if err != nil {
 		return nil, err
 	}
-	later, to, err := debugger.FindTrouble(ctx, log, last, debugger.Later)
+	later, err := debugger.FindTrouble(ctx, log, last, debugger.Later)
 	if err != nil {
 		return nil, err
 	}
-	a.PreviousError, a.NextError, a.Searched = known(earlier), known(later), history.Range{From: from, To: to}
+	a.PreviousError, a.NextError = known(earlier), known(later)
 	switch {
 	case errorsOnly:
 		a.Next = a.NextError

@@ -13,7 +13,6 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/compare"
-	"github.com/pronto-lab/openclawd/projections/history"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/journal"
 	"github.com/pronto-lab/openclawd/replay/asof"
@@ -51,8 +50,8 @@ type Step struct {
 	Wrong    bool
 	Role     coordination.Role // as indexed
 	Category coordination.Category
-	Causes   []history.Link // direct cause first, first cause last
-	Effects  []history.Link
+	Causes   []Link // direct cause first, first cause last
+	Effects  []Link
 	Changes  []compare.Change
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/projections/history"
 )
 
 // reads returns the whole log.
@@ -39,14 +38,14 @@ func TestCausesAndEffects(t *testing.T) {
 				}
 				at = c.Seq
 			}
-			if len(causes) == 0 || causes[0].How != history.ByCause {
+			if len(causes) == 0 || causes[0].How != ByCause {
 				continue
 			}
 			effects, err := related.effects(t.Context(), &events[causes[0].Seq-1])
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(effects) < MaxEffects && !slices.ContainsFunc(effects, func(l history.Link) bool { return l.Seq == e.Seq && l.How == history.ByCause }) {
+			if len(effects) < MaxEffects && !slices.ContainsFunc(effects, func(l Link) bool { return l.Seq == e.Seq && l.How == ByCause }) {
 				t.Errorf("event %d led to %+v; want %d among them, which names it as its cause", causes[0].Seq, effects, e.Seq)
 			}
 		}

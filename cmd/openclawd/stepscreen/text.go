@@ -10,7 +10,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/compare"
-	"github.com/pronto-lab/openclawd/projections/history"
 	"github.com/pronto-lab/openclawd/replay/debugger"
 )
 
@@ -86,7 +85,7 @@ func relationsText(s *debugger.Step, width int) (lines []string) {
 		return nil
 	}
 	depth := 0
-	add := func(l *history.Link, mark string) {
+	add := func(l *debugger.Link, mark string) {
 		text := fmt.Sprintf("%s%s %s  %s  %s  %s  %s", strings.Repeat("  ", min(depth, 12)), mark, output.Thousands(l.Seq), l.Type, l.AgentID, output.Time(l.TS), howKnown(l.How))
 		lines = append(lines, output.Cut(output.Printable(strings.TrimRight(text, " ")), width))
 	}
@@ -94,7 +93,7 @@ func relationsText(s *debugger.Step, width int) (lines []string) {
 		add(&s.Causes[i], "└")
 		depth++
 	}
-	add(&history.Link{Seq: s.Seq, Type: s.Event.Type, AgentID: s.Event.AgentID, TS: s.Event.TS}, "●")
+	add(&debugger.Link{Seq: s.Seq, Type: s.Event.Type, AgentID: s.Event.AgentID, TS: s.Event.TS}, "●")
 	depth++
 	for i := range s.Effects {
 		add(&s.Effects[i], "→")
@@ -106,15 +105,15 @@ func relationsText(s *debugger.Step, width int) (lines []string) {
 }
 
 // howKnown says how a link is known, unless the event names its cause.
-func howKnown(how history.How) string {
+func howKnown(how debugger.How) string {
 	switch how {
-	case history.ByStream:
+	case debugger.ByStream:
 		return "(same stream)"
-	case history.ByJob:
+	case debugger.ByJob:
 		return "(its flow)"
-	case history.ByRun:
+	case debugger.ByRun:
 		return "(its run)"
-	case history.ByWork:
+	case debugger.ByWork:
 		return "(its work)"
 	}
 	return ""

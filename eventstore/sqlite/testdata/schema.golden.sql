@@ -325,6 +325,23 @@ CREATE TABLE list_slots (
   PRIMARY KEY (slot, list)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE mark_blocks (
+  agent  TEXT NOT NULL,
+  failed INTEGER NOT NULL,
+  block  INTEGER NOT NULL, -- seq / 256
+  bits   BLOB NOT NULL,    -- bit seq % 256: the event has the mark
+  PRIMARY KEY (agent, failed, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE mark_facets (
+  agent     TEXT NOT NULL,     -- id in lower case of the subject, sender or receiver; '' for every event
+  failed    INTEGER NOT NULL,  -- 1: only events that report a failure
+  facet_id  INTEGER NOT NULL,
+  n         INTEGER NOT NULL,  -- events
+  first_seq INTEGER NOT NULL,  -- lowest seq among them
+  PRIMARY KEY (agent, failed, facet_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE plans (
   id              INTEGER PRIMARY KEY,  -- seq of the event that made it known
   name            TEXT NOT NULL UNIQUE, -- of its stream, after plan/: its id, or the hash of one that cannot stand in a name

@@ -27,16 +27,8 @@ export async function pointOf(text: string): Promise<number | null> {
 
 /** The next event that reports a failure, or the one before; null if there is none. It needs no snapshot. */
 export async function failureFrom(seq: number, direction: 'later' | 'earlier'): Promise<number | null> {
-  for (let at = direction === 'later' ? seq + 1 : Math.max(1, seq); ;) {
-    const answer = await read('/api/replay/step', { query: { at, n: 0 } });
-    if (answer instanceof Building) return null;
-    const { nextError, previousError, searched, head } = answer.data;
-    if (direction === 'later') {
-      if (nextError !== null || searched.to >= head) return nextError;
-      at = searched.to + 1;
-    } else {
-      if (previousError !== null || searched.from <= 1) return previousError;
-      at = searched.from;
-    }
-  }
+  const at = direction === 'later' ? seq + 1 : Math.max(1, seq);
+  const answer = await read('/api/replay/step', { query: { at, n: 0 } });
+  if (answer instanceof Building) return null;
+  return direction === 'later' ? answer.data.nextError : answer.data.previousError;
 }

@@ -177,6 +177,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/events/histogram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Number of events and failures in sections of the log
+         * @description Divides the events from one seq to another into buckets of equally many seqs. All events are counted, internal ones included.
+         */
+        get: operations["countEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/events/{seq}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One event with its causes and effects
+         * @description The log has no index of causes: effects that name the event as their cause are found among the next 2,000 events only, up to 20.
+         */
+        get: operations["showEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events/search": {
         parameters: {
             query?: never;
@@ -1205,6 +1245,12 @@ export interface paths {
          *     An event of a request between agents in Discord is followed by `collaboration_update` {event: requested, sent, failed, responded,
          *     reminded or escalated, collabId, fromAgent, toAgent, threadId, delivery, status, seq} with the current state of the request.
          *
+         *     A client may choose what it is sent with `topics`; without it frames are as described so far. `log` is `coordination_event_new` and
+         *     `continuation_event`; with `fields=slim` their events are SlimEvent. `hints` are all others, and these: `approval_update` {id, kind:
+         *     task or plan, state: pending, approved or rejected, seq}, `work_update` {effectId, state: waiting, leased, completed, cancelled or
+         *     dead, seq} and `run_update` {runId, state, seq}, each with the state that the event has set. `ticks` is a `tick` with the member
+         *     `seq` every 10 seconds while nothing else is to be sent: everything up to that seq has been sent.
+         *
          *     Changes of files are sent to all clients connected at that time: `event_log`, `plan_update`, `team_state_update`, and, if another
          *     gateway keeps the tasks, `task_update`, `task_step_update` and `agent_update`. Clients should ignore unknown types.
          *
@@ -1340,6 +1386,11 @@ export interface components {
              * @description Time at which the frame was sent
              */
             timestamp: string;
+            /**
+             * Format: int64
+             * @description Only of a tick
+             */
+            seq?: number;
             data?: unknown;
         };
         Connected: {
@@ -1367,6 +1418,126 @@ export interface components {
              * @description Seq of the last event
              */
             seq: number;
+        };
+        /** @description Event without its data, in frames with fields=slim */
+        SlimEvent: {
+            /** Format: int64 */
+            seq: number;
+            id: string;
+            type: string;
+            agentId: string;
+            from: string;
+            to?: string;
+            time: components["schemas"]["Time"];
+            eventRole?: components["schemas"]["Role"];
+            collabCategory?: components["schemas"]["Category"];
+            taskId?: string;
+            workSessionId?: string;
+            /** @enum {string} */
+            state?: "blocked" | "no_reply";
+            reasonCode?: components["schemas"]["ReasonCode"];
+            isError?: boolean;
+            internal?: boolean;
+            redacted?: boolean;
+            /** @description Beginning of the event's displayText */
+            displayText?: string;
+        };
+        PushedSlimEvents: {
+            events: components["schemas"]["SlimEvent"][];
+            affectedWorkSessions: string[];
+            /** Format: int64 */
+            seq: number;
+        };
+        Histogram: {
+            buckets: {
+                /**
+                 * Format: int64
+                 * @description First event
+                 */
+                seq0: number;
+                /**
+                 * Format: int64
+                 * @description Last event
+                 */
+                seq1: number;
+                /** @description Time of the first event, in ms since 1970 */
+                t0: number;
+                /** @description Time of the last event */
+                t1: number;
+                /**
+                 * Format: int64
+                 * @description Number of events
+                 */
+                n: number;
+                /**
+                 * Format: int64
+                 * @description Number of events that report a failure
+                 */
+                problems: number;
+                /** @description Number of events of each group; absent without groups */
+                counts?: number[];
+            }[];
+            /** @description Types or agents that counts counts, those with most events first */
+            groups: string[];
+            asOfSeq: components["schemas"]["AsOfSeq"];
+        };
+        EventLink: {
+            /** Format: int64 */
+            seq: number;
+            id: string;
+            type: string;
+            agentId: string;
+            /**
+             * Format: int64
+             * @description Ms since 1970
+             */
+            ts: number;
+            /**
+             * @description How the link is known. cause: the later event names the earlier one. stream: it continues its stream. job, run and work: it belongs to the flow, run or work that the earlier one requested
+             * @enum {string}
+             */
+            how: "cause" | "stream" | "job" | "run" | "work";
+        };
+        ShownEvent: {
+            event: components["schemas"]["Event"];
+            /** @description Event as the log has it, without its payload */
+            stored: {
+                /** Format: int64 */
+                seq: number;
+                id: string;
+                stream: string;
+                /**
+                 * Format: int64
+                 * @description Position in the stream
+                 */
+                version: number;
+                type: string;
+                /** @description Version of the shape of the data */
+                ver: number;
+                agentId: string;
+                /**
+                 * Format: int64
+                 * @description When it happened, in ms since 1970
+                 */
+                ts: number;
+                /**
+                 * Format: int64
+                 * @description When it was stored
+                 */
+                recordedAt: number;
+                correlationId: string;
+                causationId: string;
+                actor: string;
+                hash: string;
+            };
+            /** @description true if the event reports a failure */
+            isError: boolean;
+            /** @description The failure, secrets masked; absent if the event has no words for it */
+            error?: string;
+            /** @description The direct cause first, the root cause last */
+            causes: components["schemas"]["EventLink"][];
+            effects: components["schemas"]["EventLink"][];
+            asOfSeq: components["schemas"]["AsOfSeq"];
         };
         Description: {
             name: string;
@@ -3209,6 +3380,10 @@ export interface components {
             state?: unknown;
             /** @description Reason for the state */
             reason?: unknown;
+            /** @description true if the event is internal bookkeeping; else absent. A member of the record with this name takes precedence */
+            internal?: unknown;
+            /** @description true if the event reports a failure; else absent. A member of the record with this name takes precedence */
+            isError?: unknown;
             /** @description Reason for the state as a ReasonCode; also of a failed run or attempt, which has no state. A member of the record with this name takes precedence */
             reasonCode?: unknown;
             /** @description Text of the event for people, with Markdown and line breaks and with names instead of mentions, without the outcome's prefix, ids and machine-readable words. An event of a task or plan without a text has the title and what its agent said about it; absent if there is neither */
@@ -3882,6 +4057,16 @@ export interface operations {
                 since?: components["parameters"]["since"];
                 /** @description Latest time, inclusive, in the format of since */
                 until?: components["parameters"]["until"];
+                /** @description Types of events to be left out, repeated or comma-separated */
+                notType?: string[];
+                /** @description Returns only events with a lower seq. Cannot be combined with cursor */
+                before?: number;
+                /** @description Sender, receiver or subject of the event, case-insensitive; not with since and until */
+                agent?: string;
+                /** @description Ids of work sessions, with or without ws:, repeated or comma-separated; not with since and until */
+                workSession?: string[];
+                /** @description true returns only events that report a failure; not with since and until */
+                isError?: boolean;
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the previous answer to the same query, to get the next page */
                 cursor?: components["parameters"]["cursor"];
@@ -3908,6 +4093,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Events"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    countEvents: {
+        parameters: {
+            query?: {
+                /** @description First seq */
+                from?: number;
+                /** @description Last seq; default is the end of the log */
+                to?: number;
+                /** @description Number of buckets; there are fewer if there are fewer events */
+                buckets?: number;
+                /** @description type and agent also count the events of the most frequent types or agents. An event counts for its sender, its receiver and its subject. problem is the default: each bucket has the number of failures */
+                by?: "problem" | "type" | "agent";
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Buckets in order of the log */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Histogram"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    showEvent: {
+        parameters: {
+            query?: {
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path: {
+                seq: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownEvent"];
                 };
             };
             202: components["responses"]["Building"];
@@ -6271,6 +6536,10 @@ export interface operations {
             query?: {
                 /** @description Seq of the last known event; all later events are sent first. It is the seq of a frame with events or of a close reason, or X-As-Of-Seq of any other answer. */
                 since?: number;
+                /** @description Frames to be sent, repeated or comma-separated */
+                topics?: ("log" | "hints" | "ticks")[];
+                /** @description slim sends events without their data; requires topics */
+                fields?: "all" | "slim";
                 /** @description all includes the system's internal events */
                 scope?: components["parameters"]["scope"];
             };

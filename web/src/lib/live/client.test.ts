@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LiveClient, maxReplay, probeAfterMs, type Event, type Frame, type Socket } from './client';
+import { deadAfterMs, LiveClient, maxReplay, probeAfterMs, type Event, type Frame, type Socket } from './client';
 
 /** A log, a clock and the sockets that were opened: everything outside of the client. */
 class World {
@@ -60,6 +60,9 @@ class FakeSocket implements Socket {
   }
   frame(type: string, data: unknown): void {
     this.onmessage?.({ data: JSON.stringify({ type, timestamp: '', data }) });
+  }
+  tick(seq: number): void {
+    this.onmessage?.({ data: JSON.stringify({ type: 'tick', timestamp: '', seq }) });
   }
   connected(): void {
     this.frame('connected', {
@@ -299,6 +302,39 @@ describe('silence', () => {
     world.answers = false;
     await world.pass(probeAfterMs + 1000);
     expect(world.sockets.length).toBeGreaterThan(1);
+  });
+
+  it('between ticks is no fault, and the log is not asked', async () => {
+    connect(10);
+    world.answers = false;
+    for (let i = 0; i < 30; i++) {
+      world.last.tick(10);
+      await world.pass(10_000);
+    }
+    expect(world.sockets).toHaveLength(1);
+    expect([client.state, client.seq, hints]).toEqual(['live', 10, []]);
+  });
+
+  it('instead of ticks is a dead connection, also when the log is quiet', async () => {
+    connect(10);
+    world.last.tick(12);
+    await world.pass(deadAfterMs - 1);
+    expect(world.sockets[0]!.closed).toBe(false);
+    await world.pass(2);
+    expect(world.sockets[0]!.closed).toBe(true);
+    await world.pass(1000);
+    expect(world.last.since).toBe(12);
+  });
+
+  it('of a server without ticks is judged by the log again after one with ticks', async () => {
+    connect(10);
+    world.last.tick(10);
+    world.last.drop();
+    await world.pass(1000);
+    world.last.connected();
+    await world.pass(10 * probeAfterMs);
+    expect(world.sockets).toHaveLength(2);
+    expect(client.state).toBe('live');
   });
 
   it('while connecting ends the attempt', async () => {

@@ -40,14 +40,16 @@ export interface Handlers {
 
 /** Gap in events above which visible data is read again instead of replayed. */
 export const maxReplay = 5000;
-/** Silence after which the head of the log is compared with what was received. */
+/** Silence after which the head of the log is compared with what was received, of a server that sends no ticks. */
 export const probeAfterMs = 20_000;
+/** Silence after which a connection of a server that sends ticks, one in 10 seconds, is dead. */
+export const deadAfterMs = 25_000;
 const firstWaitMs = 500;
 const longestWaitMs = 30_000;
 
 /**
- * One socket that loses no event and gives none twice. It reconnects with the last seq that was applied, drops what is not newer, and
- * compares itself with the log when nothing comes, because a half-open connection looks like a quiet one.
+ * One socket that loses no event and gives none twice. It reconnects with the last seq that was applied and drops what is not newer. A
+ * half-open connection looks like a quiet one: it is dead if ticks stay away; without ticks it compares itself with the log when nothing comes.
  */
 export class LiveClient {
   state: LiveState = 'stopped';
@@ -67,6 +69,8 @@ export class LiveClient {
   #slowCloses: number[] = [];
   #cancelWait: () => void = () => {};
   #cancelProbe: () => void = () => {};
+  /** Whether ticks come on the present connection. */
+  #ticks = false;
 
   constructor(world: Surroundings, handlers: Handlers) {
     this.#world = world;
@@ -101,6 +105,7 @@ export class LiveClient {
     this.#set('connecting');
     const socket = this.#world.open(this.seq);
     this.#socket = socket;
+    this.#ticks = false;
     socket.onmessage = ({ data }) => {
       if (this.#socket === socket) this.#receive(String(data));
     };
@@ -125,7 +130,8 @@ export class LiveClient {
     const frame = JSON.parse(text) as Frame;
     this.lastFrameAt = this.#world.now();
     this.#probeLater();
-    if (frame.type === 'connected') this.#connected(frame.data as Schemas['Connected']);
+    if (frame.type === 'tick') this.#tick(frame.seq ?? 0);
+    else if (frame.type === 'connected') this.#connected(frame.data as Schemas['Connected']);
     else if (frame.type === 'coordination_event_new') this.#events(frame.data as Schemas['PushedEvents']);
     else this.#handlers.hint(frame, this.seq ?? this.head);
     if (this.state === 'catching_up' && (this.seq ?? 0) >= this.head) this.#set('live');
@@ -157,6 +163,16 @@ export class LiveClient {
     if (fresh.length === 0) return;
     this.seq = Math.max(seq, fresh.at(-1)!.seq);
     this.#handlers.events(fresh, affectedWorkSessions, this.seq);
+  }
+
+  /** All events up to seq that concern this client have been sent. */
+  #tick(seq: number): void {
+    if (!this.#ticks) {
+      this.#ticks = true;
+      this.#probeLater();
+    }
+    this.head = Math.max(this.head, seq);
+    if (this.seq !== undefined) this.seq = Math.max(this.seq, seq);
   }
 
   /** Continues from a later seq: pages read again what they show. */
@@ -215,7 +231,15 @@ export class LiveClient {
 
   #probeLater(): void {
     this.#cancelProbe();
-    this.#cancelProbe = this.#world.after(probeAfterMs, () => void this.#probe());
+    this.#cancelProbe = this.#ticks
+      ? this.#world.after(deadAfterMs, () => this.#dead())
+      : this.#world.after(probeAfterMs, () => void this.#probe());
+  }
+
+  #dead(): void {
+    this.#drop();
+    this.reconnects++;
+    this.#wait(this.#backOff());
   }
 
   /** Nothing came for a while. The connection is dead if the server does not answer or has events that did not arrive. */
@@ -236,9 +260,7 @@ export class LiveClient {
       this.#probeLater();
       return;
     }
-    this.#drop();
-    this.reconnects++;
-    this.#wait(this.#backOff());
+    this.#dead();
   }
 }
 

@@ -30,6 +30,7 @@ class Live {
         const url = at('ws');
         url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
         url.searchParams.set('scope', 'all');
+        url.searchParams.set('topics', 'log,hints,ticks');
         if (since !== undefined) url.searchParams.set('since', String(since));
         return new WebSocket(url) as Socket;
       },

@@ -74,6 +74,9 @@ export function staleByHint(frame: Frame): Set<Key> {
     team_state_update: ['agents'],
     plan_update: ['plans', 'approvals'],
     collaboration_update: ['owed', 'problems'],
+    approval_update: ['approvals', 'problems'],
+    work_update: ['work', 'problems', 'agents'],
+    run_update: ['runs', 'agents', 'problems'],
     event_log: ['events'],
   };
   stale[frame.type]?.forEach((key) => keys.add(key));

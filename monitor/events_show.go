@@ -1,0 +1,100 @@
+package monitor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/causality"
+	"github.com/pronto-lab/openclawd/projections/index"
+)
+
+const eventsPath = "/api/events"
+
+// shownEvent answers GET /api/events/{seq}.
+type shownEvent struct {
+	Event   json.RawMessage  `json:"event"` // as in GET /api/events
+	Stored  storedEvent      `json:"stored"`
+	IsError bool             `json:"isError"`
+	Error   string           `json:"error,omitempty"` // the failure that the event reports, if it has words for it
+	Causes  []causality.Link `json:"causes"`          // the direct cause first, the root cause last
+	Effects []causality.Link `json:"effects"`
+	AsOfSeq int64            `json:"asOfSeq"`
+}
+
+// storedEvent is an event as the log has it, without its payload.
+type storedEvent struct {
+	Seq           int64            `json:"seq"`
+	ID            eventstore.ID    `json:"id"`
+	Stream        string           `json:"stream"`
+	Version       int64            `json:"version"`
+	Type          string           `json:"type"`
+	Ver           int              `json:"ver"`
+	AgentID       string           `json:"agentId"`
+	TS            int64            `json:"ts"`
+	RecordedAt    int64            `json:"recordedAt"`
+	CorrelationID string           `json:"correlationId"`
+	CausationID   string           `json:"causationId"`
+	Actor         eventstore.Actor `json:"actor"`
+	Hash          eventstore.Hash  `json:"hash"`
+}
+
+func (s *Server) showEvent(c echo.Context) error {
+	p := parametersOf(c)
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	text := idOf(c)
+	seq, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seq < 1 {
+		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "seq", Value: coordination.Beginning(text, maxField),
+			Message: fmt.Sprintf("Bad seq %.80q", text), Hint: "give the number of an event, from 1"}
+	}
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) { return v.showEvent(ctx, seq) })
+}
+
+func (v *view) showEvent(ctx context.Context, seq int64) (*shownEvent, error) {
+	if seq > v.asOf {
+		return nil, missingEvent(seq, v.asOf)
+	}
+	events, err := v.fetch(ctx, []int64{seq})
+	if err != nil {
+		return nil, err
+	}
+	e := events[seq]
+	if e == nil {
+		return nil, missingEvent(seq, v.asOf)
+	}
+	entries, err := index.Entries(ctx, v.tx, []int64{seq})
+	if err != nil {
+		return nil, err
+	}
+	a := &shownEvent{Event: v.renderEvent(e, entries[seq]), AsOfSeq: v.asOf, Stored: storedEvent{Seq: e.Seq, ID: e.ID, Stream: e.Stream, Version: e.Version, Type: e.Type,
+		Ver: e.Ver, AgentID: e.AgentID, TS: e.TS, RecordedAt: e.RecordedAt, CorrelationID: e.CorrelationID, CausationID: e.CausationID, Actor: e.Actor, Hash: e.Hash}}
+	record := projections.Record(coordination.RulesV2, e)
+	why, failed := coordination.Failure(&record)
+	if a.IsError = failed; failed {
+		a.Error = coordination.Mask(why)
+	}
+	causes, err := causality.Causes(ctx, v.tx, v.Store, e)
+	if err != nil {
+		return nil, err
+	}
+	effects, err := causality.Effects(ctx, v.tx, e)
+	a.Causes, a.Effects = listOf(causes), listOf(effects)
+	return a, err
+}
+
+func missingEvent(seq, end int64) *problem {
+	p := notFound(fmt.Sprintf("Event %d does not exist", seq))
+	p.Field, p.Value, p.Hint = "seq", strconv.FormatInt(seq, 10), fmt.Sprintf("the log ends at %d", end)
+	return p
+}

@@ -1,0 +1,237 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// By says into which groups a histogram divides the events of a bucket.
+type By string
+
+const (
+	ByNothing By = ""
+	ByType    By = "type"
+	ByAgent   By = "agent"
+)
+
+// maxGroups is how many groups a histogram names: those with most events.
+const maxGroups = 20
+
+// Histogram counts the events of a section of the log, internal ones included, in buckets of equally many seqs. Empty if the section is.
+type Histogram struct {
+	Groups  []string // by number of events
+	Buckets []Bucket
+}
+
+// Bucket is a run of seqs.
+type Bucket struct {
+	Seq0, Seq1 int64   // first and last, both inclusive
+	T0, T1     float64 // times of these events, in ms since 1970
+	N          int64
+	Problems   int64   // events that report a failure
+	Counts     []int64 // by group
+}
+
+const (
+	selectTimes  = `SELECT j.key, e.time FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value`
+	selectAgents = `SELECT agent, sum(n) FROM mark_facets WHERE failed = 0 AND agent <> '' GROUP BY agent ORDER BY 2 DESC, 1 LIMIT ?`
+	selectTypes  = `SELECT type, sum(n) FROM facets GROUP BY type ORDER BY 2 DESC, 1 LIMIT ?`
+)
+
+// Count makes a histogram of the seqs from one to another, limited to the log. It reads a row for each mark or facet of each BlockSize
+// seqs.
+func Count(ctx context.Context, tx *sql.Tx, from, to int64, buckets int, by By) (h *Histogram, err error) {
+	h = &Histogram{}
+	end, err := lastSeq(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("count events: %w", err)
+	}
+	from, to = max(from, 1), min(to, end)
+	if from > to || buckets < 1 {
+		return h, nil
+	}
+	width := (to - from + int64(buckets)) / int64(buckets)
+	for seq := from; seq <= to; seq += width {
+		last := min(seq+width-1, to)
+		h.Buckets = append(h.Buckets, Bucket{Seq0: seq, Seq1: last, N: last - seq + 1})
+	}
+	s := section{from, to, width}
+	if err = h.readTimes(ctx, tx); err == nil {
+		err = eachMarkBlock(ctx, tx, mark{failed: true}, from, to, func(block int64, set []byte) {
+			s.spread(block, set, func(bucket int, n int64) { h.Buckets[bucket].Problems += n })
+		})
+	}
+	if err == nil {
+		err = h.divide(ctx, tx, s, by)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("count events: %w", err)
+	}
+	return h, nil
+}
+
+func (h *Histogram) readTimes(ctx context.Context, tx *sql.Tx) error {
+	seqs := make([]int64, 0, 2*len(h.Buckets))
+	for _, b := range h.Buckets {
+		seqs = append(seqs, b.Seq0, b.Seq1)
+	}
+	rows, err := tx.QueryContext(ctx, selectTimes, jsonIDs(seqs))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var at int
+		var time float64
+		if err := rows.Scan(&at, &time); err != nil {
+			return err
+		}
+		if b := &h.Buckets[at/2]; at%2 == 0 {
+			b.T0 = time
+		} else {
+			b.T1 = time
+		}
+	}
+	return rows.Err()
+}
+
+// divide counts the events by group.
+func (h *Histogram) divide(ctx context.Context, tx *sql.Tx, s section, by By) (err error) {
+	switch by {
+	case ByAgent:
+		h.Groups, err = namesOf(ctx, tx, selectAgents)
+	case ByType:
+		h.Groups, err = namesOf(ctx, tx, selectTypes)
+	}
+	if err != nil || len(h.Groups) == 0 {
+		return err
+	}
+	for i := range h.Buckets {
+		h.Buckets[i].Counts = make([]int64, len(h.Groups))
+	}
+	count := func(group int) func(block int64, set []byte) {
+		return func(block int64, set []byte) {
+			s.spread(block, set, func(bucket int, n int64) { h.Buckets[bucket].Counts[group] += n })
+		}
+	}
+	if by == ByType {
+		err = h.divideByType(ctx, tx, s, count)
+	} else {
+		for i, agent := range h.Groups {
+			if err = eachMarkBlock(ctx, tx, mark{agent: agent}, s.from, s.to, count(i)); err != nil {
+				break
+			}
+		}
+	}
+	if err == nil {
+		h.drop()
+	}
+	return err
+}
+
+func (h *Histogram) divideByType(ctx context.Context, tx *sql.Tx, s section, count func(group int) func(int64, []byte)) error {
+	facets, err := readFacets(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, f := range facets {
+		group := slices.Index(h.Groups, f.typ)
+		if group < 0 {
+			continue
+		}
+		if err := eachFacetBlock(ctx, tx, f.id, s.from, s.to, count(group)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachFacetBlock(ctx context.Context, tx *sql.Tx, facet, from, to int64, visit func(block int64, set []byte)) error {
+	rows, err := tx.QueryContext(ctx, selectBlocks, jsonIDs([]int64{facet}), blockOf(from), blockOf(to))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number int64
+		var set sql.RawBytes
+		if err := rows.Scan(&number, &set); err != nil {
+			return err
+		}
+		visit(number, set)
+	}
+	return rows.Err()
+}
+
+// drop leaves out groups without events in the section, and orders the others by number.
+func (h *Histogram) drop() {
+	totals := make([]int64, len(h.Groups))
+	for _, b := range h.Buckets {
+		for i, n := range b.Counts {
+			totals[i] += n
+		}
+	}
+	var order []int
+	for i, n := range totals {
+		if n > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(totals[b], totals[a]) })
+	names := make([]string, len(order))
+	for at, i := range order {
+		names[at] = h.Groups[i]
+	}
+	for i := range h.Buckets {
+		counts := make([]int64, len(order))
+		for at, from := range order {
+			counts[at] = h.Buckets[i].Counts[from]
+		}
+		h.Buckets[i].Counts = counts
+	}
+	h.Groups = names
+}
+
+func namesOf(ctx context.Context, tx *sql.Tx, query string) (names []string, err error) {
+	rows, err := tx.QueryContext(ctx, query, maxGroups)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+// section is a run of seqs in buckets of some width.
+type section struct{ from, to, width int64 }
+
+// spread counts the bits of a block by bucket.
+func (s section) spread(block int64, set []byte, add func(bucket int, n int64)) {
+	first := block * BlockSize
+	if last := first + BlockSize - 1; first >= s.from && last <= s.to && s.bucket(first) == s.bucket(last) {
+		n := 0
+		for _, b := range set {
+			n += bits.OnesCount8(b)
+		}
+		add(s.bucket(first), int64(n))
+		return
+	}
+	for _, seq := range appendBits(nil, block, set) {
+		if seq >= s.from && seq <= s.to {
+			add(s.bucket(seq), 1)
+		}
+	}
+}
+
+func (s section) bucket(seq int64) int { return int((seq - s.from) / s.width) }
