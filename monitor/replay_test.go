@@ -113,13 +113,13 @@ func TestReplayKeepsTheContract(t *testing.T) {
 		{"/api/replay/step", 400, `"field":"at"`},
 		{"/api/replay/step?at=0", 400, `"field":"at"`},
 		{"/api/replay/step?at=1&n=51", 400, `"field":"n"`},
-		{"/api/replay/step?at=1&errors=maybe", 400, `"allowed":["true","false"]`},
-		{"/api/replay/point?time=3500", 200, `{"seq":3,"recordedAt":3000,"head":{"seq":7,"recordedAt":7000}}`},
+		{"/api/replay/step?at=1&errors=maybe", 400, `"allowed":["false","true"]`},
+		{"/api/replay/point?time=1970-01-01T00:00:03.5Z", 200, `{"seq":3,"recordedAt":3000,"head":{"seq":7,"recordedAt":7000}}`},
 		{"/api/replay/point?time=1970-01-01T00:00:04Z", 200, `{"seq":4,`},
 		{"/api/replay/point?at=5", 200, `{"seq":5,`},
 		{"/api/replay/point?at=yesterday", 404, `"field":"at","value":"yesterday"`},
 		{"/api/replay/point", 400, `"field":"time"`},
-		{"/api/replay/point?time=3500&at=5", 400, `"field":"at"`},
+		{"/api/replay/point?time=2026-02-20&at=5", 400, `"field":"at"`},
 		{"/api/replay/point?time=soon", 400, `"field":"time"`},
 	} {
 		response, body := b.ask(t, http.MethodGet, c.path)

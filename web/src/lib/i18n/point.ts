@@ -100,7 +100,8 @@ function namedDay(said: string, today: Day): { day: Day; length: number } | null
 
 /** Milliseconds since midnight of `03:12`, `3:12:05 pm`, `오후 3:12`, `18시 30분`; null for another text. */
 function timeOf(said: string): number | null {
-  const found = /^(오전|오후|am|pm)? ?(\d{1,2})(?::(\d{2})(?::(\d{2}))?|시(?: ?(\d{1,2})분)?| ?(?=am|pm)) ?(am|pm)?$/.exec(said);
+  const found =
+    /^(오전|오후|am|pm)? ?(\d{1,2})(?::(\d{2})(?::(\d{2}))?|시(?: ?(\d{1,2})분)?| ?(?=am|pm)) ?(am|pm)?$/.exec(said);
   if (!found) return null;
   const half = found[1] ?? found[6];
   let hours = Number(found[2]);
