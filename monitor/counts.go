@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/owed"
 	"github.com/pronto-lab/openclawd/projections/runs"
 )
@@ -19,6 +20,7 @@ type countsAnswer struct {
 	Queued   int64 `json:"queued"`   // runs
 	Owed     int   `json:"owed"`     // total of GET /api/owed
 	AtMs     int64 `json:"atMs"`     // the current time, or that of as_of
+	LastAtMs int64 `json:"lastAtMs"` // own time of the last event; 0: there is none
 	AsOfSeq  int64 `json:"asOfSeq"`
 }
 
@@ -48,6 +50,13 @@ func (s *Server) counts(c echo.Context) error {
 			return nil, err
 		}
 		a.Owed = open.Total
+		last, err := index.Entries(ctx, v.tx, []int64{v.asOf})
+		if e := last[v.asOf]; e != nil {
+			a.LastAtMs = int64(e.Time)
+		}
+		if err != nil {
+			return nil, err
+		}
 		return a, nil
 	})
 }

@@ -22,6 +22,11 @@ type Replay interface {
 	Resolve(ctx context.Context, point string) (history.Point, error)
 	// Before finds the last event recorded at or before a time.
 	Before(ctx context.Context, at time.Time) (history.Point, error)
+	// Happened finds about the last event whose own time is at or before a time: the one with as many events up to it as have such a time. It
+	// differs from Before where events were imported.
+	Happened(ctx context.Context, at time.Time) (history.Point, error)
+	// TimeOf is the own time of an event, in ms since 1970; 0 for seq 0.
+	TimeOf(ctx context.Context, seq int64) (int64, error)
 	Diff(ctx context.Context, q DiffQuery) (diff *history.BoundedDiff, pending *Pending, err error)
 	Steps(ctx context.Context, q StepsQuery) (steps *history.Steps, pending *Pending, err error)
 	Tables() []string // that can be compared
@@ -109,6 +114,7 @@ func (s *Server) replayStep(c echo.Context) error {
 // PointAnswer answers GET /api/replay/point.
 type PointAnswer struct {
 	history.Point
+	TS   int64         `json:"ts"` // own time of the event, in ms since 1970
 	Head history.Point `json:"head"`
 }
 
@@ -118,7 +124,7 @@ func (s *Server) replayPoint(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	at := p.instant("time")
+	at, by := p.instant("time"), p.choice("by", "recorded", "event")
 	switch {
 	case p.err != nil:
 		return p.err
@@ -131,12 +137,18 @@ func (s *Server) replayPoint(c echo.Context) error {
 	ctx := c.Request().Context()
 	var a PointAnswer
 	var err error
-	if at != nil {
-		a.Point, err = s.opts.Replay.Before(ctx, time.UnixMilli(int64(*at)))
-	} else {
+	switch {
+	case at == nil:
 		a.Point, err = s.resolve(ctx, p, "at")
+	case by == "event":
+		a.Point, err = s.opts.Replay.Happened(ctx, time.UnixMilli(int64(*at)))
+	default:
+		a.Point, err = s.opts.Replay.Before(ctx, time.UnixMilli(int64(*at)))
 	}
 	if err != nil {
+		return err
+	}
+	if a.TS, err = s.opts.Replay.TimeOf(ctx, a.Seq); err != nil {
 		return err
 	}
 	if a.Head, err = s.opts.Replay.Resolve(ctx, "head"); err != nil {

@@ -49,6 +49,12 @@ func (r *replays) Before(_ context.Context, at time.Time) (history.Point, error)
 	return history.Point{Seq: seq, RecordedAt: seq * 1_000}, nil
 }
 
+func (r *replays) Happened(_ context.Context, at time.Time) (history.Point, error) {
+	return r.Before(context.Background(), at.Add(time.Second))
+}
+
+func (r *replays) TimeOf(_ context.Context, seq int64) (int64, error) { return seq * 999, nil }
+
 func (r *replays) Diff(_ context.Context, q monitor.DiffQuery) (*history.BoundedDiff, *monitor.Pending, error) {
 	r.diff = q
 	r.asked++
@@ -114,8 +120,10 @@ func TestReplayKeepsTheContract(t *testing.T) {
 		{"/api/replay/step?at=0", 400, `"field":"at"`},
 		{"/api/replay/step?at=1&n=51", 400, `"field":"n"`},
 		{"/api/replay/step?at=1&errors=maybe", 400, `"allowed":["false","true"]`},
-		{"/api/replay/point?time=1970-01-01T00:00:03.5Z", 200, `{"seq":3,"recordedAt":3000,"head":{"seq":7,"recordedAt":7000}}`},
+		{"/api/replay/point?time=1970-01-01T00:00:03.5Z", 200, `{"seq":3,"recordedAt":3000,"ts":2997,"head":{"seq":7,"recordedAt":7000}}`},
 		{"/api/replay/point?time=1970-01-01T00:00:04Z", 200, `{"seq":4,`},
+		{"/api/replay/point?time=1970-01-01T00:00:04Z&by=event", 200, `{"seq":5,`},
+		{"/api/replay/point?time=1970-01-01T00:00:04Z&by=magic", 400, `"allowed":["recorded","event"]`},
 		{"/api/replay/point?at=5", 200, `{"seq":5,`},
 		{"/api/replay/point?at=yesterday", 404, `"field":"at","value":"yesterday"`},
 		{"/api/replay/point", 400, `"field":"time"`},

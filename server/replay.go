@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
 	points "github.com/pronto-lab/openclawd/projections/history" // history is a type of the tests
+	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/replay/answers"
 	"github.com/pronto-lab/openclawd/replay/asof"
 	"github.com/pronto-lab/openclawd/replay/debugger"
@@ -49,6 +51,32 @@ func (r *replayer) Before(ctx context.Context, at time.Time) (points.Point, erro
 		return points.Point{}, err
 	}
 	return r.point(ctx, seq)
+}
+
+// Happened implements monitor.Replay.
+func (r *replayer) Happened(ctx context.Context, at time.Time) (points.Point, error) {
+	until := float64(at.UnixMilli())
+	var seq int64
+	err := r.log.View(ctx, func(tx *sql.Tx) error {
+		selected, err := index.Select(ctx, tx, index.Filter{Internal: true, Until: &until})
+		if err == nil {
+			seq = selected.Matched
+		}
+		return err
+	})
+	if err != nil {
+		return points.Point{}, err
+	}
+	return r.point(ctx, seq)
+}
+
+// TimeOf implements monitor.Replay.
+func (r *replayer) TimeOf(ctx context.Context, seq int64) (int64, error) {
+	if seq == 0 {
+		return 0, nil
+	}
+	e, err := r.log.Event(ctx, seq)
+	return e.TS, err
 }
 
 func (r *replayer) point(ctx context.Context, seq int64) (points.Point, error) {

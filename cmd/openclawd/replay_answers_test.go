@@ -34,7 +34,7 @@ func startReplayed(t *testing.T) *replayed {
 	if err := os.CopyFS(m.dir, sample.Files); err != nil {
 		t.Fatal(err)
 	}
-	// Imported before, the lines are known when the server reads them, and the log does not grow during the test.
+	// Imported before, the lines are known when the server reads them. Only events about files come after them.
 	logs, err := filepath.Glob(filepath.Join(m.dir, "logs", "*"))
 	if err != nil {
 		t.Fatal(err)
@@ -165,9 +165,9 @@ func TestTheAPIReplaysAsTheCommandsDo(t *testing.T) {
 		t.Errorf("failures (-command +API):\n%s", diff)
 	}
 	last := answeredSeq(wrong[len(wrong)-1])
-	beyond := decoded(t, m.get(t, fmt.Sprintf("/api/replay/step?at=%d", m.head+1), &answer))
+	beyond := decoded(t, m.get(t, fmt.Sprintf("/api/replay/step?at=%d&errors=true", m.head+1), &answer))
 	if beyond["previousError"] != last || beyond["nextError"] != nil || beyond["next"] != nil || len(beyond["steps"].([]any)) != 0 {
-		t.Errorf("after the end: %v, want the last failure, %s, before it and nothing after it; before the last page of failures was %v", beyond, last, previous)
+		t.Errorf("after the lines: %v, want the last failure, %s, before it and none after it; before the last page of failures was %v", beyond, last, previous)
 	}
 	m.wantPoints(t, wrong[0])
 }
@@ -214,8 +214,8 @@ func (m *replayed) wantPoints(t *testing.T, step object) {
 		Head            struct{ Seq int64 }
 	}
 	m.get(t, "/api/replay/point?at=head", &last)
-	if last.Seq != m.head || last.Head.Seq != m.head || last.RecordedAt == 0 {
-		t.Errorf("head is %+v, want %d", last, m.head)
+	if last.Seq < m.head || last.Head.Seq != last.Seq || last.RecordedAt == 0 {
+		t.Errorf("head is %+v, want at least %d", last, m.head)
 	}
 	recorded, err := step["event"].(object)["recordedAt"].(json.Number).Int64()
 	if err != nil {

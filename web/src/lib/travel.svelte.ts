@@ -14,12 +14,12 @@ export class UnknownPoint extends Error {
   override name = 'UnknownPoint';
 }
 
-/** The event that a text means: the last one stored at or before a time; null is now. Throws UnknownPoint and ApiError. */
+/** The event that a text means: about the last one that happened at or before a time; null is now. Throws UnknownPoint and ApiError. */
 export async function pointOf(text: string): Promise<number | null> {
   const point = parsePoint(text, clock.exactly(), locale.zone);
   if (point === null) throw new UnknownPoint(text);
   if (point === 'now') return null;
-  const query = 'seq' in point ? { at: String(point.seq) } : { time: String(point.ms) };
+  const query = 'seq' in point ? { at: String(point.seq) } : { time: new Date(point.ms).toISOString(), by: 'event' as const };
   const answer = await read('/api/replay/point', { query });
   if (answer instanceof Building) throw new ApiError('internal', 202, 'The point is not known yet.');
   return answer.data.seq;

@@ -4016,6 +4016,11 @@ export interface components {
              * @description The current time, or that of as_of
              */
             atMs: number;
+            /**
+             * Format: int64
+             * @description Own time of the last event; 0: there is none
+             */
+            lastAtMs: number;
             asOfSeq: components["schemas"]["AsOfSeq"];
         };
         ReplayPoint: {
@@ -4035,6 +4040,11 @@ export interface components {
             seq: number;
             /** Format: int64 */
             recordedAt: number;
+            /**
+             * Format: int64
+             * @description Own time of the event, in ms since 1970; 0: the empty log
+             */
+            ts: number;
             head: components["schemas"]["ReplayPoint"];
         };
         ReplayDiff: {
@@ -7409,6 +7419,8 @@ export interface operations {
                 time?: string;
                 /** @description A seq, head, an event id, or a time as in openclawd replay */
                 at?: string;
+                /** @description The time of an event that counts. recorded: when it was stored, as in openclawd replay. event: its own time, which is earlier where it was imported; the answer is the event with as many events up to it as have such a time */
+                by?: "recorded" | "event";
             };
             header?: never;
             path?: never;

@@ -12,14 +12,24 @@ export interface Column {
   problems: number;
 }
 
-/** The buckets with times that never go back: events that were imported may be older than those before them. */
+/**
+ * The buckets with times that never go back, as near to theirs as possible: events that were imported may be older than those before them. A
+ * few that are out of order do not move the others.
+ */
 export function ordered(buckets: readonly Bucket[]): Bucket[] {
-  let last = -Infinity;
-  return buckets.map((bucket) => {
-    const t0 = Math.max(last, Math.min(bucket.t0, bucket.t1));
-    last = Math.max(t0, bucket.t0, bucket.t1);
-    return { ...bucket, t0, t1: last };
-  });
+  // Neighbours that go back are pooled, and a pool has the time in its middle.
+  const pools: { times: number[]; middle: number }[] = [];
+  for (const time of buckets.flatMap(({ t0, t1 }) => [t0, t1])) {
+    let pool = { times: [time], middle: time };
+    for (let before = pools.at(-1); before && before.middle > pool.middle; before = pools.at(-1)) {
+      pools.pop();
+      const times = [...before.times, ...pool.times].sort((a, b) => a - b);
+      pool = { times, middle: times[Math.floor((times.length - 1) / 2)]! };
+    }
+    pools.push(pool);
+  }
+  const times = pools.flatMap(({ times, middle }) => times.map(() => middle));
+  return buckets.map((bucket, index) => ({ ...bucket, t0: times[2 * index]!, t1: times[2 * index + 1]! }));
 }
 
 /** About the time of an event; null in an empty log. The buckets are ordered. */
