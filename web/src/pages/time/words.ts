@@ -93,6 +93,11 @@ export const w = words({
     en: 'The answer would be too large, so rows are missing. The counts are exact.',
   },
   comparing: { ko: '두 시점을 비교하는 중', en: 'Comparing the two points' },
+  unknownAgent: { ko: '알 수 없음', en: 'unknown' },
+  otherTables: {
+    ko: (n: string) => `그 밖의 표에서 바뀐 ${n}줄`,
+    en: (n: string) => `${n} rows of other tables`,
+  },
   groupTasks: { ko: '작업', en: 'Tasks' },
   groupConversations: { ko: '대화', en: 'Conversations' },
   groupRuns: { ko: '실행', en: 'Runs' },
