@@ -139,11 +139,11 @@ test('T-PAST each page shows what the API answers as of 20 random points', async
 test('T-PAST every link inside the past keeps it, and nothing can be changed there', async ({ page, hub, faults }) => {
   test.setTimeout(180_000);
   faults.allow(/Failed to load resource.*40[04]/);
-  const seq = 320;
   const changes: string[] = [];
   page.on('request', (request) => {
     if (request.method() !== 'GET') changes.push(`${request.method()} ${request.url()}`);
   });
+  const seq = (await hub.api('health')).seq - 20;
   await visit(page, hub.url(`?as_of=${seq}`));
   const { sessions } = await hub.api(`work-sessions?status=ACTIVE,QUIET,ARCHIVED&limit=1&as_of=${seq}`);
   const { tasks } = await hub.api(`tasks?limit=1&as_of=${seq}`);
@@ -197,7 +197,9 @@ function requests(page: Page): URL[] {
   const list: URL[] = [];
   page.on('request', (request) => {
     const url = new URL(request.url());
-    if (/\/ui\/api\//.test(url.pathname)) list.push(url);
+    // The frame counts problems once a minute, whatever the page does.
+    const frame = url.pathname.endsWith('/problems') && url.searchParams.get('limit') === '1';
+    if (/\/ui\/api\//.test(url.pathname) && !frame) list.push(url);
   });
   return list;
 }
@@ -248,8 +250,8 @@ test('T-PAST dragging asks nothing, and a release asks once', async ({ page, hub
 });
 
 test('T-PAST steps, problems and playing show what each event changed', async ({ page, hub }) => {
-  const { events: failures } = await hub.api('events?scope=all&failed=true&limit=100');
-  const seqs: number[] = failures.map(({ seq }: { seq: number }) => seq).sort((a: number, b: number) => a - b);
+  const { steps: failures } = await hub.api('replay/step?at=1&n=50&errors=true');
+  const seqs: number[] = failures.map(({ event }: { event: { seq: number } }) => event.seq);
   expect(seqs.length).toBeGreaterThan(2);
   await visit(page, hub.url(`time?at=${seqs[0]! + 1}`));
   await page.getByRole('button', { name: '다음 문제' }).click();
@@ -410,7 +412,8 @@ for (const [device, viewport] of Object.entries(klm)) {
     await page.getByRole('link', { name: '지금과 비교' }).click();
     cost++;
     await expect(page.locator('main [data-group="conversations"] strong')).not.toHaveText('0');
-    await expect(page.getByRole('heading', { level: 2, name: /^대화/ })).toBeInViewport();
+    await expect(page.locator('main [data-group="conversations"]')).toBeInViewport();
+    await expect(page.getByRole('heading', { level: 2 }).first()).toBeInViewport();
     expect(cost).toBeLessThanOrEqual(4);
   });
 }
